@@ -31,7 +31,7 @@ pub struct HttpReply {
     /// The status.
     pub status: u16,
     /// The status line and the headers.
-    pub head: String,
+    pub request_head: String,
     /// The body.
     pub body: String,
 }
@@ -47,7 +47,7 @@ impl Http {
     }
 
     /// The same client with a tiny receive buffer.
-    pub fn narrow(&self) -> Http {
+    pub fn with_tiny_buffer(&self) -> Http {
         Http { room: ReceiveBuffer::Little, ..self.clone() }
     }
 
@@ -69,24 +69,24 @@ impl Http {
 
     /// Sends a request and waits for the answer.
     #[track_caller]
-    pub fn ask(&self, verb: &str, path: &str, body: Option<Value>) -> HttpReply {
+    pub fn request(&self, verb: &str, path: &str, body: Option<Value>) -> HttpReply {
         let body = body.map(|body| body.to_string()).unwrap_or_default();
         let kind = if body.is_empty() { "" } else { "Content-Type: application/json\r\n" };
         let length = body.len();
-        self.say(&format!("{}{kind}Content-Length: {length}\r\n\r\n{body}", self.head(verb, path)))
+        self.send_raw(&format!("{}{kind}Content-Length: {length}\r\n\r\n{body}", self.head(verb, path)))
     }
 
     /// Sends a request that must succeed; returns the body.
     #[track_caller]
-    pub fn done(&self, verb: &str, path: &str, body: Option<Value>) -> Value {
-        let answer = self.ask(verb, path, body);
+    pub fn request_ok(&self, verb: &str, path: &str, body: Option<Value>) -> Value {
+        let answer = self.request(verb, path, body);
         assert!((200..300).contains(&answer.status), "{verb} {path}: {answer:#?}");
         if answer.body.is_empty() { Value::Null } else { answer.json() }
     }
 
     /// Sends these bytes and nothing else, and waits until the server closes.
     #[track_caller]
-    pub fn say(&self, request: &str) -> HttpReply {
+    pub fn send_raw(&self, request: &str) -> HttpReply {
         let mut stream = self.connect();
         // A server may close before it has read everything.
         stream.write_all(request.as_bytes()).ok();
@@ -95,7 +95,7 @@ impl Http {
         let response = String::from_utf8_lossy(&response);
         let (head, body) = response.split_once("\r\n\r\n").unwrap_or((&response, ""));
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
-        HttpReply { status, head: head.to_owned(), body: body.to_owned() }
+        HttpReply { status, request_head: head.to_owned(), body: body.to_owned() }
     }
 
     /// The head of a request, up to its extra headers. The server closes the connection after its answer.
@@ -143,7 +143,7 @@ impl HttpReply {
     #[track_caller]
     pub fn problem(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{self:#?}");
-        assert!(self.head.contains("application/problem+json"), "{self:#?}");
+        assert!(self.request_head.contains("application/problem+json"), "{self:#?}");
         let problem = self.json();
         assert_eq!(problem["status"], status);
         problem

@@ -4,8 +4,8 @@ use protocol::AskDecision;
 use protocol::api::RefusalKind;
 use rpc::ErrorObject;
 
-/// The decision that replaces one the session refused, so that the ask does not stay open without anyone to decide it:
-/// an allowed call runs without the rules that came with it, anything else is denied. `None` if the ask is closed.
+/// The decision that replaces one the session refused, so that the ask does not stay open: an allowed call runs without
+/// the rules that came with the decision, anything else is denied. `None` if the ask is closed.
 pub(crate) fn fallback_decision(decision: AskDecision, refusal: &ErrorObject) -> Option<AskDecision> {
     let kind = refusal.data.as_ref().and_then(|data| serde_json::from_value(data["kind"].clone()).ok());
     match (kind, decision) {
@@ -34,22 +34,22 @@ mod tests {
     }
 
     #[test]
-    fn an_ask_is_not_left_open_by_a_decision_that_does_not_fit() {
+    fn refused_decisions_have_a_fallback_unless_the_ask_is_closed() {
         let allow = |rule: Option<&str>| AskDecision::Allow {
             rules: rule.map(str::to_owned).into_iter().collect(),
             input: Some("{}".into()),
         };
         assert_eq!(fallback_decision(allow(Some("no(")), &refused("noRule")), Some(allow(None)));
-        for unfit in [
+        for invalid in [
             allow(None),
             AskDecision::Reply { text: "x".into() },
             AskDecision::Proceed { action: PlanAction::Autopilot },
         ] {
-            assert!(matches!(fallback_decision(unfit, &refused("invalid")), Some(AskDecision::Deny { .. })));
+            assert!(matches!(fallback_decision(invalid, &refused("invalid")), Some(AskDecision::Deny { .. })));
         }
         assert_eq!(fallback_decision(AskDecision::Deny { message: String::new() }, &refused("invalid")), None);
-        for over in ["noAsk", "closed", "somethingNewer"] {
-            assert_eq!(fallback_decision(allow(Some("a")), &refused(over)), None, "{over}");
+        for kind in ["noAsk", "closed", "somethingNewer"] {
+            assert_eq!(fallback_decision(allow(Some("a")), &refused(kind)), None, "{kind}");
         }
         assert_eq!(fallback_decision(allow(Some("a")), &ErrorObject::internal("paused")), None);
     }

@@ -18,7 +18,7 @@ impl RunFlags {
     }
 
     /// Adds a flag once for each value.
-    pub(crate) fn each(&mut self, flag: &str, values: impl IntoIterator<Item = impl Display>) {
+    pub(crate) fn put_each(&mut self, flag: &str, values: impl IntoIterator<Item = impl Display>) {
         self.0.extend(values.into_iter().map(|value| format!("{flag}={value}")));
     }
 
@@ -28,7 +28,7 @@ impl RunFlags {
 }
 
 /// Bosun's reasoning effort for that of an SDK family; `None` for a value that neither family has.
-pub(crate) fn effort(value: &str) -> Option<&'static str> {
+pub(crate) fn bosun_effort(value: &str) -> Option<&'static str> {
     match value {
         "low" | "minimal" => Some("low"),
         "medium" => Some("medium"),
@@ -42,12 +42,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_never_a_flag_of_its_own() {
+    fn values_are_never_read_as_flags() {
         let mut flags = RunFlags::default();
         flags.put("--model", Some("--allow-all"));
-        flags.put("--effort", effort("xhigh"));
+        flags.put("--effort", bosun_effort("xhigh"));
         flags.put("--agents", None::<&str>);
-        flags.each("--deny", ["a", "--plan"]);
+        flags.put_each("--deny", ["a", "--plan"]);
         flags.set("--plan");
         assert_eq!(flags.into_args(), ["--model=--allow-all", "--effort=high", "--deny=a", "--deny=--plan", "--plan"]);
     }

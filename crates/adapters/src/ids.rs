@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_comes_back_as_it_went() {
+    fn session_ids_round_trip() {
         let id = SessionId::new(Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0001));
         assert_eq!(session_id(&session_uuid(id).to_string()), Some(id));
         assert_eq!(session_id(&id.to_string()), Some(id));

@@ -19,13 +19,13 @@ pub(crate) struct ManagedPolicy {
 impl ManagedPolicy {
     /// Reads a policy; refuses it if any part is not supported.
     pub(crate) fn read(settings: &Value) -> Result<ManagedPolicy, OpenRefusal> {
-        let settings = object(settings, "managed settings")?;
+        let settings = as_object(settings, "managed settings")?;
         let mut managed = ManagedPolicy::default();
         let mut unsupported = Vec::new();
         for (name, value) in settings.iter().filter(|(_, value)| has_effect(value)) {
             match name.as_str() {
                 "$schema" => {}
-                "permissions" => managed.read_permissions(object(value, "`permissions`")?, &mut unsupported)?,
+                "permissions" => managed.read_permissions(as_object(value, "`permissions`")?, &mut unsupported)?,
                 other => unsupported.push(other.to_owned()),
             }
         }
@@ -42,8 +42,8 @@ impl ManagedPolicy {
     ) -> Result<(), OpenRefusal> {
         for (name, value) in permissions.iter().filter(|(_, value)| has_effect(value)) {
             match (name.as_str(), value) {
-                ("deny", rules) => self.deny.extend(texts(rules, "`permissions.deny`")?),
-                ("ask", rules) => self.ask.extend(texts(rules, "`permissions.ask`")?),
+                ("deny", rules) => self.deny.extend(rule_texts(rules, "`permissions.deny`")?),
+                ("ask", rules) => self.ask.extend(rule_texts(rules, "`permissions.ask`")?),
                 // A policy only restricts: settings that allow more have no effect. There is no auto mode to disable.
                 ("allow" | "additionalDirectories" | "disableAutoMode", _) => {}
                 ("defaultMode", Value::String(mode)) if mode == "default" => {}
@@ -63,7 +63,7 @@ impl ManagedPolicy {
     }
 }
 
-/// Refuses settings that require a sandbox for commands: there is none.
+/// Refuses settings that require a sandbox for commands: Bosun has none.
 pub(crate) fn expect_no_sandbox(settings: &Value) -> Result<(), OpenRefusal> {
     let sandbox = &settings["sandbox"];
     if sandbox["enabled"] != true {
@@ -86,11 +86,11 @@ fn has_effect(value: &Value) -> bool {
     }
 }
 
-fn object<'a>(value: &'a Value, what: &str) -> Result<&'a Map<String, Value>, OpenRefusal> {
+fn as_object<'a>(value: &'a Value, what: &str) -> Result<&'a Map<String, Value>, OpenRefusal> {
     value.as_object().ok_or_else(|| refusal(format!("{what} cannot be read: it is not an object")))
 }
 
-fn texts(value: &Value, what: &str) -> Result<Vec<String>, OpenRefusal> {
+fn rule_texts(value: &Value, what: &str) -> Result<Vec<String>, OpenRefusal> {
     let texts = value.as_array().map(|list| list.iter().map(|text| text.as_str().map(str::to_owned)).collect());
     texts.flatten().ok_or_else(|| refusal(format!("{what} cannot be read: it is not a list of rules")))
 }
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_policy_is_kept_to_in_full_or_refused() {
+    fn policies_are_followed_in_full_or_refused() {
         let rules = |deny: &[&str], ask: &[&str], forbids_bypass| {
             let owned = |rules: &[&str]| rules.iter().map(|rule| (*rule).to_owned()).collect();
             Some(ManagedPolicy { deny: owned(deny), ask: owned(ask), forbids_bypass })
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sandbox_that_must_be_there_is_refused() {
+    fn required_sandboxes_are_refused() {
         let sandbox = |sandbox: Value| expect_no_sandbox(&json!({ "sandbox": sandbox })).is_ok();
         assert!(sandbox(json!(null)) && sandbox(json!({})) && sandbox(json!({ "enabled": true })));
         assert!(sandbox(json!({ "enabled": false, "failIfUnavailable": true })));

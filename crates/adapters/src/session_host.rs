@@ -40,7 +40,7 @@ pub struct HostCatalog {
     /// The available models, in the syntax of `--model`.
     pub models: Vec<String>,
     /// The default model.
-    pub model: Option<String>,
+    pub default_model: Option<String>,
 }
 
 /// A request to open a session.
@@ -104,7 +104,7 @@ pub enum AdapterExit {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{words}{}", .hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default())]
 pub struct OpenRefusal {
-    /// Why.
+    /// The reason, as text for people.
     pub words: String,
     /// What to do about it.
     pub hint: Option<String>,

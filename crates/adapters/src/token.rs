@@ -9,7 +9,7 @@ use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
 /// The minimum length of a token.
-const MIN_LENGTH: usize = 32;
+const MIN_TOKEN_BYTES: usize = 32;
 
 /// The token that a client must send.
 #[derive(Clone)]
@@ -27,12 +27,12 @@ impl AccessToken {
 
     /// Creates a token; `None` if the text is too short or cannot be sent in a header.
     pub fn new(text: &str) -> Option<AccessToken> {
-        let is_fit = text.len() >= MIN_LENGTH && text.bytes().all(|byte| byte.is_ascii_graphic());
-        is_fit.then(|| AccessToken::from_any(text))
+        let is_valid = text.len() >= MIN_TOKEN_BYTES && text.bytes().all(|byte| byte.is_ascii_graphic());
+        is_valid.then(|| AccessToken::from_text(text))
     }
 
     /// Creates a token from any text that the user who starts an adapter chose.
-    pub(crate) fn from_any(text: &str) -> AccessToken {
+    pub(crate) fn from_text(text: &str) -> AccessToken {
         AccessToken { digest: Sha256::digest(text).into() }
     }
 
@@ -54,13 +54,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_only_itself() {
-        let word = AccessToken::generate().unwrap();
-        let token = AccessToken::new(&word).unwrap();
-        assert!(token.matches(word.as_bytes()));
-        assert!(!token.matches(b"") && !token.matches(&word.as_bytes()[1..]));
-        assert_ne!(word, AccessToken::generate().unwrap());
-        assert!(AccessToken::new("short").is_none() && AccessToken::from_any("short").matches(b"short"));
+    fn tokens_match_only_themselves() {
+        let text = AccessToken::generate().unwrap();
+        let token = AccessToken::new(&text).unwrap();
+        assert!(token.matches(text.as_bytes()));
+        assert!(!token.matches(b"") && !token.matches(&text.as_bytes()[1..]));
+        assert_ne!(text, AccessToken::generate().unwrap());
+        assert!(AccessToken::new("short").is_none() && AccessToken::from_text("short").matches(b"short"));
         assert!(AccessToken::new(&"with spaces ".repeat(4)).is_none());
     }
 }

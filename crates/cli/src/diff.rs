@@ -1,6 +1,6 @@
 //! Line-by-line diff of two texts.
 
-/// Most pairs of lines that are compared; a larger diff removes all old lines and adds all new ones.
+/// Maximum pairs of lines that are compared; a larger diff removes all old lines and adds all new ones.
 const MAX_PAIRS: usize = 1 << 20;
 
 /// A line of a diff.
@@ -16,14 +16,14 @@ pub(crate) enum DiffLine<'a> {
 
 /// Returns the lines of both texts in order; unchanged lines appear once.
 pub(crate) fn diff_lines<'a>(old: &'a str, new: &'a str) -> Vec<DiffLine<'a>> {
-    let ends = |text: &str| text.is_empty() || text.ends_with('\n');
-    let end = if ends(old) && ends(new) { TrailingNewline::Both } else { TrailingNewline::NotBoth };
+    let is_complete = |text: &str| text.is_empty() || text.ends_with('\n');
+    let end = if is_complete(old) && is_complete(new) { TrailingNewline::Both } else { TrailingNewline::NotBoth };
     let (old, new): (Vec<&str>, Vec<&str>) = (split(old, end), split(new, end));
-    let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
-    let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(a, b)| a == b).count();
-    let (old_middle, new_middle) = (&old[head..old.len() - tail], &new[head..new.len() - tail]);
+    let prefix = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+    let suffix = old[prefix..].iter().rev().zip(new[prefix..].iter().rev()).take_while(|(a, b)| a == b).count();
+    let (old_middle, new_middle) = (&old[prefix..old.len() - suffix], &new[prefix..new.len() - suffix]);
     let same = |lines: &[&'a str]| lines.iter().map(|line| DiffLine::Same(line)).collect::<Vec<_>>();
-    [same(&old[..head]), diff_middle(old_middle, new_middle), same(&old[old.len() - tail..])].concat()
+    [same(&old[..prefix]), diff_middle(old_middle, new_middle), same(&old[old.len() - suffix..])].concat()
 }
 
 /// Whether both texts end with a newline. A trailing newline is shown as a line only if one of the texts lacks it.
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_stay_are_shown_once() {
+    fn unchanged_lines_appear_once() {
         assert_eq!(shown("a\nb\nc", "a\nx\nc"), " a|-b|+x| c");
         assert_eq!(shown("a\nb\nc\nd", "b\nc\ne\nd"), "-a| b| c|+e| d");
         assert_eq!(shown("", "a\nb"), "+a|+b");
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn both_texts_can_be_read_back_from_a_diff_whatever_their_size() {
+    fn both_texts_can_be_rebuilt_from_a_diff_of_any_size() {
         let text =
             |step: usize, count: usize| (0..count).map(|n| (n * step % 7).to_string()).collect::<Vec<_>>().join("\n");
         for count in [5, 50, 3_000] {

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_hidden_turned_around_or_sent_to_the_terminal() {
+    fn invisible_and_control_characters_are_escaped() {
         assert_eq!(escape_invisible("rm\u{1b}[8m -r\u{202e}fdp.x\r\n\tü"), "rm\\u{1b}[8m -r\\u{202e}fdp.x\\u{d}\n\tü");
         assert_eq!(escape_invisible("a\u{200b}b\u{e0041}c\u{9b}d"), "a\\u{200b}b\\u{e0041}c\\u{9b}d");
     }

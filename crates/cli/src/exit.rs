@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_several_hold_the_gravest_is_told() {
+    fn most_severe_exit_wins() {
         let all = [
             CommandExit::Partial,
             CommandExit::Parked,
@@ -74,8 +74,8 @@ mod tests {
             CommandExit::Budget,
             CommandExit::Cancelled,
         ];
-        let told: Vec<u8> = (0..all.len()).map(|n| CommandExit::worst(all[..=n].iter().copied()).code()).collect();
-        assert_eq!(told, [3, 7, 1, 4, 6, 5]);
+        let codes: Vec<u8> = (0..all.len()).map(|n| CommandExit::worst(all[..=n].iter().copied()).code()).collect();
+        assert_eq!(codes, [3, 7, 1, 4, 6, 5]);
         assert_eq!(CommandExit::worst([]), CommandExit::Success);
     }
 }

@@ -22,13 +22,13 @@ pub(crate) fn probe(fault: Option<&str>) -> Result<Arc<dyn WriterProbe>, CliErro
 }
 
 /// Panics if `BOSUN_FAULT` requests a panic at this event.
-pub(crate) fn panic_if_requested(fault: Option<&str>, live: &BusMessage) {
+pub(crate) fn panic_if_requested(fault: Option<&str>, message: &BusMessage) {
     let Some(Ok(InjectedFault { action: FaultAction::PanicAt, trigger: CommitFaultTrigger::Event(seq) })) =
         fault.map(InjectedFault::parse)
     else {
         return;
     };
-    match live {
+    match message {
         BusMessage::Event(envelope) if envelope.seq >= seq => injected_panic(),
         BusMessage::Event(_) | BusMessage::Text { .. } => {}
     }
@@ -99,14 +99,14 @@ impl InjectedFault {
 
 impl WriterProbe for InjectedFault {
     fn at(&self, point: WriterPoint) -> Result<(), io::Error> {
-        let due = self.trigger.is_reached(point);
+        let is_due = self.trigger.is_reached(point);
         match (self.action, point) {
-            (FaultAction::DieBefore, WriterPoint::BeforeCommit { .. }) if due => host::machine::kill_self(),
-            (FaultAction::DieAfter, WriterPoint::AfterCommit { .. }) if due => host::machine::kill_self(),
-            (FaultAction::Fail, WriterPoint::BeforeCommit { .. }) if due => {
+            (FaultAction::DieBefore, WriterPoint::BeforeCommit { .. }) if is_due => host::machine::kill_self(),
+            (FaultAction::DieAfter, WriterPoint::AfterCommit { .. }) if is_due => host::machine::kill_self(),
+            (FaultAction::Fail, WriterPoint::BeforeCommit { .. }) if is_due => {
                 Err(io::Error::from(io::ErrorKind::StorageFull))
             }
-            (FaultAction::PanicCommit, WriterPoint::BeforeCommit { .. }) if due => injected_panic(),
+            (FaultAction::PanicCommit, WriterPoint::BeforeCommit { .. }) if is_due => injected_panic(),
             (
                 FaultAction::DieBefore
                 | FaultAction::DieAfter
@@ -177,15 +177,15 @@ mod tests {
     }
 
     #[test]
-    fn the_nth_commit_with_a_kind_is_found_however_many_of_it_one_commit_holds() {
-        let (promoted, stirred) = (Event::TaskPromoted, Event::TaskUnstalled);
-        let two = [promoted.clone(), stirred.clone(), promoted.clone()];
-        let commits: [&[Event]; 5] = [std::slice::from_ref(&stirred), &two, &[], &[promoted], &[]];
+    fn nth_commit_counts_commits_not_events() {
+        let (promoted, unstalled) = (Event::TaskPromoted, Event::TaskUnstalled);
+        let two = [promoted.clone(), unstalled.clone(), promoted.clone()];
+        let commits: [&[Event]; 5] = [std::slice::from_ref(&unstalled), &two, &[], &[promoted], &[]];
         assert_eq!(failing("fail-commit:taskPromoted:2", &commits), [false, false, false, true, true]);
     }
 
     #[test]
-    fn what_is_not_understood_is_refused() {
+    fn invalid_faults_are_rejected() {
         for text in
             ["", "before-commit", "before-commit:", "at:3", "after-commit:x", "panic-at:a:1", "fail-commit:a:b:1"]
         {

@@ -45,22 +45,22 @@ struct GcReport {
 pub(crate) async fn collect(args: &GcArgs) -> Result<CommandExit, CliError> {
     let setup = Setup::read()?;
     let now = SystemClock.now();
-    let keep = Duration::from_secs(u64::from(args.days.unwrap_or(setup.config.retention_days)) * 86_400);
+    let retention = Duration::from_secs(u64::from(args.days.unwrap_or(setup.config.retention_days)) * 86_400);
     // Reconciling brings each row up to date with its session's file.
     let rows =
         SessionIndex::open(&setup.home)?.reconcile(&setup.home)?.page(&setup.home, &SessionQuery::default())?.rows;
-    let is_over = |row: &SessionRow| {
-        now.since(row.updated_at) > keep && row.state == "idle" && !row.has_open_asks && row.owner_pid.is_none()
+    let is_expired = |row: &SessionRow| {
+        now.since(row.updated_at) > retention && row.state == "idle" && !row.has_open_asks && row.owner_pid.is_none()
     };
-    let (old, young): (Vec<SessionRow>, Vec<SessionRow>) = rows.into_iter().partition(is_over);
+    let (old, kept): (Vec<SessionRow>, Vec<SessionRow>) = rows.into_iter().partition(is_expired);
     let dry_run = args.dry_run;
-    let mut folders: BTreeSet<PathBuf> = old.iter().chain(&young).map(|row| PathBuf::from(&row.cwd)).collect();
-    folders.extend(crate::setup::folder(None));
-    let outputs = outputs::collect(&setup.home, young.iter().map(|row| row.id), dry_run);
-    let results = drop_unused_results(&setup.home, now, keep, dry_run)?;
+    let mut folders: BTreeSet<PathBuf> = old.iter().chain(&kept).map(|row| PathBuf::from(&row.cwd)).collect();
+    folders.extend(crate::setup::working_folder(None));
+    let outputs = outputs::collect(&setup.home, kept.iter().map(|row| row.id), dry_run);
+    let results = drop_unused_results(&setup.home, now, retention, dry_run)?;
     let mut report = GcReport {
         removed: Vec::new(),
-        kept: young.len(),
+        kept: kept.len(),
         failed: Vec::new(),
         outputs,
         results,
@@ -68,12 +68,12 @@ pub(crate) async fn collect(args: &GcArgs) -> Result<CommandExit, CliError> {
         refs: RefCleanup::default(),
         dry_run,
     };
-    let empty = find_empty_sessions(&setup.home, keep)?.into_iter().map(|id| (id, "never started".to_owned()));
+    let empty = find_empty_sessions(&setup.home, retention)?.into_iter().map(|id| (id, "never started".to_owned()));
     let old = old.into_iter().map(|row| {
         let title = print::sanitize(&print::one_line(&row.title, 50));
         (row.id, format!("{}  {title}", time::format_age(row.updated_at, now)))
     });
-    let mut gone = BTreeSet::new();
+    let mut removed_ids = BTreeSet::new();
     for (id, description) in old.chain(empty) {
         let removed = if args.dry_run { Ok(()) } else { crate::sessions::remove(&setup.home, id) };
         match removed {
@@ -81,7 +81,7 @@ pub(crate) async fn collect(args: &GcArgs) -> Result<CommandExit, CliError> {
                 if !args.json {
                     print::output(format_args!("{id}  {description}"));
                 }
-                gone.insert(id);
+                removed_ids.insert(id);
                 report.removed.push(id.to_string());
             }
             Err(error) => {
@@ -90,10 +90,10 @@ pub(crate) async fn collect(args: &GcArgs) -> Result<CommandExit, CliError> {
             }
         }
     }
-    let trash = Duration::from_secs(u64::from(setup.config.trash_days) * 86_400);
-    report.checkouts = checkouts::collect(&setup, now, trash, dry_run).await;
-    // After the checkouts, since their work becomes refs.
-    let options = RefCleanupOptions { removed: gone, unlanded: args.unlanded, dry_run };
+    let trash_retention = Duration::from_secs(u64::from(setup.config.trash_days) * 86_400);
+    report.checkouts = checkouts::collect(&setup, now, trash_retention, dry_run).await;
+    // After the checkouts, because removing them turns their work into refs.
+    let options = RefCleanupOptions { removed: removed_ids, unlanded: args.unlanded, dry_run };
     report.refs = refs::collect(&setup, folders, &options).await;
     let exit = if report.failed.is_empty() { CommandExit::Success } else { CommandExit::Failed };
     if args.json {
@@ -132,28 +132,32 @@ pub(crate) async fn collect(args: &GcArgs) -> Result<CommandExit, CliError> {
 }
 
 /// Drops results that no fleet used within the retention time, and returns their number.
-fn drop_unused_results(home: &Home, now: Timestamp, keep: Duration, dry_run: bool) -> Result<usize, CliError> {
-    let age = u64::try_from(keep.as_millis()).unwrap_or(u64::MAX);
-    let then = Timestamp(now.0.saturating_sub(age));
-    Ok(if dry_run { FleetResultStore::count_before(home, then)? } else { FleetResultStore::drop_before(home, then)? })
+fn drop_unused_results(home: &Home, now: Timestamp, retention: Duration, dry_run: bool) -> Result<usize, CliError> {
+    let age = u64::try_from(retention.as_millis()).unwrap_or(u64::MAX);
+    let cutoff = Timestamp(now.0.saturating_sub(age));
+    Ok(if dry_run {
+        FleetResultStore::count_unused_since(home, cutoff)?
+    } else {
+        FleetResultStore::remove_unused_since(home, cutoff)?
+    })
 }
 
-/// Folders of sessions whose process died before the first commit. No list shows them, and they hold nothing to lose.
-fn find_empty_sessions(home: &Home, keep: Duration) -> Result<Vec<SessionId>, CliError> {
-    let mut found = Vec::new();
+/// Finds sessions whose process died before the first commit. No list shows them, and they hold no work.
+fn find_empty_sessions(home: &Home, retention: Duration) -> Result<Vec<SessionId>, CliError> {
+    let mut ids = Vec::new();
     for folder in fs::read_dir(home.sessions_dir())? {
         let folder = folder?;
         let Some(id) = folder.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-        let old = folder
+        let is_old = folder
             .metadata()
             .and_then(|folder| folder.modified())
-            .is_ok_and(|then| then.elapsed().is_ok_and(|age| age > keep));
-        let empty = |reader: SessionReader| {
+            .is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age > retention));
+        let is_empty = |reader: SessionReader| {
             Ok(reader.lease()?.is_none_or(|(_, owner)| !owner.is_alive()) && reader.session_view()?.events == 0)
         };
-        if old && SessionReader::open(home, id).and_then(empty).unwrap_or(false) {
-            found.push(id);
+        if is_old && SessionReader::open(home, id).and_then(is_empty).unwrap_or(false) {
+            ids.push(id);
         }
     }
-    Ok(found)
+    Ok(ids)
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::args::{ImportArgs, ImportedProduct};
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::setup::{folder, settings_failure, trust_status};
+use crate::setup::{settings_failure, trust_status, working_folder};
 use crate::{log, print};
 
 /// The JSON report.
@@ -34,23 +34,23 @@ struct ImportRow {
     becomes: Option<String>,
     /// The file that it is written to.
     into: Option<PathBuf>,
-    /// The value that is kept, when the file is read in place, or why it is not imported.
+    /// The value that is kept, the condition under which the file is read in place, or why it is not imported.
     reason: Option<String>,
 }
 
 pub(crate) fn perform(args: &ImportArgs) -> Result<CommandExit, CliError> {
     let env = Env::read();
     let home = open_home(&env)?;
-    let project = Project::find(&folder(None)?);
+    let project = Project::find(&working_folder(None)?);
     let no_allow_all = allow_all_forbidden_by(&env, &home)?;
     let relocated = env.folder_of(product(args.product));
     let locations = ImportLocations {
         home: home.root(),
-        user: env.user.as_deref(),
+        user_home: env.user_home.as_deref(),
         relocated: relocated.as_deref(),
         trust: trust_status(&home, &project),
         project: &project,
-        no_allow_all: no_allow_all.as_deref(),
+        allow_all_forbidden_by: no_allow_all.as_deref(),
     };
     let _lock = if args.write { Some(home.lock("settings")?) } else { None };
     let findings = survey(product(args.product), &locations).map_err(settings_failure)?;
@@ -58,11 +58,12 @@ pub(crate) fn perform(args: &ImportArgs) -> Result<CommandExit, CliError> {
         true => write(&findings).iter().map(ToString::to_string).collect(),
         false => Vec::new(),
     };
-    let is_complete = errors.is_empty() && !findings.iter().any(|it| matches!(it.outcome, ImportOutcome::Invalid(_)));
+    let is_complete =
+        errors.is_empty() && !findings.iter().any(|finding| matches!(finding.outcome, ImportOutcome::Invalid(_)));
     if args.json {
         print::json(&ImportReport { findings: findings.into_iter().map(row).collect(), written: args.write, errors });
     } else {
-        print_findings(&findings, args, env.user.as_deref());
+        print_findings(&findings, args, env.user_home.as_deref());
         errors.iter().for_each(|error| print::error(&print::sanitize(error)));
     }
     Ok(if is_complete { CommandExit::Success } else { CommandExit::Failed })
@@ -82,13 +83,13 @@ fn open_home(env: &Env) -> Result<Home, CliError> {
 fn allow_all_forbidden_by(env: &Env, home: &Home) -> Result<Option<PathBuf>, CliError> {
     let managed = SettingsLayers::read(&SettingsLocations {
         home: home.root(),
-        user: None,
+        user_home: None,
         managed: env.managed.as_deref(),
-        project: Project { top: home.root().to_owned(), foreign_repository: None },
+        project: Project { dir: home.root().to_owned(), foreign_repository: None },
         trust: TrustStatus::Untrusted,
         scopes: &[],
     });
-    Ok(managed.map_err(settings_failure)?.forbids(ForbiddableFeature::AllowAll).map(Path::to_owned))
+    Ok(managed.map_err(settings_failure)?.forbidden_by(ForbiddableFeature::AllowAll).map(Path::to_owned))
 }
 
 fn product(named: ImportedProduct) -> Product {
@@ -124,11 +125,11 @@ fn reason(outcome: &ImportOutcome) -> Option<String> {
 fn print_findings(findings: &[ImportFinding], args: &ImportArgs, user: Option<&Path>) {
     // Any part of a line may come from an untrusted file.
     let print_line = |line: String| print::output(print::sanitize(&line).replace(['\n', '\t'], " "));
-    let mut last: Option<&Path> = None;
+    let mut last_file: Option<&Path> = None;
     for finding in findings {
-        if last != Some(&finding.file) {
+        if last_file != Some(&finding.file) {
             print_line(short_path(&finding.file, user));
-            last = Some(&finding.file);
+            last_file = Some(&finding.file);
         }
         print_line(format!("  {}  →  {}", finding.subject, describe_outcome(&finding.outcome, args.write, user)));
     }
@@ -165,15 +166,15 @@ fn describe_outcome(outcome: &ImportOutcome, written: bool, user: Option<&Path>)
         }
         ImportOutcome::InPlace(when) if when.is_empty() => "already read in place".into(),
         ImportOutcome::InPlace(when) => format!("read in place {when}"),
-        ImportOutcome::NotImported(why) => format!("not imported: {why}"),
-        ImportOutcome::Invalid(why) => format!("invalid: {why}"),
+        ImportOutcome::NotImported(reason) => format!("not imported: {reason}"),
+        ImportOutcome::Invalid(reason) => format!("invalid: {reason}"),
     }
 }
 
 /// The path with `~` for the user's home.
 fn short_path(path: &Path, user: Option<&Path>) -> String {
     match user.and_then(|user| path.strip_prefix(user).ok()) {
-        Some(below) => format!("~/{}", below.display()),
+        Some(rest) => format!("~/{}", rest.display()),
         None => path.display().to_string(),
     }
 }

@@ -1,7 +1,7 @@
 //! Inline Markdown (code, emphasis and links), parsed into spans that a page or a terminal renders in its own way.
 
 /// How far to search for a closing delimiter, so that a text full of delimiters parses in linear time.
-const MAX_LOOKAHEAD: usize = 4096;
+const MAX_LOOKAHEAD_BYTES: usize = 4096;
 
 /// Delimiters nested deeper than this are text.
 const MAX_DEPTH: usize = 6;
@@ -62,8 +62,9 @@ struct InlineParser<'a> {
 impl<'a> InlineParser<'a> {
     fn step(&mut self) {
         let is_mark = self.rest.starts_with(['\\', '`', '*', '_', '~', '[', '!', 'h']);
-        let done = is_mark && (self.escape() || self.code() || self.styled() || self.link() || self.address());
-        if !done {
+        let is_taken = is_mark
+            && (self.take_escape() || self.take_code() || self.take_styled() || self.take_link() || self.take_url());
+        if !is_taken {
             self.take_plain();
         }
     }
@@ -77,7 +78,7 @@ impl<'a> InlineParser<'a> {
         }
     }
 
-    fn escape(&mut self) -> bool {
+    fn take_escape(&mut self) -> bool {
         let Some(rest) = self.rest.strip_prefix('\\') else { return false };
         let is_escape = rest.starts_with(|c: char| c.is_ascii_punctuation());
         if is_escape {
@@ -87,13 +88,13 @@ impl<'a> InlineParser<'a> {
         is_escape
     }
 
-    fn code(&mut self) -> bool {
+    fn take_code(&mut self) -> bool {
         let ticks = self.rest.bytes().take_while(|byte| *byte == b'`').count();
         if ticks == 0 {
             return false;
         }
         let (mark, after) = self.rest.split_at(ticks);
-        match window(after).find(mark) {
+        match search_window(after).find(mark) {
             Some(end) => {
                 let whole = &self.rest[..ticks + end + ticks];
                 self.push(InlineSpan::Code { whole, inner: after[..end].trim() }, whole.len());
@@ -108,21 +109,21 @@ impl<'a> InlineParser<'a> {
     }
 
     /// Text between two delimiters that touch it.
-    fn styled(&mut self) -> bool {
+    fn take_styled(&mut self) -> bool {
         let within_word = self.last.is_some_and(char::is_alphanumeric);
         for (mark, style) in DELIMITERS {
             let Some(after) = self.rest.strip_prefix(mark).filter(|_| self.depth_left > 0) else { continue };
             if within_word && mark != "**" {
                 return false;
             }
-            let Some(end) = window(after).find(mark) else { continue };
+            let Some(end) = search_window(after).find(mark) else { continue };
             let inner = &after[..end];
             let next = after[end + mark.len()..].chars().next();
             // Names such as `snake_case` and `__init__` are not emphasis.
             let in_name = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
             let ends_in_word = mark == "_" && (in_name(next) || in_name(self.last));
-            let touches = !inner.is_empty() && inner.trim() == inner && !inner.starts_with(['*', '_']);
-            if touches && !ends_in_word {
+            let touches_text = !inner.is_empty() && inner.trim() == inner && !inner.starts_with(['*', '_']);
+            if touches_text && !ends_in_word {
                 let whole = &self.rest[..mark.len() * 2 + inner.len()];
                 let inner = parse_nested(inner, self.depth_left - 1);
                 self.push(InlineSpan::Styled { mark: style, whole, inner }, whole.len());
@@ -133,34 +134,34 @@ impl<'a> InlineParser<'a> {
     }
 
     /// A link or an image. Only its text and target are shown; nothing is fetched.
-    fn link(&mut self) -> bool {
-        let (bang, after) = match self.rest.strip_prefix("![") {
+    fn take_link(&mut self) -> bool {
+        let (image_mark, after) = match self.rest.strip_prefix("![") {
             Some(after) => ("!", after),
             None => match self.rest.strip_prefix('[') {
                 Some(after) => ("", after),
                 None => return false,
             },
         };
-        let Some((words, after_words)) = window(after).split_once("](") else { return false };
+        let Some((words, after_words)) = search_window(after).split_once("](") else { return false };
         let Some((address, _)) = after_words.split_once(')') else { return false };
         if words.contains(['[', ']']) || address.contains(char::is_whitespace) || self.depth_left == 0 {
             return false;
         }
         let shown = parse_nested(words, self.depth_left - 1);
-        let length = bang.len() + "[](".len() + words.len() + address.len() + ")".len();
+        let length = image_mark.len() + "[](".len() + words.len() + address.len() + ")".len();
         self.push(InlineSpan::Link { words, shown, address }, length);
         true
     }
 
     /// A URL in the text.
-    fn address(&mut self) -> bool {
-        let begins = ["https://", "http://"].iter().any(|scheme| self.rest.starts_with(scheme));
-        if !begins || self.last.is_some_and(char::is_alphanumeric) {
+    fn take_url(&mut self) -> bool {
+        let is_url = ["https://", "http://"].iter().any(|scheme| self.rest.starts_with(scheme));
+        if !is_url || self.last.is_some_and(char::is_alphanumeric) {
             return false;
         }
-        let ends = |c: char| c.is_whitespace() || c.is_control() || "<>\"'`|\\^{}()[]*".contains(c);
-        let whole = window(self.rest);
-        let address = &whole[..whole.find(ends).unwrap_or(whole.len())];
+        let ends_url = |c: char| c.is_whitespace() || c.is_control() || "<>\"'`|\\^{}()[]*".contains(c);
+        let whole = search_window(self.rest);
+        let address = &whole[..whole.find(ends_url).unwrap_or(whole.len())];
         let address = address.trim_end_matches(['.', ',', ';', ':', '!', '?', '_', '~']);
         self.push(InlineSpan::BareUrl(address), address.len());
         true
@@ -186,8 +187,8 @@ impl<'a> InlineParser<'a> {
 }
 
 /// The start of a text, in which a closing delimiter is searched for.
-fn window(text: &str) -> &str {
-    &text[..text.floor_char_boundary(MAX_LOOKAHEAD)]
+fn search_window(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_LOOKAHEAD_BYTES)]
 }
 
 #[cfg(test)]
@@ -195,8 +196,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_within_marks_are_pieces_of_pieces() {
-        let text = |words: &str| InlineSpan::Text(words.into());
+    fn nested_delimiters_become_nested_spans() {
+        let text = |text: &str| InlineSpan::Text(text.into());
         let code = InlineSpan::Code { whole: "`b`", inner: "b" };
         let strong =
             InlineSpan::Styled { mark: InlineStyle::Strong, whole: "**a `b`**", inner: vec![text("a "), code] };

@@ -58,7 +58,7 @@ use crate::error::CliError;
 use crate::exit::CommandExit;
 
 /// The maximum number of blocking threads: a thousand concurrent calls must not have a thread each.
-const BLOCKING_THREADS: usize = 32;
+const MAX_BLOCKING_THREADS: usize = 32;
 
 fn main() -> ExitCode {
     // The guardian must stay small: nothing is set up before this.
@@ -80,7 +80,7 @@ fn main() -> ExitCode {
 
 fn run_command() -> Result<CommandExit, CliError> {
     // Before reading anything that a child program could read from this process's memory.
-    host::machine::seal()?;
+    host::machine::seal_process()?;
     let exit = match parse() {
         Ok(args) => nested::check(&args).and_then(|()| perform(args))?,
         Err(error) => print_usage(&error),
@@ -96,13 +96,15 @@ fn parse() -> Result<CliArgs, clap::Error> {
     }
     CliArgs::try_parse().or_else(|error| match error.kind() {
         ErrorKind::DisplayVersion => Err(error),
-        _explained => args::command().try_get_matches().and_then(|given| CliArgs::from_arg_matches(&given)),
+        _explained => args::command().try_get_matches().and_then(|matches| CliArgs::from_arg_matches(&matches)),
     })
 }
 
 fn perform(args: CliArgs) -> Result<CommandExit, CliError> {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().max_blocking_threads(BLOCKING_THREADS).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .max_blocking_threads(MAX_BLOCKING_THREADS)
+        .enable_all()
+        .build()?;
     let command = async {
         match args.command {
             None => run::run(args.run, args.opening).await,
@@ -141,7 +143,7 @@ fn perform(args: CliArgs) -> Result<CommandExit, CliError> {
 fn print_usage(error: &clap::Error) -> CommandExit {
     let printed = error.print();
     if error.use_stderr() {
-        hint_at_prompt(error);
+        print_usage_hint(error);
         return CommandExit::Usage;
     }
     if let Err(cause) = printed {
@@ -151,7 +153,7 @@ fn print_usage(error: &clap::Error) -> CommandExit {
 }
 
 /// Gives a hint when a prompt looks like a flag or a command is misspelled.
-fn hint_at_prompt(error: &clap::Error) {
+fn print_usage_hint(error: &clap::Error) {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return };
     let first = std::env::args().nth(1).and_then(|first| suggestions::suggest_command(&first));
     match (error.kind(), first) {

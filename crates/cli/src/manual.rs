@@ -27,18 +27,18 @@ pub(crate) fn write(args: &ManArgs) -> Result<CommandExit, CliError> {
 
 fn write_all(command: &Command, dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)?;
-    let mut open = vec![command];
-    while let Some(command) = open.pop() {
+    let mut unvisited = vec![command];
+    while let Some(command) = unvisited.pop() {
         let man = Man::new(command.clone());
         fs::write(dir.join(man.get_filename()), page(command)?)?;
-        open.extend(command.get_subcommands());
+        unvisited.extend(command.get_subcommands());
     }
-    let first = dir.join("bosun.1");
-    print::note(format_args!("written to {}; read one with: man {}", dir.display(), first.display()));
+    let main_page = dir.join("bosun.1");
+    print::note(format_args!("written to {}; read one with: man {}", dir.display(), main_page.display()));
     Ok(())
 }
 
-/// Renders a page. Examples keep their line breaks, which the default rendering of the text after the help would lose.
+/// Renders a page. clap's `after_help` is rendered here, since `Man` would lose the line breaks of the examples.
 fn page(command: &Command) -> io::Result<Vec<u8>> {
     let man = Man::new(command.clone());
     let mut page = Vec::new();
@@ -57,11 +57,11 @@ fn page(command: &Command) -> io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// A part of the text after the help, under its own heading.
+/// A paragraph of `after_help`, under its own heading.
 fn section(part: &str) -> String {
     let headings = [("Examples:\n", "EXAMPLES"), ("Example:\n", "EXAMPLE"), ("Exit codes: ", "EXIT STATUS")];
-    let found = headings.iter().find_map(|(prefix, heading)| Some((*heading, part.strip_prefix(prefix)?)));
-    let (heading, text) = found.unwrap_or(("NOTES", part));
+    let titled = headings.iter().find_map(|(prefix, heading)| Some((*heading, part.strip_prefix(prefix)?)));
+    let (heading, text) = titled.unwrap_or(("NOTES", part));
     let lines: Vec<String> = text.lines().map(escape_roff).collect();
     let text = lines.join("\n");
     if heading.starts_with("EXAMPLE") {
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn examples_stay_as_they_are_written_and_drive_no_formatter() {
+    fn examples_keep_their_lines_and_are_escaped_for_roff() {
         assert_eq!(
             section("Example:\n  bosun -p \"a\\b\"\n.so x"),
             ".SH EXAMPLE\n.nf\n  bosun \\-p \"a\\eb\"\n\\&.so x\n.fi\n"

@@ -19,7 +19,7 @@ enum CommandAccess {
 /// Refuses commands that only the user may run when an agent started this process.
 pub(crate) fn check(args: &CliArgs) -> Result<(), CliError> {
     match command_access(args.command.as_ref()) {
-        CommandAccess::UserOnly(action) if host::machine::inside_job() => {
+        CommandAccess::UserOnly(action) if host::machine::is_inside_job() => {
             let message = format!("started by an agent: an agent's command may not {action}");
             Err(CliError::usage(message).with_hint("ask the user to run it in a terminal of their own"))
         }
@@ -116,13 +116,13 @@ mod tests {
 
     use super::*;
 
-    fn is_for_anybody(line: &str) -> bool {
+    fn is_allowed_for_agents(line: &str) -> bool {
         let args = CliArgs::try_parse_from(line.split(' ')).unwrap();
         command_access(args.command.as_ref()) == CommandAccess::Anyone
     }
 
     #[test]
-    fn agents_may_look_things_up_and_nothing_else() {
+    fn agents_may_only_look_things_up() {
         for line in [
             "bosun models",
             "bosun models --json",
@@ -131,7 +131,7 @@ mod tests {
             "bosun fleet schema",
             "bosun serve --openapi",
         ] {
-            assert!(is_for_anybody(line), "{line}");
+            assert!(is_allowed_for_agents(line), "{line}");
         }
         let reserved = "bosun|bosun -p x|bosun --continue|bosun gc|bosun gc --dry-run|bosun demo|bosun selftest|bosun models --reopen|\
             bosun cost|bosun sessions|bosun sessions send a b|bosun sessions stop a|bosun sessions interrupt a|\
@@ -144,7 +144,7 @@ mod tests {
             bosun import claude|bosun import codex --write|\
             bosun serve|bosun fleet run a.yaml|bosun fleet resume|bosun fleet status|bosun fleet stop|bosun fleet graph";
         for line in reserved.split('|') {
-            assert!(!is_for_anybody(line), "{line}");
+            assert!(!is_allowed_for_agents(line), "{line}");
         }
     }
 }

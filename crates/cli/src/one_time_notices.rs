@@ -10,29 +10,29 @@ use host::Home;
 use crate::print;
 
 /// The file in Bosun's home that records printed notices.
-const FILE: &str = "told";
+const FILE_NAME: &str = "told";
 
 /// The maximum size of that file; a larger one counts as empty.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Prints the notices that were not printed before.
 pub(crate) fn print_once(home: &Home, notices: impl IntoIterator<Item = String>) {
-    let path = home.root().join(FILE);
-    let mut known = None;
+    let path = home.root().join(FILE_NAME);
+    let mut printed = None;
     for text in notices {
-        let known = known.get_or_insert_with(|| {
+        let printed = printed.get_or_insert_with(|| {
             let bytes = host::read_plain(&path, MAX_FILE_BYTES).ok().flatten().unwrap_or_default();
             String::from_utf8_lossy(&bytes).into_owned()
         });
-        let mark = fingerprint(&text);
-        if known.lines().any(|line| line == mark) {
+        let digest = fingerprint(&text);
+        if printed.lines().any(|line| line == digest) {
             continue;
         }
         print::note(print::sanitize(&text));
-        known.push_str(&format!("{mark}\n"));
+        printed.push_str(&format!("{digest}\n"));
         let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&path);
         // An unwritable home is reported elsewhere.
-        let _unwritten = file.and_then(|mut file| writeln!(file, "{mark}"));
+        let _unwritten = file.and_then(|mut file| writeln!(file, "{digest}"));
     }
 }
 

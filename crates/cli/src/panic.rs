@@ -24,7 +24,7 @@ use crate::{args, current_session, log, print};
 const MAX_REPORTS: u32 = 3;
 
 /// The number of log lines in a report.
-const LOG_LINES: usize = 20;
+const REPORT_LOG_LINES: usize = 20;
 
 /// Resets the terminal: bracketed paste off, cursor on, plain text.
 const TERMINAL_RESET: &[u8] = b"\x1b[?2004l\x1b[?25h\x1b[0m";
@@ -38,14 +38,14 @@ pub(crate) fn install() {
         // A panic in here would abort the process.
         let report = catch_unwind(AssertUnwindSafe(|| write_report(panic)));
         let report = report.unwrap_or_else(|_again| Err("writing it failed".into()));
-        let report = report.map_err(|why| format!("{why}; it was: {}", describe_panic(panic)));
+        let report = report.map_err(|reason| format!("{reason}; it was: {}", describe_panic(panic)));
         *LAST_REPORT.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
     }));
 }
 
 /// Runs a closure; a panic in it becomes an error that names the report.
-pub(crate) fn catch_panics<T>(act: impl FnOnce() -> Result<T, CliError>) -> Result<T, CliError> {
-    catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(|_panic| {
+pub(crate) fn catch_panics<T>(command: impl FnOnce() -> Result<T, CliError>) -> Result<T, CliError> {
+    catch_unwind(AssertUnwindSafe(command)).unwrap_or_else(|_panic| {
         reset_terminal();
         Err(panic_failure())
     })
@@ -63,7 +63,7 @@ fn panic_failure() -> CliError {
     let report = LAST_REPORT.lock().unwrap_or_else(PoisonError::into_inner).take();
     let message = match report {
         Some(Ok(path)) => format!("Bosun stopped because of a bug; the report is in {}", path.display()),
-        Some(Err(why)) => format!("Bosun stopped because of a bug; no report could be written: {why}"),
+        Some(Err(reason)) => format!("Bosun stopped because of a bug; no report could be written: {reason}"),
         None => "Bosun stopped because of a bug".to_owned(),
     };
     let failure = CliError::failed(message);
@@ -89,15 +89,15 @@ fn write_report(panic: &PanicHookInfo<'_>) -> Result<PathBuf, String> {
     }
     let folder = log::folder().ok_or("Bosun's home is not known yet")?;
     let report = log::redact(build_report(panic));
-    let moment = SystemClock.now().to_string().replace([':', '.'], "-");
-    let name = format!("panic-{moment}-{}.{count}.txt", std::process::id());
+    let time = SystemClock.now().to_string().replace([':', '.'], "-");
+    let name = format!("panic-{time}-{}.{count}.txt", std::process::id());
     let path = folder.join(name);
-    write(&path, &report).map_err(|error| format!("{}: {error}", path.display()))?;
+    write_new(&path, &report).map_err(|error| format!("{}: {error}", path.display()))?;
     tracing::error!(report = %path.display(), "panicked");
     Ok(path)
 }
 
-fn write(path: &Path, report: &str) -> io::Result<()> {
+fn write_new(path: &Path, report: &str) -> io::Result<()> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(report.as_bytes())
 }
 
@@ -133,7 +133,7 @@ fn build_report(panic: &PanicHookInfo<'_>) -> String {
         let _infallible = writeln!(text, "{name:<9} {value}");
     }
     let _infallible = write!(text, "\nbacktrace\n{}\n\nlast lines of the log\n", Backtrace::force_capture());
-    for line in log::last_lines(LOG_LINES) {
+    for line in log::last_lines(REPORT_LOG_LINES) {
         text += &line;
         text.push('\n');
     }
@@ -147,18 +147,18 @@ fn command_line(arguments: impl Iterator<Item = OsString>) -> String {
         let text = word.to_string_lossy().into_owned();
         match text.strip_prefix("--") {
             Some(flag) => flag.split_once('=').map_or_else(
-                || known_or_dots(&text, &known),
-                |(name, _)| format!("{}=…", known_or_dots(&format!("--{name}"), &known)),
+                || known_or_ellipsis(&text, &known),
+                |(name, _)| format!("{}=…", known_or_ellipsis(&format!("--{name}"), &known)),
             ),
             None if text.starts_with('-') => text.chars().take(2).collect(),
-            None => known_or_dots(&text, &known),
+            None => known_or_ellipsis(&text, &known),
         }
     };
     let words: Vec<String> = arguments.map(word).collect();
     format!("bosun {}", words.join(" "))
 }
 
-fn known_or_dots(word: &str, known: &[String]) -> String {
+fn known_or_ellipsis(word: &str, known: &[String]) -> String {
     if known.iter().any(|known| known == word) { word.to_owned() } else { "…".to_owned() }
 }
 
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_line_is_shown_without_what_a_person_wrote() {
+    fn command_line_is_reported_without_user_text() {
         let shown = |line: &str| command_line(line.split(' ').map(OsString::from));
         assert_eq!(shown("-p secret --model=anthropic/x --quiet"), "bosun -p … --model=… --quiet");
         assert_eq!(shown("-psecret --prompt=secret --secret"), "bosun -p --prompt=… …");

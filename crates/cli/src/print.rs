@@ -80,8 +80,8 @@ pub(crate) fn error(text: &str) {
 }
 
 /// A number with its noun.
-pub(crate) fn pluralize(number: usize, thing: &str) -> String {
-    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
+pub(crate) fn pluralize(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 /// Writes a whole document unchanged.
@@ -116,8 +116,8 @@ pub(crate) fn width() -> Option<usize> {
 pub(crate) fn row(text: impl fmt::Display) {
     let text = text.to_string();
     match width() {
-        Some(width) => output(coloured(&truncate(&text, width), style())),
-        None => output(coloured(&text, style())),
+        Some(width) => output(colour_state(&truncate(&text, width), style())),
+        None => output(colour_state(&text, style())),
     }
 }
 
@@ -135,14 +135,15 @@ pub(crate) fn style() -> Style {
 }
 
 /// Colours the first cell that names a state. Cells are separated by at least two spaces.
-pub(crate) fn coloured(text: &str, style: Style) -> String {
+pub(crate) fn colour_state(text: &str, style: Style) -> String {
     let mut offset = 0;
     for piece in text.split("  ") {
         let cell = piece.trim_matches(' ');
         // A sign may precede the state, and details may follow a comma.
         let word = cell.split(',').next().unwrap_or(cell);
-        let signed = word.split_once(' ').filter(|(sign, _)| sign.chars().count() == 1).map_or(word, |(_, word)| word);
-        if let Some(role) = style::role_of_state(word).or_else(|| style::role_of_state(signed)) {
+        let without_sign =
+            word.split_once(' ').filter(|(sign, _)| sign.chars().count() == 1).map_or(word, |(_, word)| word);
+        if let Some(role) = style::role_of_state(word).or_else(|| style::role_of_state(without_sign)) {
             let begin = offset + piece.find(cell).unwrap_or(0);
             let end = begin + cell.len();
             return format!("{}{}{}", &text[..begin], style.paint(role, &text[begin..end]), &text[end..]);
@@ -153,15 +154,15 @@ pub(crate) fn coloured(text: &str, style: Style) -> String {
 }
 
 /// A reason on one line, without the quote marks that are meant for models.
-pub(crate) fn reason(text: &str, max: usize) -> String {
-    sanitize(&one_line(&runtime::strip_quote_marks(text), max))
+pub(crate) fn format_reason(text: &str, max_chars: usize) -> String {
+    sanitize(&one_line(&runtime::strip_quote_marks(text), max_chars))
 }
 
 /// A text padded or cut to exactly this many columns.
 pub(crate) fn fit_cell(text: &str, columns: usize) -> String {
     let cut = truncate(text, columns);
-    let blanks = columns.saturating_sub(cut.width());
-    cut + &" ".repeat(blanks)
+    let padding = columns.saturating_sub(cut.width());
+    cut + &" ".repeat(padding)
 }
 
 /// As much of a text as fits into this many columns.
@@ -169,15 +170,15 @@ fn truncate(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
     }
-    let (mut taken, mut used) = (String::new(), 0);
+    let (mut cut, mut used) = (String::new(), 0);
     for c in text.chars() {
         used += c.width().unwrap_or(0);
         if used >= columns {
             break;
         }
-        taken.push(c);
+        cut.push(c);
     }
-    taken + "…"
+    cut + "…"
 }
 
 /// A text wrapped between words to this many columns; one line without a limit.
@@ -198,8 +199,8 @@ pub(crate) fn wrap(text: &str, columns: Option<usize>) -> Vec<String> {
     lines
 }
 
-/// A text on one line, at most `max` characters long.
-pub(crate) fn one_line(text: &str, max: usize) -> String {
+/// A text on one line, at most `max_chars` characters long.
+pub(crate) fn one_line(text: &str, max_chars: usize) -> String {
     let mut words = text.split_whitespace();
     let mut line = String::new();
     for word in words.by_ref() {
@@ -207,21 +208,25 @@ pub(crate) fn one_line(text: &str, max: usize) -> String {
             line.push(' ');
         }
         line.push_str(word);
-        if line.chars().count() > max {
+        if line.chars().count() > max_chars {
             break;
         }
     }
-    if line.chars().count() <= max {
+    if line.chars().count() <= max_chars {
         return line;
     }
-    let cut: String = line.chars().take(max.saturating_sub(1)).collect();
+    let cut: String = line.chars().take(max_chars.saturating_sub(1)).collect();
     format!("{cut}…")
 }
 
 /// Quotes a text for a shell.
 pub(crate) fn shell_quote(text: &str) -> String {
-    let bare = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,".contains(c);
-    if !text.is_empty() && text.chars().all(bare) { text.into() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,".contains(c);
+    if !text.is_empty() && text.chars().all(is_safe) {
+        text.into()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
 }
 
 /// Removes control characters and bidirectional overrides from untrusted text, so that it cannot control the terminal
@@ -236,14 +241,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_line_is_one_line_and_short() {
+    fn one_line_joins_and_cuts_text() {
         assert_eq!(one_line("  a\n b\tc ", 10), "a b c");
         assert_eq!(one_line("abcdef ghijkl", 8), "abcdef …");
         assert_eq!(one_line(&"é".repeat(20), 5), "éééé…");
     }
 
     #[test]
-    fn a_row_is_cut_by_the_columns_it_takes() {
+    fn rows_are_cut_by_display_width() {
         assert_eq!(truncate("abc", 3), "abc");
         assert_eq!(truncate("abcd", 3), "ab…");
         assert_eq!(truncate("日本語", 5), "日本…");
@@ -251,10 +256,9 @@ mod tests {
         assert_eq!(truncate("日本語", 4), "日…");
     }
 
-    /// B10: lists had no colour.
     #[test]
-    fn the_state_of_a_row_has_its_colour_and_nothing_else_of_it() {
-        let shown = |text: &str| coloured(text, Style::Colour);
+    fn only_the_state_of_a_row_is_coloured() {
+        let shown = |text: &str| colour_state(text, Style::Colour);
         let bad = |word: &str| format!("\u{1b}[31m{word}\u{1b}[0m");
         assert_eq!(shown("a  failed, removed   done"), format!("a  {}   done", bad("failed, removed")));
         assert_eq!(shown("✗ blocked  id  failed it"), format!("{}  id  failed it", bad("✗ blocked")));
@@ -262,13 +266,13 @@ mod tests {
         assert_eq!(shown("  lost"), format!("  {}", bad("lost")));
         assert_eq!(shown("task  state  agent"), "task  state  agent");
         assert_eq!(shown("a test that failed"), "a test that failed");
-        assert_eq!(coloured("a  failed", Style::Plain), "a  failed");
+        assert_eq!(colour_state("a  failed", Style::Plain), "a  failed");
     }
 
     #[test]
-    fn a_reason_is_what_was_said_and_not_its_marks() {
-        let reason_of = "`make` exited with 2:\n[data, not from the user]\n> no rule\n[end of data]";
-        assert_eq!(reason(reason_of, 80), "`make` exited with 2: no rule");
+    fn quote_marks_are_removed_from_a_reason() {
+        let text = "`make` exited with 2:\n[data, not from the user]\n> no rule\n[end of data]";
+        assert_eq!(format_reason(text, 80), "`make` exited with 2: no rule");
     }
 
     #[test]

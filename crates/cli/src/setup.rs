@@ -67,9 +67,9 @@ impl Setup {
         log::start(&home, env.log.as_deref())?;
         let layers = SettingsLayers::read(&SettingsLocations {
             home: home.root(),
-            user: env.user.as_deref(),
+            user_home: env.user_home.as_deref(),
             managed: env.managed.as_deref(),
-            project: Project { top: home.root().to_owned(), foreign_repository: None },
+            project: Project { dir: home.root().to_owned(), foreign_repository: None },
             trust: TrustStatus::Untrusted,
             scopes: &[SettingsFileScope::User],
         });
@@ -79,15 +79,15 @@ impl Setup {
     }
 
     /// The settings of a run. A resumed session provides what the flags do not set. Prints warnings about the files.
-    pub(crate) fn settings(&self, args: &RunArgs, previous: Option<&SessionView>) -> Result<SessionSettings, CliError> {
-        let settings = self.settings_with_provider(args, previous, None)?;
+    pub(crate) fn settings(&self, args: &RunArgs, resumed: Option<&SessionView>) -> Result<SessionSettings, CliError> {
+        let settings = self.settings_with_provider(args, resumed, None)?;
         args.permissions.warn_unknown_tools();
         Ok(settings)
     }
 
     /// The model access that a run with these arguments would have.
     pub(crate) fn access(&self, args: &RunArgs) -> Result<ModelAccess, CliError> {
-        let cwd = folder(args.directory.as_deref())?;
+        let cwd = working_folder(args.directory.as_deref())?;
         self.layers(&args.permissions, args.flag_settings()?, None, &cwd)?
             .config()
             .access(&self.env)
@@ -98,11 +98,11 @@ impl Setup {
     pub(crate) fn settings_with_provider(
         &self,
         args: &RunArgs,
-        previous: Option<&SessionView>,
+        resumed: Option<&SessionView>,
         provider: Option<ClientProvider>,
     ) -> Result<SessionSettings, CliError> {
-        let cwd = folder(args.directory.as_deref().or(previous.map(|previous| Path::new(&previous.cwd))))?;
-        let layers = self.layers(&args.permissions, args.flag_settings()?, previous, &cwd)?;
+        let cwd = working_folder(args.directory.as_deref().or(resumed.map(|resumed| Path::new(&resumed.cwd))))?;
+        let layers = self.layers(&args.permissions, args.flag_settings()?, resumed, &cwd)?;
         let mut config = layers.config();
         let mut access = config.access(&self.env).map_err(settings_failure)?;
         if let Some(provider) = provider {
@@ -111,22 +111,22 @@ impl Setup {
         // The folder's settings may name more secrets than the user's.
         log::redact_secrets(&access.secrets);
         let roots = self.roots(&layers)?;
-        let found = self.load_catalog(&layers, &args.permissions.settings_scopes(), &args.definitions)?;
-        let policy = self.policy_of(&layers, &found, &cwd, &roots)?;
-        found.expect_no_problems(args.strict)?;
+        let catalog = self.load_catalog(&layers, &args.permissions.settings_scopes(), &args.definitions)?;
+        let policy = self.policy_of(&layers, &catalog, &cwd, &roots)?;
+        catalog.require_no_problems(args.strict)?;
         let models = ConfiguredModelSet::new(&access.providers, &cwd, &config.agents);
-        let mut main = args.agent.as_deref().map(|name| found.main_agent(name, &models)).transpose()?;
+        let mut main_agent = args.agent.as_deref().map(|name| catalog.main_agent(name, &models)).transpose()?;
         // The agent's file overrides the settings, and flags override the agent's file.
-        match (&mut main, &args.model) {
+        match (&mut main_agent, &args.model) {
             (Some(main), Some(_)) => main.models.clear(),
             (Some(main), None) if !main.models.is_empty() => config.model = Some(models.first_available(&main.models)?),
             (Some(_) | None, _) => {}
         }
         let default = models::apply_default_model(&mut config, &access).filter(|_| args.shows_progress());
         let (model, model_spec) = open_model(&config, args, &cwd, &access)?;
-        expect_known_price(&*model, &model_spec, &config, budget_remedy(args, previous))?;
+        expect_known_price(&*model, &model_spec, &config, budget_remedy(args, resumed))?;
         layers::print_warnings(&layers);
-        found.print_problems(&config.agents);
+        catalog.print_problems(&config.agents);
         one_time_notices::print_once(
             &self.home,
             unused_settings::unused_notices(&layers, &access, &self.env).into_iter().chain(default),
@@ -134,26 +134,26 @@ impl Setup {
         Ok(SessionSettings {
             home: self.home.clone(),
             cwd,
-            roots,
+            added_folders: roots,
             model,
             model_spec,
             cost_guard: models::cost_guard(&config.agents),
-            catalog: Arc::new(found.catalog(&models)),
+            catalog: Arc::new(catalog.catalog(&models)),
             models: Arc::new(models),
-            main_agent: main,
+            main_agent,
             client_extensions: runtime::ClientExtensions::default(),
             id: None,
             features: runtime::SessionFeatures {
                 multi_turn: config.multi_turn,
                 prompt_suggestions: config.prompt_suggestions,
                 parallelism_prompts: config.parallelism_prompts,
-                inline_shell: layers.forbids(ForbiddableFeature::SkillShell).is_none(),
+                inline_shell: layers.forbidden_by(ForbiddableFeature::SkillShell).is_none(),
             },
             policy,
             rules: layers.session_rules(),
             mode: args.mode.session_mode(),
-            plan_exit: args.mode.plan_exit.unwrap_or(PlanAction::ExitOnly),
-            ask_user: !args.no_ask_user && previous.is_none_or(|previous| previous.ask_user),
+            default_plan_action: args.mode.plan_exit.unwrap_or(PlanAction::ExitOnly),
+            ask_user: !args.no_ask_user && resumed.is_none_or(|resumed| resumed.ask_user),
             day_budget: config.day_budget,
             ask_wait: args.ask_wait(),
             limits: config.limits.clone(),
@@ -168,12 +168,12 @@ impl Setup {
             timeout: args.timeout,
             effort: config.effort,
             secrets: access.secrets.into(),
-            route: self.env.route(),
-            tools: tools::ToolLimits { command_memory: config.command_memory, ..tools::ToolLimits::default() },
+            route: self.env.network_route(),
+            tools: tools::ToolLimits { command_memory_bytes: config.command_memory, ..tools::ToolLimits::default() },
             spools: Arc::new(runtime::Spools::new(spool_limits(&config), Arc::new(runtime::SystemDisk))),
             // Not the path of the program: it may hold another version by the time the guardian starts.
             guardian: PathBuf::from("/proc/self/exe"),
-            env: access.programs,
+            env: access.program_env,
             clock: Arc::new(SystemClock),
             ids: Arc::new(TimeIds),
             probe: fault_injection::probe(self.env.fault.as_deref())?,
@@ -193,17 +193,17 @@ impl Setup {
     /// The agents and models that a run with these definitions would find in a folder.
     pub(crate) fn folder_agents(
         &self,
-        permit: &PermissionArgs,
+        permissions: &PermissionArgs,
         definitions: &DefinitionArgs,
         flags: SettingsFile,
         cwd: &Path,
     ) -> Result<FolderAgents, CliError> {
-        let layers = self.layers(permit, flags, None, cwd)?;
+        let layers = self.layers(permissions, flags, None, cwd)?;
         let mut config = layers.config();
         let access = config.access(&self.env).map_err(settings_failure)?;
         let _printed_by_the_run = models::apply_default_model(&mut config, &access);
         let models = ConfiguredModelSet::new(&access.providers, cwd, &config.agents);
-        let catalog = self.load_catalog(&layers, &permit.settings_scopes(), definitions)?.catalog(&models);
+        let catalog = self.load_catalog(&layers, &permissions.settings_scopes(), definitions)?.catalog(&models);
         let model = config.model.as_deref().map(|spec| access.providers.full_name(spec, cwd));
         Ok(FolderAgents { catalog, models: Arc::new(models), model, effort: config.effort })
     }
@@ -216,8 +216,8 @@ fn spool_limits(config: &Config) -> runtime::SpoolLimits {
 }
 
 /// How the user can remove the run's dollar budget, which no flag unsets.
-fn budget_remedy(args: &RunArgs, previous: Option<&SessionView>) -> &'static str {
-    match (args.max_budget_usd, previous) {
+fn budget_remedy(args: &RunArgs, resumed: Option<&SessionView>) -> &'static str {
+    match (args.max_budget_usd, resumed) {
         (Some(_), _) => "limit it with --max-tokens-total instead",
         (None, Some(_)) => "continue with a model that has a price",
         (None, None) => "remove `usd` from [budget] in config.toml",
@@ -267,10 +267,10 @@ fn expect_known_price(model: &dyn Model, spec: &str, config: &Config, remedy: &s
 }
 
 /// The folder to work in, as an absolute path.
-pub(crate) fn folder(given: Option<&Path>) -> Result<PathBuf, CliError> {
-    let folder = given.unwrap_or(Path::new("."));
+pub(crate) fn working_folder(path: Option<&Path>) -> Result<PathBuf, CliError> {
+    let folder = path.unwrap_or(Path::new("."));
     real_folder(folder).map_err(|error| {
-        let shown = given.unwrap_or(Path::new("the working directory")).display();
+        let shown = path.unwrap_or(Path::new("the working directory")).display();
         let hint = match error.kind() {
             io::ErrorKind::PermissionDenied => "change its permissions, or choose another folder with -C",
             _other => "choose another folder with -C",

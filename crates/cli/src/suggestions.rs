@@ -18,18 +18,18 @@ pub(crate) fn suggest_model(provider: &str) -> Option<String> {
         return Some(format!("name the model with its provider: --model {maker}/{provider}"));
     }
     let lower = provider.to_lowercase();
-    let near = PROVIDERS.into_iter().map(|known| (distance(known, &lower), known)).min()?;
-    (near.0 <= MAX_DISTANCE).then(|| format!("did you mean {}/…? `bosun models` lists its models", near.1))
+    let nearest = PROVIDERS.into_iter().map(|known| (distance(known, &lower), known)).min()?;
+    (nearest.0 <= MAX_DISTANCE).then(|| format!("did you mean {}/…? `bosun models` lists its models", nearest.1))
 }
 
 /// The command that a misspelt word is probably meant to be.
 pub(crate) fn suggest_command(word: &str) -> Option<String> {
-    const LONGEST: usize = 24;
-    if word.len() > LONGEST || word.contains(char::is_whitespace) {
+    const MAX_LENGTH: usize = 24;
+    if word.len() > MAX_LENGTH || word.contains(char::is_whitespace) {
         return None;
     }
-    let near = args::subcommand_names().into_iter().map(|known| (distance(&known, word), known)).min()?;
-    (1..=MAX_DISTANCE).contains(&near.0).then_some(near.1).filter(|command| command.len() > 2 * near.0)
+    let nearest = args::subcommand_names().into_iter().map(|known| (distance(&known, word), known)).min()?;
+    (1..=MAX_DISTANCE).contains(&nearest.0).then_some(nearest.1).filter(|command| command.len() > 2 * nearest.0)
 }
 
 #[cfg(test)]
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_near_is_suggested_and_what_is_not_is_left_alone() {
+    fn only_similar_names_are_suggested() {
         assert!(suggest_model("antropic").unwrap().contains("did you mean anthropic/"));
         assert!(suggest_model("Ollama").unwrap().contains("ollama/"));
         assert!(suggest_model("gpt-5.5").unwrap().contains("--model openai/gpt-5.5"));

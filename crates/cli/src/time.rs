@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_of_today_is_a_time_and_one_of_another_day_has_its_date() {
+    fn date_is_shown_only_for_other_days() {
         assert_eq!(without_same_date("2026-11-16 09:05", "2026-11-16 23:59"), "09:05");
         assert_eq!(without_same_date("2026-11-15 09:05", "2026-11-16 00:01"), "2026-11-15 09:05");
         let now = Timestamp(1_700_000_000_000);
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn ago_is_short() {
+    fn ages_are_short() {
         let at = |seconds: u64| format_age(Timestamp(0), Timestamp(seconds * 1000));
         assert_eq!([5, 61, 7_200, 200_000].map(at), ["5s", "1m", "2h", "2d"]);
     }

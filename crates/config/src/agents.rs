@@ -84,7 +84,7 @@ impl FeatureSettings {
     }
 
     /// Keys of enabled features that this version does not support.
-    pub(crate) fn absent(&self) -> Vec<&'static str> {
+    pub(crate) fn enabled_but_unsupported(&self) -> Vec<&'static str> {
         let FeatureSettings {
             multi_turn: _,
             mcp_tasks,

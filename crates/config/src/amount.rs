@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dollars_are_kept_to_the_millionth() {
+    fn dollar_amounts_parse_to_millionths() {
         let read = |text| parse_usd(text).unwrap();
         assert_eq!(["5", "0.25", "$1.50", "0.000001", "007"].map(read), [5_000_000, 250_000, 1_500_000, 1, 7_000_000]);
         for wrong in ["", "$", ".5", "5.", "-1", "1e3", "1,5", "five", "0.0000001", "18446744073710", "NaN", "inf"] {
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_in_a_file_is_what_was_written() {
+    fn numbers_in_a_file_are_exact() {
         #[derive(serde::Deserialize)]
         struct File {
             usd: Usd,

@@ -106,7 +106,7 @@ impl Config {
             file: &self.providers,
             pinned_providers: &self.pinned_providers,
             environment: &self.environment,
-            token: self.agents.catalog_token_env.as_deref(),
+            token_variable: self.agents.catalog_token_env.as_deref(),
         }
     }
 }
@@ -147,7 +147,7 @@ impl SettingsFile {
                 first_byte_timeout: network.first_byte_timeout.or(weaker.network.first_byte_timeout),
                 idle_timeout: network.idle_timeout.or(weaker.network.idle_timeout),
             },
-            providers: joined(providers, weaker.providers),
+            providers: merge_providers(providers, weaker.providers),
             limits: LimitSettings {
                 live: limits.live.or(weaker.limits.live),
                 depth: limits.depth.or(weaker.limits.depth),
@@ -176,14 +176,14 @@ impl SettingsFile {
             lists: ListSettings { chosen: lists.chosen.or(weaker.lists.chosen) },
             permissions: PermissionSettings {
                 mode: permissions.mode.or(weaker.permissions.mode),
-                allow: both(permissions.allow, weaker.permissions.allow),
-                ask: both(permissions.ask, weaker.permissions.ask),
-                deny: both(permissions.deny, weaker.permissions.deny),
+                allow: concatenated(permissions.allow, weaker.permissions.allow),
+                ask: concatenated(permissions.ask, weaker.permissions.ask),
+                deny: concatenated(permissions.deny, weaker.permissions.deny),
             },
-            workspace: WorkspaceSettings { add_dirs: both(workspace.add_dirs, weaker.workspace.add_dirs) },
+            workspace: WorkspaceSettings { add_dirs: concatenated(workspace.add_dirs, weaker.workspace.add_dirs) },
             environment: EnvironmentSettings {
-                hide: both(environment.hide, weaker.environment.hide),
-                pass: both(environment.pass, weaker.environment.pass),
+                hide: concatenated(environment.hide, weaker.environment.hide),
+                pass: concatenated(environment.pass, weaker.environment.pass),
                 set: weaker.environment.set.into_iter().chain(environment.set).collect(),
             },
             managed: managed.or(weaker.managed),
@@ -223,9 +223,9 @@ impl SettingsFile {
                 depth: limits.depth.unwrap_or(defaults.depth),
                 total: limits.total.unwrap_or(defaults.total),
                 rate: limits.spawns_per_minute.unwrap_or(defaults.rate),
-                of_type: limits.per_type.into_iter().map(|(name, most)| (loose_name(&name), most.get())).collect(),
+                max_by_type: limits.per_type.into_iter().map(|(name, most)| (loose_name(&name), most.get())).collect(),
                 max_continues: limits.continues.unwrap_or(defaults.max_continues),
-                autopilot_turns: limits.autopilot_turns.unwrap_or(defaults.autopilot_turns),
+                max_autopilot_turns: limits.autopilot_turns.unwrap_or(defaults.max_autopilot_turns),
                 result_window: limits.result_window_ms.map_or(defaults.result_window, Duration::from_millis),
                 grace: limits.grace_secs.map_or(defaults.grace, Duration::from_secs),
                 ..defaults
@@ -270,7 +270,7 @@ impl SettingsFile {
                 total: Some(defaults.total),
                 spawns_per_minute: Some(defaults.rate),
                 continues: Some(defaults.max_continues),
-                autopilot_turns: Some(defaults.autopilot_turns),
+                autopilot_turns: Some(defaults.max_autopilot_turns),
                 result_window_ms: u64::try_from(defaults.result_window.as_millis()).ok(),
                 grace_secs: Some(defaults.grace.as_secs()),
                 stall_secs: NonZeroU64::new(STALL_SECS),
@@ -300,18 +300,18 @@ impl SettingsFile {
     }
 }
 
-fn both<T>(mut stronger: Vec<T>, weaker: Vec<T>) -> Vec<T> {
+fn concatenated<T>(mut stronger: Vec<T>, weaker: Vec<T>) -> Vec<T> {
     stronger.extend(weaker);
     stronger
 }
 
-fn joined(
+fn merge_providers(
     mut stronger: BTreeMap<String, ProviderFile>,
     weaker: BTreeMap<String, ProviderFile>,
 ) -> BTreeMap<String, ProviderFile> {
-    for (name, below) in weaker {
-        let above = stronger.remove(&name).unwrap_or_default();
-        stronger.insert(name, above.over(below));
+    for (name, weaker_provider) in weaker {
+        let stronger_provider = stronger.remove(&name).unwrap_or_default();
+        stronger.insert(name, stronger_provider.over(weaker_provider));
     }
     stronger
 }
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_as_built_in_is_what_holds() {
+    fn displayed_defaults_match_resolved_defaults() {
         assert_eq!(SettingsFile::built_in().resolve(), SettingsFile::default().resolve());
     }
 }

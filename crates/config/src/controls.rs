@@ -9,16 +9,16 @@ use std::path::{Path, PathBuf};
 
 use crate::gather::MANAGED_FILE;
 use crate::layers::SettingsLayers;
-use crate::project::settings_of_claude;
+use crate::project::claude_settings_files;
 
-/// Relative to the top of a project or another workspace folder.
-const OF_FOLDER: [&str; 6] =
+/// Controls in a project or another workspace folder, relative to it.
+const FOLDER_CONTROLS: [&str; 6] =
     [".bosun", ".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".mcp.json", ".github/hooks"];
 
-/// Relative to the user's home folder. These apply in every project without being trusted first: hooks run, agents
-/// bring hooks, commands run shell commands, and instructions reach every agent. Skills are not included: agents must
-/// read and run their files.
-const OF_USER: [&str; 14] = [
+/// Controls in the user's home folder, relative to it. These apply in every project without being trusted first: hooks
+/// run, agents bring hooks, commands run shell commands, and instructions reach every agent. Skills are not included:
+/// agents must read and run their files.
+const USER_CONTROLS: [&str; 14] = [
     ".claude/settings.json",
     ".claude/settings.local.json",
     ".claude/hooks",
@@ -56,16 +56,16 @@ pub fn all_controls(home: &Path, user: Option<&Path>, layers: &SettingsLayers, f
 
 /// The control files below a workspace folder.
 fn controls_of_folder(folder: &Path) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = OF_FOLDER.iter().map(|control| folder.join(control)).collect();
-    paths.extend(settings_of_claude(folder));
+    let mut paths: Vec<PathBuf> = FOLDER_CONTROLS.iter().map(|control| folder.join(control)).collect();
+    paths.extend(claude_settings_files(folder));
     paths.sort();
     paths.dedup();
     paths
 }
 
 fn controls_of_user(user: &Path) -> Vec<PathBuf> {
-    let named = OF_USER.iter().map(|control| user.join(control));
-    named.chain(settings_of_claude(user)).collect()
+    let named = USER_CONTROLS.iter().map(|control| user.join(control));
+    named.chain(claude_settings_files(user)).collect()
 }
 
 /// Records a server's token file, so that agents cannot read it.
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_of_claude_s_settings_is_a_control() {
+    fn every_claude_settings_file_is_a_control() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join(".claude")).unwrap();
         fs::write(folder.path().join(".claude/settings.mine.json"), "{}").unwrap();
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_a_token_stays_known() {
+    fn a_token_file_is_remembered_once() {
         let home = tempfile::tempdir().unwrap();
         let file = home.path().canonicalize().unwrap().join("token");
         fs::write(&file, "").unwrap();

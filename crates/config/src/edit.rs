@@ -37,7 +37,7 @@ pub(crate) type KeyPath = Vec<String>;
 /// Adds a rule to a file, creating the file and its folder if missing. The caller must exclude other writers.
 pub fn add_rule(path: &Path, effect: RuleEffect, rule: &RuleLine) -> Result<RuleAddition, ConfigError> {
     // Do not edit a file that is not valid settings.
-    let permissions = SettingsFile::parse(&text(path)?, path)?.permissions;
+    let permissions = SettingsFile::parse(&read_text(path)?, path)?.permissions;
     let list = match effect {
         RuleEffect::Allow => permissions.allow,
         RuleEffect::Ask => permissions.ask,
@@ -58,7 +58,7 @@ pub fn add_model(path: &Path, spec: &str) -> Result<(), ConfigError> {
 
 /// Adds entries to a file in the same way, either all or none.
 pub(crate) fn add_entries(path: &Path, entries: &[(KeyPath, SettingsEntry)]) -> Result<(), ConfigError> {
-    let before = text(path)?;
+    let before = read_text(path)?;
     SettingsFile::parse(&before, path)?;
     let by_hand = |keys: &KeyPath| invalid(path, format!("cannot be edited; add by hand: {}", keys.join(".")));
     let after = with_entries(&before, entries).map_err(by_hand)?;
@@ -68,10 +68,10 @@ pub(crate) fn add_entries(path: &Path, entries: &[(KeyPath, SettingsEntry)]) -> 
     if let Some((keys, _)) = entries.iter().find(is_lost) {
         return Err(by_hand(keys));
     }
-    write(path, &after).map_err(|source| ConfigError::Write { path: path.to_owned(), source })
+    replace_file(path, &after).map_err(|source| ConfigError::Write { path: path.to_owned(), source })
 }
 
-pub(crate) fn text(path: &Path) -> Result<String, ConfigError> {
+pub(crate) fn read_text(path: &Path) -> Result<String, ConfigError> {
     let bytes = host::read_plain(path, MAX_SETTINGS_BYTES)
         .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
     String::from_utf8(bytes.unwrap_or_default()).map_err(|_binary| invalid(path, "it is not UTF-8 text".into()))
@@ -87,16 +87,16 @@ fn with_entries<'a>(before: &str, entries: &'a [(KeyPath, SettingsEntry)]) -> Re
         (Err(_not_toml), None) => return Ok(before.to_owned()),
     };
     for (keys, entry) in entries {
-        put(document.as_table_mut(), keys, entry).ok_or(keys)?;
+        insert_entry(document.as_table_mut(), keys, entry).ok_or(keys)?;
     }
     let after = document.to_string();
     // `toml_edit` reads every line ending as a line feed.
     let lines = before.matches('\n').count();
-    let returns = lines > 0 && before.matches("\r\n").count() == lines;
-    Ok(if returns { after.replace("\r\n", "\n").replace('\n', "\r\n") } else { after })
+    let has_crlf = lines > 0 && before.matches("\r\n").count() == lines;
+    Ok(if has_crlf { after.replace("\r\n", "\n").replace('\n', "\r\n") } else { after })
 }
 
-fn put(root: &mut dyn TableLike, keys: &[String], entry: &SettingsEntry) -> Option<()> {
+fn insert_entry(root: &mut dyn TableLike, keys: &[String], entry: &SettingsEntry) -> Option<()> {
     let (last, above) = keys.split_last()?;
     let mut table = root;
     for key in above {
@@ -105,7 +105,7 @@ fn put(root: &mut dyn TableLike, keys: &[String], entry: &SettingsEntry) -> Opti
     match entry {
         SettingsEntry::Listed(text) => {
             let list = table.entry(last).or_insert_with(|| Item::Value(Value::Array(Array::new())));
-            push(list.as_array_mut()?, text);
+            append_to_list(list.as_array_mut()?, text);
         }
         SettingsEntry::Text(_) if table.contains_key(last) => return None,
         SettingsEntry::Text(text) => drop(table.insert(last, Item::Value(Value::from(text.as_str())))),
@@ -121,7 +121,7 @@ fn new_table() -> Item {
 }
 
 /// Appends an entry in the layout of the others: one per line, or all on one line.
-fn push(list: &mut Array, text: &str) {
+fn append_to_list(list: &mut Array, text: &str) {
     let before = list.iter().last().and_then(|last| last.decor().prefix()?.as_str()).unwrap_or_default().to_owned();
     match before.rsplit_once('\n') {
         Some((_, indent)) => list.push_formatted(Value::from(text).decorated(format!("\n{indent}"), "")),
@@ -130,14 +130,14 @@ fn push(list: &mut Array, text: &str) {
 }
 
 /// Replaces the file atomically.
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    let path = behind_links(path)?;
+fn replace_file(path: &Path, text: &str) -> io::Result<()> {
+    let path = link_target(path)?;
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let mut file = tempfile::Builder::new().prefix(".config-").tempfile_in(folder)?;
     file.write_all(text.as_bytes())?;
-    if let Ok(before) = path.metadata() {
-        file.as_file().set_permissions(before.permissions())?;
+    if let Ok(metadata) = path.metadata() {
+        file.as_file().set_permissions(metadata.permissions())?;
     }
     file.as_file().sync_all()?;
     file.persist(&path).map_err(|error| error.error)?;
@@ -145,7 +145,7 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// The target of a link, whether it exists or not, so that the link itself is kept.
-fn behind_links(path: &Path) -> io::Result<PathBuf> {
+fn link_target(path: &Path) -> io::Result<PathBuf> {
     match (path.canonicalize(), path.read_link()) {
         (Ok(real), _) => Ok(real),
         (Err(_missing), Ok(target)) => Ok(path.parent().unwrap_or(path).join(target)),
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_and_order_stay() {
+    fn comments_and_order_are_kept() {
         assert_eq!(add("", "shell(ls)"), "[permissions]\nallow = [\"shell(ls)\"]\n");
         let before = "# mine\nmodel = 'x' # this\n\n[permissions] # rules\nallow = ['a'] # few\ndeny = []\n\n[limits]\nlive = 3\n";
         let after = add(before, "b");
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_default_model_is_written_above_the_tables_and_never_over_another() {
+    fn a_default_model_is_added_above_tables_and_never_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
         fs::write(&path, "# mine\n[limits]\nlive = 3\n").unwrap();
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_made_for_its_user_alone_and_a_rule_is_added_once() {
+    fn a_new_file_is_private_and_a_rule_is_added_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("projects/x/config.toml");
         assert_eq!(add_rule(&path, RuleEffect::Deny, &rule("shell(rm *)")).unwrap(), RuleAddition::Written);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_read_a_file_does_not_change_and_a_link_to_nothing_stays_one() {
+    fn permissions_and_dangling_links_are_kept() {
         let folder = tempfile::tempdir().unwrap();
         let (real, link) = (folder.path().join("dots/real.toml"), folder.path().join("config.toml"));
         symlink("dots/real.toml", &link).unwrap();
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_files_keep_their_form() {
+    fn unusual_layouts_are_kept() {
         let lines = "[permissions]\r\nallow = [\r\n  \"a\",\r\n]\r\n";
         let cases = [
             (lines, "[permissions]\r\nallow = [\r\n  \"a\",\r\n  \"b\",\r\n]\r\n"),
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_stays_one_and_a_broken_file_stays_as_it_is() {
+    fn links_are_kept_and_invalid_files_are_not_edited() {
         let folder = tempfile::tempdir().unwrap();
         let (real, link) = (folder.path().join("real.toml"), folder.path().join("config.toml"));
         fs::write(&real, "").unwrap();

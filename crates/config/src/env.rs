@@ -83,7 +83,7 @@ const CODEX_FOLDER: &str = "CODEX_HOME";
 const CI: &str = "CI";
 
 /// Variables with keys, whether Bosun uses them or not.
-const KEYS: [&str; 6] =
+const KEY_VARIABLES: [&str; 6] =
     [ANTHROPIC_KEY, OPENAI_KEY, "ANTHROPIC_AUTH_TOKEN", COPILOT_BEARER, CONNECTION_TOKEN, "COPILOT_SDK_AUTH_TOKEN"];
 
 /// The provider for Copilot SDK sessions that the environment names.
@@ -107,14 +107,14 @@ pub struct Env {
     /// Bosun's home; `None` if neither `BOSUN_HOME` nor `HOME` is set.
     pub home: Option<PathBuf>,
     /// The user's home folder.
-    pub user: Option<PathBuf>,
+    pub user_home: Option<PathBuf>,
     /// An additional managed settings file.
     pub managed: Option<PathBuf>,
     /// The model to use.
     pub model: Option<String>,
     /// The log level.
     pub log: Option<String>,
-    /// The point at which the process kills itself.
+    /// For tests: the point at which the process kills itself.
     pub fault: Option<String>,
     vars: EnvVariables,
 }
@@ -146,24 +146,24 @@ impl Env {
         let limits =
             limits.into_iter().map(|(name, limits)| (name, SettingsFile { limits, ..SettingsFile::default() }));
         let model = SettingsFile { model: self.model.clone(), ..SettingsFile::default() };
-        let moved = provider::relocated(self).map(|(variable, name, url)| {
-            let moved = ProviderFile { base_url: Some(url), ..ProviderFile::default() };
-            (variable, SettingsFile { providers: [(name.to_owned(), moved)].into(), ..SettingsFile::default() })
+        let relocated = provider::relocated(self).map(|(variable, name, url)| {
+            let relocated = ProviderFile { base_url: Some(url), ..ProviderFile::default() };
+            (variable, SettingsFile { providers: [(name.to_owned(), relocated)].into(), ..SettingsFile::default() })
         });
-        let all = std::iter::once((MODEL, model)).chain(limits).chain(moved);
+        let all = std::iter::once((MODEL, model)).chain(limits).chain(relocated);
         Ok(all.map(|(variable, file)| SettingsLayer { origin: SettingOrigin::Variable(variable), file }).collect())
     }
 
-    /// The number in a variable, which must be at least `least`.
-    fn number(&self, variable: &'static str, least: u32) -> Result<Option<u32>, ConfigError> {
-        const MOST: u32 = 4096;
+    /// The number in a variable, which must be at least `min`.
+    fn number(&self, variable: &'static str, min: u32) -> Result<Option<u32>, ConfigError> {
+        const MAX_VALUE: u32 = 4096;
         let Some(text) = self.text(variable) else { return Ok(None) };
-        let number = text.trim().parse().ok().filter(|number| (least..=MOST).contains(number));
-        number.map(Some).ok_or(ConfigError::Variable { variable, least, most: MOST })
+        let number = text.trim().parse().ok().filter(|number| (min..=MAX_VALUE).contains(number));
+        number.map(Some).ok_or(ConfigError::Variable { variable, least: min, most: MAX_VALUE })
     }
 
     /// The proxies and certificates named by the usual variables; the lower-case spelling wins.
-    pub fn route(&self) -> NetworkRoute {
+    pub fn network_route(&self) -> NetworkRoute {
         let either = |lower: &str, upper: &str| self.text(lower).or_else(|| self.text(upper));
         let all = || either("all_proxy", "ALL_PROXY");
         NetworkRoute {
@@ -201,7 +201,7 @@ impl Env {
     }
 
     /// Sets a key that the user typed, as if the variable contained it.
-    pub fn take_key(&mut self, variable: &str, key: &str) {
+    pub fn set_key(&mut self, variable: &str, key: &str) {
         self.vars.0.retain(|(name, _)| name != variable);
         self.vars.0.push((variable.into(), key.into()));
     }
@@ -217,7 +217,7 @@ impl Env {
     }
 
     /// The names of the non-empty variables with this prefix.
-    pub fn names(&self, prefix: &str) -> Vec<&str> {
+    pub fn names_with_prefix(&self, prefix: &str) -> Vec<&str> {
         let set = self.vars.0.iter().filter(|(_, value)| !value.is_empty());
         set.filter_map(|(name, _)| name.to_str()).filter(|name| name.starts_with(prefix)).collect()
     }
@@ -241,8 +241,8 @@ impl Env {
     }
 
     /// Every variable with a key: the well-known ones, and those named in settings.
-    pub(crate) fn keys(named: BTreeSet<String>) -> BTreeSet<String> {
-        KEYS.into_iter().map(str::to_owned).chain(named).collect()
+    pub(crate) fn key_variables(named: BTreeSet<String>) -> BTreeSet<String> {
+        KEY_VARIABLES.into_iter().map(str::to_owned).chain(named).collect()
     }
 
     /// The environment of started programs: without hidden variables, with those that settings add.
@@ -281,7 +281,7 @@ impl From<Vec<(OsString, OsString)>> for Env {
         Env {
             home: path(HOME).or_else(|| user.as_ref().map(|user| user.join(".bosun"))),
             managed: path(MANAGED),
-            user,
+            user_home: user,
             model: vars.text(MODEL),
             log: vars.text(LOG),
             fault: vars.text(FAULT),
@@ -292,7 +292,7 @@ impl From<Vec<(OsString, OsString)>> for Env {
 
 #[cfg(test)]
 impl Env {
-    pub(crate) fn of(vars: &[(&str, &str)]) -> Env {
+    pub(crate) fn from_pairs(vars: &[(&str, &str)]) -> Env {
         Env::from(vars.iter().map(|(key, value)| (key.into(), value.into())).collect::<Vec<_>>())
     }
 }
@@ -303,22 +303,22 @@ mod tests {
     use crate::file::EnvironmentSettings;
 
     #[test]
-    fn the_home_is_bosun_s_own_or_below_the_user_s() {
-        assert_eq!(Env::of(&[("HOME", "/h"), ("BOSUN_HOME", "/b")]).home, Some("/b".into()));
-        assert_eq!(Env::of(&[("HOME", "/h"), ("BOSUN_HOME", "")]).home, Some("/h/.bosun".into()));
-        assert_eq!(Env::of(&[]).home, None);
+    fn bosun_home_defaults_to_a_folder_in_the_user_home() {
+        assert_eq!(Env::from_pairs(&[("HOME", "/h"), ("BOSUN_HOME", "/b")]).home, Some("/b".into()));
+        assert_eq!(Env::from_pairs(&[("HOME", "/h"), ("BOSUN_HOME", "")]).home, Some("/h/.bosun".into()));
+        assert_eq!(Env::from_pairs(&[]).home, None);
     }
 
     #[test]
-    fn the_folders_of_other_products_are_where_their_variables_say() {
-        let env = Env::of(&[("CODEX_HOME", "/c"), ("COPILOT_HOME", "")]);
+    fn product_folders_come_from_their_variables() {
+        let env = Env::from_pairs(&[("CODEX_HOME", "/c"), ("COPILOT_HOME", "")]);
         assert_eq!(env.folder_of(Product::Codex), Some("/c".into()));
         assert_eq!((env.folder_of(Product::Copilot), env.folder_of(Product::Claude)), (None, None));
     }
 
     #[test]
-    fn started_programs_inherit_no_token_of_an_sdk() {
-        let env = Env::of(&[
+    fn programs_inherit_no_sdk_tokens() {
+        let env = Env::from_pairs(&[
             ("COPILOT_CONNECTION_TOKEN", "1"),
             ("COPILOT_GITHUB_TOKEN", "2"),
             ("COPILOT_PROVIDER_API_KEY", "3"),
@@ -327,14 +327,14 @@ mod tests {
             ("CLAUDE_CODE_OAUTH_TOKEN", "6"),
             ("CLAUDE_CODE_MAX_OUTPUT_TOKENS", "7"),
         ]);
-        let hidden = HiddenVariables { keys: &Env::keys(BTreeSet::new()), settings: &[] };
+        let hidden = HiddenVariables { keys: &Env::key_variables(BTreeSet::new()), settings: &[] };
         let names: Vec<_> = env.for_programs(&hidden).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["CLAUDE_CODE_MAX_OUTPUT_TOKENS"]);
     }
 
     #[test]
-    fn started_programs_get_what_settings_set_whatever_the_environment_says() {
-        let env = Env::of(&[("NODE_ENV", "production"), ("PATH", "/bin")]);
+    fn settings_override_the_environment_of_programs() {
+        let env = Env::from_pairs(&[("NODE_ENV", "production"), ("PATH", "/bin")]);
         let layer = |value: &str| EnvironmentSettings {
             set: [("NODE_ENV".to_owned(), value.to_owned())].into(),
             ..EnvironmentSettings::default()
@@ -348,8 +348,8 @@ mod tests {
     }
 
     #[test]
-    fn started_programs_inherit_neither_keys_nor_what_is_bosun_s_own() {
-        let env = Env::of(&[
+    fn programs_inherit_neither_keys_nor_bosun_variables() {
+        let env = Env::from_pairs(&[
             ("PATH", "/bin"),
             ("BOSUN_FAULT", "before-commit:1"),
             ("BOSUN_HOME", "/b"),
@@ -363,7 +363,7 @@ mod tests {
         ]);
         assert_eq!(env.fault.as_deref(), Some("before-commit:1"));
         let file: SettingsFile = toml::from_str("[environment]\nhide = ['*_TOKEN']\npass = ['MAPS_API_KEY']").unwrap();
-        let keys = Env::keys(BTreeSet::from(["GATEWAY_KEY".to_owned()]));
+        let keys = Env::key_variables(BTreeSet::from(["GATEWAY_KEY".to_owned()]));
         let hidden = HiddenVariables { keys: &keys, settings: &[file.environment] };
         let names: Vec<_> = env.for_programs(&hidden).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["PATH", "MAPS_API_KEY", "HTTPS_PROXY"]);
@@ -376,15 +376,15 @@ mod tests {
     }
 
     #[test]
-    fn the_way_out_is_in_the_usual_variables() {
-        let route = Env::of(&[
+    fn the_network_route_comes_from_the_usual_variables() {
+        let route = Env::from_pairs(&[
             ("ALL_PROXY", "http://all"),
             ("HTTPS_PROXY", "http://upper"),
             ("https_proxy", "http://lower"),
             ("NO_PROXY", "internal"),
             ("SSL_CERT_FILE", "/ca.pem"),
         ])
-        .route();
+        .network_route();
         assert_eq!(
             (route.http_proxy.as_deref(), route.https_proxy.as_deref()),
             (Some("http://all"), Some("http://lower"))
@@ -393,6 +393,6 @@ mod tests {
             (route.no_proxy.as_deref(), route.ca_file, route.ca_dir),
             (Some("internal"), Some("/ca.pem".into()), None)
         );
-        assert_eq!(Env::of(&[("http_proxy", "")]).route(), NetworkRoute::default());
+        assert_eq!(Env::from_pairs(&[("http_proxy", "")]).network_route(), NetworkRoute::default());
     }
 }

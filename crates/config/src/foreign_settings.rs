@@ -47,20 +47,20 @@ pub(crate) struct ForeignLayer {
 }
 
 /// Reads a project's file.
-pub(crate) fn of_project(top: &Path, below: &str) -> Result<ForeignLayer, ConfigError> {
+pub(crate) fn read_project_file(top: &Path, below: &str) -> Result<ForeignLayer, ConfigError> {
     let path = top.join(below);
-    read(host::read_below(top, Path::new(below), MAX_FILE_BYTES), path.clone(), SettingOrigin::Project(path))
+    parse_layer(host::read_below(top, Path::new(below), MAX_FILE_BYTES), path.clone(), SettingOrigin::Project(path))
 }
 
 /// Reads the user's file.
-pub(crate) fn of_user(user: &Path) -> Result<ForeignLayer, ConfigError> {
+pub(crate) fn read_user_file(user: &Path) -> Result<ForeignLayer, ConfigError> {
     let path = user.join(".claude/settings.json");
-    read(host::read_plain(&path, MAX_FILE_BYTES), path.clone(), SettingOrigin::User(path))
+    parse_layer(host::read_plain(&path, MAX_FILE_BYTES), path.clone(), SettingOrigin::User(path))
 }
 
 /// Reads such a file. An unusable file stops the run, as Bosun's own would: it may contain deny rules, which must not
 /// be lost.
-fn read(
+fn parse_layer(
     bytes: Result<Option<Vec<u8>>, PlainError>,
     path: PathBuf,
     origin: SettingOrigin,
@@ -78,7 +78,9 @@ fn read(
     let mut notices = settings.notices(&path);
     let ForeignPermissions { allow, ask, deny, .. } = settings.permissions;
     let rules = |name: &str, texts: Vec<serde_json::Value>| -> Result<Vec<RuleLine>, ConfigError> {
-        let read = |entry| rule(entry).map_err(|why| invalid(format!("{}permissions.{name}: {why}", at(text, entry))));
+        let read = |entry| {
+            parse_rule(entry).map_err(|why| invalid(format!("{}permissions.{name}: {why}", line_prefix(text, entry))))
+        };
         let rules: Result<Vec<_>, _> = texts.iter().map(read).collect();
         Ok(rules?.into_iter().flatten().collect())
     };
@@ -97,26 +99,27 @@ fn read(
 
 /// Parses an entry of a list. A path that begins with one slash means the project's folder in that program and the root
 /// of the file system here, so the rule applies to both.
-fn rule(entry: &serde_json::Value) -> Result<Vec<RuleLine>, String> {
+fn parse_rule(entry: &serde_json::Value) -> Result<Vec<RuleLine>, String> {
     let text = entry.as_str().ok_or("an entry is not a string; correct or remove it")?;
     // The text is untrusted and may be of any length.
     let wrong = |error: policy::RuleError| {
         format!("{}; correct or remove it", clip_middle(&error.to_string(), MAX_SHOWN_BYTES))
     };
-    let also = below_top(text).map(|below| RuleLine::parse(&below));
-    std::iter::once(RuleLine::parse(text)).chain(also).map(|rule| rule.map_err(wrong)).collect()
+    let project_rule = to_project_rule(text).map(|below| RuleLine::parse(&below));
+    std::iter::once(RuleLine::parse(text)).chain(project_rule).map(|rule| rule.map_err(wrong)).collect()
 }
 
-/// Converts a rule about a path relative to the project's folder (one leading slash) to Bosun's form.
-pub(crate) fn below_top(text: &str) -> Option<String> {
+/// Converts a rule about a path relative to the project's folder (one leading slash) to Bosun's form. Returns `None` for
+/// other rules.
+pub(crate) fn to_project_rule(text: &str) -> Option<String> {
     let (tool, path) = text.trim().split_once('(')?;
     let below = path.strip_prefix('/').filter(|below| !below.starts_with('/'))?;
     let is_of_files = RuleLine::parse(tool).is_ok_and(|rule| matches!(rule.text(), "read" | "edit"));
     is_of_files.then(|| format!("{tool}(./{below}"))
 }
 
-/// The line of an entry, if it can be found.
-fn at(text: &[u8], entry: &serde_json::Value) -> String {
+/// The line of an entry as the beginning of a message; empty if it is not found.
+fn line_prefix(text: &[u8], entry: &serde_json::Value) -> String {
     let wanted = entry.to_string();
     let lines = String::from_utf8_lossy(text);
     let line = lines.lines().position(|line| line.contains(&wanted));

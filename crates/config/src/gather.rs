@@ -22,7 +22,7 @@ pub struct SettingsLocations<'a> {
     /// Bosun's home.
     pub home: &'a Path,
     /// The user's home folder.
-    pub user: Option<&'a Path>,
+    pub user_home: Option<&'a Path>,
     /// A file that adds to the machine's managed settings.
     pub managed: Option<&'a Path>,
     /// The project.
@@ -53,7 +53,7 @@ impl SettingsFileScope {
 impl SettingsLayers {
     /// Reads every file that exists.
     pub fn read(places: &SettingsLocations<'_>) -> Result<SettingsLayers, ConfigError> {
-        let SettingsLocations { home, user, managed, project, trust, scopes: read } = places;
+        let SettingsLocations { home, user_home: user, managed, project, trust, scopes } = places;
         let mut layers = SettingsLayers {
             layers: Vec::new(),
             project: project.clone(),
@@ -66,18 +66,18 @@ impl SettingsLayers {
             let text = "this repository belongs to another user, so only this folder is used";
             layers.notices.push(SettingsNotice::warning(repository, text.into()));
         }
-        for scope in SettingsFileScope::ALL.into_iter().filter(|scope| read.contains(scope)) {
+        for scope in SettingsFileScope::ALL.into_iter().filter(|scope| scopes.contains(scope)) {
             match scope {
                 SettingsFileScope::Local => {
-                    let path = local_file(home, &project.top);
-                    layers.add_present(SettingsFile::read_present(&path)?, SettingOrigin::Local(path))?;
+                    let path = local_file(home, &project.dir);
+                    layers.add_if_present(SettingsFile::read_if_present(&path)?, SettingOrigin::Local(path))?;
                 }
                 SettingsFileScope::Project => layers.add_project(home)?,
                 SettingsFileScope::User => {
                     let path = home.join("config.toml");
-                    layers.add_present(SettingsFile::read_present(&path)?, SettingOrigin::User(path))?;
+                    layers.add_if_present(SettingsFile::read_if_present(&path)?, SettingOrigin::User(path))?;
                     if let Some(user) = user {
-                        layers.add_foreign(foreign_settings::of_user(user)?);
+                        layers.add_foreign(foreign_settings::read_user_file(user)?);
                     }
                 }
             }
@@ -86,11 +86,11 @@ impl SettingsLayers {
     }
 
     fn add_managed(&mut self, named: Option<&Path>) -> Result<(), ConfigError> {
-        let usual = Path::new(MANAGED_FILE);
-        self.add_present(managed(usual)?, SettingOrigin::Managed(usual.to_owned()))?;
+        let default = Path::new(MANAGED_FILE);
+        self.add_if_present(read_managed(default)?, SettingOrigin::Managed(default.to_owned()))?;
         if let Some(path) = named {
             let missing = || ConfigError::Missing { named_by: MANAGED, path: path.to_owned() };
-            let file = SettingsFile::read_present(path)?.ok_or_else(missing)?;
+            let file = SettingsFile::read_if_present(path)?.ok_or_else(missing)?;
             self.add(SettingsLayer { origin: SettingOrigin::Managed(path.to_owned()), file })?;
         }
         Ok(())
@@ -98,24 +98,26 @@ impl SettingsLayers {
 
     /// Adds the project's files: all settings if the project is trusted, else only those that restrict.
     fn add_project(&mut self, home: &Path) -> Result<(), ConfigError> {
-        let top = self.project.top.clone();
+        let top = self.project.dir.clone();
         if !is_home(&top.join(".bosun"), home) {
             let path = top.join(CONFIG);
             let file = SettingsFile::read_below(&top, CONFIG)?;
-            let counts = match (file, self.trust) {
-                (Some(file), TrustStatus::Changed | TrustStatus::Untrusted) => Some(self.narrow(file, &path)),
+            let effective = match (file, self.trust) {
+                (Some(file), TrustStatus::Changed | TrustStatus::Untrusted) => {
+                    Some(self.keep_restrictions(file, &path))
+                }
                 (file, TrustStatus::Trusted) | (file @ None, _) => file,
             };
-            self.add_present(counts, SettingOrigin::Project(path))?;
+            self.add_if_present(effective, SettingOrigin::Project(path))?;
         }
         for below in [".claude/settings.local.json", ".claude/settings.json"] {
-            self.add_foreign(foreign_settings::of_project(&top, below)?);
+            self.add_foreign(foreign_settings::read_project_file(&top, below)?);
         }
         Ok(())
     }
 
     /// Keeps the settings that an untrusted file may set.
-    fn narrow(&mut self, file: SettingsFile, path: &Path) -> SettingsFile {
+    fn keep_restrictions(&mut self, file: SettingsFile, path: &Path) -> SettingsFile {
         let PermissionSettings { ask, deny, .. } = file.permissions.clone();
         let narrow = SettingsFile {
             permissions: PermissionSettings { ask, deny, ..PermissionSettings::default() },
@@ -136,7 +138,7 @@ impl SettingsLayers {
         SettingsFile { managed: file.managed, ..narrow }
     }
 
-    fn add_present(&mut self, file: Option<SettingsFile>, origin: SettingOrigin) -> Result<(), ConfigError> {
+    fn add_if_present(&mut self, file: Option<SettingsFile>, origin: SettingOrigin) -> Result<(), ConfigError> {
         file.map_or(Ok(()), |file| self.add(SettingsLayer { origin, file }))
     }
 
@@ -148,19 +150,19 @@ impl SettingsLayers {
 
 /// Lists the first keys and the number of the others: an untrusted file may have any number of keys of any length.
 fn list_keys(keys: &[String]) -> String {
-    const SHOWN: usize = 12;
-    const LONG: usize = 80;
-    let short = |key: &String| key.chars().take(LONG).collect::<String>();
-    let first = keys.iter().take(SHOWN).map(short).collect::<Vec<_>>().join(", ");
-    match keys.len().checked_sub(SHOWN) {
+    const MAX_KEYS_SHOWN: usize = 12;
+    const MAX_KEY_CHARS: usize = 80;
+    let short = |key: &String| key.chars().take(MAX_KEY_CHARS).collect::<String>();
+    let first = keys.iter().take(MAX_KEYS_SHOWN).map(short).collect::<Vec<_>>().join(", ");
+    match keys.len().checked_sub(MAX_KEYS_SHOWN) {
         None | Some(0) => first,
         Some(more) => format!("{first} and {more} more"),
     }
 }
 
 /// Reads the machine's managed settings, if any. A broken link is an error: it must not lift the restrictions.
-fn managed(path: &Path) -> Result<Option<SettingsFile>, ConfigError> {
-    let file = SettingsFile::read_present(path)?;
+fn read_managed(path: &Path) -> Result<Option<SettingsFile>, ConfigError> {
+    let file = SettingsFile::read_if_present(path)?;
     if file.is_none() && path.symlink_metadata().is_ok() {
         return Err(ConfigError::Missing { named_by: "a link in its place", path: path.to_owned() });
     }
@@ -172,11 +174,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn managed_settings_that_cannot_be_found_are_not_none() {
+    fn a_dangling_link_to_managed_settings_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("managed.toml");
-        assert_eq!(managed(&path).unwrap(), None);
+        assert_eq!(read_managed(&path).unwrap(), None);
         std::os::unix::fs::symlink("nowhere", &path).unwrap();
-        assert!(managed(&path).unwrap_err().to_string().contains("managed.toml"));
+        assert!(read_managed(&path).unwrap_err().to_string().contains("managed.toml"));
     }
 }

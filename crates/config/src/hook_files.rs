@@ -19,10 +19,10 @@ const INTERPRETERS: [&str; 30] = [
 ];
 
 /// Commands that read commands from a file or from input.
-const READERS: [&str; 4] = [".", "source", "eval", "xargs"];
+const COMMAND_READERS: [&str; 4] = [".", "source", "eval", "xargs"];
 
 /// Programs whose tasks a file of the project defines.
-const RUNNERS: [(&[&str], &[&str]); 8] = [
+const TASK_RUNNERS: [(&[&str], &[&str]); 8] = [
     (&["npm", "pnpm", "yarn", "bun"], &["package.json"]),
     (&["make", "gmake"], &["GNUmakefile", "makefile", "Makefile"]),
     (&["just"], &["justfile", "Justfile", ".justfile"]),
@@ -35,13 +35,13 @@ const RUNNERS: [(&[&str], &[&str]); 8] = [
 
 /// File extensions of scripts.
 #[rustfmt::skip]
-const SCRIPTS: [&str; 22] = [
+const SCRIPT_EXTENSIONS: [&str; 22] = [
     "sh", "bash", "zsh", "fish", "ksh", "py", "js", "mjs", "cjs", "ts", "mts", "cts", "rb", "pl", "php", "lua", "awk",
     "sed", "jq", "ps1", "r", "mk",
 ];
 
 /// Expressions that expand to the project's top or the current folder.
-const TOP: [&str; 8] = [
+const FOLDER_EXPRESSIONS: [&str; 8] = [
     "${CLAUDE_PROJECT_DIR}",
     "$CLAUDE_PROJECT_DIR",
     "${COPILOT_PROJECT_DIR}",
@@ -75,23 +75,23 @@ pub(crate) enum HookFileRole {
 
 impl HookFile {
     /// Its full path for a hook that runs in this folder.
-    pub(crate) fn at(&self, folder: &Path) -> PathBuf {
-        tidy(&folder.join(&self.path))
+    pub(crate) fn full_path(&self, folder: &Path) -> PathBuf {
+        normalize_lexically(&folder.join(&self.path))
     }
 }
 
 /// The files that a hook of the project with this top runs. Programs that do not exist are included, since an agent
 /// could create them.
-pub(crate) fn programs(action: &HookAction, top: &Path, user: Option<&Path>) -> BTreeSet<HookFile> {
+pub(crate) fn files_run(action: &HookAction, top: &Path, user: Option<&Path>) -> BTreeSet<HookFile> {
     let HookAction::Command { command, cwd, env } = action else { return BTreeSet::new() };
     let folder = cwd.as_ref().map_or_else(|| top.to_owned(), |cwd| top.join(cwd));
     let mut text = command.clone();
     for (name, value) in env {
         text = text.replace(&format!("${{{name}}}"), value).replace(&format!("${name}"), value);
     }
-    for word in TOP {
-        let place = if word.contains("pwd") || word.contains("PWD") { &folder } else { top };
-        text = text.replace(word, &place.display().to_string());
+    for word in FOLDER_EXPRESSIONS {
+        let folder_of_word = if word.contains("pwd") || word.contains("PWD") { &folder } else { top };
+        text = text.replace(word, &folder_of_word.display().to_string());
     }
     if let Some(user) = user {
         let user = user.display().to_string();
@@ -100,7 +100,7 @@ pub(crate) fn programs(action: &HookAction, top: &Path, user: Option<&Path>) -> 
     }
     let script = shell::parse(&text);
     let mut scan = CommandScan { folder, found: BTreeSet::new(), folders: vec![PathBuf::new()], paths: Vec::new() };
-    scan.enter(&script, &text, env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    scan.scan(&script, &text, env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     scan.found
 }
 
@@ -108,10 +108,10 @@ pub(crate) fn programs(action: &HookAction, top: &Path, user: Option<&Path>) -> 
 pub(crate) fn pinned_programs(spec: &HookSpec, top: &Path) -> Vec<HookProgram> {
     let HookAction::Command { cwd, .. } = &spec.action else { return Vec::new() };
     let folder = cwd.as_ref().map_or_else(|| top.to_owned(), |cwd| top.join(cwd));
-    let all = programs(&spec.action, top, None).into_iter();
-    let inside = all.filter(|program| program.at(&folder).starts_with(top));
+    let all = files_run(&spec.action, top, None).into_iter();
+    let inside = all.filter(|program| program.full_path(&folder).starts_with(top));
     let pin = |program: HookFile| HookProgram {
-        digest: hooks::program_digest(&program.at(&folder)),
+        digest: hooks::program_digest(&program.full_path(&folder)),
         path: program.path.display().to_string(),
     };
     inside.map(pin).collect()
@@ -125,12 +125,13 @@ struct CommandScan {
     folders: Vec<PathBuf>,
     /// Folders on its `PATH`.
     paths: Vec<PathBuf>,
+    /// The files found so far.
     found: BTreeSet<HookFile>,
 }
 
 impl CommandScan {
-    fn enter<'a>(&mut self, script: &ShellScript, text: &str, env: impl Iterator<Item = (&'a str, &'a str)> + Clone) {
-        let words: Vec<&str> = text.split(is_sign).filter(|word| !word.is_empty()).take(MAX_WORDS).collect();
+    fn scan<'a>(&mut self, script: &ShellScript, text: &str, env: impl Iterator<Item = (&'a str, &'a str)> + Clone) {
+        let words: Vec<&str> = text.split(is_separator).filter(|word| !word.is_empty()).take(MAX_WORDS).collect();
         let values =
             env.clone().flat_map(|(_, value)| value.split([':', '=', ' ', ','])).filter(|value| !value.is_empty());
         let own = env.filter(|(name, _)| *name == "PATH").map(|(_, value)| value.to_owned());
@@ -146,69 +147,72 @@ impl CommandScan {
             }
         }
         for simple in &script.commands {
-            self.command(simple);
+            self.scan_command(simple);
         }
-        let feeds = script.commands.iter().any(reads_commands) || !script.unclear.is_empty();
-        if feeds {
+        let runs_input = script.commands.iter().any(reads_commands) || !script.unclear.is_empty();
+        if runs_input {
             let args = script.commands.iter().flat_map(|simple| simple.args.iter().map(word_text));
             let read = script.files.iter().filter(|redirect| redirect.mode == RedirectMode::Read);
             for word in args.chain(read.map(|redirect| word_text(&redirect.file))) {
-                self.existing(word, |_path| true);
+                self.add_existing(word, |_path| true);
             }
         }
         for word in words.into_iter().chain(values) {
-            self.existing(word, is_script);
-            word.split(['=', ':', ',', '@']).for_each(|piece| self.existing(piece, is_script));
+            self.add_existing(word, is_script);
+            word.split(['=', ':', ',', '@']).for_each(|piece| self.add_existing(piece, is_script));
         }
     }
 
-    fn command(&mut self, simple: &SimpleCommand) {
+    fn scan_command(&mut self, simple: &SimpleCommand) {
         let name = simple.name.as_str();
         let base = name.rsplit('/').next().unwrap_or(name);
         if name.contains('/') {
-            self.named(name);
+            self.add_program(name);
         } else {
             let places: Vec<PathBuf> = self.paths.iter().map(|path| path.join(name)).collect();
-            places.iter().for_each(|place| self.named(&place.to_string_lossy()));
+            places.iter().for_each(|place| self.add_program(&place.to_string_lossy()));
         }
-        simple.wrappers.iter().filter(|through| through.contains('/')).for_each(|through| self.named(through));
-        if INTERPRETERS.contains(&base) || READERS.contains(&base) {
-            self.script_of(&simple.args);
+        simple.wrappers.iter().filter(|through| through.contains('/')).for_each(|through| self.add_program(through));
+        if INTERPRETERS.contains(&base) || COMMAND_READERS.contains(&base) {
+            self.add_script(&simple.args);
         }
         if ["npx", "pnpx", "bunx"].contains(&base) {
             let bins = simple.args.iter().map(word_text).map(|word| format!("node_modules/.bin/{word}"));
-            bins.for_each(|bin| self.existing(&bin, |_path| true));
+            bins.for_each(|bin| self.add_existing(&bin, |_path| true));
         }
-        for (_, files) in RUNNERS.iter().filter(|(runners, _)| runners.contains(&base)) {
+        for (_, files) in TASK_RUNNERS.iter().filter(|(runners, _)| runners.contains(&base)) {
             for folder in self.folders.clone() {
-                let there = files.iter().map(|file| folder.join(file)).filter(|file| self.folder.join(file).is_file());
-                let tasks: Vec<HookFile> = there.map(|path| HookFile { path, role: HookFileRole::Tasks }).collect();
+                let existing =
+                    files.iter().map(|file| folder.join(file)).filter(|file| self.folder.join(file).is_file());
+                let tasks: Vec<HookFile> = existing.map(|path| HookFile { path, role: HookFileRole::Tasks }).collect();
                 self.found.extend(tasks);
             }
         }
     }
 
     /// Adds what an interpreter runs: the first word that is not an option, or a module.
-    fn script_of(&mut self, args: &[ShellWord]) {
+    fn add_script(&mut self, args: &[ShellWord]) {
         let words: Vec<&str> = args.iter().map(word_text).collect();
         if let Some(module) = words.iter().skip_while(|word| **word != "-m").nth(1) {
             let path = module.replace('.', "/");
-            [format!("{path}.py"), format!("{path}/__main__.py")].iter().for_each(|file| self.existing(file, |_| true));
+            [format!("{path}.py"), format!("{path}/__main__.py")]
+                .iter()
+                .for_each(|file| self.add_existing(file, |_| true));
         }
-        let verbs = ["run", "exec", "tool"];
-        let operand = words.iter().find(|word| !word.starts_with('-') && !verbs.contains(word));
+        let subcommands = ["run", "exec", "tool"];
+        let operand = words.iter().find(|word| !word.starts_with('-') && !subcommands.contains(word));
         if let Some(operand) = operand {
-            self.named(operand);
+            self.add_program(operand);
             for end in [".js", ".mjs", ".cjs", ".ts", ".py", "/index.js", "/__main__.py", "/package.json"] {
-                self.existing(&format!("{operand}{end}"), |_path| true);
+                self.add_existing(&format!("{operand}{end}"), |_path| true);
             }
         }
     }
 
     /// Adds a word that names a program, whether it exists or not.
-    fn named(&mut self, word: &str) {
+    fn add_program(&mut self, word: &str) {
         for folder in self.folders.clone() {
-            let path = tidy(&folder.join(word));
+            let path = normalize_lexically(&folder.join(word));
             let full = self.folder.join(&path);
             // A folder is not a program.
             if !full.is_dir() && !path.as_os_str().is_empty() && (folder.as_os_str().is_empty() || full.exists()) {
@@ -218,9 +222,9 @@ impl CommandScan {
     }
 
     /// Adds a word that names an existing file of this kind.
-    fn existing(&mut self, word: &str, is_fit: impl Fn(&Path) -> bool) {
+    fn add_existing(&mut self, word: &str, is_fit: impl Fn(&Path) -> bool) {
         for folder in self.folders.clone() {
-            let path = tidy(&folder.join(word));
+            let path = normalize_lexically(&folder.join(word));
             let full = self.folder.join(&path);
             if full.is_file() && is_fit(&full) {
                 self.found.insert(HookFile { path, role: HookFileRole::Script });
@@ -233,13 +237,13 @@ impl CommandScan {
 fn reads_commands(simple: &SimpleCommand) -> bool {
     let base = simple.name.rsplit('/').next().unwrap_or(&simple.name);
     let names_none = || simple.args.iter().map(word_text).all(|word| word.starts_with('-'));
-    READERS.contains(&base) || (INTERPRETERS.contains(&base) && names_none())
+    COMMAND_READERS.contains(&base) || (INTERPRETERS.contains(&base) && names_none())
 }
 
 /// Whether a file is a script, judging by its extension, mode or `#!` line.
 pub(crate) fn is_script(path: &Path) -> bool {
     let end = path.extension().map(|end| end.to_string_lossy().to_ascii_lowercase());
-    if end.is_some_and(|end| SCRIPTS.contains(&end.as_str())) {
+    if end.is_some_and(|end| SCRIPT_EXTENSIONS.contains(&end.as_str())) {
         return true;
     }
     if fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0) {
@@ -249,7 +253,7 @@ pub(crate) fn is_script(path: &Path) -> bool {
     fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && &start == b"#!"
 }
 
-fn is_sign(c: char) -> bool {
+fn is_separator(c: char) -> bool {
     c.is_whitespace() || ";|&()<>\"'`{}$".contains(c)
 }
 
@@ -259,8 +263,8 @@ fn word_text(word: &ShellWord) -> &str {
     }
 }
 
-/// Resolves `.` and `..` in a path lexically, as far as possible.
-fn tidy(path: &Path) -> PathBuf {
+/// Resolves `.` and `..` in a path as text, without looking at links.
+fn normalize_lexically(path: &Path) -> PathBuf {
     let mut tidy = PathBuf::new();
     for part in path.components() {
         let leaves_name = matches!(tidy.components().next_back(), Some(Component::Normal(_)));

@@ -11,8 +11,8 @@ use protocol::RuleEffect;
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 /// Rules that ask before an agent changes hooks that git runs from a folder of the project.
-pub(crate) fn rules(top: &Path) -> Vec<Rule> {
-    let below = files(top).iter().flat_map(|file| folders(file, top)).collect::<Vec<_>>();
+pub(crate) fn hook_folder_rules(top: &Path) -> Vec<Rule> {
+    let below = config_files(top).iter().flat_map(|file| hook_folders(file, top)).collect::<Vec<_>>();
     let rule = |folder: &PathBuf| {
         let special = |c: char| r"*?[]{}!\()".contains(c);
         let written: String =
@@ -23,7 +23,7 @@ pub(crate) fn rules(top: &Path) -> Vec<Rule> {
 }
 
 /// The config files of a project's repository; a linked worktree uses those of its main repository.
-fn files(top: &Path) -> Vec<PathBuf> {
+fn config_files(top: &Path) -> Vec<PathBuf> {
     let git = top.join(".git");
     if git.is_dir() {
         return vec![git.join("config")];
@@ -41,28 +41,28 @@ fn read(file: &Path) -> Option<String> {
 
 /// The folders that a file names, relative to the top of the project. Husky's `_` folder stands for its parent, which
 /// has the scripts.
-fn folders(file: &Path, top: &Path) -> Vec<PathBuf> {
+fn hook_folders(file: &Path, top: &Path) -> Vec<PathBuf> {
     let all = read(file).and_then(|text| parse_settings(&text)).unwrap_or_default();
     let named = all.iter().filter(|setting| setting.section == "core" && setting.key == "hookspath");
-    let below = named.filter_map(|setting| plain(top, Path::new(&setting.value)));
-    let with_parent = |folder: PathBuf| match folder.parent() {
+    let below = named.filter_map(|setting| relative_path(top, Path::new(&setting.value)));
+    let scripts_folder = |folder: PathBuf| match folder.parent() {
         Some(parent) if folder.ends_with("_") && !parent.as_os_str().is_empty() => parent.to_owned(),
         Some(_) | None => folder,
     };
-    below.map(with_parent).filter(|folder| !folder.as_os_str().is_empty()).collect()
+    below.map(scripts_folder).filter(|folder| !folder.as_os_str().is_empty()).collect()
 }
 
 /// The path relative to the top, if it is below it.
-fn plain(top: &Path, path: &Path) -> Option<PathBuf> {
-    let mut whole = PathBuf::new();
+fn relative_path(top: &Path, path: &Path) -> Option<PathBuf> {
+    let mut normal = PathBuf::new();
     for part in top.join(path).components() {
         match part {
             Component::CurDir => {}
-            Component::ParentDir => drop(whole.pop()),
-            part => whole.push(part),
+            Component::ParentDir => drop(normal.pop()),
+            part => normal.push(part),
         }
     }
-    whole.strip_prefix(top).ok().map(Path::to_owned)
+    normal.strip_prefix(top).ok().map(Path::to_owned)
 }
 
 #[cfg(test)]
@@ -70,18 +70,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hooks_of_a_project_are_found_where_its_repository_says() {
+    fn hook_folders_come_from_the_repository_config() {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path();
         fs::create_dir(top.join(".git")).unwrap();
-        let of = |text: &str| {
+        let rules_with = |text: &str| {
             fs::write(top.join(".git/config"), text).unwrap();
-            rules(top).iter().map(|rule| rule.text.clone()).collect::<Vec<_>>()
+            hook_folder_rules(top).iter().map(|rule| rule.text.clone()).collect::<Vec<_>>()
         };
-        assert_eq!(of("[core]\n bare = false\n"), [""; 0]);
-        assert_eq!(of("[core]\n hooksPath = tools/hooks\n"), ["edit(./tools/hooks)"]);
-        assert_eq!(of("[core]\n hooksPath = .husky/_\n"), ["edit(./.husky)"]);
-        assert_eq!(of(&format!("[core]\n hooksPath = {}/x\n", top.display())), ["edit(./x)"]);
-        assert_eq!(of("[core]\n hooksPath = /etc/hooks\n"), [""; 0]);
+        assert_eq!(rules_with("[core]\n bare = false\n"), [""; 0]);
+        assert_eq!(rules_with("[core]\n hooksPath = tools/hooks\n"), ["edit(./tools/hooks)"]);
+        assert_eq!(rules_with("[core]\n hooksPath = .husky/_\n"), ["edit(./.husky)"]);
+        assert_eq!(rules_with(&format!("[core]\n hooksPath = {}/x\n", top.display())), ["edit(./x)"]);
+        assert_eq!(rules_with("[core]\n hooksPath = /etc/hooks\n"), [""; 0]);
     }
 }

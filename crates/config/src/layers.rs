@@ -46,7 +46,7 @@ pub struct SettingsLayer {
 impl SettingsLayers {
     /// Adds a layer at its rank.
     pub fn add(&mut self, mut layer: SettingsLayer) -> Result<(), ConfigError> {
-        self.check_agents(&mut layer);
+        self.drop_forbidden_settings(&mut layer);
         let SettingsLayer { origin, file } = &layer;
         match (origin, &file.managed) {
             (SettingOrigin::Managed(_), _) | (_, None) => {}
@@ -57,7 +57,7 @@ impl SettingsLayers {
     }
 
     /// Removes settings that a layer may not make, and warns about unsupported features.
-    fn check_agents(&mut self, SettingsLayer { origin, file }: &mut SettingsLayer) {
+    fn drop_forbidden_settings(&mut self, SettingsLayer { origin, file }: &mut SettingsLayer) {
         let path = origin.file().map_or_else(|| PathBuf::from(origin.to_string()), Path::to_owned);
         let is_own = matches!(origin, SettingOrigin::Managed(_) | SettingOrigin::User(_));
         let named = |agents: &mut AgentSettings| (agents.catalog.take(), agents.catalog_token_env.take());
@@ -66,9 +66,9 @@ impl SettingsLayers {
             let text = "agents.catalog is ignored: only your own config.toml and managed settings may name a catalogue";
             self.notices.push(SettingsNotice::warning(&path, text.into()));
         }
-        let absent = file.features.absent();
-        if !absent.is_empty() {
-            let text = format!("{} is not supported in this version and has no effect", absent.join(", "));
+        let unsupported = file.features.enabled_but_unsupported();
+        if !unsupported.is_empty() {
+            let text = format!("{} is not supported in this version and has no effect", unsupported.join(", "));
             self.notices.push(SettingsNotice::warning(&path, text));
         }
     }
@@ -78,7 +78,8 @@ impl SettingsLayers {
         env.layers()?.into_iter().try_for_each(|layer| self.add(layer))
     }
 
-    /// Adds the settings that a session started with. It keeps its own budget: weaker layers' are for new sessions.
+    /// Adds the settings that a session started with. The session keeps its own budget: the budgets of weaker layers are
+    /// for new sessions.
     pub fn add_session(&mut self, file: SettingsFile) {
         let session = SettingOrigin::Session;
         for weaker in self.layers.iter_mut().filter(|layer| layer.origin.rank() > session.rank()) {
@@ -106,15 +107,16 @@ impl SettingsLayers {
 
     /// Every rule, strongest first.
     pub fn rules(&self) -> Result<Vec<Rule>, RuleError> {
-        let all = self.layers.iter().flat_map(|layer| rules_of(&layer.file).map(|rule| (rule, layer.origin.source())));
+        let all =
+            self.layers.iter().flat_map(|layer| rules_of(&layer.file).map(|rule| (rule, layer.origin.rule_source())));
         let all = all.map(|((effect, text), source)| Rule::parse(effect, text, source));
-        hooks_path::rules(&self.project.top).into_iter().map(Ok).chain(all).collect()
+        hooks_path::hook_folder_rules(&self.project.dir).into_iter().map(Ok).chain(all).collect()
     }
 
     /// The rules to store with the session: its own, and those of the command line.
     pub fn session_rules(&self) -> Vec<RuleText> {
         let mut rules = Vec::new();
-        for layer in self.layers.iter().rev().filter(|layer| layer.origin.is_of_session()) {
+        for layer in self.layers.iter().rev().filter(|layer| layer.origin.is_stored_with_session()) {
             for (effect, text) in rules_of(&layer.file) {
                 let rule = RuleText { effect, rule: text.to_owned() };
                 if !rules.contains(&rule) {
@@ -125,11 +127,11 @@ impl SettingsLayers {
         rules
     }
 
-    /// Additional workspace folders with their origins. In a file they are relative to the project's top.
-    pub fn roots(&self, user: Option<&Path>) -> Vec<(PathBuf, SettingOrigin)> {
+    /// Additional workspace folders with their origins. In a file they are relative to the project's folder.
+    pub fn added_folders(&self, user: Option<&Path>) -> Vec<(PathBuf, SettingOrigin)> {
         let full = |path: &Path| match (path.strip_prefix("~"), user) {
             (Ok(below), Some(user)) => user.join(below),
-            (Ok(_), None) | (Err(_), _) => self.project.top.join(path),
+            (Ok(_), None) | (Err(_), _) => self.project.dir.join(path),
         };
         let named = |layer: &SettingsLayer| {
             let origin = layer.origin.clone();
@@ -168,7 +170,7 @@ impl SettingsLayers {
     }
 
     /// The managed file that forbids a feature, if any.
-    pub fn forbids(&self, feature: ForbiddableFeature) -> Option<&Path> {
+    pub fn forbidden_by(&self, feature: ForbiddableFeature) -> Option<&Path> {
         let forbids = |layer: &&SettingsLayer| {
             layer.file.managed.as_ref().is_some_and(|managed| managed.forbid.contains(&feature))
         };
@@ -177,15 +179,17 @@ impl SettingsLayers {
 
     /// Fails if a layer sets a mode that a managed file forbids. A session's own mode is ignored if a stronger layer
     /// sets another; otherwise the session could never be resumed.
-    pub fn check(&self) -> Result<(), ConfigError> {
-        let Some(by) = self.forbids(ForbiddableFeature::AllowAll) else { return Ok(()) };
+    pub fn check_mode(&self) -> Result<(), ConfigError> {
+        let Some(managed_file) = self.forbidden_by(ForbiddableFeature::AllowAll) else { return Ok(()) };
         let modes = self.layers.iter().filter_map(|layer| layer.file.permissions.mode.map(|mode| (layer, mode.0)));
         let allows_all = |(index, (layer, mode)): &(usize, (&SettingsLayer, PermissionMode))| {
             *mode == PermissionMode::AllowAll && (*index == 0 || layer.origin != SettingOrigin::Session)
         };
         match modes.enumerate().find(allows_all).map(|(_, (layer, _))| layer) {
             None => Ok(()),
-            Some(layer) => Err(ConfigError::Forbidden { by: by.to_owned(), origin: layer.origin.to_string() }),
+            Some(layer) => {
+                Err(ConfigError::Forbidden { by: managed_file.to_owned(), origin: layer.origin.to_string() })
+            }
         }
     }
 

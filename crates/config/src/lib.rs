@@ -36,7 +36,7 @@ pub use amount::{Usd, parse_usd};
 pub use catalog::{
     CatalogListing, CatalogLocations, DefinitionProblem, DescriptionOverflow, FilePosition, HookHolder, HookText,
     InlineDefinitions, ListedAgent, ListedSkill, ListedSlashCommand, Plugin, RemoteCatalog, RemoteDefinitions,
-    RemoteState, Severity, built_in_agents, gather_catalog, hook_programs, remote_of,
+    RemoteState, Severity, built_in_agents, gather_catalog, hook_programs, remote_url,
 };
 pub use config::Config;
 pub use controls::{all_controls, remember_token_file};

@@ -42,7 +42,7 @@ impl SettingOrigin {
     }
 
     /// The source of its rules.
-    pub fn source(&self) -> RuleSource {
+    pub fn rule_source(&self) -> RuleSource {
         match self {
             SettingOrigin::Managed(path) => RuleSource::Managed(path.clone()),
             SettingOrigin::Flag
@@ -57,7 +57,7 @@ impl SettingOrigin {
     }
 
     /// Whether its rules are stored with the session.
-    pub(crate) fn is_of_session(&self) -> bool {
+    pub(crate) fn is_stored_with_session(&self) -> bool {
         matches!(self, SettingOrigin::Flag | SettingOrigin::SettingsFlag(_) | SettingOrigin::Session)
     }
 
@@ -94,7 +94,7 @@ impl fmt::Display for SettingOrigin {
             | SettingOrigin::Local(_)
             | SettingOrigin::Project(_)
             | SettingOrigin::User(_)
-            | SettingOrigin::BuiltIn => self.source().fmt(f),
+            | SettingOrigin::BuiltIn => self.rule_source().fmt(f),
         }
     }
 }

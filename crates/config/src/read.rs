@@ -106,11 +106,11 @@ impl ConfigError {
 impl SettingsFile {
     /// Reads a file of the user; a missing file is empty.
     pub fn read(path: &Path) -> Result<SettingsFile, ConfigError> {
-        Ok(SettingsFile::read_present(path)?.unwrap_or_default())
+        Ok(SettingsFile::read_if_present(path)?.unwrap_or_default())
     }
 
     /// Reads a file of the user; returns `None` if it does not exist.
-    pub fn read_present(path: &Path) -> Result<Option<SettingsFile>, ConfigError> {
+    pub fn read_if_present(path: &Path) -> Result<Option<SettingsFile>, ConfigError> {
         SettingsFile::from_bytes(host::read_plain(path, MAX_SETTINGS_BYTES), path)
     }
 
@@ -131,13 +131,13 @@ impl SettingsFile {
     /// Parses settings as TOML, or as JSON if they begin with a brace.
     pub fn parse(text: &str, path: &Path) -> Result<SettingsFile, ConfigError> {
         let file: SettingsFile = if text.trim_start().starts_with('{') {
-            serde_json::from_str(text).map_err(|error| invalid(path, in_json(&error)))?
+            serde_json::from_str(text).map_err(|error| invalid(path, json_message(&error)))?
         } else {
-            toml::from_str(text).map_err(|error| invalid(path, located(&error, text)))?
+            toml::from_str(text).map_err(|error| invalid(path, toml_message(&error, text)))?
         };
         file.check().map_err(|message| invalid(path, message))?;
         let unusable = |source| ConfigError::Provider { path: path.to_owned(), source };
-        provider::check(&file.providers).map_err(unusable)?;
+        provider::check_providers(&file.providers).map_err(unusable)?;
         Ok(file)
     }
 
@@ -149,7 +149,7 @@ impl SettingsFile {
         if let Some(factor) = self.agents.cost_factor.filter(|factor| !(factor.is_finite() && *factor >= 1.0)) {
             return Err(format!("agents.cost-factor is {factor}; it must be 1 or more"));
         }
-        if let Some(url) = self.agents.catalog.as_deref().filter(|url| !is_private(url)) {
+        if let Some(url) = self.agents.catalog.as_deref().filter(|url| !is_secure_address(url)) {
             let shown = url.split_once("://").map_or("not an address", |(scheme, _)| scheme);
             return Err(format!("agents.catalog is {shown}; it must be an https address"));
         }
@@ -167,7 +167,7 @@ impl SettingsFile {
 }
 
 /// Whether traffic to an address cannot be read or changed on the network.
-fn is_private(url: &str) -> bool {
+fn is_secure_address(url: &str) -> bool {
     let Ok(url) = url::Url::parse(url) else { return false };
     let loopback = || matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
     url.scheme() == "https" || (url.scheme() == "http" && loopback())
@@ -178,17 +178,17 @@ fn invalid(path: &Path, message: String) -> ConfigError {
 }
 
 /// A JSON error with its line, without the file's text.
-fn in_json(error: &serde_json::Error) -> String {
+fn json_message(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
-    format!("line {}: {}", error.line(), without_text(message))
+    format!("line {}: {}", error.line(), redact_value(message))
 }
 
 /// A TOML error with its line.
-fn located(error: &toml::de::Error, text: &str) -> String {
+fn toml_message(error: &toml::de::Error, text: &str) -> String {
     let before = error.span().and_then(|span| text.get(..span.start));
     // Users do not know our type names.
-    let message = ["a nonzero u32", "a nonzero u64"].iter().fold(without_text(error.message()), |message, kind| {
+    let message = ["a nonzero u32", "a nonzero u64"].iter().fold(redact_value(error.message()), |message, kind| {
         message.replace(&format!("expected {kind}"), "expected a whole number above 0").into()
     });
     match before.map(|before| before.matches('\n').count() + 1) {
@@ -198,7 +198,7 @@ fn located(error: &toml::de::Error, text: &str) -> String {
 }
 
 /// Removes a string of the wrong type from a message: it may be a key written in the wrong place.
-fn without_text(message: &str) -> Cow<'_, str> {
+fn redact_value(message: &str) -> Cow<'_, str> {
     let wrong = message.strip_prefix("invalid type: string ").and_then(|rest| rest.rsplit_once(", expected "));
     match wrong {
         Some((_, wanted)) if wanted.starts_with("struct ") => "expected a table, found a string".into(),

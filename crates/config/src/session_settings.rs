@@ -12,37 +12,37 @@ use crate::file::{BudgetSettings, LimitSettings, ListSettings, PermissionSetting
 use crate::permissions::{PermissionModeSetting, RuleLine};
 
 impl SettingsFile {
-    /// The settings of the previous run of a session, for resuming it.
-    pub fn of_session(before: &SessionView) -> Result<SettingsFile, RuleError> {
+    /// The settings that a session last ran with, for resuming it.
+    pub fn from_session(session: &SessionView) -> Result<SettingsFile, RuleError> {
         let rules = |effect: RuleEffect| -> Result<Vec<RuleLine>, RuleError> {
-            let texts = before.rules.iter().filter(|rule| rule.effect == effect);
+            let texts = session.rules.iter().filter(|rule| rule.effect == effect);
             texts.map(|rule| RuleLine::parse(&rule.rule)).collect()
         };
         Ok(SettingsFile {
-            model: Some(before.model.clone()),
-            effort: before.effort,
-            max_turns: before.max_turns,
+            model: Some(session.model.clone()),
+            effort: session.effort,
+            max_turns: session.max_turns,
             limits: LimitSettings {
-                live: before.limits.live,
-                depth: before.limits.depth,
-                total: before.limits.total,
-                spawns_per_minute: before.limits.rate,
-                continues: before.limits.continues,
+                live: session.limits.live,
+                depth: session.limits.depth,
+                total: session.limits.total,
+                spawns_per_minute: session.limits.rate,
+                continues: session.limits.continues,
                 ..LimitSettings::default()
             },
-            lists: ListSettings { chosen: Some(before.list.clone()) },
+            lists: ListSettings { chosen: Some(session.list.clone()) },
             budget: BudgetSettings {
-                usd: before.budget.micros.map(Usd),
-                tokens: before.budget.tokens.and_then(NonZeroU64::new),
+                usd: session.budget.micros.map(Usd),
+                tokens: session.budget.tokens.and_then(NonZeroU64::new),
                 day_usd: None,
             },
             permissions: PermissionSettings {
-                mode: Some(PermissionModeSetting(before.permission)),
+                mode: Some(PermissionModeSetting(session.permission)),
                 allow: rules(RuleEffect::Allow)?,
                 ask: rules(RuleEffect::Ask)?,
                 deny: rules(RuleEffect::Deny)?,
             },
-            workspace: WorkspaceSettings { add_dirs: before.roots.iter().map(PathBuf::from).collect() },
+            workspace: WorkspaceSettings { add_dirs: session.roots.iter().map(PathBuf::from).collect() },
             ..SettingsFile::default()
         })
     }

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use crate::catalog::{CatalogListing, CatalogLocations, HookText, RemoteDefinitions, gather_catalog};
 use crate::gather::SettingsFileScope;
 use crate::hook_files;
-use crate::project::settings_of_claude;
+use crate::project::claude_settings_files;
 
 /// Files and folders that control Bosun, now or in later versions. A project is trusted with all of them or none.
 const TRUSTED_PATHS: [&str; 11] = [
@@ -32,19 +32,19 @@ const TRUSTED_PATHS: [&str; 11] = [
 ];
 
 /// Maximum number of files.
-const MOST_FILES: usize = 1_000;
+const MAX_FILES: usize = 1_000;
 
 /// Maximum size of all files together, in bytes.
-const MOST_BYTES: u64 = 16 << 20;
+const MAX_BYTES: u64 = 16 << 20;
 
 /// Why a project cannot be trusted.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     /// There are too many files.
-    #[error("{} has more than {MOST_FILES} files that would control Bosun, which is too many to review", .0.display())]
+    #[error("{} has more than {MAX_FILES} files that would control Bosun, which is too many to review", .0.display())]
     Many(PathBuf),
     /// The files are too large.
-    #[error("files that would control Bosun in {} have over {MOST_BYTES} bytes, which is too much to review", .0.display())]
+    #[error("files that would control Bosun in {} have over {MAX_BYTES} bytes, which is too much to review", .0.display())]
     Large(PathBuf),
     /// One of them cannot be read as a file.
     #[error("{}: {source}; remove it", path.display())]
@@ -75,7 +75,7 @@ pub struct TrustedHook {
     /// The event that triggers it.
     pub event: HookEvent,
     /// The command, or the address it posts to.
-    pub runs: String,
+    pub action: String,
 }
 
 /// Whether a project is trusted.
@@ -91,7 +91,7 @@ pub enum TrustStatus {
 
 impl TrustStatus {
     /// The status of a project that was trusted with this digest, if any.
-    pub fn of(top: &Path, home: &Path, remembered: Option<&str>) -> TrustStatus {
+    pub fn check(top: &Path, home: &Path, remembered: Option<&str>) -> TrustStatus {
         let Some(remembered) = remembered else { return TrustStatus::Untrusted };
         match TrustedContents::read(top, home) {
             Ok(contents) if contents.digest == remembered => TrustStatus::Trusted,
@@ -116,21 +116,21 @@ impl TrustedContents {
             let path = top.join(below);
             path.symlink_metadata().is_ok() && !is_home(&path, home)
         };
-        TRUSTED_PATHS.into_iter().any(exists) || settings_of_claude(top).next().is_some()
+        TRUSTED_PATHS.into_iter().any(exists) || claude_settings_files(top).next().is_some()
     }
 
     /// Reads everything below a project's top that controls Bosun, except for Bosun's home, which is the user's own.
     /// The content of a link is its target path.
     pub fn read(top: &Path, home: &Path) -> Result<TrustedContents, TrustError> {
-        let mut scan = TrustScan { top, left: MOST_BYTES, seen: 0, found: Vec::new() };
+        let mut scan = TrustScan { project_dir: top, bytes_left: MAX_BYTES, entries_seen: 0, found: Vec::new() };
         for below in TRUSTED_PATHS.into_iter().filter(|below| !is_home(&top.join(below), home)) {
-            scan.enter(Path::new(below))?;
+            scan.add_path(Path::new(below))?;
         }
-        for path in settings_of_claude(top) {
-            scan.enter(path.strip_prefix(top).unwrap_or(&path))?;
+        for path in claude_settings_files(top) {
+            scan.add_path(path.strip_prefix(top).unwrap_or(&path))?;
         }
-        let hooks = hooks(top, home);
-        scan.enter_programs(&hooks)?;
+        let hooks = project_hooks(top, home);
+        scan.add_programs(&hooks)?;
         scan.found.sort();
         scan.found.dedup();
         let mut digest = Sha256::new();
@@ -150,24 +150,24 @@ impl TrustedContents {
                 HookAction::Http { url, .. } => url,
                 HookAction::Client { id } => id,
             };
-            TrustedHook { source: spec.source, event: spec.event, runs }
+            TrustedHook { source: spec.source, event: spec.event, action: runs }
         };
         Ok(TrustedContents { files: files.collect(), digest, hooks: hooks.into_iter().map(shown).collect() })
     }
 }
 
 /// Every hook in a project's files, as if the project were trusted.
-fn hooks(top: &Path, home: &Path) -> Vec<HookSpec> {
+fn project_hooks(top: &Path, home: &Path) -> Vec<HookSpec> {
     let places = CatalogLocations {
         home,
-        user: None,
-        top,
+        user_home: None,
+        project_dir: top,
         trust: TrustStatus::Trusted,
         scopes: &[SettingsFileScope::Project],
         plugins: &[],
         inline: None,
         remote: RemoteDefinitions::default(),
-        no_hooks: None,
+        hooks_forbidden_by: None,
     };
     // Only definitions on the command line make this fail.
     let Ok(CatalogListing { agents, hooks, .. }) = gather_catalog(&places) else { return Vec::new() };
@@ -183,29 +183,30 @@ pub(crate) fn is_home(folder: &Path, home: &Path) -> bool {
 
 /// A scan of a project's files.
 struct TrustScan<'a> {
-    top: &'a Path,
+    project_dir: &'a Path,
     /// Bytes that may still be read.
-    left: u64,
+    bytes_left: u64,
     /// Number of entries seen, including folders.
-    seen: usize,
+    entries_seen: usize,
+    /// The paths found so far, with the digests of their contents.
     found: Vec<(PathBuf, [u8; 32])>,
 }
 
 impl TrustScan<'_> {
     /// Adds a file, a link, or everything in a folder.
-    fn enter(&mut self, below: &Path) -> Result<(), TrustError> {
-        let mut open = vec![below.to_owned()];
-        while let Some(below) = open.pop() {
-            let path = self.top.join(&below);
-            let Some(facts) = facts(&path)? else { continue };
-            self.seen += 1;
-            if self.seen > MOST_FILES {
-                return Err(TrustError::Many(self.top.to_owned()));
+    fn add_path(&mut self, below: &Path) -> Result<(), TrustError> {
+        let mut pending = vec![below.to_owned()];
+        while let Some(below) = pending.pop() {
+            let path = self.project_dir.join(&below);
+            let Some(facts) = metadata_of(&path)? else { continue };
+            self.entries_seen += 1;
+            if self.entries_seen > MAX_FILES {
+                return Err(TrustError::Many(self.project_dir.to_owned()));
             }
             if facts.is_dir() {
-                open.extend(names(&path, MOST_FILES)?.into_iter().map(|name| below.join(name)));
+                pending.extend(folder_names(&path, MAX_FILES)?.into_iter().map(|name| below.join(name)));
             } else {
-                let content = self.content(&below, &facts)?;
+                let content = self.content_digest(&below, &facts)?;
                 self.found.push((below, content));
             }
         }
@@ -213,16 +214,16 @@ impl TrustScan<'_> {
     }
 
     /// Adds the files that hooks run. A missing file is included, since one could be created later.
-    fn enter_programs(&mut self, hooks: &[HookSpec]) -> Result<(), TrustError> {
+    fn add_programs(&mut self, hooks: &[HookSpec]) -> Result<(), TrustError> {
         for spec in hooks {
             let HookAction::Command { cwd, .. } = &spec.action else { continue };
-            let folder = cwd.as_ref().map_or_else(|| self.top.to_owned(), |cwd| self.top.join(cwd));
-            for program in hook_files::programs(&spec.action, self.top, None) {
-                let path = program.at(&folder);
-                let Ok(below) = path.strip_prefix(self.top) else { continue };
-                self.seen += 1;
-                if self.seen > MOST_FILES {
-                    return Err(TrustError::Many(self.top.to_owned()));
+            let folder = cwd.as_ref().map_or_else(|| self.project_dir.to_owned(), |cwd| self.project_dir.join(cwd));
+            for program in hook_files::files_run(&spec.action, self.project_dir, None) {
+                let path = program.full_path(&folder);
+                let Ok(below) = path.strip_prefix(self.project_dir) else { continue };
+                self.entries_seen += 1;
+                if self.entries_seen > MAX_FILES {
+                    return Err(TrustError::Many(self.project_dir.to_owned()));
                 }
                 let content = Sha256::new().chain_update(b"program ").chain_update(hooks::program_digest(&path));
                 if !self.found.iter().any(|(known, _)| known == below) {
@@ -233,29 +234,30 @@ impl TrustScan<'_> {
         Ok(())
     }
 
-    fn content(&mut self, below: &Path, facts: &Metadata) -> Result<[u8; 32], TrustError> {
-        let unreadable = |source| TrustError::Unreadable { path: self.top.join(below), source };
+    fn content_digest(&mut self, below: &Path, facts: &Metadata) -> Result<[u8; 32], TrustError> {
+        let unreadable = |source| TrustError::Unreadable { path: self.project_dir.join(below), source };
         if facts.is_symlink() {
-            let target = fs::read_link(self.top.join(below)).map_err(|error| unreadable(PlainError::Io(error)))?;
+            let target =
+                fs::read_link(self.project_dir.join(below)).map_err(|error| unreadable(PlainError::Io(error)))?;
             return Ok(Sha256::new()
                 .chain_update(b"link ")
                 .chain_update(target.as_os_str().as_bytes())
                 .finalize()
                 .into());
         }
-        match host::read_below(self.top, below, self.left) {
+        match host::read_below(self.project_dir, below, self.bytes_left) {
             Ok(bytes) => {
                 let bytes = bytes.unwrap_or_default();
-                self.left -= bytes.len() as u64;
+                self.bytes_left -= bytes.len() as u64;
                 Ok(Sha256::new().chain_update(b"file ").chain_update(bytes).finalize().into())
             }
-            Err(PlainError::Large { .. }) => Err(TrustError::Large(self.top.to_owned())),
+            Err(PlainError::TooLarge { .. }) => Err(TrustError::Large(self.project_dir.to_owned())),
             Err(source) => Err(unreadable(source)),
         }
     }
 }
 
-fn facts(path: &Path) -> Result<Option<Metadata>, TrustError> {
+fn metadata_of(path: &Path) -> Result<Option<Metadata>, TrustError> {
     match path.symlink_metadata() {
         Ok(facts) => Ok(Some(facts)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
@@ -264,8 +266,8 @@ fn facts(path: &Path) -> Result<Option<Metadata>, TrustError> {
 }
 
 /// The names in a folder, at most one more than `most`.
-fn names(folder: &Path, most: usize) -> Result<Vec<OsString>, TrustError> {
+fn folder_names(folder: &Path, max: usize) -> Result<Vec<OsString>, TrustError> {
     let unreadable = |error| TrustError::Unreadable { path: folder.to_owned(), source: PlainError::Io(error) };
-    let entries = fs::read_dir(folder).map_err(unreadable)?.take(most + 1);
+    let entries = fs::read_dir(folder).map_err(unreadable)?.take(max + 1);
     entries.map(|entry| entry.map(|entry| entry.file_name()).map_err(unreadable)).collect()
 }

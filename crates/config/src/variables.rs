@@ -17,7 +17,7 @@ const KEY_LIKE: [&str; 30] = [
 ];
 
 /// Bosun's own variables.
-const OWN: &str = "BOSUN_*";
+const BOSUN_VARIABLES: &str = "BOSUN_*";
 
 /// A pattern of variable names, in which `*` matches any characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl HiddenVariables<'_> {
             (false, true) => Some(true),
             (false, false) => None,
         });
-        decided.unwrap_or_else(|| matches(OWN, name) || self.is_secret(name))
+        decided.unwrap_or_else(|| matches(BOSUN_VARIABLES, name) || self.is_secret(name))
     }
 
     /// The variables that settings set. The strongest layer that sets or hides a variable decides.
@@ -80,7 +80,7 @@ impl HiddenVariables<'_> {
 pub(crate) fn is_settable(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let begins = name.chars().next().is_some_and(|first| !first.is_ascii_digit());
-    begins && name.chars().all(plain) && !matches(OWN, name)
+    begins && name.chars().all(plain) && !matches(BOSUN_VARIABLES, name)
 }
 
 /// Whether a variable may contain a key, judging by its name and value. This covers more than is hidden.
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_a_key_by_its_name_is_hidden_in_either_case_and_passed_when_settings_say_so() {
+    fn key_like_variables_are_hidden_unless_settings_pass_them() {
         let hidden = HiddenVariables { keys: &BTreeSet::new(), settings: &[] };
         let keys = "AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_ACCESS_KEY_ID GITHUB_TOKEN GH_TOKEN HF_TOKEN NPM_TOKEN \
                     DATABASE_URL OPENAI_ADMIN_KEY api_key npm_token STRIPE_SECRET_KEY DB_PASSWORD CLIENT_SECRET \
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_told_by_its_name_or_by_its_value() {
+    fn secrets_are_recognised_by_name_or_value() {
         for (name, value) in [
             ("NPM_TOKEN", "x"),
             ("my_key", "x"),
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn stars_stand_for_any_letters() {
+    fn stars_match_any_characters() {
         let fits = [("*_API_KEY", "X_API_KEY"), ("*", ""), ("a*", "A"), ("*B*D", "ABCD"), ("A**C", "AC"), ("X", "x")];
         assert!(fits.iter().all(|(pattern, name)| matches(pattern, name)));
         let differs = [("*_API_KEY", "API_KEY"), ("A", "AB"), ("A*C", "CA"), ("*B*B", "AB"), ("BOSUN_*", "BOSUN")];

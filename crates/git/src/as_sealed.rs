@@ -24,39 +24,43 @@ pub(crate) struct SealedState {
 impl Checkout {
     /// The state before sealing; none if there is no index. Changes from now on are detected later.
     pub(crate) fn state_before_seal(&self) -> Result<Option<SealedState>, GitError> {
-        let mark = self.root.join(format!("{}.mark", self.record.id.task));
-        let written = fs::write(&mark, "").and_then(|()| fs::metadata(&mark)).and_then(|found| {
+        let mark = self.session_dir.join(format!("{}.mark", self.record.id.task));
+        let written = fs::write(&mark, "").and_then(|()| fs::metadata(&mark)).and_then(|metadata| {
             fs::remove_file(&mark)?;
-            Ok(FileMoment::of(&found))
+            Ok(FileMoment::from_change_time(&metadata))
         });
         let since = written.map_err(GitError::file(&mark))?;
-        Ok(self.own_index().map(|index| SealedState { since, index }))
+        Ok(self.index_metadata().map(|index| SealedState { since, index }))
     }
 
-    fn own_index(&self) -> Option<String> {
-        let found = fs::metadata(self.path.join(".git/index")).ok()?;
-        let time = (found.ctime(), found.ctime_nsec());
-        Some(format!("{}:{} {} {}.{}", found.dev(), found.ino(), found.len(), time.0, time.1))
+    fn index_metadata(&self) -> Option<String> {
+        let metadata = fs::metadata(self.path.join(".git/index")).ok()?;
+        let time = (metadata.ctime(), metadata.ctime_nsec());
+        Some(format!("{}:{} {} {}.{}", metadata.dev(), metadata.ino(), metadata.len(), time.0, time.1))
     }
 
     /// Whether everything in it was sealed, and nothing has changed since.
-    pub(crate) async fn is_as_sealed(&self) -> Result<bool, GitError> {
+    pub(crate) async fn is_unchanged_since_seal(&self) -> Result<bool, GitError> {
         let (Some(sealed), Some(seen)) = (&self.record.sealed, &self.record.seen) else { return Ok(false) };
-        self.expect_in_place()?;
-        let own = self.own_index();
-        if own.as_ref() != Some(&seen.index) || self.has_modules() || !verify::is_own(&self.git, &self.path).await {
+        self.check_no_link()?;
+        let own = self.index_metadata();
+        if own.as_ref() != Some(&seen.index)
+            || self.has_modules()
+            || !verify::is_own_repository(&self.git, &self.path).await
+        {
             return Ok(false);
         }
-        let head = self.keep_commits().await?;
-        let outer = self.outer();
-        let (parent, _remark) = self.parent(&outer, head).await?;
+        let head = self.pin_commits().await?;
+        let outer = self.user_repository();
+        let (parent, _remark) = self.seal_parent(&outer, head).await?;
         Ok(is_sealed_on(&outer, sealed, &parent).await? && self.is_untouched(seen.since.clone()).await?)
     }
 
     async fn is_untouched(&self, since: FileMoment) -> Result<bool, GitError> {
         let path = self.path.clone();
-        let checked = tokio::task::spawn_blocking(move || host::is_untouched(&path, OsStr::new(".git"), &since)).await;
-        checked.unwrap_or_else(|stopped| Err(io::Error::other(stopped))).map_err(GitError::file(&self.path))
+        let checked =
+            tokio::task::spawn_blocking(move || host::is_unchanged_since(&path, OsStr::new(".git"), &since)).await;
+        checked.unwrap_or_else(|join_error| Err(io::Error::other(join_error))).map_err(GitError::file(&self.path))
     }
 }
 
@@ -66,5 +70,5 @@ async fn is_sealed_on(outer: &Git, sealed: &Commit, parent: &Commit) -> Result<b
         return Ok(true);
     }
     let output = outer.run(&["rev-parse", &format!("{sealed}^@")], &[]).await?;
-    Ok(output.code == 0 && output.text().lines().eq([parent.as_str()]))
+    Ok(output.code == 0 && output.run_for_text().lines().eq([parent.as_str()]))
 }

@@ -20,7 +20,7 @@ impl BaseCommit {
     pub async fn current(git: &Git) -> Result<BaseCommit, GitError> {
         let head = Repository::find(git).await?.head().await?;
         let output = git.run(&["symbolic-ref", "-q", "HEAD"], &[]).await?;
-        let branch = output.text().strip_prefix("refs/heads/").filter(|_| output.code == 0).map(str::to_owned);
+        let branch = output.run_for_text().strip_prefix("refs/heads/").filter(|_| output.code == 0).map(str::to_owned);
         Ok(BaseCommit { branch, base: head.clone(), head })
     }
 
@@ -30,21 +30,21 @@ impl BaseCommit {
         BaseCommit { base, ..self }
     }
 
-    /// Stores it in the repository below a ref, all of it or nothing. Existing refs stay as they are.
-    pub async fn keep(&self, git: &Git, below: &str) -> Result<(), GitError> {
+    /// Stores it in the repository in refs below `ref_prefix`, completely or not at all. Existing refs stay as they are.
+    pub async fn store(&self, git: &Git, ref_prefix: &str) -> Result<(), GitError> {
         let onto = match &self.branch {
-            Some(branch) => format!("{below}/onto/{branch}"),
-            None => format!("{below}/detached"),
+            Some(branch) => format!("{ref_prefix}/onto/{branch}"),
+            None => format!("{ref_prefix}/detached"),
         };
         let commands =
-            format!("start\ncreate {onto} {}\ncreate {below}/base {}\nprepare\ncommit\n", self.head, self.base);
-        git.done(&["update-ref", "--stdin"], commands.as_bytes()).await.map(|_output| ())
+            format!("start\ncreate {onto} {}\ncreate {ref_prefix}/base {}\nprepare\ncommit\n", self.head, self.base);
+        git.run_checked(&["update-ref", "--stdin"], commands.as_bytes()).await.map(|_output| ())
     }
 
-    /// Reads what [`BaseCommit::keep`] stored.
-    pub async fn kept(git: &Git, below: &str) -> Result<Option<BaseCommit>, GitError> {
+    /// Reads the base that [`BaseCommit::keep`] stored.
+    pub async fn load(git: &Git, ref_prefix: &str) -> Result<Option<BaseCommit>, GitError> {
         let format = "--format=%(refname) %(objectname)";
-        let [base, detached, onto] = ["base", "detached", "onto/"].map(|name| format!("{below}/{name}"));
+        let [base, detached, onto] = ["base", "detached", "onto/"].map(|name| format!("{ref_prefix}/{name}"));
         let output = git.text(&["for-each-ref", format, &base, &detached, &onto]).await?;
         let refs: Vec<(&str, Commit)> = output
             .lines()
@@ -52,11 +52,11 @@ impl BaseCommit {
             .filter_map(|(name, id)| Some((name, Commit::new(id)?)))
             .collect();
         let Some((_, base)) = refs.iter().find(|(name, _)| *name == base).cloned() else { return Ok(None) };
-        let found = refs.into_iter().find_map(|(name, head)| match name.strip_prefix(&onto) {
+        let stored_head = refs.into_iter().find_map(|(name, head)| match name.strip_prefix(&onto) {
             Some(branch) => Some((Some(branch.to_owned()), head)),
             None => (name == detached).then_some((None, head)),
         });
-        Ok(found.map(|(branch, head)| BaseCommit { branch, head, base }))
+        Ok(stored_head.map(|(branch, head)| BaseCommit { branch, head, base }))
     }
 
     /// The result as a commit on top of HEAD, without the temporary commit of the uncommitted changes; none when the
@@ -66,18 +66,18 @@ impl BaseCommit {
         git: &Git,
         tip: &Commit,
         message: &str,
-        by: &Signature,
+        author: &Signature,
     ) -> Result<Option<Commit>, GitError> {
         if self.base == self.head {
             return Ok(Some(tip.clone()));
         }
-        let TrialResult { tree, end } =
+        let TrialResult { tree, conflict: end } =
             TrialMerge { base: Some(&self.base), ours: &self.head, theirs: tip }.run(git).await?;
         match end {
             Some(_clashed) => Ok(None),
             None => {
                 let draft = CommitDraft { tree: &tree, parents: &[&self.head], message };
-                draft.commit(git, by).await.map(Some)
+                draft.commit(git, author).await.map(Some)
             }
         }
     }

@@ -15,7 +15,7 @@ pub(crate) struct Blob {
 
 impl Blob {
     /// Whether it is a submodule, not a file.
-    pub(crate) fn is_repository(&self) -> bool {
+    pub(crate) fn is_submodule(&self) -> bool {
         self.mode == "160000"
     }
 }
@@ -29,19 +29,19 @@ pub(crate) struct PathChange {
 }
 
 /// The files in which two commits differ.
-pub(crate) async fn between(git: &Git, from: &Commit, to: &Commit) -> Result<Vec<PathChange>, GitError> {
+pub(crate) async fn changed_paths(git: &Git, from: &Commit, to: &Commit) -> Result<Vec<PathChange>, GitError> {
     let args = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", from.as_str(), to.as_str()];
-    let output = git.done(&args, &[]).await?;
-    read(&output.out).ok_or_else(|| git.unexpected_output("diff-tree", &output.text()))
+    let output = git.run_checked(&args, &[]).await?;
+    parse_changes(&output.stdout).ok_or_else(|| git.unexpected_output("diff-tree", &output.run_for_text()))
 }
 
 /// Parses lines like `:100644 100755 OLD NEW M`, each followed by a path.
-fn read(out: &[u8]) -> Option<Vec<PathChange>> {
+fn parse_changes(out: &[u8]) -> Option<Vec<PathChange>> {
     let mut fields = out.split(|byte| *byte == 0);
     let mut changes = Vec::new();
-    while let Some(head) = fields.next().filter(|head| !head.is_empty()) {
-        let head = str::from_utf8(head).ok()?.strip_prefix(':')?;
-        let mut words = head.split(' ').map(str::to_owned);
+    while let Some(header) = fields.next().filter(|header| !header.is_empty()) {
+        let header = str::from_utf8(header).ok()?.strip_prefix(':')?;
+        let mut words = header.split(' ').map(str::to_owned);
         let (old, new) = (words.next()?, words.next()?);
         let (old_id, new_id) = (words.next()?, words.next()?);
         let blob = |mode: String, id| (mode != "000000").then_some(Blob { mode, id });
@@ -52,13 +52,13 @@ fn read(out: &[u8]) -> Option<Vec<PathChange>> {
 }
 
 /// The files that are different or missing in the work tree of `git`. `index` is the path of a temporary index.
-pub(crate) async fn unlike<'a>(
+pub(crate) async fn differing_files<'a>(
     git: &Git,
     index: &Path,
     files: impl Iterator<Item = (&'a Path, &'a Blob)>,
 ) -> Result<Vec<PathBuf>, GitError> {
     let mut entries = Vec::new();
-    for (path, blob) in files.filter(|(_, blob)| !blob.is_repository()) {
+    for (path, blob) in files.filter(|(_, blob)| !blob.is_submodule()) {
         entries.extend_from_slice(format!("{} {} 0\t", blob.mode, blob.id).as_bytes());
         entries.extend_from_slice(path.as_os_str().as_bytes());
         entries.push(0);
@@ -70,29 +70,29 @@ pub(crate) async fn unlike<'a>(
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(GitError::file(index)(error)),
         Ok(()) | Err(_) => {}
     }
-    let git = git.clone().with("GIT_INDEX_FILE", index);
-    git.done(&["update-index", "-z", "--index-info"], &entries).await?;
+    let git = git.clone().with_env("GIT_INDEX_FILE", index);
+    git.run_checked(&["update-index", "-z", "--index-info"], &entries).await?;
     // Unreadable files count as changed.
     git.run(&["update-index", "-q", "--refresh"], &[]).await?;
-    let output = git.done(&["diff-files", "-z", "--name-only", "--ignore-submodules=all"], &[]).await?;
-    let names = output.out.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let output = git.run_checked(&["diff-files", "-z", "--name-only", "--ignore-submodules=all"], &[]).await?;
+    let names = output.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
     Ok(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::read;
+    use super::parse_changes;
 
     #[test]
-    fn changes_are_read_whole_or_not_at_all() {
+    fn changes_are_parsed_completely_or_rejected() {
         let out = b":100644 000000 aa 00 D\0a b\0:000000 120000 00 bb A\0c\nd\0";
-        let changes = read(out).unwrap();
+        let changes = parse_changes(out).unwrap();
         assert_eq!(changes.len(), 2);
         assert!(changes[0].new.is_none() && changes[1].old.is_none());
         assert_eq!(changes[1].path.to_str(), Some("c\nd"));
-        assert_eq!(read(b"").map(|all| all.len()), Some(0));
+        assert_eq!(parse_changes(b"").map(|all| all.len()), Some(0));
         for odd in [&b"x"[..], b":1 2 3", b":1 2 3 4 M"] {
-            assert_eq!(read(odd), None);
+            assert_eq!(parse_changes(odd), None);
         }
     }
 }

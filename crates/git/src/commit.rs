@@ -6,15 +6,15 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// Maximum characters of the first line of a message.
-const SUBJECT: usize = 72;
+const MAX_SUBJECT_CHARS: usize = 72;
 
 /// A title as the subject of a commit message: its first line, clipped.
 pub fn subject(title: &str) -> String {
     let line = title.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let plain: String = line.chars().filter(|c| !c.is_control()).collect();
     match plain.chars().count() {
-        0..=SUBJECT => plain,
-        _ => plain.chars().take(SUBJECT - 1).chain(['…']).collect(),
+        0..=MAX_SUBJECT_CHARS => plain,
+        _ => plain.chars().take(MAX_SUBJECT_CHARS - 1).chain(['…']).collect(),
     }
 }
 

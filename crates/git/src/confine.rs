@@ -11,10 +11,10 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use crate::{Git, GitError};
 
 /// Filter programs that run nothing they find beside the files.
-const KNOWN: [&str; 2] = ["git-lfs", "git-crypt"];
+const SAFE_FILTERS: [&str; 2] = ["git-lfs", "git-crypt"];
 
 /// Merges files whose own driver is not run: git's default merge, with the names of the sides.
-const MERGE: &str = "git merge-file --diff3 --marker-size=%L -L %X -L %S -L %Y %A %O %B || exit 1";
+const DEFAULT_MERGE_COMMAND: &str = "git merge-file --diff3 --marker-size=%L -L %X -L %S -L %Y %A %O %B || exit 1";
 
 /// How to treat a file whose filter is not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,35 +35,39 @@ pub(crate) struct ConfinedGit {
 
 /// Overrides the settings of `git` that only its repository makes and that name programs.
 pub(crate) async fn confine(git: Git, missing_filter: MissingFilter) -> Result<ConfinedGit, GitError> {
-    let output = git.done(&["config", "--list", "--includes", "--show-scope", "-z"], &[]).await?;
-    let own: Vec<RepositorySetting> = read(&output.out).collect();
+    let output = git.run_checked(&["config", "--list", "--includes", "--show-scope", "-z"], &[]).await?;
+    let own: Vec<RepositorySetting> = parse_settings(&output.stdout).collect();
     let has_transport = own.iter().any(RepositorySetting::names_transport);
     let mut filters = BTreeSet::new();
     let mut confined = git;
     for setting in &own {
         match setting.kind() {
-            SettingKind::Filter { name, .. } if has_transport || !is_known(&setting.value) => {
+            SettingKind::Filter { name, .. } if has_transport || !is_safe_filter(&setting.value) => {
                 for key in ["clean", "smudge", "process"] {
-                    confined = confined.set(key_of("filter", name, key), "");
+                    confined = confined.with_setting(setting_key("filter", name, key), "");
                 }
                 if missing_filter == MissingFilter::Plain {
-                    confined = confined.set(key_of("filter", name, "required"), "false");
+                    confined = confined.with_setting(setting_key("filter", name, "required"), "false");
                 }
             }
             SettingKind::Driver { .. } if setting.value == b"true" => {}
-            SettingKind::Driver { name } => confined = confined.set(key_of("merge", name, "driver"), MERGE),
-            SettingKind::Conversion { name } => confined = confined.set(key_of("diff", name, "textconv"), "cat"),
+            SettingKind::Driver { name } => {
+                confined = confined.with_setting(setting_key("merge", name, "driver"), DEFAULT_MERGE_COMMAND)
+            }
+            SettingKind::Conversion { name } => {
+                confined = confined.with_setting(setting_key("diff", name, "textconv"), "cat")
+            }
             SettingKind::Filter { .. } | SettingKind::Other => {}
         }
         if let SettingKind::Filter { name, smudges: true } = setting.kind()
-            && (has_transport || !is_known(&setting.value))
+            && (has_transport || !is_safe_filter(&setting.value))
             && setting.value != b"cat"
         {
             filters.insert(OsStr::from_bytes(name).to_owned());
         }
     }
     // Those programs would fetch missing objects.
-    let git = if has_transport { confined.untrusting() } else { confined };
+    let git = if has_transport { confined.without_fetching() } else { confined };
     Ok(ConfinedGit { git, filters })
 }
 
@@ -110,14 +114,16 @@ impl RepositorySetting {
             | (b"credential", _, b"helper")
             | (b"protocol" | b"ssh", ..)
             | (b"lfs", _, b"standalonetransferagent") => true,
-            (b"lfs", between, _) => [&b"customtransfer."[..], b"extension."].iter().any(|it| between.starts_with(it)),
+            (b"lfs", between, _) => {
+                [&b"customtransfer."[..], b"extension."].iter().any(|prefix| between.starts_with(prefix))
+            }
             _ => false,
         }
     }
 }
 
 /// Parses the settings of the repository: a scope, then a key with its value.
-fn read(out: &[u8]) -> impl Iterator<Item = RepositorySetting> {
+fn parse_settings(out: &[u8]) -> impl Iterator<Item = RepositorySetting> {
     let mut fields = out.split(|byte| *byte == 0);
     let entries = std::iter::from_fn(move || Some((fields.next()?, fields.next()?)));
     entries.filter(|(scope, _)| !matches!(*scope, b"system" | b"global" | b"command")).map(|(_, entry)| {
@@ -127,15 +133,15 @@ fn read(out: &[u8]) -> impl Iterator<Item = RepositorySetting> {
     })
 }
 
-fn key_of(section: &str, name: &[u8], key: &str) -> OsString {
+fn setting_key(section: &str, name: &[u8], key: &str) -> OsString {
     OsString::from_vec([section.as_bytes(), b".", name, b".", key.as_bytes()].concat())
 }
 
-fn is_known(command: &[u8]) -> bool {
+fn is_safe_filter(command: &[u8]) -> bool {
     let Ok(command) = str::from_utf8(command) else { return false };
     let word = command.split(' ').next().unwrap_or_default();
     let is_plain = command.chars().all(|c| c.is_ascii_alphanumeric() || " -_%\"".contains(c));
-    is_plain && KNOWN.contains(&word.trim_matches('"'))
+    is_plain && SAFE_FILTERS.contains(&word.trim_matches('"'))
 }
 
 #[cfg(test)]
@@ -144,7 +150,7 @@ mod tests {
 
     fn settings(entries: &[(&str, &str)]) -> Vec<RepositorySetting> {
         let text: String = entries.iter().map(|(scope, entry)| format!("{scope}\0{entry}\0")).collect();
-        read(text.as_bytes()).collect()
+        parse_settings(text.as_bytes()).collect()
     }
 
     #[test]
@@ -163,13 +169,13 @@ mod tests {
             SettingKind::Filter { name: b"f", smudges: false },
         ];
         assert_eq!(kinds, expected);
-        assert!(is_known(b"git-lfs clean -- %f") && is_known(b"\"git-crypt\" clean"));
-        assert!(!is_known(b"git-lfs; ./d") && !is_known(b"") && !is_known(b"./git-lfs"));
+        assert!(is_safe_filter(b"git-lfs clean -- %f") && is_safe_filter(b"\"git-crypt\" clean"));
+        assert!(!is_safe_filter(b"git-lfs; ./d") && !is_safe_filter(b"") && !is_safe_filter(b"./git-lfs"));
     }
 
     #[test]
-    fn settings_that_name_programs_of_a_transport_are_told_from_others() {
-        let tells = |entry: &str| settings(&[("local", entry)])[0].names_transport();
+    fn settings_that_name_transport_programs_are_recognised() {
+        let names_transport = |entry: &str| settings(&[("local", entry)])[0].names_transport();
         for entry in [
             "core.sshcommand\n./x",
             "remote.a.b.uploadpack\n./x",
@@ -180,10 +186,10 @@ mod tests {
             "lfs.https://x.standalonetransferagent\nx",
             "lfs.extension.a.clean\nx",
         ] {
-            assert!(tells(entry), "{entry}");
+            assert!(names_transport(entry), "{entry}");
         }
         for entry in ["remote.origin.url\nx", "core.bare\nfalse", "lfs.repositoryformatversion\n0", "user.name\nx"] {
-            assert!(!tells(entry), "{entry}");
+            assert!(!names_transport(entry), "{entry}");
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::swap::Swap;
 use crate::{BaseCommit, Commit, Git, GitError, Repository, ScratchCheckout};
 
 /// Maximum number of files named.
-const NAMED: usize = 20;
+const MAX_FILES_NAMED: usize = 20;
 
 /// Operations during which HEAD must not be moved, by the ref that indicates them.
 const PENDING_OPERATIONS: [(&str, &str); 4] = [
@@ -32,7 +32,7 @@ pub struct LandRequest<'a> {
     /// A scratch checkout for data that must not appear in the repository.
     pub scratch: &'a ScratchCheckout,
     /// The ref that records the target while the branch is moved.
-    pub mark: &'a str,
+    pub mark_ref: &'a str,
 }
 
 /// The outcome of a landing.
@@ -55,7 +55,7 @@ pub enum LandError {
     Git(#[from] GitError),
     /// HEAD has changed.
     #[error("HEAD was on {was} when the work started and is now on {is}; switch back, or merge the result by hand")]
-    Elsewhere {
+    HeadMoved {
         /// The previous position.
         was: String,
         /// The current position.
@@ -85,7 +85,7 @@ pub enum LandError {
     InTheWay(Vec<String>),
     /// Git cannot write the result into this work tree.
     #[error("git cannot write the result into the work tree: {0}; merge the result by hand")]
-    Unplaced(String),
+    CannotWrite(String),
     /// Files need filters that only the repository's own settings name.
     #[error(
         "{} need the filter `{filter}`, which only the repository's own settings define; Bosun does not run it. \
@@ -100,14 +100,14 @@ pub enum LandError {
     },
     /// Files were changed during the move.
     #[error("changed while the result was put in place: {}; nothing was moved; try again", .0.join(", "))]
-    Saved(Vec<String>),
+    ChangedMeanwhile(Vec<String>),
     /// An earlier landing was interrupted, and files were changed since.
     #[error(
         "an earlier move to {tip} was interrupted, and these files match neither the old nor the new version: \
          {}; `git restore --source={tip} -- FILE` restores the new version",
         .files.join(", ")
     )]
-    Torn {
+    Interrupted {
         /// Where to.
         tip: Commit,
         /// The files.
@@ -120,26 +120,26 @@ impl LandRequest<'_> {
     pub async fn land(&self, git: &Git) -> Result<LandOutcome, LandError> {
         let repository = Repository::find(git).await?;
         let git = repository.git();
-        self.expect_idle(git).await?;
+        self.check_no_pending_operation(git).await?;
         let now = BaseCommit::current(git).await?;
         if contains_commit(git, &now.head, self.tip).await? {
             self.unmark(git).await?;
             return Ok(LandOutcome::AlreadyContained);
         }
-        self.expect_same_place(git, &now).await?;
-        let changes = changes::between(git, &now.head, self.tip).await?;
-        let left = if self.is_marked(git).await? {
-            self.still_to_do(git, changes).await?
+        self.check_head(git, &now).await?;
+        let changes = changes::changed_paths(git, &now.head, self.tip).await?;
+        let remaining = if self.is_marked(git).await? {
+            self.remaining_changes(git, changes).await?
         } else {
-            self.expect_same_files(git).await?;
+            self.check_uncommitted(git).await?;
             changes
         };
-        self.expect_free(repository.top(), &left)?;
-        self.expect_unfiltered(&repository, &left).await?;
+        self.check_no_obstacles(repository.top(), &remaining)?;
+        self.check_filters(&repository, &remaining).await?;
         let swap = Swap::prepare(&repository, &now.head, self.tip).await?;
-        let result = self.swap(&repository, &swap, &now.head, left).await;
+        let result = self.replace_files(&repository, &swap, &now.head, remaining).await;
         let result = match result {
-            Ok(mover) => self.commit(git, &swap, mover, &now.head).await,
+            Ok(mover) => self.move_index_and_branch(git, &swap, mover, &now.head).await,
             Err(error) => Err(error),
         };
         if result.is_err() {
@@ -148,7 +148,7 @@ impl LandRequest<'_> {
         result.map(|()| LandOutcome::Moved { from: now.head })
     }
 
-    async fn expect_idle(&self, git: &Git) -> Result<(), LandError> {
+    async fn check_no_pending_operation(&self, git: &Git) -> Result<(), LandError> {
         for (name, what) in PENDING_OPERATIONS {
             if git.run(&["rev-parse", "-q", "--verify", name], &[]).await?.code == 0 {
                 return Err(LandError::Busy(what));
@@ -157,12 +157,12 @@ impl LandRequest<'_> {
         Ok(())
     }
 
-    async fn expect_same_place(&self, git: &Git, now: &BaseCommit) -> Result<(), LandError> {
+    async fn check_head(&self, git: &Git, now: &BaseCommit) -> Result<(), LandError> {
         let name = |base_commit: &BaseCommit| {
-            base_commit.branch.clone().unwrap_or_else(|| format!("{} itself", short(&base_commit.head)))
+            base_commit.branch.clone().unwrap_or_else(|| format!("{} itself", short_id(&base_commit.head)))
         };
         if now.branch != self.base_commit.branch || now.branch.is_none() && now.head != self.base_commit.head {
-            return Err(LandError::Elsewhere { was: name(self.base_commit), is: name(now) });
+            return Err(LandError::HeadMoved { was: name(self.base_commit), is: name(now) });
         }
         if !contains_commit(git, self.tip, &now.head).await? {
             return Err(LandError::Diverged { branch: name(now), at: now.head.clone() });
@@ -171,62 +171,71 @@ impl LandRequest<'_> {
     }
 
     /// Checks that the only uncommitted changes are those the work was based on. Untracked files are allowed.
-    async fn expect_same_files(&self, git: &Git) -> Result<(), LandError> {
+    async fn check_uncommitted(&self, git: &Git) -> Result<(), LandError> {
         if self.base_commit.base == self.base_commit.head {
             // Changes inside a submodule are not touched, and none of its settings is used to detect them.
             let quiet = ["--no-renames", "--untracked-files=no", "--ignore-submodules=dirty"];
-            let output = git.done(&[&["status", "--porcelain", "-z"][..], &quiet].concat(), &[]).await?;
-            let names = output.out.split(|byte| *byte == 0).filter_map(|line| line.get(3..));
+            let output = git.run_checked(&[&["status", "--porcelain", "-z"][..], &quiet].concat(), &[]).await?;
+            let names = output.stdout.split(|byte| *byte == 0).filter_map(|line| line.get(3..));
             let names: Vec<String> = names.map(|name| String::from_utf8_lossy(name).into_owned()).take(20).collect();
             return if names.is_empty() { Ok(()) } else { Err(LandError::Unclean(names)) };
         }
         let was = git.text(&["rev-parse", "--verify", &format!("{}^{{tree}}", self.base_commit.base)]).await?;
-        if self.tree_now(git).await? == was { Ok(()) } else { Err(LandError::Changed) }
+        if self.current_tree(git).await? == was { Ok(()) } else { Err(LandError::Changed) }
     }
 
     /// The tree of all current files except ignored ones, made with a temporary index and object folder.
-    async fn tree_now(&self, git: &Git) -> Result<String, GitError> {
+    async fn current_tree(&self, git: &Git) -> Result<String, GitError> {
         let repository = Repository::find(git).await?;
         let index = repository.git().text(&["rev-parse", "--path-format=absolute", "--git-path", "index"]).await?;
-        let aside = self.scratch.aside(repository.git());
-        let staging =
-            StagingIndex::merged(aside, Path::new(&index), &self.scratch.index(), &self.base_commit.head).await?;
+        let aside = self.scratch.with_own_objects(repository.git());
+        let staging = StagingIndex::from_merged_copy(
+            aside,
+            Path::new(&index),
+            &self.scratch.temporary_index(),
+            &self.base_commit.head,
+        )
+        .await?;
         staging.stage_all(repository.top()).await?;
         staging.tree().await
     }
 
     /// The changes that an interrupted landing did not make, unless the files have been changed since.
-    async fn still_to_do(&self, git: &Git, changes: Vec<PathChange>) -> Result<Vec<PathChange>, LandError> {
-        let index = self.scratch.index();
+    async fn remaining_changes(&self, git: &Git, changes: Vec<PathChange>) -> Result<Vec<PathChange>, LandError> {
+        let index = self.scratch.temporary_index();
         let (old, new) = (
-            LandingSide::Old.unlike(git, &index, &changes).await?,
-            LandingSide::New.unlike(git, &index, &changes).await?,
+            LandingSide::Old.differing_files(git, &index, &changes).await?,
+            LandingSide::New.differing_files(git, &index, &changes).await?,
         );
         let is_neither = |change: &&PathChange| old.contains(&change.path) && new.contains(&change.path);
         let neither = names(changes.iter().filter(is_neither).map(|change| change.path.as_path()));
         if !neither.is_empty() {
-            return Err(LandError::Torn { tip: self.tip.clone(), files: neither });
+            return Err(LandError::Interrupted { tip: self.tip.clone(), files: neither });
         }
         Ok(changes.into_iter().filter(|change| new.contains(&change.path)).collect())
     }
 
     /// Checks that no uncommitted file is where the result has a file.
-    fn expect_free(&self, top: &Path, changes: &[PathChange]) -> Result<(), LandError> {
-        let found = obstacles(top, changes);
-        if found.is_empty() { Ok(()) } else { Err(LandError::InTheWay(names(found.iter().map(PathBuf::as_path)))) }
+    fn check_no_obstacles(&self, top: &Path, changes: &[PathChange]) -> Result<(), LandError> {
+        let blocking_files = obstacles(top, changes);
+        if blocking_files.is_empty() {
+            Ok(())
+        } else {
+            Err(LandError::InTheWay(names(blocking_files.iter().map(PathBuf::as_path))))
+        }
     }
 
     /// Checks that no file of the result needs a filter that is not run.
-    async fn expect_unfiltered(&self, repository: &Repository, changes: &[PathChange]) -> Result<(), LandError> {
+    async fn check_filters(&self, repository: &Repository, changes: &[PathChange]) -> Result<(), LandError> {
         let new = changes.iter().filter(|change| change.new.is_some()).map(|change| change.path.as_path());
-        match repository.unfiltered(self.tip, new).await? {
+        match repository.files_needing_filter(self.tip, new).await? {
             Some((filter, files)) => Err(LandError::Filtered { filter, files }),
             None => Ok(()),
         }
     }
 
     /// Replaces the old files by the new ones. The mark ref is set before, and stays until the branch has moved.
-    async fn swap(
+    async fn replace_files(
         &self,
         repository: &Repository,
         swap: &Swap,
@@ -235,76 +244,89 @@ impl LandRequest<'_> {
     ) -> Result<FileMover, LandError> {
         let git = repository.git();
         let (top, aside, all) = (repository.top().to_owned(), swap.aside().to_owned(), changes.clone());
-        let look = move || FileMover::look(top, aside, all);
-        let mover = blocking(look).await?.map_err(GitError::file(repository.top()))?;
-        // After the look: the mover detects any later change.
-        let unlike = LandingSide::Old.unlike(git, &self.scratch.index(), &changes).await?;
+        let record = move || FileMover::record(top, aside, all);
+        let mover = blocking(record).await?.map_err(GitError::file(repository.top()))?;
+        // After the states are recorded: the mover detects any later change.
+        let unlike = LandingSide::Old.differing_files(git, &self.scratch.temporary_index(), &changes).await?;
         if !unlike.is_empty() {
             return Err(LandError::Unclean(names(unlike.iter().map(PathBuf::as_path))));
         }
-        git.done(&["update-ref", "ORIG_HEAD", from.as_str()], &[]).await?;
-        git.done(&["update-ref", self.mark, self.tip.as_str()], &[]).await?;
+        git.run_checked(&["update-ref", "ORIG_HEAD", from.as_str()], &[]).await?;
+        git.run_checked(&["update-ref", self.mark_ref, self.tip.as_str()], &[]).await?;
         let (mover, moved) = blocking(move || {
             let mut mover = mover;
             let moved = mover.replace_all();
             (mover, moved)
         })
         .await?;
-        self.or_back(git, mover, moved).await
+        self.or_restore(git, mover, moved).await
     }
 
     /// Moves the index and then the branch, unless one of them has changed: then all files are restored.
-    async fn commit(&self, git: &Git, swap: &Swap, mover: FileMover, from: &Commit) -> Result<(), LandError> {
+    async fn move_index_and_branch(
+        &self,
+        git: &Git,
+        swap: &Swap,
+        mover: FileMover,
+        from: &Commit,
+    ) -> Result<(), LandError> {
         let written = mover.written_since();
-        let saved = if written.is_empty() { Ok(()) } else { Err(MoveError::Saved(written)) };
-        let mover = self.or_back(git, mover, saved).await?;
+        let saved = if written.is_empty() { Ok(()) } else { Err(MoveError::ChangedMeanwhile(written)) };
+        let mover = self.or_restore(git, mover, saved).await?;
         if let Err(error) = swap.install(git).await {
-            return Err(self.back(git, mover, error).await);
+            return Err(self.restore_files(git, mover, error).await);
         }
         let (to, old) = (self.tip.as_str(), from.as_str());
         let args = ["update-ref", "-m", "bosun: merge of a fleet's work", "HEAD", to, old];
-        if let Err(error) = git.done(&args, &[]).await {
+        if let Err(error) = git.run_checked(&args, &[]).await {
             swap.restore_index()?;
-            return Err(self.back(git, mover, error.into()).await);
+            return Err(self.restore_files(git, mover, error.into()).await);
         }
         self.unmark(git).await?;
-        blocking(move || mover.clear()).await?;
+        blocking(move || mover.remove_old_files()).await?;
         Ok(())
     }
 
-    async fn or_back(&self, git: &Git, mover: FileMover, moved: Result<(), MoveError>) -> Result<FileMover, LandError> {
+    async fn or_restore(
+        &self,
+        git: &Git,
+        mover: FileMover,
+        moved: Result<(), MoveError>,
+    ) -> Result<FileMover, LandError> {
         let error = match moved {
             Ok(()) => return Ok(mover),
-            Err(MoveError::Saved(paths)) => LandError::Saved(names(paths.iter().map(PathBuf::as_path))),
+            Err(MoveError::ChangedMeanwhile(paths)) => {
+                LandError::ChangedMeanwhile(names(paths.iter().map(PathBuf::as_path)))
+            }
             Err(MoveError::File(path, error)) => GitError::file(path)(error).into(),
         };
-        Err(self.back(git, mover, error).await)
+        Err(self.restore_files(git, mover, error).await)
     }
 
     /// Restores every file and returns the error.
-    async fn back(&self, git: &Git, mut mover: FileMover, error: LandError) -> LandError {
-        let undone = blocking(move || match mover.undo(MoveError::Saved(Vec::new())) {
-            MoveError::Saved(stuck) => stuck,
+    async fn restore_files(&self, git: &Git, mut mover: FileMover, error: LandError) -> LandError {
+        let undone = blocking(move || match mover.restore_all(MoveError::ChangedMeanwhile(Vec::new())) {
+            MoveError::ChangedMeanwhile(unrestored) => unrestored,
             MoveError::File(path, _) => vec![path],
         });
         match (undone.await, self.unmark(git).await, error) {
-            (Ok(stuck), Ok(()), LandError::Saved(mut files)) => {
-                files.extend(names(stuck.iter().map(PathBuf::as_path)));
-                LandError::Saved(files)
+            (Ok(unrestored), Ok(()), LandError::ChangedMeanwhile(mut files)) => {
+                files.extend(names(unrestored.iter().map(PathBuf::as_path)));
+                LandError::ChangedMeanwhile(files)
             }
-            (Ok(stuck), Ok(()), error) if stuck.is_empty() => error,
-            (Ok(stuck), Ok(()), _) => LandError::Saved(names(stuck.iter().map(PathBuf::as_path))),
+            (Ok(unrestored), Ok(()), error) if unrestored.is_empty() => error,
+            (Ok(unrestored), Ok(()), _) => LandError::ChangedMeanwhile(names(unrestored.iter().map(PathBuf::as_path))),
             (Err(error), ..) | (_, Err(error), _) => error.into(),
         }
     }
 
     async fn is_marked(&self, git: &Git) -> Result<bool, GitError> {
-        let output = git.run(&["rev-parse", "-q", "--verify", self.mark], &[]).await?;
-        Ok(output.code == 0 && output.text() == self.tip.as_str())
+        let output = git.run(&["rev-parse", "-q", "--verify", self.mark_ref], &[]).await?;
+        Ok(output.code == 0 && output.run_for_text() == self.tip.as_str())
     }
 
     async fn unmark(&self, git: &Git) -> Result<(), GitError> {
-        git.done(&["update-ref", "-d", self.mark], &[]).await.map(|_output| ())
+        git.run_checked(&["update-ref", "-d", self.mark_ref], &[]).await.map(|_output| ())
     }
 }
 
@@ -317,29 +339,34 @@ enum LandingSide {
 
 impl LandingSide {
     /// The changed files that differ from this side. Where it has no file, only a missing file matches.
-    async fn unlike(self, git: &Git, index: &Path, changes: &[PathChange]) -> Result<BTreeSet<PathBuf>, GitError> {
+    async fn differing_files(
+        self,
+        git: &Git,
+        index: &Path,
+        changes: &[PathChange],
+    ) -> Result<BTreeSet<PathBuf>, GitError> {
         let blob = |change: &'_ PathChange| match self {
             LandingSide::Old => change.old.clone(),
             LandingSide::New => change.new.clone(),
         };
         let blobs: Vec<(PathBuf, Option<changes::Blob>)> =
             changes.iter().map(|change| (change.path.clone(), blob(change))).collect();
-        let there = blobs.iter().filter_map(|(path, blob)| Some((path.as_path(), blob.as_ref()?)));
-        let mut unlike: BTreeSet<PathBuf> = changes::unlike(git, index, there).await?.into_iter().collect();
+        let existing = blobs.iter().filter_map(|(path, blob)| Some((path.as_path(), blob.as_ref()?)));
+        let mut unlike: BTreeSet<PathBuf> = changes::differing_files(git, index, existing).await?.into_iter().collect();
         let absent = blobs.iter().filter(|(_, blob)| blob.is_none()).map(|(path, _)| path);
-        let taken = absent.filter(|path| is_file(&git.folder().join(path)));
-        unlike.extend(taken.cloned());
+        let occupied = absent.filter(|path| is_file(&git.folder().join(path)));
+        unlike.extend(occupied.cloned());
         Ok(unlike)
     }
 }
 
 /// Whether the path exists and is not a folder.
 fn is_file(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|found| !found.is_dir())
+    path.symlink_metadata().is_ok_and(|metadata| !metadata.is_dir())
 }
 
 fn names<'a>(paths: impl Iterator<Item = &'a Path>) -> Vec<String> {
-    paths.take(NAMED).map(|path| path.display().to_string()).collect()
+    paths.take(MAX_FILES_NAMED).map(|path| path.display().to_string()).collect()
 }
 
 /// Runs blocking file operations on a separate thread.
@@ -349,6 +376,6 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 }
 
 /// The part of a commit's id that is shown.
-fn short(commit: &Commit) -> &str {
+fn short_id(commit: &Commit) -> &str {
     commit.as_str().get(..12).unwrap_or_default()
 }

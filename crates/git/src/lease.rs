@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use host::ProcessIdentity;
 use serde::{Deserialize, Serialize};
 
-use crate::record::put;
+use crate::record::write_atomically;
 use crate::{CheckoutId, GitError};
 
 /// Maximum bytes of a lease.
-const MOST: u64 = 4 << 10;
+const MAX_LEASE_BYTES: u64 = 4 << 10;
 
 /// A process's claim on a checkout, for all its tasks. Dropping it releases the checkout, and so does the end of the
 /// process.
@@ -30,12 +30,12 @@ struct LeaseClaim {
 
 impl CheckoutLease {
     /// Claims a checkout in `root`, the folder of its session, for this process.
-    pub fn take(root: &Path, id: CheckoutId) -> Result<CheckoutLease, GitError> {
-        let path = id.lease(root);
+    pub fn acquire(root: &Path, id: CheckoutId) -> Result<CheckoutLease, GitError> {
+        let path = id.lease_path(root);
         let own = ProcessIdentity::current()
             .map_err(|error| GitError::File { path: path.clone(), said: error.to_string() })?
             .pid;
-        if let Some(other) = holder(root, id).filter(|other| *other != own) {
+        if let Some(other) = lease_holder(root, id).filter(|other| *other != own) {
             return Err(GitError::InUse { path: root.join(id.task.to_string()), pid: other });
         }
         claim(&path)?;
@@ -43,13 +43,13 @@ impl CheckoutLease {
     }
 }
 
-/// Records that this process uses what is beside this file.
+/// Writes a claim of this process to a file; it claims what is beside the file.
 pub(crate) fn claim(path: &Path) -> Result<(), GitError> {
     let failed = |said: String| GitError::File { path: path.to_owned(), said };
-    let ProcessIdentity { boot, pid, started } =
+    let ProcessIdentity { boot, pid, start_ticks: started } =
         ProcessIdentity::current().map_err(|error| failed(error.to_string()))?;
     let claim = serde_json::to_vec(&LeaseClaim { boot, pid, started }).map_err(|error| failed(error.to_string()))?;
-    put(path, &claim)
+    write_atomically(path, &claim)
 }
 
 impl Drop for CheckoutLease {
@@ -64,17 +64,19 @@ impl Drop for CheckoutLease {
 }
 
 /// The live process that may work in a checkout. An unreadable claim counts as held; only a missing one is free.
-pub(crate) fn holder(root: &Path, id: CheckoutId) -> Option<u32> {
-    let path = id.lease(root);
-    claimant(root, Path::new(path.file_name()?))
+pub(crate) fn lease_holder(root: &Path, id: CheckoutId) -> Option<u32> {
+    let path = id.lease_path(root);
+    live_claimant(root, Path::new(path.file_name()?))
 }
 
 /// The live process that wrote a claim.
-pub(crate) fn claimant(root: &Path, name: &Path) -> Option<u32> {
-    match host::read_below(root, name, MOST) {
+pub(crate) fn live_claimant(root: &Path, name: &Path) -> Option<u32> {
+    match host::read_below(root, name, MAX_LEASE_BYTES) {
         Ok(None) => None,
         Ok(Some(bytes)) => match serde_json::from_slice::<LeaseClaim>(&bytes) {
-            Ok(LeaseClaim { boot, pid, started }) => ProcessIdentity { boot, pid, started }.is_alive().then_some(pid),
+            Ok(LeaseClaim { boot, pid, started }) => {
+                ProcessIdentity { boot, pid, start_ticks: started }.is_alive().then_some(pid)
+            }
             Err(_torn) => Some(0),
         },
         Err(_unreadable) => Some(0),

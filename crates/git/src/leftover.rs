@@ -6,8 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::lease::claimant;
-use crate::swap::{OWNER, PUT, places};
+use crate::lease::live_claimant;
+use crate::swap::{INSTALLED_INDEX, OWNER, landing_folders};
 use crate::{GitError, Repository};
 
 /// Removes the folders of killed landings; returns their number.
@@ -15,9 +15,9 @@ pub async fn clear_landings(repository: &Repository) -> Result<usize, GitError> 
     let top = repository.top();
     let mut cleared = 0;
     clear_index_lock(repository)?;
-    for path in places(repository) {
+    for path in landing_folders(repository) {
         let folder = top.join(&path);
-        if !is_dead(&folder) || !is_kept(repository, &folder).await? {
+        if !is_abandoned(&folder) || !is_in_repository(repository, &folder).await? {
             continue;
         }
         host::remove_below(top, &path).map_err(GitError::file(&folder))?;
@@ -31,38 +31,39 @@ pub async fn clear_landings(repository: &Repository) -> Result<usize, GitError> 
 /// have created it, and no live process holds it.
 pub(crate) fn clear_index_lock(repository: &Repository) -> Result<usize, GitError> {
     let lock = repository.git_dir().join("index.lock");
-    let file = |path: &Path| fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()));
-    let Some(lock_id) = file(&lock) else { return Ok(0) };
-    let left = places(repository).map(|path| repository.top().join(path)).any(|folder| {
+    let file_id = |path: &Path| fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    let Some(lock_id) = file_id(&lock) else { return Ok(0) };
+    let is_abandoned_lock = landing_folders(repository).map(|path| repository.top().join(path)).any(|folder| {
         // Read the claim last: a process that is alive then was alive when the lock was read.
-        file(&folder.join(PUT)) == Some(lock_id) && is_dead(&folder)
+        file_id(&folder.join(INSTALLED_INDEX)) == Some(lock_id) && is_abandoned(&folder)
     });
-    if !left {
+    if !is_abandoned_lock {
         return Ok(0);
     }
     fs::remove_file(&lock).map_err(GitError::file(&lock))?;
     Ok(1)
 }
 
-/// Whether a folder belongs to a landing whose process is gone. One without an owner is just being created.
-fn is_dead(folder: &Path) -> bool {
-    folder.join(OWNER).is_file() && claimant(folder, Path::new(OWNER)).is_none()
+/// Whether a folder belongs to a landing whose process is gone. A folder without an owner file is just being created.
+fn is_abandoned(folder: &Path) -> bool {
+    folder.join(OWNER).is_file() && live_claimant(folder, Path::new(OWNER)).is_none()
 }
 
 /// Whether the repository has all files that were moved away.
-async fn is_kept(repository: &Repository, folder: &Path) -> Result<bool, GitError> {
+async fn is_in_repository(repository: &Repository, folder: &Path) -> Result<bool, GitError> {
     let mut files = Vec::new();
-    if list(&folder.join("old"), &mut files).is_err() {
+    if collect_files(&folder.join("old"), &mut files).is_err() {
         return Ok(false);
     }
     // Nothing is fetched to find out what is missing.
-    let git = repository.git().clone().with("GIT_NO_LAZY_FETCH", "1");
+    let git = repository.git().clone().with_env("GIT_NO_LAZY_FETCH", "1");
     let (links, plain): (Vec<PathBuf>, Vec<PathBuf>) = files.into_iter().partition(|file| file.is_symlink());
     let mut ids = String::new();
     for link in links {
         let target = fs::read_link(&link).map_err(GitError::file(&link))?;
-        let output = git.done(&["hash-object", "--no-filters", "--stdin"], target.as_os_str().as_bytes()).await?;
-        ids += &format!("{}\n", output.text());
+        let output =
+            git.run_checked(&["hash-object", "--no-filters", "--stdin"], target.as_os_str().as_bytes()).await?;
+        ids += &format!("{}\n", output.run_for_text());
     }
     let mut paths: Vec<u8> = Vec::new();
     for path in plain.iter().map(|path| path.as_os_str().as_bytes()) {
@@ -72,18 +73,18 @@ async fn is_kept(repository: &Repository, folder: &Path) -> Result<bool, GitErro
         paths.extend(path.iter().chain(b"\n"));
     }
     if !paths.is_empty() {
-        let output = git.done(&["hash-object", "--no-filters", "--stdin-paths"], &paths).await?;
-        ids += &format!("{}\n", output.text());
+        let output = git.run_checked(&["hash-object", "--no-filters", "--stdin-paths"], &paths).await?;
+        ids += &format!("{}\n", output.run_for_text());
     }
     if ids.is_empty() {
         return Ok(true);
     }
-    let found = git.done(&["cat-file", "--batch-check"], ids.as_bytes()).await?.text();
-    Ok(!found.lines().any(|line| line.ends_with(" missing")))
+    let states = git.run_checked(&["cat-file", "--batch-check"], ids.as_bytes()).await?.run_for_text();
+    Ok(!states.lines().any(|line| line.ends_with(" missing")))
 }
 
 /// Collects all files and links below a folder; none if there is no folder.
-fn list(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
@@ -92,7 +93,7 @@ fn list(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     for entry in entries {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
-            list(&entry.path(), files)?;
+            collect_files(&entry.path(), files)?;
         } else {
             files.push(entry.path());
         }

@@ -17,10 +17,10 @@ pub async fn clear_ref_locks(git: &Git, session: SessionId) -> Result<usize, Git
         Err(GitError::NoRepository(_) | GitError::Bare(_)) => return Ok(0),
         found => found?,
     };
-    Ok(clear_index_lock(&repository)? + of_refs(&repository, session)?)
+    Ok(clear_index_lock(&repository)? + clear_session_ref_locks(&repository, session)?)
 }
 
-fn of_refs(repository: &Repository, session: SessionId) -> Result<usize, GitError> {
+fn clear_session_ref_locks(repository: &Repository, session: SessionId) -> Result<usize, GitError> {
     let mut folder = repository.common().to_owned();
     for part in ["refs", "bosun", &session.to_string()] {
         folder.push(part);
@@ -29,16 +29,16 @@ fn of_refs(repository: &Repository, session: SessionId) -> Result<usize, GitErro
             return Ok(0);
         }
     }
-    clear(&folder).map_err(GitError::file(&folder))
+    remove_locks(&folder).map_err(GitError::file(&folder))
 }
 
-fn clear(folder: &Path) -> io::Result<usize> {
+fn remove_locks(folder: &Path) -> io::Result<usize> {
     let mut count = 0;
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let (kind, path) = (entry.file_type()?, entry.path());
         if kind.is_dir() {
-            count += clear(&path)?;
+            count += remove_locks(&path)?;
         } else if kind.is_file() && path.extension().is_some_and(|ending| ending == "lock") {
             fs::remove_file(&path)?;
             count += 1;

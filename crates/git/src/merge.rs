@@ -20,7 +20,7 @@ pub struct MergePart {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MergeOutcome {
     /// The merge commit.
-    Whole(Commit),
+    Merged(Commit),
     /// Both sides changed the same place.
     Conflict(Box<MergeConflict>),
 }
@@ -44,44 +44,50 @@ pub struct MergeConflict {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResolveOutcome {
     /// The commit of the merge.
-    Whole(Commit),
+    Merged(Commit),
     /// These files still have conflict markers.
-    Marked(Vec<String>),
+    MarkersLeft(Vec<String>),
 }
 
 /// Merges parts one after the other, on top of `base`.
-pub async fn join(git: &Git, base: &Commit, parts: &[MergePart], by: &Signature) -> Result<MergeOutcome, GitError> {
+pub async fn merge_all(
+    git: &Git,
+    base: &Commit,
+    parts: &[MergePart],
+    author: &Signature,
+) -> Result<MergeOutcome, GitError> {
     let mut tip = base.clone();
     for part in parts {
-        match merge(git, &tip, part, by).await? {
-            MergeOutcome::Whole(next) => tip = next,
+        match merge(git, &tip, part, author).await? {
+            MergeOutcome::Merged(next) => tip = next,
             conflict @ MergeOutcome::Conflict(_) => return Ok(conflict),
         }
     }
-    Ok(MergeOutcome::Whole(tip))
+    Ok(MergeOutcome::Merged(tip))
 }
 
 /// Merges one part. A part that is already contained changes nothing, and one based on the tip needs no merge commit.
-pub async fn merge(git: &Git, tip: &Commit, part: &MergePart, by: &Signature) -> Result<MergeOutcome, GitError> {
+pub async fn merge(git: &Git, tip: &Commit, part: &MergePart, author: &Signature) -> Result<MergeOutcome, GitError> {
     if contains_commit(git, tip, &part.commit).await? {
-        return Ok(MergeOutcome::Whole(tip.clone()));
+        return Ok(MergeOutcome::Merged(tip.clone()));
     }
     if contains_commit(git, &part.commit, tip).await? {
-        return Ok(MergeOutcome::Whole(part.commit.clone()));
+        return Ok(MergeOutcome::Merged(part.commit.clone()));
     }
-    let TrialResult { tree, end } = TrialMerge { base: None, ours: tip, theirs: &part.commit }.run(git).await?;
+    let TrialResult { tree, conflict: end } =
+        TrialMerge { base: None, ours: tip, theirs: &part.commit }.run(git).await?;
     match end {
         None => {
-            let draft = CommitDraft { tree: &tree, parents: &[tip, &part.commit], message: &message(part) };
-            Ok(MergeOutcome::Whole(draft.commit(git, by).await?))
+            let draft = CommitDraft { tree: &tree, parents: &[tip, &part.commit], message: &merge_message(part) };
+            Ok(MergeOutcome::Merged(draft.commit(git, author).await?))
         }
-        Some(clash) => {
-            let (files, words) = (clash.files, clash.words);
+        Some(conflict) => {
+            let (files, messages) = (conflict.files, conflict.messages);
             Ok(MergeOutcome::Conflict(Box::new(MergeConflict {
                 tip: tip.clone(),
                 part: part.clone(),
                 files,
-                messages: words,
+                messages,
                 tree,
             })))
         }
@@ -91,32 +97,37 @@ pub async fn merge(git: &Git, tip: &Commit, part: &MergePart, by: &Signature) ->
 impl MergeConflict {
     /// The commit that a resolver starts with: the files have markers where both sides differ, named by the ids of the
     /// two commits.
-    pub async fn start_commit(&self, git: &Git, by: &Signature) -> Result<Commit, GitError> {
+    pub async fn start_commit(&self, git: &Git, author: &Signature) -> Result<Commit, GitError> {
         let message = format!("Begin to merge {}", self.part.name);
         let draft = CommitDraft { tree: &self.tree, parents: &[&self.tip, &self.part.commit], message: &message };
-        draft.commit(git, by).await
+        draft.commit(git, author).await
     }
 
     /// Uses the tree of a commit for the merge, if it has no markers left.
-    pub async fn resolve(&self, git: &Git, done: &Commit, by: &Signature) -> Result<ResolveOutcome, GitError> {
-        resolved(git, [&self.tip, &self.part.commit], &self.part, done, by).await
+    pub async fn resolve(
+        &self,
+        git: &Git,
+        resolution: &Commit,
+        author: &Signature,
+    ) -> Result<ResolveOutcome, GitError> {
+        commit_resolution(git, [&self.tip, &self.part.commit], &self.part, resolution, author).await
     }
 
     /// The merge of the same part on another tip from an earlier resolution, given its start and its result.
     pub async fn reuse_resolution(
         &self,
         git: &Git,
-        begun: &Commit,
-        done: &Commit,
-        by: &Signature,
+        start: &Commit,
+        resolution: &Commit,
+        author: &Signature,
     ) -> Result<Option<Commit>, GitError> {
-        let parents = git.text(&["rev-list", "--no-walk", "--parents", begun.as_str()]).await?;
+        let parents = git.text(&["rev-list", "--no-walk", "--parents", start.as_str()]).await?;
         let parents: Vec<Commit> = parents.split(' ').skip(1).filter_map(Commit::new).collect();
         match &parents[..] {
             [tip, theirs] if *theirs == self.part.commit => {
-                match resolved(git, [tip, theirs], &self.part, done, by).await? {
-                    ResolveOutcome::Whole(commit) => Ok(Some(commit)),
-                    ResolveOutcome::Marked(_) => Ok(None),
+                match commit_resolution(git, [tip, theirs], &self.part, resolution, author).await? {
+                    ResolveOutcome::Merged(commit) => Ok(Some(commit)),
+                    ResolveOutcome::MarkersLeft(_) => Ok(None),
                 }
             }
             _ => Ok(None),
@@ -124,33 +135,37 @@ impl MergeConflict {
     }
 }
 
-async fn resolved(
+async fn commit_resolution(
     git: &Git,
     parents: [&Commit; 2],
     part: &MergePart,
-    done: &Commit,
-    by: &Signature,
+    resolution: &Commit,
+    author: &Signature,
 ) -> Result<ResolveOutcome, GitError> {
-    let marked = marked(git, parents, done).await?;
+    let marked = files_with_markers(git, parents, resolution).await?;
     if !marked.is_empty() {
-        return Ok(ResolveOutcome::Marked(marked));
+        return Ok(ResolveOutcome::MarkersLeft(marked));
     }
-    let tree = git.text(&["rev-parse", "--verify", &format!("{done}^{{tree}}")]).await?;
-    let draft = CommitDraft { tree: &tree, parents: &parents, message: &message(part) };
-    Ok(ResolveOutcome::Whole(draft.commit(git, by).await?))
+    let tree = git.text(&["rev-parse", "--verify", &format!("{resolution}^{{tree}}")]).await?;
+    let draft = CommitDraft { tree: &tree, parents: &parents, message: &merge_message(part) };
+    Ok(ResolveOutcome::Merged(draft.commit(git, author).await?))
 }
 
 /// The files with a marker of a conflict between these commits.
-async fn marked(git: &Git, [ours, theirs]: [&Commit; 2], done: &Commit) -> Result<Vec<String>, GitError> {
+async fn files_with_markers(
+    git: &Git,
+    [ours, theirs]: [&Commit; 2],
+    resolution: &Commit,
+) -> Result<Vec<String>, GitError> {
     // A git that is too old to name the sides for a merge driver leaves the placeholders.
     let mark = format!("^(<<<<<<<|>>>>>>>) ({ours}|{theirs}|%X|%Y)");
-    let args = ["grep", "-z", "-l", "--no-color", "--full-name", "-E", "-e", &mark, done.as_str()];
+    let args = ["grep", "-z", "-l", "--no-color", "--full-name", "-E", "-e", &mark, resolution.as_str()];
     let output = git.run(&args, &[]).await?;
     match output.code {
         0 | 1 => {}
-        _ => return Err(git.failed(&args, &output)),
+        _ => return Err(git.failure(&args, &output)),
     }
-    let names = output.out.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let names = output.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
     let plain = |name: &[u8]| {
         let name = String::from_utf8_lossy(name);
         name.split_once(':').map_or_else(|| name.to_string(), |(_commit, path)| path.to_owned())
@@ -158,7 +173,7 @@ async fn marked(git: &Git, [ours, theirs]: [&Commit; 2], done: &Commit) -> Resul
     Ok(names.map(plain).collect())
 }
 
-fn message(part: &MergePart) -> String {
+fn merge_message(part: &MergePart) -> String {
     match subject(&part.title) {
         title if title.is_empty() => format!("Merge {}", part.name),
         title => format!("Merge {}: {title}", part.name),

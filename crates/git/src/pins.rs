@@ -9,11 +9,11 @@ use crate::{Commit, Git, GitError};
 
 /// The commits of a repository that are not part of `base` and not an ancestor of another such commit: the tips of
 /// branches, stashes, and what was reset or dropped.
-pub(crate) async fn loose(git: &Git, base: &Commit) -> Result<Vec<Commit>, GitError> {
+pub(crate) async fn loose_commits(git: &Git, base: &Commit) -> Result<Vec<Commit>, GitError> {
     let excluded = format!("^{base}");
-    let output = git.done(&["rev-list", "--parents", "--all", "--reflog", "HEAD", &excluded], &[]).await;
+    let output = git.run_checked(&["rev-list", "--parents", "--all", "--reflog", "HEAD", &excluded], &[]).await;
     let text = match output {
-        Ok(output) => output.text(),
+        Ok(output) => output.run_for_text(),
         // An unborn HEAD has no commit to keep.
         Err(_unborn) => git.text(&["rev-list", "--parents", "--all", "--reflog", &excluded]).await?,
     };
@@ -23,7 +23,7 @@ pub(crate) async fn loose(git: &Git, base: &Commit) -> Result<Vec<Commit>, GitEr
 }
 
 /// Fetches commits of the repository at `from`, each under a ref that starts with `pins`.
-pub(crate) async fn fetch(git: &Git, from: &Path, commits: &[Commit], pins: &str) -> Result<(), GitError> {
+pub(crate) async fn fetch_commits(git: &Git, from: &Path, commits: &[Commit], pins: &str) -> Result<(), GitError> {
     if commits.is_empty() {
         return Ok(());
     }
@@ -44,17 +44,17 @@ pub(crate) async fn fetch(git: &Git, from: &Path, commits: &[Commit], pins: &str
         "--stdin",
         &from,
     ];
-    git.done(&args, wanted.as_bytes()).await.map(|_output| ())
+    git.run_checked(&args, wanted.as_bytes()).await.map(|_output| ())
 }
 
 /// Removes the refs below a prefix whose commits are contained in `holder`; returns their number.
-pub async fn drop_held(git: &Git, holder: &str, below: &str) -> Result<usize, GitError> {
-    let args = ["for-each-ref", &format!("--merged={holder}"), "--format=delete %(refname) %(objectname)", below];
+pub async fn remove_contained_refs(git: &Git, holder: &str, ref_prefix: &str) -> Result<usize, GitError> {
+    let args = ["for-each-ref", &format!("--merged={holder}"), "--format=delete %(refname) %(objectname)", ref_prefix];
     let commands = git.text(&args).await?;
     if commands.is_empty() {
         return Ok(0);
     }
-    git.done(&["update-ref", "--stdin"], format!("{commands}\n").as_bytes()).await?;
+    git.run_checked(&["update-ref", "--stdin"], format!("{commands}\n").as_bytes()).await?;
     Ok(commands.lines().count())
 }
 
@@ -64,7 +64,7 @@ pub struct Pins {
     /// Refs whose commits are part of a branch, a tag or HEAD, by session: history keeps them without a ref.
     pub landed: BTreeMap<SessionId, Vec<Pin>>,
     /// Refs whose commits are kept by nothing else.
-    pub only: BTreeMap<SessionId, Vec<Pin>>,
+    pub not_landed: BTreeMap<SessionId, Vec<Pin>>,
 }
 
 /// A ref and its commit.
@@ -93,11 +93,11 @@ impl Pins {
         }
         let wanted: String = all.iter().map(|(_, pin)| format!("{}\n", pin.commit)).collect();
         let args = ["rev-list", "--stdin", "--not", "HEAD", "--branches", "--tags", "--remotes"];
-        let output = git.done(&args, wanted.as_bytes()).await?.text();
+        let output = git.run_checked(&args, wanted.as_bytes()).await?.run_for_text();
         let loose: HashSet<&str> = output.lines().collect();
         for (session, pin) in all {
-            let part = if loose.contains(pin.commit.as_str()) { &mut pins.only } else { &mut pins.landed };
-            part.entry(session).or_default().push(pin);
+            let group = if loose.contains(pin.commit.as_str()) { &mut pins.not_landed } else { &mut pins.landed };
+            group.entry(session).or_default().push(pin);
         }
         Ok(pins)
     }
@@ -109,6 +109,6 @@ impl Pins {
         if commands.is_empty() {
             return Ok(());
         }
-        git.done(&["update-ref", "--stdin"], commands.as_bytes()).await.map(|_output| ())
+        git.run_checked(&["update-ref", "--stdin"], commands.as_bytes()).await.map(|_output| ())
     }
 }

@@ -24,14 +24,14 @@ pub struct MergeWorkspace {
     /// The ref that keeps the accepted merges.
     pub pin: String,
     /// The author of the merges.
-    pub by: Signature,
+    pub author: Signature,
 }
 
 /// The outcome of merging a part into the tip.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MergeCandidateOutcome {
     /// The tip already contains it.
-    Held,
+    AlreadyContained,
     /// A merge that can be accepted.
     Candidate(MergeCandidate),
     /// It conflicts with the tip.
@@ -59,37 +59,41 @@ impl MergeQueue {
     }
 
     /// Merges a part for checking; the tip stays.
-    pub async fn offer(&self, part: &MergePart) -> Result<MergeCandidateOutcome, GitError> {
-        Ok(match merge(&self.workspace.repository, &self.tip, part, &self.workspace.by).await? {
-            MergeOutcome::Whole(commit) if commit == self.tip => MergeCandidateOutcome::Held,
-            MergeOutcome::Whole(commit) => MergeCandidateOutcome::Candidate(MergeCandidate(commit)),
+    pub async fn try_merge(&self, part: &MergePart) -> Result<MergeCandidateOutcome, GitError> {
+        Ok(match merge(&self.workspace.repository, &self.tip, part, &self.workspace.author).await? {
+            MergeOutcome::Merged(commit) if commit == self.tip => MergeCandidateOutcome::AlreadyContained,
+            MergeOutcome::Merged(commit) => MergeCandidateOutcome::Candidate(MergeCandidate(commit)),
             MergeOutcome::Conflict(conflict) => MergeCandidateOutcome::Conflict(conflict),
         })
     }
 
     /// Accepts the resolution of a conflict as a candidate, unless it has markers left.
-    pub async fn settle(&self, conflict: &MergeConflict, done: &Commit) -> Result<ConflictOutcome, GitError> {
-        Ok(match conflict.resolve(&self.workspace.repository, done, &self.workspace.by).await? {
-            ResolveOutcome::Whole(commit) => ConflictOutcome::Candidate(MergeCandidate(commit)),
-            ResolveOutcome::Marked(files) => ConflictOutcome::Marked(files),
+    pub async fn try_resolution(
+        &self,
+        conflict: &MergeConflict,
+        resolution: &Commit,
+    ) -> Result<ConflictOutcome, GitError> {
+        Ok(match conflict.resolve(&self.workspace.repository, resolution, &self.workspace.author).await? {
+            ResolveOutcome::Merged(commit) => ConflictOutcome::Candidate(MergeCandidate(commit)),
+            ResolveOutcome::MarkersLeft(files) => ConflictOutcome::MarkersLeft(files),
         })
     }
 
     /// Checks out a candidate; returns the folder.
-    pub async fn show(&self, candidate: &MergeCandidate) -> Result<&Path, GitError> {
-        self.workspace.scratch.show(&candidate.0).await?;
+    pub async fn check_out(&self, candidate: &MergeCandidate) -> Result<&Path, GitError> {
+        self.workspace.scratch.check_out(&candidate.0).await?;
         Ok(self.workspace.scratch.folder())
     }
 
     /// Moves the tip, once the repository keeps it.
     pub async fn accept(&mut self, candidate: MergeCandidate) -> Result<&Commit, GitError> {
-        self.workspace.repository.done(&["update-ref", &self.workspace.pin, candidate.0.as_str()], &[]).await?;
+        self.workspace.repository.run_checked(&["update-ref", &self.workspace.pin, candidate.0.as_str()], &[]).await?;
         self.tip = candidate.0;
         Ok(&self.tip)
     }
 
     /// Ends the queue; returns its workspace and tip.
-    pub fn end(self) -> (MergeWorkspace, Commit) {
+    pub fn into_parts(self) -> (MergeWorkspace, Commit) {
         (self.workspace, self.tip)
     }
 }
@@ -100,5 +104,5 @@ pub enum ConflictOutcome {
     /// A merge that can be accepted.
     Candidate(MergeCandidate),
     /// These files still have conflict markers.
-    Marked(Vec<String>),
+    MarkersLeft(Vec<String>),
 }

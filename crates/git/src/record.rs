@@ -12,7 +12,7 @@ use crate::as_sealed::SealedState;
 use crate::{Commit, GitError};
 
 /// Maximum bytes of a record.
-const MOST: u64 = 256 << 10;
+const MAX_RECORD_BYTES: u64 = 256 << 10;
 
 /// Identifies a checkout: its session, and the task that works in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ impl CheckoutId {
     }
 
     /// The prefix of the refs that keep its other commits: stashes, other branches, reset commits.
-    pub fn also_refs(&self) -> String {
+    pub fn other_refs_prefix(&self) -> String {
         format!("refs/bosun/{}/also/{}/", self.session, self.task)
     }
 
@@ -45,11 +45,11 @@ impl CheckoutId {
     }
 
     /// The checkout's folder below the folder of all checkouts.
-    pub fn below(&self) -> PathBuf {
+    pub fn relative_path(&self) -> PathBuf {
         Path::new(&self.session.to_string()).join(self.task.to_string())
     }
 
-    pub(crate) fn record(&self, root: &Path) -> PathBuf {
+    pub(crate) fn record_path(&self, root: &Path) -> PathBuf {
         root.join(format!("{}.json", self.task))
     }
 
@@ -60,19 +60,19 @@ impl CheckoutId {
     }
 
     /// The file with the time of that index; if it is lost, every file is read again.
-    pub(crate) fn made_at(&self, root: &Path) -> PathBuf {
+    pub(crate) fn made_at_path(&self, root: &Path) -> PathBuf {
         root.join(format!("{}.made-at", self.task))
     }
 
     pub(crate) fn write_made(&self, root: &Path, at: &FileMoment) -> io::Result<()> {
-        fs::write(self.made_at(root), serde_json::to_vec(at)?)
+        fs::write(self.made_at_path(root), serde_json::to_vec(at)?)
     }
 
     pub(crate) fn read_made(&self, root: &Path) -> Option<FileMoment> {
-        serde_json::from_slice(&fs::read(self.made_at(root)).ok()?).ok()
+        serde_json::from_slice(&fs::read(self.made_at_path(root)).ok()?).ok()
     }
 
-    pub(crate) fn lease(&self, root: &Path) -> PathBuf {
+    pub(crate) fn lease_path(&self, root: &Path) -> PathBuf {
         root.join(format!("{}.lease", self.task))
     }
 }
@@ -102,26 +102,26 @@ pub(crate) struct CheckoutRecord {
 impl CheckoutRecord {
     /// The record of a checkout in `root`, the folder of its session.
     pub(crate) fn read(root: &Path, id: CheckoutId) -> Result<CheckoutRecord, GitError> {
-        let path = id.record(root);
-        let unfit = |said: String| GitError::File { path: path.clone(), said };
+        let path = id.record_path(root);
+        let unusable = |said: String| GitError::File { path: path.clone(), said };
         let name = path.file_name().map(Path::new).unwrap_or(Path::new(""));
-        let bytes = host::read_below(root, name, MOST).map_err(|error| unfit(error.to_string()))?;
-        let bytes = bytes.ok_or_else(|| unfit("it is gone".into()))?;
-        let record: CheckoutRecord = serde_json::from_slice(&bytes).map_err(|error| unfit(error.to_string()))?;
-        if record.id == id { Ok(record) } else { Err(unfit("it belongs to another checkout".into())) }
+        let bytes = host::read_below(root, name, MAX_RECORD_BYTES).map_err(|error| unusable(error.to_string()))?;
+        let bytes = bytes.ok_or_else(|| unusable("it is gone".into()))?;
+        let record: CheckoutRecord = serde_json::from_slice(&bytes).map_err(|error| unusable(error.to_string()))?;
+        if record.id == id { Ok(record) } else { Err(unusable("it belongs to another checkout".into())) }
     }
 
     /// Writes it atomically.
     pub(crate) fn write(&self, root: &Path) -> Result<(), GitError> {
-        let path = self.id.record(root);
+        let path = self.id.record_path(root);
         let json =
             serde_json::to_vec(self).map_err(|error| GitError::File { path: path.clone(), said: error.to_string() })?;
-        put(&path, &json)
+        write_atomically(&path, &json)
     }
 }
 
 /// Writes a file atomically.
-pub(crate) fn put(path: &Path, bytes: &[u8]) -> Result<(), GitError> {
+pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), GitError> {
     let draft = path.with_added_extension("new");
     let written = fs::File::create(&draft).and_then(|mut file| {
         file.write_all(bytes)?;

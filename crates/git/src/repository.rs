@@ -10,7 +10,7 @@ use crate::staging::StagingIndex;
 use crate::{Commit, Git, GitError};
 
 /// Maximum number of files named.
-const NAMED: usize = 10;
+const MAX_FILES_NAMED: usize = 10;
 
 /// A repository with a work tree.
 #[derive(Debug, Clone)]
@@ -28,15 +28,15 @@ impl Repository {
     /// The repository that contains the folder of `git`. Programs that only its own settings name are not run in it.
     pub async fn find(git: &Git) -> Result<Repository, GitError> {
         let folder = git.folder().canonicalize().map_err(|_gone| GitError::NoRepository(git.folder().to_owned()))?;
-        let git = git.at(&folder);
+        let git = git.in_folder(&folder);
         let places = ["--show-toplevel", "--absolute-git-dir", "--path-format=absolute", "--git-common-dir"];
         let output = git.run(&[&["rev-parse", "--is-inside-work-tree"][..], &places].concat(), &[]).await?;
-        let mut lines = output.out.split(|byte| *byte == b'\n');
+        let mut lines = output.stdout.split(|byte| *byte == b'\n');
         match (output.code, lines.next()) {
             (0, Some(b"true")) => {}
             (_, Some(b"false")) => return Err(GitError::Bare(folder)),
-            _ if output.err.contains("not a git repository") => return Err(GitError::NoRepository(folder)),
-            _ => return Err(GitError::Failed { command: "rev-parse".into(), folder, said: output.err }),
+            _ if output.stderr.contains("not a git repository") => return Err(GitError::NoRepository(folder)),
+            _ => return Err(GitError::Failed { command: "rev-parse".into(), folder, said: output.stderr }),
         }
         let lines: Vec<&[u8]> = lines.filter(|line| !line.is_empty()).collect();
         let &[top, git_dir, common] = &lines[..] else {
@@ -56,7 +56,7 @@ impl Repository {
                 return Err(GitError::Unfit { path: folder, why });
             }
         };
-        let ConfinedGit { git, filters } = confine(git.at(&top), MissingFilter::Refused).await?;
+        let ConfinedGit { git, filters } = confine(git.in_folder(&top), MissingFilter::Refused).await?;
         Ok(Repository { git, top, git_dir, common, below, filters })
     }
 
@@ -71,7 +71,7 @@ impl Repository {
     }
 
     /// A filter that is not run, and those of the files that need it in a commit.
-    pub(crate) async fn unfiltered<'a>(
+    pub(crate) async fn files_needing_filter<'a>(
         &self,
         commit: &Commit,
         files: impl Iterator<Item = &'a Path>,
@@ -87,7 +87,7 @@ impl Repository {
             [&["check-attr", "-z", "--stdin", &source, "filter"][..], &["check-attr", "-z", "--stdin", "filter"]]
         {
             let output = self.git.run(args, &paths).await?;
-            let fields: Vec<&[u8]> = output.out.split(|byte| *byte == 0).collect();
+            let fields: Vec<&[u8]> = output.stdout.split(|byte| *byte == 0).collect();
             for entry in fields.chunks_exact(3) {
                 if let Some(filter) = self.filters.get(OsStr::from_bytes(entry[2])) {
                     needed.entry(filter).or_default().push(String::from_utf8_lossy(entry[0]).into_owned());
@@ -98,7 +98,7 @@ impl Repository {
         Ok(first.map(|(filter, mut files)| {
             files.sort();
             files.dedup();
-            files.truncate(NAMED);
+            files.truncate(MAX_FILES_NAMED);
             (filter.display().to_string(), files)
         }))
     }
@@ -131,15 +131,15 @@ impl Repository {
 
     /// Protects a commit from pruning, under a ref of ours.
     pub async fn pin(&self, name: &str, commit: &Commit) -> Result<(), GitError> {
-        self.git.done(&["update-ref", name, commit.as_str()], &[]).await.map(|_output| ())
+        self.git.run_checked(&["update-ref", name, commit.as_str()], &[]).await.map(|_output| ())
     }
 
     /// The files that differ from HEAD or are untracked, except ignored ones.
     pub async fn uncommitted(&self) -> Result<Vec<String>, GitError> {
         // Changes inside a submodule are not examined: none of its settings is used.
         let args = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal"];
-        let output = self.git.done(&[&args[..], &["--ignore-submodules=dirty"]].concat(), &[]).await?;
-        let names = output.out.split(|byte| *byte == 0).filter_map(|line| line.get(3..));
+        let output = self.git.run_checked(&[&args[..], &["--ignore-submodules=dirty"]].concat(), &[]).await?;
+        let names = output.stdout.split(|byte| *byte == 0).filter_map(|line| line.get(3..));
         Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
     }
 
@@ -147,7 +147,8 @@ impl Repository {
     /// index, files, stash and refs stay as they are: `scratch` is the path of a temporary index.
     pub async fn snapshot_dirty(&self, scratch: &Path, pin: &str) -> Result<Commit, GitError> {
         let head = self.head().await?;
-        let staging = StagingIndex::merged(self.git.clone(), &self.git_dir.join("index"), scratch, &head).await?;
+        let staging =
+            StagingIndex::from_merged_copy(self.git.clone(), &self.git_dir.join("index"), scratch, &head).await?;
         staging.stage_all(&self.top).await?;
         let commit = staging.commit(&head, "Uncommitted changes when an agent started").await?;
         self.pin(pin, &commit).await?;
@@ -159,5 +160,5 @@ impl Repository {
 pub(crate) async fn find_commit(git: &Git, name: &str) -> Result<Option<Commit>, GitError> {
     let name = format!("{name}^{{commit}}");
     let output = git.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", &name], &[]).await?;
-    Ok(Some(output).filter(|output| output.code == 0).and_then(|output| Commit::new(&output.text())))
+    Ok(Some(output).filter(|output| output.code == 0).and_then(|output| Commit::new(&output.run_for_text())))
 }

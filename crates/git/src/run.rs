@@ -13,7 +13,7 @@ use crate::GitError;
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Maximum bytes kept of each output stream of a command.
-const MOST: u64 = 64 << 20;
+const MAX_OUTPUT_BYTES: u64 = 64 << 20;
 
 /// Settings for every command: no hooks, no watcher, no signing, no background maintenance.
 const SETTINGS: [&str; 14] = [
@@ -26,7 +26,7 @@ const SETTINGS: [&str; 14] = [
     "advice.detachedHead=false",
     "protocol.file.allow=always",
     "submodule.recurse=false",
-    // The repository that lends objects is not asked for its refs, least of all by a program that a repository names.
+    // Git must not ask the repository that lends objects for its refs, least of all with a program named in its settings.
     "core.alternateRefsCommand=:",
     // Names that some file systems treat as `.git` are never allowed.
     "core.protectHFS=true",
@@ -53,15 +53,15 @@ pub struct CommandOutput {
     /// Its exit code.
     pub code: i32,
     /// Its output.
-    pub out: Vec<u8>,
+    pub stdout: Vec<u8>,
     /// Its error output.
-    pub err: String,
+    pub stderr: String,
 }
 
 impl CommandOutput {
     /// Its output as text, without the trailing line break.
-    pub fn text(&self) -> String {
-        String::from_utf8_lossy(&self.out).trim_end_matches('\n').to_owned()
+    pub fn run_for_text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).trim_end_matches('\n').to_owned()
     }
 }
 
@@ -84,13 +84,13 @@ impl Git {
     }
 
     /// The same in another folder.
-    pub fn at(&self, folder: impl Into<PathBuf>) -> Git {
+    pub fn in_folder(&self, folder: impl Into<PathBuf>) -> Git {
         Git { folder: folder.into(), ..self.clone() }
     }
 
     /// The same with one more variable.
     #[must_use]
-    pub fn with(mut self, name: &str, value: impl Into<OsString>) -> Git {
+    pub fn with_env(mut self, name: &str, value: impl Into<OsString>) -> Git {
         self.env.retain(|(known, _)| known != name);
         self.env.push((name.into(), value.into()));
         self
@@ -98,7 +98,7 @@ impl Git {
 
     /// The same with one more setting.
     #[must_use]
-    pub(crate) fn set(mut self, key: impl Into<OsString>, value: impl Into<OsString>) -> Git {
+    pub(crate) fn with_setting(mut self, key: impl Into<OsString>, value: impl Into<OsString>) -> Git {
         self.settings.push((key.into(), value.into()));
         self
     }
@@ -106,25 +106,27 @@ impl Git {
     /// The settings as variables that git reads.
     fn settings_env(&self) -> impl Iterator<Item = (OsString, OsString)> {
         let count = ("GIT_CONFIG_COUNT".into(), self.settings.len().to_string().into());
-        let each = self.settings.iter().enumerate().flat_map(|(n, (key, value))| {
+        let entries = self.settings.iter().enumerate().flat_map(|(n, (key, value))| {
             [
                 (format!("GIT_CONFIG_KEY_{n}").into(), key.clone()),
                 (format!("GIT_CONFIG_VALUE_{n}").into(), value.clone()),
             ]
         });
-        std::iter::once(count).chain(each)
+        std::iter::once(count).chain(entries)
     }
 
     /// The same for a repository whose settings are untrusted: missing objects are not fetched, since those settings
     /// would name the programs for it.
     #[must_use]
-    pub(crate) fn untrusting(self) -> Git {
-        self.with("GIT_NO_LAZY_FETCH", "1").with("GIT_ALLOW_PROTOCOL", "").with("GIT_NO_REPLACE_OBJECTS", "1")
+    pub(crate) fn without_fetching(self) -> Git {
+        self.with_env("GIT_NO_LAZY_FETCH", "1")
+            .with_env("GIT_ALLOW_PROTOCOL", "")
+            .with_env("GIT_NO_REPLACE_OBJECTS", "1")
     }
 
     /// The opposite of [`Git::untrusting`].
     #[must_use]
-    pub(crate) fn trusting(mut self) -> Git {
+    pub(crate) fn with_fetching(mut self) -> Git {
         self.env.retain(|(name, _)| name != "GIT_NO_LAZY_FETCH" && name != "GIT_ALLOW_PROTOCOL");
         self
     }
@@ -136,21 +138,21 @@ impl Git {
 
     /// Runs a command that must succeed; returns its output as text.
     pub async fn text<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<String, GitError> {
-        Ok(self.done(args, &[]).await?.text())
+        Ok(self.run_checked(args, &[]).await?.run_for_text())
     }
 
     /// Runs a command that must succeed.
-    pub async fn done<A: AsRef<OsStr>>(&self, args: &[A], input: &[u8]) -> Result<CommandOutput, GitError> {
+    pub async fn run_checked<A: AsRef<OsStr>>(&self, args: &[A], input: &[u8]) -> Result<CommandOutput, GitError> {
         let output = self.run(args, input).await?;
         match output.code {
             0 => Ok(output),
-            _ => Err(self.failed(args, &output)),
+            _ => Err(self.failure(args, &output)),
         }
     }
 
     /// The error of a failed command.
-    pub(crate) fn failed<A: AsRef<OsStr>>(&self, args: &[A], output: &CommandOutput) -> GitError {
-        GitError::Failed { command: shown(args), folder: self.folder.clone(), said: complaint(output) }
+    pub(crate) fn failure<A: AsRef<OsStr>>(&self, args: &[A], output: &CommandOutput) -> GitError {
+        GitError::Failed { command: display_args(args), folder: self.folder.clone(), said: failure_text(output) }
     }
 
     /// The error of a command with unexpected output.
@@ -159,7 +161,7 @@ impl Git {
         GitError::Failed { command: command.to_owned(), folder: self.folder.clone(), said }
     }
 
-    /// Runs a command, whatever its exit code; only a failure to run it is an error.
+    /// Runs a command and returns its output with any exit code; only a failure to run it is an error.
     pub async fn run<A: AsRef<OsStr>>(&self, args: &[A], input: &[u8]) -> Result<CommandOutput, GitError> {
         let settings = SETTINGS.into_iter().flat_map(|setting| [OsString::from("-c"), OsString::from(setting)]);
         let mut program = Program::new("git", &self.folder).args(settings);
@@ -167,7 +169,7 @@ impl Git {
         program.env = self.env.iter().cloned().chain(self.settings_env()).collect();
         (program.stdin, program.stderr) = (Stdin::Pipe, Stderr::Pipe);
         // Git removes its locks when asked to end; a killed one leaves them in the user's repository.
-        program.parting = ExitGrace::Patient;
+        program.exit_grace = ExitGrace::Patient;
         let unavailable = |error: &dyn std::fmt::Display| GitError::Unavailable(error.to_string());
         let mut process = self.guardian.spawn(program).await.map_err(|error| unavailable(&error))?;
         let (mut stdin, mut stderr) = (process.stdin.take(), process.stderr.take());
@@ -179,24 +181,24 @@ impl Git {
                 }
             };
             let (mut out, mut err) = (Vec::new(), Vec::new());
-            let read = async { (&mut process.output).take(MOST).read_to_end(&mut out).await };
-            let complain = async {
+            let read = async { (&mut process.output).take(MAX_OUTPUT_BYTES).read_to_end(&mut out).await };
+            let read_err = async {
                 match &mut stderr {
-                    Some(stderr) => stderr.take(MOST).read_to_end(&mut err).await,
+                    Some(stderr) => stderr.take(MAX_OUTPUT_BYTES).read_to_end(&mut err).await,
                     None => Ok(0),
                 }
             };
-            let ((), read, complained) = tokio::join!(write, read, complain);
-            read.and(complained).map_err(|error| unavailable(&error))?;
+            let ((), read, err_read) = tokio::join!(write, read, read_err);
+            read.and(err_read).map_err(|error| unavailable(&error))?;
             let exit = process.job.wait().await.map_err(|error| unavailable(&error))?;
             let code = match exit.status {
                 ExitStatus::Code(code) => code,
                 _ => -1,
             };
-            Ok(CommandOutput { code, out, err: String::from_utf8_lossy(&err).trim().to_owned() })
+            Ok(CommandOutput { code, stdout: out, stderr: String::from_utf8_lossy(&err).trim().to_owned() })
         };
         let too_long = |_elapsed| GitError::TooLong {
-            command: shown(args),
+            command: display_args(args),
             folder: self.folder.clone(),
             seconds: COMMAND_TIMEOUT.as_secs(),
         };
@@ -204,10 +206,10 @@ impl Git {
     }
 }
 
-fn shown<A: AsRef<OsStr>>(args: &[A]) -> String {
+fn display_args<A: AsRef<OsStr>>(args: &[A]) -> String {
     args.iter().map(|arg| arg.as_ref().to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-fn complaint(output: &CommandOutput) -> String {
-    if output.err.is_empty() { format!("exit code {}", output.code) } else { output.err.clone() }
+fn failure_text(output: &CommandOutput) -> String {
+    if output.stderr.is_empty() { format!("exit code {}", output.code) } else { output.stderr.clone() }
 }

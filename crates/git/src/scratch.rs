@@ -6,7 +6,7 @@ use crate::confine::{MissingFilter, confine};
 use crate::{Checkout, CheckoutRequest, Commit, Git, GitError, Repository};
 
 /// Overrides settings that would leave out files of a commit.
-const PLAIN: [&str; 4] = ["-c", "core.sparseCheckout=false", "-c", "submodule.recurse=false"];
+const WHOLE_COMMIT_SETTINGS: [&str; 4] = ["-c", "core.sparseCheckout=false", "-c", "submodule.recurse=false"];
 
 /// A scratch checkout.
 #[derive(Debug)]
@@ -16,13 +16,13 @@ pub struct ScratchCheckout {
 
 impl ScratchCheckout {
     /// Creates one, without files until a commit is shown. The remains of a previous owner's checkout are removed.
-    pub async fn make(
+    pub async fn create(
         repository: &Repository,
         root: &Path,
         request: CheckoutRequest,
     ) -> Result<ScratchCheckout, GitError> {
-        Checkout::remove_left(root, request.id)?;
-        Ok(ScratchCheckout { checkout: Checkout::make_empty(repository, root, request).await? })
+        Checkout::remove_leftover(root, request.id)?;
+        Ok(ScratchCheckout { checkout: Checkout::create_empty(repository, root, request).await? })
     }
 
     /// The folder with the files.
@@ -31,28 +31,29 @@ impl ScratchCheckout {
     }
 
     /// Checks out the files of a commit. Ignored files stay, so that builds need not start over.
-    pub async fn show(&self, commit: &Commit) -> Result<(), GitError> {
+    pub async fn check_out(&self, commit: &Commit) -> Result<(), GitError> {
         // As in sealing, the settings of the checkout do not apply: a program in it may have changed them.
-        let git = self.checkout.outer().with("GIT_INDEX_FILE", self.folder().join(".git/index"));
+        let git = self.checkout.user_repository().with_env("GIT_INDEX_FILE", self.folder().join(".git/index"));
         let git = confine(git, MissingFilter::Plain).await?.git;
-        git.done(&[&PLAIN[..], &["read-tree", "--reset", "-u", commit.as_str()]].concat(), &[]).await?;
-        git.done(&["clean", "-ffdq"], &[]).await?;
+        git.run_checked(&[&WHOLE_COMMIT_SETTINGS[..], &["read-tree", "--reset", "-u", commit.as_str()]].concat(), &[])
+            .await?;
+        git.run_checked(&["clean", "-ffdq"], &[]).await?;
         let head = ["update-ref", "--no-deref", "HEAD", commit.as_str()];
-        self.checkout.git.done(&head, &[]).await.map(|_output| ())
+        self.checkout.git.run_checked(&head, &[]).await.map(|_output| ())
     }
 
     /// The user's repository for temporary data: new objects stay in this checkout.
-    pub fn aside(&self, repository: &Git) -> Git {
-        repository.clone().with("GIT_OBJECT_DIRECTORY", self.folder().join(".git/objects"))
+    pub fn with_own_objects(&self, repository: &Git) -> Git {
+        repository.clone().with_env("GIT_OBJECT_DIRECTORY", self.folder().join(".git/objects"))
     }
 
     /// The path of a temporary index.
-    pub(crate) fn index(&self) -> std::path::PathBuf {
+    pub(crate) fn temporary_index(&self) -> std::path::PathBuf {
         self.folder().join(".git/bosun-index")
     }
 
     /// Removes it with everything in it.
     pub fn remove(self) {
-        self.checkout.undo();
+        self.checkout.remove_folder();
     }
 }

@@ -13,7 +13,7 @@ use crate::{Commit, Git, GitError};
 pub(crate) const DEFAULT_COMMITTER: (&str, &str) = ("Bosun worker", "worker@bosun.invalid");
 
 /// Overrides settings that change how a folder is read: excluded parts, caches beside an index, and line-ending checks.
-pub(crate) const PLAIN: [&str; 8] = [
+pub(crate) const PLAIN_SETTINGS: [&str; 8] = [
     "-c",
     "core.untrackedCache=false",
     "-c",
@@ -25,13 +25,13 @@ pub(crate) const PLAIN: [&str; 8] = [
 ];
 
 /// Git's message for a folder that it may not read.
-const UNREAD: &str = "could not open directory";
+const UNREADABLE_FOLDER: &str = "could not open directory";
 
 /// Bytes of two files compared at a time.
-const CHUNK: usize = 64 << 10;
+const CHUNK_BYTES: usize = 64 << 10;
 
 /// Maximum number of files named in an error.
-const NAMED: usize = 10;
+const MAX_FILES_NAMED: usize = 10;
 
 /// How the folder's own index compares with ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,62 +52,62 @@ pub(crate) struct StagingIndex {
 }
 
 impl StagingIndex {
-    /// Starts with a copy of the index at `from`, or with the content of `otherwise` if there is none.
-    pub(crate) async fn copied(
+    /// Starts with a copy of the index at `from`, or with the content of `fallback` if there is none.
+    pub(crate) async fn from_copy(
         git: Git,
         from: &Path,
         index: &Path,
-        differing_entries: &Commit,
+        fallback: &Commit,
     ) -> Result<StagingIndex, GitError> {
         let staging = StagingIndex::new(git, index);
-        match copy(from, index).map_err(GitError::file(from))? {
+        match copy_index(from, index).map_err(GitError::file(from))? {
             true => Ok(staging),
-            false => staging.filled(differing_entries).await,
+            false => staging.read_commit(fallback).await,
         }
     }
 
     /// Starts with the content of a commit, without file states.
-    pub(crate) async fn of(git: Git, index: &Path, commit: &Commit) -> Result<StagingIndex, GitError> {
-        StagingIndex::new(git, index).filled(commit).await
+    pub(crate) async fn from_commit(git: Git, index: &Path, commit: &Commit) -> Result<StagingIndex, GitError> {
+        StagingIndex::new(git, index).read_commit(commit).await
     }
 
-    async fn filled(self, commit: &Commit) -> Result<StagingIndex, GitError> {
-        self.git.done(&["read-tree", commit.as_str()], &[]).await?;
+    async fn read_commit(self, commit: &Commit) -> Result<StagingIndex, GitError> {
+        self.git.run_checked(&["read-tree", commit.as_str()], &[]).await?;
         Ok(self)
     }
 
     fn new(git: Git, index: &Path) -> StagingIndex {
-        let staging = StagingIndex { git: git.with("GIT_INDEX_FILE", index), index: index.to_owned() };
-        staging.clear();
+        let staging = StagingIndex { git: git.with_env("GIT_INDEX_FILE", index), index: index.to_owned() };
+        staging.remove_files();
         staging
     }
 
     /// Like [`StagingIndex::copied`], but fails if a merge is in progress in the index.
-    pub(crate) async fn merged(
+    pub(crate) async fn from_merged_copy(
         git: Git,
         from: &Path,
         index: &Path,
-        otherwise: &Commit,
+        fallback: &Commit,
     ) -> Result<StagingIndex, GitError> {
-        let staging = StagingIndex::copied(git, from, index, otherwise).await?;
+        let staging = StagingIndex::from_copy(git, from, index, fallback).await?;
         staging.require_merged().await?;
         Ok(staging)
     }
 
     /// Adds all files in the folder that are not ignored, regardless of marks in the index that would hide them.
     pub(crate) async fn stage_all(&self, folder: &Path) -> Result<(), GitError> {
-        self.unmark(folder).await?;
+        self.remove_marks(folder).await?;
         self.add_all(folder).await
     }
 
     /// Like [`StagingIndex::stage_all`] for an index without such marks, except for files that are excluded and
     /// missing.
     pub(crate) async fn add_all(&self, folder: &Path) -> Result<(), GitError> {
-        let args: Vec<&str> = PLAIN.into_iter().chain(["add", "--all", "--sparse", "--", "."]).collect();
-        let git = self.git.at(folder);
-        let output = self.write(&git, &args, &[]).await?;
+        let args: Vec<&str> = PLAIN_SETTINGS.into_iter().chain(["add", "--all", "--sparse", "--", "."]).collect();
+        let git = self.git.in_folder(folder);
+        let output = self.run_writing_index(&git, &args, &[]).await?;
         // Git skips a folder that it may not read, treats its known files as removed, and reports success.
-        if output.err.contains(UNREAD) { Err(git.failed(&args, &output)) } else { Ok(()) }
+        if output.stderr.contains(UNREADABLE_FOLDER) { Err(git.failure(&args, &output)) } else { Ok(()) }
     }
 
     /// Adds the files at or below some paths that are not ignored and differ from the index.
@@ -115,26 +115,26 @@ impl StagingIndex {
         if paths.is_empty() {
             return Ok(());
         }
-        let git = self.git.at(folder);
+        let git = self.git.in_folder(folder);
         let list = |command: &[&'static str]| -> Vec<&OsStr> {
-            let options = PLAIN.into_iter().chain(["--literal-pathspecs"]).chain(command.iter().copied());
+            let options = PLAIN_SETTINGS.into_iter().chain(["--literal-pathspecs"]).chain(command.iter().copied());
             options.map(OsStr::new).chain([OsStr::new("--")]).chain(paths.iter().map(AsRef::as_ref)).collect()
         };
         let known = list(&["diff-files", "--name-only", "-z", "--no-renames", "--ignore-submodules=none"]);
         let others = list(&["ls-files", "-z", "--others", "--exclude-standard"]);
-        let (known, new) = tokio::try_join!(git.done(&known, &[]), git.done(&others, &[]))?;
+        let (known, new) = tokio::try_join!(git.run_checked(&known, &[]), git.run_checked(&others, &[]))?;
         // Git skips a folder that it may not read, and reports success.
-        if new.err.contains(UNREAD) {
-            return Err(git.failed(&others, &new));
+        if new.stderr.contains(UNREADABLE_FOLDER) {
+            return Err(git.failure(&others, &new));
         }
-        let differ = [known.out, new.out].concat();
-        if differ.is_empty() {
+        let differing = [known.stdout, new.stdout].concat();
+        if differing.is_empty() {
             return Ok(());
         }
         // Only files that git would add itself: it refuses ignored paths.
         let add = ["--literal-pathspecs", "add", "--all", "--sparse", "--pathspec-from-file=-", "--pathspec-file-nul"];
-        let add: Vec<&str> = PLAIN.into_iter().chain(add).collect();
-        self.write(&git, &add, &differ).await.map(|_output| ())
+        let add: Vec<&str> = PLAIN_SETTINGS.into_iter().chain(add).collect();
+        self.run_writing_index(&git, &add, &differing).await.map(|_output| ())
     }
 
     /// The index as a tree.
@@ -148,100 +148,104 @@ impl StagingIndex {
         if self.git.text(&["rev-parse", &format!("{parent}^{{tree}}")]).await? == tree {
             return Ok(parent.clone());
         }
-        let git = if self.is_known().await? { self.git.clone() } else { with_default_committer(self.git.clone()) };
-        let name = git.done(&["commit-tree", "-p", parent.as_str(), &tree], message.as_bytes()).await?.text();
+        let git = if self.has_user().await? { self.git.clone() } else { with_default_committer(self.git.clone()) };
+        let name =
+            git.run_checked(&["commit-tree", "-p", parent.as_str(), &tree], message.as_bytes()).await?.run_for_text();
         let folder = git.folder().to_owned();
         Commit::new(&name).ok_or(GitError::Failed { command: "commit-tree".into(), folder, said: name })
     }
 
     /// The nested repositories in the folder: only their current commit can be added.
     pub(crate) async fn repositories(&self, folder: &Path) -> Result<Vec<String>, GitError> {
-        let output = self.git.done(&["ls-files", "--stage", "-z"], &[]).await?;
-        let links = output.out.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000 "));
-        let paths = links.filter_map(|entry| Some(os(&entry[entry.iter().position(|byte| *byte == b'\t')? + 1..])));
+        let output = self.git.run_checked(&["ls-files", "--stage", "-z"], &[]).await?;
+        let links = output.stdout.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000 "));
+        let paths =
+            links.filter_map(|entry| Some(to_os_str(&entry[entry.iter().position(|byte| *byte == b'\t')? + 1..])));
         let known = paths.filter(|path| folder.join(path).join(".git").symlink_metadata().is_ok());
         Ok(known.map(|path| path.to_string_lossy().into_owned()).collect())
     }
 
     async fn require_merged(&self) -> Result<(), GitError> {
-        let output = self.git.done(&["ls-files", "--unmerged", "-z"], &[]).await?;
-        let mut files: Vec<String> =
-            entries(&output.out).filter_map(|entry| entry.split_once('\t').map(|(_, path)| path.to_owned())).collect();
+        let output = self.git.run_checked(&["ls-files", "--unmerged", "-z"], &[]).await?;
+        let mut files: Vec<String> = entries(&output.stdout)
+            .filter_map(|entry| entry.split_once('\t').map(|(_, path)| path.to_owned()))
+            .collect();
         files.dedup();
-        self.unmerged(files)
+        self.fail_if_unmerged(files)
     }
 
-    fn unmerged(&self, mut files: Vec<String>) -> Result<(), GitError> {
-        files.truncate(NAMED);
+    fn fail_if_unmerged(&self, mut files: Vec<String>) -> Result<(), GitError> {
+        files.truncate(MAX_FILES_NAMED);
         let path = self.git.folder().to_owned();
         if files.is_empty() { Ok(()) } else { Err(GitError::Unmerged { path, files }) }
     }
 
     /// Removes marks that hide changes of a file, unless the file is excluded on purpose.
-    async fn unmark(&self, folder: &Path) -> Result<(), GitError> {
+    async fn remove_marks(&self, folder: &Path) -> Result<(), GitError> {
         let IndexMarks { assumed, skipped } = IndexMarks::read(&self.git).await?;
-        let existing = skipped.into_iter().filter(|path| is_there(folder, path)).collect();
-        self.mark("--no-assume-unchanged", assumed).await?;
-        self.mark("--no-skip-worktree", existing).await
+        let existing = skipped.into_iter().filter(|path| exists_in(folder, path)).collect();
+        self.set_mark("--no-assume-unchanged", assumed).await?;
+        self.set_mark("--no-skip-worktree", existing).await
     }
 
-    async fn mark(&self, option: &str, paths: Vec<Vec<u8>>) -> Result<(), GitError> {
+    async fn set_mark(&self, option: &str, paths: Vec<Vec<u8>>) -> Result<(), GitError> {
         if paths.is_empty() {
             return Ok(());
         }
         let paths: Vec<u8> = paths.into_iter().flat_map(|path| path.into_iter().chain([0])).collect();
-        self.write(&self.git, &["update-index", option, "-z", "--stdin"], &paths).await.map(|_output| ())
+        self.run_writing_index(&self.git, &["update-index", option, "-z", "--stdin"], &paths).await.map(|_output| ())
     }
 
     /// Adopts the entries of the folder's own index at `own`: which files count although ignored, which no longer
     /// count, and which are excluded on purpose. The agent in the folder can write that index, so its file states are
     /// not trusted: entries that differ from `base` are read again, and entries equal to `base` keep the state known to
     /// this index.
-    pub(crate) async fn follow(&self, folder: &Path, own: &Path, base: &Commit) -> Result<OwnIndex, GitError> {
-        let theirs = self.theirs();
-        if !copy(own, &theirs).map_err(GitError::file(own))? {
+    pub(crate) async fn adopt_entries(&self, folder: &Path, own: &Path, base: &Commit) -> Result<OwnIndex, GitError> {
+        let theirs = self.copy_path();
+        if !copy_index(own, &theirs).map_err(GitError::file(own))? {
             return Ok(OwnIndex::Different);
         }
         // Most agents never write it.
-        if is_same(&theirs, &self.index).map_err(GitError::file(&theirs))? {
+        if has_same_content(&theirs, &self.index).map_err(GitError::file(&theirs))? {
             return Ok(OwnIndex::Same);
         }
-        let git = self.git.clone().with("GIT_INDEX_FILE", &theirs);
+        let git = self.git.clone().with_env("GIT_INDEX_FILE", &theirs);
         let mut skipped = IndexMarks::read(&git).await?.skipped;
-        skipped.retain(|path| !is_there(folder, path));
+        skipped.retain(|path| !exists_in(folder, path));
         // Git lists files in the order of their bytes.
-        let is_skipped = |path: &[u8]| skipped.binary_search_by(|it| it.as_slice().cmp(path)).is_ok();
-        let entries_to_read = self.otherwise(&git, base, |path| is_there(folder, path) || is_skipped(path)).await?;
+        let is_skipped = |path: &[u8]| skipped.binary_search_by(|skipped| skipped.as_slice().cmp(path)).is_ok();
+        let entries_to_read =
+            self.differing_entries(&git, base, |path| exists_in(folder, path) || is_skipped(path)).await?;
         if !entries_to_read.is_empty() {
-            self.write(&self.git, &["update-index", "-z", "--index-info"], &entries_to_read).await?;
+            self.run_writing_index(&self.git, &["update-index", "-z", "--index-info"], &entries_to_read).await?;
         }
-        let kind = if skipped.is_empty() { OwnIndex::Different } else { OwnIndex::LeavesOut };
-        self.mark("--skip-worktree", skipped).await?;
-        Ok(kind)
+        let comparison = if skipped.is_empty() { OwnIndex::Different } else { OwnIndex::LeavesOut };
+        self.set_mark("--skip-worktree", skipped).await?;
+        Ok(comparison)
     }
 
     /// Resets the states of files, so that they are read again.
-    pub(crate) async fn read_again(&self, paths: &[&Path]) -> Result<(), GitError> {
+    pub(crate) async fn reset_states(&self, paths: &[&Path]) -> Result<(), GitError> {
         if paths.is_empty() {
             return Ok(());
         }
         let args = ["--literal-pathspecs", "ls-files", "--stage", "-z", "--"].map(OsStr::new);
         let args: Vec<&OsStr> = args.into_iter().chain(paths.iter().map(AsRef::as_ref)).collect();
-        let known = self.git.done(&args, &[]).await?.out;
+        let known = self.git.run_checked(&args, &[]).await?.stdout;
         if known.is_empty() {
             return Ok(());
         }
-        self.write(&self.git, &["update-index", "-z", "--index-info"], &known).await.map(|_output| ())
+        self.run_writing_index(&self.git, &["update-index", "-z", "--index-info"], &known).await.map(|_output| ())
     }
 
     /// Runs a command that writes the index. An index with a time in the future keeps that time: it applies to the
     /// known files, and the next command would read them again.
-    async fn write(&self, git: &Git, args: &[&str], input: &[u8]) -> Result<CommandOutput, GitError> {
+    async fn run_writing_index(&self, git: &Git, args: &[&str], input: &[u8]) -> Result<CommandOutput, GitError> {
         let before = self.metadata()?;
-        let output = git.done(args, input).await?;
+        let output = git.run_checked(args, input).await?;
         let is_ahead = before.modified().ok() > self.metadata()?.modified().ok();
         if is_ahead {
-            date(&self.index, &before).map_err(GitError::file(&self.index))?;
+            set_time(&self.index, &before).map_err(GitError::file(&self.index))?;
         }
         Ok(output)
     }
@@ -252,10 +256,15 @@ impl StagingIndex {
 
     /// The entries of another index that differ from `base`, as input for this one: without file states, so that the
     /// files are read again. Their contents may exist only in the folder's own repository.
-    async fn otherwise(&self, git: &Git, base: &Commit, counts: impl Fn(&[u8]) -> bool) -> Result<Vec<u8>, GitError> {
+    async fn differing_entries(
+        &self,
+        git: &Git,
+        base: &Commit,
+        is_included: impl Fn(&[u8]) -> bool,
+    ) -> Result<Vec<u8>, GitError> {
         let args = ["diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", base.as_str()];
-        let output = git.done(&args, &[]).await?;
-        let mut fields = output.out.split(|byte| *byte == 0).filter(|field| !field.is_empty());
+        let output = git.run_checked(&args, &[]).await?;
+        let mut fields = output.stdout.split(|byte| *byte == 0).filter(|field| !field.is_empty());
         let (mut entries_to_read, mut unmerged) = (Vec::new(), Vec::new());
         while let (Some(change), Some(path)) = (fields.next(), fields.next()) {
             let change = String::from_utf8_lossy(change);
@@ -263,28 +272,28 @@ impl StagingIndex {
             let [_, mode, _, id, kind] = words[..] else { return Err(git.unexpected_output("diff-index", &change)) };
             if kind == "U" {
                 unmerged.push(String::from_utf8_lossy(path).into_owned());
-            } else if mode == "000000" || counts(path) {
+            } else if mode == "000000" || is_included(path) {
                 entries_to_read.extend_from_slice(format!("{mode} {id} 0\t").as_bytes());
                 entries_to_read.extend_from_slice(path);
                 entries_to_read.push(0);
             }
         }
         unmerged.dedup();
-        self.unmerged(unmerged)?;
+        self.fail_if_unmerged(unmerged)?;
         Ok(entries_to_read)
     }
 
     /// The path for a copy of another index.
-    fn theirs(&self) -> PathBuf {
+    fn copy_path(&self) -> PathBuf {
         self.index.with_added_extension("theirs")
     }
 
-    async fn is_known(&self) -> Result<bool, GitError> {
+    async fn has_user(&self) -> Result<bool, GitError> {
         Ok(self.git.run(&["config", "--get", "user.email"], &[]).await?.code == 0)
     }
 
-    fn clear(&self) {
-        for path in [self.index.clone(), self.index.with_added_extension("lock"), self.theirs()] {
+    fn remove_files(&self) {
+        for path in [self.index.clone(), self.index.with_added_extension("lock"), self.copy_path()] {
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     tracing::warn!(path = %path.display(), %error, "cannot remove a temporary index");
@@ -297,7 +306,7 @@ impl StagingIndex {
 
 impl Drop for StagingIndex {
     fn drop(&mut self) {
-        self.clear();
+        self.remove_files();
     }
 }
 
@@ -312,9 +321,9 @@ struct IndexMarks {
 
 impl IndexMarks {
     async fn read(git: &Git) -> Result<IndexMarks, GitError> {
-        let output = git.done(&["ls-files", "-v", "-z"], &[]).await?;
+        let output = git.run_checked(&["ls-files", "-v", "-z"], &[]).await?;
         let mut marks = IndexMarks::default();
-        for entry in output.out.split(|byte| *byte == 0).filter(|entry| entry.len() > 2) {
+        for entry in output.stdout.split(|byte| *byte == 0).filter(|entry| entry.len() > 2) {
             let (mark, path) = (entry[0], &entry[2..]);
             if mark.eq_ignore_ascii_case(&b's') {
                 marks.skipped.push(path.to_vec());
@@ -327,43 +336,43 @@ impl IndexMarks {
     }
 }
 
-fn is_there(folder: &Path, path: &[u8]) -> bool {
-    folder.join(os(path)).symlink_metadata().is_ok()
+fn exists_in(folder: &Path, path: &[u8]) -> bool {
+    folder.join(to_os_str(path)).symlink_metadata().is_ok()
 }
 
-fn is_same(one: &Path, other: &Path) -> io::Result<bool> {
+fn has_same_content(one: &Path, other: &Path) -> io::Result<bool> {
     if fs::metadata(one)?.len() != fs::metadata(other)?.len() {
         return Ok(false);
     }
-    let open = |path| File::open(path).map(|file| io::BufReader::with_capacity(CHUNK, file));
+    let open = |path| File::open(path).map(|file| io::BufReader::with_capacity(CHUNK_BYTES, file));
     let (mut one, mut other) = (open(one)?, open(other)?);
     loop {
         let (a, b) = (one.fill_buf()?, other.fill_buf()?);
-        let some = a.len().min(b.len());
-        if a[..some] != b[..some] || (some == 0 && a.len() != b.len()) {
+        let length = a.len().min(b.len());
+        if a[..length] != b[..length] || (length == 0 && a.len() != b.len()) {
             return Ok(false);
         }
-        if some == 0 {
+        if length == 0 {
             return Ok(true);
         }
-        one.consume(some);
-        other.consume(some);
+        one.consume(length);
+        other.consume(length);
     }
 }
 
 fn with_default_committer(git: Git) -> Git {
     let (name, email) = DEFAULT_COMMITTER;
-    ["AUTHOR", "COMMITTER"]
-        .into_iter()
-        .fold(git, |git, who| git.with(&format!("GIT_{who}_NAME"), name).with(&format!("GIT_{who}_EMAIL"), email))
+    ["AUTHOR", "COMMITTER"].into_iter().fold(git, |git, role| {
+        git.with_env(&format!("GIT_{role}_NAME"), name).with_env(&format!("GIT_{role}_EMAIL"), email)
+    })
 }
 
 /// Copies an index with its time, which git uses to detect changes; returns whether there was one.
-pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<bool> {
+pub(crate) fn copy_index(from: &Path, to: &Path) -> io::Result<bool> {
     match fs::symlink_metadata(from) {
-        Ok(found) if found.is_file() => {
+        Ok(metadata) if metadata.is_file() => {
             fs::copy(from, to)?;
-            date(to, &found)?;
+            set_time(to, &metadata)?;
             Ok(true)
         }
         Ok(_) => Err(io::Error::other("it is not a plain file")),
@@ -373,14 +382,16 @@ pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<bool> {
 }
 
 /// Sets a file's time to that of another.
-fn date(path: &Path, as_of: &fs::Metadata) -> io::Result<()> {
-    File::options().write(true).open(path)?.set_times(FileTimes::new().set_modified(as_of.modified()?))
+fn set_time(path: &Path, source: &fs::Metadata) -> io::Result<()> {
+    File::options().write(true).open(path)?.set_times(FileTimes::new().set_modified(source.modified()?))
 }
 
 fn entries(out: &[u8]) -> impl Iterator<Item = String> {
-    out.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()).map(|it| String::from_utf8_lossy(it).into_owned())
+    out.split(|byte| *byte == 0)
+        .filter(|entry| !entry.is_empty())
+        .map(|entry| String::from_utf8_lossy(entry).into_owned())
 }
 
-fn os(bytes: &[u8]) -> &std::ffi::OsStr {
+fn to_os_str(bytes: &[u8]) -> &std::ffi::OsStr {
     std::os::unix::ffi::OsStrExt::from_bytes(bytes)
 }

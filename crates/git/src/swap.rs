@@ -9,18 +9,20 @@ use crate::land::LandError;
 use crate::lease::claim;
 use crate::leftover::clear_landings;
 use crate::move_files::has_files;
-use crate::staging::{PLAIN, copy};
+use crate::staging::{PLAIN_SETTINGS, copy_index};
 use crate::{Commit, Git, GitError, Repository};
 
-/// The name of the folder, and how many may remain from killed landings.
+/// The beginning of the folder's name.
 const NAME: &str = "bosun-landing";
-const MOST: usize = 100;
 
-/// The file in it that names its user.
+/// How many folders may remain from killed landings.
+const MAX_FOLDERS: usize = 100;
+
+/// The file in it that names the process using it.
 pub(crate) const OWNER: &str = "owner";
 
 /// The file in it with the index that is being installed.
-pub(crate) const PUT: &str = "index.put";
+pub(crate) const INSTALLED_INDEX: &str = "index.put";
 
 /// New files and a new index.
 #[derive(Debug)]
@@ -31,7 +33,7 @@ pub(crate) struct Swap {
     /// The user's index.
     index: PathBuf,
     /// The metadata that reveals a write to the user's index.
-    was: Option<(u64, u64, i64, i64)>,
+    index_stamp: Option<(u64, u64, i64, i64)>,
 }
 
 impl Swap {
@@ -41,10 +43,10 @@ impl Swap {
             tracing::info!(%error, "cannot clean up after killed landings");
         }
         let top = repository.top().to_owned();
-        let aside = make_aside(repository)?;
+        let aside = create_landing_folder(repository)?;
         let index = repository.git_dir().join("index");
-        let was = stamp(&index);
-        let swap = Swap { top, aside, index, was };
+        let was = file_stamp(&index);
+        let swap = Swap { top, aside, index, index_stamp: was };
         match swap.fill(repository, from, to).await {
             Ok(()) => Ok(swap),
             Err(error) => {
@@ -65,41 +67,42 @@ impl Swap {
         for folder in [&new, &self.folder().join("old")] {
             fs::create_dir(folder).map_err(GitError::file(folder))?;
         }
-        copy(&self.index, &self.new_index()).map_err(GitError::file(&self.index))?;
-        copy(&self.index, &self.old_index()).map_err(GitError::file(&self.index))?;
+        copy_index(&self.index, &self.new_index()).map_err(GitError::file(&self.index))?;
+        copy_index(&self.index, &self.old_index()).map_err(GitError::file(&self.index))?;
         // In an empty folder, git writes exactly the files that differ, as it would write them in the work tree.
-        let git = repository.git().at(&new).with("GIT_DIR", repository.git_dir()).with("GIT_WORK_TREE", &new);
-        let git = git.with("GIT_INDEX_FILE", self.new_index());
-        let args = [&PLAIN[..], &["read-tree", "-m", "-u", from.as_str(), to.as_str()]].concat();
+        let git =
+            repository.git().in_folder(&new).with_env("GIT_DIR", repository.git_dir()).with_env("GIT_WORK_TREE", &new);
+        let git = git.with_env("GIT_INDEX_FILE", self.new_index());
+        let args = [&PLAIN_SETTINGS[..], &["read-tree", "-m", "-u", from.as_str(), to.as_str()]].concat();
         let output = git.run(&args, &[]).await?;
         match output.code {
             0 => Ok(()),
-            _ => Err(LandError::Unplaced(output.err.lines().take(20).collect::<Vec<_>>().join("; "))),
+            _ => Err(LandError::CannotWrite(output.stderr.lines().take(20).collect::<Vec<_>>().join("; "))),
         }
     }
 
     /// Installs the new index, unless the user's index was written meanwhile.
     pub(crate) async fn install(&self, git: &Git) -> Result<(), LandError> {
-        let own = git.clone().with("GIT_INDEX_FILE", self.new_index());
+        let own = git.clone().with_env("GIT_INDEX_FILE", self.new_index());
         own.run(&["update-index", "-q", "--refresh"], &[]).await?;
-        if stamp(&self.index) != self.was {
-            return Err(LandError::Saved(vec!["the index (it was changed)".into()]));
+        if file_stamp(&self.index) != self.index_stamp {
+            return Err(LandError::ChangedMeanwhile(vec!["the index (it was changed)".into()]));
         }
-        self.put_index(&self.new_index()).map_err(LandError::Git)
+        self.install_index(&self.new_index()).map_err(LandError::Git)
     }
 
     /// Restores the user's old index.
     pub(crate) fn restore_index(&self) -> Result<(), GitError> {
-        self.put_index(&self.old_index())
+        self.install_index(&self.old_index())
     }
 
     /// Installs an index as git does, under the lock. The lock is a hard link to a file in our folder, so that one left
     /// by a kill can be recognised as ours.
-    fn put_index(&self, from: &Path) -> Result<(), GitError> {
+    fn install_index(&self, from: &Path) -> Result<(), GitError> {
         let lock = self.index.with_added_extension("lock");
         let put = || -> io::Result<()> {
             let bytes = fs::read(from)?;
-            let own = self.folder().join(PUT);
+            let own = self.folder().join(INSTALLED_INDEX);
             match fs::remove_file(&own) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 Ok(()) | Err(_) => {}
@@ -145,15 +148,15 @@ impl Swap {
 
 /// The folders that landings may create on the file system of the work tree, below its top: in the repository, or, if
 /// that is elsewhere, beside the files.
-pub(crate) fn places(repository: &Repository) -> impl Iterator<Item = PathBuf> {
+pub(crate) fn landing_folders(repository: &Repository) -> impl Iterator<Item = PathBuf> {
     let inside = repository.git_dir() == repository.top().join(".git");
     let (parent, dot) = if inside { (PathBuf::from(".git"), "") } else { (PathBuf::new(), ".") };
-    (1..=MOST).map(move |n| parent.join(format!("{dot}{NAME}-{n}")))
+    (1..=MAX_FOLDERS).map(move |n| parent.join(format!("{dot}{NAME}-{n}")))
 }
 
 /// Creates a folder of our own.
-fn make_aside(repository: &Repository) -> Result<PathBuf, GitError> {
-    for aside in places(repository) {
+fn create_landing_folder(repository: &Repository) -> Result<PathBuf, GitError> {
+    for aside in landing_folders(repository) {
         match fs::create_dir(repository.top().join(&aside)) {
             Ok(()) => return Ok(aside),
             // A killed landing left it, with the files it had moved away.
@@ -161,10 +164,10 @@ fn make_aside(repository: &Repository) -> Result<PathBuf, GitError> {
             Err(error) => return Err(GitError::file(repository.top().join(&aside))(error)),
         }
     }
-    Err(GitError::Taken(repository.top().join(places(repository).last().unwrap_or_default())))
+    Err(GitError::Taken(repository.top().join(landing_folders(repository).last().unwrap_or_default())))
 }
 
-fn stamp(path: &Path) -> Option<(u64, u64, i64, i64)> {
-    let found = fs::symlink_metadata(path).ok()?;
-    Some((found.ino(), found.size(), found.mtime(), found.mtime_nsec()))
+fn file_stamp(path: &Path) -> Option<(u64, u64, i64, i64)> {
+    let metadata = fs::symlink_metadata(path).ok()?;
+    Some((metadata.ino(), metadata.size(), metadata.mtime(), metadata.mtime_nsec()))
 }

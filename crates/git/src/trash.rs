@@ -9,8 +9,8 @@ use protocol::{SessionId, TaskId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::checkout::Checkout;
-use crate::lease::holder;
-use crate::record::{CheckoutRecord, put};
+use crate::lease::lease_holder;
+use crate::record::{CheckoutRecord, write_atomically};
 use crate::removal::{self, RemovalTime};
 use crate::since_made::is_large;
 use crate::{CheckoutId, Git, GitError};
@@ -22,7 +22,7 @@ const NOTE: &str = "note.json";
 const CONTENT: &str = "checkout";
 
 /// Maximum bytes of a note.
-const MOST: u64 = 256 << 10;
+const MAX_NOTE_BYTES: u64 = 256 << 10;
 
 /// The outcome of discarding a checkout.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub struct TrashedCheckout {
     /// Its session and task.
     pub id: CheckoutId,
     /// When it was put there.
-    pub at: Timestamp,
+    pub trashed_at: Timestamp,
     /// Why it was not removed.
     pub why: String,
 }
@@ -62,15 +62,15 @@ impl Checkout {
     pub fn all(git: &Git, home: &Home) -> Vec<Checkout> {
         let mut all = Vec::new();
         let Ok(top) = home.root().canonicalize() else { return all };
-        for (root, session) in names::<SessionId>(&top.join(CHECKOUTS)) {
+        for (root, session) in ids_in::<SessionId>(&top.join(CHECKOUTS)) {
             // A link is not ours, wherever it leads.
             if !root.canonicalize().is_ok_and(|real| real == root) {
                 continue;
             }
-            for (_, name) in plain_names(&root) {
+            for (_, name) in entry_names(&root) {
                 let task = name.strip_suffix(".json").and_then(|task| task.parse::<TaskId>().ok());
                 let record = task.and_then(|task| CheckoutRecord::read(&root, CheckoutId { session, task }).ok());
-                all.extend(record.map(|record| Checkout::of(git, &root, record)));
+                all.extend(record.map(|record| Checkout::from_record(git, &root, record)));
             }
         }
         all.sort_by_key(Checkout::id);
@@ -79,7 +79,7 @@ impl Checkout {
 
     /// Whether a live process may work in it.
     pub fn is_in_use(&self) -> bool {
-        holder(&self.root, self.record.id).is_some()
+        lease_holder(&self.session_dir, self.record.id).is_some()
     }
 
     /// Discards it: removes it if all its work is sealed, else moves it to the trash. Refused while another process may
@@ -87,7 +87,7 @@ impl Checkout {
     pub async fn discard(mut self, home: &Home, now: Timestamp) -> Result<DiscardOutcome, GitError> {
         self.require_free()?;
         // Any error here occurs again, and is reported, when it is sealed.
-        if self.is_as_sealed().await.unwrap_or(false) {
+        if self.is_unchanged_since_seal().await.unwrap_or(false) {
             return self.remove(home).await.map(DiscardOutcome::Removed);
         }
         match self.seal().await {
@@ -105,17 +105,20 @@ impl Checkout {
 
     fn require_free(&self) -> Result<(), GitError> {
         let path = || self.path.clone();
-        holder(&self.root, self.record.id).map_or(Ok(()), |pid| Err(GitError::InUse { path: path(), pid }))
+        lease_holder(&self.session_dir, self.record.id).map_or(Ok(()), |pid| Err(GitError::InUse { path: path(), pid }))
     }
 
     async fn remove(&self, home: &Home) -> Result<RemovedFiles, GitError> {
-        let below = Path::new(CHECKOUTS).join(self.record.id.below());
+        let below = Path::new(CHECKOUTS).join(self.record.id.relative_path());
         let when = if is_large(&self.made_index()) { RemovalTime::Later } else { RemovalTime::Now };
         let removed = removal::remove(home, &below, &self.record.id.task.to_string(), when).await?;
-        self.forget();
+        self.remove_companion_files();
         // The sealed work descends from the base and keeps it.
-        let unpinned =
-            self.git.at(&self.record.common).done(&["update-ref", "-d", &self.record.id.base_ref()], &[]).await;
+        let unpinned = self
+            .git
+            .in_folder(&self.record.common)
+            .run_checked(&["update-ref", "-d", &self.record.id.base_ref()], &[])
+            .await;
         if let Err(error) = unpinned {
             tracing::info!(%error, "cannot remove the ref of a removed checkout");
         }
@@ -129,23 +132,24 @@ impl Checkout {
         let note = TrashNote { why: why.clone(), record: self.record.clone() };
         let note = serde_json::to_vec(&note)
             .map_err(|error| GitError::File { path: folder.join(NOTE), said: error.to_string() })?;
-        put(&folder.join(NOTE), &note)?;
-        let below = Path::new(CHECKOUTS).join(self.record.id.below());
+        write_atomically(&folder.join(NOTE), &note)?;
+        let below = Path::new(CHECKOUTS).join(self.record.id.relative_path());
         match host::move_below(home.root(), &below, &place.join(CONTENT)) {
             Ok(()) => {}
             // The folder was removed by another program; the record is in the note.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => return Err(GitError::file(&self.path)(error)),
         }
-        self.forget();
+        self.remove_companion_files();
         Ok(DiscardOutcome::Trashed { name, why })
     }
 
     /// Removes the files beside it.
-    pub(crate) fn forget(&self) {
+    pub(crate) fn remove_companion_files(&self) {
         let id = self.record.id;
-        let beside = [CheckoutId::made_index, CheckoutId::made_at, CheckoutId::record, CheckoutId::lease];
-        for path in beside.map(|of| of(&id, &self.root)) {
+        let beside =
+            [CheckoutId::made_index, CheckoutId::made_at_path, CheckoutId::record_path, CheckoutId::lease_path];
+        for path in beside.map(|path_of| path_of(&id, &self.session_dir)) {
             if let Err(error) = fs::remove_file(&path)
                 && error.kind() != std::io::ErrorKind::NotFound
             {
@@ -158,14 +162,14 @@ impl Checkout {
 impl TrashedCheckout {
     /// Everything in the trash, oldest first.
     pub fn all(home: &Home) -> Vec<TrashedCheckout> {
-        let mut all: Vec<TrashedCheckout> = plain_names(&home.trash_dir())
+        let mut all: Vec<TrashedCheckout> = entry_names(&home.trash_dir())
             .filter_map(|(_, name)| {
                 let at = Timestamp(name.split_once('-')?.0.parse().ok()?);
                 let note = read_note(home, &name).ok()?;
-                Some(TrashedCheckout { name, id: note.record.id, at, why: note.why })
+                Some(TrashedCheckout { name, id: note.record.id, trashed_at: at, why: note.why })
             })
             .collect();
-        all.sort_by(|a, b| (a.at, &a.name).cmp(&(b.at, &b.name)));
+        all.sort_by(|a, b| (a.trashed_at, &a.name).cmp(&(b.trashed_at, &b.name)));
         all
     }
 
@@ -179,7 +183,7 @@ impl TrashedCheckout {
         let note = read_note(home, &self.name)?;
         let root = home.make_checkouts(self.id.session);
         let root = root.map_err(|error| GitError::File { path: home.checkouts_dir(), said: error.to_string() })?;
-        let target = Path::new(CHECKOUTS).join(self.id.below());
+        let target = Path::new(CHECKOUTS).join(self.id.relative_path());
         let from = Path::new(TRASH).join(&self.name).join(CONTENT);
         host::move_below(home.root(), &from, &target).map_err(GitError::file(self.path(home)))?;
         note.record.write(&root)?;
@@ -197,17 +201,17 @@ impl TrashedCheckout {
 fn read_note(home: &Home, name: &str) -> Result<TrashNote, GitError> {
     let below = Path::new(TRASH).join(name).join(NOTE);
     let failed = |said: String| GitError::File { path: home.root().join(&below), said };
-    let bytes = host::read_below(home.root(), &below, MOST).map_err(|error| failed(error.to_string()))?;
+    let bytes = host::read_below(home.root(), &below, MAX_NOTE_BYTES).map_err(|error| failed(error.to_string()))?;
     let bytes = bytes.ok_or_else(|| failed("it is gone".into()))?;
     serde_json::from_slice(&bytes).map_err(|error| failed(error.to_string()))
 }
 
 /// The entries of a folder whose names are ids of this kind.
-fn names<T: std::str::FromStr>(folder: &Path) -> impl Iterator<Item = (PathBuf, T)> {
-    plain_names(folder).filter_map(|(path, name)| Some((path, name.parse().ok()?)))
+fn ids_in<T: std::str::FromStr>(folder: &Path) -> impl Iterator<Item = (PathBuf, T)> {
+    entry_names(folder).filter_map(|(path, name)| Some((path, name.parse().ok()?)))
 }
 
-fn plain_names(folder: &Path) -> impl Iterator<Item = (PathBuf, String)> {
+fn entry_names(folder: &Path) -> impl Iterator<Item = (PathBuf, String)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| Some((entry.path(), entry.file_name().into_string().ok()?)))
 }

@@ -27,39 +27,43 @@ pub(crate) struct TrialResult {
     /// The merged tree; conflicting files have markers.
     pub(crate) tree: String,
     /// The conflict; none after a clean merge.
-    pub(crate) end: Option<TrialConflict>,
+    pub(crate) conflict: Option<TrialConflict>,
 }
 
 /// The conflict of a merge.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct TrialConflict {
     pub(crate) files: Vec<String>,
-    pub(crate) words: Vec<String>,
+    pub(crate) messages: Vec<String>,
 }
 
 impl TrialMerge<'_> {
     pub(crate) async fn run(self, git: &Git) -> Result<TrialResult, GitError> {
-        let mut trials = all(git, &[self]).await?;
+        let mut trials = run_all(git, &[self]).await?;
         trials.pop().ok_or_else(|| git.unexpected_output("merge-tree", "nothing"))
     }
 }
 
 /// The results of the merges, in the same order.
-pub(crate) async fn all(git: &Git, tries: &[TrialMerge<'_>]) -> Result<Vec<TrialResult>, GitError> {
+pub(crate) async fn run_all(git: &Git, merges: &[TrialMerge<'_>]) -> Result<Vec<TrialResult>, GitError> {
     let mut args: Vec<&str> = SETTINGS.iter().flat_map(|setting| ["-c", setting]).collect();
     args.extend(["merge-tree", "--write-tree", "--name-only", "--messages", "--stdin"]);
     let line = |pair: &TrialMerge<'_>| match pair.base {
         Some(base) => format!("{base} -- {} {}\n", pair.ours, pair.theirs),
         None => format!("{} {}\n", pair.ours, pair.theirs),
     };
-    let input: String = tries.iter().map(line).collect();
-    let output = git.done(&args, input.as_bytes()).await?;
-    let trials = read(&output.out).unwrap_or_default();
-    if trials.len() == tries.len() { Ok(trials) } else { Err(git.unexpected_output("merge-tree", &output.text())) }
+    let input: String = merges.iter().map(line).collect();
+    let output = git.run_checked(&args, input.as_bytes()).await?;
+    let trials = parse_results(&output.stdout).unwrap_or_default();
+    if trials.len() == merges.len() {
+        Ok(trials)
+    } else {
+        Err(git.unexpected_output("merge-tree", &output.run_for_text()))
+    }
 }
 
 /// Parses the output: a state, a tree, names up to an empty one, then messages up to an empty field.
-fn read(out: &[u8]) -> Option<Vec<TrialResult>> {
+fn parse_results(out: &[u8]) -> Option<Vec<TrialResult>> {
     let mut fields = out.split(|byte| *byte == 0).map(String::from_utf8_lossy);
     let mut trials = Vec::new();
     loop {
@@ -68,19 +72,19 @@ fn read(out: &[u8]) -> Option<Vec<TrialResult>> {
             return Some(trials);
         }
         let tree = fields.next()?.into_owned();
-        let mut clashed = TrialConflict::default();
-        clashed.files.extend(fields.by_ref().take_while(|name| !name.is_empty()).map(String::from));
+        let mut conflict = TrialConflict::default();
+        conflict.files.extend(fields.by_ref().take_while(|name| !name.is_empty()).map(String::from));
         while let Some(count) = fields.next().filter(|count| !count.is_empty()) {
             let paths: Vec<String> = fields.by_ref().take(count.parse().ok()?).map(String::from).collect();
-            let (kind, words) = (fields.next()?, fields.next()?);
+            let (kind, message) = (fields.next()?, fields.next()?);
             if kind.starts_with("CONFLICT") {
-                clashed.words.push(words.trim_end().to_owned());
-                clashed.files.extend(paths);
+                conflict.messages.push(message.trim_end().to_owned());
+                conflict.files.extend(paths);
             }
         }
-        clashed.files.sort();
-        clashed.files.dedup();
-        trials.push(TrialResult { tree, end: (state != "1").then_some(clashed) });
+        conflict.files.sort();
+        conflict.files.dedup();
+        trials.push(TrialResult { tree, conflict: (state != "1").then_some(conflict) });
     }
 }
 
@@ -89,18 +93,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_git_answers_is_read_whole_or_not_at_all() {
+    fn output_is_parsed_completely_or_rejected() {
         let clash =
             ["0", "aaaa", "f", "", "1", "f", "Auto-merging", "of f\n", "1", "f", "CONFLICT (a)", "in f\n", "", ""];
         let out = [&clash[..clash.len() - 1], &["1", "bbbb", "", "", ""]].concat().join("\0").into_bytes();
-        let clashed = TrialConflict { files: vec!["f".into()], words: vec!["in f".into()] };
-        let expected =
-            [TrialResult { tree: "aaaa".into(), end: Some(clashed) }, TrialResult { tree: "bbbb".into(), end: None }];
-        assert_eq!(read(&out).as_deref(), Some(&expected[..]));
+        let clashed = TrialConflict { files: vec!["f".into()], messages: vec!["in f".into()] };
+        let expected = [
+            TrialResult { tree: "aaaa".into(), conflict: Some(clashed) },
+            TrialResult { tree: "bbbb".into(), conflict: None },
+        ];
+        assert_eq!(parse_results(&out).as_deref(), Some(&expected[..]));
         for cut in 1..out.len() {
-            let _no_panic = read(&out[..cut]);
+            let _no_panic = parse_results(&out[..cut]);
         }
-        assert_eq!(read("0 aaaa  99999999999999999999999 ".replace(' ', "\0").as_bytes()), None);
-        assert_eq!(read(b""), Some(Vec::new()));
+        assert_eq!(parse_results("0 aaaa  99999999999999999999999 ".replace(' ', "\0").as_bytes()), None);
+        assert_eq!(parse_results(b""), Some(Vec::new()));
     }
 }

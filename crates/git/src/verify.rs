@@ -15,14 +15,14 @@ impl Checkout {
     pub async fn verify_ours(&self) -> Result<(), GitError> {
         let unfit = |why: &str| GitError::Unfit { path: self.path.clone(), why: why.to_owned() };
         match fs::symlink_metadata(&self.path) {
-            Ok(found) if found.is_dir() => {}
+            Ok(metadata) if metadata.is_dir() => {}
             Ok(_) => return Err(unfit("it is no longer a folder")),
             Err(_gone) => return Err(unfit("it is gone; start the task again")),
         }
         if self.path.canonicalize().map_err(GitError::file(&self.path))? != self.path {
             return Err(unfit("its path contains a link"));
         }
-        if !is_own(&self.git, &self.path).await {
+        if !is_own_repository(&self.git, &self.path).await {
             return Err(unfit("git does not treat it as a repository of its own"));
         }
         Ok(())
@@ -37,7 +37,7 @@ impl Checkout {
             Some(head) => return Err(unfit(format!("it is at {head}, not at {}", self.record.base))),
             None => return Err(unfit("it has no commit".into())),
         }
-        if is_large(&self.made_index()) && !self.folds_names().await? {
+        if is_large(&self.made_index()) && !self.ignores_case().await? {
             // With so many files, git trusts its index about how they were written: it would examine each and read
             // none.
             return Ok(());
@@ -51,22 +51,22 @@ impl Checkout {
     }
 
     /// Whether two files of a commit can be the same file here.
-    async fn folds_names(&self) -> Result<bool, GitError> {
+    async fn ignores_case(&self) -> Result<bool, GitError> {
         let output = self.git.run(&["config", "--type=bool", "core.ignoreCase"], &[]).await?;
-        Ok(output.code == 0 && output.text() == "true")
+        Ok(output.code == 0 && output.run_for_text() == "true")
     }
 }
 
 /// Whether git, started in this folder, works on this folder, with a repository that is entirely inside it.
-pub(crate) async fn is_own(git: &Git, folder: &Path) -> bool {
+pub(crate) async fn is_own_repository(git: &Git, folder: &Path) -> bool {
     let inside = folder.join(".git");
-    if !fs::symlink_metadata(&inside).is_ok_and(|found| found.is_dir()) {
+    if !fs::symlink_metadata(&inside).is_ok_and(|metadata| metadata.is_dir()) {
         return false;
     }
     let args = ["rev-parse", "--show-toplevel", "--absolute-git-dir", "--path-format=absolute", "--git-common-dir"];
-    let Ok(output) = git.done(&args, &[]).await else { return false };
+    let Ok(output) = git.run_checked(&args, &[]).await else { return false };
     // A path with a line break gives more lines than there are paths.
-    let lines = output.out.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let lines = output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let paths: Vec<PathBuf> = lines.filter_map(|line| Path::new(OsStr::from_bytes(line)).canonicalize().ok()).collect();
     paths == [folder, inside.as_path(), inside.as_path()]
 }

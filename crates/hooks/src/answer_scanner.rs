@@ -43,8 +43,8 @@ pub(crate) fn find_answers(text: &str) -> Result<Vec<AnswerObject>, HookRunError
     if let Ok(answer) = serde_json::from_str::<AnswerObject>(text) {
         return check_decision_keys(&answer, text).map(|()| vec![answer]);
     }
-    let (found, rest) = objects(text);
-    if text.starts_with('{') && found.first().is_none_or(|(at, _)| *at != 0) {
+    let (objects, rest) = find_objects(text);
+    if text.starts_with('{') && objects.first().is_none_or(|(position, _)| *position != 0) {
         let error = serde_json::from_str::<AnswerObject>(text).err();
         return Err(HookRunError::Json(error.map(|error| error.to_string()).unwrap_or_default()));
     }
@@ -53,7 +53,7 @@ pub(crate) fn find_answers(text: &str) -> Result<Vec<AnswerObject>, HookRunError
             "a decision is mixed with other text; write one JSON object and nothing else".into(),
         ));
     }
-    let answers = found.into_iter().map(|(_, answer)| answer).filter(|answer| {
+    let answers = objects.into_iter().map(|(_, answer)| answer).filter(|answer| {
         // JSON that a guard merely echoes is not an answer.
         answer.keys().any(|key| ANSWER_FIELDS.contains(&key.as_str()))
             || may_decide(&Value::Object(answer.clone()).to_string())
@@ -65,12 +65,12 @@ pub(crate) fn find_answers(text: &str) -> Result<Vec<AnswerObject>, HookRunError
 
 /// Fails if an object has a misspelled or nested decision.
 fn check_decision_keys(answer: &AnswerObject, text: &str) -> Result<(), HookRunError> {
-    let plain = |key: &str| key.replace(['_', '-'], "").to_ascii_lowercase();
+    let normalized = |key: &str| key.replace(['_', '-'], "").to_ascii_lowercase();
     let specific = answer.get("hookSpecificOutput").and_then(Value::as_object);
     for key in answer.keys().chain(specific.into_iter().flat_map(Map::keys)) {
-        let meant = DECISION_FIELDS.into_iter().find(|known| *known != key && plain(known) == plain(key));
-        if let Some(meant) = meant {
-            return Err(HookRunError::Json(format!("unknown field `{key}`; write `{meant}`")));
+        let intended = DECISION_FIELDS.into_iter().find(|known| *known != key && normalized(known) == normalized(key));
+        if let Some(intended) = intended {
+            return Err(HookRunError::Json(format!("unknown field `{key}`; write `{intended}`")));
         }
     }
     let is_known = answer.keys().any(|key| ANSWER_FIELDS.contains(&key.as_str()));
@@ -81,32 +81,32 @@ fn check_decision_keys(answer: &AnswerObject, text: &str) -> Result<(), HookRunE
 }
 
 /// The JSON objects in a text with their positions, and the rest of the text.
-fn objects(text: &str) -> (Vec<(usize, AnswerObject)>, String) {
-    let (mut found, mut rest, mut at) = (Vec::new(), String::new(), 0);
+fn find_objects(text: &str) -> (Vec<(usize, AnswerObject)>, String) {
+    let (mut objects, mut rest, mut position) = (Vec::new(), String::new(), 0);
     for _ in 0..MAX_OBJECTS_TRIED {
-        let Some(next) = text[at..].find('{').map(|next| at + next) else { break };
-        rest.push_str(&text[at..next]);
+        let Some(next) = text[position..].find('{').map(|next| position + next) else { break };
+        rest.push_str(&text[position..next]);
         let mut values = serde_json::Deserializer::from_str(&text[next..]).into_iter::<AnswerObject>();
         match values.next() {
             Some(Ok(answer)) => {
-                found.push((next, answer));
-                at = next + values.byte_offset();
+                objects.push((next, answer));
+                position = next + values.byte_offset();
             }
             Some(Err(_)) | None => {
                 rest.push('{');
-                at = next + 1;
+                position = next + 1;
             }
         }
     }
-    rest.push_str(&text[at..]);
-    (found, rest)
+    rest.push_str(&text[position..]);
+    (objects, rest)
 }
 
 /// Whether a text may contain a decision.
 fn may_decide(text: &str) -> bool {
-    static WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    static DECISION_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
         let pattern = r#"(?i)permission_?decision["'\\]*\s*[:=]|["'](decision|behavior|continue)\\*["']\s*:"#;
         Regex::new(pattern).ok()
     });
-    WORDS.as_ref().is_none_or(|pattern| pattern.is_match(text))
+    DECISION_PATTERN.as_ref().is_none_or(|pattern| pattern.is_match(text))
 }

@@ -75,7 +75,7 @@ pub fn is_supported_event(event: HookEvent) -> bool {
 
 /// The event with this name in either spelling, if it is supported.
 pub fn event_by_name(name: &str) -> Option<HookEvent> {
-    match EventNameMatch::of(name) {
+    match EventNameMatch::resolve(name) {
         EventNameMatch::Event(event, _) => Some(event),
         EventNameMatch::Unsupported | EventNameMatch::Unknown(_) => None,
     }
@@ -88,29 +88,29 @@ pub(crate) enum EventNameMatch {
     Event(HookEvent, HookDialect),
     /// An unsupported event.
     Unsupported,
-    /// An unknown name; with the one that was probably meant.
+    /// An unknown name, with the most similar known one, if any.
     Unknown(Option<&'static str>),
 }
 
 impl EventNameMatch {
     /// Resolves a name. The case of its first letter determines the dialect.
-    pub(crate) fn of(name: &str) -> EventNameMatch {
-        let found = EVENTS.iter().find_map(|(event, camel, pascal)| match () {
+    pub(crate) fn resolve(name: &str) -> EventNameMatch {
+        let entry = EVENTS.iter().find_map(|(event, camel, pascal)| match () {
             () if *camel == name => Some((*event, HookDialect::Camel)),
             () if *pascal == name => Some((*event, HookDialect::Snake)),
             () => None,
         });
-        match found.or_else(|| mixed(name)) {
+        match entry.or_else(|| resolve_mixed_spelling(name)) {
             Some((event, dialect)) if is_supported_event(event) => EventNameMatch::Event(event, dialect),
             Some(_) => EventNameMatch::Unsupported,
             None if UNSUPPORTED_EVENTS.contains(&name) => EventNameMatch::Unsupported,
-            None => EventNameMatch::Unknown(nearest(name)),
+            None => EventNameMatch::Unknown(similar_name(name)),
         }
     }
 }
 
 /// Resolves a name of one dialect in the spelling of the other.
-fn mixed(name: &str) -> Option<(HookEvent, HookDialect)> {
+fn resolve_mixed_spelling(name: &str) -> Option<(HookEvent, HookDialect)> {
     match name {
         "stop" => Some((HookEvent::AgentStop, HookDialect::Camel)),
         "AgentStop" => Some((HookEvent::AgentStop, HookDialect::Snake)),
@@ -120,24 +120,25 @@ fn mixed(name: &str) -> Option<(HookEvent, HookDialect)> {
     }
 }
 
-fn nearest(name: &str) -> Option<&'static str> {
-    let wanted = name.replace(['_', '-', ' '], "").to_ascii_lowercase();
+fn similar_name(name: &str) -> Option<&'static str> {
+    let normalized = name.replace(['_', '-', ' '], "").to_ascii_lowercase();
     let names =
         EVENTS.iter().filter(|(event, ..)| is_supported_event(*event)).flat_map(|(_, camel, pascal)| [*camel, *pascal]);
     let is_upper = |name: &str| name.starts_with(|c: char| c.is_ascii_uppercase());
     // Of two equally similar names, prefer the one in the same dialect.
     let bonus = |known: &str| f64::from(u8::from(is_upper(known) == is_upper(name))) / 1000.0;
-    let scored = names.map(|known| (strsim::jaro_winkler(&wanted, &known.to_ascii_lowercase()) + bonus(known), known));
+    let scored =
+        names.map(|known| (strsim::jaro_winkler(&normalized, &known.to_ascii_lowercase()) + bonus(known), known));
     scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(score, _)| *score >= MIN_SIMILARITY).map(|(_, known)| known)
 }
 
 /// An event's name in a dialect.
 pub(crate) fn event_name(event: HookEvent, dialect: HookDialect) -> &'static str {
-    let found = EVENTS.iter().find(|(known, ..)| *known == event);
-    match (found, dialect) {
+    let entry = EVENTS.iter().find(|(known, ..)| *known == event);
+    match (entry, dialect) {
         (Some((_, camel, _)), HookDialect::Camel) => camel,
         (Some((_, _, pascal)), HookDialect::Snake) => pascal,
-        // The table has them all, which a test checks.
+        // Never happens: the table has all events, which a test checks.
         (None, _) => "",
     }
 }
@@ -169,23 +170,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_event_has_a_name_in_both_families_and_reads_back() {
+    fn event_names_of_both_dialects_resolve() {
         for (event, camel, pascal) in EVENTS {
             assert_eq!((event_name(event, HookDialect::Camel), event_name(event, HookDialect::Snake)), (camel, pascal));
-            let read = |text| matches!(EventNameMatch::of(text), EventNameMatch::Event(read, _) if read == event);
-            assert_eq!((read(camel), read(pascal)), (is_supported_event(event), is_supported_event(event)), "{camel}");
+            let resolves =
+                |text| matches!(EventNameMatch::resolve(text), EventNameMatch::Event(found, _) if found == event);
+            assert_eq!(
+                (resolves(camel), resolves(pascal)),
+                (is_supported_event(event), is_supported_event(event)),
+                "{camel}"
+            );
         }
     }
 
     #[test]
-    fn what_was_probably_meant_is_found() {
+    fn similar_event_names_are_suggested() {
         for (wrong, right) in
             [("preTooluse", "preToolUse"), ("pre_tool_use", "preToolUse"), ("SubAgentStop", "subagentStop")]
         {
-            let EventNameMatch::Unknown(Some(meant)) = EventNameMatch::of(wrong) else { panic!("{wrong}") };
+            let EventNameMatch::Unknown(Some(meant)) = EventNameMatch::resolve(wrong) else { panic!("{wrong}") };
             assert_eq!(meant.to_ascii_lowercase(), right.to_ascii_lowercase());
         }
-        assert_eq!(EventNameMatch::of("onMoonrise"), EventNameMatch::Unknown(None));
-        assert_eq!(EventNameMatch::of("WorktreeCreate"), EventNameMatch::Unsupported);
+        assert_eq!(EventNameMatch::resolve("onMoonrise"), EventNameMatch::Unknown(None));
+        assert_eq!(EventNameMatch::resolve("WorktreeCreate"), EventNameMatch::Unsupported);
     }
 }

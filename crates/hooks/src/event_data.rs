@@ -147,8 +147,8 @@ pub struct HookContext {
     pub transcript: String,
     /// The permission mode.
     pub mode: PermissionMode,
-    /// The time.
-    pub at: Timestamp,
+    /// When the event happened.
+    pub occurred_at: Timestamp,
     /// The agent.
     pub agent: TaskId,
     /// The agent that started it; `None` for the root.

@@ -32,15 +32,15 @@ impl HookSet {
     /// Compiles hooks. An invalid matcher, which the file reader would have refused, matches everything: better a hook
     /// that runs too often than a guard that sleeps.
     pub fn new(specs: impl IntoIterator<Item = HookSpec>) -> HookSet {
-        let ready = |spec: HookSpec| {
-            let pattern = spec.matcher.as_deref().map(compile);
+        let to_hook = |spec: HookSpec| {
+            let pattern = spec.matcher.as_deref().map(compile_matcher);
             let matcher = match pattern {
                 Some(Ok(Some(pattern))) => HookMatcher::Names(pattern),
                 None | Some(Ok(None) | Err(_)) => HookMatcher::All,
             };
             Hook { spec, matcher }
         };
-        let hooks: Vec<Hook> = specs.into_iter().map(ready).collect();
+        let hooks: Vec<Hook> = specs.into_iter().map(to_hook).collect();
         let events = hooks.iter().map(|hook| hook.spec.event).collect();
         HookSet { hooks, events }
     }
@@ -77,7 +77,7 @@ impl Hook {
 }
 
 /// Compiles a matcher to a pattern of whole names; `None` if it matches everything.
-pub(crate) fn compile(matcher: &str) -> Result<Option<Regex>, regex::Error> {
+pub(crate) fn compile_matcher(matcher: &str) -> Result<Option<Regex>, regex::Error> {
     match matcher.trim() {
         "" | "*" => Ok(None),
         pattern => Regex::new(&format!("^(?:{pattern})$")).map(Some),

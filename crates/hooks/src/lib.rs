@@ -1,4 +1,4 @@
-//! Hooks: programs and addresses that are notified of events, and may deny them.
+//! Hooks: programs and URLs that are notified of events, and may deny them.
 //!
 //! [`read`] reads hooks from Copilot's and Claude's files, and reports a problem for everything it cannot use. A
 //! [`HookRunner`] sends a [`HookEventData`] to hooks in their own dialect, and combines their answers into one

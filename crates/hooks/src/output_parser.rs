@@ -8,7 +8,7 @@ use crate::{HookEventData, HookVerdict, RuleUpdate, RuleUpdateKind, Ruling};
 use crate::{answer_scanner, tool_names};
 
 /// Maximum length of one text from a hook to an agent, in bytes.
-const TEXT_MAX: usize = 16 * 1024;
+const MAX_TEXT_BYTES: usize = 16 * 1024;
 
 /// Parses the output of a hook that succeeded: every answer in it counts. Text that is not JSON is context on events
 /// where Claude treats it so, and is otherwise ignored.
@@ -22,13 +22,13 @@ pub(crate) fn parse_output(
     if text.is_empty() {
         return Ok(HookVerdict::default());
     }
-    if !text.starts_with('{') && takes_text(event) {
+    if !text.starts_with('{') && accepts_plain_text(event) {
         let context = if dialect == HookDialect::Snake { vec![clip_text(text)] } else { Vec::new() };
         return Ok(HookVerdict { context, ..HookVerdict::default() });
     }
     let mut verdict = HookVerdict::default();
     for answer in answer_scanner::find_answers(text)? {
-        verdict.join(parse_answer(&answer, event, dialect, data)?);
+        verdict.merge(parse_answer(&answer, event, dialect, data)?);
     }
     Ok(verdict)
 }
@@ -52,25 +52,26 @@ fn parse_answer(
     let fields = AnswerFields { answer, specific };
     Ok(HookVerdict {
         ruling: fields.ruling(event)?,
-        updated_input: fields.input(dialect, data)?,
+        updated_input: fields.updated_input(dialect, data)?,
         replacement_text: fields.replacement_text(event)?,
         halt_reason: fields.halt_reason(event)?,
         context: fields.context(event)?,
         messages: fields.text("systemMessage")?.into_iter().collect(),
-        rules: fields.rules(event),
+        rules: fields.rule_updates(event),
     })
 }
 
-fn takes_text(event: HookEvent) -> bool {
+fn accepts_plain_text(event: HookEvent) -> bool {
     matches!(event, HookEvent::SessionStart | HookEvent::UserPromptSubmitted | HookEvent::SubagentStart)
 }
 
-pub(crate) fn is_stop(event: HookEvent) -> bool {
+pub(crate) fn is_stop_event(event: HookEvent) -> bool {
     matches!(event, HookEvent::SubagentStop | HookEvent::AgentStop)
 }
 
 struct AnswerFields<'a> {
     answer: &'a Map<String, Value>,
+    /// Its `hookSpecificOutput`, which takes precedence; the answer itself if it has none.
     specific: &'a Map<String, Value>,
 }
 
@@ -88,31 +89,31 @@ impl AnswerFields<'_> {
     }
 
     fn ruling(&self, event: HookEvent) -> Result<Ruling, HookRunError> {
-        let decided = match (self.get("permissionDecision"), self.get("decision"), self.get("behavior")) {
-            (Some(decision), _, _) => self.decided("permissionDecision", decision, "permissionDecisionReason")?,
+        let ruling = match (self.get("permissionDecision"), self.get("decision"), self.get("behavior")) {
+            (Some(decision), _, _) => self.parse_ruling("permissionDecision", decision, "permissionDecisionReason")?,
             (None, Some(Value::Object(decision)), _) => {
-                AnswerFields { answer: decision, specific: decision }.decided_by("behavior", "message")?
+                AnswerFields { answer: decision, specific: decision }.parse_ruling_field("behavior", "message")?
             }
-            (None, Some(decision), _) => self.decided("decision", decision, "reason")?,
-            (None, None, Some(behavior)) => self.decided("behavior", behavior, "message")?,
+            (None, Some(decision), _) => self.parse_ruling("decision", decision, "reason")?,
+            (None, None, Some(behavior)) => self.parse_ruling("behavior", behavior, "message")?,
             (None, None, None) => Ruling::Nothing,
         };
         match self.get("continue") {
-            Some(Value::Bool(false)) if is_stop(event) => Ok(Ruling::Allow),
+            Some(Value::Bool(false)) if is_stop_event(event) => Ok(Ruling::Allow),
             Some(Value::Bool(false)) => Ok(Ruling::Deny { reason: self.reason("stopReason")? }),
-            Some(Value::Bool(true)) | None => Ok(decided),
+            Some(Value::Bool(true)) | None => Ok(ruling),
             Some(other) => Err(invalid_value("continue", other)),
         }
     }
 
-    fn decided_by(&self, name: &str, reason: &str) -> Result<Ruling, HookRunError> {
+    fn parse_ruling_field(&self, name: &str, reason: &str) -> Result<Ruling, HookRunError> {
         match self.get(name) {
-            Some(decision) => self.decided(name, decision, reason),
+            Some(decision) => self.parse_ruling(name, decision, reason),
             None => Err(HookRunError::Json(format!("`decision` has no `{name}`"))),
         }
     }
 
-    fn decided(&self, name: &str, decision: &Value, reason: &str) -> Result<Ruling, HookRunError> {
+    fn parse_ruling(&self, name: &str, decision: &Value, reason: &str) -> Result<Ruling, HookRunError> {
         match decision.as_str() {
             Some("allow" | "approve") => Ok(Ruling::Allow),
             Some("deny" | "block") => Ok(Ruling::Deny { reason: self.reason(reason)? }),
@@ -124,14 +125,18 @@ impl AnswerFields<'_> {
     }
 
     fn reason(&self, name: &str) -> Result<String, HookRunError> {
-        let given = match self.text(name)? {
+        let reason_text = match self.text(name)? {
             Some(reason) => Some(reason),
             None => self.text("reason")?,
         };
-        Ok(given.unwrap_or_else(|| "it gave no reason".into()))
+        Ok(reason_text.unwrap_or_else(|| "it gave no reason".into()))
     }
 
-    fn input(&self, dialect: HookDialect, data: &HookEventData) -> Result<Option<Map<String, Value>>, HookRunError> {
+    fn updated_input(
+        &self,
+        dialect: HookDialect,
+        data: &HookEventData,
+    ) -> Result<Option<Map<String, Value>>, HookRunError> {
         let HookEventData::PreTool(call) = data else { return Ok(None) };
         match self.get("updatedInput").or_else(|| self.get("modifiedArgs")) {
             None => Ok(None),
@@ -142,20 +147,20 @@ impl AnswerFields<'_> {
 
     /// Changes of the session's rules, if the hook decides whether a call may run. An update that cannot be parsed is
     /// skipped: the decision next to it still counts.
-    fn rules(&self, event: HookEvent) -> Vec<RuleUpdate> {
+    fn rule_updates(&self, event: HookEvent) -> Vec<RuleUpdate> {
         if event != HookEvent::PermissionRequest {
             return Vec::new();
         }
         let decision = self.get("decision").and_then(Value::as_object);
         let updates = decision.and_then(|decision| decision.get("updatedPermissions"));
         let updates = updates.or_else(|| self.get("updatedPermissions")).and_then(Value::as_array);
-        updates.into_iter().flatten().filter_map(update).collect()
+        updates.into_iter().flatten().filter_map(parse_update).collect()
     }
 
     fn replacement_text(&self, event: HookEvent) -> Result<Option<String>, HookRunError> {
         match event {
             HookEvent::UserPromptSubmitted => self.text("modifiedPrompt"),
-            HookEvent::PostToolUse => Ok(self.result()),
+            HookEvent::PostToolUse => Ok(self.replacement_result()),
             HookEvent::SessionStart
             | HookEvent::SessionEnd
             | HookEvent::PreToolUse
@@ -176,9 +181,9 @@ impl AnswerFields<'_> {
 
     /// The replacement for a tool's result, in any form: a hook that hides something must not fail because of the form
     /// of the rest. An empty result is valid too.
-    fn result(&self) -> Option<String> {
-        let given = ["modifiedResult", "updatedToolOutput", "updatedMCPToolOutput"];
-        given.into_iter().find_map(|name| self.get(name)).map(result_text)
+    fn replacement_result(&self) -> Option<String> {
+        let names = ["modifiedResult", "updatedToolOutput", "updatedMCPToolOutput"];
+        names.into_iter().find_map(|name| self.get(name)).map(result_text)
     }
 
     /// Why the agent must stop, if a hook on one of its calls says so.
@@ -210,7 +215,7 @@ impl AnswerFields<'_> {
     }
 }
 
-fn update(update: &Value) -> Option<RuleUpdate> {
+fn parse_update(update: &Value) -> Option<RuleUpdate> {
     let change = match update["type"].as_str()? {
         "addRules" => RuleUpdateKind::Add,
         "removeRules" => RuleUpdateKind::Remove,
@@ -243,10 +248,10 @@ fn result_text(value: &Value) -> String {
         Value::Object(fields) if fields.contains_key("textResultForLlm") => result_text(&fields["textResultForLlm"]),
         Value::Object(fields) => {
             let known = ["content", "stdout", "stderr", "text", "file", "error"];
-            let found: Vec<String> = known.iter().filter_map(|name| fields.get(*name)).map(result_text).collect();
-            match found.is_empty() {
+            let parts: Vec<String> = known.iter().filter_map(|name| fields.get(*name)).map(result_text).collect();
+            match parts.is_empty() {
                 true => value.to_string(),
-                false => found.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n"),
+                false => parts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n"),
             }
         }
         Value::Null => String::new(),
@@ -256,7 +261,7 @@ fn result_text(value: &Value) -> String {
 
 /// Clips a text for an agent.
 pub(crate) fn clip_text(text: &str) -> String {
-    protocol::clip_middle(text, TEXT_MAX)
+    protocol::clip_middle(text, MAX_TEXT_BYTES)
 }
 
 fn invalid_value(name: &str, value: &Value) -> HookRunError {

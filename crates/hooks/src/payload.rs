@@ -6,19 +6,19 @@ use serde_json::{Map, Value, json};
 use crate::{HookContext, HookEventData, HookItem, ToolUse, event, tool_names};
 
 /// Maximum length of one text in a payload, in bytes; the transcript has the full text.
-const TEXT_MAX: usize = 64 * 1024;
+const MAX_TEXT_BYTES: usize = 64 * 1024;
 
 /// The payload of an event in a dialect.
 pub(crate) fn payload(data: &HookEventData, event: HookEvent, context: &HookContext, dialect: HookDialect) -> Value {
     let mut fields = PayloadFields { dialect, map: Map::new() };
-    fields.base(event, context);
-    fields.agent(context);
-    fields.event_fields(data, context);
-    fields.map.insert("bosun".into(), ids(event, context));
+    fields.add_common_fields(event, context);
+    fields.add_agent_fields(context);
+    fields.add_event_fields(data, context);
+    fields.map.insert("bosun".into(), bosun_ids(event, context));
     Value::Object(fields.map)
 }
 
-fn ids(event: HookEvent, context: &HookContext) -> Value {
+fn bosun_ids(event: HookEvent, context: &HookContext) -> Value {
     json!({
         "event": event::event_name(event, HookDialect::Camel),
         "session": context.session.to_string(),
@@ -47,17 +47,17 @@ impl PayloadFields {
         self.map.insert(name.into(), value.into());
     }
 
-    fn base(&mut self, event: HookEvent, context: &HookContext) {
+    fn add_common_fields(&mut self, event: HookEvent, context: &HookContext) {
         self.put("sessionId", "session_id", context.session.to_string());
         self.put("hookEventName", "hook_event_name", event::event_name(event, self.dialect));
         self.put("transcriptPath", "transcript_path", context.transcript.clone());
-        self.put("timestamp", "timestamp", context.at.0);
+        self.put("timestamp", "timestamp", context.occurred_at.0);
         self.put("cwd", "cwd", context.cwd.clone());
-        self.put("permissionMode", "permission_mode", mode(context.mode, self.dialect));
+        self.put("permissionMode", "permission_mode", mode_name(context.mode, self.dialect));
     }
 
     /// Both dialects name the agent only if it is not the root.
-    fn agent(&mut self, context: &HookContext) {
+    fn add_agent_fields(&mut self, context: &HookContext) {
         let Some(parent) = context.parent else { return };
         self.put("agentId", "agent_id", context.agent.to_string());
         self.put("agentType", "agent_type", context.definition.clone());
@@ -67,9 +67,9 @@ impl PayloadFields {
         self.put("parentAgentId", "parent_agent_id", parent.to_string());
     }
 
-    fn event_fields(&mut self, data: &HookEventData, context: &HookContext) {
+    fn add_event_fields(&mut self, data: &HookEventData, context: &HookContext) {
         if let Some(call) = data.call() {
-            self.call(call);
+            self.add_call_fields(call);
         }
         match data {
             HookEventData::SessionStart(origin) => {
@@ -94,9 +94,9 @@ impl PayloadFields {
                 self.put("reason", "reason", clipped(reason));
             }
             HookEventData::AgentStop { reason, last_message, is_repeated } => {
-                self.stop(reason, last_message, *is_repeated, context)
+                self.add_stop_fields(reason, last_message, *is_repeated, context)
             }
-            HookEventData::Item { item, .. } => self.item(item),
+            HookEventData::Item { item, .. } => self.add_item_fields(item),
             HookEventData::Compact(cause) => self.put("trigger", "trigger", cause.trigger()),
             HookEventData::Error { what, message } => {
                 let camel = json!({ "name": what, "message": clipped(message) });
@@ -110,7 +110,7 @@ impl PayloadFields {
         }
     }
 
-    fn call(&mut self, call: &ToolUse) {
+    fn add_call_fields(&mut self, call: &ToolUse) {
         self.put("toolName", "tool_name", tool_names::dialect_tool_name(&call.tool, self.dialect));
         let input = match serde_json::from_str(&call.input) {
             Ok(Value::Object(input)) => Value::Object(tool_names::args_to_dialect(&call.tool, self.dialect, input)),
@@ -121,7 +121,7 @@ impl PayloadFields {
         self.put("toolCallId", "tool_use_id", call.id.0.clone());
     }
 
-    fn item(&mut self, item: &HookItem) {
+    fn add_item_fields(&mut self, item: &HookItem) {
         self.put("taskId", "task_id", item.id.to_string());
         self.put("taskSubject", "task_subject", item.subject.clone());
         self.put("taskDescription", "task_description", clipped(&item.description));
@@ -135,7 +135,7 @@ impl PayloadFields {
     }
 
     /// Copilot's dialect writes one of these names with underscores too.
-    fn stop(&mut self, reason: &str, last_message: &str, is_repeated: bool, context: &HookContext) {
+    fn add_stop_fields(&mut self, reason: &str, last_message: &str, is_repeated: bool, context: &HookContext) {
         self.put("stopReason", "stop_reason", reason);
         self.put("stop_hook_active", "stop_hook_active", is_repeated);
         self.put("response", "last_assistant_message", clipped(last_message));
@@ -146,11 +146,11 @@ impl PayloadFields {
 }
 
 fn clipped(text: &str) -> String {
-    protocol::clip_middle(text, TEXT_MAX)
+    protocol::clip_middle(text, MAX_TEXT_BYTES)
 }
 
 /// The name of the mode. Claude's dialect uses Bosun's name if it has none of its own.
-fn mode(mode: PermissionMode, dialect: HookDialect) -> String {
+fn mode_name(mode: PermissionMode, dialect: HookDialect) -> String {
     match (mode, dialect) {
         (PermissionMode::AllowAll, HookDialect::Snake) => "bypassPermissions".into(),
         (mode, _) => mode.to_string(),

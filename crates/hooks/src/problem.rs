@@ -17,7 +17,7 @@ pub struct HookProblem {
     /// The file.
     pub file: String,
     /// The position, if known.
-    pub at: Option<TextPosition>,
+    pub position: Option<TextPosition>,
     /// What is wrong.
     pub message: String,
     /// How to fix it.
@@ -27,7 +27,7 @@ pub struct HookProblem {
 impl fmt::Display for HookProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
-        if let Some(TextPosition { line, column }) = self.at {
+        if let Some(TextPosition { line, column }) = self.position {
             write!(f, ":{line}:{column}")?;
         }
         write!(f, ": {}; {}", self.message, self.remedy)

@@ -15,8 +15,8 @@ const MAX_HASHED_BYTES: u64 = 4 << 20;
 pub fn program_digest(path: &Path) -> String {
     match host::read_plain(path, MAX_HASHED_BYTES) {
         Ok(None) => "absent".into(),
-        Ok(Some(bytes)) if path.ends_with("package.json") => hashed(&scripts(&bytes).unwrap_or(bytes)),
-        Ok(Some(bytes)) => hashed(&bytes),
+        Ok(Some(bytes)) if path.ends_with("package.json") => hex_digest(&scripts(&bytes).unwrap_or(bytes)),
+        Ok(Some(bytes)) => hex_digest(&bytes),
         Err(_large) => path.metadata().map_or_else(
             |_unreadable| "unreadable".into(),
             |metadata| format!("{}:{}:{}:{}", metadata.ino(), metadata.size(), metadata.ctime(), metadata.ctime_nsec()),
@@ -29,12 +29,12 @@ fn scripts(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(package.get("scripts").map(Value::to_string).unwrap_or_default().into_bytes())
 }
 
-fn hashed(bytes: &[u8]) -> String {
+fn hex_digest(bytes: &[u8]) -> String {
     HEXLOWER.encode(&Sha256::digest(bytes))
 }
 
 /// The first of these files that has changed since the hook was trusted, for a hook that runs in this folder.
 pub(crate) fn first_changed(programs: &[HookProgram], folder: &Path) -> Option<PathBuf> {
-    let places = programs.iter().map(|program| (folder.join(&program.path), &program.digest));
-    places.filter(|(path, digest)| program_digest(path) != **digest).map(|(path, _)| path).next()
+    let paths = programs.iter().map(|program| (folder.join(&program.path), &program.digest));
+    paths.filter(|(path, digest)| program_digest(path) != **digest).map(|(path, _)| path).next()
 }

@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 
 /// A built-in tool and its aliases.
 struct ToolAliases {
-    ours: &'static str,
+    /// Bosun's name.
+    own_name: &'static str,
     /// Its names in Copilot's dialect; the first one is sent to hooks.
     camel: &'static [&'static str],
     /// Its names in Claude's dialect.
@@ -13,19 +14,19 @@ struct ToolAliases {
     args: &'static [ArgAliases],
 }
 
-/// One argument.
+/// One argument and its aliases.
 struct ArgAliases {
-    ours: &'static str,
+    own_name: &'static str,
     camel: &'static str,
     snake: &'static str,
     /// How Claude's dialect encodes its value.
-    form: ArgEncoding,
+    encoding: ArgEncoding,
 }
 
 /// How Claude's dialect encodes a value.
 #[derive(Clone, Copy)]
 enum ArgEncoding {
-    /// As we do.
+    /// As Bosun does.
     Same,
     /// In milliseconds instead of seconds.
     Millis,
@@ -34,26 +35,31 @@ enum ArgEncoding {
 }
 
 const fn arg(ours: &'static str, camel: &'static str, snake: &'static str) -> ArgAliases {
-    ArgAliases { ours, camel, snake, form: ArgEncoding::Same }
+    ArgAliases { own_name: ours, camel, snake, encoding: ArgEncoding::Same }
 }
 
 const PATH: ArgAliases = arg("path", "path", "file_path");
 
 const TOOLS: [ToolAliases; 16] = [
     ToolAliases {
-        ours: "shell",
+        own_name: "shell",
         camel: &["bash"],
         pascal: &["Bash"],
         args: &[
-            ArgAliases { ours: "timeout_secs", camel: "timeout_secs", snake: "timeout", form: ArgEncoding::Millis },
+            ArgAliases {
+                own_name: "timeout_secs",
+                camel: "timeout_secs",
+                snake: "timeout",
+                encoding: ArgEncoding::Millis,
+            },
             arg("background", "background", "run_in_background"),
         ],
     },
     // It runs a command, so hooks on commands must see it.
-    ToolAliases { ours: "until", camel: &["bash"], pascal: &["Bash"], args: &[] },
-    ToolAliases { ours: "view", camel: &["view"], pascal: &["Read"], args: &[PATH] },
+    ToolAliases { own_name: "until", camel: &["bash"], pascal: &["Bash"], args: &[] },
+    ToolAliases { own_name: "view", camel: &["view"], pascal: &["Read"], args: &[PATH] },
     ToolAliases {
-        ours: "edit",
+        own_name: "edit",
         camel: &["edit", "str_replace"],
         pascal: &["Edit", "MultiEdit"],
         args: &[
@@ -64,14 +70,19 @@ const TOOLS: [ToolAliases; 16] = [
         ],
     },
     ToolAliases {
-        ours: "create",
+        own_name: "create",
         camel: &["create"],
         pascal: &["Write"],
         args: &[PATH, arg("content", "file_text", "content")],
     },
-    ToolAliases { ours: "apply_patch", camel: &["apply_patch"], pascal: &["apply_patch", "Edit", "Write"], args: &[] },
     ToolAliases {
-        ours: "grep",
+        own_name: "apply_patch",
+        camel: &["apply_patch"],
+        pascal: &["apply_patch", "Edit", "Write"],
+        args: &[],
+    },
+    ToolAliases {
+        own_name: "grep",
         camel: &["grep"],
         pascal: &["Grep"],
         args: &[
@@ -80,46 +91,51 @@ const TOOLS: [ToolAliases; 16] = [
             arg("limit", "limit", "head_limit"),
         ],
     },
-    ToolAliases { ours: "glob", camel: &["glob"], pascal: &["Glob"], args: &[] },
-    ToolAliases { ours: "web_fetch", camel: &["web_fetch"], pascal: &["WebFetch"], args: &[] },
+    ToolAliases { own_name: "glob", camel: &["glob"], pascal: &["Glob"], args: &[] },
+    ToolAliases { own_name: "web_fetch", camel: &["web_fetch"], pascal: &["WebFetch"], args: &[] },
     ToolAliases {
-        ours: "task",
+        own_name: "task",
         camel: &["task"],
         pascal: &["Agent", "Task"],
         args: &[
             arg("agent_type", "agent_type", "subagent_type"),
-            ArgAliases { ours: "mode", camel: "mode", snake: "run_in_background", form: ArgEncoding::Background },
+            ArgAliases {
+                own_name: "mode",
+                camel: "mode",
+                snake: "run_in_background",
+                encoding: ArgEncoding::Background,
+            },
         ],
     },
-    ToolAliases { ours: "ask_user", camel: &["ask_user"], pascal: &["AskUserQuestion"], args: &[] },
-    ToolAliases { ours: "exit_plan_mode", camel: &["exit_plan_mode"], pascal: &["ExitPlanMode"], args: &[] },
+    ToolAliases { own_name: "ask_user", camel: &["ask_user"], pascal: &["AskUserQuestion"], args: &[] },
+    ToolAliases { own_name: "exit_plan_mode", camel: &["exit_plan_mode"], pascal: &["ExitPlanMode"], args: &[] },
     ToolAliases {
-        ours: "read_shell",
+        own_name: "read_shell",
         camel: &["read_bash"],
         pascal: &["BashOutput"],
         args: &[arg("name", "name", "bash_id")],
     },
     ToolAliases {
-        ours: "stop_shell",
+        own_name: "stop_shell",
         camel: &["stop_bash"],
         pascal: &["KillShell"],
         args: &[arg("name", "name", "shell_id")],
     },
-    ToolAliases { ours: "skill", camel: &["skill"], pascal: &["Skill"], args: &[arg("name", "name", "skill")] },
-    ToolAliases { ours: "write_agent", camel: &["write_agent"], pascal: &["SendMessage"], args: &[] },
+    ToolAliases { own_name: "skill", camel: &["skill"], pascal: &["Skill"], args: &[arg("name", "name", "skill")] },
+    ToolAliases { own_name: "write_agent", camel: &["write_agent"], pascal: &["SendMessage"], args: &[] },
 ];
 
 /// Bosun's name for a tool with this name in a dialect; the name itself if there is none.
 pub fn own_tool_name(name: &str, dialect: HookDialect) -> &str {
-    let is_it = |known: &&ToolAliases| match dialect {
+    let has_name = |known: &&ToolAliases| match dialect {
         HookDialect::Camel => known.camel.contains(&name),
         HookDialect::Snake => known.pascal.contains(&name),
     };
-    TOOLS.iter().find(is_it).map_or(name, |known| known.ours)
+    TOOLS.iter().find(has_name).map_or(name, |known| known.own_name)
 }
 
 fn find_aliases(tool: &str) -> Option<&'static ToolAliases> {
-    TOOLS.iter().find(|known| known.ours == tool)
+    TOOLS.iter().find(|known| known.own_name == tool)
 }
 
 /// The name of a tool in a dialect.
@@ -143,11 +159,11 @@ pub fn is_name_of(tool: &str, name: &str, dialect: HookDialect) -> bool {
 /// The built-in tool with this alias, and the dialect of its arguments; `None` if no dialect has such a name.
 pub fn tool_by_alias(name: &str) -> Option<(&'static str, HookDialect)> {
     let named = |dialect: HookDialect| {
-        let is_it = |known: &&ToolAliases| match dialect {
+        let has_name = |known: &&ToolAliases| match dialect {
             HookDialect::Camel => known.camel.contains(&name),
             HookDialect::Snake => known.pascal.contains(&name),
         };
-        TOOLS.iter().find(is_it).map(|known| (known.ours, dialect))
+        TOOLS.iter().find(has_name).map(|known| (known.own_name, dialect))
     };
     named(HookDialect::Snake).or_else(|| named(HookDialect::Camel))
 }
@@ -155,13 +171,13 @@ pub fn tool_by_alias(name: &str) -> Option<(&'static str, HookDialect)> {
 /// The built-in tool most similar to an unknown name, if any.
 pub fn similar_tool(name: &str) -> Option<&'static str> {
     let name = name.to_lowercase();
-    let is_like =
+    let has_name =
         |known: &&ToolAliases| known.camel.iter().chain(known.pascal).any(|theirs| theirs.to_lowercase() == name);
-    let like = COMMON_ALIASES.iter().find(|(_, names)| names.contains(&name.as_str())).map(|(ours, _)| *ours);
-    like.or_else(|| TOOLS.iter().find(is_like).map(|known| known.ours))
+    let common = COMMON_ALIASES.iter().find(|(_, names)| names.contains(&name.as_str())).map(|(ours, _)| *ours);
+    common.or_else(|| TOOLS.iter().find(has_name).map(|known| known.own_name))
 }
 
-/// Names that models use that know neither dialect.
+/// Names used by models that know neither dialect.
 const COMMON_ALIASES: [(&str, &[&str]); 6] = [
     ("view", &["read_file", "readfile", "open_file", "cat", "view_file", "file_read"]),
     ("create", &["write_file", "writefile", "create_file", "file_write", "save_file"]),
@@ -180,33 +196,33 @@ pub(crate) fn all_names(tool: &str) -> Vec<&str> {
 /// Converts arguments to a dialect.
 pub fn args_to_dialect(tool: &str, dialect: HookDialect, input: Map<String, Value>) -> Map<String, Value> {
     let args = find_aliases(tool).map_or(&[][..], |known| known.args);
-    let put = |(key, value): (String, Value)| match (args.iter().find(|arg| arg.ours == key), dialect) {
+    let convert = |(key, value): (String, Value)| match (args.iter().find(|arg| arg.own_name == key), dialect) {
         (None, _) => (key, value),
         (Some(arg), HookDialect::Camel) => (arg.camel.to_owned(), value),
-        (Some(arg), HookDialect::Snake) => (arg.snake.to_owned(), arg.form.theirs(value)),
+        (Some(arg), HookDialect::Snake) => (arg.snake.to_owned(), arg.encoding.to_claude(value)),
     };
-    input.into_iter().map(put).collect()
+    input.into_iter().map(convert).collect()
 }
 
 /// Converts arguments from a dialect.
 pub fn args_from_dialect(tool: &str, dialect: HookDialect, input: Map<String, Value>) -> Map<String, Value> {
     let args = find_aliases(tool).map_or(&[][..], |known| known.args);
-    let put = |(key, value): (String, Value)| {
-        let found = args.iter().find(|arg| match dialect {
+    let convert = |(key, value): (String, Value)| {
+        let aliases = args.iter().find(|arg| match dialect {
             HookDialect::Camel => arg.camel == key,
             HookDialect::Snake => arg.snake == key,
         });
-        match (found, dialect) {
+        match (aliases, dialect) {
             (None, _) => (key, value),
-            (Some(arg), HookDialect::Camel) => (arg.ours.to_owned(), value),
-            (Some(arg), HookDialect::Snake) => (arg.ours.to_owned(), arg.form.ours(value)),
+            (Some(arg), HookDialect::Camel) => (arg.own_name.to_owned(), value),
+            (Some(arg), HookDialect::Snake) => (arg.own_name.to_owned(), arg.encoding.ours(value)),
         }
     };
-    input.into_iter().map(put).collect()
+    input.into_iter().map(convert).collect()
 }
 
 impl ArgEncoding {
-    fn theirs(self, value: Value) -> Value {
+    fn to_claude(self, value: Value) -> Value {
         match (self, value.as_u64(), value.as_str()) {
             (ArgEncoding::Millis, Some(seconds), _) => json!(seconds.saturating_mul(1000)),
             (ArgEncoding::Background, _, Some(mode)) => json!(mode == "background"),
@@ -231,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_come_back_as_they_went() {
+    fn arguments_round_trip() {
         let Value::Object(input) = json!({ "path": "a", "old": "b", "new": "c", "other": 1 }) else { panic!() };
         for dialect in [HookDialect::Camel, HookDialect::Snake] {
             let theirs = args_to_dialect("edit", dialect, input.clone());
@@ -242,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn times_and_modes_are_written_as_the_second_family_does() {
+    fn timeouts_and_modes_use_claude_encoding() {
         let both = [
             ("shell", json!({ "command": "ls", "timeout_secs": 7, "background": true })),
             ("task", json!({ "agent_type": "explore", "mode": "background" })),
@@ -255,9 +271,9 @@ mod tests {
         ];
         for ((tool, input), expected) in both.into_iter().zip(theirs) {
             let Value::Object(input) = input else { panic!() };
-            let told = args_to_dialect(tool, HookDialect::Snake, input.clone());
-            assert_eq!(Value::Object(told.clone()), expected);
-            assert_eq!(args_from_dialect(tool, HookDialect::Snake, told), input);
+            let converted = args_to_dialect(tool, HookDialect::Snake, input.clone());
+            assert_eq!(Value::Object(converted.clone()), expected);
+            assert_eq!(args_from_dialect(tool, HookDialect::Snake, converted), input);
         }
         let snake = |name| own_tool_name(name, HookDialect::Snake);
         assert_eq!((snake("Bash"), snake("Task"), snake("mcp__a__b")), ("shell", "task", "mcp__a__b"));
@@ -265,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_nobody_else_has_goes_by_its_own_name() {
+    fn tools_without_aliases_keep_their_name() {
         assert_eq!(dialect_tool_name("sql", HookDialect::Snake), "sql");
         assert_eq!(
             (dialect_tool_name("shell", HookDialect::Snake), dialect_tool_name("shell", HookDialect::Camel)),

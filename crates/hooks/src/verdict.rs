@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 /// The combined answer of all hooks to an event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HookVerdict {
-    /// Whether it may happen.
+    /// Whether the event may happen.
     pub ruling: Ruling,
     /// Replacement arguments of the call.
     pub updated_input: Option<Map<String, Value>>,
@@ -66,7 +66,7 @@ pub enum Ruling {
 
 impl HookVerdict {
     /// Adds a later hook's answer: the strongest ruling, the latest change, and all messages count.
-    pub(crate) fn join(&mut self, later: HookVerdict) {
+    pub(crate) fn merge(&mut self, later: HookVerdict) {
         let HookVerdict {
             ruling,
             updated_input: input,

@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_system_clock_is_past_the_day_this_was_written() {
+    fn system_clock_returns_a_recent_time() {
         assert!(SystemClock.now() > Timestamp(1_790_000_000_000));
     }
 }

@@ -27,7 +27,7 @@ pub enum HomeError {
     /// It belongs to another user.
     #[error("no permission to use {}; change its owner or set BOSUN_HOME to a path of yours", .0.display())]
     Forbidden(PathBuf),
-    /// It contains other files that other users may use, and would be closed to them.
+    /// It contains files that are not Bosun's and that other users may use; Bosun would close it to them.
     #[error("{} is open to other users and contains other files; `chmod 700` it if only Bosun uses it, or set BOSUN_HOME to a separate folder", .0.display())]
     Shared(PathBuf),
     /// The disk is full.
@@ -81,26 +81,27 @@ pub struct Home {
     root: PathBuf,
 }
 
-/// A socket address has 108 bytes, of which the last is 0.
-const SOCKET_PATH: usize = 107;
-const SOCKET_NAME: usize = "/run/0123456789abcdef.sock".len();
-/// Names that identify a folder as Bosun's.
-const MADE: [&str; 2] = ["sessions", "config.toml"];
-/// Files that users put there before the first run.
-const DEFINITIONS: [&str; 6] = ["agents", "skills", "hooks", "commands", "plugins", "AGENTS.md"];
+/// Maximum bytes of a socket path: an address has 108 bytes, of which the last is 0.
+const MAX_SOCKET_PATH_BYTES: usize = 107;
+/// Bytes of a socket's path below Bosun's folder.
+const SOCKET_NAME_BYTES: usize = "/run/0123456789abcdef.sock".len();
+/// Files and folders that identify a folder as Bosun's.
+const BOSUN_NAMES: [&str; 2] = ["sessions", "config.toml"];
+/// Files and folders that users put there before the first run.
+const DEFINITION_NAMES: [&str; 6] = ["agents", "skills", "hooks", "commands", "plugins", "AGENTS.md"];
 const CHECKOUTS: &str = "checkouts";
 const TRASH: &str = "trash";
 const OWNER_LOCK: &str = "owner.lock";
-const PROGRAMS: &str = "programs";
+const PROGRAMS_RECORD: &str = "programs";
 /// Time limit for a guardian without an owner to end everything.
-const GUARDIAN_PATIENCE: Duration = Duration::from_secs(5);
-const LOCK_PATIENCE: Duration = Duration::from_secs(30);
+const MAX_GUARDIAN_WAIT: Duration = Duration::from_secs(5);
+const MAX_LOCK_WAIT: Duration = Duration::from_secs(30);
 const LOCK_POLL: Duration = Duration::from_millis(5);
 
 impl Home {
     /// Opens the folder and creates missing parts. Any number of processes may do this at once.
     pub fn open(root: PathBuf) -> Result<Home, HomeError> {
-        let root = checked_root(&root)?;
+        let root = check_path_length(&root)?;
         if let Some(parent) = root.parent() {
             fs::create_dir_all(parent).map_err(|source| HomeError::from(parent, source))?;
         }
@@ -115,7 +116,7 @@ impl Home {
 
     /// Opens the folder for reading: a read-only one is used as it is.
     pub fn open_to_read(root: PathBuf) -> Result<Home, HomeError> {
-        match (Home::open(root.clone()), Home::look(&root)) {
+        match (Home::open(root.clone()), Home::open_as_is(&root)) {
             (Err(HomeError::ReadOnly(_)), Some(home)) => Ok(home),
             (opened, _) => opened,
         }
@@ -123,7 +124,7 @@ impl Home {
 
     /// Checks whether [`Home::open`] could create or use the folder. Nothing is created or changed.
     pub fn check(root: &Path) -> Result<(), HomeError> {
-        let root = checked_root(root)?;
+        let root = check_path_length(root)?;
         let existing = root.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
         if !existing.is_dir() {
             return Err(HomeError::NotDirectory(existing.to_owned()));
@@ -134,8 +135,8 @@ impl Home {
         require_writable(existing)
     }
 
-    /// The folder as it is, if it exists: nothing is created or changed, so any part of it may be missing.
-    pub fn look(root: &Path) -> Option<Home> {
+    /// The folder as it is, if it exists. Nothing is created or changed, so any part of it may be missing.
+    pub fn open_as_is(root: &Path) -> Option<Home> {
         let root = std::path::absolute(root).ok()?;
         root.is_dir().then_some(Home { root })
     }
@@ -209,8 +210,8 @@ impl Home {
 
     /// The sockets of live and of dead owners.
     pub fn sockets(&self) -> HashSet<PathBuf> {
-        let found = fs::read_dir(self.root.join("run")).into_iter().flatten().flatten();
-        found.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "sock")).collect()
+        let entries = fs::read_dir(self.root.join("run")).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "sock")).collect()
     }
 
     /// Creates one session's folders.
@@ -223,22 +224,23 @@ impl Home {
 
     /// Waits for the lock of this name, which one process holds at a time; blocks the thread meanwhile.
     pub fn lock(&self, name: &str) -> Result<FileLock, HomeError> {
-        self.lock_within(name, LOCK_PATIENCE)
+        self.lock_within(name, MAX_LOCK_WAIT)
     }
 
-    /// Takes a session without an owner: waits until no process of an earlier owner runs, and ends the processes of an
+    /// Locks a session without an owner: waits until no process of an earlier owner runs, and ends the processes of an
     /// owner that was killed together with its guardian. Blocks the thread meanwhile.
-    pub fn settle_session(&self, session: SessionId) -> Result<IdleSession, HomeError> {
+    pub fn take_idle_session(&self, session: SessionId) -> Result<IdleSession, HomeError> {
         let path = self.session_dir(session).join(OWNER_LOCK);
-        let record = path.with_file_name(PROGRAMS);
+        let record = path.with_file_name(PROGRAMS_RECORD);
         let lock = match lock_within(path.clone(), Duration::ZERO) {
             Err(HomeError::Locked { .. }) => {
-                // Owner and guardian hold it together, so a guardian holds it: it ends soon, unless it was stopped.
+                // Owner and guardian share the lock. The owner is gone, so the guardian holds it and ends soon, unless
+                // it was stopped.
                 wake_guardian(&record);
-                match lock_within(path.clone(), GUARDIAN_PATIENCE) {
+                match lock_within(path.clone(), MAX_GUARDIAN_WAIT) {
                     Err(HomeError::Locked { .. }) => {
                         kill_guardian(&record);
-                        lock_within(path, LOCK_PATIENCE)?
+                        lock_within(path, MAX_LOCK_WAIT)?
                     }
                     locked => locked?,
                 }
@@ -246,16 +248,18 @@ impl Home {
             locked => locked?,
         };
         let ran = end_marked(&record).map_err(|source| HomeError::from(&record, source))?;
-        let ran = ran.map_err(|left| HomeError::Leftovers(Survivors(left.iter().map(number).collect())))?;
-        Ok(IdleSession { lock, record, ran })
+        let ran = ran.map_err(|left| HomeError::Leftovers(Survivors(left.iter().map(pid_number).collect())))?;
+        Ok(IdleSession { lock, record, recorded_programs: ran })
     }
 
-    /// The same if there is nothing to wait for or to end; none otherwise.
-    pub fn try_settle_session(&self, session: SessionId) -> Result<Option<IdleSession>, HomeError> {
+    /// Locks a session without an owner, if there is nothing to wait for and nothing to end; none otherwise.
+    pub fn try_take_idle_session(&self, session: SessionId) -> Result<Option<IdleSession>, HomeError> {
         let path = self.session_dir(session).join(OWNER_LOCK);
-        let record = path.with_file_name(PROGRAMS);
+        let record = path.with_file_name(PROGRAMS_RECORD);
         match lock_within(path, Duration::ZERO) {
-            Ok(lock) if !record.exists() => Ok(Some(IdleSession { lock, record, ran: RecordedPrograms::Nothing })),
+            Ok(lock) if !record.exists() => {
+                Ok(Some(IdleSession { lock, record, recorded_programs: RecordedPrograms::Nothing }))
+            }
             Ok(_) | Err(HomeError::Locked { .. }) => Ok(None),
             Err(error) => Err(error),
         }
@@ -266,7 +270,7 @@ impl Home {
     }
 }
 
-fn number(pid: &Pid) -> u32 {
+fn pid_number(pid: &Pid) -> u32 {
     pid.as_raw_pid().unsigned_abs()
 }
 
@@ -276,18 +280,18 @@ pub struct IdleSession {
     /// Its lock.
     pub lock: FileLock,
     record: PathBuf,
-    ran: RecordedPrograms,
+    recorded_programs: RecordedPrograms,
 }
 
 impl IdleSession {
     /// Whether programs ran since the session was last settled: files in its folder may be theirs.
     pub fn had_programs(&self) -> bool {
-        self.ran == RecordedPrograms::Programs
+        self.recorded_programs == RecordedPrograms::Programs
     }
 
     /// Marks the session as one without programs, after their possible leftovers have been handled.
-    pub fn forget_programs(&mut self) -> Result<(), HomeError> {
-        self.ran = RecordedPrograms::Nothing;
+    pub fn clear_programs_record(&mut self) -> Result<(), HomeError> {
+        self.recorded_programs = RecordedPrograms::Nothing;
         match fs::remove_file(&self.record) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => Err(HomeError::from(&self.record, source)),
             Ok(()) | Err(_) => Ok(()),
@@ -326,21 +330,21 @@ impl FileLock {
 
     /// The path where a guardian with this lock records that programs run.
     pub(crate) fn programs_record(&self) -> PathBuf {
-        self.path.with_file_name(PROGRAMS)
+        self.path.with_file_name(PROGRAMS_RECORD)
     }
 }
 
 /// The absolute path, if socket paths below it are short enough.
-fn checked_root(root: &Path) -> Result<PathBuf, HomeError> {
+fn check_path_length(root: &Path) -> Result<PathBuf, HomeError> {
     let root = std::path::absolute(root).map_err(|source| HomeError::from(root, source))?;
-    let most = SOCKET_PATH - SOCKET_NAME;
+    let most = MAX_SOCKET_PATH_BYTES - SOCKET_NAME_BYTES;
     if root.as_os_str().as_bytes().len() > most {
         return Err(HomeError::TooLong { path: root, most });
     }
     Ok(root)
 }
 
-/// Checks that closing the folder to other users takes nothing from them: it does not exist, is already closed, is
+/// Checks that other users lose nothing if the folder is closed to them: it does not exist, is already closed, is
 /// empty, or belongs to Bosun.
 fn require_own(path: &Path) -> Result<(), HomeError> {
     let Ok(folder) = fs::metadata(path) else { return Ok(()) };
@@ -353,17 +357,17 @@ fn require_own(path: &Path) -> Result<(), HomeError> {
     let is_closed = || fs::metadata(path).is_ok_and(|folder| folder.mode() & 0o077 == 0);
     match is_empty {
         Ok(true) => Ok(()),
-        Ok(false) if is_known(path, &folder) || is_closed() => Ok(()),
+        Ok(false) if has_bosun_files(path, &folder) || is_closed() => Ok(()),
         Ok(false) => Err(HomeError::Shared(path.to_owned())),
         Err(source) => Err(HomeError::from(path, source)),
     }
 }
 
 /// Whether the folder contains Bosun's files.
-fn is_known(path: &Path, folder: &fs::Metadata) -> bool {
+fn has_bosun_files(path: &Path, folder: &fs::Metadata) -> bool {
     let any = |names: &[&str]| names.iter().any(|name| path.join(name).exists());
     let is_mine = folder.uid() == crate::user_id() && folder.mode() & 0o002 == 0;
-    any(&MADE) || (is_mine && any(&DEFINITIONS))
+    any(&BOSUN_NAMES) || (is_mine && any(&DEFINITION_NAMES))
 }
 
 /// Creates a folder that only its user can enter, or changes an existing one to be such a folder.
@@ -380,7 +384,7 @@ fn make_private(path: &Path) -> Result<(), HomeError> {
     Ok(())
 }
 
-/// Checks at the start what would otherwise fail in the middle of work.
+/// Checks that the folder is writable, at the start rather than in the middle of work.
 fn require_writable(path: &Path) -> Result<(), HomeError> {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)
         .map_err(|errno| HomeError::from(path, errno.into()))
@@ -395,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn thirty_first_starts_at_once_all_succeed() {
+    fn thirty_concurrent_first_starts_succeed() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("deep/home");
         thread::scope(|scope| {
@@ -409,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn first_starts_at_once_in_an_open_empty_folder_all_succeed() {
+    fn concurrent_first_starts_succeed_in_an_open_empty_folder() {
         for _ in 0..100 {
             let folder = tempfile::tempdir().unwrap();
             fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
@@ -423,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_open_to_others_is_closed() {
+    fn open_empty_folder_is_made_private() {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
         Home::open(folder.path().to_owned()).unwrap();
@@ -431,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_holds_definitions_before_the_first_run_is_closed() {
+    fn folder_with_definitions_is_made_private_on_first_run() {
         for name in ["agents", "skills", "hooks", "commands", "plugins", "AGENTS.md"] {
             let folder = tempfile::tempdir().unwrap();
             fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
@@ -444,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_others_use_is_left_as_it_is() {
+    fn folder_that_other_users_use_is_refused_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), Permissions::from_mode(0o1777)).unwrap();
         fs::write(folder.path().join("theirs"), "").unwrap();
@@ -458,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_in_the_way_is_named_with_the_remedy() {
+    fn file_in_place_of_the_folder_is_reported_with_a_remedy() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("home");
         fs::write(&root, "").unwrap();
@@ -470,35 +474,35 @@ mod tests {
     }
 
     #[test]
-    fn sockets_fit_into_an_address_or_the_home_is_refused() {
+    fn home_is_refused_if_its_socket_paths_would_be_too_long() {
         let folder = tempfile::tempdir().unwrap();
         let session = SessionId::new(uuid::Uuid::now_v7());
-        let room = SOCKET_PATH - SOCKET_NAME - folder.path().as_os_str().len() - 1;
+        let room = MAX_SOCKET_PATH_BYTES - SOCKET_NAME_BYTES - folder.path().as_os_str().len() - 1;
         let home = Home::open(folder.path().join("h".repeat(room))).unwrap();
-        assert_eq!(home.socket(session).as_os_str().len(), SOCKET_PATH);
+        assert_eq!(home.socket(session).as_os_str().len(), MAX_SOCKET_PATH_BYTES);
         std::os::unix::net::UnixListener::bind(home.socket(session)).unwrap();
         let error = Home::open(folder.path().join("h".repeat(room + 1))).unwrap_err();
         assert!(matches!(error, HomeError::TooLong { .. }), "{error:?}");
     }
 
     #[test]
-    fn a_check_says_what_opening_would_and_makes_nothing() {
+    fn check_reports_what_open_would_and_creates_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let (root, file) = (folder.path().join("deep/home"), folder.path().join("file"));
         Home::check(&root).unwrap();
-        assert!(!root.exists() && Home::look(&root).is_none());
+        assert!(!root.exists() && Home::open_as_is(&root).is_none());
         fs::write(&file, "").unwrap();
         assert!(matches!(Home::check(&file).unwrap_err(), HomeError::NotDirectory(_)));
         assert!(matches!(Home::check(&file.join("below")).unwrap_err(), HomeError::NotDirectory(_)));
-        let long = folder.path().join("h".repeat(SOCKET_PATH));
+        let long = folder.path().join("h".repeat(MAX_SOCKET_PATH_BYTES));
         assert!(matches!(Home::check(&long).unwrap_err(), HomeError::TooLong { .. }));
         let home = Home::open(root.clone()).unwrap();
-        assert_eq!(Home::look(&root), Some(home));
+        assert_eq!(Home::open_as_is(&root), Some(home));
         Home::check(&root).unwrap();
     }
 
     #[test]
-    fn a_lock_excludes_until_it_is_dropped() {
+    fn lock_is_exclusive_until_dropped() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::open(folder.path().to_owned()).unwrap();
         let held = home.lock("index").unwrap();

@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_sort_in_the_order_they_were_made() {
+    fn ids_sort_in_order_of_creation() {
         let made: Vec<Uuid> = (0..1000).map(|_| TimeIds.uuid()).collect();
         assert!(made.is_sorted_by(|a, b| a < b));
     }

@@ -23,8 +23,8 @@ pub mod terminal;
 pub use clock::{Clock, SystemClock};
 pub use files::{
     CheckedPath, EntryKind, ExpectedContent, FileBytes, FileChange, FileChanges, FileError, FileMoment, FileStamp,
-    FolderEntry, OpenFolder, PathError, RemovedFiles, Workspace, changed_since, is_untouched, make_below, move_below,
-    remove_below, swap_below,
+    FolderEntry, OpenFolder, PathError, RemovedFiles, Workspace, changed_since, is_unchanged_since, make_below,
+    move_below, remove_below, swap_below,
 };
 pub use guardian::{
     ExitGrace, ExitStatus, Guardian, Job, KillMode, Leftovers, Process, ProcessInput, ProcessOutput, Program,
@@ -34,5 +34,7 @@ pub use home::{FileLock, Home, HomeError, IdleSession};
 pub use ids::{Ids, TimeIds};
 pub use lineage::Lineage;
 pub use machine::ProcessIdentity;
-pub use plain::{PlainError, is_removed, open_plain, read_below, read_owned_below, read_plain, read_unlinked, user_id};
+pub use plain::{
+    PlainError, is_removed, open_plain, read_below, read_owned_below, read_plain, read_without_links, user_id,
+};
 pub use terminal::{RawTerminal, TerminalSize};

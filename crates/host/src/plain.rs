@@ -14,16 +14,16 @@ use rustix::io::Errno;
 pub enum PlainError {
     /// It is a folder, a pipe, a device or a socket.
     #[error("it is not a plain file")]
-    Kind,
+    NotPlain,
     /// It is a link, or its path contains one.
     #[error("it is a link, or its path contains one")]
     Link,
     /// Another user could have put it there.
     #[error("it belongs to another user")]
-    Owner,
+    OtherOwner,
     /// It is too large.
     #[error("it is larger than {most} bytes")]
-    Large {
+    TooLarge {
         /// The maximum bytes.
         most: u64,
     },
@@ -34,21 +34,21 @@ pub enum PlainError {
 
 /// Reads a trusted file, following links; none when it does not exist.
 pub fn read_plain(path: &Path, most: u64) -> Result<Option<Vec<u8>>, PlainError> {
-    whole(openat(CWD, path, FLAGS, Mode::empty()), most)
+    read_whole(openat(CWD, path, READ_FLAGS, Mode::empty()), most)
 }
 
 /// Opens a file that is not a link, to read it in pieces; none when it does not exist.
 pub fn open_plain(path: &Path) -> Result<Option<File>, PlainError> {
-    plain(openat(CWD, path, FLAGS | OFlags::NOFOLLOW, Mode::empty()))
+    require_plain(openat(CWD, path, READ_FLAGS | OFlags::NOFOLLOW, Mode::empty()))
 }
 
 /// Reads a file below a folder, following no link on the way; none when it does not exist.
 pub fn read_below(folder: &Path, below: &Path, most: u64) -> Result<Option<Vec<u8>>, PlainError> {
-    whole(open_folder(folder).and_then(|folder| open_linkless(&folder, below)), most)
+    read_whole(open_folder(folder).and_then(|folder| open_linkless(&folder, below)), most)
 }
 
 /// Reads a file anywhere, following no link in its path; none when it does not exist.
-pub fn read_unlinked(path: &Path, most: u64) -> Result<Option<Vec<u8>>, PlainError> {
+pub fn read_without_links(path: &Path, most: u64) -> Result<Option<Vec<u8>>, PlainError> {
     let below = path.strip_prefix("/").map_err(|_relative| PlainError::Link)?;
     read_below(Path::new("/"), below, most)
 }
@@ -64,17 +64,17 @@ pub fn read_owned_below(folder: &Path, below: &Path, most: u64) -> Result<Option
         Err(errno) => return Err(io(errno)),
     };
     let owner = fstat(&folder).map_err(io)?.st_uid;
-    let Some(file) = plain(open_linkless(&folder, below))? else { return Ok(None) };
+    let Some(file) = require_plain(open_linkless(&folder, below))? else { return Ok(None) };
     if ![user_id(), 0, owner].contains(&fstat(&file).map_err(io)?.st_uid) {
-        return Err(PlainError::Owner);
+        return Err(PlainError::OtherOwner);
     }
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes).map_err(PlainError::Io)?;
     Ok(Some(bytes))
 }
 
-/// Whether an open file has no name any more. Its times are not requested: after a request, Linux updates them with
-/// each change, which would slow down a frequent writer.
+/// Whether an open file was removed, so that it has no name any more. Asks only for the number of links: once the times
+/// of a file were asked for, Linux updates them with each change, which would slow down a frequent writer.
 pub fn is_removed(file: &File) -> bool {
     statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::NLINK).is_ok_and(|found| found.stx_nlink == 0)
 }
@@ -84,8 +84,8 @@ pub fn user_id() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Opening a pipe must not wait for its writer.
-const FLAGS: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+/// Flags to open a file for reading: opening a pipe must not wait for its writer.
+const READ_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 fn open_folder(folder: &Path) -> rustix::io::Result<OwnedFd> {
     openat(CWD, folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
@@ -93,29 +93,29 @@ fn open_folder(folder: &Path) -> rustix::io::Result<OwnedFd> {
 
 fn open_linkless(folder: &OwnedFd, below: &Path) -> rustix::io::Result<OwnedFd> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    openat2(folder, below, FLAGS | OFlags::NOFOLLOW, Mode::empty(), resolve)
+    openat2(folder, below, READ_FLAGS | OFlags::NOFOLLOW, Mode::empty(), resolve)
 }
 
-fn whole(opened: rustix::io::Result<OwnedFd>, most: u64) -> Result<Option<Vec<u8>>, PlainError> {
-    let Some(file) = plain(opened)? else { return Ok(None) };
+fn read_whole(opened: rustix::io::Result<OwnedFd>, most: u64) -> Result<Option<Vec<u8>>, PlainError> {
+    let Some(file) = require_plain(opened)? else { return Ok(None) };
     let mut bytes = Vec::new();
     file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(PlainError::Io)?;
-    if bytes.len() as u64 > most { Err(PlainError::Large { most }) } else { Ok(Some(bytes)) }
+    if bytes.len() as u64 > most { Err(PlainError::TooLarge { most }) } else { Ok(Some(bytes)) }
 }
 
-fn plain(opened: rustix::io::Result<OwnedFd>) -> Result<Option<File>, PlainError> {
+fn require_plain(opened: rustix::io::Result<OwnedFd>) -> Result<Option<File>, PlainError> {
     let file = match opened {
         Ok(file) => file,
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
         Err(Errno::LOOP) => return Err(PlainError::Link),
-        // The error for a socket.
-        Err(Errno::NXIO | Errno::NODEV) => return Err(PlainError::Kind),
+        // The errors for a socket and for a device without a driver.
+        Err(Errno::NXIO | Errno::NODEV) => return Err(PlainError::NotPlain),
         Err(errno) => return Err(PlainError::Io(errno.into())),
     };
-    let facts = fstat(&file).map_err(|errno| PlainError::Io(errno.into()))?;
-    match FileType::from_raw_mode(facts.st_mode) {
+    let metadata = fstat(&file).map_err(|errno| PlainError::Io(errno.into()))?;
+    match FileType::from_raw_mode(metadata.st_mode) {
         FileType::RegularFile => Ok(Some(File::from(file))),
-        _other => Err(PlainError::Kind),
+        _other => Err(PlainError::NotPlain),
     }
 }
 
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_file_is_read_up_to_its_size() {
+    fn plain_file_is_read_up_to_the_limit() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("four"), "1234").unwrap();
         fs::write(folder.path().join("five"), "12345").unwrap();
@@ -143,9 +143,9 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_name_is_removed() {
+    fn removed_file_is_recognised() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("tally");
+        let path = folder.path().join("file");
         let file = File::create(&path).unwrap();
         assert!(!is_removed(&file));
         fs::remove_file(&path).unwrap();
@@ -153,20 +153,20 @@ mod tests {
     }
 
     #[test]
-    fn what_never_ends_is_not_begun() {
+    fn pipes_and_devices_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let fifo = folder.path().join("fifo");
         rustix::fs::mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         symlink("/dev/zero", folder.path().join("zero")).unwrap();
         assert_eq!(below(folder.path(), "fifo"), Err("it is not a plain file".into()));
         assert_eq!(below(folder.path(), "."), Err("it is not a plain file".into()));
-        assert!(matches!(read_plain(&folder.path().join("zero"), 4), Err(PlainError::Kind)));
+        assert!(matches!(read_plain(&folder.path().join("zero"), 4), Err(PlainError::NotPlain)));
         assert!(matches!(open_plain(&folder.path().join("zero")), Err(PlainError::Link)));
-        assert!(matches!(open_plain(&fifo), Err(PlainError::Kind)));
+        assert!(matches!(open_plain(&fifo), Err(PlainError::NotPlain)));
     }
 
     #[test]
-    fn only_the_beginning_is_read_of_what_belongs_here() {
+    fn read_owned_below_reads_the_start_of_trusted_files_only() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("five"), "12345").unwrap();
         symlink("five", folder.path().join("link")).unwrap();
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_followed_for_the_user_alone() {
+    fn only_read_plain_follows_links() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("there")).unwrap();
         fs::write(folder.path().join("there/file"), "1").unwrap();

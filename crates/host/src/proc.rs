@@ -1,4 +1,4 @@
-//! Reads `/proc`. Nothing is cached: a process may be gone by the next line, so every answer is about the past.
+//! Reads `/proc`. Nothing is cached. A process may be gone as soon as it was read, so every answer is about the past.
 
 use std::collections::HashMap;
 use std::{fs, io};
@@ -9,7 +9,7 @@ use rustix::process::{Pid, getpid};
 /// The fields of `/proc/PID/stat` that identify a process and its relatives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProcessStat {
-    /// The state's letter.
+    /// The letter of its state.
     pub(crate) state: u8,
     /// Its parent; none if that is outside the namespace.
     pub(crate) parent: Option<Pid>,
@@ -18,7 +18,7 @@ pub(crate) struct ProcessStat {
     /// Its session.
     pub(crate) session: Option<Pid>,
     /// When it started, in clock ticks since boot.
-    pub(crate) started: u64,
+    pub(crate) start_ticks: u64,
 }
 
 impl ProcessStat {
@@ -33,13 +33,13 @@ impl ProcessStat {
         let name_ends = line.iter().rposition(|&byte| byte == b')')?;
         let rest = str::from_utf8(line.get(name_ends + 1..)?).ok()?;
         let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-        let pid = |at: usize| fields.get(at)?.parse().ok().map(positive);
+        let pid = |index: usize| fields.get(index)?.parse().ok().map(positive_pid);
         Some(ProcessStat {
             state: *fields.first()?.as_bytes().first()?,
             parent: pid(1)?,
             group: pid(2)?,
             session: pid(3)?,
-            started: fields.get(19)?.parse().ok()?,
+            start_ticks: fields.get(19)?.parse().ok()?,
         })
     }
 
@@ -60,11 +60,11 @@ pub(crate) struct ProcessTable(HashMap<Pid, ProcessStat>);
 
 impl ProcessTable {
     /// Reads every process. Fails rather than omit one, unless it has just ended.
-    pub(crate) fn take() -> io::Result<ProcessTable> {
+    pub(crate) fn read() -> io::Result<ProcessTable> {
         let mut all = HashMap::new();
         for entry in fs::read_dir("/proc")? {
             let Some(pid) = entry?.file_name().to_str().and_then(parse_pid) else { continue };
-            if let Some(stat) = if_it_lives(ProcessStat::read(pid))? {
+            if let Some(stat) = none_if_gone(ProcessStat::read(pid))? {
                 all.insert(pid, stat);
             }
         }
@@ -77,25 +77,25 @@ impl ProcessTable {
     }
 
     /// The live processes among `roots` and their descendants.
-    pub(crate) fn living(&self, roots: impl IntoIterator<Item = Pid>) -> Vec<(Pid, ProcessStat)> {
-        let mut below: HashMap<Pid, Vec<Pid>> = HashMap::new();
+    pub(crate) fn live_descendants(&self, roots: impl IntoIterator<Item = Pid>) -> Vec<(Pid, ProcessStat)> {
+        let mut children: HashMap<Pid, Vec<Pid>> = HashMap::new();
         for (&pid, stat) in &self.0 {
             if let Some(parent) = stat.parent {
-                below.entry(parent).or_default().push(pid);
+                children.entry(parent).or_default().push(pid);
             }
         }
-        let mut open: Vec<Pid> = roots.into_iter().collect();
-        let mut found = Vec::new();
-        while let Some(pid) = open.pop() {
-            open.extend(below.remove(&pid).unwrap_or_default());
-            found.extend(self.0.get(&pid).filter(|stat| !stat.is_dead()).map(|stat| (pid, *stat)));
+        let mut to_visit: Vec<Pid> = roots.into_iter().collect();
+        let mut living = Vec::new();
+        while let Some(pid) = to_visit.pop() {
+            to_visit.extend(children.remove(&pid).unwrap_or_default());
+            living.extend(self.0.get(&pid).filter(|stat| !stat.is_dead()).map(|stat| (pid, *stat)));
         }
-        found
+        living
     }
 }
 
 /// The id of this process in the namespace that `/proc` shows, which need not be its own.
-pub(crate) fn own_number() -> io::Result<Pid> {
+pub(crate) fn own_visible_pid() -> io::Result<Pid> {
     let link = fs::read_link("/proc/self")?;
     let number = link.to_str().and_then(parse_pid);
     number.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "/proc/self"))
@@ -107,32 +107,32 @@ pub(crate) fn own_children() -> io::Result<Vec<Pid>> {
     match fs::read_to_string(format!("/proc/self/task/{own}/children")) {
         Ok(list) => Ok(list.split_ascii_whitespace().filter_map(parse_pid).collect()),
         // Not every kernel is built with this file.
-        Err(_) => Ok(ProcessTable::take()?.children(own).map(|(pid, _)| pid).collect()),
+        Err(_) => Ok(ProcessTable::read()?.children(own).map(|(pid, _)| pid).collect()),
     }
 }
 
 /// The value of a variable in the initial environment of a process, if it may be read.
-pub(crate) fn variable(pid: Pid, name: &str) -> Option<Vec<u8>> {
+pub(crate) fn environment_variable(pid: Pid, name: &str) -> Option<Vec<u8>> {
     let environ = fs::read(format!("/proc/{pid}/environ")).ok()?;
     environ
         .split(|&byte| byte == 0)
         .find_map(|entry| Some(entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?.to_vec()))
 }
 
-/// The command line of a process, its name first; readable for other users' processes too. A program can change its
-/// own, and no other's.
+/// The command line of a process, its name first; readable for other users' processes too. A program can change
+/// only its own.
 pub(crate) fn command_line(pid: Pid) -> io::Result<Vec<Vec<u8>>> {
     let line = fs::read(format!("/proc/{pid}/cmdline"))?;
     Ok(line.strip_suffix(&[0]).unwrap_or(&line).split(|&byte| byte == 0).map(<[u8]>::to_vec).collect())
 }
 
 /// The short name of a process.
-pub(crate) fn name(pid: Pid) -> io::Result<String> {
+pub(crate) fn process_name(pid: Pid) -> io::Result<String> {
     Ok(fs::read_to_string(format!("/proc/{pid}/comm"))?.trim_end_matches('\n').to_owned())
 }
 
 /// Distinguishes a process that is gone from one that could not be read.
-fn if_it_lives<T>(read: io::Result<T>) -> io::Result<Option<T>> {
+fn none_if_gone<T>(read: io::Result<T>) -> io::Result<Option<T>> {
     match read {
         Ok(read) => Ok(Some(read)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -142,12 +142,12 @@ fn if_it_lives<T>(read: io::Result<T>) -> io::Result<Option<T>> {
 }
 
 pub(crate) fn parse_pid(text: &str) -> Option<Pid> {
-    positive(text.parse().ok()?)
+    positive_pid(text.parse().ok()?)
 }
 
-/// The process of this id. The kernel writes 0 for one outside the namespace, and -1 for one that is being reaped;
-/// neither may ever be signalled.
-pub(crate) fn positive(number: i32) -> Option<Pid> {
+/// The process with this id. The kernel writes 0 for a process outside the namespace, and -1 for one that is being
+/// reaped; neither number may ever be passed to `kill`.
+pub(crate) fn positive_pid(number: i32) -> Option<Pid> {
     (number > 0).then(|| Pid::from_raw(number)).flatten()
 }
 
@@ -160,34 +160,34 @@ mod tests {
     }
 
     #[test]
-    fn a_name_with_blanks_and_brackets_does_not_shift_the_fields() {
+    fn process_name_with_spaces_and_brackets_does_not_shift_the_fields() {
         for name in ["sh", "a b", ") R 1 1 (", "x) Z 9 9 9", ""] {
             let stat = stat(name).unwrap();
-            assert_eq!((stat.state, stat.started), (b'S', 98765), "{name}");
+            assert_eq!((stat.state, stat.start_ticks), (b'S', 98765), "{name}");
             assert_eq!(stat.parent, Pid::from_raw(7), "{name}");
         }
     }
 
     #[test]
-    fn numbers_that_name_no_process_are_none() {
+    fn pids_that_are_not_positive_are_none() {
         let line = "42 (sh) X 0 -1 -1 0 -1 4 1 2 3 4 5 6 7 8 20 0 1 0 98765 1 2\n";
         let stat = ProcessStat::parse(line.as_bytes()).unwrap();
         assert_eq!((stat.parent, stat.group, stat.session), (None, None, None));
     }
 
     #[test]
-    fn a_torn_line_is_no_process() {
+    fn truncated_line_is_not_parsed() {
         for line in ["", "42", "42 (sh", "42 (sh)", "42 (sh) S 7 40"] {
             assert_eq!(ProcessStat::parse(line.as_bytes()), None, "{line}");
         }
     }
 
     #[test]
-    fn this_process_is_among_its_parents_children() {
+    fn this_process_is_a_child_of_its_parent() {
         let own = getpid();
         let parent = ProcessStat::read(own).unwrap().parent.unwrap();
-        let snapshot = ProcessTable::take().unwrap();
+        let snapshot = ProcessTable::read().unwrap();
         assert!(snapshot.children(parent).any(|(pid, _)| pid == own));
-        assert!(snapshot.living([parent]).iter().any(|(pid, _)| *pid == own));
+        assert!(snapshot.live_descendants([parent]).iter().any(|(pid, _)| *pid == own));
     }
 }

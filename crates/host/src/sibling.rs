@@ -16,16 +16,16 @@ use crate::ExitStatus;
 use crate::proc::ProcessStat;
 
 /// The process name of a process that starts siblings: a process below a `bosun` never counts as the user's.
-const NAME: &CStr = c"bosun-selftest";
+const SIBLING_STARTER_NAME: &CStr = c"bosun-selftest";
 
 /// Makes the processes that this one starts count as the user's. Only the main thread can do this, and only a process
 /// without agents of its own may.
 pub fn act_as_user() -> io::Result<()> {
-    Ok(set_name(NAME)?)
+    Ok(set_name(SIBLING_STARTER_NAME)?)
 }
 
-/// How often a sibling is checked.
-const LOOK: Duration = Duration::from_millis(2);
+/// The interval of checks whether a sibling has ended.
+const CHECK_INTERVAL: Duration = Duration::from_millis(2);
 
 /// The start parameters of a sibling.
 #[derive(Debug)]
@@ -79,14 +79,14 @@ impl SiblingProcess {
             if began.elapsed() >= limit {
                 return Ok(None);
             }
-            thread::sleep(LOOK);
+            thread::sleep(CHECK_INTERVAL);
         }
     }
 }
 
 impl Drop for SiblingProcess {
     fn drop(&mut self) {
-        // An ended process cannot be killed, and need not be.
+        // This fails if the process has already ended.
         let _ended = self.0.kill();
         let _reaped = self.0.wait();
     }
@@ -94,7 +94,7 @@ impl Drop for SiblingProcess {
 
 /// The number of live processes that work in a folder or below it. Processes that hide their working directory are not
 /// counted.
-pub fn working_below(folder: &Path) -> io::Result<usize> {
+pub fn count_processes_in(folder: &Path) -> io::Result<usize> {
     let mut count = 0;
     for entry in fs::read_dir("/proc")? {
         // A process may be gone by the time it is read.

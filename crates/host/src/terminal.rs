@@ -49,7 +49,7 @@ pub fn wait_for_input(stop: &PipeReader) -> bool {
 
 /// Discards unread input of the terminal on stdin.
 pub fn discard_input() {
-    // A closed terminal has no input.
+    // This fails if the terminal is closed.
     let _gone = rustix::termios::tcflush(io::stdin(), QueueSelector::IFlush);
 }
 
@@ -61,21 +61,22 @@ pub fn is_foreground() -> bool {
 /// A terminal on stdin that returns every key as it is pressed, without echo. Dropping this restores the previous mode.
 #[derive(Debug)]
 pub struct RawTerminal {
-    before: Termios,
+    /// The mode to restore.
+    previous_mode: Termios,
 }
 
 impl RawTerminal {
-    /// Switches to single keys.
-    pub fn ask() -> io::Result<RawTerminal> {
+    /// Switches the terminal to single-key input.
+    pub fn enter() -> io::Result<RawTerminal> {
         let before = rustix::termios::tcgetattr(io::stdin())?;
-        let keys = RawTerminal { before };
-        keys.ask_again()?;
-        Ok(keys)
+        let terminal = RawTerminal { previous_mode: before };
+        terminal.reenter()?;
+        Ok(terminal)
     }
 
-    /// Switches again, after another program used the terminal.
-    pub fn ask_again(&self) -> io::Result<()> {
-        let mut mode = self.before.clone();
+    /// Switches the terminal again, after another program used it.
+    pub fn reenter(&self) -> io::Result<()> {
+        let mut mode = self.previous_mode.clone();
         mode.local_modes -= LocalModes::ECHO | LocalModes::ICANON | LocalModes::IEXTEN;
         mode.input_modes -= InputModes::ICRNL | InputModes::INLCR | InputModes::IXON | InputModes::ISTRIP;
         // Ctrl-C and Ctrl-\ are keys like others; Ctrl-Z still stops the process.
@@ -90,7 +91,7 @@ impl RawTerminal {
 
 impl Drop for RawTerminal {
     fn drop(&mut self) {
-        // A closed terminal needs nothing.
-        let _gone = rustix::termios::tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
+        // This fails if the terminal is closed.
+        let _gone = rustix::termios::tcsetattr(io::stdin(), OptionalActions::Now, &self.previous_mode);
     }
 }

@@ -1,7 +1,9 @@
-//! How long the kernel takes for a todo of a fleet, by the number of todos.
+//! Measures how long the kernel takes for a todo of a fleet, by the number of todos.
 //!
-//! The todos stand in layers of random width, each waits for up to three of the layer before, the last for all, and 64
-//! are worked on at once: told of, begun, asked for, claimed with their task, worked on for one turn, and done. `cargo run --release -p bosun-kernel --example fleet_speed`
+//! The todos are in layers of random width. Each depends on up to three todos of the layer before, the last one on all
+//! others. 64 workers run at once, and each does its todo in one turn.
+//!
+//! Run it with `cargo run --release -p bosun-kernel --example fleet_speed`.
 
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a measurement prints, and fails by panicking")]
 
@@ -13,68 +15,74 @@ use bosun_kernel::{
 };
 use protocol::*;
 
-/// How many todos are worked on at once.
-const LIVE: u32 = 64;
+/// How many workers run at once.
+const MAX_WORKERS: u32 = 64;
 
-/// Todos of each row: the same work, as one large plan or as many small ones.
-const SUM: u32 = 10_000;
+/// Todos per row of the table, in one large plan or in many small ones.
+const TODOS_PER_ROW: u32 = 10_000;
 
 fn main() {
-    println!("| todos | inputs a todo | µs of CPU a todo to decide | to fold |");
+    println!("| todos | inputs per todo | µs of CPU per todo to decide | to apply events |");
     println!("|---:|---:|---:|---:|");
     for todos in [100, 1_000, 10_000] {
-        let (mut inputs, mut deciding, mut folding) = (0, Duration::ZERO, Duration::ZERO);
-        for _ in 0..SUM / todos {
+        let (mut inputs, mut deciding, mut applying) = (0, Duration::ZERO, Duration::ZERO);
+        for _ in 0..TODOS_PER_ROW / todos {
             let plan = plan(todos);
-            let before = cpu();
+            let before = cpu_time();
             let mut bench = Bench::open(todos);
             bench.begin(plan);
             while let Some(run) = bench.running.pop_front() {
                 bench.work(run);
                 bench.dispatch();
             }
-            let between = cpu();
-            let folded = bench.fold(todos);
-            folding += cpu() - between;
-            deciding += between - before;
-            assert_eq!([done(&bench.kernel), done(&folded)], [todos as usize; 2], "a todo was not done");
+            let decided = cpu_time();
+            let rebuilt = bench.rebuild(todos);
+            applying += cpu_time() - decided;
+            deciding += decided - before;
+            assert_eq!([done_todos(&bench.kernel), done_todos(&rebuilt)], [todos as usize; 2], "a todo was not done");
             inputs += bench.inputs;
         }
-        let each = f64::from(SUM);
-        let micros = |time: Duration| time.as_secs_f64() * 1e6 / each;
-        println!("| {todos} | {:.1} | {:.1} | {:.1} |", f64::from(inputs) / each, micros(deciding), micros(folding));
+        let todo_count = f64::from(TODOS_PER_ROW);
+        let micros = |time: Duration| time.as_secs_f64() * 1e6 / todo_count;
+        println!(
+            "| {todos} | {:.1} | {:.1} | {:.1} |",
+            f64::from(inputs) / todo_count,
+            micros(deciding),
+            micros(applying)
+        );
     }
 }
 
-/// The CPU that this thread has used.
-fn cpu() -> Duration {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux tells what a thread used");
-    let nanos = told.split_whitespace().next().and_then(|word| word.parse().ok());
+/// The CPU time that this thread has used.
+fn cpu_time() -> Duration {
+    let stats = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux reports a thread's CPU time");
+    let nanos = stats.split_whitespace().next().and_then(|word| word.parse().ok());
     Duration::from_nanos(nanos.expect("the first word is nanoseconds"))
 }
 
-fn done(kernel: &Kernel) -> usize {
+fn done_todos(kernel: &Kernel) -> usize {
     kernel.graph().nodes().filter(|(_, node)| node.progress.status() == TodoStatus::Done).count()
 }
 
 fn limits(todos: u32) -> SessionLimits {
-    SessionLimits { live: LIVE + 1, total: todos, ..SessionLimits::default() }
+    SessionLimits { live: MAX_WORKERS + 1, total: todos, ..SessionLimits::default() }
 }
 
 /// Todos in layers, the same every time.
 fn plan(count: u32) -> Vec<Todo> {
-    let mut dice = Dice(7);
-    let (mut before, mut layer): (Vec<TodoId>, Vec<TodoId>) = (Vec::new(), Vec::new());
-    let mut width = 1 + dice.roll(200);
+    let mut rng = Dice(7);
+    let (mut previous_layer, mut layer): (Vec<TodoId>, Vec<TodoId>) = (Vec::new(), Vec::new());
+    let mut width = 1 + rng.roll(200);
     let mut todos = Vec::new();
     for n in 0..count {
         if layer.len() >= width {
-            before = std::mem::take(&mut layer);
-            width = 1 + dice.roll(200);
+            previous_layer = std::mem::take(&mut layer);
+            width = 1 + rng.roll(200);
         }
         let mut todo = Todo::new(format!("todo-{n}"), "Do it");
-        if !before.is_empty() {
-            todo.depends_on = (0..=dice.roll(3)).map(|_| before[dice.roll(before.len())].clone()).collect();
+        if !previous_layer.is_empty() {
+            todo.depends_on =
+                (0..=rng.roll(3)).map(|_| previous_layer[rng.roll(previous_layer.len())].clone()).collect();
         }
         layer.push(todo.id.clone());
         todos.push(todo);
@@ -109,9 +117,9 @@ impl Bench {
         let kernel = Kernel::new(limits(todos));
         let mut bench = Bench { kernel, log: Vec::new(), inputs: 0, started: 0, running: VecDeque::new() };
         let spec = TaskSpec { on_complete: CompletionPolicy::Idle, ..TaskSpec::new(TaskType::Main, "main", "root") };
-        bench.give(KernelInput::Open { root: id(1), spec, definition: None, config: terms() });
+        bench.apply(KernelInput::Open { root: id(1), spec, definition: None, config: session_config() });
         let body = MailBody::text("go");
-        bench.give(KernelInput::Send(NewMail {
+        bench.apply(KernelInput::Send(NewMail {
             to: id(1),
             from: Principal::User,
             delivery: MailDelivery::Steer,
@@ -122,16 +130,16 @@ impl Bench {
         bench
     }
 
-    /// A second kernel takes what this one recorded, as an owner's does.
-    fn fold(&self, todos: u32) -> Kernel {
+    /// Applies the recorded events to a second kernel, as a session's owner does after each commit.
+    fn rebuild(&self, todos: u32) -> Kernel {
         let mut kernel = Kernel::new(limits(todos));
-        self.log.iter().for_each(|entry| kernel.evolve(entry).expect("the log agrees with itself"));
+        self.log.iter().for_each(|entry| kernel.apply_event(entry).expect("recorded events are valid"));
         kernel
     }
 
     fn begin(&mut self, todos: Vec<Todo>) {
-        self.give(KernelInput::TodosChanged { by: Principal::User, changed: todos, gone: Vec::new(), upto: 0 });
-        self.give(KernelInput::BeginFleet(FleetConfig {
+        self.apply(KernelInput::TodosChanged { by: Principal::User, changed: todos, gone: Vec::new(), upto: 0 });
+        self.apply(KernelInput::BeginFleet(FleetConfig {
             agent: None,
             goal: "go".into(),
             parallel: None,
@@ -146,27 +154,27 @@ impl Bench {
         self.dispatch();
     }
 
-    /// Starts a worker for everything that is due.
+    /// Starts a worker for every due todo.
     fn dispatch(&mut self) {
         let due = self.kernel.due_todos("worker");
         for todo in due {
             self.started += 1;
             let id = id(u128::from(self.started) + 1);
-            let named = TaskSpec::new(TaskType::Agent, "worker", todo.0.clone());
-            let spec = TaskSpec { todo: Some(todo), on_complete: CompletionPolicy::Finish, ..named };
+            let base = TaskSpec::new(TaskType::Agent, "worker", todo.0.clone());
+            let spec = TaskSpec { todo: Some(todo), on_complete: CompletionPolicy::Finish, ..base };
             let spawn = TaskSpawn { id, spec, prompt: "go".into(), by: None, until: None, definition: None };
-            self.give(KernelInput::Spawn(spawn));
+            self.apply(KernelInput::Spawn(spawn));
         }
     }
 
-    /// One turn of a run, and its end.
+    /// Reports one turn of a run, and its end.
     fn work(&mut self, run: RunId) {
-        self.report(run, RunUpdate::Boundary(BoundaryPoint::Between));
+        self.report(run, RunUpdate::Boundary(BoundaryPoint::BetweenTurns));
         let quote = TurnQuote {
             input: 0,
             estimated: 0,
             min_output: 0,
-            expected: 0,
+            expected_output: 0,
             max_output: 0,
             price: None,
             last_turn_reserve: Cost::ZERO,
@@ -180,12 +188,12 @@ impl Bench {
     }
 
     fn report(&mut self, run: RunId, report: RunUpdate) {
-        self.give(KernelInput::Report(run, report));
+        self.apply(KernelInput::Report(run, report));
     }
 
-    fn give(&mut self, input: KernelInput) {
+    fn apply(&mut self, input: KernelInput) {
         self.inputs += 1;
-        for effect in self.kernel.apply(Timestamp(1), input).expect("nothing here is refused") {
+        for effect in self.kernel.decide(Timestamp(1), input).expect("nothing here is refused") {
             match effect {
                 KernelEffect::Record(entry) => self.log.push(entry),
                 KernelEffect::Start(run) => self.running.push_back(run),
@@ -199,7 +207,7 @@ fn id(n: u128) -> TaskId {
     TaskId::new(uuid::Uuid::from_u128(n))
 }
 
-fn terms() -> SessionConfig {
+fn session_config() -> SessionConfig {
     SessionConfig {
         cwd: "/w".into(),
         model: "m".into(),

@@ -1,7 +1,9 @@
-//! How long the kernel takes for an input, by the number of agents that live at once.
+//! Measures how long the kernel takes for an input, by the number of agents that run at once.
 //!
-//! Every agent takes 4 turns with 3 tool calls each, all of them in step, and then ends. A second kernel folds what the
-//! first records, as an owner's does. `cargo run -p bosun-kernel --example speed`
+//! Every agent takes 4 turns with 3 tool calls each, all of them in step, and then ends. A second kernel applies the
+//! events that the first records, as an owner does.
+//!
+//! Run it with `cargo run -p bosun-kernel --example speed`.
 
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a measurement prints, and fails by panicking")]
 
@@ -20,23 +22,28 @@ fn main() {
     println!("{:>28} {:>7} {:>9} {:>11} {:>11} {:>9}", "", "agents", "inputs", "µs decide", "µs fold", "seconds");
     for agents in [10, 100, 1_000, 4_000] {
         let limits = SessionLimits { live: agents, total: agents, ..SessionLimits::default() };
-        measure("all live", limits.clone(), agents, Parent::WorksOn);
-        measure("all live, root waits", limits.clone(), agents, Parent::WaitsInOneCall);
-        measure("all live, a wait for each", limits.clone(), agents, Parent::WaitsInManyCalls);
+        measure("all live", limits.clone(), agents, RootBehavior::WorksOn);
+        measure("all live, root waits", limits.clone(), agents, RootBehavior::WaitsInOneCall);
+        measure("all live, a wait for each", limits.clone(), agents, RootBehavior::WaitsInManyCalls);
         let of_type = BTreeMap::from([("t0".to_owned(), 3), ("t1".to_owned(), 2)]);
-        measure("32 live, capped types", SessionLimits { live: 32, of_type, ..limits }, agents, Parent::WorksOn);
+        measure(
+            "32 live, capped types",
+            SessionLimits { live: 32, max_by_type: of_type, ..limits },
+            agents,
+            RootBehavior::WorksOn,
+        );
     }
 }
 
 /// What the root does while its agents work.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Parent {
+enum RootBehavior {
     WorksOn,
     WaitsInOneCall,
     WaitsInManyCalls,
 }
 
-fn measure(what: &str, limits: SessionLimits, agents: u32, parent: Parent) {
+fn measure(label: &str, limits: SessionLimits, agents: u32, parent: RootBehavior) {
     let mut bench = Bench::open(limits);
     bench.start(agents, parent);
     while !bench.running.is_empty() {
@@ -46,7 +53,7 @@ fn measure(what: &str, limits: SessionLimits, agents: u32, parent: Parent) {
     }
     let micros = |time: Duration| time.as_secs_f64() * 1e6 / f64::from(bench.inputs);
     let (decide, fold, seconds) = (micros(bench.deciding), micros(bench.folding), bench.deciding.as_secs_f64());
-    println!("{what:>28} {agents:>7} {:>9} {decide:>11.2} {fold:>11.2} {seconds:>9.3}", bench.inputs);
+    println!("{label:>28} {agents:>7} {:>9} {decide:>11.2} {fold:>11.2} {seconds:>9.3}", bench.inputs);
 }
 
 struct Bench {
@@ -72,9 +79,9 @@ impl Bench {
             running: Vec::new(),
         };
         let spec = TaskSpec { on_complete: CompletionPolicy::Idle, ..TaskSpec::new(TaskType::Main, "main", "root") };
-        bench.give(KernelInput::Open { root: id(1), spec, definition: None, config: terms() });
+        bench.apply(KernelInput::Open { root: id(1), spec, definition: None, config: session_config() });
         let body = MailBody::text("go");
-        bench.give(KernelInput::Send(NewMail {
+        bench.apply(KernelInput::Send(NewMail {
             to: id(1),
             from: Principal::User,
             delivery: MailDelivery::Steer,
@@ -83,16 +90,16 @@ impl Bench {
         bench
     }
 
-    fn start(&mut self, agents: u32, parent: Parent) {
+    fn start(&mut self, agents: u32, parent: RootBehavior) {
         let root = self.running.pop().expect("the root runs");
         let calls = (0..agents).map(|n| format!("call-{n}"));
         let turn = self.answer(root, calls.chain(["wait".to_owned()]));
-        let mode = if parent == Parent::WaitsInManyCalls { TaskMode::Sync } else { TaskMode::Background };
+        let mode = if parent == RootBehavior::WaitsInManyCalls { TaskMode::Sync } else { TaskMode::Background };
         for n in 0..agents {
             let spec = TaskSpec { mode, ..TaskSpec::new(TaskType::Agent, format!("t{}", n % 5), "worker") };
             let by = Some((root, turn, CallId(format!("call-{n}"))));
             let id = id(u128::from(n) + 2);
-            self.give(KernelInput::Spawn(TaskSpawn {
+            self.apply(KernelInput::Spawn(TaskSpawn {
                 id,
                 spec,
                 prompt: "go".into(),
@@ -101,7 +108,7 @@ impl Bench {
                 definition: None,
             }));
         }
-        if parent == Parent::WaitsInOneCall {
+        if parent == RootBehavior::WaitsInOneCall {
             let call = CallId("wait".into());
             self.report(root, RunUpdate::CallStarted { turn, call: call.clone() });
             let on = (0..agents).map(|n| id(u128::from(n) + 2)).collect();
@@ -109,12 +116,12 @@ impl Bench {
         }
     }
 
-    /// One turn of a run, or its end.
+    /// Reports one turn of a run, or its end.
     fn work(&mut self, run: RunId) {
         if self.kernel.task(run.task).is_none_or(|task| task.kind == TaskType::Main) {
             return;
         }
-        self.report(run, RunUpdate::Boundary(BoundaryPoint::Between));
+        self.report(run, RunUpdate::Boundary(BoundaryPoint::BetweenTurns));
         if self.kernel.task(run.task).is_some_and(|task| task.turns < TURNS) {
             let turn = self.answer(run, CALLS.map(str::to_owned).into_iter());
             for call in CALLS {
@@ -134,13 +141,13 @@ impl Bench {
         }
     }
 
-    /// The model is asked and answers with calls, or with words when there are none.
+    /// Reports a model request and its answer, with these calls.
     fn answer(&mut self, run: RunId, calls: impl Iterator<Item = String>) -> Turn {
         let quote = TurnQuote {
             input: 0,
             estimated: 0,
             min_output: 0,
-            expected: 0,
+            expected_output: 0,
             max_output: 0,
             price: None,
             last_turn_reserve: Cost::ZERO,
@@ -158,17 +165,17 @@ impl Bench {
     }
 
     fn report(&mut self, run: RunId, report: RunUpdate) {
-        self.give(KernelInput::Report(run, report));
+        self.apply(KernelInput::Report(run, report));
     }
 
-    fn give(&mut self, input: KernelInput) {
+    fn apply(&mut self, input: KernelInput) {
         self.inputs += 1;
         let before = Instant::now();
-        let effects = self.kernel.apply(self.now, input).expect("nothing here is refused");
+        let effects = self.kernel.decide(self.now, input).expect("nothing here is refused");
         let between = Instant::now();
         for effect in &effects {
             if let KernelEffect::Record(entry) = effect {
-                self.durable.evolve(entry).expect("the log agrees with itself");
+                self.durable.apply_event(entry).expect("the log agrees with itself");
             }
         }
         self.folding += between.elapsed();
@@ -184,7 +191,7 @@ fn id(n: u128) -> TaskId {
     TaskId::new(uuid::Uuid::from_u128(n))
 }
 
-fn terms() -> SessionConfig {
+fn session_config() -> SessionConfig {
     SessionConfig {
         cwd: "/w".into(),
         model: "m".into(),

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::bucket::PermitHolder;
 
-/// How many days are kept.
-const KEPT: usize = 40;
+/// The number of days for which the spending is kept.
+const MAX_DAYS: usize = 40;
 
-/// Milliseconds of a day.
-const DAY: u64 = 86_400_000;
+/// Milliseconds per day.
+const DAY_MILLIS: u64 = 86_400_000;
 
 /// A day, counted from 1970-01-01.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -19,19 +19,19 @@ const DAY: u64 = 86_400_000;
 pub struct Day(u64);
 
 impl Day {
-    /// The day of a moment.
-    pub fn of(at: Timestamp) -> Day {
-        Day(at.0 / DAY)
+    /// The day that contains a time.
+    pub fn containing(at: Timestamp) -> Day {
+        Day(at.0 / DAY_MILLIS)
     }
 
-    /// The moment at which it begins.
+    /// The time at which it begins.
     pub fn start(self) -> Timestamp {
-        Timestamp(self.0 * DAY)
+        Timestamp(self.0 * DAY_MILLIS)
     }
 
-    /// The moment at which the next one begins.
+    /// The time at which the next day begins.
     pub fn end(self) -> Timestamp {
-        Timestamp((self.0 + 1) * DAY)
+        Timestamp((self.0 + 1) * DAY_MILLIS)
     }
 }
 
@@ -45,6 +45,7 @@ pub struct DayLedger {
 /// What one process has reserved.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct HolderReservation {
+    /// Millionths of a US dollar.
     micros: u64,
     /// The day of its latest request.
     day: Day,
@@ -73,7 +74,7 @@ impl DayLedger {
     }
 
     /// Reserves the cost of a request, if the day's limit allows it.
-    pub fn reserve(&mut self, day: Day, own: &PermitHolder, micros: u64, limit: u64) -> DayReservation {
+    pub fn reserve(&mut self, day: Day, holder: &PermitHolder, micros: u64, limit: u64) -> DayReservation {
         let spent = self.spent(day).saturating_add(micros);
         let reserved = self.reserved.values().fold(0_u64, |sum, held| sum.saturating_add(held.micros));
         if spent > limit {
@@ -82,31 +83,31 @@ impl DayLedger {
         if spent.saturating_add(reserved) > limit {
             return DayReservation::Contended;
         }
-        let held = self.reserved.entry(own.clone()).or_default();
+        let held = self.reserved.entry(holder.clone()).or_default();
         *held = HolderReservation { micros: held.micros.saturating_add(micros), day };
         DayReservation::Reserved
     }
 
-    /// Releases the reservation of a request, and books its cost.
-    pub fn settle(&mut self, day: Day, own: &PermitHolder, reserved: u64, used: u64) {
-        if let Some(held) = self.reserved.get_mut(own) {
+    /// Releases the reservation of a request, and adds its real cost to what was spent.
+    pub fn settle(&mut self, day: Day, holder: &PermitHolder, reserved: u64, used: u64) {
+        if let Some(held) = self.reserved.get_mut(holder) {
             held.micros = held.micros.saturating_sub(reserved);
         }
         self.reserved.retain(|_, held| held.micros > 0);
-        self.book(day, used);
+        self.add_spent(day, used);
     }
 
-    /// Books all reservations of a dead holder as spent, since the real cost is unknown.
+    /// Counts all reservations of a dead holder as spent, since the real cost is unknown.
     pub fn forget(&mut self, holder: &PermitHolder) {
         if let Some(HolderReservation { micros, day }) = self.reserved.remove(holder) {
-            self.book(day, micros);
+            self.add_spent(day, micros);
         }
     }
 
-    fn book(&mut self, day: Day, micros: u64) {
+    fn add_spent(&mut self, day: Day, micros: u64) {
         let spent = self.spent.entry(day).or_default();
         *spent = spent.saturating_add(micros);
-        while self.spent.len() > KEPT {
+        while self.spent.len() > MAX_DAYS {
             self.spent.pop_first();
         }
     }
@@ -116,10 +117,10 @@ impl DayLedger {
 mod tests {
     use super::*;
 
-    const NOON: Timestamp = Timestamp(20_000 * DAY + DAY / 2);
+    const NOON: Timestamp = Timestamp(20_000 * DAY_MILLIS + DAY_MILLIS / 2);
 
     fn today() -> Day {
-        Day::of(NOON)
+        Day::containing(NOON)
     }
 
     fn holder(name: &str) -> PermitHolder {
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_spent_and_reserved_never_passes_the_limit() {
+    fn spending_and_reservations_never_exceed_the_limit() {
         let (one, two) = (holder("one"), holder("two"));
         let mut ledger = DayLedger::default();
         assert_eq!(ledger.reserve(today(), &one, 60, 100), DayReservation::Reserved);
@@ -142,9 +143,9 @@ mod tests {
     }
 
     #[test]
-    fn each_day_has_a_budget_of_its_own_wherever_the_clock_jumps() {
-        let (own, next) = (holder("own"), Day::of(today().end()));
-        assert_eq!(Day::of(Timestamp(today().end().0 - 1)), today());
+    fn each_day_has_its_own_budget_even_if_the_clock_is_set_back() {
+        let (own, next) = (holder("own"), Day::containing(today().end()));
+        assert_eq!(Day::containing(Timestamp(today().end().0 - 1)), today());
         let mut ledger = DayLedger::default();
         ledger.settle(today(), &own, 0, 100);
         assert_eq!(ledger.reserve(today(), &own, 1, 100), DayReservation::Exhausted);
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_dead_process_had_reserved_counts_as_spent() {
+    fn reservations_of_a_dead_process_count_as_spent() {
         let mut ledger = DayLedger::default();
         assert_eq!(ledger.reserve(today(), &holder("dead"), 70, 100), DayReservation::Reserved);
         assert_eq!(ledger.reserve(today(), &holder("own"), 40, 100), DayReservation::Contended);
@@ -165,11 +166,11 @@ mod tests {
     }
 
     #[test]
-    fn sums_of_long_ago_are_dropped() {
+    fn old_days_are_dropped() {
         let mut ledger = DayLedger::default();
         for day in 0..100 {
             ledger.settle(Day(day), &holder("own"), 0, 1);
         }
-        assert_eq!((ledger.spent.len(), ledger.spent(Day(99)), ledger.spent(Day(9))), (KEPT, 1, 0));
+        assert_eq!((ledger.spent.len(), ledger.spent(Day(99)), ledger.spent(Day(9))), (MAX_DAYS, 1, 0));
     }
 }

@@ -10,7 +10,7 @@ pub enum KernelEffect {
     Record(LogEntry),
     /// Run an activation.
     Start(RunId),
-    /// Tell a task that waited that it may call its model again.
+    /// Tell a run that waited for a slot that it may call its model again.
     MayProceed(RunId),
     /// Tell a waiting tool call that its wait is over.
     WaitOver {
@@ -18,7 +18,7 @@ pub enum KernelEffect {
         run: RunId,
         /// The call.
         call: CallId,
-        /// Why.
+        /// Why the wait is over.
         why: WaitEnd,
     },
     /// Tell a tool call that its ask is decided.
@@ -32,7 +32,7 @@ pub enum KernelEffect {
     Stop {
         /// The run.
         run: RunId,
-        /// How firmly.
+        /// Whether the run may take a last turn.
         how: CancelMode,
     },
 }

@@ -1,4 +1,4 @@
-//! How an event changes the state. Nothing else changes it, except values that are not durable, such as leases.
+//! Applies events to the state. Nothing else changes it, except values that are not durable, such as leases.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub enum InvalidEvent {
 
 impl KernelState {
     /// Applies one durable event.
-    pub(crate) fn evolve(&mut self, entry: &LogEntry) -> Result<(), InvalidEvent> {
+    pub(crate) fn apply_event(&mut self, entry: &LogEntry) -> Result<(), InvalidEvent> {
         let id = entry.task;
         self.update_root_control(entry);
         match &entry.event {
@@ -99,7 +99,8 @@ impl KernelState {
                     root.ledger.budget = config.budget;
                     root.has_low_budget_warning = root.has_low_budget_warning && root.ledger.is_low();
                     // The new owner has its own budget and time, and decides itself which turn is the last.
-                    let answered = matches!(root.work, ActivationWork::Answered { .. } | ActivationWork::Acting(_));
+                    let answered =
+                        matches!(root.work, ActivationWork::Answered { .. } | ActivationWork::CallingTools(_));
                     root.last_turn = root.last_turn.filter(|last| matches!(last, LastTurn::Taken(_)) && answered);
                     Ok(())
                 })
@@ -110,7 +111,7 @@ impl KernelState {
                 Ok(())
             }
             Event::FleetBegan(config) => {
-                self.graph.begin(config.clone());
+                self.graph.begin_fleet(config.clone());
                 self.turns = 0;
                 Ok(())
             }
@@ -151,7 +152,7 @@ impl KernelState {
                 self.admission = SessionAdmission::Open;
                 Ok(())
             }
-            Event::TaskCreated(spec) => self.create(id, spec, entry.at),
+            Event::TaskCreated(spec) => self.create_task(id, spec, entry.at),
             Event::TaskPromoted => self.update(id, |task| {
                 task.mode = protocol::TaskMode::Background;
                 Ok(())
@@ -183,7 +184,7 @@ impl KernelState {
                 self.update(id, |task| task.apply_signal(PhaseSignal::Finish(outcome.clone()), "finished"))
             }
             Event::ActivationStarted { activation, attempt } => {
-                self.update_work(id, |task| task.begin(*activation, *attempt))
+                self.update_work(id, |task| task.begin_attempt(*activation, *attempt))
             }
             Event::StartHooksRan { activation, .. } => self.update(id, |task| {
                 task.start_hooks_ran = *activation;
@@ -197,7 +198,7 @@ impl KernelState {
             Event::StopBlocked { by, .. } => self.update(id, |task| {
                 match by {
                     StopBlocker::Hook => task.stop_blocks += 1,
-                    StopBlocker::Expects => task.repairs += 1,
+                    StopBlocker::Expects => task.expectation_retries += 1,
                 }
                 Ok(())
             }),
@@ -211,44 +212,48 @@ impl KernelState {
                 self.update(id, |task| {
                     task.inbox.insert(*mail, *delivery);
                     match body {
-                        MailBody::Result { task: of, activation } => {
-                            task.results.insert(*mail, (*of, *activation));
+                        MailBody::Result { task: source, activation } => {
+                            task.results.insert(*mail, (*source, *activation));
                         }
-                        // A message means that the task is not woken only by results.
-                        MailBody::Text { .. } => task.delays = 0,
+                        // After a message, the next delay for results is short again.
+                        MailBody::Text { .. } => task.result_delays = 0,
                     }
                     Ok(())
                 })
             }
             Event::MailDelivered { mail } => self.update(id, |task| {
-                // New mail means that the last turn was not the last.
+                // A completed task that gets new mail may take more turns.
                 task.last_turn = task.last_turn.filter(|last| !last.why().counts_as_completed());
                 task.remove_mail(mail)
             }),
             Event::WakeDelayed { until_at } => self.update(id, |task| {
-                (task.wake_at, task.delays) = (Some(*until_at), task.delays + 1);
+                (task.wake_at, task.result_delays) = (Some(*until_at), task.result_delays + 1);
                 Ok(())
             }),
             Event::MailExpired { mail } => self.update(id, |task| task.remove_mail(&[*mail])),
             Event::TurnBegun { turn, reserved, model, price, max_output, quoted } => {
                 let most = max_output.unwrap_or(quoted.output);
                 let (model, reserved) = (model.clone(), *reserved);
-                self.begin_turn(id, *turn, ModelCall { model, reserved, quoted: *quoted, price: *price, most })
+                self.begin_turn(
+                    id,
+                    *turn,
+                    ModelCall { model, reserved, quoted: *quoted, price: *price, max_output: most },
+                )
             }
             Event::TurnReservationRaised { reserved, output, .. } => {
                 self.raise_turn_reservation(id, *reserved, *output)
             }
             Event::TurnAnswered { content, cost, usage, .. } => {
-                let asked = self.end_turn(id, *cost, answered(content))?;
-                self.calibration.learn(&asked.model, asked.quoted, *usage);
+                let model_call = self.end_turn(id, *cost, work_after_answer(content))?;
+                self.calibration.learn(&model_call.model, model_call.quoted, *usage);
                 Ok(())
             }
             Event::TurnFailed { cost, .. } => {
-                self.end_turn(id, *cost, ActivationWork::Boundary)?;
-                // A try without an answer does not count against the turn limits.
+                self.end_turn(id, *cost, ActivationWork::BetweenTurns)?;
+                // A turn without an answer does not count against the turn limits.
                 self.turns = self.turns.saturating_sub(1);
                 self.update(id, |task| {
-                    task.last_turn = task.last_turn.map(LastTurn::due);
+                    task.last_turn = task.last_turn.map(LastTurn::into_due);
                     task.turns = task.turns.saturating_sub(1);
                     Ok(())
                 })
@@ -264,7 +269,7 @@ impl KernelState {
             Event::CallStarted { call } => self.set_call_phase(id, call, CallPhase::Started),
             Event::CallAnswered { call, .. } => self.set_call_phase(id, call, CallPhase::Answered),
             Event::WaitBegan { call, on, mode, until_at } => {
-                let wait = CallWait { on: on.clone(), mode: *mode, until: *until_at };
+                let wait = CallWait { awaited: on.clone(), mode: *mode, until: *until_at };
                 self.set_call_phase(id, call, CallPhase::Waiting(wait))
             }
             Event::AskOpened(ask) => self.set_call_phase(id, &ask.call, CallPhase::Asking(ask.clone())),
@@ -273,21 +278,21 @@ impl KernelState {
         }
     }
 
-    fn create(&mut self, id: TaskId, spec: &TaskSpec, at: Timestamp) -> Result<(), InvalidEvent> {
+    fn create_task(&mut self, id: TaskId, spec: &TaskSpec, at: Timestamp) -> Result<(), InvalidEvent> {
         if self.tasks.contains_key(&id) {
             return Err(InvalidEvent::DuplicateTask(id));
         }
-        let (depth, older) = match spec.parent {
+        let (depth, previous_sibling) = match spec.parent {
             None => (0, None),
             Some(parent) => {
                 let parent = self.tasks.get_mut(&parent).ok_or(InvalidEvent::UnknownTask(parent))?;
-                let older = parent.children.last().copied();
+                let previous_sibling = parent.children.last().copied();
                 parent.children.push(id);
-                parent.names.insert(NameHash::of(&spec.name));
-                if parent.at_work == 0 {
-                    parent.delays = 0;
+                parent.child_names.insert(NameHash::of(&spec.name));
+                if parent.agents_at_work == 0 {
+                    parent.result_delays = 0;
                 }
-                (parent.depth + 1, older)
+                (parent.depth + 1, previous_sibling)
             }
         };
         match spec.kind {
@@ -295,32 +300,34 @@ impl KernelState {
             TaskType::Agent => self.count_start(depth, at),
             TaskType::Shell => {}
         }
-        self.insert(KernelTask::new(id, spec, self.agent_name(older, &spec.agent), depth));
+        self.insert(KernelTask::new(id, spec, self.agent_name(previous_sibling, &spec.agent), depth));
         Ok(())
     }
 
-    /// The name of a definition, shared with the previous sibling if it is the same.
-    fn agent_name(&self, older: Option<TaskId>, agent: &str) -> Arc<str> {
-        let older = older.and_then(|id| self.tasks.get(&id)).filter(|older| *older.agent == *agent);
-        older.map_or_else(|| agent.into(), |older| Arc::clone(&older.agent))
+    /// The agent's name. To save memory, it is shared with the previous sibling if that has the same one.
+    fn agent_name(&self, previous_sibling: Option<TaskId>, agent: &str) -> Arc<str> {
+        let previous_sibling = previous_sibling
+            .and_then(|id| self.tasks.get(&id))
+            .filter(|previous_sibling| *previous_sibling.agent == *agent);
+        previous_sibling.map_or_else(|| agent.into(), |previous_sibling| Arc::clone(&previous_sibling.agent))
     }
 
     /// Counts an agent against the limits. Agents that a subagent starts also count against the spawn rate.
     fn count_start(&mut self, depth: u32, at: Timestamp) {
-        self.started += 1;
+        self.started_agents += 1;
         if depth > 1 {
-            let over = self.recent.partition_point(|start| start.plus(RATE_SPAN) <= at);
-            // Times in the future come from a clock that was set back since.
-            self.recent.truncate(self.recent.partition_point(|start| *start <= at));
-            self.recent.drain(..over);
-            self.recent.push_back(at);
+            let expired = self.recent_spawns.partition_point(|start| start.plus(RATE_SPAN) <= at);
+            // Times in the future are from before the clock was set back.
+            self.recent_spawns.truncate(self.recent_spawns.partition_point(|start| *start <= at));
+            self.recent_spawns.drain(..expired);
+            self.recent_spawns.push_back(at);
         }
     }
 
-    /// How many agents were started by agents below the root within the minute before `now`.
+    /// How many agents subagents started within the minute before `now`.
     pub(crate) fn recent_starts(&self, now: Timestamp) -> usize {
-        let over = self.recent.partition_point(|start| start.plus(RATE_SPAN) <= now);
-        self.recent.partition_point(|start| *start <= now) - over
+        let expired = self.recent_spawns.partition_point(|start| start.plus(RATE_SPAN) <= now);
+        self.recent_spawns.partition_point(|start| *start <= now) - expired
     }
 
     fn end_wait(&mut self, id: TaskId, call: &CallId, why: WaitEnd) -> Result<(), InvalidEvent> {
@@ -328,7 +335,7 @@ impl KernelState {
         let Some(CallPhase::Waiting(wait)) = task.work.call(call) else {
             return Err(task.invalid_transition("wait ended"));
         };
-        let on = wait.on.clone();
+        let on = wait.awaited.clone();
         self.set_call_phase(id, call, CallPhase::Waited { on, why })
     }
 
@@ -337,73 +344,73 @@ impl KernelState {
         let Some(CallPhase::Asking(ask)) = task.work.call(call) else {
             return Err(task.invalid_transition("ask decided"));
         };
-        let decided = DecidedAsk::on(ask, decision, by);
+        let decided = DecidedAsk::new(ask, decision, by);
         self.set_call_phase(id, call, CallPhase::Decided(decided))
     }
 
-    fn begin_turn(&mut self, id: TaskId, turn: Turn, asking: ModelCall) -> Result<(), InvalidEvent> {
-        let reserved = asking.reserved;
+    fn begin_turn(&mut self, id: TaskId, turn: Turn, model_call: ModelCall) -> Result<(), InvalidEvent> {
+        let reserved = model_call.reserved;
         self.turns = self.turns.saturating_add(1);
         self.update_work(id, |task| {
             task.turn = turn;
             task.turns += 1;
-            task.last_turn = task.last_turn.map(LastTurn::taken);
-            task.work = ActivationWork::Asking(Box::new(asking));
-            task.streamed = None;
+            task.last_turn = task.last_turn.map(LastTurn::into_taken);
+            task.work = ActivationWork::AwaitingModel(Box::new(model_call));
+            task.streamed_tokens = None;
             Ok(())
         })?;
-        self.book(id, |task| task.ledger.reserve(reserved));
+        self.update_ledgers(id, |task| task.ledger.reserve(reserved));
         Ok(())
     }
 
     fn raise_turn_reservation(&mut self, id: TaskId, reserved: Cost, output: u32) -> Result<(), InvalidEvent> {
         let mut more = Cost::ZERO;
         self.update(id, |task| {
-            let impossible = task.invalid_transition("turn grew");
-            let ActivationWork::Asking(asking) = &mut task.work else { return Err(impossible) };
+            let impossible = task.invalid_transition("reservation raised");
+            let ActivationWork::AwaitingModel(asking) = &mut task.work else { return Err(impossible) };
             more = reserved.minus(asking.reserved);
             asking.reserved = reserved;
             asking.quoted.output = output;
             Ok(())
         })?;
-        self.book(id, |task| task.ledger.reserve(more));
+        self.update_ledgers(id, |task| task.ledger.reserve(more));
         Ok(())
     }
 
     /// Ends the current model call, and returns it.
     fn end_turn(&mut self, id: TaskId, used: Cost, next: ActivationWork) -> Result<Box<ModelCall>, InvalidEvent> {
-        let mut asked = None;
+        let mut model_call = None;
         self.update_work(id, |task| {
             let impossible = task.invalid_transition("turn ended");
-            task.streamed = None;
+            task.streamed_tokens = None;
             match std::mem::replace(&mut task.work, next) {
-                ActivationWork::Asking(asking) => {
-                    asked = Some(asking);
+                ActivationWork::AwaitingModel(asking) => {
+                    model_call = Some(asking);
                     Ok(())
                 }
-                ActivationWork::Fresh
-                | ActivationWork::Boundary
-                | ActivationWork::Acting(_)
+                ActivationWork::NotBegun
+                | ActivationWork::BetweenTurns
+                | ActivationWork::CallingTools(_)
                 | ActivationWork::Answered { .. } => Err(impossible),
             }
         })?;
-        let asked = asked.ok_or(InvalidEvent::UnknownTask(id))?;
-        self.book(id, |task| task.ledger.settle(asked.reserved, used));
-        Ok(asked)
+        let model_call = model_call.ok_or(InvalidEvent::UnknownTask(id))?;
+        self.update_ledgers(id, |task| task.ledger.settle(model_call.reserved, used));
+        Ok(model_call)
     }
 
-    /// Applies an entry to the ledgers of the task and of every task above it.
-    fn book(&mut self, id: TaskId, mut entry: impl FnMut(&mut KernelTask)) {
+    /// Applies a change to the ledgers of the task and of every task above it.
+    fn update_ledgers(&mut self, id: TaskId, mut change: impl FnMut(&mut KernelTask)) {
         let mut next = Some(id);
         while let Some(task) = next.and_then(|id| self.tasks.get_mut(&id)) {
-            entry(task);
+            change(task);
             next = task.parent;
         }
     }
 }
 
-/// The work that follows from an answer.
-fn answered(content: &[ContentBlock]) -> ActivationWork {
+/// The state of an activation's work after an answer with this content.
+fn work_after_answer(content: &[ContentBlock]) -> ActivationWork {
     let calls: BTreeMap<_, _> = content
         .iter()
         .filter_map(|block| match block {
@@ -412,7 +419,7 @@ fn answered(content: &[ContentBlock]) -> ActivationWork {
         })
         .collect();
     if !calls.is_empty() {
-        return ActivationWork::Acting(calls);
+        return ActivationWork::CallingTools(calls);
     }
     let text = content.iter().any(|block| matches!(block, ContentBlock::Text { text } if !text.trim().is_empty()));
     ActivationWork::Answered { text }
@@ -432,12 +439,12 @@ impl KernelTask {
         Ok(())
     }
 
-    fn begin(&mut self, activation: Activation, attempt: Attempt) -> Result<(), InvalidEvent> {
+    fn begin_attempt(&mut self, activation: Activation, attempt: Attempt) -> Result<(), InvalidEvent> {
         if self.phase == TaskPhase::Queued(QueuePurpose::Begin) {
-            self.work = ActivationWork::Fresh;
+            self.work = ActivationWork::NotBegun;
             self.last_turn = None;
             self.turns = 0;
-            (self.stop_blocks, self.repairs) = (0, 0);
+            (self.stop_blocks, self.expectation_retries) = (0, 0);
             self.stopped = false;
         }
         self.apply_signal(PhaseSignal::Admit, "started")?;
@@ -447,8 +454,8 @@ impl KernelTask {
     }
 
     fn end_activation(&mut self, outcome: &TaskOutcome) -> Result<(), InvalidEvent> {
-        self.apply_signal(PhaseSignal::Rest, "activation ended")?;
-        self.work = ActivationWork::Fresh;
+        self.apply_signal(PhaseSignal::EndActivation, "activation ended")?;
+        self.work = ActivationWork::NotBegun;
         self.stopped = matches!(outcome, TaskOutcome::Cancelled { .. });
         // Stopping the root ends its activation, not the task.
         if self.kind == TaskType::Main {
@@ -463,7 +470,7 @@ impl KernelTask {
             self.results.remove(id);
         }
         if self.inbox.is_empty() {
-            // An emptied map keeps its memory, and a resting task may never need it again.
+            // An emptied map keeps its memory, and an idle task may never need it again.
             self.inbox = BTreeMap::new();
         }
         Ok(())
@@ -472,10 +479,10 @@ impl KernelTask {
     /// Sets the phase of an open call, and returns the previous one.
     pub(crate) fn replace_call(&mut self, call: &CallId, to: CallPhase) -> Result<CallPhase, InvalidEvent> {
         let impossible = self.invalid_transition("call");
-        let ActivationWork::Acting(calls) = &mut self.work else { return Err(impossible) };
+        let ActivationWork::CallingTools(calls) = &mut self.work else { return Err(impossible) };
         let from = std::mem::replace(calls.get_mut(call).ok_or(impossible)?, to);
         if calls.values().all(|phase| *phase == CallPhase::Answered) {
-            self.work = ActivationWork::Boundary;
+            self.work = ActivationWork::BetweenTurns;
         }
         Ok(from)
     }

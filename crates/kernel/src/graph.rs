@@ -21,18 +21,19 @@ pub struct TodoGraph {
     pub(crate) claimed: u32,
     /// The number of the latest claim.
     pub(crate) fence: u64,
-    next: u64,
+    /// The latest [`TodoNode::order`].
+    last_order: u64,
 }
 
 /// What the kernel knows about one todo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TodoNode {
-    /// Its position in the order of writing.
+    /// Its position in the order in which todos were written.
     pub order: u64,
     /// What it depends on.
     pub depends_on: BTreeSet<TodoId>,
-    /// How many of those are not done.
-    waits: usize,
+    /// How many of its dependencies are not done.
+    open_dependencies: usize,
     /// The agent type that should do it.
     pub agent: Option<Arc<str>>,
     /// Its progress.
@@ -72,7 +73,7 @@ impl TodoProgress {
         }
     }
 
-    fn of(todo: &Todo) -> TodoProgress {
+    fn from_row(todo: &Todo) -> TodoProgress {
         match todo.status {
             TodoStatus::Pending => TodoProgress::Pending,
             TodoStatus::InProgress => TodoProgress::Reported,
@@ -122,7 +123,7 @@ impl TodoGraph {
     }
 
     /// Starts a fleet. Todos that are only reported as in progress become pending.
-    pub(crate) fn begin(&mut self, config: FleetConfig) {
+    pub(crate) fn begin_fleet(&mut self, config: FleetConfig) {
         self.fleet = Some(config);
         let reported = self.nodes.iter().filter(|(_, node)| node.progress == TodoProgress::Reported);
         let reported: Vec<TodoId> = reported.map(|(id, _)| id.clone()).collect();
@@ -132,43 +133,44 @@ impl TodoGraph {
     /// Inserts or updates a todo from its row in the table.
     pub(crate) fn upsert(&mut self, todo: &Todo) {
         let progress = match self.nodes.get(&todo.id).map(|node| &node.progress) {
-            // The status in the table does not change what the runtime knows itself.
+            // A claim overrides the status in the table. A todo that stays blocked keeps the reason that is known.
             Some(TodoProgress::Claimed { task, fence }) => TodoProgress::Claimed { task: *task, fence: *fence },
             Some(TodoProgress::Blocked(why)) if todo.status == TodoStatus::Blocked => {
                 TodoProgress::Blocked(why.clone())
             }
-            Some(_) | None => TodoProgress::of(todo),
+            Some(_) | None => TodoProgress::from_row(todo),
         };
         let (order, failures) = match self.nodes.get(&todo.id) {
             Some(node) => (node.order, if progress == node.progress { node.failures } else { 0 }),
             None => {
-                self.next += 1;
-                (self.next, 0)
+                self.last_order += 1;
+                (self.last_order, 0)
             }
         };
         self.unlink(&todo.id);
         let depends_on: BTreeSet<TodoId> = todo.depends_on.iter().cloned().collect();
-        for above in &depends_on {
-            self.dependents.entry(above.clone()).or_default().insert(todo.id.clone());
+        for dependency in &depends_on {
+            self.dependents.entry(dependency.clone()).or_default().insert(todo.id.clone());
         }
-        let waits = depends_on.iter().filter(|above| !self.is_done(above)).count();
+        let open_dependencies = depends_on.iter().filter(|dependency| !self.is_done(dependency)).count();
         let agent = todo.agent_type.as_deref().map(Arc::from);
-        let before = self.nodes.get(&todo.id).is_some_and(|node| node.progress == TodoProgress::Done);
+        let was_done = self.nodes.get(&todo.id).is_some_and(|node| node.progress == TodoProgress::Done);
         let is_done = progress == TodoProgress::Done;
-        self.nodes.insert(todo.id.clone(), TodoNode { order, depends_on, waits, agent, progress, failures });
+        self.nodes
+            .insert(todo.id.clone(), TodoNode { order, depends_on, open_dependencies, agent, progress, failures });
         self.update_ready(&todo.id);
-        if before != is_done {
-            self.count_done(&todo.id, is_done);
+        if was_done != is_done {
+            self.update_dependents(&todo.id, is_done);
         }
     }
 
-    /// Removes a todo whose row is gone. Its dependents wait.
+    /// Removes a todo whose row was deleted. Its dependents are not ready until a todo with its id is done.
     pub(crate) fn remove(&mut self, id: &TodoId) {
         self.unlink(id);
         let Some(node) = self.nodes.remove(id) else { return };
         match node.progress {
             TodoProgress::Claimed { .. } => self.claimed -= 1,
-            TodoProgress::Done => self.count_done(id, false),
+            TodoProgress::Done => self.update_dependents(id, false),
             TodoProgress::Pending | TodoProgress::Reported | TodoProgress::Blocked(_) => {}
         }
     }
@@ -181,7 +183,7 @@ impl TodoGraph {
         self.claimed += u32::from(matches!(progress, TodoProgress::Claimed { .. }));
         self.update_ready(id);
         if (previous == TodoProgress::Done) != (progress == TodoProgress::Done) {
-            self.count_done(id, progress == TodoProgress::Done);
+            self.update_dependents(id, progress == TodoProgress::Done);
         }
     }
 
@@ -202,47 +204,49 @@ impl TodoGraph {
 
     /// A cycle of todos that depend on each other, if there is one.
     pub fn cycle(&self) -> Option<Vec<TodoId>> {
-        let mut left: BTreeMap<&TodoId, usize> = BTreeMap::new();
-        let mut free: Vec<&TodoId> = Vec::new();
+        // The todos not removed yet, with the number of their dependencies not removed yet.
+        let mut remaining: BTreeMap<&TodoId, usize> = BTreeMap::new();
+        let mut without_dependencies: Vec<&TodoId> = Vec::new();
         for (id, node) in &self.nodes {
-            let waits = node.depends_on.iter().filter(|above| self.nodes.contains_key(*above)).count();
-            if waits == 0 {
-                free.push(id);
+            let count = node.depends_on.iter().filter(|dependency| self.nodes.contains_key(*dependency)).count();
+            if count == 0 {
+                without_dependencies.push(id);
             } else {
-                left.insert(id, waits);
+                remaining.insert(id, count);
             }
         }
-        while let Some(id) = free.pop() {
-            for below in self.dependents(id) {
-                if let Some(waits) = left.get_mut(below) {
-                    *waits -= 1;
-                    if *waits == 0 {
-                        left.remove(below);
-                        free.push(below);
+        while let Some(id) = without_dependencies.pop() {
+            for dependent in self.dependents(id) {
+                if let Some(count) = remaining.get_mut(dependent) {
+                    *count -= 1;
+                    if *count == 0 {
+                        remaining.remove(dependent);
+                        without_dependencies.push(dependent);
                     }
                 }
             }
         }
-        // Every todo that is left depends on another one that is left, so following dependencies finds a cycle.
+        // Every remaining todo depends on another remaining one, so following dependencies finds a cycle.
         let mut path: Vec<TodoId> = Vec::new();
-        let mut at = *left.keys().next()?;
-        while !path.contains(at) {
-            path.push(at.clone());
-            at = self.nodes.get(at)?.depends_on.iter().find(|above| left.contains_key(above))?;
+        let mut current = *remaining.keys().next()?;
+        while !path.contains(current) {
+            path.push(current.clone());
+            current =
+                self.nodes.get(current)?.depends_on.iter().find(|dependency| remaining.contains_key(dependency))?;
         }
-        let first = path.iter().position(|id| id == at)?;
+        let first = path.iter().position(|id| id == current)?;
         Some(path.split_off(first))
     }
 
     /// A dependency cycle through a todo, if there is one.
     pub(crate) fn cycle_through(&self, from: &TodoId) -> Option<Vec<TodoId>> {
         let mut seen: BTreeSet<&TodoId> = BTreeSet::new();
-        let above = |id: &TodoId| self.nodes.get(id).map(|node| node.depends_on.iter());
-        let mut path = vec![(from, above(from)?)];
-        while let Some((_, next)) = path.last_mut() {
-            match next.next() {
+        let dependencies = |id: &TodoId| self.nodes.get(id).map(|node| node.depends_on.iter());
+        let mut path = vec![(from, dependencies(from)?)];
+        while let Some((_, unvisited)) = path.last_mut() {
+            match unvisited.next() {
                 Some(id) if id == from => return Some(path.into_iter().map(|(id, _)| id.clone()).collect()),
-                Some(id) if seen.insert(id) => path.extend(above(id).map(|next| (id, next))),
+                Some(id) if seen.insert(id) => path.extend(dependencies(id).map(|unvisited| (id, unvisited))),
                 Some(_) => {}
                 None => drop(path.pop()),
             }
@@ -255,23 +259,23 @@ impl TodoGraph {
     }
 
     /// Updates the dependents of a todo that became done or is no longer done.
-    fn count_done(&mut self, id: &TodoId, done: bool) {
-        for below in self.dependents.get(id).cloned().unwrap_or_default() {
-            if let Some(node) = self.nodes.get_mut(&below) {
-                if done { node.waits -= 1 } else { node.waits += 1 }
+    fn update_dependents(&mut self, id: &TodoId, done: bool) {
+        for dependent in self.dependents.get(id).cloned().unwrap_or_default() {
+            if let Some(node) = self.nodes.get_mut(&dependent) {
+                if done { node.open_dependencies -= 1 } else { node.open_dependencies += 1 }
             }
-            self.update_ready(&below);
+            self.update_ready(&dependent);
         }
     }
 
     /// Adds a todo to the ready set or removes it.
     fn update_ready(&mut self, id: &TodoId) {
         let Some(node) = self.nodes.get(id) else { return };
-        let place = (node.order, id.clone());
+        let entry = (node.order, id.clone());
         if node.is_ready() {
-            self.ready.insert(place)
+            self.ready.insert(entry)
         } else {
-            self.ready.remove(&place)
+            self.ready.remove(&entry)
         };
     }
 
@@ -279,11 +283,11 @@ impl TodoGraph {
     fn unlink(&mut self, id: &TodoId) {
         let Some(node) = self.nodes.get(id) else { return };
         self.ready.remove(&(node.order, id.clone()));
-        for above in node.depends_on.clone() {
-            if let Some(below) = self.dependents.get_mut(&above) {
-                below.remove(id);
-                if below.is_empty() {
-                    self.dependents.remove(&above);
+        for dependency in node.depends_on.clone() {
+            if let Some(dependents) = self.dependents.get_mut(&dependency) {
+                dependents.remove(id);
+                if dependents.is_empty() {
+                    self.dependents.remove(&dependency);
                 }
             }
         }
@@ -292,6 +296,6 @@ impl TodoGraph {
 
 impl TodoNode {
     fn is_ready(&self) -> bool {
-        self.waits == 0 && self.progress == TodoProgress::Pending
+        self.open_dependencies == 0 && self.progress == TodoProgress::Pending
     }
 }

@@ -85,7 +85,9 @@ impl KernelState {
 
     /// The calls of a task that wait for other tasks or for a decision. Only these are indexed.
     fn waiting_calls(&self, id: TaskId) -> Vec<(CallId, CallPhase)> {
-        let Some(ActivationWork::Acting(calls)) = self.tasks.get(&id).map(|task| &task.work) else { return Vec::new() };
+        let Some(ActivationWork::CallingTools(calls)) = self.tasks.get(&id).map(|task| &task.work) else {
+            return Vec::new();
+        };
         let is_waiting = |phase: &CallPhase| matches!(phase, CallPhase::Waiting(_) | CallPhase::Asking(_));
         calls.iter().filter(|(_, phase)| is_waiting(phase)).map(|(call, phase)| (call.clone(), phase.clone())).collect()
     }
@@ -93,8 +95,8 @@ impl KernelState {
     fn reindex(&mut self, id: TaskId, agent_type: &Arc<str>, before: TaskIndexEntry, after: TaskIndexEntry) {
         self.busy -= usize::from(before.busy);
         self.busy += usize::from(after.busy);
-        self.at_work -= usize::from(before.at_work);
-        self.at_work += usize::from(after.at_work);
+        self.agents_at_work -= usize::from(before.at_work);
+        self.agents_at_work += usize::from(after.at_work);
         self.parked -= usize::from(before.parked);
         self.parked += usize::from(after.parked);
         self.active -= usize::from(before.active);
@@ -103,7 +105,7 @@ impl KernelState {
             && let Some(parent) = self.tasks.get(&id).and_then(|task| task.parent)
             && let Some(parent) = self.tasks.get_mut(&parent)
         {
-            parent.at_work = parent.at_work - u32::from(before.at_work) + u32::from(after.at_work);
+            parent.agents_at_work = parent.agents_at_work - u32::from(before.at_work) + u32::from(after.at_work);
         }
         if before.slot != after.slot {
             match before.slot {
@@ -135,14 +137,15 @@ impl KernelState {
     fn index_call(&mut self, id: TaskId, call: &CallId, phase: &CallPhase) {
         match phase {
             CallPhase::Waiting(wait) => {
-                for awaited in &wait.on {
+                for awaited in &wait.awaited {
                     self.waiters.entry(*awaited).or_default().insert((id, call.clone()));
                 }
                 self.set_alarm(id, wait.until, Alarm::Call(call.clone()));
             }
             CallPhase::Asking(ask) => {
                 self.asks.insert(ask.id.clone(), id);
-                // Without an owner, no deadline passes: the next owner first applies the decisions made meanwhile.
+                // The deadline counts only while the task runs: after a change of owner, decisions made meanwhile are
+                // applied before the task resumes.
                 let is_running = self.tasks.get(&id).is_some_and(KernelTask::is_running);
                 self.set_alarm(id, ask.until_at.filter(|_| is_running), Alarm::Call(call.clone()));
             }
@@ -157,7 +160,7 @@ impl KernelState {
     fn unindex_call(&mut self, id: TaskId, call: &CallId, phase: &CallPhase) {
         match phase {
             CallPhase::Waiting(wait) => {
-                for awaited in &wait.on {
+                for awaited in &wait.awaited {
                     if let Some(calls) = self.waiters.get_mut(awaited) {
                         calls.remove(&(id, call.clone()));
                         if calls.is_empty() {
@@ -189,7 +192,7 @@ impl KernelState {
         }
     }
 
-    /// Removes the wake-up times of all tasks, because the session lets no activation start.
+    /// Removes the wake-up times of all tasks, for a session whose admission is closed.
     pub(crate) fn clear_wake_times(&mut self) {
         for task in self.tasks.filter_mut(|task| task.wake_at.is_some()) {
             if let Some(at) = task.wake_at.take() {
@@ -212,6 +215,7 @@ impl KernelState {
 /// The index entry of a task, without its calls.
 #[derive(Clone, Copy)]
 struct TaskIndexEntry {
+    /// Queued, running or parked.
     busy: bool,
     /// An agent whose activation is not over.
     at_work: bool,
@@ -220,6 +224,7 @@ struct TaskIndexEntry {
     active: bool,
     running: bool,
     slot: SlotPlace,
+    /// When [`Alarm::Quota`] is due, if it is set; the other alarms likewise.
     quota: Option<Timestamp>,
     lease: Option<Timestamp>,
     grace: Option<Timestamp>,
@@ -261,7 +266,7 @@ impl TaskIndexEntry {
             | TaskPhase::Finished(_) => None,
         };
         let busy = task.phase.is_busy();
-        // The time for a last turn also runs for queued and parked tasks, but not without an owner.
+        // The time for a last turn also runs out for queued and parked tasks, but not for interrupted ones.
         let grace = task.cancel_until.filter(|_| busy);
         let is_agent = task.kind != TaskType::Shell;
         TaskIndexEntry {
@@ -279,8 +284,8 @@ impl TaskIndexEntry {
     }
 }
 
-/// Whether a task is known to make progress: it is queued, holds a slot or is next for one. The root needs no slot, so
-/// its phase does not show whether it waits; [`KernelState::parked()`] checks its calls instead.
+/// Whether a task is known to make progress: it is queued, holds a slot, or waits to get its slot back. The root needs
+/// no slot, so its phase does not show whether it waits; [`KernelState::parked()`] checks its calls instead.
 fn is_active(task: &KernelTask) -> bool {
     match task.phase {
         TaskPhase::Queued(_) => true,

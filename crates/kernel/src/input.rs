@@ -14,7 +14,7 @@ use crate::Parking;
 /// Something that happened, or a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KernelInput {
-    /// Open the session with its root task, which rests until its first mail.
+    /// Open the session with its root task, which is idle until its first mail.
     Open {
         /// The root's id.
         root: TaskId,
@@ -34,7 +34,7 @@ pub enum KernelInput {
     },
     /// The session is a copy of another: nothing that was running there continues here.
     Fork {
-        /// The other.
+        /// The original session.
         from: SessionId,
     },
     /// Store definitions that the session may need later.
@@ -56,9 +56,10 @@ pub enum KernelInput {
     Send(NewMail),
     /// A report from a run.
     Report(RunId, RunUpdate),
-    /// Send an awaited task to the background: its result goes to the inbox.
+    /// Move an awaited task into the background: its result goes to the parent's inbox.
     Promote(TaskId),
-    /// Stop a task's activation and the children it waits for; a task that can rest is not finished.
+    /// Stop a task's activation and the children it waits for. A task whose completion policy is idle becomes idle and
+    /// is not finished.
     Interrupt(TaskId),
     /// Stop a task and everything below it.
     Cancel {
@@ -66,7 +67,7 @@ pub enum KernelInput {
         task: TaskId,
         /// Who asks.
         by: CancelBy,
-        /// How firmly.
+        /// Whether the tasks may take a last turn.
         how: CancelMode,
     },
     /// Accept no new tasks and stop everything.
@@ -83,22 +84,22 @@ pub enum KernelInput {
         /// Who decides.
         by: DecidedBy,
     },
-    /// Set the lease of a run: it must be renewed before this moment, or the task is interrupted and queued again.
+    /// Set the lease of a run. The runtime must renew it in time; otherwise the task is interrupted and queued again.
     Lease {
         /// The run.
         run: RunId,
-        /// The moment.
+        /// When it expires.
         until: Timestamp,
     },
-    /// A run has been silent since this moment.
+    /// A run has been silent for too long.
     Stall {
         /// The run.
         run: RunId,
-        /// The moment.
+        /// Since when.
         since: Timestamp,
     },
-    /// The number of answer tokens that have arrived for a run. It is not durable: it only tells what the run has used
-    /// if it is interrupted.
+    /// The number of answer tokens that have arrived for a run. It is not durable: it is needed only for the cost of a
+    /// run that is interrupted.
     Streamed {
         /// The run.
         run: RunId,
@@ -131,11 +132,11 @@ pub enum KernelInput {
     },
     /// Start a fleet.
     BeginFleet(FleetConfig),
-    /// Move a todo that no task has claimed.
+    /// Change the state of a todo that no task has claimed.
     SetTodoState {
         /// The todo.
         todo: TodoId,
-        /// Where to.
+        /// The change.
         to: TodoTransition,
     },
     /// The result of a todo was merged.
@@ -179,9 +180,9 @@ pub enum KernelInput {
         /// Who asks.
         by: Principal,
     },
-    /// Tell the root, which is on autopilot and rests, to continue.
+    /// Tell an idle root on autopilot to continue.
     ContinueAutopilot {
-        /// A digest of the observable state of its work: no change means no progress.
+        /// A digest of the observable state of the root's work. If it has not changed, there was no progress.
         state: String,
         /// The message to the root.
         text: String,
@@ -218,14 +219,15 @@ pub struct AgentDefinition {
     pub spec: Box<AgentSpec>,
 }
 
-/// How the runtime moves an unclaimed todo.
+/// How the runtime changes the state of an unclaimed todo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TodoTransition {
-    /// Reuse its earlier result, since its inputs are unchanged; none when that result is from this session.
+    /// It is done: its earlier result is reused, since its inputs are unchanged. None if that result is from this
+    /// session.
     Reuse(Option<ReusedResult>),
     /// Block it for this reason.
     Block(String),
-    /// Try it again.
+    /// Make it pending again.
     Reopen,
 }
 
@@ -242,13 +244,13 @@ pub enum MemoryPressure {
 /// Mail to a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewMail {
-    /// Who reads it.
+    /// The recipient.
     pub to: TaskId,
-    /// Who wrote it.
+    /// The sender.
     pub from: Principal,
     /// When it may be read.
     pub delivery: MailDelivery,
-    /// What it says.
+    /// The content.
     pub body: MailBody,
 }
 
@@ -261,20 +263,20 @@ pub enum RunUpdate {
     TurnBegun {
         /// The model.
         model: String,
-        /// What it may use.
+        /// The tokens that the turn may use.
         quote: TurnQuote,
     },
     /// The model answered.
     TurnAnswered {
         /// Which turn.
         turn: Turn,
-        /// What it said.
+        /// The answer.
         content: Vec<ContentBlock>,
         /// Why it stopped.
         stop: StopReason,
-        /// What it used.
+        /// The tokens used.
         usage: Usage,
-        /// What that cost.
+        /// The cost of these tokens.
         cost: Cost,
         /// The model that answered.
         model: String,
@@ -283,16 +285,16 @@ pub enum RunUpdate {
     TurnFailed {
         /// Which turn.
         turn: Turn,
-        /// In which way.
+        /// The kind of failure.
         fault: ModelFault,
         /// What happened.
         message: String,
-        /// What the try is charged as.
+        /// What the request is charged as.
         charge: FailedCallCharge,
-        /// The next try, if there is one.
+        /// When and how the request is retried, if it is.
         retry: Option<RetryPlan>,
     },
-    /// The answer is getting longer than reserved for.
+    /// The answer is longer than the reservation covers.
     RaiseReservation {
         /// Which turn.
         turn: Turn,
@@ -341,8 +343,8 @@ pub enum RunUpdate {
     },
     /// More tools are available to its model.
     ToolsLoaded(Vec<String>),
-    /// Its open calls are out of time.
-    CallsDropped {
+    /// Its time is up: its open calls are ended, and only its last turn is left.
+    CallsOutOfTime {
         /// The turn that made them.
         turn: Turn,
     },
@@ -367,7 +369,7 @@ pub enum RunUpdate {
         ask: Ask,
     },
     /// The manual wait of a tool call is over.
-    WaitOver {
+    ManualWaitOver {
         /// The turn that made it.
         turn: Turn,
         /// The call.
@@ -397,14 +399,14 @@ pub enum RunUpdate {
     Park(Parking),
     /// Its start hooks have run and returned this context.
     StartHooksRan(Vec<String>),
-    /// Its end is blocked, as often as the limits allow.
+    /// A hook or an expectation blocks its end. The limits say how often.
     StopBlocked {
-        /// Who.
+        /// What blocks it.
         by: StopBlocker,
         /// The message to the agent.
         reason: String,
     },
-    /// It works in its own checkout, which has been verified.
+    /// The task works in its own checkout, which has been verified.
     WorkCheckedOut {
         /// Where it is.
         path: String,
@@ -420,7 +422,7 @@ pub enum RunUpdate {
     },
     /// The activation is over.
     Ended {
-        /// How.
+        /// How it ended.
         ending: RunEnding,
         /// The final or partial text.
         text: String,
@@ -443,7 +445,7 @@ pub enum FailedCallCharge {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BoundaryPoint {
     /// Between two turns.
-    Between,
+    BetweenTurns,
     /// Where it would end.
     End,
 }
@@ -451,11 +453,11 @@ pub enum BoundaryPoint {
 /// How a run reports its end. A stop is decided by the kernel and not reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunEnding {
-    /// With an answer.
+    /// The model gave a final answer.
     Completed,
     /// It could not continue.
     Failed {
-        /// In which way.
+        /// The kind of failure.
         kind: FailKind,
         /// What happened.
         message: String,

@@ -21,7 +21,7 @@ impl BudgetLedger {
 
     /// What can still be reserved.
     pub fn room(&self) -> Budget {
-        self.budget.less(self.spent.plus(self.reserved))
+        self.budget.minus(self.spent.plus(self.reserved))
     }
 
     /// Whether most of the budget is spent: four fifths of it.
@@ -35,7 +35,7 @@ impl BudgetLedger {
         self.reserved = self.reserved.plus(cost);
     }
 
-    /// Releases `reserved` and books what was really used.
+    /// Releases `reserved` and adds the real cost to what was spent.
     pub fn settle(&mut self, reserved: Cost, used: Cost) {
         self.reserved = self.reserved.minus(reserved);
         self.spent = self.spent.plus(used);
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_remainder_of_zero_is_a_stop_not_a_licence() {
+    fn a_remaining_budget_of_zero_allows_no_cost() {
         let room = BudgetLedger::new(Budget { tokens: Some(0), micros: Some(0) }).room();
         assert!(room.allows(Cost::ZERO));
         assert!(!room.allows(tokens(1)));

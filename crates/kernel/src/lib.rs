@@ -1,8 +1,9 @@
 //! Bosun's pure core: it makes every decision about tasks and performs nothing itself.
 //!
 //! [`Kernel::apply`] takes one [`KernelInput`] and returns [`KernelEffect`]s, or an [`InputRefusal`] that changed
-//! nothing. Only events change the state: [`Kernel::evolve`] applies what `apply` records, so a state read back from
-//! the log equals the state that wrote it. Time and ids are arguments; there is no I/O, clock or randomness here.
+//! nothing. It changes the state only through the events that it records; [`Kernel::evolve`] applies the same events
+//! read from the log, so a state rebuilt from the log equals the state that wrote it. Time and ids are arguments; there
+//! is no I/O, clock or randomness here.
 
 #![deny(missing_docs)]
 
@@ -57,22 +58,22 @@ pub struct SessionLimits {
     pub live: u32,
     /// How many levels of agents there may be below the root.
     pub depth: u32,
-    /// Agents that a session may start in all.
+    /// Agents that a session may start in total.
     pub total: u32,
-    /// Agents that agents below the root may start within a minute, all of them together.
+    /// Agents that all subagents together may start per minute; the root is not limited.
     pub rate: u32,
-    /// Agents of one type that may run at once, for types that have a limit of their own.
-    pub of_type: BTreeMap<String, u32>,
+    /// Agents of one type that may run at once, for types that have their own limit.
+    pub max_by_type: BTreeMap<String, u32>,
     /// How long a task that is asked to stop may take for its last turn.
     pub grace: Duration,
     /// How often hooks may keep one activation from ending.
     pub max_stop_blocks: u32,
     /// How often an activation may try again to meet its expectations.
-    pub max_repairs: u32,
+    pub max_expectation_retries: u32,
     /// How often the root is told to continue for one objective on autopilot.
     pub max_continues: u32,
-    /// Most turns that the root takes for one objective on autopilot, unless it has a limit of its own.
-    pub autopilot_turns: u32,
+    /// Maximum turns of the root for one objective on autopilot, unless the root has its own turn limit.
+    pub max_autopilot_turns: u32,
     /// How long results for an idle task are held back while other agents that it started still work, so that it
     /// handles several in one activation. The time doubles with each delay, up to a factor of
     /// [`RESULT_WINDOW_GROWTH`]. With zero, each result wakes the task at once.
@@ -80,7 +81,7 @@ pub struct SessionLimits {
 }
 
 /// The largest factor by which the result window grows.
-pub const RESULT_WINDOW_GROWTH: u32 = 64;
+pub const MAX_RESULT_WINDOW_FACTOR: u32 = 64;
 
 impl Default for SessionLimits {
     fn default() -> Self {
@@ -89,12 +90,12 @@ impl Default for SessionLimits {
             depth: 6,
             total: 2_000,
             rate: 200,
-            of_type: BTreeMap::new(),
+            max_by_type: BTreeMap::new(),
             grace: Duration::from_secs(30),
             max_stop_blocks: 8,
-            max_repairs: 2,
+            max_expectation_retries: 2,
             max_continues: 5,
-            autopilot_turns: 200,
+            max_autopilot_turns: 200,
             result_window: Duration::from_secs(1),
         }
     }
@@ -114,16 +115,17 @@ impl Kernel {
     }
 
     /// Decides on `input`. A refused input changes nothing.
-    pub fn apply(&mut self, now: Timestamp, input: KernelInput) -> Result<Vec<KernelEffect>, InputRefusal> {
+    pub fn decide(&mut self, now: Timestamp, input: KernelInput) -> Result<Vec<KernelEffect>, InputRefusal> {
         decide::decide(&mut self.state, &self.limits, now, input)
     }
 
-    /// Applies a durable event.
-    pub fn evolve(&mut self, entry: &LogEntry) -> Result<(), InvalidEvent> {
-        self.state.evolve(entry)
+    /// Applies an event that was read from the log. [`Kernel::apply`] has already applied the events that it returns.
+    pub fn apply_event(&mut self, entry: &LogEntry) -> Result<(), InvalidEvent> {
+        self.state.apply_event(entry)
     }
 
-    /// Saves memory: if a task at rest is the same in `other`, a kernel of the same session, both share one copy of it.
+    /// Shares the memory of a task at rest with `other`, a second kernel of this session, if both hold the same state
+    /// of it.
     pub fn share_task(&mut self, id: TaskId, other: &Kernel) {
         self.state.tasks.share(id, &other.state.tasks);
     }
@@ -158,9 +160,9 @@ impl Kernel {
         self.state.parked()
     }
 
-    /// Whether any model of this model's provider has answered in the session.
+    /// Whether the provider of `model` has answered a request in this session.
     pub fn has_provider_answered(&self, model: &str) -> bool {
-        self.state.calibration.knows_provider(model)
+        self.state.calibration.has_provider_answered(model)
     }
 
     /// How many calls wait for a person's decision.
@@ -170,7 +172,7 @@ impl Kernel {
 
     /// How many agents have started so far.
     pub fn started_agents(&self) -> u32 {
-        self.state.started
+        self.state.started_agents
     }
 
     /// The session's mode, and the progress of the root's objective.
@@ -204,7 +206,7 @@ impl Kernel {
         self.state.external_tasks.get(id)
     }
 
-    /// The moment at which [`KernelInput::Tick`] is due.
+    /// The time at which [`KernelInput::Tick`] is due.
     pub fn next_alarm(&self) -> Option<Timestamp> {
         self.state.alarms.first().map(|(at, ..)| *at)
     }

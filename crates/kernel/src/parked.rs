@@ -32,10 +32,10 @@ impl KernelState {
     fn awaits_agents(&self, task: &KernelTask) -> bool {
         let is_running_command =
             |id| self.tasks.get(id).is_some_and(|task| task.kind == TaskType::Shell && task.phase.is_busy());
-        let ActivationWork::Acting(calls) = &task.work else { return false };
+        let ActivationWork::CallingTools(calls) = &task.work else { return false };
         calls.values().any(|phase| matches!(phase, CallPhase::Waiting(_)))
             && calls.values().all(|phase| match phase {
-                CallPhase::Waiting(wait) => !wait.on.is_empty() && !wait.on.iter().any(is_running_command),
+                CallPhase::Waiting(wait) => !wait.awaited.is_empty() && !wait.awaited.iter().any(is_running_command),
                 CallPhase::Answered => true,
                 CallPhase::Pending
                 | CallPhase::Started

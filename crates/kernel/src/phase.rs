@@ -9,7 +9,7 @@ pub enum TaskPhase {
     Queued(QueuePurpose),
     /// It runs.
     Running(SlotStatus),
-    /// It rests between activations.
+    /// It is between two activations.
     Idle,
     /// It cannot call its model for now.
     Parked(Parking),
@@ -47,7 +47,7 @@ pub enum QueuePurpose {
 /// Whether a running task may call its model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SlotStatus {
-    /// It may.
+    /// It may: it holds a slot or needs none.
     Holding,
     /// It waits for other tasks and has lent its slot.
     Lent,
@@ -55,10 +55,10 @@ pub enum SlotStatus {
     Returning,
 }
 
-/// What changes a phase.
+/// A change of a task's situation that may change its phase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PhaseSignal {
-    /// A slot is given, or none is needed.
+    /// It got a slot, or needs none.
     Admit,
     /// It began to wait.
     Lend,
@@ -73,7 +73,7 @@ pub enum PhaseSignal {
     /// It may continue, or was woken.
     Requeue,
     /// Its activation ended.
-    Rest,
+    EndActivation,
     /// It ends for good.
     Finish(TaskOutcome),
 }
@@ -92,7 +92,7 @@ impl TaskPhase {
             (Running(_), PhaseSignal::Interrupt) => Some(Interrupted),
             (Idle, PhaseSignal::Requeue) => Some(Queued(QueuePurpose::Begin)),
             (Parked(_) | Interrupted, PhaseSignal::Requeue) => Some(Queued(QueuePurpose::Resume)),
-            (Queued(_) | Running(_) | Parked(_) | Interrupted, PhaseSignal::Rest) => Some(Idle),
+            (Queued(_) | Running(_) | Parked(_) | Interrupted, PhaseSignal::EndActivation) => Some(Idle),
             (Queued(_) | Running(_) | Idle | Parked(_) | Interrupted, PhaseSignal::Finish(outcome)) => {
                 Some(Finished(outcome))
             }
@@ -133,7 +133,7 @@ impl TaskPhase {
 mod tests {
     use super::*;
 
-    const fn until(at: u64) -> Parking {
+    const fn parked_until(at: u64) -> Parking {
         Parking { until: Some(Timestamp(at)), why: ParkReason::Quota }
     }
 
@@ -144,7 +144,7 @@ mod tests {
         TaskPhase::Running(SlotStatus::Lent),
         TaskPhase::Running(SlotStatus::Returning),
         TaskPhase::Idle,
-        TaskPhase::Parked(until(5)),
+        TaskPhase::Parked(parked_until(5)),
         TaskPhase::Interrupted,
         TaskPhase::Finished(TaskOutcome::Lost),
     ];
@@ -154,17 +154,17 @@ mod tests {
         PHASES.iter().map(|phase| phase.clone().next(signal.clone())).collect()
     }
 
-    fn running(footing: SlotStatus) -> Option<TaskPhase> {
-        Some(TaskPhase::Running(footing))
+    fn running(status: SlotStatus) -> Option<TaskPhase> {
+        Some(TaskPhase::Running(status))
     }
 
     #[test]
-    fn the_table_of_moves_is_exactly_this() {
+    fn all_transitions_are_as_in_this_table() {
         use SlotStatus::{Holding, Lent, Returning};
         let begin = || Some(TaskPhase::Queued(QueuePurpose::Begin));
-        let go_on = || Some(TaskPhase::Queued(QueuePurpose::Resume));
+        let resume = || Some(TaskPhase::Queued(QueuePurpose::Resume));
         let idle = || Some(TaskPhase::Idle);
-        let cut = || Some(TaskPhase::Interrupted);
+        let interrupted = || Some(TaskPhase::Interrupted);
         let done = || Some(TaskPhase::Finished(TaskOutcome::Completed));
         let n = || None;
         let cases = [
@@ -172,10 +172,13 @@ mod tests {
             (PhaseSignal::Lend, [n(), n(), running(Lent), n(), running(Lent), n(), n(), n(), n()]),
             (PhaseSignal::Return, [n(), n(), n(), running(Returning), n(), n(), n(), n(), n()]),
             (PhaseSignal::Regain, [n(), n(), n(), n(), running(Holding), n(), n(), n(), n()]),
-            (PhaseSignal::Park(until(8)), [n(), n(), Some(TaskPhase::Parked(until(8))), n(), n(), n(), n(), n(), n()]),
-            (PhaseSignal::Interrupt, [n(), n(), cut(), cut(), cut(), n(), n(), n(), n()]),
-            (PhaseSignal::Requeue, [n(), n(), n(), n(), n(), begin(), go_on(), go_on(), n()]),
-            (PhaseSignal::Rest, [idle(), idle(), idle(), idle(), idle(), n(), idle(), idle(), n()]),
+            (
+                PhaseSignal::Park(parked_until(8)),
+                [n(), n(), Some(TaskPhase::Parked(parked_until(8))), n(), n(), n(), n(), n(), n()],
+            ),
+            (PhaseSignal::Interrupt, [n(), n(), interrupted(), interrupted(), interrupted(), n(), n(), n(), n()]),
+            (PhaseSignal::Requeue, [n(), n(), n(), n(), n(), begin(), resume(), resume(), n()]),
+            (PhaseSignal::EndActivation, [idle(), idle(), idle(), idle(), idle(), n(), idle(), idle(), n()]),
             (
                 PhaseSignal::Finish(TaskOutcome::Completed),
                 [done(), done(), done(), done(), done(), done(), done(), done(), n()],
@@ -187,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn busy_and_at_rest_say_what_is_under_way() {
+    fn some_phases_are_busy_and_some_are_at_rest() {
         let busy: Vec<bool> = PHASES.iter().map(TaskPhase::is_busy).collect();
         assert_eq!(busy, [true, true, true, true, true, false, true, false, false]);
         let rest: Vec<bool> = PHASES.iter().map(TaskPhase::is_at_rest).collect();
@@ -195,9 +198,9 @@ mod tests {
     }
 
     #[test]
-    fn every_phase_has_its_word() {
-        let words: Vec<&str> = PHASES.iter().map(|phase| phase.state().as_str()).collect();
+    fn every_phase_has_a_name() {
+        let names: Vec<&str> = PHASES.iter().map(|phase| phase.state().as_str()).collect();
         let expected = ["queued", "queued", "running", "running", "running", "idle", "parked", "interrupted", "lost"];
-        assert_eq!(words, expected);
+        assert_eq!(names, expected);
     }
 }

@@ -15,10 +15,10 @@ pub enum InputRefusal {
     UnknownTask(TaskId),
     /// The id is taken.
     #[error("task {0} already exists")]
-    TakenId(TaskId),
+    DuplicateId(TaskId),
     /// The report comes from a run that is over.
     #[error("this run of the task is over")]
-    Stale,
+    StaleRun,
     /// The session accepts no new tasks.
     #[error("the session is stopping and accepts no new tasks")]
     Closed,
@@ -33,7 +33,7 @@ pub enum InputRefusal {
     NoInbox(TaskId),
     /// The task cannot start others.
     #[error("task {0} is a command and cannot start tasks")]
-    NoParent(TaskId),
+    CannotSpawn(TaskId),
     /// The tree has reached its maximum depth.
     #[error("agents cannot be nested more than {cap} deep")]
     Depth {
@@ -65,7 +65,7 @@ pub enum InputRefusal {
     #[error("there is no todo `{0}`")]
     NoTodo(TodoId),
     /// Another task has claimed it.
-    #[error("the todo `{todo}` is held by {by}")]
+    #[error("the todo `{todo}` is claimed by {by}")]
     TodoClaimed {
         /// The todo.
         todo: TodoId,
@@ -82,8 +82,8 @@ pub enum InputRefusal {
         cap: u32,
     },
     /// Only the root can propose a plan, and only in plan mode.
-    #[error("there is no plan to decide on: the session is not in plan mode, or its plan has been decided on")]
-    NoPlan,
+    #[error("a plan cannot be proposed now: the session is not in plan mode, or its plan has been approved")]
+    NotPlanning,
     /// The root has no objective, or has reported on it.
     #[error("there is no objective to report on: the session is not on autopilot, or has already reported")]
     NoObjective,
@@ -99,8 +99,8 @@ pub enum InputRefusal {
     /// Only a task that the root waits for can be sent to the background.
     #[error("task {0} was not started by the session's root, so it cannot be sent to the background")]
     NotRootChild(TaskId),
-    /// Its end was blocked as often as allowed.
-    #[error("its end may be blocked at most {cap} times")]
+    /// The end of the activation was blocked as often as allowed.
+    #[error("the end of an activation may be blocked at most {cap} times")]
     StopBlockLimit {
         /// The cap.
         cap: u32,
@@ -128,34 +128,34 @@ pub enum InputRefusal {
     },
     /// The objective is over: the next turn is the last.
     #[error("the objective is over, so the next turn is the last")]
-    Closing {
-        /// Why it is.
+    ObjectiveOver {
+        /// Why it is the last.
         why: WrapUpReason,
     },
     /// The activation is in its last turn, or has taken it.
-    #[error("the last turn is taken")]
+    #[error("the last turn has already been taken")]
     WrappedUp,
-    /// The task lent its slot and has not got one back yet.
+    /// The task lent its slot while it waited, and has not got one again yet.
     #[error("the task waits for a slot")]
     NoSlot,
     /// A turn of the run is in progress.
-    #[error("a turn is under way")]
-    InTurn,
+    #[error("a turn is in progress")]
+    TurnInProgress,
     /// This turn is not in progress.
-    #[error("no such turn is under way")]
-    NoTurn,
+    #[error("this turn is not in progress")]
+    WrongTurn,
     /// Two calls of one answer have the same id.
     #[error("two calls have the id {0}")]
-    SameCall(CallId),
-    /// The call is not open, or not in the required phase.
-    #[error("the call {0} is not open for this")]
-    Call(CallId),
+    DuplicateCall(CallId),
+    /// There is no such call in the turn, or it is in another phase than the input requires.
+    #[error("the call {0} is not in a state that allows this")]
+    WrongCallPhase(CallId),
     /// Mail arrived before the end and must be read first.
     #[error("there is unread mail")]
     MailWaiting,
     /// The run has no final message.
     #[error("there is no final message")]
-    NoAnswer,
+    NoFinalMessage,
     /// No tool call waits for the task.
     #[error("no tool call is waiting for task {0}")]
     NotAwaited(TaskId),
@@ -166,7 +166,9 @@ pub enum InputRefusal {
     #[error("there is no open ask {0}: it was decided, or its call has ended")]
     NoAsk(AskId),
     /// The decision is not valid for this ask.
-    #[error("{0} cannot be decided like this: a call is allowed or denied, a question answered or denied")]
+    #[error(
+        "the ask {0} cannot be decided like this: allow a call, answer a question, approve a plan, or deny any of them"
+    )]
     DecisionMismatch(AskId),
     /// No such external task.
     #[error("there is no external task `{0}`; register it first")]

@@ -20,26 +20,28 @@ pub struct KernelState {
     pub(crate) fence: Fence,
     pub(crate) admission: SessionAdmission,
     pub(crate) next_mail: u64,
-    /// Agents ever started.
-    pub(crate) started: u32,
-    /// When agents below the root started others, within the last minute of the log, in order.
-    pub(crate) recent: VecDeque<Timestamp>,
+    /// How many agents the session has started.
+    pub(crate) started_agents: u32,
+    /// When subagents started others, within the last minute of the log, in order.
+    pub(crate) recent_spawns: VecDeque<Timestamp>,
     /// Definitions that the log holds.
     pub(crate) definitions: BTreeSet<DefinitionId>,
     /// How much memory the machine has left; not durable.
     pub(crate) memory: MemoryPressure,
     /// What was learnt about how models count tokens.
     pub(crate) calibration: TokenCalibration,
-    /// Most turns that all agents together may take in one run.
+    /// Maximum turns that all agents together may take for one prompt of the user.
     pub(crate) max_turns: Option<u32>,
-    /// How many they have taken since the user's last prompt.
+    /// How many turns they have taken since the user's last prompt.
     pub(crate) turns: u32,
+    /// How many tasks are queued, running or parked.
     pub(crate) busy: usize,
-    /// How many agents are parked, and how many are active.
+    /// How many agents are parked.
     pub(crate) parked: usize,
+    /// How many agents are known to make progress.
     pub(crate) active: usize,
     /// How many agents, including the root, have an activation that is queued, running, parked or interrupted.
-    pub(crate) at_work: usize,
+    pub(crate) agents_at_work: usize,
     /// The session's mode, and the progress of the root's objective.
     pub(crate) root_control: RootControl,
     pub(crate) slots: Slots,
@@ -65,15 +67,15 @@ pub(crate) enum SessionAdmission {
 impl KernelState {
     /// The task and everything below it, parents before children.
     pub(crate) fn subtree(&self, top: TaskId) -> Vec<TaskId> {
-        let mut found = vec![top];
+        let mut tasks = vec![top];
         let mut next = 0;
-        while let Some(id) = found.get(next) {
+        while let Some(id) = tasks.get(next) {
             if let Some(task) = self.tasks.get(id) {
-                found.extend(&task.children);
+                tasks.extend(&task.children);
             }
             next += 1;
         }
-        found
+        tasks
     }
 
     /// The task and everything above it, nearest first.
@@ -82,27 +84,30 @@ impl KernelState {
     }
 
     /// The ready todos that there is room for, after the tasks that are already queued.
-    pub(crate) fn due_todos(&self, limits: &SessionLimits, agent: &str) -> Vec<TodoId> {
+    pub(crate) fn due_todos(&self, limits: &SessionLimits, default_agent: &str) -> Vec<TodoId> {
         let Some(config) = self.graph.fleet() else { return Vec::new() };
         let stopping = self.root.and_then(|root| self.tasks.get(&root)).is_none_or(|root| root.cancel.is_some());
         if self.admission == SessionAdmission::Closed || stopping {
             return Vec::new();
         }
-        let waiting = self.slots.returning.len() + self.slots.starting.len();
-        let slots = (limits.live.max(1) as usize).saturating_sub(self.slots.held as usize + waiting);
+        let queued = self.slots.returning.len() + self.slots.starting.len();
+        let free_slots = (limits.live.max(1) as usize).saturating_sub(self.slots.held as usize + queued);
         let claims_left = config.parallel.map_or(usize::MAX, |cap| cap.saturating_sub(self.graph.claimed()) as usize);
         let mut taken: BTreeMap<&str, u32> = BTreeMap::new();
-        let fits = |kind: &str, taken: u32| {
-            limits.of_type.get(kind).is_none_or(|cap| self.slots.wanted_by(kind) + taken < (*cap).max(1))
+        let has_room = |agent_type: &str, taken: u32| {
+            limits
+                .max_by_type
+                .get(agent_type)
+                .is_none_or(|cap| self.slots.held_or_queued_by(agent_type) + taken < (*cap).max(1))
         };
         let due = self.graph.ready().filter_map(|(id, node)| {
-            let kind = node.agent.as_deref().unwrap_or(agent);
-            let count = taken.entry(kind).or_default();
-            fits(kind, *count).then(|| {
+            let agent_type = node.agent.as_deref().unwrap_or(default_agent);
+            let count = taken.entry(agent_type).or_default();
+            has_room(agent_type, *count).then(|| {
                 *count += 1;
                 id.clone()
             })
         });
-        due.take(slots.min(claims_left)).collect()
+        due.take(free_slots.min(claims_left)).collect()
     }
 }

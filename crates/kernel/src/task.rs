@@ -20,8 +20,8 @@ pub struct KernelTask {
     pub parent: Option<TaskId>,
     /// The tasks it started, oldest first.
     pub children: Vec<TaskId>,
-    /// Hashes of their names.
-    pub(crate) names: BTreeSet<NameHash>,
+    /// Hashes of the children's names.
+    pub(crate) child_names: BTreeSet<NameHash>,
     /// Its type.
     pub kind: TaskType,
     /// Its display name.
@@ -40,7 +40,7 @@ pub struct KernelTask {
     pub mode: TaskMode,
     /// Its completion policy.
     pub on_complete: CompletionPolicy,
-    /// Most turns an activation may take.
+    /// Maximum turns of an activation.
     pub max_turns: Option<u32>,
     /// Its phase.
     pub phase: TaskPhase,
@@ -48,7 +48,7 @@ pub struct KernelTask {
     pub work: ActivationWork,
     /// Its latest activation.
     pub activation: Activation,
-    /// The latest try at it.
+    /// The latest attempt at this activation.
     pub attempt: Attempt,
     /// Its latest turn.
     pub turn: Turn,
@@ -56,15 +56,15 @@ pub struct KernelTask {
     pub turns: u32,
     /// Mail it has not read, oldest first.
     pub inbox: BTreeMap<MailId, MailDelivery>,
-    /// The unread mail that is a result of a task it started.
+    /// The unread mail that is a result, with the task and activation that it is the result of.
     pub results: BTreeMap<MailId, (TaskId, Activation)>,
-    /// When it wakes at the latest for delayed results.
+    /// When it is woken for delayed results, at the latest.
     pub wake_at: Option<Timestamp>,
     /// How often in a row results were delayed.
-    pub delays: u32,
-    /// How many agents it started have an activation that is queued, running, parked or interrupted.
-    pub at_work: u32,
-    /// Who asked it to stop, and how firmly.
+    pub result_delays: u32,
+    /// How many of the agents it started have an activation that is queued, running, parked or interrupted.
+    pub agents_at_work: u32,
+    /// Who asked it to stop, and whether it may take a last turn.
     pub cancel: Option<(CancelBy, CancelMode)>,
     /// When a task that may still take a last turn is stopped at once.
     pub cancel_until: Option<Timestamp>,
@@ -74,8 +74,8 @@ pub struct KernelTask {
     pub stalled: bool,
     /// How often hooks blocked the end of the activation.
     pub stop_blocks: u32,
-    /// How often it tried again to meet its expectations.
-    pub repairs: u32,
+    /// How often the activation tried again to meet its expectations.
+    pub expectation_retries: u32,
     /// The latest activation whose start hooks have run.
     pub start_hooks_ran: Activation,
     /// Activations whose start hooks have run and whose stop hooks have not.
@@ -86,16 +86,16 @@ pub struct KernelTask {
     pub last_turn: Option<LastTurn>,
     /// What it and everything below it spent.
     pub ledger: BudgetLedger,
-    /// Whether it was warned that little is left.
+    /// Whether it was warned that little of its budget is left.
     pub has_low_budget_warning: bool,
     /// When the lease of its run expires.
     pub lease: Option<Timestamp>,
-    /// How much of the answer under way has arrived, in tokens; not durable.
-    pub streamed: Option<u32>,
+    /// How much of the current answer has arrived, in tokens; not durable.
+    pub streamed_tokens: Option<u32>,
 }
 
-/// A name as a small hash: a parent may have thousands of children. On a collision, the second child gets an
-/// unnecessary number.
+/// The hash of a name, which saves memory: a parent may have thousands of children. On a collision, the second child
+/// gets an unnecessary number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct NameHash(u64);
 
@@ -112,7 +112,7 @@ impl NameHash {
 pub enum LastTurn {
     /// It comes next.
     Due(WrapUpReason),
-    /// The model has been asked, or has answered.
+    /// Its model request was sent.
     Taken(WrapUpReason),
 }
 
@@ -123,13 +123,13 @@ impl LastTurn {
         }
     }
 
-    pub(crate) fn taken(self) -> LastTurn {
+    pub(crate) fn into_taken(self) -> LastTurn {
         match self {
             LastTurn::Due(why) | LastTurn::Taken(why) => LastTurn::Taken(why),
         }
     }
 
-    pub(crate) fn due(self) -> LastTurn {
+    pub(crate) fn into_due(self) -> LastTurn {
         match self {
             LastTurn::Due(why) | LastTurn::Taken(why) => LastTurn::Due(why),
         }
@@ -147,7 +147,7 @@ impl KernelTask {
             id,
             parent: spec.parent,
             children: Vec::new(),
-            names: BTreeSet::new(),
+            child_names: BTreeSet::new(),
             kind: spec.kind,
             name: spec.name.clone(),
             agent,
@@ -159,7 +159,7 @@ impl KernelTask {
             on_complete: spec.on_complete,
             max_turns: spec.max_turns,
             phase,
-            work: ActivationWork::Fresh,
+            work: ActivationWork::NotBegun,
             activation: Activation(0),
             attempt: Attempt(0),
             turn: Turn(0),
@@ -167,14 +167,14 @@ impl KernelTask {
             inbox: BTreeMap::new(),
             results: BTreeMap::new(),
             wake_at: None,
-            delays: 0,
-            at_work: 0,
+            result_delays: 0,
+            agents_at_work: 0,
             cancel: None,
             cancel_until: None,
             stopped: false,
             stalled: false,
             stop_blocks: 0,
-            repairs: 0,
+            expectation_retries: 0,
             start_hooks_ran: Activation(0),
             pending_stop_hooks: BTreeSet::new(),
             forgotten: false,
@@ -182,7 +182,7 @@ impl KernelTask {
             ledger: BudgetLedger::new(spec.budget),
             has_low_budget_warning: false,
             lease: None,
-            streamed: None,
+            streamed_tokens: None,
         }
     }
 
@@ -193,7 +193,7 @@ impl KernelTask {
 
     /// Whether a task that it started has this name, or one with the same hash.
     pub(crate) fn has_child(&self, name: &str) -> bool {
-        self.names.contains(&NameHash::of(name))
+        self.child_names.contains(&NameHash::of(name))
     }
 
     /// Whether it needs one of the session's slots to run.

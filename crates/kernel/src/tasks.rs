@@ -1,5 +1,5 @@
 //! The tasks of a session. Two states that hold the same task can share its memory: a session may have thousands of
-//! ended tasks, and its owner holds two states.
+//! finished tasks, and its owner holds a committed state and a draft.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +8,8 @@ use protocol::TaskId;
 
 use crate::KernelTask;
 
-/// Most children of a shared task: the first state to change it makes a copy.
+/// Tasks with more children than this are not shared: the first state to change a shared task must copy it, with its
+/// list of children.
 const MAX_SHARED_CHILDREN: usize = 8;
 
 /// The tasks of a session, by their ids.
@@ -51,7 +52,7 @@ impl KernelTasks {
         self.0.values_mut().filter(move |task| which(task)).map(Arc::make_mut)
     }
 
-    /// Shares a resting task with another state, if both are equal.
+    /// Shares the memory of a task at rest with another state, if the task is equal in both.
     pub(crate) fn share(&mut self, id: TaskId, with: &KernelTasks) {
         if let (Some(own), Some(other)) = (self.0.get_mut(&id), with.0.get(&id))
             && other.phase.is_at_rest()

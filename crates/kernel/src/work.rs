@@ -11,16 +11,16 @@ use protocol::{
 pub enum ActivationWork {
     /// Nothing yet: no turn of this activation has begun.
     #[default]
-    Fresh,
+    NotBegun,
     /// Between two turns.
-    Boundary,
+    BetweenTurns,
     /// A model request is in progress.
-    Asking(Box<ModelCall>),
+    AwaitingModel(Box<ModelCall>),
     /// The model called tools; some calls are open.
-    Acting(BTreeMap<CallId, CallPhase>),
+    CallingTools(BTreeMap<CallId, CallPhase>),
     /// The model answered without calling a tool.
     Answered {
-        /// Whether it said anything.
+        /// Whether the answer has text.
         text: bool,
     },
 }
@@ -36,15 +36,15 @@ pub struct ModelCall {
     pub quoted: QuotedTokens,
     /// The price of its tokens, if known.
     pub price: Option<Price>,
-    /// Most output tokens that were requested.
-    pub most: u32,
+    /// Maximum output tokens of the answer.
+    pub max_output: u32,
 }
 
 impl ModelCall {
-    /// The cost of its input and of the output that has arrived.
+    /// The cost of its input and of this many output tokens.
     pub(crate) fn cost(&self, output: u32) -> Cost {
         let input = self.reserved.tokens.saturating_sub(self.quoted.output.into());
-        let micros = self.price.map_or(0, |price| price.at_most(input, output.into()));
+        let micros = self.price.map_or(0, |price| price.max_cost(input, output.into()));
         Cost { tokens: input.saturating_add(output.into()), micros }
     }
 }
@@ -76,7 +76,7 @@ pub enum CallPhase {
 /// A decision on a call's ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecidedAsk {
-    /// What was asked.
+    /// The ask.
     pub ask: AskId,
     /// The decision.
     pub decision: AskDecision,
@@ -88,7 +88,7 @@ pub struct DecidedAsk {
 
 impl DecidedAsk {
     /// A decision on this ask.
-    pub(crate) fn on(ask: &Ask, decision: AskDecision, by: DecidedBy) -> DecidedAsk {
+    pub(crate) fn new(ask: &Ask, decision: AskDecision, by: DecidedBy) -> DecidedAsk {
         DecidedAsk { ask: ask.id.clone(), decision, by, call_started: ask.subject.has_call_started() }
     }
 }
@@ -96,8 +96,8 @@ impl DecidedAsk {
 /// What a call waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallWait {
-    /// The tasks.
-    pub on: Vec<TaskId>,
+    /// The awaited tasks.
+    pub awaited: Vec<TaskId>,
     /// Which of them must end.
     pub mode: WaitMode,
     /// When it times out.
@@ -108,18 +108,18 @@ impl ActivationWork {
     /// Whether no model call and no tool call is open.
     pub fn is_between_calls(&self) -> bool {
         match self {
-            ActivationWork::Fresh | ActivationWork::Boundary | ActivationWork::Answered { .. } => true,
-            ActivationWork::Asking(_) | ActivationWork::Acting(_) => false,
+            ActivationWork::NotBegun | ActivationWork::BetweenTurns | ActivationWork::Answered { .. } => true,
+            ActivationWork::AwaitingModel(_) | ActivationWork::CallingTools(_) => false,
         }
     }
 
     /// The calls of the latest answer, with their phases.
     pub fn calls(&self) -> impl Iterator<Item = (&CallId, &CallPhase)> {
         let calls = match self {
-            ActivationWork::Acting(calls) => Some(calls),
-            ActivationWork::Fresh
-            | ActivationWork::Boundary
-            | ActivationWork::Asking(_)
+            ActivationWork::CallingTools(calls) => Some(calls),
+            ActivationWork::NotBegun
+            | ActivationWork::BetweenTurns
+            | ActivationWork::AwaitingModel(_)
             | ActivationWork::Answered { .. } => None,
         };
         calls.into_iter().flatten()
@@ -128,10 +128,10 @@ impl ActivationWork {
     /// The phase of a call.
     pub fn call(&self, id: &CallId) -> Option<&CallPhase> {
         match self {
-            ActivationWork::Acting(calls) => calls.get(id),
-            ActivationWork::Fresh
-            | ActivationWork::Boundary
-            | ActivationWork::Asking(_)
+            ActivationWork::CallingTools(calls) => calls.get(id),
+            ActivationWork::NotBegun
+            | ActivationWork::BetweenTurns
+            | ActivationWork::AwaitingModel(_)
             | ActivationWork::Answered { .. } => None,
         }
     }

@@ -1,5 +1,5 @@
-//! What the kernels of a session keep of agents that are over. It is a program of its own, so that nothing else of it
-//! takes memory meanwhile.
+//! The memory that the kernels of a session use for agents at rest. This is a separate test program, so that no other
+//! test uses memory meanwhile.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -11,41 +11,41 @@ use bosun_kernel::{
 };
 use protocol::*;
 
-/// Most bytes for each, in both kernels together.
-const MOST: usize = 1024;
+/// Maximum bytes per agent, in both kernels together.
+const MAX_BYTES_PER_AGENT: usize = 1024;
 
 #[test]
-fn an_agent_that_is_over_takes_little_memory() {
+fn an_agent_at_rest_uses_little_memory() {
     let mut owner = Owner::open();
-    owner.agents(1_000);
-    let before = resident();
-    owner.agents(20_000);
-    let each = resident().saturating_sub(before) / 20_000;
-    assert!(each < MOST, "{each} bytes for each agent");
+    owner.run_agents(1_000);
+    let before = resident_bytes();
+    owner.run_agents(20_000);
+    let bytes_per_agent = resident_bytes().saturating_sub(before) / 20_000;
+    assert!(bytes_per_agent < MAX_BYTES_PER_AGENT, "{bytes_per_agent} bytes for each agent");
     assert_eq!(owner.draft, owner.durable);
 }
 
 #[test]
-fn a_task_that_is_kept_once_changes_in_one_kernel_alone() {
+fn a_shared_task_can_be_changed_in_one_kernel_only() {
     let mut owner = Owner::open();
-    owner.agents(2);
+    owner.run_agents(2);
     let before = owner.durable.clone();
-    let letter =
+    let mail =
         NewMail { to: id(2), from: Principal::User, delivery: MailDelivery::Steer, body: MailBody::text("more") };
-    owner.draft.apply(Timestamp(2), KernelInput::Send(letter.clone())).unwrap();
+    owner.draft.decide(Timestamp(2), KernelInput::Send(mail.clone())).unwrap();
     assert_ne!(owner.draft.task(id(2)), owner.durable.task(id(2)));
     assert_eq!(owner.durable, before);
     owner.draft = before;
-    owner.give(KernelInput::Send(letter));
+    owner.apply(KernelInput::Send(mail));
     owner.work();
     assert_eq!(owner.draft.task(id(2)).unwrap().activation, Activation(2));
     assert_eq!(owner.draft, owner.durable);
 }
 
-/// The memory that the process has, in bytes.
-fn resident() -> usize {
-    let told = std::fs::read_to_string("/proc/self/statm").unwrap();
-    told.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
+/// The memory that the process uses, in bytes.
+fn resident_bytes() -> usize {
+    let stats = std::fs::read_to_string("/proc/self/statm").unwrap();
+    stats.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
 }
 
 /// Two kernels, as the owner of a session has them.
@@ -62,33 +62,34 @@ impl Owner {
         let kernel = Kernel::new(limits);
         let mut owner = Owner { draft: kernel.clone(), durable: kernel, started: 1, running: VecDeque::new() };
         let spec = TaskSpec { on_complete: CompletionPolicy::Idle, ..TaskSpec::new(TaskType::Main, "main", "root") };
-        owner.give(KernelInput::Open { root: id(1), spec, definition: None, config: terms() });
+        owner.apply(KernelInput::Open { root: id(1), spec, definition: None, config: session_config() });
         owner
     }
 
-    /// So many agents of the root, one after the other.
-    fn agents(&mut self, count: u128) {
+    /// Runs so many agents of the root, one after the other.
+    fn run_agents(&mut self, count: u128) {
         for _ in 0..count {
             self.started += 1;
             let named = TaskSpec::new(TaskType::Agent, "general-purpose", format!("worker-{}", self.started));
-            let rest = if self.started.is_multiple_of(2) { CompletionPolicy::Idle } else { CompletionPolicy::Finish };
-            let spec = TaskSpec { parent: Some(id(1)), on_complete: rest, description: "Works".into(), ..named };
+            let on_complete =
+                if self.started.is_multiple_of(2) { CompletionPolicy::Idle } else { CompletionPolicy::Finish };
+            let spec = TaskSpec { parent: Some(id(1)), on_complete, description: "Works".into(), ..named };
             let id = id(self.started);
             let spawn = TaskSpawn { id, spec, prompt: "go".into(), by: None, until: None, definition: None };
-            self.give(KernelInput::Spawn(spawn));
+            self.apply(KernelInput::Spawn(spawn));
             self.work();
         }
     }
 
-    /// One turn of each run, and its end.
+    /// Reports one turn of each run, and its end.
     fn work(&mut self) {
         while let Some(run) = self.running.pop_front() {
-            self.report(run, RunUpdate::Boundary(BoundaryPoint::Between));
+            self.report(run, RunUpdate::Boundary(BoundaryPoint::BetweenTurns));
             let quote = TurnQuote {
                 input: 0,
                 estimated: 0,
                 min_output: 0,
-                expected: 0,
+                expected_output: 0,
                 max_output: 0,
                 price: None,
                 last_turn_reserve: Cost::ZERO,
@@ -103,15 +104,15 @@ impl Owner {
     }
 
     fn report(&mut self, run: RunId, report: RunUpdate) {
-        self.give(KernelInput::Report(run, report));
+        self.apply(KernelInput::Report(run, report));
     }
 
-    /// Decides, and adopts what was decided.
-    fn give(&mut self, input: KernelInput) {
-        for effect in self.draft.apply(Timestamp(1), input).unwrap() {
+    /// Applies an input to the first kernel and the resulting events to the second.
+    fn apply(&mut self, input: KernelInput) {
+        for effect in self.draft.decide(Timestamp(1), input).unwrap() {
             match effect {
                 KernelEffect::Record(entry) => {
-                    self.durable.evolve(&entry).unwrap();
+                    self.durable.apply_event(&entry).unwrap();
                     self.draft.share_task(entry.task, &self.durable);
                 }
                 KernelEffect::Start(run) => self.running.push_back(run),
@@ -125,7 +126,7 @@ fn id(n: u128) -> TaskId {
     TaskId::new(uuid::Uuid::from_u128(n))
 }
 
-fn terms() -> SessionConfig {
+fn session_config() -> SessionConfig {
     SessionConfig {
         cwd: "/w".into(),
         model: "m".into(),

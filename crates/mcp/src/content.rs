@@ -67,12 +67,12 @@ mod tests {
 
     use super::*;
 
-    fn given(result: Value) -> Result<ToolCallResult, String> {
+    fn read(result: Value) -> Result<ToolCallResult, String> {
         read_result(result.as_object().unwrap(), 1000)
     }
 
     #[test]
-    fn every_kind_of_content_comes_as_text() {
+    fn every_content_type_becomes_text() {
         let blocks = json!([
             { "type": "text", "text": "one" },
             { "type": "image", "data": "AAAA", "mimeType": "image/png" },
@@ -83,8 +83,8 @@ mod tests {
             { "type": "hologram" },
             7,
         ]);
-        let given = given(json!({ "content": blocks })).unwrap();
-        assert!(!given.failed);
+        let result = read(json!({ "content": blocks })).unwrap();
+        assert!(!result.failed);
         let lines = [
             "one",
             "[image of type image/png, 4 bytes in base64, not shown]",
@@ -96,12 +96,12 @@ mod tests {
             "[content of the unknown type `hologram`, not shown]",
             "[content of the unknown type ``, not shown]",
         ];
-        assert_eq!(given.text.lines().collect::<Vec<_>>(), lines);
+        assert_eq!(result.text.lines().collect::<Vec<_>>(), lines);
     }
 
     #[test]
-    fn structured_content_stands_in_for_missing_text() {
-        let text = |result| given(result).unwrap().text;
+    fn structured_content_replaces_missing_text() {
+        let text = |result| read(result).unwrap().text;
         assert_eq!(text(json!({ "content": [], "structuredContent": { "sum": 3 } })), r#"{"sum":3}"#);
         let both = json!({ "content": [{ "type": "text", "text": "3" }], "structuredContent": { "sum": 3 } });
         assert_eq!(text(both), "3");
@@ -109,11 +109,11 @@ mod tests {
     }
 
     #[test]
-    fn failures_and_nonsense_are_told_apart() {
-        let failed = given(json!({ "isError": true, "content": [{ "type": "text", "text": "no" }] })).unwrap();
+    fn failures_and_invalid_results_are_distinguished() {
+        let failed = read(json!({ "isError": true, "content": [{ "type": "text", "text": "no" }] })).unwrap();
         assert_eq!(failed, ToolCallResult { text: "no".into(), failed: true });
-        assert_eq!(given(json!({ "content": "text" })), Err("its content is not a list".into()));
+        assert_eq!(read(json!({ "content": "text" })), Err("its content is not a list".into()));
         let many: Vec<Value> = (0..10_000).map(|_| json!({ "type": "text", "text": "x".repeat(100) })).collect();
-        assert!(given(json!({ "content": many })).unwrap().text.len() <= 1000);
+        assert!(read(json!({ "content": many })).unwrap().text.len() <= 1000);
     }
 }

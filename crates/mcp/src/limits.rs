@@ -6,11 +6,11 @@ use std::time::Duration;
 #[derive(Debug, Clone, Default)]
 pub struct McpOptions {
     /// Timeouts.
-    pub deadlines: McpTimeouts,
+    pub timeouts: McpTimeouts,
     /// Size limits.
     pub limits: McpLimits,
     /// The field of `_meta` that carries the id of the model's tool call, if the client's SDK defines one.
-    pub call_field: Option<&'static str>,
+    pub call_id_field: Option<&'static str>,
 }
 
 /// Timeouts for a server's answers.
@@ -35,19 +35,25 @@ impl Default for McpTimeouts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct McpLimits {
     /// Maximum pages of tools.
-    pub pages: usize,
+    pub max_pages: usize,
     /// Maximum number of tools.
-    pub tools: usize,
+    pub max_tools: usize,
     /// Maximum bytes of one tool's description.
-    pub description: usize,
+    pub max_description_bytes: usize,
     /// Maximum bytes of one tool's input schema.
-    pub schema: usize,
+    pub max_schema_bytes: usize,
     /// Maximum bytes of text in the result of one call.
-    pub text: usize,
+    pub max_text_bytes: usize,
 }
 
 impl Default for McpLimits {
     fn default() -> McpLimits {
-        McpLimits { pages: 64, tools: 512, description: 4 * 1024, schema: 64 * 1024, text: 1024 * 1024 }
+        McpLimits {
+            max_pages: 64,
+            max_tools: 512,
+            max_description_bytes: 4 * 1024,
+            max_schema_bytes: 64 * 1024,
+            max_text_bytes: 1024 * 1024,
+        }
     }
 }

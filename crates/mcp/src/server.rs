@@ -27,7 +27,7 @@ pub struct McpServer {
     name: String,
     transport: Arc<dyn McpTransport>,
     options: McpOptions,
-    next: AtomicU64,
+    next_id: AtomicU64,
 }
 
 /// The tools of a server.
@@ -46,13 +46,13 @@ impl McpServer {
         transport: Arc<dyn McpTransport>,
         options: McpOptions,
     ) -> Result<Arc<McpServer>, McpError> {
-        let server = McpServer { name: name.to_owned(), transport, options, next: AtomicU64::new(1) };
+        let server = McpServer { name: name.to_owned(), transport, options, next_id: AtomicU64::new(1) };
         let params = json!({
             "protocolVersion": PROTOCOL_VERSION,
             "capabilities": {},
             "clientInfo": { "name": "bosun", "version": env!("CARGO_PKG_VERSION") },
         });
-        let timeout = server.options.deadlines.initialize;
+        let timeout = server.options.timeouts.initialize;
         let answer = server.request("initialize", params, timeout).await?;
         if !answer.get("protocolVersion").is_some_and(Value::is_string) {
             return Err(server.malformed("initialize", "it has no `protocolVersion`"));
@@ -87,15 +87,15 @@ impl McpServer {
         let limits = self.options.limits;
         let (mut descriptions, mut rejected) = (Vec::new(), Vec::new());
         let mut cursor: Option<String> = None;
-        for _page in 0..limits.pages {
+        for _page in 0..limits.max_pages {
             let params = cursor.take().map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
-            let page = self.request(METHOD, params, self.options.deadlines.list).await?;
+            let page = self.request(METHOD, params, self.options.timeouts.list).await?;
             let Some(entries) = page.get("tools").and_then(Value::as_array) else {
                 return Err(self.malformed(METHOD, "it has no `tools` list"));
             };
             for entry in entries {
-                if descriptions.len() + rejected.len() == limits.tools {
-                    rejected.push(format!("there are more than {} tools; the others are not used", limits.tools));
+                if descriptions.len() + rejected.len() == limits.max_tools {
+                    rejected.push(format!("there are more than {} tools; the others are not used", limits.max_tools));
                     return Ok((descriptions, rejected));
                 }
                 match McpToolDescription::read(entry, &limits) {
@@ -108,7 +108,7 @@ impl McpServer {
                 Some(_) | None => return Ok((descriptions, rejected)),
             }
         }
-        rejected.push(format!("the list has more than {} pages; the others are not used", limits.pages));
+        rejected.push(format!("the list has more than {} pages; the others are not used", limits.max_pages));
         Ok((descriptions, rejected))
     }
 
@@ -117,24 +117,24 @@ impl McpServer {
         const METHOD: &str = "tools/call";
         let mut meta = Map::new();
         meta.insert("progressToken".into(), call.to_string().into());
-        if let Some(field) = self.options.call_field {
+        if let Some(field) = self.options.call_id_field {
             meta.insert(field.into(), call.to_string().into());
         }
         let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
-        let result = self.request(METHOD, params, self.options.deadlines.call).await?;
-        content::read_result(&result, self.options.limits.text).map_err(|what| self.malformed(METHOD, what))
+        let result = self.request(METHOD, params, self.options.timeouts.call).await?;
+        content::read_result(&result, self.options.limits.max_text_bytes).map_err(|what| self.malformed(METHOD, what))
     }
 
     async fn request(
         &self,
         method: &'static str,
         params: Value,
-        within: Duration,
+        time_limit: Duration,
     ) -> Result<Map<String, Value>, McpError> {
-        let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let Ok(sent) = timeout(within, self.transport.send(wire::request(id, method, params))).await else {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let Ok(sent) = timeout(time_limit, self.transport.send(wire::request(id, method, params))).await else {
             self.cancel_request(id).await;
-            return Err(McpError::TimedOut { server: self.name.clone(), method, after: within });
+            return Err(McpError::TimedOut { server: self.name.clone(), method, after: time_limit });
         };
         let answer = sent.map_err(|why| self.unreachable(why))?;
         match wire::read_response(id, answer) {
@@ -146,11 +146,11 @@ impl McpServer {
         }
     }
 
-    async fn notify(&self, method: &'static str, params: Value, within: Duration) -> Result<(), McpError> {
-        match timeout(within, self.transport.send(wire::notification(method, params))).await {
+    async fn notify(&self, method: &'static str, params: Value, time_limit: Duration) -> Result<(), McpError> {
+        match timeout(time_limit, self.transport.send(wire::notification(method, params))).await {
             Ok(Ok(_anything)) => Ok(()),
             Ok(Err(why)) => Err(self.unreachable(why)),
-            Err(_elapsed) => Err(McpError::TimedOut { server: self.name.clone(), method, after: within }),
+            Err(_elapsed) => Err(McpError::TimedOut { server: self.name.clone(), method, after: time_limit }),
         }
     }
 

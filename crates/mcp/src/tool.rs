@@ -25,7 +25,7 @@ impl McpTool {
     pub(crate) fn new(server: Arc<McpServer>, name: String, description: McpToolDescription) -> McpTool {
         let spec = ToolDescriptor {
             name: name.into(),
-            about: description.description.clone().into(),
+            description: description.description.clone().into(),
             schema: description.schema.clone(),
             access: ToolAccess::Other,
         };
@@ -59,26 +59,26 @@ impl Tool for McpTool {
     }
 
     fn required_permissions(&self, input: &str, limits: &ToolLimits) -> Result<Vec<RequiredPermission>, ToolError> {
-        arguments(input, limits.input).map(|_arguments| vec![RequiredPermission::Other])
+        parse_arguments(input, limits.input_bytes).map(|_arguments| vec![RequiredPermission::Other])
     }
 
     fn run<'a>(&'a self, input: &'a str, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let arguments = arguments(input, cx.limits.input)?;
+            let arguments = parse_arguments(input, cx.limits.input_bytes)?;
             // The tool may wait for a person; only the call's own timeout limits it.
             let _paused = cx.heartbeat.pause();
             let result = self.server.call(&self.description.name, arguments, &cx.identity.call).await;
             let result = result.map_err(|error| self.tool_error(&error))?;
             match result.failed {
                 false => Ok(ToolOutput::text(&result.text, cx)),
-                true => Err(ToolError::Refused(result.text).clipped(cx.limits.output)),
+                true => Err(ToolError::Refused(result.text).clipped(cx.limits.output_bytes)),
             }
         })
     }
 }
 
 /// Parses the model's arguments. The server checks them against its schema.
-fn arguments(input: &str, max: usize) -> Result<Value, ToolError> {
+fn parse_arguments(input: &str, max: usize) -> Result<Value, ToolError> {
     if input.len() > max {
         return Err(ToolError::refused(format!("invalid input: {} bytes, at most {max} are allowed", input.len())));
     }
@@ -102,10 +102,10 @@ mod tests {
 
     #[test]
     fn arguments_are_one_object() {
-        assert_eq!(arguments(" ", 10).unwrap(), json!({}));
-        assert_eq!(arguments(r#"{"a":1}"#, 10).unwrap(), json!({ "a": 1 }));
+        assert_eq!(parse_arguments(" ", 10).unwrap(), json!({}));
+        assert_eq!(parse_arguments(r#"{"a":1}"#, 10).unwrap(), json!({ "a": 1 }));
         for (input, why) in [("[1]", "one JSON object"), ("{", "EOF"), ("{\"a\":\"123456\"}", "at most 10")] {
-            assert!(arguments(input, 10).unwrap_err().to_string().contains(why), "{input}");
+            assert!(parse_arguments(input, 10).unwrap_err().to_string().contains(why), "{input}");
         }
     }
 }

@@ -28,15 +28,19 @@ impl McpToolDescription {
         if name.len() > NAME {
             return Err(format!("the name of a tool has {} bytes; at most {NAME} are allowed", name.len()));
         }
-        let schema = schema(&entry["inputSchema"]).ok_or_else(|| format!("the schema of `{name}` is not an object"))?;
+        let schema = normalized_schema(&entry["inputSchema"])
+            .ok_or_else(|| format!("the schema of `{name}` is not an object"))?;
         let size = schema.to_string().len();
-        if size > limits.schema {
-            return Err(format!("the schema of `{name}` has {size} bytes; at most {} are allowed", limits.schema));
+        if size > limits.max_schema_bytes {
+            return Err(format!(
+                "the schema of `{name}` has {size} bytes; at most {} are allowed",
+                limits.max_schema_bytes
+            ));
         }
         let about = ["description", "title"].into_iter().find_map(|field| entry[field].as_str()).unwrap_or(name);
         Ok(McpToolDescription {
             name: name.to_owned(),
-            description: clip_middle(about, limits.description),
+            description: clip_middle(about, limits.max_description_bytes),
             schema,
             read_only: entry["annotations"]["readOnlyHint"] == Value::Bool(true),
         })
@@ -44,7 +48,7 @@ impl McpToolDescription {
 }
 
 /// Normalizes the schema for providers: type object, with properties.
-fn schema(input: &Value) -> Option<Value> {
+fn normalized_schema(input: &Value) -> Option<Value> {
     let mut schema = match input {
         Value::Null => Map::new(),
         Value::Object(fields) => fields.clone(),
@@ -64,17 +68,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_is_read_as_providers_take_it() {
+    fn schemas_are_normalized_for_providers() {
         let entry = json!({ "name": "add", "title": "Adds", "inputSchema": { "$schema": "x", "required": ["a"] },
             "annotations": { "readOnlyHint": true } });
-        let listing = McpToolDescription::read(&entry, &McpLimits::default()).unwrap();
-        assert_eq!((listing.name.as_str(), listing.description.as_str(), listing.read_only), ("add", "Adds", true));
-        assert_eq!(listing.schema, json!({ "type": "object", "properties": {}, "required": ["a"] }));
+        let tool = McpToolDescription::read(&entry, &McpLimits::default()).unwrap();
+        assert_eq!((tool.name.as_str(), tool.description.as_str(), tool.read_only), ("add", "Adds", true));
+        assert_eq!(tool.schema, json!({ "type": "object", "properties": {}, "required": ["a"] }));
     }
 
     #[test]
-    fn an_entry_that_cannot_be_used_says_why() {
-        let limits = McpLimits { schema: 100, ..McpLimits::default() };
+    fn unusable_entries_say_why() {
+        let limits = McpLimits { max_schema_bytes: 100, ..McpLimits::default() };
         let why = |entry: Value| McpToolDescription::read(&entry, &limits).unwrap_err();
         assert_eq!(why(json!(null)), "a tool has no name");
         assert_eq!(why(json!({ "name": "" })), "a tool has no name");

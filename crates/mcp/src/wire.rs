@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_a_result_an_error_or_no_answer() {
+    fn responses_are_results_errors_or_malformed() {
         assert_eq!(read(json!({ "jsonrpc": "2.0", "id": 7, "result": { "a": 1 } })), r#"result {"a":1}"#);
         assert_eq!(read(json!({ "id": 7, "result": {}, "error": null })), "result {}");
         assert_eq!(read(json!({ "id": 7, "error": { "code": -32601, "message": "no" } })), "error -32601 no");

@@ -30,14 +30,15 @@ pub enum Delta {
 }
 
 impl Delta {
-    /// The bytes it counts for, with a minimum so that a flood of empty deltas hits the limit too.
-    pub(crate) fn bytes(&self) -> usize {
-        const EACH: usize = 16;
-        EACH + match self {
-            Delta::Text(text) | Delta::Thinking(text) => text.len(),
-            Delta::Call(call) => call.id.0.len() + call.tool.len() + call.input.len(),
-            Delta::Opaque { provider, json } => provider.len() + json.len(),
-            Delta::Done { model, .. } => model.len(),
-        }
+    /// The bytes that it counts towards the limit, with a minimum so that a flood of empty deltas reaches the limit too.
+    pub(crate) fn counted_bytes(&self) -> usize {
+        const MIN_BYTES: usize = 16;
+        MIN_BYTES
+            + match self {
+                Delta::Text(text) | Delta::Thinking(text) => text.len(),
+                Delta::Call(call) => call.id.0.len() + call.tool.len() + call.input.len(),
+                Delta::Opaque { provider, json } => provider.len() + json.len(),
+                Delta::Done { model, .. } => model.len(),
+            }
     }
 }

@@ -7,15 +7,15 @@ use protocol::Price;
 pub struct ModelFacts {
     /// The key of its rate limit, shared by all processes: provider, account and model. None for a model without a
     /// provider.
-    pub bucket: Option<String>,
+    pub bucket_key: Option<String>,
     /// The price of its tokens, if known.
     pub price: Option<Price>,
     /// Whether its provider identifies the user, and so can send a bill. A provider without keys cannot.
     pub is_billed: bool,
     /// The maximum tokens of a request and its answer together, if known.
-    pub context: Option<u64>,
+    pub context_tokens: Option<u64>,
     /// Maximum tokens of one answer.
-    pub max_output: u32,
+    pub max_output_tokens: u32,
     /// How much help it needs.
     pub tier: ModelTier,
     /// How many requests its server accepts at once; the governor decides when absent.
@@ -39,11 +39,11 @@ impl ModelFacts {
 
     /// The facts of an unknown model.
     pub const UNKNOWN: ModelFacts = ModelFacts {
-        bucket: None,
+        bucket_key: None,
         price: None,
         is_billed: false,
-        context: None,
-        max_output: 8_192,
+        context_tokens: None,
+        max_output_tokens: 8_192,
         tier: ModelTier::Capable,
         max_concurrent_requests: None,
     };

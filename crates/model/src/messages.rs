@@ -29,7 +29,7 @@ pub trait MessageFold: Default + Send + 'static {
 
 /// A fold, and the number of messages it includes.
 struct CachedFold {
-    of: TypeId,
+    fold_type: TypeId,
     count: usize,
     fold: Box<dyn Any + Send>,
 }
@@ -37,36 +37,36 @@ struct CachedFold {
 impl Messages {
     /// Adds a message. The list is copied only while a request that shares it is alive.
     pub fn push(&mut self, message: ModelMessage) {
-        self.own().list.push(message);
+        self.make_mut().list.push(message);
     }
 
     /// Edits the messages, and discards their folds.
     pub fn edit<T>(&mut self, change: impl FnOnce(&mut Vec<ModelMessage>) -> T) -> T {
-        let own = self.own();
+        let own = self.make_mut();
         own.folds.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
         change(&mut own.list)
     }
 
-    /// Passes a fold of all messages to `look`. Only messages added since the last call are processed.
-    pub fn fold<F: MessageFold, T>(&self, look: impl FnOnce(&F) -> T) -> T {
+    /// Passes a fold of all messages to `read`. Only messages added since the last call are processed.
+    pub fn fold<F: MessageFold, T>(&self, read: impl FnOnce(&F) -> T) -> T {
         let mut folds = self.0.folds.lock().unwrap_or_else(PoisonError::into_inner);
         let of = TypeId::of::<F>();
-        let at = folds.iter().position(|kept| kept.of == of).unwrap_or_else(|| {
-            folds.push(CachedFold { of, count: 0, fold: Box::new(F::default()) });
+        let at = folds.iter().position(|cached| cached.fold_type == of).unwrap_or_else(|| {
+            folds.push(CachedFold { fold_type: of, count: 0, fold: Box::new(F::default()) });
             folds.len() - 1
         });
-        let kept = folds.get_mut(at).and_then(|kept| Some((&mut kept.count, kept.fold.downcast_mut::<F>()?)));
+        let cached = folds.get_mut(at).and_then(|cached| Some((&mut cached.count, cached.fold.downcast_mut::<F>()?)));
         let mut fresh = (0, F::default());
         // The box always holds the type of its type id.
-        let (count, fold) = kept.unwrap_or((&mut fresh.0, &mut fresh.1));
+        let (count, fold) = cached.unwrap_or((&mut fresh.0, &mut fresh.1));
         for (at, message) in self.0.list.iter().enumerate().skip(*count) {
             fold.add(at, message);
         }
         *count = self.0.list.len();
-        look(fold)
+        read(fold)
     }
 
-    fn own(&mut self) -> &mut SharedMessages {
+    fn make_mut(&mut self) -> &mut SharedMessages {
         Arc::make_mut(&mut self.0)
     }
 }
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fold_goes_through_each_message_once_however_often_it_is_looked_at() {
+    fn a_fold_processes_each_message_once() {
         let mut messages = Messages::default();
         for n in 1..=1_000 {
             messages.push(ModelMessage::user("a"));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_edited_is_folded_anew_and_other_holders_keep_what_they_have() {
+    fn edited_messages_are_folded_again_and_clones_are_unchanged() {
         let mut messages = Messages::from(vec![ModelMessage::user("a"), ModelMessage::user("b")]);
         let request = messages.clone();
         assert_eq!(count(&messages), 2);

@@ -29,7 +29,7 @@ pub trait Model: Send + Sync + fmt::Debug {
 
     /// Sends a request. The stream ends after [`Delta::Done`] or after its first error; one that ends without either
     /// was cut off.
-    fn ask(&self, request: ModelRequest) -> Deltas;
+    fn send(&self, request: ModelRequest) -> Deltas;
 }
 
 /// Why a model did not answer.

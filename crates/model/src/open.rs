@@ -64,8 +64,9 @@ pub fn open(spec: &str, base: &Path, providers: &Providers) -> Result<Arc<dyn Mo
         "script" => Ok(Arc::new(ScriptModel::load(&path)?)),
         "replay" => Ok(Arc::new(ReplayModel::load(&path)?)),
         provider => {
-            let model =
-                Arc::new(remote(provider, name, providers).map_err(|error| or_missing_key(error, &spec, providers))?);
+            let model = Arc::new(
+                open_remote(provider, name, providers).map_err(|error| prefer_missing_key(error, &spec, providers))?,
+            );
             Ok(match model.facts().tier {
                 ModelTier::Capable => model,
                 ModelTier::Small => Arc::new(LenientModel::new(model)),
@@ -74,29 +75,29 @@ pub fn open(spec: &str, base: &Path, providers: &Providers) -> Result<Arc<dyn Mo
     }
 }
 
-fn remote(provider: &str, model: &str, providers: &Providers) -> Result<RemoteModel, OpenModelError> {
-    let Some(at) = providers.by_name.get(provider) else {
-        return Err(OpenModelError::Provider { provider: provider.into(), known: known(providers) });
+fn open_remote(provider: &str, model: &str, providers: &Providers) -> Result<RemoteModel, OpenModelError> {
+    let Some(config) = providers.by_name.get(provider) else {
+        return Err(OpenModelError::Provider { provider: provider.into(), known: known_providers(providers) });
     };
     if model.is_empty() {
         return Err(OpenModelError::NoModel { provider: provider.into() });
     }
-    if let ProviderKey::Missing { variable } = &at.key {
+    if let ProviderKey::Missing { variable } = &config.key {
         return Err(OpenModelError::NoKey { provider: provider.into(), variable: variable.clone() });
     }
     let client = net::HttpClient::new(providers.route.clone(), providers.timeouts);
-    Ok(RemoteModel::new(provider, model, at.clone(), client))
+    Ok(RemoteModel::new(provider, model, config.clone(), client))
 }
 
 /// Reports the missing key for a short name of a model whose provider has no key, instead of an unknown provider.
-fn or_missing_key(error: OpenModelError, spec: &str, providers: &Providers) -> OpenModelError {
+fn prefer_missing_key(error: OpenModelError, spec: &str, providers: &Providers) -> OpenModelError {
     match (&error, providers.missing_key(spec)) {
         (OpenModelError::Provider { .. }, Some((provider, variable))) => OpenModelError::NoKey { provider, variable },
         (_other, _) => error,
     }
 }
 
-fn known(providers: &Providers) -> String {
-    let places = providers.by_name.keys().map(|name| format!("{name}/MODEL, "));
-    places.chain(["script/FILE and replay/FILE".into()]).collect()
+fn known_providers(providers: &Providers) -> String {
+    let names = providers.by_name.keys().map(|name| format!("{name}/MODEL, "));
+    names.chain(["script/FILE and replay/FILE".into()]).collect()
 }

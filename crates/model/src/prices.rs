@@ -14,12 +14,12 @@ use crate::{ModelListing, Provider, WireFormat};
 pub const AS_OF: &str = "2026-11-15";
 
 /// The known models of the vendor behind a wire format, by name.
-pub fn table(wire: WireFormat) -> BTreeMap<String, ModelListing> {
+pub fn price_table(wire: WireFormat) -> BTreeMap<String, ModelListing> {
     let rows = match wire {
         WireFormat::Anthropic => ANTHROPIC,
         WireFormat::Responses | WireFormat::Chat => OPENAI,
     };
-    rows.iter().map(|row| (row.0.to_owned(), listed(row))).collect()
+    rows.iter().map(|row| (row.0.to_owned(), to_listing(row))).collect()
 }
 
 impl Provider {
@@ -30,12 +30,12 @@ impl Provider {
 
     /// The entry of a model, if there is one.
     pub(crate) fn find(&self, name: &str) -> Option<&ModelListing> {
-        self.models.get(name).or_else(|| self.models.get(undated(name)?))
+        self.models.get(name).or_else(|| self.models.get(without_date(name)?))
     }
 }
 
 /// The name before `-20250929` or `-2025-08-07`.
-fn undated(name: &str) -> Option<&str> {
+fn without_date(name: &str) -> Option<&str> {
     ["-dddddddd", "-dddd-dd-dd"].iter().find_map(|form| {
         let (bare, end) = name.split_at_checked(name.len().checked_sub(form.len())?)?;
         let fits = |(c, form): (char, char)| if form == 'd' { c.is_ascii_digit() } else { c == form };
@@ -47,11 +47,11 @@ fn undated(name: &str) -> Option<&str> {
 /// thousands of tokens in the window and in the longest answer.
 type PriceRow = (&'static str, [u64; 4], u64, u32);
 
-fn listed(&(_, [input, output, cache_read, cache_write], context, max_output): &PriceRow) -> ModelListing {
+fn to_listing(&(_, [input, output, cache_read, cache_write], context, max_output): &PriceRow) -> ModelListing {
     ModelListing {
         price: Some(Price { input, output, cache_read, cache_write }),
-        context: Some(context * 1_000),
-        max_output: Some(max_output * 1_000),
+        context_tokens: Some(context * 1_000),
+        max_output_tokens: Some(max_output * 1_000),
     }
 }
 
@@ -107,7 +107,7 @@ mod tests {
     use crate::{ProviderKey, RequestExtras};
 
     fn provider(wire: WireFormat) -> Provider {
-        let models = table(wire);
+        let models = price_table(wire);
         Provider {
             wire,
             base_url: String::new(),
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_known_by_its_name_or_its_name_with_a_date_and_by_nothing_else() {
+    fn a_model_is_found_by_its_name_with_or_without_a_date() {
         let anthropic = provider(WireFormat::Anthropic);
         let sonnet = anthropic.listing("claude-sonnet-4-5");
         assert_eq!(sonnet.price.map(|price| price.output), Some(15_000_000));
@@ -129,29 +129,31 @@ mod tests {
         let openai = provider(WireFormat::Responses);
         assert_eq!(openai.listing("gpt-5-2025-08-07"), openai.listing("gpt-5"));
         assert_ne!(openai.listing("gpt-5-mini"), openai.listing("gpt-5"));
-        for stranger in ["gpt-5-pro", "gpt-5-2025", "gpt-5-", "gpt", "", "gpt-5.4-cyber", "-20250807", "claude-opus-5"]
-        {
-            assert_eq!(openai.listing(stranger), ModelListing::default(), "{stranger}");
+        for unknown in ["gpt-5-pro", "gpt-5-2025", "gpt-5-", "gpt", "", "gpt-5.4-cyber", "-20250807", "claude-opus-5"] {
+            assert_eq!(openai.listing(unknown), ModelListing::default(), "{unknown}");
         }
     }
 
     #[test]
-    fn the_table_holds_together() {
+    fn the_table_is_consistent() {
         for row in ANTHROPIC.iter().chain(OPENAI) {
             let (name, [input, output, read, write], context, longest) = *row;
             assert!(read < input && input <= write && write < output, "{name}");
             assert!(u64::from(longest) < context, "{name}");
-            assert_eq!(undated(name), None, "{name} would be taken for a date");
+            assert_eq!(without_date(name), None, "{name} would be taken for a date");
         }
-        assert_eq!(table(WireFormat::Anthropic).len() + table(WireFormat::Chat).len(), ANTHROPIC.len() + OPENAI.len());
+        assert_eq!(
+            price_table(WireFormat::Anthropic).len() + price_table(WireFormat::Chat).len(),
+            ANTHROPIC.len() + OPENAI.len()
+        );
     }
 
     #[test]
-    fn a_date_is_told_from_a_version() {
-        assert_eq!(undated("x-20250929"), Some("x"));
-        assert_eq!(undated("gpt-5-2025-08-07"), Some("gpt-5"));
+    fn dates_are_distinguished_from_versions() {
+        assert_eq!(without_date("x-20250929"), Some("x"));
+        assert_eq!(without_date("gpt-5-2025-08-07"), Some("gpt-5"));
         for whole in ["claude-opus-4-5", "gpt-4-0613", "x-2025-8-7", "20250929", "é-2025092"] {
-            assert_eq!(undated(whole), None, "{whole}");
+            assert_eq!(without_date(whole), None, "{whole}");
         }
     }
 }

@@ -36,9 +36,9 @@ pub struct ModelListing {
     /// The price of its tokens.
     pub price: Option<Price>,
     /// The maximum tokens of a request and its answer together.
-    pub context: Option<u64>,
+    pub context_tokens: Option<u64>,
     /// Maximum tokens of one answer.
-    pub max_output: Option<u32>,
+    pub max_output_tokens: Option<u32>,
 }
 
 /// A provider of models.
@@ -76,7 +76,7 @@ pub struct Providers {
     /// The providers by name.
     pub by_name: BTreeMap<String, Provider>,
     /// The providers whose models are all listed, except those newer than the list.
-    pub complete: BTreeSet<String>,
+    pub fully_listed: BTreeSet<String>,
     /// Proxies and certificates.
     pub route: net::NetworkRoute,
     /// Timeouts.

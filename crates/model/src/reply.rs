@@ -39,7 +39,7 @@ impl ModelReply {
 pub struct ReplyBuilder {
     content: Vec<ContentBlock>,
     bytes: usize,
-    done: Option<ReplyEnd>,
+    end: Option<ReplyEnd>,
 }
 
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl ReplyBuilder {
 
     /// Adds a delta; adjacent texts become one block.
     pub fn push(&mut self, delta: Delta) -> Result<(), ModelError> {
-        self.bytes = self.bytes.saturating_add(delta.bytes());
+        self.bytes = self.bytes.saturating_add(delta.counted_bytes());
         if self.bytes > ModelReply::MAX_BYTES {
             let message = format!("the answer is larger than {} bytes", ModelReply::MAX_BYTES);
             return Err(ModelError::new(ModelFault::Terminal, message).after_start());
@@ -67,14 +67,14 @@ impl ReplyBuilder {
             Delta::Thinking(more) => self.push_thinking(more),
             Delta::Call(call) => self.content.push(ContentBlock::Call(call)),
             Delta::Opaque { provider, json } => self.content.push(ContentBlock::Opaque { provider, json }),
-            Delta::Done { stop, usage, model } => self.done = Some(ReplyEnd { stop, usage, model }),
+            Delta::Done { stop, usage, model } => self.end = Some(ReplyEnd { stop, usage, model }),
         }
         Ok(())
     }
 
     /// The complete answer, or the error that it was cut off.
     pub fn finish(self) -> Result<ModelReply, ModelError> {
-        let Some(ReplyEnd { stop, usage, model }) = self.done else {
+        let Some(ReplyEnd { stop, usage, model }) = self.end else {
             return Err(ModelError::new(ModelFault::Transient, "the answer was cut").after_start());
         };
         Ok(ModelReply { content: self.content, stop, usage, model })
@@ -112,15 +112,15 @@ mod tests {
     }
 
     fn fold(deltas: impl IntoIterator<Item = Delta>) -> Result<ModelReply, ModelError> {
-        let mut draft = ReplyBuilder::default();
+        let mut builder = ReplyBuilder::default();
         for delta in deltas {
-            draft.push(delta)?;
+            builder.push(delta)?;
         }
-        draft.finish()
+        builder.finish()
     }
 
     #[test]
-    fn neighbouring_texts_merge_and_others_keep_their_order() {
+    fn adjacent_texts_merge_and_order_is_kept() {
         let text = |text: &str| Delta::Text(text.into());
         let think = |text: &str| Delta::Thinking(text.into());
         let opaque = Delta::Opaque { provider: "p".into(), json: "{}".into() };
@@ -142,13 +142,13 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_its_end_was_cut() {
+    fn an_answer_without_an_end_is_an_error() {
         let error = fold([Delta::Text("half".into())]).unwrap_err();
         assert_eq!(error, ModelError::new(ModelFault::Transient, "the answer was cut").after_start());
     }
 
     #[test]
-    fn an_endless_answer_ends() {
+    fn an_endless_answer_is_an_error() {
         let error = fold(std::iter::repeat_with(|| Delta::Text("x".repeat(1 << 20)))).unwrap_err();
         assert_eq!(
             (error.fault, error.message.as_str()),

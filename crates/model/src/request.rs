@@ -14,8 +14,8 @@ pub struct ModelRequest {
     pub agent: String,
     /// The path of the requesting task, such as `/root/tests`.
     pub path: String,
-    /// The time of the request; times in a fault count from here.
-    pub at: Timestamp,
+    /// The time of the request; durations in a fault count from it.
+    pub requested_at: Timestamp,
     /// The turn of the answer, from 1.
     pub turn: u32,
     /// The number of this try at the turn, from 1.
@@ -29,7 +29,7 @@ pub struct ModelRequest {
     /// Whether it may call them now. The tools stay in the request, so that the provider's cache stays valid.
     pub call_policy: ToolCallPolicy,
     /// Maximum tokens of the answer.
-    pub max_output: Option<u32>,
+    pub max_output_tokens: Option<u32>,
     /// The reasoning effort; the provider's default when absent.
     pub effort: Option<ReasoningEffort>,
 }
@@ -124,7 +124,7 @@ pub struct ToolSpec {
     /// Its name.
     pub name: String,
     /// What it does and when to use it.
-    pub about: String,
+    pub description: String,
     /// The JSON Schema of its arguments.
     pub schema: Value,
 }
@@ -137,13 +137,13 @@ mod tests {
         ModelRequest {
             agent: "main".into(),
             path: "/root".into(),
-            at: Timestamp(0),
+            requested_at: Timestamp(0),
             turn: 1,
             attempt: 1,
             system: Arc::default(),
             messages: messages.into(),
             tools: Arc::default(),
-            max_output: None,
+            max_output_tokens: None,
             effort: None,
             call_policy: ToolCallPolicy::Allowed,
         }
@@ -152,8 +152,8 @@ mod tests {
     #[test]
     fn the_prompt_is_the_newest_user_text() {
         let parts = vec![MessagePart::Text("b".into()), MessagePart::Text("c".into())];
-        let said = ModelMessage::Assistant { content: Vec::new() };
-        assert_eq!(request(vec![ModelMessage::user("a"), ModelMessage::User { parts }, said]).prompt(), "b\nc");
+        let assistant = ModelMessage::Assistant { content: Vec::new() };
+        assert_eq!(request(vec![ModelMessage::user("a"), ModelMessage::User { parts }, assistant]).prompt(), "b\nc");
         assert_eq!(request(Vec::new()).prompt(), "");
     }
 }

@@ -10,7 +10,7 @@ const FAMILIES: [&str; 4] = ["sonnet", "opus", "haiku", "fable"];
 impl Providers {
     /// The listed models of providers with a key, as `PROVIDER/NAME`.
     pub fn available(&self) -> Vec<String> {
-        specs(self.by_name.iter().filter(|(_, place)| !matches!(place.key, ProviderKey::Missing { .. })))
+        specs(self.by_name.iter().filter(|(_, config)| !matches!(config.key, ProviderKey::Missing { .. })))
     }
 
     /// The full name of a model, which means the same in any folder and process. An unknown short name stays as it is,
@@ -27,16 +27,16 @@ impl Providers {
 
     /// Whether a model may exist: it is listed, or the list of its provider is incomplete.
     pub fn may_exist(&self, spec: &str) -> bool {
-        let Some((provider, name)) = spec.split_once('/').filter(|(provider, _)| self.complete.contains(*provider))
+        let Some((provider, name)) = spec.split_once('/').filter(|(provider, _)| self.fully_listed.contains(*provider))
         else {
             return true;
         };
-        self.by_name.get(provider).is_none_or(|place| place.find(name).is_some())
+        self.by_name.get(provider).is_none_or(|config| config.find(name).is_some())
     }
 
     /// The provider and the variable of its key, if a short name means a model for which only the key is missing.
     pub(crate) fn missing_key(&self, written: &str) -> Option<(String, String)> {
-        let keyless = self.by_name.iter().filter(|(_, place)| matches!(place.key, ProviderKey::Missing { .. }));
+        let keyless = self.by_name.iter().filter(|(_, config)| matches!(config.key, ProviderKey::Missing { .. }));
         let spec = resolve_short_name(written, &specs(keyless))?;
         let (provider, _) = spec.split_once('/')?;
         match &self.by_name.get(provider)?.key {
@@ -46,14 +46,16 @@ impl Providers {
     }
 }
 
-fn specs<'a>(places: impl Iterator<Item = (&'a String, &'a Provider)>) -> Vec<String> {
-    places.flat_map(|(provider, place)| place.models.keys().map(move |name| format!("{provider}/{name}"))).collect()
+fn specs<'a>(providers: impl Iterator<Item = (&'a String, &'a Provider)>) -> Vec<String> {
+    providers
+        .flat_map(|(provider, config)| config.models.keys().map(move |name| format!("{provider}/{name}")))
+        .collect()
 }
 
 /// The first of these models with this name, or else the newest of the family.
 fn resolve_short_name(written: &str, specs: &[String]) -> Option<String> {
-    let wanted = plain(written);
-    let name = |spec: &str| spec.split_once('/').map(|(_, name)| plain(name)).unwrap_or_default();
+    let wanted = normalize(written);
+    let name = |spec: &str| spec.split_once('/').map(|(_, name)| normalize(name)).unwrap_or_default();
     let named = specs.iter().find(|spec| name(spec) == wanted);
     let in_family = |spec: &&String| name(spec).split('-').any(|part| part == wanted);
     let newest = || {
@@ -64,7 +66,7 @@ fn resolve_short_name(written: &str, specs: &[String]) -> Option<String> {
 }
 
 /// A model's name in lower case with dashes, without suffixes that other programs add.
-fn plain(name: &str) -> String {
+fn normalize(name: &str) -> String {
     let name = name.split_once(" (").map_or(name, |(name, _)| name);
     name.trim().to_ascii_lowercase().replace([' ', '.', '_'], "-")
 }
@@ -92,17 +94,21 @@ mod tests {
             is_small: false,
             max_concurrent_requests: None,
             extra: RequestExtras::default(),
-            models: prices::table(wire),
+            models: prices::price_table(wire),
         };
         let given = provider(WireFormat::Anthropic, ProviderKey::Present(Secret::new("sk-1")));
         let missing = provider(WireFormat::Responses, ProviderKey::Missing { variable: "OPENAI_API_KEY".into() });
         let places = [("anthropic", given.clone()), ("openai", missing), ("proxy", given)];
         let places = places.map(|(name, at)| (name.to_owned(), at)).into();
-        Providers { by_name: places, complete: ["anthropic".into(), "openai".into()].into(), ..Providers::default() }
+        Providers {
+            by_name: places,
+            fully_listed: ["anthropic".into(), "openai".into()].into(),
+            ..Providers::default()
+        }
     }
 
     #[test]
-    fn short_names_of_models_mean_one_that_can_be_asked() {
+    fn short_names_mean_available_models() {
         let providers = providers();
         let full = |written: &str| providers.full_name(written, "/folder".as_ref());
         assert_eq!(full("sonnet"), "anthropic/claude-sonnet-5-5");
@@ -116,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn only_files_are_named_from_a_folder() {
+    fn only_file_names_are_relative_to_a_folder() {
         let full = |spec| providers().full_name(spec, "/folder".as_ref());
         assert_eq!(full("script/fix.yaml"), "script//folder/fix.yaml");
         assert_eq!(full("replay//tmp/run.jsonl"), "replay//tmp/run.jsonl");
@@ -125,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_name_is_opened_and_one_without_a_key_says_which_key() {
+    fn opening_a_short_name_reports_a_missing_key() {
         let opened = |spec| open(spec, "/".as_ref(), &providers());
         assert_eq!(opened("sonnet").unwrap().name(), "anthropic/claude-sonnet-5-5");
         let error = opened("gpt-5").unwrap_err().to_string();
@@ -134,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_is_not_listed_may_exist_only_where_not_all_are_known() {
+    fn unlisted_models_may_exist_only_where_the_list_is_incomplete() {
         let providers = providers();
         for spec in ["anthropic/claude-opus-5", "anthropic/claude-opus-5-20260301", "proxy/nosuch-9", "script/x.yaml"] {
             assert!(providers.may_exist(spec), "{spec}");

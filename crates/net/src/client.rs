@@ -19,8 +19,10 @@ pub struct HttpClient {
 struct HttpClientInner {
     route: NetworkRoute,
     timeouts: HttpTimeouts,
-    plain: OnceLock<reqwest::Client>,
-    secure: OnceLock<reqwest::Client>,
+    /// The client for addresses without TLS, once it was needed.
+    plain_client: OnceLock<reqwest::Client>,
+    /// The client for addresses with TLS, once it was needed.
+    tls_client: OnceLock<reqwest::Client>,
 }
 
 /// A request with a body.
@@ -37,7 +39,7 @@ pub struct PostRequest {
 impl HttpClient {
     /// A client that uses `route` and `timeouts`.
     pub fn new(route: NetworkRoute, timeouts: HttpTimeouts) -> HttpClient {
-        let shared = HttpClientInner { route, timeouts, plain: OnceLock::new(), secure: OnceLock::new() };
+        let shared = HttpClientInner { route, timeouts, plain_client: OnceLock::new(), tls_client: OnceLock::new() };
         HttpClient { shared: Arc::new(shared) }
     }
 
@@ -58,28 +60,28 @@ impl HttpClient {
         headers: &[RequestHeader],
         body: Bytes,
     ) -> Result<HttpResponse, NetError> {
-        let url = parse(url)?;
+        let url = parse_url(url)?;
         let host = host_and_port(&url);
-        let request = self.client(&url)?.request(method, url).headers(header::map(headers)?).body(body);
+        let request = self.client(&url)?.request(method, url).headers(header::header_map(headers)?).body(body);
         let timeouts = self.shared.timeouts;
-        let due = Instant::now() + timeouts.first_byte;
-        let Some(sent) = wait::until(due, request.send()).await else {
+        let deadline = Instant::now() + timeouts.first_byte;
+        let Some(sent) = wait::until(deadline, request.send()).await else {
             return Err(NetError::FirstByte { host, after: timeouts.first_byte });
         };
         let response = sent.map_err(|error| NetError::from_send(&host, &error))?;
-        let answer = HttpResponse::new(response, host.clone(), timeouts, due);
+        let answer = HttpResponse::new(response, host.clone(), timeouts, deadline);
         match (answer.status(), answer.header("location")) {
-            (300..=399, Some(location)) => Err(NetError::Moved { host, location: location.to_owned() }),
+            (300..=399, Some(location)) => Err(NetError::Redirected { host, location: location.to_owned() }),
             _ => Ok(answer),
         }
     }
 
     fn client(&self, url: &Url) -> Result<reqwest::Client, NetError> {
         let shared = &*self.shared;
-        if url.scheme() == "https" || proxy::speaks_tls(&shared.route) {
-            get_or_build(&shared.secure, || build(shared, tls::trusting(&shared.route)?))
+        if url.scheme() == "https" || proxy::uses_tls(&shared.route) {
+            get_or_build(&shared.tls_client, || build_client(shared, tls::config_with_trust(&shared.route)?))
         } else {
-            get_or_build(&shared.plain, || build(shared, tls::unused()?))
+            get_or_build(&shared.plain_client, || build_client(shared, tls::config_without_trust()?))
         }
     }
 }
@@ -101,42 +103,42 @@ fn get_or_build(
     }
 }
 
-fn build(shared: &HttpClientInner, tls: rustls::ClientConfig) -> Result<reqwest::Client, NetError> {
-    let builder = builder(&shared.route, tls, shared.timeouts.connect)?;
+fn build_client(shared: &HttpClientInner, tls: rustls::ClientConfig) -> Result<reqwest::Client, NetError> {
+    let builder = client_builder(&shared.route, tls, shared.timeouts.connect)?;
     builder.build().map_err(|error| NetError::Certificates { why: error.to_string() })
 }
 
 /// The settings that all clients of this crate share.
-pub(crate) fn builder(
+pub(crate) fn client_builder(
     route: &NetworkRoute,
     tls: rustls::ClientConfig,
     connect: Duration,
 ) -> Result<reqwest::ClientBuilder, NetError> {
     let mut builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls)
-        // A redirect would send the key along.
+        // A client that follows redirects would send the key to the new address.
         .redirect(redirect::Policy::none())
         .referer(false)
         .connect_timeout(connect)
         .user_agent(concat!("bosun/", env!("CARGO_PKG_VERSION")))
         .no_proxy();
-    for proxy in proxy::all(route)? {
+    for proxy in proxy::proxies_of(route)? {
         builder = builder.proxy(proxy);
     }
     Ok(builder)
 }
 
 /// Parses an `http` or `https` address with a host.
-fn parse(text: &str) -> Result<Url, NetError> {
-    let unusable = |why: &str| NetError::Url { url: without_password(text), why: why.to_owned() };
-    let url = Url::parse(text).map_err(|error| unusable(&error.to_string()))?;
+fn parse_url(text: &str) -> Result<Url, NetError> {
+    let invalid = |why: &str| NetError::Url { url: without_password(text), why: why.to_owned() };
+    let url = Url::parse(text).map_err(|error| invalid(&error.to_string()))?;
     match url.scheme() {
         "http" | "https" if url.has_host() => Ok(url),
-        other => Err(unusable(&format!("`{other}` is not supported"))),
+        other => Err(invalid(&format!("`{other}` is not supported"))),
     }
 }
 
-/// The server for messages: its host, with the port unless it is the default one.
+/// The server's name in messages: its host, and its port unless that is the default one.
 fn host_and_port(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"))
@@ -154,13 +156,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_that_is_none_is_explained() {
+    fn invalid_address_is_explained() {
         for (text, message) in [
             ("api.example.com", "relative URL without a base"),
             ("ftp://me:pw@example.com/x", "`ftp` is not supported"),
             ("http://", "empty host"),
         ] {
-            let error = parse(text).unwrap_err().to_string();
+            let error = parse_url(text).unwrap_err().to_string();
             assert!(error.contains(message) && !error.contains("pw"), "{error}");
         }
     }

@@ -59,9 +59,9 @@ pub enum NetError {
         /// How long the client waited.
         after: Duration,
     },
-    /// The server redirects. The key is never sent along.
+    /// The server redirects. The client does not follow, so that the key is not sent to another address.
     #[error("{host} redirects to {location}; if that is correct, configure it as the address")]
-    Moved {
+    Redirected {
         /// The server.
         host: String,
         /// The new address.
@@ -102,23 +102,24 @@ impl NetError {
     pub(crate) fn from_send(host: &str, error: &reqwest::Error) -> NetError {
         let host = host.to_owned();
         if error.is_connect() {
-            return NetError::Connect { host, problem: problem(error) };
+            return NetError::Connect { host, problem: connect_problem(error) };
         }
-        NetError::ConnectionLost { host, why: root(error) }
+        NetError::ConnectionLost { host, why: innermost_message(error) }
     }
 
     /// The error of an answer's body.
     pub(crate) fn from_body(host: &str, error: &reqwest::Error) -> NetError {
-        NetError::ConnectionLost { host: host.to_owned(), why: root(error) }
+        NetError::ConnectionLost { host: host.to_owned(), why: innermost_message(error) }
     }
 }
 
-fn problem(error: &reqwest::Error) -> ConnectProblem {
-    let untrusted = causes(error).find_map(|cause| match tls_error(cause)? {
+fn connect_problem(error: &reqwest::Error) -> ConnectProblem {
+    let untrusted = error_chain(error).find_map(|cause| match tls_error(cause)? {
         rustls::Error::InvalidCertificate(why) => Some(ConnectProblem::Untrusted(why.to_string())),
         _ => None,
     });
-    let refused = || causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).any(is_refusal);
+    let refused =
+        || error_chain(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).any(is_connection_refused);
     if let Some(untrusted) = untrusted {
         untrusted
     } else if error.is_timeout() {
@@ -128,11 +129,11 @@ fn problem(error: &reqwest::Error) -> ConnectProblem {
     } else if refused() {
         ConnectProblem::Refused
     } else {
-        ConnectProblem::Other(root(error))
+        ConnectProblem::Other(innermost_message(error))
     }
 }
 
-fn is_refusal(error: &io::Error) -> bool {
+fn is_connection_refused(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::ConnectionRefused
 }
 
@@ -143,11 +144,11 @@ fn tls_error<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> 
 }
 
 /// An error and all its causes.
-pub(crate) fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+pub(crate) fn error_chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |error: &&'a (dyn Error + 'static)| (*error).source())
 }
 
 /// The message of the innermost error; the outer ones only repeat that something failed.
-fn root(error: &reqwest::Error) -> String {
-    causes(error).last().map(ToString::to_string).unwrap_or_default()
+fn innermost_message(error: &reqwest::Error) -> String {
+    error_chain(error).last().map(ToString::to_string).unwrap_or_default()
 }

@@ -33,9 +33,9 @@ impl RequestHeader {
     }
 
     /// A header with a user-defined name.
-    pub fn named(name: &str, secret: Secret) -> Result<RequestHeader, NetError> {
-        let known = HeaderName::try_from(name).map_err(|_| NetError::Header { name: name.to_owned() })?;
-        Ok(RequestHeader { name: known.as_str().to_owned().into(), value: HeaderContent::Secret(secret) })
+    pub fn user_defined(name: &str, secret: Secret) -> Result<RequestHeader, NetError> {
+        let valid_name = HeaderName::try_from(name).map_err(|_| NetError::Header { name: name.to_owned() })?;
+        Ok(RequestHeader { name: valid_name.as_str().to_owned().into(), value: HeaderContent::Secret(secret) })
     }
 
     /// `Authorization: Bearer` with a secret.
@@ -65,7 +65,7 @@ impl fmt::Debug for RequestHeader {
 }
 
 /// The headers as they are sent.
-pub(crate) fn map(headers: &[RequestHeader]) -> Result<HeaderMap, NetError> {
+pub(crate) fn header_map(headers: &[RequestHeader]) -> Result<HeaderMap, NetError> {
     let name = |header: &RequestHeader| {
         HeaderName::try_from(&*header.name).map_err(|_| NetError::Header { name: header.name.to_string() })
     };
@@ -77,27 +77,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_does_not_show_in_its_header() {
+    fn debug_output_hides_secret_headers() {
         let headers =
             [RequestHeader::bearer(Secret::new("sk-1")), RequestHeader::secret("x-api-key", Secret::new("sk-2"))];
         assert_eq!(format!("{headers:?}"), "[authorization: [secret], x-api-key: [secret]]");
-        let sent = map(&headers).unwrap();
+        let sent = header_map(&headers).unwrap();
         assert_eq!(sent["authorization"], "Bearer sk-1");
         assert!(sent.values().all(HeaderValue::is_sensitive));
         assert!(!format!("{sent:?}").contains("sk-"));
     }
 
     #[test]
-    fn a_name_that_a_person_wrote_is_checked() {
-        let sent = map(&[RequestHeader::named("X-Team", Secret::new("core")).unwrap()]).unwrap();
+    fn user_defined_header_name_is_checked() {
+        let sent = header_map(&[RequestHeader::user_defined("X-Team", Secret::new("core")).unwrap()]).unwrap();
         assert_eq!(sent["x-team"], "core");
-        let error = RequestHeader::named("X Team:", Secret::new("core")).unwrap_err();
+        let error = RequestHeader::user_defined("X Team:", Secret::new("core")).unwrap_err();
         assert_eq!(error, NetError::Header { name: "X Team:".into() });
     }
 
     #[test]
-    fn a_key_with_a_line_end_is_refused_without_showing_it() {
-        let error = map(&[RequestHeader::bearer(Secret::new("sk-1\n"))]).unwrap_err();
+    fn key_with_a_line_break_is_refused_without_showing_it() {
+        let error = header_map(&[RequestHeader::bearer(Secret::new("sk-1\n"))]).unwrap_err();
         assert_eq!(error, NetError::Header { name: "authorization".into() });
         assert!(!error.to_string().contains("sk-1"));
     }

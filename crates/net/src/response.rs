@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::{HttpTimeouts, NetError, wait};
 
-/// A server's answer: its headers are here, its body arrives.
+/// A server's answer. Its headers have arrived; its body arrives in pieces.
 pub struct HttpResponse {
     response: Response,
     host: String,
@@ -19,14 +19,16 @@ pub struct HttpResponse {
 
 /// Which deadline applies to the next piece of the body.
 enum BodyPhase {
+    /// Nothing has arrived; the first byte must arrive by this time.
     FirstByte(Instant),
+    /// The idle timeout applies.
     Further,
 }
 
 impl HttpResponse {
-    /// An answer whose headers have arrived, and whose first byte is due at `due`.
-    pub(crate) fn new(response: Response, host: String, timeouts: HttpTimeouts, due: Instant) -> HttpResponse {
-        HttpResponse { response, host, timeouts, phase: BodyPhase::FirstByte(due) }
+    /// An answer whose headers have arrived; the first byte of its body must arrive by `deadline`.
+    pub(crate) fn new(response: Response, host: String, timeouts: HttpTimeouts, deadline: Instant) -> HttpResponse {
+        HttpResponse { response, host, timeouts, phase: BodyPhase::FirstByte(deadline) }
     }
 
     /// The status code.
@@ -47,7 +49,7 @@ impl HttpResponse {
     /// The next piece of the body; none at its end. Data that has arrived is returned even after the deadline.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, NetError> {
         let deadline = match self.phase {
-            BodyPhase::FirstByte(due) => due,
+            BodyPhase::FirstByte(deadline) => deadline,
             BodyPhase::Further => Instant::now() + self.timeouts.idle,
         };
         let Some(read) = wait::until(deadline, self.response.chunk()).await else { return Err(self.timeout_error()) };

@@ -11,7 +11,7 @@ pub struct NetworkRoute {
     pub http_proxy: Option<String>,
     /// The proxy for `https` addresses (`https_proxy`, `all_proxy`).
     pub https_proxy: Option<String>,
-    /// Hosts that are reached without one (`no_proxy`). Loopback always is.
+    /// Hosts that are reached without a proxy (`no_proxy`), as loopback always is.
     pub no_proxy: Option<String>,
     /// A file of certificates to trust instead of the system's (`SSL_CERT_FILE`).
     pub ca_file: Option<PathBuf>,
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_proxy_does_not_show_its_password() {
+    fn debug_output_hides_the_password_of_a_proxy() {
         let proxy = |text: &str| Some(text.to_owned());
         let route = NetworkRoute {
             http_proxy: proxy("http://me:pw@proxy:1"),

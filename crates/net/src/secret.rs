@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_does_not_show() {
+    fn debug_output_hides_a_secret() {
         assert_eq!(format!("{:?}", Some(Secret::new("sk-1").found_in("KEY"))), "Some([secret])");
     }
 }

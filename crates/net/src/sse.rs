@@ -33,7 +33,7 @@ pub struct SseDecoder {
 }
 
 impl SseDecoder {
-    /// The events that `bytes` complete.
+    /// Decodes `bytes` and returns the events that they complete.
     pub fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<ServerSentEvent>, EventTooLarge> {
         let mut events = Vec::new();
         while let Some(&first) = bytes.first() {
@@ -53,7 +53,7 @@ impl SseDecoder {
         Ok(events)
     }
 
-    /// The last event, when the stream ended without the empty line that should follow it.
+    /// Ends the stream. Returns the last event if the empty line that should end it is missing.
     pub fn finish(mut self) -> Result<Option<ServerSentEvent>, EventTooLarge> {
         let last = if self.line.is_empty() { None } else { self.end_line()? };
         Ok(last.or_else(|| self.end_event()))
@@ -98,7 +98,7 @@ impl SseDecoder {
         Ok(())
     }
 
-    /// The event ended by an empty line; none without data.
+    /// Ends the current event and returns it; none if it has no data.
     fn end_event(&mut self) -> Option<ServerSentEvent> {
         let event = mem::take(&mut self.event);
         mem::take(&mut self.has_data).then_some(event)

@@ -8,17 +8,17 @@ use rustls_native_certs::{CertificateResult, load_certs_from_paths, load_native_
 use crate::{NetError, NetworkRoute};
 
 /// TLS that trusts no certificate, for clients that never use it.
-pub(crate) fn unused() -> Result<ClientConfig, NetError> {
+pub(crate) fn config_without_trust() -> Result<ClientConfig, NetError> {
     with_roots(RootCertStore::empty())
 }
 
 /// TLS that trusts the route's certificates, or the system's.
-pub(crate) fn trusting(route: &NetworkRoute) -> Result<ClientConfig, NetError> {
-    let found = find(route);
+pub(crate) fn config_with_trust(route: &NetworkRoute) -> Result<ClientConfig, NetError> {
+    let loaded = load_certificates(route);
     let mut roots = RootCertStore::empty();
-    let (added, _) = roots.add_parsable_certificates(found.certs);
+    let (added, _) = roots.add_parsable_certificates(loaded.certs);
     if added == 0 {
-        let why = found.errors.first().map_or_else(|| place(route), ToString::to_string);
+        let why = loaded.errors.first().map_or_else(|| missing_certificates_text(route), ToString::to_string);
         return Err(NetError::Certificates { why });
     }
     with_roots(roots)
@@ -33,21 +33,21 @@ fn with_roots(roots: RootCertStore) -> Result<ClientConfig, NetError> {
     Ok(config)
 }
 
-fn find(route: &NetworkRoute) -> CertificateResult {
+fn load_certificates(route: &NetworkRoute) -> CertificateResult {
     if route.ca_file.is_none() && route.ca_dir.is_none() {
         return load_native_certs();
     }
-    let mut found = load_certs_from_paths(route.ca_file.as_deref(), None);
+    let mut loaded = load_certs_from_paths(route.ca_file.as_deref(), None);
     // The variable may contain several folders, like a search path.
     for folder in route.ca_dir.iter().flat_map(std::env::split_paths) {
         let more = load_certs_from_paths(None, Some(&folder));
-        found.certs.extend(more.certs);
-        found.errors.extend(more.errors);
+        loaded.certs.extend(more.certs);
+        loaded.errors.extend(more.errors);
     }
-    found
+    loaded
 }
 
-fn place(route: &NetworkRoute) -> String {
+fn missing_certificates_text(route: &NetworkRoute) -> String {
     let places = route.ca_file.iter().chain(&route.ca_dir).map(|path| path.display().to_string());
     match places.collect::<Vec<_>>() {
         places if places.is_empty() => "the system has none".into(),
@@ -60,9 +60,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn missing_certificates_are_named() {
+    fn missing_certificate_file_is_named() {
         let route = NetworkRoute { ca_file: Some("/nowhere/ca.pem".into()), ..NetworkRoute::default() };
-        let error = trusting(&route).unwrap_err().to_string();
+        let error = config_with_trust(&route).unwrap_err().to_string();
         assert!(error.contains("/nowhere/ca.pem") && error.ends_with("to a file of certificates"), "{error}");
     }
 }

@@ -1,15 +1,15 @@
-//! Waits with a deadline, without missing what arrived while the process was suspended.
+//! Waits with a deadline, and does not miss data that arrived while the process was suspended.
 
 use std::future::Future;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// Time for a process that was suspended to read what arrived meanwhile.
+/// How long after a missed deadline data is still read, in case the process was suspended.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// The result of `work` by the deadline. A deadline that passed while the process was suspended is extended for a
-/// moment, since the answer may have arrived but not been read.
+/// Waits for `work` until the deadline, and `GRACE` longer: if the process was suspended until after the deadline, the
+/// answer may have arrived but not been read.
 pub(crate) async fn until<T>(deadline: Instant, work: impl Future<Output = T>) -> Option<T> {
     let mut work = std::pin::pin!(work);
     match timeout_at(deadline, work.as_mut()).await {
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_there_is_taken_even_after_the_deadline() {
+    async fn data_that_has_arrived_is_returned_after_the_deadline() {
         let past = Instant::now();
         tokio::time::advance(Duration::from_secs(3600)).await;
         assert_eq!(until(past, async { 1 }).await, Some(1));

@@ -49,8 +49,9 @@ impl WebAddress {
 
 /// Whether a name means a local machine.
 pub(crate) fn is_local_name(name: &str) -> bool {
-    let below = |near: &&str| name.strip_suffix(*near).is_some_and(|sub| sub.is_empty() || sub.ends_with('.'));
-    !name.contains('.') || LOCAL_SUFFIXES.iter().any(below)
+    let matches_suffix =
+        |suffix: &&str| name.strip_suffix(*suffix).is_some_and(|sub| sub.is_empty() || sub.ends_with('.'));
+    !name.contains('.') || LOCAL_SUFFIXES.iter().any(matches_suffix)
 }
 
 /// Normalises the spelling of a host.
@@ -112,7 +113,8 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AddressRange {
     first: IpAddr,
-    bits: u8,
+    /// Length of the common prefix of its addresses.
+    prefix_bits: u8,
 }
 
 impl AddressRange {
@@ -121,25 +123,25 @@ impl AddressRange {
         let (first, bits) = text.split_once('/')?;
         let first: IpAddr = first.trim_matches(['[', ']']).parse().ok()?;
         let bits: u8 = bits.parse().ok()?;
-        let most = if first.is_ipv4() { 32 } else { 128 };
-        (bits <= most).then_some(AddressRange { first, bits })
+        let max_bits = if first.is_ipv4() { 32 } else { 128 };
+        (bits <= max_bits).then_some(AddressRange { first, prefix_bits: bits })
     }
 
     /// Whether it contains every address.
-    pub(crate) fn is_everything(self) -> bool {
-        self.bits == 0
+    pub(crate) fn contains_all(self) -> bool {
+        self.prefix_bits == 0
     }
 
     /// Whether the address is in it.
     pub(crate) fn contains(self, address: IpAddr) -> bool {
         match (self.first, address.to_canonical()) {
             (IpAddr::V4(first), IpAddr::V4(address)) => {
-                let differ = first.to_bits() ^ address.to_bits();
-                differ.checked_shr(32 - u32::from(self.bits)).unwrap_or(0) == 0
+                let difference = first.to_bits() ^ address.to_bits();
+                difference.checked_shr(32 - u32::from(self.prefix_bits)).unwrap_or(0) == 0
             }
             (IpAddr::V6(first), IpAddr::V6(address)) => {
-                let differ = first.to_bits() ^ address.to_bits();
-                differ.checked_shr(128 - u32::from(self.bits)).unwrap_or(0) == 0
+                let difference = first.to_bits() ^ address.to_bits();
+                difference.checked_shr(128 - u32::from(self.prefix_bits)).unwrap_or(0) == 0
             }
             (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => false,
         }
@@ -151,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_addresses_of_the_world_are_public() {
+    fn only_global_addresses_are_public() {
         let public = |text: &str| is_public(text.parse().unwrap());
         for yes in
             ["1.1.1.1", "93.184.216.34", "100.63.0.1", "100.128.0.1", "172.32.0.1", "2606:4700::1111", "::ffff:1.1.1.1"]
@@ -200,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_holds_what_begins_alike() {
+    fn a_range_contains_addresses_with_its_prefix() {
         let within =
             |range: &str, address: &str| AddressRange::parse(range).unwrap().contains(address.parse().unwrap());
         assert!(within("10.0.0.0/8", "10.255.0.1") && !within("10.0.0.0/8", "11.0.0.0"));

@@ -27,8 +27,9 @@ impl Explanation {
         let verdict = deciding.next().map(|first| Verdict { others: deciding.collect(), ..first });
         // A call without parts does not get here; if one did, the user would be asked.
         let basis = VerdictBasis::Unclear("it does not say what it would do".into());
-        let nothing = Verdict { effect: RuleEffect::Ask, basis, part: String::new(), rule: None, others: Vec::new() };
-        Explanation { verdict: verdict.unwrap_or(nothing), parts }
+        let fallback =
+            Verdict { effect: RuleEffect::Ask, basis, part: String::new(), suggested_rule: None, others: Vec::new() };
+        Explanation { verdict: verdict.unwrap_or(fallback), parts }
     }
 }
 
@@ -65,7 +66,7 @@ impl Verdict {
             (
                 VerdictBasis::Mode(_) | VerdictBasis::Outside | VerdictBasis::Unclear(_) | VerdictBasis::Private,
                 effect,
-            ) => match (&self.rule, &self.basis, effect) {
+            ) => match (&self.suggested_rule, &self.basis, effect) {
                 (Some(rule), ..) => {
                     format!("{}, or the same among the allow rules of a settings file", allow_flag(rule))
                 }

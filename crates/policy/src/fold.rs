@@ -24,10 +24,10 @@ pub(crate) fn fold_path(path: &Path) -> String {
 pub(crate) fn is_within(path: &Path, other: &Path) -> bool {
     let (path_bytes, other_bytes) = (trimmed(path), trimmed(other));
     if path_bytes.is_ascii() && other_bytes.is_ascii() {
-        let (Some(begin), rest) = (path_bytes.get(..other_bytes.len()), path_bytes.get(other_bytes.len())) else {
+        let (Some(prefix), rest) = (path_bytes.get(..other_bytes.len()), path_bytes.get(other_bytes.len())) else {
             return false;
         };
-        return begin.eq_ignore_ascii_case(other_bytes) && rest.is_none_or(|next| *next == b'/');
+        return prefix.eq_ignore_ascii_case(other_bytes) && rest.is_none_or(|next| *next == b'/');
     }
     let (path, other) = (fold_path(path), fold_path(other));
     path.strip_prefix(other.trim_end_matches('/')).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -80,26 +80,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_look_alike_to_a_file_system_are_one() {
+    fn equivalent_names_fold_to_the_same_text() {
         assert_eq!(fold("Caf\u{e9}"), fold("CAFE\u{301}"));
         assert_eq!(fold("STRASSE"), fold("stra\u{df}e"));
         assert_ne!(fold("a"), fold("\u{430}"), "a Cyrillic a is another letter");
     }
 
     #[test]
-    fn a_folder_is_the_same_in_every_spelling() {
-        let lies = |path: &str, other: &str| is_within(Path::new(path), Path::new(other));
-        assert!(lies("/a/B/c", "/A/b") && lies("/a/", "/a") && lies("/a", "/a/") && lies("/x", "/"));
-        assert!(lies("/caf\u{e9}/x", "/CAFE\u{301}") && lies("/\u{e9}", "/"));
-        assert!(!lies("/ab", "/a") && !lies("/a", "/a/b") && !lies("/caf\u{e9}s", "/caf\u{e9}"));
+    fn is_within_ignores_case_and_unicode_form() {
+        let within = |path: &str, other: &str| is_within(Path::new(path), Path::new(other));
+        assert!(within("/a/B/c", "/A/b") && within("/a/", "/a") && within("/a", "/a/") && within("/x", "/"));
+        assert!(within("/caf\u{e9}/x", "/CAFE\u{301}") && within("/\u{e9}", "/"));
+        assert!(!within("/ab", "/a") && !within("/a", "/a/b") && !within("/caf\u{e9}s", "/caf\u{e9}"));
     }
 
     #[test]
-    fn a_way_back_out_of_a_folder_is_not_known() {
-        let at = |path: &str| resolve(Path::new("/work/app"), Path::new(path));
-        assert_eq!(at("../x/./y"), Some("/work/x/y".into()));
-        assert_eq!(at("/../etc"), Some("/etc".into()));
-        assert_eq!(at("link/../x"), None);
+    fn leaving_a_folder_that_may_be_a_link_is_not_resolved() {
+        let resolved = |path: &str| resolve(Path::new("/work/app"), Path::new(path));
+        assert_eq!(resolved("../x/./y"), Some("/work/x/y".into()));
+        assert_eq!(resolved("/../etc"), Some("/etc".into()));
+        assert_eq!(resolved("link/../x"), None);
         assert_eq!(normalize_path(Path::new("/work"), Path::new("a/../../../b/")), Path::new("/b"));
     }
 }

@@ -6,7 +6,7 @@ pub struct GitSetting {
     /// The section, such as `core`.
     pub section: String,
     /// The subsection, such as the name of a remote.
-    pub sub: Option<String>,
+    pub subsection: Option<String>,
     /// The key.
     pub key: String,
     /// The value, without quotes; `true` if there is none.
@@ -16,12 +16,12 @@ pub struct GitSetting {
 /// Parses the text of a config file; returns `None` if its form is unusual.
 pub fn parse_settings(text: &str) -> Option<Vec<GitSetting>> {
     let mut settings = Vec::new();
-    let mut place: Option<(String, Option<String>)> = None;
+    let mut current_section: Option<(String, Option<String>)> = None;
     for line in text.trim_start_matches('\u{feff}').lines() {
         let mut line = line.trim();
         if let Some(rest) = line.strip_prefix('[') {
-            let (head, after) = rest.split_once(']')?;
-            place = Some(section(head)?);
+            let (header, after) = rest.split_once(']')?;
+            current_section = Some(parse_section_header(header)?);
             line = after.trim();
         }
         if line.is_empty() || line.starts_with(['#', ';']) {
@@ -32,42 +32,42 @@ pub fn parse_settings(text: &str) -> Option<Vec<GitSetting>> {
             return None;
         }
         let (key, value) = line.split_once('=').unwrap_or((line, "true"));
-        let (key, value) = (key.trim().to_ascii_lowercase(), unquoted(value.trim()));
-        let plain = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
-        let (section, sub) = place.clone().filter(|_| plain)?;
-        settings.push(GitSetting { section, sub, key, value });
+        let (key, value) = (key.trim().to_ascii_lowercase(), plain_value(value.trim()));
+        let is_valid_key = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        let (section, sub) = current_section.clone().filter(|_| is_valid_key)?;
+        settings.push(GitSetting { section, subsection: sub, key, value });
     }
     Some(settings)
 }
 
-fn section(head: &str) -> Option<(String, Option<String>)> {
-    match head.split_once(' ') {
+fn parse_section_header(header: &str) -> Option<(String, Option<String>)> {
+    match header.split_once(' ') {
         Some((name, sub)) => {
             let sub = sub.trim().strip_prefix('"')?.strip_suffix('"')?;
             Some((name.to_ascii_lowercase(), Some(sub.to_owned())))
         }
         // In the old form, the subsection follows a dot.
-        None => match head.split_once('.') {
+        None => match header.split_once('.') {
             Some((name, sub)) => Some((name.to_ascii_lowercase(), Some(sub.to_owned()))),
-            None => Some((head.to_ascii_lowercase(), None)),
+            None => Some((header.to_ascii_lowercase(), None)),
         },
     }
 }
 
-fn unquoted(value: &str) -> String {
+fn plain_value(value: &str) -> String {
     let value = value.split(['#', ';']).next().unwrap_or(value).trim();
     value.replace('"', "")
 }
 
 impl GitSetting {
-    /// Whether git starts no other program because of it when it only reads the repository.
+    /// Whether this setting never makes git start another program while git only reads the repository.
     pub fn is_harmless(&self) -> bool {
         let key = self.key.as_str();
-        match (self.section.as_str(), &self.sub) {
+        match (self.section.as_str(), &self.subsection) {
             ("core", None) => match key {
                 // A boolean selects git's own watcher; any other value is a program.
                 "fsmonitor" => ["true", "false", "yes", "no", "on", "off", "1", "0", ""].contains(&self.value.as_str()),
-                key => CORE.contains(&key),
+                key => HARMLESS_CORE_KEYS.contains(&key),
             },
             ("remote", Some(_)) => {
                 ["url", "pushurl", "fetch", "push", "tagopt", "prune", "prunetags", "mirror", "gh-resolved"]
@@ -105,8 +105,9 @@ impl GitSetting {
     }
 }
 
+/// Keys of `core` that name no program.
 #[rustfmt::skip]
-const CORE: [&str; 30] = [
+const HARMLESS_CORE_KEYS: [&str; 30] = [
     "abbrev", "autocrlf", "bare", "checkstat", "commentchar", "commitgraph", "compression", "deltabasecachelimit",
     "editor", "eol", "excludesfile", "filemode", "fscache", "ignorecase", "ignorestat", "logallrefupdates", "longpaths",
     "multipackindex", "pager", "precomposeunicode", "preloadindex", "protecthfs", "protectntfs", "quotepath",
@@ -118,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_usual_repository_is_told_from_one_that_names_programs() {
+    fn settings_that_name_programs_are_not_harmless() {
         let plain =
             "[core]\n\trepositoryformatversion = 0\n\tbare = false\n[remote \"origin\"]\n\turl = x\n\tfetch = +a:b\n";
         assert!(parse_settings(plain).unwrap().iter().all(GitSetting::is_harmless));

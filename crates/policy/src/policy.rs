@@ -17,16 +17,16 @@ pub struct Policy {
     pub mode: PermissionMode,
     /// Every rule. Their order does not matter.
     pub rules: Vec<Rule>,
-    /// The base of relative patterns: the project's top.
-    pub top: PathBuf,
+    /// The base of relative patterns: the project's folder.
+    pub project_dir: PathBuf,
     /// Folders that calls may work in, besides a command's working folder.
-    pub roots: Vec<PathBuf>,
+    pub work_folders: Vec<PathBuf>,
     /// The user's home folder, for `~` in patterns.
-    pub user: Option<PathBuf>,
+    pub user_home: Option<PathBuf>,
     /// Folders and files that control Bosun: no call may read or change them.
-    pub controls: Vec<PathBuf>,
+    pub control_paths: Vec<PathBuf>,
     /// Folders inside controls that calls may work in anyway: checkouts.
-    pub exempt: Vec<PathBuf>,
+    pub exempt_folders: Vec<PathBuf>,
 }
 
 impl Policy {
@@ -37,12 +37,12 @@ impl Policy {
 
     /// Decides, and returns the verdict on every part of the call.
     pub fn explain(&self, role: &AgentRole, request: &PermissionRequest) -> Explanation {
-        Explanation::from_parts(self.parts(role, request))
+        Explanation::from_parts(self.judge_request(role, request))
     }
 
     /// Explains the refusal of a call, in `cwd`, that names a file outside the workspace: file tools refuse it before
     /// the policy decides. Returns `None` for a call that stays inside.
-    pub fn outside(&self, request: &PermissionRequest, cwd: &Path) -> Option<Explanation> {
+    pub fn explain_outside(&self, request: &PermissionRequest, cwd: &Path) -> Option<Explanation> {
         let refused = |path: &Path| !self.is_inside(path, cwd) && !self.is_control(path);
         let path = request.acts.iter().find_map(|act| match act {
             RequestedAct::Read(path) | RequestedAct::Edit(path) => refused(path).then_some(path),
@@ -57,14 +57,14 @@ impl Policy {
             effect,
             basis: VerdictBasis::Outside,
             part,
-            rule: None,
+            suggested_rule: None,
             others: Vec::new(),
         }]))
     }
 
     /// Adds a rule.
     #[must_use]
-    pub fn with(mut self, rule: Rule) -> Policy {
+    pub fn with_rule(mut self, rule: Rule) -> Policy {
         self.rules.push(rule);
         self
     }
@@ -73,23 +73,24 @@ impl Policy {
     /// not public must be named: by a rule for its address, or by one for a local host name. A rule for a public name
     /// is not enough, since the owner of the name controls where it leads.
     pub fn may_connect(&self, host: &str, machine: SocketAddr) -> bool {
-        let named = |effect: RuleEffect| {
+        let host_patterns = |effect: RuleEffect| {
             self.rules.iter().filter(move |rule| rule.effect == effect).filter_map(|rule| rule.pattern().host())
         };
-        let machine_meant = |pattern: &HostPattern| pattern.means_machine(machine.ip(), machine.port());
-        if named(RuleEffect::Deny).any(machine_meant) {
+        let names_machine = |pattern: &HostPattern| pattern.names_address(machine.ip(), machine.port());
+        if host_patterns(RuleEffect::Deny).any(names_machine) {
             return false;
         }
         let host = Host::parse(host).map(normalize_host).ok();
-        let nearby = host.filter(|host| matches!(host, Host::Domain(name) if is_local_name(name)));
-        let host_meant =
-            |pattern: &HostPattern| nearby.as_ref().is_some_and(|host| pattern.names_host(host, machine.port()));
-        is_public(machine.ip()) || named(RuleEffect::Allow).any(|pattern| machine_meant(pattern) || host_meant(pattern))
+        let local_host = host.filter(|host| matches!(host, Host::Domain(name) if is_local_name(name)));
+        let names_local_host =
+            |pattern: &HostPattern| local_host.as_ref().is_some_and(|host| pattern.names_host(host, machine.port()));
+        is_public(machine.ip())
+            || host_patterns(RuleEffect::Allow).any(|pattern| names_machine(pattern) || names_local_host(pattern))
     }
 
-    fn parts(&self, role: &AgentRole, request: &PermissionRequest) -> Vec<Verdict> {
+    fn judge_request(&self, role: &AgentRole, request: &PermissionRequest) -> Vec<Verdict> {
         let tool = request.tool.as_str();
-        // A command needs the shell tool, whichever tool runs it.
+        // A command needs the shell tool, even if another tool runs it.
         let shell = request.acts.iter().any(|act| matches!(act, RequestedAct::Shell { .. })).then_some("shell");
         if let Some(missing) = [tool].into_iter().chain(shell).find(|tool| !role.permits(tool)) {
             let part = missing.to_owned();
@@ -97,28 +98,28 @@ impl Policy {
                 effect: RuleEffect::Deny,
                 basis: VerdictBasis::AgentRole,
                 part,
-                rule: None,
+                suggested_rule: None,
                 others: Vec::new(),
             }];
         }
         match role.mode.filter(|mode| mode.is_narrower(self.mode)) {
-            Some(mode) => Policy { mode, ..self.clone() }.acts(request),
-            None => self.acts(request),
+            Some(mode) => Policy { mode, ..self.clone() }.judge_acts(request),
+            None => self.judge_acts(request),
         }
     }
 
-    fn acts(&self, request: &PermissionRequest) -> Vec<Verdict> {
+    fn judge_acts(&self, request: &PermissionRequest) -> Vec<Verdict> {
         let tool = request.tool.as_str();
-        let parts: Vec<Verdict> = request.acts.iter().flat_map(|act| self.judge(tool, act)).collect();
-        if parts.is_empty() { self.judge(tool, &RequestedAct::Other) } else { parts }
+        let parts: Vec<Verdict> = request.acts.iter().flat_map(|act| self.judge_act(tool, act)).collect();
+        if parts.is_empty() { self.judge_act(tool, &RequestedAct::Other) } else { parts }
     }
 
     pub(crate) fn pattern_base(&self) -> PatternBase<'_> {
-        PatternBase::new(&self.top, self.user.as_deref())
+        PatternBase::new(&self.project_dir, self.user_home.as_deref())
     }
 
     /// Whether a path is in a folder that calls may work in, for a command that starts in `cwd`.
     pub(crate) fn is_inside(&self, path: &Path, cwd: &Path) -> bool {
-        path.starts_with(cwd) || self.roots.iter().any(|root| path.starts_with(root))
+        path.starts_with(cwd) || self.work_folders.iter().any(|root| path.starts_with(root))
     }
 }

@@ -22,18 +22,18 @@ impl PermissionRequest {
         let text = text.trim();
         match text.split_once('(') {
             Some((tool, rest)) => match rest.strip_suffix(')') {
-                Some(argument) => PermissionRequest::of(tool.trim_end(), Some(argument), cwd),
-                None => Err(problem(text, "the closing parenthesis is missing")),
+                Some(argument) => PermissionRequest::for_tool(tool.trim_end(), Some(argument), cwd),
+                None => Err(parse_error(text, "the closing parenthesis is missing")),
             },
-            None => PermissionRequest::of(text, None, cwd),
+            None => PermissionRequest::for_tool(text, None, cwd),
         }
     }
 
     /// A call of a tool with its argument: a command, a path, an address.
-    pub fn of(tool: &str, argument: Option<&str>, cwd: &Path) -> Result<PermissionRequest, RequestParseError> {
-        let (kind, tool) = pattern::tool_of_name(tool).map_err(|why| problem(tool, &why))?;
+    pub fn for_tool(tool: &str, argument: Option<&str>, cwd: &Path) -> Result<PermissionRequest, RequestParseError> {
+        let (kind, tool) = pattern::tool_for_name(tool).map_err(|why| parse_error(tool, &why))?;
         let argument = argument.filter(|argument| !argument.trim().is_empty());
-        let missing = |what: &str| problem(&tool, &format!("it does not say {what}"));
+        let missing = |what: &str| parse_error(&tool, &format!("it does not say {what}"));
         let acts = match (kind, argument) {
             (ToolCallKind::Shell, Some(command)) => {
                 vec![RequestedAct::Shell {
@@ -64,6 +64,6 @@ impl PermissionRequest {
     }
 }
 
-fn problem(text: &str, why: &str) -> RequestParseError {
+fn parse_error(text: &str, why: &str) -> RequestParseError {
     RequestParseError { text: text.chars().filter(|c| !c.is_control()).take(80).collect(), problem: why.into() }
 }

@@ -9,8 +9,8 @@ use protocol::RuleEffect;
 use crate::pattern::{self, PatternBase, RuleMatch, RulePattern};
 use crate::request::RequestPart;
 
-/// The longest rule, in bytes.
-const LONGEST: usize = 4096;
+/// Maximum length of a rule, in bytes.
+const MAX_RULE_BYTES: usize = 4096;
 
 /// A rule.
 #[derive(Debug, Clone)]
@@ -66,18 +66,18 @@ impl Rule {
     /// Reads a rule.
     pub fn parse(effect: RuleEffect, text: &str, source: RuleSource) -> Result<Rule, RuleError> {
         let text = text.trim();
-        let (pattern, text) = read(text).map_err(|problem| {
+        let (pattern, text) = parse_text(text).map_err(|problem| {
             let text: String = text.chars().filter(|c| !c.is_control()).take(80).collect();
             RuleError { text, problem }
         })?;
         Ok(Rule { effect, text, source, pattern: Arc::new(pattern) })
     }
 
-    /// The tool it names, if Bosun has no such tool, and it is neither a pattern nor an MCP server's.
+    /// The tool it names, if Bosun does not have it and it is neither a pattern nor a tool of an MCP server.
     pub fn unknown_tool(&self) -> Option<&str> {
         let tool = self.text.split_once('(').map_or(self.text.as_str(), |(tool, _)| tool);
-        let may_come = tool.contains('*') || tool.starts_with("mcp__");
-        (!may_come && !pattern::is_known(tool)).then_some(tool)
+        let may_exist = tool.contains('*') || tool.starts_with("mcp__");
+        (!may_exist && !pattern::is_known_tool(tool)).then_some(tool)
     }
 
     /// Whether it matches this part of a call.
@@ -102,12 +102,12 @@ impl PartialEq for Rule {
 
 impl Eq for Rule {}
 
-fn read(text: &str) -> Result<(RulePattern, String), String> {
+fn parse_text(text: &str) -> Result<(RulePattern, String), String> {
     if text.is_empty() {
         return Err("it is empty".into());
     }
-    if text.len() > LONGEST {
-        return Err(format!("it is longer than {LONGEST} bytes"));
+    if text.len() > MAX_RULE_BYTES {
+        return Err(format!("it is longer than {MAX_RULE_BYTES} bytes"));
     }
     if text.contains(char::is_control) {
         return Err("it contains a control character".into());

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use protocol::RuleEffect;
 
-use crate::pattern::{RuleMatch, bare, escaped, exact, interpreters, is_family, quoted};
+use crate::pattern::{RuleMatch, escape_path, interpreters, is_family, known_words, quote_word, without_system_folder};
 use crate::request::RequestPart;
 use crate::shell::{ShellWord, SimpleCommand};
 use crate::{Policy, Rule, RuleSource};
@@ -37,9 +37,9 @@ const NEVER_SUGGESTED: [&str; 12] =
 /// A rule that would allow the part, if there is a good one. The rule is tested before it is offered.
 pub(crate) fn suggest_rule(policy: &Policy, tool: &str, part: &RequestPart<'_>) -> Option<String> {
     let text = match part {
-        RequestPart::Command(simple, _) | RequestPart::ReadOnlyCommand(simple, _) => command(simple)?,
-        RequestPart::Read(file) => format!("read({})", files(policy, file.path)?),
-        RequestPart::Edit(file) => format!("edit({})", files(policy, file.path)?),
+        RequestPart::Command(simple, _) | RequestPart::ReadOnlyCommand(simple, _) => command_rule(simple)?,
+        RequestPart::Read(file) => format!("read({})", path_pattern(policy, file.path)?),
+        RequestPart::Edit(file) => format!("edit({})", path_pattern(policy, file.path)?),
         RequestPart::Fetch(address) => format!("fetch({})", address.display()),
         RequestPart::Agent(name) => format!("task({name})"),
         // Such a rule would also allow built-in tools, which do something else.
@@ -51,29 +51,32 @@ pub(crate) fn suggest_rule(policy: &Policy, tool: &str, part: &RequestPart<'_>) 
     (rule.matches(tool, part, &policy.pattern_base()) >= RuleMatch::Certain).then_some(text)
 }
 
-fn command(simple: &SimpleCommand) -> Option<String> {
+fn command_rule(simple: &SimpleCommand) -> Option<String> {
     let program = simple.name.rsplit('/').next().unwrap_or(&simple.name);
     // `python3.12` is a python.
     let program = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    if NEVER_SUGGESTED.contains(&program) || interpreters::runs_text(simple) {
+    if NEVER_SUGGESTED.contains(&program) || interpreters::runs_inline_code(simple) {
         return None;
     }
-    let words = exact(simple);
+    let words = known_words(simple);
     if !simple.risks.is_empty() {
-        return Some(format!("shell({})", join(&words?)));
+        return Some(format!("shell({})", join_quoted(&words?)));
     }
-    let args = known(&simple.args);
-    let Some(kept) = depth(program, &args) else { return Some(format!("shell({})", join(&words?))) };
-    let name = bare(&simple.name).to_owned();
-    let begin: Vec<String> = std::iter::once(name).chain(args[..kept].iter().map(|word| (*word).to_owned())).collect();
-    Some(format!("shell({} *)", join(&begin)))
+    let args = leading_known_words(&simple.args);
+    let Some(subcommand_length) = subcommand_words(program, &args) else {
+        return Some(format!("shell({})", join_quoted(&words?)));
+    };
+    let name = without_system_folder(&simple.name).to_owned();
+    let prefix: Vec<String> =
+        std::iter::once(name).chain(args[..subcommand_length].iter().map(|word| (*word).to_owned())).collect();
+    Some(format!("shell({} *)", join_quoted(&prefix)))
 }
 
 /// How many words after the program belong to the subcommand; `None` if only the whole command can be allowed.
-fn depth(program: &str, args: &[&str]) -> Option<usize> {
-    let deeper =
+fn subcommand_words(program: &str, args: &[&str]) -> Option<usize> {
+    let nested =
         NESTED_SUBCOMMANDS.iter().find(|(name, _)| *name == program).map_or(&[] as &[&str], |(_, words)| *words);
-    if let Some(first) = args.first().filter(|first| deeper.contains(first)) {
+    if let Some(first) = args.first().filter(|first| nested.contains(first)) {
         return args.get(1).filter(|second| is_plain(second)).map(|_| 2).or((!first.starts_with('-')).then_some(1));
     }
     if HAVE_SUBCOMMANDS.contains(&program) || interpreters::is_interpreter(program) {
@@ -87,7 +90,7 @@ fn is_plain(word: &str) -> bool {
 }
 
 /// The words up to the first unknown one.
-fn known(args: &[ShellWord]) -> Vec<&str> {
+fn leading_known_words(args: &[ShellWord]) -> Vec<&str> {
     let mut known = Vec::new();
     for word in args {
         match word {
@@ -98,18 +101,20 @@ fn known(args: &[ShellWord]) -> Vec<&str> {
     known
 }
 
-fn join(words: &[String]) -> String {
-    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+fn join_quoted(words: &[String]) -> String {
+    words.iter().map(|word| quote_word(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// A pattern for a file's folder, or for the file alone if the folder is the project's top or contains it.
-fn files(policy: &Policy, path: &Path) -> Option<String> {
-    let written = |path: &Path| Some(escaped(path.to_str()?));
+/// A pattern for a file's folder, or for the file alone if the folder is or contains the project's folder.
+fn path_pattern(policy: &Policy, path: &Path) -> Option<String> {
+    let written = |path: &Path| Some(escape_path(path.to_str()?));
     let folder = path.parent()?;
     let wide = |folder: &Path| {
-        folder.parent().is_none() || policy.top.starts_with(folder) || policy.user.as_deref() == Some(folder)
+        folder.parent().is_none()
+            || policy.project_dir.starts_with(folder)
+            || policy.user_home.as_deref() == Some(folder)
     };
-    match (path.strip_prefix(&policy.top), folder.strip_prefix(&policy.top)) {
+    match (path.strip_prefix(&policy.project_dir), folder.strip_prefix(&policy.project_dir)) {
         (Ok(file), Ok(folder)) if folder.as_os_str().is_empty() => Some(format!("./{}", written(file)?)),
         (Ok(_), Ok(folder)) => Some(format!("{}/**", written(folder)?)),
         (_, _) if wide(folder) => written(path),

@@ -14,7 +14,7 @@ pub struct Verdict {
     /// The part of the call that decided, for display: a command of a pipeline, a path, a host.
     pub part: String,
     /// A rule that would allow this part and similar ones; `None` if it is allowed, or no rule can allow it.
-    pub rule: Option<String>,
+    pub suggested_rule: Option<String>,
     /// The other parts of the call with the same effect, without duplicates; empty for a part.
     pub others: Vec<Verdict>,
 }
@@ -24,7 +24,7 @@ pub struct Verdict {
 pub enum VerdictBasis {
     /// A rule.
     Rule(Box<Rule>),
-    /// A deny or ask rule that may match; only running the command would tell.
+    /// A deny or ask rule that may match; whether it does is only known when the command runs.
     Possible(Box<Rule>),
     /// The mode, since no rule matches.
     Mode(PermissionMode),
@@ -96,9 +96,9 @@ impl Verdict {
     }
 
     /// The rules that together would allow the call and similar ones; empty if no rule can allow one of its parts.
-    pub fn rules(&self) -> Vec<String> {
+    pub fn suggested_rules(&self) -> Vec<String> {
         let rules: Option<Vec<String>> =
-            std::iter::once(self).chain(&self.others).map(|part| part.rule.clone()).collect();
+            std::iter::once(self).chain(&self.others).map(|part| part.suggested_rule.clone()).collect();
         let mut all = Vec::new();
         for rule in rules.unwrap_or_default() {
             if !all.contains(&rule) {

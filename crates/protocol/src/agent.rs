@@ -30,7 +30,7 @@ pub struct AgentSpec {
     pub model_preference: ModelPreference,
     /// How hard its model should think.
     pub effort: Option<ReasoningEffort>,
-    /// Most turns of one activation.
+    /// Maximum turns of one activation.
     pub max_turns: Option<u32>,
     /// A mode that narrows the session's for this agent.
     pub permission: Option<PermissionMode>,
@@ -46,7 +46,7 @@ pub struct AgentSpec {
     pub user_invocable: bool,
     /// Whether a model may start it.
     pub model_invocable: bool,
-    /// Whether it works in a checkout of its own.
+    /// Whether it works in its own checkout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
     /// Features it requires that this version does not support; starting it is refused with this list.
@@ -59,11 +59,11 @@ impl AgentSpec {
     /// Returns the normal form in which agent names are stored and compared: lower case, with dashes for spaces,
     /// underscores and dots.
     pub fn normalize_name(written: &str) -> String {
-        let plain = |c: char| match c {
+        let normalize = |c: char| match c {
             ' ' | '_' | '.' => '-',
             other => other.to_ascii_lowercase(),
         };
-        let name: String = written.trim().chars().map(plain).collect();
+        let name: String = written.trim().chars().map(normalize).collect();
         name.trim_matches('-').to_owned()
     }
 }

@@ -52,8 +52,8 @@ pub enum AskSubject {
         input: String,
         /// Why it needs permission, for people.
         reason: String,
-        /// The rules that together would allow this call and similar ones; empty where no rule can.
-        #[serde(alias = "rule", deserialize_with = "one_or_several")]
+        /// The rules that together would allow this call and similar ones; empty if no rule can.
+        #[serde(alias = "rule", deserialize_with = "one_or_more")]
         rules: Vec<String>,
     },
     /// A question from the model.
@@ -79,7 +79,7 @@ pub enum AskSubject {
 }
 
 impl AskSubject {
-    /// Whether the call that asks has started: a call that asks for permission has not.
+    /// Whether the call that asks has already started. A call that asks for permission has not.
     pub fn has_call_started(&self) -> bool {
         match self {
             AskSubject::Permission { .. } => false,
@@ -91,7 +91,7 @@ impl AskSubject {
     pub fn default_decision(&self) -> AskDecision {
         match self {
             AskSubject::Permission { .. } | AskSubject::Question { .. } => AskDecision::Deny { message: String::new() },
-            AskSubject::Plan { default_action: otherwise, .. } => AskDecision::Proceed { action: *otherwise },
+            AskSubject::Plan { default_action, .. } => AskDecision::Proceed { action: *default_action },
         }
     }
 }
@@ -103,7 +103,7 @@ pub enum AskDecision {
     /// The call may run.
     Allow {
         /// Rules to add to the session.
-        #[serde(default, alias = "rule", deserialize_with = "one_or_several", skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, alias = "rule", deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
         rules: Vec<String>,
         /// Replacement arguments, checked like any others; the model's own arguments when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -128,7 +128,7 @@ pub enum AskDecision {
 }
 
 /// Reads a list of strings; older files hold a single string or null.
-fn one_or_several<'de, D: Deserializer<'de>>(reader: D) -> Result<Vec<String>, D::Error> {
+fn one_or_more<'de, D: Deserializer<'de>>(reader: D) -> Result<Vec<String>, D::Error> {
     struct OneOrMoreVisitor;
 
     impl<'de> Visitor<'de> for OneOrMoreVisitor {
@@ -175,8 +175,8 @@ impl AskDecision {
             (AskDecision::Deny { .. }, _)
             | (AskDecision::Allow { .. }, AskSubject::Permission { .. })
             | (AskDecision::Reply { .. }, AskSubject::Question { .. }) => true,
-            (AskDecision::Proceed { action }, AskSubject::Plan { actions, default_action: otherwise, .. }) => {
-                actions.contains(action) || action == otherwise
+            (AskDecision::Proceed { action }, AskSubject::Plan { actions, default_action, .. }) => {
+                actions.contains(action) || action == default_action
             }
             (AskDecision::Allow { .. }, AskSubject::Question { .. } | AskSubject::Plan { .. })
             | (AskDecision::Reply { .. }, AskSubject::Permission { .. } | AskSubject::Plan { .. })

@@ -33,27 +33,29 @@ impl fmt::Display for Clip {
     }
 }
 
-/// Room for the note of how much was left out.
-const NOTE: usize = 64;
+/// Bytes reserved for the note of how much was left out.
+const NOTE_BYTES: usize = 64;
 
 /// Keeps the first and the last part of `text`, at most `max` bytes with the note between them.
 pub fn clip_middle(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
     }
-    let room = max.saturating_sub(NOTE);
-    let head = floor(text, room * 2 / 3);
-    let tail = ceil(text, text.len() - (room - room * 2 / 3));
+    let room = max.saturating_sub(NOTE_BYTES);
+    let head = floor_char_boundary(text, room * 2 / 3);
+    let tail = ceil_char_boundary(text, text.len() - (room - room * 2 / 3));
     let note = format!("\n[… {} bytes left out …]\n", tail - head);
     let clipped = [&text[..head], &note, &text[tail..]].concat();
-    clipped[..floor(&clipped, max)].to_owned()
+    clipped[..floor_char_boundary(&clipped, max)].to_owned()
 }
 
-fn floor(text: &str, at: usize) -> usize {
+/// The last character boundary at or before `at`.
+fn floor_char_boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0)
 }
 
-fn ceil(text: &str, at: usize) -> usize {
+/// The first character boundary at or after `at`.
+fn ceil_char_boundary(text: &str, at: usize) -> usize {
     (at..=text.len()).find(|&i| text.is_char_boundary(i)).unwrap_or(text.len())
 }
 
@@ -76,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn no_size_splits_a_character_or_is_passed() {
+    fn no_character_is_split_and_no_maximum_is_exceeded() {
         let text = "é漢🦀".repeat(50);
         for max in 0..text.len() + 2 {
             assert!(clip_middle(&text, max).len() <= max);

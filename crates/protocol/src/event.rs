@@ -31,11 +31,11 @@ pub struct LogEntry {
 pub struct Envelope {
     /// The version of the event format.
     pub v: u32,
-    /// Its place in the session's log, from 1, without gaps.
+    /// Its position in the session's log, from 1, without gaps.
     pub seq: u64,
     /// The session.
     pub session: SessionId,
-    /// The task, moment and event.
+    /// The task, time and event.
     pub entry: LogEntry,
 }
 
@@ -45,7 +45,7 @@ impl Envelope {
 }
 
 impl Serialize for Envelope {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let serde_json::Value::Object(event) = serde_json::to_value(&self.entry.event).map_err(S::Error::custom)?
         else {
             return Err(S::Error::custom("an event is not an object"));
@@ -57,7 +57,7 @@ impl Serialize for Envelope {
         fields.insert("task".into(), self.entry.task.to_string().into());
         fields.insert("at".into(), self.entry.at.0.into());
         fields.extend(event);
-        fields.serialize(to)
+        fields.serialize(serializer)
     }
 }
 
@@ -72,7 +72,7 @@ impl JsonSchema for Envelope {
             "type": "object",
             "properties": {
                 "v": { "type": "integer", "description": "The version of the event format." },
-                "seq": { "type": "integer", "description": "Its place in the session's log, from 1, without gaps." },
+                "seq": { "type": "integer", "description": "Its position in the session's log, from 1, without gaps." },
                 "session": generator.subschema_for::<SessionId>(),
                 "task": generator.subschema_for::<TaskId>(),
                 "at": generator.subschema_for::<Timestamp>(),
@@ -84,7 +84,7 @@ impl JsonSchema for Envelope {
 }
 
 impl<'de> Deserialize<'de> for Envelope {
-    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         struct EnvelopeHeader {
             v: u32,
@@ -93,11 +93,11 @@ impl<'de> Deserialize<'de> for Envelope {
             task: TaskId,
             at: Timestamp,
         }
-        let fields = serde_json::Value::deserialize(from)?;
-        let head = EnvelopeHeader::deserialize(&fields).map_err(serde::de::Error::custom)?;
+        let fields = serde_json::Value::deserialize(deserializer)?;
+        let header = EnvelopeHeader::deserialize(&fields).map_err(serde::de::Error::custom)?;
         let event = Event::deserialize(fields).map_err(serde::de::Error::custom)?;
-        let entry = LogEntry { task: head.task, at: head.at, event };
-        Ok(Envelope { v: head.v, seq: head.seq, session: head.session, entry })
+        let entry = LogEntry { task: header.task, at: header.at, event };
+        Ok(Envelope { v: header.v, seq: header.seq, session: header.session, entry })
     }
 }
 
@@ -109,14 +109,14 @@ pub enum Event {
     SessionOpened(SessionConfig),
     /// A process adopted the session; everything that ran under an older fence is interrupted.
     SessionAdopted {
-        /// The new owner's number.
+        /// The new owner's fence.
         fence: Fence,
         /// Its configuration for the session.
         config: SessionConfig,
     },
     /// The session began as a copy of another.
     SessionForked {
-        /// The other.
+        /// The original session.
         from: SessionId,
     },
     /// The session accepts no new tasks until it is adopted or prompted again.
@@ -176,9 +176,9 @@ pub enum Event {
     SlotRegained,
     /// The task was asked to stop.
     CancelRequested {
-        /// Who.
+        /// Who asked.
         by: CancelBy,
-        /// How firmly.
+        /// Whether the task may take a last turn.
         how: CancelMode,
         /// When a task that may still take a last turn is stopped at once.
         #[serde(default)]
@@ -195,7 +195,7 @@ pub enum Event {
     TaskForgotten,
     /// The task ended for good.
     TaskFinished {
-        /// How.
+        /// How it ended.
         outcome: TaskOutcome,
     },
 
@@ -220,7 +220,7 @@ pub enum Event {
     },
     /// The activation would have ended, but was told to continue.
     StopBlocked {
-        /// Who blocked the end.
+        /// What blocked the end.
         by: StopBlocker,
         /// The message to the agent.
         reason: String,
@@ -229,7 +229,7 @@ pub enum Event {
     ActivationEnded {
         /// Which activation.
         activation: Activation,
-        /// How.
+        /// How it ended.
         outcome: TaskOutcome,
         /// The final or partial text.
         text: String,
@@ -239,11 +239,11 @@ pub enum Event {
     MailAdmitted {
         /// The mail.
         mail: MailId,
-        /// Who wrote it.
+        /// The sender.
         from: Principal,
         /// When it may be read.
         delivery: MailDelivery,
-        /// What it says.
+        /// The content.
         body: MailBody,
     },
     /// Mail joined the task's conversation, in this order.
@@ -268,14 +268,14 @@ pub enum Event {
         /// The price of its tokens, if known.
         #[serde(default)]
         price: Option<Price>,
-        /// Most tokens the answer may have.
+        /// Maximum tokens of the answer.
         #[serde(default)]
         max_output: Option<u32>,
         /// The tokens that the reservation covers.
         #[serde(default)]
         quoted: QuotedTokens,
     },
-    /// The answer is longer than reserved for, so the reservation was raised.
+    /// The answer is longer than the reservation covers, so the reservation was raised.
     TurnReservationRaised {
         /// Which turn.
         turn: Turn,
@@ -290,13 +290,13 @@ pub enum Event {
     TurnAnswered {
         /// Which turn.
         turn: Turn,
-        /// What it said.
+        /// The answer.
         content: Vec<ContentBlock>,
         /// Why it stopped.
         stop: StopReason,
-        /// What it used.
+        /// The tokens used.
         usage: Usage,
-        /// What that cost.
+        /// The cost of these tokens.
         cost: Cost,
         /// The model that answered, as its provider named it.
         model: String,
@@ -305,13 +305,13 @@ pub enum Event {
     TurnFailed {
         /// Which turn.
         turn: Turn,
-        /// In which way.
+        /// The kind of failure.
         fault: ModelFault,
         /// What happened, for people.
         message: String,
-        /// The cost charged for the try.
+        /// The cost charged for the request.
         cost: Cost,
-        /// The next try, if there is one.
+        /// When and how the request is retried, if it is.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry: Option<RetryPlan>,
     },
@@ -373,7 +373,7 @@ pub enum Event {
     WaitBegan {
         /// The tool call that waits.
         call: CallId,
-        /// The tasks.
+        /// The awaited tasks.
         on: Vec<TaskId>,
         /// Which of them must end.
         mode: WaitMode,
@@ -424,7 +424,7 @@ pub enum Event {
         /// The number of the claim; results of an older claim are refused.
         fence: u64,
     },
-    /// The worker gave the todo back, and it will be tried again.
+    /// The worker ended without a result, and the todo is pending again.
     TodoReturned {
         /// The todo.
         todo: TodoId,
@@ -437,10 +437,10 @@ pub enum Event {
     TodoDone {
         /// The todo.
         todo: TodoId,
-        /// The number of the claim; none when the result of an earlier run is reused.
+        /// The number of the claim; none if an earlier result is reused.
         #[serde(default)]
         fence: Option<u64>,
-        /// The reused result of an earlier run, if known.
+        /// The earlier result that is reused; none if it is from this session.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reused: Option<ReusedResult>,
     },
@@ -458,7 +458,7 @@ pub enum Event {
     },
     /// The fleet ended.
     FleetEnded {
-        /// How.
+        /// How it ended.
         end: FleetEnd,
     },
 
@@ -506,14 +506,14 @@ pub enum Event {
         /// Who changed it.
         by: Principal,
     },
-    /// Results for a resting task are held back for more of them, so that the task reads them together.
+    /// Results for an idle task are held back until more results arrive, so that the task reads them together.
     WakeDelayed {
-        /// When the task wakes at the latest.
+        /// When the task is woken, at the latest.
         until_at: Timestamp,
     },
     /// The root, on autopilot, was told to continue.
     AutopilotContinued {
-        /// How often for this objective.
+        /// How often it was told so for this objective.
         count: u32,
         /// A digest of the observable state of its work.
         state: String,
@@ -542,7 +542,7 @@ pub enum Event {
     Unknown,
 }
 
-/// A shortening of what a model gets of its conversation.
+/// A change that shortens the part of a conversation that is sent to the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Compaction {
@@ -596,10 +596,10 @@ pub struct SessionConfig {
     /// Whether the model may ask the user questions.
     #[serde(default = "yes")]
     pub ask_user: bool,
-    /// Most turns that the root and everything below it may take for one user prompt.
+    /// Maximum turns that the root and everything below it may take for one user prompt.
     #[serde(default)]
     pub max_turns: Option<u32>,
-    /// Most turns that one activation of the root may take, from its definition.
+    /// Maximum turns of one activation of the root, from its definition.
     #[serde(default)]
     pub root_turns: Option<u32>,
     /// How many agents there may be.
@@ -625,13 +625,13 @@ pub struct AgentLimits {
     /// Agents that may run at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<u32>,
-    /// How deep the tree may grow.
+    /// How many levels of agents there may be below the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
-    /// Agents that may be started in all.
+    /// Agents that may be started in total.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<u32>,
-    /// Agents that agents below the root may start within a minute.
+    /// Agents that all subagents together may start per minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<u32>,
     /// How often the root is told to continue for one objective on autopilot.
@@ -647,18 +647,18 @@ fn yes() -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ModelFault {
-    /// It may work on another try.
+    /// A retry may succeed.
     Transient,
-    /// No connection was made: the server is down, or the network is.
+    /// No connection was made: the server or the network is down.
     Unreachable,
     /// The server is reachable but cannot serve requests for now.
     Overloaded,
-    /// It may work after a while.
+    /// A retry may succeed after a while.
     RetryAfter {
         /// How long, in milliseconds; 0 when the provider did not say.
         millis: u64,
     },
-    /// A quota is used up until a known moment.
+    /// A quota is used up until a known time.
     QuotaUntil {
         /// When it resets.
         until_at: Timestamp,
@@ -675,15 +675,15 @@ pub enum ModelFault {
     Interrupted,
 }
 
-/// The next try after a model call that failed.
+/// The next attempt after a failed model request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RetryPlan {
-    /// The number of that try, from 2.
+    /// The number of that attempt, from 2.
     pub attempt: u32,
-    /// How many tries there are at most.
+    /// The maximum number of attempts.
     pub of: u32,
-    /// How long until then, in milliseconds.
+    /// How long until the attempt, in milliseconds.
     pub in_millis: u64,
 }
 
@@ -695,7 +695,7 @@ pub enum WaitEnd {
     Satisfied,
     /// Its time was up.
     TimedOut,
-    /// An awaited task was sent to the background.
+    /// An awaited task was moved into the background.
     Promoted,
 }
 
@@ -709,7 +709,7 @@ mod tests {
     }
 
     #[test]
-    fn an_envelope_is_flat_and_reads_itself_back() {
+    fn an_envelope_is_flat_and_round_trips() {
         let sent = envelope(Event::TaskParked { until_at: Some(Timestamp(9)), why: ParkReason::Quota });
         let json = serde_json::to_value(&sent).unwrap();
         assert_eq!(json["type"], "taskParked");
@@ -719,7 +719,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_of_a_newer_version_is_unknown_not_an_error() {
+    fn an_event_of_a_newer_version_is_unknown_but_not_an_error() {
         let mut json = serde_json::to_value(envelope(Event::AdmissionClosed)).unwrap();
         json["type"] = "holographic".into();
         assert_eq!(serde_json::from_value::<Envelope>(json).unwrap().entry.event, Event::Unknown);

@@ -81,9 +81,9 @@ pub enum ExternalTaskState {
     },
     /// It has ended.
     Ended {
-        /// When.
+        /// When it ended.
         at: Timestamp,
-        /// How.
+        /// How it ended.
         end: ExternalTaskEnd,
     },
 }

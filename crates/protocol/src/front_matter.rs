@@ -10,9 +10,9 @@ pub enum FrontMatter<'a> {
     },
     /// Its frontmatter has no closing line.
     Unterminated,
-    /// It has both.
+    /// It has frontmatter and a body.
     Present {
-        /// The lines between the dashes; the first of them is the text's second line.
+        /// The frontmatter: the lines between the dashes. It begins in the text's second line.
         head: &'a str,
         /// The rest of the text.
         body: &'a str,
@@ -27,12 +27,12 @@ impl<'a> FrontMatter<'a> {
         if first.trim_end() != "---" {
             return FrontMatter::Absent { body: text };
         }
-        let mut at = 0;
+        let mut offset = 0;
         for line in rest.split_inclusive('\n') {
             if line.trim_end() == "---" {
-                return FrontMatter::Present { head: &rest[..at], body: &rest[at + line.len()..] };
+                return FrontMatter::Present { head: &rest[..offset], body: &rest[offset + line.len()..] };
             }
-            at += line.len();
+            offset += line.len();
         }
         FrontMatter::Unterminated
     }
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_head_stands_between_two_lines_of_dashes() {
+    fn frontmatter_is_between_two_lines_of_dashes() {
         let whole = FrontMatter::parse("\u{feff}---\r\nname: x\r\n---\r\nDo it.\n");
         assert_eq!(whole, FrontMatter::Present { head: "name: x\r\n", body: "Do it.\n" });
         assert_eq!(FrontMatter::parse("---\n---"), FrontMatter::Present { head: "", body: "" });

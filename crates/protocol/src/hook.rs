@@ -33,7 +33,7 @@ pub enum HookEvent {
     AgentStop,
     /// A conversation is about to be shortened.
     PreCompact,
-    /// A person is told something.
+    /// The user is notified.
     Notification,
     /// A model or a tool failed.
     ErrorOccurred,
@@ -66,8 +66,8 @@ pub struct HookSpec {
     pub dialect: HookDialect,
     /// Where it is defined: a file, with the position in it.
     pub source: String,
-    /// The project files it runs, as they were when the project was trusted. It runs with no other content. They are
-    /// collected anew in every run, so they are not stored.
+    /// The project files it runs, as they were when the project was trusted. The hook does not run if their content has
+    /// changed. They are collected again in every run, so they are not stored.
     #[serde(skip)]
     pub programs: Vec<HookProgram>,
 }
@@ -121,7 +121,7 @@ pub enum HookFailure {
     /// Work continues.
     #[default]
     Open,
-    /// What the hook guards is denied.
+    /// The action that the hook guards is denied.
     Closed,
 }
 

@@ -30,12 +30,12 @@ macro_rules! id {
         pub struct $name(Uuid);
 
         impl $name {
-            /// Wraps a UUID that the caller made.
+            /// Makes an id from a UUID.
             pub const fn new(uuid: Uuid) -> Self {
                 Self(uuid)
             }
 
-            /// The UUID inside.
+            /// The UUID.
             pub const fn uuid(self) -> Uuid {
                 self.0
             }
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_prints_its_kind_and_reads_itself_back() {
+    fn an_id_prints_its_kind_and_round_trips() {
         let id = TaskId::new(Uuid::from_u128(0x0198_0000_0000_7000_8000_0000_0000_0001));
         assert_eq!(id.to_string(), "task-01980000000070008000000000000001");
         assert_eq!(id.to_string().parse::<TaskId>(), Ok(id));

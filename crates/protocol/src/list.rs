@@ -1,4 +1,4 @@
-//! Lists of items that agents and people share, and that may outlive the session that made them.
+//! Lists of items that agents and people share, and that may outlive the session that created them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 use crate::{TaskId, Timestamp};
 
-/// Most bytes of a team's name.
-const NAME_MAX: usize = 64;
+/// Maximum bytes of a team's name.
+const MAX_NAME_BYTES: usize = 64;
 
 /// Which list: `session`, `project`, or `team:` and a name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,17 +56,17 @@ impl FromStr for ListName {
         match (text, text.strip_prefix("team:")) {
             ("session", _) => Ok(ListName::Session),
             ("project", _) => Ok(ListName::Project),
-            (_, Some(name)) if (1..=NAME_MAX).contains(&name.len()) && name.chars().all(is_plain) => {
+            (_, Some(name)) if (1..=MAX_NAME_BYTES).contains(&name.len()) && name.chars().all(is_plain) => {
                 Ok(ListName::Team(name.to_owned()))
             }
-            (_, Some(_) | None) => Err(ListNameError(crate::clip_middle(text, NAME_MAX))),
+            (_, Some(_) | None) => Err(ListNameError(crate::clip_middle(text, MAX_NAME_BYTES))),
         }
     }
 }
 
 impl Serialize for ListName {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(self)
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 
@@ -81,8 +81,8 @@ impl JsonSchema for ListName {
 }
 
 impl<'de> Deserialize<'de> for ListName {
-    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<ListName, D::Error> {
-        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<ListName, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 
@@ -99,7 +99,7 @@ impl fmt::Display for ItemId {
 impl FromStr for ItemId {
     type Err = std::num::ParseIntError;
 
-    /// Models and people also write `#3`.
+    /// Accepts `#3` too, because models and people write it.
     fn from_str(text: &str) -> Result<ItemId, Self::Err> {
         let text = text.trim();
         text.strip_prefix('#').unwrap_or(text).parse().map(ItemId)
@@ -107,8 +107,8 @@ impl FromStr for ItemId {
 }
 
 impl Serialize for ItemId {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(self)
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 
@@ -123,8 +123,8 @@ impl JsonSchema for ItemId {
 }
 
 impl<'de> Deserialize<'de> for ItemId {
-    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<ItemId, D::Error> {
-        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<ItemId, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 
@@ -208,7 +208,7 @@ pub struct ListItem {
     /// Who last wrote it: `user`, or an agent by its path and session.
     #[serde(default)]
     pub author: String,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
     /// When it was last written.
     pub updated_at: Timestamp,
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_reads_its_own_name_back_and_no_other() {
+    fn only_valid_list_names_are_parsed() {
         for name in [ListName::Session, ListName::Project, ListName::Team("red-1".into())] {
             assert_eq!(name.to_string().parse(), Ok(name));
         }
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_id_is_a_number_that_is_written_as_text() {
+    fn an_item_id_is_a_number_written_as_text() {
         assert_eq!(serde_json::to_value(ItemId(7)).unwrap(), "7");
         assert_eq!(" #7".parse(), Ok(ItemId(7)));
         assert!("seven".parse::<ItemId>().is_err());
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_has_one_word_everywhere() {
+    fn a_status_has_the_same_name_everywhere() {
         for status in ItemStatus::ALL {
             assert_eq!(serde_json::to_value(status).unwrap(), status.as_str());
             assert_eq!(ItemStatus::from_name(status.as_str()), Some(status));

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Activation, Image, TaskId};
 
-/// Who wrote a piece of mail. Only `User` speaks with the user's authority.
+/// Who sent mail or made a change. Only `User` has the user's authority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum Principal {
@@ -20,7 +20,7 @@ pub enum Principal {
     Runtime,
 }
 
-/// When a piece of mail may join its reader's conversation.
+/// When mail may join its reader's conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum MailDelivery {
@@ -32,7 +32,7 @@ pub enum MailDelivery {
     Interrupt,
 }
 
-/// What a piece of mail says.
+/// The content of mail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum MailBody {

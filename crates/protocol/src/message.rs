@@ -70,10 +70,10 @@ pub struct Image {
 }
 
 impl Image {
-    /// Most bytes of one image: what every provider accepts.
+    /// Maximum bytes of one image; every provider accepts this size.
     pub const MAX_BYTES: usize = 5_000_000;
 
-    /// Most images in one message.
+    /// Maximum number of images in one message.
     pub const MAX_PER_MESSAGE: usize = 10;
 
     /// Detects an image's media type from its first bytes, since its name may be wrong. None for unsupported formats.
@@ -110,7 +110,7 @@ pub enum ReasoningEffort {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum StopReason {
-    /// It was finished.
+    /// Its answer is complete.
     End,
     /// It wants its tool calls answered.
     Calls,
@@ -179,14 +179,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_picture_is_known_by_how_it_begins() {
+    fn the_media_type_of_an_image_is_detected_from_its_first_bytes() {
         let known: [(&[u8], &str); 4] = [
             (b"\x89PNG\r\n\x1a\n...", "image/png"),
             (b"\xff\xd8\xff\xe0", "image/jpeg"),
             (b"GIF89a", "image/gif"),
             (b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
         ];
-        assert!(known.iter().all(|(bytes, kind)| Image::detect_media_type(bytes) == Some(*kind)));
+        assert!(known.iter().all(|(bytes, media_type)| Image::detect_media_type(bytes) == Some(*media_type)));
         let others: [&[u8]; 4] = [b"", b"<svg>", b"RIFF\0\0\0\0WAVE", b"\x89PNG"];
         assert!(others.iter().all(|bytes| Image::detect_media_type(bytes).is_none()));
     }

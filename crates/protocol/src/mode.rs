@@ -53,7 +53,7 @@ pub enum PlanAction {
     Interactive,
     /// The agent carries out the plan on its own.
     Autopilot,
-    /// The same with many agents at once.
+    /// Many agents at once carry out the plan on their own.
     AutopilotFleet,
     /// Nothing is carried out yet.
     ExitOnly,
@@ -94,7 +94,7 @@ impl PlanAction {
         }
     }
 
-    /// The message to show when it begins, if there is more to say than the mode.
+    /// The message to show when it begins, in addition to the mode.
     pub fn announcement(self) -> Option<&'static str> {
         match self {
             PlanAction::AutopilotFleet => Some(FLEET_DEPLOYED),
@@ -151,13 +151,13 @@ pub enum AutopilotStop {
         /// What is in the way.
         reason: String,
     },
-    /// It was told to continue as often as the limit allows.
+    /// The root was told to continue as often as the limit allows.
     Limit,
-    /// It was told to continue, and nothing changed.
+    /// The root was told to continue, and nothing changed.
     NoChange,
     /// It was stopped.
     Aborted {
-        /// Who.
+        /// Who stopped it.
         by: CancelBy,
     },
     /// The activation ended without an answer; its outcome says why.
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_word_names_what_it_is_the_word_of_on_the_wire_too() {
+    fn modes_and_actions_have_the_same_name_in_json() {
         for mode in SessionMode::ALL {
             assert_eq!(SessionMode::from_name(mode.as_str()), Some(mode));
             assert_eq!(serde_json::to_value(mode).unwrap(), mode.as_str());

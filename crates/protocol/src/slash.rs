@@ -13,7 +13,7 @@ pub struct SlashSpec {
     pub name: String,
     /// What it does.
     pub description: String,
-    /// What may follow its name, as shown to the user.
+    /// The arguments that may follow its name, as shown to the user.
     pub hint: Option<String>,
     /// The file that holds it.
     pub file: String,

@@ -25,7 +25,7 @@ pub enum TaskType {
 pub enum CompletionPolicy {
     /// The task is finished.
     Finish,
-    /// The task rests until a message starts its next activation.
+    /// The task is idle until a message starts its next activation.
     Idle,
 }
 
@@ -57,7 +57,7 @@ pub struct TaskSpec {
     pub mode: TaskMode,
     /// Its completion policy.
     pub on_complete: CompletionPolicy,
-    /// Most turns an activation may take.
+    /// Maximum turns of an activation.
     pub max_turns: Option<u32>,
     /// What it and everything below it may spend.
     pub budget: Budget,
@@ -178,17 +178,17 @@ pub enum Evidence {
     },
 }
 
-/// The work of a task from one prompt or message until it rests, numbered from 1.
+/// The work of a task from one prompt or message until it is idle or finished, numbered from 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Activation(pub u32);
 
-/// One try at an activation, numbered from 1; a new owner makes a new attempt.
+/// One try at an activation, numbered from 1. A new attempt begins when an interrupted or parked activation is resumed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Attempt(pub u32);
 
-/// The right to report for a task: a report from any run but the current one is ignored.
+/// One run of a task. The kernel ignores reports from all runs except the current one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunId {
@@ -196,7 +196,7 @@ pub struct RunId {
     pub task: TaskId,
     /// Which of its activations.
     pub activation: Activation,
-    /// Which try at that activation.
+    /// Which attempt at that activation.
     pub attempt: Attempt,
 }
 
@@ -238,7 +238,7 @@ pub enum TaskState {
     Queued,
     /// It works, or waits for its children.
     Running,
-    /// It rests and can be woken by a message.
+    /// It is between two activations; a message starts the next one.
     Idle,
     /// It cannot call its model for now, and resumes automatically or when the session is opened again.
     Parked {
@@ -253,7 +253,7 @@ pub enum TaskState {
     Interrupted,
     /// It has ended for good.
     Finished {
-        /// How.
+        /// How it ended.
         outcome: TaskOutcome,
     },
 }
@@ -320,7 +320,7 @@ impl TaskState {
 pub enum TaskStatus {
     /// It is running or will run.
     Running,
-    /// It rests.
+    /// It is between two activations.
     Idle,
     /// It completed.
     Completed,
@@ -334,7 +334,7 @@ pub enum TaskStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum TaskOutcome {
-    /// It ended with a final message, every call answered and no awaited child alive.
+    /// It ended with a final message; all its calls were answered and all awaited children had ended.
     Completed,
     /// It could not continue.
     Failed {
@@ -345,12 +345,12 @@ pub enum TaskOutcome {
     },
     /// It was stopped.
     Cancelled {
-        /// Who.
+        /// Who stopped it.
         by: CancelBy,
     },
     /// It reached a limit.
     TimedOut {
-        /// Which.
+        /// Which limit.
         limit: LimitKind,
     },
     /// Its budget was used up.
@@ -377,7 +377,7 @@ impl TaskOutcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum FailKind {
-    /// The model or its provider.
+    /// The model or its provider failed.
     Model,
     /// The model ended without an answer, or was cut off.
     NoAnswer,
@@ -389,7 +389,7 @@ pub enum FailKind {
     Stalled,
     /// A hook denied its start.
     Denied,
-    /// The runtime itself.
+    /// The runtime itself failed.
     Internal,
 }
 
@@ -425,11 +425,11 @@ pub enum WrapUpReason {
     Budget,
     /// Its time is up.
     Time,
-    /// It or the run has reached the limit of turns.
+    /// The turn limit of the task or of the whole session is reached.
     Turns,
     /// It was asked to stop.
     Stop,
-    /// It reported on its objective and gets a final message.
+    /// It reported on its objective and still writes a final message.
     Reported,
     /// On autopilot, it repeats itself and nothing changes.
     NoChange,
@@ -445,17 +445,17 @@ impl WrapUpReason {
     }
 }
 
-/// Who kept an activation from ending.
+/// What blocked the end of an activation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum StopBlocker {
     /// A hook.
     Hook,
-    /// Its result does not meet the expectations.
+    /// An expectation that its result does not meet.
     Expects,
 }
 
-/// How firmly a task is asked to stop.
+/// How a task is stopped. An abort replaces an earlier wrap-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum CancelMode {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::TaskId;
 
-/// The shortest id prefix that is accepted.
-const PREFIX: usize = 6;
+/// The minimum length of an id prefix.
+const MIN_PREFIX: usize = 6;
 
 /// A task with everything that can identify it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,29 +32,30 @@ pub enum TaskLookupError {
 /// One way to match a task.
 type TaskMatcher<'a, T> = &'a dyn Fn(&NamedTask<T>) -> bool;
 
-/// Finds the one matching task among `known`, as seen from the task `from`, whose own children come first.
+/// Finds the one task among `known` that `given` refers to, as seen from the task `from`, whose own children come
+/// first.
 pub fn find_task<T: AsRef<str>>(
     known: &[NamedTask<T>],
     from: &NamedTask<T>,
     given: &str,
 ) -> Result<TaskId, TaskLookupError> {
     let given = given.trim();
-    let full = if given.starts_with('/') { given.to_owned() } else { format!("{}/{given}", from.path.as_ref()) };
+    let full_path = if given.starts_with('/') { given.to_owned() } else { format!("{}/{given}", from.path.as_ref()) };
     let hex = given.strip_prefix("task-").unwrap_or(given);
     // The most specific match comes first.
     let matchers: [TaskMatcher<'_, T>; 4] = [
-        &|task| task.id.to_string() == given || task.path.as_ref() == full,
+        &|task| task.id.to_string() == given || task.path.as_ref() == full_path,
         &|task| task.parent == Some(from.id) && task.name.as_ref() == given,
         &|task| task.name.as_ref() == given,
-        &|task| hex.len() >= PREFIX && task.id.uuid().as_simple().to_string().starts_with(hex),
+        &|task| hex.len() >= MIN_PREFIX && task.id.uuid().as_simple().to_string().starts_with(hex),
     ];
     for matches in matchers {
-        let found: BTreeSet<TaskId> = known.iter().filter(|task| matches(task)).map(|task| task.id).collect();
-        match (found.len(), found.first()) {
+        let matching: BTreeSet<TaskId> = known.iter().filter(|task| matches(task)).map(|task| task.id).collect();
+        match (matching.len(), matching.first()) {
             (1, Some(id)) => return Ok(*id),
             (0, _) | (_, None) => {}
             (_several, Some(_)) => {
-                let paths = known.iter().filter(|task| found.contains(&task.id));
+                let paths = known.iter().filter(|task| matching.contains(&task.id));
                 return Err(TaskLookupError::Ambiguous(paths.map(|task| task.path.as_ref().to_owned()).collect()));
             }
         }
@@ -85,33 +86,36 @@ mod tests {
         ]
     }
 
-    fn found(given: &str) -> Result<&'static str, TaskLookupError> {
+    fn find_path(given: &str) -> Result<&'static str, TaskLookupError> {
         let tree = tree();
         let id = find_task(&tree, &tree[0], given)?;
         Ok(tree.iter().find(|task| task.id == id).unwrap().path)
     }
 
     #[test]
-    fn a_task_goes_by_its_id_a_part_of_it_its_name_and_its_path() {
+    fn a_task_is_found_by_id_id_prefix_name_and_path() {
         let whole = tree()[3].id.to_string();
-        assert_eq!(found(&whole), Ok("/root/tests/unit"));
-        assert_eq!(found(" /root/docs/unit "), Ok("/root/docs/unit"));
-        assert_eq!(found("docs/unit"), Ok("/root/docs/unit"));
-        assert_eq!(found("tests"), Ok("/root/tests"), "the nearest of two");
-        assert_eq!(found("root"), Ok("/root"));
-        assert_eq!(found("0abc0002"), Ok("/root/docs"));
-        assert_eq!(found("task-0abc0001"), Ok("/root/tests"));
+        assert_eq!(find_path(&whole), Ok("/root/tests/unit"));
+        assert_eq!(find_path(" /root/docs/unit "), Ok("/root/docs/unit"));
+        assert_eq!(find_path("docs/unit"), Ok("/root/docs/unit"));
+        assert_eq!(find_path("tests"), Ok("/root/tests"), "the nearest of two");
+        assert_eq!(find_path("root"), Ok("/root"));
+        assert_eq!(find_path("0abc0002"), Ok("/root/docs"));
+        assert_eq!(find_path("task-0abc0001"), Ok("/root/tests"));
     }
 
     #[test]
-    fn what_is_unclear_is_said() {
+    fn ambiguous_and_unknown_names_are_errors() {
         assert_eq!(
-            found("unit"),
+            find_path("unit"),
             Err(TaskLookupError::Ambiguous(vec!["/root/tests/unit".into(), "/root/docs/unit".into()]))
         );
-        assert_eq!(found("0abc000"), Err(TaskLookupError::Ambiguous(vec!["/root/tests".into(), "/root/docs".into()])));
-        for nobody in ["0abc", "levitate", "", "/"] {
-            assert_eq!(found(nobody), Err(TaskLookupError::NotFound), "{nobody}");
+        assert_eq!(
+            find_path("0abc000"),
+            Err(TaskLookupError::Ambiguous(vec!["/root/tests".into(), "/root/docs".into()]))
+        );
+        for unknown in ["0abc", "levitate", "", "/"] {
+            assert_eq!(find_path(unknown), Err(TaskLookupError::NotFound), "{unknown}");
         }
     }
 }

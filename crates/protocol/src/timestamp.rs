@@ -6,40 +6,40 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A moment in milliseconds since the Unix epoch.
+/// A time in milliseconds since the Unix epoch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Timestamp(pub u64);
 
 impl Timestamp {
-    /// The moment `after` later.
+    /// The time that is `after` later.
     pub fn plus(self, after: Duration) -> Timestamp {
         Timestamp(self.0.saturating_add(u64::try_from(after.as_millis()).unwrap_or(u64::MAX)))
     }
 
-    /// The moment `before` earlier, not before the epoch.
+    /// The time that is `before` earlier, not before the epoch.
     pub fn minus(self, before: Duration) -> Timestamp {
         Timestamp(self.0.saturating_sub(u64::try_from(before.as_millis()).unwrap_or(u64::MAX)))
     }
 
-    /// The time from `earlier` to this moment; zero when the clock went back.
+    /// The duration from `earlier` to this time; zero if `earlier` is later.
     pub fn since(self, earlier: Timestamp) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 }
 
 impl fmt::Display for Timestamp {
-    /// Prints the moment in UTC as `2026-11-15T03:26:00.123Z`.
+    /// Prints the time in UTC as `2026-11-15T03:26:00.123Z`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (days, millis) = (self.0 / 86_400_000, self.0 % 86_400_000);
-        let (year, month, day) = civil(days);
+        let (year, month, day) = civil_date(days);
         let (hour, minute, second) = (millis / 3_600_000, millis / 60_000 % 60, millis / 1000 % 60);
         write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", millis % 1000)
     }
 }
 
 /// The civil date of a day counted from 1970-01-01, by the 400-year cycle that starts on March 1.
-fn civil(days: u64) -> (u64, u64, u64) {
+fn civil_date(days: u64) -> (u64, u64, u64) {
     let shifted = days + 719_468;
     let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;

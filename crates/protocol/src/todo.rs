@@ -161,7 +161,7 @@ pub fn format_cycle(path: &[TodoId]) -> String {
     names.join(" → ")
 }
 
-/// The configuration of a fleet. The runtime schedules by it; the model only plans.
+/// The configuration of a fleet. The runtime schedules the todos; the model only plans them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FleetConfig {
@@ -170,7 +170,7 @@ pub struct FleetConfig {
     /// The agent type for todos that do not name one; `general-purpose` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Most todos to work on at once; limited only by the number of agents when absent.
+    /// Maximum number of todos in progress at once; limited only by the number of agents when absent.
     #[serde(default)]
     pub parallel: Option<u32>,
     /// How often a todo is tried again after a failure.
@@ -182,7 +182,7 @@ pub struct FleetConfig {
     /// Whether the checkouts start with uncommitted changes.
     #[serde(default)]
     pub dirty: bool,
-    /// Whether the user's branch moves when everything is merged and all checks pass.
+    /// Whether the user's branch is moved to the result when everything is merged and all checks pass.
     #[serde(default)]
     pub merge: bool,
     /// A shell command that must exit with code 0 after each merge.

@@ -34,7 +34,7 @@ impl Usage {
     }
 }
 
-/// What a budget counts: tokens, and money in millionths of a US dollar.
+/// The amounts that a budget limits: tokens and money.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cost {
@@ -63,21 +63,21 @@ impl Cost {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Budget {
-    /// Most tokens of every kind.
+    /// Maximum tokens of every kind.
     pub tokens: Option<u64>,
-    /// Most money, in millionths of a US dollar.
+    /// Maximum money, in millionths of a US dollar.
     pub micros: Option<u64>,
 }
 
 impl Budget {
     /// The tighter of two caps, field by field.
-    pub fn and(self, other: Budget) -> Budget {
+    pub fn tighter(self, other: Budget) -> Budget {
         let tighter = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).min();
         Budget { tokens: tighter(self.tokens, other.tokens), micros: tighter(self.micros, other.micros) }
     }
 
     /// What is left of the cap after subtracting `cost`, never below zero.
-    pub fn less(self, cost: Cost) -> Budget {
+    pub fn minus(self, cost: Cost) -> Budget {
         Budget {
             tokens: self.tokens.map(|cap| cap.saturating_sub(cost.tokens)),
             micros: self.micros.map(|cap| cap.saturating_sub(cost.micros)),

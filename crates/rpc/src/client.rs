@@ -66,11 +66,11 @@ impl RpcClient {
     /// Connects to the listener on `path`.
     pub async fn connect(path: &Path) -> Result<(RpcClient, Notifications), ConnectError> {
         let (input, output) = local::connect(path).await?.into_split();
-        Ok(RpcClient::over(input, output))
+        Ok(RpcClient::on_streams(input, output))
     }
 
     /// Creates a client on the two halves of a byte stream.
-    pub fn over<R, W>(input: R, output: W) -> (RpcClient, Notifications)
+    pub fn on_streams<R, W>(input: R, output: W) -> (RpcClient, Notifications)
     where
         R: AsyncRead + Unpin + Send + 'static,
         W: AsyncWrite + Unpin + Send + 'static,
@@ -89,7 +89,7 @@ impl RpcClient {
     pub async fn call<R: DeserializeOwned>(&self, method: Method, params: impl Serialize) -> Result<R, CallError> {
         let params = serde_json::to_value(params).map_err(CallError::Params)?;
         let number = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let (ticket, answer) = PendingCall::take(&self.pending, number)?;
+        let (pending_call, answer) = PendingCall::register(&self.pending, number)?;
         let request = RpcRequest { id: RequestId::Number(number.into()), method: method.name().into(), params };
         match self.outbox.send(RpcMessage::Request(request)).await {
             Err(SendError::TooLarge { max }) => return Err(CallError::TooLarge { max }),
@@ -97,7 +97,7 @@ impl RpcClient {
             Ok(()) | Err(SendError::Closed) => {}
         }
         let outcome = answer.await.map_err(|_| self.pending.reason())?;
-        drop(ticket);
+        drop(pending_call);
         serde_json::from_value(outcome.map_err(CallError::Refused)?).map_err(CallError::Answer)
     }
 }
@@ -198,7 +198,7 @@ struct PendingCall<'a> {
 }
 
 impl<'a> PendingCall<'a> {
-    fn take(
+    fn register(
         pending: &'a PendingCalls,
         number: u64,
     ) -> Result<(PendingCall<'a>, oneshot::Receiver<CallOutcome>), ConnectionClosed> {

@@ -27,7 +27,7 @@ impl<R: AsyncRead + Unpin> Connection<R> {
         let (outbox, queue) = Outbox::new(framing, limits);
         let mut writer = JoinSet::new();
         writer.spawn(queue.run(output));
-        Connection { frames: FrameReader::new(input, framing, limits.frame as usize), outbox, writer, limits }
+        Connection { frames: FrameReader::new(input, framing, limits.max_frame_bytes as usize), outbox, writer, limits }
     }
 
     /// The sending side.
@@ -46,7 +46,7 @@ impl<R: AsyncRead + Unpin> Connection<R> {
         Ok(frame.map(|bytes| RpcMessage::parse(&bytes)))
     }
 
-    /// Writes what the peer still reads of the queue within the grace period, and closes the stream.
+    /// Writes the rest of the queue, as far as the peer reads it within the grace period, and closes the stream.
     pub async fn close(mut self) {
         self.outbox.finish();
         // After the grace period the writer is dropped with the connection.

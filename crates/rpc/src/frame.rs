@@ -62,10 +62,10 @@ pub(crate) struct FrameReader<R> {
 }
 
 /// How many bytes are reserved for each read.
-const CHUNK: usize = 8 * 1024;
+const READ_BYTES: usize = 8 * 1024;
 
 /// A header is a few short lines; anything longer is not a header.
-const MAX_HEADER: usize = 1024;
+const MAX_HEADER_BYTES: usize = 1024;
 
 impl<R: AsyncRead + Unpin> FrameReader<R> {
     pub(crate) fn new(input: R, framing: Framing, max: usize) -> FrameReader<R> {
@@ -75,26 +75,26 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
     /// Returns the next frame's content, or `None` at the end of the stream. Dropping the future loses nothing.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, FrameError> {
         loop {
-            if let Some(frame) = self.take()? {
+            if let Some(frame) = self.parse_frame()? {
                 return Ok(Some(frame));
             }
             self.buffer.drain(..self.start);
             self.start = 0;
-            self.buffer.reserve(CHUNK);
+            self.buffer.reserve(READ_BYTES);
             if self.input.read_buf(&mut self.buffer).await? == 0 {
                 return if self.buffer.trim_ascii().is_empty() { Ok(None) } else { Err(FrameError::Truncated) };
             }
         }
     }
 
-    fn take(&mut self) -> Result<Option<Vec<u8>>, FrameError> {
+    fn parse_frame(&mut self) -> Result<Option<Vec<u8>>, FrameError> {
         match self.framing {
-            Framing::Lines => self.take_line(),
-            Framing::ContentLength => self.take_counted(),
+            Framing::Lines => self.parse_line(),
+            Framing::ContentLength => self.parse_counted(),
         }
     }
 
-    fn take_line(&mut self) -> Result<Option<Vec<u8>>, FrameError> {
+    fn parse_line(&mut self) -> Result<Option<Vec<u8>>, FrameError> {
         loop {
             let rest = &self.buffer[self.start..];
             let Some(end) = rest[self.scanned..].iter().position(|&byte| byte == b'\n') else {
@@ -116,10 +116,10 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         }
     }
 
-    fn take_counted(&mut self) -> Result<Option<Vec<u8>>, FrameError> {
+    fn parse_counted(&mut self) -> Result<Option<Vec<u8>>, FrameError> {
         let rest = &self.buffer[self.start..];
-        let Some(end) = rest.windows(4).take(MAX_HEADER).position(|bytes| bytes == b"\r\n\r\n") else {
-            return if rest.len() > MAX_HEADER { Err(FrameError::Header("it has no end")) } else { Ok(None) };
+        let Some(end) = rest.windows(4).take(MAX_HEADER_BYTES).position(|bytes| bytes == b"\r\n\r\n") else {
+            return if rest.len() > MAX_HEADER_BYTES { Err(FrameError::Header("it has no end")) } else { Ok(None) };
         };
         let length = content_length(&rest[..end])?;
         if length > self.max {
@@ -137,7 +137,7 @@ fn content_length(header: &[u8]) -> Result<usize, FrameError> {
     let mut length = None;
     for line in header.split("\r\n") {
         // The first line of an HTTP request is not a field: a web page in a browser can send a request to any port.
-        let field = line.split_once(':').filter(|(name, _)| is_name(name));
+        let field = line.split_once(':').filter(|(name, _)| is_header_name(name));
         let (name, value) = field.ok_or(FrameError::Header("one of its lines is not a field"))?;
         if name.eq_ignore_ascii_case("content-length") {
             length = length.or(Some(value));
@@ -147,7 +147,7 @@ fn content_length(header: &[u8]) -> Result<usize, FrameError> {
     length.trim().parse().map_err(|_| FrameError::Header("its Content-Length is not a number"))
 }
 
-fn is_name(text: &str) -> bool {
+fn is_header_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
@@ -157,29 +157,29 @@ mod tests {
 
     /// Feeds `bytes` in pieces of `piece` bytes and reads to the end.
     async fn read(framing: Framing, bytes: &[u8], piece: usize) -> (Vec<Vec<u8>>, Option<FrameError>) {
-        let (mut near, far) = tokio::io::duplex(piece);
+        let (mut writer, reader) = tokio::io::duplex(piece);
         let feed = async move {
             // The reader may hang up first, on purpose.
-            tokio::io::AsyncWriteExt::write_all(&mut near, bytes).await.ok();
+            tokio::io::AsyncWriteExt::write_all(&mut writer, bytes).await.ok();
         };
-        let take = async move {
-            let mut frames = FrameReader::new(far, framing, 64);
-            let mut taken = Vec::new();
+        let receive = async move {
+            let mut frames = FrameReader::new(reader, framing, 64);
+            let mut received = Vec::new();
             loop {
                 match frames.next().await {
-                    Ok(Some(frame)) => taken.push(frame),
-                    Ok(None) => return (taken, None),
-                    Err(error) => return (taken, Some(error)),
+                    Ok(Some(frame)) => received.push(frame),
+                    Ok(None) => return (received, None),
+                    Err(error) => return (received, Some(error)),
                 }
             }
         };
-        tokio::join!(feed, take).1
+        tokio::join!(feed, receive).1
     }
 
     const FRAMINGS: [Framing; 2] = [Framing::Lines, Framing::ContentLength];
 
     #[tokio::test]
-    async fn frames_are_found_however_the_stream_cuts_them() {
+    async fn frames_are_read_in_chunks_of_any_size() {
         let messages: Vec<Vec<u8>> = (1..60).map(|n| vec![b'x'; n]).collect();
         for framing in FRAMINGS {
             let stream: Vec<u8> = messages.iter().flat_map(|message| framing.wrap(message.clone())).collect();
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_bound_is_exact() {
+    async fn size_limit_is_exact() {
         for framing in FRAMINGS {
             let (taken, error) = read(framing, &framing.wrap(vec![b'x'; 64]), 16).await;
             assert!(error.is_none() && taken == [vec![b'x'; 64]]);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_frame_without_an_end_is_refused_before_it_is_held() {
+    async fn endless_frames_are_refused_before_they_are_buffered() {
         let (_, error) = read(Framing::Lines, &vec![b'x'; 1 << 20], 4096).await;
         assert!(matches!(error, Some(FrameError::TooLarge { .. })));
         let (_, error) = read(Framing::ContentLength, &vec![b'x'; 1 << 20], 4096).await;
@@ -227,14 +227,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn empty_lines_and_carriage_returns_mean_nothing() {
+    async fn empty_lines_and_carriage_returns_are_ignored() {
         let (taken, error) = read(Framing::Lines, b"\n\r\n{}\r\n \n{}\n\n", 3).await;
         assert!(error.is_none());
         assert_eq!(taken, [b"{}", b"{}"]);
     }
 
     #[tokio::test]
-    async fn a_header_needs_a_length_and_may_hold_more() {
+    async fn headers_need_a_length_and_may_have_other_fields() {
         let (taken, _) = read(Framing::ContentLength, b"X: y\r\ncontent-length:2\r\n\r\n{}", 64).await;
         assert_eq!(taken, [b"{}"]);
         let wrong = [

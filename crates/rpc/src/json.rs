@@ -17,16 +17,16 @@ pub fn read_json(bytes: &[u8]) -> Result<Value, serde_json::Error> {
 
 /// Replaces every lone surrogate; returns `None` if there is none. In JSON, only strings contain backslashes.
 fn replace_lone_surrogates(text: &str) -> Option<String> {
-    let mut whole = String::with_capacity(text.len());
+    let mut output = String::with_capacity(text.len());
     let (mut rest, mut is_changed) = (text, false);
-    while let Some(at) = rest.find('\\') {
-        let (before, escape) = rest.split_at(at);
-        whole.push_str(before);
+    while let Some(index) = rest.find('\\') {
+        let (before, escape) = rest.split_at(index);
+        output.push_str(before);
         let length = match utf16_escape(escape) {
             Some(0xD800..=0xDBFF) if matches!(escape.get(6..).and_then(utf16_escape), Some(0xDC00..=0xDFFF)) => 12,
             Some(0xD800..=0xDFFF) => {
                 is_changed = true;
-                whole.push('\u{FFFD}');
+                output.push('\u{FFFD}');
                 rest = &escape[6..];
                 continue;
             }
@@ -34,11 +34,11 @@ fn replace_lone_surrogates(text: &str) -> Option<String> {
             None => 1 + escape[1..].chars().next().map_or(0, char::len_utf8),
         };
         let (kept, next) = escape.split_at(length);
-        whole.push_str(kept);
+        output.push_str(kept);
         rest = next;
     }
-    whole.push_str(rest);
-    is_changed.then_some(whole)
+    output.push_str(rest);
+    is_changed.then_some(output)
 }
 
 /// The UTF-16 code unit of a `\uXXXX` escape at the start of a text.
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn half_a_character_is_replaced_and_the_rest_is_read_as_it_is() {
+    fn lone_surrogates_and_invalid_bytes_are_replaced() {
         let cases: [(&[u8], Value); 14] = [
             (br#""\ud83d""#, json!("\u{FFFD}")),
             (br#""\ude00""#, json!("\u{FFFD}")),
@@ -71,8 +71,8 @@ mod tests {
             (b"\"\xed\xa0\xbd\"", json!("\u{FFFD}\u{FFFD}\u{FFFD}")),
             (b"\"\xff\\ud83d\"", json!("\u{FFFD}\u{FFFD}")),
         ];
-        for (bytes, read) in cases {
-            assert_eq!(read_json(bytes).unwrap(), read, "{}", String::from_utf8_lossy(bytes));
+        for (bytes, expected) in cases {
+            assert_eq!(read_json(bytes).unwrap(), expected, "{}", String::from_utf8_lossy(bytes));
         }
         for broken in [&br#""\ud83d"#[..], br#""\ud83"#, br#""\ud83x""#, b"\\", b"\"\\", b"{\"a\":\"\\ud83d\"", b"\xff"]
         {

@@ -151,7 +151,7 @@ fn connect_error(path: &Path, source: io::Error) -> ConnectError {
 }
 
 /// The longest path that fits a socket address, without its final zero.
-const MAX_ADDRESS: usize = 107;
+const MAX_ADDRESS_BYTES: usize = 107;
 
 /// A socket's name in an open folder. A path too long for a socket address goes through the folder's descriptor.
 struct SocketPath {
@@ -180,7 +180,7 @@ impl SocketPath {
     /// A path to the sibling called `name` that fits a socket address.
     fn short_path(&self, name: &str) -> PathBuf {
         let direct = self.path.with_file_name(name);
-        if direct.as_os_str().len() <= MAX_ADDRESS {
+        if direct.as_os_str().len() <= MAX_ADDRESS_BYTES {
             return direct;
         }
         PathBuf::from(format!("/proc/self/fd/{}/{name}", self.folder.as_raw_fd()))
@@ -206,15 +206,15 @@ impl SocketPath {
 
     /// Binds under a temporary name first, so that the socket never has a wider mode under its own name.
     fn bind(&self) -> io::Result<(UnixListener, u64)> {
-        let draft = format!(".{}.{}", self.name, std::process::id());
-        let draft_path = self.path.with_file_name(&draft);
-        match fs::remove_file(&draft_path) {
+        let temporary_name = format!(".{}.{}", self.name, std::process::id());
+        let temporary_path = self.path.with_file_name(&temporary_name);
+        match fs::remove_file(&temporary_path) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             Ok(()) | Err(_) => {}
         }
-        let socket = UnixListener::bind(self.short_path(&draft))?;
-        fs::set_permissions(&draft_path, Permissions::from_mode(0o600))?;
-        fs::rename(&draft_path, &self.path)?;
+        let socket = UnixListener::bind(self.short_path(&temporary_name))?;
+        fs::set_permissions(&temporary_path, Permissions::from_mode(0o600))?;
+        fs::rename(&temporary_path, &self.path)?;
         Ok((socket, fs::symlink_metadata(&self.path)?.ino()))
     }
 }
@@ -224,11 +224,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons_not_to_connect_are_told_apart() {
-        let reason = |kind: ErrorKind| connect_error(Path::new("/run/s.sock"), kind.into());
-        assert!(matches!(reason(ErrorKind::NotFound), ConnectError::Absent { .. }));
-        assert!(matches!(reason(ErrorKind::ConnectionRefused), ConnectError::Refused { .. }));
-        assert!(matches!(reason(ErrorKind::PermissionDenied), ConnectError::Denied { .. }));
-        assert!(matches!(reason(ErrorKind::OutOfMemory), ConnectError::Io { .. }));
+    fn connect_errors_are_distinguished() {
+        let error = |kind: ErrorKind| connect_error(Path::new("/run/s.sock"), kind.into());
+        assert!(matches!(error(ErrorKind::NotFound), ConnectError::Absent { .. }));
+        assert!(matches!(error(ErrorKind::ConnectionRefused), ConnectError::Refused { .. }));
+        assert!(matches!(error(ErrorKind::PermissionDenied), ConnectError::Denied { .. }));
+        assert!(matches!(error(ErrorKind::OutOfMemory), ConnectError::Io { .. }));
     }
 }

@@ -80,9 +80,9 @@ impl RpcMessage {
         match self {
             RpcMessage::Request(RpcRequest { id, method, params }) => {
                 fields.insert("id".into(), id.into());
-                put_call(&mut fields, method, params);
+                insert_call(&mut fields, method, params);
             }
-            RpcMessage::Notification(RpcNotification { method, params }) => put_call(&mut fields, method, params),
+            RpcMessage::Notification(RpcNotification { method, params }) => insert_call(&mut fields, method, params),
             RpcMessage::Response(RpcResponse { id, outcome }) => {
                 fields.insert("id".into(), id.map_or(Value::Null, Value::from));
                 match outcome {
@@ -104,7 +104,7 @@ impl From<RequestId> for Value {
     }
 }
 
-fn put_call(fields: &mut Map<String, Value>, method: String, params: Value) {
+fn insert_call(fields: &mut Map<String, Value>, method: String, params: Value) {
     fields.insert("method".into(), method.into());
     if !params.is_null() {
         fields.insert("params".into(), params);
@@ -112,18 +112,18 @@ fn put_call(fields: &mut Map<String, Value>, method: String, params: Value) {
 }
 
 fn from_fields(mut fields: Map<String, Value>) -> Result<RpcMessage, MalformedMessage> {
-    let id = IdField::read(fields.remove("id"))?;
+    let id = IdField::parse(fields.remove("id"))?;
     if fields.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return Err(invalid(id.into_id(), "`jsonrpc` is not \"2.0\""));
     }
     match fields.remove("method") {
-        Some(Value::String(method)) => call(id, method, fields.remove("params").unwrap_or_default()),
+        Some(Value::String(method)) => parse_call(id, method, fields.remove("params").unwrap_or_default()),
         Some(_) => Err(invalid(id.into_id(), "`method` is not a string")),
-        None => response(id, fields),
+        None => parse_response(id, fields),
     }
 }
 
-fn call(id: IdField, method: String, params: Value) -> Result<RpcMessage, MalformedMessage> {
+fn parse_call(id: IdField, method: String, params: Value) -> Result<RpcMessage, MalformedMessage> {
     match (id, params) {
         (id, Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
             Err(invalid(id.into_id(), "`params` is neither an object nor an array"))
@@ -134,7 +134,7 @@ fn call(id: IdField, method: String, params: Value) -> Result<RpcMessage, Malfor
     }
 }
 
-fn response(id: IdField, mut fields: Map<String, Value>) -> Result<RpcMessage, MalformedMessage> {
+fn parse_response(id: IdField, mut fields: Map<String, Value>) -> Result<RpcMessage, MalformedMessage> {
     let outcome = match (fields.remove("result"), fields.remove("error")) {
         (Some(result), None) => Ok(result),
         (None, Some(error)) => match serde_json::from_value(error) {
@@ -159,7 +159,7 @@ enum IdField {
 }
 
 impl IdField {
-    fn read(field: Option<Value>) -> Result<IdField, MalformedMessage> {
+    fn parse(field: Option<Value>) -> Result<IdField, MalformedMessage> {
         match field {
             None => Ok(IdField::Absent),
             Some(Value::Null) => Ok(IdField::Null),
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn every_message_reads_itself_back() {
+    fn messages_round_trip() {
         let params = json!({ "text": "two\nlines", "deep": [1, { "a": null }] });
         let messages = [
             RpcMessage::Request(RpcRequest {
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_is_a_parse_error() {
+    fn invalid_json_is_a_parse_error() {
         for text in ["", "{", "{\"jsonrpc\":\"2.0\"", "nonsense", "\u{0}\u{1}", &"[".repeat(100_000)] {
             assert_eq!(refusal(text), (None, ErrorObject::PARSE), "{text:.20}");
         }
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_message_is_invalid_and_keeps_its_id() {
+    fn invalid_messages_keep_their_id() {
         let id = Some(RequestId::Number(1.into()));
         let table = [
             ("[]", None),

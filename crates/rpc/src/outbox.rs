@@ -11,15 +11,15 @@ use tokio_util::sync::CancellationToken;
 use crate::{ErrorObject, Framing, RpcMessage, RpcResponse};
 
 /// How many bytes of queued messages are combined into one write.
-const MAX_WRITE: usize = 64 * 1024;
+const MAX_WRITE_BYTES: usize = 64 * 1024;
 
 /// Limits of one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionLimits {
     /// Maximum bytes of one message, in either direction.
-    pub frame: u32,
+    pub max_frame_bytes: u32,
     /// Maximum bytes queued for writing; never less than a frame.
-    pub queue: u32,
+    pub max_queue_bytes: u32,
     /// How long a closing connection may take to write the rest of its queue.
     pub grace: Duration,
 }
@@ -27,7 +27,7 @@ pub struct ConnectionLimits {
 impl ConnectionLimits {
     /// Limits for processes on the same machine.
     pub const LOCAL: ConnectionLimits =
-        ConnectionLimits { frame: 8 << 20, queue: 16 << 20, grace: Duration::from_secs(2) };
+        ConnectionLimits { max_frame_bytes: 8 << 20, max_queue_bytes: 16 << 20, grace: Duration::from_secs(2) };
 }
 
 /// Why a message was not queued.
@@ -70,12 +70,12 @@ enum OutboxItem {
 impl Outbox {
     /// Creates a queue and its writer.
     pub(crate) fn new(framing: Framing, limits: ConnectionLimits) -> (Outbox, OutboxWriter) {
-        let limits = ConnectionLimits { queue: limits.queue.max(limits.frame), ..limits };
+        let limits = ConnectionLimits { max_queue_bytes: limits.max_queue_bytes.max(limits.max_frame_bytes), ..limits };
         let (queue, items) = mpsc::unbounded_channel();
         let shared = Arc::new(OutboxState {
             framing,
             limits,
-            capacity: Arc::new(Semaphore::new(limits.queue as usize)),
+            capacity: Arc::new(Semaphore::new(limits.max_queue_bytes as usize)),
             closed: CancellationToken::new(),
             close_reason: OnceLock::new(),
         });
@@ -88,7 +88,7 @@ impl Outbox {
         match Arc::clone(&self.shared.capacity).try_acquire_many_owned(size) {
             Ok(permit) => self.enqueue(json, permit),
             Err(_) => {
-                self.close(too_slow(self.shared.limits.queue));
+                self.close(too_slow(self.shared.limits.max_queue_bytes));
                 Err(SendError::Closed)
             }
         }
@@ -106,7 +106,7 @@ impl Outbox {
 
     /// Queues a frame that several connections share, as soon as it fits.
     pub(crate) async fn send_shared(&self, frame: Arc<[u8]>) -> Result<(), SendError> {
-        let max = self.shared.limits.frame;
+        let max = self.shared.limits.max_frame_bytes;
         let size = u32::try_from(frame.len()).ok().filter(|size| *size <= max).ok_or(SendError::TooLarge { max })?;
         let permit = Arc::clone(&self.shared.capacity).acquire_many_owned(size);
         match self.shared.closed.run_until_cancelled(permit).await {
@@ -140,7 +140,7 @@ impl Outbox {
 
     fn encode(&self, message: RpcMessage) -> Result<(Vec<u8>, u32), SendError> {
         let json = message.into_json();
-        let max = self.shared.limits.frame;
+        let max = self.shared.limits.max_frame_bytes;
         match u32::try_from(json.len()) {
             Ok(size) if size <= max => Ok((json, size)),
             Ok(_) | Err(_) => Err(SendError::TooLarge { max }),
@@ -153,9 +153,9 @@ impl Outbox {
     }
 }
 
-fn too_slow(queue: u32) -> ErrorObject {
+fn too_slow(max: u32) -> ErrorObject {
     let advice = "reconnect and continue after the last sequence number you received";
-    ErrorObject::new(ErrorObject::TOO_SLOW, format!("more than {queue} bytes are waiting to be read: {advice}"))
+    ErrorObject::new(ErrorObject::TOO_SLOW, format!("more than {max} bytes are waiting to be read: {advice}"))
 }
 
 /// Writes the messages of an outbox. The connection owns the task that runs it.
@@ -196,7 +196,7 @@ impl OutboxWriter {
             }
             // Combine all queued frames into one write.
             let (mut batch, mut permits, mut is_over) = (frame.to_vec(), vec![permit], false);
-            while batch.len() < MAX_WRITE
+            while batch.len() < MAX_WRITE_BYTES
                 && !is_over
                 && let Ok(item) = self.items.try_recv()
             {
@@ -233,32 +233,33 @@ mod tests {
     use super::*;
     use crate::RpcNotification;
 
-    const SMALL: ConnectionLimits = ConnectionLimits { frame: 200, queue: 300, grace: Duration::from_secs(1) };
+    const SMALL: ConnectionLimits =
+        ConnectionLimits { max_frame_bytes: 200, max_queue_bytes: 300, grace: Duration::from_secs(1) };
 
-    fn note(size: usize) -> RpcMessage {
+    fn notification(size: usize) -> RpcMessage {
         RpcMessage::Notification(RpcNotification { method: "x".repeat(size), params: Value::Null })
     }
 
     #[tokio::test]
-    async fn a_message_larger_than_a_frame_is_refused_and_harms_nobody() {
+    async fn too_large_messages_are_refused_and_the_outbox_stays_open() {
         let (outbox, _writer) = Outbox::new(Framing::Lines, SMALL);
-        assert_eq!(outbox.push(note(400)), Err(SendError::TooLarge { max: 200 }));
-        assert_eq!(outbox.send(note(400)).await, Err(SendError::TooLarge { max: 200 }));
-        assert_eq!(outbox.push(note(1)), Ok(()));
+        assert_eq!(outbox.push(notification(400)), Err(SendError::TooLarge { max: 200 }));
+        assert_eq!(outbox.send(notification(400)).await, Err(SendError::TooLarge { max: 200 }));
+        assert_eq!(outbox.push(notification(1)), Ok(()));
     }
 
     #[tokio::test]
-    async fn what_waits_together_is_written_at_once_up_to_the_end() {
+    async fn queued_messages_are_written_together() {
         let (outbox, writer) = Outbox::new(Framing::Lines, SMALL);
-        (0..3).for_each(|n| outbox.push(note(n + 1)).unwrap());
+        (0..3).for_each(|n| outbox.push(notification(n + 1)).unwrap());
         outbox.finish();
-        let together: Vec<u8> = (0..3).flat_map(|n| Framing::Lines.wrap(note(n + 1).into_json())).collect();
+        let together: Vec<u8> = (0..3).flat_map(|n| Framing::Lines.wrap(notification(n + 1).into_json())).collect();
         let mut writes = Writes::default();
         writer.run(&mut writes).await;
         assert_eq!(writes.0, [together]);
     }
 
-    /// What was written, each time.
+    /// Records every write.
     #[derive(Default)]
     struct Writes(Vec<Vec<u8>>);
 
@@ -278,38 +279,38 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn overflow_drops_the_queue_and_says_why() {
+    async fn overflow_drops_the_queue_and_sends_the_reason() {
         let (outbox, writer) = Outbox::new(Framing::Lines, SMALL);
-        assert_eq!(outbox.push(note(100)), Ok(()));
-        assert_eq!(outbox.push(note(100)), Ok(()));
-        assert_eq!(outbox.push(note(100)), Err(SendError::Closed));
-        assert_eq!(outbox.send(note(100)).await, Err(SendError::Closed));
+        assert_eq!(outbox.push(notification(100)), Ok(()));
+        assert_eq!(outbox.push(notification(100)), Ok(()));
+        assert_eq!(outbox.push(notification(100)), Err(SendError::Closed));
+        assert_eq!(outbox.send(notification(100)).await, Err(SendError::Closed));
         let (near, mut far) = tokio::io::duplex(10_000);
         writer.run(near).await;
         let mut read = Vec::new();
         far.read_to_end(&mut read).await.unwrap();
         let Ok(RpcMessage::Response(RpcResponse { id: None, outcome: Err(error) })) = RpcMessage::parse(&read) else {
-            panic!("one farewell, not {}", String::from_utf8_lossy(&read));
+            panic!("expected one close message, got {}", String::from_utf8_lossy(&read));
         };
         assert_eq!(error.code, ErrorObject::TOO_SLOW);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_closed_peer_that_does_not_read_is_left_after_the_grace() {
+    async fn closing_gives_up_on_an_idle_peer_after_the_grace_period() {
         let (outbox, writer) = Outbox::new(Framing::Lines, SMALL);
-        outbox.push(note(100)).unwrap();
+        outbox.push(notification(100)).unwrap();
         let (near, _far) = tokio::io::duplex(10);
         let close = async { outbox.close(ErrorObject::internal("enough")) };
         tokio::join!(writer.run(near), close);
     }
 
     #[tokio::test]
-    async fn a_sender_that_waits_goes_on_when_there_is_room() {
+    async fn waiting_senders_continue_when_there_is_room() {
         let (outbox, writer) = Outbox::new(Framing::Lines, SMALL);
         let (near, mut far) = tokio::io::duplex(16);
         let send = async {
             for _ in 0..50 {
-                outbox.send(note(100)).await.unwrap();
+                outbox.send(notification(100)).await.unwrap();
             }
             outbox.finish();
         };

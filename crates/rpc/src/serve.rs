@@ -30,7 +30,8 @@ pub type ResponseFuture<'a> = Pin<Box<dyn Future<Output = Result<Value, ErrorObj
 
 /// Answers the API's calls.
 pub trait RequestHandler: Send + Sync + 'static {
-    /// Answers one call. Its method exists, and its turn has come.
+    /// Answers one call. For methods with session ordering, all earlier calls have been answered or have released their
+    /// turn.
     fn call(&self, method: Method, params: Value, client: ClientHandle) -> ResponseFuture<'_>;
 }
 
@@ -67,7 +68,7 @@ impl InProcessConnector {
         let gone = |_closed| io::Error::new(io::ErrorKind::ConnectionRefused, "the server has ended");
         self.0.send(theirs).await.map_err(gone)?;
         let (input, output) = ours.into_split();
-        Ok(RpcClient::over(input, output))
+        Ok(RpcClient::on_streams(input, output))
     }
 }
 

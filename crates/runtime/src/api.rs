@@ -33,10 +33,10 @@ use crate::task_output::task_output;
 use crate::todos::TodoEditError;
 
 /// Maximum number of rows per page.
-const PAGE_MAX: u64 = 1000;
+const MAX_PAGE_ROWS: u64 = 1000;
 
 /// The longest pause that a client may request between two messages.
-const PAUSE_MAX: Duration = Duration::from_secs(1);
+const MAX_PAUSE: Duration = Duration::from_secs(1);
 
 /// The API of a session, served by its owner process.
 pub(crate) struct SessionApi {
@@ -50,7 +50,7 @@ impl RequestHandler for SessionApi {
     fn call(&self, method: Method, params: Value, client: ClientHandle) -> ResponseFuture<'_> {
         Box::pin(async move {
             match method {
-                Method::SessionGet => reply(self.context.reader().and_then(|reader| reader.session_view())),
+                Method::SessionGet => store_reply(self.context.reader().and_then(|reader| reader.session_view())),
                 Method::SessionCommand => {
                     let command: SessionCommand = read_params(params)?;
                     if let SessionCommand::Send(message) = &command {
@@ -74,19 +74,19 @@ impl RequestHandler for SessionApi {
                 }
                 Method::CommandsInvoke => {
                     let InvokeSlashParams { name, input } = read_params(params)?;
-                    // It may run hooks or shell commands from the command file.
+                    // The slash command may run hooks, or shell commands from its file.
                     client.release_turn();
                     let dispatcher =
                         SlashDispatcher { context: &self.context, supervisor: &self.supervisor, root: self.root };
                     let answer = dispatcher.invoke(&name, &input).await.answer();
                     json_of(answer.map_err(|why| refusal(RefusalKind::Invalid, &why))?)
                 }
-                Method::SessionInterrupt => self.command(SessionCommand::Interrupt).await,
-                Method::SessionStop => self.command(SessionCommand::Stop).await,
-                Method::ModeGet => {
-                    reply(self.context.reader().and_then(|reader| Ok(ModeParams { mode: reader.session_view()?.mode })))
-                }
-                Method::ModeSet => self.command(SessionCommand::SetMode(read_params(params)?)).await,
+                Method::SessionInterrupt => self.submit_command(SessionCommand::Interrupt).await,
+                Method::SessionStop => self.submit_command(SessionCommand::Stop).await,
+                Method::ModeGet => store_reply(
+                    self.context.reader().and_then(|reader| Ok(ModeParams { mode: reader.session_view()?.mode })),
+                ),
+                Method::ModeSet => self.submit_command(SessionCommand::SetMode(read_params(params)?)).await,
                 Method::PermissionSet => {
                     let PermissionParams { mode } = read_params(params)?;
                     self.context.grants.set_mode(mode);
@@ -151,30 +151,30 @@ impl RequestHandler for SessionApi {
                     let ExternalTaskIdParams { id } = read_params(params)?;
                     self.submit(KernelInput::ForgetExternalTask(id)).await.map(|_receipt| json!({}))
                 }
-                Method::TasksList => self.list(read_params(params)?),
+                Method::TasksList => self.list_tasks(read_params(params)?),
                 Method::TasksGet => {
                     let TaskParams { task } = read_params(params)?;
                     let record = self.context.reader().and_then(|reader| reader.record(task));
-                    json_of(record.map_err(ErrorObject::internal)?.ok_or_else(|| no_task(task))?)
+                    json_of(record.map_err(ErrorObject::internal)?.ok_or_else(|| unknown_task(task))?)
                 }
                 Method::TasksOutput => {
                     let TaskParams { task } = read_params(params)?;
                     let view = self.context.reader().and_then(|reader| reader.task(task));
-                    let view = view.map_err(ErrorObject::internal)?.ok_or_else(|| no_task(task))?;
+                    let view = view.map_err(ErrorObject::internal)?.ok_or_else(|| unknown_task(task))?;
                     json_of(OutputResult {
                         output: task_output(&self.context.settings.home, self.context.session, &view),
                     })
                 }
-                Method::TasksStop => self.command(SessionCommand::StopTask(read_params(params)?)).await,
-                Method::TasksPromote => self.command(SessionCommand::Promote(read_params(params)?)).await,
-                Method::TasksForget => self.command(SessionCommand::Forget(read_params(params)?)).await,
+                Method::TasksStop => self.submit_command(SessionCommand::StopTask(read_params(params)?)).await,
+                Method::TasksPromote => self.submit_command(SessionCommand::Promote(read_params(params)?)).await,
+                Method::TasksForget => self.submit_command(SessionCommand::Forget(read_params(params)?)).await,
                 Method::TodosList => {
                     let wanted: TodosParams = read_params(params)?;
                     let wanted = TodosParams { limit: page_limit(wanted.limit), ..wanted };
-                    reply(self.context.reader().and_then(|reader| reader.todos_page(&wanted)))
+                    store_reply(self.context.reader().and_then(|reader| reader.todos_page(&wanted)))
                 }
-                Method::TodosAdd => self.edit(TodoEdit::Add(read_params(params)?)).await,
-                Method::TodosUpdate => self.edit(TodoEdit::Change(read_params(params)?)).await,
+                Method::TodosAdd => self.edit_todo(TodoEdit::Add(read_params(params)?)).await,
+                Method::TodosUpdate => self.edit_todo(TodoEdit::Change(read_params(params)?)).await,
                 Method::TodosEdit => {
                     let TodoEdits { edits } = read_params(params)?;
                     let ids = self.context.edit_todos(edits).await.map_err(todo_refusal)?;
@@ -183,14 +183,14 @@ impl RequestHandler for SessionApi {
                 Method::AsksList => {
                     let wanted: AsksParams = read_params(params)?;
                     let wanted = AsksParams { limit: page_limit(wanted.limit), ..wanted };
-                    reply(self.context.reader().and_then(|reader| reader.asks_page(&wanted)))
+                    store_reply(self.context.reader().and_then(|reader| reader.asks_page(&wanted)))
                 }
                 Method::AsksDecide => self.decide(read_params(params)?).await,
                 Method::EventsSubscribe => {
                     let from: SubscribeParams = read_params(params)?;
                     let subscription = self.context.bus.subscribe(from.after);
                     let frames = self.context.bus.frames();
-                    let pause = Duration::from_millis(from.pause_ms).min(PAUSE_MAX);
+                    let pause = Duration::from_millis(from.pause_ms).min(MAX_PAUSE);
                     client.attach(forward_events(subscription, frames, self.status.clone(), client.clone(), pause));
                     Ok(json!({}))
                 }
@@ -208,38 +208,38 @@ impl SessionApi {
         self.submit(commands::input_of(SessionCommand::Send(message), self.root)).await
     }
 
-    /// Hooks have no time limit here, so only the client that sent the message waits for them.
+    /// Lets other clients continue if the message has hooks, which have no time limit here.
     fn release_turn_for_hooks(&self, message: &SendParams, client: &ClientHandle) {
         if hooks::has_prompt_hook(&self.context, self.root, message) {
             client.release_turn();
         }
     }
 
-    async fn command(&self, command: SessionCommand) -> Result<Value, ErrorObject> {
+    async fn submit_command(&self, command: SessionCommand) -> Result<Value, ErrorObject> {
         self.submit(commands::input_of(command, self.root)).await.map(|_receipt| json!({}))
     }
 
     async fn decide(&self, AsksDecideParams { decided, interrupt }: AsksDecideParams) -> Result<Value, ErrorObject> {
-        let decide = self.command(SessionCommand::Decide(decided));
+        let decide = self.submit_command(SessionCommand::Decide(decided));
         if !interrupt {
             return decide.await;
         }
         // Both are queued together, so the supervisor handles nothing in between.
-        let (decided, interrupted) = tokio::join!(decide, self.command(SessionCommand::Interrupt));
+        let (decided, interrupted) = tokio::join!(decide, self.submit_command(SessionCommand::Interrupt));
         decided.and(interrupted)
     }
 
-    fn list(&self, wanted: TasksParams) -> Result<Value, ErrorObject> {
+    fn list_tasks(&self, wanted: TasksParams) -> Result<Value, ErrorObject> {
         if let Some(state) = wanted.state.as_deref().filter(|state| !TaskState::NAMES.contains(state)) {
             let known = TaskState::NAMES.join(", ");
             return Err(refusal(RefusalKind::Invalid, &format_args!("`{state}` is not a state; there are: {known}")));
         }
         let wanted = TasksParams { limit: page_limit(wanted.limit), ..wanted };
-        reply(self.context.reader().and_then(|reader| reader.tasks(&wanted)))
+        store_reply(self.context.reader().and_then(|reader| reader.tasks(&wanted)))
     }
 
     /// Edits a todo and returns its new state.
-    async fn edit(&self, edit: TodoEdit) -> Result<Value, ErrorObject> {
+    async fn edit_todo(&self, edit: TodoEdit) -> Result<Value, ErrorObject> {
         let ids = self.context.edit_todos(vec![edit]).await.map_err(todo_refusal)?;
         let page = self.context.reader().and_then(|reader| reader.todos_page(&TodosParams::all_todos()));
         let mut todos = page.map_err(ErrorObject::internal)?.todos.into_iter();
@@ -283,16 +283,16 @@ fn refusal(kind: RefusalKind, message: &dyn fmt::Display) -> ErrorObject {
     ErrorObject { data: Some(json!({ "kind": kind })), ..ErrorObject::new(REFUSED, message.to_string()) }
 }
 
-fn no_task(task: TaskId) -> ErrorObject {
+fn unknown_task(task: TaskId) -> ErrorObject {
     rejection(InputRefusal::UnknownTask(task).into())
 }
 
 /// Caps the number of rows per page.
 fn page_limit(limit: Option<u64>) -> Option<u64> {
-    limit.map(|limit| limit.min(PAGE_MAX))
+    limit.map(|limit| limit.min(MAX_PAGE_ROWS))
 }
 
-fn reply(result: Result<impl Serialize, store::StoreError>) -> Result<Value, ErrorObject> {
+fn store_reply(result: Result<impl Serialize, store::StoreError>) -> Result<Value, ErrorObject> {
     json_of(result.map_err(ErrorObject::internal)?)
 }
 
@@ -301,7 +301,7 @@ fn json_of(answer: impl Serialize) -> Result<Value, ErrorObject> {
 }
 
 /// Sends a client every event at the speed it reads, and streamed text as it arrives. The session's status follows the
-/// events that led to it. After each batch it waits for `pause`, so that later messages are sent together.
+/// events that led to it. After each batch, the loop waits for `pause`, so that later messages are sent together.
 async fn forward_events(
     mut subscription: Subscription,
     frames: Arc<FrameCache>,
@@ -309,11 +309,11 @@ async fn forward_events(
     client: ClientHandle,
     pause: Duration,
 ) {
-    let mut seen = subscription.last_seq();
+    let mut last_sent = subscription.last_seq();
     let mut is_pause_due = false;
-    let mut due = Some(status.borrow_and_update().view());
+    let mut pending_status = Some(status.borrow_and_update().view());
     loop {
-        if let Some(view) = due.take_if(|view| view.seq <= seen)
+        if let Some(view) = pending_status.take_if(|view| view.seq <= last_sent)
             && client.deliver("status", &view).await.is_err()
         {
             return;
@@ -322,7 +322,7 @@ async fn forward_events(
             biased;
             next = subscription.next() => next,
             Ok(()) = status.changed() => {
-                due = Some(status.borrow_and_update().view());
+                pending_status = Some(status.borrow_and_update().view());
                 continue;
             }
             () = std::future::ready(()), if is_pause_due => {
@@ -334,8 +334,8 @@ async fn forward_events(
         is_pause_due = !pause.is_zero();
         let sent = match next {
             Ok(Some(BusMessage::Event(envelope))) => {
-                seen = envelope.seq;
-                match frames.get_or_write(envelope.seq, || client.frame("event", &*envelope)) {
+                last_sent = envelope.seq;
+                match frames.get_or_write(envelope.seq, || client.encode_frame("event", &*envelope)) {
                     Ok(frame) => client.send_shared(frame).await,
                     Err(error) => Err(error),
                 }

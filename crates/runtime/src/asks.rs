@@ -31,7 +31,7 @@ pub(crate) fn permission_ask(
         tool: call.tool.clone(),
         input: call.input.clone(),
         reason: verdict.reason(),
-        rules: verdict.rules(),
+        rules: verdict.suggested_rules(),
     };
     ask(context, caller, &["permission", &call.tool, &call.input], subject)
 }
@@ -69,8 +69,8 @@ impl tools::UserPrompter for UserAsker {
             let ask = ask(&self.context, &self.caller, &parts, subject);
             let id = ask.id.clone();
             let wait = self.context.settings.ask_wait;
-            let pending = self.caller.ask(ask, wait).await.map_err(ToolError::broken)?;
-            let decided = pending.decision().await.map_err(ToolError::broken)?;
+            let pending = self.caller.ask(ask, wait).await.map_err(ToolError::failed)?;
+            let decided = pending.decision().await.map_err(ToolError::failed)?;
             if decided.ask != id {
                 return Err(ToolError::refused("a call can ask only one question; ask the next one with another call"));
             }
@@ -86,8 +86,13 @@ impl tools::UserPrompter for UserAsker {
 pub(crate) fn ask(context: &SessionContext, caller: &Caller, parts: &[&str], subject: AskSubject) -> Ask {
     let until_at = context.settings.ask_wait.map(|wait| context.settings.clock.now().plus(wait));
     let (session, task, turn) = (context.session.to_string(), caller.run.task.to_string(), caller.turn.0.to_string());
-    let place = [session.as_str(), &task, &turn, &caller.call.0];
-    Ask { id: ask_id(place.into_iter().chain(parts.iter().copied())), call: caller.call.clone(), subject, until_at }
+    let call_location = [session.as_str(), &task, &turn, &caller.call.0];
+    Ask {
+        id: ask_id(call_location.into_iter().chain(parts.iter().copied())),
+        call: caller.call.clone(),
+        subject,
+        until_at,
+    }
 }
 
 /// The id of an ask: a digest of its parts.
@@ -105,16 +110,16 @@ fn ask_id<'a>(parts: impl Iterator<Item = &'a str>) -> AskId {
 mod tests {
     use super::*;
 
-    fn named(parts: &[&str]) -> String {
+    fn id_of(parts: &[&str]) -> String {
         ask_id(parts.iter().copied()).0
     }
 
     #[test]
-    fn a_name_covers_every_byte_of_the_call_and_where_its_parts_end() {
+    fn the_id_covers_every_byte_and_the_boundaries_of_the_parts() {
         let call = ["ses-1", "task-1", "3", "c1", "permission", "shell", r#"{"command":"rm -r a"}"#];
-        let name = named(&call);
-        assert_eq!(name.len(), 2 * ASK_ID_BYTES);
-        assert_eq!(name, named(&call));
+        let id = id_of(&call);
+        assert_eq!(id.len(), 2 * ASK_ID_BYTES);
+        assert_eq!(id, id_of(&call));
         for (index, part) in call.iter().enumerate() {
             for at in 0..part.len() {
                 let mut bytes = part.as_bytes().to_vec();
@@ -122,10 +127,10 @@ mod tests {
                 let changed = String::from_utf8(bytes).unwrap();
                 let mut other = call;
                 other[index] = &changed;
-                assert_ne!(name, named(&other), "byte {at} of {part} is not covered");
+                assert_ne!(id, id_of(&other), "byte {at} of {part} is not covered");
             }
         }
-        assert_ne!(named(&["ab", "c"]), named(&["a", "bc"]));
-        assert_ne!(named(&["ab"]), named(&["ab", ""]));
+        assert_ne!(id_of(&["ab", "c"]), id_of(&["a", "bc"]));
+        assert_ne!(id_of(&["ab"]), id_of(&["ab", ""]));
     }
 }

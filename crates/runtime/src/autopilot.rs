@@ -29,7 +29,7 @@ pub(crate) struct Autopilot {
     pub(crate) context: Arc<SessionContext>,
     pub(crate) supervisor: Supervisor,
     pub(crate) status: watch::Receiver<SessionStatus>,
-    /// Whether the commands that were waiting for the session have been applied.
+    /// Whether the commands that were stored before the session was opened have been applied.
     pub(crate) commands_applied: watch::Receiver<bool>,
 }
 
@@ -58,11 +58,11 @@ impl Autopilot {
 /// cannot be read counts as unchanged.
 fn work_digest(context: &SessionContext, items: &[ListItem]) -> String {
     let mut digest = Sha256::new();
-    let folders = [context.settings.cwd.clone()].into_iter().chain(context.settings.roots.iter().cloned());
+    let folders = [context.settings.cwd.clone()].into_iter().chain(context.settings.added_folders.iter().cloned());
     for folder in folders {
-        tools::each_file(&folder, MAX_FILES, MAX_SCAN_TIME, |path| {
-            let Ok(found) = path.symlink_metadata() else { return };
-            let stamp = (found.mtime(), found.mtime_nsec(), found.len(), found.ino());
+        tools::for_each_file(&folder, MAX_FILES, MAX_SCAN_TIME, |path| {
+            let Ok(metadata) = path.symlink_metadata() else { return };
+            let stamp = (metadata.mtime(), metadata.mtime_nsec(), metadata.len(), metadata.ino());
             add_part(&mut digest, &(path, stamp));
         });
     }

@@ -16,9 +16,9 @@ use crate::supervisor::{InputRejection, RunLink};
 use crate::task_workspaces::{self, TaskWorkspace};
 
 /// Maximum bytes of a command's output in its result.
-const RESULT_MAX: usize = 8 * 1024;
+const MAX_RESULT_BYTES: usize = 8 * 1024;
 
-/// Runs a background command to its end. Dropping it kills the command and everything it started.
+/// Runs a background command to its end. Dropping the future kills the command and everything it started.
 pub(crate) async fn run_background_command(context: Arc<SessionContext>, link: RunLink) {
     if let Err(rejected) = run_task(&context, &link).await {
         tracing::info!(run = %link.run, %rejected, "the command stops");
@@ -26,17 +26,17 @@ pub(crate) async fn run_background_command(context: Arc<SessionContext>, link: R
 }
 
 async fn run_task(context: &SessionContext, link: &RunLink) -> Result<(), InputRejection> {
-    link.supervisor.report(link.run, RunUpdate::Boundary(BoundaryPoint::Between)).await?;
-    let site = match task_workspaces::ensure_workspace(context, link).await {
+    link.supervisor.report(link.run, RunUpdate::Boundary(BoundaryPoint::BetweenTurns)).await?;
+    let workspace = match task_workspaces::ensure_workspace(context, link).await {
         Ok(()) => context.task_workspace(link.run.task),
-        Err(unplaced) => Err(unplaced.to_string()),
+        Err(error) => Err(error.to_string()),
     };
-    let ready = site.and_then(|site| Ok((site, command(context, link.run.task)?)));
-    let (ending, note) = match ready {
-        Ok((site, command)) => execute(context, &site, link.run.task, &command).await,
+    let prepared = workspace.and_then(|workspace| Ok((workspace, read_command(context, link.run.task)?)));
+    let (ending, note) = match prepared {
+        Ok((workspace, command)) => execute(context, &workspace, link.run.task, &command).await,
         Err(message) => (RunEnding::Failed { kind: FailKind::Internal, message }, None),
     };
-    let mut text = output(context, link.run.task, RESULT_MAX).into_string();
+    let mut text = output(context, link.run.task, MAX_RESULT_BYTES).into_string();
     if let Some(note) = note.filter(|note| !text.contains(note.trim())) {
         text.push_str(&note);
     }
@@ -44,7 +44,7 @@ async fn run_task(context: &SessionContext, link: &RunLink) -> Result<(), InputR
 }
 
 /// The command, which is the task's first mail.
-fn command(context: &SessionContext, task: TaskId) -> Result<String, String> {
+fn read_command(context: &SessionContext, task: TaskId) -> Result<String, String> {
     let log = context.reader().and_then(|reader| reader.task_events(task)).map_err(|error| error.to_string())?;
     let first = log.into_iter().find_map(|envelope| match envelope.entry.event {
         Event::MailAdmitted { body: MailBody::Text { text, .. }, .. } => Some(text),
@@ -56,18 +56,18 @@ fn command(context: &SessionContext, task: TaskId) -> Result<String, String> {
 /// Runs the command; returns how it ended and a note about output that was not stored.
 async fn execute(
     context: &SessionContext,
-    site: &TaskWorkspace,
+    workspace: &TaskWorkspace,
     task: TaskId,
     command: &str,
 ) -> (RunEnding, Option<String>) {
     let failed = |message: String| RunEnding::Failed { kind: FailKind::Exit, message };
-    let folder = folder(&context.settings.home, context.session, task);
+    let folder = spool_folder(&context.settings.home, context.session, task);
     let mut spool = match context.settings.spools.open(&folder) {
         Ok(spool) => spool,
         Err(error) => return (failed(format!("cannot store its output: {error}")), None),
     };
-    let memory = context.settings.tools.command_memory;
-    let command = ShellCommand { command, cwd: site.cwd(), env: &site.env, memory };
+    let memory = context.settings.tools.command_memory_bytes;
+    let command = ShellCommand { command, cwd: workspace.cwd(), env: &workspace.env, memory_bytes: memory };
     let mut process = match tools::launch(&context.guardian, command).await {
         Ok(process) => process,
         Err(error) => return (failed(format!("could not start: {error}")), None),
@@ -90,7 +90,7 @@ async fn execute(
     (ending, spool.cutoff_note().map(str::to_owned))
 }
 
-fn folder(home: &Home, session: SessionId, task: TaskId) -> PathBuf {
+fn spool_folder(home: &Home, session: SessionId, task: TaskId) -> PathBuf {
     home.output_dir(session).join(task.to_string())
 }
 
@@ -101,7 +101,7 @@ fn output(context: &SessionContext, task: TaskId, max: usize) -> Clip {
 /// The output of a command, clipped.
 pub(crate) fn command_output(home: &Home, session: SessionId, task: TaskId, max: usize) -> Clip {
     // Without a folder, the command has never printed anything.
-    Spool::read(&folder(home, session, task), max).unwrap_or_default()
+    Spool::read(&spool_folder(home, session, task), max).unwrap_or_default()
 }
 
 /// The background commands of the calling agent.
@@ -121,7 +121,7 @@ impl tools::BackgroundCommands for AgentShellTasks {
             let task = self.find(&name).await?;
             if let WaitLimit::For(time) = wait {
                 let until = self.context.settings.clock.now().plus(time);
-                self.caller.wait(vec![task], WaitMode::All, Some(until)).await.map_err(ToolError::broken)?;
+                self.caller.wait(vec![task], WaitMode::All, Some(until)).await.map_err(ToolError::failed)?;
             }
             self.command_status(task).await
         })
@@ -131,15 +131,15 @@ impl tools::BackgroundCommands for AgentShellTasks {
         Box::pin(async move {
             let task = self.find(&name).await?;
             let cancel = KernelInput::Cancel { task, by: CancelBy::Agent, how: CancelMode::Abort };
-            self.caller.supervisor.submit(cancel).await.map_err(ToolError::broken)?;
+            self.caller.supervisor.submit(cancel).await.map_err(ToolError::failed)?;
             self.command_status(task).await
         })
     }
 
     fn list(&self) -> BoxFuture<'_, Result<Vec<BackgroundRow>, ToolError>> {
         Box::pin(async move {
-            let rows = self.all(|task| (task.name.clone(), state(task), task.id)).await?;
-            let described = |(name, state, id)| BackgroundRow { description: self.describe(id), name, state };
+            let rows = self.map_commands(|task| (task.name.clone(), state_text(task), task.id)).await?;
+            let described = |(name, state, id)| BackgroundRow { description: self.description_of(id), name, state };
             Ok(rows.into_iter().map(described).collect())
         })
     }
@@ -151,7 +151,7 @@ impl AgentShellTasks {
         let spec = TaskSpec {
             parent: Some(self.caller.run.task),
             description: Clip::new(&command.description, 200).into_string(),
-            ..TaskSpec::new(TaskType::Shell, "shell", name_of(&command.command))
+            ..TaskSpec::new(TaskType::Shell, "shell", task_name(&command.command))
         };
         let by = Some((self.caller.run, self.caller.turn, self.caller.call.clone()));
         let spawn =
@@ -159,14 +159,14 @@ impl AgentShellTasks {
         match self.caller.supervisor.submit(spawn).await {
             Ok(_receipt) => {}
             Err(InputRejection::Refused(refusal)) => return Err(ToolError::refused(refusal.to_string())),
-            Err(rejected) => return Err(ToolError::broken(rejected)),
+            Err(rejected) => return Err(ToolError::failed(rejected)),
         }
-        let named = self.caller.supervisor.query(move |kernel| kernel.task(id).map(|task| task.name.clone())).await;
-        named.map_err(ToolError::broken)?.ok_or_else(|| ToolError::refused("the command is gone"))
+        let name = self.caller.supervisor.query(move |kernel| kernel.task(id).map(|task| task.name.clone())).await;
+        name.map_err(ToolError::failed)?.ok_or_else(|| ToolError::refused("the command is gone"))
     }
 
     async fn find(&self, name: &str) -> Result<TaskId, ToolError> {
-        let known = self.all(|task| (task.name.clone(), task.id)).await?;
+        let known = self.map_commands(|task| (task.name.clone(), task.id)).await?;
         if let Some((_, id)) = known.iter().find(|(known, id)| known == name || id.to_string() == name) {
             return Ok(*id);
         }
@@ -177,12 +177,12 @@ impl AgentShellTasks {
     }
 
     async fn command_status(&self, task: TaskId) -> Result<BackgroundStatus, ToolError> {
-        let state = self.caller.supervisor.query(move |kernel| kernel.task(task).map(state)).await;
-        let state = state.map_err(ToolError::broken)?.unwrap_or_else(|| "gone".into());
-        Ok(BackgroundStatus { state, output: output(&self.context, task, self.context.settings.tools.output) })
+        let state = self.caller.supervisor.query(move |kernel| kernel.task(task).map(state_text)).await;
+        let state = state.map_err(ToolError::failed)?.unwrap_or_else(|| "gone".into());
+        Ok(BackgroundStatus { state, output: output(&self.context, task, self.context.settings.tools.output_bytes) })
     }
 
-    async fn all<T: Send + 'static>(
+    async fn map_commands<T: Send + 'static>(
         &self,
         read: impl Fn(&KernelTask) -> T + Send + 'static,
     ) -> Result<Vec<T>, ToolError> {
@@ -192,10 +192,10 @@ impl AgentShellTasks {
             let tasks = children.filter_map(|id| kernel.task(*id)).filter(|task| task.kind == TaskType::Shell);
             tasks.map(read).collect()
         };
-        self.caller.supervisor.query(collect).await.map_err(ToolError::broken)
+        self.caller.supervisor.query(collect).await.map_err(ToolError::failed)
     }
 
-    fn describe(&self, task: TaskId) -> String {
+    fn description_of(&self, task: TaskId) -> String {
         let log = self.context.reader().and_then(|reader| reader.task_events(task)).unwrap_or_default();
         let created = log.into_iter().find_map(|envelope| match envelope.entry.event {
             Event::TaskCreated(spec) => Some(spec.description),
@@ -206,7 +206,7 @@ impl AgentShellTasks {
 }
 
 /// A command's state as text.
-fn state(task: &KernelTask) -> String {
+fn state_text(task: &KernelTask) -> String {
     match &task.phase {
         TaskPhase::Finished(TaskOutcome::Completed) => "exited with code 0".into(),
         TaskPhase::Finished(TaskOutcome::Failed { message, .. }) => message.clone(),
@@ -220,7 +220,7 @@ fn state(task: &KernelTask) -> String {
 }
 
 /// A short task name, taken from a command's first word.
-fn name_of(command: &str) -> String {
+fn task_name(command: &str) -> String {
     let word = command.split_whitespace().next().unwrap_or_default();
     let word = word.rsplit('/').next().unwrap_or_default();
     let name: String = word.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c)).take(24).collect();
@@ -232,8 +232,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_called_by_its_program() {
-        let names = ["cargo test", "/usr/bin/python3 -m http.server", "  ", "$(x)", "FOO=1 make"].map(name_of);
+    fn a_command_is_named_after_its_program() {
+        let names = ["cargo test", "/usr/bin/python3 -m http.server", "  ", "$(x)", "FOO=1 make"].map(task_name);
         assert_eq!(names, ["cargo", "python3", "shell", "x", "FOO1"]);
     }
 }

@@ -12,7 +12,7 @@ use store::{SessionReader, StoreError};
 use tokio::sync::broadcast::{self, error::RecvError};
 
 /// How many messages a subscriber may be behind before it reads from the log.
-const BACKLOG: usize = 1024;
+const MAX_BACKLOG: usize = 1024;
 
 /// How many events are read from the log at a time.
 const PAGE_EVENTS: usize = 256;
@@ -59,11 +59,11 @@ impl FrameCache {
         seq: u64,
         write: impl FnOnce() -> Result<Arc<[u8]>, E>,
     ) -> Result<Arc<[u8]>, E> {
-        let known = |frames: &VecDeque<(u64, Arc<[u8]>)>| {
-            let at = frames.binary_search_by_key(&seq, |(known, _)| *known).ok()?;
-            frames.get(at).map(|(_, frame)| Arc::clone(frame))
+        let cached = |frames: &VecDeque<(u64, Arc<[u8]>)>| {
+            let index = frames.binary_search_by_key(&seq, |(known, _)| *known).ok()?;
+            frames.get(index).map(|(_, frame)| Arc::clone(frame))
         };
-        if let Some(frame) = known(&self.lock()) {
+        if let Some(frame) = cached(&self.lock()) {
             return Ok(frame);
         }
         let frame = write()?;
@@ -85,11 +85,11 @@ impl FrameCache {
 
 impl EventBus {
     pub(crate) fn new(home: Home, session: SessionId) -> EventBus {
-        EventBus { home, session, sender: broadcast::Sender::new(BACKLOG), frames: Arc::default() }
+        EventBus { home, session, sender: broadcast::Sender::new(MAX_BACKLOG), frames: Arc::default() }
     }
 
     pub(crate) fn publish(&self, message: BusMessage) {
-        // No subscribers is fine: the log has it.
+        // Without subscribers, the message may be dropped: the log has every event.
         let _subscribers = self.sender.send(message);
     }
 
@@ -142,6 +142,7 @@ pub struct Subscription {
     session: SessionId,
     receiver: broadcast::Receiver<BusMessage>,
     last_seq: u64,
+    /// Whether the log holds events that were neither received nor read yet.
     missed: bool,
     /// Events read from the log and not yet returned, newest first.
     page: Vec<Envelope>,

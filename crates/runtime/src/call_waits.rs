@@ -80,7 +80,7 @@ impl Caller {
         mode: WaitMode,
         until: Option<Timestamp>,
     ) -> Result<(), InputRejection> {
-        let over = self.waits.register(&self.call);
+        let wait_over = self.waits.register(&self.call);
         match self.phase().await? {
             Some(CallPhase::Started) => {
                 let (turn, call) = (self.turn, self.call.clone());
@@ -97,7 +97,7 @@ impl Caller {
             | None => return Ok(()),
         }
         // Satisfied, too late or promoted: the caller checks the tasks anyway.
-        let _why = over.await;
+        let _why = wait_over.await;
         Ok(())
     }
 
@@ -108,14 +108,14 @@ impl Caller {
         until: Timestamp,
         done: impl Future<Output = ()>,
     ) -> Result<(), InputRejection> {
-        let over = self.waits.register(&self.call);
+        let wait_over = self.waits.register(&self.call);
         let (turn, call) = (self.turn, self.call.clone());
         match self.phase().await? {
             Some(CallPhase::Started) => {
                 let (call, on, mode, until) = (call.clone(), Vec::new(), WaitMode::Manual, Some(until));
                 self.supervisor.report(self.run, RunUpdate::Wait { turn, call, on, mode, until }).await?;
                 tokio::select! {
-                    _too_late = over => return Ok(()),
+                    _too_late = wait_over => return Ok(()),
                     () = done => {}
                 }
             }
@@ -129,14 +129,14 @@ impl Caller {
             )
             | None => return Ok(()),
         }
-        self.supervisor.report(self.run, RunUpdate::WaitOver { turn, call }).await
+        self.supervisor.report(self.run, RunUpdate::ManualWaitOver { turn, call }).await
     }
 
     /// Asks the user and waits for at most `wait`. Resumes an ask that the call already has open, perhaps from a dead
     /// process, with the shorter of the two time limits.
     pub(crate) async fn ask(&self, ask: Ask, wait: Option<Duration>) -> Result<AskWaiter, InputRejection> {
-        let over = self.waits.register(&self.call);
-        let mut until = None;
+        let finished = self.waits.register(&self.call);
+        let mut give_up_at = None;
         match self.phase().await? {
             Some(CallPhase::Pending | CallPhase::Started) => {
                 let turn = self.turn;
@@ -144,12 +144,12 @@ impl Caller {
             }
             Some(CallPhase::Asking(open)) => {
                 let is_sooner = ask.until_at.is_some_and(|own| open.until_at.is_none_or(|until| own < until));
-                until = wait.filter(|_| is_sooner).map(|wait| (open.id, Instant::now() + wait));
+                give_up_at = wait.filter(|_| is_sooner).map(|wait| (open.id, Instant::now() + wait));
             }
             Some(CallPhase::Decided(_) | CallPhase::Waiting(_) | CallPhase::Waited { .. } | CallPhase::Answered)
             | None => {}
         }
-        Ok(AskWaiter { caller: self.clone(), finished: over, give_up_at: until })
+        Ok(AskWaiter { caller: self.clone(), finished, give_up_at })
     }
 
     /// The phase of the call.
@@ -173,7 +173,7 @@ impl AskWaiter {
     pub(crate) async fn decision(self) -> Result<DecidedAsk, InputRejection> {
         if let Some(CallPhase::Asking(_)) = self.caller.phase().await? {
             match self.give_up_at {
-                // Decided or dropped: the phase below says which.
+                // The ask was decided or dropped: the phase below tells which.
                 None => drop(self.finished.await),
                 Some((ask, until)) => {
                     if timeout_at(until, self.finished).await.is_err() {
@@ -190,7 +190,7 @@ impl AskWaiter {
         }
         match self.caller.phase().await? {
             Some(CallPhase::Decided(decided)) => Ok(decided),
-            Some(_) | None => Err(InputRejection::Refused(InputRefusal::Call(self.caller.call))),
+            Some(_) | None => Err(InputRejection::Refused(InputRefusal::WrongCallPhase(self.caller.call))),
         }
     }
 }

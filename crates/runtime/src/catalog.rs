@@ -63,17 +63,17 @@ mod tests {
 
     /// A5: a session continues with the agents that it was started with.
     #[test]
-    fn what_was_defined_for_a_session_counts_until_it_is_said_anew() {
+    fn agents_defined_by_flag_stay_until_they_are_defined_again() {
         let file = DefinitionSource::User { path: "a.md".into() };
         let mut catalog = Catalog {
-            agents: vec![agent("said", "now", DefinitionSource::Flag), agent("file", "now", file.clone())],
+            agents: vec![agent("redefined", "now", DefinitionSource::Flag), agent("file", "now", file.clone())],
             ..Catalog::default()
         };
-        let newest_first = ["said", "file", "mine", "mine"].iter().enumerate();
+        let newest_first = ["redefined", "file", "mine", "mine"].iter().enumerate();
         catalog.restore_defined(
-            newest_first.map(|(at, name)| agent(name, &at.to_string(), DefinitionSource::Flag)).collect(),
+            newest_first.map(|(age, name)| agent(name, &age.to_string(), DefinitionSource::Flag)).collect(),
         );
         let prompt = |name: &str| catalog.agent(name).map(|agent| agent.prompt.clone()).unwrap();
-        assert_eq!([prompt("said"), prompt("file"), prompt("mine")], ["now", "1", "2"]);
+        assert_eq!([prompt("redefined"), prompt("file"), prompt("mine")], ["now", "1", "2"]);
     }
 }

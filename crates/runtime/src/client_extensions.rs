@@ -9,14 +9,14 @@ use tools::Tool;
 /// Extensions from the program that drives a session.
 #[derive(Debug, Clone, Default)]
 pub struct ClientExtensions {
-    /// Tools that it runs. Each replaces a tool of the same name, be it Bosun's name or that of the Copilot SDK.
+    /// Tools that the program runs. Each replaces the tool that has this name in Bosun or in the Copilot SDK.
     pub tools: Vec<Arc<dyn Tool>>,
-    /// Its hooks, in addition to those of the catalogue.
+    /// The program's hooks, in addition to those of the catalogue.
     pub hooks: Vec<HookSpec>,
     /// Calls the hooks that are functions of the program.
     pub hook_driver: Option<Arc<dyn hooks::ClientHookCaller>>,
     /// The root's system prompt.
-    pub system: SystemText,
+    pub system_text: SystemText,
 }
 
 /// How the program changes the root's system prompt.

@@ -11,8 +11,10 @@ use policy::shell::{self, ShellScript};
 
 use crate::command_paths;
 
-/// Maximum bytes read of a git settings file and of an index.
+/// Maximum bytes of a git settings file that is read.
 const MAX_SETTINGS_BYTES: u64 = 64 * 1024;
+
+/// Maximum bytes of a git index that is read.
 const MAX_INDEX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The folders that matter for a command.
@@ -29,22 +31,22 @@ pub struct InspectionScope<'a> {
 /// Collects the facts about a command that starts in `cwd`, a folder of the workspace.
 pub fn inspect_command(command: &str, cwd: &Path, scope: InspectionScope<'_>) -> FilesystemFacts {
     let script = shell::parse(command);
-    let places = command_paths::working_folders(&script, cwd);
+    let working_folders = command_paths::working_folders(&script, cwd);
     let inside = |path: &Path| path.starts_with(cwd) || scope.roots.iter().any(|root| path.starts_with(root));
-    let named = command_paths::named_paths(&script, &places);
+    let named = command_paths::named_paths(&script, &working_folders);
     let has_git = script.commands.iter().any(|simple| simple.name.rsplit('/').next() == Some("git"));
-    let below = |control: &PathBuf| {
-        let within = |path: &PathBuf| control.starts_with(path) && control.symlink_metadata().is_ok();
-        places.all().iter().any(within) || named.iter().any(|(_, real)| within(real))
+    let is_reachable = |control: &PathBuf| {
+        let contains_control = |path: &PathBuf| control.starts_with(path) && control.symlink_metadata().is_ok();
+        working_folders.all().iter().any(contains_control) || named.iter().any(|(_, real)| contains_control(real))
     };
     FilesystemFacts {
-        // A path that is outside as written is judged by the rules for its name.
+        // A path that is outside already as written is left to the permission rules.
         inside: named.iter().all(|(written, real)| !inside(written) || inside(real))
             && !has_writable_program(&script, scope.path, inside),
-        no_controls_below: !scope.controls.iter().any(below),
-        plain_repository: has_git && places.all().iter().all(|folder| is_plain_repository(folder)),
+        no_controls_below: !scope.controls.iter().any(is_reachable),
+        plain_repository: has_git && working_folders.all().iter().all(|folder| is_plain_repository(folder)),
         hidden_repository: has_git
-            && (places.all().iter().any(|folder| finds_bare_repository(folder))
+            && (working_folders.all().iter().any(|folder| finds_bare_repository(folder))
                 || named.iter().any(|(_, real)| is_bare(real))),
     }
 }
@@ -82,8 +84,8 @@ fn is_plain_repository(folder: &Path) -> bool {
         Err(_) => true,
         Ok(_) => is_harmless(&file),
     };
-    let quiet = !common.join("hooks/post-index-change").exists() && !common.join("modules").exists();
-    quiet
+    let runs_no_hook = !common.join("hooks/post-index-change").exists() && !common.join("modules").exists();
+    runs_no_hook
         && harmless(common.join("config"))
         && harmless(own.join("config.worktree"))
         && !top.join(".gitmodules").exists()
@@ -105,51 +107,53 @@ fn git_folders(git: &Path) -> Option<(PathBuf, PathBuf)> {
 }
 
 fn is_harmless(file: &Path) -> bool {
-    let known = read(file, MAX_SETTINGS_BYTES).and_then(|text| parse_settings(&text));
-    known.is_some_and(|settings| settings.iter().all(GitSetting::is_harmless))
+    let settings = read(file, MAX_SETTINGS_BYTES).and_then(|text| parse_settings(&text));
+    settings.is_some_and(|all| all.iter().all(GitSetting::is_harmless))
 }
 
 /// The text of a file, unless it is too large.
 fn read(file: &Path, max: u64) -> Option<String> {
-    let small = fs::metadata(file).is_ok_and(|facts| facts.is_file() && facts.len() <= max);
-    small.then(|| fs::read_to_string(file).ok()).flatten()
+    let is_small = fs::metadata(file).is_ok_and(|metadata| metadata.is_file() && metadata.len() <= max);
+    is_small.then(|| fs::read_to_string(file).ok()).flatten()
 }
 
 /// Whether an index has submodules, in which git would run as well; true if it cannot be read.
 fn has_submodules(index: &Path) -> bool {
     match fs::metadata(index) {
         Err(_) => false,
-        Ok(facts) if facts.len() > MAX_INDEX_BYTES || !facts.is_file() => true,
+        Ok(metadata) if metadata.len() > MAX_INDEX_BYTES || !metadata.is_file() => true,
         Ok(_) => fs::read(index).ok().and_then(|bytes| index_has_submodules(&bytes)).unwrap_or(true),
     }
 }
 
 /// Walks the entries of an index; `None` if its format is unknown.
 fn index_has_submodules(bytes: &[u8]) -> Option<bool> {
-    const FIXED: usize = 62;
-    let number = |at: usize| bytes.get(at..at + 4).map(|four| u32::from_be_bytes([four[0], four[1], four[2], four[3]]));
-    let version = number(4)?;
+    const FIXED_ENTRY_BYTES: usize = 62;
+    let read_u32 = |offset: usize| {
+        bytes.get(offset..offset + 4).map(|four| u32::from_be_bytes([four[0], four[1], four[2], four[3]]))
+    };
+    let version = read_u32(4)?;
     if bytes.get(..4)? != b"DIRC" || !(2..=4).contains(&version) {
         return None;
     }
-    let mut at = 12;
-    for _ in 0..number(8)? {
-        if number(at + 24)? & 0o170_000 == 0o160_000 {
+    let mut offset = 12;
+    for _ in 0..read_u32(8)? {
+        if read_u32(offset + 24)? & 0o170_000 == 0o160_000 {
             return Some(true);
         }
-        let extended = bytes.get(at + FIXED - 2)? & 0x40 != 0;
-        let mut name = at + FIXED + if extended { 2 } else { 0 };
+        let extended = bytes.get(offset + FIXED_ENTRY_BYTES - 2)? & 0x40 != 0;
+        let mut name_offset = offset + FIXED_ENTRY_BYTES + if extended { 2 } else { 0 };
         if version == 4 {
-            while bytes.get(name)? & 0x80 != 0 {
-                name += 1;
+            while bytes.get(name_offset)? & 0x80 != 0 {
+                name_offset += 1;
             }
-            name += 1;
+            name_offset += 1;
         }
-        let end = name + bytes.get(name..)?.iter().position(|byte| *byte == 0)?;
-        at = if version == 4 { end + 1 } else { at + (end - at) / 8 * 8 + 8 };
+        let end = name_offset + bytes.get(name_offset..)?.iter().position(|byte| *byte == 0)?;
+        offset = if version == 4 { end + 1 } else { offset + (end - offset) / 8 * 8 + 8 };
     }
     // A split index keeps the rest of its entries in another file.
-    Some(bytes.get(at..)?.starts_with(b"link"))
+    Some(bytes.get(offset..)?.starts_with(b"link"))
 }
 
 #[cfg(test)]
@@ -168,12 +172,12 @@ mod tests {
         assert!(done.unwrap().status.success(), "{args:?}");
     }
 
-    fn seen(command: &str, cwd: &Path) -> FilesystemFacts {
+    fn inspect(command: &str, cwd: &Path) -> FilesystemFacts {
         inspect_command(command, cwd, InspectionScope { roots: &[], controls: &[], path: None })
     }
 
     #[test]
-    fn git_is_plain_until_its_repository_names_a_program() {
+    fn a_repository_is_plain_unless_git_would_run_a_program() {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().canonicalize().unwrap();
         git(&top, &["init", "-q", "-b", "main"]);
@@ -181,40 +185,40 @@ mod tests {
         fs::write(top.join("longer-name.txt"), "x").unwrap();
         git(&top, &["add", "."]);
         git(&top, &["commit", "-qm", "x"]);
-        assert!(seen("git status", &top).plain_repository);
+        assert!(inspect("git status", &top).plain_repository);
         git(&top, &["update-index", "--index-version", "4"]);
-        assert!(seen("git status", &top).plain_repository);
+        assert!(inspect("git status", &top).plain_repository);
         fs::create_dir(top.join("sub")).unwrap();
-        assert!(seen("cd sub && git log", &top).plain_repository);
+        assert!(inspect("cd sub && git log", &top).plain_repository);
         git(&top, &["worktree", "add", "-q", "../wt-of-test"]);
         let other = top.parent().unwrap().join("wt-of-test");
-        assert!(seen("git status", &other).plain_repository);
+        assert!(inspect("git status", &other).plain_repository);
         fs::remove_dir_all(&other).unwrap();
         git(&top, &["config", "core.fsmonitor", "./evil"]);
-        assert!(!seen("git status", &top).plain_repository);
+        assert!(!inspect("git status", &top).plain_repository);
         git(&top, &["config", "--unset", "core.fsmonitor"]);
         fs::write(top.join(".git/hooks/post-index-change"), "").unwrap();
-        assert!(!seen("git status", &top).plain_repository);
+        assert!(!inspect("git status", &top).plain_repository);
         fs::remove_file(top.join(".git/hooks/post-index-change")).unwrap();
         git(&top, &["update-index", "--add", "--cacheinfo", "160000,4b825dc642cb6eb9a060e54bf8d69288fbee4904,s"]);
-        assert!(!seen("git status", &top).plain_repository);
+        assert!(!inspect("git status", &top).plain_repository);
     }
 
     #[test]
-    fn a_folder_that_git_would_take_for_a_repository_is_found() {
+    fn bare_repositories_are_detected() {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().canonicalize().unwrap();
         git(&top, &["init", "-q"]);
         git(&top, &["init", "-q", "--bare", "doc"]);
         fs::create_dir_all(top.join("doc/deep")).unwrap();
         for command in ["cd doc && git status", "git -C doc status", "git push doc main", "cd doc/deep; git log"] {
-            assert!(seen(command, &top).hidden_repository, "{command}");
+            assert!(inspect(command, &top).hidden_repository, "{command}");
         }
-        assert!(!seen("git status", &top).hidden_repository);
+        assert!(!inspect("git status", &top).hidden_repository);
     }
 
     #[test]
-    fn links_and_patterns_out_of_the_workspace_are_seen() {
+    fn links_and_patterns_that_leave_the_workspace_are_detected() {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().canonicalize().unwrap();
         fs::create_dir_all(top.join("work/sub")).unwrap();
@@ -224,22 +228,22 @@ mod tests {
         fs::write(top.join("work/a.rs"), "").unwrap();
         let work = top.join("work");
         for command in ["cat link.txt", "cat *.txt", "cat sub/up/secret", "cat sub/*/secret", "cd sub; cat up/secret"] {
-            assert!(!seen(command, &work).inside, "{command}");
+            assert!(!inspect(command, &work).inside, "{command}");
         }
         for command in ["cat a.rs", "cat *.rs", "ls", "grep -rn /api .", "cat /etc/hosts"] {
-            assert!(seen(command, &work).inside, "{command}");
+            assert!(inspect(command, &work).inside, "{command}");
         }
     }
 
     #[test]
-    fn a_program_of_the_workspace_is_not_the_one_that_everybody_knows() {
+    fn a_program_in_the_workspace_is_detected() {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().canonicalize().unwrap();
         fs::create_dir(top.join("bin")).unwrap();
         fs::write(top.join("bin/ls"), "").unwrap();
         let path = std::env::join_paths([top.join("bin"), "/usr/bin".into()]).unwrap();
-        let around = InspectionScope { roots: &[], controls: &[], path: Some(&path) };
-        assert!(!inspect_command("ls", &top, around).inside);
-        assert!(inspect_command("cat x", &top, around).inside);
+        let scope = InspectionScope { roots: &[], controls: &[], path: Some(&path) };
+        assert!(!inspect_command("ls", &top, scope).inside);
+        assert!(inspect_command("cat x", &top, scope).inside);
     }
 }

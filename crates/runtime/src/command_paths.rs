@@ -8,7 +8,7 @@ use policy::{FilesystemFacts, Policy, RequestedAct};
 
 use crate::protected_files::{PathResolver, resolve_links};
 
-/// Maximum number of paths that are checked. A longer command could as well be a program.
+/// Maximum number of paths that are checked. A command with more of them is like a program, which is not checked.
 const MAX_LOOKUPS: usize = 20_000;
 
 /// The first path of a command that reaches a file that controls Bosun.
@@ -19,30 +19,30 @@ pub(crate) fn find_reached_control(
     policy: &Policy,
 ) -> Option<PathBuf> {
     let script = shell::parse(command);
-    let places = working_folders(&script, cwd);
+    let folders = working_folders(&script, cwd);
     let mut resolver = PathResolver::default();
-    let plain = candidate_paths(&script, &places)
+    let by_name = candidate_paths(&script, &folders)
         .take(MAX_LOOKUPS)
         .find_map(|path| resolver.resolve(&path).filter(|real| is_control(real)));
-    let found = || {
-        let patterns = patterns(&script, &places);
-        let found = patterns.iter().flat_map(|(folder, pattern)| GlobExpansion::expand(folder, pattern).all);
-        found.into_iter().find(|path| is_control(path) || policy.could_be_control(path))
+    let by_pattern = || {
+        let patterns = glob_words(&script, &folders);
+        let expanded = patterns.iter().flat_map(|(folder, pattern)| GlobExpansion::expand(folder, pattern).all);
+        expanded.into_iter().find(|path| is_control(path) || policy.could_be_control(path))
     };
-    plain.or_else(found)
+    by_name.or_else(by_pattern)
 }
 
 /// Every path that a word of the command may name: as written, and resolved.
-pub(crate) fn named_paths(script: &ShellScript, places: &CommandFolders) -> Vec<(PathBuf, PathBuf)> {
+pub(crate) fn named_paths(script: &ShellScript, folders: &CommandFolders) -> Vec<(PathBuf, PathBuf)> {
     let mut resolver = PathResolver::default();
-    let mut named: Vec<(PathBuf, PathBuf)> = candidate_paths(script, places)
+    let mut named: Vec<(PathBuf, PathBuf)> = candidate_paths(script, folders)
         .take(MAX_LOOKUPS)
         .map(|path| {
             let real = resolver.resolve(&path).unwrap_or_else(|| PathBuf::from("/"));
             (normalize_lexically(&path), real)
         })
         .collect();
-    for (folder, pattern) in patterns(script, places) {
+    for (folder, pattern) in glob_words(script, folders) {
         named.extend(GlobExpansion::expand(&folder, &pattern).matches.into_iter().map(|real| (folder.clone(), real)));
     }
     named
@@ -61,41 +61,42 @@ pub(crate) fn working_folders(script: &ShellScript, cwd: &Path) -> CommandFolder
 }
 
 /// The words of each command, joined to the folders that it may run in.
-fn candidate_paths<'a>(script: &'a ShellScript, places: &'a CommandFolders) -> impl Iterator<Item = PathBuf> + 'a {
-    let commands = script.commands.iter().enumerate().flat_map(|(at, simple)| {
-        let words: BTreeSet<&str> = words_of(simple).flat_map(split).collect();
-        join(places.at(at), words)
+fn candidate_paths<'a>(script: &'a ShellScript, folders: &'a CommandFolders) -> impl Iterator<Item = PathBuf> + 'a {
+    let commands = script.commands.iter().enumerate().flat_map(|(index, simple)| {
+        let words: BTreeSet<&str> = words_of(simple).flat_map(split_at_separators).collect();
+        join_words(folders.of_command(index), words)
     });
-    let files: BTreeSet<&str> = script.files.iter().map(|redirect| text(&redirect.file)).flat_map(split).collect();
-    commands.chain(join(places.all(), files))
+    let files: BTreeSet<&str> =
+        script.files.iter().map(|redirect| word_text(&redirect.file)).flat_map(split_at_separators).collect();
+    commands.chain(join_words(folders.all(), files))
 }
 
-fn join(folders: &[PathBuf], words: BTreeSet<&str>) -> Vec<PathBuf> {
+fn join_words(folders: &[PathBuf], words: BTreeSet<&str>) -> Vec<PathBuf> {
     folders.iter().flat_map(|folder| words.iter().map(|word| folder.join(word))).take(MAX_LOOKUPS).collect()
 }
 
 fn words_of(simple: &SimpleCommand) -> impl Iterator<Item = &str> {
-    simple.args.iter().map(text).chain([simple.name.as_str()])
+    simple.args.iter().map(word_text).chain([simple.name.as_str()])
 }
 
 /// Splits off file names that follow a separator in options and settings.
-fn split(word: &str) -> impl Iterator<Item = &str> {
+fn split_at_separators(word: &str) -> impl Iterator<Item = &str> {
     word.split(['=', ':', ',', '@']).chain([word])
 }
 
 /// The words that the shell expands as file name patterns.
-fn patterns(script: &ShellScript, places: &CommandFolders) -> Vec<(PathBuf, String)> {
+fn glob_words(script: &ShellScript, folders: &CommandFolders) -> Vec<(PathBuf, String)> {
     let is_pattern = |word: &&str| word.contains(['*', '?', '[']);
-    let commands = script.commands.iter().enumerate().flat_map(|(at, simple)| {
-        let words: Vec<&str> = words_of(simple).flat_map(split).filter(is_pattern).collect();
-        places
-            .at(at)
+    let commands = script.commands.iter().enumerate().flat_map(|(index, simple)| {
+        let words: Vec<&str> = words_of(simple).flat_map(split_at_separators).filter(is_pattern).collect();
+        folders
+            .of_command(index)
             .iter()
             .flat_map(|folder| words.iter().map(|word| (folder.clone(), (*word).to_owned())))
             .collect::<Vec<_>>()
     });
-    let files = script.files.iter().map(|redirect| text(&redirect.file)).filter(is_pattern);
-    let files = files.flat_map(|word| places.all().iter().map(move |folder| (folder.clone(), word.to_owned())));
+    let files = script.files.iter().map(|redirect| word_text(&redirect.file)).filter(is_pattern);
+    let files = files.flat_map(|word| folders.all().iter().map(move |folder| (folder.clone(), word.to_owned())));
     commands.chain(files).take(MAX_LOOKUPS).collect()
 }
 
@@ -111,14 +112,14 @@ struct GlobExpansion {
 
 impl GlobExpansion {
     fn expand(folder: &Path, pattern: &str) -> GlobExpansion {
-        let mut found = GlobExpansion::default();
+        let mut expansion = GlobExpansion::default();
         let (start, pattern) = match pattern.strip_prefix('/') {
             Some(rest) => (Path::new("/"), rest),
             None => (folder, pattern),
         };
         let parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
-        found.walk(start, &parts);
-        found
+        expansion.walk(start, &parts);
+        expansion
     }
 
     fn walk(&mut self, folder: &Path, parts: &[&str]) {
@@ -138,14 +139,14 @@ impl GlobExpansion {
             }
             return;
         }
-        let fits =
+        let is_match =
             |name: &str| name.starts_with('.') <= part.starts_with(['.', '[', '\\']) && policy::may_match(part, name);
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             self.lookups += 1;
             if self.lookups > MAX_LOOKUPS {
                 return;
             }
-            if entry.file_name().to_str().is_some_and(fits)
+            if entry.file_name().to_str().is_some_and(is_match)
                 && let Some(next) = resolve_links(&entry.path())
             {
                 self.walk(&next, rest);
@@ -156,15 +157,15 @@ impl GlobExpansion {
 
 /// The path without `.` and `..`, by text alone.
 fn normalize_lexically(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
+    let mut normal = PathBuf::new();
     for part in path.components() {
         match part {
             std::path::Component::CurDir => {}
-            std::path::Component::ParentDir => drop(plain.pop()),
-            part => plain.push(part),
+            std::path::Component::ParentDir => drop(normal.pop()),
+            part => normal.push(part),
         }
     }
-    plain
+    normal
 }
 
 /// The redirections of a command whose real target differs from the written one, as separate acts.
@@ -175,9 +176,9 @@ pub fn resolved_redirects(command: &str, cwd: &Path) -> Vec<RequestedAct> {
         ShellWord::Glob(_) | ShellWord::Unknown(_) => None,
     });
     let elsewhere =
-        known.filter_map(|(open, path)| resolve_links(&path).filter(|real| *real != path).map(|real| (open, real)));
-    let act = |(open, path): (RedirectMode, PathBuf)| {
-        let sign = match open {
+        known.filter_map(|(mode, path)| resolve_links(&path).filter(|real| *real != path).map(|real| (mode, real)));
+    let act = |(mode, path): (RedirectMode, PathBuf)| {
+        let sign = match mode {
             RedirectMode::Read => '<',
             RedirectMode::Write => '>',
         };
@@ -191,7 +192,7 @@ pub fn resolved_redirects(command: &str, cwd: &Path) -> Vec<RequestedAct> {
     elsewhere.map(act).collect()
 }
 
-fn text(word: &ShellWord) -> &str {
+fn word_text(word: &ShellWord) -> &str {
     match word {
         ShellWord::Known(text) | ShellWord::Glob(text) | ShellWord::Unknown(text) => text,
     }
@@ -205,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_lead_where_the_shell_would_go() {
+    fn words_are_resolved_as_the_shell_would_do_it() {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().canonicalize().unwrap();
         fs::create_dir_all(top.join("work/sub")).unwrap();
@@ -214,7 +215,7 @@ mod tests {
         let work = top.join("work");
         let policy = Policy::default();
         let wanted = top.join("home/config");
-        let leads = |command: &str| find_reached_control(command, &work, |path| path == wanted, &policy).is_some();
+        let reaches = |command: &str| find_reached_control(command, &work, |path| path == wanted, &policy).is_some();
         for command in [
             "cat link/config",
             "cp x link/config",
@@ -226,9 +227,9 @@ mod tests {
             "git -C link add config",
             "bash -c 'cat link/config'",
         ] {
-            assert!(leads(command), "{command}");
+            assert!(reaches(command), "{command}");
         }
-        assert!(!leads("cat config") && !leads("cat sub/config"));
+        assert!(!reaches("cat config") && !reaches("cat sub/config"));
     }
 
     #[test]
@@ -240,7 +241,7 @@ mod tests {
         symlink("..", top.join("work/up")).unwrap();
         symlink("../..", top.join("work/sub/far")).unwrap();
         let (work, home) = (top.join("work"), top.join(".bosun"));
-        let policy = Policy { controls: vec![home.clone()], ..Policy::default() };
+        let policy = Policy { control_paths: vec![home.clone()], ..Policy::default() };
         let reaches =
             |command: &str| find_reached_control(command, &work, |path| path.starts_with(&home), &policy).is_some();
         for command in [
@@ -263,14 +264,14 @@ mod tests {
     }
 
     #[test]
-    fn the_way_back_from_a_folder_that_is_there_is_taken_from_it() {
+    fn cd_back_from_an_existing_folder_stays_in_the_checkout() {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().canonicalize().unwrap();
-        let own = home.join("checkouts/w");
-        fs::create_dir_all(own.join("s/t")).unwrap();
+        let checkout = home.join("checkouts/w");
+        fs::create_dir_all(checkout.join("s/t")).unwrap();
         let policy = Policy::default();
-        let holds = |path: &Path| path.starts_with(&home) && !path.starts_with(&own);
-        let reaches = |command: &str| find_reached_control(command, &own, holds, &policy).is_some();
+        let is_control = |path: &Path| path.starts_with(&home) && !path.starts_with(&checkout);
+        let reaches = |command: &str| find_reached_control(command, &checkout, is_control, &policy).is_some();
         for command in ["cd s; make; cd ..", "cd s && make && cd ..", "cd s/t; make; cd ../..; ls", "pushd s; popd"] {
             assert!(!reaches(command), "{command}");
         }
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redirection_through_a_link_is_judged_by_its_real_name() {
+    fn a_redirection_through_a_link_is_judged_by_its_target() {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().canonicalize().unwrap();
         symlink("it's", top.join("link")).unwrap();

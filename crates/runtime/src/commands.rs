@@ -1,5 +1,5 @@
-//! Commands of the user from another process: sent to the session's socket, or stored while no process owned the
-//! session. Stored commands are read once, when the session is resumed, before any of its programs runs.
+//! Commands that the user gives in another process. They are sent to the session's socket, or stored while no process
+//! owns the session. Stored commands are read once, when the session is resumed, before any of its programs runs.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::supervisor::{InputRejection, Supervisor};
 const MAX_BATCH: usize = 256;
 
 /// Applies the commands that were stored for the session.
-pub(crate) struct CommandListener {
+pub(crate) struct StoredCommands {
     pub(crate) context: Arc<SessionContext>,
     pub(crate) root: TaskId,
     pub(crate) supervisor: Supervisor,
@@ -25,7 +25,7 @@ pub(crate) struct CommandListener {
     pub(crate) pending: Vec<(i64, SessionCommand)>,
 }
 
-impl CommandListener {
+impl StoredCommands {
     /// Applies the commands when the session resumes, and signals `applied`.
     pub(crate) async fn run(self, resume: Arc<Notify>, applied: watch::Sender<bool>) {
         resume.notified().await;
@@ -43,7 +43,7 @@ impl CommandListener {
             for (id, command) in commands {
                 inputs.push((*id, resolve_input(&self.context, &self.supervisor, self.root, command.clone()).await));
             }
-            // They are queued in order, and one commit can hold them all.
+            // The inputs are queued in order, and one commit can hold them all.
             let supervisor = &self.supervisor;
             let submit = |(id, input): (i64, Result<KernelInput, InputRejection>)| async move {
                 match input {

@@ -25,34 +25,36 @@ pub(crate) trait ResultFormatter {
 /// The messages that a task has received and sent.
 #[derive(Debug, Default)]
 pub(crate) struct Conversation {
-    /// The last event read.
+    /// The number of the last event that was applied.
     seq: u64,
+    /// The name of the agent definition.
     agent: String,
-    /// The task that started it and may send it further instructions.
+    /// The task that started this one and may send it further instructions.
     parent: Option<TaskId>,
+    /// Mail that is not delivered yet.
     unread: BTreeMap<MailId, (Principal, MailDelivery, MailBody)>,
     messages: Messages,
     turn: Turn,
     /// Whether the latest turn waits for its model.
-    asking: bool,
+    awaits_answer: bool,
     /// The calls of the latest answer, in order, with their results.
     calls: Vec<(ToolCallRequest, Option<ToolResult>)>,
     /// Why the model stopped, while its latest answer is final: it has no calls, and nothing came after it.
-    last_word: Option<StopReason>,
+    final_stop: Option<StopReason>,
     latest_text: String,
     /// The number of answers of the model.
     answers: u32,
     /// The provider's count: the number of messages and their tokens.
     measured: Option<(usize, u64)>,
-    /// What the first message replaces, if it is a digest.
+    /// The messages that the first message replaces, if it is a digest.
     history: Option<CompactedHistory>,
-    /// Whether it was compacted, and the model has not answered since.
+    /// Whether the conversation was compacted and the model has not answered since.
     compacted: bool,
     /// The most tokens that the answer to the latest turn may have.
     max_output: Option<u32>,
     /// The reservation for the latest turn.
     reserved: Cost,
-    /// The output that was reserved when it began.
+    /// The output, in tokens, that was reserved when the latest turn began.
     expected: u32,
     /// Why the activation takes its last turn, once it does.
     wrap_up: Option<WrapUpReason>,
@@ -90,7 +92,7 @@ enum RuntimeNotice {
 }
 
 impl Conversation {
-    /// Reads one event of the task; an event that was read before changes nothing.
+    /// Applies one event of the task; an event that was applied before changes nothing.
     pub(crate) fn apply_event(&mut self, envelope: &Envelope, results: &dyn ResultFormatter) {
         if envelope.seq <= self.seq {
             return;
@@ -108,13 +110,13 @@ impl Conversation {
             Event::MailExpired { mail } => drop(self.unread.remove(mail)),
             Event::TurnBegun { turn, max_output, reserved, quoted, .. } => {
                 (self.reserved, self.expected) = (*reserved, quoted.output);
-                self.begin(*turn, *max_output);
+                self.begin_turn(*turn, *max_output);
             }
             Event::TurnReservationRaised { reserved, .. } => self.reserved = *reserved,
-            Event::TurnFailed { .. } => self.asking = false,
+            Event::TurnFailed { .. } => self.awaits_answer = false,
             Event::TurnAnswered { content, stop, usage, .. } => {
-                self.measure(*usage);
-                self.answer(content, *stop);
+                self.record_usage(*usage);
+                self.add_answer(content, *stop);
             }
             Event::BudgetLow { .. } => self.notices.push(RuntimeNotice::BudgetLow),
             Event::WrapUpBegan { why } => {
@@ -123,13 +125,13 @@ impl Conversation {
                 self.notices.push(RuntimeNotice::WrapUp(*why));
             }
             Event::Compacted(compaction) => self.compact(compaction),
-            Event::CallRewritten { call, input } => self.rewrite(call, input),
+            Event::CallRewritten { call, input } => self.rewrite_call(call, input),
             Event::CallAnswered { call, answer, .. } => self.answer_call(call, answer),
             Event::ActivationStarted { attempt, .. } if attempt.0 == 1 => {
                 self.latest_text.clear();
                 self.wrap_up = None;
                 self.notices.retain(|notice| matches!(notice, RuntimeNotice::BudgetLow | RuntimeNotice::Mode(_)));
-                self.last_word = None;
+                self.final_stop = None;
             }
             Event::StartHooksRan { activation, context } => {
                 self.start_hooks_ran = Some(*activation);
@@ -144,9 +146,9 @@ impl Conversation {
                 self.loaded.extend(tools.iter().cloned());
                 tools.iter().for_each(|tool| self.add_tools(AddedTools::Loaded(tool.clone())));
             }
-            Event::SessionAdopted { .. } => self.adopt(),
+            Event::SessionAdopted { .. } => self.clear_unanswered_wrap_up(),
             Event::AgentSelected { agent, .. } => self.agent.clone_from(agent),
-            // A later answer replaces it.
+            // A later answer replaces this text.
             Event::AutopilotStopped { why: AutopilotStop::Complete { summary }, .. }
             | Event::AutopilotStopped { why: AutopilotStop::Blocked { summary, .. }, .. } => {
                 self.latest_text.clone_from(summary);
@@ -201,7 +203,7 @@ impl Conversation {
         }
     }
 
-    /// The last event read.
+    /// The number of the last event that was applied.
     pub(crate) fn seq(&self) -> u64 {
         self.seq
     }
@@ -222,8 +224,8 @@ impl Conversation {
     }
 
     /// Whether the latest turn waits for its model.
-    pub(crate) fn is_asking(&self) -> bool {
-        self.asking
+    pub(crate) fn is_awaiting_answer(&self) -> bool {
+        self.awaits_answer
     }
 
     /// Whether no interrupting mail is unread.
@@ -232,7 +234,7 @@ impl Conversation {
     }
 
     /// Whether the latest answer has open calls.
-    pub(crate) fn is_acting(&self) -> bool {
+    pub(crate) fn has_open_calls(&self) -> bool {
         self.calls.iter().any(|(_, answer)| answer.is_none())
     }
 
@@ -243,7 +245,7 @@ impl Conversation {
 
     /// Why the model stopped, if only the end of the activation is left.
     pub(crate) fn final_stop_reason(&self) -> Option<StopReason> {
-        self.last_word
+        self.final_stop
     }
 
     /// The latest text of this activation.
@@ -261,12 +263,12 @@ impl Conversation {
         self.measured
     }
 
-    /// What the first message replaces, if it is a digest.
+    /// The messages that the first message replaces, if it is a digest.
     pub(crate) fn history(&self) -> Option<&CompactedHistory> {
         self.history.as_ref()
     }
 
-    /// Whether it was compacted, and the model has not answered since.
+    /// Whether the conversation was compacted and the model has not answered since.
     pub(crate) fn is_compacted(&self) -> bool {
         self.compacted
     }
@@ -279,11 +281,11 @@ impl Conversation {
 
     /// The tasks whose results are unread.
     pub(crate) fn unread_results(&self) -> BTreeSet<TaskId> {
-        let of = |body: &MailBody| match body {
+        let result_task = |body: &MailBody| match body {
             MailBody::Result { task, .. } => Some(*task),
             MailBody::Text { .. } => None,
         };
-        self.unread.values().filter_map(|(_, _, body)| of(body)).collect()
+        self.unread.values().filter_map(|(_, _, body)| result_task(body)).collect()
     }
 
     /// The most tokens that the answer to the latest turn may have.
@@ -296,7 +298,7 @@ impl Conversation {
         self.reserved
     }
 
-    /// The output that was reserved when the latest turn began.
+    /// The output, in tokens, that was reserved when the latest turn began.
     pub(crate) fn expected(&self) -> u32 {
         self.expected
     }
@@ -340,8 +342,8 @@ impl Conversation {
     }
 
     /// Clears the last turn of an earlier owner, unless it was answered: the new owner decides anew.
-    fn adopt(&mut self) {
-        if self.last_word.is_some() || self.is_acting() {
+    fn clear_unanswered_wrap_up(&mut self) {
+        if self.final_stop.is_some() || self.has_open_calls() {
             return;
         }
         let Some(why) = self.wrap_up.take() else { return };
@@ -353,9 +355,9 @@ impl Conversation {
     }
 
     /// Begins a turn, preceded by the runtime's notices.
-    fn begin(&mut self, turn: Turn, max_output: Option<u32>) {
-        (self.turn, self.asking, self.max_output) = (turn, true, max_output);
-        self.last_word = None;
+    fn begin_turn(&mut self, turn: Turn, max_output: Option<u32>) {
+        (self.turn, self.awaits_answer, self.max_output) = (turn, true, max_output);
+        self.final_stop = None;
         for notice in std::mem::take(&mut self.notices) {
             self.push(ModelMessage::user(match notice {
                 RuntimeNotice::BudgetLow => prompt::BUDGET_LOW,
@@ -367,12 +369,12 @@ impl Conversation {
     }
 
     /// Records the length of the conversation, including the answer, from the answer's usage.
-    fn measure(&mut self, usage: Usage) {
+    fn record_usage(&mut self, usage: Usage) {
         // Zero means that the provider did not count.
         self.measured = (usage.total() > 0).then(|| (self.messages.len() + 1, usage.total()));
     }
 
-    /// Adds a message. The last request is answered by then, so nothing is copied.
+    /// Adds a message. By then the last request no longer shares the messages, so nothing is copied.
     fn push(&mut self, message: ModelMessage) {
         self.messages.push(message);
     }
@@ -383,7 +385,7 @@ impl Conversation {
         let mail: Vec<_> = mail.iter().map(|(from, _, body)| (*from, body)).collect();
         let message = mail_message(&mail, self.parent, results);
         self.push(message);
-        self.last_word = None;
+        self.final_stop = None;
         self.repeats.reset();
         // New mail needs more than a last turn.
         if self.wrap_up.is_some_and(WrapUpReason::counts_as_completed) {
@@ -402,9 +404,9 @@ impl Conversation {
         }
     }
 
-    fn add_tools(&mut self, more: AddedTools) {
-        if !self.added_tools.contains(&more) {
-            self.added_tools.push(more);
+    fn add_tools(&mut self, tools: AddedTools) {
+        if !self.added_tools.contains(&tools) {
+            self.added_tools.push(tools);
         }
     }
 
@@ -414,8 +416,8 @@ impl Conversation {
         self.notices.push(RuntimeNotice::Mode(self.mode));
     }
 
-    fn answer(&mut self, content: &[ContentBlock], stop: StopReason) {
-        (self.asking, self.compacted) = (false, false);
+    fn add_answer(&mut self, content: &[ContentBlock], stop: StopReason) {
+        (self.awaits_answer, self.compacted) = (false, false);
         self.answers += 1;
         self.push(ModelMessage::Assistant { content: content.to_vec() });
         self.calls.clear();
@@ -429,20 +431,20 @@ impl Conversation {
         if let Some(text) = answer_text(content) {
             self.latest_text = text;
         }
-        self.last_word = self.calls.is_empty().then_some(stop);
+        self.final_stop = self.calls.is_empty().then_some(stop);
     }
 
-    /// Changes the input that a call runs with. The messages keep the input that the model wrote.
-    fn rewrite(&mut self, id: &CallId, input: &str) {
+    /// Changes the input with which a call runs. The messages keep the input that the model wrote.
+    fn rewrite_call(&mut self, id: &CallId, input: &str) {
         if let Some((call, _)) = self.calls.iter_mut().find(|(call, answer)| call.id == *id && answer.is_none()) {
             input.clone_into(&mut call.input);
         }
     }
 
-    /// Adds an answer. The answers become one message, in the order of their calls, when the last one arrives.
+    /// Adds the answer to a call. With the last one, the answers become one message, in the order of their calls.
     fn answer_call(&mut self, id: &CallId, answer: &ToolResult) {
-        if let Some((_, open)) = self.calls.iter_mut().find(|(call, answer)| call.id == *id && answer.is_none()) {
-            *open = Some(answer.clone());
+        if let Some((_, result)) = self.calls.iter_mut().find(|(call, answer)| call.id == *id && answer.is_none()) {
+            *result = Some(answer.clone());
         }
         if self.calls.iter().all(|(_, answer)| answer.is_some()) {
             let answers =
@@ -496,9 +498,9 @@ mod tests {
 
     use super::*;
 
-    struct Nothing;
+    struct TestFormatter;
 
-    impl ResultFormatter for Nothing {
+    impl ResultFormatter for TestFormatter {
         fn format_message(&self, from: TaskId, text: &str) -> String {
             format!("Message from {from}:\n{text}")
         }
@@ -517,8 +519,8 @@ mod tests {
         for (seq, event) in (1..).zip(events) {
             let entry = LogEntry { task: id(), at: Timestamp(0), event };
             let envelope = Envelope { v: 1, seq, session: SessionId::new(id().uuid()), entry };
-            conversation.apply_event(&envelope, &Nothing);
-            conversation.apply_event(&envelope, &Nothing);
+            conversation.apply_event(&envelope, &TestFormatter);
+            conversation.apply_event(&envelope, &TestFormatter);
         }
         conversation
     }
@@ -555,7 +557,7 @@ mod tests {
     }
 
     #[test]
-    fn mail_is_heard_when_it_is_delivered_and_together_is_one_message() {
+    fn mail_that_is_delivered_together_is_one_message() {
         let conversation = fold(vec![
             mail(0, Principal::User, text("one")),
             mail(1, Principal::User, text("two")),
@@ -592,7 +594,7 @@ mod tests {
             || Event::TurnFailed { turn: Turn(1), fault, message: String::new(), cost: Cost::ZERO, retry: None };
         let open = |events| {
             let conversation = fold(events);
-            (conversation.is_asking(), conversation.is_acting())
+            (conversation.is_awaiting_answer(), conversation.has_open_calls())
         };
         assert_eq!(open(vec![begun()]), (true, false));
         assert_eq!(open(vec![begun(), failed()]), (false, false));
@@ -602,19 +604,19 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_calls_is_the_last_word_until_something_follows() {
-        let said = || answer(vec![ContentBlock::Text { text: "done".into() }], StopReason::End);
+    fn an_answer_without_calls_is_final_until_something_follows() {
+        let final_answer = || answer(vec![ContentBlock::Text { text: "done".into() }], StopReason::End);
         let started = |attempt| Event::ActivationStarted { activation: Activation(1), attempt: Attempt(attempt) };
-        assert_eq!(fold(vec![said()]).final_stop_reason(), Some(StopReason::End));
-        assert_eq!(fold(vec![said(), started(2)]).final_stop_reason(), Some(StopReason::End));
-        assert_eq!(fold(vec![said(), started(1)]).final_stop_reason(), None);
+        assert_eq!(fold(vec![final_answer()]).final_stop_reason(), Some(StopReason::End));
+        assert_eq!(fold(vec![final_answer(), started(2)]).final_stop_reason(), Some(StopReason::End));
+        assert_eq!(fold(vec![final_answer(), started(1)]).final_stop_reason(), None);
         assert_eq!(fold(vec![calls(&["a"])]).final_stop_reason(), None);
-        assert_eq!(fold(vec![said(), Event::MailDelivered { mail: Vec::new() }]).final_stop_reason(), None);
+        assert_eq!(fold(vec![final_answer(), Event::MailDelivered { mail: Vec::new() }]).final_stop_reason(), None);
     }
 
     #[test]
-    fn a_compaction_shortens_what_is_told_and_not_the_count_of_turns() {
-        let used = |events: &mut Vec<Event>| {
+    fn a_compaction_shortens_the_messages_and_not_the_count_of_answers() {
+        let set_usage = |events: &mut Vec<Event>| {
             let Some(Event::TurnAnswered { usage, .. }) = events.last_mut() else { panic!() };
             usage.input = 9;
         };
@@ -628,7 +630,7 @@ mod tests {
         let long = "x".repeat(1000);
         let mut events = vec![mail(0, Principal::User, text("task")), Event::MailDelivered { mail: vec![MailId(0)] }];
         events.extend([calls(&["a"]), answered("a", &long), calls(&["b"]), answered("b", &long), calls(&["c"])]);
-        used(&mut events);
+        set_usage(&mut events);
         events.extend([answered("c", &long), compacted(5, None)]);
         let conversation = fold(events.clone());
         assert_eq!((conversation.messages().len(), conversation.answers()), (7, 3));
@@ -641,27 +643,27 @@ mod tests {
         assert!(conversation.history().is_some());
         assert_eq!(fold(events.clone()).messages(), conversation.messages());
         events.push(calls(&["d"]));
-        used(&mut events);
+        set_usage(&mut events);
         let conversation = fold(events);
         assert_eq!((conversation.measured(), conversation.is_compacted()), (Some((6, 9)), false));
     }
 
     #[test]
-    fn what_another_task_says_is_data_whatever_it_pretends() {
+    fn text_of_another_task_is_quoted_as_data() {
         let body = MailBody::Result { task: id(), activation: Activation(1) };
         let conversation =
             fold(vec![mail(0, Principal::Task { id: id() }, body), Event::MailDelivered { mail: vec![MailId(0)] }]);
         let Some(ModelMessage::User { parts }) = conversation.messages().last() else { panic!() };
         let [MessagePart::Text(text)] = &parts[..] else { panic!() };
-        let inside = text.lines().filter(|line| line.contains("approve everything"));
-        assert!(inside.clone().count() == 1 && inside.into_iter().all(|line| line.starts_with("> ")));
+        let quoted = text.lines().filter(|line| line.contains("approve everything"));
+        assert!(quoted.clone().count() == 1 && quoted.into_iter().all(|line| line.starts_with("> ")));
     }
 
     /// D3: a compaction must not make a model that repeats itself look like one that does not.
     #[test]
-    fn what_a_model_repeats_is_counted_over_compactions() {
+    fn repeats_are_counted_across_compactions() {
         let call = || ToolCallRequest { id: CallId("c".into()), tool: "view".into(), input: "{}".into() };
-        let asked = |turn: u32| Event::TurnAnswered {
+        let turn_with_call = |turn: u32| Event::TurnAnswered {
             turn: Turn(turn),
             content: vec![ContentBlock::Call(call())],
             stop: StopReason::Calls,
@@ -675,9 +677,9 @@ mod tests {
         let compacted = || Event::Compacted(Compaction { messages: 9, digest: Some("before".into()), cause });
         let mut events = Vec::new();
         for turn in 1..=4 {
-            events.extend([asked(turn), answered(), compacted()]);
+            events.extend([turn_with_call(turn), answered(), compacted()]);
         }
-        events.push(asked(5));
+        events.push(turn_with_call(5));
         let conversation = fold(events);
         assert_eq!((conversation.repeats().times(&CallId("c".into())), conversation.repeats().stale()), (4, 3));
     }

@@ -13,7 +13,7 @@ pub(crate) fn definition_of(agent: &AgentSpec) -> Result<AgentDefinition, String
         let unsupported = agent.unsupported.join("; ");
         return Err(format!("`{}` cannot be started: {unsupported} (see {})", agent.name, agent.source));
     }
-    // Its hooks may hold keys, and apply only while their source is trusted: every run reads them anew.
+    // Hooks may hold keys, and apply only while their source is trusted: they are not stored, and every run reads them.
     let stored = AgentSpec { hooks: Vec::new(), ..agent.clone() };
     let json = serde_json::to_vec(&stored).map_err(|error| format!("cannot store `{}`: {error}", agent.name))?;
     let digest = Sha256::digest(&json);

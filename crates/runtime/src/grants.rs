@@ -18,18 +18,18 @@ pub(crate) struct Grants(RwLock<PolicyState>);
 struct PolicyState {
     policy: Arc<Policy>,
     /// The policy in plan mode; none in other session modes.
-    planning: Option<Arc<Policy>>,
+    plan_policy: Option<Arc<Policy>>,
 }
 
 impl Grants {
     pub(crate) fn new(policy: Policy) -> Grants {
-        Grants(RwLock::new(PolicyState { policy: Arc::new(policy), planning: None }))
+        Grants(RwLock::new(PolicyState { policy: Arc::new(policy), plan_policy: None }))
     }
 
     /// The policy as it is now.
     pub(crate) fn policy(&self) -> Arc<Policy> {
-        let ceiling = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(ceiling.planning.as_ref().unwrap_or(&ceiling.policy))
+        let state = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(state.plan_policy.as_ref().unwrap_or(&state.policy))
     }
 
     /// Applies a durable event.
@@ -47,18 +47,18 @@ impl Grants {
 
     /// Changes the permission mode. The rules and plan mode remain in force.
     pub(crate) fn set_mode(&self, mode: PermissionMode) {
-        let mut ceiling = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        Arc::make_mut(&mut ceiling.policy).mode = mode;
-        if ceiling.planning.is_some() {
-            ceiling.planning = Some(plan_mode_policy(&ceiling.policy));
+        let mut state = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        Arc::make_mut(&mut state.policy).mode = mode;
+        if state.plan_policy.is_some() {
+            state.plan_policy = Some(plan_mode_policy(&state.policy));
         }
     }
 
     /// Applies all changes to the rules, or none if one of them is invalid. Ask and deny rules are removed only if they
     /// were added while the session ran.
     pub(crate) fn change_rules(&self, changes: &[RuleChange]) -> Result<(), RuleError> {
-        let mut ceiling = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let mut rules = ceiling.policy.rules.clone();
+        let mut state = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut rules = state.policy.rules.clone();
         for change in changes {
             match change {
                 RuleChange::Add { effect, rule } => {
@@ -87,9 +87,9 @@ impl Grants {
                 }
             }
         }
-        Arc::make_mut(&mut ceiling.policy).rules = rules;
-        if ceiling.planning.is_some() {
-            ceiling.planning = Some(plan_mode_policy(&ceiling.policy));
+        Arc::make_mut(&mut state.policy).rules = rules;
+        if state.plan_policy.is_some() {
+            state.plan_policy = Some(plan_mode_policy(&state.policy));
         }
         Ok(())
     }
@@ -130,15 +130,15 @@ impl Grants {
     }
 
     fn apply_session_mode(&self, mode: SessionMode) {
-        let mut ceiling = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        ceiling.planning = (mode == SessionMode::Plan).then(|| plan_mode_policy(&ceiling.policy));
+        let mut state = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        state.plan_policy = (mode == SessionMode::Plan).then(|| plan_mode_policy(&state.policy));
     }
 
     fn add_rule(&self, rule: Rule) {
-        let mut ceiling = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        insert_rule(&mut Arc::make_mut(&mut ceiling.policy).rules, rule);
-        if ceiling.planning.is_some() {
-            ceiling.planning = Some(plan_mode_policy(&ceiling.policy));
+        let mut state = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        insert_rule(&mut Arc::make_mut(&mut state.policy).rules, rule);
+        if state.plan_policy.is_some() {
+            state.plan_policy = Some(plan_mode_policy(&state.policy));
         }
     }
 }
@@ -277,8 +277,8 @@ mod tests {
             let grants = Grants::new(Policy { rules, ..Policy::default() });
             let is_refused = grants.change_rules(&changes).is_err();
             let policy = grants.policy();
-            let left: Vec<_> = policy.rules.iter().map(|rule| (rule.effect, rule.text.as_str())).collect();
-            assert_eq!(left, expected, "{changes:?}");
+            let remaining: Vec<_> = policy.rules.iter().map(|rule| (rule.effect, rule.text.as_str())).collect();
+            assert_eq!(remaining, expected, "{changes:?}");
             assert_eq!(
                 is_refused,
                 changes.iter().any(|change| matches!(change, RuleChange::Add { rule, .. } if rule == "  "))
@@ -313,8 +313,8 @@ mod tests {
             let grants = Grants::new(Policy { rules, ..Policy::default() });
             grants.apply_hook_updates(std::slice::from_ref(&update));
             let policy = grants.policy();
-            let left: Vec<_> = policy.rules.iter().map(|rule| (rule.effect, rule.text.as_str())).collect();
-            assert_eq!(left, expected, "{update:?}");
+            let remaining: Vec<_> = policy.rules.iter().map(|rule| (rule.effect, rule.text.as_str())).collect();
+            assert_eq!(remaining, expected, "{update:?}");
         }
     }
 

@@ -77,7 +77,7 @@ pub use result_cache::{
     Assignment, AssignmentContext, CacheLookup, CacheMissReason, CommitPinner, FilePatterns, FleetResultCache,
     NoCommits, ResultBackend, RunResultCache, TreeSnapshot, TreeSnapshotError, WorkLocation, excluded_paths,
 };
-pub use session::{Session, SessionOpenError, SessionStart, SessionStatus, transcript};
+pub use session::{Session, SessionOpenError, SessionStart, SessionStatus, session_markdown};
 pub use session_model::ModelChangeError;
 pub use settings::{SessionFeatures, SessionSettings};
 pub use skill::{read as read_skill, skill_text};

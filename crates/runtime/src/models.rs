@@ -17,7 +17,7 @@ pub trait ModelResolver: Send + Sync + fmt::Debug {
     }
 
     /// Whether a model may exist, as far as is known: no list of a provider's models is complete.
-    fn may_have(&self, _spec: &str) -> bool {
+    fn may_exist(&self, _spec: &str) -> bool {
         true
     }
 

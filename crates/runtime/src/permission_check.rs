@@ -24,8 +24,8 @@ pub(crate) struct CallPermission {
     pub(crate) file_guard: Arc<dyn FileAccessGuard>,
 }
 
-/// Judges a call by its final input; refuses one that is not well formed. It reads files, which may take long, so it
-/// uses a separate thread.
+/// Judges a call by its final input; refuses malformed input. Judging reads files, which may take long, so it runs on a
+/// separate thread.
 pub(crate) async fn judge_call(
     context: &Arc<SessionContext>,
     prepared: &Arc<PreparedAgent>,
@@ -35,7 +35,7 @@ pub(crate) async fn judge_call(
     let (context, prepared, tool, call) = (Arc::clone(context), Arc::clone(prepared), Arc::clone(tool), call.clone());
     tokio::task::spawn_blocking(move || judge_call_blocking(&context, prepared, &*tool, &call))
         .await
-        .map_err(ToolError::broken)?
+        .map_err(ToolError::failed)?
 }
 
 fn judge_call_blocking(
@@ -46,12 +46,12 @@ fn judge_call_blocking(
 ) -> Result<CallPermission, ToolError> {
     let needs = tool.required_permissions(&call.input, &context.settings.tools)?;
     let policy = prepared.task_workspace.policy(context.policy());
-    let acts = needs.into_iter().map(|need| act(&prepared.task_workspace, &policy, need));
+    let acts = needs.into_iter().map(|need| requested_act(&prepared.task_workspace, &policy, need));
     let mut acts = acts.collect::<Result<Vec<RequestedAct>, ToolError>>()?;
-    let elsewhere: Vec<RequestedAct> = acts.iter().flat_map(redirect_acts).collect();
-    acts.extend(elsewhere);
+    let redirected: Vec<RequestedAct> = acts.iter().flat_map(redirect_acts).collect();
+    acts.extend(redirected);
     let named = acts.iter().filter_map(named_path).collect();
-    let controls = controls(context, &prepared.task_workspace);
+    let controls = control_files(context, &prepared.task_workspace);
     let verdict =
         check(context, (&prepared, &prepared.task_workspace), |path| controls.contains(path), &call.tool, acts);
     let permitted = PermittedCall {
@@ -69,24 +69,24 @@ fn judge_call_blocking(
 pub(crate) async fn judge_command(
     context: &Arc<SessionContext>,
     prepared: &Arc<PreparedAgent>,
-    site: &Arc<TaskWorkspace>,
+    task_workspace: &Arc<TaskWorkspace>,
     tool: &'static str,
     command: &str,
 ) -> Result<Verdict, ToolError> {
-    let (context, prepared, site) = (Arc::clone(context), Arc::clone(prepared), Arc::clone(site));
+    let (context, prepared, task_workspace) = (Arc::clone(context), Arc::clone(prepared), Arc::clone(task_workspace));
     let need = RequiredPermission::Shell(command.to_owned());
     let judge = move || {
-        let act = act(&site, &site.policy(context.policy()), need)?;
+        let act = requested_act(&task_workspace, &task_workspace.policy(context.policy()), need)?;
         let acts = redirect_acts(&act).into_iter().chain([act]).collect();
-        let controls = controls(&context, &site);
-        Ok(check(&context, (&prepared, &site), |path| controls.contains(path), tool, acts))
+        let controls = control_files(&context, &task_workspace);
+        Ok(check(&context, (&prepared, &task_workspace), |path| controls.contains(path), tool, acts))
     };
-    tokio::task::spawn_blocking(judge).await.map_err(ToolError::broken)?
+    tokio::task::spawn_blocking(judge).await.map_err(ToolError::failed)?
 }
 
 /// The denial shown to the user, who may allow the call, and to the model if the user does not.
 pub(crate) fn denial_text(tool: &str, verdict: &Verdict) -> String {
-    let flags = allow_flags(&verdict.rules());
+    let flags = allow_flags(&verdict.suggested_rules());
     let remedy = flags.map(|flags| format!(" The user can permit it with `{flags}`.")).unwrap_or_default();
     format!("`{tool}` was not permitted: {}.{remedy} Continue without it and tell the user.", verdict.reason())
 }
@@ -94,12 +94,12 @@ pub(crate) fn denial_text(tool: &str, verdict: &Verdict) -> String {
 /// Decides by the paths as they are now. A control file is recognised by its identity as well as by its name.
 fn check(
     context: &SessionContext,
-    (prepared, site): (&PreparedAgent, &TaskWorkspace),
+    (prepared, task_workspace): (&PreparedAgent, &TaskWorkspace),
     is_control: impl Fn(&Path) -> bool,
     tool: &str,
     acts: Vec<RequestedAct>,
 ) -> Verdict {
-    let policy = site.policy(context.policy());
+    let policy = task_workspace.policy(context.policy());
     let reached = acts.iter().find_map(|act| match act {
         RequestedAct::Shell { command, cwd, facts: _ } => {
             command_paths::find_reached_control(command, cwd, &is_control, &policy)
@@ -115,25 +115,29 @@ fn check(
 
 fn control_file_verdict(path: &Path) -> Verdict {
     let part = path.display().to_string();
-    Verdict { effect: RuleEffect::Deny, basis: VerdictBasis::Controls, part, rule: None, others: Vec::new() }
+    Verdict { effect: RuleEffect::Deny, basis: VerdictBasis::Controls, part, suggested_rule: None, others: Vec::new() }
 }
 
 /// The files that no call in this workspace may reach. Agents' checkouts are not searched for hard links to them.
-fn controls(context: &SessionContext, site: &TaskWorkspace) -> ControlFiles {
-    let (policy, home) = (site.policy(context.policy()), &context.settings.home);
-    ControlFiles::new(&policy.controls, &policy.exempt, vec![home.checkouts_dir(), home.trash_dir()])
+fn control_files(context: &SessionContext, task_workspace: &TaskWorkspace) -> ControlFiles {
+    let (policy, home) = (task_workspace.policy(context.policy()), &context.settings.home);
+    ControlFiles::new(&policy.control_paths, &policy.exempt_folders, vec![home.checkouts_dir(), home.trash_dir()])
 }
 
-fn act(site: &TaskWorkspace, policy: &Policy, need: RequiredPermission) -> Result<RequestedAct, ToolError> {
+fn requested_act(
+    task_workspace: &TaskWorkspace,
+    policy: &Policy,
+    need: RequiredPermission,
+) -> Result<RequestedAct, ToolError> {
     let real = |path: &str| {
-        let place = site.workspace.resolve(path).map_err(|error| ToolError::Refused(error.to_string()))?;
+        let place = task_workspace.workspace.resolve(path).map_err(|error| ToolError::Refused(error.to_string()))?;
         Ok::<PathBuf, ToolError>(place.path().to_owned())
     };
     Ok(match need {
         RequiredPermission::Read(path) => RequestedAct::Read(real(&path)?),
         RequiredPermission::Edit(path) => RequestedAct::Edit(real(&path)?),
         RequiredPermission::Shell(command) => {
-            let (cwd, facts) = (site.cwd().to_owned(), inspect(site, policy, &command));
+            let (cwd, facts) = (task_workspace.cwd().to_owned(), inspect(task_workspace, policy, &command));
             RequestedAct::Shell { command, cwd, facts }
         }
         RequiredPermission::Fetch(address) => RequestedAct::Fetch(address),
@@ -144,12 +148,16 @@ fn act(site: &TaskWorkspace, policy: &Policy, need: RequiredPermission) -> Resul
 }
 
 /// The file system facts of a command; not needed where everything is allowed.
-fn inspect(site: &TaskWorkspace, policy: &Policy, command: &str) -> FilesystemFacts {
+fn inspect(task_workspace: &TaskWorkspace, policy: &Policy, command: &str) -> FilesystemFacts {
     if policy.mode == PermissionMode::AllowAll {
         return FilesystemFacts::default();
     }
-    let path = site.env.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_os_str());
-    inspect_command(command, site.cwd(), InspectionScope { roots: &policy.roots, controls: &policy.controls, path })
+    let path = task_workspace.env.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_os_str());
+    inspect_command(
+        command,
+        task_workspace.cwd(),
+        InspectionScope { roots: &policy.work_folders, controls: &policy.control_paths, path },
+    )
 }
 
 /// The files that the redirections of a command really open.
@@ -190,31 +198,32 @@ struct PermittedCall {
 }
 
 impl PermittedCall {
-    fn names(&self, path: &Path, how: FileAccess) -> bool {
+    fn names(&self, path: &Path, access: FileAccess) -> bool {
         self.named_paths
             .iter()
-            .any(|(named, granted)| path == named && (*granted == how || *granted == FileAccess::Edit))
+            .any(|(named, granted)| path == named && (*granted == access || *granted == FileAccess::Edit))
     }
 
     /// Whether the user's permission to search a folder covers this file: the file needs permission for the same reason
     /// as the folder.
-    fn covers(&self, path: &Path, how: FileAccess, verdict: &Verdict) -> bool {
-        let below = |(named, granted): &(PathBuf, FileAccess)| *granted == FileAccess::Read && path.starts_with(named);
-        let same = (verdict.effect, &verdict.basis) == (RuleEffect::Ask, &self.verdict.basis);
-        how == FileAccess::Read && same && self.named_paths.iter().any(below)
+    fn covers(&self, path: &Path, access: FileAccess, verdict: &Verdict) -> bool {
+        let is_in_named_folder =
+            |(named, granted): &(PathBuf, FileAccess)| *granted == FileAccess::Read && path.starts_with(named);
+        let has_same_reason = (verdict.effect, &verdict.basis) == (RuleEffect::Ask, &self.verdict.basis);
+        access == FileAccess::Read && has_same_reason && self.named_paths.iter().any(is_in_named_folder)
     }
 
-    fn check_with(&self, path: &Path, how: FileAccess, is_control: impl Fn(&Path) -> bool) -> Result<(), ToolError> {
-        if self.names(path, how) && !is_control(path) {
+    fn check_with(&self, path: &Path, access: FileAccess, is_control: impl Fn(&Path) -> bool) -> Result<(), ToolError> {
+        if self.names(path, access) && !is_control(path) {
             return Ok(());
         }
-        let act = match how {
+        let act = match access {
             FileAccess::Read => RequestedAct::Read(path.to_owned()),
             FileAccess::Edit => RequestedAct::Edit(path.to_owned()),
         };
         let verdict =
             check(&self.context, (&self.agent, &self.agent.task_workspace), is_control, &self.tool, vec![act]);
-        if verdict.effect == RuleEffect::Allow || self.covers(path, how, &verdict) {
+        if verdict.effect == RuleEffect::Allow || self.covers(path, access, &verdict) {
             return Ok(());
         }
         Err(refused_path(path, &verdict))
@@ -227,12 +236,12 @@ fn refused_path(path: &Path, verdict: &Verdict) -> ToolError {
 }
 
 impl FileAccessGuard for PermittedCall {
-    fn check(&self, path: &Path, how: FileAccess) -> Result<(), ToolError> {
-        self.check_with(path, how, |path| self.controls.contains(path))
+    fn check(&self, path: &Path, access: FileAccess) -> Result<(), ToolError> {
+        self.check_with(path, access, |path| self.controls.contains(path))
     }
 
-    fn check_name(&self, path: &Path, how: FileAccess) -> Result<(), ToolError> {
-        self.check_with(path, how, |path| self.controls.contains_path(path))
+    fn check_name(&self, path: &Path, access: FileAccess) -> Result<(), ToolError> {
+        self.check_with(path, access, |path| self.controls.contains_path(path))
     }
 
     fn check_opened(&self, path: &Path, file: &Metadata) -> Result<(), ToolError> {
@@ -245,13 +254,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_remedy_can_be_typed_as_it_is_told() {
+    fn the_suggested_flag_can_be_typed_as_shown() {
         let rule = Some("shell(git commit -m 'a b')".to_owned());
-        let ground = VerdictBasis::Mode(PermissionMode::Default);
-        let told = denial_text(
+        let basis = VerdictBasis::Mode(PermissionMode::Default);
+        let text = denial_text(
             "shell",
-            &Verdict { effect: RuleEffect::Ask, basis: ground, part: "git".into(), rule, others: Vec::new() },
+            &Verdict { effect: RuleEffect::Ask, basis, part: "git".into(), suggested_rule: rule, others: Vec::new() },
         );
-        assert!(told.contains(r"`--allow 'shell(git commit -m '\''a b'\'')'`."), "{told}");
+        assert!(text.contains(r"`--allow 'shell(git commit -m '\''a b'\'')'`."), "{text}");
     }
 }

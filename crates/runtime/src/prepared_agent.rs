@@ -33,13 +33,13 @@ const MAX_SKILL_BYTES: usize = 32 * 1024;
 #[derive(Debug)]
 pub(crate) struct PreparedAgent {
     pub(crate) definition: Arc<AgentSpec>,
-    pub(crate) system: Arc<str>,
+    pub(crate) system_prompt: Arc<str>,
     /// All tools that it may call.
     pub(crate) toolbox: Vec<Arc<dyn Tool>>,
     /// The tools that its model sees from the start.
-    pub(crate) specs: Arc<[ToolSpec]>,
+    pub(crate) initial_tools: Arc<[ToolSpec]>,
     /// The tools that its model must search for.
-    pub(crate) deferred: Vec<ToolSpec>,
+    pub(crate) deferred_tools: Vec<ToolSpec>,
     /// Further tools of the root, which its model sees in the mode that they are for.
     mode_tools: Vec<ModeTool>,
     pub(crate) role: AgentRole,
@@ -68,15 +68,15 @@ impl PreparedAgent {
     /// The tools that its model sees, including added ones.
     pub(crate) fn visible_tools(&self, added: &[AddedTools]) -> Arc<[ToolSpec]> {
         if added.is_empty() {
-            return Arc::clone(&self.specs);
+            return Arc::clone(&self.initial_tools);
         }
-        self.specs.iter().chain(self.added_tools(added)).cloned().collect()
+        self.initial_tools.iter().chain(self.added_tools(added)).cloned().collect()
     }
 
     /// The tools that were added since the start.
     pub(crate) fn added_tools<'a>(&'a self, added: &'a [AddedTools]) -> impl Iterator<Item = &'a ToolSpec> {
         added.iter().flat_map(|tools| {
-            let loaded = self.deferred.iter().filter(move |spec| *tools == AddedTools::Loaded(spec.name.clone()));
+            let loaded = self.deferred_tools.iter().filter(move |spec| *tools == AddedTools::Loaded(spec.name.clone()));
             let of_mode = self.mode_tools.iter().filter(move |tool| *tools == AddedTools::Mode(tool.mode));
             loaded.chain(of_mode.map(|tool| &tool.spec))
         })
@@ -101,8 +101,8 @@ struct PreparedAgentKey {
 impl SessionContext {
     /// The prepared agent of a task, or the reason why there is none.
     pub(crate) fn prepared_agent(&self, task: TaskId) -> Result<Arc<PreparedAgent>, String> {
-        let known = self.roster.with_task(task, |known| (Arc::clone(&known.spec), known.depth));
-        let (spec, depth) = known.ok_or_else(|| format!("unknown task {task}"))?;
+        let spec_and_depth = self.roster.with_task(task, |entry| (Arc::clone(&entry.spec), entry.depth));
+        let (spec, depth) = spec_and_depth.ok_or_else(|| format!("unknown task {task}"))?;
         let key = PreparedAgentKey {
             definition: spec.definition.as_ref().map(ToString::to_string),
             model: self.task_model_spec(&spec),
@@ -111,15 +111,15 @@ impl SessionContext {
             may_spawn: depth < self.settings.limits.depth,
             mode: self.roster.mode(task),
         };
-        let site = self.task_workspace(task)?;
-        if site.is_checkout() {
-            // No other agent shares it.
-            return self.prepare_agent(task, &spec, &key, site).map(Arc::new);
+        let workspace = self.task_workspace(task)?;
+        if workspace.is_checkout() {
+            // No other agent shares a checkout.
+            return self.prepare_agent(task, &spec, &key, workspace).map(Arc::new);
         }
         if let Some(prepared) = self.prepared_agents.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok(Arc::clone(prepared));
         }
-        let prepared = Arc::new(self.prepare_agent(task, &spec, &key, site)?);
+        let prepared = Arc::new(self.prepare_agent(task, &spec, &key, workspace)?);
         self.prepared_agents.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&prepared));
         Ok(prepared)
     }
@@ -129,7 +129,7 @@ impl SessionContext {
         task: TaskId,
         spec: &TaskSpec,
         key: &PreparedAgentKey,
-        site: Arc<TaskWorkspace>,
+        workspace: Arc<TaskWorkspace>,
     ) -> Result<PreparedAgent, String> {
         let definition = self.roster.definition(task).unwrap_or_else(|| Arc::new(main_agent()));
         let model = self.model_by_spec(&key.model)?;
@@ -147,36 +147,40 @@ impl SessionContext {
             .chain(mode_tools.iter().map(|mode_tool| &mode_tool.tool))
             .map(|tool| tool.spec().name.to_string());
         Ok(PreparedAgent {
-            system: self.system_prompt(&definition, key.root, &site)?.into(),
+            system_prompt: self.system_prompt(&definition, key.root, &workspace)?.into(),
             role: AgentRole {
                 tools: Some(names.collect()),
                 denied: definition.denied.iter().cloned().collect(),
                 mode: key.mode,
             },
-            specs,
-            deferred: deferred.iter().map(spec_of).collect(),
+            initial_tools: specs,
+            deferred_tools: deferred.iter().map(spec_of).collect(),
             mode_tools,
             toolbox,
             model,
             model_spec: Arc::clone(&key.model),
             effort: spec.effort.or(definition.effort).or(self.settings.effort),
             definition,
-            task_workspace: site,
+            task_workspace: workspace,
         })
     }
 
     /// The system prompt of an agent of this definition, with the text of its skills.
-    fn system_prompt(&self, definition: &AgentSpec, root: bool, site: &TaskWorkspace) -> Result<String, String> {
+    fn system_prompt(&self, definition: &AgentSpec, root: bool, workspace: &TaskWorkspace) -> Result<String, String> {
         let mut system =
-            prompt::system_prompt(site, &self.instructions, definition, root.then_some(self.settings.features));
+            prompt::system_prompt(workspace, &self.instructions, definition, root.then_some(self.settings.features));
         if root {
-            system = self.settings.client_extensions.system.apply(system);
+            system = self.settings.client_extensions.system_text.apply(system);
         }
         for name in &definition.skills {
-            let named = self.settings.catalog.skill(name).ok_or_else(|| format!("there is no skill `{name}`"))?;
-            let text = skill::read(named).map_err(|why| format!("{} cannot be read: {why}", named.file))?;
+            let skill_spec = self.settings.catalog.skill(name).ok_or_else(|| format!("there is no skill `{name}`"))?;
+            let text = skill::read(skill_spec).map_err(|why| format!("{} cannot be read: {why}", skill_spec.file))?;
             let text = skill::skill_text(&text);
-            system.push_str(&format!("\nSkill {name}, from {}:\n{}\n", named.file, Clip::new(&text, MAX_SKILL_BYTES)));
+            system.push_str(&format!(
+                "\nSkill {name}, from {}:\n{}\n",
+                skill_spec.file,
+                Clip::new(&text, MAX_SKILL_BYTES)
+            ));
         }
         Ok(system)
     }
@@ -197,7 +201,7 @@ impl SessionContext {
             .collect();
         let all = tools::builtin_tools()
             .into_iter()
-            .chain((key.root && self.asks_user).then(tools::ask_user))
+            .chain((key.root && self.can_ask_user).then(tools::ask_user))
             .chain((!types.is_empty()).then(|| tools::task(&types)))
             .chain((!skills.is_empty()).then(|| tools::skill(&skills)))
             .chain(subagents)
@@ -215,20 +219,20 @@ impl SessionContext {
 
 /// The root's tools for each mode. They belong to the session, so its definition need not list them.
 fn mode_tools(definition: &AgentSpec) -> Vec<ModeTool> {
-    let of = |mode: SessionMode, tools: AgentTools| {
+    let for_mode = |mode: SessionMode, tools: AgentTools| {
         tools.into_iter().map(move |tool| ModeTool { mode, spec: spec_of(&tool), tool })
     };
-    let all =
-        of(SessionMode::Plan, tools::plan_mode_tools()).chain(of(SessionMode::Autopilot, tools::autopilot_tools()));
+    let all = for_mode(SessionMode::Plan, tools::plan_mode_tools())
+        .chain(for_mode(SessionMode::Autopilot, tools::autopilot_tools()));
     all.filter(|mode_tool| !definition.denied.contains(&mode_tool.spec.name)).collect()
 }
 
 /// Whether a definition has a tool. Subagent tools come with `task`; `until`, which runs commands, also needs `shell`.
 fn has_tool(definition: &AgentSpec, name: &str) -> bool {
     let is_denied = |name: &str| definition.denied.iter().any(|denied| denied == name);
-    let is_listed = |name: &str| definition.tools.as_ref().is_none_or(|listed| listed.iter().any(|one| one == name));
-    let is_had = is_listed(name) || (is_subagent_tool(name) && is_listed("task"));
-    is_had && !is_denied(name) && (name != "until" || (is_listed("shell") && !is_denied("shell")))
+    let is_listed = |name: &str| definition.tools.as_ref().is_none_or(|listed| listed.iter().any(|tool| tool == name));
+    let is_included = is_listed(name) || (is_subagent_tool(name) && is_listed("task"));
+    is_included && !is_denied(name) && (name != "until" || (is_listed("shell") && !is_denied("shell")))
 }
 
 fn is_subagent_tool(name: &str) -> bool {
@@ -268,7 +272,11 @@ fn names(tools: &[Arc<dyn Tool>]) -> Vec<&str> {
 /// A tool as described to a model.
 fn spec_of(tool: &Arc<dyn Tool>) -> ToolSpec {
     let spec = tool.spec();
-    ToolSpec { name: spec.name.to_string(), about: spec.about.clone().into_owned(), schema: spec.schema.clone() }
+    ToolSpec {
+        name: spec.name.to_string(),
+        description: spec.description.clone().into_owned(),
+        schema: spec.schema.clone(),
+    }
 }
 
 /// The default agent of the root: it has every tool and may start any agent.

@@ -45,11 +45,11 @@ impl ControlFiles {
         self.contains_path(path) || fs::symlink_metadata(path).is_ok_and(|file| self.contains_file(&file))
     }
 
-    /// Whether the path is one of theirs, or below one, even if no file is there. A search checks every file with this,
-    /// so names are compared as bytes.
+    /// Whether the path is a control path or below one, even if no file exists there. A search checks every file with
+    /// this, so paths are compared as bytes.
     pub(crate) fn contains_path(&self, path: &Path) -> bool {
-        let tidy = normalized(path);
-        self.paths().iter().any(|control| is_within(&tidy, control) && !self.is_exempt(path, control))
+        let normal = normalized(path);
+        self.paths().iter().any(|control| is_within(&normal, control) && !self.is_exempt(path, control))
     }
 
     /// Whether a file is a hard link to a control file.
@@ -77,11 +77,11 @@ impl ControlFiles {
 /// The path without redundant parts: repeated and trailing slashes, and `.`.
 fn normalized(path: &Path) -> Cow<'_, Path> {
     let bytes = path.as_os_str().as_bytes();
-    let is_tidy = !bytes.ends_with(b"/") && !bytes.windows(2).any(|two| matches!(two, b"//" | b"/."));
-    if is_tidy { Cow::Borrowed(path) } else { Cow::Owned(path.components().collect()) }
+    let is_normal = !bytes.ends_with(b"/") && !bytes.windows(2).any(|two| matches!(two, b"//" | b"/."));
+    if is_normal { Cow::Borrowed(path) } else { Cow::Owned(path.components().collect()) }
 }
 
-/// Whether one tidy path is the other or lies below it.
+/// Whether a normalized path is the folder or lies below it.
 fn is_within(path: &Path, folder: &Path) -> bool {
     let (path, folder) = (path.as_os_str().as_bytes(), folder.as_os_str().as_bytes());
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/") || folder == b"/")
@@ -92,7 +92,7 @@ fn is_within(path: &Path, folder: &Path) -> bool {
 pub(crate) struct PathResolver(HashMap<PathBuf, Option<PathBuf>>);
 
 impl PathResolver {
-    /// The same as [`real`].
+    /// The same as [`resolve_links`].
     pub(crate) fn resolve(&mut self, path: &Path) -> Option<PathBuf> {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return resolve_links(path) };
         if !self.0.contains_key(folder) {
@@ -138,20 +138,20 @@ fn follow_link(path: &Path) -> Option<LinkStep> {
 
 fn find_hard_links(controls: &[PathBuf], unsearched: &[PathBuf]) -> HardLinks {
     let mut linked = HashSet::new();
-    let mut open: Vec<PathBuf> = controls.to_vec();
+    let mut pending: Vec<PathBuf> = controls.to_vec();
     let mut scanned = 0;
-    while let Some(path) = open.pop() {
+    while let Some(path) = pending.pop() {
         scanned += 1;
         if scanned > MAX_SCANNED {
             return HardLinks::TooMany;
         }
         match fs::symlink_metadata(&path) {
-            Ok(found) if found.is_dir() && !unsearched.contains(&path) => {
-                open.extend(
+            Ok(metadata) if metadata.is_dir() && !unsearched.contains(&path) => {
+                pending.extend(
                     fs::read_dir(&path).into_iter().flatten().flatten().take(MAX_SCANNED).map(|entry| entry.path()),
                 );
             }
-            Ok(found) if has_hard_links(&found) => drop(linked.insert(identity(&found))),
+            Ok(metadata) if has_hard_links(&metadata) => drop(linked.insert(identity(&metadata))),
             Ok(_) | Err(_) => {}
         }
     }
@@ -173,63 +173,65 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_control_is_known_by_every_name_it_has() {
+    fn a_control_file_is_recognised_by_every_name() {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().canonicalize().unwrap();
-        let at = |name: &str| top.join(name);
-        fs::create_dir_all(at("home/deep")).unwrap();
-        fs::write(at("home/deep/config.toml"), "x").unwrap();
-        fs::write(at("other"), "x").unwrap();
-        fs::hard_link(at("home/deep/config.toml"), at("second")).unwrap();
-        fs::hard_link(at("other"), at("another")).unwrap();
-        symlink(at("home"), at("link")).unwrap();
-        symlink("planned/later", at("dangling")).unwrap();
-        symlink("circle", at("circle")).unwrap();
-        let controls = ControlFiles::new(&["link", "missing/folder", "dangling/x", "circle"].map(at), &[], Vec::new());
-        let held =
+        let path = |name: &str| top.join(name);
+        fs::create_dir_all(path("home/deep")).unwrap();
+        fs::write(path("home/deep/config.toml"), "x").unwrap();
+        fs::write(path("other"), "x").unwrap();
+        fs::hard_link(path("home/deep/config.toml"), path("second")).unwrap();
+        fs::hard_link(path("other"), path("another")).unwrap();
+        symlink(path("home"), path("link")).unwrap();
+        symlink("planned/later", path("dangling")).unwrap();
+        symlink("circle", path("circle")).unwrap();
+        let controls =
+            ControlFiles::new(&["link", "missing/folder", "dangling/x", "circle"].map(path), &[], Vec::new());
+        let controlled =
             ["link", "home", "home/deep/config.toml", "home/new", "second", "missing/folder", "missing/folder/x"];
-        let held = held.iter().chain(&["dangling/x", "planned/later/x", "circle"]);
-        assert_eq!(held.clone().find(|name| !controls.contains(&at(name))), None);
+        let controlled = controlled.iter().chain(&["dangling/x", "planned/later/x", "circle"]);
+        assert_eq!(controlled.clone().find(|name| !controls.contains(&path(name))), None);
         let free = ["other", "another", "homely", "missing", "nothing", "planned/later"];
-        assert_eq!(free.iter().find(|name| controls.contains(&at(name))), None);
+        assert_eq!(free.iter().find(|name| controls.contains(&path(name))), None);
     }
 
     #[test]
-    fn a_control_is_known_however_its_path_is_written() {
+    fn a_control_path_is_recognised_however_it_is_written() {
         let controls = ControlFiles::new(&["/none/of//these/".into(), "/none/x/./y".into()], &[], Vec::new());
-        let held = ["/none/of/these", "/none//of/these/", "/none/./of/these/z", "//none/of/these/.z", "/none/x/y/"];
-        assert_eq!(held.iter().find(|path| !controls.contains_path(Path::new(path))), None);
+        let controlled =
+            ["/none/of/these", "/none//of/these/", "/none/./of/these/z", "//none/of/these/.z", "/none/x/y/"];
+        assert_eq!(controlled.iter().find(|path| !controls.contains_path(Path::new(path))), None);
         let free = ["/none/of/these.txt", "/none/of", "/none/x/yy", "/", "/none/x"];
         assert_eq!(free.iter().find(|path| controls.contains_path(Path::new(path))), None);
         assert!(ControlFiles::new(&["/".into()], &[], Vec::new()).contains_path(Path::new("/anything")));
     }
 
     #[test]
-    fn an_open_file_is_known_without_its_name() {
+    fn an_open_file_is_recognised_without_its_name() {
         let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
-        fs::create_dir(at("home")).unwrap();
-        fs::write(at("home/key"), "x").unwrap();
-        fs::hard_link(at("home/key"), at("second")).unwrap();
-        let controls = ControlFiles::new(&[at("home")], &[], Vec::new());
-        let open = fs::File::open(at("second")).unwrap();
-        fs::remove_file(at("second")).unwrap();
-        fs::hard_link(at("home/key"), at("third")).unwrap();
-        assert!(controls.contains_file(&open.metadata().unwrap()) && !controls.contains_path(&at("second")));
+        let path = |name: &str| folder.path().canonicalize().unwrap().join(name);
+        fs::create_dir(path("home")).unwrap();
+        fs::write(path("home/key"), "x").unwrap();
+        fs::hard_link(path("home/key"), path("second")).unwrap();
+        let controls = ControlFiles::new(&[path("home")], &[], Vec::new());
+        let open = fs::File::open(path("second")).unwrap();
+        fs::remove_file(path("second")).unwrap();
+        fs::hard_link(path("home/key"), path("third")).unwrap();
+        assert!(controls.contains_file(&open.metadata().unwrap()) && !controls.contains_path(&path("second")));
     }
 
     #[test]
-    fn a_control_that_is_one_file_is_known_too() {
+    fn a_single_control_file_is_recognised() {
         let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
-        fs::write(at(".mcp.json"), "{}").unwrap();
-        fs::hard_link(at(".mcp.json"), at("harmless")).unwrap();
-        let controls = ControlFiles::new(&[at(".mcp.json")], &[], Vec::new());
-        assert!(controls.contains(&at(".mcp.json")) && controls.contains(&at("harmless")));
+        let path = |name: &str| folder.path().canonicalize().unwrap().join(name);
+        fs::write(path(".mcp.json"), "{}").unwrap();
+        fs::hard_link(path(".mcp.json"), path("harmless")).unwrap();
+        let controls = ControlFiles::new(&[path(".mcp.json")], &[], Vec::new());
+        assert!(controls.contains(&path(".mcp.json")) && controls.contains(&path("harmless")));
     }
 
     #[test]
-    fn paths_lead_to_the_same_place_together_as_alone() {
+    fn the_path_resolver_agrees_with_resolve_links() {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().canonicalize().unwrap();
         fs::create_dir_all(top.join("a/b")).unwrap();
@@ -241,9 +243,9 @@ mod tests {
         }
         let names = ". .. a a/ a/b a/b/.. a/file a/file/x a/none a/none/x link link/ link/x link/.. \
                      link/../file a/up a/up/a a/up/link/y lost lost/x round round/x to to/x none/none/none";
-        let mut leads = PathResolver::default();
+        let mut resolver = PathResolver::default();
         for path in names.split(' ').map(|name| top.join(name)).chain(["/".into(), "x".into(), top.join("")]) {
-            assert_eq!(leads.resolve(&path), resolve_links(&path), "{}", path.display());
+            assert_eq!(resolver.resolve(&path), resolve_links(&path), "{}", path.display());
         }
     }
 }

@@ -11,7 +11,7 @@ use protocol::{
 use serde_json::Value;
 
 /// The replacement for a secret.
-const MARK: &str = "[redacted]";
+const REDACTED: &str = "[redacted]";
 
 /// The minimum length of a secret: a shorter one would match unrelated text.
 const MIN_SECRET_BYTES: usize = 8;
@@ -43,21 +43,21 @@ impl Redactor {
             return;
         }
         match input {
-            KernelInput::Send(mail) => self.body(&mut mail.body),
+            KernelInput::Send(mail) => self.redact_body(&mut mail.body),
             KernelInput::Spawn(spawn) => {
                 self.redact_text(&mut spawn.prompt);
                 self.redact_text(&mut spawn.spec.description);
-                spawn.spec.expects.iter_mut().for_each(|expects| self.expects(expects));
+                spawn.spec.expects.iter_mut().for_each(|expects| self.redact_expectations(expects));
                 spawn.definition.iter_mut().for_each(|definition| self.redact_text(&mut definition.spec.prompt));
             }
-            KernelInput::Report(_, report) => self.report(report),
+            KernelInput::Report(_, report) => self.redact_report(report),
             KernelInput::Define(definitions) => {
                 definitions.iter_mut().for_each(|definition| self.redact_text(&mut definition.spec.prompt));
             }
             KernelInput::Compact { compaction, .. } => {
                 compaction.digest.iter_mut().for_each(|digest| self.redact_text(digest))
             }
-            KernelInput::Decide { decision, .. } => self.decision(decision),
+            KernelInput::Decide { decision, .. } => self.redact_decision(decision),
             KernelInput::Open { definition, .. } => {
                 definition.iter_mut().for_each(|definition| self.redact_text(&mut definition.spec.prompt));
             }
@@ -70,10 +70,10 @@ impl Redactor {
             KernelInput::UpdateExternalTask(update) => {
                 update.progress.iter_mut().for_each(|step| self.redact_progress(step))
             }
-            KernelInput::TodosChanged { changed, .. } => changed.iter_mut().for_each(|todo| self.todo(todo)),
-            KernelInput::BeginFleet(terms) => {
-                self.redact_text(&mut terms.goal);
-                terms.check.iter_mut().for_each(|text| self.redact_text(text));
+            KernelInput::TodosChanged { changed, .. } => changed.iter_mut().for_each(|todo| self.redact_todo(todo)),
+            KernelInput::BeginFleet(config) => {
+                self.redact_text(&mut config.goal);
+                config.check.iter_mut().for_each(|text| self.redact_text(text));
             }
             KernelInput::SetTodoState { to: TodoTransition::Block(reason), .. } => self.redact_text(reason),
             KernelInput::SetTodoState { to: TodoTransition::Reuse(Some(reused)), .. } => {
@@ -111,7 +111,7 @@ impl Redactor {
             ExternalTaskProgress::Phase { phase } => phase.iter_mut().for_each(|text| self.redact_text(text)),
             ExternalTaskProgress::Message { text } => self.redact_text(text),
             ExternalTaskProgress::Ended { end } => match end {
-                ExternalTaskEnd::Completed { result } => result.iter_mut().for_each(|result| self.json(result)),
+                ExternalTaskEnd::Completed { result } => result.iter_mut().for_each(|result| self.redact_json(result)),
                 ExternalTaskEnd::Failed { error, code } => {
                     code.iter_mut().chain([error]).for_each(|text| self.redact_text(text));
                 }
@@ -122,18 +122,18 @@ impl Redactor {
     }
 
     /// Redacts every text of a value from a client.
-    fn json(&self, value: &mut Value) {
+    fn redact_json(&self, value: &mut Value) {
         match value {
             Value::String(text) => self.redact_text(text),
-            Value::Array(all) => all.iter_mut().for_each(|one| self.json(one)),
-            Value::Object(fields) => fields.values_mut().for_each(|one| self.json(one)),
+            Value::Array(all) => all.iter_mut().for_each(|one| self.redact_json(one)),
+            Value::Object(fields) => fields.values_mut().for_each(|one| self.redact_json(one)),
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
 
-    fn report(&self, report: &mut RunUpdate) {
+    fn redact_report(&self, report: &mut RunUpdate) {
         match report {
-            RunUpdate::TurnAnswered { content, .. } => content.iter_mut().for_each(|block| self.block(block)),
+            RunUpdate::TurnAnswered { content, .. } => content.iter_mut().for_each(|block| self.redact_block(block)),
             RunUpdate::TurnFailed { message, .. } => self.redact_text(message),
             RunUpdate::CallAnswered { answer, evidence, .. } => {
                 self.redact_text(&mut answer.text);
@@ -151,9 +151,9 @@ impl Redactor {
                 }
             },
             RunUpdate::Intent(text) | RunUpdate::PromptSuggested(text) => self.redact_text(text),
-            // It was redacted before it came here.
+            // The item was redacted before it was reported.
             RunUpdate::ItemChanged { .. } => {}
-            RunUpdate::Ask { ask, .. } => self.subject(&mut ask.subject),
+            RunUpdate::Ask { ask, .. } => self.redact_subject(&mut ask.subject),
             RunUpdate::Compacted(compaction) => {
                 compaction.digest.iter_mut().for_each(|digest| self.redact_text(digest))
             }
@@ -170,23 +170,23 @@ impl Redactor {
             | RunUpdate::AwaitsBudget
             | RunUpdate::WrapUp(_)
             | RunUpdate::CallStarted { .. }
-            | RunUpdate::CallsDropped { .. }
+            | RunUpdate::CallsOutOfTime { .. }
             | RunUpdate::ToolsLoaded(_)
             | RunUpdate::ResultRead { .. }
             | RunUpdate::Wait { .. }
-            | RunUpdate::WaitOver { .. }
+            | RunUpdate::ManualWaitOver { .. }
             | RunUpdate::Park(_)
             | RunUpdate::WorkCheckedOut { .. } => {}
         }
     }
 
-    fn todo(&self, todo: &mut Todo) {
+    fn redact_todo(&self, todo: &mut Todo) {
         self.redact_text(&mut todo.title);
         let texts = [&mut todo.description, &mut todo.check, &mut todo.expects, &mut todo.reason];
         texts.into_iter().flatten().for_each(|text| self.redact_text(text));
     }
 
-    fn expects(&self, expects: &mut Expectations) {
+    fn redact_expectations(&self, expects: &mut Expectations) {
         expects.files.iter_mut().chain(&mut expects.command).for_each(|text| self.redact_text(text));
         if let Some(schema) = &mut expects.schema {
             let mut text = schema.to_string();
@@ -195,7 +195,7 @@ impl Redactor {
         }
     }
 
-    fn subject(&self, subject: &mut AskSubject) {
+    fn redact_subject(&self, subject: &mut AskSubject) {
         match subject {
             AskSubject::Permission { input, reason, rules, .. } => {
                 self.redact_text(input);
@@ -213,7 +213,7 @@ impl Redactor {
         }
     }
 
-    fn decision(&self, decision: &mut AskDecision) {
+    fn redact_decision(&self, decision: &mut AskDecision) {
         match decision {
             AskDecision::Allow { rules, input } => {
                 rules.iter_mut().chain(input).for_each(|text| self.redact_text(text))
@@ -223,7 +223,7 @@ impl Redactor {
         }
     }
 
-    fn body(&self, body: &mut MailBody) {
+    fn redact_body(&self, body: &mut MailBody) {
         match body {
             MailBody::Text { text, display, .. } => {
                 self.redact_text(text);
@@ -233,7 +233,7 @@ impl Redactor {
         }
     }
 
-    fn block(&self, block: &mut ContentBlock) {
+    fn redact_block(&self, block: &mut ContentBlock) {
         match block {
             ContentBlock::Text { text } | ContentBlock::Thinking { text } => self.redact_text(text),
             ContentBlock::Call(call) => self.redact_text(&mut call.input),
@@ -244,7 +244,7 @@ impl Redactor {
     /// Replaces every secret in a text.
     pub fn redact_text(&self, text: &mut String) {
         for secret in self.0.iter().filter(|secret| text.contains(secret.reveal())).collect::<Vec<_>>() {
-            *text = text.replace(secret.reveal(), MARK);
+            *text = text.replace(secret.reveal(), REDACTED);
         }
     }
 
@@ -256,7 +256,7 @@ impl Redactor {
         };
         if let Some(length) = self.0.iter().filter_map(|secret| partial(secret.reveal())).max() {
             text.truncate(text.floor_char_boundary(text.len() - length));
-            text.push_str(MARK);
+            text.push_str(REDACTED);
         }
     }
 
@@ -266,7 +266,7 @@ impl Redactor {
     }
 }
 
-/// Fewer bytes of a secret reveal nothing, and may just be the end of a word.
+/// Minimum length of a partial secret that is redacted: fewer bytes reveal nothing, and may be the end of a word.
 const MIN_PARTIAL_BYTES: usize = 4;
 
 /// A stream of bytes whose end is held back while it may be the beginning of a secret.
@@ -280,21 +280,21 @@ impl RedactedStream {
     /// Takes the next bytes and returns those that may be written.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.pending.extend_from_slice(bytes);
-        let (mut written, mut at) = (Vec::with_capacity(self.pending.len()), 0);
-        while let Some(byte) = self.pending.get(at) {
-            match self.redactor.find(&self.pending[at..]) {
+        let (mut written, mut position) = (Vec::with_capacity(self.pending.len()), 0);
+        while let Some(byte) = self.pending.get(position) {
+            match self.redactor.match_secret(&self.pending[position..]) {
                 SecretMatch::Nothing => {
                     written.push(*byte);
-                    at += 1;
+                    position += 1;
                 }
                 SecretMatch::Secret(length) => {
-                    written.extend_from_slice(MARK.as_bytes());
-                    at += length;
+                    written.extend_from_slice(REDACTED.as_bytes());
+                    position += length;
                 }
                 SecretMatch::Partial => break,
             }
         }
-        self.pending.drain(..at);
+        self.pending.drain(..position);
         written
     }
 
@@ -308,17 +308,17 @@ impl RedactedStream {
     }
 }
 
-/// What a sequence of bytes begins with.
+/// How the beginning of a byte sequence matches the secrets.
 enum SecretMatch {
     Nothing,
     /// A secret of this length.
     Secret(usize),
-    /// All of them may be the beginning of a secret.
+    /// The whole sequence may be the beginning of a secret.
     Partial,
 }
 
 impl Redactor {
-    fn find(&self, bytes: &[u8]) -> SecretMatch {
+    fn match_secret(&self, bytes: &[u8]) -> SecretMatch {
         // The longest comes first, so a partial match of a longer secret wins over a complete shorter one.
         for secret in self.0.iter().map(|secret| secret.reveal().as_bytes()) {
             if bytes.starts_with(secret) {
@@ -337,7 +337,7 @@ fn replace(bytes: &[u8], secret: &[u8]) -> Vec<u8> {
     let mut rest = bytes;
     while let Some(at) = rest.windows(secret.len()).position(|window| window == secret) {
         replaced.extend_from_slice(&rest[..at]);
-        replaced.extend_from_slice(MARK.as_bytes());
+        replaced.extend_from_slice(REDACTED.as_bytes());
         rest = &rest[at + secret.len()..];
     }
     replaced.extend_from_slice(rest);
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_in_a_stream_is_found_however_it_comes() {
+    fn a_secret_in_a_stream_is_found_however_it_is_split() {
         let redactor = redactor(&["sk-secret-1", "another-key"]);
         let stream = b"a sk-secret-1 b sk-secretly sk-sk-secret-1another-key sk-secret-";
         let expected = "a [redacted] b sk-secretly sk-[redacted][redacted] sk-secret-";
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_part_of_a_secret_is_not_held_back() {
+    fn bytes_outside_secrets_are_not_held_back() {
         let mut stream = redactor(&["sk-secret-1"]).stream();
         assert_eq!(stream.push(b"plain sk-x"), b"plain sk-x");
         assert_eq!(stream.push(b"tail sk-"), b"tail ");
@@ -374,29 +374,29 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_breaks_off_in_a_secret_shows_nothing_of_it() {
+    fn a_truncated_secret_is_redacted() {
         let redactor = redactor(&["sk-secret-1", "é-key-é-key"]);
-        for (said, shown) in [
+        for (input, expected) in [
             ("it is sk-secret-1 or sk-secr", "it is [redacted] or [redacted]"),
             ("it is é-key-", "it is [redacted]"),
             ("what it is", "what it is"),
             ("a mask-", "a mask-"),
         ] {
-            let mut text = said.to_owned();
+            let mut text = input.to_owned();
             redactor.redact_truncated(&mut text);
-            assert_eq!(text, shown);
+            assert_eq!(text, expected);
         }
     }
 
     #[test]
-    fn a_word_too_short_to_be_a_key_is_left_alone() {
+    fn secrets_that_are_too_short_are_ignored() {
         let mut text = "a test of a key".to_owned();
         redactor(&["test", ""]).redact_text(&mut text);
         assert_eq!(text, "a test of a key");
     }
 
     #[test]
-    fn a_key_that_begins_as_another_does_leaves_no_tail() {
+    fn a_secret_that_starts_with_another_is_redacted_whole() {
         let redactor = redactor(&["sk-secret", "sk-secret-of-the-team"]);
         let mut text = "sk-secret-of-the-team sk-secret".to_owned();
         let stream = text.clone().into_bytes();

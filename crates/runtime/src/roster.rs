@@ -1,5 +1,5 @@
 //! A summary of every task in the session, folded from durable events: names, definitions, and how activations ended.
-//! Views read the store; agents are told about each other from here, without file access. The trace of a task is held
+//! Views read the store; agents learn about each other from here, without file access. The trace of a task is held
 //! while it works and for the tasks that ended last; for all others it is in the log.
 
 mod endings;
@@ -43,7 +43,7 @@ struct RosterState {
 pub(crate) struct SessionModel {
     /// Its name, as `--model` takes it.
     pub(crate) spec: Arc<str>,
-    /// Whether the user chose it while the session ran: then the root uses it, whatever its definition requests.
+    /// Whether the user chose it while the session ran: the root then uses it even if its definition requests another.
     pub(crate) chosen: bool,
 }
 
@@ -51,14 +51,16 @@ pub(crate) struct SessionModel {
 #[derive(Debug, Clone)]
 pub(crate) struct RosterEntry {
     pub(crate) spec: Arc<TaskSpec>,
+    /// Its path in the tree of tasks, such as `/root/tests`.
     pub(crate) path: Arc<str>,
     pub(crate) depth: u32,
-    pub(crate) children: Vec<TaskId>,
+    pub(crate) child_states: Vec<TaskId>,
+    /// What the agent last reported that it is doing.
     pub(crate) intent: Option<String>,
     pub(crate) usage: TaskUsage,
     /// The path of its own checkout, if it has one.
     pub(crate) checkout_path: Option<String>,
-    /// The commit with its work from there.
+    /// The commit that holds its work from that checkout.
     pub(crate) sealed_commit: Option<String>,
     pub(crate) endings: ActivationEndings,
     /// Its trace, while that is held.
@@ -74,7 +76,7 @@ pub(crate) struct TaskUsage {
     pub(crate) tokens: Usage,
     pub(crate) cost: Cost,
     /// When its latest activation started.
-    pub(crate) began: Option<Timestamp>,
+    pub(crate) started_at: Option<Timestamp>,
 }
 
 /// How an activation ended, with the state at that time, so that every later report says the same.
@@ -84,13 +86,13 @@ pub(crate) struct ActivationEnding {
     pub(crate) usage: TaskUsage,
     /// The task's children and their states.
     pub(crate) children: Box<[String]>,
-    pub(crate) at: Timestamp,
+    pub(crate) ended_at: Timestamp,
 }
 
 impl Roster {
     /// Applies a durable event.
     pub(crate) fn apply_event(&self, entry: &LogEntry) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).read(entry);
+        self.0.write().unwrap_or_else(PoisonError::into_inner).apply_event(entry);
     }
 
     /// The model of every agent that requests no other.
@@ -100,18 +102,18 @@ impl Roster {
 
     /// Reads the entry of a task.
     pub(crate) fn with_task<T>(&self, task: TaskId, read: impl FnOnce(&RosterEntry) -> T) -> Option<T> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).tasks.get(&task).map(|known| read(known))
+        self.0.read().unwrap_or_else(PoisonError::into_inner).tasks.get(&task).map(|entry| read(entry))
     }
 
     /// The trace of a task over all its activations, if it is held.
     pub(crate) fn trace(&self, task: TaskId) -> Option<Arc<TaskTrace>> {
-        self.with_task(task, |known| known.trace.clone()).flatten().filter(|trace| trace.is_complete())
+        self.with_task(task, |entry| entry.trace.clone()).flatten().filter(|trace| trace.is_complete())
     }
 
     /// Whether a task is working or among those that became idle last. Other temporary data of a task is held for the
     /// same time.
     pub(crate) fn is_recent(&self, task: TaskId) -> bool {
-        self.with_task(task, |known| known.trace.is_some()) == Some(true)
+        self.with_task(task, |entry| entry.trace.is_some()) == Some(true)
     }
 
     /// The definition of a task's agent, if the session has stored it.
@@ -123,21 +125,21 @@ impl Roster {
 
     /// The latest text of a task in its current activation.
     pub(crate) fn latest_text(&self, task: TaskId) -> String {
-        let latest = |known: &RosterEntry| known.trace.as_ref().map(|trace| trace.latest_text().to_owned());
+        let latest = |entry: &RosterEntry| entry.trace.as_ref().map(|trace| trace.latest_text().to_owned());
         self.with_task(task, latest).flatten().unwrap_or_default()
     }
 
     /// Whether a task, or one above it, has a budget.
     pub(crate) fn is_budgeted(&self, task: TaskId) -> bool {
         let state = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        state.lineage(task).any(|known| known.spec.budget != Budget::default())
+        state.lineage(task).any(|entry| entry.spec.budget != Budget::default())
     }
 
     /// The strictest permission mode in the definitions of a task and those above it.
     pub(crate) fn mode(&self, task: TaskId) -> Option<PermissionMode> {
         let state = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let definitions =
-            state.lineage(task).filter_map(|known| state.definitions.get(known.spec.definition.as_ref()?));
+            state.lineage(task).filter_map(|entry| state.definitions.get(entry.spec.definition.as_ref()?));
         let modes = definitions.filter_map(|definition| definition.permission);
         modes.reduce(|one, other| if other.is_narrower(one) { other } else { one })
     }
@@ -145,13 +147,13 @@ impl Roster {
     /// The task whose checkout a task works in: itself, or the nearest above it that has a checkout.
     pub(crate) fn checkout_owner(&self, task: TaskId) -> Option<TaskId> {
         let state = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let mut at = task;
+        let mut current = task;
         loop {
-            let known = state.tasks.get(&at)?;
-            if known.spec.isolation.is_some() {
-                return Some(at);
+            let entry = state.tasks.get(&current)?;
+            if entry.spec.isolation.is_some() {
+                return Some(current);
             }
-            at = known.spec.parent?;
+            current = entry.spec.parent?;
         }
     }
 
@@ -163,7 +165,7 @@ impl Roster {
     /// All tasks below a task, parents before their children.
     pub(crate) fn descendants(&self, top: TaskId) -> Vec<TaskId> {
         let state = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let children = |id: TaskId| state.tasks.get(&id).map(|known| known.children.as_slice()).unwrap_or_default();
+        let children = |id: TaskId| state.tasks.get(&id).map(|entry| entry.child_states.as_slice()).unwrap_or_default();
         let mut found = children(top).to_vec();
         let mut next = 0;
         while let Some(id) = found.get(next).copied() {
@@ -175,12 +177,12 @@ impl Roster {
 
     /// Whether a task is the root.
     pub(crate) fn is_root(&self, task: TaskId) -> bool {
-        self.with_task(task, |known| known.depth) == Some(0)
+        self.with_task(task, |entry| entry.depth) == Some(0)
     }
 
     /// The path of a task in the tree, such as `/root/tests`.
     pub(crate) fn path(&self, task: TaskId) -> Arc<str> {
-        self.with_task(task, |known| Arc::clone(&known.path)).unwrap_or_else(|| task.to_string().into())
+        self.with_task(task, |entry| Arc::clone(&entry.path)).unwrap_or_else(|| task.to_string().into())
     }
 }
 
@@ -188,19 +190,19 @@ impl RosterState {
     /// A task, and those above it.
     fn lineage(&self, task: TaskId) -> impl Iterator<Item = &RosterEntry> {
         let above =
-            |known: &&RosterEntry| known.spec.parent.and_then(|parent| self.tasks.get(&parent)).map(Box::as_ref);
+            |entry: &&RosterEntry| entry.spec.parent.and_then(|parent| self.tasks.get(&parent)).map(Box::as_ref);
         std::iter::successors(self.tasks.get(&task).map(Box::as_ref), above)
     }
 
-    fn read(&mut self, entry: &LogEntry) {
+    fn apply_event(&mut self, entry: &LogEntry) {
         match &entry.event {
-            Event::TaskCreated(spec) => return self.create(entry.task, spec),
+            Event::TaskCreated(spec) => return self.add_task(entry.task, spec),
             Event::AgentDefined { id, spec } => {
                 self.definitions.insert(id.clone(), Arc::new((**spec).clone()));
             }
-            Event::SessionOpened(terms) | Event::SessionAdopted { config: terms, .. } => {
+            Event::SessionOpened(config) | Event::SessionAdopted { config, .. } => {
                 let chosen = self.model.as_ref().is_some_and(|model| model.chosen);
-                self.model = Some(SessionModel { spec: terms.model.as_str().into(), chosen });
+                self.model = Some(SessionModel { spec: config.model.as_str().into(), chosen });
             }
             Event::ModelChanged { model, .. } => {
                 self.model = Some(SessionModel { spec: model.as_str().into(), chosen: true });
@@ -226,8 +228,8 @@ impl RosterState {
             Event::ActivationStarted { .. } => self.recent.retain(|task| *task != entry.task),
             Event::ActivationEnded { .. } | Event::TaskFinished { .. } => {
                 self.recent.retain(|task| *task != entry.task);
-                let is_below = self.tasks.get(&entry.task).is_some_and(|known| known.spec.parent.is_some());
-                self.recent.extend(Some(entry.task).filter(|_| is_below));
+                let has_parent = self.tasks.get(&entry.task).is_some_and(|known| known.spec.parent.is_some());
+                self.recent.extend(Some(entry.task).filter(|_| has_parent));
             }
             _other => {}
         }
@@ -241,28 +243,28 @@ impl RosterState {
     /// The children of a task and their states, for readers of its result. The root's result has no reader.
     fn children(&self, task: TaskId) -> Vec<String> {
         let line = |id: &TaskId| {
-            let known = self.tasks.get(id)?;
-            let state = known.endings.last_key_value().map_or("not ended", |(_, ending)| ending.outcome.as_str());
-            Some(format!("{} {state}", known.spec.name))
+            let entry = self.tasks.get(id)?;
+            let state = entry.endings.last_key_value().map_or("not ended", |(_, ending)| ending.outcome.as_str());
+            Some(format!("{} {state}", entry.spec.name))
         };
-        let reported = self.tasks.get(&task).filter(|known| known.spec.parent.is_some());
-        reported.into_iter().flat_map(|known| &known.children).filter_map(line).collect()
+        let reported = self.tasks.get(&task).filter(|entry| entry.spec.parent.is_some());
+        reported.into_iter().flat_map(|entry| &entry.child_states).filter_map(line).collect()
     }
 
-    fn create(&mut self, id: TaskId, spec: &TaskSpec) {
-        let above = spec.parent.and_then(|parent| self.tasks.get_mut(&parent));
-        let (path, depth) = match above {
+    fn add_task(&mut self, id: TaskId, spec: &TaskSpec) {
+        let parent_entry = spec.parent.and_then(|parent| self.tasks.get_mut(&parent));
+        let (path, depth) = match parent_entry {
             Some(parent) => {
-                parent.children.push(id);
+                parent.child_states.push(id);
                 (format!("{}/{}", parent.path, spec.name), parent.depth + 1)
             }
             None => (format!("/{}", spec.name), 0),
         };
-        let known = RosterEntry {
+        let entry = RosterEntry {
             spec: Arc::new(spec.clone()),
             path: path.into(),
             depth,
-            children: Vec::new(),
+            child_states: Vec::new(),
             intent: None,
             usage: TaskUsage::default(),
             checkout_path: None,
@@ -271,7 +273,7 @@ impl RosterState {
             trace: Some(Arc::new(TaskTrace::from_start())),
             is_queued: spec.parent.is_some(),
         };
-        self.tasks.insert(id, Box::new(known));
+        self.tasks.insert(id, Box::new(entry));
     }
 }
 
@@ -295,7 +297,7 @@ impl RosterEntry {
             Event::ActivationStarted { attempt, .. } => {
                 self.is_queued = false;
                 if attempt.0 == 1 {
-                    self.usage.began = Some(entry.at);
+                    self.usage.started_at = Some(entry.at);
                 }
                 // Its earlier text is in the log.
                 self.trace.get_or_insert_default();
@@ -327,7 +329,7 @@ impl RosterEntry {
         }
         self.trace
             .as_mut()
-            .is_some_and(|trace| trace::is_relevant(&entry.event) && Arc::make_mut(trace).read(&entry.event))
+            .is_some_and(|trace| trace::is_relevant(&entry.event) && Arc::make_mut(trace).apply_event(&entry.event))
     }
 
     fn end(&mut self, activation: Activation, outcome: TaskOutcome, at: Timestamp, children: Vec<String>) {
@@ -337,7 +339,10 @@ impl RosterEntry {
                 Arc::make_mut(trace).clear_results();
             }
         }
-        self.endings.insert(activation, ActivationEnding { outcome, usage: self.usage, children: children.into(), at });
+        self.endings.insert(
+            activation,
+            ActivationEnding { outcome, usage: self.usage, children: children.into(), ended_at: at },
+        );
         self.is_queued = false;
     }
 }

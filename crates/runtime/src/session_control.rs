@@ -30,7 +30,7 @@ impl tools::SessionControl for AgentSessionControl {
             self.context.redactor.redact_text(&mut text);
             let (home, session) = (self.context.settings.home.clone(), self.context.session);
             let write = move || plan::write(&home, session, &text);
-            tokio::task::spawn_blocking(write).await.map_err(ToolError::broken)?.map_err(ToolError::broken)
+            tokio::task::spawn_blocking(write).await.map_err(ToolError::failed)?.map_err(ToolError::failed)
         })
     }
 
@@ -39,12 +39,12 @@ impl tools::SessionControl for AgentSessionControl {
             let PlanExitRequest { summary, actions, recommended } = request;
             let (home, session) = (self.context.settings.home.clone(), self.context.session);
             let read = tokio::task::spawn_blocking(move || plan::read_plan(&home, session));
-            let text = read.await.map_err(ToolError::broken)?.map_err(ToolError::broken)?;
+            let text = read.await.map_err(ToolError::failed)?.map_err(ToolError::failed)?;
             let Some(text) = text else {
                 return Err(ToolError::refused("there is no plan yet; write it with `write_plan` first"));
             };
             let plan = Clip::new(&text, MAX_PLAN_BYTES).into_string();
-            let default_action = self.context.settings.plan_exit;
+            let default_action = self.context.settings.default_plan_action;
             let subject = AskSubject::Plan { summary: summary.clone(), plan, actions, recommended, default_action };
             // The plan is not part of the id: the user may edit it while the ask is open.
             let ask = asks::ask(&self.context, &self.caller, &["plan", &summary], subject);
@@ -66,10 +66,10 @@ impl tools::SessionControl for AgentSessionControl {
 /// Refusals that the model can act on are shown to it.
 fn tool_error(rejected: InputRejection) -> ToolError {
     match rejected {
-        InputRejection::Refused(refusal @ (InputRefusal::NoPlan | InputRefusal::NoObjective)) => {
+        InputRejection::Refused(refusal @ (InputRefusal::NotPlanning | InputRefusal::NoObjective)) => {
             ToolError::refused(refusal.to_string())
         }
-        other => ToolError::broken(other),
+        other => ToolError::failed(other),
     }
 }
 

@@ -1,5 +1,5 @@
-//! The session's model: that of the root, and of every agent that requests no other. It may change while they work;
-//! each uses the new one from its next turn on.
+//! The session's model: that of the root, and of every agent that requests no other. It may change while agents work;
+//! each agent uses the new model from its next turn on.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -78,11 +78,11 @@ impl SessionContext {
             ModelChangeError::Unusable { spec, why, known }
         })?;
         let budget = supervisor.query(move |kernel| kernel.task(root).map(|root| root.ledger.budget)).await?;
-        let in_dollars = budget.is_some_and(|budget| budget.micros.is_some()) && model.facts().price.is_none();
-        if in_dollars || self.settings.day_budget.is_some() && model.facts().is_price_missing() {
+        let lacks_price = budget.is_some_and(|budget| budget.micros.is_some()) && model.facts().price.is_none();
+        if lacks_price || self.settings.day_budget.is_some() && model.facts().is_price_missing() {
             return Err(ModelChangeError::Unpriced(spec));
         }
-        // It must be open before its name is in the log.
+        // The model must be available before its name is in the log.
         self.added_models.0.lock().unwrap_or_else(PoisonError::into_inner).insert(spec.clone(), model);
         supervisor.submit(KernelInput::SetModel { model: spec.clone(), by: Principal::User }).await?;
         Ok(spec)

@@ -22,7 +22,7 @@ pub struct SessionSettings {
     /// The folder that the session works in.
     pub cwd: PathBuf,
     /// Further folders that file tools may access.
-    pub roots: Vec<PathBuf>,
+    pub added_folders: Vec<PathBuf>,
     /// The session's model.
     pub model: Arc<dyn Model>,
     /// The model's name, with which a process that resumes the session finds it again.
@@ -48,7 +48,7 @@ pub struct SessionSettings {
     /// The session mode to set; unchanged when absent.
     pub mode: Option<SessionMode>,
     /// The action for a plan that the user does not decide on in time.
-    pub plan_exit: PlanAction,
+    pub default_plan_action: PlanAction,
     /// Whether the model may ask the user questions.
     pub ask_user: bool,
     /// How long an ask waits for the user before it is denied; for ever when absent.
@@ -57,7 +57,7 @@ pub struct SessionSettings {
     pub limits: kernel::SessionLimits,
     /// The watchdog's limits.
     pub watchdog: WatchdogSettings,
-    /// The shared list of its agents.
+    /// The name of the list that the session's agents share.
     pub list: ListName,
     /// Maximum number of turns of the root and all tasks below it for one prompt.
     pub max_turns: Option<u32>,
@@ -65,7 +65,7 @@ pub struct SessionSettings {
     pub budget: Budget,
     /// The daily budget of all sessions in the home, in millionths of a US dollar.
     pub day_budget: Option<u64>,
-    /// How long its agents may work in this process.
+    /// How long the session's agents may work in this process.
     pub timeout: Option<Duration>,
     /// The model's reasoning effort; the provider's default when absent.
     pub effort: Option<ReasoningEffort>,

@@ -16,7 +16,9 @@ pub fn read(skill: &SkillSpec) -> Result<String, String> {
 /// Reads the file of a skill or of a slash command, as its source permits.
 pub(crate) fn read_file(path: &Path, source: &DefinitionSource) -> Result<String, String> {
     let read = match source {
-        DefinitionSource::Project { .. } | DefinitionSource::Plugin { .. } => host::read_unlinked(path, MAX_FILE_BYTES),
+        DefinitionSource::Project { .. } | DefinitionSource::Plugin { .. } => {
+            host::read_without_links(path, MAX_FILE_BYTES)
+        }
         DefinitionSource::User { .. }
         | DefinitionSource::Flag
         | DefinitionSource::Remote { .. }
@@ -40,8 +42,8 @@ pub fn skill_text(file: &str) -> String {
 /// The text with each `` !`command` `` replaced by a note that names it.
 fn without_commands(text: &str) -> String {
     let (mut output, mut rest) = (String::with_capacity(text.len()), text);
-    while let Some(at) = rest.find("!`") {
-        let (before, from) = rest.split_at(at);
+    while let Some(position) = rest.find("!`") {
+        let (before, from) = rest.split_at(position);
         output.push_str(before);
         // An exclamation mark after a word only ends a sentence before some code.
         let is_word = before.ends_with(|c: char| c.is_alphanumeric() || c == '`');
@@ -72,15 +74,15 @@ mod tests {
         std::fs::write(top.join("secret"), "words").unwrap();
         std::os::unix::fs::symlink(top.join("secret"), top.join("SKILL.md")).unwrap();
         let path = top.join("SKILL.md").display().to_string();
-        let of = |source| SkillSpec { file: path.clone(), source, ..SkillSpec::default() };
-        assert!(read(&of(DefinitionSource::Project { path: path.clone() })).unwrap_err().contains("link"));
-        assert_eq!(read(&of(DefinitionSource::User { path: path.clone() })).as_deref(), Ok("words"));
+        let skill = |source| SkillSpec { file: path.clone(), source, ..SkillSpec::default() };
+        assert!(read(&skill(DefinitionSource::Project { path: path.clone() })).unwrap_err().contains("link"));
+        assert_eq!(read(&skill(DefinitionSource::User { path: path.clone() })).as_deref(), Ok("words"));
         std::fs::remove_file(&path).unwrap();
-        assert_eq!(read(&of(DefinitionSource::Project { path: path.clone() })).unwrap_err(), "it is gone");
+        assert_eq!(read(&skill(DefinitionSource::Project { path: path.clone() })).unwrap_err(), "it is gone");
     }
 
     #[test]
-    fn a_skill_is_told_without_its_head_and_its_commands_are_not_run() {
+    fn skill_text_has_no_frontmatter_and_its_commands_are_not_run() {
         let file = "---\nname: x\ndescription: y\n---\n\nThe branch is !`git branch --show-current`.\nDo it.\n";
         assert_eq!(skill_text(file), "The branch is [not run here: git branch --show-current].\nDo it.");
         assert_eq!(skill_text("No head, wow!`code` and !`open\nline`"), "No head, wow!`code` and !`open\nline`");

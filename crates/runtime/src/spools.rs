@@ -1,5 +1,5 @@
 //! Limits the disk space of background commands' output: per command, per session, and by the free space of the disk. A
-//! note stands in place of output that is not stored.
+//! note replaces output that is not stored.
 
 use std::io;
 use std::path::Path;
@@ -14,18 +14,18 @@ const NOTE_BYTES: u64 = 200;
 /// Limits on the disk space of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpoolLimits {
-    /// Bytes of one command.
+    /// Maximum bytes of one command's output.
     pub command: u64,
-    /// Bytes of all commands of a session together.
+    /// Maximum bytes of the output of all commands of a session together.
     pub session: u64,
-    /// Bytes that stay free on the disk.
+    /// Bytes that must stay free on the disk.
     pub min_free: u64,
 }
 
 /// Reports the free space of a disk.
 pub trait Disk: fmt::Debug + Send + Sync {
     /// The free bytes on the disk of this path.
-    fn free(&self, path: &Path) -> io::Result<u64>;
+    fn free_bytes(&self, path: &Path) -> io::Result<u64>;
 }
 
 /// The machine's disks.
@@ -33,7 +33,7 @@ pub trait Disk: fmt::Debug + Send + Sync {
 pub struct SystemDisk;
 
 impl Disk for SystemDisk {
-    fn free(&self, path: &Path) -> io::Result<u64> {
+    fn free_bytes(&self, path: &Path) -> io::Result<u64> {
         host::machine::free_bytes(path)
     }
 }
@@ -58,21 +58,21 @@ impl Spools {
         {
             let mut held = self.bytes_held.lock().unwrap_or_else(PoisonError::into_inner);
             if held.is_none() {
-                *held = Some(folder.parent().map_or(0, size));
+                *held = Some(folder.parent().map_or(0, total_size));
             }
         }
         let spool = Spool::create(folder, self.limits.command)?;
         Ok(SpoolWriter { spools: self, spool, folder: folder.into(), cutoff_note: None })
     }
 
-    /// Why the output of a command may not grow from `now` to `next` bytes.
-    fn refusal(&self, folder: &Path, now: u64, next: u64) -> Option<String> {
+    /// Why the output of a command may not grow from `old_size` to `new_size` bytes.
+    fn refusal(&self, folder: &Path, old_size: u64, new_size: u64) -> Option<String> {
         let SpoolLimits { session, min_free, .. } = self.limits;
-        if self.bytes_held().saturating_sub(now).saturating_add(next).saturating_add(NOTE_BYTES) > session {
+        if self.bytes_held().saturating_sub(old_size).saturating_add(new_size).saturating_add(NOTE_BYTES) > session {
             return Some(format!("the commands of this session have reached their limit of {session} bytes"));
         }
         // If the free space is unknown, the write itself shows whether it fits.
-        let free = self.disk.free(folder).ok()?;
+        let free = self.disk.free_bytes(folder).ok()?;
         (free < min_free).then(|| format!("the disk has {free} bytes left, and {min_free} must stay free"))
     }
 
@@ -102,9 +102,9 @@ impl SpoolWriter<'_> {
         if self.cutoff_note.is_some() || bytes.is_empty() {
             return Ok(());
         }
-        let now = self.spool.on_disk();
-        let next = self.spool.most().min(now.saturating_add(bytes.len() as u64));
-        match self.spools.refusal(&self.folder, now, next) {
+        let old_size = self.spool.bytes_on_disk();
+        let new_size = self.spool.max_bytes().min(old_size.saturating_add(bytes.len() as u64));
+        match self.spools.refusal(&self.folder, old_size, new_size) {
             None => self.append(bytes),
             Some(why) => {
                 let note = format!("\n[output after this point is not stored: {why}]\n");
@@ -123,20 +123,20 @@ impl SpoolWriter<'_> {
     }
 
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let before = self.spool.on_disk();
+        let before = self.spool.bytes_on_disk();
         let written = self.spool.write(bytes);
-        self.spools.record_change(before, self.spool.on_disk());
+        self.spools.record_change(before, self.spool.bytes_on_disk());
         written
     }
 }
 
 /// The total size of the readable files below a folder.
-fn size(folder: &Path) -> u64 {
+fn total_size(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries
         .map(|entry| match entry.metadata() {
-            Ok(found) if found.is_dir() => size(&entry.path()),
-            Ok(found) => found.len(),
+            Ok(metadata) if metadata.is_dir() => total_size(&entry.path()),
+            Ok(metadata) => metadata.len(),
             Err(_gone) => 0,
         })
         .sum()
@@ -149,16 +149,16 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Default)]
-    struct Filling(AtomicU64);
+    struct FakeDisk(AtomicU64);
 
-    impl Disk for Filling {
-        fn free(&self, _path: &Path) -> io::Result<u64> {
+    impl Disk for FakeDisk {
+        fn free_bytes(&self, _path: &Path) -> io::Result<u64> {
             Ok(self.0.load(Ordering::Relaxed))
         }
     }
 
-    fn spools(limits: SpoolLimits, free: u64) -> (Spools, Arc<Filling>, tempfile::TempDir) {
-        let disk = Arc::new(Filling(AtomicU64::new(free)));
+    fn spools(limits: SpoolLimits, free: u64) -> (Spools, Arc<FakeDisk>, tempfile::TempDir) {
+        let disk = Arc::new(FakeDisk(AtomicU64::new(free)));
         (Spools::new(limits, Arc::clone(&disk) as Arc<dyn Disk>), disk, tempfile::tempdir().unwrap())
     }
 
@@ -167,35 +167,35 @@ mod tests {
         let limits = SpoolLimits { command: 3_000, session: 5_000, min_free: 0 };
         let (spools, _disk, folder) = spools(limits, 0);
         for name in ["a", "b", "c"] {
-            let mut keeping = spools.open(&folder.path().join(name)).unwrap();
+            let mut writer = spools.open(&folder.path().join(name)).unwrap();
             for line in 0..2_000 {
-                keeping.write(format!("line {line}\n").as_bytes()).unwrap();
+                writer.write(format!("line {line}\n").as_bytes()).unwrap();
             }
-            let on_disk = size(folder.path());
+            let on_disk = total_size(folder.path());
             assert!(on_disk <= 5_000, "{name}: {on_disk}");
-            let said = keeping.cutoff_note().unwrap_or_default();
-            assert_eq!(said.contains("is not stored: the commands of this session"), name != "a", "{said}");
+            let note = writer.cutoff_note().unwrap_or_default();
+            assert_eq!(note.contains("is not stored: the commands of this session"), name != "a", "{note}");
         }
         let text = |name: &str| Spool::read(&folder.path().join(name), 8_000).unwrap().into_string();
         assert!(text("a").ends_with("line 1999\n"), "the first has its tail");
         assert!(text("b").contains("point is not stored: the commands of this session"), "{}", text("b"));
         // Another process resumes the session and counts the existing output.
-        let again = Spools::new(limits, Arc::new(Filling::default()));
-        let mut keeping = again.open(&folder.path().join("d")).unwrap();
-        keeping.write(b"more\n").unwrap();
-        assert!(size(folder.path()) <= 5_000 && keeping.cutoff_note().is_some());
+        let resumed = Spools::new(limits, Arc::new(FakeDisk::default()));
+        let mut writer = resumed.open(&folder.path().join("d")).unwrap();
+        writer.write(b"more\n").unwrap();
+        assert!(total_size(folder.path()) <= 5_000 && writer.cutoff_note().is_some());
     }
 
     #[test]
-    fn near_the_floor_of_the_disk_output_is_no_longer_kept_and_that_is_said() {
+    fn output_is_cut_off_with_a_note_when_the_disk_is_almost_full() {
         let limits = SpoolLimits { command: 30_000, session: 100_000, min_free: 1_000 };
         let (spools, disk, folder) = spools(limits, 1_000);
-        let mut keeping = spools.open(&folder.path().join("a")).unwrap();
-        keeping.write(b"before\n").unwrap();
+        let mut writer = spools.open(&folder.path().join("a")).unwrap();
+        writer.write(b"before\n").unwrap();
         disk.0.store(999, Ordering::Relaxed);
-        keeping.write(b"meanwhile\n").unwrap();
+        writer.write(b"meanwhile\n").unwrap();
         disk.0.store(9_999, Ordering::Relaxed);
-        keeping.write(b"after\n").unwrap();
+        writer.write(b"after\n").unwrap();
         let text = Spool::read(&folder.path().join("a"), 8_000).unwrap().into_string();
         let expected =
             "before\n\n[output after this point is not stored: the disk has 999 bytes left, and 1000 must stay free]\n";

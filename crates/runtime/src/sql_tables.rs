@@ -22,6 +22,7 @@ pub(crate) struct SessionTables {
     path: PathBuf,
     /// Receives the authors of changes to todos.
     todos: TodoSyncHandle,
+    /// The connection, once opened.
     space: Mutex<Option<Arc<SqlConnection>>>,
 }
 
@@ -42,7 +43,7 @@ impl SessionTables {
             return Ok(Arc::clone(space));
         }
         let todos = self.todos.clone();
-        let opened = SqlConnection::open(&self.path, SqlLimits::default()).map_err(ToolError::broken)?;
+        let opened = SqlConnection::open(&self.path, SqlLimits::default()).map_err(ToolError::failed)?;
         let opened = Arc::new(opened.on_signed_changes(move |change| todos.vouch(change)));
         *space = Some(Arc::clone(&opened));
         Ok(opened)
@@ -52,22 +53,23 @@ impl SessionTables {
 impl SessionTables {
     /// Runs read-only statements.
     pub(crate) async fn read(&self, sql: String) -> Result<String, ToolError> {
-        self.run(move |space, token| space.run(&sql, move || token.is_cancelled())).await.map(text)
+        self.run(move |connection, token| connection.run(&sql, move || token.is_cancelled())).await.map(text)
     }
 
     async fn run(
         &self,
         statements: impl FnOnce(&SqlConnection, CancellationToken) -> Result<SqlOutput, SqlError> + Send + 'static,
     ) -> Result<SqlOutput, ToolError> {
-        let space = self.space()?;
+        let connection = self.space()?;
         // When the call is dropped, so is the guard, and the statement stops.
         let token = CancellationToken::new();
         let _guard = token.clone().drop_guard();
-        let answer = tokio::task::spawn_blocking(move || statements(&space, token)).await.map_err(ToolError::broken)?;
+        let answer =
+            tokio::task::spawn_blocking(move || statements(&connection, token)).await.map_err(ToolError::failed)?;
         match answer {
             Ok(answer) => Ok(answer),
             Err(SqlError::Refused(text)) => Err(ToolError::Refused(text)),
-            Err(error) => Err(ToolError::broken(error)),
+            Err(error) => Err(ToolError::failed(error)),
         }
     }
 }
@@ -87,14 +89,14 @@ impl tools::SqlExecutor for AgentSqlSpace {
     fn execute(&self, sql: String) -> BoxFuture<'_, Result<String, ToolError>> {
         Box::pin(async move {
             let author = self.caller.run.task;
-            let run = move |space: &SqlConnection, token: CancellationToken| {
-                space.run_by(author, &sql, move || token.is_cancelled())
+            let run = move |connection: &SqlConnection, token: CancellationToken| {
+                connection.run_by(author, &sql, move || token.is_cancelled())
             };
             let answer = self.context.tables.run(run).await?;
             if answer.todos.is_empty() {
                 return Ok(text(answer));
             }
-            self.context.todos.sync().await.map_err(ToolError::broken)?;
+            self.context.todo_sync.sync().await.map_err(ToolError::failed)?;
             let rejected = self.describe_rejected(answer.todos.clone()).await?;
             let rows = text(answer);
             Ok(match rejected {
@@ -115,7 +117,7 @@ impl AgentSqlSpace {
             });
             rejected.collect()
         };
-        let rejected = self.caller.supervisor.query(find_rejected).await.map_err(ToolError::broken)?;
+        let rejected = self.caller.supervisor.query(find_rejected).await.map_err(ToolError::failed)?;
         let more = rejected.len().saturating_sub(MAX_NAMED_TODOS);
         let named = rejected.into_iter().take(MAX_NAMED_TODOS).collect::<Vec<_>>().join(", ");
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
@@ -132,7 +134,7 @@ impl tools::IntentReporter for IntentRecorder {
     fn report(&self, text: Clip) -> BoxFuture<'_, Result<(), ToolError>> {
         Box::pin(async move {
             let report = RunUpdate::Intent(text.into_string());
-            self.0.supervisor.report(self.0.run, report).await.map_err(ToolError::broken)
+            self.0.supervisor.report(self.0.run, report).await.map_err(ToolError::failed)
         })
     }
 }

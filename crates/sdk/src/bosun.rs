@@ -31,12 +31,12 @@ impl Bosun {
 
     /// Resumes a session with its previous settings, unless the builder changes them.
     pub fn resume(&self, id: SessionId) -> Result<SessionBuilder, Error> {
-        Ok(SessionBuilder::new(self.clone(), SessionStart::Resume(id), Some(self.previous(id)?)))
+        Ok(SessionBuilder::new(self.clone(), SessionStart::Resume(id), Some(self.previous_settings(id)?)))
     }
 
     /// Starts a new session as a copy of another. Running work of the other session does not continue in the copy.
     pub fn fork(&self, id: SessionId) -> Result<SessionBuilder, Error> {
-        Ok(SessionBuilder::new(self.clone(), SessionStart::Fork(id), Some(self.previous(id)?)))
+        Ok(SessionBuilder::new(self.clone(), SessionStart::Fork(id), Some(self.previous_settings(id)?)))
     }
 
     /// Describes a session, no matter which process owns it.
@@ -44,9 +44,9 @@ impl Bosun {
         Ok(SessionReader::open(&self.home, id)?.session_view()?)
     }
 
-    fn previous(&self, id: SessionId) -> Result<(SessionView, SettingsFile), Error> {
+    fn previous_settings(&self, id: SessionId) -> Result<(SessionView, SettingsFile), Error> {
         let view = self.view(id)?;
-        let file = SettingsFile::of_session(&view)?;
+        let file = SettingsFile::from_session(&view)?;
         Ok((view, file))
     }
 }

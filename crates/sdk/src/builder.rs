@@ -125,7 +125,7 @@ impl SessionBuilder {
 
     /// Appends instructions to the root's system prompt.
     pub fn instructions(mut self, text: impl Into<String>) -> SessionBuilder {
-        self.client_extensions.system = SystemText::Appended(text.into());
+        self.client_extensions.system_text = SystemText::Appended(text.into());
         self
     }
 
@@ -163,7 +163,7 @@ impl SessionBuilder {
     }
 
     /// The values set on this builder, as a settings layer.
-    pub(crate) fn file(&self) -> Result<SettingsFile, Error> {
+    pub(crate) fn settings_layer(&self) -> Result<SettingsFile, Error> {
         let mut file = self.overrides.clone();
         for (effect, rule) in &self.rules {
             let rule = RuleLine::parse(rule)?;

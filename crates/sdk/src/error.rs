@@ -42,7 +42,7 @@ pub enum Error {
     Rejected(#[from] runtime::InputRejection),
     /// The session's model could not be changed.
     #[error(transparent)]
-    Unchanged(#[from] runtime::ModelChangeError),
+    ModelNotChanged(#[from] runtime::ModelChangeError),
     /// The agent was not started.
     #[error("{0}")]
     Agent(String),

@@ -23,7 +23,7 @@ impl ModelResolver for ConfiguredModels {
         self.providers.full_name(spec, &self.cwd)
     }
 
-    fn may_have(&self, spec: &str) -> bool {
+    fn may_exist(&self, spec: &str) -> bool {
         self.providers.may_exist(spec)
     }
 

@@ -7,8 +7,8 @@ use store::SessionReader;
 
 use crate::Error;
 
-/// A session that this program runs. Dropping it ends everything in it, like a crash; use [`AgentSession::leave`] to
-/// resume it later.
+/// A session that this program runs. Dropping it ends everything in it, like a crash; close it with
+/// [`AgentSession::leave`] instead.
 #[derive(Debug)]
 pub struct AgentSession(runtime::Session);
 

@@ -36,7 +36,7 @@ impl SessionBuilder {
         let previous = self.previous.as_ref().map(|(view, _)| view);
         Ok(SessionSettings {
             home: self.bosun.home.clone(),
-            roots: Vec::new(),
+            added_folders: Vec::new(),
             model,
             model_spec,
             cost_guard: CostGuard::default(),
@@ -53,12 +53,12 @@ impl SessionBuilder {
                 multi_turn: config.multi_turn,
                 prompt_suggestions: config.prompt_suggestions,
                 parallelism_prompts: config.parallelism_prompts,
-                inline_shell: layers.forbids(ForbiddableFeature::SkillShell).is_none(),
+                inline_shell: layers.forbidden_by(ForbiddableFeature::SkillShell).is_none(),
             },
             policy,
             rules: layers.session_rules(),
             mode: None,
-            plan_exit: PlanAction::ExitOnly,
+            default_plan_action: PlanAction::ExitOnly,
             ask_user: self.ask_policy == AskPolicy::Wait && previous.is_none_or(|previous| previous.ask_user),
             ask_wait: match self.ask_policy {
                 AskPolicy::Deny => Some(Duration::ZERO),
@@ -76,12 +76,12 @@ impl SessionBuilder {
             timeout: None,
             effort: config.effort,
             secrets: access.secrets.into(),
-            route: self.bosun.env.route(),
+            route: self.bosun.env.network_route(),
             tools: tools::ToolLimits::default(),
-            spools: Arc::new(Spools::new(spools(&config), Arc::new(SystemDisk))),
+            spools: Arc::new(Spools::new(spool_limits(&config), Arc::new(SystemDisk))),
             limits: config.limits,
             guardian: self.guardian,
-            env: access.programs,
+            env: access.program_env,
             clock: Arc::new(SystemClock),
             ids: Arc::new(TimeIds),
             probe: Arc::new(store::NoWriterProbe),
@@ -100,30 +100,38 @@ impl SessionBuilder {
         let env = &self.bosun.env;
         let mut layers = SettingsLayers::read(&SettingsLocations {
             home: self.bosun.home.root(),
-            user: env.user.as_deref(),
+            user_home: env.user_home.as_deref(),
             managed: env.managed.as_deref(),
             project: Project::find(cwd),
             trust: TrustStatus::Untrusted,
             scopes: &[SettingsFileScope::User],
         })?;
         layers.add_environment(env)?;
-        layers.add(SettingsLayer { origin: SettingOrigin::Flag, file: self.file()? })?;
+        layers.add(SettingsLayer { origin: SettingOrigin::Flag, file: self.settings_layer()? })?;
         if let Some((_, file)) = &self.previous {
             layers.add_session(file.clone());
         }
-        layers.check()?;
+        layers.check_mode()?;
         Ok(layers)
     }
 
     fn policy(&self, layers: &SettingsLayers, config: &Config, cwd: &Path) -> Result<Policy, Error> {
-        let (home, top) = (self.bosun.home.root(), layers.project.top.clone());
-        let (rules, user) = (layers.rules()?, self.bosun.env.user.clone());
+        let (home, top) = (self.bosun.home.root(), layers.project.dir.clone());
+        let (rules, user) = (layers.rules()?, self.bosun.env.user_home.clone());
         let controls = config::all_controls(home, user.as_deref(), layers, &[&top, cwd]);
-        Ok(Policy { mode: config.mode, rules, top, roots: Vec::new(), user, controls, exempt: Vec::new() })
+        Ok(Policy {
+            mode: config.mode,
+            rules,
+            project_dir: top,
+            work_folders: Vec::new(),
+            user_home: user,
+            control_paths: controls,
+            exempt_folders: Vec::new(),
+        })
     }
 }
 
-fn spools(config: &Config) -> SpoolLimits {
+fn spool_limits(config: &Config) -> SpoolLimits {
     let Config { command_bytes, session_bytes, min_free_bytes, .. } = config;
     SpoolLimits { command: *command_bytes, session: *session_bytes, min_free: *min_free_bytes }
 }

@@ -29,7 +29,7 @@ impl FunctionTool {
         F: Fn(Value) -> R + Send + Sync + 'static,
         R: Future<Output = Result<String, String>> + Send + 'static,
     {
-        let spec = ToolDescriptor { name: name.into(), about: about.into(), schema, access: ToolAccess::Other };
+        let spec = ToolDescriptor { name: name.into(), description: about.into(), schema, access: ToolAccess::Other };
         FunctionTool { spec, run: Box::new(move |input| Box::pin(run(input))) }
     }
 }

@@ -1,4 +1,4 @@
-//! How many events a second one session can make durable: a measurement, not a test.
+//! Measures how many events per second one session can make durable.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a measurement that talks to a terminal")]
 
@@ -10,18 +10,18 @@ use host::{Home, ProcessIdentity};
 use protocol::{Event, LogEntry, SessionId, TaskId, Timestamp};
 use tokio::task::JoinSet;
 
-/// How many callers there are, and how many events they write in all, each with about 400 bytes of text.
+/// The number of callers, and the number of events that they write in total, each with about 400 bytes of text.
 const CASES: [(usize, usize); 3] = [(1, 5_000), (8, 20_000), (64, 64_000)];
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    println!("| callers | events a second |\n|---:|---:|");
+    println!("| callers | events per second |\n|---:|---:|");
     for (callers, events) in CASES {
         println!("| {callers} | {:.0} |", rate(callers, events).await);
     }
 }
 
-/// Events a second when every caller waits for each of its events to be durable before it sends the next.
+/// Events per second if every caller waits for each of its events to be durable before it sends the next.
 async fn rate(callers: usize, events: usize) -> f64 {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(folder.path().join("home")).unwrap();

@@ -1,5 +1,5 @@
-//! A backup of what is stored only in `bosun.db`: the trusted projects, and the items of project and team lists. Each
-//! change is appended to `bosun.backup.jsonl` as a line of JSON; the file begins with a full copy of everything.
+//! A backup of the data that is stored only in `bosun.db`: the trusted projects, and the items of project and team
+//! lists. Each change is appended to `bosun.backup.jsonl` as a line of JSON; the file begins with a full copy.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 use crate::TrustRow;
 use crate::error::io_error;
 use crate::lists::{every_item, restore_item};
-use crate::trust::every_row;
+use crate::trust::all_rows;
 
-/// Bytes of changes, beyond the size of the full copy, after which the file is rewritten.
-const CHANGES: u64 = 1024 * 1024;
+/// The file is rewritten when its changes are longer than the full copy by this many bytes.
+const MAX_CHANGE_BYTES: u64 = 1024 * 1024;
 
 /// One line of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ pub(crate) enum BackupLine {
         top: String,
         /// The digest it was trusted with.
         digest: String,
-        /// When.
+        /// When it was trusted.
         at: Timestamp,
     },
     /// A project is no longer trusted.
@@ -80,11 +80,11 @@ pub(crate) fn append(home: &Home, conn: &Connection, changes: &[BackupLine]) -> 
     let path = home.index_backup();
     let _lock = home.lock("backup").map_err(|error| crate::StoreError::Home(error.to_string()))?;
     let append = || -> io::Result<()> {
-        match File::open(&path).and_then(|file| is_long(&file)) {
+        match File::open(&path).and_then(|file| must_rewrite(&file)) {
             Ok(false) => {
                 let mut file = OpenOptions::new().append(true).open(&path)?;
                 // The leading newline ends a line that was cut off by a crash.
-                file.write_all(format!("\n{}", text(changes)?).as_bytes())
+                file.write_all(format!("\n{}", to_lines(changes)?).as_bytes())
             }
             Ok(true) | Err(_) => rewrite(&path, conn, changes),
         }
@@ -92,11 +92,11 @@ pub(crate) fn append(home: &Home, conn: &Connection, changes: &[BackupLine]) -> 
     append().map_err(io_error(&path))
 }
 
-/// Restores what this connection's file does not have, or has in an older version.
+/// Restores data that this connection's database does not have, or has in an older version.
 pub(crate) fn restore(home: &Home, conn: &Connection) -> rusqlite::Result<RestoredCounts> {
     let mut restored = RestoredCounts::default();
     let Ok(file) = File::open(home.index_backup()) else { return Ok(restored) };
-    let (items, trusted) = fold(BufReader::new(file));
+    let (items, trusted) = read_contents(BufReader::new(file));
     for ((list, _), item) in items {
         restored.items += usize::from(restore_item(conn, &list, item)?);
     }
@@ -109,8 +109,8 @@ pub(crate) fn restore(home: &Home, conn: &Connection) -> rusqlite::Result<Restor
 
 type BackupContents = (BTreeMap<(String, ItemId), ListItem>, BTreeMap<String, TrustRow>);
 
-/// The contents that the lines add up to; unreadable lines are skipped.
-fn fold(lines: impl BufRead) -> BackupContents {
+/// The contents after applying all lines in order; unreadable lines are skipped.
+fn read_contents(lines: impl BufRead) -> BackupContents {
     let (mut items, mut trusted) = BackupContents::default();
     for line in lines.split(b'\n').map_while(Result::ok) {
         let Ok(line) = serde_json::from_slice::<BackupLine>(&line) else { continue };
@@ -125,27 +125,27 @@ fn fold(lines: impl BufRead) -> BackupContents {
     (items, trusted)
 }
 
-/// Whether the changes take more space than the full copy.
-fn is_long(file: &File) -> io::Result<bool> {
+/// Whether the file is long enough to be rewritten.
+fn must_rewrite(file: &File) -> io::Result<bool> {
     let mut first = String::new();
     BufReader::new(file.take(200)).read_line(&mut first)?;
     let Ok(BackupLine::Header { bytes }) = serde_json::from_str(&first) else { return Ok(true) };
-    Ok(file.metadata()?.len() > bytes.saturating_mul(2).saturating_add(CHANGES))
+    Ok(file.metadata()?.len() > bytes.saturating_mul(2).saturating_add(MAX_CHANGE_BYTES))
 }
 
 fn rewrite(path: &Path, conn: &Connection, changes: &[BackupLine]) -> io::Result<()> {
     let mut all: Vec<BackupLine> = every_item(conn).map_err(io::Error::other)?;
-    all.extend(every_row(conn).map_err(io::Error::other)?.iter().map(BackupLine::from));
-    let all = text(&all)?;
-    let head = text(&[BackupLine::Header { bytes: all.len() as u64 }])?;
+    all.extend(all_rows(conn).map_err(io::Error::other)?.iter().map(BackupLine::from));
+    let all = to_lines(&all)?;
+    let header = to_lines(&[BackupLine::Header { bytes: all.len() as u64 }])?;
     let part = path.with_extension("part");
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
-    file.write_all(format!("{head}{all}{}", text(changes)?).as_bytes())?;
+    file.write_all(format!("{header}{all}{}", to_lines(changes)?).as_bytes())?;
     file.sync_all()?;
     fs::rename(part, path)
 }
 
-fn text(lines: &[BackupLine]) -> io::Result<String> {
+fn to_lines(lines: &[BackupLine]) -> io::Result<String> {
     let mut text = String::new();
     for line in lines {
         text.push_str(&serde_json::to_string(line)?);

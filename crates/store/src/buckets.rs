@@ -1,6 +1,6 @@
 //! The buckets that processes share in `bosun.db`: one row of text each, changed by one process at a time.
 //!
-//! A bucket's state is worthless after a crash of the machine, so changes are not forced to disk.
+//! After a crash of the machine, a bucket's state is not needed any more, so changes are not forced to disk.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,8 +13,9 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehav
 use crate::error::sqlite_error;
 use crate::{SessionIndex, SessionReader, StoreError, listing, salvage};
 
-/// A change takes less than a millisecond; after this long it is better to proceed without the shared state.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How long to wait for another process. A change takes less than a millisecond; after this long it is better to
+/// proceed without the shared state.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The shared buckets, on their own connection.
 #[derive(Debug)]
@@ -31,14 +32,14 @@ impl BucketStore {
     pub fn open(home: &Home) -> Result<BucketStore, StoreError> {
         let conn = SessionIndex::open(home)?.into_connection();
         let path = home.index_db();
-        let set = || -> rusqlite::Result<()> {
-            conn.busy_timeout(PATIENCE)?;
+        let configure = || -> rusqlite::Result<()> {
+            conn.busy_timeout(LOCK_TIMEOUT)?;
             conn.pragma_update(None, "synchronous", "NORMAL")?;
-            // A checkpoint takes longer than everything else that is done here.
+            // A checkpoint would take longer than all other work here.
             conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
             Ok(())
         };
-        set().map_err(sqlite_error(&path))?;
+        configure().map_err(sqlite_error(&path))?;
         Ok(BucketStore { path, conn })
     }
 
@@ -58,14 +59,15 @@ impl BucketStore {
     }
 
     /// What sessions spent on turns that began at `since` or later, in millionths of a US dollar, from the index and
-    /// the session files. Used when `bosun.db`, with the day's spending, was lost. A damaged session counts as far as
+    /// the session files. This replaces the day's spending if `bosun.db` was lost. A damaged session counts as far as
     /// it can be read.
     pub fn spent_since(&self, home: &Home, since: Timestamp) -> Result<u64, StoreError> {
-        let (mut sum, in_part) = listing::micros_since(&self.conn, since).map_err(sqlite_error(&self.path))?;
-        for id in in_part {
+        let (mut sum, partly_counted) =
+            listing::spent_micros_since(&self.conn, since).map_err(sqlite_error(&self.path))?;
+        for id in partly_counted {
             let spent = SessionReader::open(home, id).and_then(|reader| reader.spendings(since));
             let spent = spent.or_else(|_damaged| {
-                SessionReader::of_events(id, &salvage(home, id)?.events).and_then(|reader| reader.spendings(since))
+                SessionReader::from_events(id, &salvage(home, id)?.events).and_then(|reader| reader.spendings(since))
             });
             // A session that cannot be read at all counts as nothing.
             let spent = spent.unwrap_or_default();
@@ -92,19 +94,19 @@ impl BucketStore {
 
     /// Changes a bucket. `edit` must be short, since it runs inside a transaction.
     pub fn change<T>(&self, key: &str, edit: impl FnOnce(Option<String>) -> (String, T)) -> Result<T, StoreError> {
-        let change = || -> rusqlite::Result<T> {
-            let change = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
-            let before = read(&change, key)?;
+        let apply = || -> rusqlite::Result<T> {
+            let transaction = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
+            let before = read(&transaction, key)?;
             let (after, result) = edit(before.clone());
             if before.as_ref() != Some(&after) {
-                change
+                transaction
                     .prepare_cached("INSERT OR REPLACE INTO buckets (key, state) VALUES (?1, ?2)")?
                     .execute([key, &after])?;
             }
-            change.commit()?;
+            transaction.commit()?;
             Ok(result)
         };
-        change().map_err(sqlite_error(&self.path))
+        apply().map_err(sqlite_error(&self.path))
     }
 }
 

@@ -11,41 +11,43 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::StoreError;
-use crate::error::{companion, io_error, sqlite_error};
+use crate::error::{companion_path, io_error, sqlite_error};
 
-/// Longer than any transaction may take, so that waiting for another connection is not an error.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long to wait for another connection: longer than any transaction may take, so that waiting is not an error.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The size to which the write-ahead log is truncated after a checkpoint.
-const WAL_REST: i64 = 16 * 1024 * 1024;
+const MAX_IDLE_WAL_BYTES: i64 = 16 * 1024 * 1024;
 
-/// Creates an empty database file that only its user can read, and opens it to write.
+/// Creates an empty database file that only its user can read, and opens it for writing.
 pub(crate) fn create(path: &Path) -> Result<Connection, StoreError> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(io_error(path))?;
-    writable(path)
+    open_writable(path)
 }
 
-/// Opens a database to write to it.
-pub(crate) fn writable(path: &Path) -> Result<Connection, StoreError> {
+/// Opens a database for writing.
+pub(crate) fn open_writable(path: &Path) -> Result<Connection, StoreError> {
     let open = || -> rusqlite::Result<Connection> {
         let conn =
             Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         harden(&conn)?;
         conn.pragma_update(None, "synchronous", "FULL")?;
-        conn.pragma_update(None, "journal_size_limit", WAL_REST)?;
+        conn.pragma_update(None, "journal_size_limit", MAX_IDLE_WAL_BYTES)?;
         // Deleted data may contain a key.
         conn.pragma_update(None, "secure_delete", true)?;
-        // A model's table may reference a runtime table; that must not affect what the runtime writes.
+        // A table that a model made may reference a runtime table; this must not affect the runtime's writes.
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, false)?;
         Ok(conn)
     };
     open().map_err(sqlite_error(path))
 }
 
-/// Opens a database to read it. It never takes a lock that a writer waits for.
-pub(crate) fn readable(path: &Path) -> Result<Connection, StoreError> {
+/// Opens a database for reading. The connection never takes a lock that a writer waits for.
+pub(crate) fn open_readable(path: &Path) -> Result<Connection, StoreError> {
     match open_to_read(path).map_err(sqlite_error(path)) {
-        Err(StoreError::ReadOnly { .. } | StoreError::Denied { .. }) if File::open(path).is_ok() => readable_copy(path),
+        Err(StoreError::ReadOnly { .. } | StoreError::Denied { .. }) if File::open(path).is_ok() => {
+            open_readable_copy(path)
+        }
         opened => opened,
     }
 }
@@ -61,13 +63,13 @@ fn open_to_read(path: &Path) -> rusqlite::Result<Connection> {
 
 /// Opens a copy of a database in a read-only folder, since SQLite needs two companion files even to read. The copy is
 /// already unlinked when this returns.
-fn readable_copy(path: &Path) -> Result<Connection, StoreError> {
+fn open_readable_copy(path: &Path) -> Result<Connection, StoreError> {
     let folder = tempfile::tempdir().map_err(io_error(path))?;
     let copy = folder.path().join("copy.db");
-    for ending in ["", "-wal"] {
-        let (from, to) = (companion(path, ending), companion(&copy, ending));
+    for suffix in ["", "-wal"] {
+        let (from, to) = (companion_path(path, suffix), companion_path(&copy, suffix));
         match fs::copy(&from, &to) {
-            Err(error) if !ending.is_empty() && error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) if !suffix.is_empty() && error.kind() == io::ErrorKind::NotFound => {}
             copied => {
                 copied
                     .and_then(|_bytes| fs::set_permissions(&to, Permissions::from_mode(0o600)))
@@ -79,11 +81,11 @@ fn readable_copy(path: &Path) -> Result<Connection, StoreError> {
 }
 
 /// A copy of a database in memory, which can be changed without changing the file; empty if there is no file.
-pub(crate) fn in_memory(path: &Path) -> Result<Connection, StoreError> {
+pub(crate) fn open_in_memory(path: &Path) -> Result<Connection, StoreError> {
     let mut memory = Connection::open_in_memory().map_err(sqlite_error(path))?;
     if path.exists() {
-        let from = readable(path)?;
-        Backup::new(&from, &mut memory).and_then(|copying| copying.step(-1)).map_err(sqlite_error(path))?;
+        let source = open_readable(path)?;
+        Backup::new(&source, &mut memory).and_then(|copying| copying.step(-1)).map_err(sqlite_error(path))?;
     }
     harden(&memory).map_err(sqlite_error(path))?;
     Ok(memory)
@@ -91,7 +93,7 @@ pub(crate) fn in_memory(path: &Path) -> Result<Connection, StoreError> {
 
 /// Sets up a connection so that it does not trust the file's schema: a file may come from anywhere.
 fn harden(conn: &Connection) -> rusqlite::Result<()> {
-    conn.busy_timeout(PATIENCE)?;
+    conn.busy_timeout(LOCK_TIMEOUT)?;
     conn.set_prepared_statement_cache_capacity(64);
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;

@@ -13,7 +13,7 @@ pub enum StoreError {
     /// There is no such session.
     #[error("no session {id} at {path}; `bosun sessions` lists all sessions")]
     Missing {
-        /// The session asked for.
+        /// The requested session.
         id: SessionId,
         /// Where its file would be.
         path: PathBuf,
@@ -160,12 +160,12 @@ pub(crate) fn sqlite_error(path: &Path) -> impl Fn(Error) -> StoreError {
             Some(ErrorCode::PermissionDenied) => StoreError::Denied { path },
             Some(ErrorCode::CannotOpen) => cannot_open(path, detail),
             // A full disk can also show as a failed fsync or a shared-memory file that does not grow.
-            Some(ErrorCode::SystemIoFailure) if is_full(&path) => StoreError::Full { path },
+            Some(ErrorCode::SystemIoFailure) if is_disk_full(&path) => StoreError::Full { path },
             Some(ErrorCode::SystemIoFailure) => StoreError::Io { path, detail },
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed) => {
                 StoreError::Locked { path }
             }
-            None if is_content(&error) => StoreError::Corrupt { path, detail },
+            None if is_invalid_value(&error) => StoreError::Corrupt { path, detail },
             _ => StoreError::Unexpected { path, detail },
         }
     }
@@ -185,8 +185,8 @@ pub(crate) fn io_error(path: &Path) -> impl Fn(io::Error) -> StoreError {
 }
 
 /// An error for a stored value that cannot be read.
-pub(crate) fn unreadable(what: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
-    Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, what.into())
+pub(crate) fn unreadable(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+    Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, cause.into())
 }
 
 /// Finds out why a file did not open, which SQLite does not say. A readable file whose companions (`-wal`, `-shm`)
@@ -194,25 +194,27 @@ pub(crate) fn unreadable(what: impl Into<Box<dyn std::error::Error + Send + Sync
 fn cannot_open(path: PathBuf, detail: String) -> StoreError {
     match File::open(&path) {
         Err(error) => io_error(&path)(error),
-        Ok(_) if is_full(&path) => StoreError::Full { path },
-        Ok(_) if !companion(&path, "-shm").exists() => StoreError::ReadOnly { path },
+        Ok(_) if is_disk_full(&path) => StoreError::Full { path },
+        Ok(_) if !companion_path(&path, "-shm").exists() => StoreError::ReadOnly { path },
         Ok(_) => StoreError::Io { path, detail },
     }
 }
 
 /// The path of a companion file that SQLite keeps next to the database.
-pub(crate) fn companion(path: &Path, ending: &str) -> PathBuf {
+pub(crate) fn companion_path(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push(ending);
+    name.push(suffix);
     name.into()
 }
 
-fn is_full(path: &Path) -> bool {
-    const LEAST: u64 = 64 * 1024;
-    path.parent().and_then(|folder| host::machine::free_bytes(folder).ok()).is_some_and(|free| free < LEAST)
+/// Whether the disk of this file has too little space left to write.
+fn is_disk_full(path: &Path) -> bool {
+    const MIN_FREE_BYTES: u64 = 64 * 1024;
+    path.parent().and_then(|folder| host::machine::free_bytes(folder).ok()).is_some_and(|free| free < MIN_FREE_BYTES)
 }
 
-fn is_content(error: &Error) -> bool {
+/// Whether a stored value has the wrong type or content.
+fn is_invalid_value(error: &Error) -> bool {
     matches!(
         error,
         Error::FromSqlConversionFailure(..)

@@ -1,5 +1,5 @@
-//! Rows of the log. An event is stored as the JSON that it was written as, and converted to the current format when it
-//! is read, so a log is never rewritten.
+//! Rows of the log. An event keeps the JSON in which it was first written, and is converted to the current format when
+//! it is read, so a log is never rewritten.
 
 use protocol::{Envelope, Event, LogEntry, SessionId, TaskId, Timestamp};
 use rusqlite::{Connection, Row, params};
@@ -10,27 +10,32 @@ use crate::log_digest::LogDigest;
 /// Appends an event to the log, and to the log's digest.
 pub(crate) fn insert(conn: &Connection, log_digest: LogDigest, entry: &LogEntry) -> rusqlite::Result<LogDigest> {
     let LogEntry { task, at, event } = entry;
-    let (seq, task, body) = (log_digest.seq + 1, task.to_string(), json(event)?);
+    let (seq, task, body) = (log_digest.seq + 1, task.to_string(), to_json(event)?);
     conn.prepare_cached("INSERT INTO bosun_events (seq, v, at, task, body) VALUES (?1, ?2, ?3, ?4, ?5)")?
         .execute(params![seq, Envelope::VERSION, at.0, task, body])?;
     Ok(log_digest.with(seq, at.0, &task, &body))
 }
 
-/// Computes the digest of the log; calls `seen` after each event.
-pub(crate) fn digest_log(conn: &Connection, mut seen: impl FnMut(LogDigest)) -> rusqlite::Result<LogDigest> {
+/// Computes the digest of the log; calls `on_event` with the digest so far after each event.
+pub(crate) fn digest_log(conn: &Connection, mut on_event: impl FnMut(LogDigest)) -> rusqlite::Result<LogDigest> {
     let mut select = conn.prepare("SELECT seq, at, task, body FROM bosun_events ORDER BY seq")?;
     let mut rows = select.query([])?;
     let mut log_digest = LogDigest::EMPTY;
     while let Some(row) = rows.next()? {
         let (task, body) = (row.get_ref(2)?.as_str()?, row.get_ref(3)?.as_str()?);
         log_digest = log_digest.with(row.get(0)?, row.get(1)?, task, body);
-        seen(log_digest);
+        on_event(log_digest);
     }
     Ok(log_digest)
 }
 
 /// Reads at most `limit` events after `seq`.
-pub(crate) fn after(conn: &Connection, session: SessionId, seq: u64, limit: usize) -> rusqlite::Result<Vec<Envelope>> {
+pub(crate) fn events_after(
+    conn: &Connection,
+    session: SessionId,
+    seq: u64,
+    limit: usize,
+) -> rusqlite::Result<Vec<Envelope>> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     conn.prepare_cached("SELECT seq, v, at, task, body FROM bosun_events WHERE seq > ?1 ORDER BY seq LIMIT ?2")?
         .query_map(params![seq, limit], |row| envelope(row, session))?
@@ -38,7 +43,7 @@ pub(crate) fn after(conn: &Connection, session: SessionId, seq: u64, limit: usiz
 }
 
 /// Reads every event of one task after `seq`.
-pub(crate) fn of_task(
+pub(crate) fn task_events(
     conn: &Connection,
     session: SessionId,
     task: TaskId,
@@ -65,7 +70,7 @@ pub(crate) fn last_seq(conn: &Connection) -> rusqlite::Result<u64> {
 }
 
 /// Serialises a value for its column.
-pub(crate) fn json<T: serde::Serialize>(value: &T) -> rusqlite::Result<String> {
+pub(crate) fn to_json<T: serde::Serialize>(value: &T) -> rusqlite::Result<String> {
     serde_json::to_string(value).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
 }
 

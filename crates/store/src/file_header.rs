@@ -22,7 +22,7 @@ pub enum HeaderStatus {
     NotSession,
 }
 
-/// The version of the session format and of SQLite, to compare two machines.
+/// The versions of the session format and of SQLite, to compare two machines.
 pub fn sqlite_version() -> (i64, &'static str) {
     (SESSION.version(), rusqlite::version())
 }
@@ -31,16 +31,16 @@ pub fn sqlite_version() -> (i64, &'static str) {
 pub fn inspect_header(path: &Path) -> io::Result<HeaderStatus> {
     let mut header = Vec::new();
     File::open(path)?.take(100).read_to_end(&mut header)?;
-    Ok(of(&header))
+    Ok(header_status(&header))
 }
 
-fn of(header: &[u8]) -> HeaderStatus {
+fn header_status(header: &[u8]) -> HeaderStatus {
     if header.is_empty() {
         return HeaderStatus::Empty;
     }
-    let number = |at: usize| Some(u32::from_be_bytes(header.get(at..at + 4)?.try_into().ok()?));
-    // Before the first checkpoint, a new file has SQLite's header but not our values.
-    match (header.starts_with(b"SQLite format 3\0"), number(68), number(60)) {
+    let number_at = |at: usize| Some(u32::from_be_bytes(header.get(at..at + 4)?.try_into().ok()?));
+    // Before the first checkpoint, a new file has SQLite's header but not Bosun's values.
+    match (header.starts_with(b"SQLite format 3\0"), number_at(68), number_at(60)) {
         (true, Some(id), Some(version)) if i64::from(id) == SESSION.application_id => {
             match i64::from(version).cmp(&SESSION.version()) {
                 std::cmp::Ordering::Less => HeaderStatus::Older,
@@ -57,23 +57,25 @@ fn of(header: &[u8]) -> HeaderStatus {
 mod tests {
     use super::*;
 
-    fn header(id: u32, form: u32) -> Vec<u8> {
+    fn header(id: u32, version: u32) -> Vec<u8> {
         let mut header = [b"SQLite format 3\0".to_vec(), vec![0; 84]].concat();
         header[68..72].copy_from_slice(&id.to_be_bytes());
-        header[60..64].copy_from_slice(&form.to_be_bytes());
+        header[60..64].copy_from_slice(&version.to_be_bytes());
         header
     }
 
     #[test]
-    fn a_header_tells_what_a_file_is() {
-        let ours = u32::try_from(SESSION.application_id).unwrap();
-        let today = u32::try_from(SESSION.version()).unwrap();
-        assert_eq!(of(&header(ours, today)), HeaderStatus::Current);
-        assert_eq!(of(&header(ours, today - 1)), HeaderStatus::Older);
-        assert_eq!(of(&header(ours, today + 1)), HeaderStatus::Newer(today + 1));
-        assert_eq!([of(&[]), of(&header(0, 0))], [HeaderStatus::Empty, HeaderStatus::Empty]);
-        for other in [header(7, today), header(ours, today)[..50].to_vec(), b"not a database at all".repeat(9)] {
-            assert_eq!(of(&other), HeaderStatus::NotSession);
+    fn the_status_of_a_file_follows_from_its_header() {
+        let application_id = u32::try_from(SESSION.application_id).unwrap();
+        let current = u32::try_from(SESSION.version()).unwrap();
+        assert_eq!(header_status(&header(application_id, current)), HeaderStatus::Current);
+        assert_eq!(header_status(&header(application_id, current - 1)), HeaderStatus::Older);
+        assert_eq!(header_status(&header(application_id, current + 1)), HeaderStatus::Newer(current + 1));
+        assert_eq!([header_status(&[]), header_status(&header(0, 0))], [HeaderStatus::Empty, HeaderStatus::Empty]);
+        for other in
+            [header(7, current), header(application_id, current)[..50].to_vec(), b"not a database at all".repeat(9)]
+        {
+            assert_eq!(header_status(&other), HeaderStatus::NotSession);
         }
     }
 }

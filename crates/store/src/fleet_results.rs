@@ -23,11 +23,11 @@ pub struct FleetResultStore {
 pub struct FleetResultRow {
     /// The cache key.
     pub key: String,
-    /// The id of the todo at the time.
+    /// The id that the todo had then.
     pub todo: TodoId,
-    /// The state of its files when the run that did it began.
+    /// The state of its files when the fleet that did it began.
     pub before: String,
-    /// The state of its files when that run, or a later one that reused the result, had ended; absent while unknown.
+    /// The state of its files when that fleet, or a later one that reused the result, ended; absent while unknown.
     pub after: Option<String>,
     /// The worker's final message.
     pub result: String,
@@ -47,20 +47,20 @@ impl FleetResultStore {
     /// The result with exactly this key.
     pub fn get(&self, key: &str) -> Result<Option<FleetResultRow>, StoreError> {
         let get = || -> rusqlite::Result<Option<FleetResultRow>> {
-            let mut get = self.conn.prepare_cached("SELECT * FROM fleet_results WHERE project = ?1 AND key = ?2")?;
-            get.query_row([&self.project, key], result_row).optional()
+            let mut select = self.conn.prepare_cached("SELECT * FROM fleet_results WHERE project = ?1 AND key = ?2")?;
+            select.query_row([&self.project, key], result_row).optional()
         };
         get().map_err(sqlite_error(&self.path))
     }
 
     /// Whether there is a result of a todo with this id, under any key.
     pub fn has_todo(&self, todo: &TodoId) -> Result<bool, StoreError> {
-        let knows = || -> rusqlite::Result<bool> {
+        let exists = || -> rusqlite::Result<bool> {
             self.conn
                 .prepare_cached("SELECT 1 FROM fleet_results WHERE project = ?1 AND todo = ?2 LIMIT 1")?
                 .exists([&self.project, &todo.0])
         };
-        knows().map_err(sqlite_error(&self.path))
+        exists().map_err(sqlite_error(&self.path))
     }
 
     /// Stores a result; an older result with the same key is replaced.
@@ -79,16 +79,16 @@ impl FleetResultStore {
     }
 
     /// Sets the `after` file states of these keys in one transaction.
-    pub fn set_after(&self, states: &[(String, String)], at: Timestamp) -> Result<(), StoreError> {
+    pub fn set_files_after(&self, states: &[(String, String)], at: Timestamp) -> Result<(), StoreError> {
         let set = || -> rusqlite::Result<()> {
-            let change = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
-            let mut set = change
+            let transaction = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
+            let mut update = transaction
                 .prepare_cached("UPDATE fleet_results SET after = ?3, at = ?4 WHERE project = ?1 AND key = ?2")?;
             for (key, after) in states {
-                set.execute(params![self.project, key, after, at.0])?;
+                update.execute(params![self.project, key, after, at.0])?;
             }
-            drop(set);
-            change.commit()
+            drop(update);
+            transaction.commit()
         };
         set().map_err(sqlite_error(&self.path))
     }
@@ -96,20 +96,20 @@ impl FleetResultStore {
     /// Removes a result.
     pub fn remove(&self, key: &str) -> Result<(), StoreError> {
         let remove = || -> rusqlite::Result<usize> {
-            let mut remove = self.conn.prepare_cached("DELETE FROM fleet_results WHERE project = ?1 AND key = ?2")?;
-            remove.execute([&self.project, key])
+            let mut delete = self.conn.prepare_cached("DELETE FROM fleet_results WHERE project = ?1 AND key = ?2")?;
+            delete.execute([&self.project, key])
         };
         remove().map(|_count| ()).map_err(sqlite_error(&self.path))
     }
 
-    /// Removes the results that no run has used since `then`, in all projects; returns how many.
-    pub fn drop_before(home: &Home, then: Timestamp) -> Result<usize, StoreError> {
+    /// Removes the results that no fleet has used since `then`, in all projects; returns how many.
+    pub fn remove_unused_since(home: &Home, then: Timestamp) -> Result<usize, StoreError> {
         let conn = SessionIndex::open(home)?.into_connection();
         conn.execute("DELETE FROM fleet_results WHERE at < ?1", [then.0]).map_err(sqlite_error(&home.index_db()))
     }
 
     /// How many results [`FleetResultStore::drop_before`] would remove.
-    pub fn count_before(home: &Home, then: Timestamp) -> Result<usize, StoreError> {
+    pub fn count_unused_since(home: &Home, then: Timestamp) -> Result<usize, StoreError> {
         let conn = SessionIndex::open(home)?.into_connection();
         conn.query_row("SELECT count(*) FROM fleet_results WHERE at < ?1", [then.0], |row| row.get(0))
             .map_err(sqlite_error(&home.index_db()))

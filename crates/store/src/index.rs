@@ -1,6 +1,7 @@
 //! The index of sessions, `bosun.db`: a cache of the session files, so that listing sessions does not open each file;
-//! `reconcile.rs` keeps it up to date. A lost index is rebuilt from the session folders. What is stored nowhere else
-//! (project and team lists, trusted projects) has a backup, and readable lists are also recovered from a damaged index.
+//! `reconcile.rs` keeps it up to date. A lost index is rebuilt from the session folders. Data that is stored nowhere
+//! else (project and team lists, trusted projects) has a backup, and readable lists are also recovered from a damaged
+//! index.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use protocol::{Cost, SessionId, Timestamp};
 use rusqlite::{Connection, Row, TransactionBehavior, params};
 
 use crate::backup::RestoredCounts;
-use crate::error::{companion, io_error, sqlite_error, unreadable};
+use crate::error::{companion_path, io_error, sqlite_error, unreadable};
 use crate::lists::recover_lists;
 use crate::schema::{INDEX, SchemaStatus};
 use crate::summary::SessionFileStamp;
@@ -45,7 +46,7 @@ pub struct SessionRow {
     pub has_open_asks: bool,
     /// What it spent.
     pub spent: Cost,
-    /// Whether the price of all of that is known.
+    /// Whether the price of everything it spent is known.
     pub priced: bool,
     /// The process that ran it when its file was read.
     pub owner_pid: Option<u32>,
@@ -81,13 +82,13 @@ pub enum SessionMatch {
 }
 
 impl SessionIndex {
-    /// Opens the index, building it from the session folders when it is missing or damaged.
+    /// Opens the index. If it is missing or damaged, builds it from the session folders.
     pub fn open(home: &Home) -> Result<SessionIndex, StoreError> {
         match SessionIndex::open_current(home) {
             Ok(Some(index)) => Ok(index),
             Ok(None) | Err(StoreError::Corrupt { .. }) => {
                 let _lock = lock(home)?;
-                SessionIndex::make(home)
+                SessionIndex::create_or_open(home)
             }
             Err(error) => Err(error),
         }
@@ -97,8 +98,8 @@ impl SessionIndex {
     pub fn rebuild(home: &Home) -> Result<SessionIndex, StoreError> {
         let _lock = lock(home)?;
         if let Ok(Some(index)) = SessionIndex::open_current(home) {
-            match index.check() {
-                Ok(()) => return index.fill(home),
+            match index.check_integrity() {
+                Ok(()) => return index.record_all_sessions(home),
                 Err(StoreError::Corrupt { detail, .. }) => {
                     drop(index);
                     return SessionIndex::replace(home, detail);
@@ -106,7 +107,7 @@ impl SessionIndex {
                 Err(error) => return Err(error),
             }
         }
-        SessionIndex::make(home)
+        SessionIndex::create_or_open(home)
     }
 
     /// Inserts or updates a session's row.
@@ -157,14 +158,15 @@ impl SessionIndex {
         query(&self.conn).map_err(sqlite_error(&self.path))
     }
 
-    /// Changes the index in a transaction that takes the write lock at its start, where waiting for it can succeed.
+    /// Changes the index in a transaction that takes the write lock at its start; SQLite does not wait for a lock
+    /// later.
     pub(crate) fn change(&self, edit: impl FnOnce(&Connection) -> rusqlite::Result<()>) -> Result<(), StoreError> {
-        let change = || -> rusqlite::Result<()> {
-            let change = rusqlite::Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
-            edit(&change)?;
-            change.commit()
+        let apply = || -> rusqlite::Result<()> {
+            let transaction = rusqlite::Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
+            edit(&transaction)?;
+            transaction.commit()
         };
-        change().map_err(sqlite_error(&self.path))
+        apply().map_err(sqlite_error(&self.path))
     }
 
     /// Opens the index if it exists and its schema is current.
@@ -173,7 +175,7 @@ impl SessionIndex {
         if !path.exists() {
             return Ok(None);
         }
-        let conn = connect::writable(&path)?;
+        let conn = connect::open_writable(&path)?;
         let status = INDEX.status(&conn, &path)?;
         Ok((status == SchemaStatus::Current).then_some(SessionIndex { path, conn }))
     }
@@ -181,19 +183,19 @@ impl SessionIndex {
     /// A copy of the index in memory, which can be changed even if the file cannot.
     pub(crate) fn open_copy(home: &Home) -> Result<SessionIndex, StoreError> {
         let path = home.index_db();
-        let mut conn = connect::in_memory(&path)?;
+        let mut conn = connect::open_in_memory(&path)?;
         let is_current = INDEX.status(&conn, &path)? == SchemaStatus::Current;
         INDEX.migrate(&mut conn, &path)?;
         let index = SessionIndex { path, conn };
-        if is_current { Ok(index) } else { index.fill(home) }
+        if is_current { Ok(index) } else { index.record_all_sessions(home) }
     }
 
     /// Creates the index or migrates it. The caller holds the lock; another process may have done it while this one
     /// waited.
-    fn make(home: &Home) -> Result<SessionIndex, StoreError> {
+    fn create_or_open(home: &Home) -> Result<SessionIndex, StoreError> {
         match SessionIndex::open_current(home) {
             Ok(Some(index)) => Ok(index),
-            Ok(None) => SessionIndex::make_anew(home, None),
+            Ok(None) => SessionIndex::create_or_migrate(home, None),
             Err(StoreError::Corrupt { detail, .. }) => SessionIndex::replace(home, detail),
             Err(error) => Err(error),
         }
@@ -202,15 +204,15 @@ impl SessionIndex {
     /// Moves a damaged file aside and creates a new one.
     fn replace(home: &Home, detail: String) -> Result<SessionIndex, StoreError> {
         let damaged = move_aside(&home.index_db())?;
-        SessionIndex::make_anew(home, Some((detail, damaged)))
+        SessionIndex::create_or_migrate(home, Some((detail, damaged)))
     }
 
-    /// Creates or migrates the file, with the lists of a damaged one that was moved aside and, if there was no file,
-    /// the contents of the backup.
-    fn make_anew(home: &Home, damaged: Option<(String, PathBuf)>) -> Result<SessionIndex, StoreError> {
+    /// Creates or migrates the file. Recovers the lists of a damaged file that was moved aside and, if there was no
+    /// file, restores the backup.
+    fn create_or_migrate(home: &Home, damaged: Option<(String, PathBuf)>) -> Result<SessionIndex, StoreError> {
         let path = home.index_db();
         let is_older = path.exists();
-        let mut conn = if is_older { connect::writable(&path)? } else { connect::create(&path)? };
+        let mut conn = if is_older { connect::open_writable(&path)? } else { connect::create(&path)? };
         INDEX.migrate(&mut conn, &path)?;
         if let Some((_, damaged)) = &damaged {
             recover_lists(damaged, &conn).map_err(sqlite_error(&path))?;
@@ -220,7 +222,7 @@ impl SessionIndex {
         } else {
             backup::restore(home, &conn).map_err(sqlite_error(&path))?
         };
-        let index = SessionIndex { path, conn }.fill(home)?;
+        let index = SessionIndex { path, conn }.record_all_sessions(home)?;
         if damaged.is_some() || restored != RestoredCounts::default() {
             index.report_rebuild(damaged)?;
         }
@@ -229,8 +231,8 @@ impl SessionIndex {
 
     /// Reports a rebuild.
     fn report_rebuild(&self, damaged: Option<(String, PathBuf)>) -> Result<(), StoreError> {
-        let count = |what: &str| {
-            self.query(|conn| conn.query_row(&format!("SELECT count(*) FROM {what}"), [], |row| row.get(0)))
+        let count = |rows: &str| {
+            self.query(|conn| conn.query_row(&format!("SELECT count(*) FROM {rows}"), [], |row| row.get(0)))
         };
         index_rebuild::report(IndexRebuild {
             path: self.path.clone(),
@@ -243,15 +245,15 @@ impl SessionIndex {
     }
 
     /// Adds all sessions.
-    fn fill(self, home: &Home) -> Result<SessionIndex, StoreError> {
-        self.record_sessions(home, &sessions(home)?)?;
+    fn record_all_sessions(self, home: &Home) -> Result<SessionIndex, StoreError> {
+        self.record_sessions(home, &session_folders(home)?)?;
         Ok(self)
     }
 
-    fn check(&self) -> Result<(), StoreError> {
-        let verdict = self.conn.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
-        match verdict.map_err(sqlite_error(&self.path))? {
-            found if found == "ok" => Ok(()),
+    fn check_integrity(&self) -> Result<(), StoreError> {
+        let result = self.conn.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+        match result.map_err(sqlite_error(&self.path))? {
+            text if text == "ok" => Ok(()),
             detail => Err(StoreError::Corrupt { path: self.path.clone(), detail }),
         }
     }
@@ -262,7 +264,7 @@ fn lock(home: &Home) -> Result<host::FileLock, StoreError> {
 }
 
 /// All sessions that have a folder.
-pub(crate) fn sessions(home: &Home) -> Result<Vec<SessionId>, StoreError> {
+pub(crate) fn session_folders(home: &Home) -> Result<Vec<SessionId>, StoreError> {
     let folder = home.sessions_dir();
     let names = fs::read_dir(&folder).map_err(io_error(&folder))?.flatten();
     Ok(names.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
@@ -270,12 +272,12 @@ pub(crate) fn sessions(home: &Home) -> Result<Vec<SessionId>, StoreError> {
 
 /// Renames a damaged file together with its companion files.
 fn move_aside(path: &Path) -> Result<PathBuf, StoreError> {
-    let free = (1..).map(|n| companion(path, &format!(".damaged-{n}"))).find(|aside| !aside.exists());
-    let aside = free.unwrap_or_else(|| companion(path, ".damaged"));
-    for ending in ["-wal", "-shm", ""] {
-        let part = companion(path, ending);
-        if part.exists() {
-            fs::rename(&part, companion(&aside, ending)).map_err(io_error(&part))?;
+    let free = (1..).map(|n| companion_path(path, &format!(".damaged-{n}"))).find(|aside| !aside.exists());
+    let aside = free.unwrap_or_else(|| companion_path(path, ".damaged"));
+    for suffix in ["-wal", "-shm", ""] {
+        let file = companion_path(path, suffix);
+        if file.exists() {
+            fs::rename(&file, companion_path(&aside, suffix)).map_err(io_error(&file))?;
         }
     }
     Ok(aside)

@@ -1,5 +1,5 @@
-//! The lease: which process may write to a session's file. The fence grows with every owner, and a write with an older
-//! fence is refused.
+//! The lease: the record of the process that may write to a session's file. The fence increases with every owner, and a
+//! write with an older fence is refused.
 
 use host::ProcessIdentity;
 use protocol::{Fence, Timestamp};
@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 pub(crate) struct SessionLease {
     /// The fence of the last owner.
     pub(crate) fence: Fence,
-    /// That owner, unless it ended cleanly.
+    /// The last owner, unless it ended cleanly.
     pub(crate) holder: Option<ProcessIdentity>,
 }
 
@@ -25,7 +25,7 @@ impl SessionLease {
 pub(crate) fn read(conn: &Connection) -> rusqlite::Result<Option<SessionLease>> {
     conn.prepare_cached("SELECT fence, boot, pid, started, held FROM bosun_lease")?
         .query_row([], |row| {
-            let owner = ProcessIdentity { boot: row.get(1)?, pid: row.get(2)?, started: row.get(3)? };
+            let owner = ProcessIdentity { boot: row.get(1)?, pid: row.get(2)?, start_ticks: row.get(3)? };
             let held: bool = row.get(4)?;
             Ok(SessionLease { fence: Fence(row.get(0)?), holder: held.then_some(owner) })
         })
@@ -42,7 +42,7 @@ pub(crate) fn take(conn: &Connection, fence: Fence, owner: &ProcessIdentity, now
     conn.execute(
         "INSERT OR REPLACE INTO bosun_lease (one, fence, boot, pid, started, held, taken_at)
          VALUES (1, ?1, ?2, ?3, ?4, 1, ?5)",
-        params![fence.0, owner.boot, owner.pid, owner.started, now.0],
+        params![fence.0, owner.boot, owner.pid, owner.start_ticks, now.0],
     )?;
     Ok(())
 }

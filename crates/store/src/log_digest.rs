@@ -40,7 +40,7 @@ impl LogDigest {
 }
 
 /// Bytes of a written digest: the number of the last event, and the hash.
-const LENGTH: usize = 40;
+const DIGEST_FILE_BYTES: usize = 40;
 
 /// The file that holds the digest, `session.digest`.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ impl LogDigestFile {
 
     /// Reads the digest; none if the file is empty.
     pub(crate) fn read(&self) -> Result<Option<LogDigest>, StoreError> {
-        let mut bytes = [0; LENGTH];
+        let mut bytes = [0; DIGEST_FILE_BYTES];
         match self.file.read_exact_at(&mut bytes, 0) {
             Ok(()) => {
                 let (seq, digest) = bytes.split_at(8);
@@ -71,9 +71,9 @@ impl LogDigestFile {
         }
     }
 
-    /// Writes the digest of what is committed.
+    /// Writes the digest of the committed events.
     pub(crate) fn write(&self, log_digest: LogDigest) -> io::Result<()> {
-        let mut bytes = [0; LENGTH];
+        let mut bytes = [0; DIGEST_FILE_BYTES];
         bytes[..8].copy_from_slice(&log_digest.seq.to_le_bytes());
         bytes[8..].copy_from_slice(&log_digest.digest);
         self.file.write_all_at(&bytes, 0)

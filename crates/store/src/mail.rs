@@ -4,14 +4,14 @@ use protocol::api::{MailState, MailView};
 use protocol::{MailBody, MailDelivery, MailId, Principal, TaskId, Timestamp, clip_middle};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::event::{from_json, json};
+use crate::event::{from_json, to_json};
 use crate::tasks;
 
-/// Most bytes of a piece of mail in a view; the log has all of it.
-const MAX_TEXT: usize = 4 * 1024;
+/// Maximum bytes of a mail text in a view; the log has all of it.
+const MAX_TEXT_BYTES: usize = 4 * 1024;
 
-/// Most characters of a session's title.
-const TITLE: usize = 120;
+/// Maximum characters of a session's title.
+const MAX_TITLE_CHARS: usize = 120;
 
 /// Mail as it is admitted.
 pub(crate) struct AdmittedMail<'a> {
@@ -32,9 +32,9 @@ pub(crate) fn admit(conn: &Connection, admitted: &AdmittedMail<'_>) -> rusqlite:
     .execute(params![
         mail.0,
         task.to_string(),
-        json(from)?,
-        json(delivery)?,
-        json(body)?,
+        to_json(from)?,
+        to_json(delivery)?,
+        to_json(body)?,
         MailState::Admitted.as_str(),
         at.0
     ])?;
@@ -42,7 +42,7 @@ pub(crate) fn admit(conn: &Connection, admitted: &AdmittedMail<'_>) -> rusqlite:
         (Principal::User, Some(text)) => set_title(conn, *task, text)?,
         (Principal::User | Principal::Task { .. } | Principal::Runtime, Some(_) | None) => {}
     }
-    tasks::count_mail(conn, *task, 1, *at)
+    tasks::change_unread(conn, *task, 1, *at)
 }
 
 /// Records that mail was delivered or has expired.
@@ -60,13 +60,13 @@ pub(crate) fn mark_moved(
             .execute(params![mail.0, state.as_str(), at.0])?;
         moved += i64::from(changed > 0);
     }
-    tasks::count_mail(conn, task, -moved, at)
+    tasks::change_unread(conn, task, -moved, at)
 }
 
 /// Sets the session's title from the user's first text to the root, which may be a fleet's goal.
 pub(crate) fn set_title(conn: &Connection, task: TaskId, text: &str) -> rusqlite::Result<()> {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let title: String = line.chars().take(TITLE).collect();
+    let title: String = line.chars().take(MAX_TITLE_CHARS).collect();
     conn.prepare_cached(
         "INSERT OR IGNORE INTO bosun_meta (key, value)
          SELECT 'title', ?2 FROM bosun_tasks WHERE id = ?1 AND parent IS NULL",
@@ -76,7 +76,7 @@ pub(crate) fn set_title(conn: &Connection, task: TaskId, text: &str) -> rusqlite
 }
 
 /// A task's first prompt, clipped.
-pub(crate) fn prompt(conn: &Connection, task: &str) -> rusqlite::Result<Option<String>> {
+pub(crate) fn first_prompt(conn: &Connection, task: &str) -> rusqlite::Result<Option<String>> {
     let first = conn
         .prepare_cached("SELECT body FROM bosun_mail WHERE task = ?1 ORDER BY mail LIMIT 1")?
         .query_row([task], |row| row.get::<_, String>(0))
@@ -84,12 +84,12 @@ pub(crate) fn prompt(conn: &Connection, task: &str) -> rusqlite::Result<Option<S
     first.map(|body| from_json(&body).map(|body| mail_text(&body))).transpose()
 }
 
-/// The newest mail of a task, oldest first, and how much there is in all.
-pub(crate) fn of_task(conn: &Connection, task: TaskId, most: u32) -> rusqlite::Result<(Vec<MailView>, u64)> {
+/// The newest mail of a task, at most `limit`, oldest first, and how much there is in total.
+pub(crate) fn newest_mail(conn: &Connection, task: TaskId, limit: u32) -> rusqlite::Result<(Vec<MailView>, u64)> {
     let id = task.to_string();
     let mut mail: Vec<MailView> = conn
         .prepare_cached("SELECT * FROM bosun_mail WHERE task = ?1 ORDER BY mail DESC LIMIT ?2")?
-        .query_map(params![id, most], view)?
+        .query_map(params![id, limit], mail_view)?
         .collect::<rusqlite::Result<_>>()?;
     mail.reverse();
     let total =
@@ -97,7 +97,7 @@ pub(crate) fn of_task(conn: &Connection, task: TaskId, most: u32) -> rusqlite::R
     Ok((mail, total))
 }
 
-fn view(row: &Row<'_>) -> rusqlite::Result<MailView> {
+fn mail_view(row: &Row<'_>) -> rusqlite::Result<MailView> {
     let body: MailBody = from_json(&row.get::<_, String>("body")?)?;
     let state: String = row.get("state")?;
     Ok(MailView {
@@ -114,7 +114,7 @@ fn view(row: &Row<'_>) -> rusqlite::Result<MailView> {
 
 fn mail_text(body: &MailBody) -> String {
     match body {
-        MailBody::Text { text, display, .. } => clip_middle(display.as_ref().unwrap_or(text), MAX_TEXT),
+        MailBody::Text { text, display, .. } => clip_middle(display.as_ref().unwrap_or(text), MAX_TEXT_BYTES),
         MailBody::Result { task, activation } => format!("the result of {task}, activation {}", activation.0),
     }
 }

@@ -6,9 +6,9 @@ use protocol::{Cost, Event, LogEntry, SessionConfig, SessionId, TaskState, Times
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::error::unreadable;
-use crate::event::json;
+use crate::event::to_json;
 use crate::mail::AdmittedMail;
-use crate::turn_rows::TryUsage;
+use crate::turn_rows::RequestUsage;
 use crate::{asks, mail, tasks, todos, turn_rows};
 
 /// Brings the projections up to date with one event.
@@ -19,7 +19,7 @@ pub(crate) fn project(conn: &Connection, entry: &LogEntry) -> rusqlite::Result<(
         Event::SessionOpened(config) => open_session(conn, config, at),
         Event::SessionAdopted { config, .. } => {
             set_config(conn, config)?;
-            tasks::follow_model(conn, &config.model)?;
+            tasks::set_session_model(conn, &config.model)?;
             tasks::touch(conn, task, at)
         }
         Event::SessionForked { from } => fork_session(conn, *from, at).and_then(|()| tasks::touch(conn, task, at)),
@@ -37,32 +37,35 @@ pub(crate) fn project(conn: &Connection, entry: &LogEntry) -> rusqlite::Result<(
         Event::TaskStalled { since_at } => tasks::stall(conn, task, Some(*since_at), at),
         Event::TaskUnstalled => tasks::stall(conn, task, None, at),
         Event::TaskForgotten => tasks::forget(conn, task, at),
-        Event::ActivationStarted { activation, attempt } => tasks::start(conn, task, *activation, *attempt, at),
-        Event::ActivationEnded { outcome, text, .. } => tasks::rest(conn, task, outcome, text, at),
+        Event::ActivationStarted { activation, attempt } => {
+            tasks::start_activation(conn, task, *activation, *attempt, at)
+        }
+        Event::ActivationEnded { outcome, text, .. } => tasks::end_activation(conn, task, outcome, text, at),
         Event::MailAdmitted { mail, from, delivery, body } => {
             mail::admit(conn, &AdmittedMail { mail: *mail, task, from, delivery: *delivery, body, at })
         }
         Event::MailDelivered { mail } => mail::mark_moved(conn, task, mail, MailState::Delivered, at),
         Event::MailExpired { mail } => mail::mark_moved(conn, task, &[*mail], MailState::Expired, at),
         Event::TurnBegun { turn, model, price, .. } => {
-            turn_rows::begin(conn, task, *turn, model, *price, at).and_then(|()| tasks::touch(conn, task, at))
+            turn_rows::begin_turn(conn, task, *turn, model, *price, at).and_then(|()| tasks::touch(conn, task, at))
         }
         Event::TurnAnswered { turn, usage, cost, model, .. } => {
             // If the provider does not report usage, the whole cost is an estimate.
             let lost = if usage.total() == 0 { *cost } else { Cost::ZERO };
-            let tried = TryUsage { reported_model: Some(model), usage: *usage, cost: *cost, lost };
-            turn_rows::count(conn, task, *turn, &tried, at)
+            let request_usage = RequestUsage { reported_model: Some(model), usage: *usage, cost: *cost, lost };
+            turn_rows::add_request(conn, task, *turn, &request_usage, at)
         }
         Event::TurnFailed { turn, cost, .. } => {
-            let tried = TryUsage { reported_model: None, usage: Usage::default(), cost: *cost, lost: *cost };
-            turn_rows::count(conn, task, *turn, &tried, at)
+            let request_usage =
+                RequestUsage { reported_model: None, usage: Usage::default(), cost: *cost, lost: *cost };
+            turn_rows::add_request(conn, task, *turn, &request_usage, at)
         }
         Event::AskOpened(ask) => asks::open(conn, task, ask, at).and_then(|()| tasks::touch(conn, task, at)),
         Event::AskDecided { ask, decision, by, .. } => {
             asks::decide(conn, ask, decision, *by, at).and_then(|()| tasks::touch(conn, task, at))
         }
         Event::CallAnswered { call, evidence, .. } => {
-            asks::withdraw(conn, task, call).and_then(|()| tasks::note(conn, task, evidence, at))
+            asks::withdraw(conn, task, call).and_then(|()| tasks::count_evidence(conn, task, evidence, at))
         }
         Event::IntentReported { intent } => tasks::report_intent(conn, task, intent, at),
         Event::TodosChanged { .. }
@@ -74,15 +77,15 @@ pub(crate) fn project(conn: &Connection, entry: &LogEntry) -> rusqlite::Result<(
         | Event::FleetBegan(_)
         | Event::FleetEnded { .. } => todos::project(conn, entry).and_then(|()| tasks::touch(conn, task, at)),
         Event::ModeChanged { mode, .. } => {
-            set_meta(conn, "mode", &json(mode)?).and_then(|()| tasks::touch(conn, task, at))
+            set_meta(conn, "mode", &to_json(mode)?).and_then(|()| tasks::touch(conn, task, at))
         }
         Event::ModelChanged { model, .. } => {
             set_meta(conn, "model", model)?;
-            tasks::follow_model(conn, model)?;
-            tasks::choose_model(conn, task, model)?;
+            tasks::set_session_model(conn, model)?;
+            tasks::set_root_model(conn, task, model)?;
             tasks::touch(conn, task, at)
         }
-        Event::AgentSelected { agent, model, .. } => tasks::select(conn, task, agent, model.as_ref(), at),
+        Event::AgentSelected { agent, model, .. } => tasks::select_agent(conn, task, agent, model.as_ref(), at),
         Event::ExternalTaskChanged { .. }
         | Event::ExternalTaskForgotten { .. }
         | Event::AutopilotContinued { .. }
@@ -115,7 +118,7 @@ pub(crate) fn project(conn: &Connection, entry: &LogEntry) -> rusqlite::Result<(
     }
 }
 
-/// Reads a value about the session.
+/// Reads one of the session's properties.
 pub(crate) fn meta(conn: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
     conn.prepare_cached("SELECT value FROM bosun_meta WHERE key = ?1")?.query_row([key], |row| row.get(0)).optional()
 }
@@ -133,25 +136,25 @@ fn open_session(conn: &Connection, config: &SessionConfig, at: Timestamp) -> rus
 fn set_config(conn: &Connection, config: &SessionConfig) -> rusqlite::Result<()> {
     set_meta(conn, "cwd", &config.cwd)?;
     set_meta(conn, "model", &config.model)?;
-    set_meta(conn, "permission", &json(&config.permission)?)?;
-    set_meta(conn, "rules", &json(&config.rules)?)?;
-    set_meta(conn, "roots", &json(&config.roots)?)?;
-    set_meta(conn, "ask_user", &json(&config.ask_user)?)?;
-    set_meta(conn, "max_turns", &json(&config.max_turns)?)?;
-    set_meta(conn, "limits", &json(&config.limits)?)?;
-    set_meta(conn, "budget", &json(&config.budget)?)?;
-    set_meta(conn, "effort", &json(&config.effort)?)?;
-    set_meta(conn, "list", &json(&config.list)?)?;
+    set_meta(conn, "permission", &to_json(&config.permission)?)?;
+    set_meta(conn, "rules", &to_json(&config.rules)?)?;
+    set_meta(conn, "roots", &to_json(&config.roots)?)?;
+    set_meta(conn, "ask_user", &to_json(&config.ask_user)?)?;
+    set_meta(conn, "max_turns", &to_json(&config.max_turns)?)?;
+    set_meta(conn, "limits", &to_json(&config.limits)?)?;
+    set_meta(conn, "budget", &to_json(&config.budget)?)?;
+    set_meta(conn, "effort", &to_json(&config.effort)?)?;
+    set_meta(conn, "list", &to_json(&config.list)?)?;
     set_meta(conn, "version", &config.version)
 }
 
-/// Marks the file as a fork until its log says so.
+/// Marks the file as a fork, until its log has the event that says so.
 pub(crate) fn begin_fork(conn: &Connection, from: SessionId) -> rusqlite::Result<()> {
     set_meta(conn, "forking_from", &from.to_string())
 }
 
-/// The session that the file is a fork of, until its log says so.
-pub(crate) fn fork_begun(conn: &Connection) -> rusqlite::Result<Option<SessionId>> {
+/// The session that the file is a fork of, until its log has the event that says so.
+pub(crate) fn pending_fork(conn: &Connection) -> rusqlite::Result<Option<SessionId>> {
     meta(conn, "forking_from")?.map(|from| from.parse().map_err(unreadable)).transpose()
 }
 
@@ -182,16 +185,17 @@ mod tests {
         TaskId::new(uuid::Uuid::from_u128(n))
     }
 
-    /// What is written for a turn of a task: mail, a question, its answer with a call that a person is asked about, and
+    /// The events of a turn of a task: mail, a model request, its answer with a call that asks a person a question, and
     /// the call's answer.
-    fn turn(of: TaskId, n: u32) -> Vec<LogEntry> {
+    fn turn(task: TaskId, n: u32) -> Vec<LogEntry> {
         let call = CallId(format!("call-{n}"));
         let body = MailBody::text("go on");
         let usage = Usage { input: 1, ..Usage::default() };
-        let made = ContentBlock::Call(ToolCallRequest { id: call.clone(), tool: "view".into(), input: "{}".into() });
-        let (ask, mail) = (AskId(format!("ask-{of}-{n}")), MailId(u64::from(n)));
+        let call_block =
+            ContentBlock::Call(ToolCallRequest { id: call.clone(), tool: "view".into(), input: "{}".into() });
+        let (ask, mail) = (AskId(format!("ask-{task}-{n}")), MailId(u64::from(n)));
         let subject = AskSubject::Question { question: "may I?".into(), choices: Vec::new() };
-        let asked = Ask { id: ask.clone(), call: call.clone(), subject, until_at: None };
+        let opened_ask = Ask { id: ask.clone(), call: call.clone(), subject, until_at: None };
         let decision = AskDecision::Reply { text: "yes".into() };
         let model = || "script/m".to_owned();
         let answer = ToolResult { status: ToolResultStatus::Done, text: "it is there".into() };
@@ -208,33 +212,33 @@ mod tests {
             },
             Event::TurnAnswered {
                 turn: Turn(n),
-                content: vec![made],
+                content: vec![call_block],
                 stop: StopReason::Calls,
                 usage,
                 cost: Cost::ZERO,
                 model: model(),
             },
-            Event::AskOpened(asked),
+            Event::AskOpened(opened_ask),
             Event::AskDecided { ask, call: call.clone(), decision, by: DecidedBy::User },
             Event::CallStarted { call: call.clone() },
             Event::CallAnswered { call, answer, evidence: Vec::new() },
         ];
-        events.into_iter().map(|event| LogEntry { task: of, at: Timestamp(u64::from(n)), event }).collect()
+        events.into_iter().map(|event| LogEntry { task, at: Timestamp(u64::from(n)), event }).collect()
     }
 
     /// No statement of a turn scans the rows of earlier turns, other tasks or old mail: it takes as many database steps
     /// after thousands of them as after a few.
     #[test]
-    fn a_turn_takes_as_many_steps_of_the_database_however_many_came_before() {
+    fn the_database_steps_of_a_turn_do_not_grow_with_the_log() {
         let mut conn = Connection::open_in_memory().unwrap();
         SESSION.migrate(&mut conn, Path::new("x.db")).unwrap();
         let steps = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&steps);
-        let counting = move || {
+        let count_step = move || {
             count.fetch_add(1, Ordering::Relaxed);
             false
         };
-        conn.progress_handler(1, Some(counting)).unwrap();
+        conn.progress_handler(1, Some(count_step)).unwrap();
         let create = |id: TaskId, name: &str, parent: Option<TaskId>| {
             let kind = if name == "root" { TaskType::Main } else { TaskType::Agent };
             let spec = TaskSpec { parent, ..TaskSpec::new(kind, "general", name) };
@@ -247,7 +251,7 @@ mod tests {
                 log_digest = event::insert(&conn, log_digest, &entry).unwrap();
                 project(&conn, &entry).unwrap();
             }
-            event::of_task(&conn, SessionId::new(task(1).uuid()), task(1), log_digest.seq - 1).unwrap();
+            event::task_events(&conn, SessionId::new(task(1).uuid()), task(1), log_digest.seq - 1).unwrap();
             steps.load(Ordering::Relaxed) - before
         };
         write(vec![create(task(1), "root", None)]);
@@ -260,7 +264,7 @@ mod tests {
         }
         let late = write(turn(task(1), 3_001));
         let most = early.iter().max().copied().unwrap();
-        // Walking through the rows of any table would take hundreds more; the count itself is right to a few.
+        // Scanning any table would take hundreds of steps more; the count varies only by a few.
         assert!(late < most + 50, "{late} steps after 3,000 turns, at most {most} in the first 20");
     }
 }

@@ -30,7 +30,7 @@ pub struct SessionReader {
 }
 
 impl SessionReader {
-    /// Opens a session to read it.
+    /// Opens a session for reading.
     pub fn open(home: &Home, id: SessionId) -> Result<SessionReader, StoreError> {
         let path = home.session_db(id);
         let conn = open_to_read(home, id, &path)?;
@@ -54,7 +54,7 @@ impl SessionReader {
 
     /// The events after `seq`, at most `limit` of them.
     pub fn events_after(&self, seq: u64, limit: usize) -> Result<Vec<Envelope>, StoreError> {
-        self.query(|conn| event::after(conn, self.id, seq, limit))
+        self.query(|conn| event::events_after(conn, self.id, seq, limit))
     }
 
     /// Every event of one task.
@@ -64,7 +64,7 @@ impl SessionReader {
 
     /// The events of one task after `seq`.
     pub fn task_events_after(&self, task: TaskId, seq: u64) -> Result<Vec<Envelope>, StoreError> {
-        self.query(|conn| event::of_task(conn, self.id, task, seq))
+        self.query(|conn| event::task_events(conn, self.id, task, seq))
     }
 
     /// The events of one task that hold its outcomes and evidence.
@@ -82,9 +82,9 @@ impl SessionReader {
         self.query(|conn| task_records::task(conn, task))
     }
 
-    /// The tool call that started a task; none if the user did.
-    pub fn call_of(&self, task: TaskId) -> Result<Option<CallId>, StoreError> {
-        self.query(|conn| task_records::call_of(conn, task))
+    /// The tool call that started a task; none if the user started it.
+    pub fn starting_call(&self, task: TaskId) -> Result<Option<CallId>, StoreError> {
+        self.query(|conn| task_records::starting_call(conn, task))
     }
 
     /// The full record of one task; none if there is no such task.
@@ -125,13 +125,13 @@ impl SessionReader {
                 .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
                 .collect()
         })?;
-        let known = |(id, body): (i64, String)| serde_json::from_str(&body).ok().map(|command| (id, command));
-        Ok(rows.into_iter().filter_map(known).collect())
+        let parse_known = |(id, body): (i64, String)| serde_json::from_str(&body).ok().map(|command| (id, command));
+        Ok(rows.into_iter().filter_map(parse_known).collect())
     }
 
     /// All todos, in the order they were written.
     pub fn todos(&self) -> Result<Vec<TodoRow>, StoreError> {
-        self.query(todos::all)
+        self.query(todos::all_rows)
     }
 
     /// One todo; none if there is no such todo.
@@ -152,8 +152,8 @@ impl SessionReader {
         })
     }
 
-    /// The todos that were changed since the runtime last recorded them, by author; at most one chunk, the rest follows
-    /// after that is recorded. `vouched` tells whether the owner vouches for a change.
+    /// The todos that were changed since the runtime last recorded them, by author. Returns at most one chunk; the rest
+    /// follows once that is recorded. `vouched` says whether the owner vouches for the change with this number.
     pub fn todo_changes(&self, vouched: &dyn Fn(i64) -> bool) -> Result<Vec<TodoChanges>, StoreError> {
         self.query(|conn| todos::changes(conn, vouched))
     }
@@ -183,15 +183,15 @@ impl SessionReader {
             snapshot.finish()?;
             Ok(answer)
         };
-        run().map_err(|error| self.explain(sqlite_error(&self.path)(error)))
+        run().map_err(|error| self.add_integrity_check(sqlite_error(&self.path)(error)))
     }
 
     /// Adds the result of an integrity check to an error about damage.
-    fn explain(&self, error: StoreError) -> StoreError {
+    fn add_integrity_check(&self, error: StoreError) -> StoreError {
         let StoreError::Corrupt { path, detail } = error else { return error };
         let check = self.conn.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
         match check {
-            Ok(found) if found != "ok" => StoreError::Corrupt { path, detail: format!("{detail}: {found}") },
+            Ok(finding) if finding != "ok" => StoreError::Corrupt { path, detail: format!("{detail}: {finding}") },
             Ok(_) | Err(_) => StoreError::Corrupt { path, detail },
         }
     }

@@ -1,7 +1,10 @@
-//! Keeps the index up to date without opening the files of sessions at rest. A row is read from a session's file with a
-//! certain stamp. These rows are read again: those that had an owner, since it may have died; those with a socket,
-//! since their owner may have died before it updated the index; those of unknown folders; and, among the rows that are
-//! shown, those whose file has another stamp now.
+//! Keeps the index up to date without opening the files of idle sessions. Each row holds the stamp that the session's
+//! file had when the row was read from it. A session's file is read again if:
+//!
+//! - it had an owner, because the owner may have died;
+//! - it has a socket, because its owner may have died before it updated the index;
+//! - its folder is unknown;
+//! - its row is shown and its file has another stamp now.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,19 +12,19 @@ use host::Home;
 use protocol::{SessionId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::index::{delete_session, put_row, sessions};
-use crate::summary::{SessionFileStamp, SessionSummary, SummaryRead, read};
+use crate::index::{delete_session, put_row, session_folders};
+use crate::summary::{SessionFileStamp, SessionSummary, SummaryRead, read_session};
 use crate::turn_rows::DatedSpending;
 use crate::{SessionIndex, SessionReader, StoreError};
 
-/// Most sessions that are written in one transaction, since other processes wait for it.
+/// Maximum number of sessions written in one transaction, since other processes wait for it.
 const MAX_PER_TRANSACTION: usize = 256;
 
 impl SessionIndex {
     /// Updates the index from the session folders, unless the disk is full or read-only: a process may have died before
     /// it added its session, and a user may have removed a folder.
     pub fn reconcile(self, home: &Home) -> Result<SessionIndex, StoreError> {
-        match self.correct(home) {
+        match self.update_from_folders(home) {
             Ok(()) | Err(StoreError::Full { .. } | StoreError::ReadOnly { .. }) => Ok(self),
             Err(StoreError::Corrupt { .. }) => SessionIndex::rebuild(home),
             Err(error) => Err(error),
@@ -29,7 +32,7 @@ impl SessionIndex {
     }
 
     /// Opens the up-to-date index to read it; a copy if the home cannot be written.
-    pub fn current(home: &Home) -> Result<SessionIndex, StoreError> {
+    pub fn open_reconciled(home: &Home) -> Result<SessionIndex, StoreError> {
         match SessionIndex::open(home) {
             Ok(index) => index.reconcile(home),
             Err(StoreError::ReadOnly { .. } | StoreError::Denied { .. } | StoreError::Home(_)) => {
@@ -42,7 +45,7 @@ impl SessionIndex {
     /// Records a session. If a power cut loses it, [`SessionIndex::reconcile`] reads it again.
     pub fn record_session(&self, home: &Home, reader: &SessionReader) -> Result<(), StoreError> {
         let record = || -> Result<(), StoreError> {
-            let (stamp, read) = reader.read_summary(self.query(|conn| last_task(conn, reader.id()))?);
+            let (stamp, read) = reader.read_summary(self.query(|conn| last_indexed_task(conn, reader.id()))?);
             self.query(|conn| conn.pragma_update(None, "synchronous", "NORMAL"))?;
             self.change(|conn| save_session(conn, reader.id(), &stamp, &read))
         };
@@ -56,9 +59,12 @@ impl SessionIndex {
     pub(crate) fn record_sessions(&self, home: &Home, ids: &[SessionId]) -> Result<(), StoreError> {
         for chunk in ids.chunks(MAX_PER_TRANSACTION) {
             let last_tasks =
-                self.query(|conn| chunk.iter().map(|id| last_task(conn, *id)).collect::<Result<Vec<_>, _>>())?;
-            let found: Vec<_> = chunk.iter().zip(last_tasks).map(|(id, last)| (*id, read(home, *id, last))).collect();
-            self.change(|conn| found.iter().try_for_each(|(id, (stamp, read))| save_session(conn, *id, stamp, read)))?;
+                self.query(|conn| chunk.iter().map(|id| last_indexed_task(conn, *id)).collect::<Result<Vec<_>, _>>())?;
+            let summaries: Vec<_> =
+                chunk.iter().zip(last_tasks).map(|(id, last)| (*id, read_session(home, *id, last))).collect();
+            self.change(|conn| {
+                summaries.iter().try_for_each(|(id, (stamp, read))| save_session(conn, *id, stamp, read))
+            })?;
         }
         Ok(())
     }
@@ -73,12 +79,12 @@ impl SessionIndex {
         Ok(known != Some(SessionFileStamp::of(&home.session_db(id))))
     }
 
-    fn correct(&self, home: &Home) -> Result<(), StoreError> {
-        let known = self.known()?;
-        let existing: HashSet<SessionId> = sessions(home)?.into_iter().collect();
-        let gone: Vec<SessionId> = known.keys().filter(|id| !existing.contains(id)).copied().collect();
-        if !gone.is_empty() {
-            self.change(|conn| gone.iter().try_for_each(|id| delete_session(conn, *id)))?;
+    fn update_from_folders(&self, home: &Home) -> Result<(), StoreError> {
+        let known = self.indexed_sessions()?;
+        let existing: HashSet<SessionId> = session_folders(home)?.into_iter().collect();
+        let removed: Vec<SessionId> = known.keys().filter(|id| !existing.contains(id)).copied().collect();
+        if !removed.is_empty() {
+            self.change(|conn| removed.iter().try_for_each(|id| delete_session(conn, *id)))?;
         }
         let sockets = home.sockets();
         let mut outdated = Vec::new();
@@ -94,8 +100,8 @@ impl SessionIndex {
         self.record_sessions(home, &outdated)
     }
 
-    /// All sessions of the index.
-    fn known(&self) -> Result<HashMap<SessionId, OwnerPresence>, StoreError> {
+    /// All sessions of the index, and whether they had an owner.
+    fn indexed_sessions(&self) -> Result<HashMap<SessionId, OwnerPresence>, StoreError> {
         self.query(|conn| {
             let mut select = conn.prepare_cached("SELECT id, owner_pid IS NOT NULL FROM sessions")?;
             let rows = select.query_map([], |row| {
@@ -107,8 +113,8 @@ impl SessionIndex {
     }
 }
 
-/// When a session's id was created: its first 48 bits are that time.
-fn made_at(id: SessionId) -> Timestamp {
+/// When a session's id was created: its first 48 bits are the time.
+fn id_created_at(id: SessionId) -> Timestamp {
     Timestamp(id.uuid().as_u64_pair().0 >> 16)
 }
 
@@ -119,13 +125,13 @@ enum OwnerPresence {
     No,
 }
 
-/// The last task of a session that the index knows.
-fn last_task(conn: &Connection, id: SessionId) -> rusqlite::Result<i64> {
+/// The row number of the last task of a session that the index knows.
+fn last_indexed_task(conn: &Connection, id: SessionId) -> rusqlite::Result<i64> {
     conn.prepare_cached("SELECT ifnull(max(last_task), 0) FROM sessions WHERE id = ?1")?
         .query_row([id.to_string()], |row| row.get(0))
 }
 
-/// Saves what was read of a session. An unreadable session keeps its known values; its id tells when it was created.
+/// Saves a session's summary. An unreadable session keeps its known values; a new one has only the time in its id.
 fn save_session(
     conn: &Connection,
     id: SessionId,
@@ -134,7 +140,7 @@ fn save_session(
 ) -> rusqlite::Result<()> {
     match read {
         SummaryRead::Summary(summary) => save_summary(conn, id, stamp, summary),
-        SummaryRead::Nothing => delete_session(conn, id),
+        SummaryRead::Absent => delete_session(conn, id),
         SummaryRead::Unreadable(state) => {
             conn.prepare_cached(
                 "INSERT INTO sessions (id, cwd, title, model, state, has_open_asks, cost_tokens, cost_micros, priced,
@@ -142,7 +148,7 @@ fn save_session(
                  VALUES (?1, '', '', '', ?2, 0, 0, 0, 1, ?4, ?4, ?3)
                  ON CONFLICT DO UPDATE SET state = excluded.state, stamp = excluded.stamp, owner_pid = NULL",
             )?
-            .execute(params![id.to_string(), state, stamp.0, made_at(id).0])?;
+            .execute(params![id.to_string(), state, stamp.0, id_created_at(id).0])?;
             Ok(())
         }
     }

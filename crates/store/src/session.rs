@@ -31,7 +31,7 @@ pub struct OwnedSession {
     pub fence: Fence,
     /// The log so far.
     pub log: Vec<Envelope>,
-    /// The session that this one is a fork of, until its log says so.
+    /// The session that this one is a fork of, until its log has the event that says so.
     pub forked_from: Option<SessionId>,
 }
 
@@ -46,7 +46,7 @@ impl SessionFile {
         Self::create_probed(home, id, owner, now, Arc::new(NoWriterProbe))
     }
 
-    /// The same, with a probe in its writer.
+    /// Like [`SessionFile::create`], with a probe in the writer.
     pub fn create_probed(
         home: &Home,
         id: SessionId,
@@ -56,7 +56,7 @@ impl SessionFile {
     ) -> Result<OwnedSession, StoreError> {
         in_new_folder(home, id, |path| {
             let conn = create_file(path)?;
-            OwnershipClaim { id, owner, now, probe }.take(conn, path)
+            OwnershipClaim { id, owner, now, probe }.take_ownership(conn, path)
         })
     }
 
@@ -70,7 +70,7 @@ impl SessionFile {
         Self::adopt_probed(home, id, owner, now, Arc::new(NoWriterProbe))
     }
 
-    /// The same, with a probe in its writer.
+    /// Like [`SessionFile::adopt`], with a probe in the writer.
     pub fn adopt_probed(
         home: &Home,
         id: SessionId,
@@ -80,19 +80,19 @@ impl SessionFile {
     ) -> Result<OwnedSession, StoreError> {
         let path = home.session_db(id);
         let conn = open_current(home, id, &path)?;
-        OwnershipClaim { id, owner, now, probe }.take(conn, &path)
+        OwnershipClaim { id, owner, now, probe }.take_ownership(conn, &path)
     }
 }
 
 /// Copies a session to a new one without an owner and without pending commands.
 pub fn copy_session(home: &Home, from: SessionId, to: SessionId) -> Result<(), StoreError> {
-    copy(home, from, to, |_copy| Ok(()))
+    copy_marked(home, from, to, |_copy| Ok(()))
 }
 
 /// Copies a session to a new one that is marked as a fork from the start, so that nothing that was running continues
 /// in it.
 pub fn fork_session(home: &Home, from: SessionId, to: SessionId) -> Result<(), StoreError> {
-    copy(home, from, to, |copy| project::begin_fork(copy, from))
+    copy_marked(home, from, to, |copy| project::begin_fork(copy, from))
 }
 
 /// Removes a session with everything in its folder, unless a live process owns it.
@@ -101,18 +101,18 @@ pub fn remove_session(home: &Home, id: SessionId) -> Result<(), StoreError> {
     if !folder.exists() {
         return Err(StoreError::Missing { id, path });
     }
-    let away = folder.with_file_name(format!(".removed-{id}"));
-    let mut conn = connect::writable(&path).ok();
-    // A process that adopts it in the meantime waits for this transaction, and then finds the file gone. A file too
-    // damaged to name its owner counts as unowned.
-    let held = conn.as_mut().map(|conn| hold_unowned(conn, &path));
-    if let Some(Err(error @ (StoreError::Owned { .. } | StoreError::Locked { .. }))) = held {
+    let removed_folder = folder.with_file_name(format!(".removed-{id}"));
+    let mut conn = connect::open_writable(&path).ok();
+    // A process that tries to adopt it meanwhile waits for this transaction, and then finds no file. A file too damaged
+    // to name its owner counts as unowned.
+    let lock = conn.as_mut().map(|conn| lock_if_unowned(conn, &path));
+    if let Some(Err(error @ (StoreError::Owned { .. } | StoreError::Locked { .. }))) = lock {
         return Err(error);
     }
-    discard(&away)?;
-    fs::rename(&folder, &away).map_err(io_error(&folder))?;
+    remove_folder(&removed_folder)?;
+    fs::rename(&folder, &removed_folder).map_err(io_error(&folder))?;
     drop(conn);
-    discard(&away)
+    remove_folder(&removed_folder)
 }
 
 /// Fails unless the session's file exists.
@@ -139,34 +139,36 @@ fn in_new_folder<T>(
         .make_session(id)
         .map_err(|error| StoreError::Home(error.to_string()))
         .and_then(|_folder| fill(&home.session_db(id)))
-        .and_then(|value| sync_names(&[&folder, &home.sessions_dir()]).map(|()| value));
+        .and_then(|value| sync_folders(&[&folder, &home.sessions_dir()]).map(|()| value));
     if created.is_err() {
-        discard(&folder).unwrap_or_default();
+        remove_folder(&folder).unwrap_or_default();
     }
     created
 }
 
-/// Creates a session's file with tables and no events. Until the session is known, nothing is forced to disk; the
-/// commit that takes the lease forces the write-ahead log, which would be lost without the file's first page.
+/// Creates a session's file with tables and no events. Writing the tables does not wait for the disk. At the end the
+/// file is synced once, because the write-ahead log, which the commit that takes the lease syncs, is lost without the
+/// file's first page.
 fn create_file(path: &Path) -> Result<Connection, StoreError> {
     let mut conn = connect::create(path)?;
-    let synchronous = |conn: &Connection, how| conn.pragma_update(None, "synchronous", how).map_err(sqlite_error(path));
-    synchronous(&conn, "OFF")?;
+    let set_synchronous =
+        |conn: &Connection, how| conn.pragma_update(None, "synchronous", how).map_err(sqlite_error(path));
+    set_synchronous(&conn, "OFF")?;
     SESSION.migrate(&mut conn, path)?;
-    synchronous(&conn, "FULL")?;
+    set_synchronous(&conn, "FULL")?;
     File::open(path).and_then(|file| file.sync_all()).map_err(io_error(path))?;
     Ok(conn)
 }
 
 /// Makes the directory entries in these folders durable.
-fn sync_names(folders: &[&Path]) -> Result<(), StoreError> {
+fn sync_folders(folders: &[&Path]) -> Result<(), StoreError> {
     folders.iter().try_for_each(|folder| File::open(folder).and_then(|open| open.sync_all()).map_err(io_error(folder)))
 }
 
-/// Opens a session's file to write, and migrates an older one.
+/// Opens a session's file for writing, and migrates an older one.
 pub(crate) fn open_current(home: &Home, id: SessionId, path: &Path) -> Result<Connection, StoreError> {
     require_file(id, path)?;
-    let mut conn = connect::writable(path)?;
+    let mut conn = connect::open_writable(path)?;
     if SESSION.status(&conn, path)? == SchemaStatus::Older {
         let _lock = home.lock(&format!("migrate-{id}")).map_err(|error| StoreError::Home(error.to_string()))?;
         SESSION.migrate(&mut conn, path)?;
@@ -175,13 +177,13 @@ pub(crate) fn open_current(home: &Home, id: SessionId, path: &Path) -> Result<Co
     Ok(conn)
 }
 
-/// Opens a session's file to read it, and migrates an older one unless an older version is still writing to it.
+/// Opens a session's file for reading, and migrates an older one unless it has an owner.
 pub(crate) fn open_to_read(home: &Home, id: SessionId, path: &Path) -> Result<Connection, StoreError> {
     require_file(id, path)?;
-    let conn = connect::readable(path)?;
-    let live =
+    let conn = connect::open_readable(path)?;
+    let has_owner =
         |conn| Ok(lease::read(conn).map_err(sqlite_error(path))?.is_some_and(|lease| lease.live_pid().is_some()));
-    if SESSION.status(&conn, path)? == SchemaStatus::Older && !live(&conn)? {
+    if SESSION.status(&conn, path)? == SchemaStatus::Older && !has_owner(&conn)? {
         open_current(home, id, path)?;
     }
     SESSION.require(&conn, path)?;
@@ -198,40 +200,41 @@ struct OwnershipClaim<'a> {
 
 impl OwnershipClaim<'_> {
     /// Takes the lease and reads the log in one transaction, so that the previous owner cannot write in between.
-    fn take(self, mut conn: Connection, path: &Path) -> Result<OwnedSession, StoreError> {
-        let fault = sqlite_error(path);
-        let change = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&fault)?;
-        let before = lease::read(&change).map_err(&fault)?;
-        if let Some(pid) = before.as_ref().and_then(lease::SessionLease::live_pid) {
+    fn take_ownership(self, mut conn: Connection, path: &Path) -> Result<OwnedSession, StoreError> {
+        let to_error = sqlite_error(path);
+        let transaction = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&to_error)?;
+        let previous_lease = lease::read(&transaction).map_err(&to_error)?;
+        if let Some(pid) = previous_lease.as_ref().and_then(lease::SessionLease::live_pid) {
             return Err(StoreError::Owned { pid });
         }
-        // It may have been removed while this transaction waited for the lock.
+        // The file may have been removed while this transaction waited for the lock.
         require_file(self.id, path)?;
-        let fence = Fence(before.map_or(0, |lease| lease.fence.0) + 1);
-        let log = event::after(&change, self.id, 0, usize::MAX).map_err(&fault)?;
-        let forked_from = project::fork_begun(&change).map_err(&fault)?;
-        let file = LogDigestFile::open(path)?;
-        let log_digest = verify_log(&change, path, &file)?;
-        lease::take(&change, fence, self.owner, self.now).map_err(&fault)?;
-        change.commit().map_err(&fault)?;
+        let fence = Fence(previous_lease.map_or(0, |lease| lease.fence.0) + 1);
+        let log = event::events_after(&transaction, self.id, 0, usize::MAX).map_err(&to_error)?;
+        let forked_from = project::pending_fork(&transaction).map_err(&to_error)?;
+        let digest_file = LogDigestFile::open(path)?;
+        let log_digest = verify_log(&transaction, path, &digest_file)?;
+        lease::take(&transaction, fence, self.owner, self.now).map_err(&to_error)?;
+        transaction.commit().map_err(&to_error)?;
         let writer = SessionWriter::start(WriterConnection {
             conn,
             path: path.into(),
             fence,
             probe: self.probe,
             log_digest,
-            file,
+            digest_file,
         })?;
         Ok(OwnedSession { writer, fence, log, forked_from })
     }
 }
 
-/// Computes the digest of the log, which must match the committed one.
+/// Computes the digest of the log. The log must contain all events that the recorded digest covers, unchanged.
 fn verify_log(conn: &Connection, path: &Path, file: &LogDigestFile) -> Result<LogDigest, StoreError> {
     let recorded = file.read()?.unwrap_or(LogDigest::EMPTY);
-    let mut known = recorded == LogDigest::EMPTY;
-    let digest = event::digest_log(conn, |digest| known |= digest == recorded).map_err(sqlite_error(path))?;
-    match known {
+    let mut matches_recorded = recorded == LogDigest::EMPTY;
+    let digest =
+        event::digest_log(conn, |digest| matches_recorded |= digest == recorded).map_err(sqlite_error(path))?;
+    match matches_recorded {
         true => Ok(digest),
         false if digest.seq < recorded.seq => {
             Err(StoreError::Lost { path: path.into(), found: digest.seq, committed: recorded.seq })
@@ -249,7 +252,7 @@ pub fn accept_log(home: &Home, id: SessionId) -> Result<u64, StoreError> {
     })
 }
 
-fn copy(
+fn copy_marked(
     home: &Home,
     from: SessionId,
     to: SessionId,
@@ -265,25 +268,25 @@ fn copy_into(
     path: &Path,
     mark: impl Fn(&Connection) -> rusqlite::Result<()>,
 ) -> Result<(), StoreError> {
-    let part = path.with_extension("part");
-    let mut copy = connect::create(&part)?;
-    let mut fill = || -> rusqlite::Result<()> {
+    let partial = path.with_extension("part");
+    let mut copy = connect::create(&partial)?;
+    let mut fill_copy = || -> rusqlite::Result<()> {
         if Backup::new(original, &mut copy)?.step(-1)? != StepResult::Done {
             return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_BUSY), None));
         }
-        let change = copy.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        lease::clear(&change)?;
-        mark(&change)?;
-        change.execute("DELETE FROM bosun_commands WHERE applied_at IS NULL", [])?;
-        change.commit()
+        let transaction = copy.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        lease::clear(&transaction)?;
+        mark(&transaction)?;
+        transaction.execute("DELETE FROM bosun_commands WHERE applied_at IS NULL", [])?;
+        transaction.commit()
     };
-    fill().map_err(sqlite_error(&part))?;
-    copy.close().map_err(|(_conn, error)| sqlite_error(&part)(error))?;
-    fs::rename(&part, path).map_err(io_error(path))
+    fill_copy().map_err(sqlite_error(&partial))?;
+    copy.close().map_err(|(_conn, error)| sqlite_error(&partial)(error))?;
+    fs::rename(&partial, path).map_err(io_error(path))
 }
 
 /// Begins a transaction that locks out every other writer until the connection is dropped.
-fn hold_unowned(conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
+fn lock_if_unowned(conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
     conn.execute_batch("BEGIN IMMEDIATE").map_err(sqlite_error(path))?;
     match lease::read(conn).map_err(sqlite_error(path))?.and_then(|lease| lease.live_pid()) {
         Some(pid) => Err(StoreError::Owned { pid }),
@@ -291,7 +294,7 @@ fn hold_unowned(conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
     }
 }
 
-fn discard(folder: &Path) -> Result<(), StoreError> {
+fn remove_folder(folder: &Path) -> Result<(), StoreError> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error(folder)(error)),
         Ok(()) | Err(_) => Ok(()),
@@ -303,7 +306,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fresh_file_has_its_first_page_and_is_written_durably_from_then_on() {
+    fn a_new_file_has_its_first_page_and_is_synced_from_then_on() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.db");
         let conn = create_file(&path).unwrap();

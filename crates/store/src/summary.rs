@@ -9,22 +9,22 @@ use protocol::api::{AsksParams, SessionView};
 use protocol::{SessionId, Timestamp};
 use rusqlite::Connection;
 
-use crate::error::companion;
+use crate::error::companion_path;
 use crate::turn_rows::{self, DatedSpending};
 use crate::{SessionReader, SessionRow, StoreError, asks, task_records};
 
-/// The size and time of a session's file, and of its write-ahead log, when it was read.
+/// The size and modification time of a session's file and of its write-ahead log, when it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SessionFileStamp(pub(crate) String);
 
 impl SessionFileStamp {
     /// Reads the stamp of a file without opening it.
     pub(crate) fn of(db: &Path) -> SessionFileStamp {
-        let part = |path: &Path| {
+        let describe = |path: &Path| {
             let file = fs::metadata(path).ok().filter(|file| file.len() > 0);
             file.map(|file| format!("{}@{}.{}", file.len(), file.mtime(), file.mtime_nsec())).unwrap_or_default()
         };
-        SessionFileStamp(format!("{} {}", part(db), part(&companion(db, "-wal"))))
+        SessionFileStamp(format!("{} {}", describe(db), describe(&companion_path(db, "-wal"))))
     }
 }
 
@@ -33,8 +33,9 @@ impl SessionFileStamp {
 pub(crate) struct SessionSummary {
     pub(crate) row: SessionRow,
     pub(crate) spendings: Vec<DatedSpending>,
-    /// The tasks that the index does not know yet, and the number of the last one.
+    /// The tasks that the index does not know yet.
     pub(crate) tasks: Vec<String>,
+    /// The row number of the session's last task.
     pub(crate) last_task: i64,
     /// The states of its tasks, each with a space on both sides.
     pub(crate) task_states: String,
@@ -45,25 +46,25 @@ pub(crate) struct SessionSummary {
 pub(crate) enum SummaryRead {
     /// The summary.
     Summary(Box<SessionSummary>),
-    /// Its first commit never happened, or it is gone.
-    Nothing,
-    /// It cannot be read; the state to show.
+    /// It has no events, or no longer exists.
+    Absent,
+    /// It cannot be read; holds the state to show.
     Unreadable(&'static str),
 }
 
 /// Reads a session's file, with its tasks after `last_task`. The stamp is read first, so that any later write makes
 /// it differ.
-pub(crate) fn read(home: &Home, id: SessionId, last_task: i64) -> (SessionFileStamp, SummaryRead) {
+pub(crate) fn read_session(home: &Home, id: SessionId, last_task: i64) -> (SessionFileStamp, SummaryRead) {
     let stamp = SessionFileStamp::of(&home.session_db(id));
     let read = SessionReader::open(home, id).and_then(|reader| reader.summary(last_task));
-    (stamp, SummaryRead::of(read))
+    (stamp, SummaryRead::from_result(read))
 }
 
 impl SummaryRead {
-    fn of(summary: Result<Option<SessionSummary>, StoreError>) -> SummaryRead {
+    fn from_result(summary: Result<Option<SessionSummary>, StoreError>) -> SummaryRead {
         match summary {
             Ok(Some(summary)) => SummaryRead::Summary(Box::new(summary)),
-            Ok(None) | Err(StoreError::Missing { .. }) => SummaryRead::Nothing,
+            Ok(None) | Err(StoreError::Missing { .. }) => SummaryRead::Absent,
             Err(StoreError::Corrupt { .. }) => SummaryRead::Unreadable("damaged"),
             Err(StoreError::Newer { .. }) => SummaryRead::Unreadable("newer"),
             Err(_other) => SummaryRead::Unreadable("unreadable"),
@@ -72,13 +73,13 @@ impl SummaryRead {
 }
 
 impl SessionReader {
-    /// The same through an open reader.
+    /// Like [`read`], through an open reader.
     pub(crate) fn read_summary(&self, last_task: i64) -> (SessionFileStamp, SummaryRead) {
         let stamp = SessionFileStamp::of(self.path());
-        (stamp, SummaryRead::of(self.summary(last_task)))
+        (stamp, SummaryRead::from_result(self.summary(last_task)))
     }
 
-    /// A consistent summary of the session; none when its first commit never happened.
+    /// A consistent summary of the session; none if it has no events.
     fn summary(&self, last_task: i64) -> Result<Option<SessionSummary>, StoreError> {
         self.query(|conn| {
             let view = crate::reader::session_view(conn, self.id())?;
@@ -104,8 +105,8 @@ fn tasks_after(conn: &Connection, last: i64) -> rusqlite::Result<(Vec<String>, i
     let mut select = conn.prepare_cached("SELECT row, id FROM bosun_tasks WHERE row > ?1 ORDER BY row")?;
     let rows = select.query_map([last], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)))?;
     let (mut tasks, mut last) = (Vec::new(), last);
-    for found in rows {
-        let (row, id) = found?;
+    for row in rows {
+        let (row, id) = row?;
         tasks.push(id);
         last = row;
     }

@@ -8,22 +8,24 @@ use protocol::{Activation, Attempt, CallId, Evidence, Expectations, TaskId, Task
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::unreadable;
-use crate::event::{from_json, json};
+use crate::event::{from_json, to_json};
 use crate::turn_rows::{self, usage};
 use crate::{lease, mail};
 
-/// Most pieces of mail, turns, and pieces of evidence in one record.
-const MAIL: u32 = 200;
-const TURNS: u32 = 500;
-const EVIDENCE: usize = 200;
+/// Maximum mail in one record.
+const MAX_MAIL: u32 = 200;
+/// Maximum turns in one record.
+const MAX_TURNS: u32 = 500;
+/// Maximum pieces of evidence in one record.
+const MAX_EVIDENCE: usize = 200;
 
-/// Rows of a page unless the caller says otherwise.
-const PAGE: u64 = 100;
+/// Rows of a page if the caller sets no limit.
+const DEFAULT_PAGE_ROWS: u64 = 100;
 
 /// One page of tasks, oldest first.
 pub(crate) fn page(conn: &Connection, query: &TasksParams) -> rusqlite::Result<TasksPage> {
-    let now = LiveContext::read(conn)?;
-    let kind = query.kind.as_ref().map(json).transpose()?;
+    let context = TaskViewContext::read(conn)?;
+    let kind = query.kind.as_ref().map(to_json).transpose()?;
     let mut select = conn.prepare_cached(
         "SELECT * FROM bosun_tasks
          WHERE (?1 IS NULL OR kind = ?1)
@@ -32,15 +34,15 @@ pub(crate) fn page(conn: &Connection, query: &TasksParams) -> rusqlite::Result<T
     )?;
     let mut rows = select.query(params![kind, query.below])?;
     let mut page = TasksPage { tasks: Vec::new(), total: 0 };
-    let end = query.offset.saturating_add(query.limit.unwrap_or(PAGE));
+    let end = query.offset.saturating_add(query.limit.unwrap_or(DEFAULT_PAGE_ROWS));
     while let Some(row) = rows.next()? {
-        // Not in SQL: the state depends on whether the owner is alive.
-        let is_in_state = |state: &String| Ok::<_, rusqlite::Error>(now.state(row)?.1.as_str() == state);
-        if !query.all && now.is_forgotten(row)? || !query.state.as_ref().map_or(Ok(true), is_in_state)? {
+        // This cannot be in the SQL: the state depends on whether the owner is alive.
+        let is_in_state = |state: &String| Ok::<_, rusqlite::Error>(context.state(row)?.1.as_str() == state);
+        if !query.all && context.is_forgotten(row)? || !query.state.as_ref().map_or(Ok(true), is_in_state)? {
             continue;
         }
         if (query.offset..end).contains(&page.total) {
-            page.tasks.push(view(conn, row, &now)?);
+            page.tasks.push(task_view(conn, row, &context)?);
         }
         page.total += 1;
     }
@@ -49,47 +51,47 @@ pub(crate) fn page(conn: &Connection, query: &TasksParams) -> rusqlite::Result<T
 
 /// One task; none if there is no such task.
 pub(crate) fn task(conn: &Connection, task: TaskId) -> rusqlite::Result<Option<TaskView>> {
-    let now = LiveContext::read(conn)?;
+    let context = TaskViewContext::read(conn)?;
     conn.prepare_cached("SELECT * FROM bosun_tasks WHERE id = ?1")?
-        .query_row([task.to_string()], |row| view(conn, row, &now))
+        .query_row([task.to_string()], |row| task_view(conn, row, &context))
         .optional()
 }
 
 /// The session's root; none before its first event.
 pub(crate) fn root(conn: &Connection) -> rusqlite::Result<Option<TaskView>> {
-    let now = LiveContext::read(conn)?;
+    let context = TaskViewContext::read(conn)?;
     conn.prepare_cached("SELECT * FROM bosun_tasks WHERE parent IS NULL ORDER BY row LIMIT 1")?
-        .query_row([], |row| view(conn, row, &now))
+        .query_row([], |row| task_view(conn, row, &context))
         .optional()
 }
 
 /// The full record of one task; none if there is no such task.
 pub(crate) fn record(conn: &Connection, id: TaskId) -> rusqlite::Result<Option<TaskRecord>> {
     let Some(task) = task(conn, id)? else { return Ok(None) };
-    let (mail, mail_total) = mail::of_task(conn, id, MAIL)?;
-    let (turns, turns_total) = turn_rows::of_task(conn, id, TURNS)?;
+    let (mail, mail_total) = mail::newest_mail(conn, id, MAX_MAIL)?;
+    let (turns, turns_total) = turn_rows::newest_turns(conn, id, MAX_TURNS)?;
     let (expects, evidence) = (expects(conn, id)?, evidence(conn, id)?);
     Ok(Some(TaskRecord { task, expects, mail, mail_total, turns, turns_total, evidence }))
 }
 
 /// The names of the states that any task is in.
 pub(crate) fn states(conn: &Connection) -> rusqlite::Result<BTreeSet<&'static str>> {
-    let now = LiveContext::read(conn)?;
+    let context = TaskViewContext::read(conn)?;
     conn.prepare_cached("SELECT DISTINCT kind, state FROM bosun_tasks")?
-        .query_map([], |row| Ok(now.state(row)?.1.as_str()))?
+        .query_map([], |row| Ok(context.state(row)?.1.as_str()))?
         .collect()
 }
 
-/// Facts that are not in a task's own row.
-struct LiveContext {
+/// The parts of the session's state that affect how its tasks are shown.
+struct TaskViewContext {
     /// Whether a living process owns the session.
     owned: bool,
     /// The tasks that the user removed while there was no owner to record it.
-    removed: HashSet<String>,
+    pending_removals: HashSet<String>,
 }
 
-impl LiveContext {
-    fn read(conn: &Connection) -> rusqlite::Result<LiveContext> {
+impl TaskViewContext {
+    fn read(conn: &Connection) -> rusqlite::Result<TaskViewContext> {
         let owned = lease::read(conn)?.is_some_and(|lease| lease.live_pid().is_some());
         let removed = conn
             .prepare_cached(
@@ -98,7 +100,7 @@ impl LiveContext {
             )?
             .query_map([], |row| row.get(0))?
             .collect::<rusqlite::Result<_>>()?;
-        Ok(LiveContext { owned, removed })
+        Ok(TaskViewContext { owned, pending_removals: removed })
     }
 
     fn state(&self, row: &Row<'_>) -> rusqlite::Result<(TaskType, TaskState)> {
@@ -109,12 +111,12 @@ impl LiveContext {
 
     fn is_forgotten(&self, row: &Row<'_>) -> rusqlite::Result<bool> {
         let has_ended = || Ok::<_, rusqlite::Error>(matches!(self.state(row)?.1, TaskState::Finished { .. }));
-        Ok(row.get("forgotten")? || self.removed.contains(&row.get::<_, String>("id")?) && has_ended()?)
+        Ok(row.get("forgotten")? || self.pending_removals.contains(&row.get::<_, String>("id")?) && has_ended()?)
     }
 }
 
 /// The tool call that started a task.
-pub(crate) fn call_of(conn: &Connection, task: TaskId) -> rusqlite::Result<Option<CallId>> {
+pub(crate) fn starting_call(conn: &Connection, task: TaskId) -> rusqlite::Result<Option<CallId>> {
     let text = conn
         .prepare_cached(
             "SELECT body -> '$.call' FROM bosun_events WHERE task = ?1 AND type = 'taskCreated' ORDER BY seq LIMIT 1",
@@ -141,26 +143,26 @@ fn evidence(conn: &Connection, task: TaskId) -> rusqlite::Result<Vec<Evidence>> 
          WHERE task = ?1 AND type = 'callAnswered' AND body -> '$.evidence' IS NOT NULL ORDER BY seq DESC",
     )?;
     let mut rows = select.query([task.to_string()])?;
-    let mut found: Vec<Evidence> = Vec::new();
-    while found.len() < EVIDENCE
+    let mut evidence: Vec<Evidence> = Vec::new();
+    while evidence.len() < MAX_EVIDENCE
         && let Some(row) = rows.next()?
     {
         let pieces: Vec<Evidence> = from_json(&row.get::<_, String>(0)?)?;
         for piece in pieces.into_iter().rev() {
-            if found.len() < EVIDENCE && !found.contains(&piece) {
-                found.push(piece);
+            if evidence.len() < MAX_EVIDENCE && !evidence.contains(&piece) {
+                evidence.push(piece);
             }
         }
     }
-    found.reverse();
-    Ok(found)
+    evidence.reverse();
+    Ok(evidence)
 }
 
-fn view(conn: &Connection, row: &Row<'_>, now: &LiveContext) -> rusqlite::Result<TaskView> {
+fn task_view(conn: &Connection, row: &Row<'_>, context: &TaskViewContext) -> rusqlite::Result<TaskView> {
     let text = |column| row.get::<_, String>(column);
     let optional = |column| row.get::<_, Option<String>>(column);
-    let moment = |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<u64>>(column)?.map(Timestamp));
-    let (id, (kind, state)) = (text("id")?, now.state(row)?);
+    let time = |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<u64>>(column)?.map(Timestamp));
+    let (id, (kind, state)) = (text("id")?, context.state(row)?);
     Ok(TaskView {
         parent: optional("parent")?.map(|parent| parent.parse().map_err(unreadable)).transpose()?,
         kind,
@@ -169,16 +171,16 @@ fn view(conn: &Connection, row: &Row<'_>, now: &LiveContext) -> rusqlite::Result
         path: text("path")?,
         depth: row.get("depth")?,
         description: text("description")?,
-        prompt: mail::prompt(conn, &id)?,
+        prompt: mail::first_prompt(conn, &id)?,
         mode: from_json(&text("mode")?)?,
         model: optional("model")?.map(|model| from_json(&model)).transpose()?,
         reported_model: optional("reported_model")?,
         effort: optional("effort")?.map(|effort| from_json(&effort)).transpose()?,
         status: state.status(),
         state,
-        stalled_since_at: moment("stalled_at")?.filter(|_| now.owned),
+        stalled_since_at: time("stalled_at")?.filter(|_| context.owned),
         cancel: optional("cancel")?.map(|cancel| from_json(&cancel)).transpose()?,
-        forgotten: now.is_forgotten(row)?,
+        forgotten: context.is_forgotten(row)?,
         activation: Activation(row.get("activation")?),
         attempt: Attempt(row.get("attempt")?),
         unread: row.get("unread")?,
@@ -192,9 +194,9 @@ fn view(conn: &Connection, row: &Row<'_>, now: &LiveContext) -> rusqlite::Result
         changes: row.get("changes")?,
         commands: row.get("commands")?,
         created_at: Timestamp(row.get("created_at")?),
-        queued_at: moment("queued_at")?,
-        started_at: moment("started_at")?,
-        ended_at: moment("ended_at")?,
+        queued_at: time("queued_at")?,
+        started_at: time("started_at")?,
+        ended_at: time("ended_at")?,
         updated_at: Timestamp(row.get("updated_at")?),
         id: id.parse().map_err(unreadable)?,
     })

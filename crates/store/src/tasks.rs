@@ -1,5 +1,5 @@
-//! Tasks as rows, and how events change them. Each event changes its task's row at most once, since a thousand agents
-//! may write through this.
+//! Tasks as rows, and how events change them. Each event changes its task's row at most once, because a thousand agents
+//! may write at the same time.
 
 use protocol::api::CancelView;
 use protocol::{
@@ -7,10 +7,10 @@ use protocol::{
 };
 use rusqlite::{Connection, params};
 
-use crate::event::json;
+use crate::event::to_json;
 
-/// Most bytes of a result in a view; the log has all of it.
-const RESULT: usize = 8 * 1024;
+/// Maximum bytes of a result in a view; the log has all of it.
+const MAX_RESULT_BYTES: usize = 8 * 1024;
 
 pub(crate) fn create(conn: &Connection, task: TaskId, spec: &TaskSpec, at: Timestamp) -> rusqlite::Result<()> {
     let (path, depth) = match spec.parent {
@@ -21,7 +21,7 @@ pub(crate) fn create(conn: &Connection, task: TaskId, spec: &TaskSpec, at: Times
                 Ok((format!("{}/{}", row.get::<_, String>(0)?, spec.name), row.get::<_, u32>(1)? + 1))
             })?,
     };
-    // The root rests until its first mail; every other task is created with mail.
+    // The root is idle until its first mail; every other task is created with mail.
     let (state, queued_at) = match spec.kind {
         TaskType::Main => (TaskState::Idle, None),
         TaskType::Agent | TaskType::Shell => (TaskState::Queued, Some(at.0)),
@@ -34,17 +34,17 @@ pub(crate) fn create(conn: &Connection, task: TaskId, spec: &TaskSpec, at: Times
     .execute(params![
         task.to_string(),
         spec.parent.map(|parent| parent.to_string()),
-        json(&spec.kind)?,
+        to_json(&spec.kind)?,
         spec.agent,
         path,
         spec.description,
-        json(&state)?,
+        to_json(&state)?,
         at.0,
         spec.name,
         depth,
-        json(&spec.mode)?,
-        spec.model.as_ref().map(json).transpose()?,
-        spec.effort.as_ref().map(json).transpose()?,
+        to_json(&spec.mode)?,
+        spec.model.as_ref().map(to_json).transpose()?,
+        spec.effort.as_ref().map(to_json).transpose()?,
         queued_at,
     ])?;
     Ok(())
@@ -57,7 +57,7 @@ pub(crate) fn set_state(conn: &Connection, task: TaskId, state: &TaskState, at: 
             "UPDATE bosun_tasks SET state = ?2, queued_at = ?3, stalled_at = NULL, updated_at = ?4
              WHERE id = ?1 AND NOT finished",
         )?
-        .execute(params![task.to_string(), json(state)?, (*state == TaskState::Queued).then_some(at.0), at.0])?;
+        .execute(params![task.to_string(), to_json(state)?, (*state == TaskState::Queued).then_some(at.0), at.0])?;
     touch_if_late(changed, conn, task, at)
 }
 
@@ -70,12 +70,12 @@ pub(crate) fn finish(conn: &Connection, task: TaskId, outcome: &TaskOutcome, at:
                                     updated_at = ?3
              WHERE id = ?1 AND NOT finished",
         )?
-        .execute(params![task.to_string(), json(&state)?, at.0])?;
+        .execute(params![task.to_string(), to_json(&state)?, at.0])?;
     touch_if_late(changed, conn, task, at)
 }
 
 /// Records that an activation, or a new attempt at it, started.
-pub(crate) fn start(
+pub(crate) fn start_activation(
     conn: &Connection,
     task: TaskId,
     activation: Activation,
@@ -89,12 +89,12 @@ pub(crate) fn start(
                                     cancel = iif(?3 = 1, NULL, cancel), stalled_at = NULL, updated_at = ?5
              WHERE id = ?1 AND NOT finished",
         )?
-        .execute(params![task.to_string(), activation.0, attempt.0, json(&TaskState::Running)?, at.0])?;
+        .execute(params![task.to_string(), activation.0, attempt.0, to_json(&TaskState::Running)?, at.0])?;
     touch_if_late(changed, conn, task, at)
 }
 
 /// Records that an activation ended.
-pub(crate) fn rest(
+pub(crate) fn end_activation(
     conn: &Connection,
     task: TaskId,
     outcome: &TaskOutcome,
@@ -107,12 +107,18 @@ pub(crate) fn rest(
                                     ended_at = ?5, updated_at = ?5
              WHERE id = ?1 AND NOT finished",
         )?
-        .execute(params![task.to_string(), json(outcome)?, clip_middle(text, RESULT), json(&TaskState::Idle)?, at.0])?;
+        .execute(params![
+            task.to_string(),
+            to_json(outcome)?,
+            clip_middle(text, MAX_RESULT_BYTES),
+            to_json(&TaskState::Idle)?,
+            at.0
+        ])?;
     touch_if_late(changed, conn, task, at)
 }
 
 /// Records that a task uses another agent definition.
-pub(crate) fn select(
+pub(crate) fn select_agent(
     conn: &Connection,
     task: TaskId,
     agent: &str,
@@ -120,12 +126,12 @@ pub(crate) fn select(
     at: Timestamp,
 ) -> rusqlite::Result<()> {
     conn.prepare_cached("UPDATE bosun_tasks SET agent = ?2, model = ?3, updated_at = ?4 WHERE id = ?1")?
-        .execute(params![task.to_string(), agent, model.map(json).transpose()?, at.0])?;
+        .execute(params![task.to_string(), agent, model.map(to_json).transpose()?, at.0])?;
     Ok(())
 }
 
 /// Records the session's model for every agent that uses it (see [`protocol::ModelUse::is_session_model`]).
-pub(crate) fn follow_model(conn: &Connection, model: &str) -> rusqlite::Result<()> {
+pub(crate) fn set_session_model(conn: &Connection, model: &str) -> rusqlite::Result<()> {
     conn.prepare_cached(
         "UPDATE bosun_tasks SET model = json_set(model, '$.effective', ?1)
          WHERE NOT finished AND (model ->> '$.why' IS NOT NULL OR
@@ -136,17 +142,17 @@ pub(crate) fn follow_model(conn: &Connection, model: &str) -> rusqlite::Result<(
 }
 
 /// Records the model chosen for the root, which overrides its definition.
-pub(crate) fn choose_model(conn: &Connection, root: TaskId, model: &str) -> rusqlite::Result<()> {
+pub(crate) fn set_root_model(conn: &Connection, root: TaskId, model: &str) -> rusqlite::Result<()> {
     let chosen = ModelUse { requested: Some(model.to_owned()), effective: model.to_owned(), why: None };
     conn.prepare_cached("UPDATE bosun_tasks SET model = ?2 WHERE id = ?1 AND model IS NOT NULL")?
-        .execute([root.to_string(), json(&chosen)?])?;
+        .execute([root.to_string(), to_json(&chosen)?])?;
     Ok(())
 }
 
 pub(crate) fn promote(conn: &Connection, task: TaskId, at: Timestamp) -> rusqlite::Result<()> {
     conn.prepare_cached("UPDATE bosun_tasks SET mode = ?2, updated_at = ?3 WHERE id = ?1")?.execute(params![
         task.to_string(),
-        json(&protocol::TaskMode::Background)?,
+        to_json(&protocol::TaskMode::Background)?,
         at.0
     ])?;
     Ok(())
@@ -155,7 +161,7 @@ pub(crate) fn promote(conn: &Connection, task: TaskId, at: Timestamp) -> rusqlit
 pub(crate) fn cancel(conn: &Connection, task: TaskId, request: &CancelView, at: Timestamp) -> rusqlite::Result<()> {
     conn.prepare_cached("UPDATE bosun_tasks SET cancel = ?2, updated_at = ?3 WHERE id = ?1")?.execute(params![
         task.to_string(),
-        json(request)?,
+        to_json(request)?,
         at.0
     ])?;
     Ok(())
@@ -187,7 +193,12 @@ pub(crate) fn report_intent(conn: &Connection, task: TaskId, intent: &str, at: T
 }
 
 /// Counts the evidence of a call.
-pub(crate) fn note(conn: &Connection, task: TaskId, evidence: &[Evidence], at: Timestamp) -> rusqlite::Result<()> {
+pub(crate) fn count_evidence(
+    conn: &Connection,
+    task: TaskId,
+    evidence: &[Evidence],
+    at: Timestamp,
+) -> rusqlite::Result<()> {
     let changes = evidence.iter().filter(|piece| matches!(piece, Evidence::Changed { .. })).count();
     conn.prepare_cached(
         "UPDATE bosun_tasks SET changes = changes + ?2, commands = commands + ?3, updated_at = ?4 WHERE id = ?1",
@@ -197,9 +208,9 @@ pub(crate) fn note(conn: &Connection, task: TaskId, evidence: &[Evidence], at: T
 }
 
 /// Changes the count of unread mail.
-pub(crate) fn count_mail(conn: &Connection, task: TaskId, more: i64, at: Timestamp) -> rusqlite::Result<()> {
+pub(crate) fn change_unread(conn: &Connection, task: TaskId, change: i64, at: Timestamp) -> rusqlite::Result<()> {
     conn.prepare_cached("UPDATE bosun_tasks SET unread = max(0, unread + ?2), updated_at = ?3 WHERE id = ?1")?
-        .execute(params![task.to_string(), more, at.0])?;
+        .execute(params![task.to_string(), change, at.0])?;
     Ok(())
 }
 

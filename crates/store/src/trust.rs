@@ -40,7 +40,7 @@ impl TrustStore {
         self.query(|conn| conn.query_row("SELECT digest FROM trust WHERE top = ?1", [top], |row| row.get(0)).optional())
     }
 
-    /// Trusts a project as it is.
+    /// Trusts a project with the current content of its control files.
     pub fn add(&self, row: &TrustRow) -> Result<(), StoreError> {
         let TrustRow { top, digest, at } = row;
         self.query(|conn| {
@@ -54,17 +54,17 @@ impl TrustStore {
 
     /// Stops trusting a project; returns whether it was trusted.
     pub fn remove(&self, top: &str) -> Result<bool, StoreError> {
-        // First in the backup, which may trust less, but never more.
+        // Remove it from the backup first: the backup may trust fewer projects, but never more.
         backup::append(&self.home, &self.conn, &[BackupLine::Distrusted { top: top.to_owned() }])?;
         Ok(self.query(|conn| conn.execute("DELETE FROM trust WHERE top = ?1", [top]))? > 0)
     }
 
     /// All trusted projects, by name.
     pub fn list(&self) -> Result<Vec<TrustRow>, StoreError> {
-        self.query(every_row)
+        self.query(all_rows)
     }
 
-    /// Runs a query; a damaged file is rebuilt first.
+    /// Runs a query. If the file is damaged, rebuilds it and runs the query again.
     fn query<T>(&self, query: impl Fn(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         match query(&self.conn).map_err(sqlite_error(&self.path)) {
             Err(StoreError::Corrupt { .. }) => SessionIndex::rebuild(&self.home)?.query(query),
@@ -74,7 +74,7 @@ impl TrustStore {
 }
 
 /// All trusted projects, by name.
-pub(crate) fn every_row(conn: &Connection) -> rusqlite::Result<Vec<TrustRow>> {
+pub(crate) fn all_rows(conn: &Connection) -> rusqlite::Result<Vec<TrustRow>> {
     conn.prepare("SELECT top, digest, at FROM trust ORDER BY top")?
         .query_map([], |row| {
             Ok(TrustRow { top: row.get("top")?, digest: row.get("digest")?, at: Timestamp(row.get("at")?) })

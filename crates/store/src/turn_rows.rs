@@ -6,8 +6,9 @@ use rusqlite::{Connection, Row, params};
 
 use crate::error::unreadable;
 
-/// Above any real count, and low enough that a sum of many false ones still fits into a column.
-const MOST: u64 = 1 << 48;
+/// The maximum count of one request: above any real count, and so low that a sum of many wrong ones still fits into a
+/// column.
+const MAX_COUNT: u64 = 1 << 48;
 
 /// What the turns of one task with one model used and cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,13 +25,13 @@ pub struct TaskSpending {
     pub reported_model: Option<String>,
     /// How many turns were answered.
     pub turns: u64,
-    /// What they used, as the provider counted it.
+    /// The tokens used, as the provider counted them.
     pub usage: Usage,
     /// The total cost: the tokens in `usage` and those in `lost`.
     pub cost: Cost,
-    /// The part of the cost that is an estimate: tries without an answer, or with one whose usage is unknown.
+    /// The part of the cost that is an estimate: for requests without an answer, or with one whose usage is unknown.
     pub lost: Cost,
-    /// Whether the price of all of it is known.
+    /// Whether the price of all these tokens is known.
     pub priced: bool,
 }
 
@@ -47,7 +48,7 @@ pub(crate) fn spendings(conn: &Connection, since: Timestamp) -> rusqlite::Result
     Ok(dated_spendings(conn, since)?.into_iter().map(|spent| spent.spending).collect())
 }
 
-/// The same, with the times of the first and last turn.
+/// Like [`spendings`], with the times of the first and last turn.
 pub(crate) fn dated_spendings(conn: &Connection, since: Timestamp) -> rusqlite::Result<Vec<DatedSpending>> {
     conn.prepare_cached(
         "SELECT task, ifnull(path, '') AS path, ifnull(agent, '') AS agent, requested_model,
@@ -98,9 +99,9 @@ pub(crate) fn usage(row: &Row<'_>) -> rusqlite::Result<Usage> {
     })
 }
 
-/// Records that a turn was requested from a model. A repeated turn keeps the cost of its failed tries, and is priced
+/// Records that a turn was requested from a model. A repeated turn keeps the cost of its failed requests, and is priced
 /// only if all of them are.
-pub(crate) fn begin(
+pub(crate) fn begin_turn(
     conn: &Connection,
     task: TaskId,
     turn: Turn,
@@ -117,36 +118,36 @@ pub(crate) fn begin(
     .execute(params![task.to_string(), turn.0, requested_model, price.is_some(), at.0])?;
     match price {
         Some(_) => Ok(()),
-        None => note_unpriced(conn, &task.to_string(), turn),
+        None => mark_unpriced(conn, &task.to_string(), turn),
     }
 }
 
-/// What one try at a turn used and cost.
-pub(crate) struct TryUsage<'a> {
+/// What one model request used and cost.
+pub(crate) struct RequestUsage<'a> {
     /// The model that the provider reported, if there was an answer.
     pub(crate) reported_model: Option<&'a str>,
-    /// What it used, as its provider counted it.
+    /// The tokens used, as the provider counted them.
     pub(crate) usage: Usage,
-    /// The cost charged for the try.
+    /// The cost charged for the request.
     pub(crate) cost: Cost,
-    /// The part of it that is an estimate.
+    /// The part of the cost that is an estimate.
     pub(crate) lost: Cost,
 }
 
-/// Counts what a try used and cost, for its turn and for its task.
-pub(crate) fn count(
+/// Adds what a request used and cost to its turn and to its task.
+pub(crate) fn add_request(
     conn: &Connection,
     task: TaskId,
     turn: Turn,
-    tried: &TryUsage<'_>,
+    request_usage: &RequestUsage<'_>,
     at: Timestamp,
 ) -> rusqlite::Result<()> {
     const SUMS: &str = "input = input + ?2, output = output + ?3, cache_read = cache_read + ?4,
          cache_write = cache_write + ?5, cost_tokens = cost_tokens + ?6, cost_micros = cost_micros + ?7";
-    let TryUsage { reported_model, usage, cost, lost } = tried;
+    let RequestUsage { reported_model, usage, cost, lost } = request_usage;
     let counts = [usage.input, usage.output, usage.cache_read, usage.cache_write, cost.tokens, cost.micros];
-    let [input, output, cache_read, cache_write, tokens, micros] = counts.map(|count| count.min(MOST));
-    let (lost_tokens, lost_micros) = (lost.tokens.min(MOST), lost.micros.min(MOST));
+    let [input, output, cache_read, cache_write, tokens, micros] = counts.map(|count| count.min(MAX_COUNT));
+    let (lost_tokens, lost_micros) = (lost.tokens.min(MAX_COUNT), lost.micros.min(MAX_COUNT));
     let id = task.to_string();
     conn.prepare_cached(&format!(
         "UPDATE bosun_turns SET {SUMS}, reported_model = ifnull(?8, reported_model), ended_at = ?9,
@@ -173,15 +174,15 @@ pub(crate) fn count(
          WHERE id = ?1",
     ))?
     .execute(params![id, input, output, cache_read, cache_write, tokens, micros, reported_model, at.0])?;
-    note_unpriced(conn, &id, turn)
+    mark_unpriced(conn, &id, turn)
 }
 
-/// The newest turns of a task, oldest first, and how many there are in all.
-pub(crate) fn of_task(conn: &Connection, task: TaskId, most: u32) -> rusqlite::Result<(Vec<TurnView>, u64)> {
+/// The newest turns of a task, at most `limit`, oldest first, and how many there are in total.
+pub(crate) fn newest_turns(conn: &Connection, task: TaskId, limit: u32) -> rusqlite::Result<(Vec<TurnView>, u64)> {
     let id = task.to_string();
     let mut turns: Vec<TurnView> = conn
         .prepare_cached("SELECT * FROM bosun_turns WHERE task = ?1 ORDER BY turn DESC LIMIT ?2")?
-        .query_map(params![id, most], turn_view)?
+        .query_map(params![id, limit], turn_view)?
         .collect::<rusqlite::Result<_>>()?;
     turns.reverse();
     add_turn_texts(conn, &id, &mut turns)?;
@@ -206,7 +207,7 @@ fn add_turn_texts(conn: &Connection, task: &str, turns: &mut [TurnView]) -> rusq
     Ok(())
 }
 
-/// Most bytes of the text of one turn.
+/// Maximum bytes of the text of one turn.
 const MAX_TURN_TEXT: usize = 2_000;
 
 fn turn_text(content: &[ContentBlock]) -> Option<String> {
@@ -244,7 +245,7 @@ pub(crate) fn priced(conn: &Connection, task: &str) -> rusqlite::Result<bool> {
 }
 
 /// Marks the task as unpriced if the turn spent something without a known price; the mark is permanent.
-fn note_unpriced(conn: &Connection, task: &str, turn: Turn) -> rusqlite::Result<()> {
+fn mark_unpriced(conn: &Connection, task: &str, turn: Turn) -> rusqlite::Result<()> {
     conn.prepare_cached(
         "INSERT OR IGNORE INTO bosun_unpriced
          SELECT task FROM bosun_turns WHERE task = ?1 AND turn = ?2 AND priced = 0 AND cost_tokens > 0",
@@ -263,37 +264,38 @@ mod tests {
     use crate::schema::SESSION;
 
     #[test]
-    fn whether_all_is_priced_takes_as_many_steps_of_the_database_however_many_turns_there_were() {
+    fn the_database_steps_of_a_price_check_do_not_grow_with_the_turns() {
         let mut conn = Connection::open_in_memory().unwrap();
         SESSION.migrate(&mut conn, Path::new("x.db")).unwrap();
         let steps = Arc::new(AtomicU64::new(0));
         let count_steps = Arc::clone(&steps);
-        let counting = move || {
+        let count_step = move || {
             count_steps.fetch_add(1, Ordering::Relaxed);
             false
         };
-        conn.progress_handler(1, Some(counting)).unwrap();
+        conn.progress_handler(1, Some(count_step)).unwrap();
         let task = TaskId::new(uuid::Uuid::from_u128(1));
         let price = Some(Price { input: 1, output: 1, cache_read: 1, cache_write: 1 });
         let spend = |n: u32, price: Option<Price>| {
-            begin(&conn, task, Turn(n), "script/m", price, Timestamp(1)).unwrap();
+            begin_turn(&conn, task, Turn(n), "script/m", price, Timestamp(1)).unwrap();
             let cost = Cost { tokens: 5, micros: 1 };
-            let tried = TryUsage { reported_model: Some("m"), usage: Usage::default(), cost, lost: Cost::ZERO };
-            count(&conn, task, Turn(n), &tried, Timestamp(2)).unwrap();
+            let request_usage =
+                RequestUsage { reported_model: Some("m"), usage: Usage::default(), cost, lost: Cost::ZERO };
+            add_request(&conn, task, Turn(n), &request_usage, Timestamp(2)).unwrap();
         };
-        let look = || {
+        let check = || {
             let before = steps.load(Ordering::Relaxed);
-            let found = (all_priced(&conn).unwrap(), priced(&conn, &task.to_string()).unwrap());
-            (found, steps.load(Ordering::Relaxed) - before)
+            let result = (all_priced(&conn).unwrap(), priced(&conn, &task.to_string()).unwrap());
+            (result, steps.load(Ordering::Relaxed) - before)
         };
         (1..=10).for_each(|n| spend(n, price));
-        let (found, early) = look();
-        assert_eq!(found, (true, true));
+        let (result, early) = check();
+        assert_eq!(result, (true, true));
         (11..=3_000).for_each(|n| spend(n, price));
-        let (found, late) = look();
-        assert_eq!(found, (true, true));
+        let (result, late) = check();
+        assert_eq!(result, (true, true));
         assert!(late < early + 20, "{late} steps after 3,000 turns, {early} after 10");
         spend(3_001, None);
-        assert_eq!(look().0, (false, false));
+        assert_eq!(check().0, (false, false));
     }
 }

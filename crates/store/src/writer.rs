@@ -19,15 +19,15 @@ use crate::error::{io_error, sqlite_error};
 use crate::log_digest::{LogDigest, LogDigestFile};
 use crate::{StoreError, event, lease, project};
 
-/// Most batches in one transaction.
-const GROUP: usize = 256;
+/// Maximum number of batches in one transaction.
+const MAX_GROUP_BATCHES: usize = 256;
 
 /// Events and command outcomes that must become durable together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WriteBatch {
     /// The events, in order.
     pub entries: Vec<LogEntry>,
-    /// The commands of other processes that these events carry out, and those that were refused.
+    /// The commands of other processes that these events carry out or that were refused, by number.
     pub applied_commands: Vec<(i64, CommandOutcome)>,
 }
 
@@ -72,12 +72,12 @@ impl WriterProbe for NoWriterProbe {
     }
 }
 
-/// The handle to a session's writer. Dropping it writes what is waiting and ends the thread, but keeps the lease:
+/// The handle to a session's writer. Dropping it writes the waiting batches and ends the thread, but keeps the lease:
 /// the process still counts as the owner until it releases the session or ends.
 #[derive(Debug)]
 pub struct SessionWriter {
     path: PathBuf,
-    waiting: Option<mpsc::Sender<QueuedBatch>>,
+    queue: Option<mpsc::Sender<QueuedBatch>>,
     thread: Option<JoinHandle<WriterConnection>>,
 }
 
@@ -86,7 +86,7 @@ impl SessionWriter {
     pub async fn commit(&self, batch: WriteBatch) -> Result<CommitReceipt, StoreError> {
         let closed = || StoreError::Closed { path: self.path.clone() };
         let (ack, answer) = oneshot::channel();
-        let waiting = self.waiting.as_ref().ok_or_else(closed)?;
+        let waiting = self.queue.as_ref().ok_or_else(closed)?;
         waiting.send(QueuedBatch { batch, ack }).await.map_err(|_gone| closed())?;
         answer.await.map_err(|_gone| closed())?
     }
@@ -94,7 +94,7 @@ impl SessionWriter {
     /// Ends the ownership: writes waiting batches, clears the lease, and checkpoints the write-ahead log. It blocks
     /// while the disk is busy.
     pub fn release(mut self) -> Result<(), StoreError> {
-        match self.end() {
+        match self.join_thread() {
             Some(connection) => connection.release(),
             None => Err(StoreError::Closed { path: self.path.clone() }),
         }
@@ -102,22 +102,22 @@ impl SessionWriter {
 
     pub(crate) fn start(connection: WriterConnection) -> Result<SessionWriter, StoreError> {
         let path = connection.path.clone();
-        let (sender, receiver) = mpsc::channel(GROUP);
+        let (sender, receiver) = mpsc::channel(MAX_GROUP_BATCHES);
         let thread = thread::Builder::new().name("store-writer".into()).spawn(move || connection.run(receiver));
         let thread = thread.map_err(io_error(&path))?;
-        Ok(SessionWriter { path, waiting: Some(sender), thread: Some(thread) })
+        Ok(SessionWriter { path, queue: Some(sender), thread: Some(thread) })
     }
 
-    /// Closes the channel and waits for the thread, which first writes what is waiting.
-    fn end(&mut self) -> Option<WriterConnection> {
-        self.waiting = None;
+    /// Closes the channel and waits for the thread, which first writes the waiting batches.
+    fn join_thread(&mut self) -> Option<WriterConnection> {
+        self.queue = None;
         self.thread.take()?.join().ok()
     }
 }
 
 impl Drop for SessionWriter {
     fn drop(&mut self) {
-        self.end();
+        self.join_thread();
     }
 }
 
@@ -135,7 +135,7 @@ pub(crate) struct WriterConnection {
     pub(crate) probe: Arc<dyn WriterProbe>,
     /// The digest of the log.
     pub(crate) log_digest: LogDigest,
-    pub(crate) file: LogDigestFile,
+    pub(crate) digest_file: LogDigestFile,
 }
 
 impl std::fmt::Debug for WriterConnection {
@@ -146,8 +146,8 @@ impl std::fmt::Debug for WriterConnection {
 
 impl WriterConnection {
     fn run(mut self, mut waiting: mpsc::Receiver<QueuedBatch>) -> WriterConnection {
-        let mut group = Vec::with_capacity(GROUP);
-        while waiting.blocking_recv_many(&mut group, GROUP) > 0 {
+        let mut group = Vec::with_capacity(MAX_GROUP_BATCHES);
+        while waiting.blocking_recv_many(&mut group, MAX_GROUP_BATCHES) > 0 {
             let written = self.write(&group);
             acknowledge(group.drain(..), written);
         }
@@ -156,48 +156,48 @@ impl WriterConnection {
 
     /// Writes a group in one transaction; the receipts are in the group's order.
     fn write(&mut self, group: &[QueuedBatch]) -> Result<Vec<CommitReceipt>, StoreError> {
-        let fault = sqlite_error(&self.path);
-        if self.file.is_removed() {
+        let to_error = sqlite_error(&self.path);
+        if self.digest_file.is_removed() {
             return Err(StoreError::Removed { path: self.path.clone() });
         }
-        let change = self.conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&fault)?;
-        let theirs = lease::fence(&change).map_err(&fault)?;
+        let transaction = self.conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&to_error)?;
+        let theirs = lease::fence(&transaction).map_err(&to_error)?;
         if theirs != self.fence {
             return Err(StoreError::Fenced { ours: self.fence, theirs });
         }
-        if event::last_seq(&change).map_err(&fault)? != self.log_digest.seq {
+        if event::last_seq(&transaction).map_err(&to_error)? != self.log_digest.seq {
             return Err(StoreError::Altered { path: self.path.clone(), upto: self.log_digest.seq });
         }
-        let batches = group.iter().map(|waiting| &waiting.batch);
-        let (receipts, log_digest) = append(&change, self.log_digest, batches).map_err(&fault)?;
+        let batches = group.iter().map(|queued| &queued.batch);
+        let (receipts, log_digest) = append(&transaction, self.log_digest, batches).map_err(&to_error)?;
         let last_seq = receipts.last().map_or(0, |receipt| receipt.last_seq);
-        group.iter().flat_map(|waiting| &waiting.batch.entries).for_each(|entry| self.probe.on_event(entry));
+        group.iter().flat_map(|queued| &queued.batch.entries).for_each(|entry| self.probe.on_event(entry));
         self.probe.at(WriterPoint::BeforeCommit { last_seq }).map_err(io_error(&self.path))?;
-        change.commit().map_err(&fault)?;
+        transaction.commit().map_err(&to_error)?;
         self.log_digest = log_digest;
-        // The commit stands even if this fails; the next commit writes the digest again.
-        let _ignored = self.file.write(log_digest);
+        // The commit is valid even if this fails; the next commit writes the digest again.
+        let _ignored = self.digest_file.write(log_digest);
         self.probe.at(WriterPoint::AfterCommit { last_seq }).unwrap_or_default();
         Ok(receipts)
     }
 
     fn release(mut self) -> Result<(), StoreError> {
-        let fault = sqlite_error(&self.path);
-        if self.file.is_removed() {
+        let to_error = sqlite_error(&self.path);
+        if self.digest_file.is_removed() {
             return Err(StoreError::Removed { path: self.path.clone() });
         }
-        // The checkpoint forces the log to disk; if that fails, the lease still ends with its process.
-        self.conn.pragma_update(None, "synchronous", "NORMAL").map_err(&fault)?;
-        let change = self.conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&fault)?;
-        if lease::fence(&change).map_err(&fault)? == self.fence {
-            lease::clear(&change).map_err(&fault)?;
-            // Commands to a living owner come on its socket: what was written here in the meantime is not valid.
-            change.execute("DELETE FROM bosun_commands WHERE applied_at IS NULL", []).map_err(&fault)?;
+        // The checkpoint syncs the log to disk. If it fails, the lease still ends with this process.
+        self.conn.pragma_update(None, "synchronous", "NORMAL").map_err(&to_error)?;
+        let transaction = self.conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&to_error)?;
+        if lease::fence(&transaction).map_err(&to_error)? == self.fence {
+            lease::clear(&transaction).map_err(&to_error)?;
+            // An owner takes commands on its socket, so commands that were written to the file meanwhile are not valid.
+            transaction.execute("DELETE FROM bosun_commands WHERE applied_at IS NULL", []).map_err(&to_error)?;
         }
-        change.commit().map_err(&fault)?;
+        transaction.commit().map_err(&to_error)?;
         // An active reader prevents the checkpoint; then the next owner does it.
-        self.conn.busy_timeout(Duration::ZERO).map_err(&fault)?;
-        match self.conn.wal_checkpoint_v2(Some(rusqlite::MAIN_DB), CheckpointMode::TRUNCATE).map_err(&fault) {
+        self.conn.busy_timeout(Duration::ZERO).map_err(&to_error)?;
+        match self.conn.wal_checkpoint_v2(Some(rusqlite::MAIN_DB), CheckpointMode::TRUNCATE).map_err(&to_error) {
             Ok(_) | Err(StoreError::Locked { .. }) => Ok(()),
             Err(error) => Err(error),
         }
@@ -206,28 +206,28 @@ impl WriterConnection {
 
 fn acknowledge(group: impl Iterator<Item = QueuedBatch>, written: Result<Vec<CommitReceipt>, StoreError>) {
     match written {
-        Ok(receipts) => group.zip(receipts).for_each(|(waiting, receipt)| answer(waiting, Ok(receipt))),
-        Err(error) => group.for_each(|waiting| answer(waiting, Err(error.clone()))),
+        Ok(receipts) => group.zip(receipts).for_each(|(queued, receipt)| send_receipt(queued, Ok(receipt))),
+        Err(error) => group.for_each(|queued| send_receipt(queued, Err(error.clone()))),
     }
 }
 
-/// Answers a caller; one that no longer listens is ignored, since its batch is written in any case.
-fn answer(waiting: QueuedBatch, outcome: Result<CommitReceipt, StoreError>) {
-    waiting.ack.send(outcome).unwrap_or_default();
+/// Answers the caller. A caller that no longer waits is ignored.
+fn send_receipt(queued: QueuedBatch, outcome: Result<CommitReceipt, StoreError>) {
+    queued.ack.send(outcome).unwrap_or_default();
 }
 
 fn append<'a>(
-    change: &Transaction<'_>,
+    transaction: &Transaction<'_>,
     mut log_digest: LogDigest,
     batches: impl Iterator<Item = &'a WriteBatch>,
 ) -> rusqlite::Result<(Vec<CommitReceipt>, LogDigest)> {
     let mut receipts = Vec::new();
     for batch in batches {
         for entry in &batch.entries {
-            log_digest = event::insert(change, log_digest, entry)?;
-            project::project(change, entry)?;
+            log_digest = event::insert(transaction, log_digest, entry)?;
+            project::project(transaction, entry)?;
         }
-        mark_applied(change, batch)?;
+        mark_applied(transaction, batch)?;
         receipts.push(CommitReceipt { last_seq: log_digest.seq });
     }
     Ok((receipts, log_digest))
@@ -235,14 +235,14 @@ fn append<'a>(
 
 /// Marks the commands as applied, with the time of the batch's last event. Their content is removed: the log has it
 /// now, without any keys it may have contained.
-fn mark_applied(change: &Transaction<'_>, batch: &WriteBatch) -> rusqlite::Result<()> {
+fn mark_applied(transaction: &Transaction<'_>, batch: &WriteBatch) -> rusqlite::Result<()> {
     let at = batch.entries.last().map(|entry| entry.at).map(|Timestamp(at)| at);
     for (id, outcome) in &batch.applied_commands {
-        change
+        transaction
             .prepare_cached(
                 "UPDATE bosun_commands SET applied_at = ifnull(?2, at), body = '', outcome = ?3 WHERE id = ?1",
             )?
-            .execute(params![id, at, event::json(outcome)?])?;
+            .execute(params![id, at, event::to_json(outcome)?])?;
     }
     Ok(())
 }

@@ -35,15 +35,15 @@ pub(crate) trait TypedTool: Send + Sync + 'static {
 }
 
 /// Makes the typed tool callable with raw text.
-pub(crate) fn tool<T: TypedTool>() -> Arc<dyn Tool> {
-    tool_about::<T>(T::ABOUT.trim_ascii_end().into())
+pub(crate) fn typed_tool<T: TypedTool>() -> Arc<dyn Tool> {
+    typed_tool_with_description::<T>(T::ABOUT.trim_ascii_end().into())
 }
 
 /// Like [`tool`], with a description that depends on the session.
-pub(crate) fn tool_about<T: TypedTool>(about: Cow<'static, str>) -> Arc<dyn Tool> {
+pub(crate) fn typed_tool_with_description<T: TypedTool>(about: Cow<'static, str>) -> Arc<dyn Tool> {
     let schema = schema::<T::Args>();
     let shape = shape(&schema);
-    let spec = ToolDescriptor { name: T::NAME.into(), about, schema, access: T::ACCESS };
+    let spec = ToolDescriptor { name: T::NAME.into(), description: about, schema, access: T::ACCESS };
     Arc::new(TypedToolWrapper::<T> { spec, shape, tool: PhantomData })
 }
 
@@ -65,15 +65,15 @@ impl<T: TypedTool> Tool for TypedToolWrapper<T> {
     }
 
     fn required_permissions(&self, input: &str, limits: &ToolLimits) -> Result<Vec<RequiredPermission>, ToolError> {
-        let args = parse(input, &self.shape, limits.input)?;
-        T::required_permissions(&args).map_err(|error| error.clipped(limits.output))
+        let args = parse(input, &self.shape, limits.input_bytes)?;
+        T::required_permissions(&args).map_err(|error| error.clipped(limits.output_bytes))
     }
 
     fn run<'a>(&'a self, input: &'a str, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let args = parse(input, &self.shape, cx.limits.input)?;
-            // A refusal quotes the model's own words, which may be long.
-            T::run(args, cx).await.map_err(|error| error.clipped(cx.limits.output))
+            let args = parse(input, &self.shape, cx.limits.input_bytes)?;
+            // A refusal quotes the model's own text, which may be long.
+            T::run(args, cx).await.map_err(|error| error.clipped(cx.limits.output_bytes))
         })
     }
 }
@@ -116,14 +116,14 @@ fn schema<A: JsonSchema>() -> Value {
         root.retain(|key, _| matches!(key.as_str(), "type" | "properties" | "required" | "additionalProperties"));
         root.entry("properties").or_insert_with(|| Map::new().into());
         if let Some(Value::Object(properties)) = root.get_mut("properties") {
-            properties.values_mut().for_each(trim);
+            properties.values_mut().for_each(trim_property);
         }
     }
     schema
 }
 
 /// Reduces a property to what a model can use: its type, the type of its items, and its description.
-fn trim(property: &mut Value) {
+fn trim_property(property: &mut Value) {
     let Value::Object(property) = property else { return };
     property.retain(|key, _| matches!(key.as_str(), "type" | "items" | "description"));
     if let Some(Value::Array(types)) = property.get("type") {
@@ -155,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    /// Noise.
+    /// Not part of the schema.
     #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields)]
     struct Args {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_schema_holds_types_and_docs_only() {
+    fn the_schema_contains_only_types_and_docs() {
         let expected = json!({
             "type": "object",
             "additionalProperties": false,
@@ -189,13 +189,13 @@ mod tests {
     }
 
     #[test]
-    fn good_input_is_read_whatever_its_layout() {
+    fn valid_input_is_parsed_in_any_layout() {
         let expected = Args { path: "a".into(), limit: None, all: false };
         assert_eq!(read("\n {\"limit\": null,\r\n\t\"path\": \"a\"} \n"), Ok(expected));
     }
 
     #[test]
-    fn malformed_input_is_refused_with_what_was_wrong() {
+    fn malformed_input_is_refused_with_the_reason() {
         let deep = format!("{{\"path\": \"a\", \"limit\": {}1{}}}", "[".repeat(100_000), "]".repeat(100_000));
         let deep_unknown = format!("{{\"x\": {}", "[".repeat(100_000));
         let long_value = format!("{{\"path\": \"a\", \"limit\": \"{}\"}}", "x".repeat(500_000));

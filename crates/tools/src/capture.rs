@@ -7,7 +7,8 @@ use crate::text::terminal_text;
 /// The head and the tail of a stream of any length.
 #[derive(Debug)]
 pub struct Capture {
-    part: usize,
+    /// Maximum bytes of each part.
+    part_bytes: usize,
     head: Vec<u8>,
     /// The tail is two parts: one full, one filling. Together they hold at least `part` bytes of the end.
     older: Vec<u8>,
@@ -18,20 +19,20 @@ pub struct Capture {
 impl Capture {
     /// A capture that never holds more than `cap` bytes.
     pub fn new(cap: usize) -> Capture {
-        Capture { part: (cap / 3).max(1), head: Vec::new(), older: Vec::new(), newer: Vec::new(), total: 0 }
+        Capture { part_bytes: (cap / 3).max(1), head: Vec::new(), older: Vec::new(), newer: Vec::new(), total: 0 }
     }
 
     /// Appends the next bytes of the stream.
     pub fn push(&mut self, bytes: &[u8]) {
         self.total = self.total.saturating_add(bytes.len() as u64);
-        let (head, mut rest) = bytes.split_at(bytes.len().min(self.part - self.head.len()));
+        let (head, mut rest) = bytes.split_at(bytes.len().min(self.part_bytes - self.head.len()));
         self.head.extend_from_slice(head);
         while !rest.is_empty() {
-            if self.newer.len() == self.part {
+            if self.newer.len() == self.part_bytes {
                 std::mem::swap(&mut self.older, &mut self.newer);
                 self.newer.clear();
             }
-            let (now, later) = rest.split_at(rest.len().min(self.part - self.newer.len()));
+            let (now, later) = rest.split_at(rest.len().min(self.part_bytes - self.newer.len()));
             self.newer.extend_from_slice(now);
             rest = later;
         }
@@ -68,7 +69,7 @@ pub(crate) fn render(ends: &StreamEnds<'_>, max: usize) -> Clip {
         return Clip::new(&terminal_text(&[ends.head, ends.tail].concat()), max);
     }
     let room = max.saturating_sub(NOTE_BYTES);
-    let (head, tail) = (terminal_text(ends.head), terminal_text(after_cut(ends.tail)));
+    let (head, tail) = (terminal_text(ends.head), terminal_text(from_first_whole_line(ends.tail)));
     let head = &head[..head.floor_char_boundary(room * 2 / 3)];
     let tail = &tail[tail.ceil_char_boundary(tail.len().saturating_sub(room - room * 2 / 3))..];
     let left_out = ends.total.saturating_sub((head.len() + tail.len()) as u64);
@@ -76,7 +77,7 @@ pub(crate) fn render(ends: &StreamEnds<'_>, max: usize) -> Clip {
 }
 
 /// The tail from its first whole line, if one starts soon: a cut may have split a character or an escape sequence.
-fn after_cut(tail: &[u8]) -> &[u8] {
+fn from_first_whole_line(tail: &[u8]) -> &[u8] {
     let soon = &tail[..tail.len() / 8];
     soon.iter().position(|&byte| byte == b'\n').map_or(tail, |at| &tail[at + 1..])
 }
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_stream_is_whole_however_it_comes() {
+    fn a_short_stream_is_kept_whole() {
         let stream: Vec<u8> = (b'a'..=b'z').collect();
         for step in 1..stream.len() {
             assert_eq!(captured(&stream, 60, step).text(1000).as_str(), "abcdefghijklmnopqrstuvwxyz");
@@ -121,9 +122,9 @@ mod tests {
     }
 
     proptest! {
-        /// Both ends are the stream's own, whatever the cap and however it comes.
+        /// The kept head and tail are parts of the stream, for every cap and every chunk size.
         #[test]
-        fn the_ends_are_true(
+        fn the_kept_ends_match_the_stream(
             stream in proptest::collection::vec(any::<u8>(), 0..400),
             cap in 1_usize..300,
             step in 1_usize..50,
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn no_size_splits_a_character_or_is_passed() {
+    fn no_limit_splits_a_character_or_is_exceeded() {
         let stream = "é漢🦀".repeat(400).into_bytes();
         for max in 0..400 {
             assert!(captured(&stream, 300, 11).text(max).as_str().len() <= max);

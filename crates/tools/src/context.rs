@@ -24,7 +24,7 @@ pub struct ToolContext {
     pub workspace: Arc<Workspace>,
     /// Checks which of them this call may open.
     pub access_guard: Arc<dyn FileAccessGuard>,
-    /// What this agent has read of them.
+    /// The states in which this agent has seen them.
     pub stamps: Arc<FileStamps>,
     /// Starts programs and cleans up their processes.
     pub guardian: Guardian,
@@ -53,7 +53,7 @@ pub struct ToolContext {
     /// Fetches web pages.
     pub fetcher: PageFetcher,
     /// Decides which addresses they may come from.
-    pub gate: Arc<dyn AddressGate>,
+    pub address_gate: Arc<dyn AddressGate>,
 }
 
 /// Identifies one call of a session.
@@ -69,43 +69,43 @@ pub struct CallIdentity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolLimits {
     /// Maximum bytes of text that one call returns.
-    pub output: usize,
+    pub output_bytes: usize,
     /// Maximum bytes of JSON that one call accepts.
-    pub input: usize,
+    pub input_bytes: usize,
     /// Maximum bytes shown of one line.
-    pub line: usize,
+    pub line_bytes: usize,
     /// Maximum lines that `view` shows.
     pub view_lines: usize,
     /// Maximum bytes that `view` skips to reach the requested line.
-    pub scan: u64,
+    pub scan_bytes: u64,
     /// Maximum size of a file that is edited or created.
-    pub file: u64,
+    pub file_bytes: u64,
     /// Default maximum of rows that `grep`, `glob` and a folder listing return.
     pub rows: usize,
     /// Maximum duration of a search.
-    pub search: Duration,
+    pub search_time: Duration,
     /// Default time limit of a command.
-    pub shell: Duration,
+    pub shell_timeout: Duration,
     /// Maximum time limit of a command in the foreground.
-    pub shell_max: Duration,
+    pub max_shell_timeout: Duration,
     /// Maximum bytes of memory for each process of a command; no limit when absent.
-    pub command_memory: Option<u64>,
+    pub command_memory_bytes: Option<u64>,
 }
 
 impl Default for ToolLimits {
     fn default() -> ToolLimits {
         ToolLimits {
-            output: 32 * 1024,
-            input: 8 * 1024 * 1024,
-            line: 2000,
+            output_bytes: 32 * 1024,
+            input_bytes: 8 * 1024 * 1024,
+            line_bytes: 2000,
             view_lines: 2000,
-            scan: 256 * 1024 * 1024,
-            file: 16 * 1024 * 1024,
+            scan_bytes: 256 * 1024 * 1024,
+            file_bytes: 16 * 1024 * 1024,
             rows: 200,
-            search: Duration::from_secs(30),
-            shell: Duration::from_secs(120),
-            shell_max: Duration::from_secs(600),
-            command_memory: None,
+            search_time: Duration::from_secs(30),
+            shell_timeout: Duration::from_secs(120),
+            max_shell_timeout: Duration::from_secs(600),
+            command_memory_bytes: None,
         }
     }
 }

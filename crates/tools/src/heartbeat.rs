@@ -1,4 +1,4 @@
-//! Signs of life of a run, which a watcher checks.
+//! Signs of life of a run, which the watchdog checks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -50,16 +50,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_beat_is_seen_once_and_a_rest_as_long_as_it_lasts() {
-        let pulse = Heartbeat::default();
-        assert!(!pulse.check_alive());
-        pulse.clone().beat();
-        assert!(pulse.check_alive() && !pulse.check_alive());
-        let (one, other) = (pulse.pause(), pulse.pause());
-        assert!(pulse.check_alive() && pulse.check_alive());
+    fn a_beat_is_reported_once_and_a_pause_while_it_lasts() {
+        let heartbeat = Heartbeat::default();
+        assert!(!heartbeat.check_alive());
+        heartbeat.clone().beat();
+        assert!(heartbeat.check_alive() && !heartbeat.check_alive());
+        let (one, other) = (heartbeat.pause(), heartbeat.pause());
+        assert!(heartbeat.check_alive() && heartbeat.check_alive());
         drop(one);
-        assert!(pulse.check_alive() && pulse.check_alive());
+        assert!(heartbeat.check_alive() && heartbeat.check_alive());
         drop(other);
-        assert!(pulse.check_alive() && !pulse.check_alive());
+        assert!(heartbeat.check_alive() && !heartbeat.check_alive());
     }
 }

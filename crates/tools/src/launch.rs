@@ -19,26 +19,26 @@ pub struct ShellCommand<'a> {
     /// Its complete environment.
     pub env: &'a [(OsString, OsString)],
     /// Maximum bytes of memory for each of its processes; no limit when absent.
-    pub memory: Option<u64>,
+    pub memory_bytes: Option<u64>,
 }
 
 /// Starts a command without input, its stderr merged into its stdout. Dropping the process kills all of it.
 pub async fn launch(guardian: &Guardian, command: ShellCommand<'_>) -> Result<Process, ToolError> {
-    check(command.command)?;
-    let mut program = Program::new(shell(command), command.cwd).args(["-c", command.command]);
-    program.env = environment::guarded(command.env);
-    program.memory = command.memory;
+    check_command(command.command)?;
+    let mut program = Program::new(shell_for(command), command.cwd).args(["-c", command.command]);
+    program.env = environment::guarded_env(command.env);
+    program.max_memory_bytes = command.memory_bytes;
     guardian.spawn(program).await.map_err(|error| match error {
         SpawnError::TooLarge => ToolError::refused("`command` is too long; write it into a script file and run that"),
         SpawnError::ProgramMissing(_) | SpawnError::DirectoryMissing(_) | SpawnError::Forbidden(_) => {
             ToolError::Refused(error.to_string())
         }
-        SpawnError::Unavailable(_) | SpawnError::Failed { .. } => ToolError::broken(error),
+        SpawnError::Unavailable(_) | SpawnError::Failed { .. } => ToolError::failed(error),
     })
 }
 
 /// Refuses commands that no shell accepts.
-pub(crate) fn check(command: &str) -> Result<(), ToolError> {
+pub(crate) fn check_command(command: &str) -> Result<(), ToolError> {
     if command.trim().is_empty() {
         return Err(ToolError::refused("`command` is empty"));
     }
@@ -50,11 +50,11 @@ pub(crate) fn check(command: &str) -> Result<(), ToolError> {
 
 /// How long to read output after a command's end; only a process outside its tree can hold the pipe longer.
 const OUTPUT_GRACE: Duration = Duration::from_secs(1);
-const BUFFER: usize = 16 * 1024;
+const BUFFER_BYTES: usize = 16 * 1024;
 
 /// Reads a command's output to its end and waits for its exit. It may be dropped and called again to continue.
 pub async fn follow(process: &mut Process, mut sink: impl FnMut(&[u8])) -> Result<ProgramExit, WaitError> {
-    let mut buffer = vec![0; BUFFER];
+    let mut buffer = vec![0; BUFFER_BYTES];
     let Process { output, job, .. } = process;
     let exit = loop {
         tokio::select! {
@@ -79,18 +79,18 @@ pub async fn follow(process: &mut Process, mut sink: impl FnMut(&[u8])) -> Resul
 
 /// The shell that runs a command. All shells read plain words alike, and the plain shell starts in half the time of
 /// bash.
-fn shell(command: ShellCommand<'_>) -> PathBuf {
+fn shell_for(command: ShellCommand<'_>) -> PathBuf {
     let any_shell = is_plain(command.command) && command.env.iter().all(|(name, _)| is_plain_variable(name));
-    PathBuf::from(if any_shell { PLAIN } else { full_shell() })
+    PathBuf::from(if any_shell { PLAIN_SHELL } else { bash_or_plain_shell() })
 }
 
-const PLAIN: &str = "/bin/sh";
+const PLAIN_SHELL: &str = "/bin/sh";
 
 /// The shell whose syntax the policy parses, if installed. Another shell may read quotes differently, and so run a
 /// command that the policy did not check.
-pub fn full_shell() -> &'static str {
+pub fn bash_or_plain_shell() -> &'static str {
     const BASH: &str = "/bin/bash";
-    if Path::new(BASH).exists() { BASH } else { PLAIN }
+    if Path::new(BASH).exists() { BASH } else { PLAIN_SHELL }
 }
 
 /// Whether a command is one program and its arguments, in characters without a special meaning in any shell.
@@ -102,7 +102,7 @@ fn is_plain(command: &str) -> bool {
         "true" | "false" => true,
         // Shells differ on its options.
         "echo" => !words.any(|word| word.starts_with('-')),
-        program => !program.contains('=') && !SHELL_BUILTINS.split(' ').any(|own| own == program),
+        program => !program.contains('=') && !SHELL_BUILTINS.split(' ').any(|builtin| builtin == program),
     }
 }
 
@@ -125,19 +125,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_words_that_every_shell_reads_alike_are_plain() {
+    fn only_commands_that_every_shell_reads_alike_are_plain() {
         for command in ["cargo test -p tools --features a,b", "git status", " make  -j4 ", "x --a=b c=d", "echo a b"] {
             assert!(is_plain(command), "{command}");
         }
-        let read_into =
+        let not_plain =
             "a;b, a>b,a $b,a 'b',a *,a ~,a\nb,a b#,!a,A=1 b,{ a,[ a,a\tb,é,echo -e a,source a,time a,cd a,if a,a|b, ";
-        for command in read_into.split(',') {
+        for command in not_plain.split(',') {
             assert!(!is_plain(command), "{command}");
         }
     }
 
     #[test]
-    fn a_variable_that_steers_a_shell_or_that_one_drops_calls_for_bash() {
+    fn variables_that_a_shell_acts_on_or_drops_are_not_plain() {
         for name in ["PATH", "_x", "A1"] {
             assert!(is_plain_variable(OsStr::new(name)), "{name}");
         }

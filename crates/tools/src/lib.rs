@@ -32,7 +32,7 @@ mod workspace_files;
 pub use capture::Capture;
 pub use context::{CallIdentity, ToolContext, ToolLimits};
 pub use heartbeat::{Heartbeat, HeartbeatPause};
-pub use launch::{ShellCommand, follow, full_shell, launch};
+pub use launch::{ShellCommand, bash_or_plain_shell, follow, launch};
 pub use services::{
     BackgroundCommand, BackgroundCommands, BackgroundRow, BackgroundStatus, CreateItemRequest, FileAccess,
     FileAccessGuard, IntentReporter, ItemEdit, MessageAgentsRequest, MessageRecipients, PlanExitRequest,
@@ -46,4 +46,4 @@ pub use toolbox::{
     ask_user, autopilot_tools, builtin_tools, plan_mode_tools, shared_list_tools, skill, subagent_tools, task,
     tool_search,
 };
-pub use walk::{WorkspaceEntry, WorkspaceEntryKind, each_file, list_workspace};
+pub use walk::{WorkspaceEntry, WorkspaceEntryKind, for_each_file, list_workspace};

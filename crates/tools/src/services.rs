@@ -47,7 +47,7 @@ pub struct BackgroundCommand {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitLimit {
     /// Not at all.
-    No,
+    NoWait,
     /// At most this long.
     For(Duration),
 }
@@ -159,7 +159,7 @@ pub trait Subagents: Send + Sync + fmt::Debug {
     fn list(&self) -> BoxFuture<'_, Result<String, ToolError>>;
 
     /// Stops an agent and everything below it.
-    fn stop(&self, agent: String, how: CancelMode) -> BoxFuture<'_, Result<String, ToolError>>;
+    fn stop(&self, agent: String, mode: CancelMode) -> BoxFuture<'_, Result<String, ToolError>>;
 
     /// Waits for agents and background commands; all running ones when none is named.
     fn wait(&self, request: WaitRequest) -> BoxFuture<'_, Result<String, ToolError>>;
@@ -232,11 +232,11 @@ pub enum MessageRecipients {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitRequest {
     /// Agents and background commands; all running ones when empty.
-    pub on: Vec<String>,
+    pub targets: Vec<String>,
     /// Whether to wait for any or all of them.
     pub mode: WaitMode,
     /// How long; without limit when absent.
-    pub time: Option<Duration>,
+    pub timeout: Option<Duration>,
 }
 
 /// A command to run until it succeeds.
@@ -245,9 +245,9 @@ pub struct WaitUntilRequest {
     /// The shell command.
     pub command: String,
     /// The time between two runs.
-    pub every: Duration,
+    pub interval: Duration,
     /// The time limit.
-    pub time: Duration,
+    pub timeout: Duration,
 }
 
 /// The list that an agent shares with other agents, and the tasks that work on its items. The returned strings are text

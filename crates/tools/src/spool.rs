@@ -2,7 +2,7 @@
 //!
 //! A spool is a folder of segments, each named by the offset of its first byte in the stream. The writer only appends
 //! to the last segment and removes an old one before it starts a new one, so the folder never exceeds the limit. A
-//! reader in any process gets a true part of the stream at any moment without coordination with the writer.
+//! reader in any process always gets an unaltered part of the stream, without coordination with the writer.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -17,7 +17,7 @@ use crate::capture::{StreamEnds, render};
 pub struct Spool {
     folder: PathBuf,
     /// The maximum size of a segment: the head is one, the tail is two.
-    part: u64,
+    max_segment_bytes: u64,
     file: File,
     /// The offsets of the tail's segments, oldest first.
     tail: Vec<u64>,
@@ -28,17 +28,17 @@ impl Spool {
     /// Creates an empty spool in a new folder, which never holds more than `cap` bytes.
     pub fn create(folder: &Path, cap: u64) -> io::Result<Spool> {
         fs::create_dir_all(folder)?;
-        let file = segment(folder, 0)?;
-        Ok(Spool { folder: folder.to_owned(), part: (cap / 3).max(1), file, tail: Vec::new(), total: 0 })
+        let file = create_segment(folder, 0)?;
+        Ok(Spool { folder: folder.to_owned(), max_segment_bytes: (cap / 3).max(1), file, tail: Vec::new(), total: 0 })
     }
 
     /// Appends the next bytes of the stream. After an error the bytes already counted stay readable.
     pub fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
-            if self.room() == 0 {
+            if self.free_segment_bytes() == 0 {
                 self.begin_segment()?;
             }
-            let room = usize::try_from(self.room()).unwrap_or(usize::MAX);
+            let room = usize::try_from(self.free_segment_bytes()).unwrap_or(usize::MAX);
             let written = self.file.write(&bytes[..bytes.len().min(room)])?;
             if written == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
@@ -55,13 +55,13 @@ impl Spool {
     }
 
     /// The number of bytes in its folder.
-    pub fn on_disk(&self) -> u64 {
-        self.tail.first().map_or(self.total, |start| self.part + self.total - start)
+    pub fn bytes_on_disk(&self) -> u64 {
+        self.tail.first().map_or(self.total, |start| self.max_segment_bytes + self.total - start)
     }
 
     /// The maximum number of bytes in its folder.
-    pub fn most(&self) -> u64 {
-        self.part * 3
+    pub fn max_bytes(&self) -> u64 {
+        self.max_segment_bytes * 3
     }
 
     /// The stream of the spool in `folder` as plain text of at most `max` bytes, with a note of how much was left out.
@@ -69,8 +69,8 @@ impl Spool {
         let mut head = Vec::new();
         let mut tail = Vec::new();
         let mut total = 0;
-        for start in starts(folder)? {
-            let Some(bytes) = segment_bytes(folder, start)? else { continue };
+        for start in segment_starts(folder)? {
+            let Some(bytes) = read_segment(folder, start)? else { continue };
             // The writer may have removed a segment since its neighbours were read.
             if start != 0 && start != total {
                 tail.clear();
@@ -82,32 +82,32 @@ impl Spool {
     }
 
     /// The free bytes in the last segment.
-    fn room(&self) -> u64 {
+    fn free_segment_bytes(&self) -> u64 {
         let start = self.tail.last().copied().unwrap_or(0);
-        self.part - (self.total - start)
+        self.max_segment_bytes - (self.total - start)
     }
 
     fn begin_segment(&mut self) -> io::Result<()> {
         if self.tail.len() == 2 {
-            fs::remove_file(self.folder.join(name(self.tail[0])))?;
+            fs::remove_file(self.folder.join(segment_name(self.tail[0])))?;
             self.tail.remove(0);
         }
-        self.file = segment(&self.folder, self.total)?;
+        self.file = create_segment(&self.folder, self.total)?;
         self.tail.push(self.total);
         Ok(())
     }
 }
 
 /// A segment's file name; names sort as their offsets do.
-fn name(start: u64) -> String {
+fn segment_name(start: u64) -> String {
     format!("{start:020}")
 }
 
-fn segment(folder: &Path, start: u64) -> io::Result<File> {
-    OpenOptions::new().append(true).create_new(true).open(folder.join(name(start)))
+fn create_segment(folder: &Path, start: u64) -> io::Result<File> {
+    OpenOptions::new().append(true).create_new(true).open(folder.join(segment_name(start)))
 }
 
-fn starts(folder: &Path) -> io::Result<Vec<u64>> {
+fn segment_starts(folder: &Path) -> io::Result<Vec<u64>> {
     let mut starts = Vec::new();
     for entry in fs::read_dir(folder)? {
         starts.extend(entry?.file_name().to_str().and_then(|name| name.parse::<u64>().ok()));
@@ -116,9 +116,9 @@ fn starts(folder: &Path) -> io::Result<Vec<u64>> {
     Ok(starts)
 }
 
-fn segment_bytes(folder: &Path, start: u64) -> io::Result<Option<Vec<u8>>> {
+fn read_segment(folder: &Path, start: u64) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
-    match File::open(folder.join(name(start))) {
+    match File::open(folder.join(segment_name(start))) {
         Ok(mut file) => file.read_to_end(&mut bytes).map(|_| Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
@@ -145,7 +145,7 @@ mod tests {
         }
         let expected: String = (0..40).map(|line| format!("line {line}\n")).collect();
         assert_eq!(Spool::read(&folder.path().join("new"), 1000).unwrap().as_str(), expected);
-        assert_eq!(spool.on_disk(), on_disk(&folder.path().join("new")));
+        assert_eq!(spool.bytes_on_disk(), on_disk(&folder.path().join("new")));
         assert!(Spool::create(&folder.path().join("new"), 600).is_err(), "an existing spool is not overwritten");
     }
 
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_sees_true_parts_while_the_writer_runs() {
+    fn a_reader_gets_unaltered_parts_while_the_writer_runs() {
         let folder = tempfile::tempdir().unwrap();
         let mut spool = Spool::create(folder.path(), 900).unwrap();
         let stop = AtomicBool::new(false);

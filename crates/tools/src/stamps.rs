@@ -27,7 +27,7 @@ impl FileStamps {
     }
 
     /// The state of the file as the agent last saw it.
-    pub fn seen(&self, path: &Path) -> Option<FileStamp> {
+    pub fn last_seen(&self, path: &Path) -> Option<FileStamp> {
         self.map().get(path).copied()
     }
 

@@ -18,7 +18,7 @@ pub struct ToolDescriptor {
     /// The name the model calls it by.
     pub name: Cow<'static, str>,
     /// When and how to use it.
-    pub about: Cow<'static, str>,
+    pub description: Cow<'static, str>,
     /// The JSON Schema of its input.
     pub schema: serde_json::Value,
     /// What a call may touch.
@@ -64,12 +64,12 @@ pub enum RequiredPermission {
 /// Why a call has no output.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
-    /// The call could not be done as asked; the text tells the model what to do instead.
+    /// The call could not be done as requested; the text tells the model what to do instead.
     #[error("{0}")]
     Refused(String),
     /// The tool itself failed; nothing the model writes would help.
     #[error(transparent)]
-    Broken(Box<dyn Error + Send + Sync>),
+    Failed(Box<dyn Error + Send + Sync>),
 }
 
 impl ToolError {
@@ -83,13 +83,13 @@ impl ToolError {
     pub fn clipped(self, max: usize) -> ToolError {
         match self {
             ToolError::Refused(text) => ToolError::Refused(clip_middle(&text, max)),
-            ToolError::Broken(source) => ToolError::Broken(source),
+            ToolError::Failed(source) => ToolError::Failed(source),
         }
     }
 
     /// A failure of the tool itself.
-    pub fn broken(source: impl Into<Box<dyn Error + Send + Sync>>) -> ToolError {
-        ToolError::Broken(source.into())
+    pub fn failed(source: impl Into<Box<dyn Error + Send + Sync>>) -> ToolError {
+        ToolError::Failed(source.into())
     }
 }
 
@@ -105,7 +105,7 @@ pub struct ToolOutput {
 impl ToolOutput {
     /// Output of a call without effects.
     pub fn text(text: &str, cx: &ToolContext) -> ToolOutput {
-        ToolOutput { text: Clip::new(text, cx.limits.output), evidence: Vec::new() }
+        ToolOutput { text: Clip::new(text, cx.limits.output_bytes), evidence: Vec::new() }
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct SearchDeadline {
 impl SearchDeadline {
     /// Stops with the call or at its time limit.
     pub(crate) fn new(cx: &ToolContext) -> SearchDeadline {
-        SearchDeadline { token: cx.cancel.clone(), deadline: Instant::now() + cx.limits.search }
+        SearchDeadline { token: cx.cancel.clone(), deadline: Instant::now() + cx.limits.search_time }
     }
 
     /// Whether the search must end now.
@@ -59,7 +59,7 @@ impl<'a> FileWalk<'a> {
         let root = root.path();
         let hidden = pattern.map_or(HiddenFiles::Skip, |pattern| pattern.hidden);
         let matches = move |path: &PathBuf| pattern.is_none_or(|pattern| pattern.matches(root, path));
-        FileWalk { cx, paths: Box::new(files(root, hidden, stop).filter(matches)), left_out: 0 }
+        FileWalk { cx, paths: Box::new(walk_files(root, hidden, stop).filter(matches)), left_out: 0 }
     }
 
     /// The number of matching files so far that the call may not read.
@@ -92,17 +92,17 @@ impl Iterator for FileWalk<'_> {
     }
 }
 
-/// Calls `each` for the files under a folder, hidden ones too, in a stable order: at most `most` files, and for at most
-/// `time`.
-pub fn each_file(root: &Path, most: usize, time: Duration, each: impl FnMut(&Path)) {
-    let stop = SearchDeadline { token: CancellationToken::new(), deadline: Instant::now() + time };
-    let mut each = each;
-    files(root, HiddenFiles::Include, stop).take(most).for_each(|path| each(&path));
+/// Calls `action` for the files under a folder, hidden ones too, in a stable order: for at most `max_files` files, and
+/// for at most `max_time`.
+pub fn for_each_file(root: &Path, max_files: usize, max_time: Duration, action: impl FnMut(&Path)) {
+    let stop = SearchDeadline { token: CancellationToken::new(), deadline: Instant::now() + max_time };
+    let mut action = action;
+    walk_files(root, HiddenFiles::Include, stop).take(max_files).for_each(|path| action(&path));
 }
 
 /// The files under `root`, sorted by path; `root` itself when it is a file. Unreadable files are skipped, and so is a
 /// folder with a dangerous ignore file. If `root` or a folder above it has one, no ignore file is respected.
-fn files(root: &Path, hidden: HiddenFiles, stop: SearchDeadline) -> impl Iterator<Item = PathBuf> + use<> {
+fn walk_files(root: &Path, hidden: HiddenFiles, stop: SearchDeadline) -> impl Iterator<Item = PathBuf> + use<> {
     walker(root, hidden, |_entry| true)
         .take_while(move |_| !stop.is_due())
         .flatten()
@@ -133,10 +133,11 @@ pub enum WorkspaceEntryKind {
 }
 
 /// Lists all entries of a workspace, hidden files too, except folders, ignored files, the folders of git and Bosun, and
-/// the paths in `apart`.
-pub fn list_workspace(root: &Path, apart: Vec<PathBuf>) -> impl Iterator<Item = WorkspaceEntry> + use<> {
-    let counts = move |entry: &DirEntry| entry.file_name() != ".bosun" && !apart.iter().any(|out| out == entry.path());
-    walker(root, HiddenFiles::Include, counts).filter_map(|entry| match entry {
+/// the paths in `excluded`.
+pub fn list_workspace(root: &Path, excluded: Vec<PathBuf>) -> impl Iterator<Item = WorkspaceEntry> + use<> {
+    let is_included =
+        move |entry: &DirEntry| entry.file_name() != ".bosun" && !excluded.iter().any(|out| out == entry.path());
+    walker(root, HiddenFiles::Include, is_included).filter_map(|entry| match entry {
         Ok(entry) => {
             let kind = match entry.file_type()? {
                 kind if kind.is_dir() => return None,
@@ -146,16 +147,16 @@ pub fn list_workspace(root: &Path, apart: Vec<PathBuf>) -> impl Iterator<Item = 
             };
             Some(WorkspaceEntry { path: entry.into_path(), kind })
         }
-        Err(error) => place_of(&error).map(|path| WorkspaceEntry { path, kind: WorkspaceEntryKind::Unreadable }),
+        Err(error) => error_path(&error).map(|path| WorkspaceEntry { path, kind: WorkspaceEntryKind::Unreadable }),
     })
 }
 
 /// The path that could not be read.
-fn place_of(error: &ignore::Error) -> Option<PathBuf> {
+fn error_path(error: &ignore::Error) -> Option<PathBuf> {
     match error {
         ignore::Error::WithPath { path, .. } => Some(path.clone()),
-        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => place_of(err),
-        ignore::Error::Partial(all) => all.iter().find_map(place_of),
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => error_path(err),
+        ignore::Error::Partial(all) => all.iter().find_map(error_path),
         _other => None,
     }
 }
@@ -165,7 +166,7 @@ fn place_of(error: &ignore::Error) -> Option<PathBuf> {
 fn walker(
     root: &Path,
     hidden: HiddenFiles,
-    counts: impl Fn(&DirEntry) -> bool + Send + Sync + 'static,
+    is_included: impl Fn(&DirEntry) -> bool + Send + Sync + 'static,
 ) -> ignore::Walk {
     let has_rules = root.ancestors().all(has_safe_ignore_files);
     WalkBuilder::new(root)
@@ -183,7 +184,7 @@ fn walker(
             let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
             entry.file_name() != ".git"
                 && !(has_rules && is_folder && !has_safe_ignore_files(entry.path()))
-                && counts(entry)
+                && is_included(entry)
         })
         .sort_by_file_path(Path::cmp)
         .build()
@@ -200,17 +201,17 @@ fn has_safe_ignore_files(folder: &Path) -> bool {
     [".gitignore", ".ignore"].iter().all(|name| {
         let path = folder.join(name);
         match fs::metadata(&path) {
-            Ok(found) if found.is_file() && found.len() <= MAX_IGNORE_BYTES => {
+            Ok(metadata) if metadata.is_file() && metadata.len() <= MAX_IGNORE_BYTES => {
                 // The library does not read files that we may not read.
-                fs::read(&path).map_or(true, |rules| is_flat(&rules))
+                fs::read(&path).map_or(true, |rules| has_few_braces(&rules))
             }
-            Ok(found) => found.is_dir(),
+            Ok(metadata) => metadata.is_dir(),
             Err(_) => true,
         }
     })
 }
 
-fn is_flat(rules: &[u8]) -> bool {
+fn has_few_braces(rules: &[u8]) -> bool {
     rules.split(|&byte| byte == b'\n').all(|line| line.iter().filter(|&&byte| byte == b'{').count() <= MAX_BRACES)
 }
 

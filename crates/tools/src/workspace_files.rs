@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use host::{CheckedPath, ExpectedContent, FileBytes, FileError, FileStamp, OpenFolder};
 use protocol::Evidence;
 
-use crate::refusal::{missing, refusal};
+use crate::refusal::{missing_refusal, refusal};
 use crate::{FileAccess, ToolContext, ToolError, ToolOutput};
 
 /// Runs file operations on a thread that may block. When the call is dropped, the work's token is cancelled.
@@ -21,22 +21,22 @@ pub(crate) async fn blocking<T: Send + 'static>(
     let cancel = cx.cancel.child_token();
     let _guard = cancel.clone().drop_guard();
     let cx = ToolContext { cancel, ..cx.clone() };
-    tokio::task::spawn_blocking(move || work(&cx)).await.map_err(ToolError::broken)?
+    tokio::task::spawn_blocking(move || work(&cx)).await.map_err(ToolError::failed)?
 }
 
 /// How much text a tool collects before it stops: the output limit, less one more line and a note.
 pub(crate) fn text_budget(cx: &ToolContext) -> usize {
-    cx.limits.output.saturating_sub(cx.limits.line + 512)
+    cx.limits.output_bytes.saturating_sub(cx.limits.line_bytes + 512)
 }
 
 /// The path for display: relative to the working folder when below it.
 pub(crate) fn display_path(cx: &ToolContext, path: &Path) -> String {
     let below = path.strip_prefix(cx.workspace.cwd()).unwrap_or(path);
-    if below.as_os_str().is_empty() { ".".to_owned() } else { one_line(&below.display().to_string()) }
+    if below.as_os_str().is_empty() { ".".to_owned() } else { escape_control(&below.display().to_string()) }
 }
 
 /// The name with control characters escaped: a name with a line break must not look like two.
-pub(crate) fn one_line(name: &str) -> String {
+pub(crate) fn escape_control(name: &str) -> String {
     name.chars().fold(String::with_capacity(name.len()), |mut line, character| {
         if character.is_control() {
             line.extend(character.escape_default())
@@ -66,7 +66,7 @@ pub(crate) struct PermittedPath {
 
 impl PermittedPath {
     /// The path, if the call may use it.
-    fn of(cx: &ToolContext, place: CheckedPath, access: FileAccess) -> Result<PermittedPath, ToolError> {
+    fn check(cx: &ToolContext, place: CheckedPath, access: FileAccess) -> Result<PermittedPath, ToolError> {
         let permitted = PermittedPath { place, access };
         permitted.recheck(cx)?;
         Ok(permitted)
@@ -92,13 +92,13 @@ impl PermittedPath {
 /// Resolves a path in the workspace, if the call may use it.
 pub(crate) fn resolve(cx: &ToolContext, path: &str, access: FileAccess) -> Result<PermittedPath, ToolError> {
     let place = cx.workspace.resolve(path).map_err(|error| ToolError::Refused(error.to_string()))?;
-    PermittedPath::of(cx, place, access)
+    PermittedPath::check(cx, place, access)
 }
 
 /// Resolves a path to read, which must exist.
 pub(crate) fn resolve_existing(cx: &ToolContext, path: &str) -> Result<PermittedPath, ToolError> {
     let place = resolve(cx, path, FileAccess::Read)?;
-    if place.exists() { Ok(place) } else { Err(missing(cx, place.path())) }
+    if place.exists() { Ok(place) } else { Err(missing_refusal(cx, place.path())) }
 }
 
 /// The result of checking a file in a walk.
@@ -113,9 +113,9 @@ pub(crate) enum WalkedFile<T> {
 
 /// Checks a file found by a walk. The walk used names, which may lead elsewhere by now.
 pub(crate) fn check_walked(cx: &ToolContext, path: &Path) -> WalkedFile<PermittedPath> {
-    match cx.workspace.place(path).filter(|place| place.stamp().is_ok()) {
+    match cx.workspace.checked_path(path).filter(|place| place.stamp().is_ok()) {
         Some(place) => {
-            PermittedPath::of(cx, place, FileAccess::Read).map_or(WalkedFile::LeftOut, WalkedFile::Permitted)
+            PermittedPath::check(cx, place, FileAccess::Read).map_or(WalkedFile::LeftOut, WalkedFile::Permitted)
         }
         None => WalkedFile::Missing,
     }
@@ -124,18 +124,18 @@ pub(crate) fn check_walked(cx: &ToolContext, path: &Path) -> WalkedFile<Permitte
 /// Opens a file found by a walk, to read it in parts. It checks the path once, and then the open file: a search through
 /// many files does little else.
 pub(crate) fn open_walked(cx: &ToolContext, path: &Path) -> WalkedFile<io::Result<File>> {
-    let Some(place) = cx.workspace.place(path) else { return WalkedFile::Missing };
+    let Some(place) = cx.workspace.checked_path(path) else { return WalkedFile::Missing };
     if cx.access_guard.check_name(place.path(), FileAccess::Read).is_err() {
         return WalkedFile::LeftOut;
     }
     match place.open() {
-        Ok((_, found)) if cx.access_guard.check_opened(place.path(), &found).is_err() => WalkedFile::LeftOut,
+        Ok((_, metadata)) if cx.access_guard.check_opened(place.path(), &metadata).is_err() => WalkedFile::LeftOut,
         Ok((file, _)) => WalkedFile::Permitted(Ok(file)),
         Err(
             FileError::Missing(_)
-            | FileError::Outside(_)
+            | FileError::Replaced(_)
             | FileError::Directory(_)
-            | FileError::NoFolder(_)
+            | FileError::FolderMissing(_)
             | FileError::Special { .. },
         ) => WalkedFile::Missing,
         Err(error) => WalkedFile::Permitted(Err(io::Error::other(error))),
@@ -170,7 +170,7 @@ pub(crate) struct FileReader {
 /// Opens a file, or reports a folder.
 pub(crate) fn open(cx: &ToolContext, permitted: &PermittedPath) -> Result<OpenedPath, ToolError> {
     let place = permitted.recheck(cx)?;
-    match place.read(cx.limits.file) {
+    match place.read(cx.limits.file_bytes) {
         Ok(file) => Ok(OpenedPath::File(FileReader { bytes: Box::new(Cursor::new(file.bytes)), stamp: file.stamp })),
         Err(FileError::TooLarge { .. }) => open_large(cx, place),
         Err(FileError::Directory(_)) => Ok(OpenedPath::Folder),
@@ -180,20 +180,20 @@ pub(crate) fn open(cx: &ToolContext, permitted: &PermittedPath) -> Result<Opened
 
 /// Opens a file that is too large to hold in memory.
 fn open_large(cx: &ToolContext, place: &CheckedPath) -> Result<OpenedPath, ToolError> {
-    let (file, found) = place.open().map_err(|error| refusal(cx, place, error))?;
-    Ok(OpenedPath::File(FileReader { bytes: Box::new(BufReader::new(file)), stamp: FileStamp::of(&found) }))
+    let (file, metadata) = place.open().map_err(|error| refusal(cx, place, error))?;
+    Ok(OpenedPath::File(FileReader { bytes: Box::new(BufReader::new(file)), stamp: FileStamp::of(&metadata) }))
 }
 
 /// Opens a folder to list it.
 pub(crate) fn list(cx: &ToolContext, permitted: &PermittedPath) -> Result<OpenFolder, ToolError> {
     let place = permitted.recheck(cx)?;
-    place.folder().map_err(|error| refusal(cx, place, error))
+    place.open_folder_to_list().map_err(|error| refusal(cx, place, error))
 }
 
 /// Reads a file that is to be changed.
 pub(crate) fn read(cx: &ToolContext, permitted: &PermittedPath) -> Result<FileBytes, ToolError> {
     let place = permitted.recheck(cx)?;
-    place.read(cx.limits.file).map_err(|error| refusal(cx, place, error))
+    place.read(cx.limits.file_bytes).map_err(|error| refusal(cx, place, error))
 }
 
 /// Writes a file, creating missing folders when it is new, and records its new state as seen by the agent.
@@ -203,7 +203,7 @@ pub(crate) fn write(
     bytes: &[u8],
     expect: ExpectedContent,
 ) -> Result<(), ToolError> {
-    let _turn = lock_file(&permitted.place);
+    let _lock = lock_file(&permitted.place);
     let place = permitted.recheck(cx)?;
     if matches!(expect, ExpectedContent::New) {
         cx.workspace.create_parents(place).map_err(|error| refusal(cx, place, error))?;
@@ -215,7 +215,7 @@ pub(crate) fn write(
 
 /// Removes a file if it still matches `stamp`.
 pub(crate) fn remove(cx: &ToolContext, permitted: &PermittedPath, stamp: FileStamp) -> Result<(), ToolError> {
-    let _turn = lock_file(&permitted.place);
+    let _lock = lock_file(&permitted.place);
     let place = permitted.recheck(cx)?;
     place.remove(ExpectedContent::Unchanged(stamp)).map_err(|error| refusal(cx, place, error))?;
     cx.stamps.forget(place.path());
@@ -229,7 +229,7 @@ pub(crate) fn write_with_mode(
     bytes: &[u8],
     mode: u32,
 ) -> Result<(), ToolError> {
-    let _turn = lock_file(&permitted.place);
+    let _lock = lock_file(&permitted.place);
     let place = permitted.recheck(cx)?;
     cx.workspace.create_parents(place).map_err(|error| refusal(cx, place, error))?;
     let stamp = place.write_new(bytes, mode).map_err(|error| refusal(cx, place, error))?;
@@ -242,6 +242,6 @@ fn lock_file(place: &CheckedPath) -> MutexGuard<'static, ()> {
     static LOCKS: [Mutex<()>; 32] = [const { Mutex::new(()) }; 32];
     let mut hasher = DefaultHasher::new();
     place.path().hash(&mut hasher);
-    let lane = hasher.finish() as usize % LOCKS.len();
-    LOCKS[lane].lock().unwrap_or_else(PoisonError::into_inner)
+    let index = hasher.finish() as usize % LOCKS.len();
+    LOCKS[index].lock().unwrap_or_else(PoisonError::into_inner)
 }

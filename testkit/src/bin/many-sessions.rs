@@ -44,7 +44,7 @@ fn settings(home: &Path, folder: &Path, url: &str) -> SessionSettings {
     SessionSettings {
         home: Home::open(home.to_owned()).unwrap(),
         cwd: folder.to_owned(),
-        roots: Vec::new(),
+        added_folders: Vec::new(),
         model: model(url),
         model_spec: "test/test-model".into(),
         models: Arc::new(runtime::SessionModelOnly),
@@ -57,7 +57,7 @@ fn settings(home: &Path, folder: &Path, url: &str) -> SessionSettings {
         policy: Policy::default(),
         rules: Vec::new(),
         mode: None,
-        plan_exit: protocol::PlanAction::ExitOnly,
+        default_plan_action: protocol::PlanAction::ExitOnly,
         ask_user: true,
         day_budget: None,
         ask_wait: Some(Duration::ZERO),

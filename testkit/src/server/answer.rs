@@ -106,12 +106,12 @@ impl PendingRequest<'_> {
         if let Some(model) = &twist.model {
             parsed.model.clone_from(model);
         }
-        let most = parsed.request.max_output;
+        let most = parsed.request.max_output_tokens;
         let forecast = script.ending(&parsed.request).map(|(stop, usage)| ending(stop, usage, most));
         let speech = wire::encoder_for(self.wire, &parsed, self.arrival.number, forecast);
         let mut deltas = match twist.flood {
             Some(Flood::Text) => stream::repeat_with(|| Ok(Delta::Text("and so on ".repeat(5000)))).boxed(),
-            Some(Flood::Line) | None => script.ask(parsed.request),
+            Some(Flood::Line) | None => script.send(parsed.request),
         };
         // A provider that fails before its first output answers with an error status.
         let first = deltas.next().await;

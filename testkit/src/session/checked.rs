@@ -75,7 +75,7 @@ impl Model for CheckedModel {
         self.model.refresh_facts()
     }
 
-    fn ask(&self, request: ModelRequest) -> Deltas {
+    fn send(&self, request: ModelRequest) -> Deltas {
         let mut seen = self.seen();
         let number = seen.requests.len() + 1;
         let before = seen.requests.iter().rev().find(|before| before.path == request.path);
@@ -86,7 +86,7 @@ impl Model for CheckedModel {
         seen.faults.extend(faults);
         seen.requests.push(request.clone());
         drop(seen);
-        let deltas = self.model.ask(request);
+        let deltas = self.model.send(request);
         self.asked.send_replace(number);
         deltas
     }

@@ -187,7 +187,7 @@ impl SessionFixture {
         SessionSettings {
             home: home.clone(),
             cwd: cwd.clone(),
-            roots: match scenario.reach {
+            added_folders: match scenario.reach {
                 Folders::Own => Vec::new(),
                 Folders::Home => vec![home.root().to_owned()],
             },
@@ -203,7 +203,7 @@ impl SessionFixture {
             policy: policy(scenario, *mode.lock().unwrap(), cwd, home),
             rules: scenario.rules.clone(),
             mode: scenario.session_mode,
-            plan_exit: scenario.plan_exit,
+            default_plan_action: scenario.plan_exit,
             ask_user: scenario.ask_user,
             ask_wait: *ask_wait.lock().unwrap(),
             limits: scenario.limits.clone(),
@@ -235,7 +235,7 @@ fn policy(scenario: &Scenario, mode: PermissionMode, cwd: &Path, home: &Home) ->
     let rule = |text: &RuleText| Rule::parse(text.effect, &text.rule, RuleSource::Flag).unwrap();
     let rules = scenario.rules.iter().map(rule).collect();
     let controls = CONTROLS.iter().map(|name| cwd.join(name)).chain([home.root().to_owned()]).collect();
-    Policy { mode, rules, top: cwd.to_owned(), controls, ..Policy::default() }
+    Policy { mode, rules, project_dir: cwd.to_owned(), control_paths: controls, ..Policy::default() }
 }
 
 /// Whether a process still holds the session.

@@ -62,7 +62,7 @@ impl ModelResolver for TestModels {
         meant.map_or_else(|| spec.to_owned(), |(_, name)| name.clone())
     }
 
-    fn may_have(&self, spec: &str) -> bool {
+    fn may_exist(&self, spec: &str) -> bool {
         !self.unheard_of.iter().any(|name| name == spec)
     }
 

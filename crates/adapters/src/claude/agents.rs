@@ -3,7 +3,7 @@
 use protocol::clip_middle;
 use serde_json::{Map, Value};
 
-/// Maximum bytes of all definitions; the option of a separate process could not be longer either.
+/// Maximum bytes of all definitions; a command-line option could not be longer either.
 const SIZE: usize = 1024 * 1024;
 
 /// Fields of a definition that have no effect here.
@@ -84,7 +84,7 @@ fn denied_pattern(tool: &Value) -> Value {
     }
 }
 
-/// One entry of a tool list; all of a server's tools if it names a server.
+/// Returns one entry of a tool list, or all tools of a server if the entry names a server.
 fn expand_server_tools(tool: &Value, tools: &[String]) -> Vec<Value> {
     let Some(prefix) = tool.as_str().filter(|name| name.starts_with("mcp__")).map(server_prefix) else {
         return vec![tool.clone()];
@@ -110,14 +110,14 @@ mod tests {
 
     use super::*;
 
-    fn read(agents: Value) -> Result<Value, String> {
+    fn parse_agents_option(agents: Value) -> Result<Value, String> {
         let tools = ["mcp__calc__add", "mcp__calc__sub", "mcp__db__query"].map(str::to_owned);
         let json = agents_option(&agents, &["calc"], &tools)?;
         Ok(serde_json::from_str(&json.unwrap()).unwrap())
     }
 
     #[test]
-    fn a_definition_goes_on_as_it_is_but_for_what_means_nothing_here() {
+    fn definitions_are_kept_without_unsupported_fields() {
         let given = json!({ "description": "Counts.", "prompt": "Count.", "tools": ["Read", "mcp__calc", "mcp__db__query"],
             "disallowedTools": ["mcp__*"], "model": "inherit", "maxTurns": 3, "background": true, "effort": 42,
             "memory": "user", "skills": null, "permissionMode": "plan", "mcpServers": ["calc"] });
@@ -125,11 +125,11 @@ mod tests {
             "tools": ["Read", "mcp__calc__add", "mcp__calc__sub", "mcp__db__query"],
             "disallowedTools": ["mcp__calc__add", "mcp__calc__sub", "mcp__db__query"],
             "model": "inherit", "maxTurns": 3, "background": true, "permissionMode": "plan" });
-        assert_eq!(read(json!({ "counter": given })).unwrap(), json!({ "counter": expected }));
+        assert_eq!(parse_agents_option(json!({ "counter": given })).unwrap(), json!({ "counter": expected }));
     }
 
     #[test]
-    fn a_tool_that_an_agent_must_not_have_is_known_by_its_name_in_full() {
+    fn denied_tools_match_by_full_name() {
         let (server, tool) = ("my.server", "a-tool-with-a-name-that-no-provider-would-take-in-full-length");
         let known = [mcp::tool_name(server, tool), mcp::tool_name(server, "b")];
         let denied = |name: String| {
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_definition_of_no_use_is_an_error_that_names_it() {
+    fn invalid_definitions_are_errors_that_name_the_agent() {
         for (agents, why) in [
             (json!([5]), "`agents` must be an object: a definition for each name"),
             (json!({ "a": 5 }), "the agent `a` must be an object"),
@@ -153,10 +153,10 @@ mod tests {
                 "the agent `a` has no prompt: add one, as a string",
             ),
         ] {
-            assert_eq!(read(agents).unwrap_err(), why);
+            assert_eq!(parse_agents_option(agents).unwrap_err(), why);
         }
         let long = json!({ "a": { "description": "x", "prompt": "x".repeat(SIZE) } });
-        assert!(read(long).unwrap_err().contains("at most 1048576"));
+        assert!(parse_agents_option(long).unwrap_err().contains("at most 1048576"));
         assert_eq!(agents_option(&Value::Null, &[], &[]), Ok(None));
     }
 }

@@ -12,7 +12,7 @@ pub(super) struct ClaudeArgs {
     /// `--permission-mode`.
     pub(super) permission_mode: Option<String>,
     /// Whether the client decides about calls: `--permission-prompt-tool stdio`.
-    pub(super) prompts: bool,
+    pub(super) client_decides: bool,
     /// `--allowedTools`.
     pub(super) allowed: Vec<String>,
     /// `--disallowedTools`.
@@ -20,11 +20,11 @@ pub(super) struct ClaudeArgs {
     /// `--tools`: the only available tools; all when absent.
     pub(super) tools: Option<Vec<String>>,
     /// `--system-prompt`.
-    pub(super) system: Option<String>,
+    pub(super) system_prompt: Option<String>,
     /// `--system-prompt-file`.
     pub(super) system_file: Option<String>,
     /// `--append-system-prompt`.
-    pub(super) append: Option<String>,
+    pub(super) append_system_prompt: Option<String>,
     /// `--max-turns`.
     pub(super) max_turns: Option<String>,
     /// `--max-budget-usd`.
@@ -36,7 +36,7 @@ pub(super) struct ClaudeArgs {
     /// `--settings`.
     pub(super) settings: Option<String>,
     /// `--managed-settings`.
-    pub(super) managed: Option<String>,
+    pub(super) managed_settings: Option<String>,
     /// `--managed-settings-in-initialize`.
     pub(super) managed_in_initialize: bool,
     /// `--setting-sources`; an empty value means none.
@@ -58,11 +58,11 @@ pub(super) struct ClaudeArgs {
     /// `--continue`.
     pub(super) continue_latest: bool,
     /// `--fork-session`.
-    pub(super) forks: bool,
+    pub(super) fork_session: bool,
     /// `--include-partial-messages`.
-    pub(super) partial: bool,
+    pub(super) partial_messages: bool,
     /// `--replay-user-messages`.
-    pub(super) replays: bool,
+    pub(super) replay_user_messages: bool,
     /// `--no-session-persistence`.
     pub(super) no_persistence: bool,
     /// `--version`.
@@ -70,7 +70,7 @@ pub(super) struct ClaudeArgs {
 }
 
 /// Flags without a value.
-const ALONE: [&str; 21] = [
+const FLAGS_WITHOUT_VALUE: [&str; 21] = [
     "allow-dangerously-skip-permissions",
     "await-initialize",
     "bare",
@@ -95,7 +95,7 @@ const ALONE: [&str; 21] = [
 ];
 
 /// Flags whose value is the next argument, even if it looks like a flag.
-const VALUED: [&str; 27] = [
+const FLAGS_WITH_VALUE: [&str; 27] = [
     "add-dir",
     "agent",
     "agents",
@@ -126,7 +126,7 @@ const VALUED: [&str; 27] = [
 ];
 
 /// Known flags that have no effect here.
-const UNUSED: [&str; 15] = [
+const IGNORED_FLAGS: [&str; 15] = [
     "betas",
     "channels",
     "debug-file",
@@ -146,7 +146,7 @@ const UNUSED: [&str; 15] = [
 
 impl ClaudeArgs {
     /// Parses a command line.
-    pub(super) fn read(line: Vec<String>) -> ClaudeArgs {
+    pub(super) fn parse(line: Vec<String>) -> ClaudeArgs {
         let mut args = ClaudeArgs::default();
         let mut line = VecDeque::from(line);
         while let Some(arg) = line.pop_front() {
@@ -156,51 +156,51 @@ impl ClaudeArgs {
             };
             let (name, value) = match flag.split_once('=') {
                 Some((name, value)) => (name, Some(value.to_owned())),
-                None if ALONE.contains(&flag) => (flag, None),
-                None if VALUED.contains(&flag) => (flag, line.pop_front()),
+                None if FLAGS_WITHOUT_VALUE.contains(&flag) => (flag, None),
+                None if FLAGS_WITH_VALUE.contains(&flag) => (flag, line.pop_front()),
                 None => (flag, line.pop_front_if(|next| !next.starts_with("--"))),
             };
-            args.take(name, value);
+            args.set_flag(name, value);
         }
         args
     }
 
-    fn take(&mut self, name: &str, value: Option<String>) {
-        let filled = || value.clone().filter(|value| !value.is_empty());
-        let listed = || value.as_deref().map(list_args::split).unwrap_or_default();
+    fn set_flag(&mut self, name: &str, value: Option<String>) {
+        let non_empty = || value.clone().filter(|value| !value.is_empty());
+        let entries = || value.as_deref().map(list_args::split).unwrap_or_default();
         match name {
-            "model" => self.model = filled(),
-            "permission-mode" => self.permission_mode = filled(),
+            "model" => self.model = non_empty(),
+            "permission-mode" => self.permission_mode = non_empty(),
             "dangerously-skip-permissions" => self.permission_mode = Some("bypassPermissions".into()),
-            "permission-prompt-tool" => self.prompts = value.as_deref() == Some("stdio"),
-            "allowedTools" | "allowed-tools" => self.allowed.extend(listed()),
-            "disallowedTools" | "disallowed-tools" => self.disallowed.extend(listed()),
-            "tools" => self.tools = (value.as_deref() != Some("default")).then(listed),
-            "system-prompt" => self.system = filled(),
-            "system-prompt-file" => self.system_file = filled(),
-            "append-system-prompt" => self.append = filled(),
-            "max-turns" => self.max_turns = filled(),
-            "max-budget-usd" => self.max_budget_usd = filled(),
-            "effort" => self.effort = filled(),
-            "add-dir" => self.add_dirs.extend(filled()),
-            "settings" => self.settings = filled(),
-            "managed-settings" => self.managed = Some(value.unwrap_or_default()),
+            "permission-prompt-tool" => self.client_decides = value.as_deref() == Some("stdio"),
+            "allowedTools" | "allowed-tools" => self.allowed.extend(entries()),
+            "disallowedTools" | "disallowed-tools" => self.disallowed.extend(entries()),
+            "tools" => self.tools = (value.as_deref() != Some("default")).then(entries),
+            "system-prompt" => self.system_prompt = non_empty(),
+            "system-prompt-file" => self.system_file = non_empty(),
+            "append-system-prompt" => self.append_system_prompt = non_empty(),
+            "max-turns" => self.max_turns = non_empty(),
+            "max-budget-usd" => self.max_budget_usd = non_empty(),
+            "effort" => self.effort = non_empty(),
+            "add-dir" => self.add_dirs.extend(non_empty()),
+            "settings" => self.settings = non_empty(),
+            "managed-settings" => self.managed_settings = Some(value.unwrap_or_default()),
             "managed-settings-in-initialize" => self.managed_in_initialize = true,
             "setting-sources" => self.setting_sources = Some(value.unwrap_or_default()),
-            "mcp-config" => self.mcp_configs.extend(filled()),
-            "json-schema" => self.json_schema = filled(),
-            "plugin-dir" | "plugin-dir-no-mcp" => self.plugin_dirs.extend(filled()),
-            "agent" => self.agent = filled(),
-            "agents" => self.agents = filled(),
-            "resume" | "r" => self.resume = filled(),
-            "session-id" => self.session_id = filled(),
+            "mcp-config" => self.mcp_configs.extend(non_empty()),
+            "json-schema" => self.json_schema = non_empty(),
+            "plugin-dir" | "plugin-dir-no-mcp" => self.plugin_dirs.extend(non_empty()),
+            "agent" => self.agent = non_empty(),
+            "agents" => self.agents = non_empty(),
+            "resume" | "r" => self.resume = non_empty(),
+            "session-id" => self.session_id = non_empty(),
             "continue" | "c" => self.continue_latest = true,
-            "fork-session" => self.forks = true,
-            "include-partial-messages" => self.partial = true,
-            "replay-user-messages" => self.replays = true,
+            "fork-session" => self.fork_session = true,
+            "include-partial-messages" => self.partial_messages = true,
+            "replay-user-messages" => self.replay_user_messages = true,
             "no-session-persistence" => self.no_persistence = true,
             "version" | "v" => self.version = true,
-            known if ALONE.contains(&known) || UNUSED.contains(&known) => {}
+            known if FLAGS_WITHOUT_VALUE.contains(&known) || IGNORED_FLAGS.contains(&known) => {}
             unknown => tracing::warn!("ignoring the client's unknown flag --{unknown}"),
         }
     }
@@ -211,11 +211,11 @@ mod tests {
     use super::*;
 
     fn read(line: &[&str]) -> ClaudeArgs {
-        ClaudeArgs::read(line.iter().map(|word| (*word).to_owned()).collect())
+        ClaudeArgs::parse(line.iter().map(|arg| (*arg).to_owned()).collect())
     }
 
     #[test]
-    fn both_sdks_command_lines_say_the_same() {
+    fn command_lines_of_both_sdks_parse_alike() {
         let python = read(&[
             "--output-format",
             "stream-json",
@@ -250,12 +250,15 @@ mod tests {
         ]);
         assert_eq!(python, typescript);
         assert_eq!(python.allowed, ["Read", "Bash(git log *)"]);
-        assert_eq!((python.tools, python.system, python.setting_sources), (Some(vec![]), None, Some(String::new())));
-        assert!(python.prompts && python.partial);
+        assert_eq!(
+            (python.tools, python.system_prompt, python.setting_sources),
+            (Some(vec![]), None, Some(String::new()))
+        );
+        assert!(python.client_decides && python.partial_messages);
     }
 
     #[test]
-    fn what_is_not_known_is_passed_over_with_its_value() {
+    fn unknown_flags_are_ignored_with_their_value() {
         let args = read(&["--hologram", "3d", "--sparkle", "--max-turns", "5", "stray", "--session-id=a=b", "--"]);
         assert_eq!(
             args,
@@ -264,11 +267,11 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_gone_on_with_copied_and_named() {
+    fn resume_fork_and_tools_flags_are_parsed() {
         let args = read(&["--resume=1-2", "--fork-session", "--session-id=3-4", "--continue"]);
-        assert_eq!((args.resume.as_deref(), args.forks, args.continue_latest), (Some("1-2"), true, true));
+        assert_eq!((args.resume.as_deref(), args.fork_session, args.continue_latest), (Some("1-2"), true, true));
         assert_eq!(read(&["--tools", "default"]).tools, None);
-        assert_eq!(read(&["--system-prompt", "--model"]).system.as_deref(), Some("--model"));
+        assert_eq!(read(&["--system-prompt", "--model"]).system_prompt.as_deref(), Some("--model"));
         assert_eq!(read(&["--tools", "Read,Bash"]).tools, Some(vec!["Read".into(), "Bash".into()]));
     }
 }

@@ -97,7 +97,7 @@ pub(super) async fn ask_client(
     ask: Ask,
     agent: Option<String>,
 ) -> BackgroundOutcome {
-    let answer = control.request(permission_requests::request(&ask, agent)).await;
+    let answer = control.request(permission_requests::permission_request(&ask, agent)).await;
     let verdict = match answer {
         Ok(answer) => permission_requests::read_decision(&ask, &answer),
         // An undecided ask stays open for the next client.

@@ -11,7 +11,7 @@ use super::structured::{self, StructuredOutputState};
 use super::wire::ControlChannel;
 use crate::OpenRefusal;
 
-/// What the client supplies.
+/// MCP servers and structured output that the client supplies.
 #[derive(Debug)]
 pub(super) struct ClientSetup {
     /// Its MCP servers.

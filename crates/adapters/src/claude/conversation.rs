@@ -28,8 +28,8 @@ use super::turn_stats::TurnStatsCollector;
 use super::wire::{ClientGone, ControlChannel};
 use crate::{AdapterExit, session_uuid};
 
-/// How often a client that has closed its input is probed: writing to a dead client fails.
-const PROBE: Duration = Duration::from_millis(500);
+/// How often to probe a client that has closed its input: writing to a dead client fails.
+const PROBE_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Sent to an attached client when the client that owns the session has left.
 const OWNER_LEFT: &str = "the session ended because the client that owns it left; resume the session to continue";
@@ -59,7 +59,7 @@ pub(super) struct ClientConversation {
     pub(super) stats: TurnStatsCollector,
     pub(super) follower: SessionFollower,
     /// The state of structured output, if the client wants it.
-    pub(super) structured: Option<StructuredOutputState>,
+    pub(super) structured_output: Option<StructuredOutputState>,
     pub(super) background: JoinSet<BackgroundOutcome>,
     /// Background work that waits for the client's decision.
     pub(super) open_asks: HashMap<(TaskId, CallId), AbortHandle>,
@@ -82,7 +82,7 @@ pub(super) struct ClientConversation {
     /// The session's last reported state.
     pub(super) status: Option<StatusView>,
     /// The last event that was sent to the client.
-    pub(super) seq: u64,
+    pub(super) last_seq: u64,
     /// How the last turn ended.
     pub(super) last_result: Option<TurnResult>,
     /// The model that the session was opened with.
@@ -112,7 +112,8 @@ impl From<ClientGone> for ConversationEnd {
 }
 
 impl ClientConversation {
-    /// Starts a conversation about an opened session. Also returns the parts that the caller keeps.
+    /// Starts a conversation about an opened session. Also returns the parts that the caller keeps. `None` if the
+    /// session has no tasks.
     pub(super) fn new(
         opened: OpenedSession,
         control: Arc<ControlChannel>,
@@ -134,7 +135,7 @@ impl ClientConversation {
             frame_writer: FrameWriter::new(session, root, options.frames),
             stats: TurnStatsCollector::new(root),
             follower,
-            structured,
+            structured_output: structured,
             background: JoinSet::new(),
             open_asks: HashMap::new(),
             queue: VecDeque::new(),
@@ -146,7 +147,7 @@ impl ClientConversation {
             unread_mail: HashMap::new(),
             busy_agents: HashSet::new(),
             status: None,
-            seq: 0,
+            last_seq: 0,
             last_result: None,
             is_unanswered: false,
             is_input_closed: false,
@@ -159,7 +160,7 @@ impl ClientConversation {
         let (root, writer, mails) = (self.root, &mut self.frame_writer, &mut self.unread_mail);
         self.follower.catch_up(home, id, upto, |envelope| match &envelope.entry.event {
             Event::TaskCreated(_) => {
-                writer.event(envelope);
+                writer.event_frames(envelope);
             }
             // Earlier messages of a user came from another client or a previous process.
             Event::MailAdmitted { mail, from: from @ Principal::Task { .. }, .. } if envelope.entry.task == root => {
@@ -176,10 +177,10 @@ impl ClientConversation {
     pub(super) async fn run(
         mut self,
         mut inbox: ClientInbox,
-        first: Option<Value>,
+        first_prompt: Option<Value>,
         mut events: EventFeed,
     ) -> AdapterExit {
-        if self.begin(first).await.is_err() {
+        if self.begin(first_prompt).await.is_err() {
             return AdapterExit::Success;
         }
         let end = loop {
@@ -194,36 +195,36 @@ impl ClientConversation {
                 AdapterExit::Failed
             }
             ConversationEnd::Done => AdapterExit::Success,
-            // A client that has received everything has lost nothing.
+            // A client without pending messages has lost nothing.
             ConversationEnd::OwnerLeft if !self.is_prompt_pending && self.queue.is_empty() => {
                 if !self.is_input_closed {
-                    self.fail(OWNER_LEFT.into()).await;
+                    self.send_failure(OWNER_LEFT.into()).await;
                 }
                 AdapterExit::Success
             }
             ConversationEnd::OwnerLeft => {
-                self.fail(OWNER_LEFT.into()).await;
+                self.send_failure(OWNER_LEFT.into()).await;
                 AdapterExit::Failed
             }
             ConversationEnd::Broken(message) => {
                 tracing::error!("{message}");
-                self.fail(message).await;
+                self.send_failure(message).await;
                 AdapterExit::Failed
             }
         }
     }
 
     /// Reports to the client why the session ended. A client that is gone needs no result.
-    async fn fail(&mut self, message: String) {
+    async fn send_failure(&mut self, message: String) {
         let stats = self.stats.finish_turn();
-        self.show(frames::result_frame(self.session, TurnResult::Failed(message), stats)).await.ok();
+        self.send_frame(frames::result_frame(self.session, TurnResult::Failed(message), stats)).await.ok();
     }
 
     /// Sends pending tasks and asks to the client, then processes its first message if there is one.
-    async fn begin(&mut self, first: Option<Value>) -> Result<(), ClientGone> {
-        self.show_all(self.follower.tasks().recap()).await?;
+    async fn begin(&mut self, first_prompt: Option<Value>) -> Result<(), ClientGone> {
+        self.send_frames(self.follower.tasks().running_task_frames()).await?;
         self.send_open_asks().await?;
-        match first {
+        match first_prompt {
             Some(frame) => self.accept_prompt(frame).await,
             None => Ok(()),
         }
@@ -240,15 +241,15 @@ impl ClientConversation {
                 Err(closed) => Err(ConversationEnd::Broken(closed.to_string())),
             },
             Some(outcome) = self.background.join_next() => match outcome {
-                Ok(outcome) => Ok(self.background_done(outcome).await?),
+                Ok(outcome) => Ok(self.handle_outcome(outcome).await?),
                 Err(error) if error.is_cancelled() => Ok(()),
                 Err(error) => Err(ConversationEnd::Broken(error.to_string())),
             },
-            () = tokio::time::sleep(PROBE), if self.is_input_closed => {
-                Ok(self.show(json!({ "type": "keep_alive" })).await?)
+            () = tokio::time::sleep(PROBE_INTERVAL), if self.is_input_closed => {
+                Ok(self.send_frame(json!({ "type": "keep_alive" })).await?)
             }
         }?;
-        self.is_done()
+        self.check_done()
     }
 
     async fn handle_message(&mut self, message: ClientMessage) -> Result<(), ConversationEnd> {
@@ -264,42 +265,43 @@ impl ClientConversation {
     }
 
     /// Returns an error when there is nothing left to do for a client that has closed its input.
-    fn is_done(&self) -> Result<(), ConversationEnd> {
+    fn check_done(&self) -> Result<(), ConversationEnd> {
         if self.is_input_closed && self.is_unanswered {
             return Err(ConversationEnd::Left);
         }
-        let Some(status) = self.status.as_ref().filter(|status| self.is_input_closed && status.seq >= self.seq) else {
+        let Some(status) = self.status.as_ref().filter(|status| self.is_input_closed && status.seq >= self.last_seq)
+        else {
             return Ok(());
         };
         let is_complete = !self.is_prompt_pending && self.queue.is_empty() && self.background.is_empty();
         // A session that another process runs continues without this client.
-        let may_leave = self.info.is_attached || (self.busy_agents.is_empty() && state::is_resting(status));
+        let may_leave = self.info.is_attached || (self.busy_agents.is_empty() && state::is_root_idle(status));
         if is_complete && may_leave { Err(ConversationEnd::Done) } else { Ok(()) }
     }
 
     /// Sends the session's state. A message of the client that is being processed counts as pending work.
-    pub(super) async fn show_state(&mut self) -> Result<(), ClientGone> {
+    pub(super) async fn send_state(&mut self) -> Result<(), ClientGone> {
         let messages = self.queue.len() + usize::from(self.is_prompt_pending);
-        let frame = self.status.as_ref().and_then(|status| self.follower.status(status, messages));
-        self.show_all(frame.into_iter().collect()).await
+        let frame = self.status.as_ref().and_then(|status| self.follower.status_frame(status, messages));
+        self.send_frames(frame.into_iter().collect()).await
     }
 
     /// Sends the permission mode.
-    pub(super) async fn show_mode(&self) -> Result<(), ClientGone> {
+    pub(super) async fn send_mode(&self) -> Result<(), ClientGone> {
         let fields = json!({ "status": null, "permissionMode": self.info.mode.as_str() });
-        self.show(frames::system(self.session, "status", fields)).await
+        self.send_frame(frames::system_frame(self.session, "status", fields)).await
     }
 
     /// Sends frames to the client.
-    pub(super) async fn show_all(&self, frames: Vec<Value>) -> Result<(), ClientGone> {
+    pub(super) async fn send_frames(&self, frames: Vec<Value>) -> Result<(), ClientGone> {
         for frame in frames {
-            self.show(frame).await?;
+            self.send_frame(frame).await?;
         }
         Ok(())
     }
 
     /// Sends a frame to the client.
-    pub(super) async fn show(&self, frame: Value) -> Result<(), ClientGone> {
+    pub(super) async fn send_frame(&self, frame: Value) -> Result<(), ClientGone> {
         self.control.writer().send(frame).await
     }
 

@@ -27,8 +27,8 @@ impl ClientConversation {
             "event" => self.handle_event(&read_params(notification.params)?).await,
             "text" => {
                 let StreamedText { task, turn, text } = read_params(notification.params)?;
-                let frames = self.frame_writer.text(task, turn, &text);
-                Ok(self.show_all(frames).await?)
+                let frames = self.frame_writer.text_frames(task, turn, &text);
+                Ok(self.send_frames(frames).await?)
             }
             "status" => {
                 let status: StatusView = read_params(notification.params)?;
@@ -36,38 +36,39 @@ impl ClientConversation {
                     return Err(ConversationEnd::Broken(format!("the session cannot continue: {why}")));
                 }
                 self.status = Some(status);
-                Ok(self.show_state().await?)
+                Ok(self.send_state().await?)
             }
-            other => {
-                tracing::debug!(other, "ignoring a notification");
+            method => {
+                tracing::debug!(method, "ignoring a notification");
                 Ok(())
             }
         }
     }
 
     async fn handle_event(&mut self, envelope: &Envelope) -> Result<(), ConversationEnd> {
-        self.seq = envelope.seq;
+        self.last_seq = envelope.seq;
         let task = envelope.entry.task;
         self.stats.record(envelope);
         if let Event::CallAnswered { call, answer, .. } = &envelope.entry.event {
-            self.withdraw(task, call);
+            self.withdraw_ask(task, call);
             if let Some(denial) = self.frame_writer.denial(task, call, answer) {
                 self.stats.record_denial(denial);
             }
         }
-        if let Some(structured) = self.structured.as_mut().filter(|_| task == self.root) {
-            structured.follow(&envelope.entry.event);
+        if let Some(structured) = self.structured_output.as_mut().filter(|_| task == self.root) {
+            structured.apply_event(&envelope.entry.event);
         }
-        let mut frames = self.follower.event(envelope);
-        frames.extend(self.frame_writer.event(envelope));
-        self.show_all(frames).await?;
+        // The follower's frames are about tasks; the frame writer's are the messages of agents.
+        let mut frames = self.follower.apply_event(envelope);
+        frames.extend(self.frame_writer.event_frames(envelope));
+        self.send_frames(frames).await?;
         match &envelope.entry.event {
             Event::TaskCreated(spec) => {
                 self.task_kinds.insert(task, spec.kind);
             }
             Event::AskOpened(ask) => self.send_ask(task, ask.clone()).await?,
-            Event::AskDecided { call, .. } => self.withdraw(task, call),
-            Event::ActivationStarted { .. } if task == self.root => self.turn_began().await?,
+            Event::AskDecided { call, .. } => self.withdraw_ask(task, call),
+            Event::ActivationStarted { .. } if task == self.root => self.handle_activation_start().await?,
             Event::ActivationStarted { .. } if self.task_kinds.get(&task) != Some(&TaskType::Shell) => {
                 self.busy_agents.insert(task);
             }
@@ -80,12 +81,13 @@ impl ClientConversation {
                     self.interrupt().await;
                 }
             }
-            // A fork does not continue the work of its original: its end is not a turn of this client.
+            // A fork first cancels the work that it has copied from its original. The end of that activation does not
+            // end a turn of this client.
             Event::ActivationEnded { outcome: TaskOutcome::Cancelled { by: CancelBy::SessionEnd }, .. }
                 if task == self.root && !self.has_read_prompt && !self.was_woken => {}
             Event::ActivationEnded { outcome, text, .. } if task == self.root => {
-                let result = TurnResult::from_outcome(outcome, text, self.structured.is_some());
-                self.turn_ended(result).await?;
+                let result = TurnResult::from_outcome(outcome, text, self.structured_output.is_some());
+                self.handle_activation_end(result).await?;
             }
             Event::ActivationEnded { .. } | Event::TaskFinished { .. } => {
                 self.busy_agents.remove(&task);
@@ -96,7 +98,7 @@ impl ClientConversation {
         Ok(())
     }
 
-    /// Records which messages the root has read.
+    /// Records that the root has read these messages, and whether they were from the user or from others.
     fn mark_read(&mut self, mails: &[MailId]) {
         for mail in mails {
             match self.unread_mail.remove(mail) {
@@ -113,17 +115,17 @@ impl ClientConversation {
             (SessionMode::Interactive | SessionMode::Autopilot, ClaudePermissionMode::Plan) => {
                 ClaudePermissionMode::Default
             }
-            (SessionMode::Interactive | SessionMode::Autopilot, same) => same,
+            (SessionMode::Interactive | SessionMode::Autopilot, current) => current,
         };
         if mode == self.info.mode {
             return Ok(());
         }
         self.info.mode = mode;
-        self.show_mode().await
+        self.send_mode().await
     }
 }
 
 fn read_params<T: DeserializeOwned>(params: Value) -> Result<T, ConversationEnd> {
     serde_json::from_value(params)
-        .map_err(|error| ConversationEnd::Broken(format!("cannot read a message of the session: {error}")))
+        .map_err(|error| ConversationEnd::Broken(format!("cannot read a notification from the session: {error}")))
 }

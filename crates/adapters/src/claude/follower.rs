@@ -1,5 +1,5 @@
-//! Produces the frames about tasks and the session's state, besides those of agents' messages. It writes the session
-//! files too.
+//! Produces the frames about tasks and the session's state (`FrameWriter` produces those of agents' messages), and
+//! writes the session's transcripts.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use super::transcripts::ClaudeTranscripts;
 use crate::session_uuid;
 
 /// How many events are read from the log at a time.
-const PAGE: usize = 256;
+const EVENTS_PER_PAGE: usize = 256;
 
 /// Follows a session.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(super) struct SessionFollower {
 }
 
 impl SessionFollower {
-    /// Follows a session from its beginning. Its files are stored below `projects`, if there is such a folder.
+    /// Follows a session from its beginning. Its transcripts are stored below `projects`; `None` disables them.
     pub(super) fn new(session: SessionId, reporting: StateReporting, projects: Option<PathBuf>) -> SessionFollower {
         let uuid = session_uuid(session);
         SessionFollower {
@@ -40,22 +40,22 @@ impl SessionFollower {
         }
     }
 
-    /// Processes the events up to `upto` without sending frames, and passes each to `seen`.
+    /// Processes the events up to `upto` without sending frames, and passes each to `on_event`.
     pub(super) fn catch_up(
         &mut self,
         home: &Home,
         session: SessionId,
         upto: u64,
-        mut seen: impl FnMut(&Envelope),
+        mut on_event: impl FnMut(&Envelope),
     ) -> Result<(), StoreError> {
         let reader = SessionReader::open(home, session)?;
         let mut seq = 0;
         while seq < upto {
-            let page = reader.events_after(seq, PAGE)?;
+            let page = reader.events_after(seq, EVENTS_PER_PAGE)?;
             let Some(last) = page.last().map(|envelope| envelope.seq) else { return Ok(()) };
             for envelope in page.iter().filter(|envelope| envelope.seq <= upto) {
-                self.event(envelope);
-                seen(envelope);
+                self.apply_event(envelope);
+                on_event(envelope);
             }
             seq = last;
         }
@@ -68,16 +68,16 @@ impl SessionFollower {
     }
 
     /// The frames of an event, which are sent before those of agents' messages. The files are written first.
-    pub(super) fn event(&mut self, envelope: &Envelope) -> Vec<Value> {
+    pub(super) fn apply_event(&mut self, envelope: &Envelope) -> Vec<Value> {
         if let Some(transcripts) = &mut self.transcripts {
-            transcripts.follow(envelope);
+            transcripts.write_event(envelope);
         }
         self.tasks.apply_event(envelope)
     }
 
     /// The frame of the session's state, which is sent after the events it results from. `messages` is the number of
     /// the client's messages without a result.
-    pub(super) fn status(&mut self, status: &StatusView, messages: usize) -> Option<Value> {
-        self.states.frame(status, self.tasks.active_agents() + messages, self.session)
+    pub(super) fn status_frame(&mut self, status: &StatusView, messages: usize) -> Option<Value> {
+        self.states.changed_state_frame(status, self.tasks.active_agents() + messages, self.session)
     }
 }

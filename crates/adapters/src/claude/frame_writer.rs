@@ -9,15 +9,17 @@ use protocol::{
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::frames::{self, FrameSource, MessageStream, block, client_tool_call, message, stop_reason, tool_result};
+use super::frames::{
+    self, FrameSource, MessageStream, block_json, client_tool_call, empty_message, stop_reason, tool_result_frame,
+};
 
 /// Which frames a client receives.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct FrameOptions {
-    /// Text as it is streamed.
-    pub(super) partial: bool,
-    /// The text of subagents, not only their calls.
-    pub(super) forwards_text: bool,
+    /// Whether it receives text as it is streamed.
+    pub(super) streams_text: bool,
+    /// Whether it receives the text of subagents, not only their calls.
+    pub(super) forwards_subagent_text: bool,
 }
 
 /// Turns events into frames.
@@ -58,12 +60,12 @@ impl FrameWriter {
     }
 
     /// The frames of an event.
-    pub(super) fn event(&mut self, envelope: &Envelope) -> Vec<Value> {
+    pub(super) fn event_frames(&mut self, envelope: &Envelope) -> Vec<Value> {
         let task = envelope.entry.task;
         match &envelope.entry.event {
             Event::TaskCreated(spec) => {
                 let source = FrameSource {
-                    parent: spec
+                    parent_call: spec
                         .parent
                         .map(|_| spec.call.as_ref().map_or_else(|| task.to_string(), |call| call.0.clone())),
                     agent: spec.agent.clone(),
@@ -78,7 +80,7 @@ impl FrameWriter {
             }
             Event::TurnAnswered { turn, content, stop, usage, model, .. } => {
                 let model_answer = ModelAnswer { turn: *turn, content, stop: *stop, usage: *usage, model };
-                self.answered(envelope.seq, task, model_answer)
+                self.answer_frames(envelope.seq, task, model_answer)
             }
             Event::TurnFailed { .. } => self.end_stream(task),
             Event::CallRewritten { call, input } => {
@@ -89,11 +91,11 @@ impl FrameWriter {
             }
             Event::CallAnswered { call, answer, .. } => {
                 self.open_calls.remove(&(task, call.clone()));
-                vec![tool_result(self.session, envelope.seq, call, answer, &self.source(task))]
+                vec![tool_result_frame(self.session, envelope.seq, call, answer, &self.source(task))]
             }
             Event::Compacted(_) if task == self.root => {
-                let about = json!({ "compact_metadata": { "trigger": "auto", "pre_tokens": 0 } });
-                vec![frames::system(self.session, "compact_boundary", about)]
+                let fields = json!({ "compact_metadata": { "trigger": "auto", "pre_tokens": 0 } });
+                vec![frames::system_frame(self.session, "compact_boundary", fields)]
             }
             Event::TaskFinished { .. } => {
                 self.streams.remove(&task);
@@ -105,27 +107,27 @@ impl FrameWriter {
     }
 
     /// The frames of streamed text.
-    pub(super) fn text(&mut self, task: TaskId, turn: Turn, text: &str) -> Vec<Value> {
-        let is_wanted = self.options.partial && (task == self.root || self.options.forwards_text);
+    pub(super) fn text_frames(&mut self, task: TaskId, turn: Turn, text: &str) -> Vec<Value> {
+        let is_wanted = self.options.streams_text && (task == self.root || self.options.forwards_subagent_text);
         if !is_wanted || text.is_empty() {
             return Vec::new();
         }
-        let mut frames = self.stream(task, turn);
+        let mut frames = self.start_stream(task, turn);
         if let Some((_, stream)) = self.streams.get_mut(&task) {
             frames.extend(stream.push_text(text));
         }
         frames
     }
 
-    /// A call without an answer, in the Claude SDK's terms.
-    pub(super) fn call(&self, task: TaskId, call: &CallId) -> Option<(String, Value)> {
+    /// The tool and the input of a call that has no answer yet, both as the Claude SDK names them.
+    pub(super) fn open_call(&self, task: TaskId, call: &CallId) -> Option<(String, Value)> {
         self.open_calls.get(&(task, call.clone())).map(|call| client_tool_call(&call.tool, &call.input))
     }
 
-    /// The entry for a denied call in the turn's result.
+    /// The entry of a call in the `permission_denials` of the turn's result; `None` if the call was not denied.
     pub(super) fn denial(&self, task: TaskId, call: &CallId, answer: &ToolResult) -> Option<Value> {
         let denied = answer.status == ToolResultStatus::Denied;
-        let (name, input) = denied.then(|| self.call(task, call)).flatten()?;
+        let (name, input) = denied.then(|| self.open_call(task, call)).flatten()?;
         Some(json!({ "tool_name": name, "tool_use_id": call, "tool_input": input }))
     }
 
@@ -134,43 +136,43 @@ impl FrameWriter {
             Some(source) => source.clone(),
             None if task == self.root => FrameSource::default(),
             // The task was created before this client connected.
-            None => FrameSource { parent: Some(task.to_string()), ..FrameSource::default() },
+            None => FrameSource { parent_call: Some(task.to_string()), ..FrameSource::default() },
         }
     }
 
-    fn answered(&mut self, seq: u64, task: TaskId, answer: ModelAnswer<'_>) -> Vec<Value> {
+    fn answer_frames(&mut self, seq: u64, task: TaskId, answer: ModelAnswer<'_>) -> Vec<Value> {
         for block in answer.content {
             if let ContentBlock::Call(call) = block {
                 self.open_calls.insert((task, call.id.clone()), call.clone());
             }
         }
         let source = self.source(task);
-        let shows_text = task == self.root || self.options.forwards_text;
-        let streams = self.options.partial && shows_text;
-        let mut frames = if streams { self.stream(task, answer.turn) } else { Vec::new() };
+        let shows_text = task == self.root || self.options.forwards_subagent_text;
+        let is_streamed = self.options.streams_text && shows_text;
+        let mut frames = if is_streamed { self.start_stream(task, answer.turn) } else { Vec::new() };
         let mut stream = self.streams.remove(&task).map(|(_, stream)| stream);
         if let Some(stream) = &mut stream {
             frames.extend(stream.finish_text(&answer_text(answer.content)));
         }
-        let head = message(&message_id(task, answer.turn), answer.model, answer.usage);
+        let message_head = empty_message(&message_id(task, answer.turn), answer.model, answer.usage);
         for (index, item) in (0_u16..).zip(answer.content) {
-            let Some(block) = block(item) else { continue };
+            let Some(block) = block_json(item) else { continue };
             let is_call = matches!(item, ContentBlock::Call(_));
             if let (Some(stream), false) = (&mut stream, matches!(item, ContentBlock::Text { .. })) {
-                frames.extend(stream.block(&block));
+                frames.extend(stream.push_block(&block));
             }
             if is_call || shows_text {
-                frames.push(frames::assistant(self.session, (seq, index), head.clone(), block, &source));
+                frames.push(frames::assistant_frame(self.session, (seq, index), message_head.clone(), block, &source));
             }
         }
         if let Some(stream) = stream {
-            frames.extend(stream.end(Some(stop_reason(answer.stop)), frames::usage(answer.usage)));
+            frames.extend(stream.end(Some(stop_reason(answer.stop)), frames::usage_json(answer.usage)));
         }
         frames
     }
 
     /// Starts streaming the turn if it is not streamed yet, and ends the stream of an earlier turn.
-    fn stream(&mut self, task: TaskId, turn: Turn) -> Vec<Value> {
+    fn start_stream(&mut self, task: TaskId, turn: Turn) -> Vec<Value> {
         if self.streams.get(&task).is_some_and(|(streamed, _)| *streamed == turn) {
             return Vec::new();
         }
@@ -182,10 +184,10 @@ impl FrameWriter {
         frames
     }
 
-    /// Ends a stream without an answer.
+    /// Ends the task's stream, if it has one, because its turn got no answer.
     fn end_stream(&mut self, task: TaskId) -> Vec<Value> {
         let stream = self.streams.remove(&task);
-        stream.map_or_else(Vec::new, |(_, stream)| stream.end(None, frames::usage(Usage::default())))
+        stream.map_or_else(Vec::new, |(_, stream)| stream.end(None, frames::usage_json(Usage::default())))
     }
 }
 

@@ -29,12 +29,12 @@ pub(super) fn hook_specs(hooks: &Value) -> Vec<HookSpec> {
             let matchers = matchers.as_array().map_or(&[][..], Vec::as_slice);
             event
                 .into_iter()
-                .flat_map(move |event| matchers.iter().flat_map(move |matcher| entry(event, name, matcher)))
+                .flat_map(move |event| matchers.iter().flat_map(move |matcher| matcher_specs(event, name, matcher)))
         })
         .collect()
 }
 
-fn entry(event: HookEvent, name: &str, matcher: &Value) -> Vec<HookSpec> {
+fn matcher_specs(event: HookEvent, name: &str, matcher: &Value) -> Vec<HookSpec> {
     let ids = matcher["hookCallbackIds"].as_array().map_or(&[][..], Vec::as_slice);
     let seconds = matcher["timeout"].as_f64().filter(|seconds| *seconds > 0.0).unwrap_or(DEFAULT_TIMEOUT_SECS);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts of floats saturate")]
@@ -69,8 +69,8 @@ impl HookCallbacks {
         HookCallbacks { control }
     }
 
-    /// Never returns if the client is gone: it has not allowed the call, which waits until the session is left. Returns
-    /// for a client that has only closed its input.
+    /// Waits forever if the client has disconnected: it has not allowed the call, which stays open until the session
+    /// closes. Returns if the client has only closed its input.
     async fn hang_if_disconnected(&self) {
         if tokio::time::timeout(DISCONNECT_GRACE, self.control.writer().gone()).await.is_ok() {
             std::future::pending::<()>().await;
@@ -107,7 +107,7 @@ impl hooks::ClientHookCaller for HookCallbacks {
             match answer? {
                 Value::Null => Ok("{}".to_owned()),
                 answer @ Value::Object(_) => Ok(answer.to_string()),
-                _other => Err("its answer is not an object".to_owned()),
+                _other => Err("the callback's answer is not a JSON object".to_owned()),
             }
         })
     }
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn callbacks_are_hooks_with_their_matcher_time_and_failure() {
+    fn hook_specs_keep_matcher_timeout_and_failure_policy() {
         let specs = hook_specs(&json!({
             "PreToolUse": [
                 { "matcher": "Bash", "hookCallbackIds": ["hook_0", "hook_1"], "timeout": 1.5, "onFailure": "block" },

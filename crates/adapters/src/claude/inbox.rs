@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use super::wire::{ControlChannel, JsonLineReader, LINE_MAX, WireError};
 
 /// Maximum bytes of queued frames.
-const WAITING_MAX: usize = 2 * LINE_MAX;
+const MAX_QUEUED_BYTES: usize = 2 * LINE_MAX;
 
 /// A message of the client.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ async fn fill<R: AsyncBufRead + Unpin>(
     control: &ControlChannel,
     queue: mpsc::UnboundedSender<QueuedMessage>,
 ) {
-    let capacity = Arc::new(Semaphore::new(WAITING_MAX));
+    let capacity = Arc::new(Semaphore::new(MAX_QUEUED_BYTES));
     loop {
         let (frame, size) = match lines.next().await {
             Ok(Some(read)) => read,

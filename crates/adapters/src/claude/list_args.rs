@@ -19,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commas_and_spaces_part_entries_but_not_what_is_in_parentheses() {
+    fn lists_split_at_commas_and_spaces_outside_parentheses() {
         assert_eq!(split("Read, Bash(git log, x *) Edit"), ["Read", "Bash(git log, x *)", "Edit"]);
         assert_eq!(split(" ,, "), [""; 0]);
         assert_eq!(split("Bash(a"), ["Bash(a"]);

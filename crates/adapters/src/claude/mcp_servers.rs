@@ -15,7 +15,7 @@ use super::wire::ControlChannel;
 const SERVERS: usize = 64;
 
 /// The field in which the Claude SDK expects the id of the tool call.
-const CALL_FIELD: &str = "claudecode/toolUseId";
+const CALL_ID_FIELD: &str = "claudecode/toolUseId";
 
 /// A server that the client configures.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,9 +26,9 @@ pub(super) struct McpServerConfig {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum McpServerLocation {
-    /// It is part of the client.
+    /// A part of the client.
     Client,
-    /// It is a program or an address.
+    /// A program or a URL, with the type of the server.
     External(String),
 }
 
@@ -121,7 +121,7 @@ impl ClientMcpServers {
     }
 
     /// The names of the connected servers.
-    pub(super) fn working(&self) -> Vec<&str> {
+    pub(super) fn connected(&self) -> Vec<&str> {
         self.servers.iter().filter(|server| server.connection.is_ok()).map(|server| server.name.as_str()).collect()
     }
 
@@ -142,7 +142,7 @@ impl McpServerStatus {
                 let prefix = mcp::tool_name(&self.name, "");
                 let tool = |tool: &Arc<dyn Tool>| {
                     let name = tool.spec().name.as_ref();
-                    json!({ "name": name.strip_prefix(&prefix).unwrap_or(name), "description": tool.spec().about })
+                    json!({ "name": name.strip_prefix(&prefix).unwrap_or(name), "description": tool.spec().description })
                 };
                 let tools: Vec<Value> = tools.iter().map(tool).collect();
                 json!({ "name": self.name, "status": self.status(), "tools": tools })
@@ -165,11 +165,11 @@ async fn connect_server(
             return Err(why);
         }
     };
-    let list = async {
-        let options = McpOptions { call_field: Some(CALL_FIELD), ..McpOptions::default() };
+    let listing = async {
+        let options = McpOptions { call_id_field: Some(CALL_ID_FIELD), ..McpOptions::default() };
         McpServer::connect(name, transport, options).await?.list_tools().await
     };
-    let list = list.await.map_err(|error: McpError| error.to_string())?;
+    let list = listing.await.map_err(|error: McpError| error.to_string())?;
     for why in list.rejected {
         tracing::warn!(server = name, "a tool of an MCP server is not used: {why}");
     }
@@ -198,27 +198,30 @@ impl McpTransport for ClientMcpTransport {
 mod tests {
     use super::*;
 
-    fn ways(config: &str, hello: Value) -> Vec<(String, McpServerLocation)> {
-        read_configs(&[config.to_owned()], &hello)
+    fn read_locations(config: &str, initialize: Value) -> Vec<(String, McpServerLocation)> {
+        read_configs(&[config.to_owned()], &initialize)
             .unwrap()
             .into_iter()
-            .map(|named| (named.name, named.location))
+            .map(|config| (config.name, config.location))
             .collect()
     }
 
     #[test]
-    fn servers_are_named_in_both_styles() {
+    fn servers_are_read_from_flags_and_initialize() {
         let config =
             r#"{"mcpServers":{"calc":{"type":"sdk","name":"calc"},"db":{"command":"db"},"web":{"type":"http"}}}"#;
-        let elsewhere = |kind: &str| McpServerLocation::External(kind.into());
-        let expected = [("calc", McpServerLocation::Client), ("db", elsewhere("stdio")), ("web", elsewhere("http"))];
-        assert_eq!(ways(config, json!({})), expected.map(|(name, way)| (name.to_owned(), way)));
-        assert_eq!(ways("", json!({ "sdkMcpServers": ["calc", 5] })), [("calc".to_owned(), McpServerLocation::Client)]);
-        assert_eq!(ways("servers.json", json!({})), [("servers.json".to_owned(), elsewhere("file"))]);
+        let external = |kind: &str| McpServerLocation::External(kind.into());
+        let expected = [("calc", McpServerLocation::Client), ("db", external("stdio")), ("web", external("http"))];
+        assert_eq!(read_locations(config, json!({})), expected.map(|(name, location)| (name.to_owned(), location)));
+        assert_eq!(
+            read_locations("", json!({ "sdkMcpServers": ["calc", 5] })),
+            [("calc".to_owned(), McpServerLocation::Client)]
+        );
+        assert_eq!(read_locations("servers.json", json!({})), [("servers.json".to_owned(), external("file"))]);
     }
 
     #[test]
-    fn what_names_no_servers_is_an_error() {
+    fn invalid_configs_are_errors() {
         for config in ["{", "{}", r#"{"mcpServers":[]}"#] {
             assert!(
                 read_configs(&[config.to_owned()], &json!({})).unwrap_err().starts_with("--mcp-config is not"),
@@ -230,10 +233,10 @@ mod tests {
     }
 
     #[test]
-    fn policies_of_a_servers_tools_become_rules() {
+    fn tool_policies_become_rules() {
         let tools = json!([{ "name": "a", "permission_policy": "always_deny" }, { "name": "b", "permission_policy": "x" },
             { "name": "c", "permission_policy": "always_allow" }, { "name": 5 }]);
-        let hello = json!({ "sdkMcpServerConfigs": { "s": { "tools": tools } } });
-        assert_eq!(tool_rules(&hello), ["--deny=mcp__s__a", "--ask=mcp__s__b"]);
+        let initialize = json!({ "sdkMcpServerConfigs": { "s": { "tools": tools } } });
+        assert_eq!(tool_rules(&initialize), ["--deny=mcp__s__a", "--ask=mcp__s__b"]);
     }
 }

@@ -14,7 +14,7 @@ pub(super) enum ClaudePermissionMode {
     Plan,
     /// Every call is allowed.
     Bypass,
-    /// Every call that is not allowed is denied, without asking.
+    /// Calls that no rule allows are denied without asking.
     DontAsk,
 }
 

@@ -17,12 +17,12 @@ use super::initialize::InitializeRequest;
 use super::mode::ClaudePermissionMode;
 use super::wire::ControlChannel;
 use super::{agents, hook_callbacks, mcp_servers, rules, structured};
-use crate::flags::{RunFlags, effort};
+use crate::flags::{RunFlags, bosun_effort};
 use crate::managed::{self, ManagedPolicy};
 use crate::{OpenRefusal, OpenRequest, session_id};
 
 /// Maximum bytes of a file that the command line names.
-const FILE_MAX: u64 = 1 << 20;
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Builds the request to open the client's session.
 pub(super) fn build_request(
@@ -32,22 +32,22 @@ pub(super) fn build_request(
     home: &Home,
     control: &Arc<ControlChannel>,
 ) -> Result<OpenRequest, OpenRefusal> {
-    let start = start(args, home)?;
+    let start = session_start(args, home)?;
     let id = args.session_id.as_deref().map(|text| parse_session_id(text, "--session-id")).transpose()?;
     let id = id.filter(|_| !matches!(start, SessionStart::Resume(_)));
     let extensions = ClientExtensions {
         hooks: hook_callbacks::hook_specs(&initialize.hooks),
         hook_driver: Some(Arc::new(hook_callbacks::HookCallbacks::new(Arc::clone(control)))),
-        system: with_schema_prompt(system(args, initialize)?, setup),
+        system_text: with_schema_prompt(system_text(args, initialize)?, setup),
         tools: setup.tools(),
     };
-    let mut flags = flags(args, initialize, setup)?;
+    let mut flags = bosun_flags(args, initialize, setup)?;
     flags.extend(mcp_servers::tool_rules(&initialize.request));
     Ok(OpenRequest { start, id, cwd: None, flags, provider: None, client_extensions: extensions })
 }
 
 /// Whether to start, resume or fork the session.
-fn start(args: &ClaudeArgs, home: &Home) -> Result<SessionStart, OpenRefusal> {
+fn session_start(args: &ClaudeArgs, home: &Home) -> Result<SessionStart, OpenRefusal> {
     let id = match &args.resume {
         Some(text) => {
             let id = parse_session_id(text, "--resume")?;
@@ -62,7 +62,7 @@ fn start(args: &ClaudeArgs, home: &Home) -> Result<SessionStart, OpenRefusal> {
         },
         None => return Ok(SessionStart::New),
     };
-    Ok(if args.forks { SessionStart::Fork(id) } else { SessionStart::Resume(id) })
+    Ok(if args.fork_session { SessionStart::Fork(id) } else { SessionStart::Resume(id) })
 }
 
 /// The most recent session of this folder.
@@ -92,7 +92,7 @@ pub(super) fn managed_policy(args: &ClaudeArgs, initialize: &InitializeRequest) 
         managed.forbids_bypass |= forbids_bypass;
         Ok::<(), OpenRefusal>(())
     };
-    if let Some(text) = &args.managed {
+    if let Some(text) = &args.managed_settings {
         join(&read_settings(text, "--managed-settings")?)?;
     }
     match &initialize.request["managedSettings"] {
@@ -107,7 +107,11 @@ pub(super) fn managed_policy(args: &ClaudeArgs, initialize: &InitializeRequest) 
     Ok(managed)
 }
 
-fn flags(args: &ClaudeArgs, initialize: &InitializeRequest, setup: &ClientSetup) -> Result<Vec<String>, OpenRefusal> {
+fn bosun_flags(
+    args: &ClaudeArgs,
+    initialize: &InitializeRequest,
+    setup: &ClientSetup,
+) -> Result<Vec<String>, OpenRefusal> {
     let managed = managed_policy(args, initialize)?;
     let mode = ClaudePermissionMode::parse(args.permission_mode.as_deref().unwrap_or_default()).unwrap_or_default();
     if managed.forbids_bypass && mode == ClaudePermissionMode::Bypass {
@@ -115,27 +119,27 @@ fn flags(args: &ClaudeArgs, initialize: &InitializeRequest, setup: &ClientSetup)
     }
     let mut flags = RunFlags::default();
     flags.put("--ask-wait", Some("for-ever"));
-    flags.put("--model", args.model.as_deref().and_then(model));
+    flags.put("--model", args.model.as_deref().and_then(qualified_model));
     flags.put("--max-turns", args.max_turns.as_deref());
     flags.put("--max-budget-usd", args.max_budget_usd.as_deref());
-    flags.put("--effort", args.effort.as_deref().and_then(effort));
+    flags.put("--effort", args.effort.as_deref().and_then(bosun_effort));
     flags.put("--agent", args.agent.as_deref());
-    flags.each("--add-dir", &args.add_dirs);
-    flags.each("--plugin-dir", &args.plugin_dirs);
-    flags.rules(RuleEffect::Allow, &args.allowed)?;
-    flags.rules(RuleEffect::Deny, &args.disallowed)?;
-    flags.rules(RuleEffect::Deny, &managed.deny)?;
-    flags.rules(RuleEffect::Ask, &managed.ask)?;
+    flags.put_each("--add-dir", &args.add_dirs);
+    flags.put_each("--plugin-dir", &args.plugin_dirs);
+    flags.put_rules(RuleEffect::Allow, &args.allowed)?;
+    flags.put_rules(RuleEffect::Deny, &args.disallowed)?;
+    flags.put_rules(RuleEffect::Deny, &managed.deny)?;
+    flags.put_rules(RuleEffect::Ask, &managed.ask)?;
     if let Some(wanted) = &args.tools {
-        flags.each("--deny", rules::excluded_tools(wanted));
+        flags.put_each("--deny", rules::excluded_tools(wanted));
     }
     if let Some(settings) = &args.settings {
         let settings = read_settings(settings, "--settings")?;
         managed::expect_no_sandbox(&settings)?;
-        flags.settings(&settings)?;
+        flags.put_settings(&settings)?;
     }
-    flags.mode(mode);
-    let (servers, tools) = (setup.servers.working(), setup.servers.tool_names());
+    flags.put_mode(mode);
+    let (servers, tools) = (setup.servers.connected(), setup.servers.tool_names());
     let agents =
         agents::agents_option(&initialize.request["agents"], &servers, &tools).map_err(|why| refusal(why, ""))?;
     flags.put("--agents", agents.as_deref().or(args.agents.as_deref()));
@@ -149,7 +153,7 @@ fn flags(args: &ClaudeArgs, initialize: &InitializeRequest, setup: &ClientSetup)
 /// Claude options that correspond to several flags of Bosun.
 impl RunFlags {
     /// Adds Claude permission rules. An invalid ask or deny rule is an error: it could have stopped a call.
-    fn rules(&mut self, effect: RuleEffect, texts: &[String]) -> Result<(), OpenRefusal> {
+    fn put_rules(&mut self, effect: RuleEffect, texts: &[String]) -> Result<(), OpenRefusal> {
         let flag = match effect {
             RuleEffect::Allow => "--allow",
             RuleEffect::Ask => "--ask",
@@ -165,21 +169,21 @@ impl RunFlags {
         Ok(())
     }
 
-    /// Adds the permissions of Claude settings; the other settings are for another program.
-    fn settings(&mut self, settings: &Value) -> Result<(), OpenRefusal> {
+    /// Adds the permissions of Claude settings; all other settings are ignored.
+    fn put_settings(&mut self, settings: &Value) -> Result<(), OpenRefusal> {
         let permissions = &settings["permissions"];
         let texts = |key: &str| -> Vec<String> {
             let list = permissions[key].as_array().map_or(&[][..], Vec::as_slice);
             list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
         };
-        self.rules(RuleEffect::Allow, &texts("allow"))?;
-        self.rules(RuleEffect::Ask, &texts("ask"))?;
-        self.rules(RuleEffect::Deny, &texts("deny"))?;
-        self.each("--add-dir", texts("additionalDirectories"));
+        self.put_rules(RuleEffect::Allow, &texts("allow"))?;
+        self.put_rules(RuleEffect::Ask, &texts("ask"))?;
+        self.put_rules(RuleEffect::Deny, &texts("deny"))?;
+        self.put_each("--add-dir", texts("additionalDirectories"));
         Ok(())
     }
 
-    fn mode(&mut self, mode: ClaudePermissionMode) {
+    fn put_mode(&mut self, mode: ClaudePermissionMode) {
         match mode {
             ClaudePermissionMode::Default | ClaudePermissionMode::DontAsk => {
                 self.put("--permission-mode", Some("default"))
@@ -192,20 +196,20 @@ impl RunFlags {
 }
 
 /// A model name with a provider. `None` for a bare name such as `sonnet`, which means the configured model.
-pub(super) fn model(name: &str) -> Option<&str> {
+pub(super) fn qualified_model(name: &str) -> Option<&str> {
     name.contains('/').then_some(name)
 }
 
 /// The root's system prompt. Blank text counts as absent.
-fn system(args: &ClaudeArgs, initialize: &InitializeRequest) -> Result<SystemText, OpenRefusal> {
+fn system_text(args: &ClaudeArgs, initialize: &InitializeRequest) -> Result<SystemText, OpenRefusal> {
     let file = args.system_file.as_deref().map(read_file).transpose()?;
-    let own = initialize.system.clone().or_else(|| args.system.clone()).or(file);
-    let append = initialize.append.clone().or_else(|| args.append.clone());
-    Ok(match (own.filter(|text| !text.trim().is_empty()), append.filter(|text| !text.trim().is_empty())) {
+    let replacement = initialize.system_prompt.clone().or_else(|| args.system_prompt.clone()).or(file);
+    let append = initialize.append_system_prompt.clone().or_else(|| args.append_system_prompt.clone());
+    Ok(match (replacement.filter(|text| !text.trim().is_empty()), append.filter(|text| !text.trim().is_empty())) {
         (None, None) => SystemText::BuiltIn,
-        (None, Some(more)) => SystemText::Appended(more),
-        (Some(own), None) => SystemText::Replaced(own),
-        (Some(own), Some(more)) => SystemText::Replaced(format!("{own}\n\n{more}")),
+        (None, Some(appended)) => SystemText::Appended(appended),
+        (Some(replacement), None) => SystemText::Replaced(replacement),
+        (Some(replacement), Some(appended)) => SystemText::Replaced(format!("{replacement}\n\n{appended}")),
     })
 }
 
@@ -214,8 +218,12 @@ fn with_schema_prompt(system: SystemText, setup: &ClientSetup) -> SystemText {
     match (&setup.structured, system) {
         (None, system) => system,
         (Some(_), SystemText::BuiltIn) => SystemText::Appended(structured::SYSTEM_TEXT.into()),
-        (Some(_), SystemText::Appended(more)) => SystemText::Appended(format!("{more}\n\n{}", structured::SYSTEM_TEXT)),
-        (Some(_), SystemText::Replaced(own)) => SystemText::Replaced(format!("{own}\n\n{}", structured::SYSTEM_TEXT)),
+        (Some(_), SystemText::Appended(appended)) => {
+            SystemText::Appended(format!("{appended}\n\n{}", structured::SYSTEM_TEXT))
+        }
+        (Some(_), SystemText::Replaced(replacement)) => {
+            SystemText::Replaced(format!("{replacement}\n\n{}", structured::SYSTEM_TEXT))
+        }
     }
 }
 
@@ -227,7 +235,7 @@ fn read_settings(text: &str, flag: &str) -> Result<Value, OpenRefusal> {
 
 fn read_file(path: &str) -> Result<String, OpenRefusal> {
     let mut text = String::new();
-    let read = File::open(Path::new(path)).and_then(|file| file.take(FILE_MAX).read_to_string(&mut text));
+    let read = File::open(Path::new(path)).and_then(|file| file.take(MAX_FILE_BYTES).read_to_string(&mut text));
     read.map(|_| text).map_err(|error| refusal(format!("cannot read {path}: {error}"), ""))
 }
 
@@ -236,9 +244,9 @@ mod tests {
     use super::*;
 
     fn flags_of(line: &[&str]) -> Vec<String> {
-        let args = ClaudeArgs::read(line.iter().map(|word| (*word).to_owned()).collect());
-        let brought = ClientSetup { servers: Default::default(), structured: None };
-        flags(&args, &InitializeRequest::default(), &brought).unwrap()
+        let args = ClaudeArgs::parse(line.iter().map(|arg| (*arg).to_owned()).collect());
+        let setup = ClientSetup { servers: Default::default(), structured: None };
+        bosun_flags(&args, &InitializeRequest::default(), &setup).unwrap()
     }
 
     #[test]
@@ -276,15 +284,21 @@ mod tests {
     }
 
     #[test]
-    fn words_for_the_agent_are_ours_unless_there_are_others() {
-        let told = |line: &[&str], hello: InitializeRequest| {
-            system(&ClaudeArgs::read(line.iter().map(|word| (*word).to_owned()).collect()), &hello).unwrap()
+    fn client_system_prompt_replaces_or_extends_built_in_text() {
+        let prompt = |line: &[&str], initialize: InitializeRequest| {
+            system_text(&ClaudeArgs::parse(line.iter().map(|arg| (*arg).to_owned()).collect()), &initialize).unwrap()
         };
-        assert_eq!(told(&["--system-prompt", ""], InitializeRequest::default()), SystemText::BuiltIn);
-        assert_eq!(told(&["--append-system-prompt=b"], InitializeRequest::default()), SystemText::Appended("b".into()));
-        assert_eq!(told(&["--system-prompt=a"], InitializeRequest::default()), SystemText::Replaced("a".into()));
-        let hello =
-            InitializeRequest { system: Some("c".into()), append: Some("d".into()), ..InitializeRequest::default() };
-        assert_eq!(told(&[], hello), SystemText::Replaced("c\n\nd".into()));
+        assert_eq!(prompt(&["--system-prompt", ""], InitializeRequest::default()), SystemText::BuiltIn);
+        assert_eq!(
+            prompt(&["--append-system-prompt=b"], InitializeRequest::default()),
+            SystemText::Appended("b".into())
+        );
+        assert_eq!(prompt(&["--system-prompt=a"], InitializeRequest::default()), SystemText::Replaced("a".into()));
+        let initialize = InitializeRequest {
+            system_prompt: Some("c".into()),
+            append_system_prompt: Some("d".into()),
+            ..InitializeRequest::default()
+        };
+        assert_eq!(prompt(&[], initialize), SystemText::Replaced("c\n\nd".into()));
     }
 }

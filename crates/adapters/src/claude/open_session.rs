@@ -23,7 +23,7 @@ use crate::managed::{self, ManagedPolicy};
 use crate::{OpenRefusal, OpenRequest, SessionHost};
 
 /// Maximum number of existing tasks that are loaded.
-const TASKS_MAX: u64 = 1000;
+const MAX_TASKS: u64 = 1000;
 
 /// The process that runs the session.
 #[derive(Debug)]
@@ -41,11 +41,11 @@ pub(super) struct OpenedSession {
     pub(super) id: SessionId,
     /// The process that runs it.
     pub(super) owner: SessionOwner,
-    /// For calls, which thus never wait behind events.
+    /// The connection for calls, separate so that they never wait behind events.
     pub(super) api: Arc<RpcClient>,
     /// Its events from now on.
     pub(super) events: EventFeed,
-    /// The last event before those.
+    /// The number of the last event before those.
     pub(super) seq: u64,
     /// Its existing tasks, the root first.
     pub(super) tasks: Vec<TaskView>,
@@ -134,7 +134,7 @@ async fn subscribe(
     args: &ClaudeArgs,
     client_tools: Vec<String>,
 ) -> Result<OpenedSession, OpenRefusal> {
-    let page = TasksParams { limit: Some(TASKS_MAX), all: true, ..TasksParams::default() };
+    let page = TasksParams { limit: Some(MAX_TASKS), all: true, ..TasksParams::default() };
     let TasksPage { tasks, .. } = api.call(Method::TasksList, page).await.map_err(refusal)?;
     let info = load_session_info(&api, args, client_tools, &owner).await.map_err(refusal)?;
     let _: Value = events.client.call(Method::EventsSubscribe, SubscribeParams::after(seq)).await.map_err(refusal)?;

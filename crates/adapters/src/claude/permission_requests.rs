@@ -5,7 +5,7 @@ use protocol::api::RuleChange;
 use protocol::{Ask, AskDecision, AskSubject, HookDialect, PlanAction, RuleEffect};
 use serde_json::{Value, json};
 
-use super::frames::{client_tool_call, questions};
+use super::frames::{client_tool_call, questions_input};
 use super::mode::ClaudePermissionMode;
 use super::rules;
 
@@ -35,7 +35,7 @@ impl ClientDecision {
 }
 
 /// The request to the client. `agent` is the agent that made the call, if it is not the root.
-pub(super) fn request(ask: &Ask, agent: Option<String>) -> Value {
+pub(super) fn permission_request(ask: &Ask, agent: Option<String>) -> Value {
     let (name, input) = subject_as_call(&ask.subject);
     let mut request = json!({
         "subtype": "can_use_tool", "tool_name": name, "display_name": name, "input": input,
@@ -58,7 +58,7 @@ fn subject_as_call(subject: &AskSubject) -> (String, Value) {
         AskSubject::Permission { tool, input, .. } => client_tool_call(tool, input),
         AskSubject::Question { question, choices } => {
             let choices: Vec<&str> = choices.iter().map(String::as_str).collect();
-            ("AskUserQuestion".into(), questions(question, &choices))
+            ("AskUserQuestion".into(), questions_input(question, &choices))
         }
         AskSubject::Plan { summary, plan, .. } => {
             let plan = if plan.trim().is_empty() { summary } else { plan };
@@ -88,27 +88,27 @@ fn suggestion(rule: &str) -> Value {
 /// Reads the client's answer.
 pub(super) fn read_decision(ask: &Ask, answer: &Value) -> ClientDecision {
     match answer["behavior"].as_str() {
-        Some("allow") => allowed(ask, answer),
+        Some("allow") => read_allow(ask, answer),
         Some("deny") => ClientDecision {
             decision: AskDecision::Deny { message: answer["message"].as_str().unwrap_or_default().to_owned() },
             interrupts: answer["interrupt"].as_bool().unwrap_or(false),
             mode: None,
-            rules: rule_changes(updates(answer)),
+            rules: rule_changes(permission_updates(answer)),
         },
         _other => ClientDecision::deny("the client's decision is not valid"),
     }
 }
 
-fn allowed(ask: &Ask, answer: &Value) -> ClientDecision {
-    let updates = updates(answer);
+fn read_allow(ask: &Ask, answer: &Value) -> ClientDecision {
+    let updates = permission_updates(answer);
     let mode = updates
         .iter()
         .filter(|update| update["type"] == "setMode")
         .find_map(|update| update["mode"].as_str().and_then(ClaudePermissionMode::parse));
     let decision = match &ask.subject {
         AskSubject::Permission { tool, .. } => {
-            let (_, asked) = subject_as_call(&ask.subject);
-            let changed = answer["updatedInput"].as_object().filter(|input| asked.as_object() != Some(input));
+            let (_, original) = subject_as_call(&ask.subject);
+            let changed = answer["updatedInput"].as_object().filter(|input| original.as_object() != Some(input));
             let translated = |input: &serde_json::Map<String, Value>| {
                 Value::Object(tool_names::args_from_dialect(tool, HookDialect::Snake, input.clone())).to_string()
             };
@@ -129,11 +129,11 @@ fn allowed(ask: &Ask, answer: &Value) -> ClientDecision {
     ClientDecision { decision, interrupts: false, mode, rules: rule_changes(updates) }
 }
 
-fn updates(answer: &Value) -> &[Value] {
+fn permission_updates(answer: &Value) -> &[Value] {
     answer["updatedPermissions"].as_array().map_or(&[][..], Vec::as_slice)
 }
 
-/// The rule changes of updates. Whatever their destination, they apply while the session is open. An update that
+/// The rule changes of updates. They apply while the session is open, regardless of their destination. An update that
 /// cannot be translated exactly becomes stricter, like every rule of the client.
 fn rule_changes(updates: &[Value]) -> Vec<RuleChange> {
     updates.iter().flat_map(rule_change).collect()
@@ -178,7 +178,7 @@ fn reply(question: &str, input: &Value) -> Option<String> {
     let answer = answers.get(question).or_else(|| answers.values().next())?;
     match answer {
         Value::String(text) => Some(text.clone()),
-        Value::Array(several) => Some(several.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")),
+        Value::Array(texts) => Some(texts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     }
 }
@@ -203,8 +203,8 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_put_to_the_client_in_its_words_with_a_suggestion() {
-        let request = request(&shell(), Some("task-1".into()));
+    fn requests_use_claude_names_and_suggest_a_rule() {
+        let request = permission_request(&shell(), Some("task-1".into()));
         assert_eq!((&request["tool_name"], &request["input"]["timeout"]), (&json!("Bash"), &json!(2000)));
         let rule = json!({ "toolName": "Bash", "ruleContent": "git push *" });
         assert_eq!(request["permission_suggestions"][0]["rules"][0], rule);
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_client_allows_as_it_is_changes_the_call_or_grants_a_rule() {
+    fn client_can_allow_change_the_input_or_grant_a_rule() {
         let same = json!({ "command": "git push", "timeout": 2000 });
         let plain = read_decision(&shell(), &json!({ "behavior": "allow", "updatedInput": same }));
         assert_eq!(plain.decision, AskDecision::Allow { rules: Vec::new(), input: None });
@@ -232,19 +232,19 @@ mod tests {
     }
 
     #[test]
-    fn the_client_denies_with_words_and_may_end_the_turn() {
+    fn client_can_deny_with_a_message_and_interrupt() {
         let answer = json!({ "behavior": "deny", "message": "no", "interrupt": true });
         let denied = read_decision(&shell(), &answer);
         assert_eq!((denied.decision, denied.interrupts), (AskDecision::Deny { message: "no".into() }, true));
-        for odd in [json!(null), json!({}), json!({ "behavior": 7 }), json!([1])] {
-            assert!(matches!(read_decision(&shell(), &odd).decision, AskDecision::Deny { .. }));
+        for invalid in [json!(null), json!({}), json!({ "behavior": 7 }), json!([1])] {
+            assert!(matches!(read_decision(&shell(), &invalid).decision, AskDecision::Deny { .. }));
         }
     }
 
     #[test]
-    fn questions_and_plans_are_calls_too() {
+    fn questions_and_plans_are_requested_as_calls() {
         let question = ask(AskSubject::Question { question: "Which?".into(), choices: vec!["a".into(), "b".into()] });
-        assert_eq!(request(&question, None)["tool_name"], "AskUserQuestion");
+        assert_eq!(permission_request(&question, None)["tool_name"], "AskUserQuestion");
         let answer = json!({ "behavior": "allow", "updatedInput": { "answers": { "Which?": "b" } } });
         assert_eq!(read_decision(&question, &answer).decision, AskDecision::Reply { text: "b".into() });
         let plan = ask(AskSubject::Plan {
@@ -254,7 +254,7 @@ mod tests {
             recommended: PlanAction::Autopilot,
             default_action: PlanAction::ExitOnly,
         });
-        assert_eq!(request(&plan, None)["input"]["plan"], "p");
+        assert_eq!(permission_request(&plan, None)["input"]["plan"], "p");
         let decision = read_decision(&plan, &json!({ "behavior": "allow" })).decision;
         assert_eq!(decision, AskDecision::Proceed { action: PlanAction::Interactive });
     }

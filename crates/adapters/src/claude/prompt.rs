@@ -21,7 +21,7 @@ impl ClientPrompt {
         let (mut texts, mut images) = (Vec::new(), Vec::new());
         match &frame["message"]["content"] {
             Value::String(text) => texts.push(text.clone()),
-            Value::Array(blocks) => blocks.iter().for_each(|block| take_block(block, &mut texts, &mut images)),
+            Value::Array(blocks) => blocks.iter().for_each(|block| read_block(block, &mut texts, &mut images)),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {}
         }
         let text = texts.join("\n");
@@ -58,7 +58,7 @@ impl ClientPrompt {
     }
 }
 
-fn take_block(block: &Value, texts: &mut Vec<String>, images: &mut Vec<Image>) {
+fn read_block(block: &Value, texts: &mut Vec<String>, images: &mut Vec<Image>) {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     match (block["type"].as_str(), block["source"]["type"].as_str()) {
         (Some("text"), _) => texts.push(text(&block["text"])),
@@ -86,18 +86,17 @@ mod tests {
     #[test]
     fn a_message_is_text_or_blocks_of_text_and_images() {
         assert_eq!(read(json!("hello")).unwrap().text, "hello");
-        let picture =
-            json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "AA" } });
-        let prompt = read(json!([{ "type": "text", "text": "look" }, picture, { "type": "video" }])).unwrap();
+        let image = json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "AA" } });
+        let prompt = read(json!([{ "type": "text", "text": "look" }, image, { "type": "video" }])).unwrap();
         assert_eq!(prompt.text, "look\n[a block of type video is left out]");
         assert_eq!(prompt.images, [Image { media: "image/png".into(), data: "AA".into() }]);
-        for nothing in [json!(""), json!([]), json!(null), json!({ "a": 1 }), json!(7)] {
-            assert_eq!(read(nothing), None);
+        for empty in [json!(""), json!([]), json!(null), json!({ "a": 1 }), json!(7)] {
+            assert_eq!(read(empty), None);
         }
     }
 
     #[test]
-    fn a_slash_command_is_known_by_its_slash_unless_the_words_are_to_be_kept() {
+    fn leading_slash_is_a_command_unless_the_message_is_literal() {
         assert_eq!(read(json!(" /plan the work ")).unwrap().slash_command(), Some(("plan", "the work")));
         assert_eq!(read(json!("/compact")).unwrap().slash_command(), Some(("compact", "")));
         assert_eq!(read(json!("a /b")).unwrap().slash_command(), None);

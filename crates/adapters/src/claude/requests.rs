@@ -65,7 +65,7 @@ impl ClientConversation {
             self.call_or_warn(Method::PermissionSet, json!(PermissionParams { mode: mode.permission_mode() })).await;
         }
         self.info.mode = mode;
-        self.show_mode().await
+        self.send_mode().await
     }
 
     pub(super) async fn call_or_warn(&self, method: Method, params: Value) {
@@ -76,7 +76,7 @@ impl ClientConversation {
 
     /// Changes the model, from the next turn on. A bare name means the model that the session was opened with.
     async fn set_model(&mut self, name: Option<&str>) -> Result<Value, String> {
-        let model = name.and_then(open_request::model).unwrap_or(&self.model).to_owned();
+        let model = name.and_then(open_request::qualified_model).unwrap_or(&self.model).to_owned();
         if model != self.info.model {
             let params = ModelParams { model: model.clone() };
             self.call::<Value>(Method::ModelSet, params).await.map_err(background::error_text)?;
@@ -87,8 +87,8 @@ impl ClientConversation {
 
     /// Removes a queued message.
     fn cancel_queued(&mut self, uuid: &Value) -> bool {
-        let waiting = self.queue.len();
+        let queued = self.queue.len();
         self.queue.retain(|prompt| uuid.as_str().is_none_or(|uuid| prompt.uuid() != Some(uuid)));
-        self.queue.len() < waiting
+        self.queue.len() < queued
     }
 }

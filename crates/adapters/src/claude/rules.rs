@@ -19,7 +19,7 @@ pub(crate) fn translate_rule(effect: RuleEffect, text: &str) -> Option<String> {
         Some((name, rest)) => (name.trim(), Some(rest)),
         None => (text.trim(), None),
     };
-    let rule_text = match (is_family(name), pattern, effect) {
+    let rule_text = match (is_tool_family(name), pattern, effect) {
         (true, _, _) => text.to_owned(),
         (false, None, RuleEffect::Allow) if is_server(name) => format!("{name}__*"),
         (false, _, RuleEffect::Ask | RuleEffect::Deny) if is_server(name) => mcp::name_pattern(&format!("{name}__*")),
@@ -42,7 +42,7 @@ pub(crate) fn translate_rule(effect: RuleEffect, text: &str) -> Option<String> {
 }
 
 /// Whether Bosun's rules accept this Claude name as it is.
-fn is_family(name: &str) -> bool {
+fn is_tool_family(name: &str) -> bool {
     matches!(
         name,
         "Bash"
@@ -92,39 +92,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rules_of_the_family_are_rules_of_ours() {
+    fn claude_rules_become_bosun_rules() {
         let allow = |text| translate_rule(RuleEffect::Allow, text);
         assert_eq!(allow("Bash(git *)").as_deref(), Some("shell(git *)"));
         assert_eq!(allow("mcp__calc__add").as_deref(), Some("mcp__calc__add"));
         assert_eq!(allow("mcp__calc").as_deref(), Some("mcp__calc__*"));
         assert_eq!(allow("mcp__calc__*").as_deref(), Some("mcp__calc__*"));
-        assert_eq!(allow("Skill(pdf)"), None, "nothing is allowed that was not meant");
+        assert_eq!(allow("Skill(pdf)"), None, "allowing one skill must not allow all");
         assert_eq!(allow("AskUserQuestion").as_deref(), Some("ask_user"));
         assert_eq!(allow("Bash(a"), None);
         assert_eq!(translate_rule(RuleEffect::Deny, "WebFetch").as_deref(), Some("fetch"));
         for text in ["Skill(pdf)", "Bash(a"] {
             assert!(
                 translate_rule(RuleEffect::Deny, text).is_some_and(|rule| !rule.contains('(')),
-                "a no is never lost: {text}"
+                "the denial was lost: {text}"
             );
         }
         let (server, tool) = ("the.house's server", "a-tool-with-a-name-that-no-provider-would-take-in-full");
         let name = mcp::tool_name(server, tool);
         for text in [format!("mcp__{server}__{tool}"), format!("mcp__{server}"), format!("mcp__{server}__{tool}(x)")] {
             let denied = translate_rule(RuleEffect::Deny, &text).unwrap();
-            assert!(name.starts_with(denied.strip_suffix('*').unwrap()), "a no is never lost: {denied}");
+            assert!(name.starts_with(denied.strip_suffix('*').unwrap()), "the denial was lost: {denied}");
         }
     }
 
     #[test]
-    fn what_is_not_wanted_is_left_out() {
-        let left = excluded_tools(&["Read".into(), "Bash".into()]);
-        let is_left = |name: &str| left.iter().any(|tool| tool == name);
-        assert!(!is_left("view") && !is_left("read_shell"));
-        assert!(["edit", "task", "wait", "skill", "TaskStop"].into_iter().all(is_left));
+    fn unwanted_tools_are_excluded() {
+        let excluded = excluded_tools(&["Read".into(), "Bash".into()]);
+        let is_excluded = |name: &str| excluded.iter().any(|tool| tool == name);
+        assert!(!is_excluded("view") && !is_excluded("read_shell"));
+        assert!(["edit", "task", "wait", "skill", "TaskStop"].into_iter().all(is_excluded));
         let names: std::collections::BTreeSet<String> = excluded_tools(&[]).into_iter().collect();
         assert_eq!((names.len(), names.contains("tool_search")), (all_tools().count(), true));
-        let kin = RELATED_TOOLS.iter().flat_map(|(_, ours)| ours.iter());
-        assert!(kin.clone().all(|tool| names.contains(*tool)), "{kin:?}");
+        let related = RELATED_TOOLS.iter().flat_map(|(_, own)| own.iter());
+        assert!(related.clone().all(|tool| names.contains(*tool)), "{related:?}");
     }
 }

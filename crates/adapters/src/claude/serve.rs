@@ -44,7 +44,7 @@ where
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    let args = ClaudeArgs::read(args);
+    let args = ClaudeArgs::parse(args);
     if args.version {
         let written = output.write_all(format!("{VERSION} (Bosun)\n").as_bytes()).await;
         return if written.is_ok() { AdapterExit::Success } else { AdapterExit::Failed };
@@ -71,11 +71,11 @@ async fn serve_client(
     mut inbox: ClientInbox,
     control: &Arc<ControlChannel>,
 ) -> AdapterExit {
-    let (request, first) = match read_first_message(&mut inbox, control).await {
+    let (request, first_prompt) = match read_first_message(&mut inbox, control).await {
         Ok(messages) => messages,
         Err(exit) => return exit,
     };
-    let initialize = InitializeRequest::read(request.as_ref().map_or(Value::Null, |(_, request)| request.clone()));
+    let initialize = InitializeRequest::parse(request.as_ref().map_or(Value::Null, |(_, request)| request.clone()));
     let opened = open(session_host, args, &initialize, control).await;
     let response = match &opened {
         Ok((opened, _)) => frames::initialize_response(&opened.info),
@@ -84,21 +84,27 @@ async fn serve_client(
     if let Some((id, _)) = request {
         control.respond(&id, Ok(response)).await;
     }
-    let frame_options = FrameOptions { partial: args.partial, forwards_text: initialize.forwards_text };
+    let frame_options =
+        FrameOptions { streams_text: args.partial_messages, forwards_subagent_text: initialize.forwards_subagent_text };
     let forbids_bypass = open_request::managed_policy(args, &initialize).is_ok_and(|managed| managed.forbids_bypass);
-    let options = ClientOptions { frames: frame_options, decides: args.prompts, replays: args.replays, forbids_bypass };
+    let options = ClientOptions {
+        frames: frame_options,
+        decides: args.client_decides,
+        replays: args.replay_user_messages,
+        forbids_bypass,
+    };
     let (conversation, owner, events) =
         match opened.and_then(|opened| start_conversation(session_host, args, opened, control, options)) {
             Ok(Some(parts)) => parts,
-            Ok(None) => return refuse(args, inbox, control, first, "the session has no tasks".into()).await,
-            Err(refusal) => return refuse(args, inbox, control, first, refusal.to_string()).await,
+            Ok(None) => return refuse(args, inbox, control, first_prompt, "the session has no tasks".into()).await,
+            Err(refusal) => return refuse(args, inbox, control, first_prompt, refusal.to_string()).await,
         };
-    let exit = conversation.run(inbox, first, events).await;
+    let exit = conversation.run(inbox, first_prompt, events).await;
     match owner {
         SessionOwner::ThisProcess(session) => match session.leave().await {
             Ok(_reader) => exit,
             Err(error) => {
-                tracing::error!(%error, "cannot leave the session cleanly");
+                tracing::error!(%error, "cannot close the session cleanly");
                 AdapterExit::Failed
             }
         },
@@ -158,8 +164,8 @@ fn state_reporting(session_host: &dyn SessionHost) -> StateReporting {
 
 /// The folder of Claude's session files.
 fn projects_folder(session_host: &dyn SessionHost) -> Option<PathBuf> {
-    let folder = |name: &str| session_host.variable(name).map(PathBuf::from);
-    transcripts::projects_dir(folder("CLAUDE_CONFIG_DIR").as_deref(), folder("HOME").as_deref())
+    let path_variable = |name: &str| session_host.variable(name).map(PathBuf::from);
+    transcripts::projects_dir(path_variable("CLAUDE_CONFIG_DIR").as_deref(), path_variable("HOME").as_deref())
 }
 
 /// Reads the client's first message: `initialize`, or a user message. Other requests before it are refused.
@@ -194,11 +200,11 @@ async fn refuse(
     args: &ClaudeArgs,
     mut inbox: ClientInbox,
     control: &ControlChannel,
-    first: Option<Value>,
+    first_prompt: Option<Value>,
     why: String,
 ) -> AdapterExit {
     tracing::error!("{why}");
-    if first.is_none() {
+    if first_prompt.is_none() {
         while let ClientMessage::Request { id, .. } = inbox.next().await {
             control.respond(&id, Ok(json!({}))).await;
         }

@@ -9,11 +9,11 @@ use uuid::Uuid;
 /// Whether the client wants the session's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StateReporting {
-    /// It does not.
+    /// The client does not want it.
     Off,
-    /// Its SDK does, without passing it to the program.
+    /// The SDK wants it, but does not pass it to the program.
     Sdk,
-    /// The program does.
+    /// The program wants it.
     Program,
 }
 
@@ -37,11 +37,11 @@ enum ClaudeSessionState {
 }
 
 impl ClaudeSessionState {
-    fn of(status: &StatusView, due: usize) -> ClaudeSessionState {
+    fn from_status(status: &StatusView, pending: usize) -> ClaudeSessionState {
         if status.asks > 0 {
             return ClaudeSessionState::RequiresAction;
         }
-        if is_resting(status) && due == 0 { ClaudeSessionState::Idle } else { ClaudeSessionState::Running }
+        if is_root_idle(status) && pending == 0 { ClaudeSessionState::Idle } else { ClaudeSessionState::Running }
     }
 
     fn as_str(self) -> &'static str {
@@ -54,7 +54,7 @@ impl ClaudeSessionState {
 }
 
 /// Whether the root is idle and will not continue by itself. Background commands do not count: they may run forever.
-pub(super) fn is_resting(status: &StatusView) -> bool {
+pub(super) fn is_root_idle(status: &StatusView) -> bool {
     match &status.root {
         Some(TaskState::Idle | TaskState::Finished { .. } | TaskState::Interrupted) | None => !status.continuation_due,
         Some(TaskState::Queued | TaskState::Running | TaskState::Parked { .. }) => false,
@@ -74,9 +74,9 @@ impl StateReporter {
         StateReporter { reporting, last_reported: None }
     }
 
-    /// The frame for the client, if the state has changed. `due` counts working agents and waiting messages.
-    pub(super) fn frame(&mut self, status: &StatusView, due: usize, session: Uuid) -> Option<Value> {
-        let state = ClaudeSessionState::of(status, due);
+    /// The frame for the client, if the state has changed. `pending` counts working agents and waiting messages.
+    pub(super) fn changed_state_frame(&mut self, status: &StatusView, pending: usize, session: Uuid) -> Option<Value> {
+        let state = ClaudeSessionState::from_status(status, pending);
         if self.reporting == StateReporting::Off || self.last_reported == Some(state) {
             return None;
         }
@@ -99,21 +99,21 @@ mod tests {
         StatusView { seq: 1, quiet, root: Some(root), background: 0, asks: 0, continuation_due: false, paused: None }
     }
 
-    fn told(states: &mut StateReporter, status: &StatusView, agents: usize) -> Option<String> {
-        let frame = states.frame(status, agents, Uuid::nil())?;
+    fn reported_state(states: &mut StateReporter, status: &StatusView, agents: usize) -> Option<String> {
+        let frame = states.changed_state_frame(status, agents, Uuid::nil())?;
         assert_eq!(frame["sdk_host_only"], true);
         Some(frame["state"].as_str().unwrap().to_owned())
     }
 
     #[test]
-    fn idle_is_never_said_while_something_is_to_come() {
+    fn idle_is_not_reported_while_work_is_pending() {
         let mut states = StateReporter::new(StateReporting::from_flags(true, false));
         let idle = status(TaskState::Idle);
-        assert_eq!(told(&mut states, &status(TaskState::Running), 0).as_deref(), Some("running"));
-        assert_eq!(told(&mut states, &idle, 1), None);
-        assert_eq!(told(&mut states, &StatusView { continuation_due: true, ..idle.clone() }, 0), None);
+        assert_eq!(reported_state(&mut states, &status(TaskState::Running), 0).as_deref(), Some("running"));
+        assert_eq!(reported_state(&mut states, &idle, 1), None);
+        assert_eq!(reported_state(&mut states, &StatusView { continuation_due: true, ..idle.clone() }, 0), None);
         assert_eq!(
-            told(
+            reported_state(
                 &mut states,
                 &status(TaskState::Parked { until_at: Some(protocol::Timestamp(5)), why: protocol::ParkReason::Quota }),
                 0
@@ -121,15 +121,15 @@ mod tests {
             None
         );
         let asking = StatusView { asks: 1, ..status(TaskState::Running) };
-        assert_eq!(told(&mut states, &asking, 0).as_deref(), Some("requires_action"));
-        assert_eq!(told(&mut states, &idle, 0).as_deref(), Some("idle"));
-        assert_eq!(told(&mut states, &StatusView { background: 1, ..idle }, 0), None);
+        assert_eq!(reported_state(&mut states, &asking, 0).as_deref(), Some("requires_action"));
+        assert_eq!(reported_state(&mut states, &idle, 0).as_deref(), Some("idle"));
+        assert_eq!(reported_state(&mut states, &StatusView { background: 1, ..idle }, 0), None);
     }
 
     #[test]
-    fn states_are_told_as_the_client_wants_them() {
+    fn states_are_reported_as_the_client_wants() {
         let idle = status(TaskState::Idle);
-        let frame = |telling| StateReporter::new(telling).frame(&idle, 0, Uuid::nil());
+        let frame = |reporting| StateReporter::new(reporting).changed_state_frame(&idle, 0, Uuid::nil());
         assert_eq!(frame(StateReporting::from_flags(false, false)), None);
         assert_eq!(frame(StateReporting::from_flags(true, true)).unwrap().get("sdk_host_only"), None);
     }

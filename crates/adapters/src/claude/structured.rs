@@ -10,7 +10,7 @@ use tools::{
 };
 
 /// The tool's name, which clients know.
-const TOOL: &str = "StructuredOutput";
+const TOOL_NAME: &str = "StructuredOutput";
 
 /// Text appended to the root's system prompt.
 pub(super) const SYSTEM_TEXT: &str = "When your work is done, call the tool StructuredOutput once. Its input is your answer; nothing \
@@ -39,7 +39,7 @@ pub(super) enum StructuredOutcome {
     Answer(Value),
     /// Send the agent this reminder, and continue.
     Retry(&'static str),
-    /// There were enough reminders; the text is for the client.
+    /// No reminders are left; the text is for the client.
     GaveUp(String),
 }
 
@@ -56,8 +56,8 @@ impl StructuredOutputState {
         }
         runtime::check_schema(&schema)?;
         let spec = ToolDescriptor {
-            name: TOOL.into(),
-            about: "Gives the answer to the user in the requested format. Call it once, at the end.".into(),
+            name: TOOL_NAME.into(),
+            description: "Gives the answer to the user in the requested format. Call it once, at the end.".into(),
             schema,
             access: ToolAccess::Session,
         };
@@ -71,11 +71,11 @@ impl StructuredOutputState {
     }
 
     /// Follows an event of the root; must not be called with events of other tasks.
-    pub(super) fn follow(&mut self, event: &Event) {
+    pub(super) fn apply_event(&mut self, event: &Event) {
         match event {
             Event::TurnAnswered { content, .. } => {
                 let calls = content.iter().filter_map(|block| match block {
-                    ContentBlock::Call(call) if call.tool == TOOL => Some((call.id.clone(), call.input.clone())),
+                    ContentBlock::Call(call) if call.tool == TOOL_NAME => Some((call.id.clone(), call.input.clone())),
                     ContentBlock::Call(_)
                     | ContentBlock::Text { .. }
                     | ContentBlock::Thinking { .. }
@@ -98,7 +98,7 @@ impl StructuredOutputState {
     }
 
     /// Decides what happens at the end of a turn.
-    pub(super) fn end(&mut self) -> StructuredOutcome {
+    pub(super) fn end_turn(&mut self) -> StructuredOutcome {
         if let Some(answer) = self.answer.take() {
             self.reminders = 0;
             return StructuredOutcome::Answer(answer);
@@ -124,9 +124,11 @@ impl Tool for StructuredOutputTool {
     }
 
     fn required_permissions(&self, input: &str, limits: &ToolLimits) -> Result<Vec<RequiredPermission>, ToolError> {
-        match input.len() <= limits.input {
+        match input.len() <= limits.input_bytes {
             true => Ok(vec![RequiredPermission::Session]),
-            false => Err(ToolError::refused(format!("invalid input: at most {} bytes are allowed", limits.input))),
+            false => {
+                Err(ToolError::refused(format!("invalid input: at most {} bytes are allowed", limits.input_bytes)))
+            }
         }
     }
 
@@ -134,8 +136,8 @@ impl Tool for StructuredOutputTool {
         Box::pin(async move {
             match runtime::schema_mistakes(self.spec.schema.clone(), input.to_owned()).await {
                 Ok(None) => Ok(ToolOutput::text("Accepted. Your work is done.", cx)),
-                Ok(Some(mistakes)) => Err(ToolError::Refused(mistakes).clipped(cx.limits.output)),
-                Err(why) => Err(ToolError::broken(why)),
+                Ok(Some(mistakes)) => Err(ToolError::Refused(mistakes).clipped(cx.limits.output_bytes)),
+                Err(why) => Err(ToolError::failed(why)),
             }
         })
     }
@@ -160,8 +162,8 @@ mod tests {
 
     use super::*;
 
-    fn called(input: &str, status: ToolResultStatus) -> [Event; 2] {
-        let call = ToolCallRequest { id: CallId("c".into()), tool: TOOL.into(), input: input.into() };
+    fn call_events(input: &str, status: ToolResultStatus) -> [Event; 2] {
+        let call = ToolCallRequest { id: CallId("c".into()), tool: TOOL_NAME.into(), input: input.into() };
         let turn = Event::TurnAnswered {
             turn: Turn(1),
             content: vec![ContentBlock::Call(call)],
@@ -180,25 +182,26 @@ mod tests {
     }
 
     #[test]
-    fn the_last_answer_that_was_taken_counts() {
+    fn last_accepted_answer_counts() {
         let mut structured = structured();
-        let calls = [called(r#"{"n":1}"#, ToolResultStatus::Done), called(r#"{"n":"x"}"#, ToolResultStatus::Refused)];
-        calls.iter().flatten().for_each(|event| structured.follow(event));
-        assert_eq!(structured.end(), StructuredOutcome::Answer(json!({ "n": 1 })));
-        assert!(matches!(structured.end(), StructuredOutcome::Retry(_)));
+        let calls =
+            [call_events(r#"{"n":1}"#, ToolResultStatus::Done), call_events(r#"{"n":"x"}"#, ToolResultStatus::Refused)];
+        calls.iter().flatten().for_each(|event| structured.apply_event(event));
+        assert_eq!(structured.end_turn(), StructuredOutcome::Answer(json!({ "n": 1 })));
+        assert!(matches!(structured.end_turn(), StructuredOutcome::Retry(_)));
     }
 
     #[test]
-    fn an_agent_that_never_answers_is_given_up() {
+    fn adapter_gives_up_after_all_reminders() {
         let mut structured = structured();
         for _try in 0..TRIES {
-            assert!(matches!(structured.end(), StructuredOutcome::Retry(_)));
+            assert!(matches!(structured.end_turn(), StructuredOutcome::Retry(_)));
         }
-        assert!(matches!(structured.end(), StructuredOutcome::GaveUp(_)));
+        assert!(matches!(structured.end_turn(), StructuredOutcome::GaveUp(_)));
     }
 
     #[test]
-    fn a_schema_that_no_answer_could_satisfy_is_refused() {
+    fn unusable_schemas_are_refused() {
         for schema in [json!({ "type": "string" }), json!(null), json!({ "type": "object", "$ref": "#" })] {
             assert!(StructuredOutputState::new(&schema).is_err(), "{schema}");
         }

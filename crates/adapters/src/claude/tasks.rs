@@ -44,17 +44,19 @@ impl TaskReporter {
     }
 
     /// The running tasks of a tool call, or all running tasks.
-    pub(super) fn running(&self, call: Option<&str>) -> Vec<TaskId> {
-        let is_requested =
-            |task: &TrackedTask| call.is_none_or(|call| task.spec.call.as_ref().is_some_and(|own| own.0 == call));
-        let live = self.tasks.iter().filter(|(_, task)| task.reported == ReportedState::Started && is_requested(task));
-        live.map(|(id, _)| *id).collect()
+    pub(super) fn running_tasks(&self, call: Option<&str>) -> Vec<TaskId> {
+        let is_requested = |task: &TrackedTask| {
+            call.is_none_or(|call| task.spec.call.as_ref().is_some_and(|task_call| task_call.0 == call))
+        };
+        let running =
+            self.tasks.iter().filter(|(_, task)| task.reported == ReportedState::Started && is_requested(task));
+        running.map(|(id, _)| *id).collect()
     }
 
     /// The frames about all running tasks, for a client that connects.
-    pub(super) fn recap(&self) -> Vec<Value> {
-        let live = self.tasks.iter().filter(|(_, task)| task.reported == ReportedState::Started);
-        let started: Vec<Value> = live.map(|(id, task)| self.started_frame(*id, task)).collect();
+    pub(super) fn running_task_frames(&self) -> Vec<Value> {
+        let running = self.tasks.iter().filter(|(_, task)| task.reported == ReportedState::Started);
+        let started: Vec<Value> = running.map(|(id, task)| self.started_frame(*id, task)).collect();
         let background = self.tasks.values().any(TrackedTask::is_in_background).then(|| self.background_frame());
         started.into_iter().chain(background).collect()
     }
@@ -87,10 +89,10 @@ impl TaskReporter {
         match event {
             Event::MailAdmitted { body: MailBody::Text { text: message, .. }, .. } => {
                 tracked.prompt.get_or_insert_with(|| clip_text(message));
-                self.start(task, tracked).into_iter().collect()
+                self.report_start(task, tracked).into_iter().collect()
             }
             Event::ActivationStarted { attempt, .. } => match tracked.reported {
-                ReportedState::Unreported => self.start(task, tracked).into_iter().collect(),
+                ReportedState::Unreported => self.report_start(task, tracked).into_iter().collect(),
                 ReportedState::Started if attempt.0 == 1 => Vec::new(),
                 ReportedState::Started => vec![self.updated_frame(task, json!({ "status": "running" }))],
                 ReportedState::Ended => {
@@ -119,27 +121,27 @@ impl TaskReporter {
             }
             Event::ActivationEnded { outcome, text: message, .. } => {
                 tracked.last_text = clip_text(message);
-                self.finish(task, tracked, at, outcome)
+                self.report_end(task, tracked, at, outcome)
             }
-            Event::TaskFinished { outcome } => self.finish(task, tracked, at, outcome),
+            Event::TaskFinished { outcome } => self.report_end(task, tracked, at, outcome),
             _other => Vec::new(),
         }
     }
 
-    fn start(&self, task: TaskId, tracked: &mut TrackedTask) -> Option<Value> {
+    fn report_start(&self, task: TaskId, tracked: &mut TrackedTask) -> Option<Value> {
         (tracked.reported == ReportedState::Unreported).then(|| {
             tracked.reported = ReportedState::Started;
             self.started_frame(task, tracked)
         })
     }
 
-    fn finish(&self, task: TaskId, tracked: &mut TrackedTask, at: Timestamp, outcome: &TaskOutcome) -> Vec<Value> {
+    fn report_end(&self, task: TaskId, tracked: &mut TrackedTask, at: Timestamp, outcome: &TaskOutcome) -> Vec<Value> {
         if tracked.reported == ReportedState::Ended {
             return Vec::new();
         }
-        let started = self.start(task, tracked);
+        let started = self.report_start(task, tracked);
         let ended = self.end_frames(task, tracked, at, outcome);
-        tracked.end();
+        tracked.mark_ended();
         started.into_iter().chain(ended).collect()
     }
 }

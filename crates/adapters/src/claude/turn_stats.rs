@@ -15,7 +15,7 @@ pub(super) struct TurnStatsCollector {
     models: BTreeMap<String, (Usage, Cost)>,
     turn_began: Instant,
     requested_at: Option<Timestamp>,
-    model_millis: u64,
+    model_ms: u64,
     turns: u64,
     usage: Usage,
     stop: Option<StopReason>,
@@ -25,7 +25,7 @@ pub(super) struct TurnStatsCollector {
 }
 
 /// Maximum number of denials in a result.
-const DENIALS_MAX: usize = 100;
+const MAX_DENIALS: usize = 100;
 
 impl TurnStatsCollector {
     pub(super) fn new(root: TaskId) -> TurnStatsCollector {
@@ -34,7 +34,7 @@ impl TurnStatsCollector {
             models: BTreeMap::new(),
             turn_began: Instant::now(),
             requested_at: None,
-            model_millis: 0,
+            model_ms: 0,
             turns: 0,
             usage: Usage::default(),
             stop: None,
@@ -68,7 +68,7 @@ impl TurnStatsCollector {
                     self.turns += 1;
                     self.stop = Some(*stop);
                     let requested = self.requested_at.take().unwrap_or(envelope.entry.at);
-                    self.model_millis += envelope.entry.at.0.saturating_sub(requested.0);
+                    self.model_ms += envelope.entry.at.0.saturating_sub(requested.0);
                 }
             }
             _other => {}
@@ -77,7 +77,7 @@ impl TurnStatsCollector {
 
     /// Records a denied call.
     pub(super) fn record_denial(&mut self, denial: Value) {
-        if self.denials.len() < DENIALS_MAX {
+        if self.denials.len() < MAX_DENIALS {
             self.denials.push(denial);
         }
     }
@@ -85,8 +85,8 @@ impl TurnStatsCollector {
     /// Returns the statistics of the client's turn and resets them.
     pub(super) fn finish_turn(&mut self) -> TurnStats {
         let stats = TurnStats {
-            millis: u64::try_from(self.turn_began.elapsed().as_millis()).unwrap_or(u64::MAX),
-            model_millis: self.model_millis,
+            duration_ms: u64::try_from(self.turn_began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            model_ms: self.model_ms,
             turns: self.turns,
             usage: self.usage,
             stop: self.stop.map(stop_reason),
@@ -95,7 +95,7 @@ impl TurnStatsCollector {
             ended_in_tools: std::mem::take(&mut self.was_call_cancelled),
             is_wake_up: false,
         };
-        (self.model_millis, self.turns, self.usage, self.stop) = (0, 0, Usage::default(), None);
+        (self.model_ms, self.turns, self.usage, self.stop) = (0, 0, Usage::default(), None);
         self.turn_began = Instant::now();
         stats
     }

@@ -33,51 +33,51 @@ impl ClientConversation {
                 .await;
         }
         self.queue.push_back(prompt);
-        self.next_turn().await
+        self.start_next_turn().await
     }
 
     /// Starts the turn of the next message, unless one is in progress.
-    async fn next_turn(&mut self) -> Result<(), ClientGone> {
+    async fn start_next_turn(&mut self) -> Result<(), ClientGone> {
         if self.is_prompt_pending {
             return Ok(());
         }
         let Some(prompt) = self.queue.pop_front() else { return Ok(()) };
         self.is_prompt_pending = true;
         self.stats.begin_turn();
-        self.show(frames::init_frame(self.session, &self.info)).await?;
+        self.send_frame(frames::init_frame(self.session, &self.info)).await?;
         let is_slash =
             prompt.slash_command().is_some_and(|(name, _)| self.info.commands.iter().any(|known| known.name == name));
         self.background.spawn(background::send_prompt(self.api.clone(), prompt, is_slash));
         Ok(())
     }
 
-    /// The root's activation has started.
-    pub(super) async fn turn_began(&mut self) -> Result<(), ClientGone> {
+    /// Handles the start of the root's activation.
+    pub(super) async fn handle_activation_start(&mut self) -> Result<(), ClientGone> {
         if self.is_prompt_pending {
             return Ok(());
         }
         self.stats.begin_turn();
-        self.show(frames::init_frame(self.session, &self.info)).await
+        self.send_frame(frames::init_frame(self.session, &self.info)).await
     }
 
-    /// The root's activation has ended, and with it a turn.
-    pub(super) async fn turn_ended(&mut self, result: TurnResult) -> Result<(), ClientGone> {
+    /// Handles the end of the root's activation, which ends a turn.
+    pub(super) async fn handle_activation_end(&mut self, result: TurnResult) -> Result<(), ClientGone> {
         let Some(result) = self.with_structured_output(result) else { return Ok(()) };
         let woken = std::mem::take(&mut self.was_woken);
         let has_read = std::mem::take(&mut self.has_read_prompt) || self.was_interrupted_unread(&result);
-        // Work left over from a previous process ends before the client's message is read: one result is for both.
+        // Work left over from a previous process ends before the root reads the client's message: both get one result.
         if self.is_prompt_pending && !has_read && !woken && matches!(result, TurnResult::Answered(_)) {
             return Ok(());
         }
         if result == TurnResult::Interrupted {
-            self.show(frames::interrupted(self.session)).await?;
+            self.send_frame(frames::interrupted_frame(self.session)).await?;
         }
         let stats = frames::TurnStats { is_wake_up: woken && !has_read, ..self.stats.finish_turn() };
         self.last_result = Some(result.clone());
-        self.show(frames::result_frame(self.session, result, stats)).await?;
+        self.send_frame(frames::result_frame(self.session, result, stats)).await?;
         if has_read {
             (self.is_prompt_pending, self.interrupt_when_read) = (false, false);
-            self.next_turn().await?;
+            self.start_next_turn().await?;
         }
         Ok(())
     }
@@ -92,13 +92,14 @@ impl ClientConversation {
 
     /// The result with structured output, if the client wants it; `None` if the agent is reminded to give it first.
     fn with_structured_output(&mut self, result: TurnResult) -> Option<TurnResult> {
-        let Some(structured) = self.structured.as_mut().filter(|_| matches!(result, TurnResult::Answered(_))) else {
+        let Some(structured) = self.structured_output.as_mut().filter(|_| matches!(result, TurnResult::Answered(_)))
+        else {
             return Some(result);
         };
-        match structured.end() {
+        match structured.end_turn() {
             structured::StructuredOutcome::Answer(answer) => Some(TurnResult::Structured(answer)),
             structured::StructuredOutcome::GaveUp(why) => Some(TurnResult::Unstructured(why)),
-            // Woken by a task: the client did not ask for an answer.
+            // A task woke the root: the client did not ask for an answer.
             structured::StructuredOutcome::Retry(_) if !self.has_read_prompt => Some(result),
             structured::StructuredOutcome::Retry(reminder) => {
                 self.background.spawn(background::remind(self.api.clone(), reminder));
@@ -111,19 +112,19 @@ impl ClientConversation {
     async fn end_without_turn(&mut self, result: TurnResult) -> Result<(), ClientGone> {
         let stats = self.stats.finish_turn();
         self.last_result = Some(result.clone());
-        self.show(frames::result_frame(self.session, result, stats)).await
+        self.send_frame(frames::result_frame(self.session, result, stats)).await
     }
 
     /// Handles the outcome of background work.
-    pub(super) async fn background_done(&mut self, outcome: BackgroundOutcome) -> Result<(), ClientGone> {
+    pub(super) async fn handle_outcome(&mut self, outcome: BackgroundOutcome) -> Result<(), ClientGone> {
         match outcome {
             BackgroundOutcome::Sent { frame } => match self.options.replays {
-                true => self.show(frames::replayed(self.session, frame)).await,
+                true => self.send_frame(frames::replay_frame(self.session, frame)).await,
                 false => Ok(()),
             },
             BackgroundOutcome::Reminded => Ok(()),
-            BackgroundOutcome::CommandOutput(text) => self.prompt_done(TurnResult::Answered(text)).await,
-            BackgroundOutcome::Refused(why) => self.prompt_done(TurnResult::Refused(why)).await,
+            BackgroundOutcome::CommandOutput(text) => self.end_prompt(TurnResult::Answered(text)).await,
+            BackgroundOutcome::Refused(why) => self.end_prompt(TurnResult::Refused(why)).await,
             BackgroundOutcome::Decided { task, ask, verdict } => self.apply_decision(task, *ask, verdict).await,
             BackgroundOutcome::Unanswered => {
                 self.is_unanswered = true;
@@ -132,11 +133,11 @@ impl ClientConversation {
         }
     }
 
-    async fn prompt_done(&mut self, result: TurnResult) -> Result<(), ClientGone> {
+    async fn end_prompt(&mut self, result: TurnResult) -> Result<(), ClientGone> {
         self.end_without_turn(result).await?;
         (self.is_prompt_pending, self.interrupt_when_read) = (false, false);
-        self.next_turn().await?;
-        self.show_state().await
+        self.start_next_turn().await?;
+        self.send_state().await
     }
 
     /// Sends an ask to the client, or decides it if the client does not.
@@ -178,7 +179,7 @@ impl ClientConversation {
     }
 
     /// Withdraws an ask that is decided or no longer needed.
-    pub(super) fn withdraw(&mut self, task: TaskId, call: &CallId) {
+    pub(super) fn withdraw_ask(&mut self, task: TaskId, call: &CallId) {
         if let Some(request) = self.open_asks.remove(&(task, call.clone())) {
             request.abort();
         }
@@ -199,15 +200,15 @@ impl ClientConversation {
         if !client_decision.rules.is_empty() {
             self.call_or_warn(Method::RulesSet, json!(RulesParams { changes: client_decision.rules })).await;
         }
-        let mut next = Some(client_decision.decision);
-        while let Some(decision) = next.take() {
+        let mut next_decision = Some(client_decision.decision);
+        while let Some(decision) = next_decision.take() {
             let decided = DecideParams { ask: ask.id.clone(), decision: decision.clone() };
             let params = AsksDecideParams { decided, interrupt: client_decision.interrupts };
             if let Err(error) = self.call::<Value>(Method::AsksDecide, params).await {
                 // Another client may have decided first.
                 tracing::info!(%error, "the session refused a decision");
                 if let CallError::Refused(refusal) = error {
-                    next = fallback_decision(decision, &refusal);
+                    next_decision = fallback_decision(decision, &refusal);
                 }
             }
         }

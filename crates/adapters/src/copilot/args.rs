@@ -32,10 +32,10 @@ pub(crate) fn read_args(args: &[String]) -> Result<CopilotTransport, CopilotArgs
         match arg.as_str() {
             "--headless" | "--server" => headless = true,
             "--stdio" => stdio = true,
-            "--port" => port = number(line.next().map_or("", String::as_str))?,
+            "--port" => port = parse_port(line.next().map_or("", String::as_str))?,
             other => {
                 if let Some(value) = other.strip_prefix("--port=") {
-                    port = number(value)?;
+                    port = parse_port(value)?;
                 }
             }
         }
@@ -47,7 +47,7 @@ pub(crate) fn read_args(args: &[String]) -> Result<CopilotTransport, CopilotArgs
     }
 }
 
-fn number(text: &str) -> Result<u16, CopilotArgsError> {
+fn parse_port(text: &str) -> Result<u16, CopilotArgsError> {
     text.parse().map_err(|_| CopilotArgsError::Port(text.to_owned()))
 }
 
@@ -55,23 +55,26 @@ fn number(text: &str) -> Result<u16, CopilotArgsError> {
 mod tests {
     use super::*;
 
-    fn given(line: &str) -> Result<CopilotTransport, CopilotArgsError> {
+    fn read_line(line: &str) -> Result<CopilotTransport, CopilotArgsError> {
         read_args(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
     }
 
     #[test]
-    fn the_lines_of_both_sdks_are_understood() {
+    fn command_lines_of_both_sdks_are_parsed() {
         let node = "--headless --no-auto-update --log-level debug --stdio --auth-token-env COPILOT_SDK_AUTH_TOKEN";
-        assert_eq!(given(node), Ok(CopilotTransport::Stdio));
-        assert_eq!(given("--mine --headless --no-auto-update --log-level info --stdio"), Ok(CopilotTransport::Stdio));
-        assert_eq!(given("--headless --no-auto-update"), Ok(CopilotTransport::Port(0)));
-        assert_eq!(given("--headless --no-auto-update --port 4321 --remote"), Ok(CopilotTransport::Port(4321)));
+        assert_eq!(read_line(node), Ok(CopilotTransport::Stdio));
+        assert_eq!(
+            read_line("--mine --headless --no-auto-update --log-level info --stdio"),
+            Ok(CopilotTransport::Stdio)
+        );
+        assert_eq!(read_line("--headless --no-auto-update"), Ok(CopilotTransport::Port(0)));
+        assert_eq!(read_line("--headless --no-auto-update --port 4321 --remote"), Ok(CopilotTransport::Port(4321)));
     }
 
     #[test]
-    fn what_is_no_server_is_refused() {
-        assert_eq!(given("-p hello"), Err(CopilotArgsError::NotHeadless));
-        assert_eq!(given("--headless --port 70000"), Err(CopilotArgsError::Port("70000".into())));
-        assert_eq!(given("--headless --port"), Err(CopilotArgsError::Port(String::new())));
+    fn invalid_command_lines_are_refused() {
+        assert_eq!(read_line("-p hello"), Err(CopilotArgsError::NotHeadless));
+        assert_eq!(read_line("--headless --port 70000"), Err(CopilotArgsError::Port("70000".into())));
+        assert_eq!(read_line("--headless --port"), Err(CopilotArgsError::Port(String::new())));
     }
 }

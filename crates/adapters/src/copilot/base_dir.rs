@@ -9,7 +9,7 @@ use host::Home;
 use protocol::SessionId;
 
 /// Maximum bytes of a path.
-const LONGEST: u64 = 4096;
+const MAX_PATH_BYTES: u64 = 4096;
 
 /// The base directory of a server's clients, if they have one.
 #[derive(Debug, Clone, Default)]
@@ -22,7 +22,7 @@ impl ClientBaseDir {
     }
 
     /// Whether a session is visible to its clients.
-    pub(crate) fn owns(&self, home: &Home, id: SessionId) -> bool {
+    pub(crate) fn can_see(&self, home: &Home, id: SessionId) -> bool {
         self.0.as_ref().is_none_or(|base| recorded_base(home, id).as_ref() == Some(base))
     }
 
@@ -34,7 +34,7 @@ impl ClientBaseDir {
 
 fn recorded_base(home: &Home, id: SessionId) -> Option<String> {
     let mut text = String::new();
-    File::open(base_file(home, id)).ok()?.take(LONGEST).read_to_string(&mut text).ok()?;
+    File::open(base_file(home, id)).ok()?.take(MAX_PATH_BYTES).read_to_string(&mut text).ok()?;
     Some(text)
 }
 
@@ -47,15 +47,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_session_is_known_under_the_base_directory_that_it_was_made_under() {
+    fn sessions_are_visible_under_their_base_directory() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::open(folder.path().to_owned()).unwrap();
         let id: SessionId = "ses-01900000-0000-7000-8000-000000000001".parse().unwrap();
         fs::create_dir_all(home.session_dir(id)).unwrap();
         let base = |path: &str| ClientBaseDir::from_variable(Some(path.to_owned()));
-        assert!(base("").owns(&home, id) && ClientBaseDir::default().owns(&home, id));
-        assert!(!base("/a").owns(&home, id), "a session of no base directory is another's");
+        assert!(base("").can_see(&home, id) && ClientBaseDir::default().can_see(&home, id));
+        assert!(!base("/a").can_see(&home, id), "a session without a base directory is not visible");
         base("/a").record(&home, id).unwrap();
-        assert!(base("/a").owns(&home, id) && !base("/b").owns(&home, id) && ClientBaseDir::default().owns(&home, id));
+        assert!(
+            base("/a").can_see(&home, id)
+                && !base("/b").can_see(&home, id)
+                && ClientBaseDir::default().can_see(&home, id)
+        );
     }
 }

@@ -12,10 +12,10 @@ use tokio::sync::oneshot;
 use super::hosted_session::HostedSession;
 
 /// Maximum number of commands that the clients of one session may define.
-const MOST: usize = 256;
+const MAX_COMMANDS: usize = 256;
 
 /// How long a client may take to run a command.
-const TIMEOUT: Duration = Duration::from_secs(600);
+const RUN_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The commands of a session's clients.
 #[derive(Debug, Default)]
@@ -25,6 +25,7 @@ pub(crate) struct ClientCommands(Mutex<CommandTable>);
 struct CommandTable {
     /// The description of each command, by name.
     commands: BTreeMap<String, String>,
+    /// Running commands, by request id. The result is the client's error, if any.
     running: HashMap<String, oneshot::Sender<Option<String>>>,
 }
 
@@ -34,7 +35,7 @@ impl ClientCommands {
         let commands = params["commands"].as_array().map(Vec::as_slice).unwrap_or_default();
         let mut table = self.lock();
         for command in commands {
-            if let Some(name) = command["name"].as_str().filter(|_| table.commands.len() < MOST) {
+            if let Some(name) = command["name"].as_str().filter(|_| table.commands.len() < MAX_COMMANDS) {
                 let about = command["description"].as_str().unwrap_or_default();
                 table.commands.insert(name.trim_start_matches('/').to_owned(), about.to_owned());
             }
@@ -59,7 +60,7 @@ impl ClientCommands {
         let command = format!("/{name} {args}").trim_end().to_owned();
         let event = json!({ "requestId": request, "command": command, "commandName": name, "args": args });
         session.emit("command.execute", event);
-        let answer = tokio::time::timeout(TIMEOUT, completed).await;
+        let answer = tokio::time::timeout(RUN_TIMEOUT, completed).await;
         self.lock().running.remove(&request);
         session.emit("command.completed", json!({ "requestId": request }));
         match answer {

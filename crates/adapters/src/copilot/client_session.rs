@@ -29,55 +29,56 @@ use crate::managed;
 pub(crate) struct ClientSession {
     pub(crate) session: Arc<HostedSession>,
     pub(crate) session_client: Arc<SessionClient>,
-    pub(crate) idle: Receiver<IdleReport>,
+    pub(crate) idle_reports: Receiver<IdleReport>,
     _watching: JoinSet<()>,
 }
 
 /// Creates a session for a client.
 pub(crate) async fn create(connection: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
     let (id, name) = match params["sessionId"].as_str() {
-        Some(named) => (
-            session_names::resolve_session(named).ok_or_else(|| ErrorObject::bad_params(INVALID_NAME))?,
-            named.to_owned(),
+        Some(requested_name) => (
+            session_names::resolve_session(requested_name).ok_or_else(|| ErrorObject::bad_params(INVALID_NAME))?,
+            requested_name.to_owned(),
         ),
         None => {
             let uuid = TimeIds.uuid();
             (SessionId::new(uuid), uuid.to_string())
         }
     };
-    let slot = connection.server().slot(id);
-    let mut current = slot.lock().await;
+    let cell = connection.server().cell(id);
+    let mut current = cell.lock().await;
     if current.is_some() {
         return Err(ErrorObject::internal(format!("Session {name} already exists: resume it")));
     }
     let session_params = CopilotSessionParams(params);
-    let (opened, member, ephemeral_events) = open(connection, &session_params, SessionStart::New, id, &name).await?;
+    let (opened, session_client, ephemeral_events) =
+        open(connection, &session_params, SessionStart::New, id, &name).await?;
     opened.session.commands.register(params);
     *current = Some(Arc::clone(&opened.session));
     drop(current);
     let start = session_watcher::WatcherStart {
         session: Arc::clone(&opened.session),
-        session_client: member,
+        session_client,
         ephemeral_events,
         translator: EventTranslator::new(id, name),
-        tells_resume: true,
+        reports_resume: true,
     };
     begin_watching(connection, start).await
 }
 
 /// Resumes a session for a client, or joins it if it is running.
 pub(crate) async fn resume(connection: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
-    let named = params["sessionId"].as_str().unwrap_or_default();
-    let id = session_names::resolve_session(named).ok_or_else(|| session_not_found(named))?;
+    let requested_name = params["sessionId"].as_str().unwrap_or_default();
+    let id = session_names::resolve_session(requested_name).ok_or_else(|| session_not_found(requested_name))?;
     let home = connection.server().host.home().clone();
-    if SessionReader::open(&home, id).is_err() || !connection.server().base_dir.owns(&home, id) {
-        return Err(session_not_found(named));
+    if SessionReader::open(&home, id).is_err() || !connection.server().base_dir.can_see(&home, id) {
+        return Err(session_not_found(requested_name));
     }
     let managed = CopilotSessionParams(params).managed_policy()?;
     connection.leave_session(id).await;
     let session_params = CopilotSessionParams(params);
-    let slot = connection.server().slot(id);
-    let mut current = slot.lock().await;
+    let cell = connection.server().cell(id);
+    let mut current = cell.lock().await;
     let running = match &*current {
         Some(session) if session.is_alive().await => Some(Arc::clone(session)),
         Some(_) | None => HostedSession::remote(&home, id).await.map(Arc::new),
@@ -94,21 +95,21 @@ pub(crate) async fn resume(connection: &CopilotConnection, params: &Value) -> Re
                 .chain(unsupported_options(params))
                 .map(ClientNotice::unsupported),
         );
-        let (member, ephemeral_events) = SessionClient::new(connection.peer(), session_params.capabilities());
-        session.clients.add(Arc::clone(&member));
+        let (session_client, ephemeral_events) = SessionClient::new(connection.peer(), session_params.capabilities());
+        session.clients.add(Arc::clone(&session_client));
         *current = Some(Arc::clone(&session));
         drop(current);
         let translator = history::translator(&home, id, None).await?;
         let start = session_watcher::WatcherStart {
             session,
-            session_client: member,
+            session_client,
             ephemeral_events,
             translator,
-            tells_resume: true,
+            reports_resume: true,
         };
         return begin_watching(connection, start).await;
     }
-    let (opened, member, ephemeral_events) =
+    let (opened, session_client, ephemeral_events) =
         open(connection, &session_params, SessionStart::Resume(id), id, &session_names::session_name(&home, id))
             .await?;
     let session = Arc::clone(&opened.session);
@@ -119,10 +120,10 @@ pub(crate) async fn resume(connection: &CopilotConnection, params: &Value) -> Re
     let tells_resume = params["disableResume"] != true;
     let start = session_watcher::WatcherStart {
         session: Arc::clone(&session),
-        session_client: member,
+        session_client,
         ephemeral_events,
         translator,
-        tells_resume,
+        reports_resume: tells_resume,
     };
     let answer = begin_watching(connection, start).await?;
     match params["continuePendingWork"] == true {
@@ -134,10 +135,10 @@ pub(crate) async fn resume(connection: &CopilotConnection, params: &Value) -> Re
 
 /// Forks a session; returns the copy's id.
 pub(crate) async fn fork(connection: &CopilotConnection, params: &Value) -> Result<SessionId, ErrorObject> {
-    let named = params["sessionId"].as_str().unwrap_or_default();
-    let id = session_names::resolve_session(named).ok_or_else(|| session_not_found(named))?;
-    if !connection.server().base_dir.owns(connection.server().host.home(), id) {
-        return Err(session_not_found(named));
+    let requested_name = params["sessionId"].as_str().unwrap_or_default();
+    let id = session_names::resolve_session(requested_name).ok_or_else(|| session_not_found(requested_name))?;
+    if !connection.server().base_dir.can_see(connection.server().host.home(), id) {
+        return Err(session_not_found(requested_name));
     }
     let request = crate::OpenRequest::new(SessionStart::Fork(id));
     let copy = connection.server().host.open(request).await.map_err(ErrorObject::internal)?;
@@ -164,8 +165,8 @@ async fn open(
 ) -> Result<(OpenedHostedSession, Arc<SessionClient>, EphemeralEvents), ErrorObject> {
     let clients = Arc::<SessionClients>::default();
     let tool_calls = Arc::new(PendingToolCalls::new(Arc::clone(&clients)));
-    let (member, ephemeral_events) = SessionClient::new(connection.peer(), params.capabilities());
-    clients.add(Arc::clone(&member));
+    let (session_client, ephemeral_events) = SessionClient::new(connection.peer(), params.capabilities());
+    clients.add(Arc::clone(&session_client));
     let session_host = &connection.server().host;
     let request = |model| params.open_request(start, id, name, model, &clients, &tool_calls);
     let (session, warning): (Session, _) = match session_host.open(request(params.model())?).await {
@@ -193,7 +194,7 @@ async fn open(
     session.add_notices(
         warning.into_iter().chain(unsupported_options(params.0).into_iter().map(ClientNotice::unsupported)),
     );
-    Ok((OpenedHostedSession { session, first_seq }, member, ephemeral_events))
+    Ok((OpenedHostedSession { session, first_seq }, session_client, ephemeral_events))
 }
 
 /// Starts sending the session's events to the client; returns the response to its request.
@@ -201,15 +202,15 @@ async fn begin_watching(
     connection: &CopilotConnection,
     start: session_watcher::WatcherStart,
 ) -> Result<Value, ErrorObject> {
-    let (session, member) = (Arc::clone(&start.session), Arc::clone(&start.session_client));
+    let (session, session_client) = (Arc::clone(&start.session), Arc::clone(&start.session_client));
     let (watcher, ephemeral_events, idle) = SessionWatcher::new(start);
     let mut watching = JoinSet::new();
     watching.spawn(watcher.run(ephemeral_events));
     let view: SessionView = session.call(Method::SessionGet, json!({})).await?;
     connection.add_session(ClientSession {
         session: Arc::clone(&session),
-        session_client: member,
-        idle,
+        session_client,
+        idle_reports: idle,
         _watching: watching,
     });
     let id = session.name_for_clients();
@@ -229,6 +230,6 @@ async fn begin_watching(
 /// The error for an invalid session name.
 const INVALID_NAME: &str = "`sessionId` is not a session's name: 1 to 256 bytes without control characters";
 
-pub(crate) fn session_not_found(named: &str) -> ErrorObject {
-    ErrorObject::internal(format!("Session not found: {named}"))
+pub(crate) fn session_not_found(name: &str) -> ErrorObject {
+    ErrorObject::internal(format!("Session not found: {name}"))
 }

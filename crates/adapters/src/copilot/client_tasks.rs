@@ -57,7 +57,7 @@ impl ClientTasks {
 }
 
 /// All external tasks of the session.
-pub(crate) async fn all(session: &HostedSession) -> Result<Vec<ExternalTask>, ErrorObject> {
+pub(crate) async fn external_tasks(session: &HostedSession) -> Result<Vec<ExternalTask>, ErrorObject> {
     let ExternalTasksResult { external_tasks } = session.call(Method::ExternalTasksList, json!({})).await?;
     Ok(external_tasks)
 }
@@ -66,7 +66,7 @@ pub(crate) async fn all(session: &HostedSession) -> Result<Vec<ExternalTask>, Er
 pub(crate) async fn find(session: &HostedSession, id: &str) -> Result<Option<ExternalTask>, ErrorObject> {
     match id.strip_prefix(MARK) {
         None => Ok(None),
-        Some(name) => Ok(all(session).await?.into_iter().find(|external_task| external_task.id.0 == name)),
+        Some(name) => Ok(external_tasks(session).await?.into_iter().find(|external_task| external_task.id.0 == name)),
     }
 }
 
@@ -154,8 +154,8 @@ pub(crate) fn task_view(external_task: &ExternalTask) -> Value {
         "id": format!("{MARK}{}", external_task.id),
         "clientTaskId": external_task.id,
         "description": external_task.description,
-        "status": status(external_task),
-        "owner": owner(external_task),
+        "status": status_name(external_task),
+        "owner": owner_view(external_task),
         "startedAt": external_task.started_at.to_string(),
         "updatedAt": external_task.updated_at.to_string(),
         "activeTimeMs": external_task.worked_ms,
@@ -182,13 +182,13 @@ pub(crate) fn task_view(external_task: &ExternalTask) -> Value {
 }
 
 /// The progress of an external task in the SDK's format.
-pub(crate) fn progress(external_task: &ExternalTask) -> Value {
+pub(crate) fn progress_view(external_task: &ExternalTask) -> Value {
     let messages = external_task.message.iter();
     let activity: Vec<Value> =
         messages.map(|text| json!({ "message": text, "timestamp": external_task.updated_at.to_string() })).collect();
     let mut view = json!({
         "type": "client",
-        "status": status(external_task),
+        "status": status_name(external_task),
         "sequence": external_task.sequence,
         "updatedAt": external_task.updated_at.to_string(),
         "recentActivity": activity,
@@ -226,7 +226,7 @@ fn describe_end(view: &mut Value, end: &ExternalTaskEnd) {
     }
 }
 
-fn status(external_task: &ExternalTask) -> &'static str {
+fn status_name(external_task: &ExternalTask) -> &'static str {
     match &external_task.state {
         ExternalTaskState::Running { .. } => "running",
         ExternalTaskState::Idle { .. } => "idle",
@@ -239,7 +239,7 @@ fn status(external_task: &ExternalTask) -> &'static str {
     }
 }
 
-fn owner(external_task: &ExternalTask) -> Value {
+fn owner_view(external_task: &ExternalTask) -> Value {
     let mut owner =
         json!({ "participantId": "sdk", "joinId": external_task.owner, "kind": "sdk", "presence": "connected" });
     match &external_task.state {

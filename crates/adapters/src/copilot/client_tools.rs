@@ -24,7 +24,7 @@ struct PendingToolCall {
     complete: oneshot::Sender<ClientToolResult>,
 }
 
-/// The model's result for a tool that threw. The exception text is left out, because it may contain anything.
+/// What the model reads when a tool threw an exception. Its text is left out, because it may contain anything.
 const NO_DETAILS: &str = "the tool failed without details";
 
 /// The client's result of a call.
@@ -88,7 +88,7 @@ pub(crate) struct ClientTool {
     cwd: Option<String>,
     pending: Arc<PendingToolCalls>,
     /// The permission that a call needs.
-    need: RequiredPermission,
+    permission: RequiredPermission,
 }
 
 impl ClientTool {
@@ -105,13 +105,13 @@ impl ClientTool {
         let text = |name: &str| tool[name].as_str().unwrap_or_default().to_owned();
         let spec = ToolDescriptor {
             name: text("name").into(),
-            about: text("description").into(),
+            description: text("description").into(),
             schema,
             access: ToolAccess::Other,
         };
         // Not expressed as a rule, because a rule with the tool's name could match Bosun's own tools too.
         let need = if tool["skipPermission"] == true { RequiredPermission::Session } else { RequiredPermission::Other };
-        ClientTool { spec, session, cwd, pending, need }
+        ClientTool { spec, session, cwd, pending, permission: need }
     }
 
     async fn call_client(&self, input: &str, cx: &ToolContext) -> Result<ClientToolResult, ToolError> {
@@ -164,14 +164,14 @@ impl Tool for ClientTool {
     }
 
     fn required_permissions(&self, _input: &str, _limits: &ToolLimits) -> Result<Vec<RequiredPermission>, ToolError> {
-        Ok(vec![self.need.clone()])
+        Ok(vec![self.permission.clone()])
     }
 
     fn run<'a>(&'a self, input: &'a str, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             match self.call_client(input, cx).await? {
                 ClientToolResult::Done(text) => Ok(ToolOutput::text(&text, cx)),
-                ClientToolResult::Failed(text) => Err(ToolError::refused(text).clipped(cx.limits.output)),
+                ClientToolResult::Failed(text) => Err(ToolError::refused(text).clipped(cx.limits.output_bytes)),
             }
         })
     }
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_a_text_an_object_or_an_error() {
+    fn results_are_read_from_text_object_or_error() {
         let read = |params: Value| ClientToolResult::read(&params);
         assert_eq!(read(json!({ "result": "yes" })), ClientToolResult::Done("yes".into()));
         let object = json!({ "result": { "textResultForLlm": "yes", "resultType": "success" } });
@@ -196,9 +196,9 @@ mod tests {
                 ClientToolResult::Failed(NO_DETAILS.into())
             );
         }
-        let told =
+        let failure =
             json!({ "result": { "textResultForLlm": "no such city", "resultType": "failure", "error": "s3cret" } });
-        assert_eq!(read(told), ClientToolResult::Failed("no such city".into()));
+        assert_eq!(read(failure), ClientToolResult::Failed("no such city".into()));
         assert_eq!(read(json!({ "result": { "other": 1 } })), ClientToolResult::Done(r#"{"other":1}"#.into()));
         assert_eq!(read(json!({})), ClientToolResult::Done(String::new()));
     }

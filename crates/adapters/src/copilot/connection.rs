@@ -27,10 +27,11 @@ use super::session_names;
 const MAX_CALLS: usize = 1024;
 
 /// How long a client may take to send its token.
-const ADMISSION: Duration = Duration::from_secs(10);
+const TOKEN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum bytes of one message, and of the queue to the client.
-const LIMITS: ConnectionLimits = ConnectionLimits { frame: 32 << 20, queue: 64 << 20, ..ConnectionLimits::LOCAL };
+const LIMITS: ConnectionLimits =
+    ConnectionLimits { max_frame_bytes: 32 << 20, max_queue_bytes: 64 << 20, ..ConnectionLimits::LOCAL };
 
 /// The connection of one client.
 pub(crate) struct CopilotConnection {
@@ -59,9 +60,10 @@ impl CopilotConnection {
         Ok(())
     }
 
-    /// Ends when the client has not sent a token in time: the number of connections is limited.
+    /// Returns if the client has not sent its token in time, because the number of connections is limited. Otherwise
+    /// never returns.
     async fn admission_expired(&self) {
-        tokio::time::sleep(ADMISSION).await;
+        tokio::time::sleep(TOKEN_TIMEOUT).await;
         if self.is_admitted() {
             std::future::pending::<()>().await;
         }
@@ -78,7 +80,7 @@ impl CopilotConnection {
 
     /// The idle reports of one of the client's sessions.
     pub(crate) fn idle_reports(&self, id: SessionId) -> Option<watch::Receiver<IdleReport>> {
-        self.lock_sessions().get(&id).map(|session| session.idle.clone())
+        self.lock_sessions().get(&id).map(|session| session.idle_reports.clone())
     }
 
     pub(crate) fn peer(&self) -> Arc<ClientPeer> {
@@ -91,11 +93,11 @@ impl CopilotConnection {
 
     /// Leaves a session; returns whether the client was in it.
     pub(crate) async fn leave_session(&self, id: SessionId) -> bool {
-        let left = self.lock_sessions().remove(&id);
-        match left {
-            Some(ClientSession { session, session_client: member, .. }) => {
+        let removed = self.lock_sessions().remove(&id);
+        match removed {
+            Some(ClientSession { session, session_client, .. }) => {
                 session.client_tasks.client_left(&session, &self.peer).await;
-                self.server.client_left(&session, &member).await;
+                self.server.client_left(&session, &session_client).await;
                 true
             }
             None => false,
@@ -122,12 +124,12 @@ where
 {
     let mut connection = Connection::new(input, output, Framing::ContentLength, LIMITS);
     let peer = Arc::new(ClientPeer::new(connection.outbox().clone()));
-    let admitted = AtomicBool::new(!server.asks_for_token());
+    let admitted = AtomicBool::new(!server.requires_token());
     let client = Arc::new(CopilotConnection { server, peer, admitted, sessions: Mutex::default() });
     let mut calls = JoinSet::new();
     let is_closing = tokio::select! {
         () = read_messages(&client, &mut connection, &mut calls) => false,
-        () = client.server.closed() => true,
+        () = client.server.close_requested() => true,
         () = client.admission_expired() => {
             connection.outbox().close(ErrorObject::invalid("no token was sent in time"));
             false
@@ -210,30 +212,30 @@ mod tests {
     use super::*;
     use crate::{OpenRefusal, OpenRequest, OpenSessionFuture, SessionHost};
 
-    struct Empty(Home);
+    struct EmptySessionHost(Home);
 
-    impl SessionHost for Empty {
+    impl SessionHost for EmptySessionHost {
         fn home(&self) -> &Home {
             &self.0
         }
 
-        fn open(&self, _order: OpenRequest) -> OpenSessionFuture<'_> {
+        fn open(&self, _request: OpenRequest) -> OpenSessionFuture<'_> {
             Box::pin(async { Err(OpenRefusal { words: "there is none".into(), hint: None }) })
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_shows_no_token_is_sent_away() {
+    async fn clients_without_a_token_are_disconnected() {
         let folder = tempfile::tempdir().unwrap();
-        let session_host = Arc::new(Empty(Home::open(folder.path().to_owned()).unwrap()));
+        let session_host = Arc::new(EmptySessionHost(Home::open(folder.path().to_owned()).unwrap()));
         let server =
-            Arc::new(CopilotServer::new(session_host, Some(crate::token::AccessToken::from_any("0123456789"))));
+            Arc::new(CopilotServer::new(session_host, Some(crate::token::AccessToken::from_text("0123456789"))));
         let (client, adapter) = tokio::io::duplex(1 << 16);
         let (input, output) = tokio::io::split(adapter);
         let (mut reading, _writing) = tokio::io::split(client);
-        let mut said = String::new();
-        let hearing = async { reading.read_to_string(&mut said).await.unwrap() };
-        tokio::join!(serve_client(server, input, output), hearing);
-        assert!(said.contains("no token was sent in time"), "{said}");
+        let mut received = String::new();
+        let receiving = async { reading.read_to_string(&mut received).await.unwrap() };
+        tokio::join!(serve_client(server, input, output), receiving);
+        assert!(received.contains("no token was sent in time"), "{received}");
     }
 }

@@ -10,19 +10,24 @@ use super::events::EventTranslator;
 use super::session_names;
 
 /// How many entries are read at once.
-const PAGE: usize = 512;
+const ENTRIES_PER_PAGE: usize = 512;
 
-/// A translator that has read the log up to an entry, or all of it.
-pub(crate) async fn translator(home: &Home, id: SessionId, upto: Option<u64>) -> Result<EventTranslator, ErrorObject> {
-    read(home, id, upto, |_events| {}).await
+/// Returns a translator that has read the log up to and including entry `last_seq`, or all of it if there is no
+/// `last_seq`.
+pub(crate) async fn translator(
+    home: &Home,
+    id: SessionId,
+    last_seq: Option<u64>,
+) -> Result<EventTranslator, ErrorObject> {
+    read_log(home, id, last_seq, |_events| {}).await
 }
 
-/// All events of the history.
+/// Returns all events of the session's history, which are those that are not ephemeral.
 pub(crate) async fn recorded_events(home: &Home, id: SessionId) -> Result<Vec<Value>, ErrorObject> {
     let (sender, receiver) = std::sync::mpsc::channel();
-    read(home, id, None, move |events| {
+    read_log(home, id, None, move |events| {
         for event in events.into_iter().filter(|event| event["ephemeral"] != true) {
-            // The receiver waits below.
+            // Cannot fail: the receiver is read below.
             sender.send(event).ok();
         }
     })
@@ -30,26 +35,26 @@ pub(crate) async fn recorded_events(home: &Home, id: SessionId) -> Result<Vec<Va
     Ok(receiver.into_iter().collect())
 }
 
-async fn read(
+async fn read_log(
     home: &Home,
     id: SessionId,
-    upto: Option<u64>,
-    mut take: impl FnMut(Vec<Value>) + Send + 'static,
+    last_seq: Option<u64>,
+    mut on_events: impl FnMut(Vec<Value>) + Send + 'static,
 ) -> Result<EventTranslator, ErrorObject> {
     let home = home.clone();
     let reading = tokio::task::spawn_blocking(move || -> Result<EventTranslator, store::StoreError> {
         let reader = SessionReader::open(&home, id)?;
         let mut translator = EventTranslator::new(id, session_names::session_name(&home, id));
         loop {
-            let page = reader.events_after(translator.seq(), PAGE)?;
+            let page = reader.events_after(translator.seq(), ENTRIES_PER_PAGE)?;
             if page.is_empty() {
                 return Ok(translator);
             }
             for envelope in page {
-                if upto.is_some_and(|upto| envelope.seq > upto) {
+                if last_seq.is_some_and(|last_seq| envelope.seq > last_seq) {
                     return Ok(translator);
                 }
-                take(translator.read(envelope));
+                on_events(translator.translate_entry(envelope));
             }
         }
     });

@@ -1,4 +1,4 @@
-//! Hooks in the client. It receives every event, and returns nothing for events without a hook.
+//! Hooks in the client. The client receives every event, and returns nothing for events without a hook.
 
 use std::fmt;
 use std::pin::Pin;
@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use super::session_clients::SessionClients;
 
 /// The hook that guards tool calls.
-const GUARD: &str = "preToolUse";
+const GUARD_HOOK: &str = "preToolUse";
 
 /// The hook events of the Copilot SDK.
 const EVENTS: [(HookEvent, &str); 13] = [
     (HookEvent::SessionStart, "sessionStart"),
     (HookEvent::SessionEnd, "sessionEnd"),
     (HookEvent::UserPromptSubmitted, "userPromptSubmitted"),
-    (HookEvent::PreToolUse, GUARD),
+    (HookEvent::PreToolUse, GUARD_HOOK),
     (HookEvent::PostToolUse, "postToolUse"),
     (HookEvent::PostToolUseFailure, "postToolUseFailure"),
     (HookEvent::PermissionRequest, "permissionRequest"),
@@ -31,7 +31,7 @@ const EVENTS: [(HookEvent, &str); 13] = [
 ];
 
 /// How long a client's hook may take.
-const PATIENCE_MS: u64 = 600_000;
+const HOOK_TIMEOUT_MS: u64 = 600_000;
 
 /// The hooks of every session of this adapter. Which client answers is decided when a hook is called.
 pub(crate) fn hook_specs() -> Vec<HookSpec> {
@@ -39,7 +39,7 @@ pub(crate) fn hook_specs() -> Vec<HookSpec> {
         event,
         matcher: None,
         action: HookAction::Client { id: id.to_owned() },
-        timeout_ms: PATIENCE_MS,
+        timeout_ms: HOOK_TIMEOUT_MS,
         failure: match event {
             HookEvent::PreToolUse => HookFailure::Closed,
             _other => HookFailure::Open,
@@ -66,7 +66,7 @@ impl ClientHooks {
     async fn invoke(&self, id: &str, mut input: Value) -> Result<String, String> {
         let Some(client) = self.clients.newest_with(|capabilities| capabilities.hooks) else {
             // A guard that is gone has not allowed the call.
-            return match id == GUARD && self.clients.has_lost_hooks() {
+            return match id == GUARD_HOOK && self.clients.has_lost_hooks() {
                 true => Err("the client with the hook has left; resume the session".to_owned()),
                 false => Ok("{}".to_owned()),
             };
@@ -77,7 +77,7 @@ impl ClientHooks {
         match &answer["output"] {
             Value::Null => Ok("{}".to_owned()),
             output @ Value::Object(_) => Ok(output.to_string()),
-            _other => Err("its answer is not an object".to_owned()),
+            _other => Err("the hook's answer is not a JSON object".to_owned()),
         }
     }
 }
@@ -112,18 +112,18 @@ mod tests {
         let (input, output) = tokio::io::split(adapter);
         let connection = Connection::new(input, output, Framing::ContentLength, ConnectionLimits::LOCAL);
         let peer = Arc::new(ClientPeer::new(connection.outbox().clone()));
-        let member = |hooks: bool| {
+        let client = |hooks: bool| {
             SessionClient::new(Arc::clone(&peer), ClientCapabilities { hooks, ..ClientCapabilities::default() }).0
         };
-        let audience = Arc::<SessionClients>::default();
-        let hooks = ClientHooks::new("a session".to_owned(), Arc::clone(&audience));
-        assert_eq!(hooks.invoke(GUARD, json!({})).await.as_deref(), Ok("{}"));
-        let guard = member(true);
-        audience.add(Arc::clone(&guard));
-        audience.remove(&guard);
-        assert!(hooks.invoke(GUARD, json!({})).await.is_err());
+        let clients = Arc::<SessionClients>::default();
+        let hooks = ClientHooks::new("a session".to_owned(), Arc::clone(&clients));
+        assert_eq!(hooks.invoke(GUARD_HOOK, json!({})).await.as_deref(), Ok("{}"));
+        let guard = client(true);
+        clients.add(Arc::clone(&guard));
+        clients.remove(&guard);
+        assert!(hooks.invoke(GUARD_HOOK, json!({})).await.is_err());
         assert_eq!(hooks.invoke("agentStop", json!({})).await.as_deref(), Ok("{}"));
-        audience.add(member(false));
-        assert_eq!(hooks.invoke(GUARD, json!({})).await.as_deref(), Ok("{}"), "whoever comes next wants none");
+        clients.add(client(false));
+        assert_eq!(hooks.invoke(GUARD_HOOK, json!({})).await.as_deref(), Ok("{}"), "the next client has no hooks");
     }
 }

@@ -30,7 +30,7 @@ pub(crate) struct HostedSession {
     name_for_clients: String,
     home: Home,
     location: SessionLocation,
-    /// For calls. Watchers have their own connections, so that answers never wait behind events.
+    /// The connection for calls. Watchers have their own connections, so that answers never wait behind events.
     api: RpcClient,
     pub(crate) clients: Arc<SessionClients>,
     pub(crate) tool_calls: Arc<PendingToolCalls>,
@@ -69,7 +69,7 @@ impl ClientNotice {
 
 #[derive(Debug)]
 enum SessionLocation {
-    /// This process runs the session until it leaves.
+    /// This process runs the session until it closes it.
     Local(Box<LocalHostedSession>),
     /// Another process runs the session; this is its socket.
     Remote(PathBuf),
@@ -205,7 +205,7 @@ impl HostedSession {
     }
 
     /// Sets whether every call that needs permission is allowed without asking, unless a policy forbids that.
-    pub(crate) fn approve_all(&self, approves: bool) {
+    pub(crate) fn set_approves_all(&self, approves: bool) {
         let is_permitted = !self.forbids_approving_all.load(Ordering::Acquire);
         self.approves_all.store(approves && is_permitted, Ordering::Release);
     }
@@ -218,7 +218,7 @@ impl HostedSession {
     /// Whether this process runs the session and work is in progress.
     pub(crate) fn is_busy(&self) -> bool {
         match &self.location {
-            SessionLocation::Local(local) => !is_at_rest(&local.status.borrow()),
+            SessionLocation::Local(local) => !is_quiet(&local.status.borrow()),
             SessionLocation::Remote(_) => false,
         }
     }
@@ -232,7 +232,7 @@ impl HostedSession {
     pub(crate) async fn wait_until_quiet(&self) {
         if let SessionLocation::Local(local) = &self.location {
             // Fails if there is no supervisor any more, and thus no work.
-            local.status.clone().wait_for(is_at_rest).await.ok();
+            local.status.clone().wait_for(is_quiet).await.ok();
         }
     }
 
@@ -266,12 +266,12 @@ impl HostedSession {
         if let Some(session) = local.session.lock().await.take()
             && let Err(error) = session.leave().await
         {
-            tracing::warn!(%error, "cannot leave a session cleanly");
+            tracing::warn!(%error, "cannot close a session cleanly");
         }
     }
 }
 
-fn is_at_rest(status: &SessionStatus) -> bool {
+fn is_quiet(status: &SessionStatus) -> bool {
     (status.quiet && !status.continuation_due) || status.paused.is_some()
 }
 

@@ -10,12 +10,12 @@ use tokio::sync::watch;
 pub(crate) struct IdleReport {
     /// The last mail to the root before the session became idle. Mail up to this one that is still unread stays unread
     /// until new mail arrives.
-    pub(crate) mail: Option<MailId>,
+    pub(crate) last_mail: Option<MailId>,
     /// The event that reported it to clients.
     pub(crate) event: Option<Value>,
     /// The root's last message.
     pub(crate) last_message: Option<Value>,
-    /// Why it could not continue.
+    /// Why the session could not continue.
     pub(crate) error: Option<String>,
     pub(crate) aborted: bool,
 }
@@ -24,14 +24,14 @@ pub(crate) struct IdleReport {
 #[derive(Debug)]
 pub(crate) struct IdleTracker {
     is_busy: bool,
-    next: IdleReport,
+    next_report: IdleReport,
     report_sender: watch::Sender<IdleReport>,
 }
 
 impl IdleTracker {
     pub(crate) fn new() -> (IdleTracker, watch::Receiver<IdleReport>) {
-        let (last, reports) = watch::channel(IdleReport::default());
-        (IdleTracker { is_busy: false, next: IdleReport::default(), report_sender: last }, reports)
+        let (report_sender, reports) = watch::channel(IdleReport::default());
+        (IdleTracker { is_busy: false, next_report: IdleReport::default(), report_sender }, reports)
     }
 
     /// Observes a log entry, of the root or of another task.
@@ -39,17 +39,17 @@ impl IdleTracker {
         match &envelope.entry.event {
             Event::ActivationStarted { .. } if is_root => {
                 self.is_busy = true;
-                self.next = IdleReport { mail: self.next.mail, ..IdleReport::default() };
+                self.next_report = IdleReport { last_mail: self.next_report.last_mail, ..IdleReport::default() };
             }
             Event::MailAdmitted { mail, .. } if is_root => {
                 self.is_busy = true;
-                self.next.mail = self.next.mail.max(Some(*mail));
+                self.next_report.last_mail = self.next_report.last_mail.max(Some(*mail));
             }
             Event::ActivationStarted { .. } | Event::MailAdmitted { .. } => self.is_busy = true,
             Event::ActivationEnded { outcome: TaskOutcome::Cancelled { .. }, .. } if is_root => {
-                self.next.aborted = true
+                self.next_report.aborted = true
             }
-            Event::AdmissionClosed => self.next.aborted = true,
+            Event::AdmissionClosed => self.next_report.aborted = true,
             _other => {}
         }
     }
@@ -57,10 +57,10 @@ impl IdleTracker {
     /// Observes an event that is sent to clients.
     pub(crate) fn observe_event(&mut self, event: &Value) {
         if event["type"] == "assistant.message" && event["agentId"].is_null() {
-            self.next.last_message = Some(event.clone());
+            self.next_report.last_message = Some(event.clone());
         }
         if event["type"] == "session.error" {
-            self.next.error = event["data"]["message"].as_str().map(str::to_owned);
+            self.next_report.error = event["data"]["message"].as_str().map(str::to_owned);
         }
     }
 
@@ -70,19 +70,19 @@ impl IdleTracker {
             self.is_busy = true;
             return None;
         }
-        std::mem::take(&mut self.is_busy).then_some(self.next.aborted)
+        std::mem::take(&mut self.is_busy).then_some(self.next_report.aborted)
     }
 
     /// Records that the session is idle and clients were informed.
     pub(crate) fn mark_announced(&mut self, event: Value) {
-        self.next.event = Some(event);
-        self.report_sender.send_replace(self.next.clone());
+        self.next_report.event = Some(event);
+        self.report_sender.send_replace(self.next_report.clone());
     }
 
     /// Records that the session cannot continue, and releases all callers that wait for it to become idle, whichever
     /// mail they wait for.
     pub(crate) fn mark_paused(&mut self, why: &str) {
         let (mail, error) = (Some(MailId(u64::MAX)), Some(why.to_owned()));
-        self.report_sender.send_replace(IdleReport { mail, error, ..self.next.clone() });
+        self.report_sender.send_replace(IdleReport { last_mail: mail, error, ..self.next_report.clone() });
     }
 }

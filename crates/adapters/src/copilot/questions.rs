@@ -21,7 +21,7 @@ impl SessionWatcher {
             return;
         }
         let session = Arc::clone(&self.session);
-        let is_mine = |client: Option<Arc<SessionClient>>| {
+        let is_this_client = |client: Option<Arc<SessionClient>>| {
             client.is_some_and(|client| Arc::ptr_eq(&client, &self.session_client))
         };
         let Ask { id, subject, .. } = ask;
@@ -38,7 +38,7 @@ impl SessionWatcher {
                 }
             }
             AskSubject::Question { question, choices } => {
-                if is_mine(session.clients.newest_with(|capabilities| capabilities.user_input)) {
+                if is_this_client(session.clients.newest_with(|capabilities| capabilities.user_input)) {
                     self.sent_asks.insert(id.clone());
                     self.questions.spawn(async move {
                         let decision = ask_user(&client, &name, &question, &choices).await;
@@ -49,13 +49,13 @@ impl SessionWatcher {
             subject @ AskSubject::Plan { .. } => {
                 let capable = session.clients.newest_with(|capabilities| capabilities.exit_plan);
                 let none_capable = capable.is_none();
-                if is_mine(capable) {
+                if is_this_client(capable) {
                     self.sent_asks.insert(id.clone());
                     self.questions.spawn(async move {
                         let decision = ask_plan(&client, &name, &subject).await;
                         decide(&session, DecideParams { ask: id, decision }).await;
                     });
-                } else if none_capable && is_mine(session.clients.newest_with(|_| true)) {
+                } else if none_capable && is_this_client(session.clients.newest_with(|_| true)) {
                     let decision = subject.default_decision();
                     self.sent_asks.insert(id.clone());
                     self.questions.spawn(async move {
@@ -70,14 +70,14 @@ impl SessionWatcher {
 /// Decides an ask; returns whether the session accepted the decision unchanged. Another client may have decided first.
 pub(crate) async fn decide(session: &HostedSession, DecideParams { ask, decision }: DecideParams) -> bool {
     let mut is_original = true;
-    let mut next = Some(decision);
-    while let Some(decision) = next.take() {
+    let mut next_decision = Some(decision);
+    while let Some(decision) = next_decision.take() {
         let params = DecideParams { ask: ask.clone(), decision: decision.clone() };
         match session.call::<Value>(Method::AsksDecide, params).await {
             Ok(_decided) => return is_original,
             Err(error) => {
                 tracing::debug!(%error, "the session refused a decision");
-                next = fallback_decision(decision, &error);
+                next_decision = fallback_decision(decision, &error);
             }
         }
         is_original = false;

@@ -61,11 +61,11 @@ async fn listen(session_host: Arc<dyn SessionHost>, port: u16, token: String) ->
         }
     };
     print_line(&mut std::io::stdout(), &format!("CLI server listening on port {port}"));
-    let server = Arc::new(CopilotServer::new(session_host, Some(AccessToken::from_any(&token))));
+    let server = Arc::new(CopilotServer::new(session_host, Some(AccessToken::from_text(&token))));
     let mut clients = JoinSet::new();
     loop {
         tokio::select! {
-            () = server.closed() => break,
+            () = server.close_requested() => break,
             Some(_) = clients.join_next() => {}
             accepted = listener.accept(), if clients.len() < MAX_CLIENTS => match accepted {
                 Ok((stream, _)) => {

@@ -13,16 +13,16 @@ use super::session_clients::SessionClient;
 use crate::SessionHost;
 use crate::token::AccessToken;
 
-/// The slot of one session, which may be empty. It is locked while the session is opened or left.
-pub(crate) type SessionSlot = Arc<tokio::sync::Mutex<Option<Arc<HostedSession>>>>;
+/// One session, if it is open here. Locked while the session is opened or closed.
+pub(crate) type SessionCell = Arc<tokio::sync::Mutex<Option<Arc<HostedSession>>>>;
 
 /// The state that all clients of one process share.
 pub(crate) struct CopilotServer {
     pub(crate) host: Arc<dyn SessionHost>,
-    /// The base directory that separates its clients' sessions.
+    /// The clients' base directory: they see only sessions created under the same one.
     pub(crate) base_dir: ClientBaseDir,
     token: Option<AccessToken>,
-    slots: Mutex<HashMap<SessionId, SessionSlot>>,
+    cells: Mutex<HashMap<SessionId, SessionCell>>,
     closing: CancellationToken,
     /// Tasks that wait until a session without clients is idle.
     lingering: TaskTracker,
@@ -34,14 +34,14 @@ impl CopilotServer {
             base_dir: ClientBaseDir::from_variable(session_host.variable("COPILOT_HOME")),
             host: session_host,
             token,
-            slots: Mutex::default(),
+            cells: Mutex::default(),
             closing: CancellationToken::new(),
             lingering: TaskTracker::new(),
         }
     }
 
     /// Whether clients must send a token first.
-    pub(crate) fn asks_for_token(&self) -> bool {
+    pub(crate) fn requires_token(&self) -> bool {
         self.token.is_some()
     }
 
@@ -50,17 +50,17 @@ impl CopilotServer {
         self.token.as_ref().is_none_or(|token| text.is_some_and(|text| token.matches(text.as_bytes())))
     }
 
-    /// The slot of a session.
-    pub(crate) fn slot(&self, id: SessionId) -> SessionSlot {
-        Arc::clone(self.lock_slots().entry(id).or_default())
+    /// The cell of a session.
+    pub(crate) fn cell(&self, id: SessionId) -> SessionCell {
+        Arc::clone(self.lock_cells().entry(id).or_default())
     }
 
-    /// Removes a client from a session. A session without clients is left as soon as it is idle; until then it runs on,
-    /// and clients can rejoin it.
+    /// Removes a client from a session. The server closes a session without clients once it is idle; until then the
+    /// session keeps running, and clients can rejoin it.
     pub(crate) async fn client_left(self: &Arc<Self>, session: &Arc<HostedSession>, client: &Arc<SessionClient>) {
         if !session.is_busy() {
-            // Before the client is removed, so that its hooks can still see the end of the session.
-            self.retire(session, Some(client)).await;
+            // Close before removing the client, so that its hooks can still see the end of the session.
+            self.close_if_unwatched(session, Some(client)).await;
         }
         session.clients.remove(client);
         if !session.is_busy() {
@@ -69,27 +69,29 @@ impl CopilotServer {
         let (server, session) = (Arc::clone(self), Arc::clone(session));
         self.lingering.spawn(async move {
             tokio::select! {
-                () = session.wait_until_quiet() => server.retire(&session, None).await,
+                () = session.wait_until_quiet() => server.close_if_unwatched(&session, None).await,
                 () = server.closing.cancelled() => {}
             }
         });
     }
 
-    /// Leaves a session unless another client watches it.
-    async fn retire(&self, session: &Arc<HostedSession>, last: Option<&Arc<SessionClient>>) {
-        let slot = self.slot(session.id());
-        let mut current = slot.lock().await;
-        if session.clients.is_only(last) && current.as_ref().is_some_and(|hosted| Arc::ptr_eq(hosted, session)) {
+    /// Closes a session unless a client other than `leaving` watches it.
+    async fn close_if_unwatched(&self, session: &Arc<HostedSession>, leaving: Option<&Arc<SessionClient>>) {
+        let cell = self.cell(session.id());
+        let mut current = cell.lock().await;
+        if session.clients.has_no_other_client(leaving)
+            && current.as_ref().is_some_and(|hosted| Arc::ptr_eq(hosted, session))
+        {
             *current = None;
             session.leave().await;
         }
     }
 
-    /// Leaves a session even if clients watch it.
+    /// Closes a session even if clients watch it.
     pub(crate) async fn evict(&self, id: SessionId) {
-        let slot = self.lock_slots().get(&id).cloned();
-        let Some(slot) = slot else { return };
-        if let Some(session) = slot.lock().await.take() {
+        let cell = self.lock_cells().get(&id).cloned();
+        let Some(cell) = cell else { return };
+        if let Some(session) = cell.lock().await.take() {
             session.leave().await;
         }
     }
@@ -99,22 +101,23 @@ impl CopilotServer {
         self.closing.cancel();
     }
 
-    pub(crate) async fn closed(&self) {
+    /// Waits until the server begins to close.
+    pub(crate) async fn close_requested(&self) {
         self.closing.cancelled().await;
     }
 
-    /// Leaves every session: running work is interrupted and can be resumed.
+    /// Closes every session: running work is interrupted and can be resumed.
     pub(crate) async fn shut_down(&self) {
         self.closing.cancel();
         self.lingering.close();
         self.lingering.wait().await;
-        let ids: Vec<SessionId> = self.lock_slots().keys().copied().collect();
+        let ids: Vec<SessionId> = self.lock_cells().keys().copied().collect();
         for id in ids {
             self.evict(id).await;
         }
     }
 
-    fn lock_slots(&self) -> MutexGuard<'_, HashMap<SessionId, SessionSlot>> {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_cells(&self) -> MutexGuard<'_, HashMap<SessionId, SessionCell>> {
+        self.cells.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -30,7 +30,7 @@ pub(crate) struct SessionClient {
     pub(crate) peer: Arc<ClientPeer>,
     pub(crate) capabilities: ClientCapabilities,
     events: mpsc::Sender<EphemeralEvent>,
-    /// Notified when it must check for pending requests: it missed an ephemeral event, or another client has left.
+    /// Notified when the client must check for pending requests: it missed an ephemeral event, or another client left.
     recheck: Notify,
 }
 
@@ -97,14 +97,14 @@ impl SessionClients {
         members.iter().for_each(|other| other.recheck.notify_one());
     }
 
-    /// Whether there is no client other than this one.
-    pub(crate) fn is_only(&self, member: Option<&Arc<SessionClient>>) -> bool {
-        self.members().iter().all(|other| member.is_some_and(|member| Arc::ptr_eq(other, member)))
+    /// Whether there is no client other than `leaving`.
+    pub(crate) fn has_no_other_client(&self, leaving: Option<&Arc<SessionClient>>) -> bool {
+        self.members().iter().all(|other| leaving.is_some_and(|leaving| Arc::ptr_eq(other, leaving)))
     }
 
     /// The newest client with a capability.
-    pub(crate) fn newest_with(&self, can: impl Fn(&ClientCapabilities) -> bool) -> Option<Arc<SessionClient>> {
-        self.members().iter().rev().find(|member| can(&member.capabilities)).cloned()
+    pub(crate) fn newest_with(&self, matches: impl Fn(&ClientCapabilities) -> bool) -> Option<Arc<SessionClient>> {
+        self.members().iter().rev().find(|member| matches(&member.capabilities)).cloned()
     }
 
     /// Sends an event that is not in the log to every client, without waiting for clients that do not read.

@@ -13,7 +13,7 @@ use uuid::Builder;
 use crate::{session_id, session_uuid};
 
 /// Maximum bytes of a name.
-const LONGEST: usize = 256;
+const MAX_NAME_BYTES: usize = 256;
 
 /// A prefix that is hashed with a name, so that no other hash gives the same UUID.
 const HASH_PREFIX: &[u8] = b"a session's name\0";
@@ -35,7 +35,7 @@ pub(crate) fn save_name(home: &Home, id: SessionId, text: &str) -> io::Result<()
 
 fn saved_name(home: &Home, id: SessionId) -> Option<String> {
     let mut text = String::new();
-    File::open(name_file(home, id)).ok()?.take(LONGEST as u64).read_to_string(&mut text).ok()?;
+    File::open(name_file(home, id)).ok()?.take(MAX_NAME_BYTES as u64).read_to_string(&mut text).ok()?;
     // Ignore a name that does not map to this session.
     (resolve_session(&text) == Some(id)).then_some(text)
 }
@@ -45,13 +45,13 @@ fn name_file(home: &Home, id: SessionId) -> PathBuf {
 }
 
 fn is_name(text: &str) -> bool {
-    !text.is_empty() && text.len() <= LONGEST && !text.chars().any(char::is_control)
+    !text.is_empty() && text.len() <= MAX_NAME_BYTES && !text.chars().any(char::is_control)
 }
 
 fn session_from_name(text: &str) -> SessionId {
     let digest = Sha256::new().chain_update(HASH_PREFIX).chain_update(text).finalize();
     let mut bytes = [0; 16];
-    bytes.iter_mut().zip(digest).for_each(|(byte, other)| *byte = other);
+    bytes.iter_mut().zip(digest).for_each(|(byte, digest_byte)| *byte = digest_byte);
     SessionId::new(Builder::from_custom_bytes(bytes).into_uuid())
 }
 
@@ -60,20 +60,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_word_names_one_session() {
+    fn every_name_maps_to_one_session() {
         let id = resolve_session("my-custom-session-id").unwrap();
         assert_eq!(resolve_session("my-custom-session-id"), Some(id));
         assert_ne!(resolve_session("my-custom-session-ie"), Some(id));
         assert_eq!(resolve_session(&session_uuid(id).to_string()), Some(id));
         assert_eq!(resolve_session(&id.to_string()), Some(id));
         assert!(resolve_session("größe/../🌊 1").is_some());
-        for none in ["", "a\nb", &"x".repeat(LONGEST + 1)] {
-            assert_eq!(resolve_session(none), None, "{none:?}");
+        for invalid in ["", "a\nb", &"x".repeat(MAX_NAME_BYTES + 1)] {
+            assert_eq!(resolve_session(invalid), None, "{invalid:?}");
         }
     }
 
     #[test]
-    fn a_session_is_called_what_its_client_calls_it() {
+    fn saved_names_are_shown_to_clients() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::open(folder.path().to_owned()).unwrap();
         let id = resolve_session("mine").unwrap();

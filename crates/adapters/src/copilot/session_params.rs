@@ -15,7 +15,7 @@ use super::methods::provider;
 use super::session_clients::{ClientCapabilities, SessionClients};
 use super::tool_filter::{ToolFilter, own_tool_name};
 use crate::OpenRequest;
-use crate::flags::{RunFlags, effort};
+use crate::flags::{RunFlags, bosun_effort};
 use crate::managed::{self, ManagedPolicy};
 
 /// The parameters of `session.create` or `session.resume`.
@@ -59,12 +59,12 @@ impl CopilotSessionParams<'_> {
         }
         request.cwd = self.0["workingDirectory"].as_str().map(PathBuf::from);
         request.flags = self.flags(model);
-        request.flags.extend(self.policy()?);
+        request.flags.extend(self.policy_flags()?);
         request.client_extensions = ClientExtensions {
             tools: self.tools(name, tool_calls)?,
             hooks: hook_specs(),
             hook_driver: Some(Arc::new(ClientHooks::new(name.to_owned(), Arc::clone(clients)))),
-            system: self.system(),
+            system_text: self.system(),
         };
         provider::apply(&mut request, self.0)?;
         Ok(request)
@@ -74,15 +74,15 @@ impl CopilotSessionParams<'_> {
         let mut flags = RunFlags::default();
         flags.put("--ask-wait", Some("for-ever"));
         flags.put("--model", model);
-        flags.put("--effort", self.0["reasoningEffort"].as_str().and_then(effort));
+        flags.put("--effort", self.0["reasoningEffort"].as_str().and_then(bosun_effort));
         flags.put("--agent", self.0["agent"].as_str().filter(|name| !name.is_empty()));
         if !self.capabilities().user_input {
             flags.set("--no-ask-user");
         }
-        flags.each("--add-dir", texts(&self.0["additionalDirectories"]));
-        flags.each("--plugin-dir", texts(&self.0["pluginDirectories"]));
+        flags.put_each("--add-dir", non_empty_texts(&self.0["additionalDirectories"]));
+        flags.put_each("--plugin-dir", non_empty_texts(&self.0["pluginDirectories"]));
         flags.put("--agents", self.agents());
-        flags.each("--deny", self.denied_tools());
+        flags.put_each("--deny", self.denied_tools());
         flags.into_args()
     }
 
@@ -100,7 +100,7 @@ impl CopilotSessionParams<'_> {
     }
 
     /// The rules of the managed settings, as Bosun's flags.
-    fn policy(&self) -> Result<Vec<String>, ErrorObject> {
+    fn policy_flags(&self) -> Result<Vec<String>, ErrorObject> {
         let ManagedPolicy { deny, ask, .. } = self.managed_policy()?;
         let mut flags = RunFlags::default();
         for (flag, effect, texts) in [("--deny", RuleEffect::Deny, deny), ("--ask", RuleEffect::Ask, ask)] {
@@ -115,7 +115,7 @@ impl CopilotSessionParams<'_> {
 
     /// The client's agents, in the syntax of `--agents`.
     fn agents(&self) -> Option<String> {
-        let agents: Map<String, Value> = list(&self.0["customAgents"])
+        let agents: Map<String, Value> = items(&self.0["customAgents"])
             .filter_map(|agent| Some((agent["name"].as_str()?.to_owned(), agent_definition(agent))))
             .collect();
         (!agents.is_empty()).then(|| Value::Object(agents).to_string())
@@ -123,7 +123,7 @@ impl CopilotSessionParams<'_> {
 
     /// The client's display names of its agents, by agent name.
     pub(crate) fn titles(&self) -> impl Iterator<Item = (String, String)> {
-        list(&self.0["customAgents"])
+        items(&self.0["customAgents"])
             .filter_map(|agent| Some((agent["name"].as_str()?.to_owned(), agent["displayName"].as_str()?.to_owned())))
     }
 
@@ -141,7 +141,7 @@ impl CopilotSessionParams<'_> {
         let (available, excluded) = self.filters();
         let cwd = self.0["workingDirectory"].as_str().map(str::to_owned);
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
-        for tool in list(&self.0["tools"]) {
+        for tool in items(&self.0["tools"]) {
             let name = tool["name"].as_str().unwrap_or_default();
             let is_valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
             if name.is_empty() || name.len() > 64 || !name.chars().all(is_valid) {
@@ -157,8 +157,8 @@ impl CopilotSessionParams<'_> {
     }
 
     fn filters(&self) -> (Option<ToolFilter>, ToolFilter) {
-        let available = self.0["availableTools"].as_array().map(|_| ToolFilter::read(&self.0["availableTools"]));
-        (available, ToolFilter::read(&self.0["excludedTools"]))
+        let available = self.0["availableTools"].as_array().map(|_| ToolFilter::parse(&self.0["availableTools"]));
+        (available, ToolFilter::parse(&self.0["excludedTools"]))
     }
 
     fn system(&self) -> SystemText {
@@ -201,7 +201,7 @@ fn agent_definition(agent: &Value) -> Value {
         "prompt": agent["prompt"],
     });
     if agent["tools"].is_array() {
-        definition["tools"] = texts(&agent["tools"]).map(own_tool_name).collect();
+        definition["tools"] = non_empty_texts(&agent["tools"]).map(own_tool_name).collect();
     }
     if let Some(model) = agent["model"].as_str().filter(|model| model.contains('/')) {
         definition["model"] = model.into();
@@ -218,12 +218,12 @@ fn own_tools() -> Vec<String> {
     builtin.chain(["task".to_owned(), "ask_user".to_owned()]).collect()
 }
 
-fn list(value: &Value) -> impl Iterator<Item = &Value> {
+fn items(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-fn texts(value: &Value) -> impl Iterator<Item = &str> {
-    list(value).filter_map(Value::as_str).filter(|text| !text.is_empty())
+fn non_empty_texts(value: &Value) -> impl Iterator<Item = &str> {
+    items(value).filter_map(Value::as_str).filter(|text| !text.is_empty())
 }
 
 #[cfg(test)]
@@ -235,15 +235,15 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_asks_for_becomes_our_own_options() {
-        let given = flags(json!({
+    fn client_options_become_bosun_flags() {
+        let args = flags(json!({
             "model": "script/x.yaml", "reasoningEffort": "xhigh", "requestUserInput": true,
             "tools": [{ "name": "a", "skipPermission": true }, { "name": "b" }],
             "excludedTools": ["bash"], "additionalDirectories": ["/more"],
             "customAgents": [{ "name": "scout", "prompt": "Look.", "tools": ["bash", "view"], "infer": false }],
         }));
         assert_eq!(
-            given,
+            args,
             [
                 "--ask-wait=for-ever",
                 "--model=script/x.yaml",
@@ -265,12 +265,12 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_of_the_client_goes_by_the_client_s_name_alone() {
+    fn client_tools_are_filtered_by_their_own_names() {
         let tools = |lists: Value| {
             let mut params = lists;
             params["tools"] = json!([{ "name": "bash" }, { "name": "mine" }]);
-            let made = CopilotSessionParams(&params).tools("a session", &Arc::default()).unwrap();
-            made.iter().map(|tool| tool.spec().name.to_string()).collect::<Vec<_>>()
+            let created = CopilotSessionParams(&params).tools("a session", &Arc::default()).unwrap();
+            created.iter().map(|tool| tool.spec().name.to_string()).collect::<Vec<_>>()
         };
         assert_eq!(tools(json!({ "excludedTools": ["bash"] })), ["mine"]);
         assert_eq!(tools(json!({ "excludedTools": ["builtin:bash"] })), ["bash", "mine"]);

@@ -18,15 +18,15 @@ use super::hosted_session::HostedSession;
 use super::idle::{IdleReport, IdleTracker};
 use super::session_clients::{EphemeralEvent, SessionClient};
 
-/// What a watcher starts with.
+/// The initial state of a watcher.
 pub(crate) struct WatcherStart {
     pub(crate) session: Arc<HostedSession>,
     pub(crate) session_client: Arc<SessionClient>,
     pub(crate) ephemeral_events: mpsc::Receiver<EphemeralEvent>,
-    /// It has already read the entries that are not sent to the client.
+    /// Has already read the entries that are not sent to the client.
     pub(crate) translator: EventTranslator,
     /// Whether the client receives an event for the resumption of the session.
-    pub(crate) tells_resume: bool,
+    pub(crate) reports_resume: bool,
 }
 
 /// Sends one session's events to one client.
@@ -34,13 +34,13 @@ pub(crate) struct SessionWatcher {
     pub(super) session: Arc<HostedSession>,
     pub(super) session_client: Arc<SessionClient>,
     translator: EventTranslator,
-    tells_resume: bool,
+    reports_resume: bool,
     /// Ephemeral events whose call has not been announced yet.
-    early: Vec<EphemeralEvent>,
+    early_events: Vec<EphemeralEvent>,
     /// The messages that are being streamed, by task and turn.
     streamed: HashSet<(TaskId, Turn)>,
     /// Calls of client tools that were announced to the client.
-    announced: HashSet<Uuid>,
+    announced_calls: HashSet<Uuid>,
     /// Asks that were sent to the client.
     pub(super) sent_asks: HashSet<AskId>,
     idle: IdleTracker,
@@ -61,16 +61,17 @@ impl SessionWatcher {
     pub(crate) fn new(
         start: WatcherStart,
     ) -> (SessionWatcher, mpsc::Receiver<EphemeralEvent>, watch::Receiver<IdleReport>) {
-        let WatcherStart { session, session_client: member, ephemeral_events, translator, tells_resume } = start;
+        let WatcherStart { session, session_client, ephemeral_events, translator, reports_resume: tells_resume } =
+            start;
         let (idle, reports) = IdleTracker::new();
         let watcher = SessionWatcher {
             session,
-            session_client: member,
+            session_client,
             translator,
-            tells_resume,
-            early: Vec::new(),
+            reports_resume: tells_resume,
+            early_events: Vec::new(),
             streamed: HashSet::new(),
-            announced: HashSet::new(),
+            announced_calls: HashSet::new(),
             sent_asks: HashSet::new(),
             idle,
             questions: JoinSet::new(),
@@ -100,7 +101,7 @@ impl SessionWatcher {
             tracing::warn!(%error, "cannot watch a session");
             return Ok(());
         }
-        let member = Arc::clone(&self.session_client);
+        let session_client = Arc::clone(&self.session_client);
         loop {
             tokio::select! {
                 biased;
@@ -109,7 +110,7 @@ impl SessionWatcher {
                     Err(_closed) => return Ok(()),
                 },
                 Some(event) = ephemeral_events.recv() => self.send_ephemeral(event).await?,
-                () = member.recheck_requested() => self.recheck().await?,
+                () = session_client.recheck_requested() => self.recheck().await?,
                 Some(_) = self.questions.join_next() => {}
             }
         }
@@ -124,7 +125,7 @@ impl SessionWatcher {
         let open = self.session.call::<AsksResult>(Method::AsksList, AsksParams::default()).await;
         for row in open.map(|open| open.asks).unwrap_or_default() {
             // Newer asks are sent as events.
-            if !self.translator.has_asked(&row.ask.id) {
+            if !self.translator.is_ask_open(&row.ask.id) {
                 continue;
             }
             let event = self.translator.ask_event(&row.ask);
@@ -139,8 +140,8 @@ impl SessionWatcher {
         self.announce_tool_calls().await?;
         let open = self.session.call::<AsksResult>(Method::AsksList, AsksParams::default()).await;
         for row in open.map(|open| open.asks).unwrap_or_default() {
-            // Asks that are not announced yet are sent when they are.
-            if self.translator.has_asked(&row.ask.id) {
+            // Asks that are not announced yet are sent with their announcement.
+            if self.translator.is_ask_open(&row.ask.id) {
                 self.send_ask(row.ask);
             }
         }
@@ -150,7 +151,7 @@ impl SessionWatcher {
     /// Announces every pending tool call that this client has not seen.
     async fn announce_tool_calls(&mut self) -> Result<(), WatcherGone> {
         let pending = self.session.tool_calls.pending_events();
-        self.announced.retain(|id| pending.iter().any(|event| event.id == *id));
+        self.announced_calls.retain(|id| pending.iter().any(|event| event.id == *id));
         for event in pending {
             self.send_ephemeral(event).await?;
         }
@@ -163,29 +164,29 @@ impl SessionWatcher {
     ) -> Result<(), WatcherGone> {
         match method.as_str() {
             "event" => match serde_json::from_value(params) {
-                Ok(envelope) => self.event(envelope).await,
+                Ok(envelope) => self.handle_event(envelope).await,
                 Err(error) => {
                     tracing::warn!(%error, "cannot read an event");
                     Ok(())
                 }
             },
             "text" if self.session_client.capabilities.streaming => match serde_json::from_value(params) {
-                Ok(text) => self.text(text).await,
+                Ok(text) => self.handle_text(text).await,
                 Err(_) => Ok(()),
             },
             "status" => match serde_json::from_value(params) {
-                Ok(status) => self.status(status).await,
+                Ok(status) => self.handle_status(status).await,
                 Err(_) => Ok(()),
             },
             _other => Ok(()),
         }
     }
 
-    async fn event(&mut self, envelope: Envelope) -> Result<(), WatcherGone> {
-        let ask = self.track(&envelope);
+    async fn handle_event(&mut self, envelope: Envelope) -> Result<(), WatcherGone> {
+        let ask = self.update_state(&envelope);
         let is_resume = matches!(envelope.entry.event, Event::SessionAdopted { .. });
-        for event in self.translator.read(envelope) {
-            if is_resume && !self.tells_resume {
+        for event in self.translator.translate_entry(envelope) {
+            if is_resume && !self.reports_resume {
                 continue;
             }
             self.idle.observe_event(&event);
@@ -194,14 +195,14 @@ impl SessionWatcher {
         if let Some(ask) = ask {
             self.send_ask(ask);
         }
-        for event in std::mem::take(&mut self.early) {
+        for event in std::mem::take(&mut self.early_events) {
             self.send_ephemeral(event).await?;
         }
         Ok(())
     }
 
     /// Updates the state from a log entry; returns the ask that it opens.
-    fn track(&mut self, envelope: &Envelope) -> Option<Ask> {
+    fn update_state(&mut self, envelope: &Envelope) -> Option<Ask> {
         self.idle.observe_entry(envelope, self.translator.is_root(envelope.entry.task));
         match &envelope.entry.event {
             Event::TurnAnswered { turn, .. } | Event::TurnFailed { turn, .. } => {
@@ -213,7 +214,10 @@ impl SessionWatcher {
         }
     }
 
-    async fn text(&mut self, TextNotification { task, turn, text }: TextNotification) -> Result<(), WatcherGone> {
+    async fn handle_text(
+        &mut self,
+        TextNotification { task, turn, text }: TextNotification,
+    ) -> Result<(), WatcherGone> {
         let agent = (!self.translator.is_root(task)).then_some(task);
         let message = message_id(task, turn);
         if self.streamed.insert((task, turn)) {
@@ -226,7 +230,7 @@ impl SessionWatcher {
         self.send_event(CopilotEvent::transient("assistant.message_delta", content).for_agent(agent)).await
     }
 
-    async fn status(&mut self, status: StatusView) -> Result<(), WatcherGone> {
+    async fn handle_status(&mut self, status: StatusView) -> Result<(), WatcherGone> {
         if let Some(why) = &status.paused {
             self.idle.mark_paused(why);
             self.send_event(CopilotEvent::transient("session.error", json!({ "errorType": "paused", "message": why })))
@@ -246,10 +250,10 @@ impl SessionWatcher {
         let is_early =
             ephemeral.after.as_ref().is_some_and(|(task, call)| !self.translator.has_call_begun(*task, call));
         if is_early {
-            self.early.push(ephemeral);
+            self.early_events.push(ephemeral);
             return Ok(());
         }
-        if ephemeral.after.is_some() && !self.announced.insert(ephemeral.id) {
+        if ephemeral.after.is_some() && !self.announced_calls.insert(ephemeral.id) {
             return Ok(());
         }
         let event = CopilotEvent::transient(ephemeral.kind, ephemeral.content);

@@ -9,7 +9,7 @@ use serde_json::Value;
 pub(crate) struct ToolFilter(Vec<(Option<String>, String)>);
 
 impl ToolFilter {
-    pub(crate) fn read(list: &Value) -> ToolFilter {
+    pub(crate) fn parse(list: &Value) -> ToolFilter {
         let entry = |text: &str| match text.split_once(':') {
             Some((source, name)) => (Some(source.to_owned()), name.to_owned()),
             None => (None, text.to_owned()),
@@ -19,17 +19,17 @@ impl ToolFilter {
 
     /// Whether it lists one of Bosun's tools, given by Bosun's name.
     pub(crate) fn has_own(&self, name: &str) -> bool {
-        self.names("builtin").any(|listed| listed == "*" || own_tool_name(listed) == name)
+        self.names_from("builtin").any(|listed| listed == "*" || own_tool_name(listed) == name)
     }
 
     /// Whether it lists a tool of the client.
     pub(crate) fn has_custom(&self, name: &str) -> bool {
-        self.names("custom").any(|listed| listed == "*" || listed == name)
+        self.names_from("custom").any(|listed| listed == "*" || listed == name)
     }
 
-    fn names(&self, source: &str) -> impl Iterator<Item = &str> {
-        let counts = move |from: &Option<String>| from.as_deref().is_none_or(|from| from == source);
-        self.0.iter().filter(move |(from, _)| counts(from)).map(|(_, name)| name.as_str())
+    fn names_from(&self, source: &str) -> impl Iterator<Item = &str> {
+        let has_source = move |from: &Option<String>| from.as_deref().is_none_or(|from| from == source);
+        self.0.iter().filter(move |(from, _)| has_source(from)).map(|(_, name)| name.as_str())
     }
 }
 

@@ -5,13 +5,13 @@ use serde_json::{Map, Value};
 
 /// One line for each unsupported option.
 pub(crate) fn unsupported_options(params: &Value) -> Vec<String> {
-    let servers = names(&params["mcpServers"]);
+    let servers = server_names(&params["mcpServers"]);
     let mut lines = Vec::new();
     if !servers.is_empty() {
         lines.push(format!("MCP servers are not started, so their tools are not available: {}", servers.join(", ")));
     }
     for agent in params["customAgents"].as_array().into_iter().flatten() {
-        let (name, servers) = (agent["name"].as_str().unwrap_or_default(), names(&agent["mcpServers"]));
+        let (name, servers) = (agent["name"].as_str().unwrap_or_default(), server_names(&agent["mcpServers"]));
         if !servers.is_empty() {
             lines.push(format!("MCP servers of the agent {name} are not started: {}", servers.join(", ")));
         }
@@ -26,9 +26,9 @@ pub(crate) fn unsupported_options(params: &Value) -> Vec<String> {
 }
 
 /// The notice about tools that are ignored because the session is already running.
-pub(crate) fn ignored_tools(params: &Value, has: impl Fn(&str) -> bool) -> Option<String> {
-    let given = tool_names(params).filter(|name| !has(name));
-    let new: Vec<&str> = given.collect();
+pub(crate) fn ignored_tools(params: &Value, is_known: impl Fn(&str) -> bool) -> Option<String> {
+    let unknown = tool_names(params).filter(|name| !is_known(name));
+    let new: Vec<&str> = unknown.collect();
     let notice = || format!("the session is already running and does not accept new tools: {}", new.join(", "));
     (!new.is_empty()).then(notice)
 }
@@ -38,7 +38,7 @@ pub(crate) fn tool_names(params: &Value) -> impl Iterator<Item = &str> {
     params["tools"].as_array().into_iter().flatten().filter_map(|tool| tool["name"].as_str())
 }
 
-fn names(servers: &Value) -> Vec<&str> {
+fn server_names(servers: &Value) -> Vec<&str> {
     servers.as_object().into_iter().flat_map(Map::keys).map(String::as_str).collect()
 }
 
@@ -49,8 +49,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_out_is_told_and_nothing_else() {
-        let told = unsupported_options(&json!({
+    fn only_unsupported_options_are_reported() {
+        let lines = unsupported_options(&json!({
             "mcpServers": { "db": { "command": "db" }, "web": { "type": "http" } },
             "customAgents": [{ "name": "scout", "mcpServers": { "map": {} } }, { "name": "poet" }],
             "providers": [{ "name": "mine" }],
@@ -58,7 +58,7 @@ mod tests {
             "systemMessage": { "sections": { "tone": { "action": "remove" }, "safety": { "action": "append" } } },
         }));
         assert_eq!(
-            told,
+            lines,
             [
                 "MCP servers are not started, so their tools are not available: db, web",
                 "MCP servers of the agent scout are not started: map",
@@ -67,8 +67,8 @@ mod tests {
             ]
         );
         assert!(unsupported_options(&json!({ "tools": [{ "name": "a" }], "mcpServers": {} })).is_empty());
-        let two = json!({ "tools": [{ "name": "a" }, { "name": "b" }] });
-        assert_eq!(ignored_tools(&two, |_| true), None);
-        assert!(ignored_tools(&two, |name| name == "a").unwrap().ends_with(": b"));
+        let params = json!({ "tools": [{ "name": "a" }, { "name": "b" }] });
+        assert_eq!(ignored_tools(&params, |_| true), None);
+        assert!(ignored_tools(&params, |name| name == "a").unwrap().ends_with(": b"));
     }
 }

@@ -1,7 +1,7 @@
 //! Checks that a request has the token, uses the adapter's own address, and does not come from a foreign web page.
 //!
 //! The address check guards against DNS rebinding and the origin check against web pages in a browser. A client without
-//! the token is rejected without either.
+//! the token is rejected in any case.
 
 use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, ORIGIN};
 use hyper::{Request, StatusCode};
@@ -17,12 +17,12 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 pub(super) struct AccessGuard {
     token: AccessToken,
     /// The adapter's own host names, with its port.
-    names: [String; 2],
+    own_hosts: [String; 2],
 }
 
 impl AccessGuard {
     pub(super) fn new(token: AccessToken, port: u16) -> AccessGuard {
-        AccessGuard { token, names: ["127.0.0.1", "localhost"].map(|name| format!("{name}:{port}")) }
+        AccessGuard { token, own_hosts: ["127.0.0.1", "localhost"].map(|name| format!("{name}:{port}")) }
     }
 
     /// Checks a request before it is processed.
@@ -31,7 +31,7 @@ impl AccessGuard {
         let target = request.uri().authority();
         if !self.has_own_host(headers) || target.is_some_and(|target| !self.is_own_host(target.as_str())) {
             return Err(forbidden("the host is not this server's address")
-                .remedy(format!("call it as http://{}", self.names[0])));
+                .remedy(format!("call it as http://{}", self.own_hosts[0])));
         }
         if !self.is_own_origin(headers) {
             return Err(forbidden("pages from other origins may not use this server"));
@@ -48,7 +48,7 @@ impl AccessGuard {
     }
 
     fn is_own_host(&self, name: &str) -> bool {
-        self.names.iter().any(|known| known.eq_ignore_ascii_case(name))
+        self.own_hosts.iter().any(|own| own.eq_ignore_ascii_case(name))
     }
 
     /// Programs send neither header; a browser sends at least one of them with every request of a page.
@@ -86,17 +86,17 @@ mod tests {
     const WORD: &str = "0123456789abcdef0123456789abcdef";
 
     fn status(headers: &[(&str, &str)]) -> u16 {
-        let gate = AccessGuard::new(AccessToken::new(WORD).unwrap(), 4000);
+        let guard = AccessGuard::new(AccessToken::new(WORD).unwrap(), 4000);
         let mut request = Request::builder().uri("/v1/sessions");
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let outcome = gate.check(&request.body(()).unwrap());
+        let outcome = guard.check(&request.body(()).unwrap());
         outcome.map_or_else(|problem| problem.into_response().status().as_u16(), |()| 200)
     }
 
     #[test]
-    fn only_a_request_to_our_address_from_no_other_origin_with_the_token_comes_in() {
+    fn requests_need_own_host_own_origin_and_token() {
         let bearer = format!("Bearer {WORD}");
         let token = ("authorization", bearer.as_str());
         let host = ("host", "127.0.0.1:4000");
@@ -124,10 +124,10 @@ mod tests {
     }
 
     #[test]
-    fn a_target_with_another_authority_does_not_come_in() {
-        let gate = AccessGuard::new(AccessToken::new(WORD).unwrap(), 4000);
+    fn targets_with_another_authority_are_rejected() {
+        let guard = AccessGuard::new(AccessToken::new(WORD).unwrap(), 4000);
         let request = Request::builder().uri("http://evil.test:4000/v1/sessions").header("host", "127.0.0.1:4000");
         let request = request.header("authorization", format!("Bearer {WORD}")).body(()).unwrap();
-        assert!(gate.check(&request).is_err());
+        assert!(guard.check(&request).is_err());
     }
 }

@@ -61,23 +61,23 @@ impl HttpAdapter {
             let detail = format!("the limit of {} open connections is reached", self.limits.connections);
             return Err(HttpProblem::new(StatusCode::TOO_MANY_REQUESTS, detail).remedy("close one"));
         }
-        let (head, body) = request.into_parts();
-        let (route, path_params) = find_route(&head.method, &head.uri)?;
+        let (parts, body) = request.into_parts();
+        let (route, path_params) = find_route(&parts.method, &parts.uri)?;
         let input = match &route.takes {
             RouteInput::Nothing => json!({}),
-            RouteInput::Query(shape) => {
-                (shape.read)(head.uri.query().unwrap_or_default().as_bytes()).map_err(HttpProblem::bad_request)?
+            RouteInput::Query(schema) => {
+                (schema.read)(parts.uri.query().unwrap_or_default().as_bytes()).map_err(HttpProblem::bad_request)?
             }
-            RouteInput::Body(shape) => {
-                let bytes = body::read(body, &self.limits).await?;
-                if !bytes.is_empty() && !is_json(&head.headers) {
+            RouteInput::Body(schema) => {
+                let bytes = body::read_body(body, &self.limits).await?;
+                if !bytes.is_empty() && !is_json(&parts.headers) {
                     let detail = "the body is not `application/json`";
                     return Err(HttpProblem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
                 }
-                (shape.read)(&bytes).map_err(HttpProblem::bad_request)?
+                (schema.read)(&bytes).map_err(HttpProblem::bad_request)?
             }
         };
-        self.dispatch(route, &path_params, input, &head.headers).await
+        self.dispatch(route, &path_params, input, &parts.headers).await
     }
 
     async fn dispatch(
@@ -90,35 +90,35 @@ impl HttpAdapter {
         match route.act {
             RouteAction::ServerInfo => {
                 let sessions = u64::try_from(self.sessions.count()).unwrap_or(u64::MAX);
-                body::json(StatusCode::OK, &ServerInfo { version: env!("CARGO_PKG_VERSION").into(), sessions })
+                body::json_response(StatusCode::OK, &ServerInfo { version: env!("CARGO_PKG_VERSION").into(), sessions })
             }
-            RouteAction::Describe => body::json(StatusCode::OK, openapi()),
+            RouteAction::OpenApiDocument => body::json_response(StatusCode::OK, openapi()),
             RouteAction::List => {
-                let (home, query) = (self.sessions.home().clone(), read(input)?);
+                let (home, query) = (self.sessions.home().clone(), parse_input(input)?);
                 let page = tokio::task::spawn_blocking(move || session_list::list(&home, &query)).await;
-                body::json(StatusCode::OK, &page.map_err(HttpProblem::internal)??)
+                body::json_response(StatusCode::OK, &page.map_err(HttpProblem::internal)??)
             }
             RouteAction::Create => self.start_session(SessionStart::New, input).await,
             RouteAction::Resume => {
                 let view = session_start::start_session(
                     &self.sessions,
                     SessionStart::Resume(session_param(path_params)?),
-                    read(input)?,
+                    parse_input(input)?,
                     &self.limits,
                 )
                 .await?;
-                body::json(StatusCode::OK, &view)
+                body::json_response(StatusCode::OK, &view)
             }
             RouteAction::Fork => self.start_session(SessionStart::Fork(session_param(path_params)?), input).await,
             RouteAction::Stop => {
                 let id = session_param(path_params)?;
                 self.call(id, Method::SessionStop, json!({})).await?;
-                self.sessions.retire(id).await;
+                self.sessions.close_when_quiet(id).await;
                 Ok(body::no_content())
             }
             RouteAction::Remove => {
                 let (home, id) = (self.sessions.home().clone(), session_param(path_params)?);
-                self.sessions.leave(id).await;
+                self.sessions.close(id).await;
                 let removed = tokio::task::spawn_blocking(move || session_list::remove(&home, id)).await;
                 removed.map_err(HttpProblem::internal)??;
                 Ok(body::no_content())
@@ -128,7 +128,7 @@ impl HttpAdapter {
                 let id = session_param(path_params)?;
                 let answer = self.call(id, method, with_path_params(input, path_params)?).await?;
                 match route.gives {
-                    RouteOutput::Json(status, _) => body::json(status, &answer),
+                    RouteOutput::Json(status, _) => body::json_response(status, &answer),
                     RouteOutput::Nothing | RouteOutput::Events => Ok(body::no_content()),
                 }
             }
@@ -136,8 +136,9 @@ impl HttpAdapter {
     }
 
     async fn start_session(&self, start: SessionStart, input: Value) -> Result<ApiResponse, HttpProblem> {
-        let view: SessionView = session_start::start_session(&self.sessions, start, read(input)?, &self.limits).await?;
-        let mut reply = body::json(StatusCode::CREATED, &view)?;
+        let view: SessionView =
+            session_start::start_session(&self.sessions, start, parse_input(input)?, &self.limits).await?;
+        let mut reply = body::json_response(StatusCode::CREATED, &view)?;
         let location = format!("/v1/sessions/{}", view.id).try_into().map_err(HttpProblem::internal)?;
         reply.headers_mut().insert(LOCATION, location);
         Ok(reply)
@@ -148,9 +149,9 @@ impl HttpAdapter {
     }
 
     async fn watch(&self, session: SessionId, input: Value, headers: &HeaderMap) -> Result<ApiResponse, HttpProblem> {
-        let EventsQuery { after } = read(input)?;
+        let EventsQuery { after } = parse_input(input)?;
         let last_seen = match headers.get(LAST_EVENT) {
-            Some(last) => last_event(last.to_str().unwrap_or_default())?,
+            Some(last) => parse_last_event(last.to_str().unwrap_or_default())?,
             None => after,
         };
         let permit = Arc::clone(&self.streams).try_acquire_owned().map_err(|_full| {
@@ -166,7 +167,7 @@ impl HttpAdapter {
             closing: self.closing.clone(),
             _permit: permit,
         };
-        Ok(body::stream(events::stream(request, relay)))
+        Ok(body::event_stream(events::stream(request, relay)))
     }
 
     /// The relay that sends a running session's events to all its watchers; none if no process runs it.
@@ -179,7 +180,7 @@ impl HttpAdapter {
             SessionAccess::Stored(_reader) => return Ok(None),
         };
         let view = session_access::call(&client, Method::SessionGet, json!({}), self.limits.answer_time).await?;
-        let SessionView { events, .. } = read(view)?;
+        let SessionView { events, .. } = parse_input(view)?;
         let relay = Arc::new(EventRelay::new(client, notifications, events));
         self.relays.insert(session, &relay);
         Ok(Some(relay))
@@ -209,13 +210,13 @@ fn is_json(headers: &HeaderMap) -> bool {
     content_type.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case("application/json"))
 }
 
-fn last_event(text: &str) -> Result<u64, HttpProblem> {
+fn parse_last_event(text: &str) -> Result<u64, HttpProblem> {
     let is_number = (1..=15).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     let number = is_number.then(|| text.parse().ok()).flatten();
     number.ok_or_else(|| HttpProblem::bad_request("Last-Event-ID is not an event id"))
 }
 
-fn read<T: DeserializeOwned>(input: Value) -> Result<T, HttpProblem> {
+fn parse_input<T: DeserializeOwned>(input: Value) -> Result<T, HttpProblem> {
     serde_json::from_value(input).map_err(|error| HttpProblem::bad_request(error.to_string()))
 }
 

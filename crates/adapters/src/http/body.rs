@@ -21,7 +21,7 @@ pub(super) fn full_body(bytes: impl Into<Bytes>) -> UnsyncBoxBody<Bytes, Infalli
 }
 
 /// A JSON response.
-pub(super) fn json(status: StatusCode, value: &impl serde::Serialize) -> Result<ApiResponse, HttpProblem> {
+pub(super) fn json_response(status: StatusCode, value: &impl serde::Serialize) -> Result<ApiResponse, HttpProblem> {
     let mut reply = Response::new(full_body(serde_json::to_vec(value).map_err(HttpProblem::internal)?));
     *reply.status_mut() = status;
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -36,7 +36,7 @@ pub(super) fn no_content() -> ApiResponse {
 }
 
 /// An event stream. More is requested from `pieces` only when the client has read what there is.
-pub(super) fn stream(pieces: impl futures_util::Stream<Item = Bytes> + Send + 'static) -> ApiResponse {
+pub(super) fn event_stream(pieces: impl futures_util::Stream<Item = Bytes> + Send + 'static) -> ApiResponse {
     use futures_util::StreamExt;
 
     let frames = pieces.map(|piece| Ok(Frame::data(piece)));
@@ -46,12 +46,12 @@ pub(super) fn stream(pieces: impl futures_util::Stream<Item = Bytes> + Send + 's
 }
 
 /// Reads a request body, unless it is too large or takes too long.
-pub(super) async fn read(body: Incoming, limits: &HttpLimits) -> Result<Bytes, HttpProblem> {
-    let whole = Limited::new(body, limits.body).collect();
+pub(super) async fn read_body(body: Incoming, limits: &HttpLimits) -> Result<Bytes, HttpProblem> {
+    let whole = Limited::new(body, limits.max_body_bytes).collect();
     match tokio::time::timeout(limits.body_time, whole).await {
         Ok(Ok(whole)) => Ok(whole.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            let detail = format!("the body is larger than {} bytes", limits.body);
+            let detail = format!("the body is larger than {} bytes", limits.max_body_bytes);
             Err(HttpProblem::new(StatusCode::PAYLOAD_TOO_LARGE, detail))
         }
         Ok(Err(error)) => Err(HttpProblem::bad_request(format!("the body cannot be read: {error}"))),

@@ -13,7 +13,7 @@ pub(super) struct ConnectionSlots {
     /// Connections that have not sent the token, oldest first.
     unauthenticated: Mutex<VecDeque<(u64, CancellationToken)>>,
     max_unauthenticated: usize,
-    /// Permits for connections that have.
+    /// Permits for connections that have sent it.
     authenticated: Arc<Semaphore>,
 }
 
@@ -28,20 +28,20 @@ impl ConnectionSlots {
     }
 
     /// Adds a connection. If there are too many without the token, the oldest of them is closed.
-    pub(super) fn enter(self: &Arc<Self>, number: u64) -> ConnectionSlot {
-        let sent_away = CancellationToken::new();
-        let mut strangers = self.lock_unauthenticated();
-        if strangers.len() >= self.max_unauthenticated
-            && let Some((_, oldest)) = strangers.pop_front()
+    pub(super) fn add(self: &Arc<Self>, number: u64) -> ConnectionSlot {
+        let eviction = CancellationToken::new();
+        let mut unauthenticated = self.lock_unauthenticated();
+        if unauthenticated.len() >= self.max_unauthenticated
+            && let Some((_, oldest)) = unauthenticated.pop_front()
         {
             oldest.cancel();
         }
-        strangers.push_back((number, sent_away.clone()));
-        drop(strangers);
-        ConnectionSlot { slots: Arc::clone(self), number, eviction: sent_away, permit: OnceLock::new() }
+        unauthenticated.push_back((number, eviction.clone()));
+        drop(unauthenticated);
+        ConnectionSlot { slots: Arc::clone(self), number, eviction, permit: OnceLock::new() }
     }
 
-    fn leave(&self, number: u64) {
+    fn remove_unauthenticated(&self, number: u64) {
         self.lock_unauthenticated().retain(|(other, _)| *other != number);
     }
 
@@ -68,7 +68,7 @@ impl ConnectionSlot {
         let Ok(permit) = Arc::clone(&self.slots.authenticated).try_acquire_owned() else { return false };
         // Never set twice: a connection handles one request at a time.
         self.permit.set(permit).ok();
-        self.slots.leave(self.number);
+        self.slots.remove_unauthenticated(self.number);
         true
     }
 
@@ -84,7 +84,7 @@ impl ConnectionSlot {
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        self.slots.leave(self.number);
+        self.slots.remove_unauthenticated(self.number);
     }
 }
 
@@ -93,18 +93,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strangers_make_room_for_each_other_and_never_take_that_of_members() {
-        let places = ConnectionSlots::new(2, 3);
-        let first = places.enter(0);
+    fn unauthenticated_connections_evict_only_each_other() {
+        let slots = ConnectionSlots::new(2, 3);
+        let first = slots.add(0);
         assert!(first.admit() && first.admit());
-        let strangers: Vec<ConnectionSlot> = (1..=10).map(|number| places.enter(number)).collect();
-        let away: Vec<bool> = strangers.iter().map(|place| place.eviction.is_cancelled()).collect();
-        assert_eq!(away.iter().filter(|away| !**away).count(), 3, "{away:?}");
-        assert!(!first.eviction.is_cancelled() && away[..7].iter().all(|away| *away));
-        assert!(strangers[9].admit() && !strangers[8].admit(), "there is room for two");
+        let unauthenticated: Vec<ConnectionSlot> = (1..=10).map(|number| slots.add(number)).collect();
+        let evicted: Vec<bool> = unauthenticated.iter().map(|slot| slot.eviction.is_cancelled()).collect();
+        assert_eq!(evicted.iter().filter(|evicted| !**evicted).count(), 3, "{evicted:?}");
+        assert!(!first.eviction.is_cancelled() && evicted[..7].iter().all(|evicted| *evicted));
+        assert!(unauthenticated[9].admit() && !unauthenticated[8].admit(), "there is room for two");
         drop(first);
-        assert!(strangers[8].admit());
-        drop(strangers);
-        assert!(places.lock_unauthenticated().is_empty());
+        assert!(unauthenticated[8].admit());
+        drop(unauthenticated);
+        assert!(slots.lock_unauthenticated().is_empty());
     }
 }

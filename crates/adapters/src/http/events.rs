@@ -1,5 +1,5 @@
-//! A session's events as server-sent events. The client pulls the stream: one that does not read produces no work and
-//! later catches up from the session's file; no run waits for it.
+//! A session's events as server-sent events. The client pulls the stream: a client that does not read causes no work
+//! and catches up later from the session's file. No run waits for it.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::relay::{EventBatch, EventRelay};
 
 /// How many events are read from a file at a time.
-const PAGE: usize = 256;
+const EVENTS_PER_PAGE: usize = 256;
 
 /// How soon a client that lost its stream may reconnect, in milliseconds.
 const RETRY: u32 = 1000;
@@ -125,7 +125,7 @@ impl SseEventStream {
     /// The new part of a batch. Missing events before it are read from the file, which also contains the batch's own.
     fn deliver(&mut self, batch: &EventBatch) -> Option<Bytes> {
         let mut missed = Bytes::new();
-        if let Some((first, last)) = batch.events() {
+        if let Some((first, last)) = batch.seq_range() {
             if first > self.request.last_seen + 1 {
                 match self.read_page() {
                     Ok(Some(page)) => missed = page,
@@ -159,7 +159,7 @@ impl SseEventStream {
     /// Reads the next events from the file; `None` if the client has them all.
     fn read_page(&mut self) -> Result<Option<Bytes>, StoreError> {
         let reader = SessionReader::open(&self.request.home, self.request.session)?;
-        let page = reader.events_after(self.request.last_seen, PAGE)?;
+        let page = reader.events_after(self.request.last_seen, EVENTS_PER_PAGE)?;
         let Some(last) = page.last() else { return Ok(None) };
         self.request.last_seen = last.seq;
         let pieces = page
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_stream_whose_file_cannot_be_read_ends_with_an_error_and_not_as_complete() {
+    async fn unreadable_files_end_the_stream_with_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::open(folder.path().to_owned()).unwrap();
         let session: SessionId = "ses-01900000-0000-7000-8000-000000000001".parse().unwrap();
@@ -204,7 +204,7 @@ mod tests {
             if let Some(content) = content {
                 std::fs::write(home.session_dir(session).join("session.db"), content).unwrap();
             }
-            let watch = EventStreamRequest {
+            let request = EventStreamRequest {
                 home: home.clone(),
                 session,
                 last_seen: 7,
@@ -212,10 +212,10 @@ mod tests {
                 closing: CancellationToken::new(),
                 _permit: Arc::new(Semaphore::new(1)).acquire_owned().await.unwrap(),
             };
-            let told: Vec<Bytes> = stream(watch, None).collect().await;
-            let told = String::from_utf8(told.concat()).unwrap();
-            assert!(told.contains("event: error\ndata: {") && told.contains("\"seq\":7"), "{told}");
-            assert!(!told.contains("event: end"), "{told}");
+            let output: Vec<Bytes> = stream(request, None).collect().await;
+            let output = String::from_utf8(output.concat()).unwrap();
+            assert!(output.contains("event: error\ndata: {") && output.contains("\"seq\":7"), "{output}");
+            assert!(!output.contains("event: end"), "{output}");
         }
     }
 }

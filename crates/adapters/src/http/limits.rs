@@ -16,11 +16,11 @@ pub struct HttpLimits {
     /// How many sessions may run in this server at once.
     pub sessions: usize,
     /// Maximum bytes of a request's headers.
-    pub head: usize,
+    pub max_head_bytes: usize,
     /// How long a client may take to send headers, counted from its connection or the last response.
     pub head_time: Duration,
     /// Maximum bytes of a request's body.
-    pub body: usize,
+    pub max_body_bytes: usize,
     /// How long a client may take to send a body.
     pub body_time: Duration,
     /// How long a session may take to answer.
@@ -41,9 +41,9 @@ impl Default for HttpLimits {
             admission_time: Duration::from_secs(5),
             streams: 128,
             sessions: 64,
-            head: 32 << 10,
+            max_head_bytes: 32 << 10,
             head_time: Duration::from_secs(15),
-            body: 8 << 20,
+            max_body_bytes: 8 << 20,
             body_time: Duration::from_secs(30),
             answer_time: Duration::from_secs(120),
             write_time: Duration::from_secs(30),

@@ -26,13 +26,13 @@ use super::{AccessToken, HttpLimits};
 use crate::SessionHost;
 
 /// Maximum number of headers of a request.
-const HEADERS: usize = 64;
+const MAX_HEADERS: usize = 64;
 
 /// Maximum threads for blocking work, such as listing sessions.
 const BLOCKING_THREADS: usize = 4;
 
 /// Pause after accepting a connection failed, for example because there are no more descriptors.
-const PAUSE: Duration = Duration::from_millis(100);
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// A socket on loopback that does not serve yet.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl HttpListener {
         format!("http://{}", self.address)
     }
 
-    /// Serves clients until `end`. Then it leaves every session that runs here, so that they can be resumed.
+    /// Serves clients until `end` completes, then closes every session that runs here; they can be resumed.
     ///
     /// Clients are served by a separate thread, so that no session waits for them, no matter how many watch.
     pub async fn serve(
@@ -103,7 +103,7 @@ fn serve_clients(socket: std::net::TcpListener, adapter: Arc<HttpAdapter>) -> io
             let connections = TaskTracker::new();
             let accepting = async {
                 match TcpListener::from_std(socket) {
-                    Ok(socket) => accept(&socket, &adapter, &connections).await,
+                    Ok(socket) => accept_connections(&socket, &adapter, &connections).await,
                     Err(error) => tracing::error!(%error, "cannot serve clients"),
                 }
             };
@@ -119,16 +119,16 @@ fn serve_clients(socket: std::net::TcpListener, adapter: Arc<HttpAdapter>) -> io
     Ok(ended)
 }
 
-async fn accept(socket: &TcpListener, adapter: &Arc<HttpAdapter>, connections: &TaskTracker) {
+async fn accept_connections(socket: &TcpListener, adapter: &Arc<HttpAdapter>, connections: &TaskTracker) {
     let slots = ConnectionSlots::new(adapter.limits.connections, adapter.limits.unauthenticated);
     for number in 0.. {
         match socket.accept().await {
             Ok((stream, _)) => {
-                connections.spawn(serve_connection(stream, Arc::clone(adapter), slots.enter(number)));
+                connections.spawn(serve_connection(stream, Arc::clone(adapter), slots.add(number)));
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
     }
@@ -146,8 +146,8 @@ async fn serve_connection(stream: TcpStream, adapter: Arc<HttpAdapter>, slot: Co
     settings
         .timer(TokioTimer::new())
         .header_read_timeout(adapter.limits.head_time)
-        .max_buf_size(adapter.limits.head)
-        .max_headers(HEADERS);
+        .max_buf_size(adapter.limits.max_head_bytes)
+        .max_headers(MAX_HEADERS);
     let service = service_fn(move |request| {
         let (adapter, slot) = (Arc::clone(&adapter), Arc::clone(&slot_for_requests));
         async move { Ok::<_, Infallible>(adapter.answer(request, &slot).await) }
@@ -167,7 +167,8 @@ async fn serve_connection(stream: TcpStream, adapter: Arc<HttpAdapter>, slot: Co
     }
 }
 
-/// Ends when a connection that has not sent the token runs out of time, or must give way to another.
+/// Returns when a connection that has not sent the token runs out of time, or must give way to another. Never returns
+/// for a connection that has sent it.
 async fn admission_expired(slot: &ConnectionSlot, time: Duration) {
     tokio::select! {
         () = tokio::time::sleep(time) => {}

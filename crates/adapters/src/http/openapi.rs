@@ -63,7 +63,7 @@ fn document() -> Value {
 }
 
 fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
-    let mut parameters: Vec<Value> = route.names().map(path_parameter).collect();
+    let mut parameters: Vec<Value> = route.param_names().map(path_parameter).collect();
     let mut operation = json!({ "operationId": route.name, "summary": route.about });
     if matches!(route.act, RouteAction::Call(method) if method.is_experimental()) {
         operation["summary"] = format!("Experimental: {}", uncapitalised(route.about)).into();
@@ -71,8 +71,8 @@ fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
     }
     match &route.takes {
         RouteInput::Nothing => {}
-        RouteInput::Query(shape) => parameters.extend(query_parameters(shape)),
-        RouteInput::Body(shape) => operation["requestBody"] = request_body(shape, generator),
+        RouteInput::Query(input_schema) => parameters.extend(query_parameters(input_schema)),
+        RouteInput::Body(input_schema) => operation["requestBody"] = request_body(input_schema, generator),
     }
     let mut responses = Map::new();
     let (status, response) = response(&route.gives, generator);
@@ -82,8 +82,8 @@ fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
         parameters.push(json!({ "name": "Last-Event-ID", "in": "header", "description": about, "schema": schema }));
     }
     responses.insert(status, response);
-    for refused in ["4XX", "5XX"] {
-        responses.insert(refused.into(), json!({ "$ref": "#/components/responses/Problem" }));
+    for status in ["4XX", "5XX"] {
+        responses.insert(status.into(), json!({ "$ref": "#/components/responses/Problem" }));
     }
     operation["parameters"] = parameters.into();
     operation["responses"] = responses.into();
@@ -105,12 +105,12 @@ fn path_parameter(name: &str) -> Value {
 }
 
 /// One parameter for each field of a query.
-fn query_parameters(shape: &InputSchema) -> Vec<Value> {
+fn query_parameters(input_schema: &InputSchema) -> Vec<Value> {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    let schema = (shape.schema)(&mut settings.into_generator()).to_value();
+    let schema = (input_schema.schema)(&mut settings.into_generator()).to_value();
     let Some(fields) = schema["properties"].as_object() else { return Vec::new() };
     let parameter = |(name, schema): (&String, &Value)| {
-        let mut schema = present(schema);
+        let mut schema = without_null(schema);
         let about = schema.as_object_mut().and_then(|schema| schema.remove("description"));
         json!({ "name": name, "in": "query", "description": about, "schema": schema })
     };
@@ -118,7 +118,7 @@ fn query_parameters(shape: &InputSchema) -> Vec<Value> {
 }
 
 /// Removes `null` from a schema: a query parameter is either present or absent.
-fn present(schema: &Value) -> Value {
+fn without_null(schema: &Value) -> Value {
     let mut schema = schema.clone();
     let Some(fields) = schema.as_object_mut() else { return schema };
     fields.remove("default");
@@ -135,10 +135,10 @@ fn present(schema: &Value) -> Value {
     schema
 }
 
-fn request_body(shape: &InputSchema, generator: &mut SchemaGenerator) -> Value {
-    let schema = (shape.schema)(generator);
+fn request_body(input_schema: &InputSchema, generator: &mut SchemaGenerator) -> Value {
+    let schema = (input_schema.schema)(generator);
     // An empty body counts as an empty object.
-    let required = (shape.read)(b"").is_err();
+    let required = (input_schema.read)(b"").is_err();
     json!({ "required": required, "content": { "application/json": { "schema": schema } } })
 }
 

@@ -21,7 +21,7 @@ pub(super) struct ServerInfo {
     pub(super) sessions: u64,
 }
 
-/// Options for starting or resuming a session. What is absent comes from the settings, or from the resumed session.
+/// Options for starting or resuming a session. Absent options come from the settings, or from the resumed session.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub(super) struct SessionOptions {
@@ -130,7 +130,7 @@ fn follow_up() -> MailDelivery {
     MailDelivery::FollowUp
 }
 
-/// How firmly a task is stopped.
+/// How a task is stopped.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct StopOptions {

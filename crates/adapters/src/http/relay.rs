@@ -17,20 +17,20 @@ use tokio::time::Instant;
 use super::events::sse_event;
 
 /// How many batches a watcher may be behind before it switches to the file.
-const BACKLOG: usize = 128;
+const MAX_BACKLOG_BATCHES: usize = 128;
 
 /// Maximum bytes of a batch.
-const BATCH: usize = 256 * 1024;
+const MAX_BATCH_BYTES: usize = 256 * 1024;
 
 /// The minimum time between two batches: a single event is sent at once, events in quick succession together.
-const PAUSE: Duration = Duration::from_millis(PAUSE_MS);
-const PAUSE_MS: u64 = 50;
+const BATCH_INTERVAL: Duration = Duration::from_millis(BATCH_INTERVAL_MS);
+const BATCH_INTERVAL_MS: u64 = 50;
 
 /// Formatted events that all watchers share.
 #[derive(Debug)]
 pub(super) struct EventBatch {
-    pieces: Vec<EventChunk>,
-    whole: Bytes,
+    chunks: Vec<EventChunk>,
+    bytes: Bytes,
 }
 
 #[derive(Debug)]
@@ -42,8 +42,8 @@ struct EventChunk {
 
 impl EventBatch {
     /// The sequence numbers of its first and last event.
-    pub(super) fn events(&self) -> Option<(u64, u64)> {
-        let mut events = self.pieces.iter().filter_map(|piece| piece.seq);
+    pub(super) fn seq_range(&self) -> Option<(u64, u64)> {
+        let mut events = self.chunks.iter().filter_map(|piece| piece.seq);
         let first = events.next()?;
         Some((first, events.last().unwrap_or(first)))
     }
@@ -51,11 +51,11 @@ impl EventBatch {
     /// The part that is new to a watcher that has seen events up to `seen`.
     pub(super) fn after(&self, seen: u64) -> Bytes {
         let is_new = |piece: &&EventChunk| piece.seq.is_none_or(|seq| seq > seen);
-        if self.pieces.iter().all(|piece| is_new(&piece)) {
-            return self.whole.clone();
+        if self.chunks.iter().all(|piece| is_new(&piece)) {
+            return self.bytes.clone();
         }
         let mut bytes = BytesMut::new();
-        self.pieces.iter().filter(is_new).for_each(|piece| bytes.extend_from_slice(&piece.bytes));
+        self.chunks.iter().filter(is_new).for_each(|piece| bytes.extend_from_slice(&piece.bytes));
         bytes.freeze()
     }
 }
@@ -73,7 +73,7 @@ pub(super) struct EventRelay {
 impl EventRelay {
     /// Relays the events after a sequence number from a connection to a session.
     pub(super) fn new(client: RpcClient, notifications: Notifications, after: u64) -> EventRelay {
-        let batches = broadcast::Sender::new(BACKLOG);
+        let batches = broadcast::Sender::new(MAX_BACKLOG_BATCHES);
         let status = Arc::default();
         let mut work = JoinSet::new();
         let weak = batches.downgrade();
@@ -119,16 +119,17 @@ struct RelayTask {
 
 impl RelayTask {
     async fn run(self, client: RpcClient, mut notifications: Notifications, after: u64) {
-        let subscribe = client.call::<Value>(Method::EventsSubscribe, SubscribeParams { after, pause_ms: PAUSE_MS });
+        let subscribe =
+            client.call::<Value>(Method::EventsSubscribe, SubscribeParams { after, pause_ms: BATCH_INTERVAL_MS });
         let relay = async {
-            let mut last_sent = Instant::now().checked_sub(PAUSE);
+            let mut last_sent = Instant::now().checked_sub(BATCH_INTERVAL);
             while let Ok(first) = notifications.next().await {
-                let mut pieces = Vec::from_iter(self.read(&first));
+                let mut pieces = Vec::from_iter(self.format_chunk(&first));
                 let mut size: usize = pieces.iter().map(|piece| piece.bytes.len()).sum();
-                let until = last_sent.map(|last_sent| last_sent + PAUSE);
-                while size < BATCH {
-                    let Some(next) = next_before(&mut notifications, until).await else { break };
-                    let piece = self.read(&next);
+                let batch_end = last_sent.map(|last_sent| last_sent + BATCH_INTERVAL);
+                while size < MAX_BATCH_BYTES {
+                    let Some(next) = next_before(&mut notifications, batch_end).await else { break };
+                    let piece = self.format_chunk(&next);
                     size += piece.as_ref().map_or(0, |piece| piece.bytes.len());
                     pieces.extend(piece);
                 }
@@ -146,7 +147,7 @@ impl RelayTask {
         }
     }
 
-    fn read(&self, notification: &RpcNotification) -> Option<EventChunk> {
+    fn format_chunk(&self, notification: &RpcNotification) -> Option<EventChunk> {
         let seq = match notification.method.as_str() {
             "event" => Some(notification.params["seq"].as_u64()?),
             "text" | "status" => None,
@@ -166,7 +167,7 @@ impl RelayTask {
         let mut whole = BytesMut::new();
         pieces.iter().for_each(|piece| whole.extend_from_slice(&piece.bytes));
         // Fails if all watchers have left.
-        let _watchers = self.batches.send(Arc::new(EventBatch { pieces, whole: whole.freeze() }));
+        let _watchers = self.batches.send(Arc::new(EventBatch { chunks: pieces, bytes: whole.freeze() }));
     }
 }
 
@@ -184,24 +185,24 @@ mod tests {
     use super::*;
 
     fn batch(pieces: &[(Option<u64>, &'static str)]) -> EventBatch {
-        let made = |(seq, text): &(Option<u64>, &'static str)| EventChunk {
+        let chunk = |(seq, text): &(Option<u64>, &'static str)| EventChunk {
             seq: *seq,
             bytes: Bytes::from_static(text.as_bytes()),
         };
         let whole: String = pieces.iter().map(|(_, text)| *text).collect();
-        EventBatch { pieces: pieces.iter().map(made).collect(), whole: whole.into() }
+        EventBatch { chunks: pieces.iter().map(chunk).collect(), bytes: whole.into() }
     }
 
     #[test]
-    fn a_watcher_gets_what_is_new_to_it_and_shares_the_rest() {
+    fn watchers_get_new_chunks_and_share_whole_batches() {
         let mixed = batch(&[(Some(5), "a"), (None, "t"), (Some(6), "b"), (None, "s")]);
-        assert_eq!(mixed.events(), Some((5, 6)));
-        for (seen, told) in [(0, "atbs"), (4, "atbs"), (5, "tbs"), (6, "ts"), (9, "ts")] {
-            assert_eq!(mixed.after(seen), told.as_bytes(), "{seen}");
+        assert_eq!(mixed.seq_range(), Some((5, 6)));
+        for (seen, expected) in [(0, "atbs"), (4, "atbs"), (5, "tbs"), (6, "ts"), (9, "ts")] {
+            assert_eq!(mixed.after(seen), expected.as_bytes(), "{seen}");
         }
-        assert_eq!(mixed.after(4).as_ptr(), mixed.whole.as_ptr(), "it is not copied");
-        let words = batch(&[(None, "t")]);
-        assert_eq!((words.events(), words.after(7)), (None, Bytes::from_static(b"t")));
+        assert_eq!(mixed.after(4).as_ptr(), mixed.bytes.as_ptr(), "it is not copied");
+        let text_only = batch(&[(None, "t")]);
+        assert_eq!((text_only.seq_range(), text_only.after(7)), (None, Bytes::from_static(b"t")));
         assert_eq!(batch(&[(Some(3), "x")]).after(3), Bytes::new());
     }
 }

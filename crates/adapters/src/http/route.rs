@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 /// One row of the route table.
 pub(super) struct Route {
     pub(super) verb: Verb,
-    /// With the names of parameters in braces.
+    /// The path, with the names of parameters in braces.
     pub(super) path: &'static str,
     /// The operation id.
     pub(super) name: &'static str,
@@ -44,7 +44,8 @@ pub(super) enum RouteAction {
     /// A method of the session's API.
     Call(Method),
     ServerInfo,
-    Describe,
+    /// Returns the OpenAPI document.
+    OpenApiDocument,
     List,
     Create,
     Resume,
@@ -131,7 +132,7 @@ impl Route {
     }
 
     /// The names of the path parameters.
-    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
+    pub(super) fn param_names(&self) -> impl Iterator<Item = &'static str> {
         self.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
     }
 }

@@ -33,7 +33,7 @@ macro_rules! routes {
 routes! {
     GET "/v1", "greet", RouteInput::Nothing, RouteOutput::json::<ServerInfo>(), RouteAction::ServerInfo,
         "Describes the server.";
-    GET "/v1/openapi.json", "describe", RouteInput::Nothing, RouteOutput::json::<serde_json::Value>(), RouteAction::Describe,
+    GET "/v1/openapi.json", "describe", RouteInput::Nothing, RouteOutput::json::<serde_json::Value>(), RouteAction::OpenApiDocument,
         "Returns this table as an OpenAPI document.";
 
     GET "/v1/sessions", "listSessions", RouteInput::query::<SessionListQuery>(), RouteOutput::json::<SessionsPage>(), RouteAction::List,
@@ -42,7 +42,7 @@ routes! {
         "Starts a session, which runs in this server whether or not a client watches it.";
     GET "/v1/sessions/{session}", "getSession", RouteInput::Nothing, RouteOutput::json::<SessionView>(),
         RouteAction::Call(Method::SessionGet),
-        "Describes the session: its settings, its owner, and the state of its root.";
+        "Describes the session: its settings, the process that runs it, and the state of its root.";
     DELETE "/v1/sessions/{session}", "removeSession", RouteInput::Nothing, RouteOutput::Nothing, RouteAction::Remove,
         "Removes a session that no other process runs, with all its data.";
     POST "/v1/sessions/{session}/messages", "sendMessage", RouteInput::body::<MessageBody>(), RouteOutput::created::<SendResult>(),
@@ -80,7 +80,7 @@ routes! {
         RouteAction::Call(Method::CommandsList), "Lists the slash commands.";
     POST "/v1/sessions/{session}/commands/{name}", "invokeCommand", RouteInput::body::<CommandInput>(),
         RouteOutput::json::<InvokeSlashResult>(), RouteAction::Call(Method::CommandsInvoke),
-        "Runs a slash command; one meant for the model returns the prompt to send.";
+        "Runs a slash command; a command for the model returns the prompt for the client to send.";
     GET "/v1/sessions/{session}/agents", "listAgents", RouteInput::Nothing, RouteOutput::json::<AgentsResult>(),
         RouteAction::Call(Method::AgentsList), "Lists the agents that can be started.";
     POST "/v1/sessions/{session}/agents", "startAgent", RouteInput::body::<StartAgentParams>(),

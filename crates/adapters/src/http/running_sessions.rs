@@ -27,7 +27,7 @@ pub(super) struct RunningSessions {
     channels: SessionChannels,
     session_tasks: TaskTracker,
     /// The runtime that sessions run on, which differs from the one that serves clients.
-    sessions: Handle,
+    session_runtime: Handle,
     closing: CancellationToken,
 }
 
@@ -37,10 +37,10 @@ type SessionChannels = Arc<Mutex<HashMap<SessionId, mpsc::Sender<SessionTaskComm
 enum SessionTaskCommand {
     /// Connect to the session.
     Connect(oneshot::Sender<SessionConnection>),
-    /// Leave the session as soon as nothing runs in it.
-    Retire,
-    /// Leave the session now.
-    Leave(oneshot::Sender<()>),
+    /// Close the session as soon as nothing runs in it.
+    CloseWhenQuiet,
+    /// Close the session now.
+    Close(oneshot::Sender<()>),
 }
 
 /// How many commands may wait for a session's task.
@@ -51,7 +51,7 @@ impl RunningSessions {
     pub(super) fn new(host: Arc<dyn SessionHost>, max_sessions: usize, closing: CancellationToken) -> RunningSessions {
         let opening = tokio::sync::Mutex::new(());
         let (channels, session_tasks, sessions) = (SessionChannels::default(), TaskTracker::new(), Handle::current());
-        RunningSessions { host, max_sessions, opening, channels, session_tasks, sessions, closing }
+        RunningSessions { host, max_sessions, opening, channels, session_tasks, session_runtime: sessions, closing }
     }
 
     pub(super) fn home(&self) -> &host::Home {
@@ -71,11 +71,11 @@ impl RunningSessions {
     ) -> Result<(SessionId, SessionConnection), HttpProblem> {
         let sessions = Arc::clone(self);
         let opening = async move { sessions.open_here(request).await };
-        self.session_tasks.spawn_on(opening, &self.sessions).await.map_err(HttpProblem::internal)?
+        self.session_tasks.spawn_on(opening, &self.session_runtime).await.map_err(HttpProblem::internal)?
     }
 
     async fn open_here(&self, request: OpenRequest) -> Result<(SessionId, SessionConnection), HttpProblem> {
-        let _turn = self.opening.lock().await;
+        let _guard = self.opening.lock().await;
         if self.closing.is_cancelled() {
             return Err(HttpProblem::conflict("the server is shutting down").remedy("start it again"));
         }
@@ -112,27 +112,27 @@ impl RunningSessions {
         connection.await.ok()
     }
 
-    /// Leaves a session as soon as nothing runs in it.
-    pub(super) async fn retire(&self, id: SessionId) {
+    /// Closes a session as soon as nothing runs in it.
+    pub(super) async fn close_when_quiet(&self, id: SessionId) {
         if let Some(channel) = self.channel(id) {
-            // Fails if the task has ended and thus left the session.
-            channel.send(SessionTaskCommand::Retire).await.ok();
+            // Fails if the task has ended and thus closed the session.
+            channel.send(SessionTaskCommand::CloseWhenQuiet).await.ok();
         }
     }
 
-    /// Leaves a session now, if it runs here, and waits until that is done.
-    pub(super) async fn leave(&self, id: SessionId) {
-        let (reply, left) = oneshot::channel();
+    /// Closes a session now, if it runs here, and waits until it is closed.
+    pub(super) async fn close(&self, id: SessionId) {
+        let (reply, closed) = oneshot::channel();
         if let Some(channel) = self.channel(id)
-            && channel.send(SessionTaskCommand::Leave(reply)).await.is_ok()
+            && channel.send(SessionTaskCommand::Close(reply)).await.is_ok()
         {
-            left.await.ok();
+            closed.await.ok();
         }
     }
 
-    /// Waits until every session is left. The caller must have cancelled `closing`.
+    /// Waits until every session is closed. The caller must have cancelled `closing`.
     pub(super) async fn wait_until_empty(&self) {
-        let _turn = self.opening.lock().await;
+        let _guard = self.opening.lock().await;
         self.session_tasks.close();
         self.session_tasks.wait().await;
     }
@@ -157,7 +157,7 @@ async fn wait_until_quiet(status: &mut watch::Receiver<SessionStatus>) {
     let _over = status.wait_for(|status| status.quiet || status.paused.is_some()).await.is_err();
 }
 
-/// Holds one session until it is told to leave it.
+/// Holds one session until a command or the end of the server closes it.
 async fn run_session(
     session: Session,
     mut commands: mpsc::Receiver<SessionTaskCommand>,
@@ -175,8 +175,8 @@ async fn run_session(
                     Ok(connection) => drop(reply.send(connection)),
                     Err(error) => tracing::warn!(%error, "cannot connect to the session"),
                 },
-                Some(SessionTaskCommand::Retire) => retiring = true,
-                Some(SessionTaskCommand::Leave(reply)) => break Some(reply),
+                Some(SessionTaskCommand::CloseWhenQuiet) => retiring = true,
+                Some(SessionTaskCommand::Close(reply)) => break Some(reply),
                 None => break None,
             },
             () = wait_until_quiet(&mut status), if retiring => break None,
@@ -184,7 +184,7 @@ async fn run_session(
         }
     };
     if let Err(error) = session.leave().await {
-        tracing::warn!(%error, %id, "cannot leave the session cleanly");
+        tracing::warn!(%error, %id, "cannot close the session cleanly");
     }
     lock_channels(&channels).remove(&id);
     if let Some(reply) = leave_reply {

@@ -34,8 +34,9 @@ impl RunningSessions {
         self.connect_socket(id, owner.pid).await.map(SessionAccess::Live)
     }
 
-    /// The same for a client that subscribes to events. It uses the session's socket even if the session runs here, so
-    /// that the events are read on the caller's thread and not on the thread that runs sessions.
+    /// Finds a session for a client that subscribes to events. Unlike `find`, this uses the session's socket even if
+    /// the session runs here, so that the events are read on the caller's thread and not on the thread that runs
+    /// sessions.
     pub(super) async fn find_for_events(&self, id: SessionId) -> Result<SessionAccess, HttpProblem> {
         match self.is_running(id) {
             true => self.connect_socket(id, std::process::id()).await.map(SessionAccess::Live),
@@ -72,9 +73,9 @@ pub(super) async fn call(
     client: &RpcClient,
     method: Method,
     params: Value,
-    limit: Duration,
+    timeout: Duration,
 ) -> Result<Value, HttpProblem> {
-    let answer = tokio::time::timeout(limit, client.call::<Value>(method, params));
+    let answer = tokio::time::timeout(timeout, client.call::<Value>(method, params));
     answer.await.map_or_else(|_elapsed| Err(answer_timeout()), |answer| answer.map_err(HttpProblem::from))
 }
 

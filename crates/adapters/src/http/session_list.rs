@@ -6,10 +6,10 @@ use store::{SessionIndex, SessionRow};
 
 use super::payloads::{SessionListQuery, SessionOverview, SessionsPage};
 use super::problem::HttpProblem;
-use super::stored_session::PAGE_MAX;
+use super::stored_session::MAX_PAGE_ROWS;
 
 /// The default number of rows of a page.
-const PAGE: u64 = 100;
+const DEFAULT_PAGE_ROWS: u64 = 100;
 
 /// Returns one page of sessions. It reads files, so call it on a blocking thread.
 pub(super) fn list(home: &Home, query: &SessionListQuery) -> Result<SessionsPage, HttpProblem> {
@@ -17,7 +17,7 @@ pub(super) fn list(home: &Home, query: &SessionListQuery) -> Result<SessionsPage
         cwd: query.cwd.clone(),
         state: query.state.clone(),
         offset: query.offset,
-        limit: Some(query.limit.unwrap_or(PAGE).min(PAGE_MAX)),
+        limit: Some(query.limit.unwrap_or(DEFAULT_PAGE_ROWS).min(MAX_PAGE_ROWS)),
     };
     let page = SessionIndex::open(home)?.reconcile(home)?.page(home, &query)?;
     Ok(SessionsPage { sessions: page.rows.into_iter().map(summarize).collect(), total: page.total })

@@ -33,7 +33,7 @@ pub(super) async fn start_session(
     let started = send_first_prompt(&client, prompt, limits).await;
     if started.is_err() {
         // The client does not learn the session's id and could not stop it.
-        sessions.leave(id).await;
+        sessions.close(id).await;
     }
     started
 }
@@ -100,7 +100,7 @@ fn open_request(start: SessionStart, options: SessionOptions) -> Result<OpenRequ
     }
     let mut flags = RunFlags::default();
     flags.put("--model", model);
-    flags.put("--effort", effort.map(effort_word));
+    flags.put("--effort", effort.map(effort_name));
     flags.put("--permission-mode", permission.map(|mode| mode.as_str()));
     flags.put("--max-turns", max_turns);
     flags.put("--max-budget-usd", max_budget_usd);
@@ -109,10 +109,10 @@ fn open_request(start: SessionStart, options: SessionOptions) -> Result<OpenRequ
     flags.put("--agent", agent);
     flags.put("--agents", agents.map(serde_json::Value::Object));
     flags.put("--ask-wait", Some(ask_wait_seconds.map_or_else(|| "for-ever".into(), |seconds| format!("{seconds}s"))));
-    flags.each("--allow", allow);
-    flags.each("--ask", ask);
-    flags.each("--deny", deny);
-    flags.each("--add-dir", add_dirs);
+    flags.put_each("--allow", allow);
+    flags.put_each("--ask", ask);
+    flags.put_each("--deny", deny);
+    flags.put_each("--add-dir", add_dirs);
     if ask_user == Some(false) {
         flags.set("--no-ask-user");
     }
@@ -124,7 +124,7 @@ fn open_request(start: SessionStart, options: SessionOptions) -> Result<OpenRequ
     Ok(OpenRequest { cwd, flags: flags.into_args(), ..OpenRequest::new(start) })
 }
 
-fn effort_word(effort: ReasoningEffort) -> &'static str {
+fn effort_name(effort: ReasoningEffort) -> &'static str {
     match effort {
         ReasoningEffort::Low => "low",
         ReasoningEffort::Medium => "medium",
@@ -137,14 +137,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_client_wants_is_said_in_flags_that_no_value_can_break_out_of() {
-        let wanted = json!({
+    fn options_become_flags_that_values_cannot_escape() {
+        let options = json!({
             "model": "--allow-all", "mode": "plan", "permission": "acceptEdits", "allow": ["shell(git status)"],
             "maxTurns": 3, "maxBudgetUsd": 0.5, "askUser": false, "cwd": "/tmp",
         });
-        let order = open_request(SessionStart::New, serde_json::from_value(wanted).unwrap()).unwrap();
+        let request = open_request(SessionStart::New, serde_json::from_value(options).unwrap()).unwrap();
         assert_eq!(
-            order.flags,
+            request.flags,
             [
                 "--model=--allow-all",
                 "--permission-mode=accept-edits",
@@ -156,12 +156,12 @@ mod tests {
                 "--plan",
             ]
         );
-        assert_eq!(order.cwd, Some("/tmp".into()));
+        assert_eq!(request.cwd, Some("/tmp".into()));
     }
 
     #[test]
-    fn a_folder_that_depends_on_where_the_server_stands_is_refused() {
-        let wanted = SessionOptions { cwd: Some("work".into()), ..SessionOptions::default() };
-        assert!(open_request(SessionStart::New, wanted).is_err());
+    fn relative_folders_are_refused() {
+        let options = SessionOptions { cwd: Some("work".into()), ..SessionOptions::default() };
+        assert!(open_request(SessionStart::New, options).is_err());
     }
 }

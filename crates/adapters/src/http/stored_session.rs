@@ -13,7 +13,7 @@ use store::SessionReader;
 use super::problem::HttpProblem;
 
 /// Maximum rows of a page.
-pub(super) const PAGE_MAX: u64 = 1000;
+pub(super) const MAX_PAGE_ROWS: u64 = 1000;
 
 /// Answers the methods that do not need a process that runs the session.
 pub(super) fn answer_from_store(
@@ -24,30 +24,30 @@ pub(super) fn answer_from_store(
     input: Value,
 ) -> Result<Value, HttpProblem> {
     match method {
-        Method::SessionGet => json(reader.session_view()?),
-        Method::ModeGet => json(ModeParams { mode: reader.session_view()?.mode }),
-        Method::ModelGet => json(ModelParams { model: reader.session_view()?.model }),
-        Method::PlanRead => json(PlanResult { text: runtime::read_plan(home, id).map_err(HttpProblem::internal)? }),
+        Method::SessionGet => to_json(reader.session_view()?),
+        Method::ModeGet => to_json(ModeParams { mode: reader.session_view()?.mode }),
+        Method::ModelGet => to_json(ModelParams { model: reader.session_view()?.model }),
+        Method::PlanRead => to_json(PlanResult { text: runtime::read_plan(home, id).map_err(HttpProblem::internal)? }),
         Method::TasksList => {
-            let query: TasksParams = params(input)?;
-            json(reader.tasks(&TasksParams { limit: capped_limit(query.limit), ..query })?)
+            let query: TasksParams = parse_params(input)?;
+            to_json(reader.tasks(&TasksParams { limit: capped_limit(query.limit), ..query })?)
         }
         Method::TasksGet => {
-            let TaskParams { task } = params(input)?;
-            json(reader.record(task)?.ok_or_else(|| HttpProblem::not_found(format!("there is no task {task}")))?)
+            let TaskParams { task } = parse_params(input)?;
+            to_json(reader.record(task)?.ok_or_else(|| HttpProblem::not_found(format!("there is no task {task}")))?)
         }
         Method::TasksOutput => {
-            let TaskParams { task } = params(input)?;
+            let TaskParams { task } = parse_params(input)?;
             let view = reader.task(task)?.ok_or_else(|| HttpProblem::not_found(format!("there is no task {task}")))?;
-            json(OutputResult { output: runtime::task_output(home, id, &view) })
+            to_json(OutputResult { output: runtime::task_output(home, id, &view) })
         }
         Method::TodosList => {
-            let query: TodosParams = params(input)?;
-            json(reader.todos_page(&TodosParams { limit: capped_limit(query.limit), ..query })?)
+            let query: TodosParams = parse_params(input)?;
+            to_json(reader.todos_page(&TodosParams { limit: capped_limit(query.limit), ..query })?)
         }
         Method::AsksList => {
-            let query: AsksParams = params(input)?;
-            json(reader.asks_page(&AsksParams { limit: capped_limit(query.limit), ..query })?)
+            let query: AsksParams = parse_params(input)?;
+            to_json(reader.asks_page(&AsksParams { limit: capped_limit(query.limit), ..query })?)
         }
         Method::SessionCommand
         | Method::SessionSend
@@ -83,15 +83,15 @@ pub(super) fn answer_from_store(
     }
 }
 
-fn params<T: DeserializeOwned>(input: Value) -> Result<T, HttpProblem> {
+fn parse_params<T: DeserializeOwned>(input: Value) -> Result<T, HttpProblem> {
     serde_json::from_value(input).map_err(|error| HttpProblem::bad_request(error.to_string()))
 }
 
-fn json(answer: impl Serialize) -> Result<Value, HttpProblem> {
+fn to_json(answer: impl Serialize) -> Result<Value, HttpProblem> {
     serde_json::to_value(answer).map_err(HttpProblem::internal)
 }
 
 /// Limits the number of rows of a page.
 fn capped_limit(limit: Option<u64>) -> Option<u64> {
-    limit.map(|limit| limit.min(PAGE_MAX))
+    limit.map(|limit| limit.min(MAX_PAGE_ROWS))
 }

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_takes_nothing_is_given_up_and_a_slow_one_is_not() {
+    async fn stalled_clients_time_out_and_slow_ones_do_not() {
         let (mut client, server) = duplex(4);
         let mut server = WriteTimeoutStream::new(server, Duration::from_secs(30));
         server.write_all(b"1234").await.unwrap();

@@ -1,4 +1,4 @@
-//! Every file of the fuzz corpus, as an ordinary test: no panic, no end that never comes, and no memory without bound.
+//! Every file of the fuzz corpus, as an ordinary test: no panic, no hang, and no unbounded memory.
 
 use crate::drive;
 use crate::replay::replay;

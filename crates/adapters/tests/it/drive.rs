@@ -1,4 +1,4 @@
-//! Gives an adapter whatever bytes as what its client says, until they end or are refused. Fuzz targets share it.
+//! Feeds arbitrary bytes to an adapter as its client's input, until they end or are refused. Fuzz targets share it.
 
 use std::io::Cursor;
 use std::sync::{Arc, OnceLock};
@@ -12,27 +12,36 @@ use tokio::runtime::Builder;
 /// How the Claude SDKs start their program.
 const ARGS: [&str; 5] = ["--output-format", "stream-json", "--verbose", "--input-format", "stream-json"];
 
-/// Says these bytes to the Claude adapter.
+/// Feeds these bytes to the Claude adapter.
 pub(crate) fn claude(bytes: &[u8]) {
     let args = ARGS.map(String::from).to_vec();
-    drive(bosun_adapters::claude::serve_on(Arc::new(Shut), args, Cursor::new(bytes.to_vec()), tokio::io::sink()));
+    drive(bosun_adapters::claude::serve_on(
+        Arc::new(ClosedSessionHost),
+        args,
+        Cursor::new(bytes.to_vec()),
+        tokio::io::sink(),
+    ));
 }
 
-/// Says these bytes to the Copilot adapter.
+/// Feeds these bytes to the Copilot adapter.
 pub(crate) fn copilot(bytes: &[u8]) {
-    drive(bosun_adapters::copilot::serve_on(Arc::new(Shut), Cursor::new(bytes.to_vec()), tokio::io::sink()));
+    drive(bosun_adapters::copilot::serve_on(
+        Arc::new(ClosedSessionHost),
+        Cursor::new(bytes.to_vec()),
+        tokio::io::sink(),
+    ));
 }
 
-/// Runs an adapter to its end. Nothing else takes time here: one that does not end waits for something that never comes.
+/// Runs an adapter to its end. Time is paused, so the timeout fires only if the adapter hangs.
 fn drive(adapter: impl Future<Output = bosun_adapters::AdapterExit>) {
     let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     runtime.block_on(async { tokio::time::timeout(Duration::from_secs(24 * 3600), adapter).await.unwrap() });
 }
 
-/// A house that opens nothing.
-struct Shut;
+/// A session host that opens no sessions.
+struct ClosedSessionHost;
 
-impl SessionHost for Shut {
+impl SessionHost for ClosedSessionHost {
     fn home(&self) -> &Home {
         static HOME: OnceLock<(TempDir, Home)> = OnceLock::new();
         let (_folder, home) = HOME.get_or_init(|| {
@@ -43,8 +52,8 @@ impl SessionHost for Shut {
         home
     }
 
-    fn open(&self, _order: OpenRequest) -> OpenSessionFuture<'_> {
-        let refusal = OpenRefusal { words: "this house opens nothing".into(), hint: None };
+    fn open(&self, _request: OpenRequest) -> OpenSessionFuture<'_> {
+        let refusal = OpenRefusal { words: "this host opens no sessions".into(), hint: None };
         Box::pin(async move { Err(refusal) })
     }
 }

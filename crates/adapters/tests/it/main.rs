@@ -1,4 +1,5 @@
-//! Adapters, driven as their clients drive them.
+//! Tests that use the adapters as their clients do. `corpus` feeds them the files of the fuzz corpus, with the help of
+//! `drive` (shared with the fuzz targets) and `replay` (shared with the `rpc` crate).
 
 #![cfg(test)]
 

@@ -58,7 +58,7 @@ pub(crate) fn parse_plan_decision(line: &str, actions: &[PlanAction]) -> AskDeci
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 enum DecisionOutcome {
-    /// The session applies it once `behind` earlier calls are decided: calls of one message run in order.
+    /// The session applies it once the `behind` earlier calls of the same message are decided: they run in order.
     Applied { behind: usize },
     /// Stored in the file of a session that is not running.
     Queued,
@@ -82,18 +82,18 @@ pub(super) async fn decide(
     response: &ApprovalResponse,
     json: bool,
 ) -> Result<CommandExit, CliError> {
-    for waiting in &asks {
-        ensure_decision_fits(waiting, &response.decision_for(&waiting.view.ask.subject))?;
+    for pending in &asks {
+        ensure_decision_fits(pending, &response.decision_for(&pending.view.ask.subject))?;
     }
     if asks.is_empty() {
         print::note("nothing waits for your decision");
     }
     let mut rows = Vec::new();
     let mut failed = None;
-    for waiting in &asks {
-        let decision = response.decision_for(&waiting.view.ask.subject);
-        let (id, session) = (waiting.view.ask.id.clone(), waiting.view.session);
-        let fate = match deliver_decision(home, waiting, &decision).await {
+    for pending in &asks {
+        let decision = response.decision_for(&pending.view.ask.subject);
+        let (id, session) = (pending.view.ask.id.clone(), pending.view.session);
+        let fate = match deliver_decision(home, pending, &decision).await {
             Ok(fate) => fate,
             Err(failure) => {
                 failed = Some(failure);
@@ -102,13 +102,13 @@ pub(super) async fn decide(
         };
         rows.push(DecisionRow { id, session, decision, fate });
     }
-    // Only now: whether a call runs at once depends on the decisions on the calls before it.
-    for (row, waiting) in rows.iter_mut().zip(&asks) {
+    // Count only after all deliveries: whether a call can run depends on the decisions on the calls before it.
+    for (row, pending) in rows.iter_mut().zip(&asks) {
         if let DecisionOutcome::Applied { behind } = &mut row.fate {
-            *behind = count_calls_ahead(&SessionReader::open(home, row.session)?.asks(true)?, &waiting.view);
+            *behind = count_calls_ahead(&SessionReader::open(home, row.session)?.asks(true)?, &pending.view);
         }
         if !json {
-            print_outcome(waiting, &row.decision, &row.fate);
+            print_outcome(pending, &row.decision, &row.fate);
         }
     }
     if json {
@@ -122,8 +122,8 @@ pub(super) async fn decide(
 }
 
 /// Fails if the decision does not fit the ask.
-fn ensure_decision_fits(waiting: &PendingAsk, decision: &AskDecision) -> Result<(), CliError> {
-    let ask = &waiting.view.ask;
+fn ensure_decision_fits(pending: &PendingAsk, decision: &AskDecision) -> Result<(), CliError> {
+    let ask = &pending.view.ask;
     if decision.fits(&ask.subject) {
         return Ok(());
     }
@@ -141,10 +141,10 @@ fn ensure_decision_fits(waiting: &PendingAsk, decision: &AskDecision) -> Result<
 /// Delivers one decision to its session.
 async fn deliver_decision(
     home: &Home,
-    waiting: &PendingAsk,
+    pending: &PendingAsk,
     decision: &AskDecision,
 ) -> Result<DecisionOutcome, CliError> {
-    let (session, ask) = (waiting.view.session, &waiting.view.ask.id);
+    let (session, ask) = (pending.view.session, &pending.view.ask.id);
     let command = SessionCommand::Decide(DecideParams { ask: ask.clone(), decision: decision.clone() });
     Ok(match deliver_command(home, session, &command).await? {
         DeliveryOutcome::Answered(CommandOutcome::Applied { .. }) => DecisionOutcome::Applied { behind: 0 },
@@ -162,7 +162,7 @@ async fn deliver_decision(
         }
         DeliveryOutcome::Queued => {
             let commands = SessionReader::open(home, session)?.pending_commands()?;
-            superseded_outcome(&commands, waiting, decision).unwrap_or(DecisionOutcome::Queued)
+            superseded_outcome(&commands, pending, decision).unwrap_or(DecisionOutcome::Queued)
         }
     })
 }
@@ -170,42 +170,42 @@ async fn deliver_decision(
 /// Returns the outcome of a queued decision if another one was queued before it at the same time.
 fn superseded_outcome(
     commands: &[(i64, SessionCommand)],
-    waiting: &PendingAsk,
+    pending: &PendingAsk,
     decision: &AskDecision,
 ) -> Option<DecisionOutcome> {
     let first =
-        find_queued_decision(commands, &waiting.view.ask.id).filter(|first| first.as_str() != decision.as_str())?;
+        find_queued_decision(commands, &pending.view.ask.id).filter(|first| first.as_str() != decision.as_str())?;
     Some(DecisionOutcome::TooLate { message: format!("is already {}, and waits for its session", first.as_str()) })
 }
 
 fn ask_state(asks: &[AskView], id: &AskId) -> AskState {
-    let found = asks.iter().find(|view| view.ask.id == *id);
-    found.map_or(AskState::Withdrawn, |view| view.state.clone())
+    let view = asks.iter().find(|view| view.ask.id == *id);
+    view.map_or(AskState::Withdrawn, |view| view.state.clone())
 }
 
 /// Counts the undecided calls of the same agent before this one.
 fn count_calls_ahead(asks: &[AskView], this: &AskView) -> usize {
-    let before = asks.iter().take_while(|view| view.ask.id != this.ask.id);
-    before.filter(|view| view.task == this.task && view.state == AskState::Open).count()
+    let earlier = asks.iter().take_while(|view| view.ask.id != this.ask.id);
+    earlier.filter(|view| view.task == this.task && view.state == AskState::Open).count()
 }
 
-fn print_outcome(waiting: &PendingAsk, decision: &AskDecision, outcome: &DecisionOutcome) {
-    let (id, session, decided) = (waiting.view.ask.id.short(), waiting.view.session, decision.as_str());
-    let what = match &waiting.view.ask.subject {
+fn print_outcome(pending: &PendingAsk, decision: &AskDecision, outcome: &DecisionOutcome) {
+    let (id, session, decided) = (pending.view.ask.id.short(), pending.view.session, decision.as_str());
+    let subject = match &pending.view.ask.subject {
         AskSubject::Permission { tool, input, .. } => format!("{tool} {}", event_text::main_argument(input)),
         AskSubject::Question { question, .. } => question.clone(),
         AskSubject::Plan { summary, .. } => summary.clone(),
     };
-    let what = escape_invisible(&print::one_line(&what, 60));
+    let subject = escape_invisible(&print::one_line(&subject, 60));
     match outcome {
         DecisionOutcome::Applied { behind } => {
-            print::output(format_args!("{id} {decided}: {what}"));
+            print::output(format_args!("{id} {decided}: {subject}"));
             if let (1.., AskDecision::Allow { .. }) = (*behind, decision) {
                 print::note(format_args!("it runs after the calls before it; {behind} of them wait for you"));
             }
         }
         DecisionOutcome::Queued => {
-            print::output(format_args!("{id} {decided}: {what}"));
+            print::output(format_args!("{id} {decided}: {subject}"));
             print::note(format_args!(
                 "the session is not running, so the decision waits; resume with: bosun --resume {session}"
             ));
@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_two_decisions_that_are_left_at_once_the_first_counts() {
+    fn first_of_two_queued_decisions_wins() {
         let subject =
             AskSubject::Permission { tool: "shell".into(), input: "{}".into(), reason: "".into(), rules: Vec::new() };
         let ask = Ask { id: AskId("a".into()), call: CallId("c".into()), subject, until_at: None };
@@ -235,19 +235,19 @@ mod tests {
             ask,
             state: AskState::Open,
         };
-        let waiting = PendingAsk { view, cwd: "/".into(), title: String::new(), owner: None, queued_decision: None };
+        let pending = PendingAsk { view, cwd: "/".into(), title: String::new(), owner: None, queued_decision: None };
         let (allow, deny) =
             (AskDecision::Allow { rules: Vec::new(), input: None }, AskDecision::Deny { message: String::new() });
-        let left = |ask: &str, decision: &AskDecision| {
+        let decide = |ask: &str, decision: &AskDecision| {
             SessionCommand::Decide(DecideParams { ask: AskId(ask.into()), decision: decision.clone() })
         };
         let commands =
-            [(1, SessionCommand::Stop), (2, left("b", &deny)), (3, left("a", &allow)), (4, left("a", &deny))];
-        assert!(superseded_outcome(&commands, &waiting, &allow).is_none());
-        let fate = superseded_outcome(&commands, &waiting, &deny);
+            [(1, SessionCommand::Stop), (2, decide("b", &deny)), (3, decide("a", &allow)), (4, decide("a", &deny))];
+        assert!(superseded_outcome(&commands, &pending, &allow).is_none());
+        let outcome = superseded_outcome(&commands, &pending, &deny);
         assert!(
-            matches!(&fate, Some(DecisionOutcome::TooLate { message }) if message.contains("is already allowed")),
-            "{fate:?}"
+            matches!(&outcome, Some(DecisionOutcome::TooLate { message }) if message.contains("is already allowed")),
+            "{outcome:?}"
         );
     }
 }

@@ -68,25 +68,26 @@ impl ApprovalInbox<'_> {
             let all = self.collect_asks(&unsettled, AskFilter::All);
             return resolve_ask_number(numbered, &all, SystemClock.now());
         }
-        let begins = |waiting: Vec<PendingAsk>| -> Vec<PendingAsk> {
-            waiting.into_iter().filter(|waiting| has_id_prefix(&waiting.view.ask.id, name)).collect()
+        let with_id_prefix = |asks: Vec<PendingAsk>| -> Vec<PendingAsk> {
+            asks.into_iter().filter(|pending| has_id_prefix(&pending.view.ask.id, name)).collect()
         };
-        let mut found = begins(open);
-        if found.is_empty() {
+        let mut matching = with_id_prefix(open);
+        if matching.is_empty() {
             let all = self.collect_asks(&unsettled, AskFilter::All);
-            found = self::asks_with_number(&all, name);
-            if found.is_empty() {
-                found = begins(all);
+            matching = asks_with_number(&all, name);
+            if matching.is_empty() {
+                matching = with_id_prefix(all);
             }
         }
-        if found.is_empty() {
+        if matching.is_empty() {
             // It may have been decided in a session that is settled by now.
-            found = begins(self.collect_asks(&self.all_sessions()?, AskFilter::All));
+            matching = with_id_prefix(self.collect_asks(&self.all_sessions()?, AskFilter::All));
         }
-        match (found.pop(), found.is_empty()) {
-            (Some(waiting), true) => Ok(waiting),
-            (Some(waiting), false) => {
-                let ids: Vec<&str> = found.iter().chain([&waiting]).map(|each| each.view.ask.id.0.as_str()).collect();
+        match (matching.pop(), matching.is_empty()) {
+            (Some(pending), true) => Ok(pending),
+            (Some(pending), false) => {
+                let ids: Vec<&str> =
+                    matching.iter().chain([&pending]).map(|pending| pending.view.ask.id.0.as_str()).collect();
                 let ids = ids[..ids.len().min(5)].join(", ");
                 Err(CliError::usage(format!("several asks begin with `{}`: {ids}", print::sanitize(name)))
                     .with_hint("give more of the id"))
@@ -98,12 +99,12 @@ impl ApprovalInbox<'_> {
 
     /// Finds an ask that can still be decided.
     pub(super) fn find_open(&self, prefix: &str) -> Result<PendingAsk, CliError> {
-        let waiting = self.find(prefix)?;
-        let id = waiting.view.ask.id.short();
-        match (&waiting.view.state, &waiting.queued_decision) {
-            (AskState::Open, None) => Ok(waiting),
+        let pending = self.find(prefix)?;
+        let id = pending.view.ask.id.short();
+        match (&pending.view.state, &pending.queued_decision) {
+            (AskState::Open, None) => Ok(pending),
             (AskState::Open, Some(decision)) => {
-                let session = waiting.view.session;
+                let session = pending.view.session;
                 Err(CliError::usage(format!("{id} is already {}, and waits for its session", decision.as_str()))
                     .with_hint(format!("resume with: bosun --resume {session}")))
             }
@@ -116,9 +117,9 @@ impl ApprovalInbox<'_> {
 
     /// Finds the asks with these numbers and prefixes, each once; fails if one of them is wrong.
     pub(super) fn find_all_open(&self, prefixes: &[String]) -> Result<Vec<PendingAsk>, CliError> {
-        let mut known = BTreeSet::new();
-        let found = prefixes.iter().map(|prefix| self.find_open(prefix)).collect::<Result<Vec<_>, CliError>>()?;
-        Ok(found.into_iter().filter(|waiting| known.insert(waiting.view.ask.id.clone())).collect())
+        let mut seen = BTreeSet::new();
+        let asks = prefixes.iter().map(|prefix| self.find_open(prefix)).collect::<Result<Vec<_>, CliError>>()?;
+        Ok(asks.into_iter().filter(|pending| seen.insert(pending.view.ask.id.clone())).collect())
     }
 
     fn unsettled_sessions(&self) -> Result<Vec<SessionId>, CliError> {
@@ -132,34 +133,34 @@ impl ApprovalInbox<'_> {
     }
 
     /// Returns the asks of these sessions, oldest first. An unreadable session is reported and skipped.
-    fn collect_asks(&self, sessions: &[SessionId], which: AskFilter) -> Vec<PendingAsk> {
-        let mut gathered = Vec::new();
+    fn collect_asks(&self, sessions: &[SessionId], filter: AskFilter) -> Vec<PendingAsk> {
+        let mut asks = Vec::new();
         for id in sessions {
-            match self.asks_of_session(*id, which) {
-                Ok(waiting) => gathered.extend(waiting),
+            match self.asks_of_session(*id, filter) {
+                Ok(pending) => asks.extend(pending),
                 // It was removed in the meantime.
                 Err(StoreError::Missing { .. }) => {}
                 Err(error) => print::note(format_args!("{id} cannot be read: {error}")),
             }
         }
-        gathered.sort_by_key(|waiting| waiting.view.asked_at);
-        gathered
+        asks.sort_by_key(|pending| pending.view.asked_at);
+        asks
     }
 
-    fn asks_of_session(&self, id: SessionId, which: AskFilter) -> Result<Vec<PendingAsk>, StoreError> {
+    fn asks_of_session(&self, id: SessionId, filter: AskFilter) -> Result<Vec<PendingAsk>, StoreError> {
         let reader = SessionReader::open(self.home, id)?;
-        let asks = reader.asks(which == AskFilter::All)?;
+        let asks = reader.asks(filter == AskFilter::All)?;
         if asks.is_empty() {
             return Ok(Vec::new());
         }
         let session = reader.session_view()?;
         let owner = live_owner(&reader)?;
         let commands = reader.pending_commands()?;
-        let waiting = |view: AskView| {
+        let to_pending = |view: AskView| {
             let queued_decision = find_queued_decision(&commands, &view.ask.id).cloned();
             PendingAsk { view, cwd: (&session.cwd).into(), title: session.title.clone(), owner, queued_decision }
         };
-        Ok(asks.into_iter().map(waiting).collect())
+        Ok(asks.into_iter().map(to_pending).collect())
     }
 }
 
@@ -181,23 +182,23 @@ pub(super) fn find_queued_decision<'a>(commands: &'a [(i64, SessionCommand)], as
 
 /// Describes the state of an ask.
 pub(super) fn describe_ask_state(state: &AskState) -> String {
-    let local = |at: &Timestamp| time::format_local(*at, SystemClock.now());
+    let local_time = |at: &Timestamp| time::format_local(*at, SystemClock.now());
     match state {
         AskState::Open => "is open".into(),
         AskState::Decided { decision, by: protocol::DecidedBy::User, at } => {
-            format!("was {} at {}", decision.as_str(), local(at))
+            format!("was {} at {}", decision.as_str(), local_time(at))
         }
         AskState::Decided { by: protocol::DecidedBy::Deadline, at, .. } => {
-            format!("was denied at {}: no decision in time", local(at))
+            format!("was denied at {}: no decision in time", local_time(at))
         }
         AskState::Withdrawn => "was withdrawn: its call ended without a decision".into(),
     }
 }
 
 /// Returns the asks with this number in their session.
-fn asks_with_number(waiting: &[PendingAsk], name: &str) -> Vec<PendingAsk> {
+fn asks_with_number(asks: &[PendingAsk], name: &str) -> Vec<PendingAsk> {
     let number = name.parse::<u64>().ok().filter(|_| name.bytes().all(|byte| byte.is_ascii_digit()));
-    waiting.iter().filter(|waiting| Some(waiting.view.number) == number).cloned().collect()
+    asks.iter().filter(|pending| Some(pending.view.number) == number).cloned().collect()
 }
 
 /// Returns the open ask with a number, unless the number is ambiguous: each session numbers its own asks, and the user
@@ -219,13 +220,13 @@ fn resolve_ask_number(mut open: Vec<PendingAsk>, all: &[PendingAsk], now: Timest
     if others.is_empty() {
         return Ok(first);
     }
-    let describe = |waiting: &&PendingAsk| {
-        let suffix = match waiting.view.state {
+    let describe = |pending: &&PendingAsk| {
+        let suffix = match pending.view.state {
             AskState::Open => String::new(),
             AskState::Decided { .. } | AskState::Withdrawn => " (no longer open)".into(),
         };
-        let title = escape_invisible(&print::one_line(&waiting.title, 36));
-        format!("{}{suffix} in {}: {title}", waiting.view.ask.id.short(), waiting.view.session)
+        let title = escape_invisible(&print::one_line(&pending.title, 36));
+        format!("{}{suffix} in {}: {title}", pending.view.ask.id.short(), pending.view.session)
     };
     let all: Vec<String> = [&first].iter().chain(&others).take(5).map(describe).collect();
     Err(CliError::usage(format!("several sessions have an ask {number}:\n  {}", all.join("\n  ")))
@@ -260,33 +261,33 @@ mod tests {
         AskState::Decided { decision, by: DecidedBy::User, at: Timestamp(at) }
     }
 
-    fn meant(all: &[PendingAsk], name: &str, now: u64) -> Result<AskId, String> {
+    fn resolve(all: &[PendingAsk], name: &str, now: u64) -> Result<AskId, String> {
         let open: Vec<PendingAsk> = all.iter().filter(|ask| ask.view.state == AskState::Open).cloned().collect();
-        let found = resolve_ask_number(asks_with_number(&open, name), all, Timestamp(now));
-        found.map(|waiting| waiting.view.ask.id).map_err(|failure| failure.to_string())
+        let resolved = resolve_ask_number(asks_with_number(&open, name), all, Timestamp(now));
+        resolved.map(|pending| pending.view.ask.id).map_err(|failure| failure.to_string())
     }
 
-    /// B5: twelve digits are too many to type.
+    /// Ids of twelve digits are too long to type.
     #[test]
-    fn an_ask_goes_by_its_number_unless_that_could_mean_another() {
+    fn ask_number_is_accepted_unless_ambiguous() {
         let one = [ask(1, 1, decided(0)), ask(1, 2, AskState::Open), ask(1, 3, AskState::Open)];
-        assert_eq!(meant(&one, "2", 0), Ok(AskId("12abcdef012345".into())));
+        assert_eq!(resolve(&one, "2", 0), Ok(AskId("12abcdef012345".into())));
         assert!(
             asks_with_number(&one, "02a").is_empty()
                 && asks_with_number(&one, "+2").is_empty()
                 && asks_with_number(&one, "").is_empty()
         );
         let two = [one.as_slice(), &[ask(2, 2, AskState::Open)]].concat();
-        let error = meant(&two, "2", 0).unwrap_err();
+        let error = resolve(&two, "2", 0).unwrap_err();
         for part in ["several sessions have an ask 2", "12abcdef0123 in ses-", "22abcdef0123 in ses-", ": a title"] {
             assert!(error.contains(part), "{part}: {error}");
         }
     }
 
     #[test]
-    fn a_number_that_was_decided_a_moment_ago_is_not_taken_for_that_of_another_session() {
+    fn number_of_a_recently_decided_ask_is_ambiguous() {
         let all = [ask(1, 2, decided(5_000)), ask(2, 2, AskState::Open)];
-        assert!(meant(&all, "2", 6_000).unwrap_err().contains("(no longer open)"));
-        assert_eq!(meant(&all, "2", 5_000 + 600_000), Ok(AskId("22abcdef012345".into())));
+        assert!(resolve(&all, "2", 6_000).unwrap_err().contains("(no longer open)"));
+        assert_eq!(resolve(&all, "2", 5_000 + 600_000), Ok(AskId("22abcdef012345".into())));
     }
 }

@@ -67,14 +67,14 @@ fn select_asks(
     if !chosen.ids.is_empty() {
         return inbox.find_all_open(&chosen.ids);
     }
-    let mut waiting = inbox.pending(chosen.session.as_deref())?;
-    waiting.retain(|waiting| waiting.queued_decision.is_none());
-    let all = waiting.len();
-    waiting.retain(|waiting| fits(&waiting.view.ask.subject));
-    if waiting.len() < all {
-        print::note(format_args!("{} left open: answer or deny questions and plans one by one", all - waiting.len()));
+    let mut asks = inbox.pending(chosen.session.as_deref())?;
+    asks.retain(|pending| pending.queued_decision.is_none());
+    let total = asks.len();
+    asks.retain(|pending| fits(&pending.view.ask.subject));
+    if asks.len() < total {
+        print::note(format_args!("{} left open: answer or deny questions and plans one by one", total - asks.len()));
     }
-    Ok(waiting)
+    Ok(asks)
 }
 
 fn is_call(subject: &AskSubject) -> bool {
@@ -87,30 +87,30 @@ fn is_call(subject: &AskSubject) -> bool {
 /// Allows a call permanently. The decision is delivered first because an agent waits for it.
 async fn allow_always(
     setup: &Setup,
-    waiting: PendingAsk,
+    pending: PendingAsk,
     rule: Option<String>,
     scope: RuleScope,
     json: bool,
 ) -> Result<CommandExit, CliError> {
-    let suggested = match &waiting.view.ask.subject {
+    let suggested = match &pending.view.ask.subject {
         AskSubject::Permission { rules, .. } => rules.clone(),
         subject @ (AskSubject::Question { .. } | AskSubject::Plan { .. }) => {
-            let what = if matches!(subject, AskSubject::Plan { .. }) { "a plan" } else { "a question" };
-            return Err(CliError::usage(format!("{what} cannot be allowed permanently"))
-                .with_hint(format!("bosun approvals answer {} \"…\"", waiting.view.ask.id.short())));
+            let kind = if matches!(subject, AskSubject::Plan { .. }) { "a plan" } else { "a question" };
+            return Err(CliError::usage(format!("{kind} cannot be allowed permanently"))
+                .with_hint(format!("bosun approvals answer {} \"…\"", pending.view.ask.id.short())));
         }
     };
     let rules = rule.map_or(suggested, |rule| vec![rule]);
     if rules.is_empty() {
         return Err(CliError::usage("no rule can allow this call permanently")
-            .with_hint(format!("allow it once: bosun approvals allow {}", waiting.view.ask.id.short())));
+            .with_hint(format!("allow it once: bosun approvals allow {}", pending.view.ask.id.short())));
     }
     for rule in &rules {
         policy::Rule::parse(protocol::RuleEffect::Allow, rule, policy::RuleSource::Session).map_err(CliError::usage)?;
     }
-    let cwd = waiting.cwd.clone();
+    let cwd = pending.cwd.clone();
     let response = ApprovalResponse::Decide(AskDecision::Allow { rules: rules.clone(), input: None });
-    let exit = decide(&setup.home, vec![waiting], &response, json).await?;
+    let exit = decide(&setup.home, vec![pending], &response, json).await?;
     if exit == CommandExit::Success {
         for rule in &rules {
             let path = save_allow_rule(setup, &cwd, rule, scope)?;

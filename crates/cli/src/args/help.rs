@@ -35,15 +35,15 @@ pub(crate) fn command() -> Command {
         let heading = heading(arg.get_id().as_str());
         arg.help_heading(heading)
     });
-    let fitted = grouped.mut_subcommand("fleet", |fleet| {
-        let fleet = for_fleet(fleet);
-        fleet.mut_subcommand("run", for_fleet).mut_subcommand("resume", for_fleet)
+    let adapted = grouped.mut_subcommand("fleet", |fleet| {
+        let fleet = adapt_help_to_fleet(fleet);
+        fleet.mut_subcommand("run", adapt_help_to_fleet).mut_subcommand("resume", adapt_help_to_fleet)
     });
-    with_examples(fitted.after_help(ROOT_HELP), "")
+    with_examples(adapted.after_help(ROOT_HELP), "")
 }
 
 /// Hides flags that only apply to a prompt from the help of a fleet, and describes `--agent` for a fleet.
-fn for_fleet(command: Command) -> Command {
+fn adapt_help_to_fleet(command: Command) -> Command {
     command.mut_args(|arg| {
         let heading = heading(arg.get_id().as_str());
         match arg.get_id().as_str() {
@@ -58,13 +58,13 @@ fn for_fleet(command: Command) -> Command {
 
 /// The names of all flags and commands.
 pub(crate) fn flag_and_command_names() -> Vec<String> {
-    let (mut words, mut open) = (Vec::new(), vec![CliArgs::command()]);
-    while let Some(command) = open.pop() {
-        words.extend(command.get_arguments().filter_map(|arg| arg.get_long()).map(|long| format!("--{long}")));
-        open.extend(command.get_subcommands().cloned());
-        words.push(command.get_name().to_owned());
+    let (mut names, mut unvisited) = (Vec::new(), vec![CliArgs::command()]);
+    while let Some(command) = unvisited.pop() {
+        names.extend(command.get_arguments().filter_map(|arg| arg.get_long()).map(|long| format!("--{long}")));
+        unvisited.extend(command.get_subcommands().cloned());
+        names.push(command.get_name().to_owned());
     }
-    words
+    names
 }
 
 /// The commands that can follow `bosun`.
@@ -92,13 +92,13 @@ fn heading(flag: &str) -> &'static str {
 
 /// Adds examples to every command below this one that has none yet.
 fn with_examples(command: Command, path: &str) -> Command {
-    command.mut_subcommands(|below| {
-        let path = format!("{path} {}", below.get_name()).trim_start().to_owned();
-        let below = match (below.get_after_help(), examples(&path)) {
-            (None, Some(examples)) => below.after_help(examples),
-            (Some(_), _) | (None, None) => below,
+    command.mut_subcommands(|subcommand| {
+        let path = format!("{path} {}", subcommand.get_name()).trim_start().to_owned();
+        let subcommand = match (subcommand.get_after_help(), examples(&path)) {
+            (None, Some(examples)) => subcommand.after_help(examples),
+            (Some(_), _) | (None, None) => subcommand,
         };
-        with_examples(below, &path)
+        with_examples(subcommand, &path)
     })
 }
 
@@ -106,20 +106,20 @@ fn with_examples(command: Command, path: &str) -> Command {
 mod tests {
     use super::*;
 
-    fn all(command: &Command, path: &str) -> Vec<(String, String)> {
-        let mut found = Vec::new();
-        for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
-            let path = format!("{path} {}", below.get_name());
-            let help = below.get_after_help().map(ToString::to_string).unwrap_or_default();
-            found.extend(all(below, &path));
-            found.push((path, help));
+    fn subcommand_help(command: &Command, path: &str) -> Vec<(String, String)> {
+        let mut entries = Vec::new();
+        for subcommand in command.get_subcommands().filter(|subcommand| subcommand.get_name() != "help") {
+            let path = format!("{path} {}", subcommand.get_name());
+            let help = subcommand.get_after_help().map(ToString::to_string).unwrap_or_default();
+            entries.extend(subcommand_help(subcommand, &path));
+            entries.push((path, help));
         }
-        found
+        entries
     }
 
     #[test]
     fn every_command_has_an_example() {
-        let without: Vec<String> = all(&command(), "bosun")
+        let without: Vec<String> = subcommand_help(&command(), "bosun")
             .into_iter()
             .filter(|(_, help)| !help.contains("Example"))
             .map(|(path, _)| path)
@@ -128,19 +128,21 @@ mod tests {
     }
 
     #[test]
-    fn examples_are_understood() {
-        let is_line = |line: &&str| line.starts_with("  bosun ");
-        for (path, help) in all(&command(), "bosun").into_iter().chain([("bosun".into(), ROOT_HELP.to_owned())]) {
-            for line in help.lines().filter(is_line) {
+    fn examples_parse() {
+        let is_example = |line: &&str| line.starts_with("  bosun ");
+        for (path, help) in
+            subcommand_help(&command(), "bosun").into_iter().chain([("bosun".into(), ROOT_HELP.to_owned())])
+        {
+            for line in help.lines().filter(is_example) {
                 let line = line.trim_start().split("   ").next().unwrap();
-                let parsed = command().try_get_matches_from(words(line));
+                let parsed = command().try_get_matches_from(shell_words(line));
                 assert!(parsed.is_ok(), "{path}: {line}: {}", parsed.unwrap_err());
             }
         }
     }
 
-    /// The words of a line as a shell would read them, up to where the output goes.
-    fn words(line: &str) -> Vec<&str> {
+    /// Splits a line into words as a shell would, up to a pipe or redirection.
+    fn shell_words(line: &str) -> Vec<&str> {
         let parts = line.split(['|', '>']).next().unwrap().split(['"', '\'']).enumerate();
         parts.flat_map(|(n, part)| if n % 2 == 1 { vec![part] } else { part.split_whitespace().collect() }).collect()
     }

@@ -19,14 +19,14 @@ struct CatalogCheckOutput<'a> {
     notices: &'a [String],
 }
 
-pub(super) fn check(found: &LoadedCatalog, agents: &AgentConfig, json: bool, strict: bool) -> CommandExit {
-    let gathered = &found.listing;
-    let remote = describe_remote(&gathered.remote).map(|(_, message)| message);
-    let pressure = found.description_overflow(agents).map(|pressure| pressure.to_string());
-    let notices: Vec<String> = remote.into_iter().chain(pressure).collect();
-    let (problems, counts) = (&gathered.problems, (gathered.effective().count(), gathered.effective_skills().count()));
+pub(super) fn check(catalog: &LoadedCatalog, agents: &AgentConfig, json: bool, strict: bool) -> CommandExit {
+    let listing = &catalog.listing;
+    let remote = describe_remote(&listing.remote).map(|(_, message)| message);
+    let overflow = catalog.description_overflow(agents).map(|overflow| overflow.to_string());
+    let notices: Vec<String> = remote.into_iter().chain(overflow).collect();
+    let (problems, counts) = (&listing.problems, (listing.effective().count(), listing.effective_skills().count()));
     if json {
-        let commands = gathered.effective_slash_commands().count();
+        let commands = listing.effective_slash_commands().count();
         print::json(&CatalogCheckOutput { agents: counts.0, skills: counts.1, commands, problems, notices: &notices });
     } else {
         for problem in problems {

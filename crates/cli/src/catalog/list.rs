@@ -45,16 +45,15 @@ struct PluginRow<'a> {
     folder: String,
 }
 
-pub(super) fn list(found: &LoadedCatalog, json: bool) {
-    let gathered = &found.listing;
-    let agents: Vec<CatalogRow<'_>> = gathered.agents.iter().map(CatalogRow::from).collect();
-    let skills: Vec<CatalogRow<'_>> = gathered.skills.iter().map(CatalogRow::from).collect();
-    let commands: Vec<CatalogRow<'_>> = gathered.slash_commands.iter().map(CatalogRow::from).collect();
-    let plugins: Vec<PluginRow<'_>> = gathered.plugins.iter().map(PluginRow::from).collect();
+pub(super) fn list(catalog: &LoadedCatalog, json: bool) {
+    let listing = &catalog.listing;
+    let agents: Vec<CatalogRow<'_>> = listing.agents.iter().map(CatalogRow::from).collect();
+    let skills: Vec<CatalogRow<'_>> = listing.skills.iter().map(CatalogRow::from).collect();
+    let commands: Vec<CatalogRow<'_>> = listing.slash_commands.iter().map(CatalogRow::from).collect();
+    let plugins: Vec<PluginRow<'_>> = listing.plugins.iter().map(PluginRow::from).collect();
     let untrusted = |problem: &&DefinitionProblem| problem.severity == Severity::Untrusted;
-    let ignored: Vec<&Path> =
-        gathered.problems.iter().filter(untrusted).map(|problem| problem.file.as_path()).collect();
-    let problems = gathered.problems.len();
+    let ignored: Vec<&Path> = listing.problems.iter().filter(untrusted).map(|problem| problem.file.as_path()).collect();
+    let problems = listing.problems.len();
     if json {
         return print::json(&CatalogListOutput {
             agents,
@@ -62,7 +61,7 @@ pub(super) fn list(found: &LoadedCatalog, json: bool) {
             commands,
             plugins,
             ignored,
-            remote: &gathered.remote,
+            remote: &listing.remote,
             problems,
         });
     }
@@ -81,7 +80,7 @@ pub(super) fn list(found: &LoadedCatalog, json: bool) {
     for file in ignored {
         print::row(print::sanitize(&format!("  {}", file.display())).replace(['\n', '\t'], " "));
     }
-    if let Some((_, message)) = describe_remote(&gathered.remote) {
+    if let Some((_, message)) = describe_remote(&listing.remote) {
         print::note(print::sanitize(&message));
     }
     if problems > 0 {
@@ -90,21 +89,21 @@ pub(super) fn list(found: &LoadedCatalog, json: bool) {
     }
 }
 
-fn print_rows(title: &str, lines: &[CatalogRow<'_>]) {
-    if !lines.is_empty() {
+fn print_rows(title: &str, rows: &[CatalogRow<'_>]) {
+    if !rows.is_empty() {
         print::output(title);
     }
-    for line in lines {
-        let state = match (line.shadowed_by, line.unserved.is_empty()) {
-            (Some(stronger), _) => format!("  (not used: replaced by {stronger})"),
+    for row in rows {
+        let state = match (row.shadowed_by, row.unserved.is_empty()) {
+            (Some(replacement), _) => format!("  (not used: replaced by {replacement})"),
             (None, false) => "  (cannot be started)".to_owned(),
             (None, true) => String::new(),
         };
-        let text = format!("  {:<20}  {}{state}", line.name, line.source);
+        let text = format!("  {:<20}  {}{state}", row.name, row.source);
         print::row(print::sanitize(&text).replace(['\n', '\t'], " "));
-        if line.shadowed_by.is_none() {
-            let about = print::one_line(line.description, 200);
-            print::row(print::sanitize(&format!("  {:<20}  {about}", "")));
+        if row.shadowed_by.is_none() {
+            let description = print::one_line(row.description, 200);
+            print::row(print::sanitize(&format!("  {:<20}  {description}", "")));
         }
     }
 }

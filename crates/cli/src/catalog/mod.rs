@@ -14,16 +14,16 @@ use crate::setup::{LoadedCatalog, Setup, settings_failure};
 pub(crate) async fn perform(args: &CatalogArgs) -> Result<CommandExit, CliError> {
     match &args.command {
         CatalogCommand::List(options) => {
-            let (found, _config) = load_catalog(options).await?;
-            list::list(&found, options.json);
+            let (catalog, _config) = load_catalog(options).await?;
+            list::list(&catalog, options.json);
             Ok(CommandExit::Success)
         }
         CatalogCommand::Show { name, options } => show::show(&load_catalog(options).await?.0, name, options.json),
         CatalogCommand::Check { options, strict } => {
-            let (mut found, config) = load_catalog(options).await?;
+            let (mut catalog, config) = load_catalog(options).await?;
             let access = config.access(&Env::read()).map_err(settings_failure)?;
-            found.add_unusable(&config.agents, &access);
-            Ok(check::check(&found, &config.agents, options.json, *strict))
+            catalog.add_unusable_agents(&config.agents, &access);
+            Ok(check::check(&catalog, &config.agents, options.json, *strict))
         }
     }
 }
@@ -33,6 +33,6 @@ async fn load_catalog(options: &CatalogOptions) -> Result<(LoadedCatalog, Config
     let mut setup = Setup::read()?;
     setup.fetch_remote_catalog(None).await;
     let layers = setup.layers_here()?;
-    let found = setup.load_catalog(&layers, &SettingsFileScope::ALL, &options.definitions)?;
-    Ok((found, layers.config()))
+    let catalog = setup.load_catalog(&layers, &SettingsFileScope::ALL, &options.definitions)?;
+    Ok((catalog, layers.config()))
 }

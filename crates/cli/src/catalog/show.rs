@@ -7,12 +7,15 @@ use crate::exit::CommandExit;
 use crate::print;
 use crate::setup::{LoadedCatalog, settings_failure};
 
-pub(super) fn show(found: &LoadedCatalog, name: &str, json: bool) -> Result<CommandExit, CliError> {
-    let agent = found.listing.agent(name).map(|agent| &agent.spec);
-    let skill = || found.listing.effective_skills().find(|skill| skill.spec.name == name).map(|skill| &skill.spec);
-    let plain = name.trim_start_matches('/');
-    let slash =
-        found.listing.effective_slash_commands().find(|slash| slash.spec.name == plain).map(|slash| &slash.spec);
+pub(super) fn show(catalog: &LoadedCatalog, name: &str, json: bool) -> Result<CommandExit, CliError> {
+    let agent = catalog.listing.agent(name).map(|agent| &agent.spec);
+    let skill = || catalog.listing.effective_skills().find(|skill| skill.spec.name == name).map(|skill| &skill.spec);
+    let command_name = name.trim_start_matches('/');
+    let slash = catalog
+        .listing
+        .effective_slash_commands()
+        .find(|slash| slash.spec.name == command_name)
+        .map(|slash| &slash.spec);
     match (agent, skill(), slash) {
         (Some(agent), ..) if json => print::json(agent),
         (Some(agent), ..) => show_agent(agent),
@@ -96,7 +99,7 @@ fn show_skill(skill: &SkillSpec) {
     }
     match runtime::read_skill(skill) {
         Ok(file) => print::output(print::sanitize(&format!("\n{}", runtime::skill_text(&file)))),
-        Err(why) => print_field("text", &format!("cannot be read: {why}")),
+        Err(error) => print_field("text", &format!("cannot be read: {error}")),
     }
 }
 
@@ -112,7 +115,7 @@ fn show_slash(slash: &SlashSpec) {
     }
     match runtime::slash::read(slash) {
         Ok(text) => print::output(print::sanitize(&format!("\n{text}"))),
-        Err(why) => print_field("text", &format!("cannot be read: {why}")),
+        Err(error) => print_field("text", &format!("cannot be read: {error}")),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::approvals::parse_plan_decision;
 use crate::escape::escape_invisible;
 use crate::style::TextRole;
 
-/// Most rows of a call, unless the user asks for all of it.
+/// Maximum rows of a call, unless the user asks for all of it.
 const MAX_CALL_ROWS: usize = 30;
 
 /// Open asks, oldest first.
@@ -19,7 +19,7 @@ const MAX_CALL_ROWS: usize = 30;
 pub(super) struct AskQueue {
     queue: VecDeque<QueuedAsk>,
     stage: AskStage,
-    /// Whether the current ask replaced another without input of the user, who may be about to answer that other one.
+    /// Whether the current ask replaced another one without input of the user, who may be about to answer the other.
     replaced_without_input: bool,
 }
 
@@ -38,7 +38,7 @@ struct QueuedAsk {
 enum AskStage {
     /// A decision, or an answer.
     #[default]
-    Choose,
+    Decision,
     /// The reason for a denial.
     Reason,
 }
@@ -49,17 +49,17 @@ pub(super) enum AskInputResult {
     /// A decision.
     Decided(DecideParams),
     /// More input is needed.
-    More,
+    NeedsReason,
     /// A request for all details.
     Explain,
-    /// Not understood; the text says what would be.
+    /// Not understood; the text says what input is expected.
     Unclear(&'static str),
 }
 
 impl AskQueue {
     /// Adds an ask; returns whether it is the current one.
     pub(super) fn add(&mut self, task: TaskId, task_name: &str, number: Option<u64>, ask: Ask) -> bool {
-        if self.queue.iter().any(|waiting| waiting.ask.id == ask.id) {
+        if self.queue.iter().any(|queued| queued.ask.id == ask.id) {
             return false;
         }
         self.queue.push_back(QueuedAsk { task, task_name: task_name.to_owned(), number, ask });
@@ -68,14 +68,14 @@ impl AskQueue {
 
     /// Removes an ask that was decided elsewhere; returns its title.
     pub(super) fn remove_decided(&mut self, id: &AskId) -> Option<String> {
-        let at = self.queue.iter().position(|waiting| waiting.ask.id == *id)?;
-        self.remove_and_advance(at).map(|waiting| waiting.title())
+        let index = self.queue.iter().position(|queued| queued.ask.id == *id)?;
+        self.remove_and_advance(index).map(|queued| queued.title())
     }
 
     /// Removes the ask of a call that has ended; returns whether there was one.
     pub(super) fn remove_withdrawn(&mut self, task: TaskId, call: &CallId) -> bool {
-        let found = self.queue.iter().position(|waiting| waiting.task == task && waiting.ask.call == *call);
-        found.is_some_and(|at| self.remove_and_advance(at).is_some())
+        let position = self.queue.iter().position(|queued| queued.task == task && queued.ask.call == *call);
+        position.is_some_and(|index| self.remove_and_advance(index).is_some())
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -84,7 +84,7 @@ impl AskQueue {
 
     /// The current ask.
     pub(super) fn current(&self) -> Option<&AskId> {
-        self.queue.front().map(|waiting| &waiting.ask.id)
+        self.queue.front().map(|queued| &queued.ask.id)
     }
 
     /// All open asks, one line each.
@@ -94,12 +94,12 @@ impl AskQueue {
 
     /// Interprets a line for the current ask; a decision removes the ask.
     pub(super) fn answer(&mut self, line: &str) -> AskInputResult {
-        let Some(waiting) = self.queue.front() else { return AskInputResult::Unclear("nothing waits for a decision") };
+        let Some(queued) = self.queue.front() else { return AskInputResult::Unclear("nothing waits for a decision") };
         if std::mem::take(&mut self.replaced_without_input) {
             return AskInputResult::Unclear("not accepted: the previous one is already decided; answer this one");
         }
-        let choice = match (&waiting.ask.subject, self.stage) {
-            (AskSubject::Permission { rules, .. }, AskStage::Choose) => parse_permission(line.trim(), rules),
+        let choice = match (&queued.ask.subject, self.stage) {
+            (AskSubject::Permission { rules, .. }, AskStage::Decision) => parse_permission(line.trim(), rules),
             (AskSubject::Permission { .. }, AskStage::Reason) => {
                 AskChoice::Decide(AskDecision::Deny { message: line.trim().into() })
             }
@@ -112,13 +112,13 @@ impl AskQueue {
         };
         match choice {
             AskChoice::Decide(decision) => {
-                let ask = waiting.ask.id.clone();
+                let ask = queued.ask.id.clone();
                 self.remove_at(0);
                 AskInputResult::Decided(DecideParams { ask, decision })
             }
             AskChoice::AskReason => {
                 self.stage = AskStage::Reason;
-                AskInputResult::More
+                AskInputResult::NeedsReason
             }
             AskChoice::Explain => AskInputResult::Explain,
             AskChoice::Unclear(text) => AskInputResult::Unclear(text),
@@ -126,47 +126,47 @@ impl AskQueue {
     }
 
     /// The current ask in rows, at this level of detail.
-    pub(super) fn rows(&self, whole: AskDetail, columns: usize) -> Vec<StyledRow> {
-        let Some(waiting) = self.queue.front() else { return Vec::new() };
+    pub(super) fn current_rows(&self, detail: AskDetail, columns: usize) -> Vec<StyledRow> {
+        let Some(queued) = self.queue.front() else { return Vec::new() };
         let mut rows = vec![StyledRow::new()];
-        let lead = match waiting.number {
+        let lead = match queued.number {
             Some(number) => LinePrefix::hanging(StyledSpan::new(TextRole::Accent, &format!("? {number} · "))),
             None => LinePrefix::hanging(StyledSpan::new(TextRole::Accent, "? ")),
         };
-        match &waiting.ask.subject {
+        match &queued.ask.subject {
             AskSubject::Permission { tool, input, reason, rules } => {
                 let prefix =
-                    if waiting.task_name.is_empty() { String::new() } else { format!("{}: ", waiting.task_name) };
-                let head = escape_invisible(&format!("{prefix}{tool} needs your permission"));
-                rows.extend(wrap(&[StyledSpan::new(TextRole::Strong, &head)], columns, &lead));
-                rows.extend(clip_rows(call_arguments::call_rows(input, columns), whole));
+                    if queued.task_name.is_empty() { String::new() } else { format!("{}: ", queued.task_name) };
+                let heading = escape_invisible(&format!("{prefix}{tool} needs your permission"));
+                rows.extend(wrap(&[StyledSpan::new(TextRole::Strong, &heading)], columns, &lead));
+                rows.extend(clip_rows(call_arguments::call_rows(input, columns), detail));
                 let why = escape_invisible(&format!("because {reason}"));
                 rows.extend(wrap(
                     &[StyledSpan::new(TextRole::Dim, &why)],
                     columns,
                     &LinePrefix::hanging(StyledSpan::plain("  ")),
                 ));
-                if whole == AskDetail::All {
+                if detail == AskDetail::Full {
                     rows.extend(explanation_rows(rules, columns));
                 }
             }
             AskSubject::Question { question, choices } => {
                 rows.extend(wrap(&[StyledSpan::new(TextRole::Strong, &escape_invisible(question))], columns, &lead));
-                for (at, choice) in choices.iter().enumerate() {
-                    let number = LinePrefix::hanging(StyledSpan::plain(&format!("  {}. ", at + 1)));
+                for (index, choice) in choices.iter().enumerate() {
+                    let number = LinePrefix::hanging(StyledSpan::plain(&format!("  {}. ", index + 1)));
                     rows.extend(wrap(&[StyledSpan::plain(&escape_invisible(choice))], columns, &number));
                 }
             }
             AskSubject::Plan { summary, plan, actions, recommended, .. } => {
-                let head = escape_invisible(&format!("plan ready: {summary}"));
-                rows.extend(wrap(&[StyledSpan::new(TextRole::Strong, &head)], columns, &lead));
+                let heading = escape_invisible(&format!("plan ready: {summary}"));
+                rows.extend(wrap(&[StyledSpan::new(TextRole::Strong, &heading)], columns, &lead));
                 let margin = LinePrefix::repeated(StyledSpan::plain("  "));
                 let lines =
                     plan.lines().flat_map(|line| wrap(&[StyledSpan::plain(&escape_invisible(line))], columns, &margin));
-                rows.extend(clip_rows(lines.collect(), whole));
-                for (at, action) in actions.iter().enumerate() {
+                rows.extend(clip_rows(lines.collect(), detail));
+                for (index, action) in actions.iter().enumerate() {
                     let mark = if action == recommended { " (recommended)" } else { "" };
-                    let number = LinePrefix::hanging(StyledSpan::plain(&format!("  {}. ", at + 1)));
+                    let number = LinePrefix::hanging(StyledSpan::plain(&format!("  {}. ", index + 1)));
                     let text = format!("{action}: {}{mark}", action.description());
                     rows.extend(wrap(&[StyledSpan::plain(&text)], columns, &number));
                 }
@@ -176,13 +176,13 @@ impl AskQueue {
     }
 
     /// The hint for the expected input.
-    pub(super) fn hint(&self, columns: usize) -> Vec<StyledRow> {
-        let Some(waiting) = self.queue.front() else { return Vec::new() };
-        let hint = match (&waiting.ask.subject, self.stage) {
-            (AskSubject::Permission { rules, .. }, AskStage::Choose) if rules.is_empty() => {
+    pub(super) fn input_hint_rows(&self, columns: usize) -> Vec<StyledRow> {
+        let Some(queued) = self.queue.front() else { return Vec::new() };
+        let hint = match (&queued.ask.subject, self.stage) {
+            (AskSubject::Permission { rules, .. }, AskStage::Decision) if rules.is_empty() => {
                 "[y] once  [n] no  [s] say why not  [?] explain".into()
             }
-            (AskSubject::Permission { rules, .. }, AskStage::Choose) => {
+            (AskSubject::Permission { rules, .. }, AskStage::Decision) => {
                 let rules: Vec<String> = rules.iter().map(|rule| format!("\"{}\"", escape_invisible(rule))).collect();
                 format!("[y] once  [a] always {}  [n] no  [s] say why not  [?] explain", rules.join(", "))
             }
@@ -196,30 +196,30 @@ impl AskQueue {
 
     /// The prompt of the input line.
     pub(super) fn prompt(&self) -> Option<String> {
-        let waiting = self.queue.front()?;
-        let word = match (&waiting.ask.subject, self.stage) {
-            (AskSubject::Permission { .. }, AskStage::Choose) => "allow",
+        let queued = self.queue.front()?;
+        let question = match (&queued.ask.subject, self.stage) {
+            (AskSubject::Permission { .. }, AskStage::Decision) => "allow",
             (AskSubject::Permission { .. }, AskStage::Reason) => "why not",
             (AskSubject::Question { .. }, _) => "answer",
             (AskSubject::Plan { .. }, _) => "proceed",
         };
         Some(match self.queue.len() {
-            1 => format!("{word}? "),
-            many => format!("{word} (1 of {many})? "),
+            1 => format!("{question}? "),
+            many => format!("{question} (1 of {many})? "),
         })
     }
 
-    fn remove_and_advance(&mut self, at: usize) -> Option<QueuedAsk> {
-        let taken = self.remove_at(at);
-        self.replaced_without_input = (self.replaced_without_input || at == 0) && !self.queue.is_empty();
-        taken
+    fn remove_and_advance(&mut self, index: usize) -> Option<QueuedAsk> {
+        let removed = self.remove_at(index);
+        self.replaced_without_input = (self.replaced_without_input || index == 0) && !self.queue.is_empty();
+        removed
     }
 
-    fn remove_at(&mut self, at: usize) -> Option<QueuedAsk> {
-        if at == 0 {
-            self.stage = AskStage::Choose;
+    fn remove_at(&mut self, index: usize) -> Option<QueuedAsk> {
+        if index == 0 {
+            self.stage = AskStage::Decision;
         }
-        self.queue.remove(at)
+        self.queue.remove(index)
     }
 }
 
@@ -227,9 +227,9 @@ impl AskQueue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AskDetail {
     /// Up to `MAX_CALL_ROWS`.
-    Most,
+    Clipped,
     /// Everything.
-    All,
+    Full,
 }
 
 impl QueuedAsk {
@@ -272,18 +272,18 @@ fn parse_permission(line: &str, rules: &[String]) -> AskChoice {
 
 fn parse_reply(line: &str, choices: &[String]) -> AskChoice {
     let number = line.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-    match number.and_then(|at| choices.get(at)) {
+    match number.and_then(|index| choices.get(index)) {
         Some(choice) => AskChoice::Decide(AskDecision::Reply { text: choice.clone() }),
         None if line.is_empty() => AskChoice::Unclear("type an answer, or stop the turn with Ctrl-C"),
         None => AskChoice::Decide(AskDecision::Reply { text: line.to_owned() }),
     }
 }
 
-fn clip_rows(mut rows: Vec<StyledRow>, whole: AskDetail) -> Vec<StyledRow> {
-    let more = rows.len().saturating_sub(MAX_CALL_ROWS);
-    if whole == AskDetail::Most && more > 0 {
+fn clip_rows(mut rows: Vec<StyledRow>, detail: AskDetail) -> Vec<StyledRow> {
+    let hidden = rows.len().saturating_sub(MAX_CALL_ROWS);
+    if detail == AskDetail::Clipped && hidden > 0 {
         rows.truncate(MAX_CALL_ROWS);
-        rows.push(vec![StyledSpan::new(TextRole::Accent, &format!("  … {more} more rows: ? shows them"))]);
+        rows.push(vec![StyledSpan::new(TextRole::Accent, &format!("  … {hidden} more rows: ? shows them"))]);
     }
     rows
 }
@@ -346,12 +346,12 @@ mod tests {
     fn decision(asks: &mut AskQueue, line: &str) -> Option<AskDecision> {
         match asks.answer(line) {
             AskInputResult::Decided(params) => Some(params.decision),
-            AskInputResult::More | AskInputResult::Explain | AskInputResult::Unclear(_) => None,
+            AskInputResult::NeedsReason | AskInputResult::Explain | AskInputResult::Unclear(_) => None,
         }
     }
 
     #[test]
-    fn every_word_means_what_it_says() {
+    fn permission_answers_are_parsed() {
         let once = || asks(vec![shell(1, Some("shell(echo *)"))]);
         assert_eq!(decision(&mut once(), "y"), Some(AskDecision::Allow { rules: Vec::new(), input: None }));
         assert_eq!(
@@ -367,24 +367,24 @@ mod tests {
     }
 
     #[test]
-    fn the_reason_comes_in_a_second_line() {
+    fn reason_is_asked_on_a_second_line() {
         let mut asks = asks(vec![shell(1, None), shell(2, None)]);
         assert_eq!(asks.prompt().unwrap(), "allow (1 of 2)? ");
-        assert_eq!(asks.answer("s"), AskInputResult::More);
+        assert_eq!(asks.answer("s"), AskInputResult::NeedsReason);
         assert_eq!(asks.prompt().unwrap(), "why not (1 of 2)? ");
         assert_eq!(decision(&mut asks, "y"), Some(AskDecision::Deny { message: "y".into() }));
         assert_eq!(asks.prompt().unwrap(), "allow? ");
     }
 
-    /// B5: an edit was one line of JSON, and twelve digits its only name.
     #[test]
-    fn an_edit_is_a_diff_under_its_number_and_its_agent() {
+    fn edit_is_shown_as_a_diff_with_number_and_agent() {
         let input = r#"{"path":"a.rs","old":"fn a() {\n    1\n}","new":"fn a() {\n    2\n}"}"#.to_owned();
         let (tool, reason) = ("edit".into(), "the mode is default".into());
         let mut asks = AskQueue::default();
         let edit = ask(1, AskSubject::Permission { tool, input, reason, rules: Vec::new() });
         assert!(asks.add(root(), "reader", Some(7), edit));
-        let shown: Vec<_> = asks.rows(AskDetail::Most, 60).iter().map(|row| paint(row, Style::Plain)).collect();
+        let shown: Vec<_> =
+            asks.current_rows(AskDetail::Clipped, 60).iter().map(|row| paint(row, Style::Plain)).collect();
         let expected = [
             "",
             "? 7 · reader: edit needs your permission",
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decision_on_an_ask_that_is_gone_is_not_taken_for_the_next() {
+    fn answer_to_a_removed_ask_is_not_applied_to_the_next() {
         let mut asks = asks(vec![shell(1, None), shell(2, None), shell(3, None)]);
         assert!(asks.remove_decided(&AskId("ask-2".into())).is_some());
         assert!(asks.remove_decided(&AskId("ask-1".into())).is_some());
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_decided_or_withdrawn_elsewhere_disappears() {
+    fn asks_decided_or_withdrawn_elsewhere_are_removed() {
         let mut asks = asks(vec![shell(1, None), shell(2, None), shell(3, None)]);
         assert_eq!(asks.remove_decided(&AskId("ask-2".into())).as_deref(), Some("shell echo 2"));
         assert_eq!(asks.remove_decided(&AskId("ask-2".into())), None);
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_takes_a_number_or_words() {
+    fn question_accepts_a_number_or_text() {
         let choices = vec!["red".to_owned(), "blue".to_owned()];
         let question =
             || asks(vec![ask(1, AskSubject::Question { question: "Which?".into(), choices: choices.clone() })]);
@@ -429,12 +429,13 @@ mod tests {
         assert_eq!(reply("0"), Some(AskDecision::Reply { text: "0".into() }));
         assert_eq!(reply("green"), Some(AskDecision::Reply { text: "green".into() }));
         assert_eq!(reply(""), None);
-        let shown: Vec<_> = question().rows(AskDetail::Most, 40).iter().map(|row| paint(row, Style::Plain)).collect();
+        let shown: Vec<_> =
+            question().current_rows(AskDetail::Clipped, 40).iter().map(|row| paint(row, Style::Plain)).collect();
         assert_eq!(shown, ["", "? Which?", "  1. red", "  2. blue"]);
     }
 
     #[test]
-    fn a_plan_takes_an_action_or_what_should_be_different() {
+    fn plan_accepts_an_action_or_requested_changes() {
         let actions = vec![PlanAction::Autopilot, PlanAction::ExitOnly];
         let plan = || {
             asks(vec![ask(
@@ -451,11 +452,12 @@ mod tests {
         let proceed = |action| Some(AskDecision::Proceed { action });
         assert_eq!(decision(&mut plan(), "1"), proceed(PlanAction::Autopilot));
         assert_eq!(decision(&mut plan(), " exit-only "), proceed(PlanAction::ExitOnly));
-        for words in ["smaller steps", "3", "interactive"] {
-            assert_eq!(decision(&mut plan(), words), Some(AskDecision::Deny { message: words.into() }));
+        for changes in ["smaller steps", "3", "interactive"] {
+            assert_eq!(decision(&mut plan(), changes), Some(AskDecision::Deny { message: changes.into() }));
         }
         assert_eq!(decision(&mut plan(), " "), None);
-        let shown: Vec<_> = plan().rows(AskDetail::Most, 70).iter().map(|row| paint(row, Style::Plain)).collect();
+        let shown: Vec<_> =
+            plan().current_rows(AskDetail::Clipped, 70).iter().map(|row| paint(row, Style::Plain)).collect();
         let expected = [
             "",
             "? plan ready: Two steps",
@@ -469,12 +471,12 @@ mod tests {
     }
 
     #[test]
-    fn the_call_is_shown_whole_on_request_and_fits() {
+    fn call_is_shown_in_full_on_request_and_fits_the_width() {
         let input = format!(r#"{{"command":"{}"}}"#, "echo\\n".repeat(100));
         let (tool, reason) = ("shell".into(), "r".into());
         let asks = asks(vec![ask(1, AskSubject::Permission { tool, input, reason, rules: Vec::new() })]);
-        let (most, all) = (asks.rows(AskDetail::Most, 40), asks.rows(AskDetail::All, 40));
+        let (most, all) = (asks.current_rows(AskDetail::Clipped, 40), asks.current_rows(AskDetail::Full, 40));
         assert!(most.len() < 40 && all.len() > 100);
-        assert!(all.iter().chain(&asks.hint(40)).all(|row| row_width(row) <= 40));
+        assert!(all.iter().chain(&asks.input_hint_rows(40)).all(|row| row_width(row) <= 40));
     }
 }

@@ -1,4 +1,4 @@
-//! Applies events and decisions to the asks on a terminal, in a conversation and in a run.
+//! Keeps the asks shown on a terminal up to date, in conversations and with `-p`.
 
 use std::path::Path;
 
@@ -20,15 +20,15 @@ pub(super) enum AskChange {
     /// A new ask.
     Opened(Ask),
     /// A decided ask; with a note for the user if it was in the queue.
-    Decided { ask: AskId, words: Option<String>, next: FrontAsk },
+    Decided { ask: AskId, words: Option<String>, next: CurrentAsk },
     /// An ask no longer needs a decision.
-    Withdrawn(FrontAsk),
+    Withdrawn(CurrentAsk),
 }
 
 /// Whether the current ask has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FrontAsk {
-    Same,
+pub(super) enum CurrentAsk {
+    Unchanged,
     Changed,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn apply_event(asks: &mut AskQueue, task: TaskId, event: &Event) -> A
     match event {
         Event::AskOpened(ask) => AskChange::Opened(ask.clone()),
         Event::AskDecided { ask, decision, by, .. } => {
-            let next = if asks.current() == Some(ask) { FrontAsk::Changed } else { FrontAsk::Same };
+            let next = if asks.current() == Some(ask) { CurrentAsk::Changed } else { CurrentAsk::Unchanged };
             let words = asks.remove_decided(ask).map(|title| match by {
                 DecidedBy::User => format!("{} elsewhere: {title}", decision.as_str()),
                 DecidedBy::Deadline => format!("not decided in time: {title}"),
@@ -45,10 +45,10 @@ pub(super) fn apply_event(asks: &mut AskQueue, task: TaskId, event: &Event) -> A
             AskChange::Decided { ask: ask.clone(), words, next }
         }
         Event::CallAnswered { call, .. } => {
-            let before = asks.current().cloned();
+            let previous = asks.current().cloned();
             match asks.remove_withdrawn(task, call) {
-                true if before.as_ref() == asks.current() => AskChange::Withdrawn(FrontAsk::Same),
-                true => AskChange::Withdrawn(FrontAsk::Changed),
+                true if previous.as_ref() == asks.current() => AskChange::Withdrawn(CurrentAsk::Unchanged),
+                true => AskChange::Withdrawn(CurrentAsk::Changed),
                 false => AskChange::None,
             }
         }
@@ -79,7 +79,7 @@ pub(super) async fn send_decision(
         Err(refused @ (InputRejection::Refused(_) | InputRejection::Rule(_) | InputRejection::Hook(_))) => {
             Ok(vec![DecisionNotice::Error(refused.to_string())])
         }
-        Err(worse @ (InputRejection::Paused(_) | InputRejection::SessionEnded)) => Err(worse.into()),
+        Err(fatal @ (InputRejection::Paused(_) | InputRejection::SessionEnded)) => Err(fatal.into()),
     }
 }
 

@@ -16,12 +16,12 @@ pub(super) fn call_rows(input: &str, columns: usize) -> Vec<StyledRow> {
     arguments.sort_by_key(|(name, _)| argument_order(name));
     let text = |wanted: &str| arguments.iter().find(|(name, _)| name == wanted).and_then(|(_, value)| value.as_str());
     let edit = text("old").zip(text("new"));
-    let shown = |(name, value): &(String, Value)| match (name.as_str(), edit) {
+    let rows_of = |(name, value): &(String, Value)| match (name.as_str(), edit) {
         ("old", Some((old, new))) => edit_rows(old, new, columns),
         ("new", Some(_)) => Vec::new(),
         _other => argument_rows(name, value, columns),
     };
-    arguments.iter().flat_map(shown).collect()
+    arguments.iter().flat_map(rows_of).collect()
 }
 
 /// The first `max_chars` characters of a call in lines, and the number of omitted bytes.
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_call_is_cut_and_says_how_much_is_missing() {
+    fn long_call_is_clipped_and_counts_the_rest() {
         let input = format!(r#"{{"path":"x.rs","content":"{}"}}"#, "one line\\n".repeat(100));
         let (lines, rest) = call_lines(&input, 40, 60, Style::Plain);
         assert_eq!(lines[..3], ["  path: x.rs", "  + one line", "  + one line"]);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_command_is_whole() {
+    fn long_command_is_shown_in_full() {
         let rows = shown(&format!(r#"{{"command":"{}"}}"#, "x".repeat(100)));
         assert_eq!(rows.iter().map(|row| row.matches('x').count()).sum::<usize>(), 100);
     }

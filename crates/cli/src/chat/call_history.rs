@@ -16,7 +16,7 @@ use crate::style::TextRole;
 /// How many calls can be shown again.
 const MAX_CALLS: usize = 100;
 
-/// Most bytes kept of an input.
+/// Maximum bytes kept of a call's input.
 const MAX_INPUT_BYTES: usize = 256 * 1024;
 
 /// The newest calls of a session, oldest first.
@@ -55,35 +55,35 @@ impl CallHistory {
     /// Records the result of a call.
     pub(super) fn mark_answered(&mut self, task: TaskId, id: &CallId, answer: &ToolResult, now: Instant) {
         let Some(entry) = self.find(task, id) else { return };
-        let took = match entry.progress {
-            CallProgress::Started(began) => Some(now.duration_since(began)),
+        let duration = match entry.progress {
+            CallProgress::Started(started_at) => Some(now.duration_since(started_at)),
             CallProgress::Requested | CallProgress::Answered(..) => None,
         };
-        entry.progress = CallProgress::Answered(answer.clone(), took);
+        entry.progress = CallProgress::Answered(answer.clone(), duration);
     }
 
     /// The longest-running call with its start, and the number of other running calls.
-    pub(super) fn running(&self) -> Option<(String, Instant, usize)> {
+    pub(super) fn longest_running(&self) -> Option<(String, Instant, usize)> {
         let mut running = self.0.iter().filter_map(|entry| match entry.progress {
-            CallProgress::Started(began) => Some((&entry.call, began)),
+            CallProgress::Started(started_at) => Some((&entry.call, started_at)),
             CallProgress::Requested | CallProgress::Answered(..) => None,
         });
-        let (call, began) = running.next()?;
-        Some((call_title(call), began, running.count()))
+        let (call, started_at) = running.next()?;
+        Some((call_title(call), started_at, running.count()))
     }
 
     /// The row for the newest answer to a call.
-    pub(super) fn row(&self, task: TaskId, id: &CallId, prefix: &str, columns: usize) -> Option<StyledRow> {
+    pub(super) fn answer_row(&self, task: TaskId, id: &CallId, prefix: &str, columns: usize) -> Option<StyledRow> {
         let entry = self.0.iter().rev().find(|entry| entry.task == task && entry.call.id == *id)?;
-        let CallProgress::Answered(answer, took) = &entry.progress else { return None };
+        let CallProgress::Answered(answer, duration) = &entry.progress else { return None };
         let (role, mut result) = describe_result(&entry.call, answer);
-        if let Some(took) = took.filter(|took| *took >= Duration::from_millis(100)) {
-            result += &format!(" {}", format_duration(took));
+        if let Some(duration) = duration.filter(|duration| *duration >= Duration::from_millis(100)) {
+            result += &format!(" {}", format_duration(duration));
         }
         let lead = format!("• {prefix}");
         let result = truncate(&result, columns / 2);
-        let room = columns.saturating_sub(width(&lead) + width(&result) + 1);
-        let title = truncate(&call_title(&entry.call), room);
+        let title_width = columns.saturating_sub(width(&lead) + width(&result) + 1);
+        let title = truncate(&call_title(&entry.call), title_width);
         Some(vec![
             StyledSpan::plain(&lead),
             StyledSpan::new(TextRole::Strong, &title),
@@ -94,8 +94,8 @@ impl CallHistory {
     /// The whole call made `ago` calls ago; 1 is the newest.
     pub(super) fn full_rows(&self, ago: usize, columns: usize) -> Option<Vec<StyledRow>> {
         let entry = self.0.iter().rev().nth(ago.checked_sub(1)?)?;
-        let head = vec![StyledSpan::plain("• "), StyledSpan::new(TextRole::Strong, &entry.call.tool)];
-        let mut rows = vec![head];
+        let heading = vec![StyledSpan::plain("• "), StyledSpan::new(TextRole::Strong, &entry.call.tool)];
+        let mut rows = vec![heading];
         rows.extend(call_arguments::call_rows(&entry.call.input, columns));
         match &entry.progress {
             CallProgress::Requested => rows.push(vec![StyledSpan::new(TextRole::Dim, "  (not started)")]),
@@ -123,7 +123,7 @@ fn describe_result(call: &ToolCallRequest, answer: &ToolResult) -> (TextRole, St
     let reason = || print::one_line(&answer.text, 200);
     match answer.status {
         ToolResultStatus::Done => match (changed_lines(call), shell_failure(call, answer)) {
-            (_, Some(words)) => (TextRole::Bad, words),
+            (_, Some(failure)) => (TextRole::Bad, failure),
             (Some((added, removed)), None) => (TextRole::Good, format!("+{added} −{removed}")),
             (None, None) => (TextRole::Good, "ok".into()),
         },
@@ -138,9 +138,9 @@ fn describe_result(call: &ToolCallRequest, answer: &ToolResult) -> (TextRole, St
 /// The exit message of a command that failed.
 fn shell_failure(call: &ToolCallRequest, answer: &ToolResult) -> Option<String> {
     let last = answer.text.lines().next_back()?;
-    let words = last.strip_prefix('[')?.strip_suffix(']')?;
-    let ended_badly = call.tool == "shell" && words != "no output" && !words.starts_with("left behind");
-    ended_badly.then(|| words.split([';', ',']).next().unwrap_or(words).to_owned())
+    let note = last.strip_prefix('[')?.strip_suffix(']')?;
+    let failed = call.tool == "shell" && note != "no output" && !note.starts_with("left behind");
+    failed.then(|| note.split([';', ',']).next().unwrap_or(note).to_owned())
 }
 
 /// How many lines a call adds and removes.
@@ -150,10 +150,11 @@ fn changed_lines(call: &ToolCallRequest) -> Option<(usize, usize)> {
     match call.tool.as_str() {
         "edit" => {
             let (old, new): (Vec<_>, Vec<_>) = (text("old")?.lines().collect(), text("new")?.lines().collect());
-            let same = |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| pairs.take_while(|(a, b)| a == b).count();
-            let head = same(&mut old.iter().zip(&new));
-            let tail = same(&mut old[head..].iter().rev().zip(new[head..].iter().rev()));
-            Some((new.len() - head - tail, old.len() - head - tail))
+            let count_equal =
+                |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| pairs.take_while(|(a, b)| a == b).count();
+            let prefix = count_equal(&mut old.iter().zip(&new));
+            let suffix = count_equal(&mut old[prefix..].iter().rev().zip(new[prefix..].iter().rev()));
+            Some((new.len() - prefix - suffix, old.len() - prefix - suffix))
         }
         "create" => Some((text("content")?.lines().count(), 0)),
         "apply_patch" => {
@@ -187,7 +188,7 @@ mod tests {
         calls.mark_started(task, &id, now);
         let answer = ToolResult { status, text: text.into() };
         calls.mark_answered(task, &id, &answer, now + Duration::from_millis(3210));
-        let row = calls.row(task, &id, "", columns).unwrap();
+        let row = calls.answer_row(task, &id, "", columns).unwrap();
         assert!(row_width(&row) <= columns);
         paint(&row, Style::Plain)
     }
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn all_of_a_call_can_be_seen() {
+    fn recent_calls_can_be_shown_in_full() {
         let (mut calls, task) = (CallHistory::default(), TaskId::new(Uuid::nil()));
         for number in 0..200 {
             let id = CallId(number.to_string());

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use super::ask_queue::AskQueue;
 use super::editor::EditorAction;
 use super::feed::ChatFeed;
-use super::open::{OpenChat, PreparedChat};
+use super::open_chat::{OpenChat, PreparedChat};
 use super::terminal::{ChatTerminal, TerminalEvent};
 use super::view::MESSAGE_PROMPT;
 use crate::args::RunArgs;
@@ -24,11 +24,11 @@ use crate::setup::Setup;
 /// Two interrupts within this time end the session.
 const DOUBLE_INTERRUPT_WINDOW: Duration = Duration::from_secs(2);
 
-/// How long changes may wait to be drawn together.
-const FRAME: Duration = Duration::from_millis(16);
+/// Maximum time to collect changes before they are drawn together.
+const MAX_DRAW_DELAY: Duration = Duration::from_millis(16);
 
 /// How often the status is updated.
-const TICK: Duration = Duration::from_secs(1);
+const STATUS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The conversation of a user with one session.
 pub(super) struct Dialogue<'a> {
@@ -41,7 +41,7 @@ pub(super) struct Dialogue<'a> {
     pub(super) events: Subscription,
     pub(super) status: watch::Receiver<SessionStatus>,
     /// The time and target of the last interrupt.
-    pub(super) interrupted: Option<(Instant, InterruptTarget)>,
+    pub(super) last_interrupt: Option<(Instant, InterruptTarget)>,
     /// A hint that is shown until the next key.
     pub(super) hint: Option<&'static str>,
     /// When the screen is to be drawn.
@@ -55,7 +55,7 @@ pub(super) enum InterruptTarget {
     Turn,
     /// The line, which was cleared.
     Line,
-    /// Background work, which was listed as a warning instead of leaving.
+    /// Background work: the user was warned about it, and the dialogue did not end.
     BackgroundWork,
 }
 
@@ -71,11 +71,15 @@ pub(super) enum DialogueEnd {
 /// Input of the loop.
 enum DialogueInput {
     Terminal(TerminalEvent),
+    /// A live message of the session.
     Live(BusMessage),
+    /// The status of the session changed.
     Status,
     /// The session has ended by itself.
     Ended,
+    /// The collected changes are due to be drawn.
     Draw,
+    /// The status line needs an update.
     Tick,
 }
 
@@ -88,39 +92,39 @@ impl Dialogue<'_> {
             return Ok(end);
         }
         loop {
-            let input = self.next().await?;
-            let at_once = matches!(input, DialogueInput::Draw | DialogueInput::Terminal(_));
+            let input = self.next_input().await?;
+            let draw_now = matches!(input, DialogueInput::Draw | DialogueInput::Terminal(_));
             if let Some(end) = self.handle(input).await? {
                 return Ok(end);
             }
             if self.terminal.screen.is_closed() {
                 return Ok(DialogueEnd::Leave(CommandExit::Cancelled));
             }
-            if (at_once && !self.terminal.has_pending_keys()) || self.terminal.screen.is_full() {
+            if (draw_now && !self.terminal.has_pending_keys()) || self.terminal.screen.has_many_queued_rows() {
                 self.draw();
             } else {
-                self.draw_at.get_or_insert_with(|| Instant::now() + FRAME);
+                self.draw_at.get_or_insert_with(|| Instant::now() + MAX_DRAW_DELAY);
             }
         }
     }
 
-    async fn next(&mut self) -> Result<DialogueInput, CliError> {
+    async fn next_input(&mut self) -> Result<DialogueInput, CliError> {
         let busy = self.is_busy();
         let draw_at = self.draw_at;
         Ok(tokio::select! {
             biased;
             event = self.terminal.next() => DialogueInput::Terminal(event),
-            () = wait_until(draw_at) => DialogueInput::Draw,
-            live = self.events.next() => live?.map_or(DialogueInput::Ended, DialogueInput::Live),
+            () = sleep_until_or_forever(draw_at) => DialogueInput::Draw,
+            message = self.events.next() => message?.map_or(DialogueInput::Ended, DialogueInput::Live),
             changed = self.status.changed() => changed.map_or(DialogueInput::Ended, |()| DialogueInput::Status),
-            () = tokio::time::sleep(TICK), if busy => DialogueInput::Tick,
+            () = tokio::time::sleep(STATUS_INTERVAL), if busy => DialogueInput::Tick,
         })
     }
 
     async fn handle(&mut self, input: DialogueInput) -> Result<Option<DialogueEnd>, CliError> {
         match input {
             DialogueInput::Terminal(event) => return self.handle_terminal(event).await,
-            DialogueInput::Live(live) => self.handle_message(&live),
+            DialogueInput::Live(message) => self.handle_message(&message),
             DialogueInput::Ended => {
                 self.show_error("the session has ended; finished work is kept");
                 return Ok(Some(DialogueEnd::Leave(CommandExit::Failed)));
@@ -141,11 +145,11 @@ impl Dialogue<'_> {
         match event {
             TerminalEvent::Key(key) => {
                 self.hint = None;
-                let pressed = self.terminal.editor.press(key);
-                if !matches!(pressed, EditorAction::Interrupt | EditorAction::Leave) {
-                    self.interrupted = None;
+                let action = self.terminal.editor.press(key);
+                if !matches!(action, EditorAction::Interrupt | EditorAction::Leave) {
+                    self.last_interrupt = None;
                 }
-                return self.handle_edit(pressed).await;
+                return self.handle_edit(action).await;
             }
             TerminalEvent::Signal(RunSignal::Interrupt) => return self.interrupt().await,
             TerminalEvent::Signal(RunSignal::End) => return Ok(Some(DialogueEnd::Leave(CommandExit::Cancelled))),
@@ -156,8 +160,8 @@ impl Dialogue<'_> {
         Ok(None)
     }
 
-    async fn handle_edit(&mut self, pressed: EditorAction) -> Result<Option<DialogueEnd>, CliError> {
-        match pressed {
+    async fn handle_edit(&mut self, action: EditorAction) -> Result<Option<DialogueEnd>, CliError> {
+        match action {
             EditorAction::Edited => {}
             EditorAction::Submitted(line) => return self.submit_line(line).await,
             EditorAction::Complete => self.complete(),
@@ -175,11 +179,11 @@ impl Dialogue<'_> {
     /// Leaves, unless background work runs and the user has not been warned yet; then shows a warning.
     fn leave_or_warn(&mut self) -> Result<Option<DialogueEnd>, CliError> {
         let BackgroundWork { agents, commands, .. } = BackgroundWork::read(&self.chat.session)?;
-        let warned = matches!(self.interrupted, Some((_, InterruptTarget::BackgroundWork)));
+        let warned = matches!(self.last_interrupt, Some((_, InterruptTarget::BackgroundWork)));
         if warned || agents.is_empty() && commands.is_empty() {
             return Ok(Some(DialogueEnd::Leave(CommandExit::Success)));
         }
-        self.interrupted = Some((Instant::now(), InterruptTarget::BackgroundWork));
+        self.last_interrupt = Some((Instant::now(), InterruptTarget::BackgroundWork));
         if !agents.is_empty() {
             let (names, id) = (agents.join(", "), self.chat.session.id());
             self.show_note(&escape_invisible(&format!(
@@ -198,13 +202,14 @@ impl Dialogue<'_> {
 
     /// Stops the turn or clears the line; a second interrupt within two seconds ends the session.
     async fn interrupt(&mut self) -> Result<Option<DialogueEnd>, CliError> {
-        let what = if self.is_busy() { InterruptTarget::Turn } else { InterruptTarget::Line };
-        let before = self.interrupted.replace((Instant::now(), what));
-        let before = before
-            .filter(|(at, what)| at.elapsed() < DOUBLE_INTERRUPT_WINDOW && *what != InterruptTarget::BackgroundWork);
-        let before = before.map(|(_, what)| what);
+        let target = if self.is_busy() { InterruptTarget::Turn } else { InterruptTarget::Line };
+        let previous = self.last_interrupt.replace((Instant::now(), target));
+        let previous = previous.filter(|(at, target)| {
+            at.elapsed() < DOUBLE_INTERRUPT_WINDOW && *target != InterruptTarget::BackgroundWork
+        });
+        let previous = previous.map(|(_, target)| target);
         let session = &self.chat.session;
-        match (before, what) {
+        match (previous, target) {
             (Some(InterruptTarget::Turn), _) | (Some(_), InterruptTarget::Turn) => {
                 let stopped = session.stop(CancelBy::User).await;
                 self.check_accepted(stopped)?;
@@ -223,7 +228,7 @@ impl Dialogue<'_> {
             }
             (None, InterruptTarget::Line | InterruptTarget::BackgroundWork) => {
                 self.terminal.editor.replace("");
-                self.terminal.screen.line_ended();
+                self.terminal.screen.note_line_end();
                 self.hint = Some("Ctrl-C again leaves");
             }
         }
@@ -232,9 +237,9 @@ impl Dialogue<'_> {
 
     /// Runs a slash command, answers the current ask, or sends a message.
     async fn submit_line(&mut self, line: String) -> Result<Option<DialogueEnd>, CliError> {
-        self.terminal.screen.line_ended();
-        if !matches!(self.chat.slashes.parse(&line), SlashLookup::NotACommand) {
-            return self.command(&line).await;
+        self.terminal.screen.note_line_end();
+        if !matches!(self.chat.slash_commands.parse(&line), SlashLookup::NotACommand) {
+            return self.run_slash_command(&line).await;
         }
         if !self.asks.is_empty() {
             self.answer(&line).await?;
@@ -259,7 +264,7 @@ impl Dialogue<'_> {
         let delivery = if busy { MailDelivery::Steer } else { MailDelivery::FollowUp };
         let sent = self.chat.session.post(SendParams { delivery, ..message }).await;
         if let Some(receipt) = self.check_accepted(sent)? {
-            self.feed.note_sent(receipt.mail);
+            self.feed.record_sent(receipt.mail);
             if busy {
                 self.show_note("the agent reads this before its next step");
             }
@@ -275,7 +280,7 @@ impl Dialogue<'_> {
                 self.show_error(&rejected.to_string());
                 Ok(None)
             }
-            Err(worse @ (InputRejection::Paused(_) | InputRejection::SessionEnded)) => Err(worse.into()),
+            Err(fatal @ (InputRejection::Paused(_) | InputRejection::SessionEnded)) => Err(fatal.into()),
         }
     }
 
@@ -284,12 +289,12 @@ impl Dialogue<'_> {
         status.continuation_due || status.root.is_some() && !status.root_is_at_rest()
     }
 
-    pub(super) fn background(&self) -> usize {
+    pub(super) fn background_count(&self) -> usize {
         self.status.borrow().background
     }
 }
 
-async fn wait_until(moment: Option<Instant>) {
+async fn sleep_until_or_forever(moment: Option<Instant>) {
     match moment {
         Some(moment) => tokio::time::sleep_until(moment.into()).await,
         None => std::future::pending().await,

@@ -10,7 +10,7 @@ use super::ask_queue::AskQueue;
 use super::call_history::CallHistory;
 use super::dialogue::{Dialogue, DialogueEnd};
 use super::feed::ChatFeed;
-use super::open::{self, OpenChat};
+use super::open_chat::{self, OpenChat};
 use super::terminal::ChatTerminal;
 use super::text::{LinePrefix, StyledRow, StyledSpan, wrap};
 use super::view::MESSAGE_PROMPT;
@@ -37,23 +37,34 @@ impl<'a> Dialogue<'a> {
         args: &'a RunArgs,
         terminal: &'a mut ChatTerminal,
         opened: OpenChat,
-        before: Option<PreviousDialogue>,
+        previous: Option<PreviousDialogue>,
     ) -> Result<Dialogue<'a>, CliError> {
         let session = &opened.session;
         let mut feed = ChatFeed::new(session.root(), terminal.screen.style());
-        let known = before.filter(|before| before.session == session.id());
-        let is_known = known.is_some();
-        if let Some(before) = known {
-            feed.restore_calls(before.calls);
+        let same_session = previous.filter(|previous| previous.session == session.id());
+        let is_same_session = same_session.is_some();
+        if let Some(previous) = same_session {
+            feed.restore_calls(previous.calls);
         }
         session.tasks()?.iter().for_each(|task| feed.add_earlier_task(task.id, task.kind, &task.name));
         let (events, status) = (session.subscribe(session.first_seq()), session.status());
         terminal.editor.history().redact_secrets(opened.secrets.clone());
         let (interrupted, hint, draw_at, asks) = (None, None, Some(Instant::now()), AskQueue::default());
-        let mut dialogue =
-            Dialogue { setup, args, terminal, chat: opened, feed, asks, events, status, interrupted, hint, draw_at };
-        dialogue.show(open::welcome_rows(&dialogue.chat, dialogue.columns()));
-        if !is_known {
+        let mut dialogue = Dialogue {
+            setup,
+            args,
+            terminal,
+            chat: opened,
+            feed,
+            asks,
+            events,
+            status,
+            last_interrupt: interrupted,
+            hint,
+            draw_at,
+        };
+        dialogue.show(open_chat::welcome_rows(&dialogue.chat, dialogue.columns()));
+        if !is_same_session {
             dialogue.restore_conversation()?;
         }
         if let SessionStart::Resume(_) = dialogue.chat.start {
@@ -65,39 +76,39 @@ impl<'a> Dialogue<'a> {
     /// Shows the last exchange and open asks.
     fn restore_conversation(&mut self) -> Result<(), CliError> {
         let session = &self.chat.session;
-        let (asked, answered) = open::last_exchange(session.home(), session.id(), session.root())?;
-        let waiting = SessionReader::open(session.home(), session.id())?.asks(false)?;
-        if !asked.is_empty() {
-            self.quote(MESSAGE_PROMPT, &asked);
+        let (prompt, answer) = open_chat::last_exchange(session.home(), session.id(), session.root())?;
+        let open_asks = SessionReader::open(session.home(), session.id())?.asks(false)?;
+        if !prompt.is_empty() {
+            self.show_user_text(MESSAGE_PROMPT, &prompt);
         }
-        let rows = self.feed.replay_text(&answered, self.columns());
+        let rows = self.feed.replay_text(&answer, self.columns());
         self.show(rows);
-        for view in waiting {
+        for view in open_asks {
             let task_name = view.path.trim_start_matches("/root").trim_start_matches('/').to_owned();
             self.feed.add_earlier_ask(view.task, &view.ask);
-            self.ask(view.task, &task_name, view.ask);
+            self.enqueue_ask(view.task, &task_name, view.ask);
         }
         Ok(())
     }
 
-    /// Leaves the session, and shows how to resume it unless that happens now. Removes an empty session.
+    /// Leaves the session. Shows how to resume it, unless it is resumed at once. Removes an empty session.
     pub(super) async fn leave(mut self, end: &DialogueEnd) -> Result<PreviousDialogue, CliError> {
         let columns = self.columns();
         let (home, id) = (self.setup.home.clone(), self.chat.session.id());
         let unfinished = self.feed.finish_text(columns);
         self.show(unfinished);
-        let empty = self.chat.session.view()?.title.is_empty();
+        let is_empty = self.chat.session.view()?.title.is_empty();
         self.chat.session.leave().await?;
         match end {
             DialogueEnd::Switch(next) if next.start == SessionStart::Resume(id) => {
                 self.terminal.screen.show([StyledRow::new()])
             }
-            DialogueEnd::Switch(_) | DialogueEnd::Leave(_) if empty => sessions::remove(&home, id)?,
+            DialogueEnd::Switch(_) | DialogueEnd::Leave(_) if is_empty => sessions::remove(&home, id)?,
             DialogueEnd::Switch(_) | DialogueEnd::Leave(_) => {
-                let figures = SessionUsageSummary::read(&SessionReader::open(&home, id)?)?;
+                let usage = SessionUsageSummary::read(&SessionReader::open(&home, id)?)?;
                 let dim =
                     |text: String| wrap(&[StyledSpan::new(TextRole::Dim, &text)], columns, &LinePrefix::default());
-                let rows = figures.summary_line().into_iter().chain([format!("resume with: bosun --resume {id}")]);
+                let rows = usage.summary_line().into_iter().chain([format!("resume with: bosun --resume {id}")]);
                 self.terminal.screen.show([StyledRow::new()].into_iter().chain(rows.flat_map(dim)));
                 if let DialogueEnd::Switch(_) = end {
                     self.terminal.screen.show([StyledRow::new()]);

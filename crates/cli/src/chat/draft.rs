@@ -8,6 +8,7 @@ use crate::print;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct InputDraft {
     text: String,
+    /// Byte offset in the text.
     cursor: usize,
 }
 
@@ -27,11 +28,11 @@ impl InputDraft {
         self.text.is_empty()
     }
 
-    pub(super) fn before(&self) -> &str {
+    pub(super) fn before_cursor(&self) -> &str {
         &self.text[..self.cursor]
     }
 
-    pub(super) fn after(&self) -> &str {
+    pub(super) fn after_cursor(&self) -> &str {
         &self.text[self.cursor..]
     }
 
@@ -42,30 +43,30 @@ impl InputDraft {
     }
 
     pub(super) fn backspace(&mut self) {
-        let from = self.cursor - self.last(self.before());
+        let from = self.cursor - self.last_grapheme_len(self.before_cursor());
         self.remove(from, self.cursor);
     }
 
     pub(super) fn delete(&mut self) {
-        let to = self.cursor + self.first(self.after());
+        let to = self.cursor + self.first_grapheme_len(self.after_cursor());
         self.remove(self.cursor, to);
     }
 
     pub(super) fn left(&mut self) {
-        self.cursor -= self.last(self.before());
+        self.cursor -= self.last_grapheme_len(self.before_cursor());
     }
 
     pub(super) fn right(&mut self) {
-        self.cursor += self.first(self.after());
+        self.cursor += self.first_grapheme_len(self.after_cursor());
     }
 
     /// Moves to the beginning of the line.
-    pub(super) fn home(&mut self) {
+    pub(super) fn to_line_start(&mut self) {
         self.cursor = self.line_start();
     }
 
     /// Moves to the end of the line.
-    pub(super) fn end(&mut self) {
+    pub(super) fn to_line_end(&mut self) {
         self.cursor = self.line_end();
     }
 
@@ -74,10 +75,10 @@ impl InputDraft {
     }
 
     pub(super) fn word_right(&mut self) {
-        let after = self.after();
-        let begun = after.trim_start();
-        let end = begun.find(char::is_whitespace).unwrap_or(begun.len());
-        self.cursor += after.len() - begun.len() + end;
+        let after = self.after_cursor();
+        let words = after.trim_start();
+        let end = words.find(char::is_whitespace).unwrap_or(words.len());
+        self.cursor += after.len() - words.len() + end;
     }
 
     /// Removes the word before the cursor.
@@ -102,8 +103,8 @@ impl InputDraft {
             return false;
         }
         let column = self.text[start..self.cursor].graphemes(true).count();
-        let above = self.text[..start - 1].rfind('\n').map_or(0, |at| at + 1);
-        self.cursor = self.at_column(above, start - 1, column);
+        let line_above = self.text[..start - 1].rfind('\n').map_or(0, |at| at + 1);
+        self.cursor = self.offset_at_column(line_above, start - 1, column);
         true
     }
 
@@ -114,33 +115,33 @@ impl InputDraft {
             return false;
         }
         let column = self.text[start..self.cursor].graphemes(true).count();
-        let below = self.text[end + 1..].find('\n').map_or(self.text.len(), |at| end + 1 + at);
-        self.cursor = self.at_column(end + 1, below, column);
+        let end_below = self.text[end + 1..].find('\n').map_or(self.text.len(), |at| end + 1 + at);
+        self.cursor = self.offset_at_column(end + 1, end_below, column);
         true
     }
 
-    fn at_column(&self, start: usize, end: usize, column: usize) -> usize {
+    fn offset_at_column(&self, start: usize, end: usize, column: usize) -> usize {
         start + self.text[start..end].graphemes(true).take(column).map(str::len).sum::<usize>()
     }
 
     fn line_start(&self) -> usize {
-        self.before().rfind('\n').map_or(0, |at| at + 1)
+        self.before_cursor().rfind('\n').map_or(0, |at| at + 1)
     }
 
     fn line_end(&self) -> usize {
-        self.after().find('\n').map_or(self.text.len(), |at| self.cursor + at)
+        self.after_cursor().find('\n').map_or(self.text.len(), |at| self.cursor + at)
     }
 
     fn word_start(&self) -> usize {
-        let before = self.before().trim_end();
+        let before = self.before_cursor().trim_end();
         before.char_indices().rfind(|(_, c)| c.is_whitespace()).map_or(0, |(at, c)| at + c.len_utf8())
     }
 
-    fn last(&self, text: &str) -> usize {
+    fn last_grapheme_len(&self, text: &str) -> usize {
         text.graphemes(true).next_back().map_or(0, str::len)
     }
 
-    fn first(&self, text: &str) -> usize {
+    fn first_grapheme_len(&self, text: &str) -> usize {
         text.graphemes(true).next().map_or(0, str::len)
     }
 
@@ -155,11 +156,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_people_see_as_one_character_is_one() {
+    fn cursor_moves_by_graphemes() {
         let mut draft = InputDraft::new("a👩‍👩‍👧é");
         draft.backspace();
         draft.left();
-        assert_eq!(draft.before(), "a");
+        assert_eq!(draft.before_cursor(), "a");
         draft.delete();
         assert_eq!(draft.text(), "a");
         draft.right();
@@ -170,25 +171,25 @@ mod tests {
     }
 
     #[test]
-    fn lines_and_words_are_moved_over() {
+    fn cursor_moves_over_lines_and_words() {
         let mut draft = InputDraft::new("first line\nsecond  one");
         draft.word_left();
-        assert_eq!(draft.after(), "one");
+        assert_eq!(draft.after_cursor(), "one");
         assert!(draft.up());
-        assert_eq!(draft.before(), "first li");
+        assert_eq!(draft.before_cursor(), "first li");
         assert!(!draft.up());
         assert!(draft.down() && !draft.down());
         assert_eq!(draft.erase_word(), "second  ");
-        draft.home();
+        draft.to_line_start();
         draft.word_right();
-        assert_eq!(draft.after(), "");
+        assert_eq!(draft.after_cursor(), "");
         assert_eq!(draft.erase_to_start(), "one");
         assert!(draft.up());
         assert_eq!(draft.erase_to_end(), "first line");
     }
 
     #[test]
-    fn a_paste_cannot_bring_control_characters() {
+    fn control_characters_are_removed_from_a_paste() {
         assert_eq!(InputDraft::new("a\u{1b}]0;x\u{7}b\nc").text(), "a]0;xb\nc");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::draft::InputDraft;
 use super::history::InputHistory;
-use super::key::{KeyPress, PASTE_MAX};
+use super::key::{KeyPress, MAX_PASTE_BYTES};
 
 /// What the dialogue must do after a key.
 #[derive(Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub(super) enum EditorAction {
     Submitted(String),
     /// Complete the command name.
     Complete,
-    /// Stop.
+    /// Stop the turn or clear the line.
     Interrupt,
     /// End of input on an empty line.
     Leave,
@@ -30,7 +30,7 @@ pub(super) enum EditorAction {
 pub(super) struct LineEditor {
     draft: InputDraft,
     history: InputHistory,
-    /// The position in the history, and the draft from before.
+    /// The position in the history, and the unsent draft.
     history_position: Option<(usize, InputDraft)>,
     /// The text erased last.
     erased: String,
@@ -94,8 +94,8 @@ impl LineEditor {
             KeyPress::Delete | KeyPress::EndOfInput => draft.delete(),
             KeyPress::Left => draft.left(),
             KeyPress::Right => draft.right(),
-            KeyPress::Home => draft.home(),
-            KeyPress::End => draft.end(),
+            KeyPress::Home => draft.to_line_start(),
+            KeyPress::End => draft.to_line_end(),
             KeyPress::WordLeft => draft.word_left(),
             KeyPress::WordRight => draft.word_right(),
             KeyPress::EraseWord => self.erased = draft.erase_word(),
@@ -110,7 +110,7 @@ impl LineEditor {
     }
 
     fn insert(&mut self, text: &str) -> EditorAction {
-        if self.draft.text().len() + text.len() > PASTE_MAX {
+        if self.draft.text().len() + text.len() > MAX_PASTE_BYTES {
             return EditorAction::TooLong;
         }
         self.draft.insert(text);
@@ -119,7 +119,7 @@ impl LineEditor {
 
     /// Submits the line, or continues it after a backslash.
     fn enter(&mut self) -> EditorAction {
-        if self.draft.after().is_empty() && self.draft.before().ends_with('\\') {
+        if self.draft.after_cursor().is_empty() && self.draft.before_cursor().ends_with('\\') {
             self.draft.backspace();
             return self.insert("\n");
         }
@@ -135,8 +135,8 @@ impl LineEditor {
         let Some(text) = self.history.nth_newest(next) else { return };
         let older = InputDraft::new(text);
         let newer = std::mem::replace(&mut self.draft, older);
-        let written = self.history_position.take().map_or(newer, |(_, written)| written);
-        self.history_position = Some((next, written));
+        let unsent = self.history_position.take().map_or(newer, |(_, unsent)| unsent);
+        self.history_position = Some((next, unsent));
     }
 
     fn down(&mut self) {
@@ -145,10 +145,10 @@ impl LineEditor {
         }
         match self.history_position.take() {
             None => {}
-            Some((0, written)) => self.draft = written,
-            Some((ago, written)) => {
+            Some((0, unsent)) => self.draft = unsent,
+            Some((ago, unsent)) => {
                 self.draft = InputDraft::new(self.history.nth_newest(ago - 1).unwrap_or_default());
-                self.history_position = Some((ago - 1, written));
+                self.history_position = Some((ago - 1, unsent));
             }
         }
     }
@@ -160,9 +160,9 @@ mod tests {
 
     fn editor(history: &[&str]) -> (tempfile::TempDir, LineEditor) {
         let home = tempfile::tempdir().unwrap();
-        let mut kept = InputHistory::open(home.path());
-        history.iter().for_each(|text| kept.add(text));
-        (home, LineEditor::new(kept))
+        let mut stored = InputHistory::open(home.path());
+        history.iter().for_each(|text| stored.add(text));
+        (home, LineEditor::new(stored))
     }
 
     fn write(editor: &mut LineEditor, text: &str) {
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_goes_on_after_a_backslash_and_in_a_paste() {
+    fn line_continues_after_a_backslash_and_in_a_paste() {
         let (_home, mut editor) = editor(&[]);
         write(&mut editor, "one\\");
         assert_eq!(editor.press(KeyPress::Enter), EditorAction::Edited);
@@ -182,23 +182,23 @@ mod tests {
     }
 
     #[test]
-    fn the_history_is_walked_and_what_was_begun_comes_back() {
+    fn history_navigation_restores_the_draft() {
         let (_home, mut editor) = editor(&["old", "newer\ntext"]);
         write(&mut editor, "begun");
-        let mut walk = |key: &KeyPress, times: usize| {
+        let mut press = |key: &KeyPress, times: usize| {
             (0..times).for_each(|_| assert_eq!(editor.press(key.clone()), EditorAction::Edited));
             editor.draft().text().to_owned()
         };
-        assert_eq!(walk(&KeyPress::Up, 1), "newer\ntext");
-        assert_eq!(walk(&KeyPress::Up, 2), "old");
-        assert_eq!(walk(&KeyPress::Up, 1), "old");
-        assert_eq!(walk(&KeyPress::Down, 1), "newer\ntext");
-        assert_eq!(walk(&KeyPress::Down, 1), "begun");
-        assert_eq!(walk(&KeyPress::Down, 1), "begun");
+        assert_eq!(press(&KeyPress::Up, 1), "newer\ntext");
+        assert_eq!(press(&KeyPress::Up, 2), "old");
+        assert_eq!(press(&KeyPress::Up, 1), "old");
+        assert_eq!(press(&KeyPress::Down, 1), "newer\ntext");
+        assert_eq!(press(&KeyPress::Down, 1), "begun");
+        assert_eq!(press(&KeyPress::Down, 1), "begun");
     }
 
     #[test]
-    fn what_was_erased_can_be_put_back() {
+    fn erased_text_can_be_yanked() {
         let (_home, mut editor) = editor(&[]);
         write(&mut editor, "one two");
         editor.press(KeyPress::EraseWord);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_input_leaves_only_from_an_empty_line() {
+    fn end_of_input_leaves_only_from_an_empty_line() {
         let (_home, mut editor) = editor(&[]);
         write(&mut editor, "a");
         assert_eq!(editor.press(KeyPress::EndOfInput), EditorAction::Edited);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_was_put_aside_comes_back() {
+    fn saved_draft_is_restored() {
         let (_home, mut editor) = editor(&[]);
         write(&mut editor, "half a");
         editor.save_draft();

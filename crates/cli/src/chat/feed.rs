@@ -30,7 +30,7 @@ pub(super) struct ChatFeed {
     calls: CallHistory,
     /// Names of the tasks below the root.
     names: BTreeMap<TaskId, String>,
-    /// The agents among them.
+    /// Those of these tasks that are agents.
     agents: BTreeSet<TaskId>,
     /// Messages sent from here.
     own_mail: BTreeSet<MailId>,
@@ -38,7 +38,8 @@ pub(super) struct ChatFeed {
     reported_model_pairs: BTreeSet<(String, String)>,
     /// The last failure of each task's model, until it answers.
     last_failures: BTreeMap<TaskId, String>,
-    waiting: Option<(RootWait, Instant)>,
+    /// What the root waits for, and since when.
+    root_wait: Option<(RootWait, Instant)>,
 }
 
 /// What the root waits for.
@@ -64,12 +65,12 @@ impl ChatFeed {
             own_mail: BTreeSet::new(),
             reported_model_pairs: BTreeSet::new(),
             last_failures: BTreeMap::new(),
-            waiting: None,
+            root_wait: None,
         }
     }
 
     /// Records a message sent from here.
-    pub(super) fn note_sent(&mut self, mail: Option<MailId>) {
+    pub(super) fn record_sent(&mut self, mail: Option<MailId>) {
         self.own_mail.extend(mail);
     }
 
@@ -117,30 +118,30 @@ impl ChatFeed {
     }
 
     /// The text that is still incomplete.
-    pub(super) fn tail(&self, columns: usize) -> Vec<StyledRow> {
-        self.markdown.tail(columns)
+    pub(super) fn incomplete_rows(&self, columns: usize) -> Vec<StyledRow> {
+        self.markdown.incomplete_rows(columns)
     }
 
     /// Shows an earlier text.
     pub(super) fn replay_text(&mut self, text: &str, columns: usize) -> Vec<StyledRow> {
         let mut rows = self.push_text(text, columns);
-        rows.extend(self.end_of_text(self.root, columns));
+        rows.extend(self.end_text(self.root, columns));
         rows
     }
 
     /// Ends the incomplete text and returns its rows.
     pub(super) fn finish_text(&mut self, columns: usize) -> Vec<StyledRow> {
-        self.end_of_text(self.root, columns)
+        self.end_text(self.root, columns)
     }
 
     /// The current activity, in at most this many columns.
     pub(super) fn status(&self, now: Instant, columns: usize) -> String {
-        if let Some((title, began, others)) = self.calls.running() {
+        if let Some((title, began, others)) = self.calls.longest_running() {
             let more = if others > 0 { format!(" and {others} more") } else { String::new() };
             let rest = format!("{more} {}", format_duration(now.duration_since(began)));
             return truncate(&title, columns.saturating_sub(width(&rest))) + &rest;
         }
-        match self.waiting {
+        match self.root_wait {
             Some((RootWait::Queue, since)) if now.duration_since(since) >= LONG_SILENCE => {
                 "queued: the provider asked to slow down or is overloaded".into()
             }
@@ -153,8 +154,8 @@ impl ChatFeed {
     }
 
     /// Returns the rows for a live message.
-    pub(super) fn handle_message(&mut self, live: &BusMessage, now: Instant, columns: usize) -> Vec<StyledRow> {
-        match live {
+    pub(super) fn handle_message(&mut self, message: &BusMessage, now: Instant, columns: usize) -> Vec<StyledRow> {
+        match message {
             BusMessage::Text { task, text, .. } if *task == self.root => self.push_text(text, columns),
             BusMessage::Text { .. } => Vec::new(),
             BusMessage::Event(envelope) => {
@@ -168,7 +169,7 @@ impl ChatFeed {
     }
 
     fn push_text(&mut self, text: &str, columns: usize) -> Vec<StyledRow> {
-        self.waiting = None;
+        self.root_wait = None;
         let first = self.streamed.is_empty() && !text.is_empty();
         self.streamed.push_str(text);
         let rows = self.markdown.push(text, columns);
@@ -179,12 +180,13 @@ impl ChatFeed {
         match event {
             Event::TurnAnswered { content, .. } => self.answer_rows(task, content, columns),
             Event::TurnFailed { fault, message, retry, .. } => {
-                let mut rows = self.end_of_text(task, columns);
-                let before = self.last_failures.insert(task, message.clone());
+                let mut rows = self.end_text(task, columns);
+                let previous = self.last_failures.insert(task, message.clone());
                 // A failure that ends the activation is reported when it ends.
-                let is_reported = matches!(fault, ModelFault::Auth | ModelFault::Terminal | ModelFault::Cancelled)
-                    || (retry.is_none() && before.is_some_and(|before| before == *message));
-                if !is_reported {
+                let is_reported_elsewhere =
+                    matches!(fault, ModelFault::Auth | ModelFault::Terminal | ModelFault::Cancelled)
+                        || (retry.is_none() && previous.is_some_and(|previous| previous == *message));
+                if !is_reported_elsewhere {
                     rows.extend(note_rows(event, columns));
                 }
                 rows
@@ -197,30 +199,30 @@ impl ChatFeed {
                 self.calls.mark_answered(task, call, answer, now);
                 let name = self.task_name(task);
                 let prefix = if name.is_empty() { String::new() } else { format!("{name}: ") };
-                self.calls.row(task, call, &prefix, columns).into_iter().collect()
+                self.calls.answer_row(task, call, &prefix, columns).into_iter().collect()
             }
             Event::TaskCreated(spec) if spec.kind == TaskType::Agent => {
                 self.names.insert(task, escape_invisible(&spec.name));
                 self.agents.insert(task);
-                let words = format!(
+                let text = format!(
                     "{} ({}): {}",
                     escape_invisible(&spec.name),
                     escape_invisible(&spec.agent),
                     escape_invisible(&spec.description)
                 );
-                wrap(&[StyledSpan::new(TextRole::Dim, &words)], columns, &LinePrefix::hanging(StyledSpan::plain("+ ")))
+                wrap(&[StyledSpan::new(TextRole::Dim, &text)], columns, &LinePrefix::hanging(StyledSpan::plain("+ ")))
             }
             Event::TaskCreated(spec) if spec.parent.is_some() => {
                 self.names.insert(task, escape_invisible(&spec.name));
                 Vec::new()
             }
             Event::ActivationEnded { outcome, .. } if self.agents.contains(&task) => {
-                let words = format!("{}: {}{}", self.task_name(task), outcome.as_str(), failure_suffix(outcome));
-                wrap(&[StyledSpan::plain(&words)], columns, &LinePrefix::hanging(StyledSpan::plain("• ")))
+                let text = format!("{}: {}{}", self.task_name(task), outcome.as_str(), failure_suffix(outcome));
+                wrap(&[StyledSpan::plain(&text)], columns, &LinePrefix::hanging(StyledSpan::plain("• ")))
             }
             Event::TaskFinished { outcome } if task != self.root && !self.agents.contains(&task) => {
-                let words = format!("{} in the background: {}", self.task_name(task), outcome.as_str());
-                wrap(&[StyledSpan::plain(&words)], columns, &LinePrefix::hanging(StyledSpan::plain("• ")))
+                let text = format!("{} in the background: {}", self.task_name(task), outcome.as_str());
+                wrap(&[StyledSpan::plain(&text)], columns, &LinePrefix::hanging(StyledSpan::plain("• ")))
             }
             Event::MailAdmitted { mail, from: Principal::User, body, .. }
                 if task == self.root
@@ -231,7 +233,7 @@ impl ChatFeed {
                 wrap(&[StyledSpan::plain(&escape_invisible(text))], columns, &lead)
             }
             Event::ActivationEnded { outcome, .. } if task == self.root => {
-                let mut rows = self.end_of_text(task, columns);
+                let mut rows = self.end_text(task, columns);
                 rows.extend(end_rows(outcome, columns));
                 rows
             }
@@ -241,14 +243,14 @@ impl ChatFeed {
                 Vec::new()
             }
             Event::AutopilotStopped { why, continues } => {
-                let words = escape_invisible(&event_text::describe_autopilot_stop(why, *continues));
-                wrap(&[StyledSpan::new(TextRole::Dim, &words)], columns, &LinePrefix::hanging(StyledSpan::plain("  ")))
+                let text = escape_invisible(&event_text::describe_autopilot_stop(why, *continues));
+                wrap(&[StyledSpan::new(TextRole::Dim, &text)], columns, &LinePrefix::hanging(StyledSpan::plain("  ")))
             }
-            // The ask itself is shown where it is decided, and the user knows the decision, but not what it starts.
+            // The prompt shows the ask, and the user knows the decision. Show only what the decision starts.
             Event::AskDecided { decision, .. } => event_text::decision_announcement(decision)
-                .map(|words| {
+                .map(|text| {
                     wrap(
-                        &[StyledSpan::new(TextRole::Dim, words.trim_start())],
+                        &[StyledSpan::new(TextRole::Dim, text.trim_start())],
                         columns,
                         &LinePrefix::hanging(StyledSpan::plain("  ")),
                     )
@@ -268,13 +270,13 @@ impl ChatFeed {
             let rest = match whole.strip_prefix(self.streamed.as_str()) {
                 Some(rest) => rest.to_owned(),
                 None => {
-                    rows.extend(self.end_of_text(task, columns));
+                    rows.extend(self.end_text(task, columns));
                     rows.push(vec![StyledSpan::new(TextRole::Dim, "(part of the answer was not shown; in full:)")]);
                     whole
                 }
             };
             rows.extend(self.push_text(&rest, columns));
-            rows.extend(self.end_of_text(task, columns));
+            rows.extend(self.end_text(task, columns));
         }
         for block in content {
             if let ContentBlock::Call(call) = block {
@@ -284,7 +286,7 @@ impl ChatFeed {
         rows
     }
 
-    fn end_of_text(&mut self, task: TaskId, columns: usize) -> Vec<StyledRow> {
+    fn end_text(&mut self, task: TaskId, columns: usize) -> Vec<StyledRow> {
         if task != self.root {
             return Vec::new();
         }
@@ -293,7 +295,7 @@ impl ChatFeed {
     }
 
     fn track_wait(&mut self, event: &Event, now: Instant) {
-        self.waiting = match event {
+        self.root_wait = match event {
             Event::TurnFailed { retry: Some(retry), .. } => Some((RootWait::Retry(Countdown::new(*retry, now)), now)),
             Event::ActivationStarted { .. } | Event::TurnFailed { .. } | Event::CallAnswered { .. } => {
                 Some((RootWait::Queue, now))
@@ -303,7 +305,7 @@ impl ChatFeed {
             | Event::CallStarted { .. }
             | Event::TaskParked { .. }
             | Event::ActivationEnded { .. } => None,
-            _other => self.waiting,
+            _other => self.root_wait,
         };
     }
 }
@@ -315,7 +317,7 @@ fn block_text(block: &ContentBlock) -> Option<&str> {
     }
 }
 
-/// Shows an event with the same text as other runs.
+/// Shows an event with the same text as `bosun -p`.
 fn note_rows(event: &Event, columns: usize) -> Vec<StyledRow> {
     let lead = LinePrefix::hanging(StyledSpan::plain("  "));
     let rows = |line: String| wrap(&[StyledSpan::new(TextRole::Bad, line.trim())], columns, &lead);
@@ -336,7 +338,7 @@ fn failure_suffix(outcome: &TaskOutcome) -> String {
 
 /// Shows how an activation ended without an answer.
 fn end_rows(outcome: &TaskOutcome, columns: usize) -> Vec<StyledRow> {
-    let words = match outcome {
+    let text = match outcome {
         TaskOutcome::Completed => return Vec::new(),
         TaskOutcome::Failed { message, .. } => escape_invisible(message),
         TaskOutcome::Cancelled { .. } => "stopped; what was done is kept".into(),
@@ -345,7 +347,7 @@ fn end_rows(outcome: &TaskOutcome, columns: usize) -> Vec<StyledRow> {
         TaskOutcome::BudgetExhausted => "the budget does not allow another request".into(),
         TaskOutcome::Lost => "the run was lost".into(),
     };
-    wrap(&[StyledSpan::new(TextRole::Bad, &words)], columns, &LinePrefix::hanging(StyledSpan::new(TextRole::Bad, "! ")))
+    wrap(&[StyledSpan::new(TextRole::Bad, &text)], columns, &LinePrefix::hanging(StyledSpan::new(TextRole::Bad, "! ")))
 }
 
 #[cfg(test)]
@@ -359,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ask_is_left_to_where_it_is_decided() {
+    fn feed_has_no_rows_for_asks() {
         let mut feed = ChatFeed::new(TaskId::new(uuid::Uuid::nil()), Style::Plain);
         let subject = AskSubject::Question { question: "Which?".into(), choices: Vec::new() };
         let (id, call) = (AskId("3f9a".into()), CallId("1".into()));
@@ -370,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_was_started_before_goes_by_its_name() {
+    fn earlier_agents_are_shown_by_name() {
         let root = TaskId::new(uuid::Uuid::nil());
         let (mut feed, agent) = (ChatFeed::new(root, Style::Plain), TaskId::new(uuid::Uuid::max()));
         let ended =
@@ -383,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_waited_before_has_its_row_when_it_is_answered() {
+    fn earlier_waiting_call_gets_a_row_when_answered() {
         let mut feed = ChatFeed::new(TaskId::new(uuid::Uuid::nil()), Style::Plain);
         let call = CallId("1".into());
         let answer = ToolResult { status: ToolResultStatus::Done, text: String::new() };
@@ -395,7 +397,6 @@ mod tests {
         assert_eq!(rows(&mut feed, &answered), 1);
     }
 
-    /// B4.
     #[test]
     fn the_time_to_the_next_attempt_is_counted_down() {
         let mut feed = ChatFeed::new(TaskId::new(uuid::Uuid::nil()), Style::Plain);
@@ -411,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_that_repeats_is_told_once() {
+    fn repeated_failure_is_shown_once() {
         let mut feed = ChatFeed::new(TaskId::new(uuid::Uuid::nil()), Style::Plain);
         let message = "connection refused".into();
         let failed =

@@ -9,16 +9,16 @@ use std::sync::Arc;
 
 use net::Secret;
 
-/// Most lines that are kept.
+/// Maximum number of lines kept.
 const MAX_LINES: usize = 1000;
 
-/// Most bytes of the file; above it, the older half is dropped.
+/// Maximum size of the file; if it grows larger, the older half is dropped.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Longer texts are not kept.
 const MAX_TEXT_BYTES: usize = 16 * 1024;
 
-/// A shorter secret would match unrelated text.
+/// Shorter secrets are not redacted: they would match unrelated text.
 const MIN_SECRET_BYTES: usize = 8;
 
 /// Earlier input, oldest first.
@@ -30,7 +30,7 @@ pub(super) struct InputHistory {
 }
 
 impl InputHistory {
-    /// Reads the history; one that cannot be read is empty.
+    /// Reads the history; it is empty if the file cannot be read.
     pub(super) fn open(home: &Path) -> InputHistory {
         let file = home.join("history");
         let lines = match read(&file) {
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_typed_is_there_again() {
+    fn history_is_read_back() {
         let home = tempfile::tempdir().unwrap();
         let mut history = InputHistory::open(home.path());
         for text in ["one", "two\nlines \\n", "two\nlines \\n", " not this", "", "three"] {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_not_kept() {
+    fn secrets_are_redacted() {
         let home = tempfile::tempdir().unwrap();
         let mut history = InputHistory::open(home.path());
         history.redact_secrets([Secret::new("sk-0123456789"), Secret::new("a")].into());

@@ -1,13 +1,13 @@
 //! Decodes keys from the bytes of a terminal.
 
-/// Most bytes of one paste; the rest is dropped.
-pub(super) const PASTE_MAX: usize = 8 << 20;
+/// Maximum bytes of one paste; the rest is dropped.
+pub(super) const MAX_PASTE_BYTES: usize = 8 << 20;
 
 /// Longest escape sequence.
-const SEQUENCE_MAX: usize = 32;
+const MAX_SEQUENCE_BYTES: usize = 32;
 
-const PASTE_BEGINS: &[u8] = b"\x1b[200~";
-const PASTE_ENDS: &[u8] = b"\x1b[201~";
+const PASTE_START: &[u8] = b"\x1b[200~";
+const PASTE_END: &[u8] = b"\x1b[201~";
 
 /// A key press or a paste.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +52,7 @@ pub(super) enum TerminalInputMode {
 #[derive(Debug)]
 pub(super) struct KeyDecoder {
     input_mode: TerminalInputMode,
+    /// Bytes that are not decoded yet.
     pending: Vec<u8>,
     /// The pasted text so far, inside a paste.
     paste: Option<PasteBuffer>,
@@ -60,12 +61,13 @@ pub(super) struct KeyDecoder {
 #[derive(Debug, Default)]
 struct PasteBuffer {
     bytes: Vec<u8>,
+    /// Whether bytes over the limit were dropped.
     dropped: bool,
 }
 
 impl KeyDecoder {
-    pub(super) fn new(sender: TerminalInputMode) -> KeyDecoder {
-        KeyDecoder { input_mode: sender, pending: Vec::new(), paste: None }
+    pub(super) fn new(input_mode: TerminalInputMode) -> KeyDecoder {
+        KeyDecoder { input_mode, pending: Vec::new(), paste: None }
     }
 
     /// Adds bytes; returns the complete keys.
@@ -97,41 +99,41 @@ impl KeyDecoder {
 
     /// Takes the bytes of the paste; returns how many.
     fn take_paste(&mut self, keys: &mut Vec<KeyPress>) -> usize {
-        let end = self.pending.windows(PASTE_ENDS.len()).position(|window| window == PASTE_ENDS);
+        let end = self.pending.windows(PASTE_END.len()).position(|window| window == PASTE_END);
         // The end marker may be incomplete.
-        let safe = end.unwrap_or_else(|| self.pending.len().saturating_sub(PASTE_ENDS.len() - 1));
+        let text_len = end.unwrap_or_else(|| self.pending.len().saturating_sub(PASTE_END.len() - 1));
         let Some(paste) = &mut self.paste else { return 0 };
-        let room = PASTE_MAX.saturating_sub(paste.bytes.len());
-        paste.dropped |= safe > room;
-        paste.bytes.extend_from_slice(&self.pending[..safe.min(room)]);
+        let free = MAX_PASTE_BYTES.saturating_sub(paste.bytes.len());
+        paste.dropped |= text_len > free;
+        paste.bytes.extend_from_slice(&self.pending[..text_len.min(free)]);
         if end.is_none() {
-            return safe;
+            return text_len;
         }
         if let Some(PasteBuffer { bytes, dropped }) = self.paste.take() {
             let text = String::from_utf8_lossy(&bytes).replace("\r\n", "\n").replace('\r', "\n");
             keys.push(if dropped { KeyPress::PasteTooLong } else { KeyPress::Paste(text) });
         }
-        safe + PASTE_ENDS.len()
+        text_len + PASTE_END.len()
     }
 
     /// Takes one key; returns its length, or 0 if it is incomplete.
     fn take_key(&mut self, keys: &mut Vec<KeyPress>) -> usize {
-        if self.pending.starts_with(PASTE_BEGINS) {
+        if self.pending.starts_with(PASTE_START) {
             self.paste = Some(PasteBuffer::default());
-            return PASTE_BEGINS.len();
+            return PASTE_START.len();
         }
         let first = self.pending[0];
         match first {
             0x1b => self.take_escape_sequence(keys),
             0x00..=0x1f | 0x7f => {
-                keys.extend(self.control(first));
+                keys.extend(self.control_key(first));
                 1
             }
             _text => self.take_char(keys),
         }
     }
 
-    fn control(&self, byte: u8) -> Option<KeyPress> {
+    fn control_key(&self, byte: u8) -> Option<KeyPress> {
         Some(match byte {
             0x01 => KeyPress::Home,
             0x02 => KeyPress::Left,
@@ -188,12 +190,12 @@ impl KeyDecoder {
 
     fn take_control_sequence(&mut self, keys: &mut Vec<KeyPress>) -> usize {
         let ends = |byte: &u8| (0x40..=0x7e).contains(byte);
-        let Some(end) = self.pending[2..].iter().take(SEQUENCE_MAX).position(ends) else {
-            return if self.pending.len() > SEQUENCE_MAX { SEQUENCE_MAX } else { 0 };
+        let Some(end) = self.pending[2..].iter().take(MAX_SEQUENCE_BYTES).position(ends) else {
+            return if self.pending.len() > MAX_SEQUENCE_BYTES { MAX_SEQUENCE_BYTES } else { 0 };
         };
-        let whole = 2 + end + 1;
-        keys.extend(sequence_key(&self.pending[2..whole]));
-        whole
+        let length = 2 + end + 1;
+        keys.extend(sequence_key(&self.pending[2..length]));
+        length
     }
 }
 
@@ -228,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_the_same_however_the_bytes_come() {
+    fn keys_do_not_depend_on_how_bytes_are_split() {
         let bytes = "aé漢\r\n\x1b\r\x1b[A\x1b[3~\x1b[1;5D\x1bb\x7f\x1b[200~x\r\ny\rz\x1b[31m\x1b[201~!".as_bytes();
         let expected = vec![
             KeyPress::Char('a'),
@@ -251,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn the_escape_key_is_one_only_if_nothing_follows() {
+    fn escape_is_a_key_only_if_nothing_follows() {
         let mut decoder = KeyDecoder::new(TerminalInputMode::Keys);
         assert_eq!(
             (decoder.push(b"a"), decoder.holds_escape(), decoder.take_escape()),
@@ -264,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn rubbish_is_passed_over() {
+    fn invalid_input_is_skipped() {
         assert_eq!(keys(b"\xff\xc3(\x1b[999;999Xa", 3), [KeyPress::Char('('), KeyPress::Char('a')]);
         let endless = [b"\x1b[".to_vec(), vec![b'1'; 500], b"~a".to_vec()].concat();
         assert_eq!(keys(&endless, 7).last(), Some(&KeyPress::Char('a')));
@@ -273,12 +275,12 @@ mod tests {
     #[test]
     fn a_paste_is_bounded() {
         let mut decoder = KeyDecoder::new(TerminalInputMode::Keys);
-        assert!(decoder.push(PASTE_BEGINS).is_empty());
+        assert!(decoder.push(PASTE_START).is_empty());
         let block = vec![b'x'; 1 << 20];
         for _ in 0..9 {
             assert!(decoder.push(&block).is_empty());
         }
-        assert_eq!(decoder.push(PASTE_ENDS), [KeyPress::PasteTooLong]);
+        assert_eq!(decoder.push(PASTE_END), [KeyPress::PasteTooLong]);
         assert_eq!(decoder.push(b"a"), [KeyPress::Char('a')]);
     }
 

@@ -1,14 +1,14 @@
 //! Streaming Markdown: rows of complete lines, and of the incomplete last line.
 
-use super::inline;
+use super::inline_row;
 use super::text::{LinePrefix, StyledRow, StyledSpan, hard_wrap, wrap};
 use crate::style::{Style, TextRole};
 
 /// A line longer than this is shown before it is complete.
-const MAX_HELD_BYTES: usize = 4096;
+const MAX_INCOMPLETE_BYTES: usize = 4096;
 
 /// Indent of code.
-const INDENT: &str = "    ";
+const CODE_INDENT: &str = "    ";
 
 /// Markdown that arrives in pieces.
 #[derive(Debug)]
@@ -21,31 +21,31 @@ pub(super) struct MarkdownStream {
     /// The prefix for the rest of a long line whose beginning was shown.
     continuation: Option<LinePrefix>,
     /// Whether the last row was empty, to avoid a second empty row.
-    blank: bool,
+    last_row_is_blank: bool,
 }
 
 impl MarkdownStream {
     pub(super) fn new(style: Style) -> MarkdownStream {
-        MarkdownStream { style, line: String::new(), fence: None, continuation: None, blank: true }
+        MarkdownStream { style, line: String::new(), fence: None, continuation: None, last_row_is_blank: true }
     }
 
     /// Adds text; returns the complete rows.
     pub(super) fn push(&mut self, text: &str, columns: usize) -> Vec<StyledRow> {
-        let mut rows = Vec::new();
+        let mut line_rows = Vec::new();
         for piece in text.split_inclusive('\n') {
             self.line.push_str(piece);
             if piece.ends_with('\n') {
                 let line = std::mem::take(&mut self.line);
-                rows.extend(self.complete(&line, columns));
-            } else if self.line.len() > MAX_HELD_BYTES {
-                rows.extend(self.show_partial_line(columns));
+                line_rows.extend(self.complete_line_rows(&line, columns));
+            } else if self.line.len() > MAX_INCOMPLETE_BYTES {
+                line_rows.extend(self.show_partial_line(columns));
             }
         }
-        rows
+        line_rows
     }
 
     /// Rows of the incomplete line.
-    pub(super) fn tail(&self, columns: usize) -> Vec<StyledRow> {
+    pub(super) fn incomplete_rows(&self, columns: usize) -> Vec<StyledRow> {
         if self.line.trim().is_empty() || self.fence_mark(&self.line).is_some() {
             return Vec::new();
         }
@@ -55,12 +55,12 @@ impl MarkdownStream {
     /// Ends the text; returns the remaining rows.
     pub(super) fn finish(&mut self, columns: usize) -> Vec<StyledRow> {
         let line = std::mem::take(&mut self.line);
-        let rows = if line.is_empty() { Vec::new() } else { self.complete(&line, columns) };
+        let rows = if line.is_empty() { Vec::new() } else { self.complete_line_rows(&line, columns) };
         (self.fence, self.continuation) = (None, None);
         rows
     }
 
-    fn complete(&mut self, line: &str, columns: usize) -> Vec<StyledRow> {
+    fn complete_line_rows(&mut self, line: &str, columns: usize) -> Vec<StyledRow> {
         let line = line.trim_end_matches(['\n', '\r']);
         if let Some(mark) = self.fence_mark(line) {
             self.fence = match self.fence {
@@ -70,10 +70,10 @@ impl MarkdownStream {
             return Vec::new();
         }
         if self.fence.is_none() && line.trim().is_empty() && self.continuation.is_none() {
-            let again = std::mem::replace(&mut self.blank, true);
-            return if again { Vec::new() } else { vec![StyledRow::new()] };
+            let was_blank = std::mem::replace(&mut self.last_row_is_blank, true);
+            return if was_blank { Vec::new() } else { vec![StyledRow::new()] };
         }
-        self.blank = false;
+        self.last_row_is_blank = false;
         let rows = self.rows(line, columns);
         self.continuation = None;
         rows
@@ -85,9 +85,9 @@ impl MarkdownStream {
         let rest = self.line.split_off(cut_at);
         let line = std::mem::replace(&mut self.line, rest);
         let rows = self.rows(line.trim_end(), columns);
-        let rest = self.lead(&line).map_or_else(StyledRow::new, |(lead, _)| lead.rest);
+        let rest = self.split_prefix(&line).map_or_else(StyledRow::new, |(lead, _)| lead.rest);
         self.continuation = Some(LinePrefix { first: rest.clone(), rest });
-        self.blank = false;
+        self.last_row_is_blank = false;
         rows
     }
 
@@ -96,11 +96,11 @@ impl MarkdownStream {
             return hard_wrap(
                 &[StyledSpan::new(TextRole::Code, line)],
                 columns,
-                &LinePrefix::repeated(StyledSpan::plain(INDENT)),
+                &LinePrefix::repeated(StyledSpan::plain(CODE_INDENT)),
             );
         }
         if let Some(lead) = &self.continuation {
-            return wrap(&inline::spans(line, self.style), columns, lead);
+            return wrap(&inline_row::spans(line, self.style), columns, lead);
         }
         if line.trim_start().starts_with('|') {
             return hard_wrap(&[StyledSpan::plain(line)], columns, &LinePrefix::default());
@@ -111,16 +111,16 @@ impl MarkdownStream {
         if is_heading(line) {
             return wrap(&[StyledSpan::new(TextRole::Heading, line.trim())], columns, &LinePrefix::default());
         }
-        match self.lead(line) {
-            Some((lead, text)) => wrap(&inline::spans(text, self.style), columns, &lead),
-            None => wrap(&inline::spans(line.trim_start(), self.style), columns, &LinePrefix::default()),
+        match self.split_prefix(line) {
+            Some((lead, text)) => wrap(&inline_row::spans(text, self.style), columns, &lead),
+            None => wrap(&inline_row::spans(line.trim_start(), self.style), columns, &LinePrefix::default()),
         }
     }
 
     /// Splits the prefix of a list item or a quote from its text.
-    fn lead<'a>(&self, line: &'a str) -> Option<(LinePrefix, &'a str)> {
+    fn split_prefix<'a>(&self, line: &'a str) -> Option<(LinePrefix, &'a str)> {
         if self.fence.is_some() {
-            return Some((LinePrefix::repeated(StyledSpan::plain(INDENT)), line));
+            return Some((LinePrefix::repeated(StyledSpan::plain(CODE_INDENT)), line));
         }
         let text = line.trim_start();
         let indent = " ".repeat((line.len() - text.len()).min(12));
@@ -145,12 +145,12 @@ impl MarkdownStream {
         let text = line.trim();
         let mark = text.chars().next().filter(|c| matches!(c, '`' | '~'))?;
         let length = text.chars().take_while(|c| *c == mark).count();
-        let (marks, about) = text.split_at(length);
-        let counts = match &self.fence {
-            None => length >= 3 && !about.contains('`'),
-            Some(open) => about.is_empty() && marks.starts_with(open.as_str()),
+        let (marks, info) = text.split_at(length);
+        let is_fence = match &self.fence {
+            None => length >= 3 && !info.contains('`'),
+            Some(open) => info.is_empty() && marks.starts_with(open.as_str()),
         };
-        counts.then(|| marks.to_owned())
+        is_fence.then(|| marks.to_owned())
     }
 }
 
@@ -172,11 +172,11 @@ mod tests {
     const PAGE: &str = "# Title\n\n\nSome **words** that go on for a while.\n\n- one\n- two and a half, which is long\n  \
                         1. deep\n\n```rust\nfn main() {\n\tlet x = 1;\n}\n```\n> quoted\n\n---\n| a | b |\ndone";
 
-    fn rows(text: &str, pieces: usize, columns: usize) -> Vec<String> {
+    fn rows(text: &str, chunk_len: usize, columns: usize) -> Vec<String> {
         let mut markdown = MarkdownStream::new(Style::Plain);
         let chars: Vec<char> = text.chars().collect();
         let mut rows = Vec::new();
-        for piece in chars.chunks(pieces) {
+        for piece in chars.chunks(chunk_len) {
             rows.extend(markdown.push(&piece.iter().collect::<String>(), columns));
         }
         rows.extend(markdown.finish(columns));
@@ -209,27 +209,27 @@ mod tests {
     }
 
     #[test]
-    fn pieces_make_no_difference() {
+    fn chunking_makes_no_difference() {
         let whole = rows(PAGE, PAGE.len(), 30);
-        for pieces in 1..40 {
-            assert_eq!(rows(PAGE, pieces, 30), whole);
+        for chunk_len in 1..40 {
+            assert_eq!(rows(PAGE, chunk_len, 30), whole);
         }
     }
 
     #[test]
-    fn a_line_without_end_is_shown_as_it_comes() {
+    fn endless_line_is_shown_in_parts() {
         let mut markdown = MarkdownStream::new(Style::Plain);
         let shown: usize = (0..20_000).map(|_| markdown.push("word and ", 40).len()).sum();
-        assert!(shown > 4_000 && markdown.line.len() <= MAX_HELD_BYTES + 16, "{shown}");
-        assert!(markdown.tail(40).iter().all(|row| row_width(row) <= 40));
+        assert!(shown > 4_000 && markdown.line.len() <= MAX_INCOMPLETE_BYTES + 16, "{shown}");
+        assert!(markdown.incomplete_rows(40).iter().all(|row| row_width(row) <= 40));
     }
 
     #[test]
-    fn what_grows_is_shown_unless_it_is_a_mark() {
+    fn tail_shows_an_incomplete_line_but_no_fence() {
         let mut markdown = MarkdownStream::new(Style::Plain);
         assert!(markdown.push("Hello **wor", 40).is_empty());
-        assert_eq!(paint(&markdown.tail(40)[0], Style::Plain), "Hello **wor");
+        assert_eq!(paint(&markdown.incomplete_rows(40)[0], Style::Plain), "Hello **wor");
         assert_eq!(markdown.push("ld**\n```", 40).len(), 1);
-        assert!(markdown.tail(40).is_empty());
+        assert!(markdown.incomplete_rows(40).is_empty());
     }
 }

@@ -6,22 +6,21 @@
 
 mod ask_queue;
 mod ask_updates;
-mod asking;
 mod call_arguments;
 mod call_history;
-mod command;
 mod dialogue;
+mod dialogue_asks;
 mod dialogue_lifecycle;
 mod draft;
 mod editor;
 mod feed;
 mod history;
-mod inline;
+mod inline_row;
 mod key;
 mod keyboard;
 mod markdown;
 mod model_setup;
-mod open;
+mod open_chat;
 mod panel;
 mod prompt_surface;
 mod prompter;
@@ -30,10 +29,11 @@ mod setup_questions;
 mod slash_commands;
 mod start;
 mod terminal;
+mod terminal_command;
 mod text;
 mod view;
 
 pub(crate) use call_arguments::call_lines;
 pub(crate) use prompt_surface::PromptSurface;
-pub(crate) use prompter::{PromptPlacement, Prompter, PrompterInput};
+pub(crate) use prompter::{Prompter, PrompterInput, PrompterResult};
 pub(crate) use start::run_chat;

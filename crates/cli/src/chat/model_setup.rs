@@ -8,7 +8,7 @@ use model::ProviderKey;
 use super::draft::InputDraft;
 use super::editor::{EditorAction, LineEditor};
 use super::history::InputHistory;
-use super::key::KeyPress as Typed;
+use super::key::KeyPress;
 use super::panel::Panel;
 use super::setup_questions::{
     EnteredApiKey, InputEcho, ProviderOffer, SaveModel, SetupAnswerResult, SetupAnswers, SetupQuestions,
@@ -56,7 +56,7 @@ pub(super) async fn ask_for_model(
         Some(SetupAnswers::Model { spec, key, save }) => (Some(spec), key, save),
     };
     if let Some(EnteredApiKey { variable, key }) = key {
-        setup.env.take_key(&variable, &key);
+        setup.env.set_key(&variable, &key);
     }
     if let Some(spec) = spec {
         if save == SaveModel::AsDefault {
@@ -68,16 +68,16 @@ pub(super) async fn ask_for_model(
 }
 
 /// Lists the providers to choose from, with local servers first.
-fn provider_offers(access: &ModelAccess, found: &BTreeMap<String, ProbeResult>) -> Vec<ProviderOffer> {
-    let places = &access.providers.by_name;
-    let running = found.iter().filter_map(|(name, found)| match found {
+fn provider_offers(access: &ModelAccess, probes: &BTreeMap<String, ProbeResult>) -> Vec<ProviderOffer> {
+    let providers = &access.providers.by_name;
+    let running = probes.iter().filter_map(|(name, probe)| match probe {
         ProbeResult::Running(models) if !models.is_empty() => {
-            let url = places.get(name).map_or("", |place| place.base_url.as_str());
+            let url = providers.get(name).map_or("", |provider| provider.base_url.as_str());
             let count = if models.len() == 1 { "1 model".into() } else { format!("{} models", models.len()) };
             Some(ProviderOffer {
                 provider: name.clone(),
-                about: format!("running at {url}, with {count}"),
-                key: None,
+                description: format!("running at {url}, with {count}"),
+                missing_key_variable: None,
                 models: models.clone(),
                 default: models.first().cloned(),
             })
@@ -85,13 +85,19 @@ fn provider_offers(access: &ModelAccess, found: &BTreeMap<String, ProbeResult>) 
         ProbeResult::Running(_) | ProbeResult::NotRunning | ProbeResult::OtherServer => None,
     });
     let others = access.choosable().into_iter().filter_map(|choosable| {
-        let place = places.get(&choosable.provider)?;
-        let (about, key) = match &place.key {
+        let provider = providers.get(&choosable.provider)?;
+        let (about, key) = match &provider.key {
             ProviderKey::Missing { variable } => ("needs an API key".into(), Some(variable.clone())),
-            ProviderKey::Present(_) | ProviderKey::NotNeeded => (format!("at {}", place.base_url), None),
+            ProviderKey::Present(_) | ProviderKey::NotNeeded => (format!("at {}", provider.base_url), None),
         };
-        let models = place.models.keys().cloned().collect();
-        Some(ProviderOffer { provider: choosable.provider, about, key, models, default: choosable.default })
+        let models = provider.models.keys().cloned().collect();
+        Some(ProviderOffer {
+            provider: choosable.provider,
+            description: about,
+            missing_key_variable: key,
+            models,
+            default: choosable.default,
+        })
     });
     running.chain(others).collect()
 }
@@ -104,7 +110,7 @@ async fn ask_questions(setup: &Setup, mut questions: SetupQuestions) -> Result<O
     loop {
         draw_question(&mut terminal, &questions);
         match terminal.next().await {
-            TerminalEvent::Key(Typed::Escape) | TerminalEvent::Closed | TerminalEvent::Signal(_) => return Ok(None),
+            TerminalEvent::Key(KeyPress::Escape) | TerminalEvent::Closed | TerminalEvent::Signal(_) => return Ok(None),
             TerminalEvent::Key(key) => match terminal.editor.press(key) {
                 EditorAction::Submitted(line) => {
                     if let Some(answers) = take_answer(&mut terminal, &mut questions, &line) {
@@ -130,7 +136,7 @@ fn take_answer(terminal: &mut ChatTerminal, questions: &mut SetupQuestions, line
     show_lines(terminal, &[format!("{}{shown}", questions.prompt())], TextRole::Dim);
     match questions.answer(line) {
         SetupAnswerResult::Next => show_lines(terminal, &questions.question_lines(), TextRole::Plain),
-        SetupAnswerResult::Unclear(why) => show_lines(terminal, &[why], TextRole::Bad),
+        SetupAnswerResult::Unclear(problem) => show_lines(terminal, &[problem], TextRole::Bad),
         SetupAnswerResult::Done(answers) => return Some(answers),
     }
     None
@@ -169,18 +175,19 @@ mod tests {
     use config::{Env, SettingsFile};
 
     #[test]
-    fn servers_that_run_come_first_and_those_without_a_model_are_left_out() {
+    fn running_servers_come_first_and_servers_without_models_are_omitted() {
         let access = SettingsFile::default().resolve().access(&Env::default()).unwrap();
-        let found = [
+        let probes = [
             ("llamacpp", ProbeResult::Running(Vec::new())),
             ("lmstudio", ProbeResult::NotRunning),
             ("ollama", ProbeResult::Running(vec!["qwen3:8b".into()])),
         ];
-        let found = found.into_iter().map(|(name, found)| (name.to_owned(), found)).collect();
-        let offers = provider_offers(&access, &found);
-        let told: Vec<_> = offers.iter().map(|offer| (offer.provider.as_str(), offer.key.as_deref())).collect();
+        let probes = probes.into_iter().map(|(name, probe)| (name.to_owned(), probe)).collect();
+        let offers = provider_offers(&access, &probes);
+        let offered: Vec<_> =
+            offers.iter().map(|offer| (offer.provider.as_str(), offer.missing_key_variable.as_deref())).collect();
         let (anthropic, openai) = (Some("ANTHROPIC_API_KEY"), Some("OPENAI_API_KEY"));
-        assert_eq!(told, [("ollama", None), ("anthropic", anthropic), ("openai", openai)]);
+        assert_eq!(offered, [("ollama", None), ("anthropic", anthropic), ("openai", openai)]);
         assert_eq!(offers[0].default.as_deref(), Some("qwen3:8b"));
         let sonnet = offers[1].default.clone().unwrap();
         assert!(offers[1].models.contains(&sonnet), "{sonnet}");

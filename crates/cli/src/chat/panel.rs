@@ -7,8 +7,8 @@ use super::draft::InputDraft;
 use super::text::{StyledRow, StyledSpan, width};
 use crate::style::TextRole;
 
-/// How much of a long draft is laid out on either side of the cursor.
-const VISIBLE_BYTES: usize = 8 * 1024;
+/// Maximum bytes of a draft that are laid out on either side of the cursor.
+const MAX_LAID_OUT_BYTES: usize = 8 * 1024;
 
 /// Contents of the panel.
 #[derive(Debug)]
@@ -34,14 +34,14 @@ pub(super) struct PanelLayout {
 impl Panel<'_> {
     /// Lays out the panel for a terminal of this size, with room for output above.
     pub(super) fn layout(&self, size: TerminalSize) -> PanelLayout {
-        let most = (size.rows / 2).clamp(1, 12);
-        let written = self.draft_rows(size.columns.saturating_sub(1));
-        let (cursor_row, cursor_column) = written.cursor;
-        let (window, first) = written.window(most);
-        let room = size.rows.saturating_sub(window.len() + 2);
-        let notes = last_rows(&self.notes, room.min(6));
-        let tail = last_rows(&self.tail, room - notes.len());
-        let gap = if room > 2 { vec![StyledRow::new()] } else { Vec::new() };
+        let max_rows = (size.rows / 2).clamp(1, 12);
+        let draft = self.draft_rows(size.columns.saturating_sub(1));
+        let (cursor_row, cursor_column) = draft.cursor;
+        let (window, first) = draft.window(max_rows);
+        let rows_above = size.rows.saturating_sub(window.len() + 2);
+        let notes = last_rows(&self.notes, rows_above.min(6));
+        let tail = last_rows(&self.tail, rows_above - notes.len());
+        let gap = if rows_above > 2 { vec![StyledRow::new()] } else { Vec::new() };
         let above = tail.len() + gap.len() + notes.len();
         let rows = [tail, &gap, notes, &window].concat();
         PanelLayout { rows, cursor: (above + cursor_row - first, cursor_column) }
@@ -49,20 +49,31 @@ impl Panel<'_> {
 
     /// The draft near its cursor, in rows.
     fn draft_rows(&self, columns: usize) -> DraftRows {
-        let (above, before) = near_end(self.draft.before());
-        let (below, after) = near_start(self.draft.after());
+        let (above, before) = last_part(self.draft.before_cursor());
+        let (below, after) = first_part(self.draft.after_cursor());
         let lead = width(self.prompt);
-        let mut page =
-            DraftRowBuilder { columns: columns.max(lead + 2), lead, rows: Vec::new(), row: String::new(), used: lead };
-        page.write(before);
-        let cursor = (page.rows.len(), page.used);
-        page.write(after);
-        page.break_row();
+        let mut builder = DraftRowBuilder {
+            columns: columns.max(lead + 2),
+            indent: lead,
+            rows: Vec::new(),
+            row: String::new(),
+            used_columns: lead,
+        };
+        builder.write(before);
+        let cursor = (builder.rows.len(), builder.used_columns);
+        builder.write(after);
+        builder.break_row();
         let blanks = " ".repeat(lead);
-        let begin = |at| if at == 0 && above == 0 { self.prompt } else { &blanks };
-        let row =
-            |(at, text): (usize, &String)| vec![StyledSpan::new(TextRole::Accent, begin(at)), StyledSpan::plain(text)];
-        DraftRows { rows: page.rows.iter().enumerate().map(row).collect(), cursor, above, below }
+        let prefix_of = |index| if index == 0 && above == 0 { self.prompt } else { &blanks };
+        let row = |(index, text): (usize, &String)| {
+            vec![StyledSpan::new(TextRole::Accent, prefix_of(index)), StyledSpan::plain(text)]
+        };
+        DraftRows {
+            rows: builder.rows.iter().enumerate().map(row).collect(),
+            cursor,
+            lines_above: above,
+            lines_below: below,
+        }
     }
 }
 
@@ -70,85 +81,87 @@ impl Panel<'_> {
 struct DraftRows {
     rows: Vec<StyledRow>,
     cursor: (usize, usize),
-    /// How many lines come before it.
-    above: usize,
-    /// How many lines come after it.
-    below: usize,
+    /// Lines of the draft before this part.
+    lines_above: usize,
+    /// Lines of the draft after this part.
+    lines_below: usize,
 }
 
 impl DraftRows {
     /// Returns at most `most` rows around the cursor, and the index of the first.
-    fn window(&self, most: usize) -> (Vec<StyledRow>, usize) {
+    fn window(&self, max_rows: usize) -> (Vec<StyledRow>, usize) {
         let cursor = self.cursor.0;
-        let first = if cursor < most { 0 } else { cursor + 1 - most };
-        let mut shown: Vec<StyledRow> = self.rows.iter().skip(first).take(most).cloned().collect();
-        let below = self.below + self.rows.len() - first - shown.len();
-        let more =
+        let first = if cursor < max_rows { 0 } else { cursor + 1 - max_rows };
+        let mut shown: Vec<StyledRow> = self.rows.iter().skip(first).take(max_rows).cloned().collect();
+        let below = self.lines_below + self.rows.len() - first - shown.len();
+        let ellipsis =
             |count: usize, place: &str| vec![StyledSpan::new(TextRole::Dim, &format!("  … {count} more rows {place}"))];
-        if let (true, Some(top)) = (self.above + first > 0 && cursor > first, shown.first_mut()) {
-            *top = more(self.above + first + 1, "above");
+        if let (true, Some(top)) = (self.lines_above + first > 0 && cursor > first, shown.first_mut()) {
+            *top = ellipsis(self.lines_above + first + 1, "above");
         }
         let end = first + shown.len();
         if let (true, Some(bottom)) = (below > 0 && cursor + 1 < end, shown.last_mut()) {
-            *bottom = more(below + 1, "below");
+            *bottom = ellipsis(below + 1, "below");
         }
         (shown, first)
     }
 }
 
-/// The part of a text that is near its end, and how many lines come before.
-fn near_end(text: &str) -> (usize, &str) {
-    let start = text.len().saturating_sub(VISIBLE_BYTES);
+/// Returns the number of lines before the last part of a text, and that part.
+fn last_part(text: &str) -> (usize, &str) {
+    let start = text.len().saturating_sub(MAX_LAID_OUT_BYTES);
     match text.as_bytes()[start..].iter().position(|byte| *byte == b'\n') {
-        Some(at) if start > 0 => {
-            let (hidden, near) = text.split_at(start + at + 1);
+        Some(index) if start > 0 => {
+            let (hidden, near) = text.split_at(start + index + 1);
             (hidden.matches('\n').count(), near)
         }
         Some(_) | None => (0, &text[text.ceil_char_boundary(start)..]),
     }
 }
 
-/// The part of a text that is near its start, and how many lines come after.
-fn near_start(text: &str) -> (usize, &str) {
-    let (near, hidden) = text.split_at(text.floor_char_boundary(VISIBLE_BYTES));
+/// Returns the number of lines after the first part of a text, and that part.
+fn first_part(text: &str) -> (usize, &str) {
+    let (near, hidden) = text.split_at(text.floor_char_boundary(MAX_LAID_OUT_BYTES));
     (hidden.matches('\n').count(), near)
 }
 
-fn last_rows(rows: &[StyledRow], most: usize) -> &[StyledRow] {
-    &rows[rows.len().saturating_sub(most)..]
+fn last_rows(rows: &[StyledRow], count: usize) -> &[StyledRow] {
+    &rows[rows.len().saturating_sub(count)..]
 }
 
 struct DraftRowBuilder {
     columns: usize,
-    lead: usize,
+    /// Width of the prompt, by which every row is indented.
+    indent: usize,
     rows: Vec<String>,
+    /// The row that is being filled, and its width.
     row: String,
-    used: usize,
+    used_columns: usize,
 }
 
 impl DraftRowBuilder {
     fn write(&mut self, text: &str) {
-        for letter in text.graphemes(true) {
-            if letter == "\n" {
+        for grapheme in text.graphemes(true) {
+            if grapheme == "\n" {
                 self.break_row();
                 continue;
             }
-            let letter = if letter == "\t" { "    " } else { letter };
-            if self.used + width(letter) > self.columns {
+            let grapheme = if grapheme == "\t" { "    " } else { grapheme };
+            if self.used_columns + width(grapheme) > self.columns {
                 self.break_row();
             }
-            self.row.push_str(letter);
-            self.used += width(letter);
+            self.row.push_str(grapheme);
+            self.used_columns += width(grapheme);
         }
         // The cursor needs its own column.
-        if self.used >= self.columns {
+        if self.used_columns >= self.columns {
             self.break_row();
         }
     }
 
     fn break_row(&mut self) {
         self.rows.push(std::mem::take(&mut self.row));
-        self.used = self.lead;
+        self.used_columns = self.indent;
     }
 }
 
@@ -160,15 +173,15 @@ mod tests {
 
     fn lay(draft: &InputDraft, columns: usize, rows: usize) -> (Vec<String>, (usize, usize)) {
         let panel = Panel { tail: Vec::new(), notes: Vec::new(), prompt: "> ", draft };
-        let laid = panel.layout(TerminalSize { columns, rows });
-        assert!(laid.rows.len() < rows && laid.rows.iter().all(|row| row_width(row) < columns));
+        let layout = panel.layout(TerminalSize { columns, rows });
+        assert!(layout.rows.len() < rows && layout.rows.iter().all(|row| row_width(row) < columns));
         // Above the line is a gap.
-        let rows = laid.rows.iter().skip(1).map(|row| paint(row, Style::Plain)).collect();
-        (rows, (laid.cursor.0 - 1, laid.cursor.1))
+        let rows = layout.rows.iter().skip(1).map(|row| paint(row, Style::Plain)).collect();
+        (rows, (layout.cursor.0 - 1, layout.cursor.1))
     }
 
     #[test]
-    fn lines_are_set_in_and_the_cursor_is_where_people_type() {
+    fn lines_are_indented_and_the_cursor_is_after_the_text() {
         assert_eq!(lay(&InputDraft::default(), 20, 24), (vec!["> ".into()], (0, 2)));
         assert_eq!(lay(&InputDraft::new("ab\ncd"), 20, 24), (vec!["> ab".into(), "  cd".into()], (1, 4)));
         let mut draft = InputDraft::new("漢字漢字");
@@ -194,7 +207,7 @@ mod tests {
         let draft = InputDraft::new("some text that is longer than the terminal");
         let panel =
             Panel { tail: vec![StyledRow::new(); 9], notes: vec![StyledRow::new(); 9], prompt: "> ", draft: &draft };
-        let laid = panel.layout(TerminalSize { columns: 10, rows: 4 });
-        assert!(laid.rows.len() <= 4 && laid.cursor.0 < laid.rows.len());
+        let layout = panel.layout(TerminalSize { columns: 10, rows: 4 });
+        assert!(layout.rows.len() <= 4 && layout.cursor.0 < layout.rows.len());
     }
 }

@@ -22,20 +22,20 @@ pub(crate) enum PromptSurface {
 }
 
 impl PromptSurface {
-    /// Whether it and stdin are a terminal.
+    /// Whether this surface and stdin are terminals.
     pub(super) fn is_attended(self, setup: &Setup) -> bool {
-        let is_read = match self {
+        let is_terminal = match self {
             PromptSurface::Lines => stderr().is_terminal(),
             PromptSurface::LiveView => stdout().is_terminal() && !setup.env.has_dumb_terminal(),
         };
-        is_read && stdin().is_terminal()
+        is_terminal && stdin().is_terminal()
     }
 }
 
 #[derive(Debug)]
 pub(super) enum PromptState {
     /// No ask is open.
-    Quiet,
+    Idle,
     /// An ask is shown.
     Open(Box<Keyboard>, PromptOutput),
     /// The user no longer answers here.
@@ -61,7 +61,7 @@ impl PromptState {
         let style = Style::of(&stderr(), &setup.env);
         let output = match surface {
             PromptSurface::Lines => PromptOutput::Lines(PanelScreen::open(ScreenStream::Stderr, style, dumb).ok()?),
-            PromptSurface::LiveView => PromptOutput::LiveView(RawTerminal::ask().ok()?),
+            PromptSurface::LiveView => PromptOutput::LiveView(RawTerminal::enter().ok()?),
         };
         Some(PromptState::Open(Box::new(keyboard), output))
     }
@@ -74,7 +74,7 @@ impl PromptState {
     pub(super) fn screen(&mut self) -> Option<&mut PanelScreen> {
         match self {
             PromptState::Open(_, PromptOutput::Lines(screen)) => Some(screen),
-            PromptState::Open(_, PromptOutput::LiveView(_)) | PromptState::Quiet | PromptState::Closed => None,
+            PromptState::Open(_, PromptOutput::LiveView(_)) | PromptState::Idle | PromptState::Closed => None,
         }
     }
 
@@ -102,16 +102,16 @@ impl PromptState {
     pub(super) fn retake_terminal(&mut self) {
         match self {
             PromptState::Open(_, PromptOutput::Lines(screen)) => screen.take_over(),
-            PromptState::Open(_, PromptOutput::LiveView(keys)) => {
+            PromptState::Open(_, PromptOutput::LiveView(terminal)) => {
                 // The next key detects a terminal that is gone.
-                let _gone = keys.ask_again();
+                let _gone = terminal.reenter();
             }
-            PromptState::Quiet | PromptState::Closed => {}
+            PromptState::Idle | PromptState::Closed => {}
         }
     }
 
     /// Discards pending input.
-    pub(super) fn discard_typed(&mut self) {
+    pub(super) fn discard_input(&mut self) {
         if let PromptState::Open(keyboard, _) = self {
             keyboard.discard_pending();
         }
@@ -120,7 +120,7 @@ impl PromptState {
     pub(super) fn size(&self) -> TerminalSize {
         match self {
             PromptState::Open(_, PromptOutput::Lines(screen)) => screen.size(),
-            PromptState::Open(_, PromptOutput::LiveView(_)) | PromptState::Quiet | PromptState::Closed => {
+            PromptState::Open(_, PromptOutput::LiveView(_)) | PromptState::Idle | PromptState::Closed => {
                 TerminalSize::read()
             }
         }

@@ -10,7 +10,7 @@ use store::SessionReader;
 use tokio::signal::unix::{Signal as Listener, SignalKind, signal};
 
 use super::ask_queue::{AskDetail, AskInputResult, AskQueue};
-use super::ask_updates::{AskChange, DecisionNotice, FrontAsk, apply_event, send_decision};
+use super::ask_updates::{AskChange, CurrentAsk, DecisionNotice, apply_event, send_decision};
 use super::editor::{EditorAction, LineEditor};
 use super::history::InputHistory;
 use super::key::KeyPress;
@@ -34,11 +34,11 @@ pub(crate) struct Prompter<'a> {
     surface: PromptSurface,
     asks: AskQueue,
     /// Asks that were shown here.
-    asked: BTreeSet<AskId>,
+    shown_asks: BTreeSet<AskId>,
     editor: LineEditor,
     state: PromptState,
     /// Rows to draw above the live view.
-    above: Vec<StyledRow>,
+    rows_above: Vec<StyledRow>,
     /// Whether the ask has changed since the last call of `has_changed`.
     changed: bool,
     resized: Listener,
@@ -57,13 +57,13 @@ enum PrompterEvent {
     Continued,
 }
 
-/// Whether an ask is handled here.
+/// Whether the prompter showed an event or a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PromptPlacement {
-    /// Shown here, or done.
-    Here,
-    /// The caller must report it in another way.
-    Elsewhere,
+pub(crate) enum PrompterResult {
+    /// The prompter showed it, so the caller need not.
+    Shown,
+    /// The caller must show it in another way.
+    NotShown,
 }
 
 impl<'a> Prompter<'a> {
@@ -83,10 +83,10 @@ impl<'a> Prompter<'a> {
             cwd,
             surface,
             asks: AskQueue::default(),
-            asked: BTreeSet::new(),
+            shown_asks: BTreeSet::new(),
             editor: LineEditor::new(InputHistory::disabled()),
-            state: PromptState::Quiet,
-            above: Vec::new(),
+            state: PromptState::Idle,
+            rows_above: Vec::new(),
             changed: false,
             resized: signal(SignalKind::window_change()).ok()?,
             continued: signal(SignalKind::from_raw(SIGCONT)).ok()?,
@@ -97,40 +97,40 @@ impl<'a> Prompter<'a> {
         Some(prompter)
     }
 
-    /// Shows asks that were opened before this process.
+    /// Shows asks that were opened before this process started.
     fn restore_asks(&mut self, session: &Session) {
-        let waiting = SessionReader::open(session.home(), session.id()).and_then(|reader| reader.asks(false));
-        for view in waiting.unwrap_or_default() {
+        let open_asks = SessionReader::open(session.home(), session.id()).and_then(|reader| reader.asks(false));
+        for view in open_asks.unwrap_or_default() {
             let task_name = view.path.trim_start_matches("/root").trim_start_matches('/').to_owned();
-            self.ask(view.task, &task_name, Some(view.number), view.ask);
+            self.enqueue_ask(view.task, &task_name, Some(view.number), view.ask);
         }
     }
 
     /// Handles an event of the task with this name.
-    pub(crate) fn handle_message(&mut self, live: &BusMessage, task_name: &str) -> PromptPlacement {
-        let BusMessage::Event(envelope) = live else { return PromptPlacement::Elsewhere };
+    pub(crate) fn handle_message(&mut self, message: &BusMessage, task_name: &str) -> PrompterResult {
+        let BusMessage::Event(envelope) = message else { return PrompterResult::NotShown };
         let entry = &envelope.entry;
-        let shown = match apply_event(&mut self.asks, entry.task, &entry.event) {
-            AskChange::Opened(ask) if ask.until_at.is_some_and(|until| until <= entry.at) => PromptPlacement::Elsewhere,
+        let placement = match apply_event(&mut self.asks, entry.task, &entry.event) {
+            AskChange::Opened(ask) if ask.until_at.is_some_and(|until| until <= entry.at) => PrompterResult::NotShown,
             AskChange::Opened(ask) => {
                 let number = approvals::ask_number(&self.setup.home, self.session, &ask.id);
-                self.ask(entry.task, task_name, number, ask)
+                self.enqueue_ask(entry.task, task_name, number, ask)
             }
-            AskChange::Decided { ask, words, next } => {
+            AskChange::Decided { ask, words, next: change } => {
                 if let Some(text) = words {
                     self.show_note(&text);
-                    self.show_next_ask(next);
+                    self.refresh_ask(change);
                 }
-                if self.asked.remove(&ask) { PromptPlacement::Here } else { PromptPlacement::Elsewhere }
+                if self.shown_asks.remove(&ask) { PrompterResult::Shown } else { PrompterResult::NotShown }
             }
-            AskChange::Withdrawn(next) => {
-                self.show_next_ask(next);
-                PromptPlacement::Elsewhere
+            AskChange::Withdrawn(change) => {
+                self.refresh_ask(change);
+                PrompterResult::NotShown
             }
-            AskChange::None => PromptPlacement::Elsewhere,
+            AskChange::None => PrompterResult::NotShown,
         };
         self.draw();
-        shown
+        placement
     }
 
     /// Whether a question is on the screen.
@@ -139,14 +139,14 @@ impl<'a> Prompter<'a> {
     }
 
     /// Shows a line above the question, if there is one.
-    pub(crate) fn note(&mut self, line: &str) -> PromptPlacement {
+    pub(crate) fn show_line(&mut self, line: &str) -> PrompterResult {
         if self.state.screen().is_none() {
-            return PromptPlacement::Elsewhere;
+            return PrompterResult::NotShown;
         }
         let rows = wrap(&[StyledSpan::plain(line.trim_start())], self.state.columns(), &margin(line));
         self.show(rows);
         self.draw();
-        PromptPlacement::Here
+        PrompterResult::Shown
     }
 
     /// Waits for the next input; pending while no ask is open. Cancel-safe.
@@ -192,7 +192,7 @@ impl<'a> Prompter<'a> {
 
     /// Takes the rows to draw with the live view: those that stay above it, and the ask below.
     pub(crate) fn take_footer(&mut self) -> (Vec<Vec<(TextRole, String)>>, Option<FleetFooter>) {
-        let above = std::mem::take(&mut self.above).into_iter().map(role_pieces).collect();
+        let above = std::mem::take(&mut self.rows_above).into_iter().map(role_pieces).collect();
         let layout = if self.state.is_open() { self.panel_layout() } else { None };
         let footer = layout.map(|(layout, _)| FleetFooter {
             rows: layout.rows.into_iter().map(role_pieces).collect(),
@@ -201,21 +201,21 @@ impl<'a> Prompter<'a> {
         (above, footer)
     }
 
-    fn ask(&mut self, task: TaskId, task_name: &str, number: Option<u64>, ask: Ask) -> PromptPlacement {
+    fn enqueue_ask(&mut self, task: TaskId, task_name: &str, number: Option<u64>, ask: Ask) -> PrompterResult {
         match self.state {
-            PromptState::Closed => return PromptPlacement::Elsewhere,
-            PromptState::Quiet => match PromptState::open(self.setup, self.surface) {
+            PromptState::Closed => return PrompterResult::NotShown,
+            PromptState::Idle => match PromptState::open(self.setup, self.surface) {
                 Some(open) => self.state = open,
-                None => return PromptPlacement::Elsewhere,
+                None => return PrompterResult::NotShown,
             },
             PromptState::Open(..) => {}
         }
-        self.asked.insert(ask.id.clone());
+        self.shown_asks.insert(ask.id.clone());
         if self.asks.add(task, task_name, number, ask) {
-            self.show_next_ask(FrontAsk::Changed);
+            self.refresh_ask(CurrentAsk::Changed);
         }
         self.draw();
-        PromptPlacement::Here
+        PrompterResult::Shown
     }
 
     /// Releases the terminal and stops asking here.
@@ -224,38 +224,38 @@ impl<'a> Prompter<'a> {
         self.show_note("no longer asking here; decide in another terminal with: bosun approvals");
         titles.iter().for_each(|title| self.show_note(title));
         self.asks = AskQueue::default();
-        self.asked.clear();
+        self.shown_asks.clear();
         self.draw();
         self.state = PromptState::Closed;
     }
 
-    /// Shows the next ask, or releases the terminal.
-    fn show_next_ask(&mut self, next: FrontAsk) {
+    /// Shows the current ask if it has changed; without open asks, releases the terminal.
+    fn refresh_ask(&mut self, change: CurrentAsk) {
         self.changed = true;
         if self.asks.is_empty() {
             self.draw();
             self.editor.replace("");
-            self.state = PromptState::Quiet;
-        } else if next == FrontAsk::Changed {
+            self.state = PromptState::Idle;
+        } else if change == CurrentAsk::Changed {
             self.editor.replace("");
             // Input typed before an ask is shown does not answer it.
-            self.state.discard_typed();
-            self.show_ask(AskDetail::Most);
+            self.state.discard_input();
+            self.show_ask(AskDetail::Clipped);
         }
     }
 
-    fn show_ask(&mut self, whole: AskDetail) {
+    fn show_ask(&mut self, detail: AskDetail) {
         let columns = self.state.columns();
-        self.show(self.asks.rows(whole, columns));
+        self.show(self.asks.current_rows(detail, columns));
         // A dumb terminal has no panel for the hint.
         if self.state.screen().is_some_and(|screen| screen.is_dumb()) {
-            self.show(self.asks.hint(columns));
+            self.show(self.asks.input_hint_rows(columns));
         }
     }
 
     /// Answers the current ask.
     async fn answer(&mut self, line: &str, session: &Session) -> Result<(), CliError> {
-        self.state.screen().into_iter().for_each(PanelScreen::line_ended);
+        self.state.screen().into_iter().for_each(PanelScreen::note_line_end);
         let prompt = self.asks.prompt().unwrap_or_default();
         let echo = wrap(
             &[StyledSpan::plain(line)],
@@ -266,8 +266,8 @@ impl<'a> Prompter<'a> {
             self.show(echo);
         }
         match self.asks.answer(line) {
-            AskInputResult::More => {}
-            AskInputResult::Explain => self.show_ask(AskDetail::All),
+            AskInputResult::NeedsReason => {}
+            AskInputResult::Explain => self.show_ask(AskDetail::Full),
             AskInputResult::Unclear(text) => self.show_note(text),
             AskInputResult::Decided(params) => {
                 for notice in send_decision(session, self.setup, &self.cwd, params).await? {
@@ -275,7 +275,7 @@ impl<'a> Prompter<'a> {
                         DecisionNotice::Note(text) | DecisionNotice::Error(text) => self.show_note(&text),
                     }
                 }
-                self.show_next_ask(FrontAsk::Changed);
+                self.refresh_ask(CurrentAsk::Changed);
             }
         }
         Ok(())
@@ -290,7 +290,7 @@ impl<'a> Prompter<'a> {
         self.changed = true;
         let remaining = self.state.show(rows);
         match self.surface {
-            PromptSurface::LiveView => self.above.extend(remaining),
+            PromptSurface::LiveView => self.rows_above.extend(remaining),
             PromptSurface::Lines => {}
         }
     }
@@ -298,7 +298,7 @@ impl<'a> Prompter<'a> {
     /// The hint and the input line.
     fn panel_layout(&self) -> Option<(PanelLayout, String)> {
         let prompt = self.asks.prompt()?;
-        let notes = self.asks.hint(self.state.columns());
+        let notes = self.asks.input_hint_rows(self.state.columns());
         let panel = Panel { tail: Vec::new(), notes, prompt: &prompt, draft: self.editor.draft() };
         let layout = panel.layout(self.state.size());
         Some((layout, prompt))

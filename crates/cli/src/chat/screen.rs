@@ -22,7 +22,7 @@ pub(super) struct PanelScreen {
     size: TerminalSize,
     mode: ScreenMode,
     /// Rows to show above the panel with the next draw.
-    rows: Vec<StyledRow>,
+    queued_rows: Vec<StyledRow>,
     /// Whether writing to the terminal has failed.
     closed: bool,
 }
@@ -31,7 +31,7 @@ pub(super) struct PanelScreen {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ScreenStream {
     Stdout,
-    /// While the answer goes to stdout.
+    /// Used while the answer goes to stdout.
     Stderr,
 }
 
@@ -62,10 +62,10 @@ impl PanelScreen {
         let mode = if dumb {
             ScreenMode::Lines { prompted: false }
         } else {
-            ScreenMode::Drawn(RawTerminal::ask()?, DrawnPanel::default())
+            ScreenMode::Drawn(RawTerminal::enter()?, DrawnPanel::default())
         };
         let mut screen =
-            PanelScreen { stream, style, size: TerminalSize::read(), mode, rows: Vec::new(), closed: false };
+            PanelScreen { stream, style, size: TerminalSize::read(), mode, queued_rows: Vec::new(), closed: false };
         screen.take_over();
         Ok(screen)
     }
@@ -74,7 +74,7 @@ impl PanelScreen {
         self.style
     }
 
-    /// Most columns of a row.
+    /// Maximum columns of a row.
     pub(super) fn columns(&self) -> usize {
         self.size.columns.saturating_sub(1).max(10)
     }
@@ -83,7 +83,7 @@ impl PanelScreen {
         self.size
     }
 
-    /// Whether it only supports whole lines.
+    /// Whether the terminal only supports whole lines.
     pub(super) fn is_dumb(&self) -> bool {
         matches!(self.mode, ScreenMode::Lines { .. })
     }
@@ -95,12 +95,12 @@ impl PanelScreen {
 
     /// Shows rows above the panel, the next time it is drawn.
     pub(super) fn show(&mut self, rows: impl IntoIterator<Item = StyledRow>) {
-        self.rows.extend(rows);
+        self.queued_rows.extend(rows);
     }
 
     /// Whether so many rows are queued that they should be drawn now.
-    pub(super) fn is_full(&self) -> bool {
-        self.rows.len() > 1000
+    pub(super) fn has_many_queued_rows(&self) -> bool {
+        self.queued_rows.len() > 1000
     }
 
     /// Reads the new size of the terminal.
@@ -110,9 +110,9 @@ impl PanelScreen {
 
     /// Takes over the terminal again after the process was stopped.
     pub(super) fn take_over(&mut self) {
-        if let ScreenMode::Drawn(keys, drawn) = &mut self.mode {
+        if let ScreenMode::Drawn(terminal, drawn) = &mut self.mode {
             *drawn = DrawnPanel::default();
-            self.closed |= keys.ask_again().is_err();
+            self.closed |= terminal.reenter().is_err();
             self.write(PASTE_ON);
         }
     }
@@ -126,7 +126,7 @@ impl PanelScreen {
     }
 
     /// Records that the user ended a line, which moved the cursor of a dumb terminal.
-    pub(super) fn line_ended(&mut self) {
+    pub(super) fn note_line_end(&mut self) {
         if let ScreenMode::Lines { prompted } = &mut self.mode {
             *prompted = false;
         }
@@ -134,14 +134,14 @@ impl PanelScreen {
 
     /// Shows the queued rows, and the panel below them.
     pub(super) fn draw(&mut self, panel: &PanelLayout, prompt: Option<&str>) {
-        let above: String = self.rows.drain(..).map(|row| paint(&row, self.style) + "\n").collect();
+        let above: String = self.queued_rows.drain(..).map(|row| paint(&row, self.style) + "\n").collect();
         let text = match &mut self.mode {
             ScreenMode::Lines { prompted } => dumb_terminal_text(above, prompt, prompted),
             ScreenMode::Drawn(_, drawn) => {
                 let erase = drawn.erase(self.size.columns);
                 let rows: Vec<String> = panel.rows.iter().map(|row| paint(row, self.style)).collect();
-                let place = drawn.move_to_cursor(panel);
-                format!("{CURSOR_OFF}{erase}{above}{}{place}{CURSOR_ON}", rows.join("\n"))
+                let move_cursor = drawn.move_to_cursor(panel);
+                format!("{CURSOR_OFF}{erase}{above}{}{move_cursor}{CURSOR_ON}", rows.join("\n"))
             }
         };
         self.write(&text);
@@ -189,8 +189,8 @@ impl DrawnPanel {
     /// Moves to the start of the panel and erases it. A terminal that became narrower has wrapped its rows.
     fn erase(&self, columns: usize) -> String {
         let wrapped = |width: &usize| width.saturating_sub(1) / columns.max(1);
-        let more: usize = self.widths.iter().take(self.cursor).map(wrapped).sum();
-        let up = match self.cursor + more {
+        let wrapped_rows: usize = self.widths.iter().take(self.cursor).map(wrapped).sum();
+        let up = match self.cursor + wrapped_rows {
             0 => String::new(),
             rows => format!("\u{1b}[{rows}A"),
         };
@@ -220,7 +220,7 @@ mod tests {
     use crate::chat::text::StyledSpan;
 
     #[test]
-    fn the_panel_is_taken_away_as_it_was_drawn() {
+    fn panel_is_erased_as_it_was_drawn() {
         let mut drawn = DrawnPanel::default();
         assert_eq!(drawn.erase(80), "\r\u{1b}[J");
         let rows = vec![

@@ -1,6 +1,6 @@
 //! Questions before the first conversation: the provider, its key and the model.
 
-/// Most models that are listed.
+/// Maximum number of models listed.
 const MAX_LISTED_MODELS: usize = 12;
 
 /// A provider that can be chosen.
@@ -8,9 +8,9 @@ const MAX_LISTED_MODELS: usize = 12;
 pub(super) struct ProviderOffer {
     pub(super) provider: String,
     /// Its description in the list.
-    pub(super) about: String,
+    pub(super) description: String,
     /// The variable of its key, if the key is missing.
-    pub(super) key: Option<String>,
+    pub(super) missing_key_variable: Option<String>,
     /// Its known models.
     pub(super) models: Vec<String>,
     /// The default model.
@@ -110,14 +110,14 @@ impl SetupQuestions {
     pub(super) fn question_lines(&self) -> Vec<String> {
         match &self.step {
             SetupStep::Provider => {
-                let head = "No model is chosen yet. Answer three questions to start; Ctrl-C leaves.";
-                let offers = self.offers.iter().map(|offer| (offer.provider.as_str(), offer.about.as_str()));
+                let heading = "No model is chosen yet. Answer three questions to start; Ctrl-C leaves.";
+                let offers = self.offers.iter().map(|offer| (offer.provider.as_str(), offer.description.as_str()));
                 let demo = ("demo", "a scripted model repairs a sample project; needs no key");
                 let lines =
                     offers.chain([demo]).zip(1..).map(|((name, about), n)| format!("{n:>3}  {name:<13} {about}"));
-                [head.into(), String::new(), "Which provider?".into()].into_iter().chain(lines).collect()
+                [heading.into(), String::new(), "Which provider?".into()].into_iter().chain(lines).collect()
             }
-            SetupStep::Key { offer: ProviderOffer { provider, key: Some(variable), .. } } => {
+            SetupStep::Key { offer: ProviderOffer { provider, missing_key_variable: Some(variable), .. } } => {
                 key_question_lines(provider, variable)
             }
             SetupStep::OnlyKey { provider, variable } => key_question_lines(provider, variable),
@@ -155,16 +155,18 @@ impl SetupQuestions {
     /// Takes the answer to the current question.
     pub(super) fn answer(&mut self, line: &str) -> SetupAnswerResult {
         let line = line.trim();
-        let (step, answered) = match &self.step {
+        let (step, result) = match &self.step {
             SetupStep::Provider => match self.provider(line) {
-                Ok(Some(offer)) => (after_provider(offer), SetupAnswerResult::Next),
+                Ok(Some(offer)) => (step_after_provider(offer), SetupAnswerResult::Next),
                 Ok(None) => return SetupAnswerResult::Done(SetupAnswers::Demo),
-                Err(why) => return SetupAnswerResult::Unclear(why),
+                Err(problem) => return SetupAnswerResult::Unclear(problem),
             },
-            SetupStep::Key { offer } => match parse_api_key(offer.key.as_deref().unwrap_or_default(), line) {
-                Ok(key) => (SetupStep::Model { offer: offer.clone(), key: Some(key) }, SetupAnswerResult::Next),
-                Err(why) => return SetupAnswerResult::Unclear(why),
-            },
+            SetupStep::Key { offer } => {
+                match parse_api_key(offer.missing_key_variable.as_deref().unwrap_or_default(), line) {
+                    Ok(key) => (SetupStep::Model { offer: offer.clone(), key: Some(key) }, SetupAnswerResult::Next),
+                    Err(problem) => return SetupAnswerResult::Unclear(problem),
+                }
+            }
             SetupStep::OnlyKey { variable, .. } => {
                 return parse_api_key(variable, line)
                     .map_or_else(SetupAnswerResult::Unclear, |key| SetupAnswerResult::Done(SetupAnswers::Key(key)));
@@ -174,7 +176,7 @@ impl SetupQuestions {
                     let spec = format!("{}/{name}", offer.provider);
                     (SetupStep::Save { spec, key: key.clone() }, SetupAnswerResult::Next)
                 }
-                Err(why) => return SetupAnswerResult::Unclear(why),
+                Err(problem) => return SetupAnswerResult::Unclear(problem),
             },
             SetupStep::Save { spec, key } => {
                 let save = match line.to_lowercase().as_str() {
@@ -186,7 +188,7 @@ impl SetupQuestions {
             }
         };
         self.step = step;
-        answered
+        result
     }
 
     /// Returns the chosen offer; none for the demo, which is last in the list.
@@ -211,8 +213,8 @@ fn key_question_lines(provider: &str, variable: &str) -> Vec<String> {
     ]
 }
 
-fn after_provider(offer: ProviderOffer) -> SetupStep {
-    if offer.key.is_some() { SetupStep::Key { offer } } else { SetupStep::Model { offer, key: None } }
+fn step_after_provider(offer: ProviderOffer) -> SetupStep {
+    if offer.missing_key_variable.is_some() { SetupStep::Key { offer } } else { SetupStep::Model { offer, key: None } }
 }
 
 /// Parses a key: one word of printable characters.
@@ -229,12 +231,12 @@ fn parse_api_key(variable: &str, line: &str) -> Result<EnteredApiKey, String> {
 /// Parses a model name or number. A provider may have more models than the known ones.
 fn parse_model(offer: &ProviderOffer, line: &str) -> Result<String, String> {
     let count = offer.models.len().min(MAX_LISTED_MODELS);
-    let own = line.strip_prefix(&format!("{}/", offer.provider)).unwrap_or(line);
-    match (own, own.parse::<usize>()) {
+    let input = line.strip_prefix(&format!("{}/", offer.provider)).unwrap_or(line);
+    match (input, input.parse::<usize>()) {
         ("", _) => offer.default.clone().ok_or_else(|| "type the name of a model".into()),
         (name, _) if offer.models.iter().any(|known| known == name) => Ok(name.into()),
         (_, Ok(number)) => {
-            let listed = number.checked_sub(1).and_then(|at| offer.models.get(at).filter(|_| at < count));
+            let listed = number.checked_sub(1).and_then(|index| offer.models.get(index).filter(|_| index < count));
             listed.cloned().ok_or_else(|| format!("no model in the list has the number {number}"))
         }
         (name, Err(_)) if name.contains(char::is_whitespace) => Err("the name of a model is one word".into()),
@@ -251,8 +253,8 @@ mod tests {
         let default = models.first().cloned();
         ProviderOffer {
             provider: provider.into(),
-            about: "about it".into(),
-            key: key.map(str::to_owned),
+            description: "about it".into(),
+            missing_key_variable: key.map(str::to_owned),
             models,
             default,
         }
@@ -263,10 +265,10 @@ mod tests {
         SetupQuestions::new(vec![offer("ollama", None, &["qwen3:8b", "gemma"]), anthropic])
     }
 
-    /// Answers one question after the other; all but the last lead to the next.
+    /// Answers the questions in order; every answer but the last must lead to the next question.
     fn answer(questions: &mut SetupQuestions, lines: &[&str]) -> SetupAnswerResult {
-        let (last, before) = lines.split_last().unwrap();
-        before.iter().for_each(|line| assert_eq!(questions.answer(line), SetupAnswerResult::Next, "{line}"));
+        let (last, earlier) = lines.split_last().unwrap();
+        earlier.iter().for_each(|line| assert_eq!(questions.answer(line), SetupAnswerResult::Next, "{line}"));
         questions.answer(last)
     }
 
@@ -276,63 +278,63 @@ mod tests {
     }
 
     #[test]
-    fn enter_alone_takes_what_is_offered_and_a_local_server_needs_no_key() {
+    fn enter_accepts_the_defaults_and_a_local_server_needs_no_key() {
         assert_eq!(answer(&mut questions(), &["", "", ""]), model("ollama/qwen3:8b", None, SaveModel::AsDefault));
         assert_eq!(answer(&mut questions(), &["1", "2", "n"]), model("ollama/gemma", None, SaveModel::No));
     }
 
     #[test]
     fn a_provider_that_needs_a_key_asks_for_it_without_showing_it() {
-        let mut asked = questions();
-        assert_eq!((asked.echo(), asked.answer("anthropic")), (InputEcho::Shown, SetupAnswerResult::Next));
-        assert_eq!((asked.echo(), asked.prompt().as_str()), (InputEcho::Hidden, "key: "));
-        assert!(asked.question_lines()[1].contains("ANTHROPIC_API_KEY"));
-        assert!(matches!(asked.answer(""), SetupAnswerResult::Unclear(_)));
-        assert!(matches!(asked.answer("two words"), SetupAnswerResult::Unclear(_)));
-        assert_eq!(asked.answer(" sk-1 "), SetupAnswerResult::Next);
-        assert_eq!((asked.echo(), asked.prompt().as_str()), (InputEcho::Shown, "model [sonnet]: "));
-        assert!(!format!("{asked:?}").contains("sk-1"));
-        let named = answer(&mut asked, &["anthropic/haiku-9", "y"]);
+        let mut setup = questions();
+        assert_eq!((setup.echo(), setup.answer("anthropic")), (InputEcho::Shown, SetupAnswerResult::Next));
+        assert_eq!((setup.echo(), setup.prompt().as_str()), (InputEcho::Hidden, "key: "));
+        assert!(setup.question_lines()[1].contains("ANTHROPIC_API_KEY"));
+        assert!(matches!(setup.answer(""), SetupAnswerResult::Unclear(_)));
+        assert!(matches!(setup.answer("two words"), SetupAnswerResult::Unclear(_)));
+        assert_eq!(setup.answer(" sk-1 "), SetupAnswerResult::Next);
+        assert_eq!((setup.echo(), setup.prompt().as_str()), (InputEcho::Shown, "model [sonnet]: "));
+        assert!(!format!("{setup:?}").contains("sk-1"));
+        let named = answer(&mut setup, &["anthropic/haiku-9", "y"]);
         assert_eq!(named, model("anthropic/haiku-9", Some("sk-1"), SaveModel::AsDefault));
     }
 
     #[test]
-    fn what_is_not_understood_is_asked_again() {
-        let mut asked = questions();
-        for odd in ["0", "4", "mistral", "-1"] {
-            assert!(matches!(asked.answer(odd), SetupAnswerResult::Unclear(_)), "{odd}");
+    fn invalid_answers_are_asked_again() {
+        let mut setup = questions();
+        for invalid in ["0", "4", "mistral", "-1"] {
+            assert!(matches!(setup.answer(invalid), SetupAnswerResult::Unclear(_)), "{invalid}");
         }
-        assert_eq!(asked.answer("ollama"), SetupAnswerResult::Next);
-        for odd in ["3", "0", "a b"] {
-            assert!(matches!(asked.answer(odd), SetupAnswerResult::Unclear(_)), "{odd}");
+        assert_eq!(setup.answer("ollama"), SetupAnswerResult::Next);
+        for invalid in ["3", "0", "a b"] {
+            assert!(matches!(setup.answer(invalid), SetupAnswerResult::Unclear(_)), "{invalid}");
         }
-        assert_eq!(asked.answer("gemma"), SetupAnswerResult::Next);
-        assert!(matches!(asked.answer("perhaps"), SetupAnswerResult::Unclear(_)));
+        assert_eq!(setup.answer("gemma"), SetupAnswerResult::Next);
+        assert!(matches!(setup.answer("perhaps"), SetupAnswerResult::Unclear(_)));
     }
 
     #[test]
-    fn the_demonstration_is_the_last_of_the_list() {
+    fn demo_is_last_in_the_list() {
         assert_eq!(questions().answer("3"), SetupAnswerResult::Done(SetupAnswers::Demo));
         assert_eq!(questions().answer("demo"), SetupAnswerResult::Done(SetupAnswers::Demo));
         assert_eq!(SetupQuestions::new(Vec::new()).answer(""), SetupAnswerResult::Done(SetupAnswers::Demo));
     }
 
     #[test]
-    fn the_key_alone_is_asked_for_where_the_model_is_chosen() {
-        let mut asked = SetupQuestions::only_key("openai", "OPENAI_API_KEY");
-        assert_eq!(asked.echo(), InputEcho::Hidden);
+    fn only_the_key_is_asked_if_the_model_is_chosen() {
+        let mut setup = SetupQuestions::only_key("openai", "OPENAI_API_KEY");
+        assert_eq!(setup.echo(), InputEcho::Hidden);
         let key = EnteredApiKey { variable: "OPENAI_API_KEY".into(), key: "sk-2".into() };
-        assert_eq!(asked.answer("sk-2"), SetupAnswerResult::Done(SetupAnswers::Key(key)));
+        assert_eq!(setup.answer("sk-2"), SetupAnswerResult::Done(SetupAnswers::Key(key)));
     }
 
     #[test]
-    fn of_many_models_only_the_first_are_listed() {
+    fn only_the_first_models_are_listed() {
         let names: Vec<String> = (0..20).map(|n| format!("m{n}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let mut asked = SetupQuestions::new(vec![offer("ollama", None, &names)]);
-        asked.answer("1");
-        assert_eq!(asked.question_lines().len(), 1 + MAX_LISTED_MODELS + 1);
-        assert!(matches!(asked.answer("13"), SetupAnswerResult::Unclear(_)));
-        assert_eq!(asked.answer("m15"), SetupAnswerResult::Next);
+        let mut setup = SetupQuestions::new(vec![offer("ollama", None, &names)]);
+        setup.answer("1");
+        assert_eq!(setup.question_lines().len(), 1 + MAX_LISTED_MODELS + 1);
+        assert!(matches!(setup.answer("13"), SetupAnswerResult::Unclear(_)));
+        assert_eq!(setup.answer("m15"), SetupAnswerResult::Next);
     }
 }

@@ -5,9 +5,9 @@ use runtime::SessionStart;
 use runtime::slash::SlashOutcome;
 
 use super::ask_queue::AskDetail;
-use super::command::{self, ChatCommand};
 use super::dialogue::{Dialogue, DialogueEnd};
-use super::open::{self, PreparedChat};
+use super::open_chat::{self, PreparedChat};
+use super::terminal_command::{self, ChatCommand};
 use super::text::StyledRow;
 use super::view::MESSAGE_PROMPT;
 use crate::args::{PermissionArgs, RunArgs};
@@ -17,7 +17,7 @@ use crate::exit::CommandExit;
 use crate::run;
 
 /// Help for `/keys`.
-const KEYS: [(&str, &str); 14] = [
+const KEY_HELP: [(&str, &str); 14] = [
     ("Enter", "sends the message, or answers the question"),
     ("Alt-Enter, Ctrl-J, \\ Enter", "starts a new line"),
     ("Tab", "completes the name of a command"),
@@ -36,12 +36,12 @@ const KEYS: [(&str, &str); 14] = [
 
 impl Dialogue<'_> {
     /// Runs a slash command.
-    pub(super) async fn command(&mut self, line: &str) -> Result<Option<DialogueEnd>, CliError> {
+    pub(super) async fn run_slash_command(&mut self, line: &str) -> Result<Option<DialogueEnd>, CliError> {
         self.terminal.editor.history().add(line);
         self.echo(MESSAGE_PROMPT, line);
         match self.chat.session.dispatch(line.trim()).await {
-            SlashOutcome::Terminal(screen, rest) => match command::parse_command(screen, &rest) {
-                Ok(command) => return Ok(self.perform(command).await),
+            SlashOutcome::Terminal(name, arguments) => match terminal_command::parse_command(name, &arguments) {
+                Ok(command) => return Ok(self.run_terminal_command(command).await),
                 Err(problem) => self.show_error(&problem),
             },
             SlashOutcome::Prompt(prompt) => self.post(prompt.message()).await?,
@@ -56,20 +56,22 @@ impl Dialogue<'_> {
     }
 
     /// Runs a terminal command. Errors are shown, and the dialogue continues.
-    pub(super) async fn perform(&mut self, command: ChatCommand) -> Option<DialogueEnd> {
+    pub(super) async fn run_terminal_command(&mut self, command: ChatCommand) -> Option<DialogueEnd> {
         match command {
             ChatCommand::Exit => return Some(DialogueEnd::Leave(CommandExit::Success)),
-            ChatCommand::Mode(Some(mode)) => return self.switch(|this| this.with_mode(mode)),
-            ChatCommand::Resume(Some(id)) => return self.switch(|this| this.with_session(&id)),
-            ChatCommand::New => return self.switch(Self::with_new_session),
-            ChatCommand::Keys => KEYS.iter().for_each(|(keys, what)| self.show_note(&format!("{keys:<28} {what}"))),
-            ChatCommand::Approvals => self.approvals(),
+            ChatCommand::Mode(Some(mode)) => return self.switch_session(|this| this.prepare_with_mode(mode)),
+            ChatCommand::Resume(Some(id)) => return self.switch_session(|this| this.prepare_other_session(&id)),
+            ChatCommand::New => return self.switch_session(Self::prepare_new_session),
+            ChatCommand::Keys => {
+                KEY_HELP.iter().for_each(|(keys, effect)| self.show_note(&format!("{keys:<28} {effect}")))
+            }
+            ChatCommand::Approvals => self.show_approvals(),
             ChatCommand::Show(ago) => self.show_call(ago),
             ChatCommand::Mode(None) => {
-                let mode = self.chat.mode;
-                self.show_note(&format!("the mode is {mode}: {}", open::describe_mode(mode)));
+                let mode = self.chat.permission_mode;
+                self.show_note(&format!("the mode is {mode}: {}", open_chat::describe_mode(mode)));
             }
-            ChatCommand::Resume(None) => match open::other_session_rows(&self.chat, self.columns()) {
+            ChatCommand::Resume(None) => match open_chat::other_session_rows(&self.chat, self.columns()) {
                 Ok(rows) => self.show(rows),
                 Err(failure) => self.show_error(&failure.to_string()),
             },
@@ -87,26 +89,26 @@ impl Dialogue<'_> {
 
     /// Completes the name of a command.
     pub(super) fn complete(&mut self) {
-        let names = self.chat.slashes.completions(self.terminal.editor.draft().text());
+        let names = self.chat.slash_commands.completions(self.terminal.editor.draft().text());
         match names[..] {
             [] => {}
-            [one] => self.terminal.editor.replace(&format!("/{one} ")),
+            [name] => self.terminal.editor.replace(&format!("/{name} ")),
             [..] => self.show_note(&names.iter().map(|name| format!("/{name}")).collect::<Vec<_>>().join("  ")),
         }
     }
 
-    fn approvals(&mut self) {
+    fn show_approvals(&mut self) {
         let titles = self.asks.titles();
         if titles.is_empty() {
             self.show_note("nothing waits for your decision");
         }
         titles.iter().for_each(|title| self.show_note(title));
-        self.show(self.asks.rows(AskDetail::Most, self.columns()));
+        self.show(self.asks.current_rows(AskDetail::Clipped, self.columns()));
     }
 
     /// Switches to another session, or to this one with other settings, unless running work would be lost.
-    fn switch(&mut self, next: impl FnOnce(&Self) -> Result<PreparedChat, CliError>) -> Option<DialogueEnd> {
-        let tasks = self.background();
+    fn switch_session(&mut self, prepare: impl FnOnce(&Self) -> Result<PreparedChat, CliError>) -> Option<DialogueEnd> {
+        let tasks = self.background_count();
         if self.is_busy() {
             self.show_error("a turn is running; wait for it, or stop it with Ctrl-C first");
         } else if tasks > 0 {
@@ -114,7 +116,7 @@ impl Dialogue<'_> {
                 "background tasks ({tasks}) would be lost; wait for them, or have them stopped first"
             ));
         } else {
-            match next(self) {
+            match prepare(self) {
                 Ok(prepared) => return Some(DialogueEnd::Switch(Box::new(prepared))),
                 Err(failure) => self.show_error(&failure.to_string()),
             }
@@ -122,16 +124,16 @@ impl Dialogue<'_> {
         None
     }
 
-    fn with_mode(&self, mode: PermissionMode) -> Result<PreparedChat, CliError> {
-        PreparedChat::new(self.setup, &self.own_args(), SessionStart::Resume(self.chat.session.id()), Some(mode))
+    fn prepare_with_mode(&self, mode: PermissionMode) -> Result<PreparedChat, CliError> {
+        PreparedChat::new(self.setup, &self.current_args(), SessionStart::Resume(self.chat.session.id()), Some(mode))
     }
 
-    fn with_session(&self, prefix: &str) -> Result<PreparedChat, CliError> {
+    fn prepare_other_session(&self, prefix: &str) -> Result<PreparedChat, CliError> {
         let id = run::find_session(&self.setup.home, prefix)?;
         if id == self.chat.session.id() {
             return Err(CliError::usage("this session is already open"));
         }
-        open::ensure_not_running(&self.setup.home, id)?;
+        open_chat::ensure_not_running(&self.setup.home, id)?;
         // The session keeps its own folder, model and mode.
         let permissions = PermissionArgs { allow_all: false, permission_mode: None, ..self.args.permissions.clone() };
         let mode = self.args.mode.without_session_mode();
@@ -139,12 +141,12 @@ impl Dialogue<'_> {
         PreparedChat::new(self.setup, &args, SessionStart::Resume(id), None)
     }
 
-    fn with_new_session(&self) -> Result<PreparedChat, CliError> {
-        PreparedChat::new(self.setup, &self.own_args(), SessionStart::New, Some(self.chat.mode))
+    fn prepare_new_session(&self) -> Result<PreparedChat, CliError> {
+        PreparedChat::new(self.setup, &self.current_args(), SessionStart::New, Some(self.chat.permission_mode))
     }
 
     /// The arguments that match the current state of the session.
-    fn own_args(&self) -> RunArgs {
+    fn current_args(&self) -> RunArgs {
         let (model, directory) = (self.chat.session.model(), self.chat.cwd.clone());
         let mode = self.args.mode.without_session_mode();
         RunArgs { model: Some(model), directory: Some(directory.into()), mode, ..self.args.clone() }

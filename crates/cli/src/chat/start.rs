@@ -2,7 +2,7 @@
 
 use super::dialogue::{Dialogue, DialogueEnd};
 use super::model_setup::{self, ModelSetupOutcome};
-use super::open::PreparedChat;
+use super::open_chat::PreparedChat;
 use super::terminal::ChatTerminal;
 use crate::args::{DemoArgs, RunArgs};
 use crate::error::CliError;
@@ -30,11 +30,11 @@ pub(crate) async fn run_chat(args: RunArgs, mut opening: Option<String>) -> Resu
     // Before taking over the terminal, so that errors are printed as usual.
     let mut opened = prepared.open().await?;
     let mut terminal = ChatTerminal::open(&setup)?;
-    let mut before = None;
+    let mut previous = None;
     loop {
-        let mut dialogue = Dialogue::begin(&setup, &args, &mut terminal, opened, before).await?;
+        let mut dialogue = Dialogue::begin(&setup, &args, &mut terminal, opened, previous).await?;
         let end = dialogue.run(opening.take()).await?;
-        before = Some(dialogue.leave(&end).await?);
+        previous = Some(dialogue.leave(&end).await?);
         match end {
             DialogueEnd::Switch(next) => opened = next.open().await?,
             DialogueEnd::Leave(exit) => return Ok(exit),

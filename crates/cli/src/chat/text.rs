@@ -5,8 +5,8 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use crate::print;
 use crate::style::{Style, TextRole};
 
-/// How many columns a tab takes.
-const TAB: &str = "    ";
+/// What a tab is replaced with.
+const TAB_SPACES: &str = "    ";
 
 /// A piece of text of one role, without terminal control characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(super) type StyledRow = Vec<StyledSpan>;
 
 impl StyledSpan {
     pub(super) fn new(role: TextRole, text: &str) -> StyledSpan {
-        StyledSpan { role, text: print::sanitize(text).replace('\n', " ").replace('\t', TAB) }
+        StyledSpan { role, text: print::sanitize(text).replace('\n', " ").replace('\t', TAB_SPACES) }
     }
 
     pub(super) fn plain(text: &str) -> StyledSpan {
@@ -90,57 +90,57 @@ pub(super) fn truncate(text: &str, columns: usize) -> String {
     cut
 }
 
-/// Keeps the first `most` characters of some rows; returns them and the number of omitted bytes.
-pub(super) fn clip(rows: Vec<StyledRow>, most: usize) -> (Vec<StyledRow>, usize) {
-    let (mut clipped, mut left, mut rest) = (Vec::new(), most, 0);
+/// Keeps the first `max_chars` characters of some rows; returns them and the number of omitted bytes.
+pub(super) fn clip(rows: Vec<StyledRow>, max_chars: usize) -> (Vec<StyledRow>, usize) {
+    let (mut clipped, mut remaining, mut omitted) = (Vec::new(), max_chars, 0);
     for row in rows {
         let mut kept = StyledRow::new();
         for StyledSpan { role, text } in row {
-            let shown: String = text.chars().take(left).collect();
-            left -= shown.chars().count();
-            rest += text.len() - shown.len();
+            let shown: String = text.chars().take(remaining).collect();
+            remaining -= shown.chars().count();
+            omitted += text.len() - shown.len();
             kept.push(StyledSpan { role, text: shown });
         }
-        if row_width(&kept) > 0 || rest == 0 {
+        if row_width(&kept) > 0 || omitted == 0 {
             clipped.push(kept);
         }
     }
-    (clipped, rest)
+    (clipped, omitted)
 }
 
 /// Wraps a line between words; a word that is too long is cut.
 pub(super) fn wrap(line: &[StyledSpan], columns: usize, lead: &LinePrefix) -> Vec<StyledRow> {
-    let mut page = StyledRowBuilder::new(columns, lead);
+    let mut builder = StyledRowBuilder::new(columns, lead);
     for word in split_words(line) {
-        page.add(word);
+        builder.push_word(word);
     }
-    page.end()
+    builder.finish()
 }
 
 /// Cuts a line into full rows, and keeps every space.
 pub(super) fn hard_wrap(line: &[StyledSpan], columns: usize, lead: &LinePrefix) -> Vec<StyledRow> {
-    let mut page = StyledRowBuilder::new(columns, lead);
+    let mut builder = StyledRowBuilder::new(columns, lead);
     for span in line {
-        page.cut(span);
+        builder.push_cut(span);
     }
-    page.end()
+    builder.finish()
 }
 
 /// A word, and the number of spaces before it.
 #[derive(Debug, Default)]
 struct SpacedWord {
-    blanks: usize,
+    spaces: usize,
     spans: StyledRow,
 }
 
 fn split_words(line: &[StyledSpan]) -> Vec<SpacedWord> {
     let mut words = vec![SpacedWord::default()];
     for span in line {
-        for (at, piece) in span.text.split(' ').enumerate() {
-            if let (true, Some(word)) = (at > 0, words.last_mut()) {
+        for (index, piece) in span.text.split(' ').enumerate() {
+            if let (true, Some(word)) = (index > 0, words.last_mut()) {
                 match word.spans.is_empty() {
-                    true => word.blanks += 1,
-                    false => words.push(SpacedWord { blanks: 1, spans: StyledRow::new() }),
+                    true => word.spaces += 1,
+                    false => words.push(SpacedWord { spaces: 1, spans: StyledRow::new() }),
                 }
             }
             if let (false, Some(word)) = (piece.is_empty(), words.last_mut()) {
@@ -156,10 +156,11 @@ struct StyledRowBuilder<'a> {
     columns: usize,
     lead: &'a LinePrefix,
     rows: Vec<StyledRow>,
+    /// The row that is being filled, and its width.
     row: StyledRow,
-    used: usize,
+    used_columns: usize,
     /// Whether the row has nothing but its prefix.
-    fresh: bool,
+    has_only_prefix: bool,
 }
 
 impl StyledRowBuilder<'_> {
@@ -171,42 +172,42 @@ impl StyledRowBuilder<'_> {
             lead,
             rows: Vec::new(),
             row: lead.first.clone(),
-            used: row_width(&lead.first),
-            fresh: true,
+            used_columns: row_width(&lead.first),
+            has_only_prefix: true,
         }
     }
 
-    fn add(&mut self, word: SpacedWord) {
-        let wide = row_width(&word.spans);
-        if self.used + word.blanks + wide <= self.columns {
-            self.blanks(word.blanks);
+    fn push_word(&mut self, word: SpacedWord) {
+        let width = row_width(&word.spans);
+        if self.used_columns + word.spaces + width <= self.columns {
+            self.push_spaces(word.spaces);
             word.spans.iter().for_each(|span| self.push(span.clone()));
         } else {
-            if !self.fresh {
+            if !self.has_only_prefix {
                 self.break_row();
             }
-            word.spans.iter().for_each(|span| self.cut(span));
+            word.spans.iter().for_each(|span| self.push_cut(span));
         }
     }
 
-    fn blanks(&mut self, count: usize) {
-        if count > 0 && !self.fresh {
+    fn push_spaces(&mut self, count: usize) {
+        if count > 0 && !self.has_only_prefix {
             self.push(StyledSpan::plain(&" ".repeat(count)));
         }
     }
 
-    fn cut(&mut self, span: &StyledSpan) {
+    fn push_cut(&mut self, span: &StyledSpan) {
         let mut piece = String::new();
-        let mut wide = 0;
+        let mut width = 0;
         for c in span.text.chars() {
-            let next = c.width().unwrap_or(0);
-            if self.used + wide + next > self.columns {
+            let char_width = c.width().unwrap_or(0);
+            if self.used_columns + width + char_width > self.columns {
                 self.push(StyledSpan { role: span.role, text: std::mem::take(&mut piece) });
                 self.break_row();
-                wide = 0;
+                width = 0;
             }
             piece.push(c);
-            wide += next;
+            width += char_width;
         }
         self.push(StyledSpan { role: span.role, text: piece });
     }
@@ -215,8 +216,8 @@ impl StyledRowBuilder<'_> {
         if span.text.is_empty() {
             return;
         }
-        self.used += span.width();
-        self.fresh = false;
+        self.used_columns += span.width();
+        self.has_only_prefix = false;
         match self.row.last_mut() {
             Some(last) if last.role == span.role => last.text.push_str(&span.text),
             Some(_) | None => self.row.push(span),
@@ -226,10 +227,10 @@ impl StyledRowBuilder<'_> {
     fn break_row(&mut self) {
         let row = std::mem::replace(&mut self.row, self.lead.rest.clone());
         self.rows.push(row);
-        (self.used, self.fresh) = (row_width(&self.lead.rest), true);
+        (self.used_columns, self.has_only_prefix) = (row_width(&self.lead.rest), true);
     }
 
-    fn end(mut self) -> Vec<StyledRow> {
+    fn finish(mut self) -> Vec<StyledRow> {
         self.rows.push(self.row);
         self.rows
     }
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_drives_the_terminal() {
+    fn control_characters_are_removed() {
         assert_eq!(StyledSpan::plain("a\u{1b}[2J\rb\tc\nd").text, "a[2Jb    c d");
     }
 }

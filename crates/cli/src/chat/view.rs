@@ -10,7 +10,7 @@ use crate::style::TextRole;
 /// The prompt of a message to the model.
 pub(super) const MESSAGE_PROMPT: &str = "> ";
 
-/// Most rows shown of a message of the user.
+/// Maximum rows shown of the user's message.
 const MAX_ECHO_ROWS: usize = 12;
 
 impl Dialogue<'_> {
@@ -42,12 +42,12 @@ impl Dialogue<'_> {
     /// Keeps the typed line on the screen. A dumb terminal does that by itself.
     pub(super) fn echo(&mut self, prompt: &str, text: &str) {
         if !self.terminal.screen.is_dumb() {
-            self.quote(prompt, text);
+            self.show_user_text(prompt, text);
         }
     }
 
     /// Shows a line of the user.
-    pub(super) fn quote(&mut self, prompt: &str, text: &str) {
+    pub(super) fn show_user_text(&mut self, prompt: &str, text: &str) {
         if prompt == MESSAGE_PROMPT {
             self.show([StyledRow::new()]);
         }
@@ -56,14 +56,14 @@ impl Dialogue<'_> {
         let lines = text.trim_end().split('\n').enumerate();
         let mut rows: Vec<StyledRow> = lines
             .take(MAX_ECHO_ROWS + 1)
-            .flat_map(|(at, line)| {
-                wrap(&[StyledSpan::plain(line)], self.columns(), if at == 0 { &lead } else { &rest })
+            .flat_map(|(index, line)| {
+                wrap(&[StyledSpan::plain(line)], self.columns(), if index == 0 { &lead } else { &rest })
             })
             .collect();
         if rows.len() > MAX_ECHO_ROWS {
             rows.truncate(MAX_ECHO_ROWS);
-            let more = text.trim_end().split('\n').count();
-            rows.push(vec![StyledSpan::new(TextRole::Dim, &format!("  … {more} lines in total"))]);
+            let total = text.trim_end().split('\n').count();
+            rows.push(vec![StyledSpan::new(TextRole::Dim, &format!("  … {total} lines in total"))]);
         }
         self.show(rows);
     }
@@ -75,19 +75,19 @@ impl Dialogue<'_> {
         let prompt = self.asks.prompt();
         let ready = prompt.is_some() || !self.is_busy();
         let prompt = prompt.as_deref().unwrap_or(MESSAGE_PROMPT);
-        let notes = self.notes(columns);
+        let notes = self.status_rows(columns);
         let draft = self.terminal.editor.draft();
-        let panel = Panel { tail: self.feed.tail(columns), notes, prompt, draft };
+        let panel = Panel { tail: self.feed.incomplete_rows(columns), notes, prompt, draft };
         let layout = panel.layout(self.terminal.screen.size());
         self.terminal.screen.draw(&layout, ready.then_some(prompt));
     }
 
-    fn notes(&self, columns: usize) -> Vec<StyledRow> {
+    fn status_rows(&self, columns: usize) -> Vec<StyledRow> {
         let dim = |text: &str| wrap(&[StyledSpan::new(TextRole::Dim, text)], columns, &LinePrefix::default());
         if !self.asks.is_empty() {
-            return self.asks.hint(columns);
+            return self.asks.input_hint_rows(columns);
         }
-        match (self.hint, self.is_busy(), self.background()) {
+        match (self.hint, self.is_busy(), self.background_count()) {
             (Some(hint), ..) => dim(hint),
             (None, true, _) => {
                 let suffix = " (Ctrl-C stops)";

@@ -12,7 +12,7 @@ use crate::exit::CommandExit;
 use crate::print;
 use crate::setup::Setup;
 
-/// Most entries that are counted for a size.
+/// Maximum entries that are counted for a size.
 const MAX_SIZED_ENTRIES: usize = 100_000;
 
 #[derive(Serialize)]
@@ -31,9 +31,9 @@ struct CheckoutRow {
 }
 
 pub(super) fn list(setup: &Setup, json: bool) -> Result<CommandExit, CliError> {
-    let used = Checkout::all(&git_in_home(setup), &setup.home).iter().map(checkout_row).collect::<Vec<_>>();
+    let checkouts = Checkout::all(&git_in_home(setup), &setup.home).iter().map(checkout_row).collect::<Vec<_>>();
     let trashed = TrashedCheckout::all(&setup.home).into_iter().map(|trashed| trash_row(setup, &trashed));
-    let rows: Vec<CheckoutRow> = used.into_iter().chain(trashed).collect();
+    let rows: Vec<CheckoutRow> = checkouts.into_iter().chain(trashed).collect();
     if json {
         print::json(&rows);
         return Ok(CommandExit::Success);
@@ -85,13 +85,13 @@ fn trash_row(setup: &Setup, trashed: &TrashedCheckout) -> CheckoutRow {
 
 /// Sums the file sizes of a folder without following links.
 pub(crate) fn folder_size(folder: &Path) -> u64 {
-    let (mut open, mut bytes, mut entries) = (vec![folder.to_owned()], 0, 0);
-    while let Some(folder) = open.pop() {
+    let (mut folders, mut bytes, mut entries) = (vec![folder.to_owned()], 0, 0);
+    while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             entries += 1;
             match entry.metadata() {
-                Ok(found) if found.is_dir() && entries < MAX_SIZED_ENTRIES => open.push(entry.path()),
-                Ok(found) => bytes += found.len(),
+                Ok(metadata) if metadata.is_dir() && entries < MAX_SIZED_ENTRIES => folders.push(entry.path()),
+                Ok(metadata) => bytes += metadata.len(),
                 Err(_gone) => {}
             }
         }

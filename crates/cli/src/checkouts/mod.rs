@@ -23,15 +23,15 @@ pub(crate) fn perform(args: &CheckoutsArgs) -> Result<CommandExit, CliError> {
 /// Git for Bosun's home and for the repositories that checkouts were made from.
 pub(crate) fn git_in_home(setup: &Setup) -> Git {
     let guardian = Guardian::new("/proc/self/exe".into());
-    let known = ["PATH", "HOME"].into_iter().filter_map(|name| Some((name.into(), setup.env.text(name)?.into())));
-    Git::new(guardian, setup.home.root(), &known.collect::<Vec<_>>())
+    let env = ["PATH", "HOME"].into_iter().filter_map(|name| Some((name.into(), setup.env.text(name)?.into())));
+    Git::new(guardian, setup.home.root(), &env.collect::<Vec<_>>())
 }
 
 fn remove(setup: &Setup, ids: &[String]) -> Result<CommandExit, CliError> {
     let all = Checkout::all(&git_in_home(setup), &setup.home);
     // Find all of them before moving the first.
-    let found = ids.iter().map(|id| find_by_prefix(id, &all, |checkout| checkout.id().task.to_string()));
-    for checkout in found.collect::<Result<Vec<_>, CliError>>()? {
+    let checkouts = ids.iter().map(|id| find_by_prefix(id, &all, |checkout| checkout.id().task.to_string()));
+    for checkout in checkouts.collect::<Result<Vec<_>, CliError>>()? {
         match checkout.clone().trash(&setup.home, SystemClock.now(), "removed by the user") {
             Ok(DiscardOutcome::Trashed { name, .. }) => {
                 print::output(format_args!("{}  in the trash as {name}", checkout.id().task));
@@ -54,14 +54,14 @@ fn restore(setup: &Setup, id: &str) -> Result<CommandExit, CliError> {
 
 /// Finds the item with this id or id prefix.
 fn find_by_prefix<'a, T>(given: &str, all: &'a [T], id: impl Fn(&T) -> String) -> Result<&'a T, CliError> {
-    let fits = |one: &&T| {
-        id(one) == given || id(one).trim_start_matches("task-").starts_with(given.trim_start_matches("task-"))
+    let matches = |item: &&T| {
+        id(item) == given || id(item).trim_start_matches("task-").starts_with(given.trim_start_matches("task-"))
     };
-    let fitting: Vec<&T> = all.iter().filter(fits).collect();
+    let matching: Vec<&T> = all.iter().filter(matches).collect();
     let hint = "`bosun checkouts` lists them";
-    match fitting[..] {
-        [one] if !given.is_empty() => Ok(one),
+    match matching[..] {
+        [item] if !given.is_empty() => Ok(item),
         [] | [_] => Err(CliError::usage(format!("there is no checkout `{given}`")).with_hint(hint)),
-        _ => Err(CliError::usage(format!("{} ids begin with `{given}`", fitting.len())).with_hint(hint)),
+        _ => Err(CliError::usage(format!("{} ids begin with `{given}`", matching.len())).with_hint(hint)),
     }
 }

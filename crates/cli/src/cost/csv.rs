@@ -10,14 +10,14 @@ const HEADER: &str = "name,session,turns,input,cache_read,cache_write,output,una
 pub(super) fn to_csv(sums: &CostTotals) -> String {
     let mut text = HEADER.to_owned();
     for (key, sum) in &sums.lines {
-        line(&mut text, key, sum);
+        write_line(&mut text, key, sum);
     }
-    line(&mut text, &CostKey { name: "total".into(), session: None }, &sums.total);
+    write_line(&mut text, &CostKey { name: "total".into(), session: None }, &sums.total);
     text
 }
 
-fn line(text: &mut String, key: &CostKey, sum: &CostSum) {
-    let CostSum { turns, usage, spent, unanswered: lost, .. } = sum;
+fn write_line(text: &mut String, key: &CostKey, sum: &CostSum) {
+    let CostSum { turns, usage, spent, unanswered, .. } = sum;
     let session = key.session.map(|session| session.to_string()).unwrap_or_default();
     // Empty if unknown: a spreadsheet would count any text as zero.
     let money = sum.money().micros().map(|micros| format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000));
@@ -30,7 +30,7 @@ fn line(text: &mut String, key: &CostKey, sum: &CostSum) {
         usage.cache_read,
         usage.cache_write,
         usage.output,
-        lost.tokens,
+        unanswered.tokens,
         spent.tokens,
         money.unwrap_or_default()
     );

@@ -58,10 +58,10 @@ fn add_indexed(
         ids.dedup();
         return Ok(ids);
     }
-    let here = if args.here { Some(setup::folder(None)?.display().to_string()) } else { None };
-    let spent = SessionIndex::current(home)?.spendings(here.as_deref(), since)?;
-    spent.spendings.into_iter().for_each(|(id, title, spending)| sums.add(id, &title, spending));
-    Ok(spent.in_part)
+    let folder = if args.here { Some(setup::working_folder(None)?.display().to_string()) } else { None };
+    let indexed = SessionIndex::open_reconciled(home)?.spendings(folder.as_deref(), since)?;
+    indexed.spendings.into_iter().for_each(|(id, title, spending)| sums.add(id, &title, spending));
+    Ok(indexed.partly_counted)
 }
 
 fn read_session(home: &Home, id: SessionId, since: Timestamp) -> Result<(String, Vec<TaskSpending>), StoreError> {

@@ -13,7 +13,7 @@ use crate::money::Money;
 /// All spending, line by line.
 #[derive(Debug)]
 pub(super) struct CostTotals {
-    pub(super) by: CostGrouping,
+    pub(super) grouping: CostGrouping,
     pub(super) lines: BTreeMap<CostKey, CostSum>,
     pub(super) total: CostSum,
 }
@@ -33,20 +33,22 @@ pub(super) struct CostSum {
     pub(super) turns: u64,
     pub(super) usage: Usage,
     pub(super) spent: Cost,
+    /// The part charged for requests without an answer.
     pub(super) unanswered: Cost,
     /// Whether some of it has no price.
     unpriced: bool,
-    answered: BTreeSet<String>,
+    /// The models that answered, as their providers named them.
+    answering_models: BTreeSet<String>,
 }
 
 impl CostTotals {
     pub(super) fn new(by: CostGrouping) -> CostTotals {
-        CostTotals { by, lines: BTreeMap::new(), total: CostSum::default() }
+        CostTotals { grouping: by, lines: BTreeMap::new(), total: CostSum::default() }
     }
 
     pub(super) fn add(&mut self, session: SessionId, title: &str, spending: TaskSpending) {
         self.total.add(&spending);
-        let key = match self.by {
+        let key = match self.grouping {
             CostGrouping::Session => CostKey { name: title.to_owned(), session: Some(session) },
             CostGrouping::Model => CostKey { name: spending.requested_model.clone(), session: None },
             CostGrouping::Agent => CostKey { name: spending.agent.clone(), session: None },
@@ -56,7 +58,7 @@ impl CostTotals {
     }
 
     pub(super) fn to_report(&self, since: Option<Timestamp>, today: DailySpending) -> CostReport<'_> {
-        let by = match self.by {
+        let by = match self.grouping {
             CostGrouping::Session => "session",
             CostGrouping::Model => "model",
             CostGrouping::Agent => "agent",
@@ -74,7 +76,7 @@ impl CostSum {
         self.spent = self.spent.plus(spending.cost);
         self.unanswered = self.unanswered.plus(spending.lost);
         self.unpriced |= !spending.priced;
-        self.answered.extend(spending.reported_model.clone());
+        self.answering_models.extend(spending.reported_model.clone());
     }
 
     pub(super) fn money(&self) -> Money {
@@ -97,7 +99,7 @@ impl CostSum {
             cost_usd: self.money(),
             cost_micros: self.money().micros(),
             unanswered_micros: self.unanswered.micros,
-            answered: &self.answered,
+            answered: &self.answering_models,
         }
     }
 }
@@ -146,14 +148,14 @@ mod tests {
 
     use super::*;
 
-    fn spending(asked: &str, agent: &str, input: u64, micros: Option<u64>) -> TaskSpending {
+    fn spending(model: &str, agent: &str, input: u64, micros: Option<u64>) -> TaskSpending {
         let lost = Cost { tokens: 5, micros: micros.map_or(0, |_| 1) };
         TaskSpending {
             task: TaskId::new(Uuid::nil()),
             path: "/root".into(),
             agent: agent.into(),
-            requested_model: asked.into(),
-            reported_model: Some(format!("{asked}-2026")),
+            requested_model: model.into(),
+            reported_model: Some(format!("{model}-2026")),
             turns: 1,
             usage: Usage { input, output: 1, cache_read: 2, cache_write: 3 },
             cost: Cost { tokens: input + 6 + lost.tokens, micros: micros.unwrap_or(0) + lost.micros },
@@ -172,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_add_up_to_the_total_whatever_they_sum_up() {
+    fn lines_add_up_to_the_total_for_every_grouping() {
         for by in [CostGrouping::Session, CostGrouping::Model, CostGrouping::Agent, CostGrouping::Task] {
             let CostTotals { lines, total, .. } = sums(by);
             assert_eq!(lines.len(), 2, "{by:?}");

@@ -9,7 +9,7 @@ use crate::print;
 
 const HEADERS: [&str; 7] = ["turns", "in", "from cache", "to cache", "out", "unanswered", "cost"];
 
-/// Least width of a name on a narrow terminal.
+/// Minimum width of a name on a narrow terminal.
 const MIN_NAME_WIDTH: usize = 12;
 
 /// Prints the sums, most tokens first.
@@ -20,7 +20,7 @@ pub(super) fn print_table(sums: &CostTotals) {
     }
     let mut lines: Vec<(&CostKey, &CostSum)> = sums.lines.iter().collect();
     lines.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.spent.tokens));
-    let mut rows = vec![(heading(sums.by).to_owned(), HEADERS.map(str::to_owned))];
+    let mut rows = vec![(heading(sums.grouping).to_owned(), HEADERS.map(str::to_owned))];
     rows.extend(lines.into_iter().map(|(key, sum)| (name(key), cells(sum))));
     rows.push(("total".to_owned(), cells(&sums.total)));
     for line in align_rows(&rows, print::width()) {
@@ -51,23 +51,24 @@ fn name(key: &CostKey) -> String {
 fn cells(sum: &CostSum) -> [String; 7] {
     let usage = sum.usage;
     let counts = [sum.turns, usage.input, usage.cache_read, usage.cache_write, usage.output, sum.unanswered.tokens];
-    let [turns, input, read, write, output, lost] = counts.map(|count| count.to_string());
+    let [turns, input, read, write, output, unanswered] = counts.map(|count| count.to_string());
     let money = sum.known_part().map_or_else(|| sum.money().to_string(), |known| format!("{known} + unknown"));
-    [turns, input, read, write, output, lost, money]
+    [turns, input, read, write, output, unanswered, money]
 }
 
 /// Aligns names left and numbers right, each column as wide as its widest cell. On a narrow terminal, names are cut and
 /// numbers are not.
 fn align_rows(rows: &[(String, [String; 7])], columns: Option<usize>) -> Vec<String> {
     let width = |text: &String| text.width();
-    let first = rows.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
+    let name_width = rows.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
     let widths: [usize; 7] =
         std::array::from_fn(|column| rows.iter().map(|(_, cells)| width(&cells[column])).max().unwrap_or(0));
-    let numbers: usize = widths.iter().map(|width| width + 2).sum();
-    let room = columns.map_or(first, |columns| columns.saturating_sub(numbers).max(MIN_NAME_WIDTH));
+    let numbers_width: usize = widths.iter().map(|width| width + 2).sum();
+    let max_name_width =
+        columns.map_or(name_width, |columns| columns.saturating_sub(numbers_width).max(MIN_NAME_WIDTH));
     let line = |(name, cells): &(String, [String; 7])| {
         let cells: Vec<String> = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
-        format!("{}  {}", print::fit_cell(name, first.min(room)), cells.join("  "))
+        format!("{}  {}", print::fit_cell(name, name_width.min(max_name_width)), cells.join("  "))
     };
     rows.iter().map(line).collect()
 }
@@ -77,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_narrow_terminal_takes_from_the_names_and_never_from_the_numbers() {
+    fn narrow_terminal_cuts_names_but_not_numbers() {
         let cells = ["1", "2", "3", "4", "5", "6", "$0.123456"].map(str::to_owned);
         let rows = [("anthropic/a-model-with-a-long-name".to_owned(), cells.clone()), ("日本語".to_owned(), cells)];
         let wide = align_rows(&rows, None);

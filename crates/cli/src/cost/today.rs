@@ -22,10 +22,10 @@ pub(super) struct DailySpending {
 
 impl DailySpending {
     pub(super) fn read(home: &Home, limit: Option<u64>, now: Timestamp) -> Result<DailySpending, StoreError> {
-        let (buckets, day) = (BucketStore::open_to_read(home)?, Day::of(now));
+        let (buckets, day) = (BucketStore::open_to_read(home)?, Day::containing(now));
         let spent = match buckets.read(BucketStore::DAYS)? {
             Some(state) => serde_json::from_str::<DayLedger>(&state).unwrap_or_default().spent(day),
-            // As the next run counts it.
+            // Count it as the next run will.
             None => buckets.spent_since(home, day.start())?,
         };
         Ok(DailySpending { spent_usd: Money::Known(spent), limit_usd: limit.map(Money::Known), ends_at: day.end() })
@@ -47,12 +47,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_spent_today_stands_beside_its_limit() {
+    fn spending_of_today_is_read_with_its_limit() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::open(folder.path().join("home")).unwrap();
         let now = Timestamp(1_800_000_000_000);
         let mut ledger = DayLedger::default();
-        ledger.settle(Day::of(now), &PermitHolder("own".into()), 0, 1_500_000);
+        ledger.settle(Day::containing(now), &PermitHolder("own".into()), 0, 1_500_000);
         let state = serde_json::to_string(&ledger).unwrap();
         BucketStore::open(&home).unwrap().change(BucketStore::DAYS, |_| (state, ())).unwrap();
         let today = DailySpending::read(&home, Some(5_000_000), now).unwrap();
@@ -60,6 +60,6 @@ mod tests {
         let tomorrow = DailySpending::read(&home, None, today.ends_at).unwrap();
         assert_eq!((tomorrow.spent_usd, tomorrow.limit_usd), (Money::Known(0), None));
         BucketStore::open(&home).unwrap().clear().unwrap();
-        assert_eq!(DailySpending::read(&home, Some(5_000_000), now).unwrap(), today, "what was spent is not forgotten");
+        assert_eq!(DailySpending::read(&home, Some(5_000_000), now).unwrap(), today, "spending is not forgotten");
     }
 }

@@ -100,9 +100,9 @@ fn make_empty(path: &Path) -> Result<PathBuf, CliError> {
 }
 
 fn make_temporary() -> Result<PathBuf, CliError> {
-    let made = tempfile::Builder::new().prefix("bosun-demo-").tempdir();
-    let made = made.and_then(|folder| folder.keep().canonicalize());
-    made.map_err(|error| unusable(&std::env::temp_dir(), &error))
+    let folder = tempfile::Builder::new().prefix("bosun-demo-").tempdir();
+    let folder = folder.and_then(|folder| folder.keep().canonicalize());
+    folder.map_err(|error| unusable(&std::env::temp_dir(), &error))
 }
 
 fn unusable(path: &Path, error: &dyn std::error::Error) -> CliError {
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_that_holds_something_is_left_alone() {
+    fn folder_with_files_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("mine"), "").unwrap();
         assert!(DemoFolder::make(Some(folder.path())).is_err());
@@ -124,8 +124,8 @@ mod tests {
 
     #[test]
     fn the_sample_fails_in_each_of_its_parts() {
-        let place = tempfile::tempdir().unwrap();
-        let folder = DemoFolder::make(Some(&place.path().join("new"))).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let folder = DemoFolder::make(Some(&dir.path().join("new"))).unwrap();
         for part in ["dates", "words", "sums"] {
             let (passes, output) = run_tests(&folder, part);
             assert!(!passes && output.contains("1 failed"), "{output}");
@@ -135,15 +135,15 @@ mod tests {
     #[test]
     fn the_script_and_the_plan_are_well_formed() {
         model::ScriptModel::parse(SCRIPT, "fix.yaml").unwrap();
-        let place = tempfile::tempdir().unwrap();
-        let folder = DemoFolder::make(Some(&place.path().join("new"))).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let folder = DemoFolder::make(Some(&dir.path().join("new"))).unwrap();
         assert_eq!(config::FleetPlan::read(&folder.root.join("plan.yaml")).unwrap().todos.len(), 4);
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the sample is tested without anything of ours around it")]
+    #[expect(clippy::disallowed_methods, reason = "the sample is tested without Bosun")]
     fn run_tests(folder: &DemoFolder, part: &str) -> (bool, String) {
         let tests = folder.project().join("tests/run.sh");
-        let ran = std::process::Command::new("/bin/sh").arg(tests).arg(part).output().unwrap();
-        (ran.status.success(), String::from_utf8(ran.stdout).unwrap())
+        let result = std::process::Command::new("/bin/sh").arg(tests).arg(part).output().unwrap();
+        (result.status.success(), String::from_utf8(result.stdout).unwrap())
     }
 }

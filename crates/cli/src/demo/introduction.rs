@@ -8,10 +8,10 @@ use crate::print;
 pub(super) fn print_introduction(folder: &DemoFolder, runner: &DemoRunner) {
     let (place, end) = match &runner.git_history {
         Ok(_) => ("in a checkout of its own", "\nAt the end all work is merged."),
-        Err(why) => {
+        Err(reason) => {
             print::note(format_args!(
                 "{}\nWithout git, all workers share one folder, and nothing is merged.\n",
-                print::sanitize(why)
+                print::sanitize(reason)
             ));
             ("of its own", "")
         }

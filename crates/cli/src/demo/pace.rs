@@ -18,7 +18,7 @@ pub(super) enum DemoPace {
     Readable,
 }
 
-/// The pace for these arguments; nobody reads along in a pipe.
+/// The pace for these arguments. Without a terminal, no user reads along.
 pub(super) fn pace_for(args: &DemoArgs) -> DemoPace {
     if args.fast || !std::io::stdout().is_terminal() { DemoPace::Fast } else { DemoPace::Readable }
 }
@@ -47,8 +47,8 @@ impl Model for PacedModel {
         self.0.facts()
     }
 
-    fn ask(&self, request: ModelRequest) -> Deltas {
-        let answer = self.0.ask(request);
+    fn send(&self, request: ModelRequest) -> Deltas {
+        let answer = self.0.send(request);
         tokio::time::sleep(PAUSE).map(|()| answer).flatten_stream().boxed()
     }
 }

@@ -59,8 +59,8 @@ fn print_next_steps(folder: &DemoFolder, runner: &DemoRunner, run: CommandExit) 
 
 /// The path of this program, usable from any folder.
 fn own_program() -> PathBuf {
-    let typed = std::env::args_os().next().map(PathBuf::from).unwrap_or_else(|| "bosun".into());
-    if typed.components().count() > 1 { std::env::current_exe().unwrap_or(typed) } else { typed }
+    let program = std::env::args_os().next().map(PathBuf::from).unwrap_or_else(|| "bosun".into());
+    if program.components().count() > 1 { std::env::current_exe().unwrap_or(program) } else { program }
 }
 
 /// A path quoted for a shell.
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_quoted_where_a_shell_would_take_it_apart() {
+    fn paths_are_quoted_for_a_shell() {
         let shown = ["/tmp/bosun-demo-a1", "/my files", "/it's", "/a$b"].map(|path| quoted(Path::new(path)));
         assert_eq!(shown, ["/tmp/bosun-demo-a1", "'/my files'", r"'/it'\''s'", "'/a$b'"]);
     }

@@ -8,14 +8,14 @@ use super::{DoctorCheck, DoctorContext};
 use crate::print;
 use crate::setup::{LoadedCatalog, describe_remote, remote_catalog};
 
-/// Most problems that are listed.
-const MAX_LISTED: usize = 20;
+/// Maximum number of problems listed.
+const MAX_LISTED_PROBLEMS: usize = 20;
 
 pub(super) fn checks(context: &DoctorContext) -> Vec<DoctorCheck> {
     let Some(layers) = &context.layers else { return Vec::new() };
     let mut checks = vec![features(&context.config)];
     match find_definitions(context, layers) {
-        Some(found) => checks.extend(agents(&found, &context.config)),
+        Some(catalog) => checks.extend(agents(&catalog, &context.config)),
         None => checks.push(DoctorCheck::ok("agents", "definition files cannot be read")),
     }
     checks
@@ -40,31 +40,31 @@ fn features(config: &Config) -> DoctorCheck {
 /// Loads the definitions that a run would find, without asking the remote catalogue.
 fn find_definitions(context: &DoctorContext, layers: &SettingsLayers) -> Option<LoadedCatalog> {
     let home = context.home.as_deref().unwrap_or(Path::new("/nonexistent"));
-    let remote = remote_catalog(&context.env, &context.config.agents, home, &context.top);
-    let gathered = config::gather_catalog(&CatalogLocations {
+    let remote = remote_catalog(&context.env, &context.config.agents, home, &context.project_dir);
+    let listing = config::gather_catalog(&CatalogLocations {
         home,
-        user: context.env.user.as_deref(),
-        top: &context.top,
+        user_home: context.env.user_home.as_deref(),
+        project_dir: &context.project_dir,
         trust: layers.trust,
         scopes: &SettingsFileScope::ALL,
         plugins: &[],
         inline: None,
         remote: remote.map(|catalog| catalog.cached()).unwrap_or_default(),
-        no_hooks: layers.forbids(ForbiddableFeature::Hooks).map(Path::to_owned),
+        hooks_forbidden_by: layers.forbidden_by(ForbiddableFeature::Hooks).map(Path::to_owned),
     });
-    gathered.ok().map(LoadedCatalog::new)
+    listing.ok().map(LoadedCatalog::new)
 }
 
-fn agents(found: &LoadedCatalog, config: &Config) -> Vec<DoctorCheck> {
-    let gathered = &found.listing;
-    let (agents, skills) = (gathered.effective().count(), gathered.effective_skills().count());
-    let plugins = gathered.plugins.len();
+fn agents(catalog: &LoadedCatalog, config: &Config) -> Vec<DoctorCheck> {
+    let listing = &catalog.listing;
+    let (agents, skills) = (listing.effective().count(), listing.effective_skills().count());
+    let plugins = listing.plugins.len();
     let mut checks = vec![DoctorCheck::ok(
         "agents",
         [print::pluralize(agents, "agent"), print::pluralize(skills, "skill"), print::pluralize(plugins, "plugin")]
             .join(", "),
     )];
-    for problem in gathered.problems.iter().take(MAX_LISTED) {
+    for problem in listing.problems.iter().take(MAX_LISTED_PROBLEMS) {
         let place = problem.at.map_or_else(String::new, |at| format!(":{}:{}", at.line, at.column));
         let text = format!("{}{place}: {}", problem.file.display(), problem.message);
         checks.push(match problem.severity {
@@ -72,19 +72,19 @@ fn agents(found: &LoadedCatalog, config: &Config) -> Vec<DoctorCheck> {
             Severity::Warning | Severity::Untrusted => DoctorCheck::warn("agents", text, &problem.remedy),
         });
     }
-    if let Some(more) = gathered.problems.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {
+    if let Some(more) = listing.problems.len().checked_sub(MAX_LISTED_PROBLEMS).filter(|more| *more > 0) {
         checks.push(DoctorCheck::warn(
             "agents",
             format!("{more} more problems"),
             "`bosun catalog check` lists them all",
         ));
     }
-    if let Some((_, message)) = describe_remote(&gathered.remote) {
-        checks.push(DoctorCheck::warn("agents", message, "a run asks it; `bosun catalog check` does too"));
+    if let Some((_, message)) = describe_remote(&listing.remote) {
+        checks.push(DoctorCheck::warn("agents", message, "a run fetches it; so does `bosun catalog check`"));
     }
-    if let Some(pressure) = found.description_overflow(&config.agents) {
+    if let Some(overflow) = catalog.description_overflow(&config.agents) {
         let remedy = "shorten them, or raise agents.description-limit";
-        checks.push(DoctorCheck::warn("agents", pressure.to_string(), remedy));
+        checks.push(DoctorCheck::warn("agents", overflow.to_string(), remedy));
     }
     checks
 }

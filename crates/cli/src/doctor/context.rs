@@ -20,7 +20,7 @@ pub(super) struct DoctorContext {
     /// The working folder.
     pub(super) cwd: PathBuf,
     /// The top of its repository, or the working folder itself.
-    pub(super) top: PathBuf,
+    pub(super) project_dir: PathBuf,
     /// The settings in effect; none if one of their files cannot be used.
     pub(super) layers: Option<SettingsLayers>,
     pub(super) config: Config,
@@ -34,13 +34,13 @@ impl DoctorContext {
         let mut checks = Vec::new();
         let env = Env::read();
         print::set_style(Style::of(&std::io::stdout(), &env));
-        let cwd = setup::folder(None).unwrap_or_else(|_failure| {
+        let cwd = setup::working_folder(None).unwrap_or_else(|_failure| {
             let text = "the working folder does not exist or you may not enter it";
             checks.push(DoctorCheck::fail("folder", text, "change to a folder of your own"));
             PathBuf::from("/")
         });
         let project = Project::find(&cwd);
-        let top = project.top.clone();
+        let top = project.dir.clone();
         let layers = match layers(&env, project) {
             Ok(layers) => Some(layers),
             Err(error) => {
@@ -61,7 +61,7 @@ impl DoctorContext {
                 None
             }
         };
-        (DoctorContext { home: env.home.clone(), env, cwd, top, layers, config, access }, checks)
+        (DoctorContext { home: env.home.clone(), env, cwd, project_dir: top, layers, config, access }, checks)
     }
 }
 
@@ -70,19 +70,19 @@ fn layers(env: &Env, project: Project) -> Result<SettingsLayers, ConfigError> {
     let home = env.home.as_deref().unwrap_or(Path::new("/nonexistent"));
     let mut layers = SettingsLayers::read(&SettingsLocations {
         home,
-        user: env.user.as_deref(),
+        user_home: env.user_home.as_deref(),
         managed: env.managed.as_deref(),
         trust: project_trust(home, &project),
         project,
         scopes: &SettingsFileScope::ALL,
     })?;
     layers.add_environment(env)?;
-    layers.check()?;
+    layers.check_mode()?;
     Ok(layers)
 }
 
 /// Returns the trust status of the project, without creating an index if there is none.
 fn project_trust(home: &Path, project: &Project) -> TrustStatus {
-    let known = Home::look(home).filter(|home| home.index_db().exists());
-    known.map_or(TrustStatus::Untrusted, |home| setup::trust_status(&home, project))
+    let home = Home::open_as_is(home).filter(|home| home.index_db().exists());
+    home.map_or(TrustStatus::Untrusted, |home| setup::trust_status(&home, project))
 }

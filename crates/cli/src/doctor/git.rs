@@ -20,18 +20,19 @@ pub(super) async fn check(runner: &ProgramRunner<'_>) -> DoctorCheck {
             return DoctorCheck::warn("git", format!("git does not work: {status}"), remedy);
         }
         Err(ProgramFailure::Missing) => return DoctorCheck::warn("git", "git was not found", remedy),
-        Err(ProgramFailure::Other(why)) => {
-            return DoctorCheck::warn("git", format!("git does not answer: {why}"), remedy);
+        Err(ProgramFailure::Other(reason)) => {
+            return DoctorCheck::warn("git", format!("git does not answer: {reason}"), remedy);
         }
     };
-    if is_old(&version) {
+    if is_too_old(&version) {
         let text = format!("{version} is too old for agents with their own checkouts");
         return DoctorCheck::warn("git", text, "install git 2.38 or newer");
     }
     match runner.run("git", &["rev-parse", "--is-inside-work-tree"]).await {
         Ok(ProgramOutput { status, .. }) if status.is_success() => {}
-        Ok(_) | Err(_) if runner.context.top.join(".git").exists() => {
-            let text = format!("{version}, but it does not accept {} as a repository", runner.context.top.display());
+        Ok(_) | Err(_) if runner.context.project_dir.join(".git").exists() => {
+            let text =
+                format!("{version}, but it does not accept {} as a repository", runner.context.project_dir.display());
             return DoctorCheck::warn("git", text, "`git status` shows why");
         }
         Ok(_) | Err(_) => return DoctorCheck::ok("git", format!("{version}, not in a repository")),
@@ -40,7 +41,7 @@ pub(super) async fn check(runner: &ProgramRunner<'_>) -> DoctorCheck {
 }
 
 /// Whether a version is older than merges need. An unreadable version is not.
-pub(crate) fn is_old(version: &str) -> bool {
+pub(crate) fn is_too_old(version: &str) -> bool {
     let mut parts = version.split('.').map_while(|part| part.parse::<u32>().ok());
     matches!((parts.next(), parts.next()), (Some(major), Some(minor)) if (major, minor) < OLDEST_VERSION)
 }
@@ -48,14 +49,14 @@ pub(crate) fn is_old(version: &str) -> bool {
 /// Describes how many files differ from the last commit.
 async fn describe_changes(runner: &ProgramRunner<'_>) -> String {
     let settings = ["config", "--show-scope", "--includes", "--name-only", "--get-regexp", PROGRAM_SETTINGS];
-    let harmless = match runner.run("git", &settings).await {
-        Ok(ProgramOutput { status: ExitStatus::Code(0), text }) => text.lines().all(is_of_user),
+    let is_safe = match runner.run("git", &settings).await {
+        Ok(ProgramOutput { status: ExitStatus::Code(0), text }) => text.lines().all(is_user_setting),
         // None is set.
         Ok(ProgramOutput { status: ExitStatus::Code(1), text }) => text.is_empty(),
         // An old git does not report the scope of a setting.
         Ok(_) | Err(_) => false,
     };
-    if !harmless {
+    if !is_safe {
         return "changes not counted: its settings may name programs that git would run".into();
     }
     let status =
@@ -71,17 +72,17 @@ async fn describe_changes(runner: &ProgramRunner<'_>) -> String {
 }
 
 /// Whether a setting comes from the user or the machine rather than the repository.
-fn is_of_user(line: &str) -> bool {
+fn is_user_setting(line: &str) -> bool {
     ["system\t", "global\t", "command\t"].iter().any(|scope| line.starts_with(scope))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_old;
+    use super::is_too_old;
 
     #[test]
-    fn an_old_git_is_known_by_its_version() {
-        assert!(is_old("2.37.9") && is_old("1.9") && is_old("2.4.11"));
-        assert!(!is_old("2.38.0") && !is_old("2.47.3.windows.1") && !is_old("3.0") && !is_old("odd"));
+    fn old_git_versions_are_detected() {
+        assert!(is_too_old("2.37.9") && is_too_old("1.9") && is_too_old("2.4.11"));
+        assert!(!is_too_old("2.38.0") && !is_too_old("2.47.3.windows.1") && !is_too_old("3.0") && !is_too_old("odd"));
     }
 }

@@ -10,14 +10,14 @@ use store::{HeaderStatus, SessionReader};
 
 use super::{DoctorCheck, DoctorContext};
 
-/// Time limit for adding up sizes; after it, the sum is reported as partial.
+/// Time limit for adding up sizes; after it, the sum is reported as a minimum.
 const SIZE_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// Most sessions whose state is read.
-const MAX_INSPECTED: usize = 50;
+/// Maximum number of sessions whose state is read.
+const MAX_INSPECTED_SESSIONS: usize = 50;
 
-/// Most sessions that are listed one by one.
-const MAX_LISTED: usize = 5;
+/// Maximum number of sessions listed one by one.
+const MAX_LISTED_SESSIONS: usize = 5;
 
 /// Less free space than this is a warning, and less than a tenth of it a failure.
 const LOW_SPACE_BYTES: u64 = 1 << 30;
@@ -31,7 +31,7 @@ pub(super) fn checks(context: &DoctorContext) -> Vec<DoctorCheck> {
         )];
     };
     let mut checks = vec![home_folder(root), free_space(root)];
-    if let Some(home) = Home::look(root) {
+    if let Some(home) = Home::open_as_is(root) {
         checks.extend(sessions(&home));
     }
     checks
@@ -53,8 +53,8 @@ fn home_folder(root: &Path) -> DoctorCheck {
 }
 
 fn free_space(root: &Path) -> DoctorCheck {
-    let there = root.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
-    match machine::free_bytes(there) {
+    let existing = root.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
+    match machine::free_bytes(existing) {
         Ok(free) if free < LOW_SPACE_BYTES / 10 => DoctorCheck::fail(
             "disk",
             format!("{} free for {}", format_bytes(free), root.display()),
@@ -89,9 +89,9 @@ fn sessions(home: &Home) -> Vec<DoctorCheck> {
     // Ids begin with the time, so this is newest first.
     ids.sort_by_key(|id| std::cmp::Reverse(id.uuid()));
     let mut checks = vec![disk_usage(home, &ids)];
-    checks.extend(limit_checks(ids.iter().filter_map(|id| unreadable(home, *id)).collect()));
-    let open = ids.iter().filter(|id| has_open_log(home, **id)).take(MAX_INSPECTED);
-    checks.extend(limit_checks(open.filter_map(|id| interrupted_session(home, *id)).collect()));
+    checks.extend(limit_checks(ids.iter().filter_map(|id| unreadable_session(home, *id)).collect()));
+    let unmerged = ids.iter().filter(|id| has_open_log(home, **id)).take(MAX_INSPECTED_SESSIONS);
+    checks.extend(limit_checks(unmerged.filter_map(|id| interrupted_session(home, *id)).collect()));
     checks.extend(leftover_checkouts(home));
     checks
 }
@@ -112,8 +112,8 @@ fn leftover_checkouts(home: &Home) -> Option<DoctorCheck> {
 
 /// Keeps the first checks, and counts the rest.
 fn limit_checks(mut checks: Vec<DoctorCheck>) -> Vec<DoctorCheck> {
-    let more = checks.len().saturating_sub(MAX_LISTED);
-    checks.truncate(MAX_LISTED);
+    let more = checks.len().saturating_sub(MAX_LISTED_SESSIONS);
+    checks.truncate(MAX_LISTED_SESSIONS);
     if more > 0 {
         checks.push(DoctorCheck::warn(
             "sessions",
@@ -125,31 +125,31 @@ fn limit_checks(mut checks: Vec<DoctorCheck>) -> Vec<DoctorCheck> {
 }
 
 fn disk_usage(home: &Home, ids: &[SessionId]) -> DoctorCheck {
-    let began = Instant::now();
+    let started = Instant::now();
     let mut bytes = 0;
-    let mut all = true;
+    let mut is_complete = true;
     for id in ids {
-        all = began.elapsed() < SIZE_TIMEOUT;
-        if !all {
+        is_complete = started.elapsed() < SIZE_TIMEOUT;
+        if !is_complete {
             break;
         }
-        bytes += files_in(&home.session_dir(*id)) + files_in(&home.output_dir(*id));
+        bytes += size_of_files(&home.session_dir(*id)) + size_of_files(&home.output_dir(*id));
     }
-    let least = if all { "" } else { "at least " };
-    DoctorCheck::ok("sessions", format!("{}, {least}{}", ids.len(), format_bytes(bytes)))
+    let prefix = if is_complete { "" } else { "at least " };
+    DoctorCheck::ok("sessions", format!("{}, {prefix}{}", ids.len(), format_bytes(bytes)))
 }
 
-fn files_in(folder: &Path) -> u64 {
+fn size_of_files(folder: &Path) -> u64 {
     let files = fs::read_dir(folder).into_iter().flatten().filter_map(|entry| entry.ok()?.metadata().ok());
     files.filter(fs::Metadata::is_file).map(|file| file.len()).sum()
 }
 
-fn unreadable(home: &Home, id: SessionId) -> Option<DoctorCheck> {
+fn unreadable_session(home: &Home, id: SessionId) -> Option<DoctorCheck> {
     let path = home.session_db(id);
-    let (why, remedy) = match store::inspect_header(&path) {
+    let (reason, remedy) = match store::inspect_header(&path) {
         Ok(HeaderStatus::Current | HeaderStatus::Older | HeaderStatus::Empty) => return None,
-        Ok(HeaderStatus::Newer(form)) => {
-            (format!("a newer Bosun wrote it (format {form})"), "open it with that version".to_owned())
+        Ok(HeaderStatus::Newer(version)) => {
+            (format!("a newer Bosun wrote it (format {version})"), "open it with that version".to_owned())
         }
         Ok(HeaderStatus::NotSession) => (
             "its file is damaged".to_owned(),
@@ -157,15 +157,15 @@ fn unreadable(home: &Home, id: SessionId) -> Option<DoctorCheck> {
         ),
         Err(error) => (format!("{}: {error}", path.display()), "make the file readable".to_owned()),
     };
-    Some(DoctorCheck::warn("sessions", format!("{id} cannot be read: {why}"), remedy))
+    Some(DoctorCheck::warn("sessions", format!("{id} cannot be read: {reason}"), remedy))
 }
 
 /// Whether the session has a WAL that was not merged into its file: it runs, or its owner died.
 fn has_open_log(home: &Home, id: SessionId) -> bool {
     let path = home.session_db(id);
-    let settled = matches!(store::inspect_header(&path), Ok(HeaderStatus::Current | HeaderStatus::Empty));
+    let is_current = matches!(store::inspect_header(&path), Ok(HeaderStatus::Current | HeaderStatus::Empty));
     let log = path.with_extension("db-wal");
-    settled && fs::metadata(log).is_ok_and(|log| log.len() > 0)
+    is_current && fs::metadata(log).is_ok_and(|log| log.len() > 0)
 }
 
 /// Reports a session that was at work when its owner died.

@@ -13,7 +13,7 @@ pub(super) fn checks() -> [DoctorCheck; 2] {
     [files(OpenFiles::current()), memory(MemoryGauge::default().read().ok())]
 }
 
-fn files(OpenFiles { now, most }: OpenFiles) -> DoctorCheck {
+fn files(OpenFiles { current_limit: now, max_limit: most }: OpenFiles) -> DoctorCheck {
     let count = |files: Option<u64>| files.map_or_else(|| "unlimited".to_owned(), |files| files.to_string());
     let text = format!("{} open files, raised to {} for agents", count(now), count(most));
     match most {
@@ -32,7 +32,7 @@ fn memory(reading: Option<MemoryReading>) -> DoctorCheck {
     };
     let pressure = reading.pressure.map(|pressure| format!(", pressure {pressure} %")).unwrap_or_default();
     let text = format!("{} of {} available{pressure}", format_bytes(reading.available), format_bytes(reading.total));
-    match MemoryBounds::default().room(&reading, MemoryHeadroom::Ample) {
+    match MemoryBounds::default().headroom(&reading, MemoryHeadroom::Ample) {
         MemoryHeadroom::Ample => DoctorCheck::ok("memory", text),
         MemoryHeadroom::Tight => DoctorCheck::warn(
             "memory",
@@ -48,10 +48,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_files_and_little_memory_are_told_with_a_remedy() {
-        let few = files(OpenFiles { now: Some(256), most: Some(1024) });
+    fn low_limits_are_warnings_with_a_remedy() {
+        let few = files(OpenFiles { current_limit: Some(256), max_limit: Some(1024) });
         assert_eq!((few.status, few.text.as_str()), (CheckStatus::Warn, "256 open files, raised to 1024 for agents"));
-        assert_eq!(files(OpenFiles { now: Some(1024), most: None }).status, CheckStatus::Ok);
+        assert_eq!(files(OpenFiles { current_limit: Some(1024), max_limit: None }).status, CheckStatus::Ok);
         let little = memory(Some(MemoryReading { available: 100 << 20, total: 4 << 30, pressure: Some(1.5) }));
         let text = "100.0 MiB of 4.0 GiB available, pressure 1.5 %; agents start one at a time";
         assert_eq!((little.status, little.text.as_str()), (CheckStatus::Warn, text));

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::sandbox::release;
+use super::sandbox::kernel_release;
 use super::{DoctorCheck, DoctorContext};
 use crate::print;
 
@@ -34,17 +34,17 @@ pub(super) fn checks(context: &DoctorContext) -> Vec<DoctorCheck> {
 }
 
 fn versions() -> DoctorCheck {
-    let (form, sqlite) = store::sqlite_version();
+    let (format_version, sqlite) = store::sqlite_version();
     let text = format!(
-        "bosun {}, session format {form}, SQLite {sqlite}, {}, kernel {}",
+        "bosun {}, session format {format_version}, SQLite {sqlite}, {}, kernel {}",
         env!("CARGO_PKG_VERSION"),
-        system(),
-        release()
+        system_name(),
+        kernel_release()
     );
     DoctorCheck::ok("versions", text)
 }
 
-fn system() -> String {
+fn system_name() -> String {
     let file = fs::read_to_string("/etc/os-release").unwrap_or_default();
     let name = file.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
     name.map_or_else(|| "an unknown system".to_owned(), |name| print::one_line(name.trim_matches('"'), 60))
@@ -52,11 +52,11 @@ fn system() -> String {
 
 /// Lists the variables that are set, without values: a proxy may contain a password.
 fn environment(context: &DoctorContext) -> DoctorCheck {
-    let set = |name: &&str| context.env.text(name).is_some();
-    let mut names: Vec<&str> = context.env.names("BOSUN_");
+    let is_set = |name: &&str| context.env.text(name).is_some();
+    let mut names: Vec<&str> = context.env.names_with_prefix("BOSUN_");
     names.sort_unstable();
-    names.extend(NETWORK_VARIABLES.iter().filter(|name| set(name)));
-    names.extend(["SSL_CERT_FILE", "SSL_CERT_DIR", "NO_COLOR"].iter().filter(|name| set(name)));
+    names.extend(NETWORK_VARIABLES.iter().filter(|name| is_set(name)));
+    names.extend(["SSL_CERT_FILE", "SSL_CERT_DIR", "NO_COLOR"].iter().filter(|name| is_set(name)));
     let names = if names.is_empty() { "nothing that Bosun uses".to_owned() } else { names.join(", ") };
     DoctorCheck::ok("environment", format!("set: {names}"))
 }
@@ -80,17 +80,17 @@ fn fault(context: &DoctorContext) -> Option<DoctorCheck> {
 
 fn terminal(context: &DoctorContext) -> DoctorCheck {
     let term = context.env.text("TERM");
-    let within = if context.env.text("TMUX").is_some() { " in tmux" } else { "" };
+    let in_tmux = if context.env.text("TMUX").is_some() { " in tmux" } else { "" };
     match (print::width(), term.as_deref()) {
         (None, _) => DoctorCheck::ok("terminal", "stdout is not a terminal"),
         (Some(_), None | Some("dumb")) => {
             DoctorCheck::warn("terminal", "TERM is unset or dumb", "set TERM, for example to xterm-256color")
         }
         (Some(width), Some(_)) if width < 60 => {
-            DoctorCheck::warn("terminal", format!("{width} columns{within}"), "widen it to 80 columns or more")
+            DoctorCheck::warn("terminal", format!("{width} columns{in_tmux}"), "widen it to 80 columns or more")
         }
         (Some(width), Some(term)) => {
-            DoctorCheck::ok("terminal", format!("{width} columns{within}, {}", print::one_line(term, 40)))
+            DoctorCheck::ok("terminal", format!("{width} columns{in_tmux}, {}", print::one_line(term, 40)))
         }
     }
 }

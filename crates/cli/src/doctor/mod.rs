@@ -20,7 +20,7 @@ use crate::error::CliError;
 use crate::exit::CommandExit;
 use check::{DoctorCheck, DoctorReport};
 use context::DoctorContext;
-pub(crate) use git::is_old as is_old_git;
+pub(crate) use git::is_too_old as is_old_git;
 use programs::ProgramRunner;
 
 pub(crate) async fn run_doctor(args: &DoctorArgs) -> Result<CommandExit, CliError> {

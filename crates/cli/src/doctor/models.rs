@@ -10,30 +10,31 @@ use crate::models::{ProbeResult, probe_local_servers};
 
 pub(super) async fn checks(context: &DoctorContext) -> Vec<DoctorCheck> {
     let Some(access) = &context.access else { return Vec::new() };
-    let found = probe_local_servers(access).await;
-    let mut checks = vec![keys(&access.providers, &found)];
+    let probes = probe_local_servers(access).await;
+    let mut checks = vec![keys(&access.providers, &probes)];
     checks.extend(unused_key(context));
-    checks.push(chosen_model(context, access, &found));
-    checks.extend(found.iter().filter_map(|(name, found)| server(name, found)));
+    checks.push(chosen_model(context, access, &probes));
+    checks.extend(probes.iter().filter_map(|(name, probe)| server(name, probe)));
     checks
 }
 
 /// Lists the providers that have a key, without the keys themselves.
-fn keys(providers: &Providers, found: &BTreeMap<String, ProbeResult>) -> DoctorCheck {
-    let (mut given, mut missing) = (Vec::new(), Vec::new());
+fn keys(providers: &Providers, probes: &BTreeMap<String, ProbeResult>) -> DoctorCheck {
+    let (mut present, mut missing) = (Vec::new(), Vec::new());
     for (name, provider) in &providers.by_name {
         match &provider.key {
             ProviderKey::Present(secret) => {
-                given.push(format!("{name} ({})", secret.variable().unwrap_or("environment")))
+                present.push(format!("{name} ({})", secret.variable().unwrap_or("environment")))
             }
             ProviderKey::Missing { variable } => missing.push(variable.as_str()),
             ProviderKey::NotNeeded => {}
         }
     }
     missing.dedup();
-    let runs = found.values().any(|found| matches!(found, ProbeResult::Running(models) if !models.is_empty()));
-    match (given.is_empty(), runs) {
-        (false, _) => DoctorCheck::ok("keys", given.join(", ")),
+    let is_server_running =
+        probes.values().any(|probe| matches!(probe, ProbeResult::Running(models) if !models.is_empty()));
+    match (present.is_empty(), is_server_running) {
+        (false, _) => DoctorCheck::ok("keys", present.join(", ")),
         (true, true) => DoctorCheck::ok("keys", "none; a local server needs none"),
         (true, false) => DoctorCheck::warn(
             "keys",
@@ -48,14 +49,14 @@ fn keys(providers: &Providers, found: &BTreeMap<String, ProbeResult>) -> DoctorC
 
 /// Reports a variable that other programs read and Bosun does not.
 fn unused_key(context: &DoctorContext) -> Option<DoctorCheck> {
-    let set = |name| context.env.text(name).is_some();
-    let only = set("ANTHROPIC_AUTH_TOKEN") && !set("ANTHROPIC_API_KEY");
+    let is_set = |name| context.env.text(name).is_some();
+    let is_only_token = is_set("ANTHROPIC_AUTH_TOKEN") && !is_set("ANTHROPIC_API_KEY");
     let text = "ANTHROPIC_AUTH_TOKEN is set, which Bosun does not use";
-    only.then(|| DoctorCheck::warn("keys", text, "set ANTHROPIC_API_KEY to an API key"))
+    is_only_token.then(|| DoctorCheck::warn("keys", text, "set ANTHROPIC_API_KEY to an API key"))
 }
 
 /// Checks the model that a run without `--model` uses.
-fn chosen_model(context: &DoctorContext, access: &ModelAccess, found: &BTreeMap<String, ProbeResult>) -> DoctorCheck {
+fn chosen_model(context: &DoctorContext, access: &ModelAccess, probes: &BTreeMap<String, ProbeResult>) -> DoctorCheck {
     // If no settings can be read, only the variable is left.
     let named = context.config.model.clone().or_else(|| context.env.model.clone());
     let Some(spec) = named.or_else(|| access.default_model().map(|default| default.spec)) else {
@@ -76,7 +77,7 @@ fn chosen_model(context: &DoctorContext, access: &ModelAccess, found: &BTreeMap<
         );
     }
     let (provider, name) = spec.split_once('/').unwrap_or((&spec, ""));
-    match found.get(provider) {
+    match probes.get(provider) {
         Some(ProbeResult::Running(models)) if !models.iter().any(|served| served == name) => {
             let served = if models.is_empty() { "none".to_owned() } else { models.join(", ") };
             DoctorCheck::fail(
@@ -108,11 +109,14 @@ fn chosen_model(context: &DoctorContext, access: &ModelAccess, found: &BTreeMap<
 
 /// Whether the provider's models are known and this is not one of them.
 fn is_unknown(providers: &Providers, provider: &str, name: &str) -> bool {
-    providers.by_name.get(provider).is_some_and(|place| !place.models.is_empty() && !place.models.contains_key(name))
+    providers
+        .by_name
+        .get(provider)
+        .is_some_and(|settings| !settings.models.is_empty() && !settings.models.contains_key(name))
 }
 
-fn server(name: &str, found: &ProbeResult) -> Option<DoctorCheck> {
-    match found {
+fn server(name: &str, probe: &ProbeResult) -> Option<DoctorCheck> {
+    match probe {
         ProbeResult::Running(models) if models.is_empty() => {
             Some(DoctorCheck::warn("servers", format!("{name} is running without a model"), "load one"))
         }

@@ -15,7 +15,7 @@ const UNSUPPORTED_FILES: [(&str, &str); 1] = [(".mcp.json", "MCP servers")];
 
 pub(super) fn checks(context: &DoctorContext) -> Vec<DoctorCheck> {
     let mut checks = instructions(context);
-    checks.extend(unsupported_files(&context.top));
+    checks.extend(unsupported_files(&context.project_dir));
     checks.push(trust(context));
     checks
 }
@@ -24,46 +24,54 @@ fn instructions(context: &DoctorContext) -> Vec<DoctorCheck> {
     let home = context.home.as_deref().unwrap_or(Path::new(NO_HOME));
     let Instructions { files, notices, .. } = Instructions::read(&InstructionPlaces {
         cwd: &context.cwd,
-        top: &context.top,
+        project_dir: &context.project_dir,
         home,
-        user: context.env.user.as_deref(),
+        user_home: context.env.user_home.as_deref(),
         may_read: &|_file| true,
     });
     let names: Vec<String> = files.iter().map(|file| relative_path(&file.path, &context.cwd)).collect();
-    let found = if names.is_empty() {
+    let summary = if names.is_empty() {
         "no AGENTS.md, CLAUDE.md or copilot-instructions.md".to_owned()
     } else {
         names.join(", ")
     };
-    let noticed = notices.into_iter().map(|notice| {
+    let warnings = notices.into_iter().map(|notice| {
         let text = format!("{}: {}", relative_path(&notice.path, &context.cwd), notice.text);
         DoctorCheck::warn("instructions", text, "shorten the file, or make it readable")
     });
-    std::iter::once(DoctorCheck::ok("instructions", found)).chain(noticed).collect()
+    std::iter::once(DoctorCheck::ok("instructions", summary)).chain(warnings).collect()
 }
 
 fn unsupported_files(top: &Path) -> Option<DoctorCheck> {
     let found = UNSUPPORTED_FILES.iter().filter(|(path, _)| top.join(path).exists());
-    let found: Vec<String> = found.map(|(path, what)| format!("{path} ({what})")).collect();
+    let found: Vec<String> = found.map(|(path, content)| format!("{path} ({content})")).collect();
     (!found.is_empty())
         .then(|| DoctorCheck::ok("later", format!("{}: found, but not supported by Bosun yet", found.join(", "))))
 }
 
 /// Checks whether the project is trusted, and lists its settings that are ignored.
 fn trust(context: &DoctorContext) -> DoctorCheck {
-    let top = context.top.display();
+    let top = context.project_dir.display();
     let home = context.home.as_deref().unwrap_or(Path::new(NO_HOME));
-    let files = match TrustedContents::read(&context.top, home) {
+    let files = match TrustedContents::read(&context.project_dir, home) {
         Ok(TrustedContents { files, .. }) if files.is_empty() => {
             return DoctorCheck::ok("trust", format!("{top} has no files that control Bosun"));
         }
-        Ok(TrustedContents { files, .. }) => names(&files),
+        Ok(TrustedContents { files, .. }) => list_files(&files),
         Err(error) => {
-            return DoctorCheck::warn("trust", error.to_string(), "its files are ignored until they can be read");
+            return DoctorCheck::warn(
+                "trust",
+                error.to_string(),
+                "make the project's files readable; until then Bosun ignores them",
+            );
         }
     };
     let Some(layers) = &context.layers else {
-        return DoctorCheck::warn("trust", format!("{top} has {files}"), "correct the settings first");
+        return DoctorCheck::warn(
+            "trust",
+            format!("{top} has files that control Bosun ({files}), but the settings are invalid"),
+            "correct the settings",
+        );
     };
     let ignored = if layers.ignored.is_empty() {
         "none of its settings is ignored".to_owned()
@@ -89,11 +97,11 @@ fn trust(context: &DoctorContext) -> DoctorCheck {
 }
 
 /// Names the first of these files, and counts the rest.
-fn names(files: &[PathBuf]) -> String {
-    const SHOWN: usize = 5;
-    let mut names: Vec<String> = files.iter().take(SHOWN).map(|file| file.display().to_string()).collect();
-    if files.len() > SHOWN {
-        names.push(format!("{} more", files.len() - SHOWN));
+fn list_files(files: &[PathBuf]) -> String {
+    const MAX_NAMES: usize = 5;
+    let mut names: Vec<String> = files.iter().take(MAX_NAMES).map(|file| file.display().to_string()).collect();
+    if files.len() > MAX_NAMES {
+        names.push(format!("{} more", files.len() - MAX_NAMES));
     }
     names.join(", ")
 }

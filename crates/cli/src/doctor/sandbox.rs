@@ -9,20 +9,20 @@ pub(super) async fn checks(runner: &ProgramRunner<'_>) -> Vec<DoctorCheck> {
     vec![no_sandbox_warning(), bubblewrap(runner).await, landlock(), namespaces()]
 }
 
-/// The following checks must not look like protection.
+/// Warns that there is no sandbox, so that the following checks do not look like protection.
 fn no_sandbox_warning() -> DoctorCheck {
     let text = "commands run without a sandbox, which comes later; the next lines show what it could use here";
     DoctorCheck::warn("sandbox", text, "allow only what you would run yourself")
 }
 
 async fn bubblewrap(runner: &ProgramRunner<'_>) -> DoctorCheck {
-    let found = match runner.run("bwrap", &["--unshare-all", "--ro-bind", "/", "/", "--", "true"]).await {
+    let state = match runner.run("bwrap", &["--unshare-all", "--ro-bind", "/", "/", "--", "true"]).await {
         Ok(ProgramOutput { status, .. }) if status.is_success() => "works for this user".to_owned(),
         Ok(ProgramOutput { status, text }) => format!("does not work for this user ({status}: {})", first_line(&text)),
         Err(ProgramFailure::Missing) => "was not found".to_owned(),
-        Err(ProgramFailure::Other(why)) => format!("does not answer: {why}"),
+        Err(ProgramFailure::Other(reason)) => format!("does not answer: {reason}"),
     };
-    DoctorCheck::ok("sandbox", format!("bubblewrap {found}"))
+    DoctorCheck::ok("sandbox", format!("bubblewrap {state}"))
 }
 
 /// Checks whether the kernel has Landlock, with which a process restricts itself to some files.
@@ -31,7 +31,7 @@ fn landlock() -> DoctorCheck {
         return DoctorCheck::ok("sandbox", "it is unknown whether the kernel has Landlock");
     };
     let on = modules.trim().split(',').any(|module| module == "landlock");
-    match (on, abi(&release())) {
+    match (on, landlock_abi(&kernel_release())) {
         (true, Some(abi)) => {
             DoctorCheck::ok("sandbox", format!("Landlock is on, with ABI {abi} according to the kernel version"))
         }
@@ -57,13 +57,13 @@ fn namespaces() -> DoctorCheck {
 }
 
 /// The kernel's version.
-pub(super) fn release() -> String {
+pub(super) fn kernel_release() -> String {
     fs::read_to_string("/proc/sys/kernel/osrelease")
         .map_or_else(|_hidden| "unknown".into(), |text| text.trim().to_owned())
 }
 
 /// The newest Landlock ABI that a kernel of this version has without patches.
-fn abi(release: &str) -> Option<u32> {
+fn landlock_abi(release: &str) -> Option<u32> {
     const SINCE: [((u32, u32), u32); 7] =
         [((6, 15), 7), ((6, 12), 6), ((6, 10), 5), ((6, 7), 4), ((6, 2), 3), ((5, 19), 2), ((5, 13), 1)];
     let mut parts = release.split(['.', '-']).map_while(|part| part.parse().ok());
@@ -76,11 +76,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_abi_follows_from_the_kernel_s_version() {
-        assert_eq!(abi("6.18.5-cloud"), Some(7));
-        assert_eq!(abi("6.8.0-41-generic"), Some(4));
-        assert_eq!(abi("5.13"), Some(1));
-        assert_eq!(abi("4.19.0"), None);
-        assert_eq!(abi("unknown"), None);
+    fn landlock_abi_follows_from_the_kernel_version() {
+        assert_eq!(landlock_abi("6.18.5-cloud"), Some(7));
+        assert_eq!(landlock_abi("6.8.0-41-generic"), Some(4));
+        assert_eq!(landlock_abi("5.13"), Some(1));
+        assert_eq!(landlock_abi("4.19.0"), None);
+        assert_eq!(landlock_abi("unknown"), None);
     }
 }

@@ -17,12 +17,12 @@ pub(super) fn checks(context: &DoctorContext) -> Vec<DoctorCheck> {
         checks.push(DoctorCheck::ok("managed", format!("no managed settings: no {MANAGED_FILE}, no {MANAGED}")));
     }
     checks.extend(layers.notices.iter().map(notice));
-    checks.extend(layers.roots(context.env.user.as_deref()).iter().filter_map(missing));
+    checks.extend(layers.added_folders(context.env.user_home.as_deref()).iter().filter_map(missing_folder));
     checks
 }
 
 /// Reports a missing workspace folder, without which no run starts.
-fn missing((path, origin): &(PathBuf, SettingOrigin)) -> Option<DoctorCheck> {
+fn missing_folder((path, origin): &(PathBuf, SettingOrigin)) -> Option<DoctorCheck> {
     let error = path.canonicalize().err()?;
     let text = format!("cannot work in {}, named by {origin}: {error}", path.display());
     Some(DoctorCheck::fail("folder", text, "create the folder, or remove it from workspace.add-dirs"))

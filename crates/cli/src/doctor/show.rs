@@ -4,10 +4,10 @@ use super::check::{DoctorCheck, DoctorReport};
 use crate::print;
 
 pub(super) fn print_report(report: &DoctorReport) {
-    let topics = report.checks.iter().map(|check| check.topic.len()).max().unwrap_or(0);
+    let topic_width = report.checks.iter().map(|check| check.topic.len()).max().unwrap_or(0);
     for check in &report.checks {
-        for (number, line) in lines(check, topics, print::width()).into_iter().enumerate() {
-            print::output(if number == 0 { print::coloured(&line, print::style()) } else { line });
+        for (number, line) in lines(check, topic_width, print::width()).into_iter().enumerate() {
+            print::output(if number == 0 { print::colour_state(&line, print::style()) } else { line });
         }
     }
     let DoctorReport { ok, warn, fail, .. } = report;
@@ -15,17 +15,17 @@ pub(super) fn print_report(report: &DoctorReport) {
 }
 
 /// Wraps a check to the terminal width, with an indent.
-fn lines(check: &DoctorCheck, topics: usize, width: Option<usize>) -> Vec<String> {
-    let head = format!("{:<4}  {:<topics$}  ", check.status.as_str(), check.topic);
-    let indent = " ".repeat(head.len());
-    let room = width.map(|width| width.saturating_sub(head.len()));
-    let mut lines = print::wrap(&check.text, room);
+fn lines(check: &DoctorCheck, topic_width: usize, width: Option<usize>) -> Vec<String> {
+    let prefix = format!("{:<4}  {:<topic_width$}  ", check.status.as_str(), check.topic);
+    let indent = " ".repeat(prefix.len());
+    let text_width = width.map(|width| width.saturating_sub(prefix.len()));
+    let mut lines = print::wrap(&check.text, text_width);
     if let Some(remedy) = &check.remedy {
-        lines.extend(print::wrap(&format!("→ {remedy}"), room));
+        lines.extend(print::wrap(&format!("→ {remedy}"), text_width));
     }
-    let with_head =
-        |(number, line): (usize, String)| if number == 0 { head.clone() + &line } else { indent.clone() + &line };
-    lines.into_iter().enumerate().map(with_head).collect()
+    let with_prefix =
+        |(number, line): (usize, String)| if number == 0 { prefix.clone() + &line } else { indent.clone() + &line };
+    lines.into_iter().enumerate().map(with_prefix).collect()
 }
 
 #[cfg(test)]
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_wrap_below_themselves_on_a_terminal_and_never_in_a_pipe() {
+    fn text_is_wrapped_on_a_terminal_but_not_in_a_pipe() {
         let check = DoctorCheck::warn("keys", "one two three four", "set something somewhere");
         assert_eq!(
             lines(&check, 5, None),

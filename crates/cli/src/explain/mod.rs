@@ -12,18 +12,22 @@ use crate::args::ExplainArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::print;
-use crate::setup::{Setup, folder};
+use crate::setup::{Setup, working_folder};
 use runtime::InspectionScope;
 
 pub(crate) fn explain_call(args: &ExplainArgs) -> Result<CommandExit, CliError> {
-    let cwd = folder(args.directory.as_deref())?;
+    let cwd = working_folder(args.directory.as_deref())?;
     let setup = Setup::read()?;
     let policy = setup.policy(&args.permissions, None, &cwd)?;
     let path = setup.env.text("PATH");
     let path = path.as_deref().map(OsStr::new);
-    let request =
-        parse_request(&args.call, &cwd, InspectionScope { roots: &policy.roots, controls: &policy.controls, path })?;
-    let explanation = policy.outside(&request, &cwd).unwrap_or_else(|| policy.explain(&AgentRole::default(), &request));
+    let request = parse_request(
+        &args.call,
+        &cwd,
+        InspectionScope { roots: &policy.work_folders, controls: &policy.control_paths, path },
+    )?;
+    let explanation =
+        policy.explain_outside(&request, &cwd).unwrap_or_else(|| policy.explain(&AgentRole::default(), &request));
     if args.json {
         print::json(&output::explanation_output(&request.tool, &explanation));
     } else {
@@ -34,7 +38,7 @@ pub(crate) fn explain_call(args: &ExplainArgs) -> Result<CommandExit, CliError> 
 
 fn parse_request(call: &[String], cwd: &Path, scope: InspectionScope<'_>) -> Result<PermissionRequest, CliError> {
     let request = match call {
-        [tool, given] => PermissionRequest::of(tool, Some(given), cwd),
+        [tool, argument] => PermissionRequest::for_tool(tool, Some(argument), cwd),
         [call] => PermissionRequest::parse(call, cwd),
         _more => return Err(CliError::usage("a call is a tool and its argument")),
     };
@@ -106,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_followed_as_far_as_they_exist() {
+    fn links_are_resolved_as_far_as_paths_exist() {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path().canonicalize().unwrap();
         std::os::unix::fs::symlink("/etc", top.join("link")).unwrap();

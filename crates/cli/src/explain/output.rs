@@ -57,6 +57,6 @@ fn verdict_output(verdict: &Verdict) -> VerdictOutput {
         rule,
         reason: verdict.reason(),
         remedy: verdict.remedy(),
-        suggestion: verdict.rule.clone(),
+        suggestion: verdict.suggested_rule.clone(),
     }
 }

@@ -58,11 +58,11 @@ pub(super) async fn start_from_goal(
         check: None,
         plan: None,
     };
-    let request = FleetRequest { terms: apply_fleet_flags(defaults, work)?, todos: Vec::new() };
+    let request = FleetRequest { config: apply_fleet_flags(defaults, work)?, todos: Vec::new() };
     FleetLaunch {
-        start: FleetSessionChoice::AsRun,
-        work: FleetLaunchMode::Begin(request),
-        fresh: work.fresh,
+        session_choice: FleetSessionChoice::FromFlags,
+        mode: FleetLaunchMode::Begin(request),
+        ignore_cache: work.fresh,
         args,
         uncommitted_check: JoinSet::new(),
     }
@@ -101,14 +101,14 @@ fn prepare_plan_launch(file: &Path, work: &FleetWorkArgs, mut args: RunArgs) -> 
     args.max_budget_usd = args.max_budget_usd.or(plan.limits.budget_usd);
     args.timeout = args.timeout.or(plan.limits.timeout);
     // The fleet may be resumed from another folder.
-    let at = plan.file.canonicalize().ok().map(|at| at.display().to_string());
+    let path = plan.file.canonicalize().ok().map(|path| path.display().to_string());
     let defaults = plan.fleet_config();
-    let defaults = FleetConfig { agent: args.agent.take(), plan: at.or(defaults.plan.clone()), ..defaults };
-    let request = FleetRequest { terms: apply_fleet_flags(defaults, work)?, todos: plan.todos };
+    let defaults = FleetConfig { agent: args.agent.take(), plan: path.or(defaults.plan.clone()), ..defaults };
+    let request = FleetRequest { config: apply_fleet_flags(defaults, work)?, todos: plan.todos };
     Ok(FleetLaunch {
-        start: FleetSessionChoice::AsRun,
-        work: FleetLaunchMode::Begin(request),
-        fresh: work.fresh,
+        session_choice: FleetSessionChoice::FromFlags,
+        mode: FleetLaunchMode::Begin(request),
+        ignore_cache: work.fresh,
         args,
         uncommitted_check: JoinSet::new(),
     })
@@ -129,9 +129,15 @@ pub(super) async fn resume(id: Option<&str>, args: RunArgs) -> Result<CommandExi
         return Ok(CommandExit::Success);
     }
     let start = FleetSessionChoice::Resume(session);
-    FleetLaunch { start, work: FleetLaunchMode::Resume, fresh: false, args, uncommitted_check: JoinSet::new() }
-        .launch()
-        .await
+    FleetLaunch {
+        session_choice: start,
+        mode: FleetLaunchMode::Resume,
+        ignore_cache: false,
+        args,
+        uncommitted_check: JoinSet::new(),
+    }
+    .launch()
+    .await
 }
 
 /// Merges the flags over the plan's values or the defaults.
@@ -152,16 +158,16 @@ fn apply_fleet_flags(defaults: FleetConfig, work: &FleetWorkArgs) -> Result<Flee
 
 /// The session that the fleet works in.
 enum FleetSessionChoice {
-    /// The session that `bosun run` would use with the same flags.
-    AsRun,
+    /// The session that `bosun -p` would use with the same flags.
+    FromFlags,
     /// A session that already has a fleet.
     Resume(SessionId),
 }
 
 impl FleetSessionChoice {
-    fn start(&self, args: &RunArgs, home: &Home) -> Result<SessionStart, CliError> {
+    fn session_start(&self, args: &RunArgs, home: &Home) -> Result<SessionStart, CliError> {
         match self {
-            FleetSessionChoice::AsRun => run::session_start(args, home),
+            FleetSessionChoice::FromFlags => run::session_start(args, home),
             FleetSessionChoice::Resume(id) => Ok(SessionStart::Resume(*id)),
         }
     }
@@ -175,9 +181,10 @@ enum FleetLaunchMode {
 
 /// The parsed arguments of a fleet command.
 struct FleetLaunch {
-    start: FleetSessionChoice,
-    work: FleetLaunchMode,
-    fresh: bool,
+    session_choice: FleetSessionChoice,
+    mode: FleetLaunchMode,
+    /// Whether to ignore cached results.
+    ignore_cache: bool,
     args: RunArgs,
     /// The check for uncommitted files. In a large repository it is slow, so the workers start meanwhile.
     uncommitted_check: JoinSet<()>,
@@ -189,7 +196,7 @@ impl FleetLaunch {
         validate::reject_prompt_flags(&self.args)?;
         let mut setup = Setup::read()?;
         let share = self.args.mode.share.as_deref().map(ShareFile::create).transpose()?;
-        let start = self.start.start(&self.args, &setup.home)?;
+        let start = self.session_choice.session_start(&self.args, &setup.home)?;
         let previous = match start {
             SessionStart::New => None,
             SessionStart::Resume(id) | SessionStart::Fork(id) => {
@@ -200,10 +207,10 @@ impl FleetLaunch {
         setup.fetch_remote_catalog(folder).await;
         let settings = setup.settings(&self.args, previous.as_ref())?;
         let mut launch = self;
-        if let FleetLaunchMode::Begin(request) = &launch.work {
-            let repository = validate::require_repository(&setup, &settings.cwd, &request.terms).await?;
-            if let Some(repository) = repository.filter(|_| !request.terms.dirty) {
-                launch.uncommitted_check.spawn(validate::warn_of_uncommitted(repository, request.terms.plan.clone()));
+        if let FleetLaunchMode::Begin(request) = &launch.mode {
+            let repository = validate::require_repository(&setup, &settings.cwd, &request.config).await?;
+            if let Some(repository) = repository.filter(|_| !request.config.dirty) {
+                launch.uncommitted_check.spawn(validate::warn_of_uncommitted(repository, request.config.plan.clone()));
             }
         }
         launch.begin(start, settings, (&setup.env, Some(&setup)), share).await
@@ -217,7 +224,7 @@ impl FleetLaunch {
         (env, setup): (&Env, Option<&Setup>),
         share: Option<ShareFile>,
     ) -> Result<CommandExit, CliError> {
-        let FleetLaunch { work, fresh, args, mut uncommitted_check, start: _ } = self;
+        let FleetLaunch { mode: work, ignore_cache: fresh, args, mut uncommitted_check, session_choice: _ } = self;
         let cwd = settings.cwd.clone();
         if let Err(error) = host::limits::raise_open_files() {
             tracing::warn!(%error, "cannot raise the limit of open files");
@@ -238,7 +245,7 @@ impl FleetLaunch {
             Err(error) => {
                 let id = session.id();
                 // The first error is the reason; errors while leaving follow from it.
-                let _left = leave(session, start).await;
+                let _left = leave_unused(session, start).await;
                 return Err(fleet_start_error(error, id));
             }
         };
@@ -249,10 +256,10 @@ impl FleetLaunch {
         let display = FleetDisplay::new(&session, env, args.output_format, args.quiet)?
             .with_result_cache(result_cache)
             .with_prompter(&session, setup.map(|setup| (setup, cwd)));
-        let followed = follow(session, fleet, limits, display, env, &args).await;
+        let result = follow(session, fleet, limits, display, env, &args).await;
         // Write the shared file on failure too: it shows what went wrong.
         let written = share.map_or(Ok(()), |share| share.write(&home, id));
-        let exit = followed?;
+        let exit = result?;
         written.map(|()| exit)
     }
 }
@@ -281,8 +288,8 @@ fn open_result_cache(
     shared: Vec<PathBuf>,
 ) -> Arc<FleetResultCache> {
     let terms = match work {
-        FleetLaunchMode::Begin(request) => Some(request.terms.clone()),
-        FleetLaunchMode::Resume => session.fleet_terms().ok().flatten(),
+        FleetLaunchMode::Begin(request) => Some(request.config.clone()),
+        FleetLaunchMode::Resume => session.fleet_config().ok().flatten(),
     };
     let (agent, plan, isolated) = terms.map(|terms| (terms.agent, terms.plan, terms.isolated)).unwrap_or_default();
     let default_agent = agent.unwrap_or_else(|| "general-purpose".into());
@@ -294,7 +301,7 @@ fn open_result_cache(
 }
 
 /// Leaves a session in which no fleet could start, and removes it if it was created for the fleet.
-async fn leave(session: Session, start: SessionStart) -> Result<(), CliError> {
+async fn leave_unused(session: Session, start: SessionStart) -> Result<(), CliError> {
     let (home, id) = (session.home().clone(), session.id());
     session.leave().await?;
     match start {

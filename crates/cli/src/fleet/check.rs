@@ -13,10 +13,10 @@ use crate::args::FleetCheckArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::print;
-use crate::setup::{Setup, folder};
+use crate::setup::{Setup, working_folder};
 
 /// The maximum number of ids named on one line.
-const MAX_NAMED: usize = 10;
+const MAX_NAMED_TODOS: usize = 10;
 
 /// A valid plan as JSON.
 #[derive(Serialize)]
@@ -49,10 +49,10 @@ pub(super) async fn check(args: &FleetCheckArgs) -> Result<CommandExit, CliError
         Err(problems) => return Ok(print_problems(&problems, args.json)),
     };
     let mut setup = Setup::read()?;
-    let cwd = folder(args.directory.as_deref())?;
+    let cwd = working_folder(args.directory.as_deref())?;
     setup.fetch_remote_catalog(Some(&cwd)).await;
-    let typed = SettingsFile { model: args.model.clone(), ..args.permissions.flag_settings()? };
-    let agents = setup.folder_agents(&args.permissions, &args.definitions, typed, &cwd)?;
+    let flags = SettingsFile { model: args.model.clone(), ..args.permissions.flag_settings()? };
+    let agents = setup.folder_agents(&args.permissions, &args.definitions, flags, &cwd)?;
     let model = agents.model.as_deref();
     let problems = plan.check(&LocalPlanValidator { catalog: &agents.catalog, models: &*agents.models, model });
     if !problems.is_empty() {
@@ -62,14 +62,17 @@ pub(super) async fn check(args: &FleetCheckArgs) -> Result<CommandExit, CliError
         Some(model) => Some(ReusePredictor::new(&setup.home, &cwd, &agents, model).predict(&plan).await?),
         None => None,
     };
-    let (shape, checked) = (plan.shape(), checked(&plan));
+    let (shape, checked) = (plan.shape(), checked_todos(&plan));
     let conflicts = SharedFiles::find(&plan.todos.iter().map(TodoFiles::from).collect::<Vec<_>>());
     if args.json {
         print::json(&check_output(&plan, &shape, checked, lookups.as_ref(), &conflicts));
     } else {
         print_plan(&plan, &shape, &checked, lookups.as_ref());
-        conflicts.iter().take(MAX_NAMED).for_each(|shared| print_line(format!("may conflict: {}", shared.describe())));
-        if let Some(more @ 1..) = conflicts.len().checked_sub(MAX_NAMED) {
+        conflicts
+            .iter()
+            .take(MAX_NAMED_TODOS)
+            .for_each(|shared| print_line(format!("may conflict: {}", shared.describe())));
+        if let Some(more @ 1..) = conflicts.len().checked_sub(MAX_NAMED_TODOS) {
             print_line(format!("may conflict: {more} more groups of todos"));
         }
     }
@@ -87,7 +90,7 @@ fn print_problems(problems: &[DefinitionProblem], json: bool) -> CommandExit {
     CommandExit::Usage
 }
 
-fn checked(plan: &FleetPlan) -> Vec<&TodoId> {
+fn checked_todos(plan: &FleetPlan) -> Vec<&TodoId> {
     let checked = plan.todos.iter().filter(|todo| todo.check.is_some() || todo.expects.is_some());
     checked.map(|todo| &todo.id).collect()
 }
@@ -105,21 +108,21 @@ fn check_output<'a>(
         longest: &shape.longest,
         widest: shape.widest(),
         checked,
-        reused: lookups.map(reused),
+        reused: lookups.map(reused_todos),
         again: lookups.map(|lookups| redo_reasons(lookups).collect()),
         conflicts,
         problems: [],
     }
 }
 
-fn reused(lookups: &BTreeMap<TodoId, CacheLookup>) -> Vec<&TodoId> {
+fn reused_todos(lookups: &BTreeMap<TodoId, CacheLookup>) -> Vec<&TodoId> {
     let is_reused = |lookup: &CacheLookup| matches!(lookup, CacheLookup::Hit { .. });
     lookups.iter().filter(|(_, lookup)| is_reused(lookup)).map(|(todo, _)| todo).collect()
 }
 
 fn redo_reasons(lookups: &BTreeMap<TodoId, CacheLookup>) -> impl Iterator<Item = (&TodoId, String)> {
     lookups.iter().filter_map(|(todo, lookup)| match lookup {
-        CacheLookup::Miss(why) => Some((todo, why.to_string())),
+        CacheLookup::Miss(reason) => Some((todo, reason.to_string())),
         CacheLookup::Hit { .. } => None,
     })
 }
@@ -141,21 +144,21 @@ fn print_plan(
         print_line("cannot tell which results would be reused without a model: give --model".into());
         return;
     };
-    let reused = reused(lookups);
+    let reused = reused_todos(lookups);
     print_line(format!("reused: {} of {}", reused.len(), plan.todos.len()));
     // Without any reuse, every reason would be the same.
     if !reused.is_empty() {
         let mut reasons: BTreeMap<String, Vec<&TodoId>> = BTreeMap::new();
-        redo_reasons(lookups).for_each(|(todo, why)| reasons.entry(why).or_default().push(todo));
-        for (why, todos) in reasons {
-            print_line(format!("done again: {} ({why})", join_ids(todos.into_iter(), ", ")));
+        redo_reasons(lookups).for_each(|(todo, reason)| reasons.entry(reason).or_default().push(todo));
+        for (reason, todos) in reasons {
+            print_line(format!("done again: {} ({reason})", join_ids(todos.into_iter(), ", ")));
         }
     }
 }
 
 fn join_ids<'a>(todos: impl ExactSizeIterator<Item = &'a TodoId>, separator: &str) -> String {
-    let more = todos.len().saturating_sub(MAX_NAMED);
-    let mut names: Vec<String> = todos.take(MAX_NAMED).map(ToString::to_string).collect();
+    let more = todos.len().saturating_sub(MAX_NAMED_TODOS);
+    let mut names: Vec<String> = todos.take(MAX_NAMED_TODOS).map(ToString::to_string).collect();
     if more > 0 {
         names.push(format!("{more} more"));
     }

@@ -9,7 +9,7 @@ use runtime::{BusMessage, FleetResultCache, Session};
 use store::{SessionReader, StoreError};
 
 use crate::args::OutputFormat;
-use crate::chat::{PromptPlacement, PromptSurface, Prompter, PrompterInput};
+use crate::chat::{PromptSurface, Prompter, PrompterInput, PrompterResult};
 use crate::error::CliError;
 use crate::live::{FleetBoard, FleetView};
 use crate::run::{ProgressMode, RunSignal, event_text};
@@ -20,7 +20,7 @@ use crate::setup::Setup;
 pub(super) struct FleetDisplay<'a> {
     view: FleetView,
     root: TaskId,
-    /// Earlier results, and why todos are done again.
+    /// The cache of earlier results; it also knows why todos are done again.
     result_cache: Option<Arc<FleetResultCache>>,
     /// Asks the user at this terminal.
     prompter: Option<Prompter<'a>>,
@@ -34,14 +34,14 @@ impl<'a> FleetDisplay<'a> {
         format: OutputFormat,
         quiet: bool,
     ) -> Result<FleetDisplay<'a>, StoreError> {
-        let show = match (format, quiet) {
+        let mode = match (format, quiet) {
             (OutputFormat::Jsonl, _) => ProgressMode::Events,
             (OutputFormat::Text | OutputFormat::Json, true) => ProgressMode::Nothing,
             (OutputFormat::Text | OutputFormat::Json, false) => ProgressMode::Lines,
         };
         let board = FleetBoard::read_until(&SessionReader::open(session.home(), session.id())?, session.first_seq())?;
         Ok(FleetDisplay {
-            view: FleetView::new(board, show, env),
+            view: FleetView::new(board, mode, env),
             root: session.root(),
             result_cache: None,
             prompter: None,
@@ -49,8 +49,8 @@ impl<'a> FleetDisplay<'a> {
     }
 
     /// Adds the cache of earlier results.
-    pub(super) fn with_result_cache(self, memory: Option<Arc<FleetResultCache>>) -> FleetDisplay<'a> {
-        FleetDisplay { result_cache: memory, ..self }
+    pub(super) fn with_result_cache(self, cache: Option<Arc<FleetResultCache>>) -> FleetDisplay<'a> {
+        FleetDisplay { result_cache: cache, ..self }
     }
 
     /// Adds a prompter below the live view, if there is a live view and a terminal to read from.
@@ -70,7 +70,7 @@ impl<'a> FleetDisplay<'a> {
         }
     }
 
-    /// Handles it; returns a signal that is meant for the whole fleet.
+    /// Handles the user's input; returns a signal that is meant for the whole fleet.
     pub(super) async fn handle_input(
         &mut self,
         input: PrompterInput,
@@ -84,34 +84,34 @@ impl<'a> FleetDisplay<'a> {
 
     fn draw_prompt(&mut self) {
         let Some(prompter) = &mut self.prompter else { return };
-        let (above, foot) = prompter.take_footer();
-        self.view.draw_with(above, foot);
+        let (above, footer) = prompter.take_footer();
+        self.view.draw_with(above, footer);
     }
 
-    /// Whether the message is a question that this prompter shows.
-    fn is_prompted_here(&mut self, live: &BusMessage, task: TaskId) -> bool {
+    /// Passes a message to the prompter; returns whether the prompter shows it.
+    fn show_in_prompter(&mut self, message: &BusMessage, task: TaskId) -> bool {
         let Some(prompter) = &mut self.prompter else { return false };
-        let shown = prompter.handle_message(live, self.view.todo_of(task));
+        let placement = prompter.handle_message(message, self.view.todo_of(task));
         if prompter.has_changed() {
             self.draw_prompt();
         }
-        shown == PromptPlacement::Here
+        placement == PrompterResult::Shown
     }
 
     /// Shows a message.
-    pub(super) fn show_live(&mut self, live: &BusMessage) {
-        self.view.handle_message(live);
-        let BusMessage::Event(envelope) = live else { return };
+    pub(super) fn show_message(&mut self, message: &BusMessage) {
+        self.view.handle_message(message);
+        let BusMessage::Event(envelope) = message else { return };
         let task = envelope.entry.task;
-        if self.is_prompted_here(live, task) {
+        if self.show_in_prompter(message, task) {
             return;
         }
         match &envelope.entry.event {
             // The actions of every worker would be too much; the main agent's actions are the plan.
             Event::TurnAnswered { .. } | Event::CallAnswered { .. } if task != self.root => {}
             Event::TodoClaimed { todo, .. } => {
-                let why = self.result_cache.as_ref().and_then(|memory| memory.miss_reason(todo));
-                why.into_iter().for_each(|why| self.view.add_line(task, &format!("again: {why}")));
+                let reason = self.result_cache.as_ref().and_then(|cache| cache.miss_reason(todo));
+                reason.into_iter().for_each(|reason| self.view.add_line(task, &format!("again: {reason}")));
             }
             event => event_text::event_lines(event).iter().for_each(|line| self.view.add_line(task, line)),
         }

@@ -41,8 +41,8 @@ pub(super) enum FollowOutcome {
 }
 
 impl FollowOutcome {
-    /// Returns `Paused` if a failed commit explains the end: an end after a failed commit is a consequence of it.
-    fn unless_paused(self, paused: Option<&Arc<StoreError>>) -> FollowOutcome {
+    /// Returns `Paused` if a failed commit explains this outcome.
+    fn or_paused(self, paused: Option<&Arc<StoreError>>) -> FollowOutcome {
         match (self, paused) {
             (FollowOutcome::Ended(FleetOutcome::SessionEnded | FleetOutcome::Broken(_)), Some(_))
             | (FollowOutcome::Interrupted | FollowOutcome::Parked | FollowOutcome::Paused, Some(_)) => {
@@ -70,36 +70,36 @@ pub(super) async fn follow(
     args: &RunArgs,
 ) -> Result<CommandExit, CliError> {
     let mut signals = SignalListener::listen()?;
-    let (began, home, id) = (Instant::now(), session.home().clone(), session.id());
-    let mut shown = FleetObserver { report: RunSummary::new(&session), display, env };
+    let (started, home, id) = (Instant::now(), session.home().clone(), session.id());
+    let mut observer = FleetObserver { report: RunSummary::new(&session), display, env };
     let mut events = session.subscribe(session.first_seq());
     let mut status = session.status();
-    let watched = FleetWatcher { session: &session, events: &mut events, status: &mut status };
-    let followed = tokio::select! {
+    let watcher = FleetWatcher { session: &session, events: &mut events, status: &mut status };
+    let outcome = tokio::select! {
         biased;
         _signal = signals.next() => Ok(FollowOutcome::Interrupted),
-        followed = watched.watch(fleet, limits, &mut shown) => followed,
+        outcome = watcher.watch(fleet, limits, &mut observer) => outcome,
     };
-    let followed = match followed {
+    let outcome = match outcome {
         Err(_unread) if status.borrow().paused.is_some() => FollowOutcome::Paused,
-        followed => followed?,
+        outcome => outcome?,
     };
     let merging = session.merger();
-    let left = tokio::select! {
+    let leave_result = tokio::select! {
         biased;
-        left = leave(session, &mut events, &mut shown) => left,
+        leave_result = leave(session, &mut events, &mut observer) => leave_result,
         // A second signal skips the clean end; the session can be resumed without one.
         _again = signals.next() => return Ok(CommandExit::Cancelled),
     };
     // Read it after leaving, which commits too.
     let paused = status.borrow().paused.clone();
     if paused.is_none() {
-        left?;
+        leave_result?;
     }
-    let FleetObserver { report, mut display, .. } = shown;
+    let FleetObserver { report, mut display, .. } = observer;
     display.end();
-    let followed = followed.unless_paused(paused.as_ref());
-    let report = match (FleetReport::read(&home, id, followed, paused.clone(), report, began), paused) {
+    let outcome = outcome.or_paused(paused.as_ref());
+    let report = match (FleetReport::read(&home, id, outcome, paused.clone(), report, started), paused) {
         // A file that cannot be written may be unreadable too; the cause is the failed commit.
         (Err(_unread), Some(reason)) => return Err((*reason).clone().into()),
         (report, _) => report?,
@@ -115,10 +115,10 @@ struct FleetObserver<'a> {
 }
 
 impl FleetObserver<'_> {
-    fn observe(&mut self, live: &BusMessage) {
-        fault_injection::panic_if_requested(self.env.fault.as_deref(), live);
-        self.report.apply(live);
-        self.display.show_live(live);
+    fn observe(&mut self, message: &BusMessage) {
+        fault_injection::panic_if_requested(self.env.fault.as_deref(), message);
+        self.report.apply(message);
+        self.display.show_message(message);
     }
 }
 
@@ -134,7 +134,7 @@ impl FleetWatcher<'_> {
         self,
         mut fleet: FleetHandle,
         limits: FleetWaitLimits,
-        shown: &mut FleetObserver<'_>,
+        observer: &mut FleetObserver<'_>,
     ) -> Result<FollowOutcome, CliError> {
         let mut last_event = Instant::now();
         let mut clock = tokio::time::interval(REDRAW_INTERVAL);
@@ -151,18 +151,18 @@ impl FleetWatcher<'_> {
             if matches!(parked, Some(Parking { until: None, .. })) {
                 return Ok(FollowOutcome::Parked);
             }
-            let quiet = limits.park.saturating_sub(last_event.elapsed());
+            let park_time_left = limits.park.saturating_sub(last_event.elapsed());
             tokio::select! {
                 biased;
-                input = shown.display.next_input() => {
-                    if shown.display.handle_input(input, self.session).await?.is_some() {
+                input = observer.display.next_input() => {
+                    if observer.display.handle_input(input, self.session).await?.is_some() {
                         return Ok(FollowOutcome::Interrupted);
                     }
                 }
-                live = self.events.next() => {
-                    if let Some(live) = live? {
+                message = self.events.next() => {
+                    if let Some(message) = message? {
                         last_event = Instant::now();
-                        shown.observe(&live);
+                        observer.observe(&message);
                     }
                 }
                 outcome = fleet.wait() => return Ok(FollowOutcome::Ended(outcome)),
@@ -171,8 +171,8 @@ impl FleetWatcher<'_> {
                         return Ok(FollowOutcome::Ended(FleetOutcome::SessionEnded));
                     }
                 }
-                _now = clock.tick() => shown.display.tick(),
-                () = tokio::time::sleep(quiet) => {
+                _now = clock.tick() => observer.display.tick(),
+                () = tokio::time::sleep(park_time_left) => {
                     if parked.is_some() {
                         return Ok(FollowOutcome::Parked);
                     }
@@ -184,12 +184,12 @@ impl FleetWatcher<'_> {
 }
 
 /// Leaves the session and shows its last events.
-async fn leave(session: Session, events: &mut Subscription, shown: &mut FleetObserver<'_>) -> Result<(), CliError> {
+async fn leave(session: Session, events: &mut Subscription, observer: &mut FleetObserver<'_>) -> Result<(), CliError> {
     let left = session.leave().await;
-    while let Ok(Some(live @ BusMessage::Event(_))) =
+    while let Ok(Some(message @ BusMessage::Event(_))) =
         tokio::time::timeout(Duration::ZERO, events.next()).await.unwrap_or(Ok(None))
     {
-        shown.observe(&live);
+        observer.observe(&message);
     }
     left?;
     Ok(())

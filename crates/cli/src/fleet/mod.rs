@@ -37,7 +37,7 @@ pub(crate) async fn perform(args: FleetArgs) -> Result<CommandExit, CliError> {
 /// Shows the graph of the newest fleet in the same format as `bosun todos graph`.
 async fn graph(session: Option<String>, mermaid: bool, dot: bool) -> Result<CommandExit, CliError> {
     let id = status::choose_session(&Setup::read()?.home, session.as_deref(), None)?;
-    let place = TodoSessionArgs { session: Some(id.to_string()), json: false };
-    let command = Some(TodosCommand::Graph { session_args: place.clone(), mermaid, dot });
-    todos::perform(TodosArgs { command, list: TodoListArgs { session_args: place, status: None } }).await
+    let selection = TodoSessionArgs { session: Some(id.to_string()), json: false };
+    let command = Some(TodosCommand::Graph { session_args: selection.clone(), mermaid, dot });
+    todos::perform(TodosArgs { command, list: TodoListArgs { session_args: selection, status: None } }).await
 }

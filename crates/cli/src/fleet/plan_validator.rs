@@ -15,7 +15,7 @@ pub(super) struct LocalPlanValidator<'a> {
 }
 
 impl PlanChecker for LocalPlanValidator<'_> {
-    fn agent(&self, name: &str) -> Result<(), String> {
+    fn check_agent(&self, name: &str) -> Result<(), String> {
         let Some(agent) = self.catalog.agent(name).filter(|agent| agent.model_invocable) else {
             return Err(format!("there is no agent `{name}` that a worker can use"));
         };
@@ -25,7 +25,7 @@ impl PlanChecker for LocalPlanValidator<'_> {
         }
     }
 
-    fn model(&self, spec: &str) -> Result<(), String> {
+    fn check_model(&self, spec: &str) -> Result<(), String> {
         if spec == "inherit" || Some(spec) == self.model {
             return Ok(());
         }
@@ -35,11 +35,11 @@ impl PlanChecker for LocalPlanValidator<'_> {
         self.models.open(spec).map(drop)
     }
 
-    fn pattern(&self, glob: &str) -> Result<(), String> {
-        FilePatterns::read(&[glob.to_owned()]).map(drop)
+    fn check_pattern(&self, glob: &str) -> Result<(), String> {
+        FilePatterns::parse(&[glob.to_owned()]).map(drop)
     }
 
-    fn schema(&self, schema: &Value) -> Result<(), String> {
+    fn check_schema(&self, schema: &Value) -> Result<(), String> {
         runtime::check_schema(schema)
     }
 }

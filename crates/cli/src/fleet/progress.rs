@@ -58,10 +58,10 @@ impl FleetProgress {
         let FleetLog { latest: Some((terms, end)), claims } = FleetLog::read(reader)? else { return Ok(None) };
         let tasks = reader.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() })?.tasks;
         let tree = TaskTree::of(&tasks);
-        let asking = AwaitingDecision::read(reader)?;
+        let awaiting = AwaitingDecision::read(reader)?;
         let line = |row: TodoView| {
             let workers = claims.get(&row.id).map(Vec::as_slice).unwrap_or_default();
-            let needs_you = workers.iter().any(|worker| asking.contains(*worker));
+            let needs_you = workers.iter().any(|worker| awaiting.contains(*worker));
             TodoLine { needs_you, ..TodoLine::of(row, &tree.subtree(workers)) }.normalized()
         };
         let todos = reader.todos_page(&TodosParams::all_todos())?.todos.into_iter().map(line).collect();
@@ -117,9 +117,9 @@ impl TodoLine {
 
 /// The total duration of all attempts, without the gaps between them.
 fn total_duration(tasks: &[&TaskView]) -> Duration {
-    let ran = |task: &&&TaskView| Some(task.ended_at.unwrap_or(task.updated_at).since(task.started_at?));
+    let run_time = |task: &&&TaskView| Some(task.ended_at.unwrap_or(task.updated_at).since(task.started_at?));
     let is_worker = |task: &&&TaskView| task.depth == 1;
-    tasks.iter().filter(is_worker).filter_map(|task| ran(&task)).sum()
+    tasks.iter().filter(is_worker).filter_map(|task| run_time(&task)).sum()
 }
 
 /// The tasks of a session with their children.
@@ -140,16 +140,16 @@ impl<'a> TaskTree<'a> {
     }
 
     /// These tasks and their descendants, each once.
-    fn subtree(&self, tops: &[TaskId]) -> Vec<&'a TaskView> {
-        let mut open: Vec<TaskId> = tops.to_vec();
-        let (mut seen, mut found) = (HashSet::new(), Vec::new());
-        while let Some(id) = open.pop() {
+    fn subtree(&self, roots: &[TaskId]) -> Vec<&'a TaskView> {
+        let mut unvisited: Vec<TaskId> = roots.to_vec();
+        let (mut seen, mut tasks) = (HashSet::new(), Vec::new());
+        while let Some(id) = unvisited.pop() {
             if seen.insert(id) {
-                found.extend(self.tasks.get(&id));
-                open.extend(self.children.get(&id).into_iter().flatten());
+                tasks.extend(self.tasks.get(&id));
+                unvisited.extend(self.children.get(&id).into_iter().flatten());
             }
         }
-        found
+        tasks
     }
 }
 

@@ -63,18 +63,18 @@ impl FleetReport {
         followed: FollowOutcome,
         paused: PauseReason,
         report: RunSummary,
-        began: Instant,
+        started: Instant,
     ) -> Result<FleetReport, CliError> {
         let reader = SessionReader::open(home, id)?;
-        let (progress, figures) = (FleetProgress::read(&reader, id)?, SessionUsageSummary::read(&reader)?);
+        let (progress, usage_summary) = (FleetProgress::read(&reader, id)?, SessionUsageSummary::read(&reader)?);
         Ok(FleetReport {
             id,
             follow_outcome: followed,
             pause_reason: paused,
             progress,
             report,
-            usage_summary: figures,
-            duration: began.elapsed(),
+            usage_summary,
+            duration: started.elapsed(),
             merged: None,
         })
     }
@@ -184,12 +184,12 @@ impl FleetReport {
 
     /// Whether `--merge` was given but the user's branch has not moved.
     fn is_merge_unfinished(&self) -> bool {
-        let merge = self.progress.as_ref().is_some_and(|progress| progress.terms.merge);
-        let kept = |merged: &MergeSummary| match merged.destination {
+        let merge_requested = self.progress.as_ref().is_some_and(|progress| progress.terms.merge);
+        let is_not_landed = |merged: &MergeSummary| match merged.destination {
             MergeDestination::Branch { .. } | MergeDestination::RefOnly { .. } => true,
             MergeDestination::Landed { .. } | MergeDestination::NoChange => false,
         };
-        merge && self.merged.as_ref().is_some_and(kept)
+        merge_requested && self.merged.as_ref().is_some_and(is_not_landed)
     }
 
     fn exit(&self) -> CommandExit {
@@ -232,13 +232,16 @@ pub(super) fn print_table(progress: &FleetProgress) {
         let title = print::sanitize(&print::one_line(&line.title, MAX_TITLE_CHARS));
         row([&name(line), line.status_label(), &tries, &time, &tokens, &cost, &title]);
         if let Some(reason) = line.reason.as_deref().filter(|_| line.status != TodoStatus::Done) {
-            print::output(format_args!("  {}", print::reason(reason, MAX_REASON_CHARS)));
+            print::output(format_args!("  {}", print::format_reason(reason, MAX_REASON_CHARS)));
         }
     }
     let count = |label: &str| progress.todos.iter().filter(|line| line.status_label() == label).count();
     let statuses = TodoStatus::ALL.map(TodoStatus::as_str).into_iter();
     let labels = [TodoMark::NeedsYou.label()].into_iter().chain(statuses).chain([TodoView::INTERRUPTED]);
-    let counts: Vec<String> =
-        labels.map(|it| (count(it), it)).filter(|(n, _)| *n > 0).map(|(n, label)| format!("{n} {label}")).collect();
+    let counts: Vec<String> = labels
+        .map(|label| (count(label), label))
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, label)| format!("{n} {label}"))
+        .collect();
     print::output(format_args!("{}: {}", print::pluralize(progress.todos.len(), "todo"), counts.join(", ")));
 }

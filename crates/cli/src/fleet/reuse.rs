@@ -29,9 +29,9 @@ impl<'a> ReusePredictor<'a> {
         model: &'a str,
     ) -> ReusePredictor<'a> {
         let crate::setup::FolderAgents { catalog, models, effort, .. } = agents;
-        let staff =
+        let assignment_context =
             AssignmentContext { catalog, models: &**models, model, effort: *effort, default_agent: DEFAULT_AGENT };
-        ReusePredictor { home, cwd: cwd.to_owned(), assignment_context: staff }
+        ReusePredictor { home, cwd: cwd.to_owned(), assignment_context }
     }
 
     /// Predicts what a run started now would reuse. Assumes that commits with work still exist.
@@ -42,7 +42,7 @@ impl<'a> ReusePredictor<'a> {
             .map_err(CliError::failed)?;
         let results = FleetResultStore::open(self.home, self.cwd.to_string_lossy())?;
         let mut cache = RunResultCache::begin(results, snapshot);
-        plan.todos.iter().for_each(|todo| cache.register(todo, &Assignment::of(todo, self.assignment_context)));
+        plan.todos.iter().for_each(|todo| cache.register(todo, &Assignment::for_todo(todo, self.assignment_context)));
         Ok(cache.predict(&plan.todos, |_commit| true))
     }
 }

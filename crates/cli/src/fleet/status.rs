@@ -56,15 +56,15 @@ pub(super) fn choose_session(home: &Home, given: Option<&str>, folder: Option<&P
     if let Some(prefix) = given {
         return run::find_session(home, prefix);
     }
-    let cwd = setup::folder(folder)?.display().to_string();
+    let cwd = setup::working_folder(folder)?.display().to_string();
     let rows = SessionIndex::open(home)?.reconcile(home)?.list(Some(&cwd))?;
-    let fleet = |id: SessionId| {
+    let updated_fleet = |id: SessionId| {
         let reader = SessionReader::open(home, id).ok()?;
         // Todos alone are not a fleet: a prompt may have left them, or a process that died before the fleet started.
         let has_fleet = latest_fleet(&reader).ok()?.is_some();
         has_fleet.then(|| reader.session_view().ok()).flatten().map(|view| (view.updated_at, id))
     };
-    let newest = rows.iter().take(MAX_CANDIDATES).filter_map(|row| fleet(row.id)).max();
+    let newest = rows.iter().take(MAX_CANDIDATES).filter_map(|row| updated_fleet(row.id)).max();
     newest.map(|(_, id)| id).ok_or_else(|| {
         CliError::usage(format!("there is no fleet in {cwd}"))
             .with_hint("name its session; `bosun sessions` lists them, and bosun fleet \"GOAL\" starts one")
@@ -82,13 +82,13 @@ enum LatestFleetStatus {
 fn latest_fleet(reader: &SessionReader) -> Result<Option<LatestFleetStatus>, StoreError> {
     let params = TasksParams { kind: Some(TaskType::Main), all: true, ..TasksParams::all_tasks() };
     let Some(root) = reader.tasks(&params)?.tasks.first().map(|root| root.id) else { return Ok(None) };
-    let moved = |event: &Event| match event {
+    let status_after = |event: &Event| match event {
         Event::FleetBegan(_) => Some(LatestFleetStatus::Unfinished),
         Event::FleetEnded { end } => Some(LatestFleetStatus::Ended(*end)),
         _other => None,
     };
     let log = reader.task_events(root)?;
-    Ok(log.iter().rev().find_map(|envelope| moved(&envelope.entry.event)))
+    Ok(log.iter().rev().find_map(|envelope| status_after(&envelope.entry.event)))
 }
 
 /// Whether the latest fleet of a session finished all its todos.

@@ -22,7 +22,7 @@ pub(super) fn reject_prompt_flags(args: &RunArgs) -> Result<(), CliError> {
         (args.fork, "--fork"),
         (args.background_wait.is_some(), "--background-wait"),
     ];
-    if let Some(flag) = first_typed_flag(&prompts) {
+    if let Some(flag) = first_given_flag(&prompts) {
         return Err(CliError::usage(format!("{flag} applies to a prompt, not to a fleet"))
             .with_hint("leave it out; a goal is written as bosun fleet \"GOAL\""));
     }
@@ -32,7 +32,7 @@ pub(super) fn reject_prompt_flags(args: &RunArgs) -> Result<(), CliError> {
         (args.mode.autopilot, "--autopilot"),
         (args.mode.max_continues.is_some(), "--max-continues"),
     ];
-    first_typed_flag(&modes).map_or(Ok(()), |flag| {
+    first_given_flag(&modes).map_or(Ok(()), |flag| {
         Err(CliError::usage(format!("{flag} does not apply to a fleet, which plans and continues by itself"))
             .with_hint("leave it out; --rounds limits how often the main agent may revise its plan"))
     })
@@ -40,8 +40,9 @@ pub(super) fn reject_prompt_flags(args: &RunArgs) -> Result<(), CliError> {
 
 /// Rejects merge flags without isolation: with a shared folder there is nothing to merge.
 pub(super) fn reject_merge_flags(work: &FleetWorkArgs, terms: &FleetConfig) -> Result<(), CliError> {
-    let merging = [(work.include_dirty, "--include-dirty"), (work.merge, "--merge"), (work.check.is_some(), "--check")];
-    match first_typed_flag(&merging) {
+    let merge_flags =
+        [(work.include_dirty, "--include-dirty"), (work.merge, "--merge"), (work.check.is_some(), "--check")];
+    match first_given_flag(&merge_flags) {
         Some(flag) if !terms.isolated => {
             Err(CliError::usage(format!("{flag} needs workers with their own checkouts, but these share the folder"))
                 .with_hint("add --isolation worktree, or leave it out"))
@@ -51,7 +52,7 @@ pub(super) fn reject_merge_flags(work: &FleetWorkArgs, terms: &FleetConfig) -> R
 }
 
 /// The maximum number of uncommitted files that are named.
-const MAX_NAMED: usize = 5;
+const MAX_NAMED_FILES: usize = 5;
 
 /// Rejects isolation without a usable repository; returns the repository that checkouts are cloned from.
 pub(super) async fn require_repository(
@@ -62,7 +63,7 @@ pub(super) async fn require_repository(
     if !terms.isolated {
         return Ok(None);
     }
-    let repository = Repository::find(&checkouts::git_in_home(setup).at(cwd)).await.map_err(CliError::usage)?;
+    let repository = Repository::find(&checkouts::git_in_home(setup).in_folder(cwd)).await.map_err(CliError::usage)?;
     repository.head().await.map_err(CliError::usage)?;
     Ok(Some(repository))
 }
@@ -82,8 +83,8 @@ pub(super) async fn warn_of_uncommitted(repository: Repository, plan: Option<Str
 
 /// The warning about uncommitted files, if there are any.
 fn uncommitted_warning(files: &[String]) -> Option<String> {
-    let mut named: Vec<String> = files.iter().take(MAX_NAMED).map(|name| print::sanitize(name)).collect();
-    named.extend(files.len().checked_sub(MAX_NAMED + 1).map(|more| format!("{} more", more + 1)));
+    let mut named: Vec<String> = files.iter().take(MAX_NAMED_FILES).map(|name| print::sanitize(name)).collect();
+    named.extend(files.len().checked_sub(MAX_NAMED_FILES + 1).map(|more| format!("{} more", more + 1)));
     (!files.is_empty()).then(|| {
         format!(
             "warning: workers do not see {}: {}; commit them first, or start with --include-dirty",
@@ -94,7 +95,7 @@ fn uncommitted_warning(files: &[String]) -> Option<String> {
 }
 
 /// The first flag that was given.
-fn first_typed_flag(flags: &[(bool, &'static str)]) -> Option<&'static str> {
+fn first_given_flag(flags: &[(bool, &'static str)]) -> Option<&'static str> {
     flags.iter().find_map(|(given, flag)| given.then_some(*flag))
 }
 
@@ -106,10 +107,10 @@ mod tests {
     fn uncommitted_files_are_counted_and_the_first_are_named() {
         assert_eq!(uncommitted_warning(&[]), None);
         let files: Vec<String> = (1..=7).map(|n| format!("f{n}")).collect();
-        let words = |count: usize| uncommitted_warning(&files[..count]).unwrap();
-        assert!(words(1).contains("1 uncommitted file: f1; commit"), "{}", words(1));
-        assert!(words(5).contains("5 uncommitted files: f1, f2, f3, f4, f5; commit"), "{}", words(5));
-        assert!(words(7).contains(": f1, f2, f3, f4, f5, 2 more; commit"), "{}", words(7));
-        assert!(words(7).contains("--include-dirty"));
+        let warning = |count: usize| uncommitted_warning(&files[..count]).unwrap();
+        assert!(warning(1).contains("1 uncommitted file: f1; commit"), "{}", warning(1));
+        assert!(warning(5).contains("5 uncommitted files: f1, f2, f3, f4, f5; commit"), "{}", warning(5));
+        assert!(warning(7).contains(": f1, f2, f3, f4, f5, 2 more; commit"), "{}", warning(7));
+        assert!(warning(7).contains("--include-dirty"));
     }
 }

@@ -25,10 +25,10 @@ pub(super) struct CheckoutCleanup {
 }
 
 /// Removes checkouts without a session; moves those whose work is stored nowhere else to the trash.
-pub(super) async fn collect(setup: &Setup, now: Timestamp, keep: Duration, dry_run: bool) -> CheckoutCleanup {
+pub(super) async fn collect(setup: &Setup, now: Timestamp, retention: Duration, dry_run: bool) -> CheckoutCleanup {
     let mut report = CheckoutCleanup::default();
     let home = &setup.home;
-    let old = TrashedCheckout::all(home).into_iter().filter(|trashed| now.since(trashed.at) > keep);
+    let old = TrashedCheckout::all(home).into_iter().filter(|trashed| now.since(trashed.trashed_at) > retention);
     for trashed in old {
         match if dry_run { Ok(host::RemovedFiles::default()) } else { trashed.remove(home) } {
             Ok(removed) => (report.emptied, report.bytes) = (report.emptied + 1, report.bytes + removed.bytes),

@@ -29,9 +29,9 @@ pub(super) fn collect(home: &Home, sessions: impl Iterator<Item = SessionId>, dr
         let folder = home.output_dir(session);
         let Ok(entries) = fs::read_dir(&folder) else { continue };
         // List the files before reading the session: a task is in the session before its output is on disk.
-        let found: Vec<TaskId> =
+        let tasks: Vec<TaskId> =
             entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-        let Ok(unreachable) = unreachable_outputs(home, session, found) else { continue };
+        let Ok(unreachable) = unreachable_outputs(home, session, tasks) else { continue };
         for task in unreachable {
             let path = folder.join(task.to_string());
             let bytes = folder_size(&path);
@@ -45,19 +45,19 @@ pub(super) fn collect(home: &Home, sessions: impl Iterator<Item = SessionId>, dr
 }
 
 /// The tasks whose output is unreachable: removed ones, and ones that are in no session.
-fn unreachable_outputs(home: &Home, session: SessionId, found: Vec<TaskId>) -> Result<Vec<TaskId>, StoreError> {
-    if found.is_empty() {
-        return Ok(found);
+fn unreachable_outputs(home: &Home, session: SessionId, candidates: Vec<TaskId>) -> Result<Vec<TaskId>, StoreError> {
+    if candidates.is_empty() {
+        return Ok(candidates);
     }
     let reader = SessionReader::open(home, session)?;
-    let live = is_live(&reader)?;
+    let is_running = is_live(&reader)?;
     let tasks = reader.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() })?.tasks;
     let removed: BTreeMap<TaskId, bool> = tasks.into_iter().map(|task| (task.id, task.forgotten)).collect();
     // A task unknown to a running session may be recorded in a moment.
-    Ok(found.into_iter().filter(|task| removed.get(task).copied().unwrap_or(!live)).collect())
+    Ok(candidates.into_iter().filter(|task| removed.get(task).copied().unwrap_or(!is_running)).collect())
 }
 
 fn folder_size(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.metadata().ok()).map(|found| found.len()).sum()
+    entries.filter_map(|entry| entry.metadata().ok()).map(|file| file.len()).sum()
 }

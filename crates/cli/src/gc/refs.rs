@@ -41,19 +41,19 @@ pub(super) async fn collect(setup: &Setup, folders: BTreeSet<PathBuf>, options: 
     let git = crate::checkouts::git_in_home(setup);
     let mut repositories = BTreeMap::new();
     for folder in folders.into_iter().filter(|folder| is_in_repository(folder)) {
-        if let Ok(repository) = Repository::find(&git.at(folder)).await {
+        if let Ok(repository) = Repository::find(&git.in_folder(folder)).await {
             repositories.entry(repository.top().to_owned()).or_insert(repository);
         }
     }
     for repository in repositories.into_values() {
-        if let Err(error) = clean(setup, &repository, options, &mut report).await {
+        if let Err(error) = clean_repository(setup, &repository, options, &mut report).await {
             print::error(&error.to_string());
         }
     }
     report
 }
 
-async fn clean(
+async fn clean_repository(
     setup: &Setup,
     repository: &Repository,
     options: &RefCleanupOptions,
@@ -62,16 +62,16 @@ async fn clean(
     if !options.dry_run {
         report.landings += git::clear_landings(repository).await?;
     }
-    let Pins { landed, only } = Pins::read(repository.git()).await?;
+    let Pins { landed, not_landed: only } = Pins::read(repository.git()).await?;
     let is_gone = |id: &SessionId| options.removed.contains(id) || !setup.home.session_dir(*id).exists();
     for (session, pins) in landed {
         if is_gone(&session) || is_finished(setup, session) {
-            remove(repository.git(), &pins, options, report).await?;
+            remove_pins(repository.git(), &pins, options, report).await?;
         }
     }
     for pins in only.into_iter().filter(|(session, _)| is_gone(session)).map(|(_, pins)| pins) {
         if options.unlanded {
-            remove(repository.git(), &pins, options, report).await?;
+            remove_pins(repository.git(), &pins, options, report).await?;
         } else {
             report.unlanded += pins.len();
         }
@@ -79,7 +79,12 @@ async fn clean(
     Ok(())
 }
 
-async fn remove(git: &Git, pins: &[Pin], options: &RefCleanupOptions, report: &mut RefCleanup) -> Result<(), GitError> {
+async fn remove_pins(
+    git: &Git,
+    pins: &[Pin],
+    options: &RefCleanupOptions,
+    report: &mut RefCleanup,
+) -> Result<(), GitError> {
     if !options.dry_run {
         Pins::remove(git, pins).await?;
     }

@@ -14,8 +14,8 @@ use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::print;
 
-/// The maximum size of a file plus one byte, so that a larger file is noticed.
-const MAX_IMPORT_BYTES: u64 = 64 * 1024 * 1024 + 1;
+/// How many bytes of a file are read at most: one more than `from_jsonl` accepts, so that it refuses a larger file.
+const IMPORT_READ_BYTES: u64 = 64 * 1024 * 1024 + 1;
 
 pub(super) fn export(open_list: &OpenList, output: Option<&Path>) -> Result<CommandExit, CliError> {
     let items = open_list.list.export().map_err(list_error)?;
@@ -42,8 +42,8 @@ pub(super) fn import(open_list: &OpenList, file: &Path, json: bool) -> Result<Co
 fn read(file: &Path) -> io::Result<String> {
     let mut text = String::new();
     match file.to_str() {
-        Some("-") => io::stdin().take(MAX_IMPORT_BYTES).read_to_string(&mut text)?,
-        Some(_) | None => File::open(file)?.take(MAX_IMPORT_BYTES).read_to_string(&mut text)?,
+        Some("-") => io::stdin().take(IMPORT_READ_BYTES).read_to_string(&mut text)?,
+        Some(_) | None => File::open(file)?.take(IMPORT_READ_BYTES).read_to_string(&mut text)?,
     };
     Ok(text)
 }
@@ -58,13 +58,13 @@ struct ListImportOutput<'a> {
 }
 
 fn print_import(imported: &ItemImportReport, json: bool) {
-    let ItemImportReport { created: made, changed, unchanged: kept, conflicts } = imported;
+    let ItemImportReport { created, changed, unchanged, conflicts } = imported;
     if json {
-        return print::json(&ListImportOutput { made, changed, kept, conflicts });
+        return print::json(&ListImportOutput { made: created, changed, kept: unchanged, conflicts });
     }
-    print::output(format!("{} new, {} changed, {} kept", made.len(), changed.len(), kept.len()));
+    print::output(format!("{} new, {} changed, {} unchanged", created.len(), changed.len(), unchanged.len()));
     for id in conflicts {
-        print::error(&format!("item {id} was changed here and in the file; the version here is kept"));
+        print::error(&format!("item {id} was changed in the list and in the file; the list's version is kept"));
     }
     if !conflicts.is_empty() {
         print::note("hint: compare them with `bosun lists show ITEM`, and correct them with `bosun lists update`");

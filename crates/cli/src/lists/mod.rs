@@ -42,7 +42,7 @@ pub(crate) fn perform(args: ListsArgs) -> Result<CommandExit, CliError> {
                 owner,
                 add_blocks: before,
                 add_blocked_by: after,
-                unblock: not_after,
+                remove_blocked_by: not_after,
                 metadata: metadata.unwrap_or_default(),
                 ..ItemChange::default()
             };

@@ -34,7 +34,7 @@ impl OpenList {
         };
         let list = match &name {
             ListName::Session => ItemList::of_session(&setup.home, selected_session(setup, which)?)?,
-            ListName::Project => project_list(&setup.home, &setup::folder(None)?)?,
+            ListName::Project => project_list(&setup.home, &setup::working_folder(None)?)?,
             ListName::Team(name) => ItemList::of_team(&setup.home, name)?,
         };
         Ok(OpenList { name, list })
@@ -52,14 +52,14 @@ pub(crate) fn items_of_task(home: &Home, session: &SessionView, task: TaskId) ->
 }
 
 fn project_list(home: &Home, folder: &Path) -> Result<ItemList, StoreError> {
-    ItemList::of_project(home, &Project::find(folder).top.display().to_string())
+    ItemList::of_project(home, &Project::find(folder).dir.display().to_string())
 }
 
 fn selected_session(setup: &Setup, which: &ListSelectArgs) -> Result<SessionId, CliError> {
     if let Some(prefix) = &which.session {
         return find_session(&setup.home, prefix);
     }
-    let cwd = setup::folder(None)?.display().to_string();
+    let cwd = setup::working_folder(None)?.display().to_string();
     latest_session(&setup.home, &cwd)?.ok_or_else(|| {
         CliError::usage(format!("there is no session in {cwd}"))
             .with_hint("name one with --session, or use --list project or --list team:NAME")

@@ -15,10 +15,10 @@ use crate::deliver::live_owner;
 use crate::todos::TodoMark;
 
 /// The number of events read per page.
-const PAGE: usize = 512;
+const EVENTS_PER_PAGE: usize = 512;
 
 /// The number of todos above which a graph is large.
-const LARGE_GRAPH: usize = 1_000;
+const LARGE_GRAPH_TODOS: usize = 1_000;
 
 /// The state of a fleet.
 #[derive(Debug, Clone, Default)]
@@ -29,20 +29,21 @@ pub(crate) struct FleetBoard {
     /// Whether no living process runs the session.
     is_unowned: bool,
     /// The time of the last event.
-    last_at: Timestamp,
+    last_event_at: Timestamp,
     /// The cost of the whole session.
     pub(super) spent: Cost,
     /// Whether some of the cost has no price.
     pub(super) unpriced: bool,
     /// The main agent's activity, while it has one.
-    pub(super) main: Option<String>,
+    pub(super) main_activity: Option<String>,
     items: BTreeMap<TodoId, BoardTodo>,
     workers: BTreeMap<TaskId, BoardWorker>,
     /// The parent of each task.
     parents: BTreeMap<TaskId, TaskId>,
     root: Option<TaskId>,
     /// The largest number of todos worked on at once.
-    peak: usize,
+    max_workers: usize,
+    /// The limit of todos worked on at once.
     parallel: Option<u32>,
     /// The total duration and the number of finished todos.
     finished_durations: (Duration, u32),
@@ -50,7 +51,7 @@ pub(crate) struct FleetBoard {
     /// Open asks, with the task and call that each belongs to.
     asks: BTreeMap<AskId, (TaskId, CallId)>,
     /// The number of asks in the session so far.
-    asked: u64,
+    ask_count: u64,
     /// Todos that name the same files and do not depend on each other.
     shared_files: Vec<SharedFiles>,
 }
@@ -83,7 +84,7 @@ impl FleetBoard {
     pub(crate) fn read_until(reader: &SessionReader, last: u64) -> Result<FleetBoard, StoreError> {
         let (mut board, mut seq) = (FleetBoard::default(), 0);
         while seq < last {
-            let page = reader.events_after(seq, PAGE)?;
+            let page = reader.events_after(seq, EVENTS_PER_PAGE)?;
             let Some(end) = page.last() else { break };
             seq = end.seq;
             page.iter().filter(|envelope| envelope.seq <= last).for_each(|envelope| board.apply(envelope));
@@ -95,7 +96,7 @@ impl FleetBoard {
     pub(crate) fn read_now(reader: &SessionReader) -> Result<(FleetBoard, u64), StoreError> {
         let (mut board, mut seq) = (FleetBoard::default(), 0);
         loop {
-            let page = reader.events_after(seq, PAGE)?;
+            let page = reader.events_after(seq, EVENTS_PER_PAGE)?;
             let Some(last) = page.last() else { break };
             seq = last.seq;
             page.iter().for_each(|envelope| board.apply(envelope));
@@ -104,8 +105,8 @@ impl FleetBoard {
         Ok((board, seq))
     }
 
-    /// Takes over the rows that every other view shows: todos may have been edited while no process ran that could log
-    /// it. Also notes whether a process runs the session at all.
+    /// Replaces the todos with the stored rows: todos may have been edited while no process ran to log it. Also
+    /// records whether a process runs the session.
     pub(crate) fn sync_with_store(&mut self, reader: &SessionReader) -> Result<(), StoreError> {
         let is_unowned = live_owner(reader)?.is_none();
         self.apply_todo_rows(reader.todos_page(&TodosParams::all_todos())?.todos, is_unowned);
@@ -123,9 +124,9 @@ impl FleetBoard {
         }
         self.find_shared_files();
         let items = &self.items;
-        let is_held =
+        let is_claimed =
             |worker: &BoardWorker| items.get(&worker.todo).is_some_and(|item| item.status == TodoStatus::InProgress);
-        self.workers.retain(|_, worker| is_held(worker));
+        self.workers.retain(|_, worker| is_claimed(worker));
         self.is_unowned = is_unowned;
     }
 
@@ -155,12 +156,12 @@ impl FleetBoard {
         self.record_cost(*task, event);
         self.track_asks(*task, event);
         if matches!(event, Event::SessionAdopted { .. }) {
-            self.resume(at.since(self.last_at));
+            self.resume(at.since(self.last_event_at));
         }
-        self.last_at = *at;
+        self.last_event_at = *at;
         match event {
             Event::FleetBegan(terms) => {
-                let asks = (std::mem::take(&mut self.asks), self.asked);
+                let asks = (std::mem::take(&mut self.asks), self.ask_count);
                 let (items, parents, root) = (std::mem::take(&mut self.items), self.parents.clone(), self.root);
                 let (spent, unpriced, next) = (self.spent, self.unpriced, self.next_order);
                 let (goal, parallel) = (terms.goal.clone(), terms.parallel);
@@ -176,12 +177,12 @@ impl FleetBoard {
                     next_order: next,
                     ..FleetBoard::default()
                 };
-                *self = FleetBoard { goal, parallel, began_at, last_at, ..kept };
+                *self = FleetBoard { goal, parallel, began_at, last_event_at: last_at, ..kept };
                 self.items
                     .values_mut()
                     .filter(|item| item.status == TodoStatus::InProgress)
                     .for_each(BoardTodo::reset_to_pending);
-                (self.asks, self.asked) = asks;
+                (self.asks, self.ask_count) = asks;
             }
             Event::FleetEnded { end } => self.ended = Some((*end, *at)),
             Event::TodosChanged { changed, gone, .. } => {
@@ -195,8 +196,8 @@ impl FleetBoard {
             Event::TodoReturned { todo, failure, .. } => self.release(todo, TodoStatus::Pending, failure.clone()),
             Event::TodoDone { todo, fence, .. } => {
                 if let (Some(worker), true) = (self.worker_on(todo), fence.is_some()) {
-                    let took = at.since(worker.since);
-                    self.finished_durations = (self.finished_durations.0 + took, self.finished_durations.1 + 1);
+                    let duration = at.since(worker.since);
+                    self.finished_durations = (self.finished_durations.0 + duration, self.finished_durations.1 + 1);
                 }
                 self.release(todo, TodoStatus::Done, None);
             }
@@ -208,8 +209,8 @@ impl FleetBoard {
                 }
             }
             Event::TaskCreated(spec) => self.register_task(*task, spec),
-            Event::ActivationEnded { .. } if self.root == Some(*task) => self.main = None,
-            other => self.note_activity(*task, other),
+            Event::ActivationEnded { .. } if self.root == Some(*task) => self.main_activity = None,
+            other => self.record_activity(*task, other),
         }
     }
 
@@ -257,9 +258,9 @@ impl FleetBoard {
     fn track_asks(&mut self, task: TaskId, event: &Event) {
         match event {
             Event::AskOpened(ask) => {
-                self.asked += 1;
+                self.ask_count += 1;
                 self.asks.insert(ask.id.clone(), (task, ask.call.clone()));
-                let activity = format!("needs you ({}): {}", self.asked, describe_ask(&ask.subject));
+                let activity = format!("needs you ({}): {}", self.ask_count, describe_ask(&ask.subject));
                 self.set_activity(self.worker_above(task).unwrap_or(task), activity);
             }
             Event::AskDecided { ask, .. } => drop(self.asks.remove(ask)),
@@ -268,16 +269,17 @@ impl FleetBoard {
         }
     }
 
-    /// Todos that are marked as in progress although no task holds them.
+    /// Todos that are marked as in progress although no worker has claimed them.
     pub(super) fn unclaimed_in_progress(&self) -> Vec<&TodoId> {
-        let held: BTreeSet<&TodoId> = self.workers.values().map(|worker| &worker.todo).collect();
-        let is_unheld = |id: &TodoId, item: &BoardTodo| item.status == TodoStatus::InProgress && !held.contains(id);
-        self.items().into_iter().filter(|(id, item, _)| is_unheld(id, item)).map(|(id, _, _)| id).collect()
+        let claimed: BTreeSet<&TodoId> = self.workers.values().map(|worker| &worker.todo).collect();
+        let is_unclaimed =
+            |id: &TodoId, item: &BoardTodo| item.status == TodoStatus::InProgress && !claimed.contains(id);
+        self.items().into_iter().filter(|(id, item, _)| is_unclaimed(id, item)).map(|(id, _, _)| id).collect()
     }
 
     /// The time that durations are measured to: the clock stops while no process runs the session.
     pub(super) fn clock_time(&self, now: Timestamp) -> Timestamp {
-        if self.is_unowned { self.last_at } else { now }
+        if self.is_unowned { self.last_event_at } else { now }
     }
 
     /// How long the fleet has been running.
@@ -296,9 +298,9 @@ impl FleetBoard {
         let pending = self.items.values().filter(|item| item.status == TodoStatus::Pending).count();
         let running = self.workers.values().map(|worker| mean.saturating_sub(now.since(worker.since)));
         let work = running.sum::<Duration>() + mean.saturating_mul(u32::try_from(pending).unwrap_or(u32::MAX));
-        let limit = self.parallel.map_or(self.peak, |parallel| usize::try_from(parallel).unwrap_or(usize::MAX));
-        let at_once = limit.min(pending + self.workers.len()).max(1);
-        Some(work / u32::try_from(at_once).unwrap_or(1)).filter(|left| !left.is_zero())
+        let limit = self.parallel.map_or(self.max_workers, |parallel| usize::try_from(parallel).unwrap_or(usize::MAX));
+        let workers = limit.min(pending + self.workers.len()).max(1);
+        Some(work / u32::try_from(workers).unwrap_or(1)).filter(|left| !left.is_zero())
     }
 
     fn mark(&self, item: &BoardTodo) -> TodoMark {
@@ -330,7 +332,7 @@ impl FleetBoard {
         match (is_done, is_shared) {
             (true, false) => {}
             // In a large graph, searching all of it for each todo would cost more than it is worth.
-            (true, true) if self.items.len() > LARGE_GRAPH => {
+            (true, true) if self.items.len() > LARGE_GRAPH_TODOS => {
                 self.shared_files.iter_mut().for_each(|shared| shared.todos.retain(|other| other != todo));
                 self.shared_files.retain(|shared| shared.todos.len() > 1);
             }
@@ -343,8 +345,8 @@ impl FleetBoard {
         let previous = self.items.get(&todo.id);
         let is_done = |status| status == TodoStatus::Done;
         let shared_may_change = previous.is_none_or(|item| {
-            let moved = is_done(item.status) != is_done(todo.status);
-            moved || item.files != todo.files || item.depends_on != todo.depends_on
+            let done_changed = is_done(item.status) != is_done(todo.status);
+            done_changed || item.files != todo.files || item.depends_on != todo.depends_on
         });
         let (order, merged) = self.items.get(&todo.id).map_or_else(
             || {
@@ -381,15 +383,15 @@ impl FleetBoard {
         }
         let worker = BoardWorker { todo: todo.clone(), since: at, activity: "starting".into(), tokens: 0 };
         self.workers.insert(task, worker);
-        self.peak = self.peak.max(self.workers.len());
+        self.max_workers = self.max_workers.max(self.workers.len());
     }
 
     fn release(&mut self, todo: &TodoId, status: TodoStatus, reason: Option<String>) {
         self.workers.retain(|_, worker| worker.todo != *todo);
         let Some(item) = self.items.get_mut(todo) else { return };
-        let moved = (item.status == TodoStatus::Done) != (status == TodoStatus::Done);
+        let done_changed = (item.status == TodoStatus::Done) != (status == TodoStatus::Done);
         (item.status, item.reason, item.interrupted) = (status, reason, false);
-        if moved && !item.files.is_empty() {
+        if done_changed && !item.files.is_empty() {
             self.update_shared_files(todo);
         }
     }
@@ -437,7 +439,7 @@ impl FleetBoard {
     }
 
     /// Records the activity of a worker or of the main agent.
-    fn note_activity(&mut self, task: TaskId, event: &Event) {
+    fn record_activity(&mut self, task: TaskId, event: &Event) {
         if let Some(activity) = describe_activity(event) {
             self.set_activity(task, activity);
         }
@@ -445,7 +447,7 @@ impl FleetBoard {
 
     fn set_activity(&mut self, task: TaskId, activity: String) {
         if self.root == Some(task) {
-            self.main = Some(activity);
+            self.main_activity = Some(activity);
         } else if let Some(worker) = self.workers.get_mut(&task) {
             worker.activity = activity;
         }

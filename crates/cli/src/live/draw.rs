@@ -14,7 +14,7 @@ use crate::todos::TodoMark;
 /// A row of text spans with their roles, free of terminal control characters.
 pub(super) type BoardRow = Vec<(TextRole, String)>;
 
-/// The smallest size that is drawn for.
+/// The smallest size that a frame is drawn for.
 const MIN_SIZE: TerminalSize = TerminalSize { columns: 20, rows: 5 };
 
 /// The maximum length of the progress bar.
@@ -40,37 +40,37 @@ pub(super) fn draw(board: &FleetBoard, now: Timestamp, size: TerminalSize) -> Ve
     let columns = size.columns.max(MIN_SIZE.columns);
     let rows = size.rows.max(MIN_SIZE.rows);
     let widths = ColumnWidths::new(board, columns);
-    let mut all = vec![header_row(board, now, columns)];
-    all.extend(progress_rows(board, now, columns));
-    all.push(BoardRow::new());
+    let mut drawn = vec![header_row(board, now, columns)];
+    drawn.extend(progress_rows(board, now, columns));
+    drawn.push(BoardRow::new());
     let mut parts = [
         worker_rows(board, now, &widths),
         blocked_rows(board, &widths),
         conflict_rows(board),
         ready_rows(board, &widths),
     ];
-    let mut room = rows.saturating_sub(all.len());
+    let mut rows_left = rows.saturating_sub(drawn.len());
     for n in 0..parts.len() {
         // Each part leaves some rows to the parts after it.
-        let kept: usize = parts[n + 1..].iter().map(|part| part.len().min((rows / 6).max(1))).sum();
-        shorten(&mut parts[n], room.saturating_sub(kept));
-        room = room.saturating_sub(parts[n].len());
+        let reserved: usize = parts[n + 1..].iter().map(|part| part.len().min((rows / 6).max(1))).sum();
+        shorten(&mut parts[n], rows_left.saturating_sub(reserved));
+        rows_left = rows_left.saturating_sub(parts[n].len());
     }
-    all.extend(parts.into_iter().flatten());
-    if all.last().is_some_and(Vec::is_empty) {
-        all.pop();
+    drawn.extend(parts.into_iter().flatten());
+    if drawn.last().is_some_and(Vec::is_empty) {
+        drawn.pop();
     }
-    all.truncate(rows);
-    all.into_iter().map(|row| clip_row(row, columns)).collect()
+    drawn.truncate(rows);
+    drawn.into_iter().map(|row| clip_row(row, columns)).collect()
 }
 
 /// Clips a row to this width.
 fn clip_row(row: BoardRow, columns: usize) -> BoardRow {
-    let mut left = columns;
+    let mut columns_left = columns;
     let mut clipped = BoardRow::new();
     for (role, text) in row {
-        let text = fit(&text, left);
-        left -= text.width();
+        let text = fit(&text, columns_left);
+        columns_left -= text.width();
         clipped.push((role, text));
     }
     clipped
@@ -78,7 +78,7 @@ fn clip_row(row: BoardRow, columns: usize) -> BoardRow {
 
 /// The widths of the columns.
 struct ColumnWidths {
-    all: usize,
+    total: usize,
     id: usize,
     title: usize,
 }
@@ -92,12 +92,12 @@ impl ColumnWidths {
             id = id.max(sanitize_line(&name.0).width());
             title = title.max(sanitize_line(&item.title).width());
         }
-        ColumnWidths { all: columns, id: id.min(columns / 5), title: title.min(columns / 3) }
+        ColumnWidths { total: columns, id: id.min(columns / 5), title: title.min(columns / 3) }
     }
 
     /// The width left beside a sign, an id and a title.
-    fn rest(&self) -> usize {
-        self.all.saturating_sub(2 + self.id + 2 + self.title + 2)
+    fn rest_width(&self) -> usize {
+        self.total.saturating_sub(2 + self.id + 2 + self.title + 2)
     }
 }
 
@@ -111,8 +111,8 @@ fn header_row(board: &FleetBoard, now: Timestamp, columns: usize) -> BoardRow {
         Some(FleetEnd::Stopped) => "Fleet stopped",
     };
     let elapsed = board.began_at.map(|_| format_elapsed(board.elapsed(now))).unwrap_or_default();
-    let room = columns.saturating_sub(state.width() + 2 + elapsed.width() + 2);
-    let goal = print::fit_cell(&sanitize_line(&board.goal), room);
+    let goal_width = columns.saturating_sub(state.width() + 2 + elapsed.width() + 2);
+    let goal = print::fit_cell(&sanitize_line(&board.goal), goal_width);
     vec![(TextRole::Strong, state.into()), (TextRole::Plain, format!("  {goal}  ")), (TextRole::Dim, elapsed)]
 }
 
@@ -152,8 +152,8 @@ fn progress_rows(board: &FleetBoard, now: Timestamp, columns: usize) -> Vec<Boar
 
 /// A row for each worker with its activity, tokens and duration, after a row for the main agent if it is active.
 fn worker_rows(board: &FleetBoard, now: Timestamp, widths: &ColumnWidths) -> Vec<BoardRow> {
-    let main = board.main.as_deref().filter(|_| board.is_live()).map(|activity| {
-        let activity = fit(&sanitize_line(activity), widths.all.saturating_sub(2 + widths.id + 2));
+    let main = board.main_activity.as_deref().filter(|_| board.is_live()).map(|activity| {
+        let activity = fit(&sanitize_line(activity), widths.total.saturating_sub(2 + widths.id + 2));
         let name = print::fit_cell("main", widths.id);
         let mark = TodoMark::AtWork.with_ask(board.is_main_asking());
         vec![(mark.role(), format!("{} ", mark.sign())), (TextRole::Plain, format!("{name}  {activity}"))]
@@ -165,17 +165,17 @@ fn worker_rows(board: &FleetBoard, now: Timestamp, widths: &ColumnWidths) -> Vec
             format_count(worker.tokens),
             format_elapsed(board.clock_time(now).since(worker.since))
         );
-        let room = widths.rest().saturating_sub(usage.width() + 1);
-        let start = format!(
+        let activity_width = widths.rest_width().saturating_sub(usage.width() + 1);
+        let cells = format!(
             "{}  {}  ",
             print::fit_cell(&sanitize_line(&worker.todo.0), widths.id),
             print::fit_cell(&sanitize_line(board.title(&worker.todo)), widths.title)
         );
         let activity = if mark == TodoMark::Interrupted { mark.label() } else { &worker.activity };
-        let activity = print::fit_cell(&sanitize_line(activity), room);
+        let activity = print::fit_cell(&sanitize_line(activity), activity_width);
         vec![
             (mark.role(), format!("{} ", mark.sign())),
-            (TextRole::Plain, start),
+            (TextRole::Plain, cells),
             (if mark == TodoMark::NeedsYou { mark.role() } else { TextRole::Code }, activity),
             (TextRole::Dim, format!(" {usage}")),
         ]
@@ -183,9 +183,9 @@ fn worker_rows(board: &FleetBoard, now: Timestamp, widths: &ColumnWidths) -> Vec
     // Todos that an agent merely marked as in progress.
     let unclaimed = board.unclaimed_in_progress().into_iter().map(|todo| {
         let mark = board.mark_of(todo);
-        let title = fit(&sanitize_line(board.title(todo)), widths.all.saturating_sub(2 + widths.id + 2));
-        let start = format!("{}  {title}", print::fit_cell(&sanitize_line(&todo.0), widths.id));
-        vec![(mark.role(), format!("{} ", mark.sign())), (TextRole::Plain, start)]
+        let title = fit(&sanitize_line(board.title(todo)), widths.total.saturating_sub(2 + widths.id + 2));
+        let cells = format!("{}  {title}", print::fit_cell(&sanitize_line(&todo.0), widths.id));
+        vec![(mark.role(), format!("{} ", mark.sign())), (TextRole::Plain, cells)]
     });
     let unclaimed: Vec<BoardRow> = unclaimed.collect();
     main.into_iter().chain(board.workers().into_iter().map(worker)).chain(unclaimed).collect()
@@ -196,13 +196,13 @@ fn blocked_rows(board: &FleetBoard, widths: &ColumnWidths) -> Vec<BoardRow> {
     let items = board.items();
     let blocked = items.iter().filter(|(_, _, mark)| *mark == TodoMark::Blocked);
     let row = blocked.map(|(id, item, mark)| {
-        let start = format!(
+        let cells = format!(
             "{}  {}  ",
             print::fit_cell(&sanitize_line(&id.0), widths.id),
             print::fit_cell(&sanitize_line(&item.title), widths.title)
         );
-        let why = fit(&one_line_reason(item.reason.as_deref().unwrap_or_default()), widths.rest());
-        vec![(mark.role(), format!("{} ", mark.sign())), (TextRole::Plain, start), (mark.role(), why)]
+        let reason = fit(&one_line_reason(item.reason.as_deref().unwrap_or_default()), widths.rest_width());
+        vec![(mark.role(), format!("{} ", mark.sign())), (TextRole::Plain, cells), (mark.role(), reason)]
     });
     row.collect()
 }
@@ -220,30 +220,30 @@ fn ready_rows(board: &FleetBoard, widths: &ColumnWidths) -> Vec<BoardRow> {
     let items = board.items();
     let ready = items.iter().filter(|(_, _, mark)| *mark == TodoMark::Ready);
     let row = ready.map(|(id, item, mark)| {
-        let again =
+        let retry_note =
             item.reason.as_deref().map(|reason| format!("again: {}", one_line_reason(reason))).unwrap_or_default();
-        let start = format!(
+        let cells = format!(
             "{} {}  {}  ",
             mark.sign(),
             print::fit_cell(&sanitize_line(&id.0), widths.id),
             print::fit_cell(&sanitize_line(&item.title), widths.title)
         );
-        vec![(TextRole::Dim, start), (TextRole::Dim, fit(&again, widths.rest()))]
+        vec![(TextRole::Dim, cells), (TextRole::Dim, fit(&retry_note, widths.rest_width()))]
     });
     row.collect()
 }
 
 /// Cuts a part to the available rows; the last row then names the number of omitted ones.
-fn shorten(part: &mut Vec<BoardRow>, room: usize) {
-    if part.len() <= room {
+fn shorten(part: &mut Vec<BoardRow>, max_rows: usize) {
+    if part.len() <= max_rows {
         return;
     }
-    let kept = room.saturating_sub(1);
-    let more = part.len() - kept;
+    let kept = max_rows.saturating_sub(1);
+    let omitted = part.len() - kept;
     let sign = part[kept].first().and_then(|(_, text)| text.chars().next()).unwrap_or(' ');
     part.truncate(kept);
-    if room > 0 {
-        part.push(vec![(TextRole::Dim, format!("{sign} … {more} more"))]);
+    if max_rows > 0 {
+        part.push(vec![(TextRole::Dim, format!("{sign} … {omitted} more"))]);
     }
 }
 
@@ -253,7 +253,7 @@ fn fit(text: &str, columns: usize) -> String {
 
 /// A reason on one line.
 fn one_line_reason(reason: &str) -> String {
-    print::reason(reason, 400).replace('\t', " ")
+    print::format_reason(reason, 400).replace('\t', " ")
 }
 
 /// A text on one line, without control characters.

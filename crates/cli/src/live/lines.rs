@@ -23,8 +23,8 @@ pub(super) fn event_line(board: &FleetBoard, envelope: &Envelope) -> Option<Stri
         Event::TodoClaimed { todo, .. } => format!("claimed {}", todo_label(board, todo)),
         Event::TodoDone { todo, fence, .. } => {
             let (done, total) = board.done_and_total();
-            let how = if fence.is_some() { "done" } else { "reused" };
-            format!("{how} {} ({done}/{total})", todo_label(board, todo))
+            let verb = if fence.is_some() { "done" } else { "reused" };
+            format!("{verb} {} ({done}/{total})", todo_label(board, todo))
         }
         Event::TodoReturned { todo, failure: Some(failure), .. } => {
             format!("retried {}: {}", todo_label(board, todo), short(failure))
@@ -84,5 +84,5 @@ fn todo_label(board: &FleetBoard, todo: &TodoId) -> String {
 }
 
 fn short(text: &str) -> String {
-    print::reason(text, MAX_REASON_CHARS)
+    print::format_reason(text, MAX_REASON_CHARS)
 }

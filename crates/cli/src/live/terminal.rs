@@ -16,7 +16,7 @@ pub(super) struct Canvas<W> {
     out: W,
     style: Style,
     /// The widths of the rows of the last frame.
-    drawn: Vec<usize>,
+    drawn_widths: Vec<usize>,
     /// How many rows the cursor is above the end of the frame.
     rows_above_end: usize,
     closed: bool,
@@ -24,7 +24,7 @@ pub(super) struct Canvas<W> {
 
 impl<W: Write> Canvas<W> {
     pub(super) fn new(out: W, style: Style) -> Canvas<W> {
-        Canvas { out, style, drawn: Vec::new(), rows_above_end: 0, closed: false }
+        Canvas { out, style, drawn_widths: Vec::new(), rows_above_end: 0, closed: false }
     }
 
     /// Whether the output is closed.
@@ -57,7 +57,7 @@ impl<W: Write> Canvas<W> {
             }
         }
         text += CURSOR_ON;
-        self.drawn = frame.iter().map(row_width).collect();
+        self.drawn_widths = frame.iter().map(row_width).collect();
         // A single write avoids a half-drawn frame.
         self.closed |= self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()).is_err();
     }
@@ -65,8 +65,8 @@ impl<W: Write> Canvas<W> {
     /// Moves to the start of the frame. A terminal that became narrower has wrapped its rows.
     fn return_to_start(&self, columns: usize) -> String {
         let wrapped = |width: &usize| width.saturating_sub(1) / columns.max(1);
-        let above = self.drawn.len().saturating_sub(self.rows_above_end);
-        match above + self.drawn.iter().take(above).map(wrapped).sum::<usize>() {
+        let above = self.drawn_widths.len().saturating_sub(self.rows_above_end);
+        match above + self.drawn_widths.iter().take(above).map(wrapped).sum::<usize>() {
             0 => "\r".into(),
             rows => format!("\u{1b}[{rows}A\r"),
         }
@@ -85,13 +85,13 @@ mod tests {
 
     fn drawn(canvas: &mut Canvas<Vec<u8>>, above: &[String], rows: &[&str], columns: usize) -> String {
         canvas.out.clear();
-        let picture: Vec<BoardRow> = rows.iter().map(|text| vec![(TextRole::Plain, (*text).to_owned())]).collect();
-        canvas.draw(above, &picture, None, columns);
+        let frame: Vec<BoardRow> = rows.iter().map(|text| vec![(TextRole::Plain, (*text).to_owned())]).collect();
+        canvas.draw(above, &frame, None, columns);
         String::from_utf8(canvas.out.clone()).unwrap()
     }
 
     #[test]
-    fn a_picture_is_drawn_over_the_one_before_without_clearing_it_first() {
+    fn frame_is_drawn_over_the_previous_one_without_clearing() {
         let mut canvas = Canvas::new(Vec::new(), Style::Plain);
         let first = drawn(&mut canvas, &[], &["one", "two"], 80);
         assert_eq!(first, "\u{1b}[?25l\rone\u{1b}[K\r\ntwo\u{1b}[K\r\n\u{1b}[J\u{1b}[?25h");

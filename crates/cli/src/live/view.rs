@@ -54,7 +54,7 @@ enum FleetViewMode {
 struct FleetScreen {
     canvas: Canvas<Stdout>,
     /// When the last frame was drawn.
-    drawn: Option<Instant>,
+    last_drawn_at: Option<Instant>,
     /// Whether something has changed since.
     stale: bool,
     /// Lines to print above the frame.
@@ -83,9 +83,9 @@ pub(crate) struct FleetFooter {
 
 impl FleetView {
     /// A view that continues from a board. In lines mode, a capable terminal gets the live view.
-    pub(crate) fn new(board: FleetBoard, show: ProgressMode, env: &Env) -> FleetView {
+    pub(crate) fn new(board: FleetBoard, progress: ProgressMode, env: &Env) -> FleetView {
         let out = std::io::stdout();
-        let mode = match show {
+        let mode = match progress {
             ProgressMode::Nothing => FleetViewMode::Nothing,
             ProgressMode::Events => FleetViewMode::Events,
             ProgressMode::Lines if out.is_terminal() && !env.has_dumb_terminal() => {
@@ -93,7 +93,7 @@ impl FleetView {
                 let canvas = canvas_on_stdout(style);
                 FleetViewMode::Screen(FleetScreen {
                     canvas,
-                    drawn: None,
+                    last_drawn_at: None,
                     stale: true,
                     scrollback: Vec::new(),
                     footer: None,
@@ -106,8 +106,8 @@ impl FleetView {
     }
 
     /// Applies a message and shows it.
-    pub(crate) fn handle_message(&mut self, live: &BusMessage) {
-        if let BusMessage::Event(envelope) = live {
+    pub(crate) fn handle_message(&mut self, message: &BusMessage) {
+        if let BusMessage::Event(envelope) = message {
             self.apply(envelope);
         }
     }
@@ -120,7 +120,7 @@ impl FleetView {
                 lines::event_line(&self.board, envelope).into_iter().for_each(print::note);
                 lines::new_conflict_warnings(&self.board, envelope, &mut self.warned).into_iter().for_each(print::note);
             }
-            FleetViewMode::Screen(picture) => picture.stale = true,
+            FleetViewMode::Screen(screen) => screen.stale = true,
             FleetViewMode::Nothing => {}
         }
         self.tick();
@@ -130,9 +130,9 @@ impl FleetView {
     pub(crate) fn add_line(&mut self, task: TaskId, line: &str) {
         let line = print::sanitize(&with_todo_name(self.board.todo_of(task), line));
         match &mut self.mode {
-            FleetViewMode::Screen(picture) => {
-                picture.scrollback.push(ScrollbackLine::Line(line));
-                picture.stale = true;
+            FleetViewMode::Screen(screen) => {
+                screen.scrollback.push(ScrollbackLine::Line(line));
+                screen.stale = true;
             }
             FleetViewMode::Lines => print::note(line),
             FleetViewMode::Events | FleetViewMode::Nothing => {}
@@ -151,33 +151,33 @@ impl FleetView {
 
     /// Redraws at once, with new rows that stay above the frame and a footer below it.
     pub(crate) fn draw_with(&mut self, above: Vec<Vec<(TextRole, String)>>, footer: Option<FleetFooter>) {
-        let FleetViewMode::Screen(picture) = &mut self.mode else { return };
-        picture.scrollback.extend(above.into_iter().map(ScrollbackLine::Row));
-        picture.footer = footer;
-        picture.draw(&self.board);
+        let FleetViewMode::Screen(screen) = &mut self.mode else { return };
+        screen.scrollback.extend(above.into_iter().map(ScrollbackLine::Row));
+        screen.footer = footer;
+        screen.draw(&self.board);
     }
 
     /// Redraws if it is time.
     pub(crate) fn tick(&mut self) {
-        let FleetViewMode::Screen(picture) = &mut self.mode else { return };
-        let due = match picture.drawn {
+        let FleetViewMode::Screen(screen) = &mut self.mode else { return };
+        let is_due = match screen.last_drawn_at {
             None => true,
-            Some(drawn) if picture.stale => drawn.elapsed() >= REDRAW_INTERVAL,
+            Some(drawn) if screen.stale => drawn.elapsed() >= REDRAW_INTERVAL,
             Some(drawn) => self.board.is_working() && drawn.elapsed() >= IDLE_REDRAW_INTERVAL,
         };
-        if due {
-            picture.draw(&self.board);
+        if is_due {
+            screen.draw(&self.board);
         }
     }
 
     /// Handles a change of the terminal's size.
     fn resize(&mut self) {
-        if let FleetViewMode::Screen(picture) = &mut self.mode {
-            picture.stale = true;
+        if let FleetViewMode::Screen(screen) = &mut self.mode {
+            screen.stale = true;
         }
     }
 
-    /// Takes over the session's current rows.
+    /// Replaces the todos with the session's stored rows.
     pub(crate) fn sync_with_store(&mut self, reader: &SessionReader) -> Result<(), StoreError> {
         self.board.sync_with_store(reader)
     }
@@ -189,8 +189,8 @@ impl FleetView {
 
     /// Draws the final frame.
     pub(crate) fn finish(&mut self) {
-        if let FleetViewMode::Screen(picture) = &mut self.mode {
-            picture.draw(&self.board);
+        if let FleetViewMode::Screen(screen) = &mut self.mode {
+            screen.draw(&self.board);
             // A blank line separates the final report from the frame.
             print::output("");
         }
@@ -199,7 +199,7 @@ impl FleetView {
     /// Whether the output is closed.
     fn is_closed(&self) -> bool {
         match &self.mode {
-            FleetViewMode::Screen(picture) => picture.canvas.is_closed(),
+            FleetViewMode::Screen(screen) => screen.canvas.is_closed(),
             FleetViewMode::Lines | FleetViewMode::Events | FleetViewMode::Nothing => false,
         }
     }
@@ -221,7 +221,7 @@ impl FleetScreen {
         });
         let above: Vec<String> = above.collect();
         self.canvas.draw(&above, &frame, cursor, columns);
-        (self.drawn, self.stale) = (Some(Instant::now()), false);
+        (self.last_drawn_at, self.stale) = (Some(Instant::now()), false);
     }
 }
 
@@ -252,10 +252,10 @@ pub(crate) async fn watch_fleet<E>(
     let mut resized = signal(SignalKind::window_change()).ok();
     while !view.is_closed() {
         tokio::select! {
-            live = next() => {
-                let Some(live) = live? else { break };
-                view.handle_message(&live);
-                if matches!(&live, BusMessage::Event(envelope) if matches!(envelope.entry.event, Event::FleetEnded { .. })) {
+            message = next() => {
+                let Some(message) = message? else { break };
+                view.handle_message(&message);
+                if matches!(&message, BusMessage::Event(envelope) if matches!(envelope.entry.event, Event::FleetEnded { .. })) {
                     break;
                 }
             }
@@ -278,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_names_its_todo_and_is_broken_between_words() {
+    fn lines_name_their_todo_and_wrap_between_words() {
         assert_eq!(with_todo_name(None, "  ! model: no"), "  ! model: no");
         let line = with_todo_name(Some(&"sums".into()), "  ! not done yet: `make` must exit with code 0");
         assert_eq!(wrap_indented(&line, 32), ["  sums: ! not done yet: `make`", "  must exit with code 0"]);

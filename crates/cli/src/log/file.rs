@@ -53,8 +53,8 @@ impl LogFile {
 
     /// Whether the path still names this file.
     fn is_current(&self, file: &File) -> bool {
-        let (Ok(named), Ok(held)) = (fs::metadata(&self.path), file.metadata()) else { return false };
-        (named.dev(), named.ino()) == (held.dev(), held.ino())
+        let (Ok(at_path), Ok(of_file)) = (fs::metadata(&self.path), file.metadata()) else { return false };
+        (at_path.dev(), at_path.ino()) == (of_file.dev(), of_file.ino())
     }
 
     /// Renames the file, unless another process does so or has done so; returns the file to write to.
@@ -123,8 +123,8 @@ mod tests {
 
     use super::*;
 
-    fn log(folder: &Path, largest: u64) -> LogFile {
-        LogFile { max_bytes: largest, ..LogFile::new(folder.join("bosun.log")) }
+    fn log(folder: &Path, max_bytes: u64) -> LogFile {
+        LogFile { max_bytes, ..LogFile::new(folder.join("bosun.log")) }
     }
 
     fn lines(folder: &Path) -> Vec<String> {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_is_large_is_set_aside_while_it_is_written_and_three_are_kept() {
+    fn large_log_is_rotated_and_three_files_are_kept() {
         let folder = tempfile::tempdir().unwrap();
         let log = log(folder.path(), 100);
         for number in 0..100 {
@@ -150,15 +150,15 @@ mod tests {
     }
 
     #[test]
-    fn many_writers_that_rotate_at_once_lose_no_line_and_mix_none() {
+    fn concurrent_writers_lose_and_mix_no_lines() {
         const WRITERS: usize = 8;
         const LINES: usize = 200;
         let folder = tempfile::tempdir().unwrap();
         // Each writer has its own descriptor, like a process. The limit is large enough for at most three rotations.
-        let largest = (WRITERS * LINES * 20 / 3) as u64;
+        let max_bytes = (WRITERS * LINES * 20 / 3) as u64;
         thread::scope(|scope| {
             for writer in 0..WRITERS {
-                let log = log(folder.path(), largest);
+                let log = log(folder.path(), max_bytes);
                 scope.spawn(move || {
                     for number in 0..LINES {
                         log.append(format!("{writer:09} {number:09}\n").as_bytes()).unwrap();
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_long_log_is_read_and_no_more() {
+    fn only_the_end_of_a_long_log_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("bosun.log");
         fs::write(&path, "early\n".repeat(100_000) + "last but one\nlast\n").unwrap();

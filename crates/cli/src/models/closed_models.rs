@@ -7,7 +7,7 @@ use store::{BucketStore, StoreError};
 
 use crate::print;
 
-/// A model that is not asked on this machine for now.
+/// A model that receives no requests from this machine for now.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ClosedModel {
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_closed_model_is_named_as_it_is_asked_for() {
+    fn closed_models_are_named_without_account() {
         assert_eq!(without_account("openai/1a2b/gpt-x"), "openai/gpt-x");
         assert_eq!(without_account("box/none/org/model"), "box/org/model");
         assert_eq!(without_account("odd"), "odd");

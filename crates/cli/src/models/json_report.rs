@@ -68,20 +68,20 @@ struct PriceInDollars {
 /// Builds the report.
 pub(super) fn models_report<'a>(
     providers: &'a Providers,
-    found: &'a BTreeMap<String, ProbeResult>,
+    probes: &'a BTreeMap<String, ProbeResult>,
     closed: &'a [ClosedModel],
 ) -> ModelsReport<'a> {
     let entries = providers.by_name.iter();
-    let providers = entries.map(|(name, provider)| provider_entry(name, provider, found.get(name))).collect();
+    let providers = entries.map(|(name, provider)| provider_entry(name, provider, probes.get(name))).collect();
     ModelsReport { prices_as_of: prices::AS_OF, providers, closed }
 }
 
 fn provider_entry<'a>(
     name: &'a str,
     provider: &'a Provider,
-    found: Option<&'a ProbeResult>,
+    probe: Option<&'a ProbeResult>,
 ) -> ProviderReportEntry<'a> {
-    let running: &[String] = match found {
+    let running: &[String] = match probe {
         Some(ProbeResult::Running(models)) => models,
         Some(ProbeResult::NotRunning | ProbeResult::OtherServer) | None => &[],
     };
@@ -98,7 +98,7 @@ fn provider_entry<'a>(
         },
         small: provider.is_small,
         at_once: provider.max_concurrent_requests,
-        server: found.map(|found| match found {
+        server: probe.map(|probe| match probe {
             ProbeResult::Running(_) => "running",
             ProbeResult::NotRunning => "none",
             ProbeResult::OtherServer => "other",
@@ -116,7 +116,7 @@ fn wire_name(wire: WireFormat) -> &'static str {
 }
 
 fn model_entry(name: &str, running: bool, listed: ModelListing) -> ModelReportEntry<'_> {
-    let ModelListing { price, context, max_output } = listed;
+    let ModelListing { price, context_tokens: context, max_output_tokens: max_output } = listed;
     ModelReportEntry { name, running, context, max_output, price: price.map(price_in_dollars) }
 }
 

@@ -27,11 +27,11 @@ pub(crate) async fn list(args: &ModelsArgs) -> Result<CommandExit, CliError> {
         buckets.clear()?;
     }
     let closed = closed_models::list_closed(&buckets, SystemClock.now())?;
-    let found = probe_local_servers(&access).await;
+    let probes = probe_local_servers(&access).await;
     if args.json {
-        print::json(&json_report::models_report(&access.providers, &found, &closed));
+        print::json(&json_report::models_report(&access.providers, &probes, &closed));
     } else {
-        table::print_table(&access.providers, &found);
+        table::print_table(&access.providers, &probes);
         closed_models::print_closed(&closed);
     }
     Ok(CommandExit::Success)
@@ -40,7 +40,7 @@ pub(crate) async fn list(args: &ModelsArgs) -> Result<CommandExit, CliError> {
 /// The models of the servers on this machine. No other host is contacted.
 pub(crate) async fn probe_local_servers(access: &ModelAccess) -> BTreeMap<String, ProbeResult> {
     let by_name = &access.providers.by_name;
-    let servers = access.local.iter().filter_map(|name| Some((name, &by_name.get(name)?.base_url)));
+    let servers = access.local_servers.iter().filter_map(|name| Some((name, &by_name.get(name)?.base_url)));
     let answers = servers.map(async |(name, url)| (name.clone(), probe::probe_server(name, url).await));
     join_all(answers).await.into_iter().collect()
 }

@@ -46,14 +46,14 @@ struct ModelListEntry {
 
 /// Probes the server of this name at its base URL.
 pub(super) async fn probe_server(name: &str, base_url: &str) -> ProbeResult {
-    let ollama = name == "ollama";
+    let is_ollama = name == "ollama";
     let url = match base_url.strip_suffix("/v1") {
-        Some(root) if ollama => format!("{root}/api/tags"),
+        Some(root) if is_ollama => format!("{root}/api/tags"),
         Some(_) | None => format!("{base_url}/models"),
     };
     match tokio::time::timeout(PROBE_TIMEOUT, get(&url)).await {
         Ok(Ok(text)) => {
-            let models = if ollama {
+            let models = if is_ollama {
                 parse_ollama_tags(&text).or_else(|| parse_model_list(&text))
             } else {
                 parse_model_list(&text)
@@ -85,14 +85,14 @@ mod tests {
 
     #[test]
     fn both_kinds_of_lists_are_read() {
-        let ours = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        let expected = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
         assert_eq!(
             parse_ollama_tags(r#"{"models":[{"name":"qwen3:8b","size":5},{"name":"b"}]}"#),
-            ours(&["qwen3:8b", "b"])
+            expected(&["qwen3:8b", "b"])
         );
         assert_eq!(
             parse_model_list(r#"{"object":"list","data":[{"id":"model.gguf"}],"models":[]}"#),
-            ours(&["model.gguf"])
+            expected(&["model.gguf"])
         );
         for other in ["", "{}", "[]", "<html>", r#"{"models":"many"}"#] {
             assert_eq!((parse_ollama_tags(other), parse_model_list(other)), (None, None), "{other}");

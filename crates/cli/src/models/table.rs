@@ -9,15 +9,18 @@ use crate::money::Money;
 use crate::print;
 
 /// Prints every provider with its models, and how to choose one.
-pub(super) fn print_table(providers: &Providers, found: &BTreeMap<String, ProbeResult>) {
+pub(super) fn print_table(providers: &Providers, probes: &BTreeMap<String, ProbeResult>) {
     for (name, provider) in &providers.by_name {
-        let state = found.get(name).map_or_else(|| describe_key(&provider.key), describe_server);
+        let state = probes.get(name).map_or_else(|| describe_key(&provider.key), describe_server);
         print::row(format_args!("{name:<12}  {:<34}  {state}", provider.base_url));
-        let twin = providers.by_name.iter().find(|(other, twin)| *other < name && serves_same_models(twin, provider));
-        match twin {
-            Some((twin, _)) => print::output(format_args!("  same models as {twin}")),
+        let duplicate = providers
+            .by_name
+            .iter()
+            .find(|(other, duplicate)| *other < name && serves_same_models(duplicate, provider));
+        match duplicate {
+            Some((duplicate, _)) => print::output(format_args!("  same models as {duplicate}")),
             None => {
-                model_lines(provider, found.get(name)).into_iter().for_each(|line| print::row(print::sanitize(&line)))
+                model_lines(provider, probes.get(name)).into_iter().for_each(|line| print::row(print::sanitize(&line)))
             }
         }
     }
@@ -46,8 +49,8 @@ fn describe_key(key: &ProviderKey) -> String {
     }
 }
 
-fn describe_server(found: &ProbeResult) -> String {
-    match found {
+fn describe_server(probe: &ProbeResult) -> String {
+    match probe {
         ProbeResult::Running(models) if models.is_empty() => "running, without a model".into(),
         ProbeResult::Running(_) => "running".into(),
         ProbeResult::NotRunning => "not running".into(),
@@ -56,8 +59,8 @@ fn describe_server(found: &ProbeResult) -> String {
 }
 
 /// The models that the server reported, then other known ones.
-fn model_lines(provider: &Provider, found: Option<&ProbeResult>) -> Vec<String> {
-    let running: &[String] = match found {
+fn model_lines(provider: &Provider, probe: Option<&ProbeResult>) -> Vec<String> {
+    let running: &[String] = match probe {
         Some(ProbeResult::Running(models)) => models,
         Some(ProbeResult::NotRunning | ProbeResult::OtherServer) | None => &[],
     };
@@ -66,8 +69,9 @@ fn model_lines(provider: &Provider, found: Option<&ProbeResult>) -> Vec<String> 
 }
 
 fn model_line(name: &str, listed: ModelListing) -> String {
-    let window =
-        listed.context.map_or_else(|| "unknown window".to_owned(), |tokens| format!("{} k window", tokens / 1000));
+    let window = listed
+        .context_tokens
+        .map_or_else(|| "unknown window".to_owned(), |tokens| format!("{} k window", tokens / 1000));
     let price = listed.price.map_or_else(
         || "unknown price".to_owned(),
         |price| format!("{} in, {} out", Money::Known(price.input), Money::Known(price.output)),

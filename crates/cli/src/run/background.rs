@@ -24,7 +24,7 @@ pub(crate) struct BackgroundWait {
 
 impl BackgroundWait {
     /// The given time, or the defaults.
-    pub(crate) fn of(given: Option<Duration>) -> BackgroundWait {
+    pub(crate) fn from_flag(given: Option<Duration>) -> BackgroundWait {
         BackgroundWait { commands: given.unwrap_or(COMMAND_WAIT), agents: given.unwrap_or(AGENT_SILENCE_WAIT) }
     }
 
@@ -44,7 +44,7 @@ pub(crate) struct BackgroundWork {
 }
 
 impl BackgroundWork {
-    /// Reads it from the session's rows.
+    /// Reads the running work from the session's file.
     pub(crate) fn read(session: &Session) -> Result<BackgroundWork, StoreError> {
         Ok(BackgroundWork::of(
             &SessionReader::open(session.home(), session.id())?.tasks(&TasksParams::all_tasks())?.tasks,
@@ -86,7 +86,7 @@ pub(super) enum BackgroundWaitDecision {
 }
 
 impl BackgroundWork {
-    /// Decides at this moment.
+    /// Decides whether to keep waiting.
     pub(super) fn decide(
         &self,
         wait: BackgroundWait,
@@ -108,19 +108,20 @@ mod tests {
     }
 
     #[test]
-    fn agents_are_waited_for_as_long_as_they_are_heard_and_commands_from_the_answer_on() {
-        let leeway = BackgroundWait::of(None);
-        let since = Instant::now();
-        let after = |secs: u64| since + Duration::from_secs(secs);
-        let times = |heard: u64| BackgroundWaitTimes { answered_at: since, last_event_at: after(heard) };
-        let judge = |work: &BackgroundWork, heard: u64, now: u64| work.decide(leeway, times(heard), after(now));
+    fn agents_are_waited_for_since_their_last_event_and_commands_since_the_answer() {
+        let wait = BackgroundWait::from_flag(None);
+        let start = Instant::now();
+        let after = |secs: u64| start + Duration::from_secs(secs);
+        let times = |last_event: u64| BackgroundWaitTimes { answered_at: start, last_event_at: after(last_event) };
+        let decide =
+            |work: &BackgroundWork, last_event: u64, now: u64| work.decide(wait, times(last_event), after(now));
         let (commands, agents) = (at_work(&[]), at_work(&["/root/a"]));
-        assert_eq!(judge(&commands, 29, 29), BackgroundWaitDecision::Wait(after(30)));
-        assert_eq!(judge(&commands, 29, 30), BackgroundWaitDecision::Stop);
-        assert_eq!(judge(&agents, 0, 599), BackgroundWaitDecision::Wait(after(600)));
-        assert_eq!(judge(&agents, 0, 600), BackgroundWaitDecision::Stop);
-        assert_eq!(judge(&agents, 500, 1_000), BackgroundWaitDecision::Wait(after(1_100)));
-        let given = BackgroundWait::of(Some(Duration::ZERO));
+        assert_eq!(decide(&commands, 29, 29), BackgroundWaitDecision::Wait(after(30)));
+        assert_eq!(decide(&commands, 29, 30), BackgroundWaitDecision::Stop);
+        assert_eq!(decide(&agents, 0, 599), BackgroundWaitDecision::Wait(after(600)));
+        assert_eq!(decide(&agents, 0, 600), BackgroundWaitDecision::Stop);
+        assert_eq!(decide(&agents, 500, 1_000), BackgroundWaitDecision::Wait(after(1_100)));
+        let given = BackgroundWait::from_flag(Some(Duration::ZERO));
         assert_eq!(agents.decide(given, times(0), after(0)), BackgroundWaitDecision::Stop);
     }
 }

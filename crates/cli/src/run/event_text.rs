@@ -30,11 +30,11 @@ pub(crate) fn event_lines(event: &Event) -> Vec<String> {
         Event::CallAnswered { answer, .. } if answer.status != ToolResultStatus::Done => {
             // A denial also names the rule that would permit the call.
             let max = if answer.status == ToolResultStatus::Denied { 240 } else { MAX_LINE_CHARS };
-            vec![format!("  ! {}: {}", answer.status.as_str(), print::reason(&answer.text, max))]
+            vec![format!("  ! {}: {}", answer.status.as_str(), print::format_reason(&answer.text, max))]
         }
         Event::TurnFailed { message, retry, .. } if !message.is_empty() => {
-            let again = retry.map(|retry| format!(", {}", describe_retry(retry))).unwrap_or_default();
-            vec![format!("  ! model: {}{again}", short(message))]
+            let retry_note = retry.map(|retry| format!(", {}", describe_retry(retry))).unwrap_or_default();
+            vec![format!("  ! model: {}{retry_note}", short(message))]
         }
         Event::BudgetAwaited => {
             vec!["  … queued: the rest of the budget is reserved for running requests".into()]
@@ -110,14 +110,14 @@ fn ask_lines(ask: &Ask) -> Vec<String> {
 
 /// A compaction and its cause.
 fn describe_compaction(compaction: &Compaction) -> String {
-    let why = match compaction.cause {
+    let cause = match compaction.cause {
         CompactionCause::ContextFull => "the context window is nearly full",
         CompactionCause::Requested => "compacted as asked",
     };
     let messages = compaction.messages;
     match compaction.digest {
-        None => format!("  ! {why}: tool output in the first {messages} messages is left out"),
-        Some(_) => format!("  ! {why}: a digest replaces the first {messages} messages"),
+        None => format!("  ! {cause}: tool output in the first {messages} messages is left out"),
+        Some(_) => format!("  ! {cause}: a digest replaces the first {messages} messages"),
     }
 }
 
@@ -200,7 +200,7 @@ pub(crate) fn main_argument(input: &str) -> String {
 }
 
 fn short(text: &str) -> String {
-    print::reason(text, MAX_LINE_CHARS)
+    print::format_reason(text, MAX_LINE_CHARS)
 }
 
 #[cfg(test)]
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_is_one_line_whatever_its_input() {
+    fn every_call_is_one_line() {
         let shown = |tool: &str, input: &str| {
             call_line(&ToolCallRequest { id: CallId("1".into()), tool: tool.into(), input: input.into() })
         };
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_a_stop_is_told_without_what_only_the_agent_needs() {
+    fn unmet_conditions_are_shown_without_the_text_for_the_agent() {
         assert_eq!(unmet_conditions("[runtime] You said so.\n\n- `make` must exit\n- `b`"), "`make` must exit\n- `b`");
         assert_eq!(unmet_conditions("the linter complains\n- of this"), "the linter complains\n- of this");
     }
@@ -237,9 +237,9 @@ mod tests {
             cost: Cost::ZERO,
             retry: Some(RetryPlan { attempt: 2, of: 5, in_millis }),
         };
-        let words = "  ! model: cannot connect to localhost:1: connection refused, attempt 2 of 5";
-        assert_eq!(event_lines(&failed(4_000)), [format!("{words}, next in 4 s")]);
-        assert_eq!(event_lines(&failed(400)), [format!("{words}, next in 400 ms")]);
+        let expected = "  ! model: cannot connect to localhost:1: connection refused, attempt 2 of 5";
+        assert_eq!(event_lines(&failed(4_000)), [format!("{expected}, next in 4 s")]);
+        assert_eq!(event_lines(&failed(400)), [format!("{expected}, next in 400 ms")]);
     }
 
     #[test]
@@ -247,13 +247,13 @@ mod tests {
         let subject = AskSubject::Permission {
             tool: "shell".into(),
             input: "{}".into(),
-            reason: "no rule speaks of `rm`".into(),
+            reason: "no permission rule matches `rm`".into(),
             rules: Vec::new(),
         };
         let (id, call) = (AskId("3f9a2c1b0d4e99aa".into()), CallId("1".into()));
         let ask = Ask { id: id.clone(), call: call.clone(), subject, until_at: Some(Timestamp(60_000)) };
         let expected = [
-            "  ? may shell run? no rule speaks of `rm`",
+            "  ? may shell run? no permission rule matches `rm`",
             "    bosun approvals allow 3f9a2c1b0d4e (until 1970-01-01T00:01:00.000Z)",
         ];
         assert_eq!(event_lines(&Event::AskOpened(ask)), expected);
@@ -262,9 +262,9 @@ mod tests {
         assert_eq!(event_lines(&decided), ["  ? 3f9a2c1b0d4e allowed"]);
     }
 
-    /// A21: every start of a fleet is shown.
+    /// Every start of a fleet is shown.
     #[test]
-    fn a_plan_that_is_carried_out_by_a_fleet_says_that_it_is_deployed() {
+    fn plan_run_by_a_fleet_announces_the_fleet() {
         let decided = |action| Event::AskDecided {
             ask: AskId("3f9a2c1b0d4e99aa".into()),
             call: CallId("1".into()),

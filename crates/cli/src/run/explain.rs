@@ -20,7 +20,7 @@ impl RunSummary {
         self.explain_tasks();
         self.explain_stopped();
         self.explain_autopilot_stop();
-        match (self.ended, &self.paused, &self.answer) {
+        match (self.end, &self.paused, &self.answer) {
             (RunEnd::Paused, Some(reason), _) => {
                 print::error(&reason.to_string());
                 // A session whose folder is gone cannot be resumed.
@@ -68,11 +68,11 @@ impl RunSummary {
             self.finished.iter().filter(|(_, outcome)| task_exit(outcome) == CommandExit::Partial).collect();
         for (task, outcome) in failed.iter().take(MAX_LISTED_TASKS) {
             let path = self.tasks.iter().find(|view| view.id == *task).map_or("", |view| &view.path);
-            let why = match outcome {
+            let detail = match outcome {
                 TaskOutcome::Failed { message, .. } => format!(": {}", print::one_line(message, 100)),
                 _other => String::new(),
             };
-            print::note(print::sanitize(&format!("{}: {path}{why}", outcome.as_str())));
+            print::note(print::sanitize(&format!("{}: {path}{detail}", outcome.as_str())));
         }
         if let Some(more) = failed.len().checked_sub(MAX_LISTED_TASKS).filter(|more| *more > 0) {
             print::note(format_args!("and {more} more"));
@@ -103,14 +103,14 @@ impl RunSummary {
     fn explain_autopilot_stop(&self) {
         let Some((why, continues)) = &self.autopilot_stop else { return };
         print::note(describe_autopilot_stop(why, *continues));
-        let more = match why {
+        let flag = match why {
             // The explanation of the outcome names the flag that allows more turns.
             AutopilotStop::Limit if matches!(self.answer, Some((TaskOutcome::TimedOut { .. }, _))) => return,
             AutopilotStop::Limit => " --max-continues N",
             AutopilotStop::NoChange | AutopilotStop::Blocked { .. } => "",
             AutopilotStop::Complete { .. } | AutopilotStop::Aborted { .. } | AutopilotStop::Failed => return,
         };
-        print::note(format_args!("hint: resume with: bosun --resume {} -p \"…\"{more}", self.id));
+        print::note(format_args!("hint: resume with: bosun --resume {} -p \"…\"{flag}", self.id));
     }
 
     fn explain_outcome(&self, outcome: &TaskOutcome) {
@@ -119,7 +119,7 @@ impl RunSummary {
             TaskOutcome::Completed => {}
             TaskOutcome::Failed { message, kind } => {
                 print::error(&print::sanitize(message));
-                let other = match kind {
+                let model_hint = match kind {
                     FailKind::Model => " (and --model PROVIDER/NAME for another model)",
                     FailKind::NoAnswer
                     | FailKind::Exit
@@ -129,7 +129,7 @@ impl RunSummary {
                     | FailKind::Internal => "",
                 };
                 print::note(format_args!(
-                    "hint: the work so far is kept; resume with: bosun --resume {id} -p \"…\"{other}"
+                    "hint: the work so far is kept; resume with: bosun --resume {id} -p \"…\"{model_hint}"
                 ));
             }
             TaskOutcome::Cancelled { .. } => {
@@ -171,7 +171,7 @@ impl RunSummary {
         if let Some(reason) = &self.paused {
             return Some(reason.to_string());
         }
-        if self.ended == RunEnd::TimeUp {
+        if self.end == RunEnd::TimeUp {
             return Some("the time limit was reached while waiting for a quota".into());
         }
         let (outcome, _) = self.answer.as_ref()?;

@@ -62,7 +62,7 @@ impl RunSummary {
     pub(super) fn to_json(&self) -> RunReportJson<'_> {
         let view = self.usage.as_ref().map(|usage| &usage.view);
         let state = view.map(|view| &view.state);
-        let outcome = match (&self.answer, self.ended) {
+        let outcome = match (&self.answer, self.end) {
             (Some((outcome, _)), RunEnd::NothingLeft) => outcome.as_str(),
             (_, RunEnd::Paused) => "paused",
             (_, RunEnd::Parked) => "parked",
@@ -85,7 +85,7 @@ impl RunSummary {
             spent: view.map(|view| view.spent).unwrap_or_default(),
             budget: self.budget(),
             models: self.usage.as_ref().map(|usage| &usage.models),
-            duration_ms: self.began.elapsed().as_millis(),
+            duration_ms: self.started_at.elapsed().as_millis(),
             tasks: &self.tasks,
             denials: &self.denials,
         }

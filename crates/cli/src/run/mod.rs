@@ -74,7 +74,7 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
             .with_hint("bosun --resume ID --fork -p \"…\""));
     }
     let mut setup = Setup::read()?;
-    let prompt = args.prompt.as_deref().map(|given| prompt_message(given, &args.image)).transpose()?;
+    let prompt = args.prompt.as_deref().map(|argument| prompt_message(argument, &args.image)).transpose()?;
     let share = args.mode.share.as_deref().map(ShareFile::create).transpose()?;
     let start = session_start(&args, &setup.home)?;
     let previous = match start {
@@ -100,7 +100,7 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
     if start != SessionStart::New && !args.quiet {
         fleet::note_unfinished_fleet(session.home(), session.id());
     }
-    let show = match (args.output_format, args.quiet) {
+    let progress = match (args.output_format, args.quiet) {
         (OutputFormat::Jsonl, _) => ProgressMode::Events,
         (OutputFormat::Text | OutputFormat::Json, true) => ProgressMode::Nothing,
         (OutputFormat::Text | OutputFormat::Json, false) => ProgressMode::Lines,
@@ -117,8 +117,8 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
     let prompt = match dispatch_prompt(&session, prompt, args.output_format).await {
         Ok(SlashPromptOutcome::Message(message)) => Some(*message),
         Ok(SlashPromptOutcome::WorkStarted) => None,
-        Ok(SlashPromptOutcome::Finished(trace)) => {
-            slash::leave_session(session, start, trace).await?;
+        Ok(SlashPromptOutcome::Finished(effect)) => {
+            slash::leave_session(session, start, effect).await?;
             return Ok(CommandExit::Success);
         }
         Err(failure) => {
@@ -128,16 +128,16 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
     };
     resume_and_post(&mut session, start, prompt).await?;
     let limits = RunWaitLimits {
-        background: BackgroundWait::of(args.background_wait),
+        background: BackgroundWait::from_flag(args.background_wait),
         park: args.park_wait,
         time: args.timeout,
     };
-    let prompter = match show {
+    let prompter = match progress {
         ProgressMode::Lines => Prompter::open(&setup, &session, cwd, PromptSurface::Lines),
         ProgressMode::Nothing | ProgressMode::Events => None,
     };
     let on_terminal = std::io::stderr().is_terminal() && !setup.env.has_dumb_terminal();
-    let screen = RunScreen::new(show, session.root()).with_tasks(&earlier_tasks(&session)?);
+    let screen = RunScreen::new(progress, session.root()).with_tasks(&earlier_tasks(&session)?);
     let mut screen = screen.with_prompter(prompter).with_countdown(on_terminal);
     let id = session.id();
     let report = drive_session(session, limits, &mut screen, &setup.env).await;
@@ -146,7 +146,7 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
     // Write the shared file on failure too: it shows what went wrong.
     let shared = share.map_or(Ok(()), |share| share.write(&setup.home, id));
     let report = report?;
-    report.write(args.output_format, show);
+    report.write(args.output_format, progress);
     shared?;
     Ok(report.exit())
 }
@@ -206,8 +206,8 @@ async fn resume_and_post(
 }
 
 /// The prompt with its images.
-fn prompt_message(given: &str, images: &[PathBuf]) -> Result<SendParams, CliError> {
-    let text = if given == "-" { prompt_from_stdin()? } else { given.to_owned() };
+fn prompt_message(argument: &str, images: &[PathBuf]) -> Result<SendParams, CliError> {
+    let text = if argument == "-" { prompt_from_stdin()? } else { argument.to_owned() };
     if text.trim().is_empty() {
         return Err(CliError::usage("the prompt is empty").with_hint("write it after -p, or to stdin"));
     }
@@ -244,7 +244,7 @@ pub(crate) fn session_start(args: &RunArgs, home: &Home) -> Result<SessionStart,
     let id = match &args.resume {
         Some(prefix) => find_session(home, prefix)?,
         None if args.r#continue => {
-            let cwd = setup::folder(args.directory.as_deref())?.display().to_string();
+            let cwd = setup::working_folder(args.directory.as_deref())?.display().to_string();
             let not_found =
                 || CliError::usage(format!("there is no session in {cwd}")).with_hint("`bosun sessions` lists all");
             latest_session(home, &cwd)?.ok_or_else(not_found)?
@@ -257,13 +257,13 @@ pub(crate) fn session_start(args: &RunArgs, home: &Home) -> Result<SessionStart,
 /// The session of a folder with the latest event.
 pub(crate) fn latest_session(home: &Home, cwd: &str) -> Result<Option<SessionId>, CliError> {
     let query = SessionQuery { cwd: Some(cwd.to_owned()), limit: Some(1), ..SessionQuery::default() };
-    let page = SessionIndex::current(home)?.page(home, &query)?;
+    let page = SessionIndex::open_reconciled(home)?.page(home, &query)?;
     Ok(page.rows.first().map(|row| row.id))
 }
 
 /// The one session whose id begins with the prefix. A whole id names a folder even if the index cannot read it.
 pub(crate) fn find_session(home: &Home, prefix: &str) -> Result<SessionId, CliError> {
-    match SessionIndex::current(home)?.find(prefix)? {
+    match SessionIndex::open_reconciled(home)?.find(prefix)? {
         SessionMatch::One(row) => Ok(row.id),
         SessionMatch::NotFound if prefix.parse().is_ok_and(|id| home.session_dir(id).is_dir()) => {
             prefix.parse().map_err(CliError::usage)

@@ -43,8 +43,8 @@ pub(crate) struct RunSummary {
     home: Home,
     pub(super) id: SessionId,
     root: TaskId,
-    pub(super) began: Instant,
-    pub(crate) ended: RunEnd,
+    pub(super) started_at: Instant,
+    pub(crate) end: RunEnd,
     pub(crate) interrupted: bool,
     pub(crate) paused: Option<Arc<StoreError>>,
     /// The quota or other condition that the whole session waits for.
@@ -60,7 +60,7 @@ pub(crate) struct RunSummary {
     /// The background commands that were stopped for the same reason.
     pub(super) stopped_commands: BTreeSet<String>,
     /// The names of tasks created in this run.
-    names: BTreeMap<TaskId, String>,
+    task_names: BTreeMap<TaskId, String>,
     /// The calls of each task's latest answer.
     calls: BTreeMap<(TaskId, CallId), RunCall>,
     pub(crate) denials: Vec<Denial>,
@@ -70,12 +70,12 @@ pub(crate) struct RunSummary {
     pub(super) autopilot_stop: Option<(AutopilotStop, u32)>,
     /// The plan, if the run ends with it.
     pub(super) plan: Option<String>,
-    /// Whether it was planning and the plan was not carried out.
-    planned: bool,
+    /// Whether the run was in plan mode and its plan was not carried out.
+    has_open_plan: bool,
     /// Whether a plan was made and carried out.
-    carried_out: bool,
+    plan_carried_out: bool,
     /// The files that calls changed.
-    pub(super) changed: BTreeSet<String>,
+    pub(super) changed_files: BTreeSet<String>,
 }
 
 /// A call that was not permitted.
@@ -100,7 +100,7 @@ pub(crate) struct Denial {
 struct RunCall {
     tool: String,
     input: String,
-    asked: Option<RunCallAsk>,
+    ask: Option<RunCallAsk>,
 }
 
 /// The ask about a call, and its decision.
@@ -118,8 +118,8 @@ impl RunSummary {
             home: session.home().clone(),
             id: session.id(),
             root: session.root(),
-            began: Instant::now(),
-            ended: RunEnd::NothingLeft,
+            started_at: Instant::now(),
+            end: RunEnd::NothingLeft,
             interrupted: false,
             paused: None,
             parked: None,
@@ -128,16 +128,16 @@ impl RunSummary {
             finished: Vec::new(),
             stopped_agents: BTreeSet::new(),
             stopped_commands: BTreeSet::new(),
-            names: BTreeMap::new(),
+            task_names: BTreeMap::new(),
             calls: pending_asks(session),
             denials: Vec::new(),
             usage: None,
             tasks: Vec::new(),
             autopilot_stop: None,
             plan: None,
-            planned: is_planning(session),
-            carried_out: false,
-            changed: BTreeSet::new(),
+            has_open_plan: is_planning(session),
+            plan_carried_out: false,
+            changed_files: BTreeSet::new(),
         }
     }
 
@@ -147,8 +147,8 @@ impl RunSummary {
     }
 
     /// Applies a message.
-    pub(crate) fn apply(&mut self, live: &BusMessage) {
-        let envelope = match live {
+    pub(crate) fn apply(&mut self, message: &BusMessage) {
+        let envelope = match message {
             BusMessage::Event(envelope) => envelope,
             BusMessage::Text { task, turn, text } => return self.append_streamed(*task, *turn, text),
         };
@@ -157,10 +157,10 @@ impl RunSummary {
             Event::ActivationEnded { outcome, text, .. } if task == self.root => {
                 self.answer = Some((outcome.clone(), text.clone()));
             }
-            Event::TaskCreated(spec) => drop(self.names.insert(task, spec.name.clone())),
+            Event::TaskCreated(spec) => drop(self.task_names.insert(task, spec.name.clone())),
             // An agent that was not allowed to start has not failed.
             Event::TaskFinished { outcome: TaskOutcome::Failed { kind: FailKind::Denied, message } } => {
-                let (tool, input) = ("task".to_owned(), self.names.get(&task).cloned().unwrap_or_default());
+                let (tool, input) = ("task".to_owned(), self.task_names.get(&task).cloned().unwrap_or_default());
                 self.denials.push(Denial {
                     task,
                     tool,
@@ -174,36 +174,36 @@ impl RunSummary {
             Event::TaskFinished { outcome } => self.finished.push((task, outcome.clone())),
             Event::TurnAnswered { content, .. } => {
                 self.calls.retain(|(other, _), _| *other != task);
-                let called = content.iter().filter_map(call_of_block).map(|(call, called)| ((task, call), called));
-                self.calls.extend(called);
+                let calls = content.iter().filter_map(call_of_block).map(|(id, call)| ((task, id), call));
+                self.calls.extend(calls);
             }
             Event::AskOpened(ask) => self.calls.extend(call_of_ask(task, ask)),
             Event::AskDecided { call, decision: AskDecision::Deny { message: reason }, by, .. } => {
-                if let Some(asked) = self.calls.get_mut(&(task, call.clone())).and_then(|c| c.asked.as_mut()) {
+                if let Some(asked) = self.calls.get_mut(&(task, call.clone())).and_then(|c| c.ask.as_mut()) {
                     asked.deny(reason, *by);
                 }
             }
             Event::AskDecided { decision: AskDecision::Proceed { action }, .. } if *action != PlanAction::ExitOnly => {
-                (self.planned, self.carried_out) = (false, true);
+                (self.has_open_plan, self.plan_carried_out) = (false, true);
             }
             Event::AutopilotStopped { why, continues } => self.autopilot_stop = Some((why.clone(), *continues)),
             Event::ModeChanged { mode, by } => {
                 // A change of mode without a plan action is final.
-                self.planned = match (mode, by) {
+                self.has_open_plan = match (mode, by) {
                     (SessionMode::Plan, _) => true,
-                    (SessionMode::Interactive, Principal::Runtime) => self.planned,
+                    (SessionMode::Interactive, Principal::Runtime) => self.has_open_plan,
                     (SessionMode::Interactive | SessionMode::Autopilot, _) => false,
                 };
                 self.autopilot_stop = None;
             }
             Event::CallAnswered { evidence, .. } if !evidence.is_empty() => {
-                self.changed.extend(evidence.iter().filter_map(|item| match item {
+                self.changed_files.extend(evidence.iter().filter_map(|item| match item {
                     Evidence::Changed { path } => Some(path.clone()),
                     Evidence::Ran { .. } => None,
                 }));
             }
             Event::CallAnswered { call, answer, .. } if answer.status == ToolResultStatus::Denied => {
-                let RunCall { tool, input, asked } = self.calls.remove(&(task, call.clone())).unwrap_or_default();
+                let RunCall { tool, input, ask: asked } = self.calls.remove(&(task, call.clone())).unwrap_or_default();
                 self.denials.push(match asked {
                     Some(RunCallAsk { id, reason, by, rules }) => {
                         Denial { task, tool, input, reason, ask: Some(id), by, rules }
@@ -237,7 +237,7 @@ impl RunSummary {
 
     /// Records that the session's progress could not be written.
     pub(super) fn pause(&mut self, error: StoreError) {
-        (self.ended, self.paused) = (RunEnd::Paused, Some(Arc::new(error)));
+        (self.end, self.paused) = (RunEnd::Paused, Some(Arc::new(error)));
     }
 
     /// Records background work that was stopped.
@@ -268,9 +268,9 @@ impl RunSummary {
         Ok(())
     }
 
-    /// The plan, if it is the result of the run: it was planning, and the plan was not carried out.
+    /// The plan, if it is the result of the run: the run was in plan mode, and the plan was not carried out.
     fn final_plan(&self) -> Option<String> {
-        if !self.planned {
+        if !self.has_open_plan {
             return None;
         }
         self.read_plan()
@@ -282,14 +282,14 @@ impl RunSummary {
 
     /// The exit code.
     pub(crate) fn exit(&self) -> CommandExit {
-        let ended = match self.ended {
+        let ended = match self.end {
             RunEnd::NothingLeft => CommandExit::Success,
             RunEnd::StopRequested => CommandExit::Cancelled,
             RunEnd::Parked => CommandExit::Parked,
             RunEnd::TimeUp => CommandExit::Limit,
             RunEnd::Paused => CommandExit::Failed,
         };
-        let answer = match (&self.answer, self.ended) {
+        let answer = match (&self.answer, self.end) {
             (Some((outcome, _)), _) => Some(root_exit(outcome)),
             (None, RunEnd::NothingLeft) => Some(CommandExit::Failed),
             (None, RunEnd::StopRequested | RunEnd::Parked | RunEnd::TimeUp | RunEnd::Paused) => None,
@@ -298,12 +298,12 @@ impl RunSummary {
         let autopilot = self.autopilot_stop.as_ref().map(|(why, _)| autopilot_exit(why));
         let cut_off = !(self.stopped_agents.is_empty() && self.stopped_commands.is_empty());
         let cut_off = cut_off.then_some(CommandExit::Limit);
-        let all = [ended].into_iter().chain(interrupted).chain(answer).chain(autopilot).chain(cut_off);
-        CommandExit::worst(all.chain(self.finished.iter().map(|(_, outcome)| task_exit(outcome))))
+        let exits = [ended].into_iter().chain(interrupted).chain(answer).chain(autopilot).chain(cut_off);
+        CommandExit::worst(exits.chain(self.finished.iter().map(|(_, outcome)| task_exit(outcome))))
     }
 
     /// Writes the report to stdout, and its explanation to stderr.
-    pub(crate) fn write(&self, format: OutputFormat, show: ProgressMode) {
+    pub(crate) fn write(&self, format: OutputFormat, progress: ProgressMode) {
         match format {
             OutputFormat::Text => {
                 let text = self.plan.as_deref().unwrap_or(self.text());
@@ -313,12 +313,12 @@ impl RunSummary {
             }
             OutputFormat::Json | OutputFormat::Jsonl => print::json(&self.to_json()),
         }
-        if let (true, ProgressMode::Lines, Some(plan)) = (self.carried_out, show, self.read_plan()) {
+        if let (true, ProgressMode::Lines, Some(plan)) = (self.plan_carried_out, progress, self.read_plan()) {
             print::note(format_args!("the plan that was carried out:\n{}", print::sanitize(plan.trim_end())));
         }
         self.explain();
         let line = self.usage.as_ref().and_then(SessionUsageSummary::summary_line);
-        if let (OutputFormat::Text, ProgressMode::Lines, Some(line)) = (format, show, line) {
+        if let (OutputFormat::Text, ProgressMode::Lines, Some(line)) = (format, progress, line) {
             print::note(format_args!("{line}; {}", self.totals_line()));
         }
     }
@@ -326,12 +326,12 @@ impl RunSummary {
     /// The run's totals besides tokens and cost.
     fn totals_line(&self) -> String {
         let agents = self.tasks.iter().filter(|task| task.kind == TaskType::Agent).count();
-        let (seconds, files) = (self.began.elapsed().as_secs_f64(), self.changed.len());
+        let (seconds, files) = (self.started_at.elapsed().as_secs_f64(), self.changed_files.len());
         format!("{}; {}; {seconds:.1} s", print::pluralize(agents, "agent"), print::pluralize(files, "changed file"))
     }
 
     pub(super) fn text(&self) -> &str {
-        let streamed = self.streamed.as_ref().filter(|_| matches!(self.ended, RunEnd::Paused)).map(|(_, text)| &**text);
+        let streamed = self.streamed.as_ref().filter(|_| matches!(self.end, RunEnd::Paused)).map(|(_, text)| &**text);
         self.answer.as_ref().map(|(_, text)| &**text).or(streamed).unwrap_or("")
     }
 }
@@ -354,7 +354,7 @@ fn call_of_ask(task: TaskId, ask: &Ask) -> Option<((TaskId, CallId), RunCall)> {
     match &ask.subject {
         AskSubject::Permission { tool, input, reason, rules } => {
             let asked = Some(RunCallAsk { id: ask.id.clone(), reason: reason.clone(), by: None, rules: rules.clone() });
-            Some(((task, ask.call.clone()), RunCall { tool: tool.clone(), input: input.clone(), asked }))
+            Some(((task, ask.call.clone()), RunCall { tool: tool.clone(), input: input.clone(), ask: asked }))
         }
         AskSubject::Question { .. } | AskSubject::Plan { .. } => None,
     }
@@ -380,7 +380,7 @@ fn call_of_block(block: &ContentBlock) -> Option<(CallId, RunCall)> {
     match block {
         ContentBlock::Call(call) => {
             let (tool, input) = (call.tool.clone(), call.input.clone());
-            Some((call.id.clone(), RunCall { tool, input, asked: None }))
+            Some((call.id.clone(), RunCall { tool, input, ask: None }))
         }
         ContentBlock::Text { .. } | ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => None,
     }

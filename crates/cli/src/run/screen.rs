@@ -1,4 +1,4 @@
-//! Shows a run as lines: nothing twice, with an explanation of long silences.
+//! Shows a run as lines, without repetitions; explains long silences.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use runtime::{BusMessage, Session};
 use super::RunSignal;
 use super::countdown::Countdown;
 use super::event_text::{ProgressMode, event_lines};
-use crate::chat::{PromptPlacement, Prompter, PrompterInput};
+use crate::chat::{Prompter, PrompterInput, PrompterResult};
 use crate::error::CliError;
 use crate::print;
 
@@ -20,14 +20,14 @@ const LONG_SILENCE: Duration = Duration::from_secs(10);
 /// The output of a run.
 #[derive(Debug)]
 pub(super) struct RunScreen<'a> {
-    show: ProgressMode,
+    progress_mode: ProgressMode,
     root: TaskId,
     /// The agents below the root, with their paths relative to it.
     agents: BTreeMap<TaskId, String>,
     /// Pairs of a requested and a different answering model that were already shown.
-    differed: BTreeSet<(String, String)>,
+    shown_model_pairs: BTreeSet<(String, String)>,
     /// The last failure of each task's model, until it answers.
-    failing: BTreeMap<TaskId, String>,
+    last_failures: BTreeMap<TaskId, String>,
     /// What the root waits for and since when, until it is explained.
     silence: Option<(SilenceReason, Instant)>,
     /// Asks the user at this terminal.
@@ -41,7 +41,7 @@ pub(super) struct RunScreen<'a> {
 /// What the root silently waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SilenceReason {
-    /// Permission to send the request.
+    /// The governor, which delays requests when the provider asked to slow down or is overloaded.
     Queue,
     /// The start of an answer.
     Answer,
@@ -50,11 +50,11 @@ enum SilenceReason {
 impl<'a> RunScreen<'a> {
     pub(super) fn new(show: ProgressMode, root: TaskId) -> RunScreen<'a> {
         RunScreen {
-            show,
+            progress_mode: show,
             root,
             agents: BTreeMap::new(),
-            differed: BTreeSet::new(),
-            failing: BTreeMap::new(),
+            shown_model_pairs: BTreeSet::new(),
+            last_failures: BTreeMap::new(),
             silence: None,
             prompter: None,
             countdown: None,
@@ -75,14 +75,14 @@ impl<'a> RunScreen<'a> {
     /// Adds the agents that earlier processes started.
     pub(super) fn with_tasks(mut self, tasks: &[TaskView]) -> RunScreen<'a> {
         let agents = tasks.iter().filter(|task| task.kind == TaskType::Agent);
-        let from_root = |task: &TaskView| task.path.strip_prefix("/root/").unwrap_or(&task.path).to_owned();
-        self.agents.extend(agents.map(|task| (task.id, from_root(task))));
+        let path_below_root = |task: &TaskView| task.path.strip_prefix("/root/").unwrap_or(&task.path).to_owned();
+        self.agents.extend(agents.map(|task| (task.id, path_below_root(task))));
         self
     }
 
-    /// Shows a message.
-    pub(super) fn handle_message(&mut self, live: &BusMessage) {
-        let envelope = match live {
+    /// Shows an event. Streamed text is not shown; it only ends a silence.
+    pub(super) fn handle_message(&mut self, message: &BusMessage) {
+        let envelope = match message {
             BusMessage::Event(envelope) => envelope,
             BusMessage::Text { .. } => return self.silence = None,
         };
@@ -94,11 +94,11 @@ impl<'a> RunScreen<'a> {
         if let Some(prompter) = &mut self.prompter {
             print::clear_transient();
             let agent = self.agents.get(&envelope.entry.task).map_or("", String::as_str);
-            if prompter.handle_message(live, agent) == PromptPlacement::Here {
+            if prompter.handle_message(message, agent) == PrompterResult::Shown {
                 return;
             }
         }
-        match self.show {
+        match self.progress_mode {
             ProgressMode::Nothing => {}
             ProgressMode::Events => print::json(&**envelope),
             ProgressMode::Lines if is_hidden => {}
@@ -118,7 +118,7 @@ impl<'a> RunScreen<'a> {
         }
     }
 
-    /// Handles it; returns a signal that is meant for the whole run.
+    /// Handles the user's input; returns a signal that is meant for the whole run.
     pub(super) async fn handle_input(
         &mut self,
         input: PrompterInput,
@@ -133,12 +133,12 @@ impl<'a> RunScreen<'a> {
     /// Explains a silence that has become long, and updates the countdown on a terminal.
     pub(super) fn tick(&mut self, now: Instant) {
         let explanation = self.explain_silence(now);
-        if let (ProgressMode::Lines, Some(line)) = (self.show, explanation) {
+        if let (ProgressMode::Lines, Some(line)) = (self.progress_mode, explanation) {
             self.note(line);
         }
-        let is_free = self.on_terminal && self.show == ProgressMode::Lines && !self.is_asking();
+        let can_show_countdown = self.on_terminal && self.progress_mode == ProgressMode::Lines && !self.is_asking();
         match self.countdown_line(now) {
-            Some(line) if is_free => print::show_transient(&line),
+            Some(line) if can_show_countdown => print::show_transient(&line),
             Some(_) | None => print::clear_transient(),
         }
     }
@@ -150,13 +150,13 @@ impl<'a> RunScreen<'a> {
 
     /// Prints a note, above an open question if there is one.
     fn note(&mut self, line: &str) {
-        match self.prompter.as_mut().map(|prompter| prompter.note(line)) {
-            Some(PromptPlacement::Here) => {}
-            Some(PromptPlacement::Elsewhere) | None => print::note(line),
+        match self.prompter.as_mut().map(|prompter| prompter.show_line(line)) {
+            Some(PrompterResult::Shown) => {}
+            Some(PrompterResult::NotShown) | None => print::note(line),
         }
     }
 
-    /// The lines of an event, prefixed with the agent below the root.
+    /// The lines that describe an event. Those of an agent below the root contain its path; a new agent is added.
     fn lines_for(&mut self, task: TaskId, event: &Event) -> Vec<String> {
         if task == self.root {
             return event_lines(event);
@@ -172,7 +172,7 @@ impl<'a> RunScreen<'a> {
             }
             Event::ActivationEnded { outcome, .. } => {
                 let detail = match outcome {
-                    TaskOutcome::Failed { message, .. } => format!(": {}", print::reason(message, 100)),
+                    TaskOutcome::Failed { message, .. } => format!(": {}", print::format_reason(message, 100)),
                     _other => String::new(),
                 };
                 let named = self.agents.get(&task).map(|path| format!("  • {path} {}{detail}", outcome.as_str()));
@@ -186,20 +186,22 @@ impl<'a> RunScreen<'a> {
         }
     }
 
-    /// Whether an event repeats what was already shown.
+    /// Whether an event repeats what was already shown or will be shown when the run ends. Remembers what was shown.
     fn is_redundant(&mut self, task: TaskId, event: &Event) -> bool {
         match event {
-            // An error that ends the run is shown at its end.
+            // This error ends the run, and is shown when the run ends.
             Event::TurnFailed { fault: ModelFault::Auth | ModelFault::Terminal, .. } => task == self.root,
             Event::TurnFailed { retry: Some(_), .. } => false,
             Event::TurnFailed { message, .. } => {
-                self.failing.insert(task, message.clone()).is_some_and(|previous| previous == *message)
+                self.last_failures.insert(task, message.clone()).is_some_and(|previous| previous == *message)
             }
             Event::TurnAnswered { .. } => {
-                self.failing.remove(&task);
+                self.last_failures.remove(&task);
                 false
             }
-            Event::ModelDiffered { asked, answered, .. } => !self.differed.insert((asked.clone(), answered.clone())),
+            Event::ModelDiffered { asked, answered, .. } => {
+                !self.shown_model_pairs.insert((asked.clone(), answered.clone()))
+            }
             _other => false,
         }
     }
@@ -259,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_that_repeats_is_told_once_and_again_after_an_answer() {
+    fn repeated_failure_is_shown_once_until_an_answer() {
         let root = TaskId::new(uuid::Uuid::nil());
         let mut screen = RunScreen::new(ProgressMode::Lines, root);
         let failed = |fault| Event::TurnFailed {
@@ -295,13 +297,12 @@ mod tests {
         assert_eq!(screen.explain_silence(now + LONG_SILENCE * 2), None);
     }
 
-    /// B4.
     #[test]
-    fn the_time_to_the_next_attempt_is_counted_down_until_something_happens() {
+    fn countdown_runs_until_the_next_event() {
         let mut screen = RunScreen::new(ProgressMode::Lines, TaskId::new(uuid::Uuid::nil()));
         let now = Instant::now();
         let retry = Some(protocol::RetryPlan { attempt: 2, of: 5, in_millis: 4_000 });
-        let Event::TurnFailed { turn, fault, message, cost, .. } = failed() else { panic!("it failed") };
+        let Event::TurnFailed { turn, fault, message, cost, .. } = failed() else { panic!("another event") };
         let failed = Event::TurnFailed { turn, fault, message, cost, retry };
         screen.track_wait(&failed, now);
         let line = |seconds: u64| Some(format!("  … attempt 2 of 5, next in {seconds} s; Ctrl-C stops"));
@@ -314,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_runs_is_no_silence() {
+    fn running_call_is_not_a_silence() {
         let mut screen = RunScreen::new(ProgressMode::Lines, TaskId::new(uuid::Uuid::nil()));
         let now = Instant::now();
         screen.track_wait(&failed(), now);

@@ -33,7 +33,7 @@ pub(crate) struct RunWaitLimits {
 }
 
 /// The interval of ticks while nothing happens.
-const TICK: Duration = Duration::from_secs(1);
+const TICK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Follows the session until nothing is left to do, it is stopped, or a wait limit is reached; then leaves it. Passes
 /// every message to the screen once and in order, and handles the user's input there.
@@ -47,19 +47,19 @@ pub(super) async fn drive_session(
     let mut events = session.subscribe(session.first_seq());
     let mut status = session.status();
     let mut signals = SignalListener::listen()?;
-    let mut clock = tokio::time::interval(TICK);
+    let mut clock = tokio::time::interval(TICK_INTERVAL);
     clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let (mut current_wait, mut wait_began) = (RunWait::Work, Instant::now());
     let (mut last_event, mut check_at) = (Instant::now(), Instant::now());
     let ended = loop {
-        let wait = RunWait::of(&status.borrow_and_update());
+        let wait = RunWait::from_status(&status.borrow_and_update());
         // The limits count from the start of the current wait.
         if current_wait != wait {
             (current_wait, wait_began) = (wait, Instant::now());
             // The wait cannot end before this time.
             check_at = wait_began + limits.background.minimum().min(limits.park);
         }
-        let time_left = limits.time.map(|time| time.saturating_sub(report.began.elapsed()));
+        let time_left = limits.time.map(|time| time.saturating_sub(report.started_at.elapsed()));
         let park_left = limits.park.saturating_sub(wait_began.elapsed());
         let deadline = wait.deadline(check_at, time_left.map_or(park_left, |time| time.min(park_left)));
         tokio::select! {
@@ -143,7 +143,7 @@ enum RunWait {
 }
 
 impl RunWait {
-    fn of(status: &SessionStatus) -> RunWait {
+    fn from_status(status: &SessionStatus) -> RunWait {
         if status.paused.is_some() {
             return RunWait::Paused;
         }
@@ -207,7 +207,7 @@ async fn leave_session(
     status: watch::Receiver<SessionStatus>,
     screen: &mut RunScreen<'_>,
 ) -> Result<RunSummary, CliError> {
-    report.ended = ended;
+    report.end = ended;
     // Prefer the supervisor's error: it describes the state of the file best.
     report.paused = status.borrow().paused.clone().or(report.paused);
     report.parked = status.borrow().parked;

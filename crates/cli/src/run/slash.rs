@@ -51,15 +51,15 @@ pub(super) fn preview_prompt(
     if !text.starts_with('/') {
         return Ok(PromptPreview::Session);
     }
-    let cwd = setup::folder(folder)?;
+    let cwd = setup::working_folder(folder)?;
     let registry = SlashRegistry::of(
         &setup.folder_agents(&args.permissions, &args.definitions, args.flag_settings()?, &cwd)?.catalog,
     );
     match registry.parse(text) {
         SlashLookup::NotACommand => Ok(PromptPreview::Session),
-        SlashLookup::Command(found) if found.name() == "help" => Ok(PromptPreview::Text(registry.help())),
-        SlashLookup::Command(found) if found.terminal_command().is_some() => {
-            Err(CliError::usage(format!("/{} works only in a conversation at a terminal", found.name()))
+        SlashLookup::Command(command) if command.name() == "help" => Ok(PromptPreview::Text(registry.help())),
+        SlashLookup::Command(command) if command.terminal_command().is_some() => {
+            Err(CliError::usage(format!("/{} works only in a conversation at a terminal", command.name()))
                 .with_hint("`bosun` without -p starts one; for a run, use --model and --resume"))
         }
         SlashLookup::Command(_) => Ok(PromptPreview::Session),

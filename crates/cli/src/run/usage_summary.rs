@@ -32,13 +32,13 @@ pub(super) struct UsedModels {
 impl SessionUsageSummary {
     pub(crate) fn read(reader: &SessionReader) -> Result<SessionUsageSummary, StoreError> {
         let (view, spendings) = (reader.session_view()?, reader.spendings(Timestamp(0))?);
-        let lost = spendings.iter().fold(Cost::ZERO, |sum, spending| sum.plus(spending.lost));
+        let unanswered_cost = spendings.iter().fold(Cost::ZERO, |sum, spending| sum.plus(spending.lost));
         let mut models = UsedModels::default();
         for spending in spendings {
             models.asked.insert(spending.requested_model);
             models.answered.extend(spending.reported_model);
         }
-        Ok(SessionUsageSummary { view, models, unanswered_cost: lost })
+        Ok(SessionUsageSummary { view, models, unanswered_cost })
     }
 
     pub(crate) fn turns(&self) -> u64 {
@@ -56,8 +56,8 @@ impl SessionUsageSummary {
     /// The totals in one line. Scripts and recordings cost nothing, so they have none unless there is a budget.
     pub(crate) fn summary_line(&self) -> Option<String> {
         let SessionView { model, budget, turns, usage, .. } = &self.view;
-        let free = model.split_once('/').is_some_and(|(provider, _)| setup::is_file_provider(provider));
-        if free && budget.tokens.is_none() && budget.micros.is_none() {
+        let is_free = model.split_once('/').is_some_and(|(provider, _)| setup::is_file_provider(provider));
+        if is_free && budget.tokens.is_none() && budget.micros.is_none() {
             return None;
         }
         let mut line = format!(
@@ -83,7 +83,7 @@ impl UsedModels {
         let join = |names: Vec<&str>| names.join(", ");
         let asked = join(self.asked.iter().map(String::as_str).collect());
         let is_asked =
-            |name: &str| self.asked.iter().any(|asked| asked.split_once('/').is_some_and(|(_, own)| own == name));
+            |name: &str| self.asked.iter().any(|asked| asked.split_once('/').is_some_and(|(_, model)| model == name));
         let others: Vec<&str> = self
             .answered
             .iter()
@@ -99,14 +99,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_model_that_answered_is_told() {
-        let told = |asked: &[&str], answered: &[&str]| {
+    fn different_answering_model_is_named() {
+        let described = |asked: &[&str], answered: &[&str]| {
             let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
             UsedModels { asked: set(asked), answered: set(answered) }.describe()
         };
-        assert_eq!(told(&["openai/gpt-5"], &["gpt-5"]), "openai/gpt-5");
-        assert_eq!(told(&["openai/gpt-5"], &["gpt-5-2025-08-07"]), "openai/gpt-5 (gpt-5-2025-08-07 answered)");
-        assert_eq!(told(&["script/a.yaml"], &["script/a.yaml"]), "script/a.yaml");
-        assert_eq!(told(&["a/x", "b/y/z"], &["x", "y/z"]), "a/x, b/y/z");
+        assert_eq!(described(&["openai/gpt-5"], &["gpt-5"]), "openai/gpt-5");
+        assert_eq!(described(&["openai/gpt-5"], &["gpt-5-2025-08-07"]), "openai/gpt-5 (gpt-5-2025-08-07 answered)");
+        assert_eq!(described(&["script/a.yaml"], &["script/a.yaml"]), "script/a.yaml");
+        assert_eq!(described(&["a/x", "b/y/z"], &["x", "y/z"]), "a/x, b/y/z");
     }
 }

@@ -36,17 +36,17 @@ pub(super) fn install(folder: &Path, json: bool) -> Result<CommandExit, CliError
 }
 
 /// Creates one link. Replaces an existing link; any other file in the way stays.
-fn link(program: &Path, at: PathBuf) -> Result<PathBuf, CliError> {
-    let refused = |error: io::Error| CliError::failed(format!("cannot create {}: {error}", at.display()));
-    match fs::symlink_metadata(&at) {
-        Ok(found) if found.is_symlink() => fs::remove_file(&at).map_err(refused)?,
+fn link(program: &Path, path: PathBuf) -> Result<PathBuf, CliError> {
+    let refused = |error: io::Error| CliError::failed(format!("cannot create {}: {error}", path.display()));
+    match fs::symlink_metadata(&path) {
+        Ok(existing) if existing.is_symlink() => fs::remove_file(&path).map_err(refused)?,
         Ok(_) => {
-            return Err(CliError::usage(format!("{} already exists and is not a link", at.display()))
+            return Err(CliError::usage(format!("{} already exists and is not a link", path.display()))
                 .with_hint("move it away, or choose another folder"));
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(refused(error)),
     }
-    symlink(program, &at).map_err(refused)?;
-    Ok(at)
+    symlink(program, &path).map_err(refused)?;
+    Ok(path)
 }

@@ -17,7 +17,7 @@ use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::setup::Setup;
 
-/// The SDK family of the name that this process was started as: `bosun-claude` or `bosun-copilot`.
+/// The SDK family to serve if this process was started as `bosun-claude` or `bosun-copilot`. `program` is `argv[0]`.
 pub(crate) fn family_of_program(program: &OsStr) -> Option<SdkFamily> {
     match Path::new(program).file_name()?.to_str()? {
         "bosun-claude" => Some(SdkFamily::Claude),
@@ -26,7 +26,7 @@ pub(crate) fn family_of_program(program: &OsStr) -> Option<SdkFamily> {
     }
 }
 
-/// The equivalent command line of an adapter started by its own name.
+/// The `bosun sdk serve` command line that is equivalent to `bosun-claude` or `bosun-copilot` with these arguments.
 pub(crate) fn adapter_command_line(
     family: SdkFamily,
     rest: impl Iterator<Item = OsString>,
@@ -52,7 +52,7 @@ async fn serve(args: AdapterArgs) -> Result<CommandExit, CliError> {
     let token = setup.env.connection_token();
     let provider = match args.family {
         SdkFamily::Claude => None,
-        SdkFamily::Copilot => setup.env.copilot_provider().map(own_provider).transpose()?,
+        SdkFamily::Copilot => setup.env.copilot_provider().map(environment_provider).transpose()?,
     };
     let session_host = Arc::new(LocalSessionHost::new(setup).with_provider(provider));
     let ended = match args.family {
@@ -67,8 +67,8 @@ async fn serve(args: AdapterArgs) -> Result<CommandExit, CliError> {
 }
 
 /// The provider that the environment configures for sessions of the Copilot SDKs.
-fn own_provider(found: CopilotProvider) -> Result<ClientProvider, CliError> {
-    let CopilotProvider { base_url, kind, key, bearer, model } = found;
+fn environment_provider(settings: CopilotProvider) -> Result<ClientProvider, CliError> {
+    let CopilotProvider { base_url, kind, key, bearer, model } = settings;
     let params = CopilotProviderParams {
         base_url,
         kind,
@@ -77,5 +77,5 @@ fn own_provider(found: CopilotProvider) -> Result<ClientProvider, CliError> {
         model_id: model,
         ..CopilotProviderParams::default()
     };
-    params.into_provider().map_err(|why| CliError::usage(format!("COPILOT_PROVIDER_*: {why}")))
+    params.into_provider().map_err(|reason| CliError::usage(format!("COPILOT_PROVIDER_*: {reason}")))
 }

@@ -11,12 +11,12 @@ use store::SessionReader;
 
 use crate::args::{CliArgs, RunArgs};
 use crate::error::CliError;
-use crate::setup::{Setup, folder};
+use crate::setup::{Setup, working_folder};
 
 /// Opens sessions for adapters.
 pub(crate) struct LocalSessionHost {
     setup: Setup,
-    /// The provider of sessions whose client brings none.
+    /// The provider of sessions whose client names none.
     provider: Option<ClientProvider>,
 }
 
@@ -25,7 +25,7 @@ impl LocalSessionHost {
         LocalSessionHost { setup, provider: None }
     }
 
-    /// Sets the provider of sessions whose client brings none.
+    /// Sets the provider of sessions whose client names none.
     pub(crate) fn with_provider(self, provider: Option<ClientProvider>) -> LocalSessionHost {
         LocalSessionHost { provider, ..self }
     }
@@ -54,12 +54,16 @@ impl LocalSessionHost {
 
     fn list_agents_and_models(&self, cwd: Option<&Path>) -> Result<HostCatalog, CliError> {
         let args = CliArgs::try_parse_from(["bosun"]).map_err(|error| CliError::usage(error.to_string()))?.run;
-        let agents =
-            self.setup.folder_agents(&args.permissions, &args.definitions, args.flag_settings()?, &folder(cwd)?)?;
+        let agents = self.setup.folder_agents(
+            &args.permissions,
+            &args.definitions,
+            args.flag_settings()?,
+            &working_folder(cwd)?,
+        )?;
         Ok(HostCatalog {
             agents: agents.catalog.agents.iter().map(AgentView::from).collect(),
             models: agents.models.available(),
-            model: agents.model,
+            default_model: agents.model,
         })
     }
 }
@@ -117,15 +121,15 @@ rules:
   - answer: [{ say: 'the key is sk-client-0123456789' }]
 ";
 
-    fn order(server: &ModelServer, cwd: &Path) -> OpenRequest {
-        let given = json!({
+    fn open_request(server: &ModelServer, cwd: &Path) -> OpenRequest {
+        let params = json!({
             "type": "openai",
             "baseUrl": server.openai_url(),
             "apiKey": KEY,
             "headers": { "x-team": "blue" },
             "modelId": "any-name",
         });
-        let provider = CopilotProviderParams::read(&given).and_then(CopilotProviderParams::into_provider).unwrap();
+        let provider = CopilotProviderParams::read(&params).and_then(CopilotProviderParams::into_provider).unwrap();
         let flags = vec!["--allow-all".into()];
         OpenRequest {
             cwd: Some(cwd.to_owned()),
@@ -136,29 +140,29 @@ rules:
     }
 
     #[tokio::test]
-    async fn a_client_s_own_provider_is_asked_with_its_key_which_is_written_nowhere() {
+    async fn client_provider_gets_its_key_and_the_key_is_not_stored() {
         let server = ModelServer::script(ECHO).start();
         let (root, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let env = Env::from(vec![("HOME".into(), work.path().into())]);
         let session_host = LocalSessionHost::new(Setup::with_home_at(env, root.path().to_owned()).unwrap());
-        let session = session_host.open(order(&server, work.path())).await.unwrap();
+        let session = session_host.open(open_request(&server, work.path())).await.unwrap();
         let (client, _events) = session.connect().await.unwrap();
-        let said = SendParams {
+        let message = SendParams {
             task: None,
             text: "hello".into(),
             images: Vec::new(),
             delivery: MailDelivery::FollowUp,
             display: None,
         };
-        let _sent: Value = client.call(Method::SessionSend, said).await.unwrap();
+        let _sent: Value = client.call(Method::SessionSend, message).await.unwrap();
         session.status().wait_for(|status| status.quiet && server.count() > 0).await.unwrap();
         let view: SessionView = client.call(Method::SessionGet, json!({})).await.unwrap();
         assert_eq!(view.model, "client/any-name");
         session.leave().await.unwrap();
-        let asked = server.requests();
-        assert_eq!(asked[0].header("authorization"), Some(format!("Bearer {KEY}").as_str()));
-        assert_eq!(asked[0].header("x-team"), Some("blue"));
-        assert_eq!(asked[0].json()["model"], "any-name");
+        let requests = server.requests();
+        assert_eq!(requests[0].header("authorization"), Some(format!("Bearer {KEY}").as_str()));
+        assert_eq!(requests[0].header("x-team"), Some("blue"));
+        assert_eq!(requests[0].json()["model"], "any-name");
         for file in fs::read_dir(root.path().join("sessions").join(view.id.to_string())).unwrap() {
             let bytes = fs::read(file.unwrap().path()).unwrap_or_default();
             assert!(!bytes.windows(KEY.len()).any(|part| part == KEY.as_bytes()));
@@ -166,15 +170,15 @@ rules:
     }
 
     #[tokio::test]
-    async fn a_provider_without_a_model_is_refused_in_words() {
+    async fn provider_without_a_model_is_refused() {
         let (root, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let env = Env::from(vec![("HOME".into(), work.path().into())]);
         let session_host = LocalSessionHost::new(Setup::with_home_at(env, root.path().to_owned()).unwrap());
         let provider = CopilotProviderParams::read(&json!({ "baseUrl": "http://127.0.0.1:9/v1" }))
             .and_then(CopilotProviderParams::into_provider)
             .unwrap();
-        let order = OpenRequest { provider: Some(provider), ..OpenRequest::new(SessionStart::New) };
-        let refused = session_host.open(order).await.unwrap_err();
+        let request = OpenRequest { provider: Some(provider), ..OpenRequest::new(SessionStart::New) };
+        let refused = session_host.open(request).await.unwrap_err();
         assert!(refused.words.contains("has no model"), "{refused}");
     }
 }

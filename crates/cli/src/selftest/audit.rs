@@ -18,12 +18,13 @@ pub(super) struct RunArtifacts {
     pub(super) tasks: Vec<TaskView>,
     /// The state of the log and the recording at each death.
     pub(super) deaths: Vec<OwnerDeath>,
+    /// The lines that commands appended to the witness file.
     pub(super) witness: String,
     pub(super) recording: String,
     /// The hook input, one line per call.
     pub(super) hook_lines: String,
-    /// The number of remaining processes.
-    pub(super) strays: usize,
+    /// The number of processes that are still running.
+    pub(super) stray_processes: usize,
 }
 
 /// The state at the death of an owner.
@@ -31,7 +32,7 @@ pub(super) struct RunArtifacts {
 pub(super) struct OwnerDeath {
     pub(super) log: Vec<Envelope>,
     /// The length of the recording's whole lines.
-    pub(super) recorded: usize,
+    pub(super) recorded_bytes: usize,
 }
 
 /// A violated invariant.
@@ -39,6 +40,7 @@ pub(super) struct OwnerDeath {
 #[serde(rename_all = "camelCase")]
 pub(super) struct AuditFault {
     pub(super) kind: AuditFaultKind,
+    /// A description for the user.
     pub(super) words: String,
 }
 
@@ -186,7 +188,7 @@ impl RunAudit<'_> {
     fn check_calls(&mut self) {
         let mut lines: BTreeMap<&str, u32> = BTreeMap::new();
         self.artifacts.witness.lines().for_each(|line| *lines.entry(line).or_default() += 1);
-        let witnessed = self.workload.calls();
+        let witnessed = self.workload.witnessed_calls();
         let mut faults = Vec::new();
         for task in self.history.tasks.values() {
             for ((turn, call), answers) in &task.calls {
@@ -198,18 +200,18 @@ impl RunAudit<'_> {
                 if !witnessed.contains(&(task.path.clone(), call.clone())) {
                     continue;
                 }
-                let times = lines.get(format!("{} {call}", task.path).as_str()).copied().unwrap_or(0);
+                let runs = lines.get(format!("{} {call}", task.path).as_str()).copied().unwrap_or(0);
                 let is_consistent = match answer {
-                    ToolResultStatus::Done => times == 1,
-                    ToolResultStatus::Interrupted => times <= 1,
+                    ToolResultStatus::Done => runs == 1,
+                    ToolResultStatus::Interrupted => runs <= 1,
                     ToolResultStatus::Refused
                     | ToolResultStatus::Denied
                     | ToolResultStatus::Broken
                     | ToolResultStatus::Cancelled => false,
                 };
                 if !is_consistent {
-                    let kind = if times > 1 { AuditFaultKind::RepeatedCall } else { AuditFaultKind::Untrue };
-                    faults.push((kind, format!("{call} of {} is {answer:?} and ran {times} times", task.path)));
+                    let kind = if runs > 1 { AuditFaultKind::RepeatedCall } else { AuditFaultKind::Untrue };
+                    faults.push((kind, format!("{call} of {} is {answer:?} and ran {runs} times", task.path)));
                 }
             }
         }
@@ -223,7 +225,7 @@ impl RunAudit<'_> {
             let before = LoggedSession::read(&death.log);
             let durable: BTreeMap<&str, u32> =
                 before.tasks.values().map(|LoggedTask { path, answers, .. }| (path.as_str(), *answers)).collect();
-            let later = self.artifacts.recording.get(death.recorded..).unwrap_or_default();
+            let later = self.artifacts.recording.get(death.recorded_bytes..).unwrap_or_default();
             for line in later.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
                 let (Some(path), Some(turn)) = (line["path"].as_str(), line["turn"].as_u64()) else { continue };
                 if durable.get(path).is_some_and(|answers| turn <= u64::from(*answers)) {
@@ -264,13 +266,13 @@ impl RunAudit<'_> {
             activations.map(|(activation, _)| (id.to_string(), u64::from(activation.0))).collect::<Vec<_>>()
         };
         let logged: BTreeSet<_> = self.history.tasks.iter().flat_map(stopped).collect();
-        let doomed = self.history.task_at(Workload::STOPPED_AGENT).map(|(id, _)| id.to_string());
+        let stopped_agent = self.history.task_at(Workload::STOPPED_AGENT).map(|(id, _)| id.to_string());
         let describe = |(id, activation): &(String, u64)| {
             let path = self.history.tasks.iter().find(|(task, _)| task.to_string() == *id);
             let path = path.map_or("an agent that is not in the log", |(_, task)| &task.path);
             format!("{path}, activation {activation}")
         };
-        let unstopped = seen.starts.difference(&seen.stops).filter(|(id, _)| Some(id) != doomed.as_ref());
+        let unstopped = seen.starts.difference(&seen.stops).filter(|(id, _)| Some(id) != stopped_agent.as_ref());
         let mut faults: Vec<String> = unstopped.map(|key| format!("hooks saw no stop of {}", describe(key))).collect();
         let unstarted = seen.stops.difference(&seen.starts);
         faults.extend(unstarted.map(|key| format!("hooks saw no start of {}", describe(key))));
@@ -279,8 +281,11 @@ impl RunAudit<'_> {
     }
 
     fn check_processes(&mut self) {
-        if self.artifacts.strays > 0 {
-            self.add_fault(AuditFaultKind::Stray, format!("{} processes are still running", self.artifacts.strays));
+        if self.artifacts.stray_processes > 0 {
+            self.add_fault(
+                AuditFaultKind::Stray,
+                format!("{} processes are still running", self.artifacts.stray_processes),
+            );
         }
     }
 }

@@ -10,7 +10,7 @@ use super::rng::SplitMixRng;
 const EVENTS_PER_AGENT: u64 = 18;
 
 /// The minimum number of events of an owner: even the last one adopts the session.
-const MIN_EVENTS: u64 = 10;
+const MIN_EVENTS_PER_OWNER: u64 = 10;
 
 /// The maximum number of kills per run.
 const MAX_KILLS: u64 = 3;
@@ -58,31 +58,33 @@ impl KillPlan {
     /// A plan with up to three kills at times chosen by the seed.
     pub(super) fn random(seed: u64, agents: u32) -> KillPlan {
         let mut rng = SplitMixRng::new(seed);
-        let mut left = u64::from(agents) * EVENTS_PER_AGENT;
+        let mut events_left = u64::from(agents) * EVENTS_PER_AGENT;
         let kills = (0..rng.one_to(MAX_KILLS)).map(|_| {
-            let kill = KillPoint::random(&mut rng, left);
+            let kill = KillPoint::random(&mut rng, events_left);
             // Later owners have less work left.
-            left = left.saturating_sub(kill.events().unwrap_or(left / 2)).max(MIN_EVENTS);
+            events_left =
+                events_left.saturating_sub(kill.events().unwrap_or(events_left / 2)).max(MIN_EVENTS_PER_OWNER);
             kill
         });
         KillPlan { seed, kills: kills.collect() }
     }
 
     /// One plan for each kind of event and side of its commit; `seen` counts the kinds in a run without kills.
-    pub(super) fn of_kinds(seed: u64, seen: &BTreeMap<String, u64>) -> Vec<KillPlan> {
+    pub(super) fn for_event_kinds(seed: u64, seen: &BTreeMap<String, u64>) -> Vec<KillPlan> {
         let mut rng = SplitMixRng::new(seed);
         let mut plans = Vec::new();
         for (kind, times) in seen {
             // A commit may hold many of one kind, so there are fewer commits than events.
-            let nths = [(CommitSide::Before, 1), (CommitSide::After, 1), (CommitSide::Before, rng.one_to(times / 4))];
-            for (side, nth) in nths.into_iter().take(if times / 4 > 1 { 3 } else { 2 }) {
+            let targets =
+                [(CommitSide::Before, 1), (CommitSide::After, 1), (CommitSide::Before, rng.one_to(times / 4))];
+            for (side, nth) in targets.into_iter().take(if times / 4 > 1 { 3 } else { 2 }) {
                 plans.push(vec![KillPoint::Kind { side, kind: kind.clone(), nth }]);
             }
         }
-        let all: u64 = seen.values().sum();
+        let total: u64 = seen.values().sum();
         for kind in ADOPTION_EVENTS {
             for side in [CommitSide::Before, CommitSide::After] {
-                let first = KillPoint::Commit { side: CommitSide::After, events: all / 4 + rng.one_to(all / 2) };
+                let first = KillPoint::Commit { side: CommitSide::After, events: total / 4 + rng.one_to(total / 2) };
                 plans.push(vec![first, KillPoint::Kind { side, kind: kind.into(), nth: 1 }]);
             }
         }
@@ -142,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_means_the_same_kills_every_time_and_seeds_differ() {
+    fn plans_are_determined_by_their_seed() {
         assert_eq!(KillPlan::random(7, 50), KillPlan::random(7, 50));
         let plans: Vec<_> = (0..20).map(|seed| KillPlan::random(seed, 50).kills).collect();
         assert!(plans.iter().all(|kills| (1..=3).contains(&kills.len())));
@@ -150,9 +152,9 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_is_met_on_both_sides_of_its_commit() {
+    fn every_event_kind_is_killed_on_both_sides_of_its_commit() {
         let seen = BTreeMap::from([("taskCreated".to_owned(), 40), ("agentDefined".to_owned(), 1)]);
-        let plans = KillPlan::of_kinds(1, &seen);
+        let plans = KillPlan::for_event_kinds(1, &seen);
         let faults: Vec<String> = plans.iter().flat_map(|plan| plan.kills.last()?.fault(0)).collect();
         for fault in ["before-commit:agentDefined:1", "after-commit:taskCreated:1", "after-commit:taskRequeued:1"] {
             assert!(faults.iter().any(|known| known == fault), "{fault}: {faults:?}");

@@ -79,9 +79,9 @@ impl LoggedSession {
                 mail.iter().for_each(|id| self.update_mail(*id, |mail| mail.delivered += 1))
             }
             Event::MailExpired { mail } => self.update_mail(*mail, |mail| mail.expired += 1),
-            own => {
+            task_event => {
                 if let Some(task) = self.tasks.get_mut(&id) {
-                    task.add(own);
+                    task.add(task_event);
                 }
             }
         }

@@ -33,33 +33,33 @@ use workload::Workload;
 
 /// Runs the tests and prints their results.
 pub(crate) fn perform(args: &SelftestArgs) -> Result<CommandExit, CliError> {
-    let began = Instant::now();
+    let started = Instant::now();
     host::sibling::act_as_user()?;
     let runner = SelftestRunner { env: Env::read(), workload: Workload::of(args.agents) };
     let seed = args.seed.unwrap_or_else(|| SystemClock.now().0 % 1_000_000);
     let mut runs = Vec::new();
     let plans = if args.events {
-        let (quiet, log) = runner.run(&KillPlan::without_kills(seed))?;
-        quiet.print();
-        runs.push(quiet);
-        KillPlan::of_kinds(seed, &count_event_kinds(&log))
+        let (baseline, log) = runner.run(&KillPlan::without_kills(seed))?;
+        baseline.print();
+        runs.push(baseline);
+        KillPlan::for_event_kinds(seed, &count_event_kinds(&log))
     } else {
         (0..u64::from(args.runs)).map(|n| KillPlan::random(seed + n, runner.workload.agents())).collect()
     };
     runs.extend(runner.run_all(&plans, args.jobs)?);
-    let total = SelftestTotals::of(&runs, began.elapsed().as_secs_f64());
-    let faulty: Vec<u64> = runs.iter().filter(|run| !run.faults.is_empty()).map(|run| run.seed).collect();
+    let total = SelftestTotals::of(&runs, started.elapsed().as_secs_f64());
+    let failed_seeds: Vec<u64> = runs.iter().filter(|run| !run.faults.is_empty()).map(|run| run.seed).collect();
     if args.json {
-        print::json(&json!({ "ok": faulty.is_empty(), "total": total, "runs": runs }));
+        print::json(&json!({ "ok": failed_seeds.is_empty(), "total": total, "runs": runs }));
     } else {
         total.print_table();
-        print::output(verdict(&faulty, args));
+        print::output(verdict(&failed_seeds, args));
     }
-    Ok(if faulty.is_empty() { CommandExit::Success } else { CommandExit::Failed })
+    Ok(if failed_seeds.is_empty() { CommandExit::Success } else { CommandExit::Failed })
 }
 
-fn verdict(faulty: &[u64], args: &SelftestArgs) -> String {
-    match faulty.first() {
+fn verdict(failed_seeds: &[u64], args: &SelftestArgs) -> String {
+    match failed_seeds.first() {
         None => "Every killed run was resumed, and nothing was lost or done twice.".into(),
         Some(seed) if args.events => {
             format!("Faults were found. Reproduce them with: bosun selftest --chaos --events --seed {seed}")
@@ -86,22 +86,22 @@ struct SelftestRunner {
 impl SelftestRunner {
     /// Runs the plans, `jobs` at a time; the reports are in the order of the plans.
     fn run_all(&self, plans: &[KillPlan], jobs: u32) -> Result<Vec<SelftestRunReport>, CliError> {
-        let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+        let (next, reports) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
         let work = || {
             loop {
                 let n = next.fetch_add(1, Ordering::Relaxed);
                 let Some(plan) = plans.get(n) else { return };
                 let run = self.run(plan).map(|(run, _log)| run).inspect(SelftestRunReport::print);
-                done.lock().unwrap_or_else(PoisonError::into_inner).insert(n, run);
+                reports.lock().unwrap_or_else(PoisonError::into_inner).insert(n, run);
             }
         };
         thread::scope(|scope| (0..jobs).for_each(|_| drop(scope.spawn(work))));
-        done.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
+        reports.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
     }
 
     /// Runs one plan; returns its report and log.
     fn run(&self, plan: &KillPlan) -> Result<(SelftestRunReport, Vec<Envelope>), CliError> {
-        let began = Instant::now();
+        let started = Instant::now();
         let sandbox = SelftestSandbox::new(&self.env, self.workload)?;
         let result = sandbox.run_plan(plan)?;
         let mut faults = audit_run(self.workload, &result.artifacts);
@@ -112,7 +112,7 @@ impl SelftestRunner {
             killed: result.artifacts.deaths.len(),
             agents: self.workload.agents(),
             events: result.artifacts.log.len(),
-            seconds: began.elapsed().as_secs_f64(),
+            seconds: started.elapsed().as_secs_f64(),
             folder: (!faults.is_empty()).then(|| sandbox.keep()),
             faults,
         };

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use config::Env;
-use host::sibling::{SiblingProcess, SiblingStart, working_below};
+use host::sibling::{SiblingProcess, SiblingStart, count_processes_in};
 use host::{ExitStatus, Home};
 use protocol::api::TasksParams;
 use protocol::{Envelope, Event, SessionId};
@@ -26,7 +26,7 @@ const MAX_OWNER_TIME: Duration = Duration::from_secs(180);
 /// How long processes may take to exit after the end.
 const EXIT_GRACE: Duration = Duration::from_secs(5);
 
-/// Low enough that agents queue.
+/// Settings with a limit so low that agents queue.
 const SETTINGS: &str = "[limits]\nlive = 8\n";
 
 /// Appends a line for every start and stop of an agent.
@@ -79,7 +79,7 @@ impl SelftestSandbox {
             let ended = self.run_owner(session.as_ref(), kill)?;
             let killed = ended == Some(ExitStatus::Signal(9));
             if killed && kill.is_some() {
-                deaths.push(OwnerDeath { log: self.log()?, recorded: whole_lines(&self.recording()) });
+                deaths.push(OwnerDeath { log: self.log()?, recorded_bytes: whole_lines_len(&self.recording()) });
                 continue;
             }
             let failure = self.last_owner_failure(ended, session.is_some());
@@ -93,17 +93,17 @@ impl SelftestSandbox {
         session: Option<&(SessionId, u64)>,
         kill: Option<&KillPoint>,
     ) -> Result<Option<ExitStatus>, CliError> {
-        let last = session.map_or(0, |(_, last)| *last);
+        let last_seq = session.map_or(0, |(_, last_seq)| *last_seq);
         let mut env: Vec<(OsString, OsString)> = vec![
             ("PATH".into(), self.path.clone()),
             ("HOME".into(), self.base.path().into()),
             ("BOSUN_HOME".into(), self.home.root().into()),
         ];
-        env.extend(kill.and_then(|kill| kill.fault(last)).map(|fault| (config::FAULT.into(), fault.into())));
+        env.extend(kill.and_then(|kill| kill.fault(last_seq)).map(|fault| (config::FAULT.into(), fault.into())));
         let start = SiblingStart {
             args: self.args(session.map(|(id, _)| *id)),
             env,
-            cwd: &self.work(),
+            cwd: &self.work_dir(),
             output: self.output()?,
         };
         let mut owner = SiblingProcess::start(start)?;
@@ -163,20 +163,29 @@ impl SelftestSandbox {
             Some(id) => SessionReader::open(&self.home, id)?.tasks(&TasksParams::all_tasks())?.tasks,
             None => Vec::new(),
         };
-        let witness = fs::read_to_string(self.work().join("witness")).unwrap_or_default();
-        let strays = count_strays(&self.work())?;
+        let witness = fs::read_to_string(self.work_dir().join("witness")).unwrap_or_default();
+        let strays = count_strays(&self.work_dir())?;
         let hook_lines = fs::read_to_string(self.base.path().join("told")).unwrap_or_default();
-        Ok(RunArtifacts { log: self.log()?, tasks, deaths, witness, recording: self.recording(), hook_lines, strays })
+        Ok(RunArtifacts {
+            log: self.log()?,
+            tasks,
+            deaths,
+            witness,
+            recording: self.recording(),
+            hook_lines,
+            stray_processes: strays,
+        })
     }
 
     /// Why the last owner's end is a failure, if it is. An owner with nothing left to do says so.
     fn last_owner_failure(&self, ended: Option<ExitStatus>, resumed: bool) -> Option<String> {
         let output = fs::read(self.base.path().join("output")).unwrap_or_default();
         let output = String::from_utf8_lossy(&output);
-        let idle = resumed && ended == Some(ExitStatus::Code(2)) && output.contains("has nothing left to do");
+        let has_nothing_left =
+            resumed && ended == Some(ExitStatus::Code(2)) && output.contains("has nothing left to do");
         match ended {
             Some(ExitStatus::Code(0)) => None,
-            Some(ExitStatus::Code(_)) if idle => None,
+            Some(ExitStatus::Code(_)) if has_nothing_left => None,
             Some(status) => Some(format!("the last owner ended with {status}: {}", output.trim())),
             None => Some(format!("the last owner did not end within {} s", MAX_OWNER_TIME.as_secs())),
         }
@@ -187,7 +196,7 @@ impl SelftestSandbox {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    fn work(&self) -> PathBuf {
+    fn work_dir(&self) -> PathBuf {
         self.base.path().join("work")
     }
 
@@ -202,18 +211,18 @@ fn hooks() -> Value {
     json!({ "version": 1, "hooks": { "subagentStart": hook, "subagentStop": hook } })
 }
 
-/// The length of the recording's complete lines, which a crash cannot have torn.
-fn whole_lines(recording: &str) -> usize {
+/// The length of the complete lines of the recording; a crash may have cut off the last one.
+fn whole_lines_len(recording: &str) -> usize {
     recording.rfind('\n').map_or(0, |end| end + 1)
 }
 
 /// The number of a run's processes that are left after the grace period.
 fn count_strays(folder: &Path) -> Result<usize, CliError> {
-    let began = Instant::now();
+    let started = Instant::now();
     loop {
-        let left = working_below(folder)?;
-        if left == 0 || began.elapsed() > EXIT_GRACE {
-            return Ok(left);
+        let count = count_processes_in(folder)?;
+        if count == 0 || started.elapsed() > EXIT_GRACE {
+            return Ok(count);
         }
         thread::sleep(Duration::from_millis(10));
     }

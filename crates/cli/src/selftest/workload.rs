@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// The script rules of agents below the root.
-const AGENTS: &str = include_str!("agents.yaml");
+const AGENT_RULES: &str = include_str!("agents.yaml");
 
 /// The agents of a group below the root, with the shell calls that each makes.
-const GROUP: [(&str, &[&str]); 10] = [
+const GROUP_AGENTS: [(&str, &[&str]); 10] = [
     ("front-N", &["one"]),
     ("shell-N", &["one", "two", "three"]),
     ("tree-N", &["one"]),
@@ -39,12 +39,12 @@ impl Workload {
 
     /// A workload of at least this many agents.
     pub(super) fn of(agents: u32) -> Workload {
-        Workload { groups: (agents as usize).div_ceil(GROUP.len()).max(1) }
+        Workload { groups: (agents as usize).div_ceil(GROUP_AGENTS.len()).max(1) }
     }
 
     /// The number of agents that must not be lost.
     pub(super) fn agents(self) -> u32 {
-        u32::try_from(self.groups * GROUP.len()).unwrap_or(u32::MAX)
+        u32::try_from(self.groups * GROUP_AGENTS.len()).unwrap_or(u32::MAX)
     }
 
     /// Their paths with their expected final answers.
@@ -53,7 +53,7 @@ impl Workload {
     }
 
     /// The shell calls that append a line to the witness file, by path and call.
-    pub(super) fn calls(self) -> BTreeSet<(String, String)> {
+    pub(super) fn witnessed_calls(self) -> BTreeSet<(String, String)> {
         let calls_of =
             |(path, calls): (String, &'static [&str])| calls.iter().map(move |call| (path.clone(), (*call).into()));
         self.members().flat_map(calls_of).collect()
@@ -61,7 +61,9 @@ impl Workload {
 
     fn members(self) -> impl Iterator<Item = (String, &'static [&'static str])> {
         let group = |n: usize| {
-            GROUP.iter().map(move |(name, calls)| (format!("/root/{}", name.replace('N', &n.to_string())), *calls))
+            GROUP_AGENTS
+                .iter()
+                .map(move |(name, calls)| (format!("/root/{}", name.replace('N', &n.to_string())), *calls))
         };
         (0..self.groups).flat_map(group)
     }
@@ -78,25 +80,28 @@ impl Workload {
                 ("idle", "background"),
                 ("talk", "background"),
             ] {
-                start(&mut script, &format!("{name}-{n}"), mode);
+                add_task_call(&mut script, &format!("{name}-{n}"), mode);
             }
         }
-        start(&mut script, "doomed", "background");
+        add_task_call(&mut script, "doomed", "background");
         let idle: Vec<String> = (0..self.groups).map(|n| format!("idle-{n}")).collect();
         script.push_str("  - when: { path: /root, turn: 3 }\n    answer:\n");
-        say(&mut script, &format!("tool: write_agent, input: {{ to: [{}], message: once more }}", idle.join(", ")));
-        say(&mut script, "tool: stop_agent, input: { agent: doomed, now: true }");
-        script + AGENTS
+        add_call(
+            &mut script,
+            &format!("tool: write_agent, input: {{ to: [{}], message: once more }}", idle.join(", ")),
+        );
+        add_call(&mut script, "tool: stop_agent, input: { agent: doomed, now: true }");
+        script + AGENT_RULES
     }
 }
 
-fn start(script: &mut String, name: &str, mode: &str) {
+fn add_task_call(script: &mut String, name: &str, mode: &str) {
     let input =
         format!("description: a part, prompt: do your part, agent_type: general-purpose, name: {name}, mode: {mode}");
-    say(script, &format!("tool: task, input: {{ {input} }}"));
+    add_call(script, &format!("tool: task, input: {{ {input} }}"));
 }
 
-fn say(script: &mut String, call: &str) {
+fn add_call(script: &mut String, call: &str) {
     // Writing to a text cannot fail.
     let _written = writeln!(script, "      - call: {{ {call} }}");
 }
@@ -106,10 +111,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_script_is_one_and_has_the_agents_it_says() {
+    fn script_is_valid_and_has_the_expected_agents() {
         let workload = Workload::of(43);
         model::ScriptModel::parse(&workload.script(), "selftest.yaml").unwrap();
         assert_eq!((workload.agents(), workload.expected().count()), (50, 50));
-        assert!(workload.calls().contains(&("/root/tree-4/a/deep".into(), "one".into())));
+        assert!(workload.witnessed_calls().contains(&("/root/tree-4/a/deep".into(), "one".into())));
     }
 }

@@ -55,11 +55,11 @@ fn generate_secret() -> Result<String, CliError> {
 fn read_token_file(path: &Path) -> Result<String, CliError> {
     let unusable = |error: io::Error| CliError::usage(format!("cannot use {}: {error}", path.display()));
     let file = fs::File::open(path).map_err(unusable)?;
-    let found = file.metadata().map_err(unusable)?;
-    if !found.is_file() {
+    let metadata = file.metadata().map_err(unusable)?;
+    if !metadata.is_file() {
         return Err(CliError::usage(format!("{} is not a file", path.display())));
     }
-    if found.mode() & 0o077 != 0 {
+    if metadata.mode() & 0o077 != 0 {
         return Err(CliError::usage(format!("{} is readable by other users", path.display()))
             .with_hint(format!("chmod 600 '{}', or remove it to create a new one", path.display())));
     }
@@ -75,15 +75,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_file_is_made_once_for_its_user_alone() {
+    fn token_file_is_created_once_and_private() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token");
-        let kept = load_or_create(Some(&path)).unwrap();
-        assert!(kept.secret.is_none());
+        let token = load_or_create(Some(&path)).unwrap();
+        assert!(token.secret.is_none());
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
-        let word = fs::read_to_string(&path).unwrap();
+        let secret = fs::read_to_string(&path).unwrap();
         load_or_create(Some(&path)).unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), word);
+        assert_eq!(fs::read_to_string(&path).unwrap(), secret);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         assert!(load_or_create(Some(&path)).unwrap_err().to_string().contains("chmod 600"));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();

@@ -15,7 +15,7 @@ use crate::exit::CommandExit;
 use crate::print;
 
 /// The number of events read per page.
-const PAGE: usize = 512;
+const EVENTS_PER_PAGE: usize = 512;
 
 /// A command that sends a message.
 pub(super) fn message_command(text: String, when: SendTiming) -> Result<SessionCommand, CliError> {
@@ -32,11 +32,11 @@ pub(super) fn message_command(text: String, when: SendTiming) -> Result<SessionC
 
 /// Delivers a command to the process that runs the session; without one, a message waits for the next process.
 pub(crate) async fn send_command(home: &Home, id: SessionId, command: SessionCommand) -> Result<CommandExit, CliError> {
-    let live = is_live(&SessionReader::open(home, id)?)?;
-    if !live && !matches!(command, SessionCommand::Send(_) | SessionCommand::Stop | SessionCommand::StopFleet) {
+    let is_running = is_live(&SessionReader::open(home, id)?)?;
+    if !is_running && !matches!(command, SessionCommand::Send(_) | SessionCommand::Stop | SessionCommand::StopFleet) {
         return Err(CliError::usage(format!("session {id} is not running")));
     }
-    if !live && matches!(command, SessionCommand::Stop | SessionCommand::StopFleet) {
+    if !is_running && matches!(command, SessionCommand::Stop | SessionCommand::StopFleet) {
         print::note("the session is not running");
         return Ok(CommandExit::Success);
     }
@@ -59,27 +59,27 @@ pub(super) async fn watch(home: &Home, id: SessionId, after: u64) -> Result<Comm
     if !is_live(&reader)? {
         return print_from_file(&reader, after);
     }
-    let mut seen = after;
+    let mut last_seq = after;
     let (client, mut notifications) = RpcClient::connect(&home.socket(id)).await.map_err(CliError::failed)?;
     let subscribed = client.call::<Value>(Method::EventsSubscribe, SubscribeParams::after(after));
     tokio::pin!(subscribed);
-    let mut answered = false;
+    let mut is_subscribed = false;
     loop {
         tokio::select! {
-            result = &mut subscribed, if !answered => {
+            result = &mut subscribed, if !is_subscribed => {
                 result.map_err(CliError::failed)?;
-                answered = true;
+                is_subscribed = true;
             }
             notification = notifications.next() => match notification {
                 Ok(notification) if notification.method == "event" => {
-                    seen = notification.params["seq"].as_u64().unwrap_or(seen);
+                    last_seq = notification.params["seq"].as_u64().unwrap_or(last_seq);
                     print::json(&notification.params);
                     if print::is_stdout_closed() {
                         return Ok(CommandExit::Success);
                     }
                 }
                 Ok(_text) => {}
-                Err(_owner_left) => return print_from_file(&reader, seen),
+                Err(_owner_left) => return print_from_file(&reader, last_seq),
             },
         }
     }
@@ -88,7 +88,7 @@ pub(super) async fn watch(home: &Home, id: SessionId, after: u64) -> Result<Comm
 /// Prints the events in the file after `seq`.
 fn print_from_file(reader: &SessionReader, mut seq: u64) -> Result<CommandExit, CliError> {
     loop {
-        let page = reader.events_after(seq, PAGE)?;
+        let page = reader.events_after(seq, EVENTS_PER_PAGE)?;
         let Some(last) = page.last() else { return Ok(CommandExit::Success) };
         seq = last.seq;
         page.iter().for_each(print::json);

@@ -14,7 +14,7 @@ use crate::exit::CommandExit;
 use crate::{print, share};
 
 /// The number of events read per page.
-const PAGE: usize = 512;
+const EVENTS_PER_PAGE: usize = 512;
 
 pub(super) fn export(
     home: &Home,
@@ -60,7 +60,7 @@ pub(crate) fn read_log(home: &Home, id: SessionId) -> Result<(Vec<Envelope>, Opt
             let missing = if missing.is_empty() {
                 "no events are missing".to_owned()
             } else {
-                format!("missing events: {}", ranges(&missing))
+                format!("missing events: {}", format_ranges(&missing))
             };
             let message =
                 format!("{} is damaged: {detail}; {} events can be read; {missing}", path.display(), events.len());
@@ -74,7 +74,7 @@ fn read_whole(home: &Home, id: SessionId) -> Result<Vec<Envelope>, StoreError> {
     let reader = SessionReader::open(home, id)?;
     let mut log: Vec<Envelope> = Vec::new();
     loop {
-        let page = reader.events_after(log.last().map_or(0, |envelope| envelope.seq), PAGE)?;
+        let page = reader.events_after(log.last().map_or(0, |envelope| envelope.seq), EVENTS_PER_PAGE)?;
         if page.is_empty() {
             return Ok(log);
         }
@@ -82,7 +82,7 @@ fn read_whole(home: &Home, id: SessionId) -> Result<Vec<Envelope>, StoreError> {
     }
 }
 
-fn ranges(ranges: &[RangeInclusive<u64>]) -> String {
+fn format_ranges(ranges: &[RangeInclusive<u64>]) -> String {
     let range = |range: &RangeInclusive<u64>| match (range.start(), range.end()) {
         (first, last) if first == last => first.to_string(),
         (first, last) => format!("{first} to {last}"),

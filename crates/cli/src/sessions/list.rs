@@ -19,10 +19,10 @@ use crate::{print, setup, time};
 /// The default number of sessions in a table.
 const DEFAULT_LIMIT: u64 = 50;
 
-const HEADS: [&str; 7] = ["session", "state", "age", "model", "cost", "folder", "title"];
+const HEADERS: [&str; 7] = ["session", "state", "age", "model", "cost", "folder", "title"];
 
 /// The maximum width of a folder, of which the end is kept.
-const FOLDER_COLUMNS: usize = 28;
+const MAX_FOLDER_COLUMNS: usize = 28;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -59,10 +59,10 @@ impl From<SessionRow> for SessionListRow {
 }
 
 pub(super) fn list(home: &Home, options: &SessionListArgs) -> Result<CommandExit, CliError> {
-    let here = if options.here { Some(setup::folder(None)?.display().to_string()) } else { None };
+    let here = if options.here { Some(setup::working_folder(None)?.display().to_string()) } else { None };
     let limit = options.limit.or(if options.json { None } else { Some(DEFAULT_LIMIT) });
     let query = SessionQuery { cwd: here, state: None, offset: options.offset, limit };
-    let page = SessionIndex::current(home)?.page(home, &query)?;
+    let page = SessionIndex::open_reconciled(home)?.page(home, &query)?;
     let shown = options.offset.saturating_add(page.rows.len() as u64);
     let rows: Vec<SessionListRow> = page.rows.into_iter().map(SessionListRow::from).collect();
     if options.json {
@@ -91,16 +91,16 @@ fn table(rows: &[SessionListRow], now: Timestamp) -> Vec<String> {
             time::format_age(Timestamp(row.updated_at), now),
             print::sanitize(&print::one_line(short_model(&row.model), 28)),
             row.cost_usd.to_string(),
-            print::sanitize(&path_end(&row.cwd, FOLDER_COLUMNS)),
+            print::sanitize(&path_end(&row.cwd, MAX_FOLDER_COLUMNS)),
             print::sanitize(&print::one_line(&row.title, 60)),
         ]
     };
-    let lines: Vec<[String; 7]> = std::iter::once(HEADS.map(str::to_owned)).chain(rows.iter().map(cells)).collect();
+    let lines: Vec<[String; 7]> = std::iter::once(HEADERS.map(str::to_owned)).chain(rows.iter().map(cells)).collect();
     let widths: [usize; 7] =
         std::array::from_fn(|column| lines.iter().map(|cells| cells[column].width()).max().unwrap_or(0));
     let line = |cells: &[String; 7]| {
         let aligned: Vec<String> = (0..7)
-            .map(|column| match HEADS[column] {
+            .map(|column| match HEADERS[column] {
                 "age" | "cost" => format!("{:>1$}", cells[column], widths[column]),
                 _words => print::fit_cell(&cells[column], widths[column]),
             })
@@ -112,13 +112,13 @@ fn table(rows: &[SessionListRow], now: Timestamp) -> Vec<String> {
 
 /// The length at which the ids on the page are distinct. An id begins with the time of its creation.
 fn distinct_id_length(rows: &[SessionListRow]) -> usize {
-    const TIME: usize = "ses-0123456789ab".len();
-    const WHOLE: usize = "ses-0123456789ab7def0123456789abcdef".len();
+    const TIME_LENGTH: usize = "ses-0123456789ab".len();
+    const FULL_LENGTH: usize = "ses-0123456789ab7def0123456789abcdef".len();
     let is_distinct = |length: &usize| {
         let mut seen = HashSet::new();
         rows.iter().all(|row| seen.insert(row.id.to_string().chars().take(*length).collect::<String>()))
     };
-    [TIME, TIME + 8].into_iter().find(is_distinct).unwrap_or(WHOLE)
+    [TIME_LENGTH, TIME_LENGTH + 8].into_iter().find(is_distinct).unwrap_or(FULL_LENGTH)
 }
 
 /// The end of a path, which is more specific than its start.
@@ -149,7 +149,7 @@ pub(super) fn show(home: &Home, id: SessionId, json: bool) -> Result<CommandExit
         print::json(&SessionDetails { session, plan, tasks });
         return Ok(CommandExit::Success);
     }
-    describe(&session);
+    print_session(&session);
     for task in tasks {
         let state = task.state.as_str();
         let activity = print::sanitize(&print::one_line(task.intent.as_deref().unwrap_or(&task.description), 60));
@@ -161,7 +161,7 @@ pub(super) fn show(home: &Home, id: SessionId, json: bool) -> Result<CommandExit
     Ok(CommandExit::Success)
 }
 
-fn describe(session: &SessionView) {
+fn print_session(session: &SessionView) {
     let owner = session.owner_pid.map_or_else(|| "no process".to_owned(), |pid| format!("process {pid}"));
     let outcome = session.last_outcome.as_ref().map_or("none yet", |outcome| outcome.as_str());
     let cost = Money::new(session.spent.micros, session.priced);
@@ -178,8 +178,8 @@ fn describe(session: &SessionView) {
         ("last event", session.updated_at.to_string()),
         ("events", session.events.to_string()),
         ("turns", session.turns.to_string()),
-        ("tokens", spent_of(session.spent.tokens.to_string(), session.budget.tokens.map(|max| max.to_string()))),
-        ("cost", spent_of(cost.to_string(), session.budget.micros.map(|max| Money::Known(max).to_string()))),
+        ("tokens", format_spent(session.spent.tokens.to_string(), session.budget.tokens.map(|max| max.to_string()))),
+        ("cost", format_spent(cost.to_string(), session.budget.micros.map(|max| Money::Known(max).to_string()))),
     ];
     for (name, value) in rows {
         print::output(format_args!("{name:<13} {value}"));
@@ -188,7 +188,7 @@ fn describe(session: &SessionView) {
 }
 
 /// The amount spent, and the budget if there is one.
-fn spent_of(spent: String, max: Option<String>) -> String {
+fn format_spent(spent: String, max: Option<String>) -> String {
     match max {
         Some(max) => format!("{spent} of {max}"),
         None => spent,

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::print;
-use crate::setup::{Setup, folder, settings_failure};
+use crate::setup::{Setup, settings_failure, working_folder};
 
 /// A settings file.
 #[derive(Debug, Serialize)]
@@ -44,7 +44,7 @@ pub(super) fn list(setup: &Setup, json: bool) -> Result<CommandExit, CliError> {
 }
 
 /// Prints the problems of each file.
-pub(super) fn check(setup: &Setup, named: &[PathBuf]) -> Result<CommandExit, CliError> {
+pub(super) fn check(setup: &Setup, files: &[PathBuf]) -> Result<CommandExit, CliError> {
     let mut exit = CommandExit::Success;
     let mut report = |path: &Path, read: Result<(), CliError>| match read {
         Ok(()) => print::output(print::sanitize(&format!("{}: ok", path.display()))),
@@ -53,17 +53,17 @@ pub(super) fn check(setup: &Setup, named: &[PathBuf]) -> Result<CommandExit, Cli
             exit = CommandExit::Usage;
         }
     };
-    for path in named {
+    for path in files {
         let missing = || CliError::usage(format!("{} does not exist", path.display()));
         report(
             path,
-            SettingsFile::read_present(path)
+            SettingsFile::read_if_present(path)
                 .map_err(settings_failure)
                 .and_then(|file| file.map(|_file| ()).ok_or_else(missing)),
         );
     }
-    if named.is_empty() {
-        let project = Project::find(&folder(None)?);
+    if files.is_empty() {
+        let project = Project::find(&working_folder(None)?);
         let present = |file: &&SettingsFileEntry| file.exists && file.form == SettingsFileFormat::Toml;
         for SettingsFileEntry { layer, path, .. } in candidates(setup)?.iter().filter(present) {
             let read = match *layer {
@@ -81,24 +81,24 @@ pub(super) fn check(setup: &Setup, named: &[PathBuf]) -> Result<CommandExit, Cli
 }
 
 fn candidates(setup: &Setup) -> Result<Vec<SettingsFileEntry>, CliError> {
-    let (home, project) = (setup.home.root(), Project::find(&folder(None)?));
+    let (home, project) = (setup.home.root(), Project::find(&working_folder(None)?));
     let managed = [Some(PathBuf::from(MANAGED_FILE)), setup.env.managed.clone()].into_iter().flatten();
-    let claude = |name: &str| project.top.join(".claude").join(name);
-    let own = |layer, path| (layer, path, SettingsFileFormat::Toml);
-    let mut all: Vec<_> = managed.map(|path| own("managed", path)).collect();
-    all.extend([
-        own("local", local_file(home, &project.top)),
-        own("project", project.config_file()),
+    let claude = |name: &str| project.dir.join(".claude").join(name);
+    let toml = |layer, path| (layer, path, SettingsFileFormat::Toml);
+    let mut files: Vec<_> = managed.map(|path| toml("managed", path)).collect();
+    files.extend([
+        toml("local", local_file(home, &project.dir)),
+        toml("project", project.config_file()),
         ("project", claude("settings.local.json"), SettingsFileFormat::Claude),
         ("project", claude("settings.json"), SettingsFileFormat::Claude),
-        own("user", home.join("config.toml")),
+        toml("user", home.join("config.toml")),
     ]);
     let users =
-        setup.env.user.iter().map(|user| ("user", user.join(".claude/settings.json"), SettingsFileFormat::Claude));
-    all.extend(users);
+        setup.env.user_home.iter().map(|user| ("user", user.join(".claude/settings.json"), SettingsFileFormat::Claude));
+    files.extend(users);
     let candidate = |(layer, path, form): (_, PathBuf, _)| {
         let exists = path.symlink_metadata().is_ok();
         SettingsFileEntry { layer, path, exists, form }
     };
-    Ok(all.into_iter().map(candidate).collect())
+    Ok(files.into_iter().map(candidate).collect())
 }

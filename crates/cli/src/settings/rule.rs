@@ -9,10 +9,10 @@ use crate::args::{RuleArgs, RuleScope};
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::print;
-use crate::setup::{Setup, folder, settings_failure};
+use crate::setup::{Setup, settings_failure, working_folder};
 
 pub(super) fn write(setup: &Setup, effect: RuleEffect, args: &RuleArgs) -> Result<CommandExit, CliError> {
-    let (path, added) = add(setup, &folder(None)?, args.scope, effect, &args.rule)?;
+    let (path, added) = add(setup, &working_folder(None)?, args.scope, effect, &args.rule)?;
     let (effect, rule, path) = (effect.as_str(), args.rule.text(), path.display());
     print::note(match added {
         RuleAddition::Written => format!("{effect} {rule}: written to {path}"),
@@ -31,7 +31,7 @@ pub(crate) fn add(
 ) -> Result<(PathBuf, RuleAddition), CliError> {
     let home = setup.home.root();
     let path = match scope {
-        RuleScope::Local => local_file(home, &Project::find(cwd).top),
+        RuleScope::Local => local_file(home, &Project::find(cwd).dir),
         RuleScope::User => home.join("config.toml"),
     };
     let _lock = setup.home.lock("settings")?;

@@ -9,7 +9,7 @@ use crate::args::ConfigShowArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::print;
-use crate::setup::{Setup, folder};
+use crate::setup::{Setup, working_folder};
 
 /// The effective settings of a folder.
 #[derive(Serialize)]
@@ -20,9 +20,9 @@ struct SettingsReport {
     /// The trust status of the project.
     trust: &'static str,
     settings: Vec<SettingsReportEntry>,
-    /// Keys of the project's file that are ignored.
+    /// Keys of the project's settings file that are ignored, since the project is not trusted.
     ignored: Vec<String>,
-    /// Paths that no tool may access, whatever is allowed.
+    /// Paths that no tool may access, even if a rule allows it.
     out_of_reach: Vec<PathBuf>,
     notices: Vec<SettingsReportNotice>,
 }
@@ -42,18 +42,18 @@ struct SettingsReportNotice {
 }
 
 pub(super) fn show(setup: &Setup, args: &ConfigShowArgs) -> Result<CommandExit, CliError> {
-    let cwd = folder(None)?;
+    let cwd = working_folder(None)?;
     let layers = setup.layers(&args.permissions, args.permissions.flag_settings()?, None, &cwd)?;
     let notices = layers
         .notices
         .iter()
         .map(|notice| SettingsReportNotice { path: notice.path.clone(), text: notice.text.clone() });
     let report = SettingsReport {
-        top: layers.project.top.clone(),
+        top: layers.project.dir.clone(),
         trust: layers.trust.as_str(),
         settings: layers.values().into_iter().map(SettingsReportEntry::from).collect(),
         ignored: layers.ignored.clone(),
-        out_of_reach: setup.policy(&args.permissions, None, &cwd)?.controls,
+        out_of_reach: setup.policy(&args.permissions, None, &cwd)?.control_paths,
         notices: notices.collect(),
     };
     if args.json {

@@ -33,8 +33,8 @@ pub(crate) struct LoadedCatalog {
 impl Setup {
     /// Fetches the remote catalogue, if there is one, for a folder.
     pub(crate) async fn fetch_remote_catalog(&mut self, folder: Option<&Path>) {
-        let cwd = super::folder(folder).unwrap_or_default();
-        let catalog = remote_catalog(&self.env, &self.config.agents, self.home.root(), &Project::find(&cwd).top);
+        let cwd = super::working_folder(folder).unwrap_or_default();
+        let catalog = remote_catalog(&self.env, &self.config.agents, self.home.root(), &Project::find(&cwd).dir);
         if let Some(catalog) = catalog {
             self.remote = catalog.fetch(SystemClock.now()).await;
         }
@@ -47,27 +47,27 @@ impl Setup {
         scopes: &[SettingsFileScope],
         args: &DefinitionArgs,
     ) -> Result<LoadedCatalog, CliError> {
-        let given = args.agents.as_deref().map(read_agents_flag).transpose()?;
-        let name = match &given {
+        let inline = args.agents.as_deref().map(read_agents_flag).transpose()?;
+        let name = match &inline {
             Some((Some(file), _)) => Path::new(*file),
             Some((None, _)) | None => Path::new("--agents"),
         };
         let locations = CatalogLocations {
             home: self.home.root(),
-            user: self.env.user.as_deref(),
-            top: &layers.project.top,
+            user_home: self.env.user_home.as_deref(),
+            project_dir: &layers.project.dir,
             trust: layers.trust,
             scopes,
             plugins: &args.plugin_dir,
-            inline: given.as_ref().map(|(_, text)| InlineDefinitions { name, text }),
+            inline: inline.as_ref().map(|(_, text)| InlineDefinitions { name, text }),
             remote: self.remote.clone(),
-            no_hooks: layers.forbids(ForbiddableFeature::Hooks).map(Path::to_owned),
+            hooks_forbidden_by: layers.forbidden_by(ForbiddableFeature::Hooks).map(Path::to_owned),
         };
-        let gathered = config::gather_catalog(&locations).map_err(|problems| {
+        let listing = config::gather_catalog(&locations).map_err(|problems| {
             let messages: Vec<String> = problems.iter().map(ToString::to_string).collect();
             settings_failure(messages.join("\n"))
         })?;
-        Ok(LoadedCatalog::new(gathered))
+        Ok(LoadedCatalog::new(listing))
     }
 }
 
@@ -77,8 +77,8 @@ pub(crate) fn remote_catalog(env: &Env, agents: &AgentConfig, home: &Path, top: 
     Some(RemoteCatalog {
         url: catalog.clone()?,
         token: catalog_token_env.as_deref().and_then(|variable| env.key(variable)),
-        repository: config::remote_of(top),
-        route: env.route(),
+        repository: config::remote_url(top),
+        route: env.network_route(),
         home: home.to_owned(),
     })
 }
@@ -88,8 +88,8 @@ fn read_agents_flag(value: &str) -> Result<(Option<&str>, String), CliError> {
     if value.trim_start().starts_with(['{', '[']) {
         return Ok((None, value.to_owned()));
     }
-    let unreadable = |why: String| {
-        settings_failure(format!("--agents: cannot read {value}: {why}"))
+    let unreadable = |reason: String| {
+        settings_failure(format!("--agents: cannot read {value}: {reason}"))
             .with_hint("give a file, or JSON such as {\"NAME\": {\"description\": \"…\", \"prompt\": \"…\"}}")
     };
     match host::read_plain(Path::new(value), MAX_AGENTS_FILE_BYTES) {
@@ -104,37 +104,37 @@ fn read_agents_flag(value: &str) -> Result<(Option<&str>, String), CliError> {
 
 impl LoadedCatalog {
     /// Reads the hooks of the gathered definitions.
-    pub(crate) fn new(mut gathered: CatalogListing) -> LoadedCatalog {
-        shadow_built_in_commands(&mut gathered);
-        let off = gathered.hooks.iter().find(|text| text.disables_all()).map(|text| text.file.clone());
-        if let Some(file) = off {
-            return LoadedCatalog::without_hooks(gathered, file);
+    pub(crate) fn new(mut listing: CatalogListing) -> LoadedCatalog {
+        shadow_built_in_commands(&mut listing);
+        let disabling_file = listing.hooks.iter().find(|text| text.disables_all()).map(|text| text.file.clone());
+        if let Some(file) = disabling_file {
+            return LoadedCatalog::without_hooks(listing, file);
         }
-        let mut all = Vec::new();
-        for text in &gathered.hooks {
+        let mut hooks = Vec::new();
+        for text in &listing.hooks {
             let (specs, problems) = text.read();
-            all.extend(specs);
-            gathered.problems.extend(problems);
+            hooks.extend(specs);
+            listing.problems.extend(problems);
         }
-        for agent in gathered.agents.iter_mut().filter(|agent| agent.shadowed_by.is_none()) {
+        for agent in listing.agents.iter_mut().filter(|agent| agent.shadowed_by.is_none()) {
             let Some(text) = &agent.hooks else { continue };
             let (specs, problems) = text.read();
             agent.spec.hooks = specs;
-            gathered.problems.extend(problems);
+            listing.problems.extend(problems);
         }
-        LoadedCatalog { listing: gathered, hooks: all }
+        LoadedCatalog { listing, hooks }
     }
 
     /// All definitions without hooks, since a file disables them.
-    fn without_hooks(mut gathered: CatalogListing, file: PathBuf) -> LoadedCatalog {
+    fn without_hooks(mut listing: CatalogListing, file: PathBuf) -> LoadedCatalog {
         let message = "no hooks run because `disableAllHooks` is set".into();
         let remedy = "remove it to run them".into();
-        gathered.problems.push(DefinitionProblem { file, at: None, severity: Severity::Warning, message, remedy });
-        LoadedCatalog { listing: gathered, hooks: Vec::new() }
+        listing.problems.push(DefinitionProblem { file, at: None, severity: Severity::Warning, message, remedy });
+        LoadedCatalog { listing, hooks: Vec::new() }
     }
 
     /// Adds a problem for each agent that cannot be started: unsupported fields, or no available model.
-    pub(crate) fn add_unusable(&mut self, agents: &AgentConfig, access: &ModelAccess) {
+    pub(crate) fn add_unusable_agents(&mut self, agents: &AgentConfig, access: &ModelAccess) {
         let models = ConfiguredModelSet::new(&access.providers, Path::new("/"), agents);
         let mut problems = Vec::new();
         for agent in self.listing.effective() {
@@ -153,12 +153,12 @@ impl LoadedCatalog {
                 let message = format!("`{name}` cannot be started: {}", agent.spec.unsupported.join("; "));
                 add(Severity::Error, message, "remove that from its file");
             }
-            let tried: Vec<Result<(), String>> =
+            let checks: Vec<Result<(), String>> =
                 agent.spec.models.iter().map(|model| models.check_available(model)).collect();
-            if let Some(Err(why)) = tried.first()
-                && tried.iter().all(Result::is_err)
+            if let Some(Err(reason)) = checks.first()
+                && checks.iter().all(Result::is_err)
             {
-                let message = format!("`{name}` names no available model: {why}");
+                let message = format!("`{name}` names no available model: {reason}");
                 add(Severity::Warning, message, "`bosun models` lists the models");
             }
         }
@@ -167,19 +167,19 @@ impl LoadedCatalog {
 
     /// The files in these folders and in the user's home that hooks run.
     pub(super) fn hook_programs(&self, folders: &[&Path], user: Option<&Path>) -> Vec<PathBuf> {
-        let own = self.listing.effective().flat_map(|agent| &agent.spec.hooks);
-        self.hooks.iter().chain(own).flat_map(|spec| config::hook_programs(spec, folders, user)).collect()
+        let agent_hooks = self.listing.effective().flat_map(|agent| &agent.spec.hooks);
+        self.hooks.iter().chain(agent_hooks).flat_map(|spec| config::hook_programs(spec, folders, user)).collect()
     }
 
     /// Fails if there are problems and `--strict` is set.
-    pub(super) fn expect_no_problems(&self, strict: bool) -> Result<(), CliError> {
+    pub(super) fn require_no_problems(&self, strict: bool) -> Result<(), CliError> {
         let problems = &self.listing.problems;
-        let down = describe_remote(&self.listing.remote).filter(|(severity, _)| *severity == Severity::Error);
-        if !strict || (problems.is_empty() && down.is_none()) {
+        let remote_error = describe_remote(&self.listing.remote).filter(|(severity, _)| *severity == Severity::Error);
+        if !strict || (problems.is_empty() && remote_error.is_none()) {
             return Ok(());
         }
         let mut lines: Vec<String> = problems.iter().take(MAX_PRINTED_PROBLEMS).map(ToString::to_string).collect();
-        lines.extend(down.map(|(_, message)| message));
+        lines.extend(remote_error.map(|(_, message)| message));
         if let Some(more) = problems.len().checked_sub(MAX_PRINTED_PROBLEMS).filter(|more| *more > 0) {
             lines.push(format!("and {more} more"));
         }
@@ -190,8 +190,8 @@ impl LoadedCatalog {
     /// The definition of the session's own agent.
     pub(super) fn main_agent(&self, name: &str, models: &ConfiguredModelSet) -> Result<AgentSpec, CliError> {
         let invocable = || self.listing.effective().filter(|agent| agent.spec.user_invocable);
-        let found = self.listing.agent(name).filter(|agent| agent.spec.user_invocable);
-        let Some(agent) = found else {
+        let agent = self.listing.agent(name).filter(|agent| agent.spec.user_invocable);
+        let Some(agent) = agent else {
             let names: Vec<&str> = invocable().map(|agent| agent.spec.name.as_str()).collect();
             return Err(settings_failure(format!("there is no agent `{name}` that you can start"))
                 .with_hint(format!("there are: {}", names.join(", "))));
@@ -200,13 +200,13 @@ impl LoadedCatalog {
             let reasons = agent.spec.unsupported.join("; ");
             return Err(settings_failure(format!("`{name}` cannot be started: {reasons} (see {})", agent.spec.source)));
         }
-        Ok(with_full_names(&agent.spec, models))
+        Ok(with_full_model_names(&agent.spec, models))
     }
 
     /// The effective definitions for the runtime.
     pub(super) fn catalog(&self, models: &ConfiguredModelSet) -> Catalog {
         Catalog {
-            agents: self.listing.effective().map(|agent| with_full_names(&agent.spec, models)).collect(),
+            agents: self.listing.effective().map(|agent| with_full_model_names(&agent.spec, models)).collect(),
             skills: self.listing.effective_skills().map(|skill| skill.spec.clone()).collect(),
             hooks: self.hooks.clone(),
             slash_commands: self.listing.effective_slash_commands().map(|slash| slash.spec.clone()).collect(),
@@ -237,23 +237,23 @@ impl LoadedCatalog {
         if let Some((_, message)) = describe_remote(&self.listing.remote) {
             print::note(print::sanitize(&message));
         }
-        if let Some(pressure) = self.description_overflow(agents) {
-            print::note(format_args!("{pressure}; shorten them, or raise agents.description-limit"));
+        if let Some(overflow) = self.description_overflow(agents) {
+            print::note(format_args!("{overflow}; shorten them, or raise agents.description-limit"));
         }
     }
 
     /// Whether the descriptions take too much of every request.
     pub(crate) fn description_overflow(&self, agents: &AgentConfig) -> Option<DescriptionOverflow> {
-        DescriptionOverflow::of(self.listing.effective().map(|agent| &agent.spec), agents.description_limit)
+        DescriptionOverflow::measure(self.listing.effective().map(|agent| &agent.spec), agents.description_limit)
     }
 }
 
 /// Shadows definitions with the name of a built-in slash command.
-fn shadow_built_in_commands(gathered: &mut CatalogListing) {
-    for slash in gathered.slash_commands.iter_mut().filter(|slash| SlashRegistry::is_built_in(&slash.spec.name)) {
+fn shadow_built_in_commands(listing: &mut CatalogListing) {
+    for slash in listing.slash_commands.iter_mut().filter(|slash| SlashRegistry::is_built_in(&slash.spec.name)) {
         let message = format!("/{} is built in, so this one is not used", slash.spec.name);
         let (file, remedy) = (PathBuf::from(&slash.spec.file), "rename it".to_owned());
-        gathered.problems.push(DefinitionProblem { file, at: None, severity: Severity::Warning, message, remedy });
+        listing.problems.push(DefinitionProblem { file, at: None, severity: Severity::Warning, message, remedy });
         slash.shadowed_by = Some(DefinitionSource::BuiltIn);
     }
 }
@@ -274,6 +274,6 @@ pub(crate) fn describe_remote(state: &RemoteState) -> Option<(Severity, String)>
 }
 
 /// A definition with the full names of its models.
-fn with_full_names(spec: &AgentSpec, models: &ConfiguredModelSet) -> AgentSpec {
+fn with_full_model_names(spec: &AgentSpec, models: &ConfiguredModelSet) -> AgentSpec {
     AgentSpec { models: spec.models.iter().map(|name| models.full_name(name)).collect(), ..spec.clone() }
 }

@@ -15,7 +15,7 @@ use protocol::Budget;
 use protocol::api::SessionView;
 use store::TrustStore;
 
-use super::{LoadedCatalog, Setup, folder, real_folder};
+use super::{LoadedCatalog, Setup, real_folder, working_folder};
 use crate::args::{DefinitionArgs, PermissionArgs, RunArgs};
 use crate::error::CliError;
 use crate::print;
@@ -24,37 +24,40 @@ impl Setup {
     /// All layers that apply in a folder (a canonical path): files, environment, resumed session, and flags.
     pub(crate) fn layers(
         &self,
-        permit: &PermissionArgs,
+        permissions: &PermissionArgs,
         flags: SettingsFile,
-        previous: Option<&SessionView>,
+        resumed: Option<&SessionView>,
         cwd: &Path,
     ) -> Result<SettingsLayers, CliError> {
         let project = Project::find(cwd);
-        let (config_file, top) = (project.config_file(), project.top.clone());
+        let (config_file, top) = (project.config_file(), project.dir.clone());
         let locations = SettingsLocations {
             home: self.home.root(),
-            user: self.env.user.as_deref(),
+            user_home: self.env.user_home.as_deref(),
             managed: self.env.managed.as_deref(),
             trust: self.trust_status(&project),
             project,
-            scopes: &permit.settings_scopes(),
+            scopes: &permissions.settings_scopes(),
         };
         let read = || -> Result<SettingsLayers, ConfigError> {
             let mut layers = SettingsLayers::read(&locations)?;
             layers.add_environment(&self.env)?;
             layers.add(SettingsLayer { origin: SettingOrigin::Flag, file: flags })?;
-            if let Some(given) = permit.settings.as_deref() {
-                layers.add(settings_flag_layer(given)?)?;
+            if let Some(value) = permissions.settings.as_deref() {
+                layers.add(settings_flag_layer(value)?)?;
             }
             Ok(layers)
         };
         let mut layers = read().map_err(|error| {
-            let is_foreign = |path: &Path| path.extension().is_some_and(|end| end == "json");
+            // Bosun's own settings are TOML.
+            let is_other_product_file = |path: &Path| path.extension().is_some_and(|end| end == "json");
             let hint = match error.path() {
-                Some(path) if path == config_file || (path.starts_with(&top) && is_foreign(path)) => {
+                Some(path) if path == config_file || (path.starts_with(&top) && is_other_product_file(path)) => {
                     Some("--setting-sources user,local leaves the project's settings out")
                 }
-                Some(path) if is_foreign(path) => Some("--setting-sources project,local leaves your own settings out"),
+                Some(path) if is_other_product_file(path) => {
+                    Some("--setting-sources project,local leaves your own settings out")
+                }
                 Some(_) | None => None,
             };
             let failure = settings_failure(error);
@@ -63,13 +66,13 @@ impl Setup {
                 None => failure,
             }
         })?;
-        if let Some(previous) = previous {
+        if let Some(resumed) = resumed {
             layers.add_session(
-                SettingsFile::of_session(previous)
-                    .map_err(|error| settings_failure(format!("session {}: {error}", previous.id)))?,
+                SettingsFile::from_session(resumed)
+                    .map_err(|error| settings_failure(format!("session {}: {error}", resumed.id)))?,
             );
         }
-        layers.check().map_err(|error| match previous {
+        layers.check_mode().map_err(|error| match resumed {
             Some(_) => settings_failure(error).with_hint("--permission-mode changes the session's mode"),
             None => settings_failure(error),
         })?;
@@ -78,19 +81,19 @@ impl Setup {
 
     /// All layers that apply in the working folder, without a session.
     pub(crate) fn layers_here(&self) -> Result<SettingsLayers, CliError> {
-        self.layers(&PermissionArgs::default(), SettingsFile::default(), None, &folder(None)?)
+        self.layers(&PermissionArgs::default(), SettingsFile::default(), None, &working_folder(None)?)
     }
 
     /// The policy for tool calls in a folder.
     pub(crate) fn policy(
         &self,
-        permit: &PermissionArgs,
-        previous: Option<&SessionView>,
+        permissions: &PermissionArgs,
+        resumed: Option<&SessionView>,
         cwd: &Path,
     ) -> Result<Policy, CliError> {
-        let layers = self.layers(permit, permit.flag_settings()?, previous, cwd)?;
-        let found = self.load_catalog(&layers, &permit.settings_scopes(), &DefinitionArgs::default())?;
-        self.policy_of(&layers, &found, cwd, &self.roots(&layers)?)
+        let layers = self.layers(permissions, permissions.flag_settings()?, resumed, cwd)?;
+        let catalog = self.load_catalog(&layers, &permissions.settings_scopes(), &DefinitionArgs::default())?;
+        self.policy_of(&layers, &catalog, cwd, &self.roots(&layers)?)
     }
 
     /// The trust status of a project.
@@ -98,35 +101,36 @@ impl Setup {
         trust_status(&self.home, project)
     }
 
+    /// Builds the policy from these layers and definitions.
     pub(super) fn policy_of(
         &self,
         layers: &SettingsLayers,
-        found: &LoadedCatalog,
+        catalog: &LoadedCatalog,
         cwd: &Path,
         roots: &[PathBuf],
     ) -> Result<Policy, CliError> {
-        let top = layers.project.top.clone();
+        let top = layers.project.dir.clone();
         let folders: Vec<&Path> = [top.as_path(), cwd].into_iter().chain(roots.iter().map(PathBuf::as_path)).collect();
-        let user = self.env.user.as_deref();
+        let user = self.env.user_home.as_deref();
         let mut controls = config::all_controls(self.home.root(), user, layers, &folders);
-        controls.extend(found.hook_programs(&folders, user));
+        controls.extend(catalog.hook_programs(&folders, user));
         controls.sort();
         controls.dedup();
         Ok(Policy {
             mode: layers.config().mode,
             rules: layers.rules().map_err(settings_failure)?,
-            top,
-            roots: roots.to_vec(),
-            user: self.env.user.clone(),
-            controls,
-            exempt: Vec::new(),
+            project_dir: top,
+            work_folders: roots.to_vec(),
+            user_home: self.env.user_home.clone(),
+            control_paths: controls,
+            exempt_folders: Vec::new(),
         })
     }
 
     /// The additional folders of the workspace, as canonical paths. A resumed session drops those that are gone.
     pub(super) fn roots(&self, layers: &SettingsLayers) -> Result<Vec<PathBuf>, CliError> {
         let mut roots = Vec::new();
-        for (path, origin) in layers.roots(self.env.user.as_deref()) {
+        for (path, origin) in layers.added_folders(self.env.user_home.as_deref()) {
             let real = match real_folder(&path) {
                 Ok(real) => real,
                 Err(error) => {
@@ -148,17 +152,17 @@ impl Setup {
 
 /// The trust status of a project in this home. A project whose trust cannot be looked up is not trusted.
 pub(crate) fn trust_status(home: &Home, project: &Project) -> TrustStatus {
-    if !TrustedContents::has_any(&project.top, home.root()) {
+    if !TrustedContents::has_any(&project.dir, home.root()) {
         return TrustStatus::Untrusted;
     }
-    let remembered = project.top.to_str().and_then(|top| {
-        let looked_up = TrustStore::open(home).and_then(|trust| trust.digest(top));
-        looked_up.unwrap_or_else(|error| {
+    let remembered = project.dir.to_str().and_then(|top| {
+        let digest = TrustStore::open(home).and_then(|trust| trust.digest(top));
+        digest.unwrap_or_else(|error| {
             tracing::warn!(%error, "cannot look up trust");
             None
         })
     });
-    TrustStatus::of(&project.top, home.root(), remembered.as_deref())
+    TrustStatus::check(&project.dir, home.root(), remembered.as_deref())
 }
 
 impl PermissionArgs {
@@ -227,14 +231,14 @@ pub(crate) fn settings_failure(error: impl Display) -> CliError {
 }
 
 /// The layer of `--settings`.
-fn settings_flag_layer(given: &str) -> Result<SettingsLayer, ConfigError> {
-    if given.trim_start().starts_with('{') {
-        let file = SettingsFile::parse(given, Path::new("--settings"))?;
+fn settings_flag_layer(value: &str) -> Result<SettingsLayer, ConfigError> {
+    if value.trim_start().starts_with('{') {
+        let file = SettingsFile::parse(value, Path::new("--settings"))?;
         return Ok(SettingsLayer { origin: SettingOrigin::SettingsFlag(None), file });
     }
-    let path = Path::new(given);
+    let path = Path::new(value);
     let missing = || ConfigError::Missing { named_by: "--settings", path: path.to_owned() };
-    let file = SettingsFile::read_present(path)?.ok_or_else(missing)?;
+    let file = SettingsFile::read_if_present(path)?.ok_or_else(missing)?;
     Ok(SettingsLayer { origin: SettingOrigin::SettingsFlag(Some(path.to_owned())), file })
 }
 

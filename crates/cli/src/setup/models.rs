@@ -41,7 +41,7 @@ impl ConfiguredModelSet {
         for spec in specs {
             match self.open(spec) {
                 Ok(_model) => return Ok(spec.clone()),
-                Err(why) => problems.push(format!("{spec}: {why}")),
+                Err(reason) => problems.push(format!("{spec}: {reason}")),
             }
         }
         let message = format!("none of the agent's models is available ({})", problems.join("; "));
@@ -58,7 +58,7 @@ impl ModelResolver for ConfiguredModelSet {
         self.providers.full_name(spec, &self.cwd)
     }
 
-    fn may_have(&self, spec: &str) -> bool {
+    fn may_exist(&self, spec: &str) -> bool {
         self.providers.may_exist(spec)
     }
 

@@ -13,12 +13,12 @@ const MIN_SECRET_BYTES: usize = 8;
 pub(super) fn unused_notices(layers: &SettingsLayers, access: &ModelAccess, env: &Env) -> Vec<String> {
     let infos = layers.notices.iter().filter(|notice| notice.level == NoticeLevel::Info);
     let mut notices: Vec<String> = infos.map(|notice| format!("{}: {}", notice.path.display(), notice.text)).collect();
-    let hidden: Vec<&str> = access.secrets.iter().filter_map(|secret| withheld_variable(secret, access)).collect();
-    if let Some(first) = hidden.first() {
+    let withheld: Vec<&str> = access.secrets.iter().filter_map(|secret| withheld_variable(secret, access)).collect();
+    if let Some(first) = withheld.first() {
         notices.push(format!(
             "agents' commands do not get {}; to pass one on, write [environment] pass = [\"{first}\"] in \
              config.toml",
-            hidden.join(", ")
+            withheld.join(", ")
         ));
     }
     for secret in access.secrets.iter().filter(|secret| secret.reveal().len() < MIN_SECRET_BYTES) {
@@ -28,11 +28,11 @@ pub(super) fn unused_notices(layers: &SettingsLayers, access: &ModelAccess, env:
              text; use a longer one"
         ));
     }
-    let file = layers.project.top.join(".mcp.json");
+    let file = layers.project.dir.join(".mcp.json");
     if layers.trust == TrustStatus::Trusted && file.is_file() {
         notices.push(format!("{}: this version does not start MCP servers", file.display()));
     }
-    if !env.names("OTEL_").is_empty() {
+    if !env.names_with_prefix("OTEL_").is_empty() {
         notices.push("OTEL_* variables are set, but this version sends no traces".into());
     }
     notices
@@ -41,6 +41,6 @@ pub(super) fn unused_notices(layers: &SettingsLayers, access: &ModelAccess, env:
 fn withheld_variable<'a>(secret: &'a Secret, access: &ModelAccess) -> Option<&'a str> {
     let name = secret.variable()?;
     let is_expected = name.ends_with("_API_KEY") || EXPECTED_PREFIXES.iter().any(|start| name.starts_with(start));
-    let is_passed = access.programs.iter().any(|(passed, _)| passed == name);
+    let is_passed = access.program_env.iter().any(|(passed, _)| passed == name);
     (!is_expected && !is_passed).then_some(name)
 }

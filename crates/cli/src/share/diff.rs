@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::escape::escape_html;
 use crate::diff::{DiffLine, diff_lines};
 
-/// The maximum number of bytes shown of either side.
+/// The maximum number of bytes shown of the old and of the new text.
 const MAX_SHOWN_BYTES: usize = 16 * 1024;
 
 /// The change made by a call of `edit`, `create` or `apply_patch`; `None` for other calls.
@@ -71,11 +71,11 @@ mod tests {
     }
 
     #[test]
-    fn edits_are_shown_as_lines_that_went_and_came() {
+    fn edits_are_shown_as_removed_and_added_lines() {
         let edit = shown("edit", &json!({"path": "a.rs", "old": "a\nb\nc\nd", "new": "a\nx\nc\n<y>\nd"})).unwrap();
-        let wanted = "<p>a.rs</p>\n<pre class=\"diff\">  a\n<del>- b</del>\n<ins>+ x</ins>\n  c\n\
+        let expected = "<p>a.rs</p>\n<pre class=\"diff\">  a\n<del>- b</del>\n<ins>+ x</ins>\n  c\n\
                       <ins>+ &lt;y&gt;</ins>\n  d\n</pre>\n";
-        assert_eq!(edit, wanted);
+        assert_eq!(edit, expected);
         let create = shown("create", &json!({"path": "a", "content": "x\ny"})).unwrap();
         assert!(create.contains("<ins>+ x</ins>\n<ins>+ y</ins>"), "{create}");
         let patch = shown("apply_patch", &json!({"patch": "*** Update File: a\n@@\n-b\n+c\n d"})).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::print;
 
-/// Escapes text: no character can start a tag or end an attribute, and none is invisible.
+/// Escapes text so that no character can start a tag or end an attribute, and removes control characters.
 pub(super) fn escape_html(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in print::sanitize(text).chars() {
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_word_of_others_is_anything_but_text() {
+    fn hostile_text_is_escaped() {
         let hostile = "</pre><script>alert('x')</script>&\"\u{1b}[2J";
         let shown = escape_html(hostile);
         assert!(!shown.contains(['<', '>', '"', '\'', '\u{1b}']), "{shown}");

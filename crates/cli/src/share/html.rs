@@ -105,7 +105,7 @@ impl SessionPageBuilder {
             let after = todo.depends_on.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             let reason = todo.reason.as_deref().filter(|_| todo.status != TodoStatus::Done);
             let reason =
-                reason.map(|why| format!(" <span class=\"note\">{}</span>", escape_html(&print::one_line(why, 200))));
+                reason.map(|text| format!(" <span class=\"note\">{}</span>", escape_html(&print::one_line(text, 200))));
             self.add(format_args!(
                 "<tr><td>{}</td><td>{}</td><td>{}{}</td><td>{}</td></tr>\n",
                 escape_html(&todo.id.to_string()),
@@ -122,7 +122,7 @@ impl SessionPageBuilder {
     fn add_tree(&mut self, tasks: &[TaskView]) {
         self.add(format_args!("<h2>Agents</h2>\n<ul>\n"));
         let mut depth = 0;
-        for task in in_order(tasks) {
+        for task in in_tree_order(tasks) {
             while depth < task.depth {
                 self.add(format_args!("<ul>\n"));
                 depth += 1;
@@ -248,21 +248,21 @@ impl SessionPageBuilder {
 /// The state of the session's newest fleet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FleetPageState {
-    UnderWay,
+    Unfinished,
     Ended(FleetEnd),
 }
 
 fn newest_fleet(log: &[Envelope]) -> Option<FleetPageState> {
     log.iter().rev().find_map(|envelope| match &envelope.entry.event {
         Event::FleetEnded { end } => Some(FleetPageState::Ended(*end)),
-        Event::FleetBegan(_) => Some(FleetPageState::UnderWay),
+        Event::FleetBegan(_) => Some(FleetPageState::Unfinished),
         _other => None,
     })
 }
 
 fn describe_fleet(fleet: FleetPageState, todos: &[TodoRow]) -> String {
     let state = match fleet {
-        FleetPageState::UnderWay => "not finished",
+        FleetPageState::Unfinished => "not finished",
         FleetPageState::Ended(end) => fleet_end_word(end),
     };
     let done = todos.iter().filter(|row| row.todo.status == TodoStatus::Done).count();
@@ -282,14 +282,17 @@ fn task_paths(tasks: &[TaskView]) -> BTreeMap<TaskId, String> {
 }
 
 /// Parents before their children, siblings in the order of their start.
-fn in_order(tasks: &[TaskView]) -> Vec<&TaskView> {
-    fn below<'a>(tasks: &BTreeMap<Option<TaskId>, Vec<&'a TaskView>>, parent: Option<TaskId>) -> Vec<&'a TaskView> {
+fn in_tree_order(tasks: &[TaskView]) -> Vec<&TaskView> {
+    fn descendants<'a>(
+        tasks: &BTreeMap<Option<TaskId>, Vec<&'a TaskView>>,
+        parent: Option<TaskId>,
+    ) -> Vec<&'a TaskView> {
         let children = tasks.get(&parent).into_iter().flatten();
-        children.flat_map(|task| [*task].into_iter().chain(below(tasks, Some(task.id)))).collect()
+        children.flat_map(|task| [*task].into_iter().chain(descendants(tasks, Some(task.id)))).collect()
     }
     let mut children: BTreeMap<Option<TaskId>, Vec<&TaskView>> = BTreeMap::new();
     tasks.iter().for_each(|task| children.entry(task.parent).or_default().push(task));
-    below(&children, None)
+    descendants(&children, None)
 }
 
 /// The result of each call of each turn: calls of different turns may share an id.

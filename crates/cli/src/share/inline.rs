@@ -31,14 +31,14 @@ fn span_html(span: &InlineSpan<'_>) -> String {
 }
 
 /// Whether a link may have this target.
-fn is_safe(address: &str) -> bool {
-    let lower = address.to_ascii_lowercase();
+fn is_safe(url: &str) -> bool {
+    let lower = url.to_ascii_lowercase();
     ["https://", "http://", "mailto:"].iter().any(|scheme| lower.starts_with(scheme))
-        && !address.contains(|c: char| c.is_control())
+        && !url.contains(|c: char| c.is_control())
 }
 
-fn anchor(address: &str, shown: &str) -> String {
-    format!("<a href=\"{}\" rel=\"noopener noreferrer nofollow\">{shown}</a>", escape_html(address))
+fn anchor(url: &str, shown: &str) -> String {
+    format!("<a href=\"{}\" rel=\"noopener noreferrer nofollow\">{shown}</a>", escape_html(url))
 }
 
 #[cfg(test)]
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_become_tags_and_what_is_no_markdown_stays_as_it_is() {
+    fn delimiters_become_tags_and_other_text_is_unchanged() {
         assert_eq!(html("a **b** `c<d` *e* ~~f~~"), "a <strong>b</strong> <code>c&lt;d</code> <em>e</em> <del>f</del>");
         for line in
             ["2 * 3 * 4", "f(*args)", "a[0](", "[x] done", "snake_case_name", "`unfinished", "**", "__init__.py"]
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_of_marks_alone_does_not_take_long() {
+    fn text_of_delimiters_is_parsed_quickly() {
         let shown = html(&"[*_`~~![".repeat(50_000));
         assert!(shown.len() >= 50_000);
     }

@@ -10,10 +10,10 @@ const MAX_DEPTH: usize = 8;
 /// Renders a text.
 pub(super) fn html(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
-    blocks(&lines, MAX_DEPTH)
+    render_blocks(&lines, MAX_DEPTH)
 }
 
-fn blocks(lines: &[&str], depth_left: usize) -> String {
+fn render_blocks(lines: &[&str], depth_left: usize) -> String {
     let mut html = String::new();
     let mut rest = lines;
     while let Some((first, after)) = rest.split_first() {
@@ -21,7 +21,7 @@ fn blocks(lines: &[&str], depth_left: usize) -> String {
             rest = after;
             continue;
         }
-        let (block, taken) = block(rest, depth_left);
+        let (block, taken) = render_block(rest, depth_left);
         html.push_str(&block);
         rest = rest.get(taken.max(1)..).unwrap_or_default();
     }
@@ -29,9 +29,9 @@ fn blocks(lines: &[&str], depth_left: usize) -> String {
 }
 
 /// Renders the block that starts here; returns it with its number of lines.
-fn block(lines: &[&str], depth_left: usize) -> (String, usize) {
+fn render_block(lines: &[&str], depth_left: usize) -> (String, usize) {
     let first = lines.first().copied().unwrap_or_default();
-    if let Some(mark) = fence(first) {
+    if let Some(mark) = fence_mark(first) {
         return code(lines, &mark);
     }
     if let Some((level, text)) = heading(first) {
@@ -56,20 +56,20 @@ fn paragraph(lines: &[&str]) -> (String, usize) {
     let starts_block = |index: usize, line: &str| {
         let below = lines.get(index..).unwrap_or_default();
         line.trim().is_empty()
-            || fence(line).is_some()
+            || fence_mark(line).is_some()
             || heading(line).is_some()
             || is_rule(line)
             || is_table(below)
             || parse_item(line).is_some()
             || line.trim_start().starts_with('>')
     };
-    let more = lines.iter().enumerate().skip(1).take_while(|(index, line)| !starts_block(*index, line)).count();
-    let text: Vec<&str> = lines.iter().take(more + 1).map(|line| line.trim()).collect();
-    (format!("<p>{}</p>\n", inline::html(&text.join("\n"))), more + 1)
+    let continued = lines.iter().enumerate().skip(1).take_while(|(index, line)| !starts_block(*index, line)).count();
+    let text: Vec<&str> = lines.iter().take(continued + 1).map(|line| line.trim()).collect();
+    (format!("<p>{}</p>\n", inline::html(&text.join("\n"))), continued + 1)
 }
 
 /// The delimiter that opens a code fence.
-fn fence(line: &str) -> Option<String> {
+fn fence_mark(line: &str) -> Option<String> {
     let line = line.trim();
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let length = line.chars().take_while(|c| *c == mark).count();
@@ -102,7 +102,7 @@ fn is_rule(line: &str) -> bool {
 fn quote(lines: &[&str], depth_left: usize) -> (String, usize) {
     let inner: Vec<&str> = lines.iter().map_while(|line| line.trim_start().strip_prefix('>')).collect();
     let text: Vec<&str> = inner.iter().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
-    (format!("<blockquote>\n{}</blockquote>\n", blocks(&text, depth_left - 1)), inner.len())
+    (format!("<blockquote>\n{}</blockquote>\n", render_blocks(&text, depth_left - 1)), inner.len())
 }
 
 /// A list item: its indentation, its text, and the tag of its list.
@@ -113,15 +113,15 @@ struct MarkdownListItem<'a> {
 }
 
 fn parse_item(line: &str) -> Option<MarkdownListItem<'_>> {
-    let bare = line.trim_start();
-    let indent = line.len() - bare.len();
-    if let Some(words) = ["- ", "* ", "+ "].into_iter().find_map(|mark| bare.strip_prefix(mark)) {
-        return Some(MarkdownListItem { indent, tag: "ul", text: words });
+    let trimmed = line.trim_start();
+    let indent = line.len() - trimmed.len();
+    if let Some(text) = ["- ", "* ", "+ "].into_iter().find_map(|mark| trimmed.strip_prefix(mark)) {
+        return Some(MarkdownListItem { indent, tag: "ul", text });
     }
-    let digits = bare.bytes().take_while(u8::is_ascii_digit).count();
-    let rest = bare.get(digits..).unwrap_or_default();
-    let words = rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") "))?;
-    (1..=4).contains(&digits).then_some(MarkdownListItem { indent, tag: "ol", text: words })
+    let digits = trimmed.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = trimmed.get(digits..).unwrap_or_default();
+    let text = rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") "))?;
+    (1..=4).contains(&digits).then_some(MarkdownListItem { indent, tag: "ol", text })
 }
 
 fn list(lines: &[&str], depth_left: usize) -> (String, usize) {
@@ -131,14 +131,14 @@ fn list(lines: &[&str], depth_left: usize) -> (String, usize) {
     let mut html = format!("<{tag}>\n");
     let mut taken = 0;
     while let Some(first) =
-        lines.get(taken).and_then(|line| parse_item(line)).filter(|it| it.indent <= indent && it.tag == tag)
+        lines.get(taken).and_then(|line| parse_item(line)).filter(|item| item.indent <= indent && item.tag == tag)
     {
         let below = lines.get(taken + 1..).unwrap_or_default();
-        let more = continuation_lines(below, indent);
+        let continued = continuation_lines(below, indent);
         let mut inner = vec![first.text];
-        inner.extend(below.iter().take(more).map(|line| outdented(line, indent + 2)));
-        html.push_str(&format!("<li>{}</li>\n", unwrap_paragraph(&blocks(&inner, depth_left - 1))));
-        taken += 1 + more;
+        inner.extend(below.iter().take(continued).map(|line| outdented(line, indent + 2)));
+        html.push_str(&format!("<li>{}</li>\n", unwrap_paragraph(&render_blocks(&inner, depth_left - 1))));
+        taken += 1 + continued;
     }
     html.push_str(&format!("</{tag}>\n"));
     (html, taken)
@@ -146,24 +146,24 @@ fn list(lines: &[&str], depth_left: usize) -> (String, usize) {
 
 /// The number of lines that belong to the item above: those indented further, and blank lines between them.
 fn continuation_lines(lines: &[&str], indent: usize) -> usize {
-    let mut belongs = 0;
+    let mut count = 0;
     for (index, line) in lines.iter().enumerate() {
         let depth = line.len() - line.trim_start().len();
         match line.trim().is_empty() {
             true => {}
-            false if depth > indent => belongs = index + 1,
+            false if depth > indent => count = index + 1,
             false => break,
         }
     }
     // A blank line between two items belongs to the first.
-    let blank = lines.iter().skip(belongs).take_while(|line| line.trim().is_empty()).count();
-    let has_next_item = lines.get(belongs + blank).is_some_and(|line| parse_item(line).is_some());
-    if has_next_item { belongs + blank } else { belongs }
+    let blank = lines.iter().skip(count).take_while(|line| line.trim().is_empty()).count();
+    let has_next_item = lines.get(count + blank).is_some_and(|line| parse_item(line).is_some());
+    if has_next_item { count + blank } else { count }
 }
 
-fn outdented(line: &str, max: usize) -> &str {
+fn outdented(line: &str, max_spaces: usize) -> &str {
     let depth = line.len() - line.trim_start_matches(' ').len();
-    line.get(depth.min(max)..).unwrap_or(line)
+    line.get(depth.min(max_spaces)..).unwrap_or(line)
 }
 
 /// Unwraps an item that consists of one paragraph.
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_text_makes_no_tag_and_ends() {
+    fn hostile_text_creates_no_tags() {
         let deep = format!("{}x", "> ".repeat(5_000));
         let nested: String = (0..2_000).map(|n| format!("{}- a\n", " ".repeat(n % 50))).collect();
         for hostile in

@@ -95,7 +95,7 @@ pub(crate) fn render_session(
     let text = match format {
         ExportFormat::Markdown => {
             let warning = damage.as_ref().map(|damage| format!("> {}\n\n", damage.message()));
-            print::sanitize(&(warning.unwrap_or_default() + &runtime::transcript(&log)))
+            print::sanitize(&(warning.unwrap_or_default() + &runtime::session_markdown(&log)))
         }
         ExportFormat::Json => serde_json::to_string_pretty(&log).map_err(CliError::failed)? + "\n",
         ExportFormat::Html => {
@@ -107,7 +107,7 @@ pub(crate) fn render_session(
                         let path = path.display();
                         CliError::failed(format!("{path} is damaged: {detail}; no events are missing"))
                     });
-                    SessionPageViews::read(&SessionReader::of_events(id, &log)?)?
+                    SessionPageViews::read(&SessionReader::from_events(id, &log)?)?
                 }
                 Err(error) => return Err(error.into()),
             };

@@ -19,7 +19,7 @@ pub(super) struct TaskFollower {
     /// The paths of all tasks seen so far.
     all_paths: TaskPaths,
     /// The followed tasks that have not finished.
-    open: BTreeSet<TaskId>,
+    unfinished: BTreeSet<TaskId>,
     /// The answers that are being streamed.
     streams: BTreeMap<TaskId, TaskAnswerStream>,
 }
@@ -33,19 +33,19 @@ struct TaskAnswerStream {
 }
 
 impl TaskFollower {
-    pub(super) fn new(top: &TaskView, options: TailOptions) -> TaskFollower {
+    pub(super) fn new(task: &TaskView, options: TailOptions) -> TaskFollower {
         TaskFollower {
             options,
-            paths: BTreeMap::from([(top.id, top.path.clone())]),
+            paths: BTreeMap::from([(task.id, task.path.clone())]),
             all_paths: TaskPaths::new(),
-            open: BTreeSet::from([top.id]),
+            unfinished: BTreeSet::from([task.id]),
             streams: BTreeMap::new(),
         }
     }
 
     /// Whether all followed tasks have finished.
-    pub(super) fn is_over(&self) -> bool {
-        self.open.is_empty()
+    pub(super) fn is_finished(&self) -> bool {
+        self.unfinished.is_empty()
     }
 
     /// Shows an event if its task is followed.
@@ -56,7 +56,7 @@ impl TaskFollower {
             return;
         }
         if matches!(event, Event::TaskFinished { .. }) {
-            self.open.remove(&task);
+            self.unfinished.remove(&task);
         }
         if envelope.seq <= self.options.after {
             return;
@@ -74,10 +74,10 @@ impl TaskFollower {
         if self.options.json || !self.paths.contains_key(&task) {
             return;
         }
-        let fresh = || TaskAnswerStream { turn, line: String::new() };
-        let stream = self.streams.entry(task).or_insert_with(fresh);
+        let new_stream = || TaskAnswerStream { turn, line: String::new() };
+        let stream = self.streams.entry(task).or_insert_with(new_stream);
         if stream.turn != turn {
-            *stream = fresh();
+            *stream = new_stream();
         }
         stream.line.push_str(text);
         let Some(end) = stream.line.rfind('\n') else { return };
@@ -104,7 +104,7 @@ impl TaskFollower {
         if let Some(parent) = parent {
             let path = format!("{parent}/{}", spec.name);
             self.paths.insert(task, path);
-            self.open.insert(task);
+            self.unfinished.insert(task);
         }
     }
 
@@ -117,11 +117,11 @@ impl TaskFollower {
         };
         let Some(stream) = self.streams.remove(&task).filter(|stream| stream.turn == answered) else { return false };
         // Parts may be lost in transit; then the whole text is shown.
-        let complete = text.ends_with(&stream.line);
-        if complete && !stream.line.is_empty() {
+        let is_complete = text.ends_with(&stream.line);
+        if is_complete && !stream.line.is_empty() {
             self.print_line(task, &stream.line);
         }
-        complete
+        is_complete
     }
 
     fn print_line(&self, task: TaskId, line: &str) {

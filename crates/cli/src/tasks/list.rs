@@ -17,7 +17,7 @@ use crate::money::Money;
 use crate::run::find_session;
 use crate::{print, time};
 
-const HEADS: [&str; 8] = ["task", "state", "agent", "model", "turns", "tokens", "cost", "age"];
+const HEADERS: [&str; 8] = ["task", "state", "agent", "model", "turns", "tokens", "cost", "age"];
 
 /// The default number of sessions whose tasks are listed.
 const DEFAULT_SESSIONS: u64 = 50;
@@ -59,7 +59,7 @@ pub(super) fn list(home: &Home, options: &TaskListArgs) -> Result<CommandExit, C
 fn list_all(home: &Home, options: &TaskListArgs) -> Result<CommandExit, CliError> {
     let (mut all, mut exit) = (Vec::new(), CommandExit::Success);
     let limit = usize::try_from(options.limit.unwrap_or(DEFAULT_SESSIONS)).unwrap_or(usize::MAX);
-    let ids = SessionIndex::current(home)?.newest(options.state.as_deref())?;
+    let ids = SessionIndex::open_reconciled(home)?.newest_with_task_state(options.state.as_deref())?;
     let mut ids = ids.into_iter().skip(usize::try_from(options.offset).unwrap_or(usize::MAX));
     let mut next_offset = options.offset;
     for id in ids.by_ref() {
@@ -94,7 +94,7 @@ fn read_tasks(home: &Home, session: SessionId, options: &TaskListArgs) -> Result
     let params = TasksParams {
         state: options.state.clone(),
         kind: options.kind.map(TaskType::from),
-        below: options.below.as_ref().map(|path| absolute(path)),
+        below: options.below.as_ref().map(|path| absolute_path(path)),
         all: options.removed,
         ..TasksParams::all_tasks()
     };
@@ -103,7 +103,7 @@ fn read_tasks(home: &Home, session: SessionId, options: &TaskListArgs) -> Result
 }
 
 /// The path from the root, for absolute and relative input.
-fn absolute(path: &str) -> String {
+fn absolute_path(path: &str) -> String {
     let path = path.trim_end_matches('/');
     if path.starts_with('/') { path.to_owned() } else { format!("/root/{path}") }
 }
@@ -112,7 +112,7 @@ fn print_table(all: &[SessionTasks], now: Timestamp) {
     if all.iter().all(|listed| listed.tasks.is_empty()) {
         return print::note("no tasks");
     }
-    let mut rows = vec![(HEADS.map(str::to_owned), "doing".to_owned())];
+    let mut rows = vec![(HEADERS.map(str::to_owned), "doing".to_owned())];
     for listed in all {
         rows.extend(tree(&listed.tasks).iter().map(|row| (cells(row, listed, now), describe_activity(row.task))));
     }
@@ -150,31 +150,31 @@ struct TaskTreeRow<'a> {
 /// Parents before their children, children in the order of their creation. A task whose parent is not shown is drawn
 /// below its nearest shown ancestor, or at the top with its whole path.
 fn tree(tasks: &[TaskView]) -> Vec<TaskTreeRow<'_>> {
-    let known: HashMap<&str, TaskId> = tasks.iter().map(|task| (task.path.as_str(), task.id)).collect();
-    let mut below: HashMap<Option<TaskId>, Vec<(&TaskView, &str)>> = HashMap::new();
+    let ids_by_path: HashMap<&str, TaskId> = tasks.iter().map(|task| (task.path.as_str(), task.id)).collect();
+    let mut children_of: HashMap<Option<TaskId>, Vec<(&TaskView, &str)>> = HashMap::new();
     for task in tasks.iter().rev() {
-        let (ancestor, name) = ancestor_and_name(task, &known);
-        below.entry(ancestor).or_default().push((task, name));
+        let (ancestor, name) = ancestor_and_name(task, &ids_by_path);
+        children_of.entry(ancestor).or_default().push((task, name));
     }
-    let top = below.remove(&None).unwrap_or_default();
-    let mut open: Vec<TaskTreeRow<'_>> =
+    let top = children_of.remove(&None).unwrap_or_default();
+    let mut unvisited: Vec<TaskTreeRow<'_>> =
         top.into_iter().map(|(task, name)| TaskTreeRow { task, depth: 0, name }).collect();
     let mut ordered = Vec::with_capacity(tasks.len());
-    while let Some(row) = open.pop() {
-        let (children, depth) = (below.remove(&Some(row.task.id)).unwrap_or_default(), row.depth + 1);
-        open.extend(children.into_iter().map(|(task, name)| TaskTreeRow { task, depth, name }));
+    while let Some(row) = unvisited.pop() {
+        let (children, depth) = (children_of.remove(&Some(row.task.id)).unwrap_or_default(), row.depth + 1);
+        unvisited.extend(children.into_iter().map(|(task, name)| TaskTreeRow { task, depth, name }));
         ordered.push(row);
     }
     ordered
 }
 
 /// The nearest shown ancestor, and the task's name below it.
-fn ancestor_and_name<'a>(task: &'a TaskView, known: &HashMap<&str, TaskId>) -> (Option<TaskId>, &'a str) {
+fn ancestor_and_name<'a>(task: &'a TaskView, ids_by_path: &HashMap<&str, TaskId>) -> (Option<TaskId>, &'a str) {
     if task.parent.is_none() {
         return (None, &task.name);
     }
     let slashes = task.path.rmatch_indices('/').map(|(end, _)| end);
-    let ancestor = slashes.filter_map(|end| Some((*known.get(task.path.get(..end)?)?, end))).next();
+    let ancestor = slashes.filter_map(|end| Some((*ids_by_path.get(task.path.get(..end)?)?, end))).next();
     match ancestor {
         Some((id, _)) if task.parent == Some(id) => (Some(id), &task.name),
         Some((id, end)) => (Some(id), task.path.get(end + 1..).unwrap_or(&task.name)),
@@ -208,9 +208,9 @@ fn cells(row: &TaskTreeRow<'_>, listed: &SessionTasks, now: Timestamp) -> [Strin
     ]
 }
 
-/// A task's state. A task that waits for the user's decision is idle although it has not ended.
-fn describe_state(state: &TaskState, asks: bool) -> String {
-    match (state, asks) {
+/// Describes a task's state, and whether it waits for the user's decision.
+fn describe_state(state: &TaskState, is_asking: bool) -> String {
+    match (state, is_asking) {
         (TaskState::Running, true) => "needs you".into(),
         (state, true) => format!("{}, needs you", state.as_str()),
         (state, false) => state.as_str().into(),
@@ -228,7 +228,7 @@ pub(crate) fn short_model(model: &str) -> &str {
 /// The task's reported activity or its description; for a failed task, the reason.
 fn describe_activity(task: &TaskView) -> String {
     if let TaskState::Finished { outcome: TaskOutcome::Failed { message, .. } } = &task.state {
-        return print::reason(message, 80);
+        return print::format_reason(message, 80);
     }
     let intent = task.intent.as_deref().filter(|intent| !intent.is_empty());
     let prompt = task.prompt.as_deref().filter(|_| task.description.is_empty());
@@ -258,9 +258,8 @@ mod tests {
         tree(&tasks).iter().map(|drawn| (drawn.depth, drawn.name.to_owned())).collect()
     }
 
-    /// B5: an asking task was shown as running.
     #[test]
-    fn a_task_that_asks_needs_you() {
+    fn asking_task_needs_you() {
         assert_eq!(describe_state(&TaskState::Running, true), "needs you");
         assert_eq!(describe_state(&TaskState::Interrupted, true), "interrupted, needs you");
         assert_eq!(describe_state(&TaskState::Running, false), "running");
@@ -275,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_without_an_ancestor_that_is_shown_stands_at_the_top_with_its_path() {
+    fn task_without_a_shown_ancestor_is_at_the_top_with_its_path() {
         let rows = [(4, "/root/b/c", Some(3)), (5, "/root/b/c/d", Some(4)), (9, "/root/other", Some(1))];
         let expected = [(0, "/root/b/c"), (1, "d"), (0, "/root/other")];
         assert_eq!(shown(&rows), expected.map(|(depth, name)| (depth, name.to_owned())));

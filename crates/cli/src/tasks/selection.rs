@@ -12,8 +12,8 @@ use crate::error::CliError;
 use crate::run::{find_session, latest_session};
 use crate::{print, setup};
 
-/// Enough to notice that an id matches tasks of several sessions.
-const MAX_SESSIONS: u32 = 2;
+/// Sessions looked up by a task id: two are enough to notice that it is ambiguous.
+const MAX_MATCHING_SESSIONS: u32 = 2;
 
 /// The maximum number of paths listed in an error.
 const MAX_LISTED_PATHS: usize = 20;
@@ -57,64 +57,66 @@ impl SelectedTask {
 
 /// The newest session of this folder.
 pub(super) fn latest_in_folder(home: &Home) -> Result<SessionId, CliError> {
-    let cwd = setup::folder(None)?.display().to_string();
+    let cwd = setup::working_folder(None)?.display().to_string();
     latest_session(home, &cwd)?.ok_or_else(|| {
         CliError::usage(format!("there is no session in {cwd}"))
             .with_hint("`bosun tasks --all` lists the tasks of all sessions, --session those of one")
     })
 }
 
-fn find_in_session(home: &Home, session: SessionId, given: &str) -> Result<SelectedTask, CliError> {
+fn find_in_session(home: &Home, session: SessionId, name: &str) -> Result<SelectedTask, CliError> {
     let reader = SessionReader::open(home, session)?;
     let tasks = reader.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() })?.tasks;
-    match resolve_name(&tasks, given) {
+    match resolve_name(&tasks, name) {
         Ok(task) => Ok(SelectedTask { session, reader, task: task.clone() }),
-        Err(unclear) => Err(unclear_failure(&unclear, &tasks, session, given)),
+        Err(error) => Err(lookup_failure(&error, &tasks, session, name)),
     }
 }
 
 /// The task with this id, in any session.
-fn find_anywhere(home: &Home, given: &str) -> Option<Result<SelectedTask, CliError>> {
-    let hex = given.strip_prefix("task-").unwrap_or(given);
+fn find_anywhere(home: &Home, name: &str) -> Option<Result<SelectedTask, CliError>> {
+    let hex = name.strip_prefix("task-").unwrap_or(name);
     if hex.len() < 6 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
-    let sessions = SessionIndex::current(home).and_then(|index| index.sessions_of_task(hex, MAX_SESSIONS)).ok()?;
-    let mut found: Vec<SelectedTask> =
-        sessions.into_iter().filter_map(|id| find_in_session(home, id, given).ok()).collect();
-    match found.len() {
+    let sessions = SessionIndex::open_reconciled(home)
+        .and_then(|index| index.sessions_of_task(hex, MAX_MATCHING_SESSIONS))
+        .ok()?;
+    let mut matching: Vec<SelectedTask> =
+        sessions.into_iter().filter_map(|id| find_in_session(home, id, name).ok()).collect();
+    match matching.len() {
         0 => None,
-        1 => found.pop().map(Ok),
-        _more => Some(Err(CliError::usage(format!("several sessions have a task that begins with `{given}`"))
+        1 => matching.pop().map(Ok),
+        _more => Some(Err(CliError::usage(format!("several sessions have a task that begins with `{name}`"))
             .with_hint("give more of the id, or the session with --session"))),
     }
 }
 
 /// Finds the named task, preferring tasks that were not removed.
-fn resolve_name<'a>(tasks: &'a [TaskView], given: &str) -> Result<&'a TaskView, TaskLookupError> {
+fn resolve_name<'a>(tasks: &'a [TaskView], name: &str) -> Result<&'a TaskView, TaskLookupError> {
     let named =
         |task: &'a TaskView| NamedTask { id: task.id, parent: task.parent, name: &*task.name, path: &*task.path };
     let Some(root) = tasks.iter().find(|task| task.parent.is_none()).map(named) else {
         return Err(TaskLookupError::NotFound);
     };
-    let kept: Vec<NamedTask<&str>> = tasks.iter().filter(|task| !task.forgotten).map(named).collect();
-    let id = match find_task(&kept, &root, given) {
-        Err(TaskLookupError::NotFound) => find_task(&tasks.iter().map(named).collect::<Vec<_>>(), &root, given)?,
+    let current: Vec<NamedTask<&str>> = tasks.iter().filter(|task| !task.forgotten).map(named).collect();
+    let id = match find_task(&current, &root, name) {
+        Err(TaskLookupError::NotFound) => find_task(&tasks.iter().map(named).collect::<Vec<_>>(), &root, name)?,
         found => found?,
     };
     tasks.iter().find(|task| task.id == id).ok_or(TaskLookupError::NotFound)
 }
 
-fn unclear_failure(unclear: &TaskLookupError, tasks: &[TaskView], session: SessionId, given: &str) -> CliError {
-    let given = print::sanitize(given);
-    match unclear {
+fn lookup_failure(error: &TaskLookupError, tasks: &[TaskView], session: SessionId, name: &str) -> CliError {
+    let name = print::sanitize(name);
+    match error {
         TaskLookupError::Ambiguous(paths) => {
-            CliError::usage(format!("`{given}` is ambiguous: {}", join_paths(paths.iter())))
+            CliError::usage(format!("`{name}` is ambiguous: {}", join_paths(paths.iter())))
                 .with_hint("give the path, or more of the id")
         }
         TaskLookupError::NotFound => {
             let paths = join_paths(tasks.iter().filter(|task| !task.forgotten).map(|task| &task.path));
-            CliError::usage(format!("there is no task `{given}` in {session}; there are: {paths}"))
+            CliError::usage(format!("there is no task `{name}` in {session}; there are: {paths}"))
                 .with_hint("`bosun tasks --all` lists those of every session")
         }
     }

@@ -34,20 +34,23 @@ pub(super) fn show(home: &Home, chosen: &SelectedTask, json: bool) -> Result<Com
         return Ok(CommandExit::Success);
     }
     let paths = chosen.paths()?;
-    describe(&record, chosen.session, &session.model);
-    section(
+    print_fields(&record, chosen.session, &session.model);
+    print_section(
         "items",
         items.iter().map(|item| format!("{} {}: {}", item.id, item.status.as_str(), short(&item.subject))),
     );
-    section("prompt", record.task.prompt.iter().map(|text| print::sanitize(text)));
-    section("mail", record.mail.iter().map(|item| mail(item, &paths)));
-    section("turns", record.turns.iter().map(turn));
-    section("evidence", record.evidence.iter().map(evidence));
-    section("result", record.task.result.iter().filter(|text| !text.is_empty()).map(|text| print::sanitize(text)));
+    print_section("prompt", record.task.prompt.iter().map(|text| print::sanitize(text)));
+    print_section("mail", record.mail.iter().map(|item| mail_line(item, &paths)));
+    print_section("turns", record.turns.iter().map(turn_line));
+    print_section("evidence", record.evidence.iter().map(evidence_line));
+    print_section(
+        "result",
+        record.task.result.iter().filter(|text| !text.is_empty()).map(|text| print::sanitize(text)),
+    );
     Ok(CommandExit::Success)
 }
 
-fn describe(record: &TaskRecord, session: SessionId, session_model: &str) {
+fn print_fields(record: &TaskRecord, session: SessionId, session_model: &str) {
     let task = &record.task;
     let mut rows = vec![
         ("task", task.id.to_string()),
@@ -67,7 +70,7 @@ fn describe(record: &TaskRecord, session: SessionId, session_model: &str) {
     add("started", task.started_at.map(|at| at.to_string()));
     add("ended", task.ended_at.map(|at| at.to_string()));
     add("stalled since", task.stalled_since_at.map(|at| at.to_string()));
-    add("stop requested", task.cancel.map(|cancel| format!("by {}", word(&cancel.by))));
+    add("stop requested", task.cancel.map(|cancel| format!("by {}", serialized_name(&cancel.by))));
     add("last outcome", task.last_outcome.as_ref().map(|outcome| outcome.as_str().to_owned()));
     add("doing", task.intent.as_deref().map(short));
     add("unread", (task.unread > 0).then(|| format!("{} messages", task.unread)));
@@ -90,11 +93,11 @@ fn mode(task: &TaskView) -> &'static str {
 fn state(task: &TaskView) -> String {
     let stalled = if task.stalled_since_at.is_some() { ", stalled" } else { "" };
     let removed = if task.forgotten { ", removed" } else { "" };
-    let why = match &task.last_outcome {
+    let failure = match &task.last_outcome {
         Some(protocol::TaskOutcome::Failed { message, .. }) => format!(": {}", short(message)),
         Some(_) | None => String::new(),
     };
-    format!("{}{stalled}{removed}{why}", task.state.as_str())
+    format!("{}{stalled}{removed}{failure}", task.state.as_str())
 }
 
 /// The effective model, with the requested and the reported model if they differ.
@@ -109,7 +112,7 @@ fn model(task: &TaskView, session_model: &str) -> String {
     print::sanitize(&format!("{effective}{}{reported}", requested.unwrap_or_default()))
 }
 
-fn section(name: &str, lines: impl Iterator<Item = String>) {
+fn print_section(name: &str, lines: impl Iterator<Item = String>) {
     for (number, line) in lines.enumerate() {
         if number == 0 {
             print::output(format_args!("\n{name}"));
@@ -118,7 +121,7 @@ fn section(name: &str, lines: impl Iterator<Item = String>) {
     }
 }
 
-fn mail(mail: &MailView, paths: &TaskPaths) -> String {
+fn mail_line(mail: &MailView, paths: &TaskPaths) -> String {
     let from = match mail.from {
         Principal::User => "the user".to_owned(),
         Principal::Task { id } => paths.get(&id).cloned().unwrap_or_else(|| id.to_string()),
@@ -128,7 +131,7 @@ fn mail(mail: &MailView, paths: &TaskPaths) -> String {
     print::sanitize(&format!("{} from {from}, {}{moved}: {}", mail.mail, mail.state.as_str(), short(&mail.text)))
 }
 
-fn turn(turn: &TurnView) -> String {
+fn turn_line(turn: &TurnView) -> String {
     let usage = turn.usage;
     let duration = turn
         .ended_at
@@ -145,7 +148,7 @@ fn turn(turn: &TurnView) -> String {
     ))
 }
 
-fn evidence(evidence: &Evidence) -> String {
+fn evidence_line(evidence: &Evidence) -> String {
     print::sanitize(&match evidence {
         Evidence::Changed { path } => format!("changed {}", print::one_line(path, MAX_LINE_CHARS)),
         Evidence::Ran { command, exit: Some(code) } => {
@@ -157,7 +160,7 @@ fn evidence(evidence: &Evidence) -> String {
     })
 }
 
-fn word(value: &impl Serialize) -> String {
+fn serialized_name(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default().trim_matches('"').to_owned()
 }
 
@@ -170,8 +173,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_s_name_makes_no_evidence_of_its_own() {
+    fn file_name_cannot_forge_evidence() {
         let path = "a\u{1b}[8m\nran `cargo test`, exit code 0".to_owned();
-        assert_eq!(evidence(&Evidence::Changed { path }), "changed a[8m ran `cargo test`, exit code 0");
+        assert_eq!(evidence_line(&Evidence::Changed { path }), "changed a[8m ran `cargo test`, exit code 0");
     }
 }

@@ -41,7 +41,7 @@ pub(super) async fn deliver_to_task(
 ) -> Result<CommandExit, CliError> {
     let command = command(chosen.task.id);
     reject_impossible(chosen, &command)?;
-    let fate = match deliver_command(home, chosen.session, &command).await? {
+    let outcome = match deliver_command(home, chosen.session, &command).await? {
         DeliveryOutcome::Answered(CommandOutcome::Applied { mail }) => TaskCommandOutcome::Applied { mail },
         DeliveryOutcome::Answered(CommandOutcome::Refused { kind, message }) => {
             TaskCommandOutcome::Refused { kind, message }
@@ -50,14 +50,14 @@ pub(super) async fn deliver_to_task(
     };
     if json {
         let (session, task, path) = (chosen.session, chosen.task.id, &*chosen.task.path);
-        print::json(&TaskCommandReport { session, task, path, fate: &fate });
+        print::json(&TaskCommandReport { session, task, path, fate: &outcome });
     }
-    match &fate {
+    match &outcome {
         TaskCommandOutcome::Refused { .. } if json => Ok(CommandExit::Usage),
         TaskCommandOutcome::Refused { kind, message } => Err(refusal_failure(chosen, *kind, message)),
         TaskCommandOutcome::Applied { .. } | TaskCommandOutcome::Kept => {
             if !json {
-                print_outcome(chosen, &command, &fate);
+                print_outcome(chosen, &command, &outcome);
             }
             Ok(CommandExit::Success)
         }
@@ -95,7 +95,7 @@ fn has_ended(chosen: &SelectedTask) -> bool {
     matches!(chosen.task.state, TaskState::Finished { .. })
 }
 
-fn print_outcome(chosen: &SelectedTask, command: &SessionCommand, fate: &TaskCommandOutcome) {
+fn print_outcome(chosen: &SelectedTask, command: &SessionCommand, outcome: &TaskCommandOutcome) {
     let path = print::sanitize(&chosen.task.path);
     let verb = match command {
         SessionCommand::Send(_) => "received the message",
@@ -111,13 +111,13 @@ fn print_outcome(chosen: &SelectedTask, command: &SessionCommand, fate: &TaskCom
         | SessionCommand::Decide(_)
         | SessionCommand::SetMode(_) => "was notified",
     };
-    match fate {
+    match outcome {
         TaskCommandOutcome::Applied { mail: Some(mail) } if matches!(command, SessionCommand::Send(_)) => {
             print::output(format_args!("{path} {verb}: {mail}"));
         }
-        // Other mail is the message about its end to its parent.
+        // Any other mail is the message that tells the parent of the task's end.
         TaskCommandOutcome::Applied { .. } => print::output(format_args!("{path} {verb}")),
-        // No view shows it any more, although the next owner removes it later.
+        // No view shows the task any more, although only the next owner removes it.
         TaskCommandOutcome::Kept if matches!(command, SessionCommand::Forget(_)) => {
             print::output(format_args!("{path} {verb}"))
         }

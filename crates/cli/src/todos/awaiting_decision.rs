@@ -15,14 +15,14 @@ pub(crate) struct AwaitingDecision(BTreeSet<TaskId>);
 impl AwaitingDecision {
     /// Reads the tasks that wait in a session now.
     pub(crate) fn read(reader: &SessionReader) -> Result<AwaitingDecision, StoreError> {
-        let mut asking = BTreeSet::new();
+        let mut awaiting = BTreeSet::new();
         for ask in reader.asks(false)? {
             let mut next = Some(ask.task);
-            while let Some(task) = next.filter(|task| asking.insert(*task)) {
+            while let Some(task) = next.filter(|task| awaiting.insert(*task)) {
                 next = reader.task(task)?.and_then(|view| view.parent);
             }
         }
-        Ok(AwaitingDecision(asking))
+        Ok(AwaitingDecision(awaiting))
     }
 
     /// Whether a task or one of its descendants waits.
@@ -44,9 +44,8 @@ mod tests {
     use super::super::graph::tests::todo;
     use super::*;
 
-    /// B5: an asking worker counted as one at work.
     #[test]
-    fn a_todo_whose_worker_asks_needs_you_and_one_that_is_done_does_not() {
+    fn todo_needs_you_while_its_worker_asks() {
         let task = |n: u128| TaskId::new(uuid::Uuid::from_u128(n));
         let asking = AwaitingDecision(BTreeSet::from([task(1)]));
         let marked = |status, n| {

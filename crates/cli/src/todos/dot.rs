@@ -10,7 +10,7 @@ use crate::print;
 
 /// Draws the graph.
 pub(super) fn draw(todos: &[TodoView], asking: &AwaitingDecision) -> String {
-    let number: BTreeMap<&str, usize> = todos.iter().enumerate().map(|(n, todo)| (todo.id.0.as_str(), n)).collect();
+    let numbers: BTreeMap<&str, usize> = todos.iter().enumerate().map(|(n, todo)| (todo.id.0.as_str(), n)).collect();
     let mut text = String::from("digraph todos {\n  node [shape=box, style=\"rounded,filled\"];\n");
     for (n, todo) in todos.iter().enumerate() {
         let mark = asking.mark(todo);
@@ -18,7 +18,7 @@ pub(super) fn draw(todos: &[TodoView], asking: &AwaitingDecision) -> String {
         text += &format!("  t{n} [label=\"{label}\", fillcolor=\"{}\"];\n", colour(mark));
     }
     for (n, todo) in todos.iter().enumerate() {
-        for dependency in todo.depends_on.iter().filter_map(|id| number.get(id.0.as_str())) {
+        for dependency in todo.depends_on.iter().filter_map(|id| numbers.get(id.0.as_str())) {
             text += &format!("  t{dependency} -> t{n};\n");
         }
     }
@@ -50,16 +50,16 @@ mod tests {
 
     /// Parses the labels of nodes and the edges. It knows only the subset of the language that is written.
     fn parse(dot: &str) -> (Vec<String>, Vec<(usize, usize)>) {
-        let mut letters = dot.strip_prefix("digraph todos {\n").unwrap().chars().peekable();
+        let mut chars = dot.strip_prefix("digraph todos {\n").unwrap().chars().peekable();
         let (mut statements, mut statement) = (Vec::new(), (String::new(), Vec::new()));
-        while let Some(c) = letters.next() {
+        while let Some(c) = chars.next() {
             match c {
                 '"' => {
                     let mut quoted = String::new();
                     loop {
-                        match letters.next().expect("a text that ends") {
+                        match chars.next().expect("a text that ends") {
                             '"' => break,
-                            '\\' => quoted.push(letters.next().expect("a letter after a backslash")),
+                            '\\' => quoted.push(chars.next().expect("a letter after a backslash")),
                             other => quoted.push(other),
                         }
                     }
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_graph_for_graphviz_says_what_the_todos_say_whatever_that_is() {
+    fn graphviz_labels_survive_hostile_text() {
         let hostile = ["say \"hi\"]; }", "ends with \\", "\\N \\\" ->", "a & b &lt; c", "日本 [x=y];\n// é", ""];
         let mut todos: Vec<TodoView> = hostile.iter().map(|title| todo("x", title, &[])).collect();
         todos.push(todo("z\";", "last", &["x", "gone"]));

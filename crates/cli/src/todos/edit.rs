@@ -24,7 +24,7 @@ pub(super) enum RequestedTodoEdit {
 }
 
 impl RequestedTodoEdit {
-    fn word(self) -> &'static str {
+    fn label(self) -> &'static str {
         match self {
             RequestedTodoEdit::Added => "added",
             RequestedTodoEdit::Done => "done",
@@ -71,10 +71,10 @@ pub(super) async fn edit(
         return Ok(if refused.is_some() { CommandExit::Usage } else { CommandExit::Success });
     }
     if let Some(todo) = refused {
-        return Err(fleet_holds_failure(todo));
+        return Err(held_by_fleet_failure(todo));
     }
     for todo in &edited {
-        print::output(format_args!("{} is {}", print::sanitize(&todo.id.0), change.word()));
+        print::output(format_args!("{} is {}", print::sanitize(&todo.id.0), change.label()));
     }
     Ok(CommandExit::Success)
 }
@@ -108,7 +108,7 @@ async fn apply_edits(
 }
 
 /// The error for a todo that a running fleet works on.
-fn fleet_holds_failure(todo: &TodoView) -> CliError {
+fn held_by_fleet_failure(todo: &TodoView) -> CliError {
     let (id, mark) = (print::sanitize(&todo.id.0), TodoMark::of(todo).label());
     match &todo.task {
         Some(task) => CliError::usage(format!("{id} stays {mark}: a fleet works on it and sets its status itself"))

@@ -73,21 +73,21 @@ fn layers(todos: &[TodoView]) -> Vec<Vec<&TodoView>> {
         let dependencies = todo.depends_on.iter().filter_map(|id| index.get(id.0.as_str()));
         dependencies.for_each(|dependency| dependents[*dependency].push(n));
     }
-    let mut open: Vec<usize> = todos.iter().map(dependency_count).collect();
-    let mut layer: Vec<usize> = (0..todos.len()).filter(|n| open[*n] == 0).collect();
+    let mut unmet: Vec<usize> = todos.iter().map(dependency_count).collect();
+    let mut layer: Vec<usize> = (0..todos.len()).filter(|n| unmet[*n] == 0).collect();
     let mut layers: Vec<Vec<usize>> = Vec::new();
     while !layer.is_empty() {
         let mut next = Vec::new();
         for dependent in layer.iter().flat_map(|n| &dependents[*n]) {
-            open[*dependent] -= 1;
-            if open[*dependent] == 0 {
+            unmet[*dependent] -= 1;
+            if unmet[*dependent] == 0 {
                 next.push(*dependent);
             }
         }
         next.sort_unstable();
         layers.push(std::mem::replace(&mut layer, next));
     }
-    let cyclic: Vec<usize> = (0..todos.len()).filter(|n| open[*n] > 0).collect();
+    let cyclic: Vec<usize> = (0..todos.len()).filter(|n| unmet[*n] > 0).collect();
     layers.extend((!cyclic.is_empty()).then_some(cyclic));
     layers.into_iter().map(|layer| layer.into_iter().map(|n| &todos[n]).collect()).collect()
 }
@@ -95,33 +95,33 @@ fn layers(todos: &[TodoView]) -> Vec<Vec<&TodoView>> {
 /// One line for each todo, within this many columns if they are limited.
 fn graph_lines(todos: &[TodoView], asking: &AwaitingDecision, columns: Option<usize>) -> Vec<String> {
     let name = |todo: &TodoView| print::sanitize(&print::one_line(&todo.id.0, MAX_ID_COLUMNS));
-    let names = todos.iter().map(|todo| name(todo).width()).max().unwrap_or(0);
+    let name_width = todos.iter().map(|todo| name(todo).width()).max().unwrap_or(0);
     let layers = layers(todos);
     let digits = layers.len().to_string().len();
     let mut lines = Vec::new();
     for (number, layer) in layers.iter().enumerate() {
         for (n, todo) in layer.iter().enumerate() {
-            let head = if n == 0 { (number + 1).to_string() } else { String::new() };
+            let layer_number = if n == 0 { (number + 1).to_string() } else { String::new() };
             let sign = asking.mark(todo).sign();
-            let start = format!("{head:>digits$} {sign} {}  ", print::fit_cell(&name(todo), names));
+            let prefix = format!("{layer_number:>digits$} {sign} {}  ", print::fit_cell(&name(todo), name_width));
             let after = if todo.depends_on.is_empty() {
                 String::new()
             } else {
                 format!("  ← {}", list::dependency_names(todo))
             };
-            lines.push(fit_line(&start, &print::sanitize(&print::one_line(&todo.title, 200)), &after, columns));
+            lines.push(fit_line(&prefix, &print::sanitize(&print::one_line(&todo.title, 200)), &after, columns));
         }
     }
     lines
 }
 
-/// A line with a start, a title and the dependencies. The title is cut first; dependencies may take half of the width.
-fn fit_line(start: &str, title: &str, after: &str, columns: Option<usize>) -> String {
-    let Some(columns) = columns else { return format!("{start}{title}{after}").trim_end().to_owned() };
-    let room = columns.saturating_sub(start.width());
-    let after = print::fit_cell(after, after.width().min(room / 2));
-    let title = print::fit_cell(title, title.width().min(room.saturating_sub(after.width())));
-    print::fit_cell(format!("{start}{title}{after}").trim_end(), columns).trim_end().to_owned()
+/// Joins a prefix, a title and the dependencies. The title is cut first; dependencies may take half of the width.
+fn fit_line(prefix: &str, title: &str, after: &str, columns: Option<usize>) -> String {
+    let Some(columns) = columns else { return format!("{prefix}{title}{after}").trim_end().to_owned() };
+    let columns_left = columns.saturating_sub(prefix.width());
+    let after = print::fit_cell(after, after.width().min(columns_left / 2));
+    let title = print::fit_cell(title, title.width().min(columns_left.saturating_sub(after.width())));
+    print::fit_cell(format!("{prefix}{title}{after}").trim_end(), columns).trim_end().to_owned()
 }
 
 #[cfg(test)]
@@ -130,15 +130,15 @@ pub(super) mod tests {
 
     use super::*;
 
-    pub(in crate::todos) fn todo(id: &str, title: &str, on: &[&str]) -> TodoView {
+    pub(in crate::todos) fn todo(id: &str, title: &str, dependencies: &[&str]) -> TodoView {
         TodoView {
             id: id.into(),
             title: title.into(),
             description: None,
             status: TodoStatus::Pending,
-            ready: on.is_empty(),
+            ready: dependencies.is_empty(),
             interrupted: false,
-            depends_on: on.iter().map(|id| TodoId::from(*id)).collect(),
+            depends_on: dependencies.iter().map(|id| TodoId::from(*id)).collect(),
             reason: None,
             agent_type: None,
             model: None,
@@ -175,14 +175,14 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn todos_that_wait_for_each_other_or_for_what_is_gone_are_drawn_too() {
+    fn cyclic_and_missing_dependencies_are_drawn() {
         let todos = [todo("a", "A", &["b"]), todo("b", "B", &["a"]), todo("c", "C", &["gone"]), todo("d", "D", &["c"])];
         let ids = |layer: Vec<&TodoView>| layer.into_iter().map(|todo| todo.id.0.clone()).collect::<Vec<_>>().join(" ");
         assert_eq!(layers(&todos).into_iter().map(ids).collect::<Vec<_>>(), ["c", "d", "a b"]);
     }
 
     #[test]
-    fn ten_thousand_todos_in_a_row_are_ten_thousand_layers() {
+    fn long_chain_has_one_layer_per_todo() {
         let name = |n: usize| format!("t{n}");
         let row: Vec<TodoView> = (0..10_000)
             .map(|n| if n == 0 { todo("t0", "x", &[]) } else { todo(&name(n), "x", &[&name(n - 1)]) })

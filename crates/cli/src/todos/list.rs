@@ -54,7 +54,7 @@ fn cells(todo: &TodoView, mark: TodoMark) -> [String; 3] {
 
 /// Why the todo is blocked or failed, or what it waits for.
 fn remark(todo: &TodoView) -> String {
-    let reason = todo.reason.as_deref().map(|reason| print::reason(reason, 80));
+    let reason = todo.reason.as_deref().map(|reason| print::format_reason(reason, 80));
     match (TodoMark::of(todo), reason) {
         (TodoMark::Blocked, Some(reason)) => reason,
         (TodoMark::Ready | TodoMark::AtWork | TodoMark::Interrupted, Some(reason)) => format!("last attempt: {reason}"),

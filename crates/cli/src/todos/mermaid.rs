@@ -10,7 +10,7 @@ use crate::print;
 
 /// Draws the graph. Nodes are numbered, so that no id can be mistaken for a Mermaid keyword.
 pub(super) fn draw(todos: &[TodoView], asking: &AwaitingDecision) -> String {
-    let number: BTreeMap<&str, usize> = todos.iter().enumerate().map(|(n, todo)| (todo.id.0.as_str(), n)).collect();
+    let numbers: BTreeMap<&str, usize> = todos.iter().enumerate().map(|(n, todo)| (todo.id.0.as_str(), n)).collect();
     let mut text = String::from("flowchart TD\n");
     for (n, todo) in todos.iter().enumerate() {
         let label = escaped(&format!("{}: {}", todo.id, todo.title));
@@ -18,7 +18,7 @@ pub(super) fn draw(todos: &[TodoView], asking: &AwaitingDecision) -> String {
         text += &format!("  t{n}[\"{} {label}\"]:::{}\n", mark.sign(), class(mark));
     }
     for (n, todo) in todos.iter().enumerate() {
-        for dependency in todo.depends_on.iter().filter_map(|id| number.get(id.0.as_str())) {
+        for dependency in todo.depends_on.iter().filter_map(|id| numbers.get(id.0.as_str())) {
             text += &format!("  t{dependency} --> t{n}\n");
         }
     }

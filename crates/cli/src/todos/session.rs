@@ -28,7 +28,7 @@ impl TodoSession {
 }
 
 fn latest_in_folder(home: &Home) -> Result<SessionId, CliError> {
-    let cwd = setup::folder(None)?.display().to_string();
+    let cwd = setup::working_folder(None)?.display().to_string();
     latest_session(home, &cwd)?.ok_or_else(|| {
         CliError::usage(format!("there is no session in {cwd}"))
             .with_hint("name one with --session; `bosun sessions` lists them")

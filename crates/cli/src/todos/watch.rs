@@ -18,7 +18,7 @@ use crate::run::ProgressMode;
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The number of events read per page.
-const PAGE: usize = 256;
+const EVENTS_PER_PAGE: usize = 256;
 
 pub(super) async fn watch(session: &TodoSession, env: &Env) -> Result<CommandExit, CliError> {
     let (board, seen) = FleetBoard::read_now(&session.reader)?;
@@ -29,9 +29,9 @@ pub(super) async fn watch(session: &TodoSession, env: &Env) -> Result<CommandExi
         print_not_running(session, board.is_interrupted());
         return Ok(CommandExit::Success);
     }
-    let show = if session.json { ProgressMode::Events } else { ProgressMode::Lines };
-    let mut view = FleetView::new(board, show, env);
-    let mut follower = LogFollower { reader: &session.reader, seen, page: Vec::new() };
+    let mode = if session.json { ProgressMode::Events } else { ProgressMode::Lines };
+    let mut view = FleetView::new(board, mode, env);
+    let mut follower = LogFollower { reader: &session.reader, last_seq: seen, pending: Vec::new() };
     live::watch_fleet(async || follower.next().await, &mut view).await?;
     view.sync_with_store(&session.reader)?;
     view.finish();
@@ -54,24 +54,24 @@ fn print_not_running(session: &TodoSession, is_interrupted: bool) {
 /// Follows a log as it grows.
 struct LogFollower<'a> {
     reader: &'a SessionReader,
-    seen: u64,
+    last_seq: u64,
     /// Events that were read but not returned yet, newest first.
-    page: Vec<protocol::Envelope>,
+    pending: Vec<protocol::Envelope>,
 }
 
 impl LogFollower<'_> {
     /// The next event; `None` when no process runs the session any more.
     async fn next(&mut self) -> Result<Option<BusMessage>, StoreError> {
         loop {
-            if let Some(envelope) = self.page.pop() {
-                self.seen = envelope.seq;
+            if let Some(envelope) = self.pending.pop() {
+                self.last_seq = envelope.seq;
                 return Ok(Some(BusMessage::Event(envelope.into())));
             }
             // Check before reading the log: a process that is gone has written all its events.
-            let is_run = live_owner(self.reader)?.is_some();
-            self.page = self.reader.events_after(self.seen, PAGE)?;
-            self.page.reverse();
-            match (self.page.is_empty(), is_run) {
+            let is_running = live_owner(self.reader)?.is_some();
+            self.pending = self.reader.events_after(self.last_seq, EVENTS_PER_PAGE)?;
+            self.pending.reverse();
+            match (self.pending.is_empty(), is_running) {
                 (false, _) => {}
                 (true, false) => return Ok(None),
                 (true, true) => tokio::time::sleep(POLL_INTERVAL).await,

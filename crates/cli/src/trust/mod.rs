@@ -13,7 +13,7 @@ use crate::args::TrustArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::print;
-use crate::setup::{Setup, folder, settings_failure};
+use crate::setup::{Setup, settings_failure, working_folder};
 use show::ProjectTrustReport;
 
 pub(crate) fn perform(args: &TrustArgs) -> Result<CommandExit, CliError> {
@@ -21,14 +21,14 @@ pub(crate) fn perform(args: &TrustArgs) -> Result<CommandExit, CliError> {
     if args.list {
         return show::list(&setup, args.json);
     }
-    let folder = folder(args.folder.as_deref());
+    let folder = working_folder(args.folder.as_deref());
     let folder = folder.map_err(|failure| failure.with_hint("name the folder of a project: bosun trust DIR"))?;
     let project = Project::find(&folder);
     if args.revoke { revoke(&setup, &project) } else { review_and_trust(&setup, &project, args) }
 }
 
 fn revoke(setup: &Setup, project: &Project) -> Result<CommandExit, CliError> {
-    let top = print::sanitize(&project.top.display().to_string());
+    let top = print::sanitize(&project.dir.display().to_string());
     if TrustStore::open(&setup.home)?.remove(&project_name(project)?)? {
         print::note(format_args!("{top} is no longer trusted"));
     } else {
@@ -40,7 +40,7 @@ fn revoke(setup: &Setup, project: &Project) -> Result<CommandExit, CliError> {
 /// Shows what a project's files would do, and trusts them if the user confirms.
 fn review_and_trust(setup: &Setup, project: &Project, args: &TrustArgs) -> Result<CommandExit, CliError> {
     // Read the digest first: files that change during the review are not trusted.
-    let contents = TrustedContents::read(&project.top, setup.home.root()).map_err(settings_failure)?;
+    let contents = TrustedContents::read(&project.dir, setup.home.root()).map_err(settings_failure)?;
     let status = setup.trust_status(project);
     let report = ProjectTrustReport::new(setup, project, &contents, status)?;
     if !args.yes || !args.json {
@@ -77,6 +77,6 @@ fn ask_confirmation() -> Result<bool, CliError> {
 }
 
 fn project_name(project: &Project) -> Result<String, CliError> {
-    let unnamed = || CliError::usage(format!("the name of {} is not UTF-8 text", project.top.display()));
-    project.top.to_str().map(str::to_owned).ok_or_else(unnamed)
+    let unnamed = || CliError::usage(format!("the name of {} is not UTF-8 text", project.dir.display()));
+    project.dir.to_str().map(str::to_owned).ok_or_else(unnamed)
 }

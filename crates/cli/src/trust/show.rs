@@ -49,16 +49,16 @@ impl ProjectTrustReport {
         } else {
             Vec::new()
         };
-        let trust = if TrustedContents::has_any(&project.top, setup.home.root()) {
+        let trust = if TrustedContents::has_any(&project.dir, setup.home.root()) {
             status.as_str()
         } else {
             "nothing to trust"
         };
         Ok(ProjectTrustReport {
-            top: project.top.clone(),
+            top: project.dir.clone(),
             trust,
             settings: settings.into_iter().collect(),
-            hooks: contents.hooks.iter().map(|hook| ProjectTrustHook::new(hook, &project.top)).collect(),
+            hooks: contents.hooks.iter().map(|hook| ProjectTrustHook::new(hook, &project.dir)).collect(),
             files: contents.files.clone(),
         })
     }
@@ -102,7 +102,7 @@ impl ProjectTrustHook {
     fn new(hook: &TrustedHook, top: &Path) -> ProjectTrustHook {
         let top = format!("{}/", top.display());
         let source = hook.source.strip_prefix(&top).unwrap_or(&hook.source).to_owned();
-        ProjectTrustHook { source, event: hook.event, runs: hook.runs.clone() }
+        ProjectTrustHook { source, event: hook.event, runs: hook.action.clone() }
     }
 }
 
@@ -118,7 +118,7 @@ struct TrustListRow {
 /// Lists the trusted projects, and those that have changed since.
 pub(super) fn list(setup: &Setup, json: bool) -> Result<CommandExit, CliError> {
     let rows = TrustStore::open(&setup.home)?.list()?;
-    let status = |top: &str, digest: &str| TrustStatus::of(Path::new(top), setup.home.root(), Some(digest)).as_str();
+    let status = |top: &str, digest: &str| TrustStatus::check(Path::new(top), setup.home.root(), Some(digest)).as_str();
     let rows: Vec<TrustListRow> = rows
         .into_iter()
         .map(|row| TrustListRow { trust: status(&row.top, &row.digest), trusted_at: row.at.0, top: row.top })

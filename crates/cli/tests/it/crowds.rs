@@ -8,11 +8,11 @@ use std::thread;
 use protocol::Envelope;
 use testkit::binary::{BinaryExit, BinaryFixture};
 
+use crate::fixture;
 use crate::scripts::{HELLO, turns};
-use crate::stage;
 
-/// Runs that many at once; `bosun` makes one.
-pub(crate) fn at_once(count: usize, bosun: impl Fn(usize) -> BinaryExit + Sync) -> Vec<BinaryExit> {
+/// Runs `bosun` this many times at once.
+pub(crate) fn run_concurrently(count: usize, bosun: impl Fn(usize) -> BinaryExit + Sync) -> Vec<BinaryExit> {
     let bosun = &bosun;
     thread::scope(|scope| {
         let runs: Vec<_> = (0..count).map(|n| scope.spawn(move || bosun(n))).collect();
@@ -22,14 +22,14 @@ pub(crate) fn at_once(count: usize, bosun: impl Fn(usize) -> BinaryExit + Sync) 
 
 #[test]
 fn thirty_first_starts_at_once_all_succeed() {
-    let stage = stage();
-    stage.script(HELLO);
-    for ended in at_once(30, |n| stage.prompt(&format!("first {n}")).run()) {
+    let fixture = fixture();
+    fixture.script(HELLO);
+    for ended in run_concurrently(30, |n| fixture.prompt(&format!("first {n}")).run()) {
         let ended = ended.expect(0);
         assert_eq!((&*ended.stdout, &*ended.stderr), ("Hello.\n", ""));
     }
     let mut titles: Vec<String> =
-        stage.sessions().iter().map(|session| session["title"].as_str().unwrap().to_owned()).collect();
+        fixture.sessions().iter().map(|session| session["title"].as_str().unwrap().to_owned()).collect();
     titles.sort();
     let mut expected: Vec<String> = (0..30).map(|n| format!("first {n}")).collect();
     expected.sort();
@@ -40,37 +40,37 @@ const PROCESSES: usize = 8;
 const TURNS: u32 = 200;
 
 #[test]
-fn eight_processes_of_two_hundred_turns_and_a_reader_do_not_disturb_each_other() {
-    let stage = stage();
-    stage.script(&turns(TURNS));
+fn eight_long_runs_and_a_reader_do_not_interfere() {
+    let fixture = fixture();
+    fixture.script(&turns(TURNS));
     let done = AtomicBool::new(false);
     let runs = thread::scope(|scope| {
-        let reader = scope.spawn(|| read_on(&stage, &done));
-        let run = || stage.prompt("go").args(["--output-format", "jsonl", "--max-turns", "1000"]).run();
-        let runs = at_once(PROCESSES, |_| run());
+        let reader = scope.spawn(|| read_repeatedly(&fixture, &done));
+        let run = || fixture.prompt("go").args(["--output-format", "jsonl", "--max-turns", "1000"]).run();
+        let runs = run_concurrently(PROCESSES, |_| run());
         done.store(true, Ordering::Relaxed);
         assert!(reader.join().unwrap() > 0, "the reader saw something");
         runs
     });
     for run in runs {
-        check(&stage, &run.expect(0));
+        check_events(&fixture, &run.expect(0));
     }
-    let log = fs::read_to_string(stage.home().join("logs/bosun.log")).unwrap_or_default();
+    let log = fs::read_to_string(fixture.home().join("logs/bosun.log")).unwrap_or_default();
     assert!(!log.contains("locked"), "{log}");
 }
 
-/// What was told as it happened is what the file holds.
-fn check(stage: &BinaryFixture, run: &BinaryExit) {
+/// Checks that the printed events are those in the file.
+fn check_events(fixture: &BinaryFixture, run: &BinaryExit) {
     assert!(run.stderr.is_empty(), "{}", run.stderr);
-    let mut told = run.json_lines();
-    let result = told.pop().unwrap();
+    let mut events = run.json_lines();
+    let result = events.pop().unwrap();
     assert_eq!((&result["type"], &result["turns"]), (&"result".into(), &TURNS.into()));
     let id = result["session"].as_str().unwrap();
-    let log = stage.log(id);
-    let told: Vec<Envelope> = told.into_iter().map(|event| serde_json::from_value(event).unwrap()).collect();
-    assert!(told == log, "{} events told, {} kept", told.len(), log.len());
+    let log = fixture.log(id);
+    let events: Vec<Envelope> = events.into_iter().map(|event| serde_json::from_value(event).unwrap()).collect();
+    assert!(events == log, "{} events printed, {} stored", events.len(), log.len());
     assert_no_gaps(&log);
-    let shown = stage.bosun(["sessions", "show", id, "--json"]).run().expect(0).json();
+    let shown = fixture.bosun(["sessions", "show", id, "--json"]).run().expect(0).json();
     assert_eq!(shown["session"]["events"], log.len());
     assert_eq!(shown["session"]["turns"], TURNS);
 }
@@ -80,17 +80,17 @@ fn assert_no_gaps(log: &[Envelope]) {
 }
 
 /// Lists, shows and exports everything again and again; returns how often.
-fn read_on(stage: &BinaryFixture, done: &AtomicBool) -> usize {
+fn read_repeatedly(fixture: &BinaryFixture, done: &AtomicBool) -> usize {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let mut rounds = 0;
     while !done.load(Ordering::Relaxed) {
-        for session in stage.sessions() {
+        for session in fixture.sessions() {
             let id = session["id"].as_str().unwrap();
-            let log = stage.log(id);
+            let log = fixture.log(id);
             assert_no_gaps(&log);
             let before = seen.insert(id.to_owned(), log.len()).unwrap_or(0);
             assert!(log.len() >= before, "{id} had {before} events and has {}", log.len());
-            let shown = stage.bosun(["sessions", "show", id, "--json"]).run().expect(0);
+            let shown = fixture.bosun(["sessions", "show", id, "--json"]).run().expect(0);
             assert!(shown.stderr.is_empty(), "{}", shown.stderr);
             assert!(shown.json()["session"]["events"].as_u64().unwrap() >= log.len() as u64);
             rounds += 1;

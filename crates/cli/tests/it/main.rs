@@ -1,4 +1,4 @@
-//! The command as people and machines use it: the real binary, and what may happen to it.
+//! Tests of the real binary, and of faults that may happen to it.
 
 #![cfg(test)]
 
@@ -24,6 +24,6 @@ use testkit::binary::BinaryFixture;
 
 const BOSUN: &str = env!("CARGO_BIN_EXE_bosun");
 
-fn stage() -> BinaryFixture {
+fn fixture() -> BinaryFixture {
     BinaryFixture::new(BOSUN)
 }

@@ -1,14 +1,14 @@
-//! However the process ends, nothing that it started is left.
+//! However Bosun ends, no process that it started is left.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use testkit::binary::{BinaryFixture, PATIENCE, ProcessSignal, RunningBinary, commands_with, unique_sleep, within};
 
+use crate::fixture;
 use crate::scripts::{shell, shells};
-use crate::stage;
 
-/// What a shell may leave behind, two sleepers each; `N` stands for how long they sleep.
+/// Commands that may leave processes behind, with two sleepers each; `N` stands for the sleep time.
 const COMMANDS: [&str; 6] = [
     "sleep N | sleep N",
     "sleep N & sleep N",
@@ -18,7 +18,7 @@ const COMMANDS: [&str; 6] = [
     "trap '' 1 2 15; env -i setsid -f sleep N; sleep N",
 ];
 
-/// How long after the end everything must be gone.
+/// The time within which all processes must be gone after the end.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Every command in the background, then all of them at once in the foreground.
@@ -29,9 +29,9 @@ fn script(sleep: &str) -> String {
     shells(&[&background[..], &[foreground]].concat())
 }
 
-/// A run whose sleepers all sleep.
-fn sleeping(stage: &BinaryFixture, sleep: &str) -> RunningBinary {
-    let running = stage.script(&script(sleep)).prompt("go").start();
+/// A run all of whose sleepers have started.
+fn sleeping(fixture: &BinaryFixture, sleep: &str) -> RunningBinary {
+    let running = fixture.script(&script(sleep)).prompt("go").start();
     let sleepers = || commands_with(sleep).into_iter().filter(|command| command.starts_with("sleep")).count();
     within(PATIENCE, "every sleeper sleeps", || sleepers() == 4 * COMMANDS.len());
     running
@@ -44,8 +44,8 @@ fn assert_gone(sleep: &str) {
 
 #[test]
 fn nothing_is_left_after_a_kill() {
-    let (stage, sleep) = (stage(), unique_sleep());
-    let mut running = sleeping(&stage, &sleep);
+    let (fixture, sleep) = (fixture(), unique_sleep());
+    let mut running = sleeping(&fixture, &sleep);
     running.signal(ProcessSignal::Kill);
     assert_gone(&sleep);
     running.wait().expect_killed();
@@ -53,18 +53,18 @@ fn nothing_is_left_after_a_kill() {
 
 #[test]
 fn nothing_is_left_after_ctrl_c() {
-    let (stage, sleep) = (stage(), unique_sleep());
-    let mut running = sleeping(&stage, &sleep);
+    let (fixture, sleep) = (fixture(), unique_sleep());
+    let mut running = sleeping(&fixture, &sleep);
     running.signal(ProcessSignal::Interrupt);
     running.wait().expect(5);
     assert_gone(&sleep);
 }
 
 #[test]
-fn nothing_is_left_after_a_request_to_end() {
+fn nothing_is_left_after_termination() {
     for signal in [ProcessSignal::Terminate, ProcessSignal::HangUp] {
-        let (stage, sleep) = (stage(), unique_sleep());
-        let mut running = sleeping(&stage, &sleep);
+        let (fixture, sleep) = (fixture(), unique_sleep());
+        let mut running = sleeping(&fixture, &sleep);
         running.signal(signal);
         running.wait().expect(5);
         assert_gone(&sleep);
@@ -73,7 +73,7 @@ fn nothing_is_left_after_a_request_to_end() {
 
 #[test]
 fn nothing_is_left_after_a_normal_end() {
-    let (stage, sleep) = (stage(), unique_sleep());
+    let (fixture, sleep) = (fixture(), unique_sleep());
     let inputs: Vec<Value> = [
         json!({ "command": "sleep N & true" }),
         json!({ "command": "setsid sleep N & true" }),
@@ -84,16 +84,16 @@ fn nothing_is_left_after_a_normal_end() {
     ]
     .map(|input| serde_json::from_str(&input.to_string().replace('N', &sleep)).unwrap())
     .to_vec();
-    let ended = stage.script(&shells(&inputs)).prompt("go").args(["--background-wait", "0s"]).run().expect(4);
+    let ended = fixture.script(&shells(&inputs)).prompt("go").args(["--background-wait", "0s"]).run().expect(4);
     assert!(ended.stdout.starts_with("It said: started in the background"), "{}", ended.stdout);
     assert_gone(&sleep);
 }
 
 #[test]
 fn nothing_is_left_of_a_command_that_keeps_forking() {
-    let (stage, sleep) = (stage(), unique_sleep());
+    let (fixture, sleep) = (fixture(), unique_sleep());
     let command = format!("while :; do setsid -f sh -c 'sleep 0.1; : {sleep}'; sleep 0.01; done & sleep {sleep}");
-    let mut running = stage.script(&shell(&command)).prompt("go").start();
+    let mut running = fixture.script(&shell(&command)).prompt("go").start();
     within(PATIENCE, "it forks", || commands_with(&sleep).len() > 5);
     running.signal(ProcessSignal::Kill);
     assert_gone(&sleep);

@@ -10,7 +10,7 @@ rules:
       - say: Hello.
 ";
 
-/// Counts its steps and never comes to an end, at a thousand tokens a turn.
+/// Counts its steps and never ends, with a thousand tokens per turn.
 pub(crate) const ENDLESS: &str = "
 version: 1
 rules:
@@ -31,12 +31,12 @@ pub(crate) fn shells(inputs: &[Value]) -> String {
     json!({ "version": 1, "rules": rules }).to_string()
 }
 
-/// One shell command, then what it said.
+/// One shell command, then its output.
 pub(crate) fn shell(command: &str) -> String {
     shells(&[json!({ "command": command })])
 }
 
-/// That many turns in all, each but the last saying what it does.
+/// This many turns in total; each but the last reports its intent.
 pub(crate) fn turns(count: u32) -> String {
     let intent = json!({ "call": { "tool": "report_intent", "input": { "intent": "step ${turn}" } } });
     let rules = json!([

@@ -6,7 +6,7 @@ use protocol::{AskDecision, AskId, Event};
 use testkit::binary::{BinaryFixture, Tmux};
 use testkit::server::ModelServer;
 
-use crate::stage;
+use crate::fixture;
 
 const MODEL: &str = r##"
 version: 1
@@ -59,46 +59,46 @@ rules:
   - answer: [say: "You wrote: <${prompt}>"]
 "##;
 
-fn talk(stage: &BinaryFixture) -> Tmux {
-    stage.script(MODEL);
-    let tmux = Tmux::start(&stage.bosun::<&str>([]), 80, 24);
+fn start_chat(fixture: &BinaryFixture) -> Tmux {
+    fixture.script(MODEL);
+    let tmux = Tmux::start(&fixture.bosun::<&str>([]), 80, 24);
     tmux.shows("/help shows what you can type");
     tmux
 }
 
-/// The screen shows no more than a line to write on.
-fn ready(tmux: &Tmux) {
+/// Waits until the screen ends with an empty input line.
+fn await_prompt(tmux: &Tmux) {
     tmux.until("a prompt", |screen| screen.trim_end().lines().next_back() == Some(">"));
 }
 
-fn decisions(stage: &BinaryFixture) -> Vec<AskDecision> {
+fn decisions(fixture: &BinaryFixture) -> Vec<AskDecision> {
     let decided = |event| match event {
         Event::AskDecided { decision, .. } => Some(decision),
         _other => None,
     };
-    stage.log(&stage.newest()).into_iter().filter_map(|envelope| decided(envelope.entry.event)).collect()
+    fixture.log(&fixture.newest()).into_iter().filter_map(|envelope| decided(envelope.entry.event)).collect()
 }
 
-fn turns(stage: &BinaryFixture) -> usize {
+fn turns(fixture: &BinaryFixture) -> usize {
     let begun = |event: &Event| matches!(event, Event::TurnBegun { .. });
-    stage.log(&stage.newest()).iter().filter(|envelope| begun(&envelope.entry.event)).count()
+    fixture.log(&fixture.newest()).iter().filter(|envelope| begun(&envelope.entry.event)).count()
 }
 
 #[test]
-fn a_question_is_answered_and_the_end_says_how_to_come_back() {
-    let stage = stage();
-    let tmux = talk(&stage);
+fn message_is_answered_and_the_end_says_how_to_resume() {
+    let fixture = fixture();
+    let tmux = start_chat(&fixture);
     tmux.shows("mode   default").says("hello there").shows("You wrote: <hello there>");
-    ready(&tmux);
+    await_prompt(&tmux);
     tmux.press("C-d");
     assert_eq!(tmux.ends(), 0);
-    tmux.shows(&format!("resume with: bosun --resume {}", stage.newest()));
+    tmux.shows(&format!("resume with: bosun --resume {}", fixture.newest()));
 }
 
 #[test]
 fn markdown_is_rendered_within_the_width() {
-    let stage = stage();
-    let tmux = talk(&stage);
+    let fixture = fixture();
+    let tmux = start_chat(&fixture);
     tmux.says("page").shows("end of page");
     let screen = tmux.screen();
     for row in ["# Title", "Some bold words and code that go on", "• one", "    fn main() {}", "漢字漢字"] {
@@ -106,94 +106,94 @@ fn markdown_is_rendered_within_the_width() {
     }
     tmux.resize(40, 24);
     tmux.says("page").shows("• two");
-    ready(&tmux);
+    await_prompt(&tmux);
     tmux.says("and now").shows("You wrote: <and now>");
 }
 
 #[test]
-fn a_call_waits_for_permission_and_runs_once_it_is_given() {
-    let stage = stage();
-    let tmux = talk(&stage);
+fn call_runs_after_permission() {
+    let fixture = fixture();
+    let tmux = start_chat(&fixture);
     tmux.says("run it").shows("[y] once").shows("$ echo $((40 + 2))").shows("allow?");
     tmux.says("perhaps").shows("type y, n, s or ?");
     tmux.says("?").shows("y allows this one call");
     tmux.says("y").shows("It printed 42").shows("• shell echo $((40 + 2)) ok");
     tmux.press("C-o").shows("answer: done");
     tmux.says("create it").shows("+ one").says("y").shows("The file is there.").shows("• create a.txt +2 −0");
-    assert_eq!(fs::read_to_string(stage.path("a.txt")).unwrap(), "one\ntwo\n");
+    assert_eq!(fs::read_to_string(fixture.path("a.txt")).unwrap(), "one\ntwo\n");
     tmux.says("/exit");
     assert_eq!(tmux.ends(), 0);
     assert_eq!(
-        decisions(&stage),
+        decisions(&fixture),
         [AskDecision::Allow { rules: Vec::new(), input: None }, AskDecision::Allow { rules: Vec::new(), input: None }]
     );
 }
 
 #[test]
-fn a_call_that_is_denied_does_not_run() {
-    let stage = stage();
-    let tmux = talk(&stage);
+fn denied_call_does_not_run() {
+    let fixture = fixture();
+    let tmux = start_chat(&fixture);
     tmux.says("run it").shows("[y] once").says("n").shows("I may not.").shows("not permitted");
     tmux.says("run it").shows("[y] once").says("s").shows("why not?").says("use make").shows("You said use make");
     tmux.press("C-d");
     assert_eq!(tmux.ends(), 0);
-    let deny = |words: &str| AskDecision::Deny { message: words.into() };
-    assert_eq!(decisions(&stage), [deny(""), deny("use make")]);
+    let deny = |message: &str| AskDecision::Deny { message: message.into() };
+    assert_eq!(decisions(&fixture), [deny(""), deny("use make")]);
 }
 
 #[test]
-fn what_is_always_allowed_is_not_asked_again_in_this_session_or_the_next() {
-    let stage = stage();
-    let tmux = talk(&stage);
+fn always_allowed_call_is_not_asked_again() {
+    let fixture = fixture();
+    let tmux = start_chat(&fixture);
     tmux.says("print 1").shows("[a] always").says("a").shows("is allowed from now on").shows("It printed 1");
     tmux.says("print 2").shows("It printed 2");
     tmux.press("C-d");
     assert_eq!(tmux.ends(), 0);
-    assert_eq!(decisions(&stage), [AskDecision::Allow { rules: vec!["shell(awk *)".into()], input: None }]);
-    let tmux = talk(&stage);
+    assert_eq!(decisions(&fixture), [AskDecision::Allow { rules: vec!["shell(awk *)".into()], input: None }]);
+    let tmux = start_chat(&fixture);
     tmux.says("print 3").shows("It printed 3");
 }
 
 #[test]
-fn several_asks_queue_and_what_was_being_typed_comes_back() {
-    let stage = stage();
-    let tmux = talk(&stage);
+fn asks_are_queued_and_the_draft_is_restored() {
+    let fixture = fixture();
+    let tmux = start_chat(&fixture);
     tmux.says("twice").shows("allow (1 of 2)?").shows("$ echo first");
     tmux.says("y").shows("$ echo second").shows("allow?");
     tmux.says("/approvals").shows("shell echo second");
     tmux.says("n").shows("not permitted");
-    ready(&tmux);
+    await_prompt(&tmux);
 }
 
 /// The asks of a session, oldest first.
-fn asks(stage: &BinaryFixture, id: &str) -> Vec<AskId> {
+fn asks(fixture: &BinaryFixture, id: &str) -> Vec<AskId> {
     let asked = |event| match event {
         Event::AskOpened(ask) => Some(ask.id),
         _other => None,
     };
-    stage.log(id).into_iter().filter_map(|envelope| asked(envelope.entry.event)).collect()
+    fixture.log(id).into_iter().filter_map(|envelope| asked(envelope.entry.event)).collect()
 }
 
 #[test]
-fn what_another_terminal_decides_disappears_here() {
-    let stage = stage();
-    let tmux = talk(&stage);
+fn ask_decided_in_another_terminal_disappears() {
+    let fixture = fixture();
+    let tmux = start_chat(&fixture);
     tmux.says("twice").shows("allow (1 of 2)?").types("half");
-    let id = stage.newest();
-    let first = asks(&stage, &id).remove(0);
-    stage.bosun(["approvals", "allow", first.short()]).run().expect(0);
+    let id = fixture.newest();
+    let first = asks(&fixture, &id).remove(0);
+    fixture.bosun(["approvals", "allow", first.short()]).run().expect(0);
     tmux.shows("allowed elsewhere: shell echo first").shows("$ echo second").shows("allow?");
     tmux.says("y").shows("not accepted").says("n").shows("not permitted");
-    ready(&tmux);
+    await_prompt(&tmux);
 }
 
 #[test]
-fn an_ask_is_there_again_after_the_process_ended() {
-    let stage = stage();
-    let tmux = talk(&stage);
+fn open_ask_is_shown_after_a_restart() {
+    let fixture = fixture();
+    let tmux = start_chat(&fixture);
     tmux.says("run it").shows("[y] once").signal("TERM");
     assert_eq!(tmux.ends(), 5);
-    let tmux = Tmux::start(&stage.bosun(["--continue"]), 80, 24);
+    let tmux = Tmux::start(&fixture.bosun(["--continue"]), 80, 24);
     tmux.shows("> run it")
         .shows("$ echo $((40 + 2))")
         .shows("[y] once")
@@ -203,9 +203,9 @@ fn an_ask_is_there_again_after_the_process_ended() {
 }
 
 #[test]
-fn an_interrupt_stops_the_turn_and_the_conversation_goes_on() {
-    let stage = stage();
-    let tmux = talk(&stage);
+fn interrupt_stops_the_turn_and_the_conversation_continues() {
+    let fixture = fixture();
+    let tmux = start_chat(&fixture);
     tmux.says("hang").shows("Let me think").types("typed ahead").press("C-c").shows("stopped; what was done is kept");
     tmux.shows("> typed ahead").press("Enter").shows("You wrote: <typed ahead>");
     tmux.says("run it").shows("[y] once").press("C-c").shows("echo $((40 + 2)) stopped");
@@ -216,26 +216,26 @@ fn an_interrupt_stops_the_turn_and_the_conversation_goes_on() {
 }
 
 #[test]
-fn what_is_sent_during_a_turn_is_read_after_it() {
-    let stage = stage();
-    let tmux = talk(&stage);
+fn message_sent_during_a_turn_is_read_after_it() {
+    let fixture = fixture();
+    let tmux = start_chat(&fixture);
     tmux.says("slow").shows("It takes").says("still there?").shows("the agent reads this before its next step");
     tmux.shows("a while.").shows("I am.");
 }
 
 #[test]
 fn two_interrupts_end_the_session() {
-    let stage = stage();
-    let tmux = talk(&stage);
+    let fixture = fixture();
+    let tmux = start_chat(&fixture);
     tmux.says("hang").shows("Let me think").press("C-c").press("C-c");
     assert_eq!(tmux.ends(), 5);
     tmux.shows("resume with: bosun --resume");
 }
 
 #[test]
-fn lines_go_on_and_a_paste_is_not_sent() {
-    let stage = stage();
-    let tmux = talk(&stage);
+fn lines_continue_and_a_paste_is_not_sent() {
+    let fixture = fixture();
+    let tmux = start_chat(&fixture);
     tmux.says("one\\").types("two").press("M-Enter").types("three").press("C-j").says("four").shows("<one");
     tmux.shows("four>").pastes("first\nsecond\n").shows("  second");
     assert!(!tmux.screen().contains("<first"));
@@ -244,23 +244,23 @@ fn lines_go_on_and_a_paste_is_not_sent() {
 
 #[test]
 fn ten_thousand_pasted_lines_are_one_message() {
-    let stage = stage();
-    let tmux = talk(&stage);
+    let fixture = fixture();
+    let tmux = start_chat(&fixture);
     tmux.pastes(&"a line of a long text\n".repeat(10_000)).shows("more rows above").says("last").shows("in total");
     tmux.shows("last>").says("hello").shows("<hello>");
 }
 
 #[test]
 fn a_megabyte_streams_by() {
-    let stage = stage();
-    let tmux = talk(&stage);
+    let fixture = fixture();
+    let tmux = start_chat(&fixture);
     tmux.says("much").shows("The end of much.").says("hello").shows("<hello>");
 }
 
 #[test]
 fn commands_are_not_for_the_model() {
-    let stage = stage();
-    let tmux = talk(&stage);
+    let fixture = fixture();
+    let tmux = start_chat(&fixture);
     tmux.says("hello").shows("<hello>");
     tmux.says("/modle")
         .shows("did you mean /model or /mode?")
@@ -271,18 +271,18 @@ fn commands_are_not_for_the_model() {
     tmux.says("/mode").shows("the mode is default").types("/app").press("Tab").press("Enter").shows("nothing waits");
     tmux.says("/etc/hosts is a path").shows("</etc/hosts is a path>").press("C-d");
     assert_eq!(tmux.ends(), 0);
-    assert_eq!(turns(&stage), 2);
+    assert_eq!(turns(&fixture), 2);
 }
 
 #[test]
 fn commands_of_files_and_fleets_are_called_by_name() {
-    let stage = stage();
-    stage.script(MODEL).bosun(["-p", "/help"]).run().expect(0);
-    fs::create_dir(stage.home().join("commands")).unwrap();
-    fs::write(stage.home().join("commands/ship.md"), "---\nargument-hint: WHAT\n---\nShip $1 with care.").unwrap();
-    let tmux = talk(&stage);
+    let fixture = fixture();
+    fixture.script(MODEL).bosun(["-p", "/help"]).run().expect(0);
+    fs::create_dir(fixture.home().join("commands")).unwrap();
+    fs::write(fixture.home().join("commands/ship.md"), "---\nargument-hint: WHAT\n---\nShip $1 with care.").unwrap();
+    let tmux = start_chat(&fixture);
     tmux.says("/ship it").shows("<Ship it with care.>");
-    ready(&tmux);
+    await_prompt(&tmux);
     tmux.types("/sh").press("Tab").shows("/ship").press("C-u").says("/help").shows("/ship WHAT");
     tmux.says("/todos")
         .shows("there are no todos")
@@ -291,62 +291,62 @@ fn commands_of_files_and_fleets_are_called_by_name() {
         .shows("puts back what was removed last");
     tmux.says("/every 5m x").shows("/every is not in this version");
     tmux.says("/fleet bake it").shows("User request: bake it");
-    ready(&tmux);
+    await_prompt(&tmux);
     tmux.says("/context").shows("the next request has about").press("C-d");
     assert_eq!(tmux.ends(), 0);
-    assert_eq!(turns(&stage), 2);
-    let continued = Tmux::start(&stage.bosun(["--continue"]), 80, 24);
+    assert_eq!(turns(&fixture), 2);
+    let continued = Tmux::start(&fixture.bosun(["--continue"]), 80, 24);
     // The answer is longer than the screen.
     continued.shows("User request: bake it");
-    ready(&continued);
+    await_prompt(&continued);
     assert!(continued.history().contains("> Fleet deployed: bake it"), "{}", continued.history());
     continued.press("C-d");
     assert_eq!(continued.ends(), 0);
 }
 
 #[test]
-fn another_model_or_mode_goes_on_with_the_same_session() {
-    let stage = stage();
-    let tmux = talk(&stage);
-    fs::write(stage.path("other.yaml"), "version: 1\nrules: [{ answer: [say: I am another.] }]").unwrap();
+fn model_and_mode_change_within_the_session() {
+    let fixture = fixture();
+    let tmux = start_chat(&fixture);
+    fs::write(fixture.path("other.yaml"), "version: 1\nrules: [{ answer: [say: I am another.] }]").unwrap();
     tmux.says("hello").shows("<hello>");
-    ready(&tmux);
+    await_prompt(&tmux);
     tmux.says("/model nobody/nothing").shows("! ").says("/model script/other.yaml");
     tmux.shows("other.yaml").says("who are you?").shows("I am another.");
-    ready(&tmux);
+    await_prompt(&tmux);
     tmux.says("/mode plan").shows("mode   plan").says("/mode").shows("the mode is plan").press("C-d");
     assert_eq!(tmux.ends(), 0);
-    assert_eq!(stage.sessions().len(), 1);
+    assert_eq!(fixture.sessions().len(), 1);
 }
 
 #[test]
-fn other_sessions_are_listed_and_gone_on_with() {
-    let stage = stage();
-    let tmux = talk(&stage);
+fn other_sessions_are_listed_and_resumed() {
+    let fixture = fixture();
+    let tmux = start_chat(&fixture);
     tmux.says("the first one").shows("<the first one>");
-    let first = stage.newest();
+    let first = fixture.newest();
     tmux.says("/new").until("a new one", |screen| screen.matches("/help shows").count() == 2);
     tmux.says("/resume").shows("resume one: /resume").says("the second one").shows("<the second one>");
     tmux.says(&format!("/resume {first}")).until("the last exchange", |screen| {
         screen.rsplit("resume with: ").next().is_some_and(|last| last.contains("<the first one>"))
     });
     tmux.says("again").shows("<again>");
-    ready(&tmux);
+    await_prompt(&tmux);
     // As in a shell.
     tmux.says("exit");
     assert_eq!(tmux.ends(), 0);
-    assert_eq!(stage.sessions().len(), 2);
+    assert_eq!(fixture.sessions().len(), 2);
 }
 
 #[test]
-fn the_next_day_shows_what_was_said_last() {
-    let stage = stage();
-    let tmux = talk(&stage);
+fn resumed_conversation_shows_the_last_exchange() {
+    let fixture = fixture();
+    let tmux = start_chat(&fixture);
     tmux.says(" not kept").shows("<not kept>").says("remember me").shows("<remember me>").press("C-d");
     assert_eq!(tmux.ends(), 0);
-    let tmux = Tmux::start(&stage.bosun(["--continue"]), 80, 24);
+    let tmux = Tmux::start(&fixture.bosun(["--continue"]), 80, 24);
     tmux.shows("> remember me").shows("You wrote: <remember me>");
-    ready(&tmux);
+    await_prompt(&tmux);
     tmux.press("Up")
         .press("Up")
         .shows("\n> remember me")
@@ -355,18 +355,18 @@ fn the_next_day_shows_what_was_said_last() {
 }
 
 #[test]
-fn a_session_without_a_word_is_not_kept() {
-    let stage = stage();
-    let tmux = talk(&stage);
+fn session_without_messages_is_removed() {
+    let fixture = fixture();
+    let tmux = start_chat(&fixture);
     tmux.press("C-d");
     assert_eq!(tmux.ends(), 0);
-    assert!(stage.sessions().is_empty());
+    assert!(fixture.sessions().is_empty());
 }
 
 #[test]
-fn being_told_to_end_leaves_the_session_and_the_terminal_in_order() {
-    let stage = stage();
-    let tmux = talk(&stage);
+fn termination_restores_the_terminal_and_keeps_the_session() {
+    let fixture = fixture();
+    let tmux = start_chat(&fixture);
     tmux.says("hang").shows("Let me think");
     tmux.signal("TERM");
     assert_eq!(tmux.ends(), 5);
@@ -374,57 +374,57 @@ fn being_told_to_end_leaves_the_session_and_the_terminal_in_order() {
 }
 
 #[test]
-fn colour_is_left_out_where_nobody_wants_it() {
-    let stage = stage();
-    stage.script(MODEL);
+fn colour_is_disabled_by_no_color() {
+    let fixture = fixture();
+    fixture.script(MODEL);
     let shown = |invocation| {
         let tmux = Tmux::start(&invocation, 80, 24);
         tmux.shows("/help shows").says("page").shows("end of page").says("run it").shows("allow?").says("n");
         tmux.shows("not permitted");
         tmux.colours()
     };
-    let with = shown(stage.bosun::<&str>([]));
+    let with = shown(fixture.bosun::<&str>([]));
     assert!(with.contains("\u{1b}[1m") && with.contains("\u{1b}["));
-    let without = shown(stage.bosun::<&str>([]).env("NO_COLOR", "1"));
+    let without = shown(fixture.bosun::<&str>([]).env("NO_COLOR", "1"));
     assert!(!without.contains("\u{1b}["), "{without}");
 }
 
 #[test]
 fn a_dumb_terminal_gets_lines() {
-    let stage = stage();
-    stage.script(MODEL);
-    let tmux = Tmux::start(&stage.bosun::<&str>([]).env("TERM", "dumb"), 80, 24);
+    let fixture = fixture();
+    fixture.script(MODEL);
+    let tmux = Tmux::start(&fixture.bosun::<&str>([]).env("TERM", "dumb"), 80, 24);
     tmux.shows("/help shows").says("hello").shows("<hello>").says("run it").shows("[y] once").shows("allow?").says("y");
     tmux.shows("It printed 42").says("hang").shows("hang").press("C-c").shows("stopped; what");
-    ready(&tmux);
+    await_prompt(&tmux);
     tmux.press("C-d");
     assert_eq!(tmux.ends(), 0);
 }
 
 #[test]
 fn forty_columns_are_enough() {
-    let stage = stage();
-    stage.script(MODEL);
-    let tmux = Tmux::start(&stage.bosun::<&str>([]), 40, 12);
+    let fixture = fixture();
+    fixture.script(MODEL);
+    let tmux = Tmux::start(&fixture.bosun::<&str>([]), 40, 12);
     tmux.shows("/help shows").says("page").shows("end of page").says("run it").shows("allow?").says("y");
     tmux.shows("It printed 42");
 }
 
 #[test]
-fn work_in_the_background_is_told_and_messages_reach_the_session() {
-    let stage = stage();
-    let tmux = talk(&stage);
+fn background_work_is_shown_and_messages_reach_the_session() {
+    let fixture = fixture();
+    let tmux = start_chat(&fixture);
     tmux.says("wait").shows("It runs.").shows("1 task runs in the background");
     tmux.says("hello").shows("<hello>").says("/new").shows("would be lost");
-    // B6: whoever leaves while something runs is told what becomes of it first.
+    // Leaving while something runs first shows a warning.
     tmux.press("C-d").shows("Ctrl-D again leaves and stops for good: /root/sleep (");
     tmux.shows("Ctrl-D again leaves").press("C-d");
     assert_eq!(tmux.ends(), 0);
 }
 
 #[test]
-fn without_a_terminal_there_is_nothing_to_do() {
-    stage().bosun::<&str>([]).run().expect(2).says(&["no prompt given"]);
+fn conversation_needs_a_terminal() {
+    fixture().bosun::<&str>([]).run().expect(2).says(&["no prompt given"]);
 }
 
 const PLANNER: &str = r#"
@@ -442,10 +442,10 @@ rules:
 "#;
 
 #[test]
-fn a_plan_is_shown_with_what_can_follow_and_words_send_it_back() {
-    let stage = stage();
-    stage.script(PLANNER);
-    let tmux = Tmux::start(&stage.bosun(["--plan"]), 80, 24);
+fn plan_is_shown_with_actions_and_text_rejects_it() {
+    let fixture = fixture();
+    fixture.script(PLANNER);
+    let tmux = Tmux::start(&fixture.bosun(["--plan"]), 80, 24);
     tmux.shows("in plan mode").says("plan it");
     tmux.shows("plan ready: Write one file").shows("1. Write a.txt").shows("1. interactive").shows("4. exit_only");
     tmux.shows("proceed?").says("in two steps").shows("plan ready");
@@ -454,36 +454,36 @@ fn a_plan_is_shown_with_what_can_follow_and_words_send_it_back() {
     tmux.press("C-d");
     assert_eq!(tmux.ends(), 0);
     let deny = AskDecision::Deny { message: "in two steps".into() };
-    assert_eq!(decisions(&stage), [deny, AskDecision::Proceed { action: protocol::PlanAction::Interactive }]);
+    assert_eq!(decisions(&fixture), [deny, AskDecision::Proceed { action: protocol::PlanAction::Interactive }]);
 }
 
 #[test]
-fn a_prompt_on_the_command_line_begins_a_conversation() {
-    let stage = stage();
-    stage.script(MODEL);
-    let tmux = Tmux::start(&stage.bosun(["fix it"]), 80, 24);
+fn prompt_argument_starts_a_conversation() {
+    let fixture = fixture();
+    fixture.script(MODEL);
+    let tmux = Tmux::start(&fixture.bosun(["fix it"]), 80, 24);
     tmux.shows("> fix it").shows("You wrote: <fix it>");
-    ready(&tmux);
+    await_prompt(&tmux);
     tmux.says("and that").shows("You wrote: <and that>").press("C-d");
     assert_eq!(tmux.ends(), 0);
-    assert_eq!(turns(&stage), 2);
+    assert_eq!(turns(&fixture), 2);
 }
 
 #[test]
-fn calls_can_be_shown_again_after_the_mode_was_changed() {
-    let stage = stage();
-    stage.script(MODEL);
-    let tmux = Tmux::start(&stage.bosun(["--allow-all"]), 80, 24);
-    ready(&tmux);
+fn calls_can_be_shown_after_a_mode_change() {
+    let fixture = fixture();
+    fixture.script(MODEL);
+    let tmux = Tmux::start(&fixture.bosun(["--allow-all"]), 80, 24);
+    await_prompt(&tmux);
     tmux.says("print 4711").shows("It printed 4711");
-    ready(&tmux);
+    await_prompt(&tmux);
     tmux.says("/mode default").shows("mode   default").says("/show 1").shows("answer: done").press("C-d");
     assert_eq!(tmux.ends(), 0);
 }
 
-/// B1: nothing is known of models yet.
-fn begins(stage: &BinaryFixture, server: &ModelServer) -> Tmux {
-    let bosun = stage.bosun::<&str>([]).against(server).without_env("BOSUN_MODEL");
+/// Starts a conversation without a model or key.
+fn start_setup(fixture: &BinaryFixture, server: &ModelServer) -> Tmux {
+    let bosun = fixture.bosun::<&str>([]).against(server).without_env("BOSUN_MODEL");
     let bosun = bosun.without_env("ANTHROPIC_API_KEY").without_env("OPENAI_API_KEY");
     let tmux = Tmux::start(&bosun, 80, 40);
     tmux.shows("Which provider?");
@@ -492,31 +492,31 @@ fn begins(stage: &BinaryFixture, server: &ModelServer) -> Tmux {
 
 #[test]
 fn without_model_and_key_three_questions_lead_to_a_conversation() {
-    let (stage, server) = (stage(), ModelServer::script(MODEL).start());
-    let tmux = begins(&stage, &server);
+    let (fixture, server) = (fixture(), ModelServer::script(MODEL).start());
+    let tmux = start_setup(&fixture, &server);
     tmux.says("anthropic").shows("key:").says("sk-typed-by-a-person").shows("model [claude-sonnet-5-5]:");
     tmux.press("Enter").shows("save anthropic/claude-sonnet-5-5 as your default?").press("Enter");
     tmux.shows("/help shows what you can type").says("hello there").shows("You wrote: <hello there>");
-    ready(&tmux);
+    await_prompt(&tmux);
     assert!(!tmux.history().contains("sk-typed"), "{}", tmux.history());
     tmux.press("C-d");
     assert_eq!(tmux.ends(), 0);
-    let settings = fs::read_to_string(stage.home().join("config.toml")).unwrap();
+    let settings = fs::read_to_string(fixture.home().join("config.toml")).unwrap();
     assert_eq!(settings, "model = \"anthropic/claude-sonnet-5-5\"\n");
-    // The key was not kept, so it alone is asked for.
-    let bosun = stage.bosun::<&str>([]).against(&server).without_env("BOSUN_MODEL").without_env("ANTHROPIC_API_KEY");
+    // The key was not stored, so only the key is asked for.
+    let bosun = fixture.bosun::<&str>([]).against(&server).without_env("BOSUN_MODEL").without_env("ANTHROPIC_API_KEY");
     let tmux = Tmux::start(&bosun, 80, 40);
     tmux.shows("The API key of anthropic").says("sk-again").shows("/help shows what you can type");
 }
 
 #[test]
-fn a_person_who_leaves_the_questions_is_told_what_to_set() {
-    let (stage, server) = (stage(), ModelServer::script(MODEL).start());
+fn leaving_the_setup_questions_says_what_to_set() {
+    let (fixture, server) = (fixture(), ModelServer::script(MODEL).start());
     for key in ["Escape", "C-c", "C-d"] {
-        let tmux = begins(&stage, &server);
+        let tmux = start_setup(&fixture, &server);
         tmux.press(key);
         assert_eq!(tmux.ends(), 2, "{key}");
         tmux.shows("error: no model is chosen").shows("hint: set ANTHROPIC_API_KEY");
     }
-    assert!(!stage.home().join("config.toml").exists());
+    assert!(!fixture.home().join("config.toml").exists());
 }

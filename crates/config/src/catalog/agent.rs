@@ -4,16 +4,16 @@ use std::path::Path;
 
 use protocol::{AgentSpec, DefinitionSource};
 
-use super::agent_tools::{denied, spawns, tools};
+use super::agent_tools::{read_denied_tools, read_tools, spawn_policy};
 use super::fields::DefinitionFields;
 use super::frontmatter::MarkdownDefinition;
 use super::name::{normalize, normalize_or_trim};
 use super::node::DocumentNode;
-use super::requirements::{budget, effort, isolation, model_preference, models, permission, servers};
+use super::requirements::{budget, effort, isolation, model_preference, models, permission, unsupported_servers};
 use super::{DefinitionProblem, FilePosition};
 
 /// Supported keys.
-const KNOWN: [&str; 24] = [
+const KNOWN_KEYS: [&str; 24] = [
     "name",
     "description",
     "prompt",
@@ -41,7 +41,7 @@ const KNOWN: [&str; 24] = [
 ];
 
 /// Keys for people or other programs that do not affect an agent.
-const HARMLESS: [&str; 24] = [
+const HARMLESS_KEYS: [&str; 24] = [
     "color",
     "colour",
     "icon",
@@ -69,7 +69,7 @@ const HARMLESS: [&str; 24] = [
 ];
 
 /// Keys of other programs that affect an agent there and are not supported here.
-const UNSUPPORTED: [&str; 8] = [
+const UNSUPPORTED_KEYS: [&str; 8] = [
     "memory",
     "initial-prompt",
     "include-custom-instructions",
@@ -84,6 +84,7 @@ const UNSUPPORTED: [&str; 8] = [
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct AgentDraft {
     pub(super) spec: AgentSpec,
+    /// The position and the JSON of its `hooks`.
     pub(super) hooks: Option<(Option<FilePosition>, serde_json::Value)>,
 }
 
@@ -94,13 +95,13 @@ pub(super) fn from_markdown(
     source: DefinitionSource,
     problems: &mut Vec<DefinitionProblem>,
 ) -> Option<AgentDraft> {
-    let MarkdownDefinition { frontmatter: head, body } = MarkdownDefinition::read(file, text, problems)?;
+    let MarkdownDefinition { frontmatter, body } = MarkdownDefinition::read(file, text, problems)?;
     let stem = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let lower = stem.to_ascii_lowercase();
-    let cut = [".agent.md", ".md"].iter().find(|end| lower.ends_with(**end)).map_or(0, |end| end.len());
-    let stem = stem.get(..stem.len() - cut).unwrap_or(&stem).to_owned();
-    let fields = DefinitionFields::new(file, None, head, problems)?;
-    read(fields, Some(&stem), Some(body), source)
+    let suffix_length = [".agent.md", ".md"].iter().find(|end| lower.ends_with(**end)).map_or(0, |end| end.len());
+    let stem = stem.get(..stem.len() - suffix_length).unwrap_or(&stem).to_owned();
+    let fields = DefinitionFields::new(file, None, frontmatter, problems)?;
+    read_fields(fields, Some(&stem), Some(body), source)
 }
 
 /// Reads a definition from keys alone, as in JSON.
@@ -112,10 +113,10 @@ pub(super) fn from_keys(
     problems: &mut Vec<DefinitionProblem>,
 ) -> Option<AgentDraft> {
     let fields = DefinitionFields::new(file, name, node, problems)?;
-    read(fields, name, None, source)
+    read_fields(fields, name, None, source)
 }
 
-fn read(
+fn read_fields(
     mut fields: DefinitionFields<'_>,
     default_name: Option<&str>,
     body: Option<&str>,
@@ -124,13 +125,13 @@ fn read(
     let name = name(&mut fields, default_name);
     let description = description(&mut fields);
     let prompt = prompt(&mut fields, body);
-    let listed = tools(&mut fields);
-    let only = listed.only.clone();
+    let listed = read_tools(&mut fields);
+    let agent_types = listed.agent_types.clone();
     let (tools, missing) = listed.with_servers(&source);
     let mut unsupported = Vec::new();
-    let denied = denied(&mut fields);
+    let denied = read_denied_tools(&mut fields);
     let hooks = fields.take(&["hooks"]).map(|(at, node)| (at, node.to_json()));
-    for message in missing.into_iter().chain(servers(&mut fields)) {
+    for message in missing.into_iter().chain(unsupported_servers(&mut fields)) {
         fields.warning(None, message, "the agent works without it");
     }
     let at = fields.position("github");
@@ -139,8 +140,9 @@ fn read(
     }
     let isolation = isolation(&mut fields, &mut unsupported);
     let permission = permission(&mut fields);
-    let stated = fields.texts(&["spawns"]).map(|names| names.iter().map(|(name, _)| normalize_or_trim(name)).collect());
-    let spawns = spawns(tools.as_deref(), &denied, permission, stated.or(only));
+    let stated_agents =
+        fields.texts(&["spawns"]).map(|names| names.iter().map(|(name, _)| normalize_or_trim(name)).collect());
+    let spawns = spawn_policy(tools.as_deref(), &denied, permission, stated_agents.or(agent_types));
     let infer = fields.flag(&["infer"]);
     let disabled = fields.flag(&["disable-model-invocation"]).unwrap_or(false);
     let spec = AgentSpec {
@@ -165,7 +167,7 @@ fn read(
         unsupported,
         source,
     };
-    fields.finish(&KNOWN, &HARMLESS, &UNSUPPORTED).then_some(AgentDraft { spec, hooks })
+    fields.finish(&KNOWN_KEYS, &HARMLESS_KEYS, &UNSUPPORTED_KEYS).then_some(AgentDraft { spec, hooks })
 }
 
 fn name(fields: &mut DefinitionFields<'_>, default_name: Option<&str>) -> Option<String> {

@@ -9,28 +9,29 @@ use super::tool_names::{ToolNameMeaning, resolve_tool_name};
 /// A parsed list of tools.
 #[derive(Default)]
 pub(super) struct ToolList {
+    /// Bosun's tools; `None` for all.
     pub(super) tools: Option<Vec<String>>,
     /// The agent types that it may start, if the list names them.
-    pub(super) only: Option<Vec<String>>,
-    /// Named tools of MCP servers.
-    pub(super) servers: Vec<String>,
+    pub(super) agent_types: Option<Vec<String>>,
+    /// Tools of MCP servers that the list names.
+    pub(super) server_tools: Vec<String>,
 }
 
-pub(super) fn tools(fields: &mut DefinitionFields<'_>) -> ToolList {
+pub(super) fn read_tools(fields: &mut DefinitionFields<'_>) -> ToolList {
     let Some(listed) = fields.texts(&["tools"]) else { return ToolList::default() };
-    let mut read = ToolList { tools: Some(Vec::new()), ..ToolList::default() };
+    let mut list = ToolList { tools: Some(Vec::new()), ..ToolList::default() };
     let mut all = false;
     for (name, at) in listed {
-        let mut add = |ours: &[&str]| read.tools = Some(joined(read.tools.take().unwrap_or_default(), ours));
+        let mut add = |ours: &[&str]| list.tools = Some(join_unique(list.tools.take().unwrap_or_default(), ours));
         match resolve_tool_name(&name) {
             ToolNameMeaning::All => all = true,
             ToolNameMeaning::BuiltIn(ours) => add(ours),
             ToolNameMeaning::Agents(types) => {
                 add(&["task"]);
-                read.only.get_or_insert_default().extend(types.iter().map(|name| normalize_or_trim(name)));
+                list.agent_types.get_or_insert_default().extend(types.iter().map(|name| normalize_or_trim(name)));
             }
-            ToolNameMeaning::Server => read.servers.push(name),
-            ToolNameMeaning::Absent => {
+            ToolNameMeaning::OfMcpServer => list.server_tools.push(name),
+            ToolNameMeaning::NotInBosun => {
                 let message = format!("the tool `{name}` is not supported in this version");
                 fields.warning(at, message, "leave it out; the agent works without it");
             }
@@ -38,34 +39,37 @@ pub(super) fn tools(fields: &mut DefinitionFields<'_>) -> ToolList {
                 let message = format!("`{name}` has a pattern, but a list of tools takes only names");
                 fields.error(at, message, format!("write `{word}`, and put a rule for the pattern into `permissions`"));
             }
-            ToolNameMeaning::Unknown(near) => fields.warning(at, format!("there is no tool `{name}`"), probably(near)),
+            ToolNameMeaning::Unknown(near) => {
+                fields.warning(at, format!("there is no tool `{name}`"), suggestion(near))
+            }
         }
     }
     if all {
-        read.tools = None;
+        list.tools = None;
     }
-    read
+    list
 }
 
 impl ToolList {
     /// Returns the tools, and a message for each MCP tool that the agent cannot have. A program that passes definitions
     /// by flag provides the tools of its servers; a file does not.
     pub(super) fn with_servers(self, source: &DefinitionSource) -> (Option<Vec<String>>, Vec<String>) {
-        let ToolList { tools, servers, .. } = self;
-        let later = |name: &String| format!("the tool `{name}` belongs to an MCP server, and MCP is not supported yet");
+        let ToolList { tools, server_tools: servers, .. } = self;
+        let unsupported =
+            |name: &String| format!("the tool `{name}` belongs to an MCP server, and MCP is not supported yet");
         match (source, tools) {
             (DefinitionSource::Flag, Some(tools)) => (Some(tools.into_iter().chain(servers).collect()), Vec::new()),
-            (_, tools) => (tools, servers.iter().map(later).collect()),
+            (_, tools) => (tools, servers.iter().map(unsupported).collect()),
         }
     }
 }
 
 /// Tools that the agent may not have. An unknown name is an error: the tool it was meant to forbid would be allowed.
-pub(super) fn denied(fields: &mut DefinitionFields<'_>) -> Vec<String> {
+pub(super) fn read_denied_tools(fields: &mut DefinitionFields<'_>) -> Vec<String> {
     let mut denied: Vec<String> = Vec::new();
     for (name, at) in fields.texts(&["disallowed-tools", "denied-tools"]).unwrap_or_default() {
         match resolve_tool_name(&name) {
-            ToolNameMeaning::BuiltIn(ours) => denied = joined(denied, ours),
+            ToolNameMeaning::BuiltIn(ours) => denied = join_unique(denied, ours),
             ToolNameMeaning::Agents(_) | ToolNameMeaning::Pattern(_) => {
                 let message = format!("`{name}` forbids only some calls of a tool, but this list forbids whole tools");
                 fields.error(at, message, "write a deny rule into `permissions`");
@@ -73,9 +77,9 @@ pub(super) fn denied(fields: &mut DefinitionFields<'_>) -> Vec<String> {
             ToolNameMeaning::All => {
                 fields.error(at, "every tool is forbidden", "write `tools: []` for an agent without tools")
             }
-            ToolNameMeaning::Server | ToolNameMeaning::Absent => {}
+            ToolNameMeaning::OfMcpServer | ToolNameMeaning::NotInBosun => {}
             ToolNameMeaning::Unknown(near) => {
-                fields.error(at, format!("there is no tool `{name}` to forbid"), probably(near));
+                fields.error(at, format!("there is no tool `{name}` to forbid"), suggestion(near));
             }
         }
     }
@@ -83,7 +87,7 @@ pub(super) fn denied(fields: &mut DefinitionFields<'_>) -> Vec<String> {
 }
 
 /// Adds the names that are not in the list yet.
-fn joined(mut known: Vec<String>, more: &[&str]) -> Vec<String> {
+fn join_unique(mut known: Vec<String>, more: &[&str]) -> Vec<String> {
     for name in more {
         if !known.iter().any(|one| one == name) {
             known.push((*name).to_owned());
@@ -92,15 +96,16 @@ fn joined(mut known: Vec<String>, more: &[&str]) -> Vec<String> {
     known
 }
 
-fn probably(near: Option<&str>) -> String {
+fn suggestion(near: Option<&str>) -> String {
     match near {
         Some(near) => format!("did you mean `{near}`?"),
         None => "use view, edit, create, grep, glob, shell, web_fetch, sql, task or skill".into(),
     }
 }
 
-/// The agents it may start: those it states; else all if it has every tool or `task`, and none in plan mode.
-pub(super) fn spawns(
+/// The agents that an agent may start: those that its definition states; else all if it has the tool `task`, and none
+/// in plan mode.
+pub(super) fn spawn_policy(
     tools: Option<&[String]>,
     denied: &[String],
     permission: Option<PermissionMode>,

@@ -49,17 +49,20 @@ mod tests {
             assert!(agent.description.chars().count() <= 110, "{}: {}", agent.name, agent.description);
             assert!(agent.user_invocable && agent.model_invocable && agent.unsupported.is_empty(), "{}", agent.name);
         }
-        let of = |name: &str| agents.iter().find(|agent| agent.name == name).unwrap();
+        let agent_named = |name: &str| agents.iter().find(|agent| agent.name == name).unwrap();
         assert_eq!(
-            (of("explore").model_preference, of("explore").effort),
+            (agent_named("explore").model_preference, agent_named("explore").effort),
             (ModelPreference::Small, Some(ReasoningEffort::Low))
         );
-        assert_eq!(of("rubber-duck").model_preference, ModelPreference::Other);
-        for looks in ["explore", "rubber-duck", "code-review", "security-review", "research"] {
-            let tools = of(looks).tools.clone().unwrap();
-            assert_eq!(of(looks).spawns, SpawnPolicy::None);
-            assert!(!tools.iter().any(|tool| matches!(tool.as_str(), "edit" | "create" | "apply_patch")), "{looks}");
+        assert_eq!(agent_named("rubber-duck").model_preference, ModelPreference::Other);
+        for read_only in ["explore", "rubber-duck", "code-review", "security-review", "research"] {
+            let tools = agent_named(read_only).tools.clone().unwrap();
+            assert_eq!(agent_named(read_only).spawns, SpawnPolicy::None);
+            assert!(
+                !tools.iter().any(|tool| matches!(tool.as_str(), "edit" | "create" | "apply_patch")),
+                "{read_only}"
+            );
         }
-        assert_eq!(of("general-purpose").spawns, SpawnPolicy::Any);
+        assert_eq!(agent_named("general-purpose").spawns, SpawnPolicy::Any);
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn read(
         DefinitionProblem::error(file, format!("it is not JSON: {message}"), remedy).at(Some(at))
     })?;
     let mut read = |name: Option<&str>, node| agent::from_keys(file, name, node, source.clone(), problems);
-    Ok(match unwrapped(node).value {
+    Ok(match unwrap_agents(node).value {
         NodeValue::List(list) => list.into_iter().filter_map(|node| read(None, node)).collect(),
         NodeValue::Table(table) => {
             table.into_iter().filter_map(|(name, node)| read(Some(&name.to_key()), node)).collect()
@@ -36,7 +36,7 @@ pub(super) fn read(
 }
 
 /// The content of `{"agents": …}`, if that is the only key.
-fn unwrapped(node: DocumentNode) -> DocumentNode {
+fn unwrap_agents(node: DocumentNode) -> DocumentNode {
     match node.value {
         NodeValue::Table(mut table) if table.len() == 1 && table[0].0.to_key() == "agents" => {
             table.pop().map_or(DocumentNode { at: None, value: NodeValue::Nothing }, |(_, inner)| inner)

@@ -9,18 +9,18 @@ use super::{DefinitionProblem, FilePosition};
 pub(super) struct DefinitionFields<'a> {
     file: &'a Path,
     /// Prefix of messages that names the definition, if the file has several.
-    of: String,
+    message_prefix: String,
     /// Position of the definition.
-    at: Option<FilePosition>,
+    definition_position: Option<FilePosition>,
     entries: Vec<FieldEntry>,
     problems: &'a mut Vec<DefinitionProblem>,
     failed: bool,
 }
 
 struct FieldEntry {
-    /// In kebab case.
+    /// The key, in kebab case.
     key: String,
-    at: Option<FilePosition>,
+    position: Option<FilePosition>,
     value: DocumentNode,
 }
 
@@ -33,7 +33,14 @@ impl<'a> DefinitionFields<'a> {
         problems: &'a mut Vec<DefinitionProblem>,
     ) -> Option<DefinitionFields<'a>> {
         let of = name.map_or_else(String::new, |name| format!("agent `{name}`: "));
-        let mut fields = DefinitionFields { file, of, at: node.at, entries: Vec::new(), problems, failed: false };
+        let mut fields = DefinitionFields {
+            file,
+            message_prefix: of,
+            definition_position: node.at,
+            entries: Vec::new(),
+            problems,
+            failed: false,
+        };
         let table = match node.value {
             NodeValue::Table(table) => table,
             NodeValue::Nothing => Vec::new(),
@@ -44,11 +51,11 @@ impl<'a> DefinitionFields<'a> {
             }
         };
         for (key, value) in table {
-            let (at, key) = (key.at.or(value.at), kebab(&key.to_key()));
+            let (at, key) = (key.at.or(value.at), to_kebab_case(&key.to_key()));
             if fields.entries.iter().any(|known| known.key == key) {
                 fields.error(at, format!("duplicate key `{key}`"), "remove one");
             } else {
-                fields.entries.push(FieldEntry { key, at, value });
+                fields.entries.push(FieldEntry { key, position: at, value });
             }
         }
         Some(fields)
@@ -56,7 +63,7 @@ impl<'a> DefinitionFields<'a> {
 
     /// The position of a key, or of the definition if the key is absent.
     pub(super) fn position(&self, key: &str) -> Option<FilePosition> {
-        self.entries.iter().find(|entry| entry.key == key).and_then(|entry| entry.at).or(self.at)
+        self.entries.iter().find(|entry| entry.key == key).and_then(|entry| entry.position).or(self.definition_position)
     }
 
     /// Whether the key is present.
@@ -68,8 +75,8 @@ impl<'a> DefinitionFields<'a> {
     pub(super) fn take(&mut self, keys: &[&str]) -> Option<(Option<FilePosition>, DocumentNode)> {
         let mut taken = None;
         for key in keys {
-            let Some(place) = self.entries.iter().position(|entry| entry.key == *key) else { continue };
-            let FieldEntry { at, value, .. } = self.entries.remove(place);
+            let Some(index) = self.entries.iter().position(|entry| entry.key == *key) else { continue };
+            let FieldEntry { position: at, value, .. } = self.entries.remove(index);
             match (&taken, &value.value) {
                 (_, NodeValue::Nothing) => {}
                 (None, _) => taken = Some((at, value)),
@@ -86,7 +93,7 @@ impl<'a> DefinitionFields<'a> {
             NodeValue::Text(text) => Some(text),
             NodeValue::Number(number) => Some(number.to_string()),
             other @ (NodeValue::Nothing | NodeValue::Flag(_) | NodeValue::List(_) | NodeValue::Table(_)) => {
-                self.wrong(at, keys, &other, "a string");
+                self.wrong_type(at, keys, &other, "a string");
                 None
             }
         }
@@ -96,7 +103,7 @@ impl<'a> DefinitionFields<'a> {
     pub(super) fn texts(&mut self, keys: &[&str]) -> Option<Vec<(String, Option<FilePosition>)>> {
         let (at, node) = self.take(keys)?;
         match node.value {
-            NodeValue::Text(text) => Some(split(&text).into_iter().map(|part| (part, node.at.or(at))).collect()),
+            NodeValue::Text(text) => Some(split_list(&text).into_iter().map(|part| (part, node.at.or(at))).collect()),
             NodeValue::List(list) => {
                 let mut texts = Vec::new();
                 for item in list {
@@ -105,14 +112,14 @@ impl<'a> DefinitionFields<'a> {
                         NodeValue::Number(number) => texts.push((number.to_string(), item.at.or(at))),
                         other
                         @ (NodeValue::Nothing | NodeValue::Flag(_) | NodeValue::List(_) | NodeValue::Table(_)) => {
-                            self.wrong(item.at.or(at), keys, &other, "a string in each entry");
+                            self.wrong_type(item.at.or(at), keys, &other, "a string in each entry");
                         }
                     }
                 }
                 Some(texts)
             }
             other @ (NodeValue::Nothing | NodeValue::Flag(_) | NodeValue::Number(_) | NodeValue::Table(_)) => {
-                self.wrong(at, keys, &other, "a list of strings");
+                self.wrong_type(at, keys, &other, "a list of strings");
                 None
             }
         }
@@ -126,7 +133,7 @@ impl<'a> DefinitionFields<'a> {
             NodeValue::Text(text) if matches!(text.as_str(), "true" | "yes" | "on") => Some(true),
             NodeValue::Text(text) if matches!(text.as_str(), "false" | "no" | "off") => Some(false),
             other => {
-                self.wrong(at, keys, &other, "true or false");
+                self.wrong_type(at, keys, &other, "true or false");
                 None
             }
         }
@@ -142,18 +149,18 @@ impl<'a> DefinitionFields<'a> {
         };
         let number = number.filter(|number| *number > 0);
         if number.is_none() {
-            self.wrong(at, keys, &node.value, "a whole number above 0");
+            self.wrong_type(at, keys, &node.value, "a whole number above 0");
         }
         number
     }
 
     /// Reports the remaining keys as unknown, except for the harmless ones. Returns whether the definition is usable.
-    pub(super) fn finish(mut self, known: &[&str], harmless: &[&str], later: &[&str]) -> bool {
-        for FieldEntry { key, at, .. } in std::mem::take(&mut self.entries) {
+    pub(super) fn finish(mut self, known: &[&str], harmless: &[&str], unsupported: &[&str]) -> bool {
+        for FieldEntry { key, position: at, .. } in std::mem::take(&mut self.entries) {
             if harmless.contains(&key.as_str()) || known.contains(&key.as_str()) {
                 continue;
             }
-            if later.contains(&key.as_str()) {
+            if unsupported.contains(&key.as_str()) {
                 let message = format!("`{key}` is not supported in this version");
                 self.warning(at, message, "leave it out; the rest is used without it");
                 continue;
@@ -170,31 +177,31 @@ impl<'a> DefinitionFields<'a> {
     /// Reports a problem that makes the definition unusable.
     pub(super) fn error(&mut self, at: Option<FilePosition>, message: impl Into<String>, remedy: impl Into<String>) {
         self.failed = true;
-        let message = format!("{}{}", self.of, message.into());
+        let message = format!("{}{}", self.message_prefix, message.into());
         self.problems.push(DefinitionProblem::error(self.file, message, remedy).at(at));
     }
 
     /// Reports a part of the definition that is ignored.
     pub(super) fn warning(&mut self, at: Option<FilePosition>, message: impl Into<String>, remedy: impl Into<String>) {
-        let message = format!("{}{}", self.of, message.into());
+        let message = format!("{}{}", self.message_prefix, message.into());
         self.problems.push(DefinitionProblem::warning(self.file, message, remedy).at(at));
     }
 
-    fn wrong(&mut self, at: Option<FilePosition>, keys: &[&str], value: &NodeValue, wanted: &str) {
+    fn wrong_type(&mut self, at: Option<FilePosition>, keys: &[&str], value: &NodeValue, wanted: &str) {
         let key = keys.first().copied().unwrap_or_default();
         self.error(at, format!("`{key}` is {}", value.kind()), format!("write {wanted}"));
     }
 }
 
-/// The known word that was probably meant.
+/// The known word nearest to a misspelled one, if it is near enough.
 pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    const WRONG: usize = 3;
+    const MAX_EDITS: usize = 3;
     let near = known.iter().map(|known| (strsim::damerau_levenshtein(word, known), *known)).min()?;
-    (near.0 <= WRONG.min(word.chars().count() / 2)).then_some(near.1)
+    (near.0 <= MAX_EDITS.min(word.chars().count() / 2)).then_some(near.1)
 }
 
 /// Splits a text at commas, but not inside parentheses.
-fn split(text: &str) -> Vec<String> {
+fn split_list(text: &str) -> Vec<String> {
     let (mut parts, mut part, mut open) = (Vec::new(), String::new(), 0_u32);
     for c in text.chars() {
         match c {
@@ -213,7 +220,7 @@ fn split(text: &str) -> Vec<String> {
 }
 
 /// Converts a key to kebab case.
-fn kebab(key: &str) -> String {
+fn to_kebab_case(key: &str) -> String {
     let mut kebab = String::new();
     for c in key.trim().chars() {
         match c {
@@ -235,12 +242,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_have_one_spelling_and_lists_keep_their_brackets() {
+    fn keys_are_normalised_and_lists_are_split() {
         assert_eq!(
-            ["disallowedTools", "max_turns", "Name", "mcp-servers"].map(kebab),
+            ["disallowedTools", "max_turns", "Name", "mcp-servers"].map(to_kebab_case),
             ["disallowed-tools", "max-turns", "name", "mcp-servers"]
         );
-        assert_eq!(split("Read, Agent(a, b),,Bash "), ["Read", "Agent(a, b)", "Bash"]);
+        assert_eq!(split_list("Read, Agent(a, b),,Bash "), ["Read", "Agent(a, b)", "Bash"]);
         assert_eq!(nearest("discription", &["name", "description"]), Some("description"));
         assert_eq!(nearest("zzz", &["name", "description"]), None);
     }

@@ -15,7 +15,7 @@ pub(super) struct MarkdownDefinition<'a> {
 }
 
 /// Lines above the frontmatter's first line.
-const ABOVE: u64 = 1;
+const LINES_ABOVE: u64 = 1;
 
 impl<'a> MarkdownDefinition<'a> {
     /// Reads a definition and adds its problems to `problems`.
@@ -39,12 +39,12 @@ impl<'a> MarkdownDefinition<'a> {
                 return None;
             }
         };
-        let head = match serde_saphyr::from_str_with_options::<YamlNode>(head, limits()) {
-            Ok(YamlNode(node)) => node.shifted(ABOVE),
+        let head = match serde_saphyr::from_str_with_options::<YamlNode>(head, yaml_limits()) {
+            Ok(YamlNode(node)) => node.shifted(LINES_ABOVE),
             Err(Error::Eof { .. }) => DocumentNode { at: at(1), value: NodeValue::Table(Vec::new()) },
             Err(error) => {
                 let (line, column) = error.location().map_or((1, 1), |at| (at.line(), at.column()));
-                let at = Some(FilePosition { line: line + ABOVE, column });
+                let at = Some(FilePosition { line: line + LINES_ABOVE, column });
                 if let Some(node) = parse_loosely(head, &error) {
                     let (message, remedy) =
                         ("this is not YAML, so each line is read as a key and its text", "put the value in quotes");
@@ -94,8 +94,8 @@ fn parse_loosely(head: &str, error: &Error) -> Option<DocumentNode> {
         return None;
     }
     let mut table: Vec<(DocumentNode, DocumentNode)> = Vec::new();
-    let mut colons = false;
-    for (number, line) in (1 + ABOVE..).zip(head.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+    let mut has_colons = false;
+    for (number, line) in (1 + LINES_ABOVE..).zip(head.lines()).filter(|(_, line)| !line.trim().is_empty()) {
         let (key, value) = line.split_once(':')?;
         let is_key = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
         let value = value.trim();
@@ -103,7 +103,7 @@ fn parse_loosely(head: &str, error: &Error) -> Option<DocumentNode> {
         if !is_key || opens || table.iter().any(|(known, _)| known.to_key() == key) {
             return None;
         }
-        colons |= value.contains(": ") || value.ends_with(':');
+        has_colons |= value.contains(": ") || value.ends_with(':');
         let at = |column| Some(FilePosition { line: number, column });
         let text = |text: &str, column| DocumentNode { at: at(column), value: NodeValue::Text(text.to_owned()) };
         let value = match value {
@@ -111,19 +111,19 @@ fn parse_loosely(head: &str, error: &Error) -> Option<DocumentNode> {
             "true" | "false" => DocumentNode { at: at(1), value: NodeValue::Flag(value == "true") },
             number if number.parse::<u32>().is_ok() => DocumentNode {
                 at: at(1),
-                value: number.parse::<u32>().map_or(NodeValue::Nothing, |it| NodeValue::Number(it.into())),
+                value: number.parse::<u32>().map_or(NodeValue::Nothing, |number| NodeValue::Number(number.into())),
             },
-            words => text(words, key.len() as u64 + 3),
+            plain => text(plain, key.len() as u64 + 3),
         };
         table.push((text(key, 1), value));
     }
-    colons.then_some(DocumentNode {
-        at: Some(FilePosition { line: 1 + ABOVE, column: 1 }),
+    has_colons.then_some(DocumentNode {
+        at: Some(FilePosition { line: 1 + LINES_ABOVE, column: 1 }),
         value: NodeValue::Table(table),
     })
 }
 
-fn limits() -> serde_saphyr::Options {
+fn yaml_limits() -> serde_saphyr::Options {
     serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_depth: 32,

@@ -6,7 +6,7 @@ use protocol::{DefinitionSource, SlashSpec};
 
 use super::agent::{self, AgentDraft};
 use super::commands::{self, CommandFile, CommandFileNaming};
-use super::kinds::{is_agent, skill_files};
+use super::kinds::{is_markdown_definition, skill_files};
 use super::locations::{CatalogFolder, CatalogLocations, FolderOwner, InlineDefinitions};
 use super::skill;
 use super::walk::DefinitionWalk;
@@ -41,51 +41,51 @@ pub fn gather_catalog(places: &CatalogLocations<'_>) -> Result<CatalogListing, V
     for spec in built_in_agents() {
         gathered.add_agent(AgentDraft { spec, hooks: None }, Path::new(""), None);
     }
-    bind_own_hooks(places, &mut gathered);
-    forbid_own_hooks(places, &mut gathered);
+    mark_project_hooks(places, &mut gathered);
+    remove_forbidden_hooks(places, &mut gathered);
     references::check_references(&mut gathered);
     Ok(gathered)
 }
 
 /// Marks the hooks in the project's agent definitions as the project's.
-fn bind_own_hooks(places: &CatalogLocations<'_>, gathered: &mut CatalogListing) {
+fn mark_project_hooks(places: &CatalogLocations<'_>, gathered: &mut CatalogListing) {
     for agent in
         gathered.agents.iter_mut().filter(|agent| matches!(agent.spec.source, DefinitionSource::Project { .. }))
     {
-        agent.hooks.iter_mut().for_each(|hooks| hooks.top = Some(places.top.to_owned()));
+        agent.hooks.iter_mut().for_each(|hooks| hooks.project_dir = Some(places.project_dir.to_owned()));
     }
 }
 
 /// Removes the hooks in agent definitions where hooks are forbidden.
-fn forbid_own_hooks(places: &CatalogLocations<'_>, gathered: &mut CatalogListing) {
+fn remove_forbidden_hooks(places: &CatalogLocations<'_>, gathered: &mut CatalogListing) {
     for agent in &mut gathered.agents {
-        agent.hooks.take_if(|hooks| is_forbidden(places, &hooks.file, &mut gathered.problems));
+        agent.hooks.take_if(|hooks| ignore_if_hooks_forbidden(places, &hooks.file, &mut gathered.problems));
     }
 }
 
 /// Adds the definitions on the command line. The user asked for them, so an error in one of them is fatal.
 fn add_inline(inline: &InlineDefinitions<'_>, gathered: &mut CatalogListing) -> Result<(), Vec<DefinitionProblem>> {
     let mut problems = Vec::new();
-    let drafted = definitions::read(inline.name, inline.text, &DefinitionSource::Flag, &mut problems);
-    let drafted = drafted.map_err(|problem| vec![problem])?;
+    let drafts = definitions::read(inline.name, inline.text, &DefinitionSource::Flag, &mut problems);
+    let drafts = drafts.map_err(|problem| vec![problem])?;
     if problems.iter().any(|problem| problem.severity == super::Severity::Error) {
         return Err(problems);
     }
     gathered.problems.extend(problems);
-    for one in drafted {
-        if let Some(twice) = gathered.agent(&one.spec.name) {
-            let message = format!("the agent `{}` is defined twice", twice.spec.name);
+    for draft in drafts {
+        if let Some(first) = gathered.agent(&draft.spec.name) {
+            let message = format!("the agent `{}` is defined twice", first.spec.name);
             return Err(vec![DefinitionProblem::error(inline.name, message, "remove one")]);
         }
-        gathered.add_agent(one, inline.name, None);
+        gathered.add_agent(draft, inline.name, None);
     }
     Ok(())
 }
 
 fn add_agents(folder: &CatalogFolder, places: &CatalogLocations<'_>, gathered: &mut CatalogListing) {
     let walk = walk(folder, places);
-    for file in walk.files(&mut gathered.problems).into_iter().filter(|file| is_agent(file)) {
-        if is_ignored(folder, places, &file, "agent", &mut gathered.problems) {
+    for file in walk.files(&mut gathered.problems).into_iter().filter(|file| is_markdown_definition(file)) {
+        if ignore_if_untrusted(folder, places, &file, "agent", &mut gathered.problems) {
             continue;
         }
         let Some(text) = walk.read(&file, &mut gathered.problems) else { continue };
@@ -100,7 +100,7 @@ fn add_skills(folder: &CatalogFolder, places: &CatalogLocations<'_>, gathered: &
     let walk = walk(folder, places);
     let files = walk.files(&mut gathered.problems);
     for file in skill_files(&folder.path, &files, &mut gathered.problems) {
-        if is_ignored(folder, places, &file, "skill", &mut gathered.problems) {
+        if ignore_if_untrusted(folder, places, &file, "skill", &mut gathered.problems) {
             continue;
         }
         let Some(text) = walk.read(&file, &mut gathered.problems) else { continue };
@@ -120,9 +120,9 @@ fn add_commands(
     for file in walk.files(&mut gathered.problems).into_iter().filter(|file| naming.is_command(file)) {
         let place = CommandFile { file: &file, folder: &folder.path, plugin: None };
         let source = folder.owner.source(&file);
-        if is_ignored(folder, places, &file, "slash command", &mut gathered.problems) {
+        if ignore_if_untrusted(folder, places, &file, "slash command", &mut gathered.problems) {
             let spec = |name| SlashSpec { name, file: file.display().to_string(), source, ..SlashSpec::default() };
-            gathered.untrusted.extend(place.name().map(spec));
+            gathered.untrusted.extend(place.default_name().map(spec));
             continue;
         }
         let Some(text) = walk.read(&file, &mut gathered.problems) else { continue };
@@ -150,13 +150,13 @@ fn add_hooks(folder: &CatalogFolder, places: &CatalogLocations<'_>, gathered: &m
         if !is_folder && !json.as_ref().is_some_and(has_hooks) {
             continue;
         }
-        if is_forbidden(places, &file, &mut gathered.problems)
-            || is_ignored(folder, places, &file, "hook file", &mut gathered.problems)
+        if ignore_if_hooks_forbidden(places, &file, &mut gathered.problems)
+            || ignore_if_untrusted(folder, places, &file, "hook file", &mut gathered.problems)
         {
             continue;
         }
-        let top = (folder.owner == FolderOwner::Project).then(|| places.top.to_owned());
-        gathered.hooks.push(HookText { file, holder: holder.clone(), plugin: None, top, text });
+        let top = (folder.owner == FolderOwner::Project).then(|| places.project_dir.to_owned());
+        gathered.hooks.push(HookText { file, holder: holder.clone(), plugin: None, project_dir: top, text });
     }
 }
 
@@ -166,8 +166,8 @@ fn add_remote(places: &CatalogLocations<'_>, gathered: &mut CatalogListing) {
     let Some(text) = &places.remote.text else { return };
     let (name, source) = (Path::new(url), DefinitionSource::Remote { url: url.clone() });
     match definitions::read(name, text, &source, &mut gathered.problems) {
-        Ok(drafted) => {
-            for AgentDraft { spec, hooks } in drafted {
+        Ok(drafts) => {
+            for AgentDraft { spec, hooks } in drafts {
                 if hooks.is_some() {
                     let message =
                         format!("agent `{}`: its hooks are ignored, since they come from the network", spec.name);
@@ -186,14 +186,14 @@ fn add_remote(places: &CatalogLocations<'_>, gathered: &mut CatalogListing) {
 
 fn walk<'a>(folder: &'a CatalogFolder, places: &'a CatalogLocations<'_>) -> DefinitionWalk<'a> {
     let top = match folder.owner {
-        FolderOwner::Project => places.top,
+        FolderOwner::Project => places.project_dir,
         FolderOwner::User => &folder.path,
     };
-    DefinitionWalk { top, folder: &folder.path, links: folder.owner.links() }
+    DefinitionWalk { boundary: top, folder: &folder.path, links: folder.owner.link_policy() }
 }
 
 /// Whether a file is ignored because the user has not trusted the project; reports it if so.
-fn is_ignored(
+fn ignore_if_untrusted(
     folder: &CatalogFolder,
     places: &CatalogLocations<'_>,
     file: &Path,
@@ -209,9 +209,13 @@ fn is_ignored(
     true
 }
 
-pub(super) fn is_forbidden(places: &CatalogLocations<'_>, file: &Path, problems: &mut Vec<DefinitionProblem>) -> bool {
-    let Some(by) = &places.no_hooks else { return false };
-    let message = format!("its hooks are ignored: {} forbids hooks", by.display());
+pub(super) fn ignore_if_hooks_forbidden(
+    places: &CatalogLocations<'_>,
+    file: &Path,
+    problems: &mut Vec<DefinitionProblem>,
+) -> bool {
+    let Some(managed_file) = &places.hooks_forbidden_by else { return false };
+    let message = format!("its hooks are ignored: {} forbids hooks", managed_file.display());
     problems.push(DefinitionProblem::warning(file, message, "ask the administrator of this machine"));
     true
 }

@@ -18,7 +18,7 @@ pub struct HookText {
     /// The plugin's folder, if a plugin provides it.
     pub plugin: Option<PathBuf>,
     /// The top of the project, if the project provides it.
-    pub top: Option<PathBuf>,
+    pub project_dir: Option<PathBuf>,
     /// The text.
     pub text: String,
 }
@@ -50,7 +50,7 @@ impl HookText {
                 Err(_no_json) => hooks::read(&self.text, &file, &place),
             },
         };
-        if let Some(top) = &self.top {
+        if let Some(top) = &self.project_dir {
             specs.iter_mut().for_each(|spec| spec.programs = hook_files::pinned_programs(spec, top));
         }
         (specs, problems.into_iter().map(|problem| self.to_problem(problem)).collect())
@@ -62,13 +62,13 @@ impl HookText {
     }
 
     fn to_problem(&self, problem: hooks::HookProblem) -> DefinitionProblem {
-        let spot = |at: hooks::TextPosition| {
+        let position = |at: hooks::TextPosition| {
             let number = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
             FilePosition { line: number(at.line), column: number(at.column) }
         };
         DefinitionProblem {
             file: self.file.clone(),
-            at: problem.at.map(spot),
+            at: problem.position.map(position),
             severity: Severity::Warning,
             message: problem.message,
             remedy: problem.remedy,
@@ -83,11 +83,12 @@ pub fn hook_programs(spec: &HookSpec, folders: &[&Path], user: Option<&Path>) ->
     let mut paths = Vec::new();
     for folder in folders {
         let from = cwd.as_ref().map_or_else(|| (*folder).to_owned(), |cwd| folder.join(cwd));
-        let run = hook_files::programs(&spec.action, folder, user).into_iter();
-        let places = run.filter(|program| program.role == HookFileRole::Script).map(|program| program.at(&from));
-        let is_near = |path: &PathBuf| folders.iter().any(|folder| path.starts_with(folder));
+        let files = hook_files::files_run(&spec.action, folder, user).into_iter();
+        let paths_of_scripts =
+            files.filter(|program| program.role == HookFileRole::Script).map(|program| program.full_path(&from));
+        let is_in_workspace = |path: &PathBuf| folders.iter().any(|folder| path.starts_with(folder));
         let is_users = |path: &PathBuf| user.is_some_and(|user| path.starts_with(user) && hook_files::is_script(path));
-        paths.extend(places.filter(|path| is_near(path) || is_users(path)));
+        paths.extend(paths_of_scripts.filter(|path| is_in_workspace(path) || is_users(path)));
     }
     paths
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::DefinitionProblem;
 
 /// Whether a file in an agents folder defines an agent. A README, for example, does not.
-pub(super) fn is_agent(file: &Path) -> bool {
+pub(super) fn is_markdown_definition(file: &Path) -> bool {
     let name = file.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     name.ends_with(".md") && !matches!(name.as_str(), "readme.md" | "agents.md" | "claude.md")
 }

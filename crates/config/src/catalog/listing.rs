@@ -87,7 +87,7 @@ impl CatalogListing {
             file: file.to_owned(),
             holder: HookHolder::Agent(spec.name.clone()),
             plugin: plugin.map(Path::to_owned),
-            top: None,
+            project_dir: None,
             text: json.to_string(),
         });
         self.agents.push(ListedAgent { spec, hooks, shadowed_by });

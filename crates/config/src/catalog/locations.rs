@@ -16,9 +16,9 @@ pub struct CatalogLocations<'a> {
     /// Bosun's home.
     pub home: &'a Path,
     /// The user's home folder.
-    pub user: Option<&'a Path>,
+    pub user_home: Option<&'a Path>,
     /// The project's top.
-    pub top: &'a Path,
+    pub project_dir: &'a Path,
     /// Whether the user trusts the project.
     pub trust: TrustStatus,
     /// The scopes whose files are read.
@@ -30,7 +30,7 @@ pub struct CatalogLocations<'a> {
     /// The remote catalogue's definitions and state.
     pub remote: RemoteDefinitions,
     /// The managed file that forbids hooks, if any.
-    pub no_hooks: Option<PathBuf>,
+    pub hooks_forbidden_by: Option<PathBuf>,
 }
 
 /// Definitions on the command line, as JSON.
@@ -66,7 +66,7 @@ impl FolderOwner {
         }
     }
 
-    pub(super) fn links(self) -> LinkPolicy {
+    pub(super) fn link_policy(self) -> LinkPolicy {
         match self {
             FolderOwner::Project => LinkPolicy::Refused,
             FolderOwner::User => LinkPolicy::Followed,
@@ -115,20 +115,21 @@ impl CatalogLocations<'_> {
     }
 
     fn folders(&self, project: &[&str], own: &str, user: &[&str]) -> Vec<CatalogFolder> {
-        let mut users = Vec::new();
+        let mut user_folders = Vec::new();
         if self.scopes.contains(&SettingsFileScope::User) {
-            users.push(self.home.join(own));
-            users.extend(self.user.into_iter().flat_map(|folder| user.iter().map(|below| folder.join(below))));
+            user_folders.push(self.home.join(own));
+            user_folders
+                .extend(self.user_home.into_iter().flat_map(|folder| user.iter().map(|below| folder.join(below))));
         }
         let mut folders = Vec::new();
         if self.scopes.contains(&SettingsFileScope::Project) {
             // In the user's home folder, the project's files are the user's own.
             let is_own =
-                |path: &PathBuf| users.contains(path) || path.parent().is_some_and(|it| is_home(it, self.home));
-            let paths = project.iter().map(|below| self.top.join(below)).filter(|path| !is_own(path));
+                |path: &PathBuf| user_folders.contains(path) || path.parent().is_some_and(|it| is_home(it, self.home));
+            let paths = project.iter().map(|below| self.project_dir.join(below)).filter(|path| !is_own(path));
             folders.extend(paths.map(|path| CatalogFolder { path, owner: FolderOwner::Project }));
         }
-        folders.extend(users.into_iter().map(|path| CatalogFolder { path, owner: FolderOwner::User }));
+        folders.extend(user_folders.into_iter().map(|path| CatalogFolder { path, owner: FolderOwner::User }));
         folders
     }
 }

@@ -39,7 +39,7 @@ pub use locations::{CatalogLocations, InlineDefinitions};
 pub use plugin::Plugin;
 pub use problem::{DefinitionProblem, FilePosition, Severity};
 pub use remote::{RemoteCatalog, RemoteDefinitions, RemoteState};
-pub use repository::remote_of;
+pub use repository::remote_url;
 
 pub(crate) use fields::nearest;
 pub(crate) use frontmatter::describe_yaml_error;

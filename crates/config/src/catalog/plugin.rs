@@ -12,9 +12,10 @@ use super::walk::{DefinitionWalk, LinkPolicy};
 /// Paths of a plugin's manifest.
 const MANIFESTS: [&str; 3] = ["plugin.json", ".claude-plugin/plugin.json", ".github/plugin/plugin.json"];
 
-const KNOWN: [&str; 8] = ["name", "version", "description", "agents", "skills", "hooks", "commands", "mcp-servers"];
+const KNOWN_KEYS: [&str; 8] =
+    ["name", "version", "description", "agents", "skills", "hooks", "commands", "mcp-servers"];
 
-const HARMLESS: [&str; 10] = [
+const HARMLESS_KEYS: [&str; 10] = [
     "author",
     "homepage",
     "repository",
@@ -27,7 +28,7 @@ const HARMLESS: [&str; 10] = [
     "dependencies",
 ];
 
-const UNSUPPORTED: [&str; 7] =
+const UNSUPPORTED_KEYS: [&str; 7] =
     ["mcp-servers", "lsp-servers", "output-styles", "extensions", "themes", "monitors", "user-config"];
 
 /// A plugin that was found.
@@ -52,7 +53,7 @@ pub(super) struct PluginContents {
     pub(super) commands: Vec<PathBuf>,
     pub(super) hooks: Vec<PathBuf>,
     /// Hooks written in the manifest itself.
-    pub(super) inline: Option<(PathBuf, serde_json::Value)>,
+    pub(super) inline_hooks: Option<(PathBuf, serde_json::Value)>,
 }
 
 impl Plugin {
@@ -74,7 +75,7 @@ impl PluginContents {
             problems.push(DefinitionProblem::error(&folder, "it has no plugin.json, so it is not a plugin", remedy));
             return None;
         };
-        let walk = DefinitionWalk { top: &folder, folder: &folder, links: LinkPolicy::Refused };
+        let walk = DefinitionWalk { boundary: &folder, folder: &folder, links: LinkPolicy::Refused };
         let text = walk.read(&manifest, problems)?;
         let node = match serde_json::from_str(&text) {
             Ok(JsonNode(node)) => node,
@@ -102,35 +103,35 @@ impl PluginContents {
             skills: paths(&mut fields, &folder, "skills", "skills"),
             commands: paths(&mut fields, &folder, "commands", "commands"),
             hooks: Vec::new(),
-            inline: None,
+            inline_hooks: None,
         };
         match fields.take(&["hooks"]) {
             Some((_, node)) if matches!(node.value, NodeValue::Table(_)) => {
-                contents.inline = Some((manifest.clone(), node.to_json()));
+                contents.inline_hooks = Some((manifest.clone(), node.to_json()));
             }
-            Some((_, node)) => contents.hooks = listed(&mut fields, &folder, "hooks", node),
-            None => contents.hooks = usual(&folder, "hooks/hooks.json"),
+            Some((_, node)) => contents.hooks = listed_paths(&mut fields, &folder, "hooks", node),
+            None => contents.hooks = default_path(&folder, "hooks/hooks.json"),
         }
         // `mcp-servers` is known but not supported yet, so report it if it is still there.
-        let known: Vec<&str> = KNOWN.into_iter().filter(|key| *key != "mcp-servers").collect();
-        fields.finish(&known, &HARMLESS, &UNSUPPORTED).then_some(contents)
+        let known: Vec<&str> = KNOWN_KEYS.into_iter().filter(|key| *key != "mcp-servers").collect();
+        fields.finish(&known, &HARMLESS_KEYS, &UNSUPPORTED_KEYS).then_some(contents)
     }
 }
 
 /// The paths that a key names, or the default path if it exists.
 fn paths(fields: &mut DefinitionFields<'_>, folder: &Path, key: &str, fallback: &str) -> Vec<PathBuf> {
     match fields.take(&[key]) {
-        Some((_, node)) => listed(fields, folder, key, node),
-        None => usual(folder, fallback),
+        Some((_, node)) => listed_paths(fields, folder, key, node),
+        None => default_path(folder, fallback),
     }
 }
 
-fn usual(folder: &Path, below: &str) -> Vec<PathBuf> {
+fn default_path(folder: &Path, below: &str) -> Vec<PathBuf> {
     let path = folder.join(below);
     Vec::from_iter(path.exists().then_some(path))
 }
 
-fn listed(fields: &mut DefinitionFields<'_>, folder: &Path, key: &str, node: DocumentNode) -> Vec<PathBuf> {
+fn listed_paths(fields: &mut DefinitionFields<'_>, folder: &Path, key: &str, node: DocumentNode) -> Vec<PathBuf> {
     let nodes = match node.value {
         NodeValue::List(list) => list,
         value => vec![DocumentNode { value, ..node }],
@@ -141,7 +142,7 @@ fn listed(fields: &mut DefinitionFields<'_>, folder: &Path, key: &str, node: Doc
             fields.error(None, format!("`{key}` holds {}", node.value.kind()), "write a path, or a list of paths");
             continue;
         };
-        match inside(folder, text) {
+        match path_inside(folder, text) {
             Some(path) if path.exists() => paths.push(path),
             Some(_) => fields.error(None, format!("`{key}` names `{text}`, which does not exist"), "correct the path"),
             None => {
@@ -154,7 +155,7 @@ fn listed(fields: &mut DefinitionFields<'_>, folder: &Path, key: &str, node: Doc
 }
 
 /// A path below the plugin's folder; `None` if its text or a link leads outside.
-fn inside(folder: &Path, text: &str) -> Option<PathBuf> {
+fn path_inside(folder: &Path, text: &str) -> Option<PathBuf> {
     let roots = ["${CLAUDE_PLUGIN_ROOT}/", "${PLUGIN_ROOT}/"];
     let text = roots.iter().find_map(|root| text.strip_prefix(root)).unwrap_or(text);
     let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::gather::is_forbidden;
-use super::kinds::{is_agent, skill_files};
+use super::gather::ignore_if_hooks_forbidden;
+use super::kinds::{is_markdown_definition, skill_files};
 use super::locations::CatalogLocations;
 use super::plugin::{Plugin, PluginContents};
 use super::walk::{DefinitionWalk, LinkPolicy};
@@ -25,8 +25,8 @@ pub(super) fn plugin_folders(places: &CatalogLocations<'_>) -> Vec<PathBuf> {
 /// Adds a plugin and everything in it.
 pub(super) fn add_plugin(folder: &Path, places: &CatalogLocations<'_>, gathered: &mut CatalogListing) {
     let Some(contents) = PluginContents::read(folder, &mut gathered.problems) else { return };
-    let PluginContents { plugin, agents, skills, commands, hooks, inline } = contents;
-    let mut loader = PluginLoader { top: &plugin.folder, plugin: &plugin, places, gathered };
+    let PluginContents { plugin, agents, skills, commands, hooks, inline_hooks: inline } = contents;
+    let mut loader = PluginLoader { plugin_dir: &plugin.folder, plugin: &plugin, places, gathered };
     loader.add_agents(&agents);
     loader.add_skills(&skills);
     loader.add_commands(&commands);
@@ -42,7 +42,7 @@ pub(super) fn add_plugin(folder: &Path, places: &CatalogLocations<'_>, gathered:
 
 /// Adds one plugin's contents to the listing.
 struct PluginLoader<'a> {
-    top: &'a Path,
+    plugin_dir: &'a Path,
     plugin: &'a Plugin,
     places: &'a CatalogLocations<'a>,
     gathered: &'a mut CatalogListing,
@@ -50,11 +50,11 @@ struct PluginLoader<'a> {
 
 impl PluginLoader<'_> {
     fn add_agents(&mut self, paths: &[PathBuf]) {
-        for file in self.documents(paths) {
+        for file in self.markdown_files(paths) {
             let Some(text) = self.read(&file) else { continue };
             let source = self.plugin.source(&file);
             if let Some(drafted) = agent::from_markdown(&file, &text, source, &mut self.gathered.problems) {
-                self.gathered.add_agent(drafted, &file, Some(self.top));
+                self.gathered.add_agent(drafted, &file, Some(self.plugin_dir));
             }
         }
     }
@@ -72,7 +72,7 @@ impl PluginLoader<'_> {
         for path in paths {
             // A file that the manifest names directly is not in a command folder.
             let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
-            for file in self.documents(std::slice::from_ref(path)) {
+            for file in self.markdown_files(std::slice::from_ref(path)) {
                 let Some(text) = self.read(&file) else { continue };
                 let place = commands::CommandFile { file: &file, folder, plugin: Some(&self.plugin.name) };
                 let spec = commands::read(place, &text, self.plugin.source(&file), &mut self.gathered.problems);
@@ -88,24 +88,24 @@ impl PluginLoader<'_> {
     }
 
     fn add_hooks(&mut self, file: PathBuf, text: String) {
-        if !is_forbidden(self.places, &file, &mut self.gathered.problems) {
-            let plugin = Some(self.top.to_owned());
-            self.gathered.hooks.push(HookText { file, holder: HookHolder::File, plugin, top: None, text });
+        if !ignore_if_hooks_forbidden(self.places, &file, &mut self.gathered.problems) {
+            let plugin = Some(self.plugin_dir.to_owned());
+            self.gathered.hooks.push(HookText { file, holder: HookHolder::File, plugin, project_dir: None, text });
         }
     }
 
     /// The Markdown files at these paths. A file that the manifest names directly and is not Markdown is an error.
-    fn documents(&mut self, paths: &[PathBuf]) -> Vec<PathBuf> {
-        let mut found = Vec::new();
+    fn markdown_files(&mut self, paths: &[PathBuf]) -> Vec<PathBuf> {
+        let mut markdown = Vec::new();
         for path in paths {
             let files = self.files(path);
-            if files.as_slice() == std::slice::from_ref(path) && !is_agent(path) {
+            if files.as_slice() == std::slice::from_ref(path) && !is_markdown_definition(path) {
                 let message = "the plugin names it, but it is not a Markdown file";
                 self.gathered.problems.push(DefinitionProblem::error(path, message, "name a file that ends in .md"));
             }
-            found.extend(files.into_iter().filter(|file| is_agent(file)));
+            markdown.extend(files.into_iter().filter(|file| is_markdown_definition(file)));
         }
-        found
+        markdown
     }
 
     fn files(&mut self, path: &Path) -> Vec<PathBuf> {
@@ -123,6 +123,6 @@ impl PluginLoader<'_> {
     where
         Self: 'b,
     {
-        DefinitionWalk { top: self.top, folder, links: LinkPolicy::Refused }
+        DefinitionWalk { boundary: self.plugin_dir, folder, links: LinkPolicy::Refused }
     }
 }

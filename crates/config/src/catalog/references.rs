@@ -12,7 +12,11 @@ pub(super) fn check_references(gathered: &mut CatalogListing) {
     for AgentSpec { name, skills, spawns, source, .. } in gathered.effective().map(|agent| &agent.spec) {
         let mut missing = |kind: &str, wanted: &str| {
             let message = format!("agent `{name}` names the {kind} `{wanted}`, which does not exist");
-            problems.push(DefinitionProblem::warning(&file(source), message, "correct the name, or leave it out"));
+            problems.push(DefinitionProblem::warning(
+                &source_file(source),
+                message,
+                "correct the name, or leave it out",
+            ));
         };
         let has_skill = |wanted: &str| gathered.effective_skills().any(|skill| skill.spec.name == wanted);
         skills.iter().filter(|wanted| !has_skill(wanted)).for_each(|wanted| missing("skill", wanted));
@@ -23,14 +27,18 @@ pub(super) fn check_references(gathered: &mut CatalogListing) {
     for SlashSpec { name, agent, source, .. } in gathered.effective_slash_commands().map(|slash| &slash.spec) {
         if let Some(wanted) = agent.as_deref().filter(|wanted| gathered.agent(wanted).is_none()) {
             let message = format!("/{name} names the agent `{wanted}`, which does not exist");
-            problems.push(DefinitionProblem::warning(&file(source), message, "correct the name, or leave it out"));
+            problems.push(DefinitionProblem::warning(
+                &source_file(source),
+                message,
+                "correct the name, or leave it out",
+            ));
         }
     }
     gathered.problems.extend(problems);
 }
 
 /// The file, or the name shown instead of one.
-fn file(source: &DefinitionSource) -> PathBuf {
+fn source_file(source: &DefinitionSource) -> PathBuf {
     match source {
         DefinitionSource::User { path }
         | DefinitionSource::Project { path }

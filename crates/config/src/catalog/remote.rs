@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use url::Url;
 
 /// Maximum size of its response, in bytes.
-const MOST: usize = 1 << 20;
+const MAX_RESPONSE_BYTES: usize = 1 << 20;
 
 /// Timeout of the whole request.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -86,8 +86,8 @@ struct CachedDefinitions {
 impl RemoteCatalog {
     /// Fetches the catalogue; falls back to the cached response if that fails.
     pub async fn fetch(&self, now: Timestamp) -> RemoteDefinitions {
-        let asked = tokio::time::timeout(ANSWER_TIMEOUT, self.ask()).await;
-        let why = match asked {
+        let result = tokio::time::timeout(ANSWER_TIMEOUT, self.request()).await;
+        let why = match result {
             Ok(Ok(text)) => {
                 // A cache that cannot be written does not affect this call.
                 let _unwritten = self.write_cache(&CachedDefinitions { fetched_at: now, definitions: text.clone() });
@@ -117,7 +117,7 @@ impl RemoteCatalog {
         }
     }
 
-    async fn ask(&self) -> Result<String, String> {
+    async fn request(&self) -> Result<String, String> {
         let mut url = Url::parse(&self.url).map_err(|error| error.to_string())?;
         if let Some(repository) = &self.repository {
             url.query_pairs_mut().append_pair("repository", repository);
@@ -126,15 +126,15 @@ impl RemoteCatalog {
         headers.extend(self.token.clone().map(RequestHeader::bearer));
         let timeouts = HttpTimeouts { connect: ANSWER_TIMEOUT, first_byte: ANSWER_TIMEOUT, idle: ANSWER_TIMEOUT };
         let client = HttpClient::new(self.route.clone(), timeouts);
-        let answer = client.get(url.as_str(), &headers).await.map_err(|error| error.to_string())?;
-        match answer.status() {
+        let response = client.get(url.as_str(), &headers).await.map_err(|error| error.to_string())?;
+        match response.status() {
             200..=299 => {}
-            401 | 403 => return Err(format!("it answered {}; check the token", answer.status())),
+            401 | 403 => return Err(format!("it answered {}; check the token", response.status())),
             other => return Err(format!("it answered {other}")),
         }
-        let text = answer.text(MOST + 1).await.map_err(|error| error.to_string())?;
-        if text.len() > MOST {
-            return Err(format!("its answer is larger than {MOST} bytes"));
+        let text = response.text(MAX_RESPONSE_BYTES + 1).await.map_err(|error| error.to_string())?;
+        if text.len() > MAX_RESPONSE_BYTES {
+            return Err(format!("its answer is larger than {MAX_RESPONSE_BYTES} bytes"));
         }
         match serde_json::from_str::<serde::de::IgnoredAny>(&text) {
             Ok(_json) => Ok(text),
@@ -144,17 +144,17 @@ impl RemoteCatalog {
 
     fn read_cache(&self) -> Option<CachedDefinitions> {
         // The response is stored as a JSON string, whose escapes may make it larger.
-        let bytes = host::read_plain(&self.cache_path(), 4 * MOST as u64).ok()??;
+        let bytes = host::read_plain(&self.cache_path(), 4 * MAX_RESPONSE_BYTES as u64).ok()??;
         serde_json::from_slice(&bytes).ok()
     }
 
     fn write_cache(&self, cached: &CachedDefinitions) -> std::io::Result<()> {
-        let place = self.cache_path();
-        let folder = place.parent().unwrap_or(Path::new("."));
+        let path = self.cache_path();
+        let folder = path.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder)?;
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         serde_json::to_writer(&mut file, cached)?;
-        file.persist(place)?;
+        file.persist(path)?;
         Ok(())
     }
 

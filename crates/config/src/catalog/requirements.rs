@@ -6,7 +6,7 @@ use super::fields::DefinitionFields;
 use super::node::{DocumentNode, NodeValue};
 use crate::amount::parse_usd;
 
-pub(super) fn servers(fields: &mut DefinitionFields<'_>) -> Option<String> {
+pub(super) fn unsupported_servers(fields: &mut DefinitionFields<'_>) -> Option<String> {
     let (_, node) = fields.take(&["mcp-servers"])?;
     let names: Vec<String> = match &node.value {
         NodeValue::Table(table) => table.iter().map(|(key, _)| key.to_key()).collect(),
@@ -114,7 +114,7 @@ pub(super) fn budget(fields: &mut DefinitionFields<'_>) -> Budget {
         return budget;
     };
     for (key, value) in table {
-        let place = key.at.or(value.at).or(at);
+        let position = key.at.or(value.at).or(at);
         let amount = match &value.value {
             NodeValue::Number(number) => number.to_string(),
             NodeValue::Text(text) => text.trim().to_owned(),
@@ -122,16 +122,16 @@ pub(super) fn budget(fields: &mut DefinitionFields<'_>) -> Budget {
                 other.kind().to_owned()
             }
         };
-        let read = match key.to_key().as_str() {
+        let parsed = match key.to_key().as_str() {
             "usd" => parse_usd(&amount).ok().filter(|micros| *micros > 0).map(|micros| budget.micros = Some(micros)),
             "tokens" => {
                 amount.replace('_', "").parse().ok().filter(|it| *it > 0).map(|tokens| budget.tokens = Some(tokens))
             }
             _unknown => None,
         };
-        if read.is_none() {
+        if parsed.is_none() {
             let shown: String = amount.chars().take(40).collect();
-            fields.error(place, format!("`budget.{}: {shown}` is not a budget", key.to_key()), remedy);
+            fields.error(position, format!("`budget.{}: {shown}` is not a budget", key.to_key()), remedy);
         }
     }
     budget

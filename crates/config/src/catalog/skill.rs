@@ -10,10 +10,10 @@ use super::frontmatter::MarkdownDefinition;
 use super::name::normalize;
 
 /// Supported keys.
-const KNOWN: [&str; 5] = ["name", "description", "user-invocable", "disable-model-invocation", "allowed-tools"];
+const KNOWN_KEYS: [&str; 5] = ["name", "description", "user-invocable", "disable-model-invocation", "allowed-tools"];
 
 /// Keys that are for people or for other programs.
-const HARMLESS: [&str; 12] = [
+const HARMLESS_KEYS: [&str; 12] = [
     "argument-hint",
     "arguments",
     "license",
@@ -29,7 +29,7 @@ const HARMLESS: [&str; 12] = [
 ];
 
 /// Keys of other programs that affect a skill there and are not supported here.
-const UNSUPPORTED: [&str; 8] = ["context", "agent", "model", "effort", "hooks", "shell", "paths", "tools"];
+const UNSUPPORTED_KEYS: [&str; 8] = ["context", "agent", "model", "effort", "hooks", "shell", "paths", "tools"];
 
 /// Reads the frontmatter of a skill.
 pub(super) fn read(
@@ -38,8 +38,8 @@ pub(super) fn read(
     source: DefinitionSource,
     problems: &mut Vec<DefinitionProblem>,
 ) -> Option<SkillSpec> {
-    let MarkdownDefinition { frontmatter: head, body } = MarkdownDefinition::read(file, text, problems)?;
-    let mut fields = DefinitionFields::new(file, None, head, problems)?;
+    let MarkdownDefinition { frontmatter, body } = MarkdownDefinition::read(file, text, problems)?;
+    let mut fields = DefinitionFields::new(file, None, frontmatter, problems)?;
     if body.trim().is_empty() {
         fields.error(None, "it has no text below its frontmatter", "write the instructions below the frontmatter");
     }
@@ -68,5 +68,5 @@ pub(super) fn read(
         allowed_tools: allowed_tools.into_iter().map(|(tool, _)| tool).collect(),
         source,
     };
-    fields.finish(&KNOWN, &HARMLESS, &UNSUPPORTED).then_some(spec)
+    fields.finish(&KNOWN_KEYS, &HARMLESS_KEYS, &UNSUPPORTED_KEYS).then_some(spec)
 }

@@ -12,9 +12,9 @@ pub(super) enum ToolNameMeaning {
     /// The tool that starts agents, limited to these types.
     Agents(Vec<String>),
     /// A tool of an MCP server.
-    Server,
+    OfMcpServer,
     /// A known tool that Bosun does not have.
-    Absent,
+    NotInBosun,
     /// A tool with a pattern, which is not allowed in a list of tools.
     Pattern(String),
     /// An unknown tool, with the name that was probably meant.
@@ -120,7 +120,7 @@ const ALIASES: [(&str, &[&str]); 62] = [
 ];
 
 /// Other programs' tools without a counterpart in Bosun.
-const ABSENT: [&str; 37] = [
+const TOOLS_NOT_IN_BOSUN: [&str; 37] = [
     "websearch",
     "web_search",
     "notebookedit",
@@ -161,7 +161,7 @@ const ABSENT: [&str; 37] = [
 ];
 
 /// Tool sets in VS Code, where a tool is written as `set/tool`.
-const SETS: [&str; 11] =
+const VSCODE_TOOL_SETS: [&str; 11] =
     ["search", "edit", "read", "execute", "runcommands", "web", "agent", "vscode", "todo", "browser", "new"];
 
 /// Resolves a name in a list of tools.
@@ -174,16 +174,16 @@ pub(super) fn resolve_tool_name(name: &str) -> ToolNameMeaning {
     if matches!(lower.as_str(), "*" | "all") {
         return ToolNameMeaning::All;
     }
-    if let Some((set, tool)) = lower.split_once('/').filter(|(set, _)| SETS.contains(set)) {
-        return match find(tool).or_else(|| find(set).filter(|_| tool == "*")) {
+    if let Some((set, tool)) = lower.split_once('/').filter(|(set, _)| VSCODE_TOOL_SETS.contains(set)) {
+        return match tools_of_name(tool).or_else(|| tools_of_name(set).filter(|_| tool == "*")) {
             Some(ours) => ToolNameMeaning::BuiltIn(ours),
-            None => ToolNameMeaning::Absent,
+            None => ToolNameMeaning::NotInBosun,
         };
     }
     if lower.starts_with("mcp__") || lower.contains('/') || lower.contains('.') {
-        return ToolNameMeaning::Server;
+        return ToolNameMeaning::OfMcpServer;
     }
-    let ours = find(&lower);
+    let ours = tools_of_name(&lower);
     match (ours, pattern) {
         (Some(["task"]), Some(types)) => {
             let types = types.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
@@ -191,7 +191,7 @@ pub(super) fn resolve_tool_name(name: &str) -> ToolNameMeaning {
         }
         (Some(_), Some(pattern)) if !matches!(pattern.trim(), "" | "*") => ToolNameMeaning::Pattern(word.to_owned()),
         (Some(ours), _) => ToolNameMeaning::BuiltIn(ours),
-        (None, _) if ABSENT.contains(&lower.as_str()) => ToolNameMeaning::Absent,
+        (None, _) if TOOLS_NOT_IN_BOSUN.contains(&lower.as_str()) => ToolNameMeaning::NotInBosun,
         (None, _) => {
             let known: Vec<&'static str> =
                 BUILT_IN_TOOLS.iter().copied().chain(ALIASES.iter().map(|(alias, _)| *alias)).collect();
@@ -200,7 +200,7 @@ pub(super) fn resolve_tool_name(name: &str) -> ToolNameMeaning {
     }
 }
 
-fn find(lower: &str) -> Option<&'static [&'static str]> {
+fn tools_of_name(lower: &str) -> Option<&'static [&'static str]> {
     let alias = ALIASES.iter().find(|(alias, _)| *alias == lower).map(|(_, ours)| *ours);
     alias.or_else(|| BUILT_IN_TOOLS.iter().position(|ours| *ours == lower).and_then(|at| BUILT_IN_TOOLS.get(at..=at)))
 }
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_families_names_are_ours() {
+    fn names_of_other_programs_resolve_to_our_tools() {
         let ours = |name| match resolve_tool_name(name) {
             ToolNameMeaning::BuiltIn(ours) => ours.join("+"),
             other => format!("{other:?}"),
@@ -237,23 +237,23 @@ mod tests {
             ToolNameMeaning::Agents(vec!["explore".into(), "code-review".into()])
         );
         assert_eq!(resolve_tool_name("*"), ToolNameMeaning::All);
-        assert_eq!(resolve_tool_name("github/*"), ToolNameMeaning::Server);
+        assert_eq!(resolve_tool_name("github/*"), ToolNameMeaning::OfMcpServer);
         let names =
             ["search/codebase", "search", "edit/editFiles", "execute/runInTerminal", "read/readFile", "web/fetch"];
         assert_eq!(names.map(ours), ["grep+glob", "grep+glob", "edit+create", "shell", "view", "web_fetch"]);
         assert_eq!(["agent/runSubagent", "search/*"].map(ours), ["task", "grep+glob"]);
         assert_eq!(
             (resolve_tool_name("vscode/vscodeAPI"), resolve_tool_name("search/usages")),
-            (ToolNameMeaning::Absent, ToolNameMeaning::Absent)
+            (ToolNameMeaning::NotInBosun, ToolNameMeaning::NotInBosun)
         );
-        assert_eq!(resolve_tool_name("mcp__db__query"), ToolNameMeaning::Server);
-        assert_eq!(resolve_tool_name("WebSearch"), ToolNameMeaning::Absent);
+        assert_eq!(resolve_tool_name("mcp__db__query"), ToolNameMeaning::OfMcpServer);
+        assert_eq!(resolve_tool_name("WebSearch"), ToolNameMeaning::NotInBosun);
         assert_eq!(resolve_tool_name("Bash(git:*)"), ToolNameMeaning::Pattern("Bash".into()));
         assert_eq!(resolve_tool_name("Gerp"), ToolNameMeaning::Unknown(Some("grep")));
     }
 
     #[test]
-    fn aliases_lead_to_tools_that_there_are() {
+    fn aliases_name_existing_tools() {
         for (alias, ours) in ALIASES {
             assert!(ours.iter().all(|name| BUILT_IN_TOOLS.contains(name)), "{alias}");
         }

@@ -10,13 +10,13 @@ use host::PlainError;
 use super::DefinitionProblem;
 
 /// Maximum number of files and folders visited below one folder.
-const MOST_FILES: usize = 1_000;
+const MAX_FILES: usize = 1_000;
 
 /// Maximum nesting depth of folders.
-const MOST_DEPTH: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 /// Maximum size of a definition, in bytes.
-const MOST_BYTES: u64 = 256 << 10;
+const MAX_BYTES: u64 = 256 << 10;
 
 /// Whether links are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(super) enum LinkPolicy {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DefinitionWalk<'a> {
     /// The folder below which no link is followed, if links are refused.
-    pub(super) top: &'a Path,
+    pub(super) boundary: &'a Path,
     /// The folder, which is `top` or below it.
     pub(super) folder: &'a Path,
     pub(super) links: LinkPolicy,
@@ -40,18 +40,18 @@ pub(super) struct DefinitionWalk<'a> {
 impl DefinitionWalk<'_> {
     /// Every file below the folder, sorted; none when it does not exist.
     pub(super) fn files(&self, problems: &mut Vec<DefinitionProblem>) -> Vec<PathBuf> {
-        let (mut found, mut open) = (Vec::new(), vec![(self.folder.to_owned(), 0)]);
-        let (mut seen, mut entered) = (0, BTreeSet::new());
-        while let Some((folder, depth)) = open.pop() {
+        let (mut found, mut pending) = (Vec::new(), vec![(self.folder.to_owned(), 0)]);
+        let (mut visited, mut entered) = (0, BTreeSet::new());
+        while let Some((folder, depth)) = pending.pop() {
             // A link may form a cycle.
             let is_new = folder.canonicalize().map_or(true, |real| entered.insert(real));
             if !is_new {
                 continue;
             }
             for entry in self.entries(&folder, depth, problems) {
-                seen += 1;
-                if seen > MOST_FILES {
-                    let message = format!("there are more than {MOST_FILES} files here, and the rest is ignored");
+                visited += 1;
+                if visited > MAX_FILES {
+                    let message = format!("there are more than {MAX_FILES} files here, and the rest is ignored");
                     problems.push(DefinitionProblem::error(
                         self.folder,
                         message,
@@ -61,7 +61,7 @@ impl DefinitionWalk<'_> {
                     return found;
                 }
                 match self.kind(&entry) {
-                    PathKind::Folder if depth < MOST_DEPTH => open.push((entry, depth + 1)),
+                    PathKind::Folder if depth < MAX_DEPTH => pending.push((entry, depth + 1)),
                     PathKind::Folder => {
                         let message = "it is nested too deeply and is ignored";
                         problems.push(DefinitionProblem::error(&entry, message, "move it further up"));
@@ -83,9 +83,9 @@ impl DefinitionWalk<'_> {
 
     /// Reads a file as text.
     pub(super) fn read(&self, file: &Path, problems: &mut Vec<DefinitionProblem>) -> Option<String> {
-        let read = match (self.links, file.strip_prefix(self.top)) {
-            (LinkPolicy::Followed, _) => host::read_plain(file, MOST_BYTES),
-            (LinkPolicy::Refused, Ok(below)) => host::read_below(self.top, below, MOST_BYTES),
+        let read = match (self.links, file.strip_prefix(self.boundary)) {
+            (LinkPolicy::Followed, _) => host::read_plain(file, MAX_BYTES),
+            (LinkPolicy::Refused, Ok(below)) => host::read_below(self.boundary, below, MAX_BYTES),
             (LinkPolicy::Refused, Err(_)) => Err(PlainError::Link),
         };
         let (message, remedy) = match read {
@@ -94,8 +94,8 @@ impl DefinitionWalk<'_> {
                 Ok(text) if !text.contains('\0') => return Some(text),
                 Ok(_) | Err(_) => ("it is not UTF-8 text".to_owned(), "write it as text, or move it elsewhere"),
             },
-            Err(error @ PlainError::Large { .. }) => (error.to_string(), "shorten it, or move it elsewhere"),
-            Err(error @ (PlainError::Kind | PlainError::Link | PlainError::Owner)) => {
+            Err(error @ PlainError::TooLarge { .. }) => (error.to_string(), "shorten it, or move it elsewhere"),
+            Err(error @ (PlainError::NotPlain | PlainError::Link | PlainError::OtherOwner)) => {
                 (error.to_string(), "put the file itself there")
             }
             Err(PlainError::Io(error)) => (format!("it cannot be read: {error}"), "make it readable, or remove it"),
@@ -113,7 +113,7 @@ impl DefinitionWalk<'_> {
         }
         let absent = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
         let listed = fs::read_dir(folder).and_then(|entries| {
-            let entries: io::Result<Vec<DirEntry>> = entries.take(MOST_FILES + 1).collect();
+            let entries: io::Result<Vec<DirEntry>> = entries.take(MAX_FILES + 1).collect();
             entries
         });
         match listed {
@@ -133,7 +133,7 @@ impl DefinitionWalk<'_> {
 
     /// Whether one of the folders between the top and the folder is a link.
     fn is_behind_link(&self) -> bool {
-        let below = self.folder.ancestors().take_while(|folder| *folder != self.top);
+        let below = self.folder.ancestors().take_while(|folder| *folder != self.boundary);
         below.into_iter().any(Path::is_symlink)
     }
 

@@ -41,7 +41,7 @@ pub enum ImportOutcome {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportChange {
     pub(super) into: PathBuf,
-    pub(super) what: ImportContent,
+    pub(super) content: ImportContent,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl ImportChange {
 
     /// Describes what is written, as in the file.
     pub fn text(&self) -> String {
-        match &self.what {
+        match &self.content {
             ImportContent::Entry(keys, SettingsEntry::Listed(text)) => format!("{} {text}", keys.join(".")),
             ImportContent::Entry(keys, SettingsEntry::Text(text)) => format!("{} = {text}", keys.join(".")),
             ImportContent::File(_) => "a copy".into(),

@@ -43,7 +43,7 @@ pub struct ImportLocations<'a> {
     /// Bosun's home.
     pub home: &'a Path,
     /// The user's home folder.
-    pub user: Option<&'a Path>,
+    pub user_home: Option<&'a Path>,
     /// The product's user folder, if a variable names one.
     pub relocated: Option<&'a Path>,
     /// The project.
@@ -51,7 +51,7 @@ pub struct ImportLocations<'a> {
     /// Whether the user trusts it.
     pub trust: TrustStatus,
     /// The managed file that forbids the mode allow-all, if any.
-    pub no_allow_all: Option<&'a Path>,
+    pub allow_all_forbidden_by: Option<&'a Path>,
 }
 
 /// Returns everything found of a product, in file order, with its outcome. Fails if Bosun's own files cannot be read.

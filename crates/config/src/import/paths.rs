@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::product_file::count;
+use super::product_file::count_files;
 use super::survey::ImportSurvey;
 
 /// The file that makes a folder a skill.
@@ -27,43 +27,43 @@ pub(super) struct SkippedPath(pub(super) &'static str, pub(super) &'static str, 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TrustRequirement {
     Trust,
-    Nothing,
+    NotRequired,
 }
 
 /// Reports existing paths that are read in place.
 pub(super) fn read_in_place(
     survey: &mut ImportSurvey<'_>,
     folder: &Path,
-    needs: TrustRequirement,
+    requirement: TrustRequirement,
     all: &[ReadInPlacePath],
 ) {
-    for ReadInPlacePath(below, what, ends) in all {
+    for ReadInPlacePath(below, description, suffix) in all {
         let path = folder.join(below);
-        let found = match count(&path, ends) {
+        let subject = match count_files(&path, suffix) {
             0 => continue,
-            1 if path.is_file() => (*what).to_owned(),
-            1 => format!("{what}: 1 file"),
-            many => format!("{what}: {many} files"),
+            1 if path.is_file() => (*description).to_owned(),
+            1 => format!("{description}: 1 file"),
+            many => format!("{description}: {many} files"),
         };
-        survey.read_in_place(&path, found, needs == TrustRequirement::Trust);
+        survey.report_files_in_place(&path, subject, requirement == TrustRequirement::Trust);
     }
 }
 
 /// Copies files that Bosun can use but does not read in place.
-pub(super) fn copy(survey: &mut ImportSurvey<'_>, folder: &Path, all: &[CopiedPath]) {
-    for CopiedPath(below, into, what, ends) in all {
+pub(super) fn import_copies(survey: &mut ImportSurvey<'_>, folder: &Path, all: &[CopiedPath]) {
+    for CopiedPath(below, into, description, suffix) in all {
         let path = folder.join(below);
-        if ends.is_empty() && path.is_file() {
-            survey.copy(&path, Path::new(into), (*what).to_owned());
+        if suffix.is_empty() && path.is_file() {
+            survey.import_copy(&path, Path::new(into), (*description).to_owned());
         }
-        let is_one = |entry: &Path| match *ends {
+        let is_item = |entry: &Path| match *suffix {
             "" => false,
             SKILL => entry.join(SKILL).is_file(),
-            ends => entry.is_file() && entry.to_string_lossy().ends_with(ends),
+            suffix => entry.is_file() && entry.to_string_lossy().ends_with(suffix),
         };
-        for entry in entries(&path).into_iter().filter(|entry| is_one(entry)) {
+        for entry in entries(&path).into_iter().filter(|entry| is_item(entry)) {
             if let Some(name) = entry.file_name() {
-                survey.copy(&entry, &Path::new(into).join(name), (*what).to_owned());
+                survey.import_copy(&entry, &Path::new(into).join(name), (*description).to_owned());
             }
         }
     }
@@ -71,18 +71,18 @@ pub(super) fn copy(survey: &mut ImportSurvey<'_>, folder: &Path, all: &[CopiedPa
 
 /// Reports existing paths that Bosun cannot use.
 pub(super) fn report_skipped(survey: &mut ImportSurvey<'_>, folder: &Path, all: &[SkippedPath]) {
-    for SkippedPath(below, what, why) in all {
+    for SkippedPath(below, description, why) in all {
         let path = folder.join(below);
-        if count(&path, "") > 0 {
-            survey.not_imported(&path, *what, *why);
+        if count_files(&path, "") > 0 {
+            survey.report_not_imported(&path, *description, *why);
         }
     }
 }
 
 /// The entries of a folder, sorted.
 pub(super) fn entries(folder: &Path) -> Vec<PathBuf> {
-    const MOST: usize = 1_000;
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST);
+    const MAX_ENTRIES: usize = 1_000;
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MAX_ENTRIES);
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     paths.sort();
     paths

@@ -18,7 +18,7 @@ pub(super) struct PrefixRule {
 enum StarlarkToken {
     Text(String),
     Word(String),
-    Sign(char),
+    Symbol(char),
 }
 
 /// The rules of a file, in order; for a rule that is not understood, its line.
@@ -31,22 +31,22 @@ pub(super) fn read(text: &str) -> Vec<Result<PrefixRule, usize>> {
         if *token != StarlarkToken::Word("prefix_rule".into()) {
             continue;
         }
-        let end = closing(&tokens, at);
+        let end = call_end(&tokens, at);
         let call = tokens.get(at..end).unwrap_or_default();
-        rules.push(rule(call).ok_or(*line));
+        rules.push(parse_rule(call).ok_or(*line));
         at = end;
     }
     rules
 }
 
 /// The end of the call that begins here.
-fn closing(tokens: &[(StarlarkToken, usize)], from: usize) -> usize {
+fn call_end(tokens: &[(StarlarkToken, usize)], from: usize) -> usize {
     let mut open = 0_usize;
     for (n, (token, _)) in tokens.iter().enumerate().skip(from) {
         match token {
-            StarlarkToken::Sign('(' | '[') => open += 1,
-            StarlarkToken::Sign(')' | ']') => open = open.saturating_sub(1),
-            StarlarkToken::Sign(_) | StarlarkToken::Text(_) | StarlarkToken::Word(_) => {}
+            StarlarkToken::Symbol('(' | '[') => open += 1,
+            StarlarkToken::Symbol(')' | ']') => open = open.saturating_sub(1),
+            StarlarkToken::Symbol(_) | StarlarkToken::Text(_) | StarlarkToken::Word(_) => {}
         }
         if open == 0 {
             return n + 1;
@@ -55,12 +55,12 @@ fn closing(tokens: &[(StarlarkToken, usize)], from: usize) -> usize {
     tokens.len()
 }
 
-fn rule(call: &[(StarlarkToken, usize)]) -> Option<PrefixRule> {
+fn parse_rule(call: &[(StarlarkToken, usize)]) -> Option<PrefixRule> {
     let tokens: Vec<&StarlarkToken> = call.iter().map(|(token, _)| token).collect();
     let value = |name: &str| {
         let at = tokens
             .windows(2)
-            .position(|pair| matches!(pair, [StarlarkToken::Word(word), StarlarkToken::Sign('=')] if word == name));
+            .position(|pair| matches!(pair, [StarlarkToken::Word(word), StarlarkToken::Symbol('=')] if word == name));
         at.map(|at| tokens.get(at + 2..).unwrap_or_default())
     };
     let decision = match value("decision") {
@@ -73,12 +73,12 @@ fn rule(call: &[(StarlarkToken, usize)]) -> Option<PrefixRule> {
         },
         Some(_) => return None,
     };
-    Some(PrefixRule { decision, commands: commands(value("pattern")?)? })
+    Some(PrefixRule { decision, commands: expand_commands(value("pattern")?)? })
 }
 
 /// Expands a pattern to all its commands.
-fn commands(tokens: &[&StarlarkToken]) -> Option<Vec<String>> {
-    let (StarlarkToken::Sign('['), mut rest) = tokens.split_first().map(|(first, rest)| (*first, rest))? else {
+fn expand_commands(tokens: &[&StarlarkToken]) -> Option<Vec<String>> {
+    let (StarlarkToken::Symbol('['), mut rest) = tokens.split_first().map(|(first, rest)| (*first, rest))? else {
         return None;
     };
     let mut all: Vec<Vec<String>> = vec![Vec::new()];
@@ -86,42 +86,42 @@ fn commands(tokens: &[&StarlarkToken]) -> Option<Vec<String>> {
         let (first, after) = rest.split_first()?;
         rest = after;
         let choices = match first {
-            StarlarkToken::Sign(']') => break,
-            StarlarkToken::Sign(',') => continue,
+            StarlarkToken::Symbol(']') => break,
+            StarlarkToken::Symbol(',') => continue,
             StarlarkToken::Text(text) => vec![text.clone()],
-            StarlarkToken::Sign('[') => {
-                let end = rest.iter().position(|token| **token == StarlarkToken::Sign(']'))?;
+            StarlarkToken::Symbol('[') => {
+                let end = rest.iter().position(|token| **token == StarlarkToken::Symbol(']'))?;
                 let (inner, after) = rest.split_at(end);
                 rest = after.get(1..)?;
-                texts(inner)?
+                list_of_texts(inner)?
             }
-            StarlarkToken::Sign(_) | StarlarkToken::Word(_) => return None,
+            StarlarkToken::Symbol(_) | StarlarkToken::Word(_) => return None,
         };
-        let longer = |words: &Vec<String>| {
+        let extended = |words: &Vec<String>| {
             choices.iter().map(|choice| words.iter().cloned().chain([choice.clone()]).collect()).collect::<Vec<_>>()
         };
-        all = all.iter().flat_map(longer).collect();
+        all = all.iter().flat_map(extended).collect();
         if all.len() > MAX_COMMANDS {
             return None;
         }
     }
     let is_empty = all.iter().any(Vec::is_empty);
-    let typed = |words: Vec<String>| words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
-    (!is_empty).then(|| all.into_iter().map(typed).collect())
+    let to_command = |words: Vec<String>| words.iter().map(|word| quote_word(word)).collect::<Vec<_>>().join(" ");
+    (!is_empty).then(|| all.into_iter().map(to_command).collect())
 }
 
-fn texts(tokens: &[&StarlarkToken]) -> Option<Vec<String>> {
+fn list_of_texts(tokens: &[&StarlarkToken]) -> Option<Vec<String>> {
     let text = |token: &&&StarlarkToken| match token {
         StarlarkToken::Text(text) => Some(Some(text.clone())),
-        StarlarkToken::Sign(',') => Some(None),
-        StarlarkToken::Sign(_) | StarlarkToken::Word(_) => None,
+        StarlarkToken::Symbol(',') => Some(None),
+        StarlarkToken::Symbol(_) | StarlarkToken::Word(_) => None,
     };
     let all: Option<Vec<Option<String>>> = tokens.iter().map(|token| text(&token)).collect();
     all.map(|all| all.into_iter().flatten().collect())
 }
 
 /// Quotes a word so that a rule matches it literally.
-fn quoted(word: &str) -> String {
+fn quote_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+@%,:".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();
@@ -129,7 +129,7 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// The words, strings and signs of a file, each with its line, without comments.
+/// The words, strings and symbols of a file, each with its line, without comments.
 fn tokens(text: &str) -> Vec<(StarlarkToken, usize)> {
     let mut tokens = Vec::new();
     let mut line = 1;
@@ -153,7 +153,7 @@ fn tokens(text: &str) -> Vec<(StarlarkToken, usize)> {
                 tokens.push((StarlarkToken::Word(word), line));
             }
             c if c.is_whitespace() => {}
-            c => tokens.push((StarlarkToken::Sign(c), line)),
+            c => tokens.push((StarlarkToken::Symbol(c), line)),
         }
     }
     tokens
@@ -163,12 +163,12 @@ fn tokens(text: &str) -> Vec<(StarlarkToken, usize)> {
 mod tests {
     use super::*;
 
-    fn one(decision: RuleEffect, commands: &[&str]) -> Result<PrefixRule, usize> {
+    fn expected_rule(decision: RuleEffect, commands: &[&str]) -> Result<PrefixRule, usize> {
         Ok(PrefixRule { decision, commands: commands.iter().map(|text| (*text).to_owned()).collect() })
     }
 
     #[test]
-    fn rules_are_read_with_their_choices_and_others_are_named_by_their_line() {
+    fn rules_are_expanded_and_others_reported_by_line() {
         let text = r#"# mine
 prefix_rule(pattern=["git", "status"], decision="allow")
 prefix_rule(
@@ -183,10 +183,10 @@ prefix_rule(pattern = ["ls"], decision = "sometimes")
 prefix_rule(pattern = [], decision = "allow")
 "#;
         let wanted = [
-            one(RuleEffect::Allow, &["git status"]),
-            one(RuleEffect::Ask, &["gh pr view", "gh pr list"]),
-            one(RuleEffect::Deny, &["rm 'a b'"]),
-            one(RuleEffect::Allow, &["ls"]),
+            expected_rule(RuleEffect::Allow, &["git status"]),
+            expected_rule(RuleEffect::Ask, &["gh pr view", "gh pr list"]),
+            expected_rule(RuleEffect::Deny, &["rm 'a b'"]),
+            expected_rule(RuleEffect::Allow, &["ls"]),
             Err(10),
             Err(11),
             Err(12),

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::survey::ImportSurvey;
 
 /// Maximum size of such a file, in bytes. Some contain a history.
-const MOST: u64 = 32 << 20;
+const MAX_FILE_BYTES: u64 = 32 << 20;
 
 /// The owner of a file, which determines where its settings go and whether they may allow more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,38 +40,40 @@ pub(super) type JsonTable = Map<String, Value>;
 
 impl ProductFile {
     /// Reads a JSON settings file and calls the handler for each key: first those in `first`, then the others.
-    pub(super) fn walk(
+    pub(super) fn for_each_key(
         survey: &mut ImportSurvey<'_>,
         path: PathBuf,
         owner: SourceOwner,
         first: &[&str],
-        each: SettingHandler,
+        handler: SettingHandler,
     ) {
         let Some(source) = ProductFile::read(survey, path, owner) else { return };
         let Some(table) = source.json(survey) else { return };
         let first_present = first.iter().copied().filter(|key| table.contains_key(*key));
         let others = table.keys().map(String::as_str).filter(|key| !first.contains(key));
-        first_present.chain(others).for_each(|key| each(survey, &source, &table, key));
+        first_present.chain(others).for_each(|key| handler(survey, &source, &table, key));
     }
 
     /// Reads a text file, if it exists. Reports any problem.
     pub(super) fn read(survey: &mut ImportSurvey<'_>, path: PathBuf, owner: SourceOwner) -> Option<ProductFile> {
-        let top = survey.places.project.top.as_path();
+        let top = survey.places.project.dir.as_path();
         let bytes = match (owner, path.strip_prefix(top)) {
-            (SourceOwner::Project | SourceOwner::OutsideTrust, Ok(below)) => host::read_below(top, below, MOST),
+            (SourceOwner::Project | SourceOwner::OutsideTrust, Ok(below)) => {
+                host::read_below(top, below, MAX_FILE_BYTES)
+            }
             (SourceOwner::User | SourceOwner::Relocated | SourceOwner::Local, _) | (_, Err(_)) => {
-                host::read_plain(&path, MOST)
+                host::read_plain(&path, MAX_FILE_BYTES)
             }
         };
         let bytes = match bytes {
             Ok(bytes) => bytes?,
             Err(error) => {
-                survey.invalid(&path, "the file", format!("cannot be read: {error}"));
+                survey.report_invalid(&path, "the file", format!("cannot be read: {error}"));
                 return None;
             }
         };
         let Ok(text) = String::from_utf8(bytes) else {
-            survey.invalid(&path, "the file", "is not UTF-8 text; save it as UTF-8".into());
+            survey.report_invalid(&path, "the file", "is not UTF-8 text; save it as UTF-8".into());
             return None;
         };
         let text = text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned);
@@ -85,8 +87,8 @@ impl ProductFile {
         }
         match serde_json::from_str(&without_comments(&self.text)) {
             Ok(Value::Object(table)) => Some(table),
-            Ok(_other) => self.fails(survey, 1, "is not a JSON object"),
-            Err(error) => self.fails(survey, error.line(), "is not valid JSON"),
+            Ok(_other) => self.report_invalid(survey, 1, "is not a JSON object"),
+            Err(error) => self.report_invalid(survey, error.line(), "is not valid JSON"),
         }
     }
 
@@ -96,19 +98,23 @@ impl ProductFile {
             Ok(table) => Some(table),
             Err(error) => {
                 let before = error.span().and_then(|span| self.text.get(..span.start));
-                self.fails(survey, before.map_or(1, |before| before.matches('\n').count() + 1), "is not valid TOML")
+                self.report_invalid(
+                    survey,
+                    before.map_or(1, |before| before.matches('\n').count() + 1),
+                    "is not valid TOML",
+                )
             }
         }
     }
 
     /// Reports the line number but not the line, which may contain a key.
-    fn fails<T>(&self, survey: &mut ImportSurvey<'_>, line: usize, why: &str) -> Option<T> {
-        survey.invalid(&self.path, "the file", format!("line {line}: {why}; correct it and import again"));
+    fn report_invalid<T>(&self, survey: &mut ImportSurvey<'_>, line: usize, why: &str) -> Option<T> {
+        survey.report_invalid(&self.path, "the file", format!("line {line}: {why}; correct it and import again"));
         None
     }
 
     /// The first line that contains a text.
-    pub(super) fn line(&self, text: &str) -> Option<usize> {
+    pub(super) fn line_of(&self, text: &str) -> Option<usize> {
         self.text.lines().position(|line| line.contains(text)).map(|line| line + 1)
     }
 }
@@ -148,24 +154,24 @@ fn without_comments(text: &str) -> String {
 }
 
 /// The number of files with this ending in a folder and below it; 1 for a file. Links are not followed.
-pub(super) fn count(path: &Path, ends: &str) -> usize {
-    const MOST: usize = 10_000;
-    const DEEP: usize = 6;
+pub(super) fn count_files(path: &Path, suffix: &str) -> usize {
+    const MAX_ENTRIES: usize = 10_000;
+    const MAX_DEPTH: usize = 6;
     if path.is_file() {
         return 1;
     }
-    let (mut open, mut seen, mut found) = (vec![(path.to_owned(), 0)], 0, 0);
-    while let Some((folder, depth)) = open.pop() {
+    let (mut pending, mut seen, mut files) = (vec![(path.to_owned(), 0)], 0, 0);
+    while let Some((folder, depth)) = pending.pop() {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             seen += 1;
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            if is_folder && depth < DEEP && seen < MOST {
-                open.push((entry.path(), depth + 1));
+            if is_folder && depth < MAX_DEPTH && seen < MAX_ENTRIES {
+                pending.push((entry.path(), depth + 1));
             }
-            found += usize::from(!is_folder && entry.file_name().to_string_lossy().ends_with(ends));
+            files += usize::from(!is_folder && entry.file_name().to_string_lossy().ends_with(suffix));
         }
     }
-    found
+    files
 }
 
 #[cfg(test)]
@@ -173,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_are_left_out_and_texts_and_lines_stay() {
+    fn comments_are_removed_and_strings_and_lines_are_kept() {
         let text = "// a\n{\"a\": \"http://x /* y */ \\\" // z\", /* b\n c */ \"d\": 1} // e";
         let plain = without_comments(text);
         let read: Value = serde_json::from_str(&plain).unwrap();

@@ -3,7 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::paths::{CopiedPath, ReadInPlacePath, SkippedPath, TrustRequirement, copy, read_in_place, report_skipped};
+use super::paths::{
+    CopiedPath, ReadInPlacePath, SkippedPath, TrustRequirement, import_copies, read_in_place, report_skipped,
+};
 use super::product_file::SourceOwner;
 use super::survey::ImportSurvey;
 
@@ -17,10 +19,12 @@ pub(super) struct ProductFolder {
 
 impl ProductFolder {
     /// The user folder of the surveyed product, with this default name; `None` if the user's home is unknown.
-    pub(super) fn of(survey: &ImportSurvey<'_>, name: &str) -> Option<ProductFolder> {
-        let default = survey.places.user.map(|user| user.join(name));
+    pub(super) fn find(survey: &ImportSurvey<'_>, name: &str) -> Option<ProductFolder> {
+        let default = survey.places.user_home.map(|user| user.join(name));
         match (survey.places.relocated, default) {
-            (Some(relocated), default) if !default.as_deref().is_some_and(|default| is_same(relocated, default)) => {
+            (Some(relocated), default)
+                if !default.as_deref().is_some_and(|default| is_same_folder(relocated, default)) =>
+            {
                 Some(ProductFolder { path: relocated.to_owned(), owner: SourceOwner::Relocated })
             }
             (Some(_) | None, default) => default.map(|path| ProductFolder { path, owner: SourceOwner::User }),
@@ -34,9 +38,9 @@ impl ProductFolder {
     /// Reports what is read in place in the default folder; copies it from a relocated one.
     pub(super) fn read_or_copy(&self, survey: &mut ImportSurvey<'_>, read: &[ReadInPlacePath], copied: &[CopiedPath]) {
         match self.owner {
-            SourceOwner::Relocated => copy(survey, &self.path, copied),
+            SourceOwner::Relocated => import_copies(survey, &self.path, copied),
             SourceOwner::User | SourceOwner::Local | SourceOwner::Project | SourceOwner::OutsideTrust => {
-                read_in_place(survey, &self.path, TrustRequirement::Nothing, read);
+                read_in_place(survey, &self.path, TrustRequirement::NotRequired, read);
             }
         }
     }
@@ -47,7 +51,7 @@ impl ProductFolder {
     }
 }
 
-fn is_same(one: &Path, other: &Path) -> bool {
+fn is_same_folder(one: &Path, other: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_missing| path.to_owned());
     real(one) == real(other)
 }

@@ -12,7 +12,7 @@ use crate::read::ConfigError;
 
 /// Limits of copies: bytes per file, files per folder, nesting depth.
 const MAX_FILE_BYTES: u64 = 4 << 20;
-const FILES: usize = 500;
+const MAX_FILES: usize = 500;
 const MAX_DEPTH: usize = 8;
 
 /// Makes the copies, then updates each settings file in one step. The caller must exclude other writers. Returns an
@@ -31,7 +31,7 @@ pub fn write(findings: &[ImportFinding]) -> Vec<ConfigError> {
         .collect();
     let mut entries: BTreeMap<&Path, Vec<(KeyPath, SettingsEntry)>> = BTreeMap::new();
     let mut failed = Vec::new();
-    for ImportChange { into, what } in &changes {
+    for ImportChange { into, content: what } in &changes {
         let copied = match what {
             ImportContent::Entry(keys, entry) => {
                 entries.entry(into).or_default().push((keys.clone(), entry.clone()));
@@ -60,25 +60,26 @@ fn copy_file(from: &Path, into: &Path) -> io::Result<()> {
 fn copy_folder(from: &Path, into: &Path) -> io::Result<()> {
     let parent = into.parent().ok_or(io::ErrorKind::InvalidInput)?;
     make_folder(parent)?;
-    let beside = tempfile::Builder::new().prefix(".import-").tempdir_in(parent)?;
-    let mut left = FILES;
-    copy_below(from, beside.path(), MAX_DEPTH, &mut left)?;
+    let temp_folder = tempfile::Builder::new().prefix(".import-").tempdir_in(parent)?;
+    let mut files_left = MAX_FILES;
+    copy_contents(from, temp_folder.path(), MAX_DEPTH, &mut files_left)?;
     if into.symlink_metadata().is_ok() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
-    fs::rename(beside.path(), into)?;
-    let _moved = beside.keep();
+    fs::rename(temp_folder.path(), into)?;
+    let _moved = temp_folder.keep();
     Ok(())
 }
 
-fn copy_below(from: &Path, into: &Path, deep: usize, left: &mut usize) -> io::Result<()> {
+fn copy_contents(from: &Path, into: &Path, levels_left: usize, files_left: &mut usize) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let (entry, name) = entry.map(|entry| (entry.path(), entry.file_name()))?;
         let kind = entry.symlink_metadata()?;
-        *left = left.checked_sub(1).ok_or_else(|| io::Error::other(format!("it has more than {FILES} files")))?;
-        if kind.is_dir() && deep > 0 {
+        *files_left =
+            files_left.checked_sub(1).ok_or_else(|| io::Error::other(format!("it has more than {MAX_FILES} files")))?;
+        if kind.is_dir() && levels_left > 0 {
             make_folder(&into.join(&name))?;
-            copy_below(&entry, &into.join(&name), deep - 1, left)?;
+            copy_contents(&entry, &into.join(&name), levels_left - 1, files_left)?;
         } else if kind.is_file() {
             copy_file(&entry, &into.join(&name))?;
             // Keep a skill's scripts executable.

@@ -11,13 +11,13 @@ use crate::catalog::{DefinitionProblem, FilePosition};
 /// Checks what can be used on this machine. Each error is a message that says why not.
 pub trait PlanChecker {
     /// Checks that an agent of this type can be started.
-    fn agent(&self, name: &str) -> Result<(), String>;
+    fn check_agent(&self, name: &str) -> Result<(), String>;
     /// Checks that this model can be used.
-    fn model(&self, spec: &str) -> Result<(), String>;
+    fn check_model(&self, spec: &str) -> Result<(), String>;
     /// Checks the syntax of a file pattern.
-    fn pattern(&self, glob: &str) -> Result<(), String>;
+    fn check_pattern(&self, glob: &str) -> Result<(), String>;
     /// Checks that answers can be validated with this JSON Schema.
-    fn schema(&self, schema: &Value) -> Result<(), String>;
+    fn check_schema(&self, schema: &Value) -> Result<(), String>;
 }
 
 impl FleetPlan {
@@ -25,14 +25,14 @@ impl FleetPlan {
     pub fn check(&self, checker: &dyn PlanChecker) -> Vec<DefinitionProblem> {
         let mut report = PlanProblems::new(&self.file);
         let (mut agents, mut models) = (ValidationCache::default(), ValidationCache::default());
-        for (todo, places) in self.todos.iter().zip(&self.places) {
+        for (todo, places) in self.todos.iter().zip(&self.positions) {
             let mut report_error = |at: Option<FilePosition>, message: String, remedy: &str| {
                 report.error(at, format!("todo `{}`: {message}", todo.id), remedy);
             };
             if let Some(name) = &places.agent {
                 agents.check(
                     name,
-                    |name| checker.agent(name),
+                    |name| checker.check_agent(name),
                     |message| {
                         report_error(name.at, message, "name another `agent`; see `bosun catalog list`");
                     },
@@ -41,19 +41,19 @@ impl FleetPlan {
             if let Some(spec) = &places.model {
                 models.check(
                     spec,
-                    |spec| checker.model(spec),
+                    |spec| checker.check_model(spec),
                     |message| {
                         report_error(spec.at, message, "name another `model`; see `bosun models`");
                     },
                 );
             }
             for (glob, at) in todo.files.iter().zip(&places.files) {
-                if let Err(message) = checker.pattern(glob) {
+                if let Err(message) = checker.check_pattern(glob) {
                     report_error(*at, message, "write a path or a pattern such as `src/**/*.rs`");
                 }
             }
             if let Some(schema) = &places.expects
-                && let Err(message) = checker.schema(&schema.value)
+                && let Err(message) = checker.check_schema(&schema.value)
             {
                 report_error(schema.at, message, "write a self-contained JSON Schema in `expects`");
             }

@@ -32,7 +32,7 @@ impl PlanProblems {
 /// The keys of a table.
 pub(super) struct PlanKeys<'a> {
     /// Prefix of messages that names the table.
-    of: String,
+    message_prefix: String,
     at: Option<FilePosition>,
     entries: Vec<(Located<String>, DocumentNode)>,
     pub(super) report: &'a mut PlanProblems,
@@ -41,13 +41,13 @@ pub(super) struct PlanKeys<'a> {
 impl<'a> PlanKeys<'a> {
     /// Splits a table into entries; reports any other value, which has no keys.
     pub(super) fn new(of: impl Into<String>, node: DocumentNode, report: &'a mut PlanProblems) -> PlanKeys<'a> {
-        let mut keys = PlanKeys { of: of.into(), at: node.at, entries: Vec::new(), report };
+        let mut keys = PlanKeys { message_prefix: of.into(), at: node.at, entries: Vec::new(), report };
         match node.value {
             NodeValue::Table(table) => keys.entries.extend(table.into_iter().map(|(key, value)| {
                 let at = key.at.or(value.at);
                 (Located { value: key.to_key(), at }, value)
             })),
-            other => keys.wrong(node.at, &other, "`key: value` lines"),
+            other => keys.expected_table(node.at, &other, "`key: value` lines"),
         }
         keys
     }
@@ -59,7 +59,7 @@ impl<'a> PlanKeys<'a> {
 
     /// Sets the prefix of messages.
     pub(super) fn set_prefix(&mut self, of: String) {
-        self.of = of;
+        self.message_prefix = of;
     }
 
     /// Takes a key. A key without a value is an error.
@@ -75,18 +75,18 @@ impl<'a> PlanKeys<'a> {
     }
 
     /// Takes a string of at most `most` bytes. A number counts as one.
-    pub(super) fn text(&mut self, key: &str, most: usize) -> Option<Located<String>> {
+    pub(super) fn text(&mut self, key: &str, max_bytes: usize) -> Option<Located<String>> {
         let node = self.take(key)?;
         let value = match node.value {
             NodeValue::Text(text) => text,
             NodeValue::Number(number) => number.to_string(),
             other => {
-                self.wrong_key(node.at, key, &other, "a string");
+                self.wrong_type(node.at, key, &other, "a string");
                 return None;
             }
         };
-        if value.len() > most {
-            let message = format!("`{key}` has {} bytes; the limit is {most}", value.len());
+        if value.len() > max_bytes {
+            let message = format!("`{key}` has {} bytes; the limit is {max_bytes}", value.len());
             self.error(node.at, message, "shorten it; put the rest into a file for agents to read");
             return None;
         }
@@ -110,7 +110,7 @@ impl<'a> PlanKeys<'a> {
             match item.value {
                 NodeValue::Text(value) => texts.push(Located { value, at }),
                 NodeValue::Number(number) => texts.push(Located { value: number.to_string(), at }),
-                other => self.wrong_key(at, key, &other, "a list of strings"),
+                other => self.wrong_type(at, key, &other, "a list of strings"),
             }
         }
         texts
@@ -122,7 +122,7 @@ impl<'a> PlanKeys<'a> {
         match node.value {
             NodeValue::Flag(flag) => Some(flag),
             other => {
-                self.wrong_key(node.at, key, &other, "`true` or `false`");
+                self.wrong_type(node.at, key, &other, "`true` or `false`");
                 None
             }
         }
@@ -140,14 +140,14 @@ impl<'a> PlanKeys<'a> {
         let number = number.filter(|number| range.contains(number));
         if number.is_none() {
             let wanted = format!("a whole number from {} to {}", range.start(), range.end());
-            self.wrong_key(node.at, key, &node.value, &wanted);
+            self.wrong_type(node.at, key, &node.value, &wanted);
         }
         number
     }
 
     /// Takes a number or a string and parses it with `read`, whose error is the message.
-    pub(super) fn read<T>(&mut self, key: &str, read: impl Fn(&str) -> Result<T, String>) -> Option<T> {
-        let text = self.text(key, super::lengths::WORD)?;
+    pub(super) fn parse<T>(&mut self, key: &str, read: impl Fn(&str) -> Result<T, String>) -> Option<T> {
+        let text = self.text(key, super::lengths::MAX_WORD_BYTES)?;
         match read(text.value.trim()) {
             Ok(value) => Some(value),
             Err(message) => {
@@ -173,15 +173,15 @@ impl<'a> PlanKeys<'a> {
     }
 
     pub(super) fn error(&mut self, at: Option<FilePosition>, message: impl Into<String>, remedy: impl Into<String>) {
-        let message = format!("{}{}", self.of, message.into());
+        let message = format!("{}{}", self.message_prefix, message.into());
         self.report.error(at, message, remedy);
     }
 
-    fn wrong(&mut self, at: Option<FilePosition>, value: &NodeValue, wanted: &str) {
+    fn expected_table(&mut self, at: Option<FilePosition>, value: &NodeValue, wanted: &str) {
         self.error(at, format!("expected a table, found {}", value.kind()), format!("write {wanted}"));
     }
 
-    fn wrong_key(&mut self, at: Option<FilePosition>, key: &str, value: &NodeValue, wanted: &str) {
+    fn wrong_type(&mut self, at: Option<FilePosition>, key: &str, value: &NodeValue, wanted: &str) {
         let shown = match value {
             NodeValue::Number(number) => number.to_string(),
             other => other.kind().to_owned(),

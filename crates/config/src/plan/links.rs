@@ -14,8 +14,8 @@ const MAX_SUGGESTIONS: usize = 20;
 
 /// Reports problems with the ids and dependencies of a plan.
 pub(super) fn check(todos: &[Todo], places: &[TodoPositions], report: &mut PlanProblems) {
-    let first = unique(todos, places, report);
-    known(todos, places, &first, report);
+    let first = check_unique_ids(todos, places, report);
+    check_dependencies(todos, places, &first, report);
     for path in PlanGraph::new(todos).cycles() {
         let at = path.first().and_then(|n| places[*n].depends_on.first().copied().flatten().or(places[*n].id));
         let path: Vec<TodoId> = path.iter().map(|n| todos[*n].id.clone()).collect();
@@ -27,7 +27,7 @@ pub(super) fn check(todos: &[Todo], places: &[TodoPositions], report: &mut PlanP
     }
 }
 
-fn unique<'a>(
+fn check_unique_ids<'a>(
     todos: &'a [Todo],
     places: &[TodoPositions],
     report: &mut PlanProblems,
@@ -45,7 +45,7 @@ fn unique<'a>(
     first
 }
 
-fn known(
+fn check_dependencies(
     todos: &[Todo],
     places: &[TodoPositions],
     first: &BTreeMap<&TodoId, Option<FilePosition>>,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use protocol::{FleetConfig, Todo};
 
 use super::keys::{PlanKeys, PlanProblems};
-use super::lengths::{COMMAND, DESCRIPTION, PLAN, TODOS, WORD};
+use super::lengths::{MAX_COMMAND_BYTES, MAX_DESCRIPTION_BYTES, MAX_PLAN_BYTES, MAX_TODOS, MAX_WORD_BYTES};
 use super::shape::{PlanGraph, PlanShape};
 use super::todo::{TodoDefaults, TodoPositions};
 use super::{links, todo};
@@ -14,10 +14,10 @@ use crate::catalog::{DefinitionProblem, DocumentNode, FilePosition, NodeValue, Y
 use crate::{parse_time, parse_usd};
 
 /// The keys of a plan, of its limits and of its defaults.
-pub(super) const KEYS: [&str; 8] =
+pub(super) const PLAN_KEYS: [&str; 8] =
     ["goal", "limits", "isolation", "merge_check", "validate", "rounds", "defaults", "todos"];
-pub(super) const LIMITS: [&str; 4] = ["parallel", "retries", "budget_usd", "timeout"];
-pub(super) const DEFAULTS: [&str; 2] = ["agent", "model"];
+pub(super) const LIMIT_KEYS: [&str; 4] = ["parallel", "retries", "budget_usd", "timeout"];
+pub(super) const DEFAULT_KEYS: [&str; 2] = ["agent", "model"];
 
 /// Maximum number of todos at once, retries of a todo, and validation rounds.
 const MAX_PARALLEL: u32 = 4_096;
@@ -46,7 +46,7 @@ pub struct FleetPlan {
     /// The todos, in file order, with defaults filled in.
     pub todos: Vec<Todo>,
     /// The positions of each todo's parts.
-    pub(super) places: Vec<TodoPositions>,
+    pub(super) positions: Vec<TodoPositions>,
 }
 
 /// The limits of a plan. A limit that it does not set comes from the settings.
@@ -66,7 +66,7 @@ impl FleetPlan {
     /// Reads a plan; returns all its problems on failure.
     pub fn read(file: &Path) -> Result<FleetPlan, Vec<DefinitionProblem>> {
         let refuse = |message: String, remedy: &str| Err(vec![DefinitionProblem::error(file, message, remedy)]);
-        match host::read_plain(file, PLAN) {
+        match host::read_plain(file, MAX_PLAN_BYTES) {
             Ok(Some(bytes)) => match String::from_utf8(bytes) {
                 Ok(text) => FleetPlan::parse(file, &text),
                 Err(_binary) => refuse("it is not UTF-8 text".into(), "save it as UTF-8"),
@@ -79,7 +79,7 @@ impl FleetPlan {
     /// Parses a plan from YAML or JSON; problems name `file`.
     pub fn parse(file: &Path, text: &str) -> Result<FleetPlan, Vec<DefinitionProblem>> {
         let mut report = PlanProblems::new(file);
-        let plan = document(text, &mut report).map(|node| table(node, &mut report));
+        let plan = parse_document(text, &mut report).map(|node| read_plan(node, &mut report));
         match plan {
             Some(plan) if report.problems.is_empty() => Ok(plan),
             Some(_) | None => Err(report.problems),
@@ -110,12 +110,12 @@ impl FleetPlan {
     }
 }
 
-fn document(text: &str, report: &mut PlanProblems) -> Option<DocumentNode> {
-    if text.len() as u64 > PLAN {
-        report.error(None, format!("it is larger than {PLAN} bytes"), "split it into several plans");
+fn parse_document(text: &str, report: &mut PlanProblems) -> Option<DocumentNode> {
+    if text.len() as u64 > MAX_PLAN_BYTES {
+        report.error(None, format!("it is larger than {MAX_PLAN_BYTES} bytes"), "split it into several plans");
         return None;
     }
-    match serde_saphyr::from_str_with_options::<YamlNode>(text, limits()) {
+    match serde_saphyr::from_str_with_options::<YamlNode>(text, yaml_limits()) {
         Ok(YamlNode(node)) => Some(node),
         Err(error) => {
             let at = error.location().map(|at| FilePosition { line: at.line(), column: at.column() });
@@ -127,29 +127,29 @@ fn document(text: &str, report: &mut PlanProblems) -> Option<DocumentNode> {
     }
 }
 
-fn table(node: DocumentNode, report: &mut PlanProblems) -> FleetPlan {
+fn read_plan(node: DocumentNode, report: &mut PlanProblems) -> FleetPlan {
     let file = report.file.clone();
     let mut keys = PlanKeys::new("", node, report);
-    let goal = keys.text("goal", DESCRIPTION).map(|goal| goal.value.trim().to_owned());
+    let goal = keys.text("goal", MAX_DESCRIPTION_BYTES).map(|goal| goal.value.trim().to_owned());
     let limits = keys.take("limits");
     let isolated = isolation(&mut keys);
-    let merge_check = keys.text("merge_check", COMMAND).map(|check| check.value.trim().to_owned());
+    let merge_check = keys.text("merge_check", MAX_COMMAND_BYTES).map(|check| check.value.trim().to_owned());
     let validate = keys.flag("validate").unwrap_or(false);
     let rounds = keys.count("rounds", 1..=MAX_ROUNDS).unwrap_or(DEFAULT_ROUNDS);
     let defaults = keys.take("defaults");
     let todos = todos(&mut keys);
-    keys.finish(&KEYS);
-    let limits = limits.map(|node| limits_of(node, report)).unwrap_or_default();
-    let defaults = defaults.map(|node| defaults_of(node, report)).unwrap_or_default();
+    keys.finish(&PLAN_KEYS);
+    let limits = limits.map(|node| read_limits(node, report)).unwrap_or_default();
+    let defaults = defaults.map(|node| read_defaults(node, report)).unwrap_or_default();
     let read = todos.into_iter().zip(1..).filter_map(|(node, number)| todo::read(number, node, &defaults, report));
     let (todos, places): (Vec<Todo>, Vec<TodoPositions>) = read.unzip();
     links::check(&todos, &places, report);
     let rounds = if validate { rounds } else { 0 };
-    FleetPlan { file, goal, limits, isolated, merge_check, rounds, todos, places }
+    FleetPlan { file, goal, limits, isolated, merge_check, rounds, todos, positions: places }
 }
 
 fn isolation(keys: &mut PlanKeys<'_>) -> Option<bool> {
-    let isolation = keys.text("isolation", WORD)?;
+    let isolation = keys.text("isolation", MAX_WORD_BYTES)?;
     match isolation.value.as_str() {
         "worktree" => Some(true),
         "none" => Some(false),
@@ -174,8 +174,8 @@ fn todos(keys: &mut PlanKeys<'_>) -> Vec<DocumentNode> {
             keys.error(node.at, "`todos` is empty", "add at least one, with `id` and `title`");
             Vec::new()
         }
-        NodeValue::List(list) if list.len() > TODOS => {
-            let message = format!("there are {} todos; the limit is {TODOS}", list.len());
+        NodeValue::List(list) if list.len() > MAX_TODOS => {
+            let message = format!("there are {} todos; the limit is {MAX_TODOS}", list.len());
             keys.error(node.at, message, "split the plan");
             Vec::new()
         }
@@ -187,33 +187,34 @@ fn todos(keys: &mut PlanKeys<'_>) -> Vec<DocumentNode> {
     }
 }
 
-fn limits_of(node: DocumentNode, report: &mut PlanProblems) -> PlanLimits {
+fn read_limits(node: DocumentNode, report: &mut PlanProblems) -> PlanLimits {
     let mut keys = PlanKeys::new("limits: ", node, report);
     let limits = PlanLimits {
         parallel: keys.count("parallel", 1..=MAX_PARALLEL),
         retries: keys.count("retries", 0..=MAX_RETRIES),
-        budget_usd: keys.read("budget_usd", parse_usd),
-        timeout: keys.read("timeout", some_time),
+        budget_usd: keys.parse("budget_usd", parse_usd),
+        timeout: keys.parse("timeout", parse_nonzero_time),
     };
-    keys.finish(&LIMITS);
+    keys.finish(&LIMIT_KEYS);
     limits
 }
 
-fn some_time(text: &str) -> Result<Duration, String> {
+fn parse_nonzero_time(text: &str) -> Result<Duration, String> {
     match parse_time(text)? {
         Duration::ZERO => Err("the time must be more than 0".into()),
         time => Ok(time),
     }
 }
 
-fn defaults_of(node: DocumentNode, report: &mut PlanProblems) -> TodoDefaults {
+fn read_defaults(node: DocumentNode, report: &mut PlanProblems) -> TodoDefaults {
     let mut keys = PlanKeys::new("defaults: ", node, report);
-    let defaults = TodoDefaults { agent: keys.text("agent", WORD), model: keys.text("model", WORD) };
-    keys.finish(&DEFAULTS);
+    let defaults =
+        TodoDefaults { agent: keys.text("agent", MAX_WORD_BYTES), model: keys.text("model", MAX_WORD_BYTES) };
+    keys.finish(&DEFAULT_KEYS);
     defaults
 }
 
-fn limits() -> serde_saphyr::Options {
+fn yaml_limits() -> serde_saphyr::Options {
     serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_depth: 64,

@@ -34,13 +34,14 @@ impl PlanGraph {
         let numbers: BTreeMap<&TodoId, usize> = todos.iter().zip(0..).map(|(todo, n)| (&todo.id, n)).collect();
         let mut graph = PlanGraph { dependencies: Vec::new(), dependents: vec![Vec::new(); todos.len()] };
         for (n, todo) in todos.iter().enumerate() {
-            let mut above: Vec<usize> = todo.depends_on.iter().filter_map(|id| numbers.get(id).copied()).collect();
-            above.sort_unstable();
-            above.dedup();
-            for before in &above {
+            let mut dependencies: Vec<usize> =
+                todo.depends_on.iter().filter_map(|id| numbers.get(id).copied()).collect();
+            dependencies.sort_unstable();
+            dependencies.dedup();
+            for before in &dependencies {
                 graph.dependents[*before].push(n);
             }
-            graph.dependencies.push(above);
+            graph.dependencies.push(dependencies);
         }
         graph
     }
@@ -49,15 +50,20 @@ impl PlanGraph {
     fn depths(&self) -> Vec<Option<usize>> {
         let mut pending: Vec<usize> = self.dependencies.iter().map(Vec::len).collect();
         let mut depths = vec![None; pending.len()];
-        let mut free: Vec<usize> = (0..pending.len()).filter(|n| pending[*n] == 0).collect();
-        while let Some(n) = free.pop() {
+        let mut ready: Vec<usize> = (0..pending.len()).filter(|n| pending[*n] == 0).collect();
+        while let Some(n) = ready.pop() {
             // All its dependencies have a depth by now.
-            depths[n] =
-                Some(self.dependencies[n].iter().filter_map(|above| depths[*above]).max().map_or(0, |deep| deep + 1));
-            for below in &self.dependents[n] {
-                pending[*below] -= 1;
-                if pending[*below] == 0 {
-                    free.push(*below);
+            depths[n] = Some(
+                self.dependencies[n]
+                    .iter()
+                    .filter_map(|dependency| depths[*dependency])
+                    .max()
+                    .map_or(0, |depth| depth + 1),
+            );
+            for dependent in &self.dependents[n] {
+                pending[*dependent] -= 1;
+                if pending[*dependent] == 0 {
+                    ready.push(*dependent);
                 }
             }
         }
@@ -67,21 +73,24 @@ impl PlanGraph {
     /// Disjoint dependency cycles.
     pub(super) fn cycles(&self) -> Vec<Vec<usize>> {
         let depths = self.depths();
-        let mut walk: Vec<Option<usize>> = vec![None; depths.len()];
+        let mut visited_from: Vec<Option<usize>> = vec![None; depths.len()];
         let mut cycles = Vec::new();
         for start in (0..depths.len()).filter(|n| depths[*n].is_none()) {
-            let (mut path, mut at) = (Vec::new(), start);
-            while walk[at].is_none() {
-                walk[at] = Some(start);
-                path.push(at);
+            let (mut path, mut current) = (Vec::new(), start);
+            while visited_from[current].is_none() {
+                visited_from[current] = Some(start);
+                path.push(current);
                 // A todo without a depth depends on another without one.
-                let Some(next) = self.dependencies[at].iter().find(|above| depths[**above].is_none()) else { break };
-                at = *next;
+                let Some(next) = self.dependencies[current].iter().find(|dependency| depths[**dependency].is_none())
+                else {
+                    break;
+                };
+                current = *next;
             }
-            if walk[at] == Some(start)
-                && let Some(first) = path.iter().position(|n| *n == at)
+            if visited_from[current] == Some(start)
+                && let Some(cycle_start) = path.iter().position(|n| *n == current)
             {
-                cycles.push(path.split_off(first));
+                cycles.push(path.split_off(cycle_start));
             }
         }
         cycles
@@ -90,7 +99,7 @@ impl PlanGraph {
     /// The shape, unless there is a cycle.
     pub(super) fn shape(&self, todos: &[Todo]) -> Option<PlanShape> {
         let depths: Vec<usize> = self.depths().into_iter().collect::<Option<_>>()?;
-        let mut layers: Vec<Vec<TodoId>> = vec![Vec::new(); depths.iter().max().map_or(0, |deep| deep + 1)];
+        let mut layers: Vec<Vec<TodoId>> = vec![Vec::new(); depths.iter().max().map_or(0, |depth| depth + 1)];
         for (todo, depth) in todos.iter().zip(&depths) {
             layers[*depth].push(todo.id.clone());
         }
@@ -98,7 +107,7 @@ impl PlanGraph {
         let mut at = (0..depths.len()).rev().max_by_key(|n| depths[*n]);
         while let Some(n) = at {
             longest.push(todos[n].id.clone());
-            at = self.dependencies[n].iter().copied().find(|above| depths[*above] + 1 == depths[n]);
+            at = self.dependencies[n].iter().copied().find(|dependency| depths[*dependency] + 1 == depths[n]);
         }
         longest.reverse();
         Some(PlanShape { layers, longest })

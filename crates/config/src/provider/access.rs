@@ -22,9 +22,9 @@ pub struct ModelAccess {
     /// The keys, which must never be written.
     pub secrets: Vec<Secret>,
     /// The environment of started programs, without keys.
-    pub programs: Vec<(OsString, OsString)>,
+    pub program_env: Vec<(OsString, OsString)>,
     /// The built-in local model servers to look for on this machine.
-    pub local: Vec<String>,
+    pub local_servers: Vec<String>,
 }
 
 /// Provider settings, by name.
@@ -40,18 +40,18 @@ pub(crate) struct ProviderSources<'a> {
     /// Environment settings, strongest first.
     pub(crate) environment: &'a [EnvironmentSettings],
     /// A variable with a key that is not a provider's.
-    pub(crate) token: Option<&'a str>,
+    pub(crate) token_variable: Option<&'a str>,
 }
 
 /// Fails unless every provider in a file is valid.
-pub(crate) fn check(file: &ProviderTable) -> Result<(), ProviderError> {
-    let sources = ProviderSources { file, pinned_providers: &BTreeSet::new(), environment: &[], token: None };
+pub(crate) fn check_providers(file: &ProviderTable) -> Result<(), ProviderError> {
+    let sources = ProviderSources { file, pinned_providers: &BTreeSet::new(), environment: &[], token_variable: None };
     open_access(sources, HttpTimeouts::default(), &Env::default()).map(|_access| ())
 }
 
 /// Providers that the environment relocates: the variable, the provider, and its address.
 pub(crate) fn relocated(env: &Env) -> impl Iterator<Item = (&'static str, &'static str, String)> {
-    BUILT_IN.iter().filter_map(|known| Some((known.variable?, known.name, known.relocated(env)?)))
+    BUILT_IN.iter().filter_map(|known| Some((known.address_variable?, known.name, known.relocated(env)?)))
 }
 
 /// Resolves all providers.
@@ -60,37 +60,38 @@ pub(crate) fn open_access(
     timeouts: HttpTimeouts,
     env: &Env,
 ) -> Result<ModelAccess, ProviderError> {
-    let ProviderSources { file, pinned_providers: pinned, environment, token } = sources;
+    let ProviderSources { file, pinned_providers: pinned, environment, token_variable: token } = sources;
     let names: BTreeSet<&str> =
         BUILT_IN.iter().map(|known| known.name).chain(file.keys().map(String::as_str)).collect();
     let mut by_name = BTreeMap::new();
     let (mut variables, mut local) = (BTreeSet::from_iter(token.map(str::to_owned)), Vec::new());
     for name in names {
-        let moved = if pinned.contains(name) { None } else { relocated(env).find(|(_, moved, _)| *moved == name) };
-        let moved = moved.map(|(variable, _, url)| (variable, url));
-        let resolved = ResolvedProvider::new(name, file.get(name).cloned().unwrap_or_default(), moved)?;
+        let relocation =
+            if pinned.contains(name) { None } else { relocated(env).find(|(_, relocation, _)| *relocation == name) };
+        let relocation = relocation.map(|(variable, _, url)| (variable, url));
+        let resolved = ResolvedProvider::new(name, file.get(name).cloned().unwrap_or_default(), relocation)?;
         variables.extend(resolved.key_env.clone());
-        if resolved.address.is_loopback() && BuiltInProvider::named(name).is_some_and(BuiltInProvider::is_local) {
+        if resolved.address.is_loopback() && BuiltInProvider::find(name).is_some_and(BuiltInProvider::is_local) {
             local.push(name.to_owned());
         }
         by_name.insert(name.to_owned(), resolved.provider(env)?);
     }
-    let priced = BUILT_IN.iter().filter(|known| known.prices().is_some());
+    let priced = BUILT_IN.iter().filter(|known| known.price_list().is_some());
     let complete = priced.map(|known| known.name.to_owned()).collect();
-    let keys = Env::keys(variables);
+    let keys = Env::key_variables(variables);
     let hidden = HiddenVariables { keys: &keys, settings: environment };
     Ok(ModelAccess {
-        providers: Providers { by_name, complete, route: env.route(), timeouts },
+        providers: Providers { by_name, fully_listed: complete, route: env.network_route(), timeouts },
         secrets: env.secrets(&hidden),
-        programs: env.for_programs(&hidden),
-        local,
+        program_env: env.for_programs(&hidden),
+        local_servers: local,
     })
 }
 
 /// Secrets in the environment, which must never be written. Does not depend on valid providers.
 pub(crate) fn secrets(sources: ProviderSources<'_>, env: &Env) -> Vec<Secret> {
     let named = sources.file.values().filter_map(|provider| provider.key_env.clone());
-    let keys = Env::keys(named.chain(sources.token.map(str::to_owned)).collect());
+    let keys = Env::key_variables(named.chain(sources.token_variable.map(str::to_owned)).collect());
     env.secrets(&HiddenVariables { keys: &keys, settings: sources.environment })
 }
 
@@ -100,17 +101,17 @@ struct ResolvedProvider<'a> {
     kind: ProviderKind,
     address: ProviderAddress,
     key_env: Option<String>,
-    rest: ProviderFile,
+    settings: ProviderFile,
 }
 
 impl ResolvedProvider<'_> {
-    /// `relocated` is the variable that relocates it, and the address.
+    /// Resolves a provider. `relocated` is the variable that relocates it, and the new address.
     fn new<'a>(
         name: &'a str,
         file: ProviderFile,
         relocated: Option<(&str, String)>,
     ) -> Result<ResolvedProvider<'a>, ProviderError> {
-        let built_in = BuiltInProvider::named(name);
+        let built_in = BuiltInProvider::find(name);
         let own = || name.to_owned();
         if !is_name(name) {
             return Err(ProviderError::Name { name: own() });
@@ -118,7 +119,7 @@ impl ResolvedProvider<'_> {
         if file.key.is_some() {
             return Err(ProviderError::KeyInFile { name: own() });
         }
-        let rest = file.over(built_in.map(BuiltInProvider::layer).unwrap_or_default());
+        let rest = file.over(built_in.map(BuiltInProvider::to_settings).unwrap_or_default());
         let kind = rest.kind.ok_or_else(|| ProviderError::NoKind { name: own() })?;
         let (place, url) = match (relocated, &rest.base_url) {
             (Some((variable, url)), _) => (variable.to_owned(), url),
@@ -142,11 +143,11 @@ impl ResolvedProvider<'_> {
         if kind == ProviderKind::Anthropic && address.url.ends_with("/v1") {
             return Err(wrong("ends in /v1, which Bosun adds itself; leave it out"));
         }
-        Ok(ResolvedProvider { name, kind, address, key_env, rest })
+        Ok(ResolvedProvider { name, kind, address, key_env, settings: rest })
     }
 
     fn provider(self, env: &Env) -> Result<Provider, ProviderError> {
-        let ResolvedProvider { name, kind, address, key_env, rest } = self;
+        let ResolvedProvider { name, kind, address, key_env, settings: rest } = self;
         let key = match key_env {
             None => ProviderKey::NotNeeded,
             Some(variable) => env.key(&variable).map_or(ProviderKey::Missing { variable }, ProviderKey::Present),
@@ -159,13 +160,13 @@ impl ResolvedProvider<'_> {
             is_small: rest.small.unwrap_or(local),
             max_concurrent_requests: rest.at_once.map(u32::from),
             extra: RequestExtras::default(),
-            models: BuiltInProvider::named(name)
-                .and_then(BuiltInProvider::prices)
-                .map(prices::table)
+            models: BuiltInProvider::find(name)
+                .and_then(BuiltInProvider::price_list)
+                .map(prices::price_table)
                 .unwrap_or_default(),
         };
         for (model, file) in &rest.models {
-            let listed = listed(name, model, file, provider.listing(model))?;
+            let listed = merge_listing(name, model, file, provider.listing(model))?;
             provider.models.insert(model.clone(), listed);
         }
         Ok(provider)
@@ -173,11 +174,16 @@ impl ResolvedProvider<'_> {
 }
 
 /// Merges a file's information about a model over the built-in one.
-fn listed(provider: &str, model: &str, file: &ModelFile, known: ModelListing) -> Result<ModelListing, ProviderError> {
+fn merge_listing(
+    provider: &str,
+    model: &str,
+    file: &ModelFile,
+    known: ModelListing,
+) -> Result<ModelListing, ProviderError> {
     Ok(ModelListing {
         price: file.price(provider, model)?.or(known.price),
-        context: file.context.map(u64::from).or(known.context),
-        max_output: file.max_output.map(u32::from).or(known.max_output),
+        context_tokens: file.context.map(u64::from).or(known.context_tokens),
+        max_output_tokens: file.max_output.map(u32::from).or(known.max_output_tokens),
     })
 }
 

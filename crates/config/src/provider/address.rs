@@ -10,7 +10,7 @@ pub(super) struct ProviderAddress {
     /// As written, without trailing slashes.
     pub(super) url: String,
     loopback: bool,
-    plain: bool,
+    plain_http: bool,
 }
 
 impl ProviderAddress {
@@ -41,7 +41,7 @@ impl ProviderAddress {
             Some(Host::Ipv6(ip)) => ip.is_loopback(),
             Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
         };
-        Ok(ProviderAddress { url: trimmed.to_owned(), loopback, plain })
+        Ok(ProviderAddress { url: trimmed.to_owned(), loopback, plain_http: plain })
     }
 
     /// Whether it is on this machine.
@@ -51,13 +51,13 @@ impl ProviderAddress {
 
     /// Whether requests to it can be read on the network.
     pub(super) fn is_exposed(&self) -> bool {
-        self.plain && !self.loopback
+        self.plain_http && !self.loopback
     }
 }
 
 /// The address that `OLLAMA_HOST` means. Scheme, port and host may be missing, and a wildcard address means this
 /// machine.
-pub(super) fn of_ollama(host: &str) -> String {
+pub(super) fn ollama_address(host: &str) -> String {
     let host = host.trim().trim_end_matches('/');
     let (scheme, rest) = host.split_once("://").unwrap_or(("", host));
     let (authority, path) =
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_address_is_refused_with_the_reason() {
+    fn invalid_addresses_are_refused_with_the_reason() {
         let refused = [
             ("api.openai.com/v1", "scheme"),
             ("", "scheme"),
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn ollama_s_own_variable_is_understood() {
+    fn ollama_host_is_understood() {
         let meant = [
             ("127.0.0.1", "http://127.0.0.1:11434/v1"),
             ("0.0.0.0", "http://127.0.0.1:11434/v1"),
@@ -135,7 +135,7 @@ mod tests {
             ("https://box/ollama", "https://box/ollama/v1"),
         ];
         for (host, url) in meant {
-            assert_eq!(of_ollama(host), url);
+            assert_eq!(ollama_address(host), url);
             assert!(ProviderAddress::parse(url).is_ok());
         }
     }

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
     use crate::{Env, SettingsFile};
 
-    fn bring(base_url: &str, key: ProviderKey) -> Result<ModelAccess, ProviderError> {
+    fn add_client_provider(base_url: &str, key: ProviderKey) -> Result<ModelAccess, ProviderError> {
         let mut access = SettingsFile::default().resolve().access(&Env::default()).unwrap();
         let extra = RequestExtras { headers: vec![("x-team".into(), Secret::new("blue-team"))], query: None };
         let base_url = base_url.to_owned();
@@ -55,8 +55,9 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_brings_can_be_asked_and_stays_hidden() {
-        let access = bring("http://127.0.0.1:9/v1/", ProviderKey::Present(Secret::new("sk-client-1"))).unwrap();
+    fn a_client_s_provider_is_usable_and_its_secrets_are_hidden() {
+        let access =
+            add_client_provider("http://127.0.0.1:9/v1/", ProviderKey::Present(Secret::new("sk-client-1"))).unwrap();
         assert_eq!(access.providers.by_name["client"].base_url, "http://127.0.0.1:9/v1");
         let hidden: Vec<&str> = access.secrets.iter().map(Secret::reveal).collect();
         assert_eq!(hidden, ["sk-client-1", "blue-team"]);
@@ -65,8 +66,9 @@ mod tests {
 
     #[test]
     fn a_client_s_key_does_not_go_over_plain_http_to_another_machine() {
-        let refused = bring("http://example.com/v1", ProviderKey::Present(Secret::new("sk-client-1"))).unwrap_err();
+        let refused =
+            add_client_provider("http://example.com/v1", ProviderKey::Present(Secret::new("sk-client-1"))).unwrap_err();
         assert!(refused.to_string().starts_with("baseUrl would send a key"), "{refused}");
-        assert!(bring("nonsense", ProviderKey::NotNeeded).is_err());
+        assert!(add_client_provider("nonsense", ProviderKey::NotNeeded).is_err());
     }
 }

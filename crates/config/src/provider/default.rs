@@ -5,7 +5,7 @@ use model::{Provider, ProviderKey};
 use super::ModelAccess;
 use super::built_in::{BUILT_IN, BuiltInProvider};
 
-/// The default model, and the variable because of which it was chosen.
+/// The default model, and the variable with the key for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DefaultModel {
     /// Its full name.
@@ -28,11 +28,14 @@ impl ModelAccess {
     /// not included, since they must be found first.
     pub fn choosable(&self) -> Vec<ChoosableProvider> {
         let providers = &self.providers.by_name;
-        let built_in = BUILT_IN.iter().filter(|known| known.default.is_some() && providers.contains_key(known.name));
-        let built_in = built_in
-            .map(|known| ChoosableProvider { provider: known.name.into(), default: known.default.map(str::to_owned) });
-        let others = providers.iter().filter(|(name, _)| match BuiltInProvider::named(name) {
-            Some(known) => known.is_local() && !self.local.contains(name),
+        let built_in =
+            BUILT_IN.iter().filter(|known| known.default_model.is_some() && providers.contains_key(known.name));
+        let built_in = built_in.map(|known| ChoosableProvider {
+            provider: known.name.into(),
+            default: known.default_model.map(str::to_owned),
+        });
+        let others = providers.iter().filter(|(name, _)| match BuiltInProvider::find(name) {
+            Some(known) => known.is_local() && !self.local_servers.contains(name),
             None => true,
         });
         let others = others.map(|(name, provider)| {
@@ -46,15 +49,15 @@ impl ModelAccess {
     /// The default model: that of the first provider with a key.
     pub fn default_model(&self) -> Option<DefaultModel> {
         self.choosable().into_iter().find_map(|ChoosableProvider { provider, default }| {
-            let variable = variable(self.providers.by_name.get(&provider)?)?.to_owned();
+            let variable = key_variable(self.providers.by_name.get(&provider)?)?.to_owned();
             Some(DefaultModel { spec: format!("{provider}/{}", default?), variable })
         })
     }
 }
 
 /// The variable with the key of a provider.
-fn variable(place: &Provider) -> Option<&str> {
-    match &place.key {
+fn key_variable(provider: &Provider) -> Option<&str> {
+    match &provider.key {
         ProviderKey::Present(secret) => secret.variable(),
         ProviderKey::NotNeeded | ProviderKey::Missing { .. } => None,
     }
@@ -96,10 +99,10 @@ mod tests {
     }
 
     #[test]
-    fn every_provider_that_is_not_looked_for_on_this_machine_can_be_chosen() {
+    fn every_provider_except_servers_on_this_machine_can_be_chosen() {
         let names = |file: &str, env: &[(&str, &str)]| {
             let file: SettingsFile = toml::from_str(file).unwrap();
-            let access = file.resolve().access(&Env::of(env)).unwrap();
+            let access = file.resolve().access(&Env::from_pairs(env)).unwrap();
             access.choosable().into_iter().map(|choosable| choosable.provider).collect::<Vec<_>>()
         };
         assert_eq!(names("", &[]), ["anthropic", "openai"]);

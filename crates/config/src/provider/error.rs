@@ -49,7 +49,7 @@ pub enum ProviderError {
         "providers.{name}.models.\"{model}\" has an incomplete price; set both input and output, in dollars per \
          million tokens"
     )]
-    HalfPrice {
+    IncompletePrice {
         /// The provider.
         name: String,
         /// The model.

@@ -128,7 +128,7 @@ impl ModelFile {
             })),
             (None, None) if cache_read.is_none() && cache_write.is_none() => Ok(None),
             (Some(_) | None, Some(_) | None) => {
-                Err(ProviderError::HalfPrice { name: provider.into(), model: model.into() })
+                Err(ProviderError::IncompletePrice { name: provider.into(), model: model.into() })
             }
         }
     }

@@ -13,4 +13,4 @@ pub use default::{ChoosableProvider, DefaultModel};
 pub use error::ProviderError;
 pub use file::{ModelFile, ProviderFile};
 
-pub(crate) use access::{ProviderSources, check, open_access, relocated, secrets};
+pub(crate) use access::{ProviderSources, check_providers, open_access, relocated, secrets};

@@ -15,7 +15,7 @@ fn limits_of_agents_are_settings() {
     .unwrap();
     let limits = &config.limits;
     assert_eq!((limits.live, limits.depth, limits.total, limits.rate), (8, 2, 50, 30));
-    assert_eq!((limits.grace, limits.of_type["explore"]), (Duration::from_secs(5), 4));
+    assert_eq!((limits.grace, limits.max_by_type["explore"]), (Duration::from_secs(5), 4));
     assert_eq!((config.stall_after, config.abort_after), (Duration::from_secs(60), Duration::from_secs(120)));
     assert_eq!((config.command_memory, read("").unwrap().command_memory), (Some(2 << 30), None));
     assert!(read("[limits.per-type]\nexplore = 0\n").unwrap_err().contains("line 2"));
@@ -34,7 +34,7 @@ fn the_cost_guard_is_a_setting() {
 }
 
 #[test]
-fn a_catalogue_is_named_by_its_user_over_https() {
+fn remote_catalogue_needs_https_and_user_settings() {
     for url in ["http://example.com/x", "ftp://example.com", "agents"] {
         let error = read(&format!("[agents]\ncatalog = '{url}'\n")).unwrap_err();
         assert!(error.contains("agents.catalog") && error.contains("https"), "{error}");
@@ -51,12 +51,12 @@ fn a_catalogue_is_named_by_its_user_over_https() {
     // The token is as secret as a key.
     let env = Env::from(vec![("ORG_TOKEN".into(), "t-1".into()), ("PATH".into(), "/bin".into())]);
     assert_eq!(config.secrets(&env).len(), 1);
-    let programs = config.access(&env).unwrap().programs;
+    let programs = config.access(&env).unwrap().program_env;
     assert_eq!(programs.iter().map(|(name, _)| name.to_str().unwrap()).collect::<Vec<_>>(), ["PATH"]);
 }
 
 #[test]
-fn features_that_are_not_in_this_version_are_told() {
+fn unsupported_features_are_reported() {
     let machine = Machine::new();
     machine.write("home/config.toml", "[features]\nmulti-turn = false\ncoordinator = true\nproactive = false\n");
     let layers = machine.layers(TrustStatus::Untrusted).unwrap();
@@ -70,7 +70,7 @@ fn features_that_are_not_in_this_version_are_told() {
 }
 
 #[test]
-fn variables_limit_agents_and_bad_ones_are_named() {
+fn agent_limits_from_variables_are_validated() {
     let layers = |vars: &[(&str, &str)]| {
         let vars: Vec<_> = vars.iter().map(|(name, value)| (name.into(), value.into())).collect();
         let mut layers = Machine::new().layers(TrustStatus::Untrusted).unwrap();

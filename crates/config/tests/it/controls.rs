@@ -1,4 +1,4 @@
-//! What controls Bosun is out of reach of file tools and of commands, from any folder.
+//! File tools and commands cannot use the files that control Bosun, from any folder.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,13 @@ use crate::Machine;
 fn policy(machine: &Machine, cwd: &Path) -> Policy {
     let (user, layers) = (machine.path("user"), machine.layers(TrustStatus::Untrusted).unwrap());
     let controls = all_controls(&machine.home(), Some(&user), &layers, &[&machine.top(), cwd]);
-    Policy { mode: PermissionMode::AllowAll, top: cwd.to_owned(), user: Some(user), controls, ..Policy::default() }
+    Policy {
+        mode: PermissionMode::AllowAll,
+        project_dir: cwd.to_owned(),
+        user_home: Some(user),
+        control_paths: controls,
+        ..Policy::default()
+    }
 }
 
 fn is_denied(policy: &Policy, act: RequestedAct) -> bool {
@@ -37,7 +43,7 @@ const OF_USER: [&str; 14] = [
 ];
 
 #[test]
-fn no_file_that_holds_in_every_project_can_be_reached_by_a_file_tool() {
+fn file_tools_cannot_use_user_control_files() {
     let machine = Machine::new();
     machine.write("user/.claude/settings.work.json", "{}");
     for cwd in [machine.top(), machine.path("user")] {
@@ -55,7 +61,7 @@ fn no_file_that_holds_in_every_project_can_be_reached_by_a_file_tool() {
 }
 
 #[test]
-fn no_command_that_names_one_runs_from_any_folder() {
+fn commands_that_name_a_user_control_file_do_not_run() {
     let machine = Machine::new();
     machine.write("user/token", "t").write("user/deep/x", "");
     config::remember_token_file(&machine.home(), &machine.path("user/token")).unwrap();

@@ -1,4 +1,4 @@
-//! Rules of another program's files: they forbid and ask, and never allow.
+//! Rules in files of other products: only `deny` and `ask` count, never `allow`.
 
 use config::{NoticeLevel, TrustStatus};
 use policy::RuleSource;
@@ -18,7 +18,7 @@ const MANY: &str = r#"{
 }"#;
 
 #[test]
-fn only_what_they_forbid_and_ask_counts() {
+fn only_deny_and_ask_rules_of_other_products_count() {
     let machine = Machine::new();
     machine
         .write("project/.claude/settings.json", MANY)
@@ -53,7 +53,7 @@ fn only_what_they_forbid_and_ask_counts() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_stops_the_run_since_it_may_forbid_something() {
+fn unreadable_foreign_settings_stop_the_run() {
     let hostile: [(&str, &str); 7] = [
         ("{", "line 1"),
         ("\u{0}\u{1}", "line 1"),
@@ -92,7 +92,7 @@ fn a_file_that_cannot_be_read_stops_the_run_since_it_may_forbid_something() {
 
 /// In Claude's files `/x` is below the project, in Bosun's it is below the root of the disk.
 #[test]
-fn a_forbidden_path_that_begins_with_a_slash_is_forbidden_below_the_project_too() {
+fn denied_absolute_path_is_also_denied_below_the_project() {
     let machine = Machine::new();
     let text = r#"{"permissions": {"deny": ["Read(/secrets/**)", "Edit(//etc/**)", "Bash(/bin/x)"]}}"#;
     machine.write("project/.claude/settings.json", text);

@@ -1,4 +1,4 @@
-//! What the files of other products become, and what is written of it.
+//! Import of other products' files: findings and written settings.
 
 use std::fs;
 
@@ -18,16 +18,16 @@ impl Machine {
         let moved = moved.map(|below| self.path(below));
         let places = ImportLocations {
             home: &home,
-            user: Some(&user),
+            user_home: Some(&user),
             relocated: moved.as_deref(),
             project: &project,
             trust: standing,
-            no_allow_all: None,
+            allow_all_forbidden_by: None,
         };
         survey(product, &places).unwrap()
     }
 
-    /// Each finding as one line, without what differs from run to run.
+    /// Each finding as one line, without text that differs from run to run.
     fn table(&self, product: Product, standing: TrustStatus) -> Vec<String> {
         self.shown_all(&self.survey(product, standing))
     }
@@ -66,7 +66,7 @@ const CLAUDE: &str = r#"{
 }"#;
 
 #[test]
-fn settings_of_claude_become_settings_and_the_rest_is_named() {
+fn claude_settings_are_imported_and_the_rest_is_reported() {
     let machine = Machine::new();
     machine.write("user/.claude/settings.json", CLAUDE).write("user/notes/a", "").write("user/.claude/agents/a.md", "");
     machine.write("home/config.toml", "model = \"ollama/qwen3:8b\"\n");
@@ -108,7 +108,7 @@ fn settings_of_claude_become_settings_and_the_rest_is_named() {
 }
 
 #[test]
-fn what_is_written_is_read_keeps_what_was_there_and_is_written_once() {
+fn import_keeps_existing_settings_and_is_idempotent() {
     let machine = Machine::new();
     let before = "# mine\nmodel = \"ollama/qwen3:8b\" # small\n\n[permissions]\ndeny = [\"fetch\"]\n";
     machine.write("user/.claude/settings.json", CLAUDE).write("user/notes/a", "").write("home/config.toml", before);
@@ -127,7 +127,7 @@ fn what_is_written_is_read_keeps_what_was_there_and_is_written_once() {
 }
 
 #[test]
-fn a_project_s_own_files_may_allow_more_only_if_it_is_trusted_and_nothing_is_written_into_it() {
+fn project_files_are_imported_only_if_trusted_and_never_changed() {
     let machine = Machine::new();
     let settings = r#"{"permissions": {"allow": ["Edit(/src/**)"], "defaultMode": "bypassPermissions"}}"#;
     machine.write("project/.claude/settings.json", settings).write(
@@ -160,7 +160,7 @@ fn a_project_s_own_files_may_allow_more_only_if_it_is_trusted_and_nothing_is_wri
 }
 
 #[test]
-fn a_malformed_file_is_named_with_its_line_and_the_others_are_imported() {
+fn malformed_file_is_reported_and_the_others_are_imported() {
     let machine = Machine::new();
     machine
         .write("user/.codex/config.toml", "model = 'gpt-5'\nmodel = 3\n")
@@ -198,7 +198,7 @@ fn a_malformed_file_is_named_with_its_line_and_the_others_are_imported() {
 }
 
 #[test]
-fn settings_of_codex_become_settings() {
+fn codex_settings_are_imported() {
     let machine = Machine::new();
     machine.write(
         "user/.codex/config.toml",
@@ -229,7 +229,7 @@ fn settings_of_codex_become_settings() {
 }
 
 #[test]
-fn approvals_and_settings_of_copilot_become_rules_of_this_project() {
+fn copilot_approvals_and_settings_are_imported_for_this_project() {
     let machine = Machine::new();
     let top = machine.top().display().to_string();
     let approvals = serde_json::json!({"locations": {
@@ -262,9 +262,9 @@ fn approvals_and_settings_of_copilot_become_rules_of_this_project() {
     );
 }
 
-/// What a variable moved is not read in place, so that all of it is written or copied: a deny above all.
+/// Bosun does not read a folder that a variable moved, so everything must be written or copied, above all `deny` rules.
 #[test]
-fn a_folder_that_a_variable_moved_is_imported_from_there() {
+fn import_uses_the_folder_from_the_variable() {
     let machine = Machine::new();
     let settings = r#"{"permissions": {"deny": ["Read(./.env)", "Bash(rm:*)"], "allow": ["Bash(ls)"]}, "hooks": {}}"#;
     machine.write("user/.claude/settings.json", CLAUDE).write("moved/settings.json", settings);
@@ -287,13 +287,13 @@ fn a_folder_that_a_variable_moved_is_imported_from_there() {
     assert_eq!(write(&findings).len(), 0);
     let denied = machine.layers(TrustStatus::Untrusted).unwrap().rules().unwrap();
     assert!(denied.iter().any(|rule| rule.text == "shell(rm:*)"), "{denied:?}");
-    // The usual folder by another name is the usual folder.
+    // Another path of the default folder counts as the default folder.
     let usual = machine.survey_moved(Product::Claude, TrustStatus::Untrusted, Some("user/../user/.claude"));
     assert!(usual.iter().any(|finding| matches!(finding.outcome, ImportOutcome::InPlace(_))), "{usual:?}");
 }
 
 #[test]
-fn the_folders_of_copilot_and_codex_can_be_moved_too() {
+fn import_uses_the_variables_of_copilot_and_codex() {
     let machine = Machine::new();
     machine.write("moved/config.json", r#"{"model": "gpt-5.4"}"#).write("moved/hooks/a.json", "{}");
     machine.write("moved/config.toml", "model = 'gpt-5.4'").write("moved/prompts/p.md", "");

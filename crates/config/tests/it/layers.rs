@@ -1,4 +1,4 @@
-//! Which layer wins, what each rule knows of where it came from, and what an untrusted project may say.
+//! Which layer wins, the source of each rule, and what an untrusted project may set.
 
 use std::os::unix::fs::symlink;
 
@@ -61,7 +61,7 @@ fn the_strongest_layer_wins_and_rules_of_all_count() {
 }
 
 #[test]
-fn an_untrusted_project_may_only_narrow() {
+fn untrusted_project_can_only_restrict() {
     let hostile = "
 model = 'evil/model'
 max-turns = 1
@@ -86,7 +86,7 @@ add-dirs = ['/']
         assert_eq!(layers.config(), SettingsFile::default().resolve());
         let texts: Vec<_> = rules(&layers).into_iter().map(|(effect, text, _)| (effect, text)).collect();
         assert_eq!(texts, [(RuleEffect::Deny, "edit(secret/**)".into()), (RuleEffect::Ask, "fetch".into())]);
-        assert!(layers.roots(None).is_empty());
+        assert!(layers.added_folders(None).is_empty());
         let ignored = [
             "environment.pass",
             "max-turns",
@@ -103,11 +103,11 @@ add-dirs = ['/']
     }
     let trusted = machine.layers(TrustStatus::Trusted).unwrap();
     assert_eq!((trusted.config().mode, trusted.ignored.len()), (PermissionMode::AllowAll, 0));
-    assert_eq!(trusted.roots(None)[0].0, std::path::Path::new("/"));
+    assert_eq!(trusted.added_folders(None)[0].0, std::path::Path::new("/"));
 }
 
 #[test]
-fn a_notice_stays_short_whatever_there_is_to_ignore() {
+fn notice_of_ignored_settings_stays_short() {
     let machine = Machine::new();
     let many: String = (0..2_000).map(|n| format!("[providers.openai.models.m{n}]\ncontext = 1\n")).collect();
     machine.write("project/.bosun/config.toml", &many);
@@ -125,7 +125,7 @@ fn a_notice_stays_short_whatever_there_is_to_ignore() {
 }
 
 #[test]
-fn nothing_to_ignore_is_nothing_to_tell() {
+fn no_notice_without_ignored_settings() {
     let machine = Machine::new();
     assert!(machine.layers(TrustStatus::Untrusted).unwrap().notices.is_empty());
     machine.write("project/.bosun/config.toml", "[permissions]\ndeny = ['shell']\n");
@@ -153,33 +153,33 @@ fn sources_can_be_left_out_but_not_the_managed_one() {
 }
 
 #[test]
-fn what_is_forbidden_is_refused_wherever_it_is_asked_for() {
+fn forbidden_settings_are_refused_from_every_source() {
     let machine = Machine::new();
     machine.write("managed.toml", "[managed]\nforbid = ['allow-all', 'hooks']\n");
     let read = || machine.layers(TrustStatus::Trusted).unwrap();
-    assert!(read().check().is_ok());
-    assert_eq!(read().forbids(ForbiddableFeature::Hooks), Some(&*machine.path("managed.toml")));
-    assert_eq!(read().forbids(ForbiddableFeature::Mcp), None);
+    assert!(read().check_mode().is_ok());
+    assert_eq!(read().forbidden_by(ForbiddableFeature::Hooks), Some(&*machine.path("managed.toml")));
+    assert_eq!(read().forbidden_by(ForbiddableFeature::Mcp), None);
     let mut flags = read();
     flags.add(typed("[permissions]\nmode = 'allow-all'\n")).unwrap();
     assert_eq!(
-        machine.shown(flags.check().unwrap_err()),
+        machine.shown(flags.check_mode().unwrap_err()),
         "/managed.toml forbids the mode allow-all, which is set by the command line"
     );
     let mut session = read();
     session.add_session(parse("[permissions]\nmode = 'allow-all'\n"));
-    assert!(session.check().unwrap_err().to_string().ends_with("set by the session"));
+    assert!(session.check_mode().unwrap_err().to_string().ends_with("set by the session"));
     session.add(typed("[permissions]\nmode = 'plan'\n")).unwrap();
-    assert!(session.check().is_ok(), "a session can go on in another mode");
-    // A stronger layer that says otherwise does not make it right.
+    assert!(session.check_mode().is_ok(), "a session can go on in another mode");
+    // The error stays even if a stronger layer sets another value.
     machine
         .write("home/config.toml", "[permissions]\nmode = 'allow-all'\n")
         .write_local("[permissions]\nmode = 'plan'\n");
-    assert!(machine.shown(read().check().unwrap_err()).ends_with("set by your settings, /home/config.toml"));
+    assert!(machine.shown(read().check_mode().unwrap_err()).ends_with("set by your settings, /home/config.toml"));
 }
 
 #[test]
-fn only_managed_files_manage() {
+fn only_managed_files_may_have_managed_keys() {
     for file in ["home/config.toml", "project/.bosun/config.toml"] {
         let machine = Machine::new();
         machine.write(file, "[managed]\nforbid = []\n");
@@ -191,7 +191,7 @@ fn only_managed_files_manage() {
 }
 
 #[test]
-fn a_session_that_goes_on_keeps_what_it_was_begun_with() {
+fn resumed_session_keeps_its_settings() {
     let machine = Machine::new();
     machine.write("home/config.toml", "[budget]\nusd = 5\n[permissions]\nmode = 'plan'\n");
     let mut layers = machine.layers(TrustStatus::Untrusted).unwrap();
@@ -253,24 +253,24 @@ fn settings_can_be_given_as_json() {
 }
 
 #[test]
-fn folders_of_a_file_begin_at_the_project_s_top_or_the_user_s_folder() {
+fn relative_folders_start_at_the_project_or_the_users_home() {
     let machine = Machine::new();
     machine.write_local("[workspace]\nadd-dirs = ['../lib', '~/notes', '/srv']\n");
     let layers = machine.layers(TrustStatus::Untrusted).unwrap();
     let roots: Vec<_> =
-        layers.roots(Some("/me".as_ref())).into_iter().map(|(path, _)| machine.shown(path.display())).collect();
+        layers.added_folders(Some("/me".as_ref())).into_iter().map(|(path, _)| machine.shown(path.display())).collect();
     assert_eq!(roots, ["/project/../lib", "/me/notes", "/srv"]);
 }
 
 #[test]
-fn the_user_s_own_folder_is_no_project_of_its_own() {
+fn home_folder_of_the_user_is_not_a_project() {
     let machine = Machine::new();
     machine.write("project/.bosun/config.toml", "model = 'mine'\n");
     let (top, home) = (machine.top(), machine.path("project/.bosun"));
     let project = config::Project::find(&top);
     let places = config::SettingsLocations {
         home: &home,
-        user: None,
+        user_home: None,
         managed: None,
         project,
         trust: TrustStatus::Untrusted,
@@ -283,7 +283,7 @@ fn the_user_s_own_folder_is_no_project_of_its_own() {
 }
 
 #[test]
-fn what_a_stronger_layer_hides_no_weaker_one_passes() {
+fn variable_hidden_by_a_stronger_layer_is_not_passed() {
     let machine = Machine::new();
     machine
         .write("managed.toml", "[environment]\nhide = ['NPM_*']\npass = ['OPENAI_API_KEY']\n")
@@ -291,13 +291,13 @@ fn what_a_stronger_layer_hides_no_weaker_one_passes() {
     let vars = ["NPM_TOKEN", "OPENAI_API_KEY", "MAPS_API_KEY", "OPENAI_ORG"];
     let env = Env::from(vars.map(|name| (name.into(), format!("value of {name}").into())).to_vec());
     let access = machine.layers(TrustStatus::Trusted).unwrap().config().access(&env).unwrap();
-    let passed: Vec<_> = access.programs.iter().map(|(name, _)| name.to_str().unwrap()).collect();
+    let passed: Vec<_> = access.program_env.iter().map(|(name, _)| name.to_str().unwrap()).collect();
     assert_eq!(passed, ["OPENAI_API_KEY", "MAPS_API_KEY"]);
     assert_eq!(access.secrets.len(), 4, "what any layer hides is never written");
 }
 
 #[test]
-fn the_environment_moves_a_provider_unless_something_stronger_places_it() {
+fn environment_sets_the_address_of_a_provider_unless_overridden() {
     let machine = Machine::new();
     let placed = |url: &str| format!("[providers.anthropic]\nbase-url = '{url}'\n");
     machine.write("home/config.toml", &placed("https://user.example"));

@@ -1,4 +1,4 @@
-//! Settings as a user's file and environment give them.
+//! Settings from the user's file and environment.
 
 #![cfg(test)]
 
@@ -26,7 +26,7 @@ use config::{
 };
 use tempfile::TempDir;
 
-/// The settings of a file with this text, or what is wrong with it.
+/// The settings of a file with this text, or the error.
 fn read(text: &str) -> Result<Config, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("config.toml");
@@ -83,7 +83,7 @@ impl Machine {
         let (home, user, managed) = (self.home(), self.path("user"), self.path("managed.toml"));
         SettingsLayers::read(&SettingsLocations {
             home: &home,
-            user: Some(&user),
+            user_home: Some(&user),
             managed: managed.exists().then_some(&managed),
             project: Project::find(&self.top()),
             trust: standing,
@@ -91,7 +91,7 @@ impl Machine {
         })
     }
 
-    /// A text without what differs from run to run.
+    /// The text without parts that differ from run to run.
     fn shown(&self, text: impl ToString) -> String {
         text.to_string().replace(&self.path("").display().to_string(), "/")
     }

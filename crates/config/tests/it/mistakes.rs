@@ -1,4 +1,4 @@
-//! What is refused, and in which words.
+//! Error messages for invalid settings.
 
 use crate::{access, read};
 
@@ -7,7 +7,7 @@ fn refused(text: &str) -> String {
 }
 
 #[test]
-fn a_key_in_the_file_is_refused_and_never_repeated() {
+fn key_in_a_settings_file_is_refused_and_not_shown() {
     let ways = [
         "[providers.openai]\nkey = 'sk-secret'\n",
         "[providers.openai]\napi-key = 'sk-secret'\n",
@@ -32,7 +32,7 @@ fn a_key_in_the_file_is_refused_and_never_repeated() {
 }
 
 #[test]
-fn mistakes_name_the_place_and_the_remedy() {
+fn mistakes_are_reported_with_place_and_remedy() {
     let mistakes = [
         ("[providers.mine]\nbase-url = 'https://host/v1'\n", "providers.mine has no kind; write kind = \"anthropic\""),
         ("[providers.mine]\nkind = 'openai'\n", "providers.mine has no base-url"),

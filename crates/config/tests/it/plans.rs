@@ -1,4 +1,4 @@
-//! Plan files: what they say, and what is said of those that cannot be used.
+//! Plan files: their content, and the errors of invalid ones.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -41,7 +41,7 @@ fn problems(todos: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_plan_says_who_does_what_and_in_which_order() {
+fn plan_defines_todos_agents_and_order() {
     let plan = parse(WHOLE).unwrap();
     assert_eq!(plan.goal.as_deref(), Some("Make the parser total"));
     assert_eq!((plan.limits.parallel, plan.limits.retries), (Some(8), Some(2)));
@@ -68,7 +68,7 @@ fn a_plan_says_who_does_what_and_in_which_order() {
 }
 
 #[test]
-fn json_is_a_plan_too_and_what_is_left_out_is_usual() {
+fn plan_may_be_json_and_has_defaults() {
     let plan = parse(r#"{ "todos": [ { "id": 7, "title": "Count", "agent_type": "explore" } ] }"#).unwrap();
     assert_eq!(plan.todos, [Todo { agent_type: Some("explore".into()), ..Todo::new("7", "Count") }]);
     let terms = plan.fleet_config();
@@ -76,7 +76,7 @@ fn json_is_a_plan_too_and_what_is_left_out_is_usual() {
 }
 
 #[test]
-fn everything_that_is_wrong_is_said_at_once_with_its_place() {
+fn all_errors_of_a_plan_are_reported_with_their_place() {
     let text = "\
 goal: x
 limit: { parallel: 8 }
@@ -121,7 +121,7 @@ todos:
 }
 
 #[test]
-fn circles_are_named_each_once() {
+fn each_dependency_cycle_is_reported_once() {
     let todo = |id: &str, above: &str| format!("  - {{ id: {id}, title: T, depends_on: [{above}] }}\n");
     let circles = [todo("a", "b"), todo("b", "c"), todo("c", "a"), todo("d", "a"), todo("e", "e")].concat();
     let remedy = "remove one of these dependencies";
@@ -136,7 +136,7 @@ fn circles_are_named_each_once() {
 }
 
 #[test]
-fn the_shape_has_layers_and_a_longest_path() {
+fn plan_shape_has_layers_and_a_longest_path() {
     let todo = |id: &str, above: &str| format!("  - {{ id: {id}, title: T, depends_on: [{above}] }}\n");
     let todos = [todo("end", "left, right, left"), todo("left", "top"), todo("right", "low"), todo("low", "top")];
     let plan = parse(&format!("todos:\n{}  - {{ id: top, title: T }}\n", todos.concat())).unwrap();
@@ -150,7 +150,7 @@ fn the_shape_has_layers_and_a_longest_path() {
 }
 
 #[test]
-fn what_is_no_plan_is_refused() {
+fn invalid_plan_is_refused() {
     for (text, expected) in [
         ("", "plan.yaml"),
         ("- a\n", "expected a table, found a list"),
@@ -176,7 +176,7 @@ fn what_is_no_plan_is_refused() {
 }
 
 #[test]
-fn a_plan_has_fifty_thousand_todos_and_no_more() {
+fn plan_has_at_most_fifty_thousand_todos() {
     let mut text = "todos:\n".to_owned();
     for n in 0..50_000 {
         let above = if n == 0 { String::new() } else { format!("t{}", n - 1) };
@@ -189,7 +189,7 @@ fn a_plan_has_fifty_thousand_todos_and_no_more() {
 }
 
 #[test]
-fn a_file_is_read_and_one_that_is_not_there_is_said() {
+fn plan_file_is_read_and_unusable_files_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("plan.yaml");
     let told = |path: &Path| FleetPlan::read(path).unwrap_err()[0].to_string();
@@ -202,7 +202,7 @@ fn a_file_is_read_and_one_that_is_not_there_is_said() {
 }
 
 #[test]
-fn the_plan_of_the_manual_can_be_used() {
+fn documented_plan_is_valid() {
     let manual = format!("{}/../../docs/fleets.md", env!("CARGO_MANIFEST_DIR"));
     let manual = fs::read_to_string(manual).unwrap();
     let example = manual.split("```yaml\n").find(|block| block.starts_with("# plan.yaml")).unwrap();
@@ -210,29 +210,29 @@ fn the_plan_of_the_manual_can_be_used() {
     assert_eq!((plan.todos.len(), plan.shape().longest.len(), plan.fleet_config().isolated), (3, 3, true));
 }
 
-/// Knows one agent and one model, and no pattern or schema with a bracket.
+/// A catalog with one agent and one model, which refuses patterns with brackets and schemas that are not objects.
 struct Small;
 
 impl PlanChecker for Small {
-    fn agent(&self, name: &str) -> Result<(), String> {
+    fn check_agent(&self, name: &str) -> Result<(), String> {
         if name == "explore" { Ok(()) } else { Err(format!("there is no agent `{name}`")) }
     }
 
-    fn model(&self, spec: &str) -> Result<(), String> {
+    fn check_model(&self, spec: &str) -> Result<(), String> {
         if spec == "a/b" { Ok(()) } else { Err(format!("there is no model `{spec}`")) }
     }
 
-    fn pattern(&self, glob: &str) -> Result<(), String> {
+    fn check_pattern(&self, glob: &str) -> Result<(), String> {
         if glob.contains('[') { Err("no brackets".into()) } else { Ok(()) }
     }
 
-    fn schema(&self, schema: &Value) -> Result<(), String> {
+    fn check_schema(&self, schema: &Value) -> Result<(), String> {
         if schema["type"] == "object" { Ok(()) } else { Err("no object".into()) }
     }
 }
 
 #[test]
-fn what_the_machine_lacks_is_said_where_it_is_named() {
+fn missing_agents_and_models_are_reported_with_their_place() {
     let plan = parse(
         "defaults: { model: no/such }
 todos:
@@ -262,7 +262,7 @@ fn the_schema_of_plans_is_the_one_that_is_checked_in() {
     assert_eq!(checked_in, schema, "run this test with BOSUN_BLESS=1 to write the schema anew");
 }
 
-/// What an unknown key is refused with lists the keys that are known.
+/// The error message for an unknown key lists the known keys.
 fn known(text: &str) -> Vec<String> {
     let told = parse(text).unwrap_err();
     let keys = told.iter().find_map(|words| words.split_once("known keys: ")).unwrap().1;
@@ -272,7 +272,7 @@ fn known(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_schema_has_the_keys_that_are_read_and_no_others() {
+fn schema_has_exactly_the_keys_that_are_read() {
     let schema = plan_schema();
     let keys = |table: &Value| table["properties"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     let part = |name: &str| keys(&schema["$defs"][name]);

@@ -1,4 +1,4 @@
-//! Which providers there are, where they are, and what is known of their models.
+//! The providers, their addresses, and facts about their models.
 
 use model::{ModelListing, Provider, ProviderKey, WireFormat};
 use net::Secret;
@@ -20,7 +20,7 @@ fn missing(variable: &str) -> ProviderKey {
 }
 
 #[test]
-fn the_usual_providers_need_no_file() {
+fn default_providers_need_no_settings() {
     let providers = access("", &[]).unwrap().providers.by_name;
     let seen: Vec<_> = providers
         .iter()
@@ -77,14 +77,14 @@ fn keys_and_addresses_come_from_the_environment() {
 }
 
 #[test]
-fn servers_of_local_models_are_looked_for_on_this_machine_only() {
-    assert_eq!(access("", &[]).unwrap().local, ["llama-server", "llamacpp", "lmstudio", "ollama"]);
+fn local_model_servers_are_found_only_on_this_machine() {
+    assert_eq!(access("", &[]).unwrap().local_servers, ["llama-server", "llamacpp", "lmstudio", "ollama"]);
     let elsewhere = "[providers.lmstudio]\nbase-url = 'http://10.0.0.1:1234/v1'\n";
-    assert_eq!(access(elsewhere, &[("OLLAMA_HOST", "box")]).unwrap().local, ["llama-server", "llamacpp"]);
+    assert_eq!(access(elsewhere, &[("OLLAMA_HOST", "box")]).unwrap().local_servers, ["llama-server", "llamacpp"]);
 }
 
 #[test]
-fn a_file_changes_what_it_names_and_nothing_else() {
+fn settings_change_only_the_named_fields_of_a_provider() {
     let text = "[providers.openai]\nkey-env = 'WORK_KEY'\nat-once = 4\n";
     let openai = provider("openai", text, &[("OPENAI_API_KEY", "sk-1"), ("WORK_KEY", "sk-2")]);
     assert_eq!((openai.key, openai.max_concurrent_requests), (given("sk-2", "WORK_KEY"), Some(4)));
@@ -94,7 +94,7 @@ fn a_file_changes_what_it_names_and_nothing_else() {
 }
 
 #[test]
-fn a_provider_of_the_user_s_own_is_as_described() {
+fn user_defined_provider_has_its_settings() {
     let text =
         "[providers.gateway]\nkind = 'anthropic'\nbase-url = 'https://gateway.example/'\nkey-env = 'GATEWAY_KEY'\n";
     let gateway = provider("gateway", text, &[]);
@@ -117,7 +117,7 @@ fn a_provider_of_the_user_s_own_is_as_described() {
 }
 
 #[test]
-fn a_file_s_prices_go_before_the_list() {
+fn prices_in_settings_override_the_list() {
     let text = "
 [providers.anthropic.models.'claude-opus-5']
 context = 200_000
@@ -133,18 +133,19 @@ output = 0
 ";
     let anthropic = provider("anthropic", text, &[]);
     let opus = anthropic.listing("claude-opus-5");
-    assert_eq!((opus.context, opus.price.map(|price| price.input)), (Some(200_000), Some(5_000_000)));
+    assert_eq!((opus.context_tokens, opus.price.map(|price| price.input)), (Some(200_000), Some(5_000_000)));
     let sonnet = anthropic.listing("claude-sonnet-4-5-20250929");
     let price = Price { input: 1_500_000, output: 7_000_000, cache_read: 150_000, cache_write: 1_500_000 };
-    assert_eq!((sonnet.price, sonnet.context), (Some(price), Some(200_000)));
+    assert_eq!((sonnet.price, sonnet.context_tokens), (Some(price), Some(200_000)));
     assert_ne!(anthropic.listing("claude-sonnet-4-5").price, Some(price));
     let qwen = provider("ollama", text, &[]).listing("qwen3:8b");
-    let free = ModelListing { price: Some(Price::default()), context: Some(32_768), max_output: Some(4_096) };
+    let free =
+        ModelListing { price: Some(Price::default()), context_tokens: Some(32_768), max_output_tokens: Some(4_096) };
     assert_eq!(qwen, free);
 }
 
 #[test]
-fn keys_stay_hidden() {
+fn debug_output_hides_keys() {
     let text = "[providers.gateway]\nkind = 'openai'\nbase-url = 'https://g/v1'\nkey-env = 'GATEWAY_KEY'\n";
     let vars = [
         ("ANTHROPIC_API_KEY", "sk-1"),
@@ -156,7 +157,7 @@ fn keys_stay_hidden() {
     let env = config::Env::from(vars.map(|(name, value)| (name.into(), value.into())).to_vec());
     assert_eq!(read(text).unwrap().secrets(&env).len(), 4);
     let access = access(text, &vars).unwrap();
-    assert_eq!(access.programs, [("PATH".into(), "/bin".into())]);
+    assert_eq!(access.program_env, [("PATH".into(), "/bin".into())]);
     let mut secrets: Vec<&str> = access.secrets.iter().map(Secret::reveal).collect();
     secrets.sort_unstable();
     assert_eq!(secrets, ["sk-1", "sk-2", "sk-3", "sk-4"]);

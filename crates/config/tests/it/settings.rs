@@ -1,4 +1,4 @@
-//! Everything but providers.
+//! Settings other than providers.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use protocol::{Budget, ReasoningEffort};
 use crate::{access, read};
 
 #[test]
-fn a_budget_an_effort_and_patience_are_settings() {
+fn budget_effort_and_timeouts_are_settings() {
     let text = "effort = 'high'\n[budget]\nusd = 2.5\ntokens = 100_000\n[network]\nconnect-timeout = '3s'\nidle_timeout = '2m'\n";
     let config = read(text).unwrap();
     assert_eq!(config.budget, Budget { tokens: Some(100_000), micros: Some(2_500_000) });
@@ -24,7 +24,7 @@ fn without_a_file_nothing_is_limited() {
 }
 
 #[test]
-fn words_may_be_joined_either_way() {
+fn keys_may_use_dashes_or_underscores() {
     let dashed = read("max-turns = 3\n[output]\ncommand-bytes = 7\n[network]\nfirst-byte-timeout = '1s'\n").unwrap();
     let underscored =
         read("max_turns = 3\n[output]\ncommand_bytes = 7\n[network]\nfirst_byte_timeout = '1s'\n").unwrap();

@@ -1,4 +1,4 @@
-//! Trust is bound to everything in a project that controls Bosun, as it is.
+//! Trust applies to the current content of all project files that control Bosun.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -60,7 +60,7 @@ fn every_change_of_a_control_file_changes_the_digest() {
 }
 
 #[test]
-fn a_name_cannot_be_taken_for_what_a_file_holds() {
+fn digest_distinguishes_names_from_contents() {
     let (one, other) = (Machine::new(), Machine::new());
     one.write("project/.bosun/a", "b");
     other.write("project/.bosun/ab", "");
@@ -68,7 +68,7 @@ fn a_name_cannot_be_taken_for_what_a_file_holds() {
 }
 
 #[test]
-fn a_link_is_what_it_says() {
+fn digest_of_a_link_covers_its_target_path() {
     let machine = Machine::new();
     machine.write("elsewhere", "1").write("project/.bosun/x", "");
     symlink("/dev/zero", machine.path("project/.bosun/zero")).unwrap();
@@ -82,7 +82,7 @@ fn a_link_is_what_it_says() {
 }
 
 #[test]
-fn what_nobody_can_have_looked_at_is_not_trusted() {
+fn unreviewable_files_are_not_trusted() {
     let machine = Machine::new();
     for n in 0..=1_000 {
         machine.write(&format!("project/.bosun/{n}"), "");
@@ -103,11 +103,11 @@ fn what_nobody_can_have_looked_at_is_not_trusted() {
 }
 
 #[test]
-fn a_standing_follows_the_digest() {
+fn trust_depends_on_the_digest() {
     let machine = Machine::new();
     machine.write("project/.mcp.json", "{}");
     let trusted = digest(&machine);
-    let standing = |remembered: Option<&str>| TrustStatus::of(&machine.top(), &machine.home(), remembered);
+    let standing = |remembered: Option<&str>| TrustStatus::check(&machine.top(), &machine.home(), remembered);
     assert_eq!(standing(None), TrustStatus::Untrusted);
     assert_eq!(standing(Some(&trusted)), TrustStatus::Trusted);
     machine.write("project/.mcp.json", "{ }");
@@ -116,7 +116,7 @@ fn a_standing_follows_the_digest() {
     assert_eq!(standing(Some(&trusted)), TrustStatus::Changed);
 }
 
-/// A project with one hook, in every way that people write the program of one.
+/// Projects with one hook, for each usual way to write its program.
 fn guarded(command: &str) -> Machine {
     let machine = Machine::new();
     let hook = serde_json::json!({ "hooks": { "preToolUse": [{ "type": "command", "command": command }] } });
@@ -125,7 +125,7 @@ fn guarded(command: &str) -> Machine {
 }
 
 #[test]
-fn the_programs_of_hooks_are_trusted_with_them() {
+fn trust_includes_the_programs_of_hooks() {
     let cases = [
         ("./guard.sh", "guard.sh"),
         ("guard/../guard.sh", "guard.sh"),
@@ -181,7 +181,7 @@ fn the_programs_of_hooks_are_trusted_with_them() {
 }
 
 #[test]
-fn a_hook_s_program_that_comes_later_or_behind_a_link_changes_the_trust() {
+fn later_or_linked_hook_program_changes_the_digest() {
     let machine = guarded("./guard.sh");
     let absent = digest(&machine);
     machine.write("project/real.sh", "one");
@@ -190,13 +190,13 @@ fn a_hook_s_program_that_comes_later_or_behind_a_link_changes_the_trust() {
     machine.write("project/real.sh", "two");
     let changed = digest(&machine);
     assert!(absent != linked && linked != changed);
-    // What only fills dependencies changes no task.
+    // A change of the dependencies does not change the task.
     let machine = guarded("npm run lint");
     machine.write("project/package.json", r#"{"scripts": {"lint": "x"}, "dependencies": {}}"#);
     let before = digest(&machine);
     machine.write("project/package.json", r#"{"scripts": {"lint": "x"}, "dependencies": {"a": "1"}}"#);
     assert_eq!(digest(&machine), before);
-    // Neither does what a hook writes.
+    // A file that the hook writes does not change it either.
     let machine = guarded("jq . >> .hook.log");
     machine.write("project/.hook.log", "1");
     let before = digest(&machine);
@@ -205,7 +205,7 @@ fn a_hook_s_program_that_comes_later_or_behind_a_link_changes_the_trust() {
 }
 
 #[test]
-fn programs_of_hooks_in_settings_and_of_agents_are_trusted_with_them() {
+fn trust_includes_programs_of_hooks_in_settings_and_agents() {
     let hook =
         r#"{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "./g.sh"}]}]}}"#;
     let agent = "---\nname: a\ndescription: b\nhooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - type: command\n          command: ./g.sh\n---\nDo it.";
@@ -220,7 +220,7 @@ fn programs_of_hooks_in_settings_and_of_agents_are_trusted_with_them() {
         let machine = Machine::new();
         machine.write(file, text).write("project/g.sh", "one");
         let entrusted = TrustedContents::read(&machine.top(), &machine.home()).unwrap();
-        assert_eq!(entrusted.hooks.iter().map(|hook| hook.runs.as_str()).collect::<Vec<_>>(), ["./g.sh"], "{file}");
+        assert_eq!(entrusted.hooks.iter().map(|hook| hook.action.as_str()).collect::<Vec<_>>(), ["./g.sh"], "{file}");
         machine.write("project/g.sh", "two");
         assert_ne!(digest(&machine), entrusted.digest, "{file}");
     }

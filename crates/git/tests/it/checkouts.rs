@@ -1,4 +1,4 @@
-//! Making checkouts: where it is possible, and where it must be refused.
+//! Creating checkouts: where it works, and where it must be refused.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,11 +8,11 @@ use git::{Checkout, CheckoutRequest, GitError, Repository};
 use crate::stage::Stage;
 
 #[tokio::test]
-async fn a_checkout_shares_objects_and_nothing_else() {
+async fn checkout_shares_only_objects() {
     let stage = Stage::new().await;
     let before = stage.belongings().await;
     let checkout = stage.checkout("fix it").await;
-    let git = stage.git.at(checkout.path());
+    let git = stage.git.in_folder(checkout.path());
     assert_eq!(fs::read_to_string(checkout.path().join("a.txt")).unwrap(), "one\n");
     assert_eq!(git.text(&["symbolic-ref", "HEAD"]).await.unwrap(), "refs/heads/bosun/fix-it");
     assert_eq!(git.text(&["remote"]).await.unwrap(), "");
@@ -25,19 +25,19 @@ async fn a_checkout_shares_objects_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn what_is_no_repository_with_a_commit_is_refused_with_a_remedy() {
+async fn folder_without_a_repository_or_commit_is_refused_with_a_remedy() {
     let stage = Stage::new().await;
     let at = |name: &str| stage.path().join(name);
     fs::create_dir(at("plain")).unwrap();
-    let found = Repository::find(&stage.git.at(at("plain"))).await;
+    let found = Repository::find(&stage.git.in_folder(at("plain"))).await;
     assert!(matches!(&found, Err(error @ GitError::NoRepository(_)) if error.to_string().contains("git init")));
-    let found = Repository::find(&stage.git.at(at("missing"))).await;
+    let found = Repository::find(&stage.git.in_folder(at("missing"))).await;
     assert!(matches!(found, Err(GitError::NoRepository(_))));
-    stage.git.done(&["init", "-q", "--bare", "../bare"], &[]).await.unwrap();
-    assert!(matches!(Repository::find(&stage.git.at(at("bare"))).await, Err(GitError::Bare(_))));
-    assert!(matches!(Repository::find(&stage.git.at(at("repo/.git"))).await, Err(GitError::Bare(_))));
-    stage.git.done(&["init", "-q", "../unborn"], &[]).await.unwrap();
-    let unborn = Repository::find(&stage.git.at(at("unborn"))).await.unwrap().head().await;
+    stage.git.run_checked(&["init", "-q", "--bare", "../bare"], &[]).await.unwrap();
+    assert!(matches!(Repository::find(&stage.git.in_folder(at("bare"))).await, Err(GitError::Bare(_))));
+    assert!(matches!(Repository::find(&stage.git.in_folder(at("repo/.git"))).await, Err(GitError::Bare(_))));
+    stage.git.run_checked(&["init", "-q", "../unborn"], &[]).await.unwrap();
+    let unborn = Repository::find(&stage.git.in_folder(at("unborn"))).await.unwrap().head().await;
     assert!(matches!(&unborn, Err(error) if error.to_string().contains("commit something first")), "{unborn:?}");
     let repository = Repository::find(&stage.git).await.unwrap();
     for name in ["nothing", "--all", "", "HEAD:a.txt"] {
@@ -49,18 +49,18 @@ async fn what_is_no_repository_with_a_commit_is_refused_with_a_remedy() {
 async fn subfolders_linked_worktrees_and_a_detached_head_are_repositories() {
     let stage = Stage::new().await;
     fs::create_dir(stage.git.folder().join("sub")).unwrap();
-    stage.git.done(&["worktree", "add", "-q", "../linked", "-b", "side"], &[]).await.unwrap();
-    stage.git.done(&["checkout", "-q", "--detach"], &[]).await.unwrap();
-    let sub = Repository::find(&stage.git.at(stage.git.folder().join("sub"))).await.unwrap();
+    stage.git.run_checked(&["worktree", "add", "-q", "../linked", "-b", "side"], &[]).await.unwrap();
+    stage.git.run_checked(&["checkout", "-q", "--detach"], &[]).await.unwrap();
+    let sub = Repository::find(&stage.git.in_folder(stage.git.folder().join("sub"))).await.unwrap();
     assert_eq!((sub.below().to_str(), sub.top()), (Some("sub"), stage.git.folder().canonicalize().unwrap().as_path()));
-    let linked = Repository::find(&stage.git.at(stage.path().join("linked"))).await.unwrap();
+    let linked = Repository::find(&stage.git.in_folder(stage.path().join("linked"))).await.unwrap();
     assert_eq!(linked.common(), sub.common());
     assert_ne!(linked.top(), sub.top());
     for repository in [sub, linked] {
         let (id, base) = (stage.id(), repository.head().await.unwrap());
         let root = stage.home.make_checkouts(id.session).unwrap();
         let made =
-            Checkout::make(&repository, &root, CheckoutRequest { id, name: "x".into(), title: String::new(), base })
+            Checkout::create(&repository, &root, CheckoutRequest { id, name: "x".into(), title: String::new(), base })
                 .await
                 .unwrap();
         made.verify_ours().await.unwrap();
@@ -68,7 +68,7 @@ async fn subfolders_linked_worktrees_and_a_detached_head_are_repositories() {
 }
 
 #[tokio::test]
-async fn a_place_that_is_taken_or_leads_elsewhere_is_refused() {
+async fn path_that_exists_or_leads_elsewhere_is_refused() {
     let stage = Stage::new().await;
     let (id, root) = (stage.id(), stage.home.make_checkouts(stage.session).unwrap());
     fs::create_dir(root.join(id.task.to_string())).unwrap();
@@ -83,19 +83,20 @@ async fn a_place_that_is_taken_or_leads_elsewhere_is_refused() {
     let repository = Repository::find(&stage.git).await.unwrap();
     let base = repository.head().await.unwrap();
     let made =
-        Checkout::make(&repository, &root, CheckoutRequest { id, name: "x".into(), title: String::new(), base }).await;
+        Checkout::create(&repository, &root, CheckoutRequest { id, name: "x".into(), title: String::new(), base })
+            .await;
     assert!(matches!(made, Err(GitError::Unfit { .. })));
     assert_eq!(fs::read_dir(stage.path().join("elsewhere")).unwrap().count(), 0);
 }
 
 #[tokio::test]
-async fn a_checkout_that_differs_from_its_commit_at_once_is_refused_and_leaves_nothing() {
+async fn checkout_that_differs_from_its_commit_is_refused_and_removed() {
     let stage = Stage::new().await;
-    // A filter of the user's that makes other files of what is committed, and cannot be undone.
+    // A filter of the user that changes committed files on checkout and has no inverse.
     fs::write(stage.path().join(".gitconfig"), "[filter \"odd\"]\n\tsmudge = echo more; cat\n\tclean = cat\n").unwrap();
     stage.write(".gitattributes", "a.txt filter=odd\n");
-    stage.git.done(&["add", ".gitattributes"], &[]).await.unwrap();
-    stage.git.done(&["commit", "-q", "-m", "odd"], &[]).await.unwrap();
+    stage.git.run_checked(&["add", ".gitattributes"], &[]).await.unwrap();
+    stage.git.run_checked(&["commit", "-q", "-m", "odd"], &[]).await.unwrap();
     let made = stage.make(stage.id(), "x").await;
     assert!(matches!(&made, Err(GitError::Unfit { why, .. }) if why.contains("a.txt")), "{made:?}");
     let root = stage.home.make_checkouts(stage.session).unwrap();
@@ -103,7 +104,7 @@ async fn a_checkout_that_differs_from_its_commit_at_once_is_refused_and_leaves_n
 }
 
 #[tokio::test]
-async fn a_checkout_that_is_gone_moved_or_another_repository_is_not_taken_over() {
+async fn missing_moved_or_replaced_checkout_is_not_opened() {
     let stage = Stage::new().await;
     let checkout = stage.checkout("x").await;
     let (id, path) = (checkout.id(), checkout.path().to_owned());
@@ -124,14 +125,14 @@ async fn a_checkout_that_is_gone_moved_or_another_repository_is_not_taken_over()
 }
 
 #[tokio::test]
-async fn uncommitted_work_is_a_commit_that_touches_nothing() {
+async fn committing_uncommitted_work_changes_no_files() {
     let stage = Stage::new().await;
     stage.write("a.txt", "two\n");
     stage.write("new.txt", "new\n");
     stage.write("staged.txt", "staged\n");
     stage.write("ignored.log", "no\n");
     stage.write(".git/info/exclude", "*.log\n");
-    stage.git.done(&["add", "staged.txt"], &[]).await.unwrap();
+    stage.git.run_checked(&["add", "staged.txt"], &[]).await.unwrap();
     let (before, id) = (stage.belongings().await, stage.id());
     let repository = Repository::find(&stage.git).await.unwrap();
     let scratch = stage.path().join("index");
@@ -144,7 +145,7 @@ async fn uncommitted_work_is_a_commit_that_touches_nothing() {
     assert_eq!(stage.file(&commit, "ignored.log").await, None);
     let root = stage.home.make_checkouts(id.session).unwrap();
     let order = CheckoutRequest { id, name: "x".into(), title: String::new(), base: commit.clone() };
-    let made = Checkout::make(&repository, &root, order).await.unwrap();
+    let made = Checkout::create(&repository, &root, order).await.unwrap();
     assert_eq!(fs::read_to_string(made.path().join("new.txt")).unwrap(), "new\n");
 
     let clean = Stage::new().await;

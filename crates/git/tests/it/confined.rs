@@ -1,4 +1,4 @@
-//! A repository that comes with settings of somebody else: nothing of what Bosun does in it runs a program that they name.
+//! A repository with someone else's settings: Bosun runs no program that they name.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -9,7 +9,7 @@ use git::{BaseCommit, Checkout, Git, LandRequest, MergePart, Repository, Signatu
 
 use crate::stage::Stage;
 
-/// Ways to have git run `EVIL`. Lines of the repository's config, and of the attributes of its files.
+/// Ways to make git run `EVIL`: lines of the repository's config and of its attributes file.
 #[rustfmt::skip]
 const TRICKS: &[(&str, &str, &[u8])] = &[
     ("a clean filter", "[filter \"x\"]\n\tclean = EVIL\n", b"*.txt filter=x\n"),
@@ -52,7 +52,7 @@ fn script(path: &Path, text: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// A repository of somebody else's, with two workers' commits that must be merged.
+/// A repository with someone else's settings, and two workers' commits to merge.
 async fn hostile(settings: &str, attributes: &[u8]) -> (Stage, std::path::PathBuf) {
     let stage = Stage::new().await;
     let (top, ran) = (stage.git.folder().to_owned(), stage.path().join("ran"));
@@ -64,9 +64,9 @@ async fn hostile(settings: &str, attributes: &[u8]) -> (Stage, std::path::PathBu
     fs::write(top.join(".gitattributes"), attributes).unwrap();
     fs::write(top.join(".git/info/attributes"), attributes).unwrap();
     stage.write("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
-    stage.git.done(&["add", "-A"], &[]).await.unwrap();
-    stage.git.done(&["commit", "-q", "-m", "second"], &[]).await.unwrap();
-    // One of the objects' lenders, for what asks them for their refs.
+    stage.git.run_checked(&["add", "-A"], &[]).await.unwrap();
+    stage.git.run_checked(&["commit", "-q", "-m", "second"], &[]).await.unwrap();
+    // An alternate object store, for commands that ask alternates for their refs.
     fs::create_dir_all(stage.path().join("lender/objects")).unwrap();
     fs::write(top.join(".git/objects/info/alternates"), format!("{}\n", stage.path().join("lender/objects").display()))
         .unwrap();
@@ -81,10 +81,10 @@ async fn hostile(settings: &str, attributes: &[u8]) -> (Stage, std::path::PathBu
     (stage, ran)
 }
 
-/// Everything that Bosun does in a repository. How far it gets does not matter here.
+/// Does everything that Bosun does in a repository. Failures do not matter here.
 async fn work(stage: &Stage) -> Option<()> {
     let git = &stage.git;
-    // What git looks at again must be read again.
+    // Makes git read the files again.
     let touched = fs::File::options().write(true).open(git.folder().join("a.txt")).unwrap();
     touched.set_modified(std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(4_000_000_000)).unwrap();
     let repository = Repository::find(git).await.ok()?;
@@ -93,9 +93,9 @@ async fn work(stage: &Stage) -> Option<()> {
     let mut parts = Vec::new();
     for (name, text) in [("one", "one\n2\n3\n4\n5\n6\n7\n8\n9\n"), ("two", "1\n2\n3\n4\n5\n6\n7\n8\ntwo\n")] {
         let Ok(mut checkout) = stage.make(stage.id(), name).await else { continue };
-        let _remarks = checkout.remarks().await;
+        let _remarks = checkout.notes().await;
         fs::write(checkout.path().join("a.txt"), text).unwrap();
-        let own: Git = git.at(checkout.path());
+        let own: Git = git.in_folder(checkout.path());
         let _committed = own.run(&["commit", "-q", "-a", "-m", "x"], &[]).await;
         if let Ok(sealed) = checkout.seal().await {
             parts.push(MergePart { name: name.into(), title: String::new(), commit: sealed.commit });
@@ -103,8 +103,8 @@ async fn work(stage: &Stage) -> Option<()> {
     }
     let by = Signature { name: "b".into(), email: "b@example.invalid".into() };
     let _clashes = git::predict(repository.git(), &base_commit.base, &parts).await;
-    let joined = git::join(repository.git(), &base_commit.base, &parts, &by).await.ok()?;
-    let git::MergeOutcome::Whole(tip) = joined else { return None };
+    let joined = git::merge_all(repository.git(), &base_commit.base, &parts, &by).await.ok()?;
+    let git::MergeOutcome::Merged(tip) = joined else { return None };
     let order = git::CheckoutRequest {
         id: stage.id(),
         name: "look".into(),
@@ -112,10 +112,10 @@ async fn work(stage: &Stage) -> Option<()> {
         base: base_commit.base.clone(),
     };
     let root = stage.home.make_checkouts(stage.session).unwrap();
-    let scratch = git::ScratchCheckout::make(&repository, &root, order).await.ok()?;
-    let _shown = scratch.show(&tip).await;
+    let scratch = git::ScratchCheckout::create(&repository, &root, order).await.ok()?;
+    let _shown = scratch.check_out(&tip).await;
     let landing =
-        LandRequest { base_commit: &base_commit, tip: &tip, scratch: &scratch, mark: "refs/bosun/test/landing" };
+        LandRequest { base_commit: &base_commit, tip: &tip, scratch: &scratch, mark_ref: "refs/bosun/test/landing" };
     let _landed = landing.land(git).await;
     for checkout in Checkout::all(git, &stage.home) {
         let _discarded = checkout.discard(&stage.home, protocol::Timestamp(1)).await;
@@ -124,7 +124,7 @@ async fn work(stage: &Stage) -> Option<()> {
 }
 
 #[tokio::test]
-async fn no_program_that_only_a_repository_names_is_run_in_it() {
+async fn programs_named_only_by_a_repository_are_not_run() {
     for (name, settings, attributes) in TRICKS {
         let (stage, ran) = hostile(settings, attributes).await;
         let _as_far_as_it_gets = work(&stage).await;
@@ -133,7 +133,7 @@ async fn no_program_that_only_a_repository_names_is_run_in_it() {
 }
 
 #[tokio::test]
-async fn a_filter_whose_name_is_no_text_is_not_run_either() {
+async fn filter_whose_name_is_not_utf8_is_not_run() {
     let (stage, ran) = hostile("", b"*.txt filter=x\xff\n").await;
     let evil = stage.path().join("evil");
     let config = stage.git.folder().join(".git/config");
@@ -144,7 +144,7 @@ async fn a_filter_whose_name_is_no_text_is_not_run_either() {
 }
 
 #[tokio::test]
-async fn what_the_user_has_set_still_runs() {
+async fn filters_that_the_user_configured_still_run() {
     let (stage, ran) = hostile("", b"*.txt filter=mine\n").await;
     fs::write(
         stage.path().join(".gitconfig"),
@@ -156,7 +156,7 @@ async fn what_the_user_has_set_still_runs() {
 }
 
 #[tokio::test]
-async fn merges_go_on_without_the_driver_of_the_repository() {
+async fn merges_work_without_the_merge_driver_of_the_repository() {
     let (stage, ran) = hostile("[merge \"x\"]\n\tdriver = EVIL\n", b"*.txt merge=x\n").await;
     work(&stage).await.unwrap();
     assert!(!ran.exists());
@@ -165,7 +165,7 @@ async fn merges_go_on_without_the_driver_of_the_repository() {
 }
 
 #[tokio::test]
-async fn files_that_need_a_filter_which_is_not_run_do_not_land() {
+async fn files_that_need_an_unsafe_filter_do_not_land() {
     let (stage, ran) = hostile("[filter \"x\"]\n\tsmudge = EVIL\n", b"*.txt filter=x\n").await;
     let base_commit = BaseCommit::current(&stage.git).await.unwrap();
     let mut checkout = stage.checkout("w").await;
@@ -179,22 +179,22 @@ async fn files_that_need_a_filter_which_is_not_run_do_not_land() {
     };
     let root = stage.home.make_checkouts(stage.session).unwrap();
     let repository = Repository::find(&stage.git).await.unwrap();
-    let scratch = git::ScratchCheckout::make(&repository, &root, order).await.unwrap();
+    let scratch = git::ScratchCheckout::create(&repository, &root, order).await.unwrap();
     let before = stage.belongings().await;
     let landing =
-        LandRequest { base_commit: &base_commit, tip: &tip, scratch: &scratch, mark: "refs/bosun/test/landing" };
+        LandRequest { base_commit: &base_commit, tip: &tip, scratch: &scratch, mark_ref: "refs/bosun/test/landing" };
     let error = landing.land(&stage.git).await.unwrap_err();
     assert_eq!(error, git::LandError::Filtered { filter: "x".into(), files: vec!["b.txt".into()] });
     assert!(stage.belongings().await == before && !ran.exists());
 }
 
 #[tokio::test]
-async fn settings_that_name_another_folder_as_that_of_the_files_are_refused() {
+async fn settings_with_another_work_tree_are_refused() {
     for folder in ["/", "../..", "../../elsewhere"] {
         let stage = Stage::new().await;
         fs::create_dir_all(stage.path().join("elsewhere")).unwrap();
         let folder = folder.replace("../../elsewhere", stage.path().join("elsewhere").to_str().unwrap());
-        stage.git.done(&["config", "core.worktree", &folder], &[]).await.unwrap();
+        stage.git.run_checked(&["config", "core.worktree", &folder], &[]).await.unwrap();
         assert!(Repository::find(&stage.git).await.is_err(), "{folder}");
     }
 }

@@ -1,4 +1,4 @@
-//! Fifty workers at once, who do to their repositories whatever they like.
+//! Fifty concurrent workers that use their repositories in every way.
 
 use std::fs;
 
@@ -7,16 +7,16 @@ use futures_util::future::join_all;
 use crate::stage::Stage;
 
 #[tokio::test]
-async fn fifty_workers_that_branch_stash_commit_and_reconfigure_leave_the_user_alone() {
+async fn fifty_workers_do_not_affect_the_users_repository() {
     let stage = Stage::new().await;
     stage.write("stashed.txt", "mine\n");
-    stage.git.done(&["add", "-A"], &[]).await.unwrap();
-    stage.git.done(&["stash", "-q"], &[]).await.unwrap();
-    stage.git.done(&["tag", "v1"], &[]).await.unwrap();
+    stage.git.run_checked(&["add", "-A"], &[]).await.unwrap();
+    stage.git.run_checked(&["stash", "-q"], &[]).await.unwrap();
+    stage.git.run_checked(&["tag", "v1"], &[]).await.unwrap();
     stage.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n");
     stage.write("a.txt", "half done\n");
     stage.write("untracked.txt", "mine\n");
-    stage.git.done(&["status"], &[]).await.unwrap();
+    stage.git.run_checked(&["status"], &[]).await.unwrap();
     let before = stage.belongings().await;
 
     let work = async |number: usize| {
@@ -47,7 +47,7 @@ async fn fifty_workers_that_branch_stash_commit_and_reconfigure_leave_the_user_a
     commits.dedup();
     assert_eq!(commits.len(), 50);
     assert_eq!(stage.belongings().await, before);
-    stage.git.done(&["fsck", "--connectivity-only", "--no-dangling"], &[]).await.unwrap();
+    stage.git.run_checked(&["fsck", "--connectivity-only", "--no-dangling"], &[]).await.unwrap();
     let refs = stage.git.text(&["for-each-ref", "--format=%(refname)", "refs/bosun/"]).await.unwrap();
     assert_eq!(refs.lines().filter(|name| name.contains("/work/")).count(), 50);
     let patches = stage.git.text(&["log", "-p", "-m", "--glob=refs/bosun", "--format="]).await.unwrap() + "\n";

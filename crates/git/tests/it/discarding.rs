@@ -12,7 +12,7 @@ use crate::stage::Stage;
 const NOW: Timestamp = Timestamp(1_000);
 
 #[tokio::test]
-async fn a_checkout_is_removed_only_when_all_of_it_is_kept() {
+async fn checkout_is_removed_only_if_all_its_work_is_in_the_repository() {
     let stage = Stage::new().await;
     let checkout = stage.checkout("x").await;
     let (path, id) = (checkout.path().to_owned(), checkout.id());
@@ -26,7 +26,7 @@ async fn a_checkout_is_removed_only_when_all_of_it_is_kept() {
 }
 
 #[tokio::test]
-async fn what_changed_after_it_was_kept_is_kept_too_before_a_checkout_is_removed() {
+async fn later_changes_are_sealed_before_a_checkout_is_removed() {
     let changes: [(&str, &[&str], &str, &str); 5] = [
         ("a new file", &["!echo late > late.txt"], "late.txt", "late"),
         (
@@ -70,12 +70,12 @@ async fn what_changed_after_it_was_kept_is_kept_too_before_a_checkout_is_removed
 }
 
 #[tokio::test]
-async fn a_checkout_that_somebody_may_work_in_is_left_alone() {
+async fn checkout_that_may_be_in_use_is_not_removed() {
     let stage = Stage::new().await;
     let checkout = stage.checkout("x").await;
     let (path, id) = (checkout.path().to_owned(), checkout.id());
     let root = path.parent().unwrap().to_owned();
-    let lease = CheckoutLease::take(&root, id).unwrap();
+    let lease = CheckoutLease::acquire(&root, id).unwrap();
     let refused = checkout.clone().discard(&stage.home, NOW).await;
     assert!(matches!(&refused, Err(GitError::InUse { pid, .. }) if *pid == std::process::id()), "{refused:?}");
     assert!(checkout.is_in_use() && path.join("a.txt").exists());
@@ -89,22 +89,22 @@ async fn a_checkout_that_somebody_may_work_in_is_left_alone() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_kept_goes_to_the_trash_and_comes_back() {
+async fn checkout_that_cannot_be_sealed_goes_to_the_trash_and_can_be_restored() {
     let stage = Stage::new().await;
     let checkout = stage.checkout("x").await;
     let path = checkout.path().to_owned();
     stage.run(&checkout, &["init -q inner"]).await;
     fs::write(path.join("inner/deep.txt"), "deep\n").unwrap();
-    let inner = stage.git.at(path.join("inner"));
-    inner.done(&["add", "-A"], &[]).await.unwrap();
-    inner.done(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "deep"], &[]).await.unwrap();
+    let inner = stage.git.in_folder(path.join("inner"));
+    inner.run_checked(&["add", "-A"], &[]).await.unwrap();
+    inner.run_checked(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "deep"], &[]).await.unwrap();
     let put_away = checkout.discard(&stage.home, NOW).await.unwrap();
     assert!(matches!(&put_away, DiscardOutcome::Trashed { why, .. } if why.contains("repositories")), "{put_away:?}");
     assert!(!path.exists());
     let all = TrashedCheckout::all(&stage.home);
     let [trashed] = &all[..] else { panic!("{all:?}") };
     assert_eq!(
-        (trashed.at, fs::read_to_string(trashed.path(&stage.home).join("inner/deep.txt")).unwrap()),
+        (trashed.trashed_at, fs::read_to_string(trashed.path(&stage.home).join("inner/deep.txt")).unwrap()),
         (NOW, "deep\n".into())
     );
     assert_eq!(trashed.restore(&stage.home).unwrap(), path);
@@ -115,14 +115,14 @@ async fn what_cannot_be_kept_goes_to_the_trash_and_comes_back() {
 }
 
 #[tokio::test]
-async fn cleaning_up_never_leaves_its_root_whatever_is_put_in_the_way() {
+async fn cleanup_never_removes_anything_outside_its_root() {
     let stage = Stage::new().await;
     let outside = stage.path().join("outside");
     fs::create_dir(&outside).unwrap();
     fs::write(outside.join("kept"), "kept").unwrap();
     let before = stage.belongings().await;
 
-    // Links inside that lead out, a folder that nobody may write to, a submodule's folder that is empty.
+    // Links that lead outside, a read-only folder, and an empty folder of a submodule.
     let checkout = stage.checkout("links").await;
     symlink(&outside, checkout.path().join("out")).unwrap();
     symlink(stage.git.folder(), checkout.path().join("repo")).unwrap();
@@ -131,7 +131,7 @@ async fn cleaning_up_never_leaves_its_root_whatever_is_put_in_the_way() {
     fs::set_permissions(checkout.path().join("shut"), std::os::unix::fs::PermissionsExt::from_mode(0o555)).unwrap();
     assert!(matches!(checkout.discard(&stage.home, NOW).await, Ok(DiscardOutcome::Removed(_))));
 
-    // The checkout itself became a link, or vanished.
+    // The checkout itself was replaced by a link, or is gone.
     for link in [true, false] {
         let checkout = stage.checkout("replaced").await;
         fs::rename(checkout.path(), stage.path().join(format!("moved-{link}"))).unwrap();
@@ -141,7 +141,7 @@ async fn cleaning_up_never_leaves_its_root_whatever_is_put_in_the_way() {
         let done = checkout.discard(&stage.home, NOW).await;
         assert!(matches!(done, Ok(DiscardOutcome::Trashed { .. })), "{done:?}");
     }
-    // The folder of the session became a link.
+    // The folder of the session was replaced by a link.
     let checkout = stage.checkout("root").await;
     let root = checkout.path().parent().unwrap().to_owned();
     fs::rename(&root, stage.path().join("roots")).unwrap();
@@ -158,7 +158,7 @@ async fn cleaning_up_never_leaves_its_root_whatever_is_put_in_the_way() {
 }
 
 #[tokio::test]
-async fn ids_that_begin_alike_are_not_taken_for_each_other() {
+async fn ids_with_a_common_prefix_are_not_confused() {
     let stage = Stage::new().await;
     let like = |last: u128| TaskId::new(Uuid::from_u128(0x0198_0000_0000_7000_8000_0000_0000_0000 + last));
     let mut made = Vec::new();
@@ -173,18 +173,23 @@ async fn ids_that_begin_alike_are_not_taken_for_each_other() {
     assert_eq!(fs::read_to_string(made[0].path().join("b.txt")).unwrap(), "of the second");
     // A checkout inside another one is part of it, and goes to the trash with it.
     let inner = made[0].path().join("nested");
-    stage.git.at(stage.path()).done(&["clone", "-q", "repo", inner.to_str().unwrap()], &[]).await.unwrap();
+    stage
+        .git
+        .in_folder(stage.path())
+        .run_checked(&["clone", "-q", "repo", inner.to_str().unwrap()], &[])
+        .await
+        .unwrap();
     let outer = made.remove(0);
     assert!(matches!(outer.discard(&stage.home, NOW).await, Ok(DiscardOutcome::Trashed { .. })));
     assert!(made[0].path().join("a.txt").exists());
 }
 
 #[tokio::test]
-async fn a_removal_that_was_broken_off_is_finished_and_nothing_else_is_removed() {
+async fn interrupted_removal_is_finished_and_removes_nothing_else() {
     let stage = Stage::new().await;
     let checkout = stage.checkout("x").await;
     let (path, id) = (checkout.path().to_owned(), checkout.id());
-    // What a process leaves that ends while it removes a large checkout.
+    // The state left by a process that ended during the removal of a large checkout.
     let left = stage.home.trash_dir().join(format!("removed-{}", id.task));
     fs::create_dir_all(left.join("deep/er")).unwrap();
     fs::write(left.join("deep/er/file"), "kept elsewhere\n").unwrap();

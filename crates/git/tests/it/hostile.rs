@@ -1,4 +1,4 @@
-//! Agents that want more than their checkout: what they write must not run, and must not lead elsewhere.
+//! Hostile agents: Bosun must not run files that they write, nor follow them outside the checkout.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -15,7 +15,7 @@ fn script(path: &Path, text: &str) {
 }
 
 #[tokio::test]
-async fn commits_that_are_missing_are_not_fetched_by_programs_of_the_agent() {
+async fn missing_commits_are_not_fetched_with_programs_of_the_agent() {
     let stage = Stage::new().await;
     let mut checkout = stage.checkout("x").await;
     let fetcher = stage.path().join("fetcher");
@@ -38,7 +38,7 @@ async fn commits_that_are_missing_are_not_fetched_by_programs_of_the_agent() {
 }
 
 #[tokio::test]
-async fn filters_of_the_repository_run_no_program_of_the_agent() {
+async fn filters_do_not_run_programs_of_the_agent() {
     let stage = Stage::new().await;
     let ran = stage.path().join("ran");
     script(&stage.git.folder().join("filter"), "cat");
@@ -48,13 +48,13 @@ async fn filters_of_the_repository_run_no_program_of_the_agent() {
         &["add", "-A"],
         &["commit", "-q", "-m", "filter"],
     ] {
-        stage.git.done(args, &[]).await.unwrap();
+        stage.git.run_checked(args, &[]).await.unwrap();
     }
     let mut checkout = stage.checkout("x").await;
     script(&checkout.path().join("filter"), &format!("touch {}; cat", ran.display()));
     fs::write(checkout.path().join(".gitattributes"), "*.txt filter=own\n").unwrap();
     fs::write(checkout.path().join("b.txt"), "made\n").unwrap();
-    // A file that is younger than the index is read again by whatever writes the index.
+    // Any command that writes the index reads files again that are newer than it.
     let file = fs::File::options().write(true).open(checkout.path().join("b.txt")).unwrap();
     file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(4_000_000_000)).unwrap();
     let sealed = checkout.seal().await.unwrap();
@@ -62,18 +62,18 @@ async fn filters_of_the_repository_run_no_program_of_the_agent() {
     let (repository, root) = (Repository::find(&stage.git).await.unwrap(), checkout.path().parent().unwrap());
     let order =
         CheckoutRequest { id: stage.id(), name: "look".into(), title: String::new(), base: checkout.base().clone() };
-    let scratch = ScratchCheckout::make(&repository, root, order).await.unwrap();
-    scratch.show(&sealed.commit).await.unwrap();
+    let scratch = ScratchCheckout::create(&repository, root, order).await.unwrap();
+    scratch.check_out(&sealed.commit).await.unwrap();
     assert_eq!(fs::read_to_string(scratch.folder().join("b.txt")).unwrap(), "made\n");
     assert!(!ran.exists(), "by showing");
-    stage.git.done(&["config", "filter.own.required", "true"], &[]).await.unwrap();
+    stage.git.run_checked(&["config", "filter.own.required", "true"], &[]).await.unwrap();
     fs::write(checkout.path().join("b.txt"), "to be filtered\n").unwrap();
     assert!(matches!(checkout.seal().await, Err(GitError::Failed { .. })), "not kept as what it must not be");
-    scratch.show(&sealed.commit).await.unwrap();
+    scratch.check_out(&sealed.commit).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_checkout_that_became_a_link_seals_nothing() {
+async fn checkout_replaced_by_a_link_is_not_sealed() {
     let stage = Stage::new().await;
     let mut checkout = stage.checkout("x").await;
     let elsewhere = stage.path().join("elsewhere");
@@ -87,7 +87,7 @@ async fn a_checkout_that_became_a_link_seals_nothing() {
 }
 
 #[tokio::test]
-async fn what_would_become_a_repository_s_own_file_is_never_written() {
+async fn files_of_a_git_folder_are_never_checked_out() {
     let stage = Stage::new().await;
     let git = &stage.git;
     let base_commit = git::BaseCommit::current(git).await.unwrap();
@@ -95,19 +95,31 @@ async fn what_would_become_a_repository_s_own_file_is_never_written() {
     let repository = Repository::find(git).await.unwrap();
     let order =
         CheckoutRequest { id: stage.id(), name: "look".into(), title: String::new(), base: base_commit.base.clone() };
-    let scratch = ScratchCheckout::make(&repository, &root, order).await.unwrap();
-    let blob = git.done(&["hash-object", "-w", "--stdin"], b"evil\n").await.unwrap().text();
-    let hooks = git.done(&["mktree"], format!("100755 blob {blob}\tpost-checkout\n").as_bytes()).await.unwrap().text();
-    let inside = git.done(&["mktree"], format!("040000 tree {hooks}\thooks\n").as_bytes()).await.unwrap().text();
+    let scratch = ScratchCheckout::create(&repository, &root, order).await.unwrap();
+    let blob = git.run_checked(&["hash-object", "-w", "--stdin"], b"evil\n").await.unwrap().run_for_text();
+    let hooks = git
+        .run_checked(&["mktree"], format!("100755 blob {blob}\tpost-checkout\n").as_bytes())
+        .await
+        .unwrap()
+        .run_for_text();
+    let inside =
+        git.run_checked(&["mktree"], format!("040000 tree {hooks}\thooks\n").as_bytes()).await.unwrap().run_for_text();
     let before = stage.belongings().await;
     for name in [".git", ".GIT", "git~1", ".git ", ".g\u{200c}it", "..", "."] {
-        let tree =
-            git.done(&["mktree", "-z"], format!("040000 tree {inside}\t{name}\0").as_bytes()).await.unwrap().text();
+        let tree = git
+            .run_checked(&["mktree", "-z"], format!("040000 tree {inside}\t{name}\0").as_bytes())
+            .await
+            .unwrap()
+            .run_for_text();
         let made = git.text(&["commit-tree", "-p", base_commit.head.as_str(), "-m", "x", &tree]).await.unwrap();
         let tip = git::Commit::new(&made).unwrap();
-        assert!(scratch.show(&tip).await.is_err(), "{name:?} is shown");
-        let landing =
-            git::LandRequest { base_commit: &base_commit, tip: &tip, scratch: &scratch, mark: "refs/bosun/landing" };
+        assert!(scratch.check_out(&tip).await.is_err(), "{name:?} is shown");
+        let landing = git::LandRequest {
+            base_commit: &base_commit,
+            tip: &tip,
+            scratch: &scratch,
+            mark_ref: "refs/bosun/landing",
+        };
         assert!(landing.land(git).await.is_err(), "{name:?} lands");
         assert_eq!(stage.belongings().await, before, "{name:?}");
     }

@@ -1,4 +1,4 @@
-//! Whatever is done to a checkout, in any combination: cleaning up removes nothing outside, and loses no work.
+//! Hostile and unusual actions in a checkout, in any combination: cleanup removes nothing outside and loses no work.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use protocol::Timestamp;
 
 use crate::stage::Stage;
 
-/// What can be done to a checkout. Each leaves work behind that must be found again.
+/// Actions in a checkout. Each leaves work behind that cleanup must keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Deed {
     /// A link to a folder outside, and one to the user's repository.
@@ -26,35 +26,35 @@ enum Deed {
     Deep,
     /// A submodule with a commit of its own.
     Submodule,
-    /// The same, put away again: its commit is only in the checkout's repository.
+    /// A deinitialised submodule: its commit is only in the checkout's repository.
     Deinit,
-    /// A commit on a detached HEAD, left again.
+    /// A commit on a detached HEAD, which then moved away.
     Detached,
     /// A commit that was reset.
     Reset,
     /// A stash.
     Stash,
-    /// A branch that has nothing to do with others.
+    /// A branch without common history.
     Orphan,
     /// A linked worktree inside.
     Worktree,
     /// An index that cannot be read.
     BadIndex,
-    /// A lock of an index that nobody holds.
+    /// A stale lock of the index.
     Locked,
-    /// Settings that lead elsewhere.
+    /// Settings with another work tree.
     Elsewhere,
-    /// Objects cannot be borrowed any more.
+    /// The link to the user's objects is removed.
     NoAlternates,
     /// The repository is gone.
     NoRepository,
-    /// The repository is that of the user.
+    /// The repository is a link to the user's.
     UsersRepository,
-    /// The repository is a file that leads to that of the user.
+    /// The repository is a file that refers to the user's.
     UsersFile,
-    /// Folders so deep that no path leads to the end of them.
+    /// Folders nested deeper than removals go in place.
     Abyss,
-    /// A name with a line end.
+    /// A file name with a line break.
     OddName,
 }
 
@@ -85,7 +85,7 @@ const ALL: [Deed; 22] = [
     OddName,
 ];
 
-/// Work that must be found again.
+/// Work that must be kept.
 #[derive(Debug)]
 enum Work {
     /// A line in a file.
@@ -94,23 +94,23 @@ enum Work {
     Commit(String),
 }
 
-/// One checkout and what is done to it.
+/// A checkout and the actions in it.
 struct Scene<'a> {
     stage: &'a Stage,
     path: PathBuf,
     number: usize,
     work: Vec<Work>,
-    /// What git would not do any more after an earlier deed.
+    /// The git commands that failed because of an earlier action.
     undone: Vec<String>,
 }
 
 impl Scene<'_> {
     fn git(&self, below: &str) -> Git {
         // A repository that was broken on purpose must not lead to one above it.
-        self.stage.git.at(self.path.join(below)).with("GIT_CEILING_DIRECTORIES", self.path.parent().unwrap())
+        self.stage.git.in_folder(self.path.join(below)).with_env("GIT_CEILING_DIRECTORIES", self.path.parent().unwrap())
     }
 
-    /// Runs commands, words split at blanks. What an earlier deed made impossible is not done.
+    /// Runs git commands, with arguments split at spaces. Commands that an earlier action made impossible are recorded.
     async fn run(&mut self, below: &str, commands: &[&str]) -> bool {
         let git = self.git(below);
         if !self.path.join(".git").symlink_metadata().is_ok_and(|found| found.is_dir()) {
@@ -119,7 +119,7 @@ impl Scene<'_> {
         for command in commands {
             let args: Vec<&str> =
                 ["-c", "user.name=a", "-c", "user.email=a@b"].into_iter().chain(command.split(' ')).collect();
-            if let Err(error) = git.done(&args, &[]).await {
+            if let Err(error) = git.run_checked(&args, &[]).await {
                 self.undone.push(error.to_string());
                 return false;
             }
@@ -127,7 +127,7 @@ impl Scene<'_> {
         true
     }
 
-    /// Writes a line that nobody else writes.
+    /// Writes a line that no other action writes.
     fn write(&mut self, name: &str) {
         let line = format!("line {} of {}", self.work.len(), self.number);
         let path = self.path.join(name);
@@ -217,7 +217,7 @@ impl Scene<'_> {
                 self.run("", &[&elsewhere, "config core.excludesFile /dev/null"]).await;
             }
             NoAlternates => drop(fs::remove_file(own.join("objects/info/alternates"))),
-            // What was committed in it cannot be found by anybody.
+            // Commits in it can no longer be found.
             NoRepository | UsersRepository | UsersFile => {
                 let moved = self.path.join(format!("moved-{deed:?}"));
                 drop(fs::rename(&own, moved));
@@ -248,12 +248,12 @@ fn below(folder: &Path, all: &mut Vec<PathBuf>) {
     }
 }
 
-/// Fails unless each work is in the user's repository, under our refs, or lies in the trash.
+/// Fails unless all work is in the user's repository under Bosun's refs, or in the trash.
 async fn check_found(stage: &Stage, work: &[Work], told: &str) {
     let patches =
-        stage.git.done(&["log", "-p", "-m", "--root", "--text", "--glob=refs/bosun", "--format=%H"], &[]).await;
+        stage.git.run_checked(&["log", "-p", "-m", "--root", "--text", "--glob=refs/bosun", "--format=%H"], &[]).await;
     // With the end of its last line, which may be the work.
-    let patches = String::from_utf8_lossy(&patches.unwrap().out).into_owned();
+    let patches = String::from_utf8_lossy(&patches.unwrap().stdout).into_owned();
     let mut files = Vec::new();
     below(&stage.home.trash_dir(), &mut files);
     let texts: Vec<Vec<u8>> = files.iter().map(|file| fs::read(file).unwrap()).collect();
@@ -271,9 +271,9 @@ async fn check_found(stage: &Stage, work: &[Work], told: &str) {
     }
 }
 
-/// The name that git has for a file with this line.
+/// The object id of a file with this line.
 async fn blob(stage: &Stage, line: &str) -> String {
-    stage.git.done(&["hash-object", "--stdin"], format!("{line}\n").as_bytes()).await.unwrap().text()
+    stage.git.run_checked(&["hash-object", "--stdin"], format!("{line}\n").as_bytes()).await.unwrap().run_for_text()
 }
 
 /// Whether one of these files is this object of a repository.
@@ -282,7 +282,7 @@ fn is_object(files: &[PathBuf], id: &str) -> bool {
     files.iter().any(|file| file.ends_with(&end))
 }
 
-/// Does these deeds to a checkout, and then away with it.
+/// Runs these actions in a checkout and then removes it.
 async fn survives(stage: &Stage, number: usize, deeds: &[Deed]) {
     let checkout = stage.checkout(&format!("worker {number}")).await;
     let path = checkout.path().to_owned();
@@ -300,14 +300,14 @@ async fn survives(stage: &Stage, number: usize, deeds: &[Deed]) {
     check_found(stage, &work, &told).await;
 }
 
-/// A stage with things around the repository that nobody may touch.
+/// A stage with files around the repository that must not change.
 async fn surrounded() -> Stage {
     let mut stage = Stage::new().await;
     // Commits of one moment: git lists work last that is as old as what it began with.
-    stage.git = stage.git.with("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z");
+    stage.git = stage.git.with_env("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z");
     fs::create_dir(stage.path().join("outside")).unwrap();
     fs::write(stage.path().join("outside/kept"), "kept").unwrap();
-    stage.git.done(&["clone", "-q", ".", "../library"], &[]).await.unwrap();
+    stage.git.run_checked(&["clone", "-q", ".", "../library"], &[]).await.unwrap();
     stage
 }
 
@@ -316,11 +316,11 @@ async fn check_surroundings(stage: &Stage, before: &std::collections::BTreeMap<S
     assert_eq!(fs::read_dir(stage.path().join("outside")).unwrap().count(), 1);
     assert_eq!(&stage.belongings().await, before);
     assert!(Checkout::all(&stage.git, &stage.home).is_empty());
-    stage.git.done(&["fsck", "--connectivity-only", "--no-dangling"], &[]).await.unwrap();
+    stage.git.run_checked(&["fsck", "--connectivity-only", "--no-dangling"], &[]).await.unwrap();
 }
 
 #[tokio::test]
-async fn each_mischief_alone_loses_nothing_and_touches_nothing_outside() {
+async fn each_hostile_action_loses_nothing_and_changes_nothing_outside() {
     let stage = surrounded().await;
     let before = stage.belongings().await;
     for (number, deed) in ALL.into_iter().enumerate() {
@@ -330,7 +330,7 @@ async fn each_mischief_alone_loses_nothing_and_touches_nothing_outside() {
 }
 
 #[tokio::test]
-async fn any_mixture_of_mischief_loses_nothing_and_touches_nothing_outside() {
+async fn any_mix_of_hostile_actions_loses_nothing_and_changes_nothing_outside() {
     let stage = surrounded().await;
     let before = stage.belongings().await;
     let mut dice: u64 = 6;
@@ -342,7 +342,7 @@ async fn any_mixture_of_mischief_loses_nothing_and_touches_nothing_outside() {
         let mut deeds: Vec<Deed> = Vec::new();
         while deeds.len() < 2 + number % 4 {
             let deed = ALL[roll(ALL.len())];
-            // Each once, so that none writes over the work of another.
+            // Each action once, so that none overwrites the work of another.
             if !deeds.contains(&deed) {
                 deeds.push(deed);
             }

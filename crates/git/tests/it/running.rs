@@ -5,15 +5,15 @@ use git::{GitError, Repository, clear_ref_locks};
 use crate::stage::Stage;
 
 #[tokio::test]
-async fn a_command_runs_deaf_to_the_surroundings_and_says_what_went_wrong() {
+async fn git_command_ignores_the_environment_and_reports_failures() {
     let stage = Stage::new().await;
     assert!(stage.path().join("repo/.git").is_dir(), "a foreign GIT_DIR is not heard");
     let head = stage.git.text(&["rev-parse", "HEAD"]).await.unwrap();
     assert_eq!(head.len(), 40);
     let missing = stage.git.text(&["rev-parse", "--verify", "nothing"]).await;
     assert!(matches!(&missing, Err(GitError::Failed { said, .. }) if said.contains("Needed a single revision")));
-    let kept = stage.git.done(&["hash-object", "--stdin"], b"one\n").await.unwrap();
-    assert_eq!(kept.text(), stage.git.text(&["rev-parse", "HEAD:a.txt"]).await.unwrap());
+    let kept = stage.git.run_checked(&["hash-object", "--stdin"], b"one\n").await.unwrap();
+    assert_eq!(kept.run_for_text(), stage.git.text(&["rev-parse", "HEAD:a.txt"]).await.unwrap());
 }
 
 #[tokio::test]
@@ -23,14 +23,14 @@ async fn hooks_of_the_repository_are_not_run() {
     let hook = stage.git.folder().join(".git/hooks/pre-commit");
     std::fs::set_permissions(hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     stage.write("b.txt", "two\n");
-    stage.git.done(&["add", "-A"], &[]).await.unwrap();
-    stage.git.done(&["commit", "-q", "-m", "second"], &[]).await.unwrap();
+    stage.git.run_checked(&["add", "-A"], &[]).await.unwrap();
+    stage.git.run_checked(&["commit", "-q", "-m", "second"], &[]).await.unwrap();
     assert!(!stage.git.folder().join("ran").exists());
 }
 
-/// A git command that is killed does not take its locks away.
+/// A killed git command leaves its locks behind.
 #[tokio::test]
-async fn locks_of_refs_that_a_killed_command_left_are_removed_by_the_next_owner_of_their_session() {
+async fn next_owner_removes_ref_locks_of_a_killed_command() {
     let stage = Stage::new().await;
     let repository = Repository::find(&stage.git).await.unwrap();
     let head = repository.head().await.unwrap();
@@ -48,5 +48,5 @@ async fn locks_of_refs_that_a_killed_command_left_are_removed_by_the_next_owner_
     repository.pin(&own, &head).await.unwrap();
     assert!(stage.git.folder().join(format!(".git/{other}.lock")).exists(), "another session's");
     assert!(outside.join("kept.lock").exists());
-    assert_eq!(clear_ref_locks(&stage.git.at(stage.path()), stage.session).await.unwrap(), 0, "no repository");
+    assert_eq!(clear_ref_locks(&stage.git.in_folder(stage.path()), stage.session).await.unwrap(), 0, "no repository");
 }

@@ -1,4 +1,4 @@
-//! Sealing: whatever an agent did with its repository, what it made is kept.
+//! Sealing keeps the agent's work, whatever the agent did with its repository.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use git::{Checkout, GitError};
 use crate::stage::Stage;
 
 #[tokio::test]
-async fn everything_in_the_folder_is_sealed_and_the_users_work_is_not_touched() {
+async fn seal_contains_all_files_and_leaves_the_users_work_unchanged() {
     let stage = Stage::new().await;
     let mut checkout = stage.checkout("x").await;
     let before = stage.belongings().await;
@@ -30,12 +30,12 @@ async fn everything_in_the_folder_is_sealed_and_the_users_work_is_not_touched() 
     assert_eq!(stage.git.text(&["rev-parse", &sealed.pinned]).await.unwrap(), sealed.commit.as_str());
     assert_eq!(checkout.seal().await.unwrap(), sealed, "a second seal finds the same");
     assert_eq!(stage.belongings().await, before);
-    let status = stage.git.at(checkout.path()).text(&["status", "--porcelain"]).await.unwrap();
+    let status = stage.git.in_folder(checkout.path()).text(&["status", "--porcelain"]).await.unwrap();
     assert!(status.contains("?? new.txt"), "the agent's own index stays as it was: {status}");
 }
 
 #[tokio::test]
-async fn what_was_staged_long_ago_and_never_committed_is_sealed() {
+async fn files_staged_earlier_but_never_committed_are_sealed() {
     let stage = Stage::new().await;
     let mut checkout = stage.checkout("x").await;
     let long_ago = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
@@ -49,10 +49,10 @@ async fn what_was_staged_long_ago_and_never_committed_is_sealed() {
     assert_eq!(sealed.files, ["a.txt", "new.txt"]);
     assert_eq!(stage.file(&sealed.commit, "new.txt").await.as_deref(), Some("new\n"));
     fs::remove_dir_all(checkout.path()).unwrap();
-    stage.git.done(&["fsck", "--connectivity-only", "--no-dangling"], &[]).await.unwrap();
+    stage.git.run_checked(&["fsck", "--connectivity-only", "--no-dangling"], &[]).await.unwrap();
 }
 
-/// What an agent does, and which words must be found in kept commits afterwards.
+/// Commands of an agent, and the texts that the kept commits must contain afterwards.
 async fn kept(commands: &[&str], words: &[&str]) {
     let stage = Stage::new().await;
     let mut checkout = stage.checkout("x").await;
@@ -66,7 +66,7 @@ async fn kept(commands: &[&str], words: &[&str]) {
     let descends = ["merge-base", "--is-ancestor", checkout.base().as_str(), sealed.commit.as_str()];
     assert_eq!(stage.git.run(&descends, &[]).await.unwrap().code, 0, "{commands:?}");
     fs::remove_dir_all(checkout.path()).unwrap();
-    stage.git.done(&["gc", "-q", "--prune=now"], &[]).await.unwrap();
+    stage.git.run_checked(&["gc", "-q", "--prune=now"], &[]).await.unwrap();
     let patches = stage.git.text(&["log", "-p", "-m", "--glob=refs/bosun", "--format="]).await.unwrap();
     for word in words {
         assert!(patches.contains(&format!("+{word}")), "{word} of {commands:?} is lost:\n{patches}");
@@ -90,7 +90,7 @@ async fn branches_stashes_resets_and_a_detached_head_are_kept() {
 }
 
 #[tokio::test]
-async fn marks_and_settings_of_the_agent_hide_nothing_and_run_nothing() {
+async fn index_flags_and_settings_of_the_agent_hide_nothing_and_run_nothing() {
     let stage = Stage::new().await;
     let mut checkout = stage.checkout("x").await;
     stage.run(&checkout, &["update-index --assume-unchanged a.txt", "config core.fsmonitor ./evil"]).await;
@@ -105,12 +105,12 @@ async fn marks_and_settings_of_the_agent_hide_nothing_and_run_nothing() {
 }
 
 #[tokio::test]
-async fn files_that_a_sparse_checkout_leaves_out_are_not_taken_for_removed() {
+async fn files_outside_a_sparse_checkout_do_not_count_as_removed() {
     let stage = Stage::new().await;
     fs::create_dir(stage.git.folder().join("deep")).unwrap();
     stage.write("deep/b.txt", "deep\n");
-    stage.git.done(&["add", "-A"], &[]).await.unwrap();
-    stage.git.done(&["commit", "-q", "-m", "deep"], &[]).await.unwrap();
+    stage.git.run_checked(&["add", "-A"], &[]).await.unwrap();
+    stage.git.run_checked(&["commit", "-q", "-m", "deep"], &[]).await.unwrap();
     let mut checkout = stage.checkout("x").await;
     stage.run(&checkout, &["sparse-checkout set nothing"]).await;
     assert!(!checkout.path().join("deep").exists());
@@ -119,7 +119,7 @@ async fn files_that_a_sparse_checkout_leaves_out_are_not_taken_for_removed() {
 }
 
 #[tokio::test]
-async fn an_unfinished_merge_is_a_clear_failure() {
+async fn unfinished_merge_is_reported() {
     let stage = Stage::new().await;
     let mut checkout = stage.checkout("x").await;
     let put = |text: &str| fs::write(checkout.path().join("a.txt"), text).unwrap();
@@ -127,13 +127,13 @@ async fn an_unfinished_merge_is_a_clear_failure() {
     stage.run(&checkout, &["commit -q -a -m here", "checkout -q -b side HEAD~1"]).await;
     put("there\n");
     stage.run(&checkout, &["commit -q -a -m there"]).await;
-    stage.git.at(checkout.path()).run(&["merge", "-q", "bosun/x"], &[]).await.unwrap();
+    stage.git.in_folder(checkout.path()).run(&["merge", "-q", "bosun/x"], &[]).await.unwrap();
     let sealed = checkout.seal().await;
     assert!(matches!(&sealed, Err(GitError::Unmerged { files, .. }) if files == &["a.txt"]), "{sealed:?}");
 }
 
 #[tokio::test]
-async fn a_checkout_without_its_repository_is_sealed_on_what_it_began_with() {
+async fn checkout_without_its_repository_is_sealed_on_its_base_commit() {
     let stage = Stage::new().await;
     let mut checkout = stage.checkout("x").await;
     fs::remove_dir_all(checkout.path().join(".git")).unwrap();
@@ -143,7 +143,7 @@ async fn a_checkout_without_its_repository_is_sealed_on_what_it_began_with() {
 }
 
 #[tokio::test]
-async fn what_was_sealed_is_known_to_whoever_opens_the_checkout() {
+async fn reopened_checkout_knows_its_last_seal() {
     let stage = Stage::new().await;
     let mut checkout = stage.checkout("x").await;
     fs::write(checkout.path().join("b.txt"), "made\n").unwrap();
@@ -154,18 +154,18 @@ async fn what_was_sealed_is_known_to_whoever_opens_the_checkout() {
 }
 
 #[tokio::test]
-async fn what_nobody_changed_is_sealed_once_whoever_seals_it() {
+async fn unchanged_checkout_is_sealed_only_once() {
     let stage = Stage::new().await;
     let mut checkout = stage.checkout("x").await;
     fs::write(checkout.path().join("a.txt"), "two\n").unwrap();
     let sealed = checkout.seal().await.unwrap();
-    stage.git.done(&["config", "user.name", "another"], &[]).await.unwrap();
+    stage.git.run_checked(&["config", "user.name", "another"], &[]).await.unwrap();
     assert_eq!(checkout.seal().await.unwrap().commit, sealed.commit);
     fs::write(checkout.path().join("a.txt"), "three\n").unwrap();
     assert_ne!(checkout.seal().await.unwrap().commit, sealed.commit);
 }
 
-/// The files that a filter of the user's has read since the last call, which is called for whatever git reads.
+/// The files that git has read since the last call, as recorded by a filter of the user.
 fn reads(stage: &Stage) -> Vec<String> {
     let log = stage.path().join("reads");
     let text = fs::read_to_string(&log).unwrap_or_default();
@@ -185,8 +185,8 @@ fn file(n: u32) -> String {
 async fn commit_many(stage: &Stage, text: &str) {
     fs::create_dir_all(stage.git.folder().join(file(0)).parent().unwrap()).unwrap();
     (0..MANY).for_each(|n| stage.write(&file(n), text));
-    stage.git.done(&["add", "-A"], &[]).await.unwrap();
-    stage.git.done(&["commit", "-q", "-m", "many"], &[]).await.unwrap();
+    stage.git.run_checked(&["add", "-A"], &[]).await.unwrap();
+    stage.git.run_checked(&["commit", "-q", "-m", "many"], &[]).await.unwrap();
 }
 
 #[tokio::test]
@@ -209,10 +209,10 @@ async fn sealing_reads_only_the_files_that_changed() {
 }
 
 #[tokio::test]
-async fn what_is_written_in_the_second_in_which_a_large_checkout_was_made_is_sealed() {
+async fn changes_right_after_creating_a_large_checkout_are_sealed() {
     let stage = Stage::new().await;
     commit_many(&stage, "old\n").await;
-    // In place and of the same size, at once: to the second, it has the times that git gave it.
+    // Changed at once, in place and with the same size: in whole seconds, its times are those that git recorded.
     let mut checkout = stage.checkout("x").await;
     let written: Vec<String> = (0..MANY).step_by(100).map(file).collect();
     for file in &written {
@@ -220,26 +220,26 @@ async fn what_is_written_in_the_second_in_which_a_large_checkout_was_made_is_sea
     }
     let sealed = checkout.seal().await.unwrap();
     assert_eq!(sealed.files.len(), written.len(), "{:?}", sealed.files);
-    // So many that each is read again.
+    // So many files that git reads each again.
     for n in 0..MANY {
         fs::write(checkout.path().join(file(n)), "all\n").unwrap();
     }
     assert_eq!(checkout.seal().await.unwrap().files.len(), 1_000, "as many as are named");
 }
 
-/// What git makes of a folder if it looks at every file, on top of what the checkout began with.
+/// The tree that git writes for a folder if it reads every file, based on the commit of the checkout.
 async fn looked_at_closely(stage: &Stage, checkout: &Checkout) -> String {
     let index = stage.path().join("closely");
-    let git = stage.git.at(checkout.path()).with("GIT_INDEX_FILE", &index);
-    git.done(&["read-tree", checkout.base().as_str()], &[]).await.unwrap();
-    git.done(&["add", "--all", "--", "."], &[]).await.unwrap();
+    let git = stage.git.in_folder(checkout.path()).with_env("GIT_INDEX_FILE", &index);
+    git.run_checked(&["read-tree", checkout.base().as_str()], &[]).await.unwrap();
+    git.run_checked(&["add", "--all", "--", "."], &[]).await.unwrap();
     let tree = git.text(&["write-tree"]).await.unwrap();
     fs::remove_file(index).unwrap();
     tree
 }
 
 #[tokio::test]
-async fn whatever_changed_in_a_large_checkout_is_sealed() {
+async fn every_change_in_a_large_checkout_is_sealed() {
     let stage = Stage::new().await;
     let there = ["a/x", "a/deep/y", "b/x", "top", "a file: [*] \n\u{e4}", "kept/build/tracked", "plain"];
     for name in there {
@@ -247,7 +247,7 @@ async fn whatever_changed_in_a_large_checkout_is_sealed() {
         stage.write(name, name);
     }
     stage.write(".gitignore", "build/\n*.log\n");
-    stage.git.done(&["add", "-f", "kept/build/tracked"], &[]).await.unwrap();
+    stage.git.run_checked(&["add", "-f", "kept/build/tracked"], &[]).await.unwrap();
     commit_many(&stage, "old\n").await;
     let outside = stage.path().join("outside");
     for commands in [
@@ -282,7 +282,7 @@ async fn whatever_changed_in_a_large_checkout_is_sealed() {
     }
 }
 
-/// Writes into the index of a checkout, as an agent can, that the first file is as it is now and has not changed since.
+/// Forges an index entry, as an agent can, so that the first file seems unchanged.
 fn forge(checkout: &Checkout) {
     use std::os::unix::fs::MetadataExt;
     let index = checkout.path().join(".git/index");
@@ -300,7 +300,7 @@ fn forge(checkout: &Checkout) {
         i64::from(found.gid()),
         found.size() as i64,
     ];
-    // A head of twelve bytes, then the entries.
+    // A header of twelve bytes, then the entries.
     for (n, field) in fields.into_iter().enumerate() {
         bytes[12 + 4 * n..16 + 4 * n].copy_from_slice(&(field as u32).to_be_bytes());
     }
@@ -325,13 +325,13 @@ async fn neither_forged_times_nor_a_forged_index_hide_a_change() {
     assert_eq!(stage.file(&sealed.commit, "a.txt").await.as_deref(), Some(first), "a forged time");
     change("six\n");
     forge(&checkout);
-    let own = stage.git.at(checkout.path()).text(&["status", "--porcelain"]).await.unwrap();
+    let own = stage.git.in_folder(checkout.path()).text(&["status", "--porcelain"]).await.unwrap();
     assert_eq!(own, "", "the forged index hides the change from the checkout's own repository");
     let sealed = checkout.seal().await.unwrap();
     assert_eq!(stage.file(&sealed.commit, "a.txt").await.as_deref(), Some("six\n"), "a forged index");
-    // Settings of the user's that make git look at less do not help either.
-    stage.git.done(&["config", "core.trustctime", "false"], &[]).await.unwrap();
-    stage.git.done(&["config", "core.checkStat", "minimal"], &[]).await.unwrap();
+    // User settings that make git check less do not hide the change either.
+    stage.git.run_checked(&["config", "core.trustctime", "false"], &[]).await.unwrap();
+    stage.git.run_checked(&["config", "core.checkStat", "minimal"], &[]).await.unwrap();
     change("ten\n");
     forge(&checkout);
     let sealed = checkout.seal().await.unwrap();
@@ -339,7 +339,7 @@ async fn neither_forged_times_nor_a_forged_index_hide_a_change() {
 }
 
 #[tokio::test]
-async fn what_the_agent_took_out_of_its_index_and_ignores_is_not_sealed() {
+async fn file_removed_from_the_index_and_ignored_is_not_sealed() {
     let stage = Stage::new().await;
     let mut checkout = stage.checkout("x").await;
     fs::write(checkout.path().join(".gitignore"), "a.txt\n").unwrap();

@@ -40,7 +40,7 @@ impl Stage {
             &["add", "-A"],
             &["commit", "-q", "-m", "first"],
         ] {
-            stage.git.done(args, &[]).await.unwrap();
+            stage.git.run_checked(args, &[]).await.unwrap();
         }
         stage
     }
@@ -53,7 +53,7 @@ impl Stage {
         std::fs::write(self.git.folder().join(name), text).unwrap();
     }
 
-    /// Waits until what is written is dated later than a file.
+    /// Waits until a new file would have a later time than this file.
     pub(crate) fn let_pass(&self, file: &Path) {
         let dated = |path: &Path| std::fs::metadata(path).map(|found| (found.ctime(), found.ctime_nsec())).unwrap();
         let (mark, last) = (self.path().join("mark"), dated(file));
@@ -76,22 +76,23 @@ impl Stage {
         let repository = Repository::find(&self.git).await?;
         let base = repository.head().await?;
         let root = self.home.make_checkouts(id.session).unwrap();
-        Checkout::make(&repository, &root, CheckoutRequest { id, name: name.into(), title: String::new(), base }).await
+        Checkout::create(&repository, &root, CheckoutRequest { id, name: name.into(), title: String::new(), base })
+            .await
     }
 
-    /// Runs git commands in a checkout as an agent would, words split at blanks.
+    /// Runs git commands in a checkout as an agent would, with arguments split at spaces.
     pub(crate) async fn run(&self, checkout: &Checkout, commands: &[&str]) {
-        let git = self.git.at(checkout.path());
+        let git = self.git.in_folder(checkout.path());
         for command in commands {
             let args: Vec<&str> = command.split(' ').collect();
-            git.done(&args, &[]).await.unwrap();
+            git.run_checked(&args, &[]).await.unwrap();
         }
     }
 
-    /// What a commit has in a file.
+    /// The content of a file in a commit.
     pub(crate) async fn file(&self, commit: &Commit, name: &str) -> Option<String> {
         let said = self.git.run(&["cat-file", "-p", &format!("{commit}:{name}")], &[]).await.unwrap();
-        (said.code == 0).then(|| String::from_utf8(said.out).unwrap())
+        (said.code == 0).then(|| String::from_utf8(said.stdout).unwrap())
     }
 
     /// Everything of the user's that must stay as it is: files with their bytes and modes, the index, HEAD, config,
@@ -103,7 +104,7 @@ impl Stage {
         let refs = self.git.text(&["for-each-ref", "--format=%(refname) %(objectname)"]).await.unwrap();
         let refs: Vec<&str> = refs.lines().filter(|line| !line.starts_with("refs/bosun/")).collect();
         all.insert("refs".into(), refs.join("\n").into_bytes());
-        all.insert("stash".into(), self.git.done(&["stash", "list"], &[]).await.unwrap().out);
+        all.insert("stash".into(), self.git.run_checked(&["stash", "list"], &[]).await.unwrap().stdout);
         all
     }
 }

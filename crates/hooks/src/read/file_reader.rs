@@ -22,11 +22,11 @@ pub(super) struct HookFileReader<'a> {
 }
 
 impl HookFileReader<'_> {
-    pub(super) fn problem(&mut self, path: &str, message: impl Into<String>, remedy: impl Into<String>) {
-        let at = self.positions.of_path(path);
+    pub(super) fn report_problem(&mut self, path: &str, message: impl Into<String>, remedy: impl Into<String>) {
+        let at = self.positions.position_of(path);
         self.problems.push(HookProblem {
             file: self.file.to_owned(),
-            at,
+            position: at,
             message: message.into(),
             remedy: remedy.into(),
         });
@@ -34,7 +34,7 @@ impl HookFileReader<'_> {
 
     /// The position of a value, for people.
     pub(super) fn source(&self, path: &str) -> String {
-        match self.positions.of_path(path) {
+        match self.positions.position_of(path) {
             Some(TextPosition { line, .. }) => format!("{}:{line}", self.file),
             None => format!("{} at {}", self.file, path.trim_start_matches('/').replace('/', ".")),
         }
@@ -52,7 +52,7 @@ impl HookFileReader<'_> {
             let scored = known.iter().map(|known| (strsim::jaro_winkler(name, known), *known));
             let meant = scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(score, _)| *score >= MIN_SIMILARITY);
             let remedy = meant.map_or("remove it".into(), |(_, meant)| format!("did you mean `{meant}`?"));
-            self.problem(&format!("{path}/{name}"), format!("`{name}` is not a field of a hook"), remedy);
+            self.report_problem(&format!("{path}/{name}"), format!("`{name}` is not a field of a hook"), remedy);
         }
     }
 }

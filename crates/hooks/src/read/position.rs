@@ -15,7 +15,7 @@ pub(super) struct JsonPositions {
 impl JsonPositions {
     /// Scans a text that is valid JSON, and so is nested no deeper than the JSON parser allows.
     pub(super) fn of(text: &str) -> JsonPositions {
-        let mut scan = PositionScanner { text, next: 0, line: 1, line_start: 0, positions: JsonPositions::default() };
+        let mut scan = PositionScanner { text, offset: 0, line: 1, line_start: 0, positions: JsonPositions::default() };
         scan.value(String::new());
         scan.positions
     }
@@ -27,7 +27,7 @@ impl JsonPositions {
     }
 
     /// The position of the value at a path, or else of the nearest one around it.
-    pub(super) fn of_path(&self, path: &str) -> Option<TextPosition> {
+    pub(super) fn position_of(&self, path: &str) -> Option<TextPosition> {
         let mut path = path;
         loop {
             if let Some(at) = self.at.get(path) {
@@ -40,7 +40,7 @@ impl JsonPositions {
 
 struct PositionScanner<'a> {
     text: &'a str,
-    next: usize,
+    offset: usize,
     line: usize,
     line_start: usize,
     positions: JsonPositions,
@@ -49,18 +49,18 @@ struct PositionScanner<'a> {
 impl PositionScanner<'_> {
     fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
-        while let Some(byte) = bytes.get(self.next).filter(|byte| byte.is_ascii_whitespace()) {
+        while let Some(byte) = bytes.get(self.offset).filter(|byte| byte.is_ascii_whitespace()) {
             if *byte == b'\n' {
-                (self.line, self.line_start) = (self.line + 1, self.next + 1);
+                (self.line, self.line_start) = (self.line + 1, self.offset + 1);
             }
-            self.next += 1;
+            self.offset += 1;
         }
-        bytes.get(self.next).copied()
+        bytes.get(self.offset).copied()
     }
 
     fn value(&mut self, path: String) {
         let first = self.peek();
-        let column = self.text.get(self.line_start..self.next).map_or(1, |before| before.chars().count() + 1);
+        let column = self.text.get(self.line_start..self.offset).map_or(1, |before| before.chars().count() + 1);
         let at = TextPosition { line: self.line, column };
         if self.positions.at.insert(path.clone(), at).is_some() {
             self.positions.repeated.insert(path.clone());
@@ -71,8 +71,8 @@ impl PositionScanner<'_> {
             Some(b'"') => drop(self.string()),
             Some(_) => {
                 let ends = |byte: &u8| byte.is_ascii_whitespace() || b",]}".contains(byte);
-                while self.text.as_bytes().get(self.next).is_some_and(|byte| !ends(byte)) {
-                    self.next += 1;
+                while self.text.as_bytes().get(self.offset).is_some_and(|byte| !ends(byte)) {
+                    self.offset += 1;
                 }
             }
             None => {}
@@ -80,51 +80,51 @@ impl PositionScanner<'_> {
     }
 
     fn object(&mut self, path: &str) {
-        self.next += 1;
+        self.offset += 1;
         while self.peek() == Some(b'"') {
             let name = self.string();
             if self.peek() == Some(b':') {
-                self.next += 1;
+                self.offset += 1;
             }
             self.value(format!("{path}/{name}"));
             self.after_value();
         }
-        self.next += 1;
+        self.offset += 1;
     }
 
     fn array(&mut self, path: &str) {
-        self.next += 1;
+        self.offset += 1;
         let mut index = 0;
         while self.peek().is_some_and(|byte| byte != b']') {
             self.value(format!("{path}/{index}"));
             self.after_value();
             index += 1;
         }
-        self.next += 1;
+        self.offset += 1;
     }
 
     fn after_value(&mut self) {
         if self.peek() == Some(b',') {
-            self.next += 1;
+            self.offset += 1;
         }
     }
 
     /// Reads and decodes a string; the text is JSON, so every unescaped quote ends one.
     fn string(&mut self) -> String {
-        let start = self.next;
-        self.next += 1;
-        while let Some(byte) = self.text.as_bytes().get(self.next) {
-            self.next += match byte {
+        let start = self.offset;
+        self.offset += 1;
+        while let Some(byte) = self.text.as_bytes().get(self.offset) {
+            self.offset += match byte {
                 b'\\' => 2,
                 b'"' => {
-                    self.next += 1;
+                    self.offset += 1;
                     break;
                 }
                 _other => 1,
             };
         }
-        let written = self.text.get(start..self.next).unwrap_or_default();
-        serde_json::from_str(written).unwrap_or_default()
+        let literal = self.text.get(start..self.offset).unwrap_or_default();
+        serde_json::from_str(literal).unwrap_or_default()
     }
 }
 
@@ -136,14 +136,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_found_where_they_stand() {
+    fn positions_of_values_are_exact() {
         let text = "{\n  \"é\": [1,\n    {\"a\\\"b\": true}],\n  \"é\": null }";
-        let found = JsonPositions::of(text);
-        let at = |path: &str| found.of_path(path).map(|TextPosition { line, column }| (line, column));
+        let positions = JsonPositions::of(text);
+        let at = |path: &str| positions.position_of(path).map(|TextPosition { line, column }| (line, column));
         assert_eq!(at("/é/0"), Some((2, 9)));
         assert_eq!(at("/é/1/a\"b"), Some((3, 14)));
         assert_eq!(at("/é/1/other"), Some((3, 5)));
-        assert_eq!(found.repeated(), ["/é"]);
+        assert_eq!(positions.repeated(), ["/é"]);
     }
 
     fn json() -> impl Strategy<Value = Value> {

@@ -37,10 +37,10 @@ impl CapturedOutput {
     }
 
     /// Adds bytes; returns the total length.
-    fn add(&self, bytes: &[u8]) -> usize {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.extend_from_slice(bytes);
-        kept.len()
+    fn append(&self, bytes: &[u8]) -> usize {
+        let mut captured = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        captured.extend_from_slice(bytes);
+        captured.len()
     }
 }
 
@@ -87,15 +87,15 @@ async fn write(stdin: Option<ProcessInput>, payload: &Value) -> std::convert::In
 }
 
 /// Reads a hook's output to its end.
-async fn read(from: Option<ProcessOutput>, captured: &CapturedOutput) -> Result<(), HookRunError> {
-    let Some(mut from) = from else { return Ok(()) };
+async fn read(stream: Option<ProcessOutput>, captured: &CapturedOutput) -> Result<(), HookRunError> {
+    let Some(mut stream) = stream else { return Ok(()) };
     let mut buffer = vec![0; 16 * 1024];
     loop {
-        let count = from.read(&mut buffer).await.unwrap_or_default();
+        let count = stream.read(&mut buffer).await.unwrap_or_default();
         if count == 0 {
             return Ok(());
         }
-        if captured.add(&buffer[..count]) > MAX_OUTPUT_BYTES {
+        if captured.append(&buffer[..count]) > MAX_OUTPUT_BYTES {
             return Err(HookRunError::TooMuchOutput(MAX_OUTPUT_BYTES));
         }
     }
@@ -103,13 +103,13 @@ async fn read(from: Option<ProcessOutput>, captured: &CapturedOutput) -> Result<
 
 /// Decodes output as UTF-8, or as UTF-16 if it has a byte order mark.
 fn text(bytes: &[u8]) -> String {
-    let pairs = |order: fn([u8; 2]) -> u16| {
+    let decode_utf16 = |order: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|pair| order([pair[0], pair[1]])).collect();
         String::from_utf16_lossy(&units)
     };
     match bytes {
-        [0xff, 0xfe, ..] => pairs(u16::from_le_bytes),
-        [0xfe, 0xff, ..] => pairs(u16::from_be_bytes),
+        [0xff, 0xfe, ..] => decode_utf16(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => decode_utf16(u16::from_be_bytes),
         _utf8 => String::from_utf8_lossy(bytes).into_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! Hooks that are addresses: JSON is posted there, and the answer is JSON.
+//! Hooks that are URLs: JSON is posted there, and the answer is JSON.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -12,25 +12,30 @@ use super::runner::HookOutput;
 /// Maximum length of an answer, in bytes; a longer one is a failure, since its decision may be cut off.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
-/// A request to a hook's address.
+/// A request to a hook's URL.
 pub(super) struct HookPost<'a> {
     pub(super) url: &'a str,
     pub(super) headers: &'a BTreeMap<String, String>,
-    pub(super) allowed: &'a [String],
+    /// The variables that header values may use.
+    pub(super) allowed_env: &'a [String],
     pub(super) env: &'a [(OsString, OsString)],
 }
 
-/// Posts the payload to the hook's address; redirects are not followed.
+/// Posts the payload to the hook's URL; redirects are not followed.
 pub(super) async fn run(client: &HttpClient, post: HookPost<'_>, payload: &Value) -> Result<HookOutput, HookRunError> {
-    let broken = |error: net::NetError| HookRunError::Net(error.to_string());
-    let kind = RequestHeader::plain("content-type", "application/json");
-    // Any of them may contain a key.
-    let own = post.headers.iter().map(|(name, value)| RequestHeader::named(name, Secret::new(post.filled(value))));
-    let headers = std::iter::once(Ok(kind)).chain(own).collect::<Result<Vec<RequestHeader>, _>>().map_err(broken)?;
+    let net_error = |error: net::NetError| HookRunError::Net(error.to_string());
+    let content_type = RequestHeader::plain("content-type", "application/json");
+    // Any header may contain a key.
+    let own = post
+        .headers
+        .iter()
+        .map(|(name, value)| RequestHeader::user_defined(name, Secret::new(post.expand_variables(value))));
+    let headers =
+        std::iter::once(Ok(content_type)).chain(own).collect::<Result<Vec<RequestHeader>, _>>().map_err(net_error)?;
     let body = payload.to_string().into();
-    let answer = client.post(net::PostRequest { url: post.url.to_owned(), headers, body }).await.map_err(broken)?;
+    let answer = client.post(net::PostRequest { url: post.url.to_owned(), headers, body }).await.map_err(net_error)?;
     let (status, is_success) = (answer.status(), answer.is_success());
-    let text = answer.text(MAX_ANSWER_BYTES + 1).await.map_err(broken)?;
+    let text = answer.text(MAX_ANSWER_BYTES + 1).await.map_err(net_error)?;
     if text.len() > MAX_ANSWER_BYTES {
         return Err(HookRunError::TooMuchOutput(MAX_ANSWER_BYTES));
     }
@@ -45,13 +50,13 @@ pub(super) async fn run(client: &HttpClient, post: HookPost<'_>, payload: &Value
 
 impl HookPost<'_> {
     /// Expands the variables in a header's value. A variable that is not permitted or not set is empty.
-    fn filled(&self, value: &str) -> String {
+    fn expand_variables(&self, value: &str) -> String {
         let (mut filled, mut rest) = (String::new(), value);
-        while let Some(at) = rest.find('$') {
-            filled.push_str(&rest[..at]);
-            let (name, after) = variable(&rest[at + 1..]);
+        while let Some(index) = rest.find('$') {
+            filled.push_str(&rest[..index]);
+            let (name, after) = variable(&rest[index + 1..]);
             match name {
-                Some(name) => filled.push_str(&self.variable(name)),
+                Some(name) => filled.push_str(&self.variable_value(name)),
                 None => filled.push('$'),
             }
             rest = after;
@@ -60,9 +65,9 @@ impl HookPost<'_> {
         filled
     }
 
-    fn variable(&self, name: &str) -> String {
+    fn variable_value(&self, name: &str) -> String {
         let found = self.env.iter().rev().find(|(known, _)| known == name);
-        let value = found.filter(|_| self.allowed.iter().any(|allowed| allowed == name));
+        let value = found.filter(|_| self.allowed_env.iter().any(|allowed| allowed == name));
         value.map(|(_, value)| value.to_string_lossy().into_owned()).unwrap_or_default()
     }
 }
@@ -85,7 +90,7 @@ mod tests {
     fn only_permitted_variables_are_filled_in() {
         let env = [("TOKEN", "t0p"), ("OTHER", "0th")].map(|(name, value)| (name.into(), value.into()));
         let (headers, allowed) = (BTreeMap::new(), ["TOKEN".to_owned(), "GONE".to_owned()]);
-        let post = HookPost { url: "", headers: &headers, allowed: &allowed, env: &env };
+        let post = HookPost { url: "", headers: &headers, allowed_env: &allowed, env: &env };
         for (value, filled) in [
             ("Bearer $TOKEN", "Bearer t0p"),
             ("${TOKEN}-x", "t0p-x"),
@@ -94,7 +99,7 @@ mod tests {
             ("5$ and $", "5$ and $"),
             ("${TOKEN", "${TOKEN"),
         ] {
-            assert_eq!(post.filled(value), filled, "{value}");
+            assert_eq!(post.expand_variables(value), filled, "{value}");
         }
     }
 }

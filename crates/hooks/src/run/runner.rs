@@ -21,14 +21,14 @@ use crate::payload::payload;
 use crate::{Hook, HookContext, HookEventData, HookVerdict, Ruling};
 use crate::{output_parser, program};
 
-/// Maximum timeout of any hook, whatever its file says.
+/// Maximum timeout of any hook, regardless of its file.
 const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// How many hooks run at once. A model can make thousands of calls in one answer, and hooks that could not start for
 /// lack of files or processes could not deny them.
 const MAX_CONCURRENT: usize = 64;
 
-/// What hooks run with.
+/// Services and settings that hooks run with.
 #[derive(Debug, Clone)]
 pub struct HookRunnerConfig {
     /// Starts programs.
@@ -37,9 +37,9 @@ pub struct HookRunnerConfig {
     pub env: Arc<Vec<(OsString, OsString)>>,
     /// The session's folder.
     pub cwd: PathBuf,
-    /// The project's top.
+    /// The project's top folder.
     pub project_root: PathBuf,
-    /// The network route to addresses.
+    /// The network route to the URLs of hooks.
     pub route: NetworkRoute,
     /// The session's client, if it has hooks.
     pub client_hooks: Option<Arc<dyn ClientHookCaller>>,
@@ -60,7 +60,7 @@ pub trait ClientHookCaller: Send + Sync + fmt::Debug {
 pub struct HookRunner {
     config: HookRunnerConfig,
     client: HttpClient,
-    slots: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 /// The output of a hook that ended.
@@ -76,7 +76,7 @@ impl HookRunner {
     pub fn new(config: HookRunnerConfig) -> HookRunner {
         let timeouts = HttpTimeouts { connect: MAX_TIMEOUT, first_byte: MAX_TIMEOUT, idle: MAX_TIMEOUT };
         let client = HttpClient::new(config.route.clone(), timeouts);
-        HookRunner { config, client, slots: Arc::new(Semaphore::new(MAX_CONCURRENT)) }
+        HookRunner { config, client, permits: Arc::new(Semaphore::new(MAX_CONCURRENT)) }
     }
 
     /// Runs hooks on an event in their order. Each sees the changes made by those before it; after a denial, no further
@@ -92,7 +92,7 @@ impl HookRunner {
             if let (HookEventData::PostTool { answer, .. }, Some(text)) = (&mut data, &hook_verdict.replacement_text) {
                 answer.clone_from(text);
             }
-            verdict.join(hook_verdict);
+            verdict.merge(hook_verdict);
             if verdict.denial_reason().is_some() && !is_informational(&data) {
                 break;
             }
@@ -102,18 +102,18 @@ impl HookRunner {
 
     async fn run_one(&self, hook: &HookSpec, data: &HookEventData, context: &HookContext) -> HookVerdict {
         let payload = payload(data, hook.event, context, hook.dialect);
-        let time = Duration::from_millis(hook.timeout_ms).min(MAX_TIMEOUT);
-        // The semaphore is never closed. The timeout starts once a slot is free.
-        let _permit = self.slots.acquire().await;
+        let timeout = Duration::from_millis(hook.timeout_ms).min(MAX_TIMEOUT);
+        // The semaphore is never closed. The timeout starts once a permit is free.
+        let _permit = self.permits.acquire().await;
         let captured = CapturedOutput::default();
-        let ran = tokio::time::timeout(time, self.run(hook, &payload, context, &captured)).await;
-        let read = match ran {
+        let result = tokio::time::timeout(timeout, self.run(hook, &payload, context, &captured)).await;
+        let verdict = match result {
             Ok(Ok(HookOutput::Answer(text))) => output_parser::parse_output(&text, hook.event, hook.dialect, data),
             Ok(Ok(HookOutput::Denial(reason))) => Ok(denial_verdict(hook.event, reason)),
-            Ok(Err(failure)) => before_failure(&captured, hook, data, failure),
-            Err(_late) => before_failure(&captured, hook, data, HookRunError::TimedOut(time)),
+            Ok(Err(failure)) => verdict_before_failure(&captured, hook, data, failure),
+            Err(_late) => verdict_before_failure(&captured, hook, data, HookRunError::TimedOut(timeout)),
         };
-        match read {
+        match verdict {
             Ok(verdict) => {
                 for message in &verdict.messages {
                     tracing::info!(hook = hook.source, message, "message from a hook");
@@ -134,7 +134,7 @@ impl HookRunner {
         match &hook.action {
             HookAction::Command { command, cwd, env } => {
                 let folder =
-                    cwd.as_ref().map_or_else(|| self.folder(context), |cwd| self.config.project_root.join(cwd));
+                    cwd.as_ref().map_or_else(|| self.agent_folder(context), |cwd| self.config.project_root.join(cwd));
                 if let Some(file) = program::first_changed(&hook.programs, &folder) {
                     return Err(HookRunError::Program(file.display().to_string()));
                 }
@@ -142,7 +142,7 @@ impl HookRunner {
                 command::run(&self.config.guardian, HookCommand { command, folder, env }, payload, captured).await
             }
             HookAction::Http { url, headers, allowed_env } => {
-                let post = HookPost { url, headers, allowed: allowed_env, env: &self.config.env };
+                let post = HookPost { url, headers, allowed_env, env: &self.config.env };
                 http::run(&self.client, post, payload).await
             }
             HookAction::Client { id } => match &self.config.client_hooks {
@@ -155,7 +155,7 @@ impl HookRunner {
     }
 
     /// The agent's folder, which may be a checkout; the session's, if that is gone.
-    fn folder(&self, context: &HookContext) -> PathBuf {
+    fn agent_folder(&self, context: &HookContext) -> PathBuf {
         let folder = PathBuf::from(&context.cwd);
         if folder.is_dir() { folder } else { self.config.cwd.clone() }
     }
@@ -166,11 +166,12 @@ impl HookRunner {
             HookDialect::Camel => "COPILOT_PROJECT_DIR",
             HookDialect::Snake => "CLAUDE_PROJECT_DIR",
         };
-        let promised = (OsString::from(project), self.config.project_root.clone().into_os_string());
+        let project_variable = (OsString::from(project), self.config.project_root.clone().into_os_string());
         let own = own.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
-        let more: Vec<_> = std::iter::once(promised).chain(own).collect();
-        let kept = self.config.env.iter().filter(|(name, _)| more.iter().all(|(newer, _)| newer != name)).cloned();
-        kept.chain(more.iter().cloned()).collect()
+        let overrides: Vec<_> = std::iter::once(project_variable).chain(own).collect();
+        let inherited =
+            self.config.env.iter().filter(|(name, _)| overrides.iter().all(|(newer, _)| newer != name)).cloned();
+        inherited.chain(overrides.iter().cloned()).collect()
     }
 }
 
@@ -195,7 +196,7 @@ fn is_informational(data: &HookEventData) -> bool {
 
 /// Applies the answer that a failed hook gave before: a denial or an ask still counts, and so does text of a guard that
 /// may have been one.
-fn before_failure(
+fn verdict_before_failure(
     captured: &CapturedOutput,
     hook: &HookSpec,
     data: &HookEventData,
@@ -208,8 +209,8 @@ fn before_failure(
             Ok(HookVerdict { updated_input: None, rules: Vec::new(), ..verdict })
         }
         Ok(_) => Err(failure),
-        Err(unread) if output_parser::is_guard(hook.event) => Err(unread),
-        Err(_unread) => Err(failure),
+        Err(invalid) if output_parser::is_guard(hook.event) => Err(invalid),
+        Err(_invalid) => Err(failure),
     }
 }
 
@@ -226,7 +227,7 @@ fn failure_verdict(hook: &HookSpec, failure: &HookRunError) -> HookVerdict {
     tracing::warn!(hook = hook.source, %failure, "a hook failed");
     // Changing the program of a guard must not disable the guard.
     let denies = match failure {
-        HookRunError::Program(_) => !output_parser::is_stop(hook.event),
+        HookRunError::Program(_) => !output_parser::is_stop_event(hook.event),
         // It may have been a denial.
         HookRunError::Json(_) | HookRunError::TooMuchOutput(_) => output_parser::is_guard(hook.event),
         HookRunError::Start(_)

@@ -1,4 +1,4 @@
-//! Files of both families as they are in the wild, and as they are when something is wrong with them.
+//! Hook files of Copilot and Claude, valid and invalid.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use protocol::{HookAction, HookDialect, HookEvent, HookSpec};
 use serde_json::json;
 
-fn folder(name: &str) -> Vec<(String, String)> {
+fn read_folder(name: &str) -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it").join(name);
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
@@ -16,7 +16,7 @@ fn folder(name: &str) -> Vec<(String, String)> {
     files.into_iter().map(named).map(|(name, path)| (name, std::fs::read_to_string(path).unwrap())).collect()
 }
 
-fn shown(hook: &HookSpec) -> String {
+fn describe(hook: &HookSpec) -> String {
     let HookSpec { event, matcher, action, timeout_ms, failure, dialect, source, programs: _ } = hook;
     let matcher = matcher.as_ref().map(|matcher| format!(" of {matcher}")).unwrap_or_default();
     let action = match action {
@@ -29,36 +29,39 @@ fn shown(hook: &HookSpec) -> String {
 
 #[test]
 fn files_of_both_families_are_read_as_they_are() {
-    let files = folder("good");
+    let files = read_folder("good");
     assert!(files.len() >= 20);
     let mut page = String::new();
     for (name, text) in files {
         let (hooks, problems) = read(&text, &name, &HookFileLocation::Folder);
         assert_eq!(problems, [], "{name}");
         writeln!(page, "# {name}").unwrap();
-        hooks.iter().for_each(|hook| writeln!(page, "{}", shown(hook)).unwrap());
+        hooks.iter().for_each(|hook| writeln!(page, "{}", describe(hook)).unwrap());
     }
     assert_snapshot!(page);
 }
 
 #[test]
 fn nothing_that_is_wrong_is_dropped_without_a_word() {
-    let files = folder("bad");
+    let files = read_folder("bad");
     assert!(files.len() >= 15);
     let mut page = String::new();
     for (name, text) in files {
         let (hooks, problems) = read(&text, &name, &HookFileLocation::Folder);
         assert!(!problems.is_empty(), "{name}");
-        assert!(problems.iter().all(|problem| problem.at.is_some() && !problem.remedy.is_empty()), "{problems:?}");
+        assert!(
+            problems.iter().all(|problem| problem.position.is_some() && !problem.remedy.is_empty()),
+            "{problems:?}"
+        );
         writeln!(page, "# {name}").unwrap();
         problems.iter().for_each(|problem| writeln!(page, "! {problem}").unwrap());
-        hooks.iter().for_each(|hook| writeln!(page, "{}", shown(hook)).unwrap());
+        hooks.iter().for_each(|hook| writeln!(page, "{}", describe(hook)).unwrap());
     }
     assert_snapshot!(page);
 }
 
 #[test]
-fn a_plugin_finds_its_folder() {
+fn plugin_hooks_get_the_folder_of_the_plugin() {
     let text = r#"{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"$CLAUDE_PLUGIN_ROOT/x"}]}]}}"#;
     let (hooks, problems) = read(text, "hooks.json", &HookFileLocation::Plugin { root: "/plugins/one".into() });
     assert_eq!(problems, []);
@@ -69,7 +72,7 @@ fn a_plugin_finds_its_folder() {
 }
 
 #[test]
-fn an_agents_own_hooks_are_a_value() {
+fn hooks_of_an_agent_are_read_from_a_value() {
     let value = json!({ "Stop": [{ "hooks": [{ "type": "command", "command": "./a" }] }], "Sotp": [] });
     let (hooks, problems) = read_value(&value, "agents/one.md", &HookFileLocation::Folder);
     assert_eq!((hooks.len(), hooks[0].event, hooks[0].dialect), (1, HookEvent::AgentStop, HookDialect::Snake));
@@ -79,15 +82,15 @@ fn an_agents_own_hooks_are_a_value() {
 }
 
 #[test]
-fn a_place_is_counted_in_characters() {
+fn positions_count_characters() {
     let (_, problems) = read("{\"hooks\": {\"é\": [], \"öö\": []}}", "x", &HookFileLocation::Folder);
-    let places: Vec<_> = problems.iter().map(|problem| problem.at).collect();
+    let positions: Vec<_> = problems.iter().map(|problem| problem.position).collect();
     let at = |column| Some(TextPosition { line: 1, column });
-    assert_eq!(places, [at(17), at(27)]);
+    assert_eq!(positions, [at(17), at(27)]);
 }
 
 #[test]
-fn only_the_word_itself_disables_hooks() {
+fn only_true_disables_hooks() {
     assert!(disables_all("{\"disableAllHooks\": true}"));
     for text in ["{}", "{\"disableAllHooks\": false}", "{\"disableAllHooks\": \"yes\"}", "nonsense"] {
         assert!(!disables_all(text));
@@ -95,7 +98,7 @@ fn only_the_word_itself_disables_hooks() {
 }
 
 proptest::proptest! {
-    /// Whatever a file says, reading it ends.
+    /// Reading ends for every text.
     #[test]
     fn no_file_breaks_the_reader(text in "[{}\\[\\]\":, a-zA-Z0-9\\\\]{0,200}") {
         let _read = read(&text, "x", &HookFileLocation::Folder);

@@ -1,4 +1,4 @@
-//! Hooks as files have them, and as they run.
+//! Reading hook files, and running hooks.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,15 +1,15 @@
-//! What hooks may say, in either family's words.
+//! Answers of hooks in both dialects.
 
 use hooks::{HookEventData, HookVerdict, Ruling};
 use protocol::{HookDialect, HookEvent, HookSpec};
 
-use crate::support::{call, command, guardian, runner, tell};
+use crate::support::{call, command, guardian, run_hooks, runner};
 
-async fn said(event: HookEvent, dialect: HookDialect, occasion: HookEventData, text: &str) -> HookVerdict {
+async fn answer_of(event: HookEvent, dialect: HookDialect, data: HookEventData, text: &str) -> HookVerdict {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("said"), text).unwrap();
     let spec = HookSpec { dialect, ..command(event, "cat said") };
-    tell(&runner(guardian(), folder.path()), vec![spec], &occasion).await
+    run_hooks(&runner(guardian(), folder.path()), vec![spec], &data).await
 }
 
 fn deny(reason: &str) -> Ruling {
@@ -17,9 +17,9 @@ fn deny(reason: &str) -> Ruling {
 }
 
 #[tokio::test]
-async fn a_call_can_be_denied_asked_about_and_rewritten_in_both_families() {
+async fn call_can_be_denied_asked_about_and_rewritten_in_both_dialects() {
     let before =
-        |dialect, text: &'static str| said(HookEvent::PreToolUse, dialect, call("edit", r#"{"path":"a"}"#), text);
+        |dialect, text: &'static str| answer_of(HookEvent::PreToolUse, dialect, call("edit", r#"{"path":"a"}"#), text);
     let (camel, snake) = (HookDialect::Camel, HookDialect::Snake);
     let verdict = before(camel, r#"{"permissionDecision":"deny","permissionDecisionReason":"never"}"#).await;
     assert_eq!(verdict.ruling, deny("never"));
@@ -36,14 +36,14 @@ async fn a_call_can_be_denied_asked_about_and_rewritten_in_both_families() {
 }
 
 #[tokio::test]
-async fn other_occasions_have_words_of_their_own() {
+async fn other_events_have_their_own_answers() {
     let (camel, snake) = (HookDialect::Camel, HookDialect::Snake);
     let stop =
         || HookEventData::AgentStop { reason: "completed".into(), last_message: "done".into(), is_repeated: false };
     let verdict =
-        said(HookEvent::SubagentStop, camel, stop(), r#"{"decision":"block","reason":"run the tests"}"#).await;
+        answer_of(HookEvent::SubagentStop, camel, stop(), r#"{"decision":"block","reason":"run the tests"}"#).await;
     assert_eq!(verdict.ruling, deny("run the tests"));
-    let verdict = said(HookEvent::SubagentStop, snake, stop(), r#"{"continue":false,"decision":"block"}"#).await;
+    let verdict = answer_of(HookEvent::SubagentStop, snake, stop(), r#"{"continue":false,"decision":"block"}"#).await;
     assert_eq!(verdict.ruling, Ruling::Allow);
 
     let ask = || {
@@ -51,59 +51,63 @@ async fn other_occasions_have_words_of_their_own() {
         HookEventData::PermissionRequest { call, reason: "why".into() }
     };
     let behavior = r#"{"hookSpecificOutput":{"decision":{"behavior":"deny","message":"not you"}}}"#;
-    assert_eq!(said(HookEvent::PermissionRequest, snake, ask(), behavior).await.ruling, deny("not you"));
+    assert_eq!(answer_of(HookEvent::PermissionRequest, snake, ask(), behavior).await.ruling, deny("not you"));
     let flat = r#"{"behavior":"deny","message":"nor you"}"#;
-    assert_eq!(said(HookEvent::PermissionRequest, camel, ask(), flat).await.ruling, deny("nor you"));
+    assert_eq!(answer_of(HookEvent::PermissionRequest, camel, ask(), flat).await.ruling, deny("nor you"));
 
     let prompt = || HookEventData::Prompt { prompt: "go".into() };
-    let verdict = said(HookEvent::UserPromptSubmitted, camel, prompt(), r#"{"modifiedPrompt":"go on"}"#).await;
+    let verdict = answer_of(HookEvent::UserPromptSubmitted, camel, prompt(), r#"{"modifiedPrompt":"go on"}"#).await;
     assert_eq!(verdict.replacement_text.as_deref(), Some("go on"));
-    assert_eq!(said(HookEvent::UserPromptSubmitted, snake, prompt(), "plain words").await.context, ["plain words"]);
-    assert!(said(HookEvent::UserPromptSubmitted, camel, prompt(), "plain words").await.context.is_empty());
+    assert_eq!(
+        answer_of(HookEvent::UserPromptSubmitted, snake, prompt(), "plain words").await.context,
+        ["plain words"]
+    );
+    assert!(answer_of(HookEvent::UserPromptSubmitted, camel, prompt(), "plain words").await.context.is_empty());
 
     let after = || {
         let HookEventData::PreTool(call) = call("shell", "{}") else { panic!() };
         HookEventData::PostTool { call, answer: "long".into() }
     };
     let verdict =
-        said(HookEvent::PostToolUse, camel, after(), r#"{"modifiedResult":{"textResultForLlm":"short"}}"#).await;
+        answer_of(HookEvent::PostToolUse, camel, after(), r#"{"modifiedResult":{"textResultForLlm":"short"}}"#).await;
     assert_eq!(verdict.replacement_text.as_deref(), Some("short"));
-    let verdict = said(HookEvent::PostToolUse, snake, after(), r#"{"decision":"block","reason":"format it"}"#).await;
+    let verdict =
+        answer_of(HookEvent::PostToolUse, snake, after(), r#"{"decision":"block","reason":"format it"}"#).await;
     assert_eq!(verdict.context, ["format it"]);
 }
 
-/// Every way by which a no could be overheard, of either family and however its failures are taken.
+/// Every form in which a denial could be missed, in both dialects.
 #[tokio::test]
-async fn a_no_is_heard_wherever_it_stands_in_what_a_guard_wrote() {
-    let no = r#"{"permissionDecision":"deny","permissionDecisionReason":"never"}"#;
-    let wrapped = format!(r#"{{"hookSpecificOutput":{no}}}"#);
-    let utf16: Vec<u8> = [0xff, 0xfe].into_iter().chain(no.encode_utf16().flat_map(u16::to_le_bytes)).collect();
+async fn denial_counts_anywhere_in_the_output_of_a_guard() {
+    let denial = r#"{"permissionDecision":"deny","permissionDecisionReason":"never"}"#;
+    let wrapped = format!(r#"{{"hookSpecificOutput":{denial}}}"#);
+    let utf16: Vec<u8> = [0xff, 0xfe].into_iter().chain(denial.encode_utf16().flat_map(u16::to_le_bytes)).collect();
     let long = "x".repeat(100_000);
-    let heard: Vec<Vec<u8>> = vec![
-        no.into(),
-        format!("\u{feff}{no}").into(),
-        format!("\u{feff}\u{feff}\n{no}").into(),
-        format!("checking\n{no}").into(),
-        format!("[info] checking\n{no}\n").into(),
-        format!("checking {no}").into(),
-        format!("{no}\ndone").into(),
-        format!("{no}\n{no}").into(),
-        format!("{{}}\n{no}").into(),
-        format!("{{\"permissionDecision\":\"allow\"}}\n{no}").into(),
-        format!("{no}\n{{\"permissionDecision\":\"allow\"}}").into(),
-        format!("[{no}]").into(),
-        format!("[{{}}, {no}]").into(),
-        format!("[[{no}]]").into(),
+    let outputs: Vec<Vec<u8>> = vec![
+        denial.into(),
+        format!("\u{feff}{denial}").into(),
+        format!("\u{feff}\u{feff}\n{denial}").into(),
+        format!("checking\n{denial}").into(),
+        format!("[info] checking\n{denial}\n").into(),
+        format!("checking {denial}").into(),
+        format!("{denial}\ndone").into(),
+        format!("{denial}\n{denial}").into(),
+        format!("{{}}\n{denial}").into(),
+        format!("{{\"permissionDecision\":\"allow\"}}\n{denial}").into(),
+        format!("{denial}\n{{\"permissionDecision\":\"allow\"}}").into(),
+        format!("[{denial}]").into(),
+        format!("[{{}}, {denial}]").into(),
+        format!("[[{denial}]]").into(),
         wrapped.clone().into(),
         format!("log\n{wrapped}").into(),
-        format!("{long}\n{no}").into(),
+        format!("{long}\n{denial}").into(),
         format!("{{\"systemMessage\":\"{long}\",\"permissionDecision\":\"deny\",\"reason\":\"never\"}}").into(),
-        format!("{{\"tool_input\":{{\"command\":\"{long}\"}}}}\n{no}").into(),
-        format!("{{\"a\": \"\n{no}").into(),
-        format!("}}}} {{ {no}").into(),
-        format!("```json\n{no}\n```").into(),
-        format!("{}{no}", "{".repeat(300)).into(),
-        format!("{}\n{no}", "{x".repeat(300)).into(),
+        format!("{{\"tool_input\":{{\"command\":\"{long}\"}}}}\n{denial}").into(),
+        format!("{{\"a\": \"\n{denial}").into(),
+        format!("}}}} {{ {denial}").into(),
+        format!("```json\n{denial}\n```").into(),
+        format!("{}{denial}", "{".repeat(300)).into(),
+        format!("{}\n{denial}", "{x".repeat(300)).into(),
         utf16,
         r#"{"permissionDecision":"DENY"}"#.into(),
         r#"{"PermissionDecision":"deny"}"#.into(),
@@ -117,12 +121,12 @@ async fn a_no_is_heard_wherever_it_stands_in_what_a_guard_wrote() {
         r#"{"continue":false}x"#.into(),
         r#"["permissionDecision", "deny"] {"continue": false}"#.into(),
     ];
-    for text in heard {
+    for text in outputs {
         for dialect in [HookDialect::Camel, HookDialect::Snake] {
             let folder = tempfile::tempdir().unwrap();
             std::fs::write(folder.path().join("said"), &text).unwrap();
             let spec = HookSpec { dialect, ..command(HookEvent::PreToolUse, "cat said") };
-            let verdict = tell(&runner(guardian(), folder.path()), vec![spec], &call("shell", "{}")).await;
+            let verdict = run_hooks(&runner(guardian(), folder.path()), vec![spec], &call("shell", "{}")).await;
             let shown: String = String::from_utf8_lossy(&text).chars().take(80).collect();
             assert!(verdict.denial_reason().is_some(), "{dialect:?}: {shown}");
         }
@@ -130,13 +134,16 @@ async fn a_no_is_heard_wherever_it_stands_in_what_a_guard_wrote() {
     let flood = HookSpec { ..command(HookEvent::PreToolUse, "head -c 2000000 /dev/zero") };
     let folder = tempfile::tempdir().unwrap();
     assert!(
-        tell(&runner(guardian(), folder.path()), vec![flood], &call("shell", "{}")).await.denial_reason().is_some()
+        run_hooks(&runner(guardian(), folder.path()), vec![flood], &call("shell", "{}"))
+            .await
+            .denial_reason()
+            .is_some()
     );
 }
 
 #[tokio::test]
-async fn words_of_a_guard_that_decide_nothing_are_no_no() {
-    let words = [
+async fn output_without_a_decision_is_not_a_denial() {
+    let outputs = [
         "",
         "checking { braces } and [lists]",
         "ok\n{\"count\": 3}",
@@ -146,16 +153,16 @@ async fn words_of_a_guard_that_decide_nothing_are_no_no() {
         "{\"suppressOutput\": true}",
         "the decision: go on",
     ];
-    for text in words {
+    for text in outputs {
         for dialect in [HookDialect::Camel, HookDialect::Snake] {
-            let verdict = said(HookEvent::PreToolUse, dialect, call("shell", "{}"), text).await;
+            let verdict = answer_of(HookEvent::PreToolUse, dialect, call("shell", "{}"), text).await;
             assert_eq!(verdict.ruling, Ruling::Nothing, "{text}");
         }
     }
 }
 
 #[tokio::test]
-async fn a_guard_whose_program_was_changed_is_not_run_and_means_no() {
+async fn guard_with_a_changed_program_denies_without_running() {
     let folder = tempfile::tempdir().unwrap();
     let guard = folder.path().join("guard.sh");
     std::fs::write(&guard, "exit 0").unwrap();
@@ -163,12 +170,12 @@ async fn a_guard_whose_program_was_changed_is_not_run_and_means_no() {
     let program = protocol::HookProgram { path: "guard.sh".into(), digest };
     let spec = HookSpec { programs: vec![program], ..command(HookEvent::PreToolUse, "sh guard.sh") };
     let runner = runner(guardian(), folder.path());
-    let told = || async { tell(&runner, vec![spec.clone()], &call("shell", "{}")).await };
-    assert_eq!(told().await.ruling, Ruling::Nothing);
+    let run = || async { run_hooks(&runner, vec![spec.clone()], &call("shell", "{}")).await };
+    assert_eq!(run().await.ruling, Ruling::Nothing);
     std::fs::write(&guard, "touch ran").unwrap();
-    let verdict = told().await;
+    let verdict = run().await;
     assert!(verdict.denial_reason().is_some_and(|reason| reason.contains("bosun trust")), "{verdict:?}");
     std::fs::remove_file(&guard).unwrap();
-    assert!(told().await.denial_reason().is_some());
+    assert!(run().await.denial_reason().is_some());
     assert!(!folder.path().join("ran").exists());
 }

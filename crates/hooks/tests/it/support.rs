@@ -1,4 +1,4 @@
-//! What these tests share.
+//! Helpers shared by these tests.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,12 +18,12 @@ pub(crate) fn guardian() -> Guardian {
 pub(crate) fn runner(guardian: Guardian, folder: &Path) -> HookRunner {
     let env = [("PATH", "/usr/bin:/bin"), ("TOKEN", "t0p"), ("PRIVATE", "pr1")];
     let env = env.map(|(name, value)| (name.into(), value.into())).to_vec();
-    let (cwd, top) = (folder.to_owned(), folder.to_owned());
+    let (cwd, project_root) = (folder.to_owned(), folder.to_owned());
     HookRunner::new(HookRunnerConfig {
         guardian,
         env: Arc::new(env),
         cwd,
-        project_root: top,
+        project_root,
         route: net::NetworkRoute::default(),
         client_hooks: None,
     })
@@ -47,13 +47,13 @@ pub(crate) fn hook(event: HookEvent, action: HookAction) -> HookSpec {
     }
 }
 
-pub(crate) fn about() -> HookContext {
+pub(crate) fn hook_context() -> HookContext {
     HookContext {
         session: SessionId::new("00000000000000000000000000000001".parse().unwrap()),
         cwd: "/nowhere/of/any/machine".into(),
         transcript: "/transcript.jsonl".into(),
         mode: PermissionMode::Default,
-        at: Timestamp(1_800_000_000_000),
+        occurred_at: Timestamp(1_800_000_000_000),
         agent: TaskId::new("00000000000000000000000000000002".parse().unwrap()),
         parent: Some(TaskId::new("00000000000000000000000000000003".parse().unwrap())),
         definition: "explore".into(),
@@ -71,13 +71,13 @@ pub(crate) fn call(tool: &str, input: &str) -> HookEventData {
     HookEventData::PreTool(ToolUse { id: CallId("c1".into()), tool: tool.into(), input: input.into() })
 }
 
-pub(crate) async fn tell(runner: &HookRunner, specs: Vec<HookSpec>, occasion: &HookEventData) -> HookVerdict {
+pub(crate) async fn run_hooks(runner: &HookRunner, specs: Vec<HookSpec>, data: &HookEventData) -> HookVerdict {
     let hooks = HookSet::new(specs);
-    let event = occasion.event(false);
-    runner.run_hooks(&hooks.matching(event, occasion, &named("explore")), occasion, &about()).await
+    let event = data.event(false);
+    runner.run_hooks(&hooks.matching(event, data, &agent_of("explore")), data, &hook_context()).await
 }
 
 /// An agent of this definition.
-pub(crate) fn named(kind: &str) -> HookAgent<'_> {
+pub(crate) fn agent_of(kind: &str) -> HookAgent<'_> {
     HookAgent { definition: kind, name: "one" }
 }

@@ -26,19 +26,19 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs each script in a shell, prints `ready`, and holds them until it is killed.
+/// Runs each script in a shell under a guardian, prints `ready`, and waits until it is killed.
 fn own(
-    made: impl FnOnce(Guardian) -> TestOutcome<Guardian>,
-    parting: ExitGrace,
+    prepare: impl FnOnce(Guardian) -> TestOutcome<Guardian>,
+    grace: ExitGrace,
     scripts: Vec<String>,
 ) -> TestOutcome<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let guardian = made(Guardian::new(std::env::current_exe()?))?;
+        let guardian = prepare(Guardian::new(std::env::current_exe()?))?;
         let mut running: Vec<Process> = Vec::new();
         for script in scripts {
             let program = Program::new("/bin/sh", "/").args(["-c", &script]).env("PATH", "/usr/bin:/bin");
-            running.push(guardian.spawn(Program { parting, ..program }).await?);
+            running.push(guardian.spawn(Program { exit_grace: grace, ..program }).await?);
         }
         writeln!(io::stdout(), "ready")?;
         io::stdout().flush()?;
@@ -52,5 +52,5 @@ type TestOutcome<T> = Result<T, Box<dyn std::error::Error>>;
 fn holding(guardian: Guardian, home: std::path::PathBuf) -> TestOutcome<Guardian> {
     let (home, session) = (Home::open(home)?, SessionId::new(uuid::Uuid::from_u128(1)));
     home.make_session(session)?;
-    Ok(guardian.holding(home.settle_session(session)?.lock))
+    Ok(guardian.with_lock(home.take_idle_session(session)?.lock))
 }

@@ -10,10 +10,10 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, fchmod, fstat, renameat_with, statat, unlinkat};
 use rustix::io::Errno;
 
-use super::root::{FOLDER, WorkspaceRoot, open_beneath};
+use super::root::{FOLDER_FLAGS, WorkspaceRoot, open_beneath};
 
-/// Maximum depth. Deeper folders are first moved to the top.
-const DEEP: usize = 64;
+/// Maximum depth of folders that are removed in place. Deeper ones are moved to the top first.
+const MAX_DEPTH: usize = 64;
 
 /// The totals of a removal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub fn move_below(root: &Path, from: &Path, to: &Path) -> io::Result<()> {
     let ((old, old_name), (new, new_name)) = (parent_of(&root, from)?, parent_of(&root, to)?);
     match renameat_with(&old, old_name, &new, new_name, RenameFlags::NOREPLACE) {
         Err(Errno::ACCESS) => {
-            open_folder(&old, old_name)?;
+            open_writable_folder(&old, old_name)?;
             Ok(renameat_with(&old, old_name, &new, new_name, RenameFlags::NOREPLACE)?)
         }
         moved => Ok(moved?),
@@ -48,9 +48,9 @@ pub fn move_below(root: &Path, from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Swaps two paths below a root in one step.
-pub fn swap_below(root: &Path, one: &Path, other: &Path) -> io::Result<()> {
+pub fn swap_below(root: &Path, first: &Path, second: &Path) -> io::Result<()> {
     let root = WorkspaceRoot::open(root)?;
-    let ((a, a_name), (b, b_name)) = (parent_of(&root, one)?, parent_of(&root, other)?);
+    let ((a, a_name), (b, b_name)) = (parent_of(&root, first)?, parent_of(&root, second)?);
     Ok(renameat_with(&a, a_name, &b, b_name, RenameFlags::EXCHANGE)?)
 }
 
@@ -58,45 +58,47 @@ pub fn swap_below(root: &Path, one: &Path, other: &Path) -> io::Result<()> {
 pub fn remove_below(root: &Path, below: &Path) -> io::Result<RemovedFiles> {
     let (folder, name) = parent_of(&WorkspaceRoot::open(root)?, below)?;
     let device = fstat(&folder)?.st_dev;
-    let mut sweep = FolderRemoval { top: folder, device, brought: 0, removed: RemovedFiles::default() };
-    sweep.remove(&sweep.top.try_clone()?, name, 0)?;
-    Ok(sweep.removed)
+    let mut removal = FolderRemoval { top: folder, device, moved_up: 0, removed: RemovedFiles::default() };
+    removal.remove(&removal.top.try_clone()?, name, 0)?;
+    Ok(removal.removed)
 }
 
 /// A removal in progress.
 struct FolderRemoval {
     /// The folder that contains the removed path.
     top: OwnedFd,
+    /// The file system that the removal must not leave.
     device: u64,
-    brought: u64,
+    /// How many folders were moved to the top.
+    moved_up: u64,
     removed: RemovedFiles,
 }
 
 impl FolderRemoval {
     fn remove(&mut self, folder: &OwnedFd, name: &OsStr, depth: usize) -> io::Result<()> {
-        let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        if found.st_dev != self.device {
+        let metadata = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        if metadata.st_dev != self.device {
             return Err(io::Error::other(format!("{} is on another file system", name.display())));
         }
-        if FileType::from_raw_mode(found.st_mode) != FileType::Directory {
+        if FileType::from_raw_mode(metadata.st_mode) != FileType::Directory {
             unlinkat(folder, name, AtFlags::empty())?;
-            self.removed.bytes += u64::try_from(found.st_size).unwrap_or_default();
-        } else if depth >= DEEP {
-            return self.bring_up(folder, name);
+            self.removed.bytes += u64::try_from(metadata.st_size).unwrap_or_default();
+        } else if depth >= MAX_DEPTH {
+            return self.remove_from_top(folder, name);
         } else {
-            self.empty(folder, name, depth)?;
+            self.remove_entries(folder, name, depth)?;
             unlinkat(folder, name, AtFlags::REMOVEDIR)?;
         }
         self.removed.entries += 1;
         Ok(())
     }
 
-    fn empty(&mut self, folder: &OwnedFd, name: &OsStr, depth: usize) -> io::Result<()> {
-        let inside = open_folder(folder, name)?;
+    fn remove_entries(&mut self, folder: &OwnedFd, name: &OsStr, depth: usize) -> io::Result<()> {
+        let inside = open_writable_folder(folder, name)?;
         if fstat(&inside)?.st_dev != self.device {
             return Err(io::Error::other(format!("{} is on another file system", name.display())));
         }
-        for entry in names(&inside)? {
+        for entry in entry_names(&inside)? {
             match self.remove(&inside, &entry, depth + 1) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 removed => removed?,
@@ -106,23 +108,23 @@ impl FolderRemoval {
     }
 
     /// Moves a folder that is too deep to the top, and removes it there.
-    fn bring_up(&mut self, folder: &OwnedFd, name: &OsStr) -> io::Result<()> {
-        self.brought += 1;
-        let above = OsString::from(format!(".bosun-removed-{}-{}", std::process::id(), self.brought));
-        renameat_with(folder, name, &self.top, &above, RenameFlags::NOREPLACE)?;
-        self.remove(&self.top.try_clone()?, &above, 0)
+    fn remove_from_top(&mut self, folder: &OwnedFd, name: &OsStr) -> io::Result<()> {
+        self.moved_up += 1;
+        let temporary_name = OsString::from(format!(".bosun-removed-{}-{}", std::process::id(), self.moved_up));
+        renameat_with(folder, name, &self.top, &temporary_name, RenameFlags::NOREPLACE)?;
+        self.remove(&self.top.try_clone()?, &temporary_name, 0)
     }
 }
 
-/// Opens a folder to empty it, even if its mode forbids that to its owner.
-fn open_folder(folder: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
-    let opened = match open_beneath(folder, name, FOLDER, Mode::empty()) {
+/// Opens a folder so that it can be emptied. If its mode does not let the owner do that, changes the mode.
+fn open_writable_folder(folder: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
+    let opened = match open_beneath(folder, name, FOLDER_FLAGS, Mode::empty()) {
         Err(Errno::ACCESS) => {
             let path = open_beneath(folder, name, OFlags::PATH | OFlags::DIRECTORY, Mode::empty())?;
-            // Such a descriptor cannot be given a mode itself; its name in /proc leads only to it.
-            let own = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&path));
-            rustix::fs::chmod(own, Mode::RWXU)?;
-            open_beneath(folder, name, FOLDER, Mode::empty())?
+            // `fchmod` does not work on such a descriptor. Its link in /proc can lead only to the same folder.
+            let proc_path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&path));
+            rustix::fs::chmod(proc_path, Mode::RWXU)?;
+            open_beneath(folder, name, FOLDER_FLAGS, Mode::empty())?
         }
         opened => opened?,
     };
@@ -133,7 +135,7 @@ fn open_folder(folder: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
     Ok(opened)
 }
 
-fn names(folder: impl AsFd) -> io::Result<Vec<OsString>> {
+fn entry_names(folder: impl AsFd) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(folder)? {
         let entry = entry?;
@@ -150,13 +152,13 @@ fn parent_of<'a>(root: &WorkspaceRoot, below: &'a Path) -> io::Result<(OwnedFd, 
     require_below(below)?;
     let name = below.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let parent = below.parent().unwrap_or(Path::new(""));
-    Ok((root.open_below(parent, FOLDER)?, name))
+    Ok((root.open_below(parent, FOLDER_FLAGS)?, name))
 }
 
 /// Allows only names: no `..`, and no absolute path.
 fn require_below(below: &Path) -> io::Result<()> {
-    let plain = |part: Component<'_>| matches!(part, Component::Normal(_));
-    match below.components().next().is_some() && below.components().all(plain) {
+    let is_name = |part: Component<'_>| matches!(part, Component::Normal(_));
+    match below.components().next().is_some() && below.components().all(is_name) {
         true => Ok(()),
         false => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{} leaves its root", below.display()))),
     }

@@ -1,4 +1,4 @@
-//! A file that is written under a temporary name, until it takes its place atomically.
+//! Files that are written under a temporary name and then renamed to their final name atomically.
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::root::open_beneath;
 
-/// An unfinished file. Dropping it removes an unpublished one.
+/// A file under its temporary name. Dropping it removes the file, unless it was published.
 #[derive(Debug)]
 pub(super) struct FileDraft<'a> {
     folder: &'a OwnedFd,
@@ -23,9 +23,9 @@ pub(super) struct FileDraft<'a> {
 }
 
 /// The permission bits of a mode. The rest, such as set-user-id, is never passed on.
-pub(super) const MODE: u32 = 0o777;
+pub(super) const PERMISSION_BITS: u32 = 0o777;
 /// The mode of a file that gets another one before it is published.
-const CLOSED: u32 = 0o600;
+const PRIVATE_MODE: u32 = 0o600;
 
 impl<'a> FileDraft<'a> {
     /// Creates an empty file, with the permissions that the user's umask allows.
@@ -34,17 +34,17 @@ impl<'a> FileDraft<'a> {
     }
 
     /// Creates an empty file beside the one it will replace, with the same permissions.
-    pub(super) fn replacing(folder: &'a OwnedFd, replaced: &Metadata) -> io::Result<FileDraft<'a>> {
-        let draft = FileDraft::open(folder, CLOSED)?;
-        draft.inherit(replaced)?;
+    pub(super) fn for_replacing(folder: &'a OwnedFd, replaced: &Metadata) -> io::Result<FileDraft<'a>> {
+        let draft = FileDraft::open(folder, PRIVATE_MODE)?;
+        draft.copy_owner_and_mode(replaced)?;
         Ok(draft)
     }
 
     /// Creates an empty file with this mode, if its file system supports modes.
     pub(super) fn with_mode(folder: &'a OwnedFd, mode: u32) -> io::Result<FileDraft<'a>> {
-        let draft = FileDraft::open(folder, CLOSED)?;
-        // If that fails, the file stays private, or all files there have the same mode.
-        let _ = fchmod(&draft.file, Mode::from_raw_mode(mode & MODE));
+        let draft = FileDraft::open(folder, PRIVATE_MODE)?;
+        // If this fails, the file stays private, or its file system gives all files the same mode.
+        let _ = fchmod(&draft.file, Mode::from_raw_mode(mode & PERMISSION_BITS));
         Ok(draft)
     }
 
@@ -56,41 +56,41 @@ impl<'a> FileDraft<'a> {
     }
 
     /// Writes the content and syncs it to the disk.
-    pub(super) fn filled(mut self, bytes: &[u8]) -> io::Result<FileDraft<'a>> {
+    pub(super) fn with_content(mut self, bytes: &[u8]) -> io::Result<FileDraft<'a>> {
         self.file.write_all(bytes)?;
         self.file.sync_all()?;
         Ok(self)
     }
 
-    /// Renames it to `name`, replacing an existing file.
+    /// Renames the draft to `name`, replacing an existing file.
     pub(super) fn publish(&self, name: &OsStr) -> io::Result<Metadata> {
         renameat(self.folder, &self.name, self.folder, name)?;
-        self.published()
+        self.sync_folder()
     }
 
-    /// Renames it to `name`, or fails with `AlreadyExists`.
+    /// Renames the draft to `name`; fails with `AlreadyExists` if the name is taken.
     pub(super) fn publish_new(&self, name: &OsStr) -> io::Result<Metadata> {
         match renameat_with(self.folder, &self.name, self.folder, name, RenameFlags::NOREPLACE) {
-            Ok(()) => self.published(),
-            // The file system cannot do it in one step; the caller has just checked that the name is free.
+            Ok(()) => self.sync_folder(),
+            // The file system cannot rename without replacing; the caller has just checked that the name is free.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => self.publish(name),
             Err(errno) => Err(errno.into()),
         }
     }
 
-    fn published(&self) -> io::Result<Metadata> {
+    fn sync_folder(&self) -> io::Result<Metadata> {
         // The file is complete and in place; a failed sync of the folder does not change that.
         let _ = fsync(self.folder);
         self.file.metadata()
     }
 
-    fn inherit(&self, replaced: &Metadata) -> io::Result<()> {
+    fn copy_owner_and_mode(&self, replaced: &Metadata) -> io::Result<()> {
         let own = self.file.metadata()?;
         if (own.uid(), own.gid()) != (replaced.uid(), replaced.gid()) {
             // Only some users may give files away; otherwise the new file belongs to this user.
             let _ = fchown(&self.file, Some(Uid::from_raw(replaced.uid())), Some(Gid::from_raw(replaced.gid())));
         }
-        Ok(fchmod(&self.file, Mode::from_raw_mode(replaced.mode() & MODE))?)
+        Ok(fchmod(&self.file, Mode::from_raw_mode(replaced.mode() & PERMISSION_BITS))?)
     }
 }
 

@@ -30,7 +30,7 @@ pub enum PathError {
     NotDirectory(PathBuf),
     /// Its symbolic links form a loop.
     #[error("the symbolic links of {} form a loop; use the direct path", .0.display())]
-    Circle(PathBuf),
+    LinkLoop(PathBuf),
     /// It is longer than the system allows.
     #[error("a path of {0} bytes or a part of it is too long for this system; use shorter names")]
     TooLong(usize),
@@ -54,7 +54,7 @@ impl PathError {
     pub(super) fn from(path: &Path, source: io::Error) -> PathError {
         let owned = path.to_owned();
         match Errno::from_io_error(&source) {
-            Some(Errno::LOOP) => PathError::Circle(owned),
+            Some(Errno::LOOP) => PathError::LinkLoop(owned),
             Some(Errno::NAMETOOLONG) => PathError::TooLong(path.as_os_str().len()),
             Some(Errno::ACCESS | Errno::PERM) => PathError::Forbidden(owned),
             Some(_) => PathError::Io { path: owned, source },
@@ -76,7 +76,7 @@ pub enum FileError {
     Missing(PathBuf),
     /// The folder it should be in does not exist.
     #[error("the folder of {} does not exist; create it first", .0.display())]
-    NoFolder(PathBuf),
+    FolderMissing(PathBuf),
     /// The file already exists.
     #[error("{} already exists; edit it or choose another path", .0.display())]
     Exists(PathBuf),
@@ -109,7 +109,7 @@ pub enum FileError {
     },
     /// A symbolic link or a file was put in the way after the path was checked.
     #[error("{} was replaced while it was used; check the path again", .0.display())]
-    Outside(PathBuf),
+    Replaced(PathBuf),
     /// The disk is full, or the user's quota.
     #[error("no space left to write {}; free some and try again", .0.display())]
     Full(PathBuf),
@@ -133,7 +133,7 @@ impl FileError {
             Some(Errno::NOENT) => FileError::Missing(path),
             Some(Errno::EXIST) => FileError::Exists(path),
             Some(Errno::ISDIR) => FileError::Directory(path),
-            Some(Errno::LOOP | Errno::XDEV | Errno::NOTDIR) => FileError::Outside(path),
+            Some(Errno::LOOP | Errno::XDEV | Errno::NOTDIR) => FileError::Replaced(path),
             Some(Errno::ACCESS | Errno::PERM) => FileError::Forbidden(path),
             Some(Errno::NOSPC | Errno::DQUOT) => FileError::Full(path),
             Some(Errno::ROFS) => FileError::ReadOnly(path),

@@ -14,56 +14,58 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, Stat, fstat, statat};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-use super::root::{FOLDER, WorkspaceRoot, open_beneath};
+use super::root::{FOLDER_FLAGS, WorkspaceRoot, open_beneath};
 
-/// Maximum depth.
-const DEEP: usize = 64;
+/// Maximum depth of folders.
+const MAX_DEPTH: usize = 64;
 
-/// The tolerance for adjustments of the clock. A change that is recorded after the clock was set back looks older than
-/// it is.
-const MOVED_NS: u64 = 5_000_000;
-/// Between two reads of the clocks, the process may be suspended.
-const TRIES: usize = 100;
-const CLOSE_NS: i64 = 100_000;
+/// How far the clock may have been adjusted. Beyond that, times cannot be compared: a change recorded after the clock
+/// was set back looks older than it is.
+const CLOCK_TOLERANCE_NS: u64 = 5_000_000;
+/// How often both clocks are read. The process may be suspended between the two reads; then they are read again.
+const MAX_CLOCK_READS: usize = 100;
+/// How far apart the two reads of the monotonic clock may be.
+const MAX_READ_GAP_NS: i64 = 100_000;
 
-/// A moment of the clock that change times use.
+/// A moment on the clock that the file system uses for change times.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileMoment {
     seconds: i64,
     nanoseconds: i64,
-    /// How far this clock was ahead of the monotonic one.
+    /// How many nanoseconds this clock was ahead of the monotonic one.
     ahead_ns: i64,
 }
 
 impl FileMoment {
     /// The change time of a file that was written just now.
-    pub fn of(file: &Metadata) -> FileMoment {
-        FileMoment { seconds: file.ctime(), nanoseconds: file.ctime_nsec(), ahead_ns: ahead() }
+    pub fn from_change_time(file: &Metadata) -> FileMoment {
+        FileMoment { seconds: file.ctime(), nanoseconds: file.ctime_nsec(), ahead_ns: clock_lead_ns() }
     }
 
-    /// Whether the clock was set since, so that times cannot be compared.
-    fn is_lost(&self) -> bool {
-        ahead().abs_diff(self.ahead_ns) > MOVED_NS
+    /// Whether the clock was set since this moment, so that times cannot be compared.
+    fn clock_was_set(&self) -> bool {
+        clock_lead_ns().abs_diff(self.ahead_ns) > CLOCK_TOLERANCE_NS
     }
 
-    /// In the form of change times.
-    pub fn at(&self) -> (i64, i64) {
+    /// The moment in seconds and nanoseconds, as files have it.
+    pub fn timestamp(&self) -> (i64, i64) {
         (self.seconds, self.nanoseconds)
     }
 
-    fn is_after(&self, found: &Stat) -> bool {
-        changed_at(found) < self.at()
+    /// Whether the last change of a file was before this moment.
+    fn is_after(&self, metadata: &Stat) -> bool {
+        changed_at(metadata) < self.timestamp()
     }
 }
 
-/// Whether nothing in a folder changed since a moment, except in the folder `except` at its top. If the clock was set
-/// since, the answer is unknown and the result is false.
-pub fn is_untouched(folder: &Path, except: &OsStr, since: &FileMoment) -> io::Result<bool> {
-    if since.is_lost() {
+/// Whether nothing in a folder changed since a moment. Its subfolder `except` is not checked. Returns false if the
+/// clock was set since, because then the answer is unknown.
+pub fn is_unchanged_since(folder: &Path, except: &OsStr, since: &FileMoment) -> io::Result<bool> {
+    if since.clock_was_set() {
         return Ok(false);
     }
-    let old = |found: &Stat| if since.is_after(found) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
-    Ok(FolderWalk::through(folder, except, |_path, found| old(found))?.is_continue())
+    let check = |found: &Stat| if since.is_after(found) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+    Ok(FolderWalk::run(folder, except, |_path, found| check(found))?.is_continue())
 }
 
 /// A change in a folder.
@@ -71,10 +73,10 @@ pub fn is_untouched(folder: &Path, except: &OsStr, since: &FileMoment) -> io::Re
 pub struct FileChange {
     /// The path below the folder; empty for the folder itself.
     pub path: PathBuf,
-    /// Whether it is a folder, of which the entries or the metadata changed.
+    /// Whether the path is a folder; then its entries or its metadata changed.
     pub is_folder: bool,
     /// The change time, in seconds and nanoseconds.
-    pub at: (i64, i64),
+    pub changed_at: (i64, i64),
 }
 
 /// The changes in a folder since a moment.
@@ -82,56 +84,57 @@ pub struct FileChange {
 pub struct FileChanges {
     /// The changes.
     pub all: Vec<FileChange>,
-    /// Whether repositories are in the folder, changed or not.
+    /// Whether there are repositories in the folder, changed or not.
     pub has_repositories: bool,
 }
 
-/// The changes in a folder since a moment, except in the folder `except` at its top. None if the clock was set since,
-/// or if the changed paths have more than `most` bytes.
+/// Returns the changes in a folder since a moment, without those in its subfolder `except`. None if the clock was set
+/// since, or if the changed paths have more than `max_path_bytes` bytes together.
 pub fn changed_since(
     folder: &Path,
     except: &OsStr,
     since: &FileMoment,
-    most: usize,
+    max_path_bytes: usize,
 ) -> io::Result<Option<FileChanges>> {
-    if since.is_lost() {
+    if since.clock_was_set() {
         return Ok(None);
     }
     let (mut changes, mut bytes) = (FileChanges::default(), 0);
-    let walked = FolderWalk::through(folder, except, |path, found| {
+    let walked = FolderWalk::run(folder, except, |path, found| {
         changes.has_repositories |= path.file_name() == Some(OsStr::new(".git"));
         if !since.is_after(found) {
             bytes += path.as_os_str().len();
             let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
-            changes.all.push(FileChange { path: path.to_owned(), is_folder, at: changed_at(found) });
+            changes.all.push(FileChange { path: path.to_owned(), is_folder, changed_at: changed_at(found) });
         }
-        if bytes > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if bytes > max_path_bytes { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
     Ok(walked.is_continue().then_some(changes))
 }
 
-/// A walk through a folder, until `see` stops it.
+/// A walk through a folder that calls `see` for everything in it, until `see` stops it.
 struct FolderWalk<'a, F> {
+    /// The file system of the folder.
     device: u64,
     except: &'a OsStr,
-    /// The current path below the folder, as bytes, which are cheap to extend and truncate.
+    /// The current path relative to the folder, as bytes, which are cheap to extend and truncate.
     path: Vec<u8>,
-    see: F,
+    visit: F,
 }
 
 impl<'a, F: FnMut(&Path, &Stat) -> ControlFlow<()>> FolderWalk<'a, F> {
-    /// Walks the folder and everything in it. Another file system or too much depth is an error.
-    fn through(folder: &Path, except: &'a OsStr, see: F) -> io::Result<ControlFlow<()>> {
-        let top = WorkspaceRoot::open(folder)?.open_below(Path::new(""), FOLDER)?;
+    /// Walks through the folder. Fails at a mount of another file system, and if folders are nested too deep.
+    fn run(folder: &Path, except: &'a OsStr, see: F) -> io::Result<ControlFlow<()>> {
+        let top = WorkspaceRoot::open(folder)?.open_below(Path::new(""), FOLDER_FLAGS)?;
         let found = fstat(&top)?;
-        let mut walk = FolderWalk { device: found.st_dev, except, path: Vec::new(), see };
-        match (walk.see)(Path::new(""), &found) {
-            ControlFlow::Continue(()) => walk.inside(&top, 0),
+        let mut walk = FolderWalk { device: found.st_dev, except, path: Vec::new(), visit: see };
+        match (walk.visit)(Path::new(""), &found) {
+            ControlFlow::Continue(()) => walk.walk_entries(&top, 0),
             stop => Ok(stop),
         }
     }
 
-    fn inside(&mut self, folder: &OwnedFd, depth: usize) -> io::Result<ControlFlow<()>> {
+    fn walk_entries(&mut self, folder: &OwnedFd, depth: usize) -> io::Result<ControlFlow<()>> {
         for entry in Dir::read_from(folder)? {
             let entry = entry?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
@@ -143,7 +146,7 @@ impl<'a, F: FnMut(&Path, &Stat) -> ControlFlow<()>> FolderWalk<'a, F> {
                 self.path.push(b'/');
             }
             self.path.extend_from_slice(name.as_bytes());
-            let seen = self.entry(folder, name, depth)?;
+            let seen = self.walk_entry(folder, name, depth)?;
             self.path.truncate(above);
             if seen.is_break() {
                 return Ok(seen);
@@ -152,32 +155,32 @@ impl<'a, F: FnMut(&Path, &Stat) -> ControlFlow<()>> FolderWalk<'a, F> {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn entry(&mut self, folder: &OwnedFd, name: &OsStr, depth: usize) -> io::Result<ControlFlow<()>> {
+    fn walk_entry(&mut self, folder: &OwnedFd, name: &OsStr, depth: usize) -> io::Result<ControlFlow<()>> {
         let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        if found.st_dev != self.device || depth >= DEEP {
+        if found.st_dev != self.device || depth >= MAX_DEPTH {
             let path = String::from_utf8_lossy(&self.path);
             return Err(io::Error::other(format!("{path} is too deep or on another file system")));
         }
-        let seen = (self.see)(Path::new(OsStr::from_bytes(&self.path)), &found);
+        let seen = (self.visit)(Path::new(OsStr::from_bytes(&self.path)), &found);
         if seen.is_break() || FileType::from_raw_mode(found.st_mode) != FileType::Directory {
             return Ok(seen);
         }
-        self.inside(&open_beneath(folder, name, FOLDER, Mode::empty())?, depth + 1)
+        self.walk_entries(&open_beneath(folder, name, FOLDER_FLAGS, Mode::empty())?, depth + 1)
     }
 }
 
-fn changed_at(found: &Stat) -> (i64, i64) {
-    (found.st_ctime, i64::try_from(found.st_ctime_nsec).unwrap_or(i64::MAX))
+fn changed_at(metadata: &Stat) -> (i64, i64) {
+    (metadata.st_ctime, i64::try_from(metadata.st_ctime_nsec).unwrap_or(i64::MAX))
 }
 
 /// How many nanoseconds the clock is ahead of the monotonic one.
-fn ahead() -> i64 {
+fn clock_lead_ns() -> i64 {
     let mut ahead = 0;
-    for _ in 0..TRIES {
+    for _ in 0..MAX_CLOCK_READS {
         let before = nanoseconds(clock_gettime(ClockId::Monotonic));
         let now = nanoseconds(clock_gettime(ClockId::Realtime));
         ahead = now.saturating_sub(before);
-        if nanoseconds(clock_gettime(ClockId::Monotonic)).saturating_sub(before) < CLOSE_NS {
+        if nanoseconds(clock_gettime(ClockId::Monotonic)).saturating_sub(before) < MAX_READ_GAP_NS {
             break;
         }
     }
@@ -194,20 +197,20 @@ mod tests {
 
     use super::*;
 
-    /// This moment, when all that was written before is older.
+    /// Returns the current moment, after waiting until the clock is past the last change of `after`.
     fn now(folder: &Path, after: &Path) -> FileMoment {
         let (mark, last) = (folder.join("mark"), fs::symlink_metadata(after).unwrap());
         loop {
             fs::write(&mark, "").unwrap();
             let found = fs::metadata(&mark).unwrap();
             if (found.ctime(), found.ctime_nsec()) > (last.ctime(), last.ctime_nsec()) {
-                return FileMoment::of(&found);
+                return FileMoment::from_change_time(&found);
             }
         }
     }
 
     #[test]
-    fn whatever_changes_in_a_folder_is_seen() {
+    fn every_kind_of_change_is_detected() {
         type Edit = fn(&Path);
         let changes: [(&str, Edit); 7] = [
             ("content", |top| fs::write(top.join("deep/a"), "b").unwrap()),
@@ -234,20 +237,20 @@ mod tests {
             fs::write(top.join("deep/a"), "a").unwrap();
             let since = now(folder.path(), &top.join("deep/a"));
             fs::write(top.join(".git/index"), "").unwrap();
-            assert!(is_untouched(&top, OsStr::new(".git"), &since).unwrap(), "before: {what}");
+            assert!(is_unchanged_since(&top, OsStr::new(".git"), &since).unwrap(), "before: {what}");
             change(&top);
-            assert!(!is_untouched(&top, OsStr::new(".git"), &since).unwrap(), "{what}");
+            assert!(!is_unchanged_since(&top, OsStr::new(".git"), &since).unwrap(), "{what}");
         }
     }
 
     #[test]
-    fn after_the_clock_was_set_nothing_is_taken_for_untouched() {
+    fn folder_counts_as_changed_after_the_clock_was_set() {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().join("top");
         fs::create_dir(&top).unwrap();
         let since = now(folder.path(), &top);
-        assert!(is_untouched(&top, OsStr::new(".git"), &since).unwrap());
-        let set = FileMoment { ahead_ns: since.ahead_ns + 1_000_000_000, ..since };
-        assert!(!is_untouched(&top, OsStr::new(".git"), &set).unwrap());
+        assert!(is_unchanged_since(&top, OsStr::new(".git"), &since).unwrap());
+        let before_set = FileMoment { ahead_ns: since.ahead_ns + 1_000_000_000, ..since };
+        assert!(!is_unchanged_since(&top, OsStr::new(".git"), &before_set).unwrap());
     }
 }

@@ -6,8 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 
 use rustix::fs::{AtFlags, Dir, FileType, statat};
 
-/// An open folder, listed entry by entry in the file system's order. It does not matter if its path meanwhile leads
-/// elsewhere.
+/// An open folder, listed entry by entry in the file system's order. The list is of the same folder even if another one
+/// gets its path meanwhile.
 #[derive(Debug)]
 pub struct OpenFolder {
     folder: OwnedFd,
@@ -42,11 +42,11 @@ impl OpenFolder {
         Ok(OpenFolder { entries: Dir::read_from(&folder)?, folder })
     }
 
-    /// The kind of an entry. Not every file system reports kinds with names.
+    /// The kind of an entry. Some file systems do not report it when a folder is listed; then it is looked up.
     fn kind(&self, name: &OsStr, reported: FileType) -> EntryKind {
-        let examined =
+        let look_up =
             || statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW).map(|s| FileType::from_raw_mode(s.st_mode));
-        let kind = if reported == FileType::Unknown { examined().unwrap_or(reported) } else { reported };
+        let kind = if reported == FileType::Unknown { look_up().unwrap_or(reported) } else { reported };
         match kind {
             FileType::RegularFile => EntryKind::File,
             FileType::Directory => EntryKind::Folder,

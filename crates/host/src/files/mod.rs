@@ -4,9 +4,9 @@
 //! moment and refuses paths outside every root. The returned [`CheckedPath`] is then opened from the root's own
 //! descriptor without following any link, so that a link created meanwhile is an error and never a way out.
 //!
-//! Bosun's own folders are created, moved and removed in the same way, below a root that cannot be left.
+//! Bosun's own folders are created, moved and removed in the same way, only below a root.
 //!
-//! Everything here blocks the thread while the disk works; nothing waits for a pipe or a device.
+//! Everything here blocks the thread during disk access, but never waits for a pipe or a device.
 
 mod below;
 mod checked_path;
@@ -21,7 +21,7 @@ mod workspace;
 pub use below::{RemovedFiles, make_below, move_below, remove_below, swap_below};
 pub use checked_path::{CheckedPath, ExpectedContent, FileBytes};
 pub use error::{FileError, PathError};
-pub use file_changes::{FileChange, FileChanges, FileMoment, changed_since, is_untouched};
+pub use file_changes::{FileChange, FileChanges, FileMoment, changed_since, is_unchanged_since};
 pub use folder::{EntryKind, FolderEntry, OpenFolder};
 pub use stamp::FileStamp;
 pub use workspace::Workspace;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2};
 use rustix::io::Errno;
 
-/// A folder in which files may be used. It stays the same folder even if its path comes to mean another one.
+/// A folder in which files may be used. It stays the same folder even if another one gets its path.
 #[derive(Debug)]
 pub(super) struct WorkspaceRoot {
     pub(super) path: PathBuf,
@@ -30,30 +30,30 @@ impl WorkspaceRoot {
 
     /// Creates the missing folders of a path.
     pub(super) fn make_folders(&self, below: &Path) -> rustix::io::Result<()> {
-        let mut folder = self.open_below(Path::new(""), FOLDER)?;
+        let mut folder = self.open_below(Path::new(""), FOLDER_FLAGS)?;
         for part in below.components() {
             let part = part.as_os_str();
             match mkdirat(&folder, part, Mode::from_raw_mode(0o777)) {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(errno) => return Err(errno),
             }
-            folder = open_beneath(&folder, part, FOLDER, Mode::empty())?;
+            folder = open_beneath(&folder, part, FOLDER_FLAGS, Mode::empty())?;
         }
         Ok(())
     }
 }
 
 /// Flags to open a folder.
-pub(super) const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
-/// The kernel requests a retry when something is renamed meanwhile.
-const TRIES: usize = 16;
+pub(super) const FOLDER_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
+/// How often a path is opened again: the system requests that when something is renamed meanwhile.
+const MAX_TRIES: usize = 16;
 
 /// Opens a path below a folder; a link anywhere in it is an error, and so is leaving the folder.
 pub(super) fn open_beneath(folder: impl AsFd, path: &OsStr, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
     let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let mut opened = Err(Errno::AGAIN);
-    for _ in 0..TRIES {
+    for _ in 0..MAX_TRIES {
         opened = openat2(&folder, path, flags, mode, resolve);
         if !matches!(opened, Err(Errno::AGAIN | Errno::INTR)) {
             break;

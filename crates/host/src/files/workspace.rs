@@ -45,20 +45,20 @@ impl Workspace {
             return Err(PathError::Invalid(path.to_owned()));
         }
         let full = self.cwd.join(path);
-        if full.as_os_str().len() > LONGEST_PATH {
+        if full.as_os_str().len() > MAX_PATH_BYTES {
             return Err(PathError::TooLong(full.as_os_str().len()));
         }
-        let real = RealPath::of(&full)?;
+        let real = RealPath::resolve(&full)?;
         let inside = |root: &Arc<WorkspaceRoot>| {
             let below = real.existing.strip_prefix(&root.path).ok()?;
             Some(CheckedPath::new(root.clone(), below.join(&real.missing).components().collect()))
         };
-        self.roots.iter().find_map(inside).ok_or_else(|| self.outside(path))
+        self.roots.iter().find_map(inside).ok_or_else(|| self.outside_error(path))
     }
 
-    /// The checked path for an absolute path from a walk of the workspace. Nothing is looked up: if it contains a link
-    /// by now, its use fails.
-    pub fn place(&self, path: &Path) -> Option<CheckedPath> {
+    /// The checked path for an absolute path from a walk of the workspace. The disk is not accessed: if the path
+    /// contains a link by now, using it fails.
+    pub fn checked_path(&self, path: &Path) -> Option<CheckedPath> {
         let inside = |root: &Arc<WorkspaceRoot>| {
             Some(CheckedPath::new(root.clone(), path.strip_prefix(&root.path).ok()?.to_owned()))
         };
@@ -66,11 +66,11 @@ impl Workspace {
     }
 
     /// Creates the missing parent folders of a path.
-    pub fn create_parents(&self, place: &CheckedPath) -> Result<(), FileError> {
-        place.create_parents()
+    pub fn create_parents(&self, path: &CheckedPath) -> Result<(), FileError> {
+        path.create_parents()
     }
 
-    fn outside(&self, path: &Path) -> PathError {
+    fn outside_error(&self, path: &Path) -> PathError {
         if self.cwd.is_dir() {
             PathError::Outside { path: path.to_owned(), roots: self.roots().map(Path::to_owned).collect() }
         } else {
@@ -80,17 +80,18 @@ impl Workspace {
 }
 
 /// Maximum bytes of a path in a system call, without the final 0.
-const LONGEST_PATH: usize = 4095;
+const MAX_PATH_BYTES: usize = 4095;
 
-/// A path without links and `..`, as they are at this moment.
+/// A path whose links and `..` were resolved.
 struct RealPath {
+    /// The part that exists.
     existing: PathBuf,
-    /// The parts that do not exist.
+    /// The rest, which does not exist.
     missing: PathBuf,
 }
 
 impl RealPath {
-    fn of(full: &Path) -> Result<RealPath, PathError> {
+    fn resolve(full: &Path) -> Result<RealPath, PathError> {
         for existing in full.ancestors() {
             match fs::canonicalize(existing) {
                 Ok(real) => return RealPath::with_missing(real, full.strip_prefix(existing).unwrap_or(Path::new(""))),

@@ -27,15 +27,15 @@ pub struct Guardian {
 }
 
 impl Guardian {
-    /// Uses `executable`, which must call [`guardian_main`](super::guardian_main) when its only argument is
-    /// [`GUARDIAN_ARGUMENT`](super::GUARDIAN_ARGUMENT).
+    /// A guardian that runs `executable`, which must call [`guardian_main`](super::guardian_main) when its only
+    /// argument is [`GUARDIAN_ARGUMENT`](super::GUARDIAN_ARGUMENT).
     pub fn new(executable: PathBuf) -> Guardian {
         Guardian { executable: Arc::new(executable), lock: None, link: Arc::default() }
     }
 
-    /// The same, with a lock that is released only when everything it started is gone.
+    /// Makes the guardian hold a lock, which is released only when everything that it started is gone.
     #[must_use]
-    pub fn holding(self, lock: FileLock) -> Guardian {
+    pub fn with_lock(self, lock: FileLock) -> Guardian {
         Guardian { lock: Some(Arc::new(lock)), ..self }
     }
 
@@ -48,18 +48,18 @@ impl Guardian {
         let packet = Packet::new(&spawn_request(id, &program), descriptors).map_err(failed)?;
         let (started, start) = oneshot::channel();
         let (exited, exit) = oneshot::channel();
-        let mut job = Job::new(id, link.clone(), program.parting, exit);
+        let mut job = Job::new(id, link.clone(), program.exit_grace, exit);
         link.spawn(id, packet, JobWaiters { started, exited });
         match start.await {
-            Ok(Ok(pid)) => job.started(pid),
+            Ok(Ok(pid)) => job.set_pid(pid),
             Ok(Err((fault, text))) => return Err(SpawnError::new(&program, fault, text)),
             Err(_) => return Err(SpawnError::Unavailable("it ended before it replied".into())),
         }
         Ok(Process { stdin: streams.stdin, output: streams.output, stderr: streams.stderr, job })
     }
 
-    /// Ends every started program with all its processes, and waits until they are gone. It works even if a program has
-    /// stopped the guardian.
+    /// Ends every started program with all its processes, and waits until they are gone, even if a program has stopped
+    /// the guardian with a signal.
     pub async fn end(&self) -> Result<(), Survivors> {
         let link = self.link.lock().unwrap_or_else(PoisonError::into_inner).take();
         match link {
@@ -89,8 +89,8 @@ fn spawn_request(job: JobId, program: &Program) -> GuardianRequest {
         cwd: OsBytes(program.cwd.clone().into_os_string()),
         env: env.collect(),
         leftovers: program.leftovers,
-        parting: program.parting,
-        memory: program.memory,
+        parting: program.exit_grace,
+        memory: program.max_memory_bytes,
     })
 }
 
@@ -105,13 +105,13 @@ struct Streams {
 fn open_streams(program: &Program) -> io::Result<(Streams, Vec<OwnedFd>)> {
     let (output, their_output) = output_pipe()?;
     let (stdin, their_stdin) = match program.stdin {
-        Stdin::Null => (None, null()?),
+        Stdin::Null => (None, open_null()?),
         Stdin::Pipe => input_pipe().map(|(ours, theirs)| (Some(ours), theirs))?,
     };
     let (stderr, their_stderr) = match program.stderr {
         Stderr::Merge => (None, their_output.try_clone()?),
         Stderr::Pipe => output_pipe().map(|(ours, theirs)| (Some(ours), theirs))?,
-        Stderr::Null => (None, null()?),
+        Stderr::Null => (None, open_null()?),
     };
     Ok((Streams { stdin, output, stderr }, vec![their_stdin, their_output, their_stderr]))
 }
@@ -126,6 +126,6 @@ fn input_pipe() -> io::Result<(ProcessInput, OwnedFd)> {
     Ok((ProcessInput::from_owned_fd(write)?, read))
 }
 
-fn null() -> io::Result<OwnedFd> {
+fn open_null() -> io::Result<OwnedFd> {
     Ok(OpenOptions::new().read(true).write(true).open("/dev/null")?.into())
 }

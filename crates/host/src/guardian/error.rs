@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::program::Program;
 use super::wire::SpawnFault;
 
-/// Why a program did not start. No part of it runs.
+/// Why a program did not start. None of its processes runs.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
     /// There is no such program, or the interpreter in its first line is missing.

@@ -2,7 +2,7 @@
 //!
 //! Because the guardian is a subreaper, every process that a job leaves behind becomes the guardian's own child, an
 //! *orphan*. So a job's processes are its leader, the orphans that belong to it, and all their descendants; and a job
-//! without orphans has left nothing behind, which costs one read to find out.
+//! without orphans has left nothing behind, which one read of `/proc` shows.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, kill_p
 use super::mark::ProcessMarks;
 use super::phase::{self, JobPhase};
 use super::program::{ExitGrace, ExitStatus, KillMode, Leftovers, ProgramExit};
-use super::start::{fault, start};
+use super::start::{classify_fault, start_program};
 use super::wire::{GuardianReport, JobId, SpawnRequest};
 use crate::proc::{ProcessStat, ProcessTable, own_children};
 
@@ -25,7 +25,7 @@ pub(super) struct Jobs {
     leaders: HashMap<Pid, JobId>,
     /// Orphans whose job is known. They cannot be confused: their process ids are reused only after we reap them.
     orphans: HashMap<Pid, JobId>,
-    /// Live children without a sign of a job, and when they were first seen.
+    /// Live children whose job cannot be found out, and when they were first seen.
     unknown: HashMap<Pid, Instant>,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Jobs {
 struct GuardedJob {
     leader: Pid,
     leftovers: Leftovers,
-    parting: ExitGrace,
+    exit_grace: ExitGrace,
     phase: JobPhase,
 }
 
@@ -45,28 +45,30 @@ impl Jobs {
     /// Starts a job on its three descriptors.
     pub(super) fn spawn(&mut self, request: SpawnRequest, descriptors: Vec<OwnedFd>) -> GuardianReport {
         let (job, leftovers, parting) = (request.job, request.leftovers, request.parting);
-        match start(&request, &self.marks, descriptors) {
+        match start_program(&request, &self.marks, descriptors) {
             Ok(leader) => {
-                self.jobs.insert(job, GuardedJob { leader, leftovers, parting, phase: JobPhase::Running });
+                self.jobs.insert(job, GuardedJob { leader, leftovers, exit_grace: parting, phase: JobPhase::Running });
                 self.leaders.insert(leader, job);
                 GuardianReport::Started { job, pid: leader.as_raw_pid() }
             }
-            Err(error) => GuardianReport::Failed { job, fault: fault(&error, &request), text: error.to_string() },
+            Err(error) => {
+                GuardianReport::Failed { job, fault: classify_fault(&error, &request), text: error.to_string() }
+            }
         }
     }
 
-    /// Starts to end a job; an unknown one has already ended.
-    pub(super) fn kill(&mut self, id: JobId, how: KillMode, now: Instant) {
+    /// Begins to end a job. A job that is not known has already ended.
+    pub(super) fn kill(&mut self, id: JobId, mode: KillMode, now: Instant) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         let was_running = matches!(job.phase, JobPhase::Running);
-        job.phase = job.phase.asked_to_end(how, now);
-        if was_running && how == KillMode::Gentle {
+        job.phase = job.phase.after_kill_request(mode, now);
+        if was_running && mode == KillMode::Gentle {
             let leader = job.leader;
             self.ask_to_end(id, leader, now);
         }
     }
 
-    /// Asks every process of every job once to end.
+    /// Sends SIGTERM once to every process of every job.
     pub(super) fn ask_all_to_end(&mut self, now: Instant) {
         let leaders: Vec<(JobId, Pid)> = self.jobs.iter().map(|(&id, job)| (id, job.leader)).collect();
         for (id, leader) in leaders {
@@ -75,16 +77,16 @@ impl Jobs {
     }
 
     /// Whether a program still runs that must not be killed in the middle of its work.
-    pub(super) fn has_patient(&self) -> bool {
+    pub(super) fn has_patient_program(&self) -> bool {
         let runs = |job: &GuardedJob| self.leaders.contains_key(&job.leader);
-        self.jobs.values().any(|job| job.parting == ExitGrace::Patient && runs(job))
+        self.jobs.values().any(|job| job.exit_grace == ExitGrace::Patient && runs(job))
     }
 
-    /// Asks every process of a job once to end: its group in one step, then the processes outside it.
+    /// Sends SIGTERM once to every process of a job: to the leader's process group, then to the processes outside it.
     fn ask_to_end(&mut self, id: JobId, leader: Pid, now: Instant) {
         let _ = self.adopt_orphans(now);
-        let roots = self.roots(id);
-        let outside = ProcessTable::take().map(|all| all.living(roots)).unwrap_or_default();
+        let roots = self.children_of(id);
+        let outside = ProcessTable::read().map(|all| all.live_descendants(roots)).unwrap_or_default();
         let _ = kill_process_group(leader, Signal::TERM);
         for (pid, _) in outside.into_iter().filter(|(_, stat)| stat.group != Some(leader)) {
             let _ = kill_process(pid, Signal::TERM);
@@ -95,7 +97,7 @@ impl Jobs {
     pub(super) fn reap(&mut self, now: Instant) -> ChildProcesses {
         loop {
             match wait(WaitOptions::NOHANG) {
-                Ok(Some((pid, status))) => self.ended(pid, status, now),
+                Ok(Some((pid, status))) => self.record_exit(pid, status, now),
                 Ok(None) => return ChildProcesses::Some,
                 Err(rustix::io::Errno::INTR) => {}
                 Err(_) => return ChildProcesses::None,
@@ -103,7 +105,7 @@ impl Jobs {
         }
     }
 
-    fn ended(&mut self, pid: Pid, status: WaitStatus, now: Instant) {
+    fn record_exit(&mut self, pid: Pid, status: WaitStatus, now: Instant) {
         self.orphans.remove(&pid);
         let job = self.leaders.remove(&pid).and_then(|id| self.jobs.get_mut(&id));
         if let (Some(job), Some(status)) = (job, exit_status(status)) {
@@ -112,25 +114,25 @@ impl Jobs {
     }
 
     /// Advances every job that is ending, and reports those that have ended.
-    pub(super) fn settle(&mut self, now: Instant) -> Vec<GuardianReport> {
+    pub(super) fn advance(&mut self, now: Instant) -> Vec<GuardianReport> {
         let ending: Vec<JobId> =
-            self.jobs.iter().filter(|(_, job)| job.phase.due(now).is_some()).map(|(&id, _)| id).collect();
+            self.jobs.iter().filter(|(_, job)| job.phase.next_check(now).is_some()).map(|(&id, _)| id).collect();
         if ending.is_empty() {
             return Vec::new();
         }
         let unknown = self.adopt_orphans(now);
-        let mut snapshot = LazySnapshot::default();
-        ending.into_iter().filter_map(|id| self.settle_one(id, unknown, &mut snapshot, now)).collect()
+        let mut snapshot = LazyProcessTable::default();
+        ending.into_iter().filter_map(|id| self.advance_job(id, unknown, &mut snapshot, now)).collect()
     }
 
-    fn settle_one(
+    fn advance_job(
         &mut self,
         id: JobId,
         unknown: UnknownChildren,
-        snapshot: &mut LazySnapshot,
+        snapshot: &mut LazyProcessTable,
         now: Instant,
     ) -> Option<GuardianReport> {
-        let roots = self.roots(id);
+        let roots = self.children_of(id);
         let job = self.jobs.get_mut(&id)?;
         let (status, leftovers) = match job.phase {
             JobPhase::Running => return None,
@@ -140,20 +142,20 @@ impl Jobs {
                 }
                 return None;
             }
-            JobPhase::Leaving { status } => (status, count(&snapshot.living(&roots))),
-            JobPhase::Clearing { status, left, .. } if roots.is_empty() && unknown == UnknownChildren::None => {
+            JobPhase::KeepingLeftovers { status } => (status, count(&snapshot.living(&roots))),
+            JobPhase::KillingLeftovers { status, left, .. } if roots.is_empty() && unknown == UnknownChildren::None => {
                 (status, left)
             }
-            JobPhase::Clearing { kill_at, .. } if now < kill_at => return None,
-            JobPhase::Clearing { status, kill_at, left } => {
+            JobPhase::KillingLeftovers { kill_at, .. } if now < kill_at => return None,
+            JobPhase::KillingLeftovers { status, kill_at, left } => {
                 let living = snapshot.living(&roots);
                 kill_all(&living);
                 let chase = self.chase(id, now);
                 let left = count(&living).max(left).max(u32::from(chase == OrphanSearch::Caught));
-                self.jobs.get_mut(&id)?.phase = JobPhase::Clearing { status, kill_at, left };
+                self.jobs.get_mut(&id)?.phase = JobPhase::KillingLeftovers { status, kill_at, left };
                 let none_unknown = self.adopt_orphans(now) == UnknownChildren::None;
-                let is_cleared = roots.is_empty() && chase == OrphanSearch::InVain && none_unknown;
-                if !is_cleared && now < kill_at + phase::GIVE_UP {
+                let is_cleared = roots.is_empty() && chase == OrphanSearch::NoneFound && none_unknown;
+                if !is_cleared && now < kill_at + phase::GIVE_UP_AFTER {
                     return None;
                 }
                 (status, left)
@@ -166,8 +168,8 @@ impl Jobs {
     /// Kills a job's orphans as they appear. A process that forks and exits repeatedly is gone before a scan of the
     /// whole machine is finished, but each of its successors becomes a child of the guardian.
     fn chase(&mut self, id: JobId, now: Instant) -> OrphanSearch {
-        let mut chase = OrphanSearch::InVain;
-        for _ in 0..CHASE {
+        let mut chase = OrphanSearch::NoneFound;
+        for _ in 0..MAX_CHASE_ROUNDS {
             self.reap(now);
             let unknown = self.adopt_orphans(now);
             let caught: Vec<Pid> = self.orphans.iter().filter(|&(_, &job)| job == id).map(|(&pid, _)| pid).collect();
@@ -183,12 +185,12 @@ impl Jobs {
     }
 
     /// How long the guardian may sleep if no child ends and no request arrives.
-    pub(super) fn due(&self, now: Instant) -> Option<Duration> {
-        self.jobs.values().filter_map(|job| job.phase.due(now)).min()
+    pub(super) fn next_check(&self, now: Instant) -> Option<Duration> {
+        self.jobs.values().filter_map(|job| job.phase.next_check(now)).min()
     }
 
     /// The children of the guardian that belong to a job.
-    fn roots(&self, id: JobId) -> Vec<Pid> {
+    fn children_of(&self, id: JobId) -> Vec<Pid> {
         let of_job = |(&pid, &job): (&Pid, &JobId)| (job == id).then_some(pid);
         self.leaders.iter().chain(&self.orphans).filter_map(of_job).collect()
     }
@@ -208,10 +210,10 @@ impl Jobs {
                     Some(job) => {
                         self.orphans.insert(child, job);
                     }
-                    // A process during `exec` shows no environment for a moment.
+                    // During `exec`, a process has no environment for a moment.
                     None => {
                         let seen = *self.unknown.entry(child).or_insert(now);
-                        if now.saturating_duration_since(seen) < NEWCOMER {
+                        if now.saturating_duration_since(seen) < UNKNOWN_JOB_WAIT {
                             unknown = UnknownChildren::Some;
                         }
                     }
@@ -222,7 +224,7 @@ impl Jobs {
         unknown
     }
 
-    /// The job of a live orphan. One without any sign of its job belongs to the only remaining job.
+    /// The job of a live orphan: by its mark, its process group or its session; otherwise the only remaining job.
     fn job_of(&self, orphan: Pid, stat: ProcessStat) -> Option<JobId> {
         let led_by = |leader: Option<Pid>| self.jobs.iter().find(|(_, job)| Some(job.leader) == leader);
         let by_leader = || led_by(stat.group).or_else(|| led_by(stat.session)).map(|(&id, _)| id);
@@ -231,13 +233,13 @@ impl Jobs {
     }
 }
 
-/// How long a child without a sign of its job may still show one.
-const NEWCOMER: Duration = Duration::from_millis(500);
+/// How long after it was first seen the job of a child may still become known.
+const UNKNOWN_JOB_WAIT: Duration = Duration::from_millis(500);
 
-/// How often in a row the guardian looks for a job's orphans.
-const CHASE: usize = 200;
+/// How often in a row a chase looks for orphans of a job.
+const MAX_CHASE_ROUNDS: usize = 200;
 
-/// Whether there are children whose job is unknown: processes that they started may still appear.
+/// Whether there are children whose job is unknown. They may still turn out to belong to a job that is ending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 enum UnknownChildren {
@@ -249,7 +251,7 @@ enum UnknownChildren {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OrphanSearch {
     Caught,
-    InVain,
+    NoneFound,
 }
 
 /// Whether the guardian has children.
@@ -261,17 +263,17 @@ pub(super) enum ChildProcesses {
 
 /// A process table that is read when it is first needed.
 #[derive(Debug, Default)]
-struct LazySnapshot(Option<ProcessTable>);
+struct LazyProcessTable(Option<ProcessTable>);
 
-impl LazySnapshot {
+impl LazyProcessTable {
     fn living(&mut self, roots: &[Pid]) -> Vec<(Pid, ProcessStat)> {
         if roots.is_empty() {
             return Vec::new();
         }
         if self.0.is_none() {
-            self.0 = ProcessTable::take().ok();
+            self.0 = ProcessTable::read().ok();
         }
-        self.0.as_ref().map(|all| all.living(roots.iter().copied())).unwrap_or_default()
+        self.0.as_ref().map(|all| all.live_descendants(roots.iter().copied())).unwrap_or_default()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Ends processes that were left when an owner and its guardian were both killed: the next owner finds them by their
+//! Ends the processes that are left when an owner and its guardian were both killed. The next owner finds them by their
 //! marks.
 
 use std::path::Path;
@@ -13,8 +13,9 @@ use super::record::{self, RecordContent};
 use crate::proc::{ProcessStat, parse_pid};
 
 /// How long to wait for killed processes to be gone.
-const PATIENCE: Duration = Duration::from_secs(5);
-const RETRY: Duration = Duration::from_millis(5);
+const MAX_KILL_WAIT: Duration = Duration::from_secs(5);
+/// How long to wait before looking for them again.
+const KILL_RETRY: Duration = Duration::from_millis(5);
 
 /// Whether a record shows that programs ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,8 +35,8 @@ pub(crate) fn kill_guardian(record: &Path) {
 }
 
 fn signal_guardian(record: &Path, signal: Signal) {
-    if let Ok(RecordContent::Guardian(guardian)) = record::read(record)
-        && let Some(pid) = guardian.living()
+    if let Ok(RecordContent::Guardian(guardian)) = record::read_record(record)
+        && let Some(pid) = guardian.live_process()
     {
         let _gone = kill_process(pid, signal);
     }
@@ -43,37 +44,37 @@ fn signal_guardian(record: &Path, signal: Signal) {
 
 /// Ends every process with the mark of a record's guardian; fails with those that do not end.
 pub(crate) fn end_marked(record: &Path) -> io::Result<Result<RecordedPrograms, Vec<Pid>>> {
-    let guardian = match record::read(record)? {
+    let guardian = match record::read_record(record)? {
         RecordContent::Nothing => return Ok(Ok(RecordedPrograms::Nothing)),
-        RecordContent::Past => return Ok(Ok(RecordedPrograms::Programs)),
+        RecordContent::PastPrograms => return Ok(Ok(RecordedPrograms::Programs)),
         RecordContent::Guardian(guardian) => guardian,
     };
     let began = Instant::now();
     loop {
-        let left = marked(guardian)?;
+        let left = marked_processes(guardian)?;
         if left.is_empty() {
             return Ok(Ok(RecordedPrograms::Programs));
         }
-        if began.elapsed() > PATIENCE {
+        if began.elapsed() > MAX_KILL_WAIT {
             return Ok(Err(left));
         }
         for pid in left {
             let _gone = kill_process(pid, Signal::KILL);
         }
-        thread::sleep(RETRY);
+        thread::sleep(KILL_RETRY);
     }
 }
 
 /// The live processes with the mark of this guardian.
-fn marked(guardian: GuardianId) -> io::Result<Vec<Pid>> {
+fn marked_processes(guardian: GuardianId) -> io::Result<Vec<Pid>> {
     let own = getpid();
-    let mut found = Vec::new();
+    let mut processes = Vec::new();
     for entry in fs::read_dir("/proc")? {
         let Some(pid) = entry?.file_name().to_str().and_then(parse_pid).filter(|&pid| pid != own) else { continue };
         // A process that is gone by now is not a leftover.
-        if guardian.marks(pid) && ProcessStat::read(pid).is_ok_and(|stat| !stat.is_dead()) {
-            found.push(pid);
+        if guardian.has_started(pid) && ProcessStat::read(pid).is_ok_and(|stat| !stat.is_dead()) {
+            processes.push(pid);
         }
     }
-    Ok(found)
+    Ok(processes)
 }

@@ -25,7 +25,7 @@ use super::packet::{Packet, PacketBuffer, PeerStatus, ReceivedPacket};
 use super::program::{KillMode, ProgramExit};
 use super::wire::{GuardianReport, GuardianRequest, JobId, SpawnFault};
 use crate::FileLock;
-use crate::proc::{ProcessStat, ProcessTable, positive};
+use crate::proc::{ProcessStat, ProcessTable, positive_pid};
 
 /// A connection to a guardian; when the last handle is dropped the guardian ends, and kills every job.
 #[derive(Debug, Clone)]
@@ -34,8 +34,9 @@ pub(super) struct GuardianHandle(Arc<GuardianConnection>);
 #[derive(Debug)]
 struct GuardianConnection {
     requests: mpsc::UnboundedSender<GuardianCall>,
-    next: AtomicU64,
-    /// Owned here so that it ends with the last handle.
+    /// The number of the next job.
+    next_job: AtomicU64,
+    /// The task of the connection; owned here so that it ends with the last handle.
     _task: JoinSet<()>,
 }
 
@@ -63,7 +64,7 @@ impl GuardianHandle {
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         rustix::io::ioctl_fionbio(&ours, true)?;
         let mut guardians = RegisteredGuardian::lock();
-        let guardian = birth::start(executable, theirs, lock)?;
+        let guardian = birth::start_guardian(executable, theirs, lock)?;
         let registered = RegisteredGuardian::add(&mut guardians, &guardian);
         drop(guardians);
         let (requests, inbox) = mpsc::unbounded_channel();
@@ -79,7 +80,7 @@ impl GuardianHandle {
         };
         let mut tasks = JoinSet::new();
         tasks.spawn(task.run());
-        Ok(GuardianHandle(Arc::new(GuardianConnection { requests, next: AtomicU64::new(1), _task: tasks })))
+        Ok(GuardianHandle(Arc::new(GuardianConnection { requests, next_job: AtomicU64::new(1), _task: tasks })))
     }
 
     /// Whether the guardian is alive, as far as is known.
@@ -89,7 +90,7 @@ impl GuardianHandle {
 
     /// An unused job number.
     pub(super) fn next_job(&self) -> JobId {
-        JobId(self.0.next.fetch_add(1, Ordering::Relaxed))
+        JobId(self.0.next_job.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Requests a job. Without a guardian the waiters are dropped, which ends their wait.
@@ -97,7 +98,7 @@ impl GuardianHandle {
         let _ = self.0.requests.send(GuardianCall::Spawn { job, packet, waiters });
     }
 
-    /// Requests a job's end. Without a guardian it has ended.
+    /// Requests a job's end. Without a guardian the job has already ended.
     pub(super) fn kill(&self, job: JobId, how: KillMode) {
         let _ = self.0.requests.send(GuardianCall::Kill { job, how });
     }
@@ -132,20 +133,20 @@ enum PendingReply {
 enum ConnectionEnd {
     /// The guardian is gone.
     Gone,
-    /// The owner wants it to end, and waits for the result.
-    Wanted(oneshot::Sender<Result<(), Survivors>>),
+    /// The owner ends it, and waits for the result.
+    Requested(oneshot::Sender<Result<(), Survivors>>),
 }
 
-/// How often a guardian is checked while programs run.
-const LOOK: Duration = Duration::from_millis(500);
-/// How often a guardian may be found stopped before it is killed with everything below it.
-const STOPS: u32 = 3;
+/// The interval of checks of a guardian while programs run.
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
+/// How many times a guardian may be found stopped before it is killed with everything below it.
+const MAX_STOPS: u32 = 3;
 /// Time limit for a guardian to end everything and itself.
-const ENDING: Duration = Duration::from_secs(4);
+const MAX_END_WAIT: Duration = Duration::from_secs(4);
 
 impl ConnectionTask {
     async fn run(mut self) {
-        let end = self.converse().await.unwrap_or_else(|_broken| {
+        let end = self.exchange_messages().await.unwrap_or_else(|_broken| {
             let _ = self.guardian.start_kill();
             ConnectionEnd::Gone
         });
@@ -155,19 +156,19 @@ impl ConnectionTask {
             GuardianExit::Clean => Ok(()),
             GuardianExit::Dead => kill_adopted().await,
         };
-        if let ConnectionEnd::Wanted(done) = end {
+        if let ConnectionEnd::Requested(done) = end {
             let _unheard = done.send(ended);
         }
     }
 
     /// Passes requests and reports until the guardian is gone or must end.
-    async fn converse(&mut self) -> io::Result<ConnectionEnd> {
-        let mut look = tokio::time::interval(LOOK);
+    async fn exchange_messages(&mut self) -> io::Result<ConnectionEnd> {
+        let mut check = tokio::time::interval(CHECK_INTERVAL);
         let mut stops = 0;
         loop {
             tokio::select! {
                 request = self.inbox.recv() => match request {
-                    Some(GuardianCall::End { done }) => return Ok(ConnectionEnd::Wanted(done)),
+                    Some(GuardianCall::End { done }) => return Ok(ConnectionEnd::Requested(done)),
                     Some(GuardianCall::Spawn { job, packet, waiters }) => {
                         self.jobs.insert(job, PendingReply::ForStart(waiters));
                         self.outbox.push_back(packet);
@@ -184,9 +185,9 @@ impl ConnectionTask {
                     }
                 }
                 ready = self.socket.writable(), if !self.outbox.is_empty() => ready?,
-                _tick = look.tick(), if !self.jobs.is_empty() => {
-                    stops += u32::from(self.wake() == GuardianWake::Yes);
-                    if stops > STOPS {
+                _tick = check.tick(), if !self.jobs.is_empty() => {
+                    stops += u32::from(self.resume_guardian() == GuardianWake::Resumed);
+                    if stops > MAX_STOPS {
                         return Err(io::Error::other("the guardian is stopped repeatedly"));
                     }
                 }
@@ -199,43 +200,43 @@ impl ConnectionTask {
     async fn await_end(&mut self) -> GuardianExit {
         let began = Instant::now();
         loop {
-            match tokio::time::timeout(SWEEP_PAUSE * 10, self.guardian.wait()).await {
+            match tokio::time::timeout(KILL_RETRY * 10, self.guardian.wait()).await {
                 Ok(Ok(status)) if status.success() => return GuardianExit::Clean,
                 Ok(_dead) => return GuardianExit::Dead,
-                Err(_late) if began.elapsed() > ENDING => {
+                Err(_late) if began.elapsed() > MAX_END_WAIT => {
                     let _ = self.guardian.start_kill();
                     let _ = self.guardian.wait().await;
                     return GuardianExit::Dead;
                 }
-                Err(_late) => self.wake(),
+                Err(_late) => self.resume_guardian(),
             };
         }
     }
 
     /// Resumes a stopped guardian.
-    fn wake(&self) -> GuardianWake {
-        let Some(pid) = self.guardian_pid() else { return GuardianWake::No };
+    fn resume_guardian(&self) -> GuardianWake {
+        let Some(pid) = self.guardian_pid() else { return GuardianWake::NotStopped };
         if !ProcessStat::read(pid).is_ok_and(|stat| stat.is_stopped()) {
-            return GuardianWake::No;
+            return GuardianWake::NotStopped;
         }
         let _ = kill_process(pid, Signal::CONT);
-        GuardianWake::Yes
+        GuardianWake::Resumed
     }
 
     /// The guardian's process, until it is reaped.
     fn guardian_pid(&self) -> Option<Pid> {
-        self.guardian.id().and_then(|pid| i32::try_from(pid).ok()).and_then(positive)
+        self.guardian.id().and_then(|pid| i32::try_from(pid).ok()).and_then(positive_pid)
     }
 
     /// Delivers one report, if there is one.
     fn receive_report(&mut self) -> io::Result<PeerStatus> {
         match self.socket.try_io(Interest::READABLE, || self.buffer.receive(&self.socket)) {
-            Ok(ReceivedPacket::Packet(report, _)) => deliver(&mut self.jobs, report),
+            Ok(ReceivedPacket::Packet(report, _)) => deliver_report(&mut self.jobs, report),
             Ok(ReceivedPacket::Closed) => return Ok(PeerStatus::Gone),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => return Err(error),
         }
-        Ok(PeerStatus::There)
+        Ok(PeerStatus::Connected)
     }
 
     /// Sends as much as the socket accepts.
@@ -272,12 +273,12 @@ enum GuardianExit {
 /// Whether a guardian was stopped and has been resumed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum GuardianWake {
-    Yes,
-    No,
+    Resumed,
+    NotStopped,
 }
 
 /// Delivers a report to its waiter, if there is one.
-fn deliver(jobs: &mut HashMap<JobId, PendingReply>, report: GuardianReport) {
+fn deliver_report(jobs: &mut HashMap<JobId, PendingReply>, report: GuardianReport) {
     match report {
         GuardianReport::Started { job, pid } => {
             if let Some(PendingReply::ForStart(waiters)) = jobs.remove(&job) {
@@ -298,14 +299,15 @@ fn deliver(jobs: &mut HashMap<JobId, PendingReply>, report: GuardianReport) {
     }
 }
 
-/// A live guardian of this process, which is never mistaken for a leftover of a dead one.
+/// A live guardian of this process. Scans for leftovers of dead guardians spare it.
 #[derive(Debug)]
 struct RegisteredGuardian(Option<u32>);
 
 static GUARDIANS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 impl RegisteredGuardian {
-    /// Keeps guardians from starting and ending; held while one starts, so that it is never seen unregistered.
+    /// Locks the list of guardians. The lock is held while a guardian starts, so that no scan finds it before it is
+    /// registered.
     fn lock() -> MutexGuard<'static, BTreeSet<u32>> {
         GUARDIANS.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -325,8 +327,9 @@ impl Drop for RegisteredGuardian {
     }
 }
 
-const SWEEP_PATIENCE: Duration = Duration::from_secs(5);
-const SWEEP_PAUSE: Duration = Duration::from_millis(2);
+/// How long killed processes may take to be gone.
+const MAX_KILL_WAIT: Duration = Duration::from_secs(5);
+const KILL_RETRY: Duration = Duration::from_millis(2);
 
 /// Kills and reaps the processes that this process inherited from a dead guardian, until there are none; fails with
 /// those that do not end.
@@ -337,20 +340,20 @@ async fn kill_adopted() -> Result<(), Survivors> {
         let left = kill_adopted_once();
         match left {
             Ok(left) if left.is_empty() => return Ok(()),
-            Ok(left) if began.elapsed() >= SWEEP_PATIENCE => {
+            Ok(left) if began.elapsed() >= MAX_KILL_WAIT => {
                 return Err(Survivors(left.iter().map(|pid| pid.as_raw_pid().unsigned_abs()).collect()));
             }
-            Err(_) if began.elapsed() >= SWEEP_PATIENCE => return Err(Survivors(Vec::new())),
-            Ok(_) | Err(_) => tokio::time::sleep(SWEEP_PAUSE).await,
+            Err(_) if began.elapsed() >= MAX_KILL_WAIT => return Err(Survivors(Vec::new())),
+            Ok(_) | Err(_) => tokio::time::sleep(KILL_RETRY).await,
         }
     }
 }
 
 fn kill_adopted_once() -> io::Result<Vec<Pid>> {
     let guardians = RegisteredGuardian::lock();
-    let all = ProcessTable::take()?;
-    let adopted = adopted(&all, &guardians)?;
-    kill_all(&all.living(adopted.iter().copied()));
+    let all = ProcessTable::read()?;
+    let adopted = adopted_children(&all, &guardians)?;
+    kill_all(&all.live_descendants(adopted.iter().copied()));
     for pid in &adopted {
         let _ = waitpid(Some(*pid), WaitOptions::NOHANG);
     }
@@ -358,7 +361,7 @@ fn kill_adopted_once() -> io::Result<Vec<Pid>> {
 }
 
 /// The children that this process did not start: they are in other sessions, and are not its guardians.
-fn adopted(all: &ProcessTable, guardians: &BTreeSet<u32>) -> io::Result<Vec<Pid>> {
+fn adopted_children(all: &ProcessTable, guardians: &BTreeSet<u32>) -> io::Result<Vec<Pid>> {
     let own_session = ProcessStat::read(getpid())?.session;
     let is_guardian = |pid: Pid| guardians.contains(&pid.as_raw_pid().unsigned_abs());
     let children = all.children(getpid()).filter(|(_, stat)| stat.session != own_session);

@@ -1,4 +1,5 @@
-//! No orphans: every process that this one starts is gone soon after this process ends, however it ended.
+//! Ensures that there are no orphans: every process that this one starts is gone soon after this process ends, however
+//! it ended.
 //!
 //! ```text
 //! bosun ──seqpacket──▶ guardian ──▶ job (own process group, BOSUN_JOB in its environment)
@@ -11,9 +12,9 @@
 //! too: if the guardian is killed, the owner inherits its processes, kills them, and starts a new guardian with the
 //! next program.
 //!
-//! A program may stop its guardian with a signal. The owner checks it while programs run and resumes it; one that is
-//! stopped repeatedly is killed with everything below it. If both are killed at once, the next owner of the session
-//! finds their processes by the marks.
+//! A program may stop its guardian with a signal. The owner checks the guardian while programs run and resumes it; if
+//! it is stopped repeatedly, the owner kills it with everything below it. If owner and guardian are killed at once, the
+//! next owner of the session finds their processes by the marks.
 //!
 //! The guardian also guarantees: when a job's first process ends, the processes that it left are killed before the exit
 //! is reported, unless the program was started with [`Leftovers::Keep`].
@@ -42,7 +43,7 @@ pub use server::guardian_main;
 
 pub(crate) use birth::is_guardian;
 pub(crate) use leftovers::{RecordedPrograms, end_marked, kill_guardian, wake_guardian};
-pub(crate) use mark::{has_lowered_locks, is_marked};
+pub(crate) use mark::{has_lowered_lock_limit, is_marked};
 
 /// The argument that makes an executable a guardian.
 pub const GUARDIAN_ARGUMENT: &str = "__guardian";

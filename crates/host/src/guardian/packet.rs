@@ -21,8 +21,10 @@ use serde::de::DeserializeOwned;
 const INLINE: u8 = b'i';
 /// The only byte of a packet whose object is in a memory file.
 const IN_MEMORY: u8 = b'm';
-const MOST_INLINE: usize = 32 * 1024;
-const MOST_DESCRIPTORS: usize = 4;
+/// Maximum bytes of a packet.
+const MAX_PACKET_BYTES: usize = 32 * 1024;
+/// Maximum number of descriptors in a packet.
+const MAX_DESCRIPTORS: usize = 4;
 
 /// A packet to send.
 #[derive(Debug)]
@@ -36,7 +38,7 @@ impl Packet {
     pub(super) fn new(object: &impl Serialize, mut descriptors: Vec<OwnedFd>) -> io::Result<Packet> {
         let mut body = vec![INLINE];
         serde_json::to_writer(&mut body, object)?;
-        if body.len() > MOST_INLINE {
+        if body.len() > MAX_PACKET_BYTES {
             let mut memory = File::from(memfd_create("packet", MemfdFlags::CLOEXEC)?);
             memory.write_all(body.get(1..).unwrap_or_default())?;
             descriptors.push(memory.into());
@@ -48,7 +50,7 @@ impl Packet {
     /// Sends the packet without waiting; `WouldBlock` means that nothing of it was sent.
     pub(super) fn send(&self, socket: impl AsFd) -> io::Result<()> {
         let borrowed: Vec<BorrowedFd<'_>> = self.descriptors.iter().map(AsFd::as_fd).collect();
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
         let mut control = SendAncillaryBuffer::new(&mut space);
         if !borrowed.is_empty() && !control.push(SendAncillaryMessage::ScmRights(&borrowed)) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "too many descriptors for one packet"));
@@ -71,7 +73,7 @@ pub(super) enum ReceivedPacket<T> {
 /// Whether the other end of the socket is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PeerStatus {
-    There,
+    Connected,
     Gone,
 }
 
@@ -81,12 +83,12 @@ pub(super) struct PacketBuffer(Vec<u8>);
 
 impl PacketBuffer {
     pub(super) fn new() -> PacketBuffer {
-        PacketBuffer(vec![0; MOST_INLINE])
+        PacketBuffer(vec![0; MAX_PACKET_BYTES])
     }
 
     /// Receives one packet without waiting; `WouldBlock` means that there is none.
     pub(super) fn receive<T: DeserializeOwned>(&mut self, socket: impl AsFd) -> io::Result<ReceivedPacket<T>> {
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
         let mut control = RecvAncillaryBuffer::new(&mut space);
         let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
         let size = match rustix::io::retry_on_intr(|| {
@@ -103,12 +105,12 @@ impl PacketBuffer {
                 descriptors.extend(received);
             }
         }
-        let object = parse(self.0.get(..size).unwrap_or_default(), &mut descriptors)?;
+        let object = parse_packet(self.0.get(..size).unwrap_or_default(), &mut descriptors)?;
         Ok(ReceivedPacket::Packet(object, descriptors))
     }
 }
 
-fn parse<T: DeserializeOwned>(body: &[u8], descriptors: &mut Vec<OwnedFd>) -> io::Result<T> {
+fn parse_packet<T: DeserializeOwned>(body: &[u8], descriptors: &mut Vec<OwnedFd>) -> io::Result<T> {
     match body.split_first() {
         Some((&INLINE, json)) => Ok(serde_json::from_slice(json)?),
         Some((&IN_MEMORY, _)) => {
@@ -143,7 +145,7 @@ mod tests {
     #[test]
     fn objects_of_every_size_arrive_with_their_descriptors() {
         let (here, there) = pair();
-        for size in [0, 1, MOST_INLINE - 3, MOST_INLINE - 2, 5_000_000] {
+        for size in [0, 1, MAX_PACKET_BYTES - 3, MAX_PACKET_BYTES - 2, 5_000_000] {
             let (read, write) = rustix::pipe::pipe().unwrap();
             let text = "x".repeat(size);
             Packet::new(&text, vec![write]).unwrap().send(&here).unwrap();
@@ -155,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_socket_would_block_and_a_closed_one_says_so() {
+    fn receive_would_block_on_an_empty_socket_and_reports_a_closed_one() {
         let (here, there) = pair();
         let error = PacketBuffer::new().receive::<String>(&there).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::WouldBlock);

@@ -38,8 +38,8 @@ impl Process {
     }
 
     /// Ends it; see [`Job::kill`].
-    pub fn kill(&self, how: KillMode) {
-        self.job.kill(how);
+    pub fn kill(&self, mode: KillMode) {
+        self.job.kill(mode);
     }
 }
 
@@ -50,7 +50,7 @@ pub struct Job {
     id: JobId,
     pid: u32,
     link: GuardianHandle,
-    parting: ExitGrace,
+    exit_grace: ExitGrace,
     state: JobState,
 }
 
@@ -67,10 +67,10 @@ impl Job {
         parting: ExitGrace,
         exited: oneshot::Receiver<ProgramExit>,
     ) -> Job {
-        Job { id, pid: 0, link, parting, state: JobState::Running(exited) }
+        Job { id, pid: 0, link, exit_grace: parting, state: JobState::Running(exited) }
     }
 
-    pub(super) fn started(&mut self, pid: u32) {
+    pub(super) fn set_pid(&mut self, pid: u32) {
         self.pid = pid;
     }
 
@@ -79,8 +79,8 @@ impl Job {
         self.pid
     }
 
-    /// Waits until its first process has ended and its leftovers are gone. May be dropped and called again; the result
-    /// stays the same.
+    /// Waits until its first process has ended and its leftovers are gone. The future may be dropped and the method
+    /// called again; the result is the same.
     pub async fn wait(&mut self) -> Result<ProgramExit, WaitError> {
         match &mut self.state {
             JobState::Ended(end) => *end,
@@ -93,9 +93,9 @@ impl Job {
     }
 
     /// Ends all its processes. Does not wait, and does nothing if they have ended.
-    pub fn kill(&self, how: KillMode) {
+    pub fn kill(&self, mode: KillMode) {
         match self.state {
-            JobState::Running(_) => self.link.kill(self.id, how),
+            JobState::Running(_) => self.link.kill(self.id, mode),
             JobState::Ended(_) => {}
         }
     }
@@ -103,7 +103,7 @@ impl Job {
 
 impl Drop for Job {
     fn drop(&mut self) {
-        self.kill(match self.parting {
+        self.kill(match self.exit_grace {
             ExitGrace::Brief => KillMode::Now,
             ExitGrace::Patient => KillMode::Gentle,
         });

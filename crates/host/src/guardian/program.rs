@@ -24,9 +24,9 @@ pub struct Program {
     /// The treatment of processes that outlive its first one.
     pub leftovers: Leftovers,
     /// How long it may take to end when its owner is gone.
-    pub parting: ExitGrace,
+    pub exit_grace: ExitGrace,
     /// Maximum bytes of memory of each of its processes; no limit when absent.
-    pub memory: Option<u64>,
+    pub max_memory_bytes: Option<u64>,
 }
 
 impl Program {
@@ -40,8 +40,8 @@ impl Program {
             stdin: Stdin::Null,
             stderr: Stderr::Merge,
             leftovers: Leftovers::Kill,
-            parting: ExitGrace::Brief,
-            memory: None,
+            exit_grace: ExitGrace::Brief,
+            max_memory_bytes: None,
         }
     }
 
@@ -94,7 +94,7 @@ pub enum Leftovers {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ExitGrace {
-    /// A moment.
+    /// A fraction of a second.
     Brief,
     /// A few seconds: it holds locks in files of the user, and may be waiting for the disk.
     Patient,

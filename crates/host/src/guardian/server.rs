@@ -14,7 +14,7 @@ use rustix::process::{getpid, set_child_subreaper, setsid};
 use signal_hook::consts::{SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
 use super::jobs::{ChildProcesses, Jobs, kill_all};
-use super::mark::{GuardianId, ProcessMarks, lower_locks};
+use super::mark::{GuardianId, ProcessMarks, lower_lock_limit};
 use super::packet::{Packet, PacketBuffer, PeerStatus, ReceivedPacket};
 use super::record::GuardianRecord;
 use super::wire::{GuardianReport, GuardianRequest};
@@ -33,15 +33,16 @@ pub fn guardian_main() -> ExitCode {
     if served.is_ok() && left == ChildProcesses::None { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Caught rather than ignored: jobs inherit ignored signals.
-const CAUGHT: [i32; 8] = [SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2];
-/// How long unkillable processes keep the guardian alive.
-const LAST_PATIENCE: Duration = Duration::from_secs(60);
+/// Signals that the guardian catches. It does not ignore them, because jobs would inherit that.
+const CAUGHT_SIGNALS: [i32; 8] = [SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2];
+/// How long the guardian waits for killed processes to end before it ends itself.
+const MAX_KILL_WAIT: Duration = Duration::from_secs(60);
 /// How long programs may take to end by themselves when their owner is gone.
-const PARTING: Duration = Duration::from_millis(200);
-/// The same for programs with [`ExitGrace::Patient`](super::ExitGrace): shorter than any wait for a guardian.
-const PATIENT_PARTING: Duration = Duration::from_secs(3);
-const LAST_RETRY: Duration = Duration::from_millis(5);
+const EXIT_GRACE: Duration = Duration::from_millis(200);
+/// The same for programs with [`ExitGrace::Patient`](super::ExitGrace); all waits for a guardian are longer.
+const PATIENT_EXIT_GRACE: Duration = Duration::from_secs(3);
+/// How long to wait for a child before looking again.
+const CHILD_POLL: Duration = Duration::from_millis(5);
 
 #[derive(Debug)]
 struct GuardianServer {
@@ -55,21 +56,21 @@ struct GuardianServer {
 
 impl GuardianServer {
     fn open() -> io::Result<GuardianServer> {
-        machine::seal()?;
+        machine::seal_process()?;
         let socket = io::stdin().as_fd().try_clone_to_owned()?;
         set_child_subreaper(Some(getpid()))?;
         // Leave the owner's terminal, so that Ctrl-C reaches only the owner. This fails only for the leader of a
         // process group, which has already left it.
         let _ = setsid();
-        // `pkill -9 bosun` should kill the owner and spare the process that cleans up after it.
+        // `pkill -9 bosun` should kill the owner but not the process that cleans up after it.
         rustix::thread::set_name(c"guardian")?;
         std::env::set_current_dir("/")?;
         let (signals, handler) = UnixStream::pair()?;
         signals.set_nonblocking(true)?;
-        for signal in CAUGHT {
+        for signal in CAUGHT_SIGNALS {
             signal_hook::low_level::pipe::register(signal, handler.try_clone()?)?;
         }
-        lower_locks(GuardianId::of_this_process());
+        lower_lock_limit(GuardianId::of_this_process());
         let jobs = Jobs::new(ProcessMarks::of_this_process());
         let record = GuardianRecord::of_this_process();
         let server =
@@ -88,13 +89,13 @@ impl GuardianServer {
     /// Handles requests until the owner is gone.
     fn serve(&mut self) -> io::Result<()> {
         loop {
-            self.sleep(self.jobs.due(Instant::now()))?;
+            self.sleep(self.jobs.next_check(Instant::now()))?;
             self.jobs.reap(Instant::now());
             if self.handle_request()? == PeerStatus::Gone {
                 return Ok(());
             }
-            for report in self.jobs.settle(Instant::now()) {
-                self.tell(&report)?;
+            for report in self.jobs.advance(Instant::now()) {
+                self.queue_report(&report)?;
             }
             if self.flush()? == PeerStatus::Gone {
                 return Ok(());
@@ -103,10 +104,10 @@ impl GuardianServer {
     }
 
     /// Sleeps until a request arrives, a child has ended, a report can be sent or the time is up.
-    fn sleep(&mut self, most: Option<Duration>) -> io::Result<()> {
-        let wanted = if self.outbox.is_empty() { PollFlags::IN } else { PollFlags::IN | PollFlags::OUT };
-        let mut sources = [PollFd::new(&self.socket, wanted), PollFd::new(&self.signals, PollFlags::IN)];
-        let timeout = most.and_then(|most| Timespec::try_from(most).ok());
+    fn sleep(&mut self, limit: Option<Duration>) -> io::Result<()> {
+        let events = if self.outbox.is_empty() { PollFlags::IN } else { PollFlags::IN | PollFlags::OUT };
+        let mut sources = [PollFd::new(&self.socket, events), PollFd::new(&self.signals, PollFlags::IN)];
+        let timeout = limit.and_then(|limit| Timespec::try_from(limit).ok());
         match poll(&mut sources, timeout.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(errno) => return Err(errno.into()),
@@ -120,19 +121,19 @@ impl GuardianServer {
         match self.buffer.receive(&self.socket) {
             Ok(ReceivedPacket::Packet(GuardianRequest::Spawn(request), descriptors)) => {
                 let report = self.jobs.spawn(request, descriptors);
-                self.tell(&report)?;
+                self.queue_report(&report)?;
             }
-            Ok(ReceivedPacket::Packet(GuardianRequest::Kill { job, how }, _)) => {
-                self.jobs.kill(job, how, Instant::now())
+            Ok(ReceivedPacket::Packet(GuardianRequest::Kill { job, how: mode }, _)) => {
+                self.jobs.kill(job, mode, Instant::now())
             }
             Ok(ReceivedPacket::Closed) => return Ok(PeerStatus::Gone),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => return Err(error),
         }
-        Ok(PeerStatus::There)
+        Ok(PeerStatus::Connected)
     }
 
-    fn tell(&mut self, report: &GuardianReport) -> io::Result<()> {
+    fn queue_report(&mut self, report: &GuardianReport) -> io::Result<()> {
         self.outbox.push_back(Packet::new(report, Vec::new())?);
         Ok(())
     }
@@ -149,7 +150,7 @@ impl GuardianServer {
                 },
             }
         }
-        Ok(PeerStatus::There)
+        Ok(PeerStatus::Connected)
     }
 
     /// Asks running programs to end, and waits a moment: a killed program leaves its locks and half-written files
@@ -158,8 +159,8 @@ impl GuardianServer {
         let began = Instant::now();
         self.jobs.ask_all_to_end(began);
         while self.jobs.reap(Instant::now()) == ChildProcesses::Some {
-            let most = if self.jobs.has_patient() { PATIENT_PARTING } else { PARTING };
-            if began.elapsed() >= most {
+            let grace = if self.jobs.has_patient_program() { PATIENT_EXIT_GRACE } else { EXIT_GRACE };
+            if began.elapsed() >= grace {
                 break;
             }
             self.await_child();
@@ -170,11 +171,11 @@ impl GuardianServer {
     fn kill_everything(&mut self) -> ChildProcesses {
         let began = Instant::now();
         while self.jobs.reap(Instant::now()) == ChildProcesses::Some {
-            if began.elapsed() >= LAST_PATIENCE {
+            if began.elapsed() >= MAX_KILL_WAIT {
                 return ChildProcesses::Some;
             }
-            if let Ok(all) = ProcessTable::take() {
-                kill_all(&all.living(all.children(getpid()).map(|(pid, _)| pid)));
+            if let Ok(all) = ProcessTable::read() {
+                kill_all(&all.live_descendants(all.children(getpid()).map(|(pid, _)| pid)));
             }
             self.await_child();
         }
@@ -183,7 +184,7 @@ impl GuardianServer {
 
     fn await_child(&mut self) {
         let mut sources = [PollFd::new(&self.signals, PollFlags::IN)];
-        let timeout = Timespec::try_from(LAST_RETRY).ok();
+        let timeout = Timespec::try_from(CHILD_POLL).ok();
         let _ = poll(&mut sources, timeout.as_ref());
         while matches!(self.signals.read(&mut [0; 256]), Ok(1..)) {}
     }

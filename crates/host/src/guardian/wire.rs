@@ -86,14 +86,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_bytes_survive_the_journey() {
+    fn any_bytes_round_trip() {
         let sent = OsBytes(OsString::from_vec((1..=255).collect()));
         let json = serde_json::to_vec(&sent).unwrap();
         assert_eq!(serde_json::from_slice::<OsBytes>(&json).unwrap(), sent);
     }
 
     #[test]
-    fn characters_that_are_no_bytes_are_refused() {
+    fn characters_above_255_are_refused() {
         assert!(serde_json::from_str::<OsBytes>("\"漢\"").is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Removing and moving below a root, whatever is put in the way.
+//! Removing and moving below a root, with links and other obstacles in the way.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -30,7 +30,7 @@ fn nothing_outside_is_removed_through_links() {
 }
 
 #[test]
-fn folders_are_removed_however_deep_and_whatever_their_mode() {
+fn folders_of_any_depth_and_mode_are_removed() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("root");
     let mut deep = root.join("one");
@@ -48,7 +48,7 @@ fn folders_are_removed_however_deep_and_whatever_their_mode() {
 }
 
 #[test]
-fn a_place_that_is_taken_is_not_moved_to() {
+fn move_does_not_replace_an_existing_path() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     make_below(root, Path::new("a/b")).unwrap();

@@ -1,4 +1,4 @@
-//! Files in a workspace: no way out, no waiting, no half-written file.
+//! Files in a workspace: no access outside, no blocking, no partly written file.
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
@@ -40,7 +40,7 @@ impl Scene {
         self.workspace.resolve(path).unwrap_err()
     }
 
-    /// What is in the workspace, drafts included.
+    /// The files in the workspace, temporary ones included.
     fn names(&self) -> Vec<String> {
         let names = fs::read_dir(&self.inside).unwrap().map(|entry| entry.unwrap().file_name());
         let mut names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
@@ -50,7 +50,7 @@ impl Scene {
 }
 
 #[test]
-fn every_spelling_of_a_path_leads_to_the_same_place() {
+fn every_spelling_of_a_path_resolves_to_the_same_file() {
     let scene = scene();
     symlink("dir/..", scene.inside.join("here")).unwrap();
     let absolute = scene.inside.join("file");
@@ -62,7 +62,7 @@ fn every_spelling_of_a_path_leads_to_the_same_place() {
 }
 
 #[test]
-fn what_leads_out_is_refused_with_the_folders_that_may_be_used() {
+fn path_outside_is_refused_with_the_allowed_folders() {
     let scene = scene();
     symlink(scene.outside.join("secret"), scene.inside.join("to-file")).unwrap();
     symlink(&scene.outside, scene.inside.join("to-dir")).unwrap();
@@ -100,7 +100,7 @@ fn another_root_may_be_used_too() {
 }
 
 #[test]
-fn odd_paths_are_refused_for_what_they_are() {
+fn invalid_paths_are_refused_with_specific_errors() {
     let scene = scene();
     symlink("nowhere", scene.inside.join("dangling")).unwrap();
     symlink("loop", scene.inside.join("loop")).unwrap();
@@ -108,7 +108,7 @@ fn odd_paths_are_refused_for_what_they_are() {
     assert!(matches!(scene.refusal("a\0b"), PathError::Invalid(_)));
     assert!(matches!(scene.refusal("dangling"), PathError::Dangling(_)));
     assert!(matches!(scene.refusal("dangling/below"), PathError::Dangling(_)));
-    assert!(matches!(scene.refusal("loop"), PathError::Circle(_)));
+    assert!(matches!(scene.refusal("loop"), PathError::LinkLoop(_)));
     assert!(matches!(scene.refusal("file/below"), PathError::NotDirectory(_)));
     assert!(matches!(scene.refusal("missing/../file"), PathError::Missing(_)));
     assert!(matches!(scene.refusal("x".repeat(300)), PathError::TooLong(_)));
@@ -116,7 +116,7 @@ fn odd_paths_are_refused_for_what_they_are() {
 }
 
 #[test]
-fn a_link_put_in_the_way_after_the_check_leads_nowhere() {
+fn link_created_after_the_check_is_not_followed() {
     let scene = scene();
     fs::write(scene.inside.join("dir/secret"), "harmless").unwrap();
     let (file, below) = (scene.workspace.resolve("file").unwrap(), scene.workspace.resolve("dir/secret").unwrap());
@@ -127,18 +127,18 @@ fn a_link_put_in_the_way_after_the_check_leads_nowhere() {
     symlink(&scene.outside, scene.inside.join("dir")).unwrap();
 
     for place in [&file, &below] {
-        assert!(matches!(place.read(1024).unwrap_err(), FileError::Outside(_)));
-        assert!(matches!(place.stamp().unwrap_err(), FileError::Outside(_)));
-        assert!(matches!(place.write(b"evil", ExpectedContent::Any).unwrap_err(), FileError::Outside(_)));
-        assert!(matches!(place.remove(ExpectedContent::Any).unwrap_err(), FileError::Outside(_)));
+        assert!(matches!(place.read(1024).unwrap_err(), FileError::Replaced(_)));
+        assert!(matches!(place.stamp().unwrap_err(), FileError::Replaced(_)));
+        assert!(matches!(place.write(b"evil", ExpectedContent::Any).unwrap_err(), FileError::Replaced(_)));
+        assert!(matches!(place.remove(ExpectedContent::Any).unwrap_err(), FileError::Replaced(_)));
     }
-    assert!(matches!(scene.workspace.create_parents(&new).unwrap_err(), FileError::Outside(_)));
+    assert!(matches!(scene.workspace.create_parents(&new).unwrap_err(), FileError::Replaced(_)));
     assert_eq!(fs::read_to_string(scene.outside.join("secret")).unwrap(), "secret");
     assert_eq!(fs::read_dir(&scene.outside).unwrap().count(), 1);
 }
 
 #[test]
-fn only_regular_files_are_read_and_nothing_is_waited_for() {
+fn only_regular_files_are_read_and_nothing_blocks() {
     let scene = scene();
     rustix::fs::mknodat(
         rustix::fs::CWD,
@@ -164,7 +164,7 @@ fn only_regular_files_are_read_and_nothing_is_waited_for() {
 }
 
 #[test]
-fn sizes_are_bounded_and_told() {
+fn too_large_file_is_refused_with_its_size() {
     let scene = scene();
     fs::write(scene.inside.join("empty"), "").unwrap();
     assert_eq!(scene.read("empty").unwrap(), b"");
@@ -178,7 +178,7 @@ fn sizes_are_bounded_and_told() {
 }
 
 #[test]
-fn names_need_not_be_text() {
+fn file_names_need_not_be_utf8() {
     let scene = scene();
     let name = Path::new(OsStr::from_bytes(b"odd-\xff\xfe"));
     let place = scene.workspace.resolve(name).unwrap();
@@ -191,7 +191,7 @@ fn names_need_not_be_text() {
 }
 
 #[test]
-fn a_write_happens_only_to_what_was_expected() {
+fn write_fails_unless_the_expected_content_is_there() {
     let scene = scene();
     let place = scene.workspace.resolve("file").unwrap();
     assert!(matches!(place.write(b"x", ExpectedContent::New).unwrap_err(), FileError::Exists(_)));
@@ -215,7 +215,7 @@ fn a_write_happens_only_to_what_was_expected() {
 }
 
 #[test]
-fn a_change_of_the_same_size_is_seen() {
+fn change_of_the_same_size_is_detected() {
     let scene = scene();
     let place = scene.workspace.resolve("file").unwrap();
     let stamp = place.read(1024).unwrap().stamp;
@@ -225,7 +225,7 @@ fn a_change_of_the_same_size_is_seen() {
 }
 
 #[test]
-fn a_rewritten_file_keeps_its_mode_and_owner() {
+fn rewritten_file_keeps_its_mode_and_owner() {
     let scene = scene();
     let path = scene.inside.join("file");
     for mode in [0o755, 0o600, 0o644] {
@@ -241,7 +241,7 @@ fn a_rewritten_file_keeps_its_mode_and_owner() {
 }
 
 #[test]
-fn a_new_file_may_have_a_mode_from_its_first_moment() {
+fn new_file_never_has_another_mode() {
     let scene = scene();
     let place = scene.workspace.resolve("fresh").unwrap();
     let stamp = place.write_new(b"secret", 0o4600).unwrap();
@@ -253,12 +253,12 @@ fn a_new_file_may_have_a_mode_from_its_first_moment() {
 }
 
 #[test]
-fn folders_are_made_only_when_asked_for() {
+fn parent_folders_are_created_only_on_request() {
     let scene = scene();
     let place = scene.workspace.resolve("a/b/../b/c").unwrap_err();
     assert!(matches!(place, PathError::Missing(_)));
     let place = scene.workspace.resolve("a/b/c").unwrap();
-    assert!(matches!(place.write(b"x", ExpectedContent::New).unwrap_err(), FileError::NoFolder(_)));
+    assert!(matches!(place.write(b"x", ExpectedContent::New).unwrap_err(), FileError::FolderMissing(_)));
     scene.workspace.create_parents(&place).unwrap();
     scene.workspace.create_parents(&place).unwrap();
     place.write(b"deep", ExpectedContent::New).unwrap();
@@ -280,8 +280,8 @@ fn a_deleted_workspace_is_an_error() {
 }
 
 #[test]
-fn a_full_or_read_only_disk_leaves_the_old_file_whole() {
-    on_small_disks("files::a_full_or_read_only_disk_leaves_the_old_file_whole", |small, read_only| {
+fn full_or_read_only_disk_leaves_the_old_file_intact() {
+    on_small_disks("files::full_or_read_only_disk_leaves_the_old_file_intact", |small, read_only| {
         let workspace = Workspace::new(small, &[read_only.to_owned()]).unwrap();
         let place = workspace.resolve("file").unwrap();
         place.write(b"content", ExpectedContent::New).unwrap();
@@ -300,8 +300,8 @@ fn a_full_or_read_only_disk_leaves_the_old_file_whole() {
 }
 
 #[test]
-fn an_ordinary_user_is_told_what_is_forbidden() {
-    as_ordinary_user("files::an_ordinary_user_is_told_what_is_forbidden", || {
+fn missing_permissions_are_reported() {
+    as_ordinary_user("files::missing_permissions_are_reported", || {
         let scene = scene();
         let set =
             |path: &str, mode| fs::set_permissions(scene.inside.join(path), Permissions::from_mode(mode)).unwrap();
@@ -329,7 +329,7 @@ fn an_ordinary_user_is_told_what_is_forbidden() {
 }
 
 #[test]
-fn a_walked_path_that_became_a_link_is_not_followed() {
+fn walked_path_replaced_by_a_link_is_not_followed() {
     let outside = tempfile::tempdir().unwrap();
     let inside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("secret"), "secret").unwrap();
@@ -337,10 +337,10 @@ fn a_walked_path_that_became_a_link_is_not_followed() {
     fs::write(inside.path().join("folder/secret"), "ours").unwrap();
     let workspace = Workspace::new(inside.path(), &[]).unwrap();
     let walked = workspace.cwd().join("folder/secret");
-    assert!(workspace.place(&walked).unwrap().open().is_ok());
+    assert!(workspace.checked_path(&walked).unwrap().open().is_ok());
     fs::remove_dir_all(inside.path().join("folder")).unwrap();
     std::os::unix::fs::symlink(outside.path(), inside.path().join("folder")).unwrap();
-    assert!(matches!(workspace.place(&walked).unwrap().open(), Err(FileError::Outside(_))));
-    assert!(workspace.place(&outside.path().join("secret")).is_none());
-    assert!(workspace.place(&workspace.cwd().join("../secret")).is_none_or(|place| place.open().is_err()));
+    assert!(matches!(workspace.checked_path(&walked).unwrap().open(), Err(FileError::Replaced(_))));
+    assert!(workspace.checked_path(&outside.path().join("secret")).is_none());
+    assert!(workspace.checked_path(&workspace.cwd().join("../secret")).is_none_or(|place| place.open().is_err()));
 }

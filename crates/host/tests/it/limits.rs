@@ -7,11 +7,11 @@ use tokio::io::AsyncReadExt;
 use crate::machine::{guardian, sh};
 
 #[tokio::test]
-async fn this_process_may_open_more_files_and_its_programs_as_many_as_ever() {
-    // Whatever runs the tests may have raised it already; each test is a process of its own.
+async fn open_file_limit_is_raised_for_this_process_but_not_for_its_programs() {
+    // The test runner may have raised it already; each test is a separate process.
     let maximum = getrlimit(Resource::Nofile).maximum;
     setrlimit(Resource::Nofile, Rlimit { current: Some(300), maximum }).unwrap();
-    let raised = OpenFiles { now: maximum, most: maximum };
+    let raised = OpenFiles { current_limit: maximum, max_limit: maximum };
     assert_eq!(raise_open_files().unwrap(), raised);
     assert_eq!(raise_open_files().unwrap(), raised);
     let mut program = guardian().spawn(sh("ulimit -Sn; ulimit -Hn")).await.unwrap();

@@ -1,4 +1,4 @@
-//! What the tests ask of the machine.
+//! Helpers that inspect the machine.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -20,7 +20,7 @@ pub(crate) fn sh(script: &str) -> Program {
     Program::new("/bin/sh", "/").args(["-c", script]).env("PATH", "/usr/bin:/bin")
 }
 
-/// A number of seconds to sleep that no other sleeper on this machine has.
+/// A number of seconds to sleep that no other process on this machine uses.
 pub(crate) fn unique_sleep() -> String {
     let (_, random) = uuid::Uuid::now_v7().as_u64_pair();
     format!("1000.{random}")
@@ -50,7 +50,7 @@ fn seen(pid: i32) -> Option<Seen> {
     Some(Seen { pid, parent, is_zombie: state == "Z", command })
 }
 
-/// The living processes whose command holds these words, the shells that were given them as a script included.
+/// The live processes whose command line contains this text, including shells that run it as a script.
 pub(crate) fn running(words: &str) -> Vec<Seen> {
     processes().into_iter().filter(|seen| !seen.is_zombie && seen.command.contains(words)).collect()
 }
@@ -61,7 +61,7 @@ pub(crate) fn guardians_of(owner: u32) -> Vec<Seen> {
     processes().into_iter().filter(is_guardian).collect()
 }
 
-/// Waits until `done` says so, and fails when it has not after five seconds.
+/// Waits until `done` returns true; fails after five seconds.
 #[track_caller]
 pub(crate) fn within_five_seconds(what: &str, mut done: impl FnMut() -> bool) {
     let began = Instant::now();

@@ -61,7 +61,7 @@ fn a_killed_owner_leaves_no_program_that_keeps_forking() {
 }
 
 #[test]
-fn a_killed_owner_leaves_no_program_that_forks_faster_than_it_can_be_looked_at() {
+fn a_killed_owner_leaves_no_fast_forking_program() {
     let sleep = unique_sleep();
     let hop = "hop() { hop & }; hop".to_owned();
     let scripts = [format!("{hop}; sleep {sleep}"), format!("setsid sh -c '{hop}' & sleep {sleep}")];
@@ -69,7 +69,7 @@ fn a_killed_owner_leaves_no_program_that_forks_faster_than_it_can_be_looked_at()
 }
 
 #[test]
-fn an_owner_inside_a_job_goes_with_the_outer_owner() {
+fn inner_owner_ends_with_the_outer_owner() {
     let sleep = unique_sleep();
     let script =
         format!("exec {EXECUTABLE} owner 'setsid -f sleep {sleep}; env -i setsid -f sleep {sleep}; sleep {sleep}'");
@@ -88,7 +88,7 @@ fn signals_that_end_an_owner_do_not_end_its_guardian_first() {
 }
 
 #[test]
-fn a_program_of_a_killed_owner_may_take_its_lock_away() {
+fn program_of_a_killed_owner_can_remove_its_lock_file() {
     let folder = tempfile::tempdir().unwrap();
     let lock = folder.path().join("index.lock");
     let script =
@@ -100,9 +100,9 @@ fn a_program_of_a_killed_owner_may_take_its_lock_away() {
     within_five_seconds("the lock is gone", || !lock.exists());
 }
 
-/// As git does when the disk is slow.
+/// Like git on a slow disk.
 #[test]
-fn a_program_that_needs_time_to_end_takes_its_lock_away_after_its_owner_was_killed() {
+fn patient_program_can_remove_its_lock_file_after_its_owner_was_killed() {
     let folder = tempfile::tempdir().unwrap();
     let lock = folder.path().join("packed-refs.lock");
     let waits = "while :; do sleep 0.01; done";
@@ -131,7 +131,7 @@ fn survivors(sleep: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_an_owner_and_its_guardian_leave_when_both_are_killed_is_ended_by_the_next_owner() {
+fn next_owner_ends_the_leftovers_of_a_killed_owner_and_guardian() {
     for stopped_only in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let sleep = unique_sleep();
@@ -151,16 +151,16 @@ fn what_an_owner_and_its_guardian_leave_when_both_are_killed_is_ended_by_the_nex
         assert!(sleepers(&sleep) > 0, "nothing was left to end");
         let home = Home::open(folder.path().to_owned()).unwrap();
         let session = SessionId::new(uuid::Uuid::from_u128(1));
-        let mut settled = home.settle_session(session).unwrap();
+        let mut settled = home.take_idle_session(session).unwrap();
         assert_eq!((settled.had_programs(), running(&sleep).len()), (true, 0));
-        settled.forget_programs().unwrap();
+        settled.clear_programs_record().unwrap();
         drop(settled);
-        assert!(!home.settle_session(session).unwrap().had_programs());
+        assert!(!home.take_idle_session(session).unwrap().had_programs());
     }
 }
 
 #[test]
-fn a_record_that_a_program_removed_or_changed_is_written_again_when_the_last_program_is_gone() {
+fn record_is_written_again_after_the_last_program() {
     for change in ["rm", "echo forged >", "ln -sf /dev/null"] {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::open(folder.path().to_owned()).unwrap();
@@ -172,6 +172,6 @@ fn a_record_that_a_program_removed_or_changed_is_written_again_when_the_last_pro
         within_five_seconds("the program runs", || sleepers(&sleep) == 1);
         owner.kill().unwrap();
         owner.wait().unwrap();
-        assert!(home.settle_session(session).unwrap().had_programs(), "{change}");
+        assert!(home.take_idle_session(session).unwrap().had_programs(), "{change}");
     }
 }

@@ -1,4 +1,4 @@
-//! The paths that somebody who wants out would try: whatever becomes of each, nothing outside is read or changed.
+//! Paths that an attacker would try: whether or not they work, nothing outside is read or changed.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -11,10 +11,10 @@ use bosun_host::{CheckedPath, EntryKind, ExpectedContent, FileError, PathError, 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use tempfile::TempDir;
 
-/// What only the files outside say.
+/// A text that only the files outside contain.
 const SECRET: &[u8] = b"secret";
 
-/// A workspace with ways out of it, and what they lead to.
+/// A workspace with links that lead outside, and their targets.
 struct Maze {
     _folder: TempDir,
     inside: PathBuf,
@@ -57,7 +57,7 @@ fn maze() -> Maze {
 }
 
 impl Maze {
-    /// Everything outside, with what it holds and when it changed.
+    /// All files outside, with their content and change time.
     fn outside(&self) -> Vec<(PathBuf, Vec<u8>, i64, i64)> {
         let mut open = vec![self.outside.clone()];
         let mut seen = Vec::new();
@@ -73,22 +73,22 @@ impl Maze {
         seen
     }
 
-    /// Reads and lists what a path leads to, if it leads anywhere.
+    /// Reads and lists the path, if it resolves.
     fn look(&self, path: impl AsRef<Path>) {
         let path = path.as_ref();
         if let Ok(place) = self.workspace.resolve(path) {
             assert!(place.path().starts_with(&self.inside), "{} leads to {}", path.display(), place.path().display());
             assert!(!reads_secret(&place), "{}", path.display());
-            let listed: Vec<_> = place.folder().into_iter().flatten().flatten().collect();
+            let listed: Vec<_> = place.open_folder_to_list().into_iter().flatten().flatten().collect();
             assert!(listed.iter().all(|entry| entry.name != "inside"), "{}: {listed:?}", path.display());
         }
     }
 
-    /// Writes to what a path leads to and removes it again, if it leads anywhere.
+    /// Writes the path and removes it again, if it resolves.
     fn change(&self, path: impl AsRef<Path>) {
         if let Ok(place) = self.workspace.resolve(path) {
             let before = place.read(1024).ok();
-            // Whether it works is not the question here.
+            // It may fail.
             let _made = self.workspace.create_parents(&place);
             let _written = place.write(b"changed", ExpectedContent::Any);
             match before {
@@ -120,14 +120,14 @@ fn combinations() -> impl Iterator<Item = String> {
 }
 
 #[test]
-fn no_combination_of_parts_leads_out() {
+fn no_combination_of_path_parts_leads_outside() {
     let maze = maze();
     for path in combinations().filter(|path| !path.starts_with('/')) {
         maze.look(&path);
     }
 }
 
-/// What is not a combination of parts.
+/// Paths that are not combinations of parts.
 fn tricks(maze: &Maze) -> Vec<String> {
     let (inside, outside) = (maze.inside.display(), maze.outside.display());
     let deep = "dir/".repeat(1250);
@@ -234,7 +234,7 @@ fn tricks(maze: &Maze) -> Vec<String> {
 }
 
 #[test]
-fn no_trick_leads_out() {
+fn no_path_trick_leads_outside() {
     let maze = maze();
     let before = maze.outside();
     for path in tricks(&maze) {
@@ -246,7 +246,7 @@ fn no_trick_leads_out() {
 }
 
 #[test]
-fn a_long_way_round_to_the_inside_is_the_same_place() {
+fn path_that_leaves_and_reenters_the_workspace_is_allowed() {
     let maze = maze();
     let inside = maze.inside.display();
     for path in [format!("/proc/self/root{inside}/file"), "dir/top/file".into(), "up/inside/dir/../file".into()] {
@@ -281,7 +281,7 @@ const ATTEMPTS: usize = 20_000;
 const LONGEST: Duration = Duration::from_secs(2);
 
 #[test]
-fn a_race_for_a_file_is_not_won() {
+fn swapping_a_file_for_a_link_never_leads_outside() {
     let maze = maze();
     let before = maze.outside();
     let mut read = 0;
@@ -297,7 +297,7 @@ fn a_race_for_a_file_is_not_won() {
 }
 
 #[test]
-fn a_race_for_a_folder_is_not_won() {
+fn swapping_a_folder_for_a_link_never_leads_outside() {
     let maze = maze();
     let before = maze.outside();
     let mut read = 0;
@@ -310,7 +310,7 @@ fn a_race_for_a_folder_is_not_won() {
             let _written = new.write(b"new", ExpectedContent::Any);
             let _removed = new.remove(ExpectedContent::Any);
         }
-        let listed = maze.workspace.resolve("dir").map(|place| place.folder());
+        let listed = maze.workspace.resolve("dir").map(|place| place.open_folder_to_list());
         // The folder outside has no folder in it.
         if let Ok(Ok(folder)) = listed {
             assert!(folder.flatten().any(|entry| entry.kind == EntryKind::Folder));
@@ -321,7 +321,7 @@ fn a_race_for_a_folder_is_not_won() {
 }
 
 #[test]
-fn a_second_name_of_a_file_is_a_file_of_its_own_once_it_is_written() {
+fn writing_through_a_hard_link_creates_a_separate_file() {
     // A hard link is no way out that could be seen: what it names is in the workspace as much as anywhere else. So it
     // can be read, by whoever was able to make it; writing it puts another file there and leaves the first as it was.
     let maze = maze();
@@ -337,7 +337,7 @@ fn a_second_name_of_a_file_is_a_file_of_its_own_once_it_is_written() {
 }
 
 #[test]
-fn a_workspace_that_became_a_link_leads_nowhere() {
+fn workspace_replaced_by_a_link_is_not_followed() {
     let maze = maze();
     let before = maze.outside();
     let earlier = maze.workspace.resolve("file").unwrap();
@@ -345,25 +345,25 @@ fn a_workspace_that_became_a_link_leads_nowhere() {
     symlink(&maze.outside, &maze.inside).unwrap();
     assert_eq!(earlier.read(1024).unwrap().bytes, b"ours", "the folder stays what it was");
     assert!(matches!(maze.workspace.resolve("file"), Err(PathError::Outside { .. })));
-    let walked = maze.workspace.place(&maze.inside.join("dir/secret")).unwrap();
+    let walked = maze.workspace.checked_path(&maze.inside.join("dir/secret")).unwrap();
     assert!(!reads_secret(&walked));
     earlier.write(b"later", ExpectedContent::Any).unwrap();
     assert_eq!(maze.outside(), before);
 }
 
 #[test]
-fn a_folder_tells_names_and_kinds_and_follows_no_link() {
+fn folder_listing_has_names_and_kinds_and_follows_no_link() {
     let maze = maze();
     let folder = maze.workspace.resolve("dir").unwrap();
-    let mut listed: Vec<_> = folder.folder().unwrap().map(|entry| entry.unwrap()).collect();
+    let mut listed: Vec<_> = folder.open_folder_to_list().unwrap().map(|entry| entry.unwrap()).collect();
     listed.sort_by(|a, b| a.name.cmp(&b.name));
     let listed: Vec<_> = listed.iter().map(|entry| (entry.name.to_str().unwrap(), entry.kind)).collect();
     let link = EntryKind::Link;
     assert_eq!(listed, [("chain-3", link), ("deep", EntryKind::Folder), ("secret", EntryKind::File), ("top", link)]);
-    assert!(maze.workspace.resolve("file").unwrap().folder().is_err());
+    assert!(maze.workspace.resolve("file").unwrap().open_folder_to_list().is_err());
     fs::rename(maze.inside.join("dir"), maze.inside.join("away")).unwrap();
     symlink(&maze.outside, maze.inside.join("dir")).unwrap();
-    assert!(matches!(folder.folder(), Err(FileError::Outside(_))));
+    assert!(matches!(folder.open_folder_to_list(), Err(FileError::Replaced(_))));
     assert!(folder.exists(), "something is there, and cannot be used");
     assert!(!maze.workspace.resolve("nothing").unwrap().exists());
 }

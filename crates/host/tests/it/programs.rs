@@ -1,4 +1,4 @@
-//! Programs under a guardian: their output, their ends, and what they leave behind.
+//! Programs under a guardian: their output, exit and leftovers.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -30,13 +30,13 @@ fn code(code: i32) -> ProgramExit {
 }
 
 #[tokio::test]
-async fn output_is_merged_in_order_and_the_code_is_told() {
+async fn output_is_merged_in_order_and_the_exit_code_is_reported() {
     let (exit, output) = run(&guardian(), sh("echo one; echo two >&2; echo three; exit 7")).await;
     assert_eq!((exit, output.as_str()), (code(7), "one\ntwo\nthree\n"));
 }
 
 #[tokio::test]
-async fn complaints_can_go_elsewhere() {
+async fn standard_error_can_be_separate() {
     let guardian = guardian();
     let mut process = guardian.spawn(Program { stderr: Stderr::Pipe, ..sh("echo out; echo err >&2") }).await.unwrap();
     let (mut output, mut complaints) = (String::new(), String::new());
@@ -62,14 +62,14 @@ async fn input_reaches_the_program_and_ends_with_its_handle() {
 }
 
 #[tokio::test]
-async fn a_death_by_signal_is_told_as_such() {
+async fn death_by_signal_is_reported() {
     let (exit, _) = run(&guardian(), sh("kill -SEGV $$")).await;
     assert_eq!(exit.status, ExitStatus::Signal(11));
     assert!(!exit.status.is_success());
 }
 
 #[tokio::test]
-async fn a_waited_program_tells_the_same_twice() {
+async fn waiting_twice_returns_the_same_result() {
     let mut process = guardian().spawn(sh("exit 3")).await.unwrap();
     assert!(process.pid() > 0);
     assert_eq!(process.wait().await, Ok(code(3)));
@@ -90,7 +90,7 @@ async fn the_environment_is_exactly_what_was_given() {
 }
 
 #[tokio::test]
-async fn what_cannot_start_says_why() {
+async fn failed_start_is_explained() {
     let folder = tempfile::tempdir().unwrap();
     let plain = folder.path().join("plain");
     std::fs::write(&plain, "text").unwrap();
@@ -115,7 +115,7 @@ async fn what_cannot_start_says_why() {
 }
 
 #[tokio::test]
-async fn a_deleted_working_directory_is_an_error_and_the_guardian_goes_on() {
+async fn deleted_working_directory_is_an_error_and_the_guardian_continues() {
     let guardian = guardian();
     let folder = tempfile::tempdir().unwrap();
     let here = || Program { cwd: folder.path().to_owned(), ..sh("pwd") };
@@ -128,7 +128,7 @@ async fn a_deleted_working_directory_is_an_error_and_the_guardian_goes_on() {
 }
 
 #[tokio::test]
-async fn commands_may_be_larger_than_a_packet_and_as_large_as_the_system_takes() {
+async fn commands_may_be_as_large_as_the_system_allows() {
     let guardian = guardian();
     let count = |args: Vec<String>| sh("echo $#; printf %s \"$*\" | wc -c").args(["sh"]).args(args);
     let (exit, output) = run(&guardian, count(vec!["x".repeat(120 * 1024)])).await;
@@ -143,7 +143,7 @@ async fn commands_may_be_larger_than_a_packet_and_as_large_as_the_system_takes()
 }
 
 #[tokio::test]
-async fn leftovers_are_killed_and_counted_before_the_end_is_told() {
+async fn leftovers_are_killed_and_counted_before_the_exit_is_reported() {
     let sleep = unique_sleep();
     let script = format!("sleep {sleep} & setsid sleep {sleep} & nohup setsid -f sleep {sleep} & wait %3; exit 4");
     let (exit, _) = run(&guardian(), sh(&script)).await;
@@ -152,7 +152,7 @@ async fn leftovers_are_killed_and_counted_before_the_end_is_told() {
 }
 
 #[tokio::test]
-async fn leftovers_of_one_job_spare_another() {
+async fn killing_leftovers_of_one_job_spares_other_jobs() {
     let guardian = guardian();
     let (mine, other) = (unique_sleep(), unique_sleep());
     let ready = format!("setsid -f sleep {other}; echo ready; sleep {other}");
@@ -169,7 +169,7 @@ async fn leftovers_of_one_job_spare_another() {
 }
 
 #[tokio::test]
-async fn a_leftover_without_any_sign_of_its_job_goes_with_the_last_job() {
+async fn unattributable_leftover_is_killed_with_the_last_job() {
     let sleep = unique_sleep();
     let (exit, _) = run(&guardian(), sh(&format!("env -i setsid -f sleep {sleep} >/dev/null 2>&1"))).await;
     assert_eq!(exit, ProgramExit { status: ExitStatus::Code(0), leftovers: 1 });
@@ -207,7 +207,7 @@ async fn a_gentle_kill_lets_a_program_end_by_itself() {
 }
 
 #[tokio::test]
-async fn a_program_that_ignores_the_request_is_killed_after_the_grace() {
+async fn program_that_ignores_sigterm_is_killed_after_the_grace_period() {
     let sleep = unique_sleep();
     let guardian = guardian();
     let script = format!("trap '' TERM; setsid -f sleep {sleep}; echo ready; sleep {sleep}; sleep {sleep}");
@@ -223,7 +223,7 @@ async fn a_program_that_ignores_the_request_is_killed_after_the_grace() {
 }
 
 #[tokio::test]
-async fn a_bosun_inside_a_job_goes_with_the_job_and_spares_the_neighbours() {
+async fn nested_bosun_ends_with_its_job_and_spares_other_jobs() {
     let (inner, other) = (unique_sleep(), unique_sleep());
     let guardian = guardian();
     let neighbour = guardian.spawn(sh(&format!("sleep {other}; true"))).await.unwrap();
@@ -304,7 +304,7 @@ async fn without_an_executable_there_is_no_guardian() {
 async fn starting_is_cheap() {
     let guardian = guardian();
     run(&guardian, Program::new("/bin/true", "/")).await;
-    // Others on the machine slow down some of them, and hardly all.
+    // Other processes on the machine may slow down some of them, but hardly all.
     let mut each = Duration::MAX;
     for _ in 0..10 {
         let began = Instant::now();
@@ -319,7 +319,7 @@ async fn starting_is_cheap() {
 }
 
 #[tokio::test]
-async fn what_forks_faster_than_it_can_be_looked_at_is_killed_too() {
+async fn fast_forking_program_is_killed() {
     // Each process starts the next one and ends; the pipe is open as long as one of them lives.
     let plain = "hop() { hop & }; hop";
     let away = "setsid sh -c 'hop() { hop & }; hop' &";
@@ -336,17 +336,17 @@ async fn what_forks_faster_than_it_can_be_looked_at_is_killed_too() {
 }
 
 #[tokio::test]
-async fn a_lock_is_held_until_everything_is_gone_that_was_started() {
+async fn lock_is_held_until_all_started_processes_are_gone() {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(folder.path().join("home")).unwrap();
     let session = protocol::SessionId::new(uuid::Uuid::from_u128(1));
     home.make_session(session).unwrap();
-    let guardian = guardian().holding(home.settle_session(session).unwrap().lock);
+    let guardian = guardian().with_lock(home.take_idle_session(session).unwrap().lock);
     let sleep = unique_sleep();
     let mut process = guardian.spawn(sh(&format!("echo ready; setsid sleep {sleep}; true"))).await.unwrap();
     process.output.read_exact(&mut [0; 6]).await.unwrap();
     drop((process, guardian));
-    let settled = tokio::task::spawn_blocking(move || home.settle_session(session)).await.unwrap().unwrap();
+    let settled = tokio::task::spawn_blocking(move || home.take_idle_session(session)).await.unwrap().unwrap();
     assert!(running(&sleep).is_empty(), "the lock was free while a program still ran");
     assert!(settled.had_programs());
 }
@@ -361,8 +361,8 @@ const STOPPERS: [&str; 6] = [
     "echo ready; p=$PPID; (while kill -STOP $p; do :; done) & (while kill -STOP $p; do :; done) & exec sleep {}",
 ];
 
-/// Starts such a script. On a busy machine it may stop its guardian so often before the guardian has said that it started
-/// that the owner kills both: then there is no process, and nothing may be left.
+/// Starts such a script. On a busy machine it may stop its guardian so often before the guardian has said that it
+/// started that the owner kills both: then there is no process, and nothing may be left.
 async fn start_stopper(guardian: &Guardian, script: &str, sleep: &str) -> Option<Process> {
     match guardian.spawn(sh(&script.replace("{}", sleep))).await {
         Ok(mut process) => {
@@ -378,7 +378,7 @@ async fn start_stopper(guardian: &Guardian, script: &str, sleep: &str) -> Option
 }
 
 #[tokio::test]
-async fn a_program_that_stops_its_guardian_is_ended_all_the_same() {
+async fn program_that_stops_its_guardian_is_still_ended() {
     for script in STOPPERS {
         for how in [KillMode::Now, KillMode::Gentle] {
             let sleep = unique_sleep();
@@ -393,7 +393,7 @@ async fn a_program_that_stops_its_guardian_is_ended_all_the_same() {
 }
 
 #[tokio::test]
-async fn an_owner_that_ends_its_guardian_leaves_nothing_though_that_is_stopped() {
+async fn ending_a_stopped_guardian_leaves_no_processes() {
     for script in STOPPERS {
         let sleep = unique_sleep();
         let guardian = guardian();
@@ -406,7 +406,7 @@ async fn an_owner_that_ends_its_guardian_leaves_nothing_though_that_is_stopped()
 }
 
 #[tokio::test]
-async fn a_machine_without_memory_ends_programs_before_their_owner() {
+async fn system_out_of_memory_kills_programs_before_their_owner() {
     let own: i32 = std::fs::read_to_string("/proc/self/oom_score_adj").unwrap().trim().parse().unwrap();
     let mut process = guardian().spawn(sh("cat /proc/self/oom_score_adj /proc/$PPID/oom_score_adj")).await.unwrap();
     let mut said = String::new();
@@ -416,13 +416,13 @@ async fn a_machine_without_memory_ends_programs_before_their_owner() {
 }
 
 #[tokio::test]
-async fn each_process_of_a_program_may_take_so_much_memory_and_the_next_program_is_free_again() {
+async fn memory_limit_applies_to_each_process_but_not_to_the_next_program() {
     let guardian = guardian();
-    // dd takes a block as large as it is told to.
+    // dd allocates a block of this size.
     let takes =
         |megabytes: u32| format!("sh -c 'dd if=/dev/zero of=/dev/null bs={megabytes}M count=1 2>&1' | tail -n 1");
     for (memory, megabytes, works) in [(Some(64 << 20), 16, true), (Some(64 << 20), 128, false), (None, 128, true)] {
-        let (_, said) = run(&guardian, Program { memory, ..sh(&takes(megabytes)) }).await;
+        let (_, said) = run(&guardian, Program { max_memory_bytes: memory, ..sh(&takes(megabytes)) }).await;
         assert_eq!(said.contains("copied"), works, "{memory:?}, {megabytes}: {said}");
     }
 }

@@ -1,4 +1,4 @@
-//! What processes know of each other: a guardian keeps nothing to be found, and nobody hides who started them.
+//! Secrets and origin: a guardian contains no secrets, and no process can hide who started it.
 
 use bosun_host::{Lineage, Program};
 use tokio::io::AsyncReadExt;
@@ -24,11 +24,11 @@ fn a_program_cannot_read_its_guardian() {
 }
 
 #[tokio::test]
-async fn a_guardian_has_nothing_of_the_environment() {
+async fn guardian_does_not_inherit_the_environment() {
     let guardian = guardian();
     let _process = guardian.spawn(sh("sleep 1000")).await.unwrap();
     let pid = guardians_of(std::process::id())[0].pid;
-    // Only root may look; an ordinary user is refused, which is as good.
+    // Only root can read it; an ordinary user is refused, which is fine too.
     let environ = std::fs::read_to_string(format!("/proc/{pid}/environ")).unwrap_or_default();
     let names = environ.split('\0').filter(|entry| !entry.is_empty()).map(|entry| entry.split('=').next().unwrap());
     let kept = ["PATH", "LD_LIBRARY_PATH", "BOSUN_JOB", "BOSUN_RECORD"];
@@ -36,7 +36,7 @@ async fn a_guardian_has_nothing_of_the_environment() {
 }
 
 #[tokio::test]
-async fn whatever_a_program_starts_is_an_agents() {
+async fn processes_started_by_a_program_have_agent_lineage() {
     let guardian = guardian();
     let scripts = [
         "echo $$; exec sleep 1000",
@@ -60,7 +60,7 @@ async fn whatever_a_program_starts_is_an_agents() {
 }
 
 #[test]
-fn what_a_person_starts_is_a_persons() {
+fn processes_started_by_the_user_have_user_lineage() {
     let mut child = program("sleep").arg("1000").env("BOSUN_JOB", "1.2.3").spawn().unwrap();
     assert_eq!(Lineage::of(child.id()), Lineage::Person);
     assert_eq!(Lineage::of(std::process::id()), Lineage::Person);
@@ -70,7 +70,7 @@ fn what_a_person_starts_is_a_persons() {
     assert_eq!(Lineage::of(child.id()), Lineage::Unknown);
 }
 
-/// Ways for an agent's program to start a Bosun that does not know whose it is. `{}` is the Bosun.
+/// Ways in which an agent's program could hide from a Bosun that an agent started it. `{}` is the Bosun.
 const DISGUISES: [&str; 24] = [
     "{}",
     "env -i {}",
@@ -99,8 +99,8 @@ const DISGUISES: [&str; 24] = [
 ];
 
 #[test]
-fn a_bosun_that_an_agents_program_starts_knows_it_in_every_disguise() {
-    as_ordinary_user("secrecy::a_bosun_that_an_agents_program_starts_knows_it_in_every_disguise", || {
+fn nested_bosun_cannot_hide_its_agent_lineage() {
+    as_ordinary_user("secrecy::nested_bosun_cannot_hide_its_agent_lineage", || {
         let bosun = format!("{EXECUTABLE} lineage");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let has_namespaces = program("unshare").args(["-Urpf", "--mount-proc", "true"]).status().unwrap().success();

@@ -1,4 +1,4 @@
-//! Decides which holder may start a request now.
+//! Decides which process may start a request now.
 
 use std::time::Duration;
 
@@ -9,36 +9,37 @@ use super::queue::PermitQueue;
 use super::throttle_stats::ThrottleStats;
 use super::{PermitHolder, RateBucket, RequestPermit};
 
-/// The longest wait; beyond it a request is parked.
+/// The longest wait. A task whose request would have to wait longer is parked.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 
-/// How often a waiting holder checks again.
-const POLL: Duration = Duration::from_millis(10);
+/// How much later a waiting holder checks again for each one ahead of it.
+const POLL_PER_PLACE: Duration = Duration::from_millis(10);
 
 /// The longest time between two checks of a waiting holder.
 const MAX_POLL: Duration = Duration::from_millis(100);
 
-/// After this long, a free place may be taken out of turn: the holder whose turn it was may be gone.
-const GRACE: Duration = Duration::from_millis(150);
+/// If no request started or ended for this long, the next holder in the queue may start one: the holder whose turn it
+/// was may be gone.
+const MISSED_TURN_AFTER: Duration = Duration::from_millis(150);
 
 /// A bucket's answer to a holder that wants to start a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AdmitDecision {
     /// Start now.
     Go(RequestPermit),
-    /// Not yet; check again at this moment.
+    /// Not yet; check again at this time.
     Wait(Timestamp),
-    /// Not before this moment, which is not worth waiting for.
+    /// Not before this time, which is too far off to wait for: park the task.
     Park(Timestamp),
 }
 
 impl RateBucket {
-    /// Decides whether `holder` may start one request. `most` is how many the server accepts at once, if it says so.
-    /// A holder that must wait stays in the queue until it is admitted, leaves, or misses its turn.
-    pub fn admit(&mut self, now: Timestamp, holder: &PermitHolder, most: Option<u32>) -> AdmitDecision {
+    /// Decides whether `holder` may start one request. `server_limit` is how many requests the server accepts at once,
+    /// if known. A holder that must wait stays in the queue until it is admitted, leaves or misses its turn.
+    pub fn admit(&mut self, now: Timestamp, holder: &PermitHolder, server_limit: Option<u32>) -> AdmitDecision {
         self.refresh(now);
         let decision = match &mut self.gate {
-            BucketGate::Open => self.enter(now, holder, most),
+            BucketGate::Open => self.admit_if_open(now, holder, server_limit),
             BucketGate::Closed(closed) => match probe(closed, &mut self.queue, now, holder, self.freed_at) {
                 Ok(()) => {
                     self.era = self.era.wrapping_add(1);
@@ -50,7 +51,7 @@ impl RateBucket {
         match decision {
             AdmitDecision::Go(_) => {
                 self.queue.leave(holder);
-                self.queue.take(holder);
+                self.queue.add_request(holder);
                 self.freed_at = now;
             }
             AdmitDecision::Wait(_) => self.queue.join(holder),
@@ -60,42 +61,44 @@ impl RateBucket {
     }
 
     /// Admits a request through an open gate, if the window has room and the pace allows it.
-    fn enter(&mut self, now: Timestamp, holder: &PermitHolder, most: Option<u32>) -> AdmitDecision {
+    fn admit_if_open(&mut self, now: Timestamp, holder: &PermitHolder, server_limit: Option<u32>) -> AdmitDecision {
         let place = self.queue.position(holder);
-        let room = self.room(most);
+        let room = self.free_places(server_limit);
         if room == 0 {
             self.window.mark_full();
-            return AdmitDecision::Wait(next_check_at(now, place + 1, POLL));
+            return AdmitDecision::Wait(next_check_at(now, place + 1, POLL_PER_PLACE));
         }
         self.pace.take_if(|pace| pace.is_idle(now));
-        let (turns, since, each) = match &mut self.pace {
-            None => (room, self.freed_at, POLL),
+        let (free_places, since, interval) = match &mut self.pace {
+            None => (room, self.freed_at, POLL_PER_PLACE),
             Some(pace) if pace.next_at() > now => {
-                pace.delay(now);
+                pace.note_delay(now);
                 return AdmitDecision::Wait(next_check_at(pace.next_at(), place, pace.gap()));
             }
-            Some(pace) => (room.min(pace.due(now)), self.freed_at.max(pace.next_at()), pace.gap().min(POLL)),
+            Some(pace) => {
+                (room.min(pace.starts_due(now)), self.freed_at.max(pace.next_at()), pace.gap().min(POLL_PER_PLACE))
+            }
         };
-        if !is_turn(&mut self.queue, place, turns, now.since(since)) {
-            return AdmitDecision::Wait(next_check_at(now, place - turns + 1, each));
+        if !take_turn(&mut self.queue, place, free_places, now.since(since)) {
+            return AdmitDecision::Wait(next_check_at(now, place - free_places + 1, interval));
         }
-        self.start(now)
+        self.start_request(now)
     }
 
     /// How many more requests may be in progress.
-    fn room(&self, most: Option<u32>) -> usize {
-        let size = most.map_or(self.window.size(), |most| self.window.size_within(most));
+    fn free_places(&self, server_limit: Option<u32>) -> usize {
+        let size = server_limit.map_or(self.window.size(), |server_limit| self.window.size_for_server(server_limit));
         usize::try_from(size.saturating_sub(self.requests_in_progress())).unwrap_or(usize::MAX)
     }
 
-    fn start(&mut self, now: Timestamp) -> AdmitDecision {
+    fn start_request(&mut self, now: Timestamp) -> AdmitDecision {
         if let Some(pace) = &mut self.pace {
-            pace.start(now);
+            pace.note_start(now);
         }
         if self.throttle_stats.era != self.era {
-            self.throttle_stats = ThrottleStats::begin(self.era, now);
+            self.throttle_stats = ThrottleStats::starting_at(self.era, now);
         }
-        self.throttle_stats.started(now);
+        self.throttle_stats.count_start(now);
         AdmitDecision::Go(RequestPermit { era: self.era })
     }
 }
@@ -114,26 +117,26 @@ fn probe(
         return Err(AdmitDecision::Park(closed.until));
     }
     if !wait.is_zero() {
-        return Err(AdmitDecision::Wait(next_check_at(closed.until, place, POLL)));
+        return Err(AdmitDecision::Wait(next_check_at(closed.until, place, POLL_PER_PLACE)));
     }
-    if closed.is_probed(now) || !is_turn(queue, place, 1, now.since(freed_at.max(closed.until))) {
-        return Err(AdmitDecision::Wait(next_check_at(now, place + 1, POLL)));
+    if closed.is_probed(now) || !take_turn(queue, place, 1, now.since(freed_at.max(closed.until))) {
+        return Err(AdmitDecision::Wait(next_check_at(now, place + 1, POLL_PER_PLACE)));
     }
     closed.probe(now, holder);
     Ok(())
 }
 
-/// Whether the holder at `place` in the queue is among the next `turns`. Holders before it that missed their turn for
-/// too long are removed.
-fn is_turn(queue: &mut PermitQueue, place: usize, turns: usize, free_for: Duration) -> bool {
-    let absent = place >= turns && free_for > GRACE;
-    if absent {
-        queue.skip(place);
+/// Whether the holder at `place` in the queue may take one of the `free_places`. If the holders before it missed their
+/// turn for too long, removes them from the queue and lets this one start.
+fn take_turn(queue: &mut PermitQueue, place: usize, free_places: usize, free_for: Duration) -> bool {
+    let others_missed_turn = place >= free_places && free_for > MISSED_TURN_AFTER;
+    if others_missed_turn {
+        queue.remove_before(place);
     }
-    absent || place < turns
+    others_missed_turn || place < free_places
 }
 
-/// When a holder checks again that has `before` others ahead of it, one every `each`.
-fn next_check_at(from: Timestamp, before: usize, each: Duration) -> Timestamp {
-    from.plus(each.saturating_mul(u32::try_from(before).unwrap_or(u32::MAX)).min(MAX_POLL))
+/// When a holder with `ahead` others before it should check again, if one of them is admitted per `interval`.
+fn next_check_at(from: Timestamp, ahead: usize, interval: Duration) -> Timestamp {
+    from.plus(interval.saturating_mul(u32::try_from(ahead).unwrap_or(u32::MAX)).min(MAX_POLL))
 }

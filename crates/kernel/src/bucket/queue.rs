@@ -1,10 +1,10 @@
-//! The holders of requests, and the queue for them.
+//! The processes that have requests in progress, and the queue of those that wait to start one.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// A process that holds requests, by a name that is never reused.
+/// A process that has requests in progress or waits to start one. Its name is never reused.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PermitHolder(pub String);
@@ -12,6 +12,7 @@ pub struct PermitHolder(pub String);
 /// How many requests each holder has in progress, and the order in which holders wait.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PermitQueue {
+    /// Requests in progress.
     held: BTreeMap<PermitHolder, u32>,
     waiting: Vec<PermitHolder>,
 }
@@ -29,12 +30,12 @@ impl PermitQueue {
         self.held.keys().chain(self.waiting.iter().filter(|holder| !self.held.contains_key(*holder)))
     }
 
-    pub(super) fn take(&mut self, holder: &PermitHolder) {
+    pub(super) fn add_request(&mut self, holder: &PermitHolder) {
         let held = self.held.entry(holder.clone()).or_default();
         *held = held.saturating_add(1);
     }
 
-    pub(super) fn release(&mut self, holder: &PermitHolder) {
+    pub(super) fn remove_request(&mut self, holder: &PermitHolder) {
         if let Some(held) = self.held.get_mut(holder) {
             *held = held.saturating_sub(1);
             if *held == 0 {
@@ -62,8 +63,8 @@ impl PermitQueue {
         self.waiting.retain(|waiting| waiting != holder);
     }
 
-    /// Removes the holders before `place`, which missed their turn.
-    pub(super) fn skip(&mut self, place: usize) {
+    /// Removes the holders before `place` from the queue, because they missed their turn.
+    pub(super) fn remove_before(&mut self, place: usize) {
         self.waiting.drain(..place.min(self.waiting.len()));
     }
 

@@ -4,29 +4,29 @@ use std::time::Duration;
 
 use protocol::Timestamp;
 
-use super::gate::{BucketGate, CloseReason, ClosedGate, backoff, reopening};
+use super::gate::{BucketGate, CloseReason, ClosedGate, backoff, reopening_time};
 use super::pace::RequestPace;
 use super::throttle_stats::ThrottleStats;
 use super::{PermitHolder, RateBucket, RequestPermit};
 
-/// Faults in a row after which the bucket closes.
-const FAULTS: u32 = 3;
+/// How many requests in a row must fail before the bucket closes.
+const MAX_FAULTS: u32 = 3;
 
 /// The outcome of a request, as far as it concerns its provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestOutcome {
     /// It was answered.
     Answered,
-    /// The provider asked to slow down, and may have named a time.
+    /// The provider asked to slow down, and may have stated for how long.
     Throttled(Option<Duration>),
-    /// A quota is used up until then.
+    /// A quota is used up until this time.
     Quota(Timestamp),
-    /// There was no answer, or no valid one.
+    /// The provider sent no answer, or not a valid one.
     Down,
     /// The provider is up but rejected this one request.
     Refused,
-    /// It was abandoned before anything was known.
-    Nothing,
+    /// It was abandoned before its outcome was known.
+    Abandoned,
 }
 
 impl RateBucket {
@@ -38,17 +38,17 @@ impl RateBucket {
         }
     }
 
-    /// Ends a request with its outcome. `dice` is between 0 and 1, and spreads out the next attempts.
+    /// Ends a request with its outcome. `jitter` is between 0 and 1, and spreads out the next attempts.
     pub fn settle(
         &mut self,
         now: Timestamp,
         holder: &PermitHolder,
         permit: RequestPermit,
         outcome: RequestOutcome,
-        dice: f64,
+        jitter: f64,
     ) {
         self.refresh(now);
-        self.queue.release(holder);
+        self.queue.remove_request(holder);
         self.freed_at = now;
         match outcome {
             RequestOutcome::Answered => {
@@ -59,12 +59,12 @@ impl RateBucket {
                 }
             }
             RequestOutcome::Throttled(after) => {
-                let named = after.filter(|after| !after.is_zero()).map(|after| now.plus(after));
-                self.throttled(now, permit, named, dice);
+                let stated = after.filter(|after| !after.is_zero()).map(|after| now.plus(after));
+                self.settle_throttled(now, permit, stated, jitter);
             }
-            RequestOutcome::Quota(until) => self.close(now, permit, CloseReason::Quota, Some(until), dice),
-            RequestOutcome::Down => self.down(now, permit, dice),
-            RequestOutcome::Refused | RequestOutcome::Nothing => {
+            RequestOutcome::Quota(until) => self.close(now, permit, CloseReason::Quota, Some(until), jitter),
+            RequestOutcome::Down => self.settle_down(now, permit, jitter),
+            RequestOutcome::Refused | RequestOutcome::Abandoned => {
                 if outcome == RequestOutcome::Refused {
                     self.faults = 0;
                 }
@@ -73,42 +73,49 @@ impl RateBucket {
         }
     }
 
-    fn throttled(&mut self, now: Timestamp, permit: RequestPermit, named: Option<Timestamp>, dice: f64) {
+    fn settle_throttled(&mut self, now: Timestamp, permit: RequestPermit, stated: Option<Timestamp>, jitter: f64) {
         if permit.era == self.throttle_stats.era {
-            self.throttle_stats.throttled();
+            self.throttle_stats.count_throttle();
         }
-        self.close(now, permit, CloseReason::Throttled, named, dice);
+        self.close(now, permit, CloseReason::Throttled, stated, jitter);
     }
 
-    fn down(&mut self, now: Timestamp, permit: RequestPermit, dice: f64) {
+    fn settle_down(&mut self, now: Timestamp, permit: RequestPermit, jitter: f64) {
         if permit.era == self.era {
             self.faults = self.faults.saturating_add(1);
         }
-        if self.faults >= FAULTS || self.is_probe(permit) {
-            self.close(now, permit, CloseReason::Down, None, dice);
+        if self.faults >= MAX_FAULTS || self.is_probe(permit) {
+            self.close(now, permit, CloseReason::Down, None, jitter);
         }
     }
 
-    /// Closes the gate after a request of this era. Requests that were in progress when it closed add nothing new, but
-    /// they extend the closing to the time they were given, and a quota always counts.
-    fn close(&mut self, now: Timestamp, permit: RequestPermit, why: CloseReason, named: Option<Timestamp>, dice: f64) {
+    /// Closes the gate after a request of the current era. An outcome of an older request does not close an open gate,
+    /// unless a quota is used up; it only extends a closing to the time that the provider stated.
+    fn close(
+        &mut self,
+        now: Timestamp,
+        permit: RequestPermit,
+        why: CloseReason,
+        stated: Option<Timestamp>,
+        jitter: f64,
+    ) {
         let probe = self.is_probe(permit);
         match &mut self.gate {
-            BucketGate::Closed(closed) if probe => closed.extend_after_probe(now, why, named, dice),
+            BucketGate::Closed(closed) if probe => closed.extend_after_probe(now, why, stated, jitter),
             BucketGate::Closed(closed) => {
                 if why == CloseReason::Quota {
                     closed.why = why;
                 }
-                if let Some(named) = named {
-                    closed.lengthen(now, named);
+                if let Some(stated) = stated {
+                    closed.extend_until(now, stated);
                 }
             }
             BucketGate::Open if permit.era != self.era && why != CloseReason::Quota => {}
             BucketGate::Open => {
                 let until = match why {
-                    CloseReason::Throttled => reopening(now, named, dice),
-                    CloseReason::Quota => named.unwrap_or(now),
-                    CloseReason::Down => backoff(now, 0, dice),
+                    CloseReason::Throttled => reopening_time(now, stated, jitter),
+                    CloseReason::Quota => stated.unwrap_or(now),
+                    CloseReason::Down => backoff(now, 0, jitter),
                 };
                 self.gate = BucketGate::Closed(ClosedGate::new(now, why, until));
                 self.era = self.era.wrapping_add(1);
@@ -128,17 +135,17 @@ impl RateBucket {
         let BucketGate::Closed(closed) = std::mem::take(&mut self.gate) else { return };
         match closed.why {
             CloseReason::Throttled => {
-                let passed = self.throttle_stats.rate(closed.at);
+                let passed = self.throttle_stats.accepted_rate(closed.at);
                 self.pace = Some(match &self.pace {
-                    None => RequestPace::first(now, passed),
-                    Some(pace) => pace.slower(now, passed),
+                    None => RequestPace::after_first_throttle(now, passed),
+                    Some(pace) => pace.after_throttle(now, passed),
                 });
-                self.window.throttled();
+                self.window.shrink_after_throttle();
             }
             CloseReason::Quota | CloseReason::Down => self.window.halve(),
         }
         self.faults = 0;
-        self.throttle_stats = ThrottleStats::begin(self.era, now);
-        self.throttle_stats.started(now);
+        self.throttle_stats = ThrottleStats::starting_at(self.era, now);
+        self.throttle_stats.count_start(now);
     }
 }

@@ -39,7 +39,7 @@ pub struct RateBucket {
 /// The right to one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestPermit {
-    /// The era it started in.
+    /// The bucket's era when the request started.
     pub(super) era: u64,
 }
 
@@ -107,7 +107,7 @@ impl RateBucket {
             if let Some(pace) = &mut self.pace {
                 pace.restart_at(now);
             }
-            self.throttle_stats = ThrottleStats::begin(self.throttle_stats.era, now);
+            self.throttle_stats = ThrottleStats::starting_at(self.throttle_stats.era, now);
             self.freed_at = now;
             self.seen_at = now;
         }

@@ -2,54 +2,54 @@
 
 use serde::{Deserialize, Serialize};
 
-const FIRST: u32 = 32;
-const LEAST: u32 = 4;
-const MOST: u32 = 1024;
+const INITIAL_SIZE: u32 = 32;
+const MIN_SIZE: u32 = 4;
+const MAX_SIZE: u32 = 1024;
 
-/// A limit on the requests in progress, which grows while it is too small and nothing is throttled.
+/// A limit on the requests in progress. It grows while it delays requests and the provider throttles none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RequestWindow {
     size: u32,
-    /// Answers since it last grew.
+    /// Answers since the size last changed.
     answered: u32,
-    /// Whether a request had to wait for it since it last changed. An unused window does not grow.
+    /// Whether the window delayed a request since its size last changed. Otherwise it does not grow.
     full: bool,
     growth: WindowGrowth,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum WindowGrowth {
-    /// Nothing was throttled so far.
+    /// Doubles: the provider has throttled no request so far.
     Double,
-    /// The limit is near.
+    /// Grows by an eighth: the provider's limit is near.
     Add,
 }
 
 impl Default for RequestWindow {
     fn default() -> RequestWindow {
-        RequestWindow { size: FIRST, answered: 0, full: false, growth: WindowGrowth::Double }
+        RequestWindow { size: INITIAL_SIZE, answered: 0, full: false, growth: WindowGrowth::Double }
     }
 }
 
 impl RequestWindow {
     pub(super) fn size(&self) -> u32 {
-        self.size.clamp(LEAST, MOST)
+        self.size.clamp(MIN_SIZE, MAX_SIZE)
     }
 
-    /// The size when the server says how many requests it accepts, which is trusted until it throttles.
-    pub(super) fn size_within(&self, most: u32) -> u32 {
+    /// The size if the server states how many requests it accepts. This number is trusted until the server throttles.
+    pub(super) fn size_for_server(&self, server_limit: u32) -> u32 {
         match self.growth {
-            WindowGrowth::Double => most.max(1),
-            WindowGrowth::Add => most.max(1).min(self.size()),
+            WindowGrowth::Double => server_limit.max(1),
+            WindowGrowth::Add => server_limit.max(1).min(self.size()),
         }
     }
 
-    /// Notes that a request had to wait for it.
+    /// Notes that the window delayed a request.
     pub(super) fn mark_full(&mut self) {
         self.full = true;
     }
 
-    /// Counts an answer; after as many answers as its size, a full window grows.
+    /// Counts an answer. A full window grows after as many answers as its size.
     pub(super) fn answered(&mut self) {
         self.answered = self.answered.saturating_add(1);
         let size = self.size();
@@ -60,18 +60,19 @@ impl RequestWindow {
             WindowGrowth::Double => size,
             WindowGrowth::Add => 1 + size / 8,
         };
-        *self = RequestWindow { size: (size + more).min(MOST), answered: 0, full: false, growth: self.growth };
+        *self = RequestWindow { size: (size + more).min(MAX_SIZE), answered: 0, full: false, growth: self.growth };
     }
 
-    /// Halves after a throttle, unless it was not full: then the pace was too fast.
-    pub(super) fn throttled(&mut self) {
+    /// Halves the size after a throttle. After the first one, only if the window was full: otherwise the pace was too
+    /// fast.
+    pub(super) fn shrink_after_throttle(&mut self) {
         if self.full || self.growth == WindowGrowth::Double {
             self.halve();
         }
     }
 
     pub(super) fn halve(&mut self) {
-        let size = (self.size() / 2).max(LEAST);
+        let size = (self.size() / 2).max(MIN_SIZE);
         *self = RequestWindow { size, answered: 0, full: false, growth: WindowGrowth::Add };
     }
 }
@@ -81,10 +82,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_server_says_it_takes_is_believed_until_it_asks_to_slow_down() {
+    fn a_stated_server_limit_is_trusted_until_the_first_throttle() {
         let mut window = RequestWindow::default();
-        assert_eq!([0, 1, 4_000].map(|most| window.size_within(most)), [1, 1, 4_000]);
-        window.throttled();
-        assert_eq!([0, 1, 4_000].map(|most| window.size_within(most)), [1, 1, FIRST / 2]);
+        assert_eq!([0, 1, 4_000].map(|most| window.size_for_server(most)), [1, 1, 4_000]);
+        window.shrink_after_throttle();
+        assert_eq!([0, 1, 4_000].map(|most| window.size_for_server(most)), [1, 1, INITIAL_SIZE / 2]);
     }
 }

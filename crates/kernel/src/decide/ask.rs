@@ -15,7 +15,7 @@ impl DecisionDraft<'_> {
             self.expect_planning(run.task)?;
         }
         if self.state.asks.contains_key(&ask.id) {
-            return Err(InputRefusal::Call(ask.call));
+            return Err(InputRefusal::WrongCallPhase(ask.call));
         }
         self.record(run.task, Event::AskOpened(ask))?;
         self.expire_asks(run.task)
@@ -49,15 +49,15 @@ impl DecisionDraft<'_> {
     }
 
     /// Takes the default decision on asks whose deadline has passed. Without an owner asks stay open: the next owner
-    /// first applies what was decided in the meantime.
+    /// first applies the decisions made meanwhile.
     pub(super) fn expire_asks(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         let task = self.task(id)?;
         if !task.is_running() {
             return Ok(());
         }
         let expired = |ask: &&Ask| ask.until_at.is_some_and(|until| until <= self.now);
-        let of_ask = |ask: &Ask| (ask.id.clone(), ask.subject.default_decision());
-        let asks: Vec<(AskId, AskDecision)> = task.work.asks().filter(expired).map(of_ask).collect();
+        let with_default = |ask: &Ask| (ask.id.clone(), ask.subject.default_decision());
+        let asks: Vec<(AskId, AskDecision)> = task.work.asks().filter(expired).map(with_default).collect();
         for (ask, decision) in asks {
             self.decide_ask(ask, decision, DecidedBy::Deadline)?;
         }

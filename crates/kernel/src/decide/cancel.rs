@@ -12,14 +12,14 @@ use crate::{ActivationWork, CallPhase, InputRefusal, KernelEffect, KernelTask, Q
 /// What happens to a task when its activation is over.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum AfterActivation {
-    /// It rests if it can.
-    Rest,
-    /// It is finished, unless it is the root.
+    /// The task becomes idle.
+    Idle,
+    /// The task is finished, unless it is the root.
     Finish,
 }
 
 impl DecisionDraft<'_> {
-    pub(super) fn stop(&mut self, by: CancelBy) -> Result<(), InputRefusal> {
+    pub(super) fn stop_session(&mut self, by: CancelBy) -> Result<(), InputRefusal> {
         let root = self.state.root.ok_or(InputRefusal::Closed)?;
         if self.state.admission == SessionAdmission::Open {
             self.record(root, Event::AdmissionClosed)?;
@@ -35,21 +35,22 @@ impl DecisionDraft<'_> {
         if !is_activation_open(&task.phase) {
             return Ok(());
         }
-        // A task that was asked to stop for good does not rest.
+        // A task with a cancel request does not become idle.
         let after = match (task.on_complete, task.cancel) {
-            (CompletionPolicy::Idle, None) => AfterActivation::Rest,
+            (CompletionPolicy::Idle, None) => AfterActivation::Idle,
             (CompletionPolicy::Idle | CompletionPolicy::Finish, _) => AfterActivation::Finish,
         };
-        self.halt(id, CancelBy::User, after)
+        self.abort(id, CancelBy::User, after)
     }
 
-    /// Stops a task and everything below it. From the first record on, nothing below it can start.
+    /// Stops a task and everything below it. All cancel requests are recorded before any task is stopped, so that no
+    /// task below can start another one meanwhile. An abort replaces an earlier wrap-up.
     pub(super) fn cancel(&mut self, id: TaskId, by: CancelBy, how: CancelMode) -> Result<(), InputRefusal> {
         self.task(id)?;
         self.abort_objective(id, by)?;
         let subtree: Vec<TaskId> = self.state.subtree(id).into_iter().filter(|id| self.can_stop(*id)).collect();
         for id in &subtree {
-            if self.task(*id)?.cancel.is_none_or(|(_, asked)| asked < how) {
+            if self.task(*id)?.cancel.is_none_or(|(_, requested)| requested < how) {
                 let until_at = (how == CancelMode::WrapUp).then(|| self.now.plus(self.limits.grace));
                 self.record(*id, Event::CancelRequested { by, how, until_at })?;
             }
@@ -64,7 +65,7 @@ impl DecisionDraft<'_> {
                 let run = task.run_id();
                 self.effects.push(KernelEffect::Stop { run, how });
             } else {
-                self.halt(id, by, AfterActivation::Finish)?;
+                self.abort(id, by, AfterActivation::Finish)?;
             }
         }
         Ok(())
@@ -80,7 +81,7 @@ impl DecisionDraft<'_> {
         }
     }
 
-    /// Whether there is anything to stop: a resting root has nothing.
+    /// Whether there is anything to stop: not for a finished task or an idle root.
     fn can_stop(&self, id: TaskId) -> bool {
         self.state.tasks.get(&id).is_some_and(|task| match task.kind {
             TaskType::Main => !task.phase.is_at_rest(),
@@ -88,8 +89,9 @@ impl DecisionDraft<'_> {
         })
     }
 
-    /// Ends a task at once. Later reports are stale.
-    pub(super) fn halt(&mut self, id: TaskId, by: CancelBy, after: AfterActivation) -> Result<(), InputRefusal> {
+    /// Ends the activation at once, and with [`AfterActivation::Finish`] the task too. Later reports from its run are
+    /// ignored.
+    pub(super) fn abort(&mut self, id: TaskId, by: CancelBy, after: AfterActivation) -> Result<(), InputRefusal> {
         let task = self.task(id)?;
         let (run, running) = (task.run_id(), task.is_running());
         self.close(id, TaskOutcome::Cancelled { by }, String::new(), after)?;
@@ -107,13 +109,13 @@ impl DecisionDraft<'_> {
         text: String,
         after: AfterActivation,
     ) -> Result<(), InputRefusal> {
-        self.drop_work(id)?;
+        self.abandon_turn(id)?;
         let task = self.task(id)?;
-        let (activation, kind, due) = (task.activation, task.kind, undelivered_activation(task));
+        let (activation, kind, undelivered) = (task.activation, task.kind, undelivered_activation(task));
         if is_activation_open(&task.phase) {
             self.record(id, Event::ActivationEnded { activation, outcome: outcome.clone(), text })?;
             if kind == TaskType::Main {
-                self.root_ended(id, &outcome)?;
+                self.root_activation_ended(id, &outcome)?;
             }
         } else if kind == TaskType::Main {
             return Ok(());
@@ -121,7 +123,7 @@ impl DecisionDraft<'_> {
         self.release_todo(id, &outcome)?;
         let stopped = matches!(outcome, TaskOutcome::Cancelled { .. });
         match (kind, after) {
-            (TaskType::Main, _) | (_, AfterActivation::Rest) => {}
+            (TaskType::Main, _) | (_, AfterActivation::Idle) => {}
             (TaskType::Agent | TaskType::Shell, AfterActivation::Finish) => {
                 self.record(id, Event::TaskFinished { outcome })?;
                 self.expire_mail(id)?;
@@ -129,20 +131,20 @@ impl DecisionDraft<'_> {
             }
         }
         self.settle_waits(id)?;
-        if let Some(activation) = due {
-            self.deliver(id, activation)?;
+        if let Some(activation) = undelivered {
+            self.deliver_result(id, activation)?;
         }
         if stopped { Ok(()) } else { self.wake_for_results(id) }
     }
 
     /// Ends the current turn: its model call, its awaited children, its open calls.
-    pub(super) fn drop_work(&mut self, id: TaskId) -> Result<(), InputRefusal> {
+    pub(super) fn abandon_turn(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         self.fail_turn(id, ModelFault::Cancelled)?;
-        self.drop_calls(id, &call_answers::cancelled())
+        self.answer_open_calls(id, &call_answers::cancelled())
     }
 
     /// Answers the open calls, and stops the children that they wait for.
-    pub(super) fn drop_calls(&mut self, id: TaskId, answer: &ToolResult) -> Result<(), InputRefusal> {
+    pub(super) fn answer_open_calls(&mut self, id: TaskId, answer: &ToolResult) -> Result<(), InputRefusal> {
         self.stop_awaited(id)?;
         let open: Vec<_> = self
             .task(id)?
@@ -154,7 +156,7 @@ impl DecisionDraft<'_> {
         for call in open {
             self.record(id, Event::CallAnswered { call, answer: answer.clone(), evidence: Vec::new() })?;
         }
-        debug_assert!(self.task(id).is_ok_and(|task| !matches!(task.work, ActivationWork::Acting(_))));
+        debug_assert!(self.task(id).is_ok_and(|task| !matches!(task.work, ActivationWork::CallingTools(_))));
         Ok(())
     }
 
@@ -170,7 +172,8 @@ impl DecisionDraft<'_> {
 
     /// Stops the children that a task was waiting for.
     fn stop_awaited(&mut self, id: TaskId) -> Result<(), InputRefusal> {
-        let awaited: Vec<TaskId> = self.task(id)?.work.waits().flat_map(|(_, wait)| wait.on.iter().copied()).collect();
+        let awaited: Vec<TaskId> =
+            self.task(id)?.work.waits().flat_map(|(_, wait)| wait.awaited.iter().copied()).collect();
         for child in awaited {
             let task = self.task(child)?;
             if task.parent == Some(id) && task.mode == TaskMode::Sync && !task.phase.is_at_rest() {
@@ -181,28 +184,28 @@ impl DecisionDraft<'_> {
     }
 
     /// Puts the result of a background task's activation into its parent's inbox.
-    fn deliver(&mut self, id: TaskId, activation: Activation) -> Result<(), InputRefusal> {
+    fn deliver_result(&mut self, id: TaskId, activation: Activation) -> Result<(), InputRefusal> {
         let task = self.task(id)?;
         let (mode, cancelled) = (task.mode, task.cancel.is_some());
         let Some(parent) = task.parent else { return Ok(()) };
-        let reader = self.task(parent)?;
-        let both_stopped = cancelled && reader.stopped;
-        let gone = reader.is_finished() || matches!(reader.cancel, Some((_, CancelMode::Abort)));
-        // An agent reads its commands when it wants to; their end must not wake it. The end of a task that does or
-        // merges a todo is reported with the fleet.
-        let of_fleet = task.todo.is_some() || task.merges.is_some();
-        let unreported = task.kind == TaskType::Shell && reader.kind == TaskType::Agent || of_fleet;
+        let parent_task = self.task(parent)?;
+        let stopped_together = cancelled && parent_task.stopped;
+        let gone = parent_task.is_finished() || matches!(parent_task.cancel, Some((_, CancelMode::Abort)));
+        // The end of a background command does not wake the agent that started it; the agent reads the output when it
+        // needs it. The fleet itself reports the end of workers and merge agents.
+        let is_fleet_task = task.todo.is_some() || task.merges.is_some();
+        let unreported = task.kind == TaskType::Shell && parent_task.kind == TaskType::Agent || is_fleet_task;
         if mode == TaskMode::Sync || gone || unreported {
             return Ok(());
         }
         let body = MailBody::Result { task: id, activation };
         self.admit_mail(parent, Principal::Task { id }, MailDelivery::Steer, body)?;
-        // A task that was stopped with everything below it must not start again because its children end.
-        if both_stopped { Ok(()) } else { self.wake_for_results(parent) }
+        // A parent that was stopped together with its children must not be woken by their results.
+        if stopped_together { Ok(()) } else { self.wake_for_results(parent) }
     }
 }
 
-/// The activation whose result the parent has not got yet: the current one, or the queued one that will now never
+/// The activation whose result the parent has not received yet: the current one, or the queued one that will now never
 /// begin. None for a task at rest.
 fn undelivered_activation(task: &KernelTask) -> Option<Activation> {
     match task.phase {

@@ -7,8 +7,8 @@ use protocol::{Event, ExternalTask, ExternalTaskId, ExternalTaskProgress, Extern
 use super::DecisionDraft;
 use crate::InputRefusal;
 
-/// Most external tasks that a session keeps.
-const MOST: usize = 1_000;
+/// The maximum number of external tasks that a session keeps.
+const MAX_EXTERNAL_TASKS: usize = 1_000;
 
 impl DecisionDraft<'_> {
     /// Starts an external task, or transfers an orphaned one to this client. Any other known task stays as it is.
@@ -98,8 +98,8 @@ impl DecisionDraft<'_> {
     }
 
     fn begin_external_task(&mut self, external_task: ExternalTask) -> Result<(), InputRefusal> {
-        if self.state.external_tasks.len() >= MOST {
-            return Err(InputRefusal::ExternalTaskLimit { cap: MOST });
+        if self.state.external_tasks.len() >= MAX_EXTERNAL_TASKS {
+            return Err(InputRefusal::ExternalTaskLimit { cap: MAX_EXTERNAL_TASKS });
         }
         self.record_external_task(external_task)
     }
@@ -130,16 +130,16 @@ mod tests {
 
     use super::*;
 
-    fn terms() -> SessionConfig {
-        let terms = serde_json::json!({ "cwd": "/w", "model": "m", "permission": "default", "version": "0" });
-        serde_json::from_value(terms).unwrap()
+    fn config() -> SessionConfig {
+        let config = serde_json::json!({ "cwd": "/w", "model": "m", "permission": "default", "version": "0" });
+        serde_json::from_value(config).unwrap()
     }
 
     fn kernel() -> Kernel {
         let mut kernel = Kernel::new(SessionLimits::default());
         let root = TaskId::new(Uuid::from_u128(1));
         let spec = TaskSpec::new(TaskType::Main, "main", "root");
-        kernel.apply(Timestamp(0), KernelInput::Open { root, spec, definition: None, config: terms() }).unwrap();
+        kernel.decide(Timestamp(0), KernelInput::Open { root, spec, definition: None, config: config() }).unwrap();
         kernel
     }
 
@@ -159,12 +159,12 @@ mod tests {
         })
     }
 
-    fn tell(owner: &str, sequence: u64, word: ExternalTaskProgress) -> KernelInput {
+    fn progress_update(owner: &str, sequence: u64, change: ExternalTaskProgress) -> KernelInput {
         KernelInput::UpdateExternalTask(ExternalTaskUpdate {
             id: id(),
             owner: Some(owner.into()),
             sequence,
-            progress: vec![word],
+            progress: vec![change],
         })
     }
 
@@ -173,61 +173,69 @@ mod tests {
     }
 
     #[test]
-    fn an_external_task_is_one_connection_s_and_what_it_says_counts_once() {
+    fn only_the_owner_updates_an_external_task_and_each_update_counts_once() {
         let mut kernel = kernel();
-        kernel.apply(Timestamp(10), register("a", None)).unwrap();
-        assert!(kernel.apply(Timestamp(11), register("a", Some(0))).unwrap().is_empty());
-        assert_eq!(kernel.apply(Timestamp(12), register("b", None)), Err(InputRefusal::ExternalTaskNotOwned(id())));
-        kernel.apply(Timestamp(20), tell("a", 1, ExternalTaskProgress::Percent { percent: Some(40) })).unwrap();
-        assert!(kernel.apply(Timestamp(21), tell("a", 1, ended())).unwrap().is_empty());
-        assert_eq!(kernel.apply(Timestamp(22), tell("b", 2, ended())), Err(InputRefusal::ExternalTaskNotOwned(id())));
+        kernel.decide(Timestamp(10), register("a", None)).unwrap();
+        assert!(kernel.decide(Timestamp(11), register("a", Some(0))).unwrap().is_empty());
+        assert_eq!(kernel.decide(Timestamp(12), register("b", None)), Err(InputRefusal::ExternalTaskNotOwned(id())));
+        kernel
+            .decide(Timestamp(20), progress_update("a", 1, ExternalTaskProgress::Percent { percent: Some(40) }))
+            .unwrap();
+        assert!(kernel.decide(Timestamp(21), progress_update("a", 1, ended())).unwrap().is_empty());
         assert_eq!(
-            kernel.apply(Timestamp(23), KernelInput::ForgetExternalTask(id())),
+            kernel.decide(Timestamp(22), progress_update("b", 2, ended())),
+            Err(InputRefusal::ExternalTaskNotOwned(id()))
+        );
+        assert_eq!(
+            kernel.decide(Timestamp(23), KernelInput::ForgetExternalTask(id())),
             Err(InputRefusal::ExternalTaskNotEnded(id()))
         );
-        kernel.apply(Timestamp(30), tell("a", 7, ended())).unwrap();
+        kernel.decide(Timestamp(30), progress_update("a", 7, ended())).unwrap();
         let external_task = kernel.external_task(&id()).unwrap();
         assert_eq!((external_task.sequence, external_task.percent, external_task.worked_ms), (7, Some(40), 20));
-        assert_eq!(kernel.apply(Timestamp(31), tell("a", 8, ended())), Err(InputRefusal::ExternalTaskEnded(id())));
-        kernel.apply(Timestamp(32), KernelInput::ForgetExternalTask(id())).unwrap();
+        assert_eq!(
+            kernel.decide(Timestamp(31), progress_update("a", 8, ended())),
+            Err(InputRefusal::ExternalTaskEnded(id()))
+        );
+        kernel.decide(Timestamp(32), KernelInput::ForgetExternalTask(id())).unwrap();
         assert_eq!(kernel.external_task(&id()), None);
     }
 
     #[test]
-    fn an_external_task_whose_client_is_gone_can_be_taken_up_at_its_number() {
+    fn an_orphaned_external_task_can_be_reclaimed_at_its_sequence_number() {
         let mut kernel = kernel();
-        kernel.apply(Timestamp(10), register("a", None)).unwrap();
-        kernel.apply(Timestamp(20), tell("a", 3, ExternalTaskProgress::Idle)).unwrap();
-        kernel.apply(Timestamp(30), KernelInput::OrphanExternalTasks { owner: "a".into() }).unwrap();
+        kernel.decide(Timestamp(10), register("a", None)).unwrap();
+        kernel.decide(Timestamp(20), progress_update("a", 3, ExternalTaskProgress::Idle)).unwrap();
+        kernel.decide(Timestamp(30), KernelInput::OrphanExternalTasks { owner: "a".into() }).unwrap();
         assert_eq!(kernel.external_task(&id()).unwrap().state, ExternalTaskState::Orphaned { since_at: Timestamp(30) });
         assert_eq!(
-            kernel.apply(Timestamp(40), tell("a", 4, ExternalTaskProgress::Running)),
+            kernel.decide(Timestamp(40), progress_update("a", 4, ExternalTaskProgress::Running)),
             Err(InputRefusal::ExternalTaskNotOwned(id()))
         );
-        let moved = InputRefusal::ExternalTaskConflict { id: id(), sequence: 3 };
-        assert_eq!(kernel.apply(Timestamp(40), register("b", Some(2))), Err(moved));
-        kernel.apply(Timestamp(50), register("b", Some(3))).unwrap();
+        let conflict = InputRefusal::ExternalTaskConflict { id: id(), sequence: 3 };
+        assert_eq!(kernel.decide(Timestamp(40), register("b", Some(2))), Err(conflict));
+        kernel.decide(Timestamp(50), register("b", Some(3))).unwrap();
         let external_task = kernel.external_task(&id()).unwrap();
         assert_eq!(
             (external_task.owner.as_str(), external_task.reclaimed_at, external_task.worked_ms),
             ("b", Some(Timestamp(50)), 10)
         );
-        kernel.apply(Timestamp(60), tell("b", 4, ExternalTaskProgress::Idle)).unwrap();
+        kernel.decide(Timestamp(60), progress_update("b", 4, ExternalTaskProgress::Idle)).unwrap();
     }
 
     #[test]
-    fn whoever_adopts_a_session_finds_its_external_tasks_orphaned_and_a_fork_has_none() {
+    fn adopting_a_session_orphans_its_external_tasks_and_a_fork_has_none() {
         let mut kernel = kernel();
-        kernel.apply(Timestamp(10), register("a", None)).unwrap();
-        let effects = kernel.apply(Timestamp(20), KernelInput::Adopt { fence: Fence(2), config: terms() }).unwrap();
+        kernel.decide(Timestamp(10), register("a", None)).unwrap();
+        let effects = kernel.decide(Timestamp(20), KernelInput::Adopt { fence: Fence(2), config: config() }).unwrap();
         let orphaned = |effect: &KernelEffect| matches!(effect, KernelEffect::Record(entry) if matches!(entry.event, Event::ExternalTaskChanged { .. }));
         assert!(effects.iter().any(orphaned));
         assert_eq!(kernel.external_task(&id()).unwrap().state, ExternalTaskState::Orphaned { since_at: Timestamp(20) });
         let update = ExternalTaskUpdate { id: id(), owner: None, sequence: 1, progress: vec![ended()] };
         let mut other = kernel.clone();
-        other.apply(Timestamp(30), KernelInput::UpdateExternalTask(update)).unwrap();
+        other.decide(Timestamp(30), KernelInput::UpdateExternalTask(update)).unwrap();
         assert!(other.external_task(&id()).unwrap().is_ended());
-        kernel.apply(Timestamp(30), KernelInput::Fork { from: SessionId::new(Uuid::from_u128(2)) }).unwrap();
+        kernel.decide(Timestamp(30), KernelInput::Fork { from: SessionId::new(Uuid::from_u128(2)) }).unwrap();
         assert_eq!(kernel.external_tasks().count(), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! Mail: it is admitted to an inbox, and then delivered between turns or expired when its reader ends.
+//! Mail: it is admitted to an inbox, and then delivered between turns or expired when the task ends.
 
 use protocol::{Activation, Event, MailBody, MailDelivery, MailId, ParkReason, Principal, RunId, TaskId, TaskType};
 
@@ -7,7 +7,7 @@ use crate::state::SessionAdmission;
 use crate::{ActivationWork, BoundaryPoint, InputRefusal, KernelTask, NewMail, Parking, TaskPhase};
 
 impl DecisionDraft<'_> {
-    pub(super) fn send(&mut self, mail: NewMail) -> Result<(), InputRefusal> {
+    pub(super) fn send_mail(&mut self, mail: NewMail) -> Result<(), InputRefusal> {
         let NewMail { to, from, delivery, body } = mail;
         let task = self.task(to)?;
         if task.is_finished() {
@@ -55,38 +55,38 @@ impl DecisionDraft<'_> {
     pub(super) fn deliver_mail(&mut self, run: RunId, point: BoundaryPoint) -> Result<(), InputRefusal> {
         let task = self.task_of_run(run)?;
         if !task.work.is_between_calls() {
-            return Err(InputRefusal::InTurn);
+            return Err(InputRefusal::TurnInProgress);
         }
-        if point == BoundaryPoint::End && self.may_rest_with_results(task) {
+        if point == BoundaryPoint::End && self.may_idle_with_results(task) {
             return Ok(());
         }
         let mail = readable(task, point);
         if mail.is_empty() { Ok(()) } else { self.record(run.task, Event::MailDelivered { mail }) }
     }
 
-    /// Whether a root with a final message may become idle despite unread results: they wait for more, then wake it.
-    pub(super) fn may_rest_with_results(&self, task: &KernelTask) -> bool {
+    /// Whether a root with a final message may become idle despite unread results, which wake it later together.
+    pub(super) fn may_idle_with_results(&self, task: &KernelTask) -> bool {
         let has_final_message = task.kind == TaskType::Main
             && task.cancel.is_none()
             && task.work == ActivationWork::Answered { text: true };
         has_final_message && task.last_turn.is_none() && !task.inbox.is_empty() && self.may_delay_results(task)
     }
 
-    /// Ends the model call or tool calls of a running task, so that it reads its mail now. The run learns of it through
+    /// Ends the model call or tool calls of a running task, so that it reads its mail now. The run learns this from
     /// events: the model call failed, or the open calls were answered.
     fn interrupt_work(&mut self, id: TaskId) -> Result<(), InputRefusal> {
-        if self.task(id)?.is_running() { self.drop_work(id) } else { Ok(()) }
+        if self.task(id)?.is_running() { self.abandon_turn(id) } else { Ok(()) }
     }
 
-    /// Expires the mail about a result that the reader has already received from a tool call.
+    /// Expires the mail with a result of `source` that the run has already received from a tool call.
     pub(super) fn expire_read_result(
         &mut self,
         run: RunId,
-        of: TaskId,
+        source: TaskId,
         activation: Activation,
     ) -> Result<(), InputRefusal> {
         let results = &self.task_of_run(run)?.results;
-        let mail = results.iter().find(|(_, result)| **result == (of, activation)).map(|(mail, _)| *mail);
+        let mail = results.iter().find(|(_, result)| **result == (source, activation)).map(|(mail, _)| *mail);
         mail.map_or(Ok(()), |mail| self.record(run.task, Event::MailExpired { mail }))
     }
 
@@ -102,7 +102,7 @@ impl DecisionDraft<'_> {
 
 /// The mail that may be read at this point: a follow-up waits for the end, unless it started the activation.
 fn readable(task: &KernelTask, point: BoundaryPoint) -> Vec<MailId> {
-    let includes_follow_ups = point == BoundaryPoint::End || task.work == ActivationWork::Fresh;
+    let includes_follow_ups = point == BoundaryPoint::End || task.work == ActivationWork::NotBegun;
     let is_readable = |delivery: MailDelivery| match delivery {
         MailDelivery::Steer | MailDelivery::Interrupt => true,
         MailDelivery::FollowUp => includes_follow_ups,

@@ -36,15 +36,15 @@ pub(crate) fn decide(
         KernelInput::Resume => draft.resume(),
         KernelInput::Suspend => draft.suspend(),
         KernelInput::Spawn(spawn) => draft.spawn(spawn),
-        KernelInput::Send(mail) => draft.send(mail),
+        KernelInput::Send(mail) => draft.send_mail(mail),
         KernelInput::Report(run, report) => draft.report(run, report),
         KernelInput::Decide { ask, decision, by } => draft.decide_ask(ask, decision, by),
         KernelInput::Promote(task) => draft.promote(task),
         KernelInput::Interrupt(task) => draft.interrupt(task),
         KernelInput::Cancel { task, by, how } => draft.cancel(task, by, how),
-        KernelInput::Stop { by } => draft.stop(by),
-        KernelInput::Lease { run, until } => draft.lease(run, until),
-        KernelInput::Streamed { run, output } => draft.streamed(run, output),
+        KernelInput::Stop { by } => draft.stop_session(by),
+        KernelInput::Lease { run, until } => draft.set_lease(run, until),
+        KernelInput::Streamed { run, output } => draft.note_streamed(run, output),
         KernelInput::Stall { run, since } => draft.stall(run, since),
         KernelInput::Unstall(run) => draft.unstall(run),
         KernelInput::StopHooksRan { task, activation } => draft.record_stop_hooks(task, activation),
@@ -93,7 +93,7 @@ impl DecisionDraft<'_> {
     /// Records an event and applies it to the state.
     fn record(&mut self, task: TaskId, event: Event) -> Result<(), InputRefusal> {
         let entry = LogEntry { task, at: self.now, event };
-        self.state.evolve(&entry)?;
+        self.state.apply_event(&entry)?;
         self.effects.push(KernelEffect::Record(entry));
         Ok(())
     }
@@ -105,7 +105,7 @@ impl DecisionDraft<'_> {
     /// The task of `run`, if `run` is its current run.
     fn task_of_run(&self, run: RunId) -> Result<&KernelTask, InputRefusal> {
         let task = self.task(run.task)?;
-        if task.is_running() && task.run_id() == run { Ok(task) } else { Err(InputRefusal::Stale) }
+        if task.is_running() && task.run_id() == run { Ok(task) } else { Err(InputRefusal::StaleRun) }
     }
 
     fn all_task_ids(&self) -> Vec<TaskId> {

@@ -9,8 +9,8 @@ use super::DecisionDraft;
 use super::spawn::expect_call;
 use crate::{CallPhase, InputRefusal, KernelTask, TaskPhase};
 
-/// How often the root is told to continue while nothing changes.
-const MAX_UNCHANGED: u32 = 2;
+/// How often the root is told to continue although nothing has changed.
+const MAX_UNCHANGED_CONTINUES: u32 = 2;
 
 impl DecisionDraft<'_> {
     pub(super) fn set_mode(&mut self, mode: SessionMode, by: Principal) -> Result<(), InputRefusal> {
@@ -34,7 +34,7 @@ impl DecisionDraft<'_> {
         match self.task(id)?.phase {
             TaskPhase::Idle => self.record(id, Event::Compacted(compaction)),
             TaskPhase::Queued(_) | TaskPhase::Running(_) | TaskPhase::Parked(_) | TaskPhase::Interrupted => {
-                Err(InputRefusal::InTurn)
+                Err(InputRefusal::TurnInProgress)
             }
             TaskPhase::Finished(_) => Err(InputRefusal::Ended(id)),
         }
@@ -47,7 +47,7 @@ impl DecisionDraft<'_> {
         else {
             return Err(InputRefusal::NotDue);
         };
-        if objective.unchanged_times(&state) >= MAX_UNCHANGED {
+        if objective.unchanged_times(&state) >= MAX_UNCHANGED_CONTINUES {
             return self.stop_autopilot(root, AutopilotStop::NoChange);
         }
         let count = objective.continues + 1;
@@ -59,7 +59,7 @@ impl DecisionDraft<'_> {
         self.wake(root)
     }
 
-    /// Takes the root's report on its objective.
+    /// Ends the objective as the root reports it: done or blocked.
     pub(super) fn report_objective(
         &mut self,
         run: RunId,
@@ -80,8 +80,8 @@ impl DecisionDraft<'_> {
         )
     }
 
-    /// Refuses a last turn for lack of change, except for a root on autopilot with no other agents at work.
-    pub(super) fn expect_unchanged(&self, id: TaskId) -> Result<(), InputRefusal> {
+    /// Refuses a last turn for lack of change, unless the task is a root on autopilot and no other agent is at work.
+    pub(super) fn expect_alone_on_autopilot(&self, id: TaskId) -> Result<(), InputRefusal> {
         let alone = self.state.root == Some(id) && self.state.busy == 1;
         if alone && self.state.root_control.mode == SessionMode::Autopilot { Ok(()) } else { Err(InputRefusal::NotDue) }
     }
@@ -93,9 +93,9 @@ impl DecisionDraft<'_> {
             return Ok(());
         }
         if let Some(why) = control.last_turn_reason {
-            return Err(InputRefusal::Closing { why });
+            return Err(InputRefusal::ObjectiveOver { why });
         }
-        let limit = self.limits.autopilot_turns;
+        let limit = self.limits.max_autopilot_turns;
         // The first turn of an activation is always allowed, so that the root reads its mail.
         let limited = control.mode == SessionMode::Autopilot && task.max_turns.is_none() && task.turns > 0;
         if limited && control.turns >= limit { Err(InputRefusal::Turns { limit }) } else { Ok(()) }
@@ -103,17 +103,17 @@ impl DecisionDraft<'_> {
 
     /// Refuses a plan unless the root proposes it in plan mode.
     pub(super) fn expect_planning(&self, id: TaskId) -> Result<(), InputRefusal> {
-        let plans = self.state.root == Some(id) && self.state.root_control.mode == SessionMode::Plan;
-        if plans && !self.state.root_control.leaving_plan_mode { Ok(()) } else { Err(InputRefusal::NoPlan) }
+        let may_plan = self.state.root == Some(id) && self.state.root_control.mode == SessionMode::Plan;
+        if may_plan && !self.state.root_control.leaving_plan_mode { Ok(()) } else { Err(InputRefusal::NotPlanning) }
     }
 
-    /// Ends the objective when the root is stopped, even if it rests while other agents work.
+    /// Ends the objective when the root is stopped, even if the root is idle while other agents work.
     pub(super) fn abort_objective(&mut self, id: TaskId, by: CancelBy) -> Result<(), InputRefusal> {
         if self.state.root == Some(id) { self.stop_autopilot(id, AutopilotStop::Aborted { by }) } else { Ok(()) }
     }
 
     /// Ends the objective if the root's activation ended without an answer: telling it to continue would not help.
-    pub(super) fn root_ended(&mut self, root: TaskId, outcome: &TaskOutcome) -> Result<(), InputRefusal> {
+    pub(super) fn root_activation_ended(&mut self, root: TaskId, outcome: &TaskOutcome) -> Result<(), InputRefusal> {
         let all_read = self.task(root)?.inbox.is_empty();
         match outcome {
             TaskOutcome::TimedOut { limit: LimitKind::Turns } if all_read => {

@@ -77,14 +77,14 @@ impl DecisionDraft<'_> {
         if self.state.admission == SessionAdmission::Open {
             self.record(root, Event::AdmissionClosed)?;
         }
-        self.stop_under_way(root)
+        self.stop_running_tasks(root)
     }
 
-    /// Stops running tasks. A task at rest stays so, unless a task above it is stopped.
-    fn stop_under_way(&mut self, root: TaskId) -> Result<(), InputRefusal> {
+    /// Stops running tasks. A task at rest stays as it is, unless a task above it is stopped.
+    fn stop_running_tasks(&mut self, root: TaskId) -> Result<(), InputRefusal> {
         let (by, how) = (CancelBy::SessionEnd, CancelMode::Abort);
-        let rests = self.task(root)?.phase.is_at_rest();
-        if !rests {
+        let is_root_at_rest = self.task(root)?.phase.is_at_rest();
+        if !is_root_at_rest {
             self.record(root, Event::CancelRequested { by, how, until_at: None })?;
         }
         for id in self.state.subtree(root).into_iter().skip(1) {
@@ -93,7 +93,7 @@ impl DecisionDraft<'_> {
             }
         }
         self.abort_objective(root, by)?;
-        if rests { Ok(()) } else { self.halt(root, by, AfterActivation::Finish) }
+        if is_root_at_rest { Ok(()) } else { self.abort(root, by, AfterActivation::Finish) }
     }
 
     pub(super) fn suspend(&mut self) -> Result<(), InputRefusal> {
@@ -110,7 +110,7 @@ impl DecisionDraft<'_> {
     pub(super) fn interrupt_run(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         match self.task(id)?.kind {
             TaskType::Shell => self.close(id, TaskOutcome::Lost, String::new(), AfterActivation::Finish),
-            TaskType::Main | TaskType::Agent => self.answer_cut_calls(id),
+            TaskType::Main | TaskType::Agent => self.interrupt_agent(id),
         }
     }
 
@@ -128,9 +128,9 @@ impl DecisionDraft<'_> {
         Ok(())
     }
 
-    /// Interrupts a running task: its running calls are answered as interrupted and never repeated; calls that have not
-    /// started, or wait for other tasks, are left for the next attempt.
-    fn answer_cut_calls(&mut self, id: TaskId) -> Result<(), InputRefusal> {
+    /// Interrupts a running agent: its running calls are answered as interrupted and never repeated; calls that have
+    /// not started, or wait for other tasks, are left for the next attempt.
+    fn interrupt_agent(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         let run = self.task(id)?.run_id();
         self.fail_turn(id, ModelFault::Interrupted)?;
         let running: Vec<_> = self
@@ -152,8 +152,8 @@ impl DecisionDraft<'_> {
     /// that is unknown, the reservation.
     pub(super) fn fail_turn(&mut self, id: TaskId, fault: ModelFault) -> Result<(), InputRefusal> {
         let task = self.task(id)?;
-        let ActivationWork::Asking(asking) = &task.work else { return Ok(()) };
-        let cost = task.streamed.map_or(asking.reserved, |output| asking.cost(output));
+        let ActivationWork::AwaitingModel(asking) = &task.work else { return Ok(()) };
+        let cost = task.streamed_tokens.map_or(asking.reserved, |output| asking.cost(output));
         let turn = task.turn;
         self.record(id, Event::TurnFailed { turn, fault, message: String::new(), cost, retry: None })
     }

@@ -37,24 +37,24 @@ impl DecisionDraft<'_> {
                 differs.map_or(Ok(()), |event| self.record(run.task, event))
             }
             RunUpdate::TurnFailed { turn, fault, message, charge, retry } => {
-                let asked = expect_turn(task, turn)?;
+                let model_call = expect_turn(task, turn)?;
                 let cost = match charge {
                     FailedCallCharge::Nothing => Cost::ZERO,
-                    FailedCallCharge::Used { output } => asked.cost(output),
+                    FailedCallCharge::Used { output } => model_call.cost(output),
                 };
                 self.record(run.task, Event::TurnFailed { turn, fault, message, cost, retry })
             }
             RunUpdate::RaiseReservation { turn, output } => self.raise_reservation(run, turn, output),
             RunUpdate::AwaitsBudget => {
                 if !task.work.is_between_calls() {
-                    return Err(InputRefusal::InTurn);
+                    return Err(InputRefusal::TurnInProgress);
                 }
                 self.record(run.task, Event::BudgetAwaited)
             }
             RunUpdate::WrapUp(why) => self.wrap_up(run, why),
             RunUpdate::Compacted(compaction) => {
                 if !task.work.is_between_calls() {
-                    return Err(InputRefusal::InTurn);
+                    return Err(InputRefusal::TurnInProgress);
                 }
                 self.record(run.task, Event::Compacted(compaction))
             }
@@ -70,15 +70,17 @@ impl DecisionDraft<'_> {
                 expect_answerable(task, turn, &call)?;
                 self.record(run.task, Event::CallAnswered { call, answer, evidence })
             }
-            RunUpdate::CallsDropped { turn } => {
+            RunUpdate::CallsOutOfTime { turn } => {
                 if task.turn != turn {
-                    return Err(InputRefusal::NoTurn);
+                    return Err(InputRefusal::WrongTurn);
                 }
-                self.drop_calls(run.task, &call_answers::out_of_time())
+                self.answer_open_calls(run.task, &call_answers::out_of_time())
             }
-            RunUpdate::Wait { turn, call, on, mode, until } => self.wait(run, turn, call, CallWait { on, mode, until }),
+            RunUpdate::Wait { turn, call, on, mode, until } => {
+                self.begin_wait(run, turn, call, CallWait { awaited: on, mode, until })
+            }
             RunUpdate::Ask { turn, ask } => self.ask(run, turn, ask),
-            RunUpdate::WaitOver { turn, call } => self.wait_over(run, turn, call),
+            RunUpdate::ManualWaitOver { turn, call } => self.end_manual_wait(run, turn, call),
             RunUpdate::ItemChanged { list, item } => self.record(run.task, Event::ItemChanged { list, item }),
             RunUpdate::Objective { turn, call, completion } => self.report_objective(run, turn, &call, completion),
             RunUpdate::Intent(intent) => self.record(run.task, Event::IntentReported { intent }),
@@ -90,19 +92,19 @@ impl DecisionDraft<'_> {
             RunUpdate::Park(parking) => self.park(run, parking),
             RunUpdate::WorkCheckedOut { path, base } => self.record(run.task, Event::WorkCheckedOut { path, base }),
             RunUpdate::WorkSealed { commit, files } => self.record(run.task, Event::WorkSealed { commit, files }),
-            RunUpdate::Ended { ending, text } => self.end(run, ending, text),
+            RunUpdate::Ended { ending, text } => self.end_activation(run, ending, text),
         }
     }
 
     fn begin_turn(&mut self, run: RunId, model: String, quote: TurnQuote) -> Result<(), InputRefusal> {
         let task = self.task_of_run(run)?;
         if !task.work.is_between_calls() {
-            return Err(InputRefusal::InTurn);
+            return Err(InputRefusal::TurnInProgress);
         }
         if task.phase != TaskPhase::Running(SlotStatus::Holding) {
             return Err(InputRefusal::NoSlot);
         }
-        let spare = match task.last_turn {
+        let last_turn_reserve = match task.last_turn {
             None => quote.last_turn_reserve,
             Some(LastTurn::Due(_)) => Cost::ZERO,
             Some(LastTurn::Taken(_)) => return Err(InputRefusal::WrappedUp),
@@ -118,17 +120,20 @@ impl DecisionDraft<'_> {
         let turn = Turn(task.turn.0 + 1);
         let TurnQuote { input, estimated, .. } = quote;
         let quote = self.state.calibration.adjust(&model, quote);
-        let (mut granted, mut low) = (quote.max_output, Vec::new());
-        for above in self.state.lineage(run.task) {
-            granted = granted.min(fit(&above.ledger, quote, spare).map_err(|shortage| shortage.refusal(above.id))?);
-            if above.ledger.is_low() && !above.has_low_budget_warning {
-                low.push((above.id, above.ledger));
+        let (mut granted, mut newly_low) = (quote.max_output, Vec::new());
+        for ancestor in self.state.lineage(run.task) {
+            granted = granted.min(
+                fitting_output(&ancestor.ledger, quote, last_turn_reserve)
+                    .map_err(|shortage| shortage.refusal(ancestor.id))?,
+            );
+            if ancestor.ledger.is_low() && !ancestor.has_low_budget_warning {
+                newly_low.push((ancestor.id, ancestor.ledger));
             }
         }
-        for (id, BudgetLedger { spent, budget, .. }) in low {
+        for (id, BudgetLedger { spent, budget, .. }) in newly_low {
             self.record(id, Event::BudgetLow { spent, budget })?;
         }
-        let output = granted.min(quote.expected.max(quote.min_output));
+        let output = granted.min(quote.expected_output.max(quote.min_output));
         let (reserved, price, max_output) = (quote.cost(output), quote.price, Some(granted));
         let quoted = QuotedTokens { input, estimated, output };
         self.record(run.task, Event::TurnBegun { turn, model, reserved, price, max_output, quoted })
@@ -137,18 +142,18 @@ impl DecisionDraft<'_> {
     /// Raises the reservation for an answer that is longer than expected.
     fn raise_reservation(&mut self, run: RunId, turn: Turn, output: u32) -> Result<(), InputRefusal> {
         let task = self.task_of_run(run)?;
-        let asked = expect_turn(task, turn)?;
-        let output = output.min(asked.most);
-        if output <= asked.quoted.output {
+        let model_call = expect_turn(task, turn)?;
+        let output = output.min(model_call.max_output);
+        if output <= model_call.quoted.output {
             return Ok(());
         }
-        let reserved = asked.cost(output);
-        let more = reserved.minus(asked.reserved);
-        for above in self.state.lineage(run.task) {
-            if !above.ledger.room().allows(more) {
-                let others = above.ledger.reserved != asked.reserved;
-                let shortage = if others { BudgetShortage::Held } else { BudgetShortage::Spent };
-                return Err(shortage.refusal(above.id));
+        let reserved = model_call.cost(output);
+        let more = reserved.minus(model_call.reserved);
+        for ancestor in self.state.lineage(run.task) {
+            if !ancestor.ledger.room().allows(more) {
+                let has_other_reservations = ancestor.ledger.reserved != model_call.reserved;
+                let shortage = if has_other_reservations { BudgetShortage::Held } else { BudgetShortage::Spent };
+                return Err(shortage.refusal(ancestor.id));
             }
         }
         self.record(run.task, Event::TurnReservationRaised { turn, reserved, output })
@@ -158,7 +163,7 @@ impl DecisionDraft<'_> {
     fn wrap_up(&mut self, run: RunId, why: WrapUpReason) -> Result<(), InputRefusal> {
         let task = self.task_of_run(run)?;
         if !task.work.is_between_calls() {
-            return Err(InputRefusal::InTurn);
+            return Err(InputRefusal::TurnInProgress);
         }
         if task.last_turn.is_some() {
             return Err(InputRefusal::WrappedUp);
@@ -169,7 +174,7 @@ impl DecisionDraft<'_> {
                 if self.state.root == Some(run.task) && self.state.root_control.last_turn_reason == Some(why) => {}
             WrapUpReason::Reported => return Err(InputRefusal::NotDue),
             WrapUpReason::NoChange => {
-                self.expect_unchanged(run.task)?;
+                self.expect_alone_on_autopilot(run.task)?;
                 self.stop_autopilot(run.task, AutopilotStop::NoChange)?;
             }
         }
@@ -179,15 +184,15 @@ impl DecisionDraft<'_> {
     /// Blocks the end of a run: the reason becomes its next mail.
     fn block_stop(&mut self, run: RunId, by: StopBlocker, reason: String) -> Result<(), InputRefusal> {
         let task = self.task_of_run(run)?;
-        let closes = has_taken_closing_turn(task);
-        if !closes || !task.work.is_between_calls() {
+        let is_after_closing_turn = has_taken_closing_turn(task);
+        if !is_after_closing_turn || !task.work.is_between_calls() {
             expect_answer(task)?;
         }
         let (blocks, cap) = match by {
             StopBlocker::Hook => (task.stop_blocks, self.limits.max_stop_blocks),
-            StopBlocker::Expects => (task.repairs, self.limits.max_repairs),
+            StopBlocker::Expects => (task.expectation_retries, self.limits.max_expectation_retries),
         };
-        if blocks >= cap || task.last_turn.is_some() && !closes || task.cancel.is_some() {
+        if blocks >= cap || task.last_turn.is_some() && !is_after_closing_turn || task.cancel.is_some() {
             return Err(InputRefusal::StopBlockLimit { cap });
         }
         self.record(run.task, Event::StopBlocked { by, reason: reason.clone() })?;
@@ -197,7 +202,7 @@ impl DecisionDraft<'_> {
     fn park(&mut self, run: RunId, parking: Parking) -> Result<(), InputRefusal> {
         let task = self.task_of_run(run)?;
         if !task.work.is_between_calls() {
-            return Err(InputRefusal::InTurn);
+            return Err(InputRefusal::TurnInProgress);
         }
         if task.phase != TaskPhase::Running(SlotStatus::Holding) {
             return Err(InputRefusal::NoSlot);
@@ -205,10 +210,10 @@ impl DecisionDraft<'_> {
         self.record(run.task, Event::TaskParked { until_at: parking.until, why: parking.why })
     }
 
-    fn end(&mut self, run: RunId, ending: RunEnding, text: String) -> Result<(), InputRefusal> {
+    fn end_activation(&mut self, run: RunId, ending: RunEnding, text: String) -> Result<(), InputRefusal> {
         let task = self.task_of_run(run)?;
         let after = match (&ending, task.on_complete, task.cancel) {
-            (RunEnding::Completed, CompletionPolicy::Idle, None) => AfterActivation::Rest,
+            (RunEnding::Completed, CompletionPolicy::Idle, None) => AfterActivation::Idle,
             (RunEnding::Completed, _, _)
             | (RunEnding::Failed { .. } | RunEnding::TimedOut(_) | RunEnding::BudgetExhausted, _, _) => {
                 AfterActivation::Finish
@@ -218,7 +223,7 @@ impl DecisionDraft<'_> {
             (Some((by, _)), _) => TaskOutcome::Cancelled { by },
             (None, RunEnding::Completed) if task.last_turn.is_some() => outcome_after_last_turn(task)?,
             (None, RunEnding::Completed) => {
-                if !self.may_rest_with_results(task) {
+                if !self.may_idle_with_results(task) {
                     expect_complete(task)?;
                 }
                 TaskOutcome::Completed
@@ -246,9 +251,9 @@ fn expect_complete(task: &KernelTask) -> Result<(), InputRefusal> {
 fn expect_answer(task: &KernelTask) -> Result<(), InputRefusal> {
     match task.work {
         ActivationWork::Answered { text: true } => Ok(()),
-        ActivationWork::Asking(_) | ActivationWork::Acting(_) => Err(InputRefusal::InTurn),
-        ActivationWork::Fresh | ActivationWork::Boundary | ActivationWork::Answered { text: false } => {
-            Err(InputRefusal::NoAnswer)
+        ActivationWork::AwaitingModel(_) | ActivationWork::CallingTools(_) => Err(InputRefusal::TurnInProgress),
+        ActivationWork::NotBegun | ActivationWork::BetweenTurns | ActivationWork::Answered { text: false } => {
+            Err(InputRefusal::NoFinalMessage)
         }
     }
 }
@@ -262,7 +267,7 @@ fn has_taken_closing_turn(task: &KernelTask) -> bool {
 fn outcome_after_last_turn(task: &KernelTask) -> Result<TaskOutcome, InputRefusal> {
     match task.last_turn {
         Some(LastTurn::Taken(WrapUpReason::Reported | WrapUpReason::NoChange)) if !task.work.is_between_calls() => {
-            Err(InputRefusal::InTurn)
+            Err(InputRefusal::TurnInProgress)
         }
         Some(LastTurn::Taken(WrapUpReason::Reported | WrapUpReason::NoChange)) if !task.inbox.is_empty() => {
             Err(InputRefusal::MailWaiting)
@@ -273,19 +278,19 @@ fn outcome_after_last_turn(task: &KernelTask) -> Result<TaskOutcome, InputRefusa
         Some(LastTurn::Taken(WrapUpReason::Time | WrapUpReason::Stop)) => {
             Ok(TaskOutcome::TimedOut { limit: LimitKind::Time })
         }
-        Some(LastTurn::Due(_)) | None => Err(InputRefusal::NoAnswer),
+        Some(LastTurn::Due(_)) | None => Err(InputRefusal::NoFinalMessage),
     }
 }
 
 /// The current model call, if it is this turn.
 fn expect_turn(task: &KernelTask, turn: Turn) -> Result<&ModelCall, InputRefusal> {
     match &task.work {
-        ActivationWork::Asking(asking) if task.turn == turn => Ok(asking),
-        ActivationWork::Asking(_)
-        | ActivationWork::Fresh
-        | ActivationWork::Boundary
-        | ActivationWork::Acting(_)
-        | ActivationWork::Answered { .. } => Err(InputRefusal::NoTurn),
+        ActivationWork::AwaitingModel(asking) if task.turn == turn => Ok(asking),
+        ActivationWork::AwaitingModel(_)
+        | ActivationWork::NotBegun
+        | ActivationWork::BetweenTurns
+        | ActivationWork::CallingTools(_)
+        | ActivationWork::Answered { .. } => Err(InputRefusal::WrongTurn),
     }
 }
 
@@ -306,18 +311,23 @@ impl BudgetShortage {
     }
 }
 
-/// How long an answer one ledger has room for. If only reservations of other requests leave too little room for the
-/// expected answer, the request waits for them.
-fn fit(ledger: &BudgetLedger, quote: TurnQuote, spare: Cost) -> Result<u32, BudgetShortage> {
-    let fits = quote.fit(ledger.room().less(spare));
-    if fits.is_some_and(|fits| fits >= quote.expected) {
-        return fits.ok_or(BudgetShortage::Spent);
+/// How long an answer, in tokens, one ledger has room for. If the expected answer does not fit only because of the
+/// reservations of other requests, the request waits for them.
+fn fitting_output(ledger: &BudgetLedger, quote: TurnQuote, last_turn_reserve: Cost) -> Result<u32, BudgetShortage> {
+    let room_now = quote.fitting_output(ledger.room().minus(last_turn_reserve));
+    if room_now.is_some_and(|room_now| room_now >= quote.expected_output) {
+        return room_now.ok_or(BudgetShortage::Spent);
     }
-    let freed =
-        if ledger.reserved == Cost::ZERO { None } else { quote.fit(ledger.budget.less(ledger.spent).less(spare)) };
-    match (fits, freed) {
-        (fits, Some(freed)) if fits.is_none_or(|fits| fits < freed) => Err(BudgetShortage::Held),
-        (Some(fits), _) => Ok(fits),
+    let room_later = if ledger.reserved == Cost::ZERO {
+        None
+    } else {
+        quote.fitting_output(ledger.budget.minus(ledger.spent).minus(last_turn_reserve))
+    };
+    match (room_now, room_later) {
+        (room_now, Some(room_later)) if room_now.is_none_or(|room_now| room_now < room_later) => {
+            Err(BudgetShortage::Held)
+        }
+        (Some(room_now), _) => Ok(room_now),
         (None, _) => Err(BudgetShortage::Spent),
     }
 }
@@ -334,7 +344,7 @@ fn is_same_model(asked: &str, answered: &str) -> bool {
 fn expect_pending_call(task: &KernelTask, turn: Turn, call: &CallId) -> Result<(), InputRefusal> {
     match task.work.call(call) {
         Some(CallPhase::Pending) if task.turn == turn => Ok(()),
-        Some(_) | None => Err(InputRefusal::Call(call.clone())),
+        Some(_) | None => Err(InputRefusal::WrongCallPhase(call.clone())),
     }
 }
 
@@ -346,7 +356,7 @@ fn expect_startable(task: &KernelTask, turn: Turn, call: &CallId) -> Result<(), 
         {
             Ok(())
         }
-        Some(_) | None => Err(InputRefusal::Call(call.clone())),
+        Some(_) | None => Err(InputRefusal::WrongCallPhase(call.clone())),
     }
 }
 
@@ -369,7 +379,7 @@ fn expect_answerable(task: &KernelTask, turn: Turn, call: &CallId) -> Result<(),
             | CallPhase::Waiting(_)
             | CallPhase::Answered,
         )
-        | None => Err(InputRefusal::Call(call.clone())),
+        | None => Err(InputRefusal::WrongCallPhase(call.clone())),
     }
 }
 
@@ -377,7 +387,9 @@ fn expect_distinct_calls(content: &[ContentBlock]) -> Result<(), InputRefusal> {
     let mut seen = BTreeSet::new();
     for block in content {
         match block {
-            ContentBlock::Call(call) if !seen.insert(&call.id) => return Err(InputRefusal::SameCall(call.id.clone())),
+            ContentBlock::Call(call) if !seen.insert(&call.id) => {
+                return Err(InputRefusal::DuplicateCall(call.id.clone()));
+            }
             ContentBlock::Call(_)
             | ContentBlock::Text { .. }
             | ContentBlock::Thinking { .. }

@@ -16,10 +16,10 @@ impl DecisionDraft<'_> {
         if let Some(todo) = &spec.todo {
             self.expect_claimable(todo)?;
         }
-        let name = free_name(self.parent_for(id, parent, &spec)?, &spec.name);
+        let name = free_name(self.expect_parent(id, parent, &spec)?, &spec.name);
         let waiter = match (&by, spec.mode) {
             (Some((run, turn, call)), mode) => {
-                // A call that was cancelled in the meantime starts nothing.
+                // A call that was cancelled meanwhile starts nothing.
                 expect_spawning(self.task_of_run(*run)?, *turn, call)?;
                 (mode == TaskMode::Sync).then(|| call.clone())
             }
@@ -64,9 +64,9 @@ impl DecisionDraft<'_> {
     }
 
     /// Returns the parent, if it may have this child.
-    fn parent_for(&self, id: TaskId, parent: TaskId, spec: &TaskSpec) -> Result<&KernelTask, InputRefusal> {
+    fn expect_parent(&self, id: TaskId, parent: TaskId, spec: &TaskSpec) -> Result<&KernelTask, InputRefusal> {
         if self.state.tasks.contains_key(&id) {
-            return Err(InputRefusal::TakenId(id));
+            return Err(InputRefusal::DuplicateId(id));
         }
         if self.state.admission == SessionAdmission::Closed {
             return Err(InputRefusal::Closed);
@@ -79,18 +79,19 @@ impl DecisionDraft<'_> {
             return Err(InputRefusal::Stopping(parent.id));
         }
         if parent.kind == TaskType::Shell {
-            return Err(InputRefusal::NoParent(parent.id));
+            return Err(InputRefusal::CannotSpawn(parent.id));
         }
         match spec.kind {
             TaskType::Main => Err(InputRefusal::AlreadyOpen),
-            TaskType::Agent => self.has_room_below(parent, &spec.agent).map(|()| parent),
+            TaskType::Agent => self.expect_room_below(parent, &spec.agent).map(|()| parent),
             TaskType::Shell => Ok(parent),
         }
     }
 
-    /// Whether the limits let a task start one more agent of this type. A lack of slots is not a limit: agents queue.
-    fn has_room_below(&self, parent: &KernelTask, agent: &str) -> Result<(), InputRefusal> {
-        let SessionLimits { live, depth, total, rate, of_type, .. } = self.limits;
+    /// Checks that the limits let a task start one more agent of this type. A lack of slots is not a limit: agents
+    /// queue.
+    fn expect_room_below(&self, parent: &KernelTask, agent: &str) -> Result<(), InputRefusal> {
+        let SessionLimits { live, depth, total, rate, max_by_type: of_type, .. } = self.limits;
         if parent.depth >= *depth {
             return Err(InputRefusal::Depth { cap: *depth });
         }
@@ -101,7 +102,7 @@ impl DecisionDraft<'_> {
         if parent.depth > 0 && self.state.recent_starts(self.now) >= *rate as usize {
             return Err(InputRefusal::Rate { cap: *rate });
         }
-        if self.state.started >= *total {
+        if self.state.started_agents >= *total {
             return Err(InputRefusal::Total { cap: *total });
         }
         Ok(())
@@ -136,7 +137,7 @@ fn expect_spawning(task: &KernelTask, turn: Turn, call: &CallId) -> Result<(), I
             | CallPhase::Started
             | CallPhase::Decided(DecidedAsk { decision: AskDecision::Allow { .. }, .. }),
         ) if task.turn == turn => Ok(()),
-        Some(_) | None => Err(InputRefusal::Call(call.clone())),
+        Some(_) | None => Err(InputRefusal::WrongCallPhase(call.clone())),
     }
 }
 
@@ -145,6 +146,6 @@ pub(super) fn expect_call(task: &KernelTask, turn: Turn, call: &CallId, phase: &
     if task.turn == turn && task.work.call(call) == Some(phase) {
         Ok(())
     } else {
-        Err(InputRefusal::Call(call.clone()))
+        Err(InputRefusal::WrongCallPhase(call.clone()))
     }
 }

@@ -9,25 +9,31 @@ use super::spawn::expect_call;
 use crate::{CallPhase, CallWait, InputRefusal, KernelEffect, KernelTask};
 
 impl DecisionDraft<'_> {
-    pub(super) fn wait(&mut self, run: RunId, turn: Turn, call: CallId, wait: CallWait) -> Result<(), InputRefusal> {
+    pub(super) fn begin_wait(
+        &mut self,
+        run: RunId,
+        turn: Turn,
+        call: CallId,
+        wait: CallWait,
+    ) -> Result<(), InputRefusal> {
         expect_call(self.task_of_run(run)?, turn, &call, &CallPhase::Started)?;
-        for id in &wait.on {
+        for id in &wait.awaited {
             self.task(*id)?;
         }
-        if let Some(id) = self.find_wait_cycle(run.task, &wait.on) {
+        if let Some(id) = self.find_wait_cycle(run.task, &wait.awaited) {
             return Err(InputRefusal::WaitCycle(id));
         }
-        let CallWait { on, mode, until } = wait;
+        let CallWait { awaited: on, mode, until } = wait;
         let began = Event::WaitBegan { call: call.clone(), on, mode, until_at: until };
         self.record(run.task, began)?;
         self.settle_wait(run.task, &call)
     }
 
     /// Ends a manual wait at the request of its run. A wait that has already timed out stays as it is.
-    pub(super) fn wait_over(&mut self, run: RunId, turn: Turn, call: CallId) -> Result<(), InputRefusal> {
+    pub(super) fn end_manual_wait(&mut self, run: RunId, turn: Turn, call: CallId) -> Result<(), InputRefusal> {
         let task = self.task_of_run(run)?;
         match task.work.call(&call) {
-            _ if task.turn != turn => Err(InputRefusal::NoTurn),
+            _ if task.turn != turn => Err(InputRefusal::WrongTurn),
             Some(CallPhase::Waiting(CallWait { mode: WaitMode::Manual, .. })) => {
                 self.end_wait(run.task, call, WaitEnd::Satisfied)
             }
@@ -40,11 +46,11 @@ impl DecisionDraft<'_> {
                 | CallPhase::Decided(_)
                 | CallPhase::Answered,
             )
-            | None => Err(InputRefusal::Call(call)),
+            | None => Err(InputRefusal::WrongCallPhase(call)),
         }
     }
 
-    /// Sends a task that its parent waits for to the background. Other tasks continue to wait for it.
+    /// Moves a task that the root waits for into the background. Other tasks continue to wait for it.
     pub(super) fn promote(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         let task = self.task(id)?;
         if task.mode == TaskMode::Background || task.phase.is_at_rest() {
@@ -61,7 +67,7 @@ impl DecisionDraft<'_> {
         Ok(())
     }
 
-    /// Ends every wait that is satisfied now that `id` rests.
+    /// Ends every wait that is satisfied now that `id` is at rest.
     pub(super) fn settle_waits(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         for (waiter, call) in self.waiters(id) {
             self.settle_wait(waiter, &call)?;
@@ -76,7 +82,7 @@ impl DecisionDraft<'_> {
         let calls: Vec<CallId> =
             self.task(id)?.work.waits().filter(|(_, wait)| expired(wait.until)).map(|(call, _)| call.clone()).collect();
         for call in calls {
-            if let Some(child) = self.started_by(id, &call) {
+            if let Some(child) = self.awaited_child_of(id, &call) {
                 self.record(child, Event::TaskPromoted)?;
             }
             self.end_wait(id, call, WaitEnd::TimedOut)?;
@@ -85,23 +91,23 @@ impl DecisionDraft<'_> {
     }
 
     /// The child that this call started and still waits for.
-    fn started_by(&self, parent: TaskId, call: &CallId) -> Option<TaskId> {
+    fn awaited_child_of(&self, parent: TaskId, call: &CallId) -> Option<TaskId> {
         let Some(CallPhase::Waiting(wait)) = self.state.tasks.get(&parent).and_then(|task| task.work.call(call)) else {
             return None;
         };
-        let is_its = |task: &KernelTask| {
+        let is_awaited_child = |task: &KernelTask| {
             let started = (task.parent, task.call.as_ref()) == (Some(parent), Some(call));
             started && task.mode == TaskMode::Sync && !task.phase.is_at_rest()
         };
-        wait.on.iter().copied().find(|id| self.state.tasks.get(id).is_some_and(is_its))
+        wait.awaited.iter().copied().find(|id| self.state.tasks.get(id).is_some_and(is_awaited_child))
     }
 
     fn settle_wait(&mut self, waiter: TaskId, call: &CallId) -> Result<(), InputRefusal> {
         let Some(CallPhase::Waiting(wait)) = self.task(waiter)?.work.call(call) else { return Ok(()) };
         // The last started task usually ends last, so checking it first is cheapest.
-        let mut at_rest = wait.on.iter().rev().map(|id| self.task(*id).is_ok_and(|task| task.phase.is_at_rest()));
+        let mut at_rest = wait.awaited.iter().rev().map(|id| self.task(*id).is_ok_and(|task| task.phase.is_at_rest()));
         let satisfied = match wait.mode {
-            WaitMode::Any => wait.on.is_empty() || at_rest.any(|rests| rests),
+            WaitMode::Any => wait.awaited.is_empty() || at_rest.any(|rests| rests),
             WaitMode::All => at_rest.all(|rests| rests),
             WaitMode::Manual => false,
         };
@@ -131,14 +137,14 @@ impl DecisionDraft<'_> {
 
     /// Whether `from` waits for `target`, directly or through tasks that are not in `seen`.
     fn waits_for(&self, from: TaskId, target: TaskId, seen: &mut BTreeSet<TaskId>) -> bool {
-        let mut next = vec![from];
-        while let Some(id) = next.pop() {
+        let mut to_visit = vec![from];
+        while let Some(id) = to_visit.pop() {
             if id == target {
                 return true;
             }
             if seen.insert(id) {
-                let waits = self.state.tasks.get(&id).into_iter().flat_map(|task| task.work.waits());
-                next.extend(waits.flat_map(|(_, wait)| &wait.on));
+                let awaited = self.state.tasks.get(&id).into_iter().flat_map(|task| task.work.waits());
+                to_visit.extend(awaited.flat_map(|(_, wait)| &wait.awaited));
             }
         }
         false

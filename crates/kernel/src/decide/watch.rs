@@ -1,4 +1,4 @@
-//! Notes about a task besides its work: stalls, hooks, and the removal of its record.
+//! Facts about a task besides its work: stalls, hooks that ran, and its removal from lists.
 
 use protocol::{Activation, Event, RunId, TaskId, Timestamp};
 
@@ -9,8 +9,8 @@ impl DecisionDraft<'_> {
     /// Marks a silent run as stalled, unless it waits for other tasks, for a person or for a slot.
     pub(super) fn stall(&mut self, run: RunId, since_at: Timestamp) -> Result<(), InputRefusal> {
         let task = self.task_of_run(run)?;
-        let has_reason = task.work.is_waiting() || task.phase != TaskPhase::Running(SlotStatus::Holding);
-        if task.stalled || has_reason {
+        let may_be_silent = task.work.is_waiting() || task.phase != TaskPhase::Running(SlotStatus::Holding);
+        if task.stalled || may_be_silent {
             return Ok(());
         }
         self.record(run.task, Event::TaskStalled { since_at })
@@ -40,7 +40,7 @@ impl DecisionDraft<'_> {
     /// activation only where it may end.
     pub(super) fn record_stop_hooks(&mut self, id: TaskId, activation: Activation) -> Result<(), InputRefusal> {
         let task = self.task(id)?;
-        let unread = !task.inbox.is_empty() && !self.may_rest_with_results(task);
+        let unread = !task.inbox.is_empty() && !self.may_idle_with_results(task);
         if task.is_running() && task.activation == activation && unread {
             return Err(InputRefusal::MailWaiting);
         }

@@ -1,4 +1,4 @@
-//! The invariants, checked against a second, naive reading of the log.
+//! Checks the kernel's invariants against a second, simple interpretation of the log.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,21 +13,27 @@ use super::run_turns::TurnAudit;
 use super::starts::StartAudit;
 use crate::*;
 
-/// From how many tasks on a state is large, and one in how many large states is checked as a whole.
-const LARGE: usize = 40;
-const EVERY: u64 = 32;
+/// A state with more tasks than this is large: checking all of it is slow.
+const LARGE_STATE_TASKS: usize = 40;
+/// One in this many large states is checked as a whole.
+const LARGE_STATE_INTERVAL: u64 = 32;
 
-/// What the log has said so far.
+/// The state of the session according to the log so far.
 #[derive(Default)]
 pub(super) struct LogAudit {
     decisions: u64,
     finished: BTreeMap<TaskId, TaskOutcome>,
+    /// The latest activation of each task, and whether it is open.
     activations: BTreeMap<TaskId, (u32, bool)>,
+    /// The open calls of each task, and whether they have started.
     open_calls: BTreeMap<TaskId, BTreeMap<CallId, bool>>,
-    asking: BTreeSet<TaskId>,
-    last_text: BTreeMap<TaskId, bool>,
-    /// Tasks that were done before their last turn.
-    closing: BTreeSet<TaskId>,
+    /// Tasks with a model request in progress.
+    awaiting_model: BTreeSet<TaskId>,
+    /// Whether the latest answer was a final message.
+    has_final_message: BTreeMap<TaskId, bool>,
+    /// Tasks that were complete before their last turn.
+    completed_early: BTreeSet<TaskId>,
+    /// The number of each task's latest turn.
     turns: BTreeMap<TaskId, u32>,
     defined: BTreeSet<DefinitionId>,
     asks: AskAudit,
@@ -35,12 +41,12 @@ pub(super) struct LogAudit {
     hooks: HookAudit,
     starts: StartAudit,
     modes: ModeAudit,
-    run: TurnAudit,
+    turn_limit: TurnAudit,
 }
 
 impl LogAudit {
     /// Checks everything after a decision.
-    pub(super) fn after(&mut self, kernel: &Kernel, limits: &SessionLimits, effects: &[KernelEffect]) {
+    pub(super) fn check_decision(&mut self, kernel: &Kernel, limits: &SessionLimits, effects: &[KernelEffect]) {
         let mut started = BTreeSet::new();
         for effect in effects {
             match effect {
@@ -48,8 +54,8 @@ impl LogAudit {
                     if let Event::ActivationStarted { activation, attempt } = entry.event {
                         started.insert(RunId { task: entry.task, activation, attempt });
                     }
-                    self.read(entry, limits);
-                    self.modes.read(kernel.root(), entry, limits);
+                    self.check_event(entry, limits);
+                    self.modes.check_event(kernel.root(), entry, limits);
                 }
                 KernelEffect::Start(run) => {
                     assert!(started.contains(run), "{run} started before it was recorded");
@@ -61,9 +67,9 @@ impl LogAudit {
                 | KernelEffect::Stop { .. } => {}
             }
         }
-        // A large state is checked as a whole only now and then.
+        // Check a large state as a whole only now and then.
         self.decisions += 1;
-        if kernel.state.tasks.len() > LARGE && !self.decisions.is_multiple_of(EVERY) {
+        if kernel.state.tasks.len() > LARGE_STATE_TASKS && !self.decisions.is_multiple_of(LARGE_STATE_INTERVAL) {
             return;
         }
         self.check_outcomes(kernel);
@@ -72,15 +78,15 @@ impl LogAudit {
         self.hooks.check(kernel);
         self.starts.check(kernel);
         self.modes.check(kernel);
-        checks::check(kernel, limits);
+        checks::check_state(kernel, limits);
     }
 
-    fn read(&mut self, entry: &LogEntry, limits: &SessionLimits) {
+    fn check_event(&mut self, entry: &LogEntry, limits: &SessionLimits) {
         let id = entry.task;
-        self.mails.read(id, &entry.event);
-        self.hooks.read(id, &entry.event, limits);
-        self.starts.read(entry, limits);
-        self.run.read(entry);
+        self.mails.check_event(id, &entry.event);
+        self.hooks.check_event(id, &entry.event, limits);
+        self.starts.check_event(entry, limits);
+        self.turn_limit.check_event(entry);
         assert!(
             !self.finished.contains_key(&id)
                 || matches!(entry.event, Event::MailExpired { .. } | Event::StopHooksRan { .. } | Event::TaskForgotten),
@@ -91,31 +97,36 @@ impl LogAudit {
             Event::TaskFinished { outcome } => {
                 self.finished.insert(id, outcome.clone());
             }
-            Event::ActivationStarted { activation, attempt } => self.started(id, *activation, *attempt),
-            Event::ActivationEnded { activation, outcome, .. } => self.ended(id, *activation, outcome),
+            Event::ActivationStarted { activation, attempt } => {
+                self.check_activation_started(id, *activation, *attempt)
+            }
+            Event::ActivationEnded { activation, outcome, .. } => self.check_activation_ended(id, *activation, outcome),
             Event::AgentDefined { id, .. } => assert!(self.defined.insert(id.clone()), "{id} is defined twice"),
             Event::TurnBegun { turn, .. } => {
                 let last = self.turns.insert(id, turn.0).unwrap_or(0);
                 assert_eq!(turn.0, last + 1, "turns are numbered without gaps");
-                assert!(self.asking.insert(id), "{id} asks twice at once");
-                assert!(self.open_calls.get(&id).is_none_or(BTreeMap::is_empty), "{id} asks with calls open");
+                assert!(self.awaiting_model.insert(id), "{id} has two model requests at once");
+                assert!(
+                    self.open_calls.get(&id).is_none_or(BTreeMap::is_empty),
+                    "{id} sends a model request with calls open"
+                );
             }
-            Event::TurnAnswered { content, .. } => self.answered(id, content),
-            Event::TurnFailed { .. } => assert!(self.asking.remove(&id)),
+            Event::TurnAnswered { content, .. } => self.check_turn_answered(id, content),
+            Event::TurnFailed { .. } => assert!(self.awaiting_model.remove(&id)),
             Event::CallStarted { call } => {
                 let started = self.open_calls.get_mut(&id).and_then(|calls| calls.get_mut(call)).unwrap();
                 assert!(!*started, "{call} was started twice");
                 *started = true;
-                self.asks.started(id, call);
+                self.asks.check_call_started(id, call);
             }
             Event::CallAnswered { call, .. } => {
                 let answered = self.open_calls.get_mut(&id).and_then(|calls| calls.remove(call));
-                assert!(answered.is_some(), "{call} was answered twice, or never asked");
-                self.asks.answered(id, call);
+                assert!(answered.is_some(), "{call} was answered twice or never made");
+                self.asks.call_answered(id, call);
             }
-            Event::AskOpened(ask) => self.asks.asked(id, ask, self.open_calls[&id][&ask.call]),
-            Event::AskDecided { ask, call, decision, .. } => self.asks.decided(id, ask, call, decision),
-            Event::WrapUpBegan { why } => self.closing.extend(why.counts_as_completed().then_some(id)),
+            Event::AskOpened(ask) => self.asks.check_opened(id, ask, self.open_calls[&id][&ask.call]),
+            Event::AskDecided { ask, call, decision, .. } => self.asks.check_decided(id, ask, call, decision),
+            Event::WrapUpBegan { why } => self.completed_early.extend(why.counts_as_completed().then_some(id)),
             Event::SessionOpened(_)
             | Event::SessionAdopted { .. }
             | Event::SessionForked { .. }
@@ -169,49 +180,49 @@ impl LogAudit {
             | Event::BudgetAwaited
             | Event::Unknown => {}
             Event::TurnReservationRaised { .. } => {
-                assert!(self.asking.contains(&id), "{id} grows what it does not ask")
+                assert!(self.awaiting_model.contains(&id), "{id} raises a reservation without a model request")
             }
         }
     }
 
-    fn started(&mut self, id: TaskId, activation: Activation, attempt: Attempt) {
+    fn check_activation_started(&mut self, id: TaskId, activation: Activation, attempt: Attempt) {
         let (last, open) = self.activations.get(&id).copied().unwrap_or((0, false));
         if attempt == Attempt(1) {
             assert!(!open, "{id} began an activation inside another");
             assert_eq!(activation.0, last + 1);
-            self.closing.remove(&id);
+            self.completed_early.remove(&id);
         } else {
-            assert!(open, "{id} tried again what had ended");
+            assert!(open, "{id} started another attempt at an ended activation");
             assert_eq!(activation.0, last);
         }
         self.activations.insert(id, (activation.0, true));
     }
 
-    fn ended(&mut self, id: TaskId, activation: Activation, outcome: &TaskOutcome) {
+    fn check_activation_ended(&mut self, id: TaskId, activation: Activation, outcome: &TaskOutcome) {
         assert_eq!(self.activations.insert(id, (activation.0, false)), Some((activation.0, true)));
         assert!(self.open_calls.get(&id).is_none_or(BTreeMap::is_empty), "{id} ended with calls open");
-        assert!(!self.asking.contains(&id), "{id} ended while it asked");
-        let spoke = self.turns.contains_key(&id);
-        if *outcome == TaskOutcome::Completed && spoke && !self.closing.contains(&id) {
-            assert_eq!(self.last_text.get(&id), Some(&true), "{id} completed without a final message");
+        assert!(!self.awaiting_model.contains(&id), "{id} ended during a model request");
+        let has_taken_turns = self.turns.contains_key(&id);
+        if *outcome == TaskOutcome::Completed && has_taken_turns && !self.completed_early.contains(&id) {
+            assert_eq!(self.has_final_message.get(&id), Some(&true), "{id} completed without a final message");
         }
     }
 
-    fn answered(&mut self, id: TaskId, content: &[ContentBlock]) {
-        assert!(self.asking.remove(&id));
+    fn check_turn_answered(&mut self, id: TaskId, content: &[ContentBlock]) {
+        assert!(self.awaiting_model.remove(&id));
         let calls = self.open_calls.entry(id).or_default();
-        let mut text = false;
+        let mut has_text = false;
         for block in content {
             match block {
                 ContentBlock::Call(call) => assert!(calls.insert(call.id.clone(), false).is_none()),
-                ContentBlock::Text { .. } => text = true,
+                ContentBlock::Text { .. } => has_text = true,
                 ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => {}
             }
         }
-        self.last_text.insert(id, text && calls.is_empty());
+        self.has_final_message.insert(id, has_text && calls.is_empty());
     }
 
-    /// A task has one outcome, the one that the log says.
+    /// Checks that every task has the outcome that the log records.
     fn check_outcomes(&self, kernel: &Kernel) {
         for task in kernel.tasks() {
             let finished = match &task.phase {
@@ -226,20 +237,27 @@ impl LogAudit {
         }
     }
 
-    /// A spawn was refused; a limit that did so is reached.
-    pub(super) fn refused(&self, limits: &SessionLimits, now: Timestamp, parent: TaskId, refusal: &InputRefusal) {
-        self.starts.refused(limits, now, parent, refusal);
+    /// Checks that a limit for which a spawn was refused is reached.
+    pub(super) fn check_spawn_refusal(
+        &self,
+        limits: &SessionLimits,
+        now: Timestamp,
+        parent: TaskId,
+        refusal: &InputRefusal,
+    ) {
+        self.starts.check_refusal(limits, now, parent, refusal);
     }
 }
 
-/// A run that must stop is told so when it starts, and while memory is short no agent starts beside another.
+/// Checks that a run that must stop is told so when it starts, and that while memory is tight no agent starts beside
+/// another.
 fn check_start(kernel: &Kernel, run: RunId, effects: &[KernelEffect]) {
     let Some(task) = kernel.task(run.task).filter(|task| task.run_id() == run) else { return };
     if let Some((_, how @ CancelMode::WrapUp)) = task.cancel.filter(|_| task.is_running()) {
-        assert!(effects.contains(&KernelEffect::Stop { run, how }), "{run} does not know that it is to stop");
+        assert!(effects.contains(&KernelEffect::Stop { run, how }), "{run} was not told to stop");
     }
     let has_slot = task.needs_slot() && task.phase == TaskPhase::Running(SlotStatus::Holding);
     if kernel.state.memory == MemoryPressure::Tight && has_slot {
-        assert_eq!(kernel.state.slots.held, 1, "{run} started beside others though memory is short");
+        assert_eq!(kernel.state.slots.held, 1, "{run} started beside others although memory is tight");
     }
 }

@@ -1,4 +1,4 @@
-//! Invariants of every state.
+//! Checks of invariants that hold in every state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,13 +8,13 @@ use crate::index::Alarm;
 use crate::state::SessionAdmission;
 use crate::*;
 
-pub(super) fn check(kernel: &Kernel, limits: &SessionLimits) {
+pub(super) fn check_state(kernel: &Kernel, limits: &SessionLimits) {
     let mut names = BTreeSet::new();
     for task in kernel.tasks() {
         if let Some(parent) = task.parent {
             assert!(names.insert((parent, &task.name)), "two children share a name");
             let ended = kernel.task(parent).unwrap().is_finished();
-            assert!(!ended || task.is_finished(), "an ended task has a living child");
+            assert!(!ended || task.is_finished(), "a finished task has an unfinished child");
         }
         check_task(kernel, task);
     }
@@ -25,59 +25,72 @@ pub(super) fn check(kernel: &Kernel, limits: &SessionLimits) {
 
 fn check_task(kernel: &Kernel, task: &KernelTask) {
     if task.is_finished() {
-        assert!(task.inbox.is_empty(), "an ended task has mail");
+        assert!(task.inbox.is_empty(), "a finished task has mail");
     }
     if task.mode == TaskMode::Sync && !task.phase.is_at_rest() {
         let waiters = kernel.state.waiters.get(&task.id).into_iter().flatten();
-        assert!(waiters.into_iter().any(|(id, _)| Some(*id) == task.parent), "nobody waits for {}", task.id);
+        assert!(
+            waiters.into_iter().any(|(id, _)| Some(*id) == task.parent),
+            "the parent does not wait for {}",
+            task.id
+        );
     }
     if task.wake_at.is_some() {
-        let rests = task.phase == TaskPhase::Idle && kernel.state.admission == SessionAdmission::Open;
-        assert!(rests && !task.results.is_empty() && task.has_only_results(), "{} waits for nothing", task.id);
+        let is_idle = task.phase == TaskPhase::Idle && kernel.state.admission == SessionAdmission::Open;
+        assert!(
+            is_idle && !task.results.is_empty() && task.has_only_results(),
+            "{} delays its wake without results",
+            task.id
+        );
     }
     let at_work = |id: &&TaskId| {
         kernel.task(**id).is_some_and(|child| child.kind == TaskType::Agent && !child.phase.is_at_rest())
     };
-    assert_eq!(task.at_work as usize, task.children.iter().filter(at_work).count(), "agents of {} at work", task.id);
-    let works = task.phase == TaskPhase::Running(SlotStatus::Holding) && !task.work.is_waiting();
-    assert!(!task.stalled || works, "{} is stalled, and has a reason to be silent", task.id);
+    assert_eq!(
+        task.agents_at_work as usize,
+        task.children.iter().filter(at_work).count(),
+        "agents of {} at work",
+        task.id
+    );
+    let may_stall = task.phase == TaskPhase::Running(SlotStatus::Holding) && !task.work.is_waiting();
+    assert!(!task.stalled || may_stall, "{} is stalled although it has a reason to be silent", task.id);
     match task.cancel {
         Some((_, CancelMode::WrapUp)) => {
-            assert!(!task.phase.is_at_rest() || task.is_finished(), "{} rests and is to stop", task.id);
-            assert!(task.is_finished() || task.cancel_until.is_some(), "{} may take its time to stop", task.id);
+            assert!(!task.phase.is_at_rest() || task.is_finished(), "{} is idle despite a cancel request", task.id);
+            assert!(task.is_finished() || task.cancel_until.is_some(), "{} has no deadline to stop", task.id);
         }
-        Some((_, CancelMode::Abort)) => assert!(task.is_finished(), "{} was to stop at once", task.id),
+        Some((_, CancelMode::Abort)) => assert!(task.is_finished(), "{} was aborted but has not finished", task.id),
         None => assert_eq!(task.cancel_until, None),
     }
     for (call, wait) in task.work.waits() {
-        let done = |id: &TaskId| kernel.task(*id).unwrap().phase.is_at_rest();
+        let is_at_rest = |id: &TaskId| kernel.task(*id).unwrap().phase.is_at_rest();
         let satisfied = match wait.mode {
-            WaitMode::Any => wait.on.is_empty() || wait.on.iter().any(done),
-            WaitMode::All => wait.on.iter().all(done),
+            WaitMode::Any => wait.awaited.is_empty() || wait.awaited.iter().any(is_at_rest),
+            WaitMode::All => wait.awaited.iter().all(is_at_rest),
             WaitMode::Manual => false,
         };
-        assert!(!satisfied, "the wait of {call} is over and goes on");
+        assert!(!satisfied, "the wait of {call} is satisfied but has not ended");
     }
 }
 
-/// The lookup tables agree with a scan of all tasks.
+/// Checks that the lookup tables agree with a scan of all tasks.
 fn check_lookups(kernel: &Kernel) {
     let state = &kernel.state;
     let (mut waiters, mut alarms) = (BTreeMap::<_, BTreeSet<_>>::new(), BTreeSet::new());
     for task in kernel.tasks() {
-        let mut set = |at: Option<Timestamp>, alarm| alarms.extend(at.map(|at| (at, task.id, alarm)));
+        let mut add_alarm = |at: Option<Timestamp>, alarm| alarms.extend(at.map(|at| (at, task.id, alarm)));
         if let TaskPhase::Parked(parking) = task.phase {
-            set(parking.until, Alarm::Quota);
+            add_alarm(parking.until, Alarm::Quota);
         }
-        set(task.lease, Alarm::Lease);
-        set(task.wake_at, Alarm::Results);
-        set(task.cancel_until.filter(|_| task.phase.is_busy()), Alarm::Grace);
+        add_alarm(task.lease, Alarm::Lease);
+        add_alarm(task.wake_at, Alarm::Results);
+        add_alarm(task.cancel_until.filter(|_| task.phase.is_busy()), Alarm::Grace);
         for ask in task.work.asks().filter(|_| task.is_running()) {
-            set(ask.until_at, Alarm::Call(ask.call.clone()));
+            add_alarm(ask.until_at, Alarm::Call(ask.call.clone()));
         }
         for (call, wait) in task.work.waits() {
-            set(wait.until, Alarm::Call(call.clone()));
-            for on in &wait.on {
+            add_alarm(wait.until, Alarm::Call(call.clone()));
+            for on in &wait.awaited {
                 waiters.entry(*on).or_default().insert((task.id, call.clone()));
             }
         }
@@ -88,30 +101,30 @@ fn check_lookups(kernel: &Kernel) {
     check_parked(kernel);
 }
 
-/// A session is parked when an agent is, and no agent can continue before that changes.
+/// Checks that a session is parked if an agent is parked and no agent can continue before that changes.
 fn check_parked(kernel: &Kernel) {
     let agents = || kernel.tasks().filter(|task| task.kind != TaskType::Shell);
     let parked = |task: &KernelTask| matches!(task.phase, TaskPhase::Parked(_));
-    let can_go_on = |task: &KernelTask| match task.phase {
+    let can_continue = |task: &KernelTask| match task.phase {
         TaskPhase::Queued(_) => true,
         TaskPhase::Running(_) => {
             let open = || task.work.calls().filter(|(_, phase)| **phase != CallPhase::Answered);
-            let for_agents = |wait: &CallWait| {
-                let agent =
+            let is_for_agents = |wait: &CallWait| {
+                let is_agent_or_finished =
                     |id: &TaskId| kernel.task(*id).is_some_and(|on| on.kind != TaskType::Shell || on.is_finished());
-                !wait.on.is_empty() && wait.on.iter().all(agent)
+                !wait.awaited.is_empty() && wait.awaited.iter().all(is_agent_or_finished)
             };
             open().next().is_none()
-                || open().any(|(_, phase)| !matches!(phase, CallPhase::Waiting(wait) if for_agents(wait)))
+                || open().any(|(_, phase)| !matches!(phase, CallPhase::Waiting(wait) if is_for_agents(wait)))
         }
         TaskPhase::Idle | TaskPhase::Parked(_) | TaskPhase::Interrupted | TaskPhase::Finished(_) => false,
     };
     assert_eq!(kernel.state.parked, agents().filter(|task| parked(task)).count());
-    assert_eq!(kernel.parked().is_some(), agents().any(parked) && !agents().any(can_go_on));
+    assert_eq!(kernel.parked().is_some(), agents().any(parked) && !agents().any(can_continue));
 }
 
-/// Running agents are within the caps of the session and of their type, including those that returned from a wait; and
-/// no slot is free while a queued agent could have it.
+/// Checks that the running agents, including those that returned from a wait, do not exceed the limits of the session
+/// and of their type, and that no slot is free while a queued agent could have it.
 fn check_slots(kernel: &Kernel, limits: &SessionLimits) {
     let slots = &kernel.state.slots;
     let mut held = BTreeMap::<&str, u32>::new();
@@ -119,71 +132,71 @@ fn check_slots(kernel: &Kernel, limits: &SessionLimits) {
         assert_eq!(slots.starting.contains(task.id), matches!(task.phase, TaskPhase::Queued(_)));
         assert_eq!(slots.returning.contains(task.id), task.phase == TaskPhase::Running(SlotStatus::Returning));
         let lent = task.phase == TaskPhase::Running(SlotStatus::Lent);
-        assert!(!lent || task.work.is_waiting(), "a slot is lent for nothing");
+        assert!(!lent || task.work.is_waiting(), "a slot is lent but its task does not wait");
         if task.phase == TaskPhase::Running(SlotStatus::Holding) {
             *held.entry(&task.agent).or_default() += 1;
         }
     }
     assert_eq!(slots.held, held.values().sum::<u32>());
-    assert!(slots.held <= limits.live, "more agents run than may");
-    for (kind, cap) in &limits.of_type {
+    assert!(slots.held <= limits.live, "too many agents run");
+    for (kind, cap) in &limits.max_by_type {
         let held = held.get(kind.as_str()).copied().unwrap_or_default();
         assert_eq!(slots.held_by(kind), held);
-        assert!(held <= *cap, "more agents of the type {kind} run than may");
+        assert!(held <= *cap, "too many agents of the type {kind} run");
     }
-    let has_room = |kind: &str| limits.of_type.get(kind).is_none_or(|cap| slots.held_by(kind) < *cap);
-    let tight = kernel.state.memory == MemoryPressure::Tight && slots.held > 0;
-    let next = slots.returning.first(has_room).or(slots.starting.first(has_room).filter(|_| !tight));
-    let owned = kernel.tasks().any(KernelTask::is_running) && kernel.state.admission == SessionAdmission::Open;
-    assert!(!owned || slots.held == limits.live || next.is_none(), "a slot is free and somebody waits for it");
+    let has_room = |kind: &str| limits.max_by_type.get(kind).is_none_or(|cap| slots.held_by(kind) < *cap);
+    let must_wait = kernel.state.memory == MemoryPressure::Tight && slots.held > 0;
+    let next = slots.returning.first(has_room).or(slots.starting.first(has_room).filter(|_| !must_wait));
+    let is_owned = kernel.tasks().any(KernelTask::is_running) && kernel.state.admission == SessionAdmission::Open;
+    assert!(!is_owned || slots.held == limits.live || next.is_none(), "a slot is free although a task waits for it");
 }
 
 fn check_ledgers(kernel: &Kernel) {
-    let mut asking = BTreeMap::<TaskId, Cost>::new();
+    let mut reserved = BTreeMap::<TaskId, Cost>::new();
     for task in kernel.tasks() {
-        let booked = task.ledger.spent.plus(task.ledger.reserved);
-        assert!(task.ledger.budget.allows(booked), "{} spent past its budget", task.id);
-        if let ActivationWork::Asking(asked) = &task.work {
-            for above in kernel.state.lineage(task.id) {
-                let sum = asking.entry(above.id).or_default();
-                *sum = sum.plus(asked.reserved);
+        let used = task.ledger.spent.plus(task.ledger.reserved);
+        assert!(task.ledger.budget.allows(used), "{} exceeds its budget", task.id);
+        if let ActivationWork::AwaitingModel(model_call) = &task.work {
+            for ancestor in kernel.state.lineage(task.id) {
+                let sum = reserved.entry(ancestor.id).or_default();
+                *sum = sum.plus(model_call.reserved);
             }
         }
     }
     for task in kernel.tasks() {
-        assert_eq!(task.ledger.reserved, asking.get(&task.id).copied().unwrap_or_default());
+        assert_eq!(task.ledger.reserved, reserved.get(&task.id).copied().unwrap_or_default());
     }
 }
 
-/// A state rebuilt from the log equals the state that wrote it, except for what is not durable.
-pub(super) fn same_but_for_leases_and_memory(live: &Kernel, folded: &Kernel) {
+/// Asserts that a state rebuilt from the log equals the live state, except for values that are not durable.
+pub(super) fn assert_same_durable_state(live: &Kernel, rebuilt: &Kernel) {
     let mut live = live.clone();
     live.state.memory = MemoryPressure::default();
-    let fleeting = |task: &&KernelTask| task.lease.is_some() || task.streamed.is_some();
-    let leased: Vec<TaskId> = live.tasks().filter(fleeting).map(|task| task.id).collect();
-    for id in leased {
-        let unlease = |task: &mut KernelTask| {
-            (task.lease, task.streamed) = (None, None);
+    let has_volatile_values = |task: &&KernelTask| task.lease.is_some() || task.streamed_tokens.is_some();
+    let volatile: Vec<TaskId> = live.tasks().filter(has_volatile_values).map(|task| task.id).collect();
+    for id in volatile {
+        let clear = |task: &mut KernelTask| {
+            (task.lease, task.streamed_tokens) = (None, None);
             Ok(())
         };
-        live.state.update(id, unlease).unwrap();
+        live.state.update(id, clear).unwrap();
     }
-    assert_eq!(live, *folded);
+    assert_eq!(live, *rebuilt);
 }
 
-pub(super) fn nobody_runs(kernel: &Kernel) {
+pub(super) fn assert_nothing_runs(kernel: &Kernel) {
     assert!(kernel.tasks().all(|task| !task.is_running()), "a task runs without an owner");
 }
 
-/// Everything that was due was handled: an alarm that stays would ring forever.
-pub(super) fn no_alarm_is_late(kernel: &Kernel, now: Timestamp) {
-    assert!(kernel.next_alarm().is_none_or(|at| at > now), "an alarm rang and nothing happened");
+/// Asserts that every due alarm was handled: one that stays would ring forever.
+pub(super) fn assert_no_late_alarm(kernel: &Kernel, now: Timestamp) {
+    assert!(kernel.next_alarm().is_none_or(|at| at > now), "a due alarm was not handled");
 }
 
-/// After an orderly end nothing is left to do.
-pub(super) fn at_rest(kernel: &Kernel) {
+/// Asserts that after an orderly end nothing is left to do.
+pub(super) fn assert_at_rest(kernel: &Kernel) {
     let busy: Vec<_> = kernel.tasks().filter(|task| task.phase.is_busy()).collect();
-    assert!(kernel.is_quiet(), "the session did not come to rest: {busy:?}");
+    assert!(kernel.is_quiet(), "the session is still busy: {busy:?}");
     let state = &kernel.state;
     assert_eq!(state.slots.held, 0);
     assert!(state.waiters.is_empty() && state.alarms.is_empty() && state.asks.is_empty());

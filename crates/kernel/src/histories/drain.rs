@@ -1,4 +1,4 @@
-//! An orderly end: every run answers what is open and ends, until nothing is left to run.
+//! The orderly end of a random history.
 
 use protocol::*;
 
@@ -6,7 +6,7 @@ use super::simulated_session::{FREE_QUOTE, SimulatedSession, call_answered, text
 use crate::*;
 
 impl SimulatedSession {
-    /// Lets everything end in order: every run answers what is open and ends, until nothing is left to run.
+    /// Lets every run finish its open turn or calls and end, until nothing is left to run.
     pub(super) fn drain(&mut self) {
         self.apply_if_accepted(KernelInput::Resume);
         for _ in 0..5_000 {
@@ -28,8 +28,8 @@ impl SimulatedSession {
         };
         let (turn, kind) = (task.turn, task.kind);
         // A last turn that is due is always taken.
-        let due = task.work.is_between_calls() && matches!(task.last_turn, Some(LastTurn::Due(_)));
-        let work = if due { ActivationWork::Boundary } else { task.work.clone() };
+        let is_last_turn_due = task.work.is_between_calls() && matches!(task.last_turn, Some(LastTurn::Due(_)));
+        let work = if is_last_turn_due { ActivationWork::BetweenTurns } else { task.work.clone() };
         if kind == TaskType::Shell {
             self.apply_accepted(KernelInput::Report(
                 run,
@@ -38,10 +38,10 @@ impl SimulatedSession {
             return;
         }
         match work {
-            ActivationWork::Asking(_) => {
+            ActivationWork::AwaitingModel(_) => {
                 self.apply_accepted(KernelInput::Report(run, turn_answered(turn, vec![text_block("done")], Cost::ZERO)))
             }
-            ActivationWork::Acting(calls) => {
+            ActivationWork::CallingTools(calls) => {
                 let open = calls.into_iter().find(|(_, phase)| {
                     matches!(
                         phase,
@@ -50,8 +50,8 @@ impl SimulatedSession {
                 });
                 match open {
                     Some((call, _)) => self.apply_accepted(KernelInput::Report(run, call_answered(turn, call))),
-                    None if self.decide_for(run) => {}
-                    None => self.finish_one_below(run),
+                    None if self.deny_open_ask(run) => {}
+                    None => self.let_another_run_work(run),
                 }
             }
             ActivationWork::Answered { text: true } => {
@@ -59,13 +59,13 @@ impl SimulatedSession {
                 let ended = RunUpdate::Ended { ending: RunEnding::Completed, text: "done".into() };
                 self.apply_accepted(KernelInput::Report(run, ended));
             }
-            ActivationWork::Fresh | ActivationWork::Boundary | ActivationWork::Answered { text: false } => {
-                match self.kernel.apply(self.now, KernelInput::Report(run, turn_begun(FREE_QUOTE))) {
+            ActivationWork::NotBegun | ActivationWork::BetweenTurns | ActivationWork::Answered { text: false } => {
+                match self.kernel.decide(self.now, KernelInput::Report(run, turn_begun(FREE_QUOTE))) {
                     Ok(effects) => self.perform(effects),
-                    Err(InputRefusal::NoSlot) => self.finish_one_below(run),
+                    Err(InputRefusal::NoSlot) => self.let_another_run_work(run),
                     Err(_) => {
                         // Unread mail would wake the task again.
-                        self.apply_accepted(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::Between)));
+                        self.apply_accepted(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::BetweenTurns)));
                         let ending = RunEnding::TimedOut(LimitKind::Turns);
                         self.apply_accepted(KernelInput::Report(run, RunUpdate::Ended { ending, text: String::new() }));
                     }
@@ -74,8 +74,9 @@ impl SimulatedSession {
         }
     }
 
-    /// The run can only wait: lets another one work, which must exist or the session would be stuck.
-    fn finish_one_below(&mut self, waiting: RunId) {
+    /// Lets another run work while this one can only wait. If there is none, the next alarm or an open ask must
+    /// continue the session; otherwise it would be stuck.
+    fn let_another_run_work(&mut self, waiting: RunId) {
         let next = self.active.values().copied().find(|run| *run != waiting && self.can_work(*run));
         match next {
             Some(run) => self.finish_step(run),
@@ -84,11 +85,11 @@ impl SimulatedSession {
                     self.now = at.max(self.now);
                     self.tick();
                 }
-                // A person decides in the end what another one waits for.
+                // Only a decision on an open ask can continue the session.
                 None => {
                     let others: Vec<RunId> = self.active.values().copied().collect();
-                    let decided = others.into_iter().any(|run| self.decide_for(run));
-                    assert!(decided, "deadlock: {waiting} waits and nobody can work");
+                    let decided = others.into_iter().any(|run| self.deny_open_ask(run));
+                    assert!(decided, "deadlock: {waiting} waits and no other run can work");
                 }
             },
         }
@@ -99,9 +100,9 @@ impl SimulatedSession {
             let stuck =
                 task.work.calls().all(|(_, phase)| {
                     matches!(phase, CallPhase::Waiting(_) | CallPhase::Asking(_) | CallPhase::Answered)
-                }) && matches!(task.work, ActivationWork::Acting(_));
-            let footed = task.phase == TaskPhase::Running(SlotStatus::Holding) || !task.work.is_between_calls();
-            task.is_running() && task.run_id() == run && footed && !stuck
+                }) && matches!(task.work, ActivationWork::CallingTools(_));
+            let may_proceed = task.phase == TaskPhase::Running(SlotStatus::Holding) || !task.work.is_between_calls();
+            task.is_running() && task.run_id() == run && may_proceed && !stuck
         })
     }
 }

@@ -1,5 +1,5 @@
-//! Checks that start hooks and stop hooks run once per activation, and that the end of an activation is blocked only as
-//! often as the limits allow.
+//! Test checks: in every random history, start hooks and stop hooks run once per activation, and the end of an
+//! activation is blocked only as often as the limits allow.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,25 +7,31 @@ use protocol::*;
 
 use crate::*;
 
+/// The hooks and blocked ends according to the log.
 #[derive(Default)]
 pub(super) struct HookAudit {
-    running: BTreeMap<TaskId, Activation>,
+    latest_activation: BTreeMap<TaskId, Activation>,
     start_hooks_ran: BTreeSet<(TaskId, Activation)>,
     stop_hooks_ran: BTreeSet<(TaskId, Activation)>,
+    /// How often hooks and expectations blocked the end of the latest activation.
     stop_blocks: BTreeMap<TaskId, (u32, u32)>,
 }
 
 impl HookAudit {
-    pub(super) fn read(&mut self, id: TaskId, event: &Event, limits: &SessionLimits) {
+    pub(super) fn check_event(&mut self, id: TaskId, event: &Event, limits: &SessionLimits) {
         match event {
             Event::ActivationStarted { activation, attempt } => {
-                self.running.insert(id, *activation);
+                self.latest_activation.insert(id, *activation);
                 if *attempt == Attempt(1) {
                     self.stop_blocks.insert(id, (0, 0));
                 }
             }
             Event::StartHooksRan { activation, .. } => {
-                assert_eq!(self.running.get(&id), Some(activation), "{id} ran start hooks of another activation");
+                assert_eq!(
+                    self.latest_activation.get(&id),
+                    Some(activation),
+                    "{id} ran start hooks of another activation"
+                );
                 assert!(self.start_hooks_ran.insert((id, *activation)), "{id} ran its start hooks twice");
             }
             Event::StopHooksRan { activation } => {
@@ -36,12 +42,13 @@ impl HookAudit {
             // The original session runs the stop hooks of activations from before the fork.
             Event::SessionForked { .. } => self.stop_hooks_ran.extend(&self.start_hooks_ran),
             Event::StopBlocked { by, .. } => {
-                let (hook_blocks, repairs) = self.stop_blocks.entry(id).or_default();
+                let (hook_blocks, expectation_retries) = self.stop_blocks.entry(id).or_default();
                 match by {
                     StopBlocker::Hook => *hook_blocks += 1,
-                    StopBlocker::Expects => *repairs += 1,
+                    StopBlocker::Expects => *expectation_retries += 1,
                 }
-                let is_allowed = *hook_blocks <= limits.max_stop_blocks && *repairs <= limits.max_repairs;
+                let is_allowed =
+                    *hook_blocks <= limits.max_stop_blocks && *expectation_retries <= limits.max_expectation_retries;
                 assert!(is_allowed, "the end of {id} is blocked too often");
             }
             _other => {}

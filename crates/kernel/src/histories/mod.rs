@@ -1,6 +1,6 @@
-//! Random histories of whole sessions, and every invariant of the kernel after each step.
+//! Tests with random histories of whole sessions. After each step, every invariant of the kernel is checked.
 //!
-//! A history is made from its seed alone; a failure names the seed.
+//! A history depends only on its seed; a failure names the seed.
 
 mod asks;
 mod audit;
@@ -23,28 +23,28 @@ use std::collections::BTreeSet;
 use protocol::LogEntry;
 use simulated_session::SimulatedSession;
 
-const STEPS: usize = 80;
+const STEPS_PER_HISTORY: usize = 80;
 
-/// How many histories are tried: 100,000, unless `HISTORIES` asks for fewer, as mutation testing does.
+/// How many histories are tried: 100,000, unless the variable `HISTORIES` is set, as in mutation testing.
 #[expect(clippy::disallowed_methods, reason = "a setting of this test alone")]
-fn histories() -> u64 {
+fn history_count() -> u64 {
     std::env::var("HISTORIES").ok().and_then(|count| count.parse().ok()).unwrap_or(100_000)
 }
 
 /// Runs one history: random steps under random limits, then an orderly end.
-fn history(seed: u64) {
-    let mut world = SimulatedSession::new(seed);
-    for _ in 0..STEPS {
-        world.step();
+fn run_history(seed: u64) {
+    let mut session = SimulatedSession::new(seed);
+    for _ in 0..STEPS_PER_HISTORY {
+        session.step();
     }
-    world.drain();
-    checks::at_rest(&world.kernel);
+    session.drain();
+    checks::assert_at_rest(&session.kernel);
 }
 
-/// Runs histories on every processor, and names the seed of one that fails.
+/// Runs histories on every processor, and prints the seed of one that fails.
 fn in_parallel(seeds: std::ops::Range<u64>, history: fn(u64)) {
     let threads = std::thread::available_parallelism().map_or(2, |n| n.get() as u64);
-    let named = |seed| {
+    let run_and_name = |seed| {
         if let Err(panic) = std::panic::catch_unwind(|| history(seed)) {
             eprintln!("history {seed} broke an invariant");
             std::panic::resume_unwind(panic);
@@ -53,27 +53,27 @@ fn in_parallel(seeds: std::ops::Range<u64>, history: fn(u64)) {
     std::thread::scope(|scope| {
         for thread in 0..threads {
             let seeds = seeds.clone();
-            scope.spawn(move || seeds.filter(|seed| seed % threads == thread).for_each(named));
+            scope.spawn(move || seeds.filter(|seed| seed % threads == thread).for_each(run_and_name));
         }
     });
 }
 
 #[test]
 fn every_invariant_holds_over_random_histories() {
-    in_parallel(0..histories(), history);
+    in_parallel(0..history_count(), run_history);
 }
 
 #[test]
-fn histories_come_to_every_event_and_to_every_limit() {
+fn histories_reach_every_event_and_every_limit() {
     let (mut events, mut refusals) = (BTreeSet::new(), BTreeSet::new());
     for seed in 0..1_000 {
-        let mut world = SimulatedSession::new(seed);
-        (0..STEPS).for_each(|_| world.step());
+        let mut session = SimulatedSession::new(seed);
+        (0..STEPS_PER_HISTORY).for_each(|_| session.step());
         let kind = |entry: &LogEntry| serde_json::to_value(&entry.event).unwrap()["type"].to_string();
-        events.extend(world.log.iter().map(kind));
-        refusals.extend(world.refusals);
+        events.extend(session.log.iter().map(kind));
+        refusals.extend(session.refusals);
     }
-    // All but what a newer version wrote, and what says that another model answered.
+    // All except the event of a newer version and the event that another model answered.
     assert_eq!(events.len(), 45, "{events:?}");
     let limits = [
         "Budget",
@@ -89,6 +89,6 @@ fn histories_come_to_every_event_and_to_every_limit() {
     ];
     let states = ["Closed", "Ended", "MailWaiting", "NoSlot", "NotAwaited", "NotRootChild", "Stopping", "WaitCycle"];
     for refusal in limits.into_iter().chain(states) {
-        assert!(refusals.contains(refusal), "nothing was refused as {refusal}: {refusals:?}");
+        assert!(refusals.contains(refusal), "{refusal} never occurred: {refusals:?}");
     }
 }

@@ -1,6 +1,6 @@
-//! Where chance comes from.
+//! The source of randomness.
 
-/// A generator small enough to read: splitmix64.
+/// A small random number generator: splitmix64.
 pub(super) struct HistoryRng(pub(super) u64);
 
 impl HistoryRng {

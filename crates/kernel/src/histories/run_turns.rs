@@ -15,7 +15,7 @@ pub(super) struct TurnAudit {
 }
 
 impl TurnAudit {
-    pub(super) fn read(&mut self, LogEntry { task, event, .. }: &LogEntry) {
+    pub(super) fn check_event(&mut self, LogEntry { task, event, .. }: &LogEntry) {
         match event {
             Event::SessionOpened(config) => self.limit = config.max_turns,
             Event::SessionAdopted { config, .. } => (self.limit, self.turns) = (config.max_turns, 0),

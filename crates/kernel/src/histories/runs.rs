@@ -1,4 +1,4 @@
-//! What runs report, at random.
+//! Random reports from runs.
 
 use protocol::*;
 
@@ -17,36 +17,36 @@ impl SimulatedSession {
         let (turn, work, kind) = (task.turn, task.work.clone(), task.kind);
         if kind == TaskType::Shell {
             if self.rng.one_in(3) {
-                self.random_end(run);
+                self.end_at_random(run);
             }
             return;
         }
         match work {
-            _ if self.rng.one_in(12) => self.run_start_hooks(run),
-            ActivationWork::Fresh | ActivationWork::Boundary | ActivationWork::Answered { .. } => {
-                self.report_between(run, &work)
+            _ if self.rng.one_in(12) => self.report_start_hooks(run),
+            ActivationWork::NotBegun | ActivationWork::BetweenTurns | ActivationWork::Answered { .. } => {
+                self.report_between_turns(run, &work)
             }
-            ActivationWork::Asking(asking) => self.report_asking(run, turn, *asking),
-            ActivationWork::Acting(calls) => {
+            ActivationWork::AwaitingModel(asking) => self.report_on_model_request(run, turn, *asking),
+            ActivationWork::CallingTools(calls) => {
                 let calls: Vec<_> = calls.into_iter().collect();
                 if let Some((call, phase)) = self.rng.pick(&calls) {
-                    self.report_call(run, turn, call, phase);
+                    self.report_on_call(run, turn, call, phase);
                 }
             }
         }
     }
 
-    fn report_between(&mut self, run: RunId, work: &ActivationWork) {
+    fn report_between_turns(&mut self, run: RunId, work: &ActivationWork) {
         match self.rng.below(10) {
-            0..2 => self.tries(run, RunUpdate::Boundary(BoundaryPoint::Between)),
-            2 => self.tries(run, RunUpdate::Boundary(BoundaryPoint::End)),
+            0..2 => self.try_report(run, RunUpdate::Boundary(BoundaryPoint::BetweenTurns)),
+            2 => self.try_report(run, RunUpdate::Boundary(BoundaryPoint::End)),
             3 => {
                 let until = Timestamp(self.now.0 + self.rng.below(80));
                 let park = match self.rng.below(4) {
                     0 => Parking { until: None, why: ParkReason::Auth },
                     _ => quota_parking(until),
                 };
-                self.tries(run, RunUpdate::Park(park));
+                self.try_report(run, RunUpdate::Park(park));
             }
             4 => {
                 let why = self.rng.pick(&[
@@ -58,9 +58,9 @@ impl SimulatedSession {
                 ]);
                 let why = why.unwrap();
                 let compaction = Compaction { messages: 1, digest: None, cause: CompactionCause::ContextFull };
-                let known = self.kernel.task(run.task).and_then(|task| task.results.values().next().copied());
+                let unread_result = self.kernel.task(run.task).and_then(|task| task.results.values().next().copied());
                 let report = match self.rng.below(9) {
-                    8 => match known {
+                    8 => match unread_result {
                         Some((task, activation)) => RunUpdate::ResultRead { task, activation },
                         None => RunUpdate::ResultRead { task: run.task, activation: Activation(1) },
                     },
@@ -70,21 +70,21 @@ impl SimulatedSession {
                     4 => RunUpdate::ToolsLoaded(vec!["until".into()]),
                     _ => RunUpdate::Intent("looking".into()),
                 };
-                self.tries(run, report);
+                self.try_report(run, report);
             }
             5..7 if matches!(work, ActivationWork::Answered { .. }) => match self.rng.below(3) {
                 0 => self.block_stop(run),
-                _ => self.random_end(run),
+                _ => self.end_at_random(run),
             },
             _ => {
-                let quote = self.quote();
-                self.tries(run, turn_begun(quote));
+                let quote = self.random_quote();
+                self.try_report(run, turn_begun(quote));
             }
         }
     }
 
-    fn report_asking(&mut self, run: RunId, turn: Turn, asking: ModelCall) {
-        let ModelCall { reserved, quoted, most, .. } = asking;
+    fn report_on_model_request(&mut self, run: RunId, turn: Turn, model_call: ModelCall) {
+        let ModelCall { reserved, quoted, max_output: most, .. } = model_call;
         let cost = Cost { tokens: self.rng.below(reserved.tokens + 1), micros: self.rng.below(reserved.micros + 1) };
         let report = match self.rng.below(12) {
             10 => RunUpdate::RaiseReservation { turn, output: self.rng.below(u64::from(most) + 4) as u32 },
@@ -93,12 +93,12 @@ impl SimulatedSession {
                 return self.apply_accepted(KernelInput::Streamed { run, output });
             }
             0 => {
-                let booked = self.random_charge(quoted.output);
+                let charge = self.random_charge(quoted.output);
                 let (fault, message) = (ModelFault::Transient, "cut".into());
-                RunUpdate::TurnFailed { turn, fault, message, charge: booked, retry: None }
+                RunUpdate::TurnFailed { turn, fault, message, charge, retry: None }
             }
             1 => turn_answered(turn, vec![], cost),
-            2..5 => self.counted(turn_answered(turn, vec![text_block("an answer")], cost)),
+            2..5 => self.with_random_usage(turn_answered(turn, vec![text_block("an answer")], cost)),
             n => {
                 let calls = (0..1 + self.rng.below(3)).map(|i| call_block(&format!("c{i}")));
                 let mut content: Vec<ContentBlock> = calls.collect();
@@ -108,11 +108,11 @@ impl SimulatedSession {
                 turn_answered(turn, content, cost)
             }
         };
-        self.tries(run, report);
+        self.try_report(run, report);
     }
 
-    /// An answer with a count of its own, which may be far more than was estimated.
-    fn counted(&mut self, answer: RunUpdate) -> RunUpdate {
+    /// The answer with a random usage, which may be far more than estimated.
+    fn with_random_usage(&mut self, answer: RunUpdate) -> RunUpdate {
         match answer {
             RunUpdate::TurnAnswered { turn, content, stop, cost, model, .. } => {
                 let usage = Usage { input: self.rng.below(90), output: self.rng.below(50), ..Usage::default() };
@@ -122,16 +122,16 @@ impl SimulatedSession {
         }
     }
 
-    fn report_call(&mut self, run: RunId, turn: Turn, call: CallId, phase: CallPhase) {
+    fn report_on_call(&mut self, run: RunId, turn: Turn, call: CallId, phase: CallPhase) {
         if self.rng.one_in(40) {
-            return self.tries(run, RunUpdate::CallsDropped { turn });
+            return self.try_report(run, RunUpdate::CallsOutOfTime { turn });
         }
         match phase {
             CallPhase::Pending => match self.rng.below(8) {
-                0 => self.tries(run, call_answered(turn, call)),
+                0 => self.try_report(run, call_answered(turn, call)),
                 1 => self.ask_permission(run, turn, call),
                 2..6 => self.spawn(run, turn, call),
-                _ => self.tries(run, RunUpdate::CallStarted { turn, call }),
+                _ => self.try_report(run, RunUpdate::CallStarted { turn, call }),
             },
             CallPhase::Started => match self.rng.below(9) {
                 7 => self.ask_plan(run, turn, call),
@@ -139,19 +139,21 @@ impl SimulatedSession {
                 0..3 => self.spawn(run, turn, call),
                 3 => self.wait(run, turn, call),
                 4 => self.ask_question(run, turn, call),
-                _ => self.tries(run, call_answered(turn, call)),
+                _ => self.try_report(run, call_answered(turn, call)),
             },
             CallPhase::Waiting(_) | CallPhase::Answered if self.rng.one_in(10) => {
                 assert!(
-                    self.kernel.clone().apply(self.now, KernelInput::Report(run, call_answered(turn, call))).is_err()
+                    self.kernel.clone().decide(self.now, KernelInput::Report(run, call_answered(turn, call))).is_err()
                 );
             }
-            CallPhase::Waiting(_) if self.rng.one_in(2) => self.tries(run, RunUpdate::WaitOver { turn, call }),
+            CallPhase::Waiting(_) if self.rng.one_in(2) => {
+                self.try_report(run, RunUpdate::ManualWaitOver { turn, call })
+            }
             CallPhase::Waiting(_) | CallPhase::Answered => {}
-            CallPhase::Asking(ask) => self.while_asking(run, turn, ask),
+            CallPhase::Asking(ask) => self.act_on_open_ask(run, turn, ask),
             CallPhase::Decided(_) if self.rng.one_in(4) => self.spawn(run, turn, call),
             CallPhase::Decided(_) if self.rng.one_in(2) => self.start_if_allowed(run, turn, call),
-            CallPhase::Waited { .. } | CallPhase::Decided(_) => self.tries(run, call_answered(turn, call)),
+            CallPhase::Waited { .. } | CallPhase::Decided(_) => self.try_report(run, call_answered(turn, call)),
         }
     }
 
@@ -159,12 +161,12 @@ impl SimulatedSession {
         let id = if self.rng.one_in(20) { run.task } else { self.new_id() };
         let kind = if self.rng.one_in(4) { TaskType::Shell } else { TaskType::Agent };
         let mode = if kind == TaskType::Agent && self.rng.one_in(2) { TaskMode::Sync } else { TaskMode::Background };
-        let rest = if kind == TaskType::Agent && self.rng.one_in(3) {
+        let on_complete = if kind == TaskType::Agent && self.rng.one_in(3) {
             CompletionPolicy::Idle
         } else {
             CompletionPolicy::Finish
         };
-        let spec = self.spec(kind, mode, rest, Some(run.task));
+        let spec = self.random_spec(kind, mode, on_complete, Some(run.task));
         let until = Some(Timestamp(self.now.0 + self.rng.below(200))).filter(|_| self.rng.one_in(4));
         let digest = DefinitionId(format!("d{}", self.rng.below(3)));
         let definition = AgentDefinition { id: digest, spec: Box::default() };
@@ -172,24 +174,24 @@ impl SimulatedSession {
         let (prompt, by) = ("work".into(), Some((run, turn, call)));
         if let Some(refusal) = self.try_apply(KernelInput::Spawn(TaskSpawn { id, spec, prompt, by, until, definition }))
         {
-            self.audit.refused(&self.limits, self.now, run.task, &refusal);
+            self.audit.check_spawn_refusal(&self.limits, self.now, run.task, &refusal);
         }
     }
 
-    /// Its end is blocked.
+    /// Reports that the run's end is blocked.
     fn block_stop(&mut self, run: RunId) {
         let by = if self.rng.one_in(2) { StopBlocker::Hook } else { StopBlocker::Expects };
         let reason = format!("not yet: {}", self.log.len());
-        self.tries(run, RunUpdate::StopBlocked { by, reason });
+        self.try_report(run, RunUpdate::StopBlocked { by, reason });
     }
 
-    /// Its start hooks have run. A later attempt may report them again.
-    fn run_start_hooks(&mut self, run: RunId) {
+    /// Reports that the run's start hooks ran. A later attempt may report this again.
+    fn report_start_hooks(&mut self, run: RunId) {
         self.apply_accepted(KernelInput::Report(run, RunUpdate::StartHooksRan(Vec::new())));
     }
 
-    /// Reports what may be refused.
-    fn tries(&mut self, run: RunId, report: RunUpdate) {
+    /// Sends a report that the kernel may refuse.
+    fn try_report(&mut self, run: RunId, report: RunUpdate) {
         let _refusal = self.try_apply(KernelInput::Report(run, report));
     }
 
@@ -197,21 +199,21 @@ impl SimulatedSession {
         if self.rng.one_in(4) {
             // Without a deadline, only the run itself could end the wait.
             let (on, mode, until) = (Vec::new(), WaitMode::Manual, Some(Timestamp(self.now.0 + self.rng.below(100))));
-            return self.tries(run, RunUpdate::Wait { turn, call, on, mode, until });
+            return self.try_report(run, RunUpdate::Wait { turn, call, on, mode, until });
         }
-        let on = (0..1 + self.rng.below(2)).filter_map(|_| self.any_task()).collect();
+        let on = (0..1 + self.rng.below(2)).filter_map(|_| self.random_task()).collect();
         let mode = if self.rng.one_in(2) { WaitMode::Any } else { WaitMode::All };
         let until = Some(Timestamp(self.now.0 + self.rng.below(100))).filter(|_| self.rng.one_in(2));
-        self.tries(run, RunUpdate::Wait { turn, call, on, mode, until });
+        self.try_report(run, RunUpdate::Wait { turn, call, on, mode, until });
     }
 
-    fn random_end(&mut self, run: RunId) {
+    fn end_at_random(&mut self, run: RunId) {
         let ending = match self.rng.below(8) {
             0 => RunEnding::Failed { kind: FailKind::Model, message: "broke".into() },
             1 => RunEnding::TimedOut(LimitKind::Turns),
             2 => RunEnding::BudgetExhausted,
             _ => RunEnding::Completed,
         };
-        self.tries(run, RunUpdate::Ended { ending, text: "text".into() });
+        self.try_report(run, RunUpdate::Ended { ending, text: "text".into() });
     }
 }

@@ -12,6 +12,7 @@ use crate::*;
 /// The agent types; for the first two, the number that may run at once is limited.
 const AGENT_TYPES: [&str; 3] = ["build", "look", "think"];
 
+/// A session whose runs, users and owners behave at random.
 pub(super) struct SimulatedSession {
     pub(super) kernel: Kernel,
     pub(super) limits: SessionLimits,
@@ -20,7 +21,8 @@ pub(super) struct SimulatedSession {
     pub(super) rng: HistoryRng,
     /// The percentage of steps in which a run reports something.
     run_report_percent: u64,
-    ids: u128,
+    /// How many ids were made.
+    last_id: u128,
     /// All asks so far, decided or not.
     pub(super) all_asks: Vec<Ask>,
     pub(super) fence: u64,
@@ -43,12 +45,12 @@ impl SimulatedSession {
             depth: 1 + rng.below(4) as u32,
             total: 1 + rng.below(12) as u32,
             rate: 1 + rng.below(12) as u32,
-            of_type: AGENT_TYPES[..2].iter().map(|kind| (kind.to_string(), 1 + rng.below(3) as u32)).collect(),
+            max_by_type: AGENT_TYPES[..2].iter().map(|kind| (kind.to_string(), 1 + rng.below(3) as u32)).collect(),
             grace: Duration::from_millis(rng.below(120)),
             max_stop_blocks: rng.below(3) as u32,
-            max_repairs: rng.below(2) as u32,
+            max_expectation_retries: rng.below(2) as u32,
             max_continues: rng.below(4) as u32,
-            autopilot_turns: 1 + rng.below(12) as u32,
+            max_autopilot_turns: 1 + rng.below(12) as u32,
             result_window: Duration::from_millis(rng.below(3) * 20),
         };
         let mut session = SimulatedSession::with_limits(seed, limits);
@@ -65,7 +67,7 @@ impl SimulatedSession {
             now: Timestamp(1_000),
             rng: HistoryRng(seed ^ 0xb05),
             run_report_percent: 50 + seed % 50,
-            ids: 0,
+            last_id: 0,
             all_asks: Vec::new(),
             fence: 1,
             active: BTreeMap::new(),
@@ -75,7 +77,7 @@ impl SimulatedSession {
             config: session_config(Budget::default()),
         };
         let root = session.new_id();
-        let spec = session.spec(TaskType::Main, TaskMode::Background, CompletionPolicy::Idle, None);
+        let spec = session.random_spec(TaskType::Main, TaskMode::Background, CompletionPolicy::Idle, None);
         session.config = session_config(spec.budget);
         session.apply_accepted(KernelInput::Open { root, spec, definition: None, config: session.config.clone() });
         session.apply_accepted(user_mail(root, MailDelivery::Steer));
@@ -113,25 +115,25 @@ impl SimulatedSession {
         }
     }
 
-    pub(super) fn any_task(&mut self) -> Option<TaskId> {
+    pub(super) fn random_task(&mut self) -> Option<TaskId> {
         let ids: Vec<TaskId> = self.kernel.tasks().map(|task| task.id).collect();
         self.rng.pick(&ids)
     }
 
     pub(super) fn new_id(&mut self) -> TaskId {
-        self.ids += 1;
-        TaskId::new(format!("{:032x}", self.ids).parse().unwrap())
+        self.last_id += 1;
+        TaskId::new(format!("{:032x}", self.last_id).parse().unwrap())
     }
 
-    pub(super) fn quote(&mut self) -> TurnQuote {
+    pub(super) fn random_quote(&mut self) -> TurnQuote {
         let million = |n: u64| n * 1_000_000;
         let price = Price { input: million(self.rng.below(3)), output: million(self.rng.below(3)), ..Price::default() };
-        let (least, most) = (self.rng.below(10) as u32, self.rng.below(40) as u32);
-        let spare = Cost { tokens: self.rng.below(20), micros: self.rng.below(20) };
+        let (min_output, max_output) = (self.rng.below(10) as u32, self.rng.below(40) as u32);
+        let last_turn_reserve = Cost { tokens: self.rng.below(20), micros: self.rng.below(20) };
         let input = self.rng.below(40);
         let (estimated, expected) = (self.rng.below(input + 1), self.rng.below(40) as u32);
         let price = Some(price).filter(|_| self.rng.one_in(2));
-        TurnQuote { input, estimated, min_output: least, expected, max_output: most, price, last_turn_reserve: spare }
+        TurnQuote { input, estimated, min_output, expected_output: expected, max_output, price, last_turn_reserve }
     }
 
     /// A random charge for a failed model call, for at most the `output` tokens that were reserved.
@@ -143,7 +145,7 @@ impl SimulatedSession {
         }
     }
 
-    pub(super) fn spec(
+    pub(super) fn random_spec(
         &mut self,
         kind: TaskType,
         mode: TaskMode,
@@ -162,7 +164,7 @@ impl SimulatedSession {
     }
 
     pub(super) fn apply_accepted(&mut self, input: KernelInput) {
-        let effects = match self.kernel.apply(self.now, input.clone()) {
+        let effects = match self.kernel.decide(self.now, input.clone()) {
             Ok(effects) => effects,
             Err(refusal) => panic!("{input:?} was refused: {refusal}"),
         };
@@ -170,7 +172,7 @@ impl SimulatedSession {
     }
 
     pub(super) fn apply_if_accepted(&mut self, input: KernelInput) {
-        if let Ok(effects) = self.kernel.apply(self.now, input) {
+        if let Ok(effects) = self.kernel.decide(self.now, input) {
             self.perform(effects);
         }
     }
@@ -179,7 +181,7 @@ impl SimulatedSession {
     pub(super) fn try_apply(&mut self, input: KernelInput) -> Option<InputRefusal> {
         // Cloning the state is the most expensive part, so only every fourth refusal, at random, is checked.
         let before = self.rng.one_in(4).then(|| self.kernel.clone());
-        match self.kernel.apply(self.now, input) {
+        match self.kernel.decide(self.now, input) {
             Ok(effects) => {
                 self.perform(effects);
                 None
@@ -219,7 +221,7 @@ impl SimulatedSession {
         }
         self.active
             .retain(|id, run| self.kernel.task(*id).is_some_and(|task| task.is_running() && task.run_id() == *run));
-        self.audit.after(&self.kernel, &self.limits, &effects);
+        self.audit.check_decision(&self.kernel, &self.limits, &effects);
     }
 }
 
@@ -251,7 +253,7 @@ pub(super) const FREE_QUOTE: TurnQuote = TurnQuote {
     input: 0,
     estimated: 0,
     min_output: 0,
-    expected: 0,
+    expected_output: 0,
     max_output: 0,
     price: None,
     last_turn_reserve: Cost::ZERO,

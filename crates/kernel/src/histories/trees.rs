@@ -1,4 +1,4 @@
-//! Trees of agents that spawn as much as they may: every cap holds exactly, and all agents finish.
+//! Tests with trees of agents that start as many others as they may: no limit is exceeded, and all agents finish.
 
 use std::collections::BTreeMap;
 
@@ -13,70 +13,81 @@ use crate::*;
 
 /// How the agents of a tree behave.
 struct AgentBehavior {
-    /// How many children a message starts, at most.
-    width: u64,
-    /// Whether it starts exactly as many.
-    always: bool,
+    /// The maximum number of children that a message starts.
+    max_width: u64,
+    /// Whether it always starts the maximum.
+    always_max_width: bool,
     /// How many such messages the root writes; every other agent writes one.
     messages: u32,
-    /// Whether the root works on while its children do.
+    /// Whether the root continues to work while its children do.
     background: bool,
-    /// One step in how many is the owner's last.
-    deaths: Option<u64>,
+    /// The owner dies after one in this many steps.
+    owner_dies_one_in: Option<u64>,
 }
 
-const FIVE: AgentBehavior = AgentBehavior { width: 5, always: true, messages: 8, background: true, deaths: Some(150) };
-const WAITING: AgentBehavior =
-    AgentBehavior { width: 3, always: false, messages: 2, background: false, deaths: Some(100) };
+const ALWAYS_FIVE_CHILDREN: AgentBehavior =
+    AgentBehavior { max_width: 5, always_max_width: true, messages: 8, background: true, owner_dies_one_in: Some(150) };
+const WAITING_FOR_CHILDREN: AgentBehavior = AgentBehavior {
+    max_width: 3,
+    always_max_width: false,
+    messages: 2,
+    background: false,
+    owner_dies_one_in: Some(100),
+};
 
-/// What was refused, by its words, who has written how many messages, and the most agents that ran at once.
 #[derive(Default)]
 struct TreeStats {
+    /// How many messages each agent has written.
     messages: BTreeMap<TaskId, u32>,
+    /// How often each refusal occurred, by its message.
     refusals: BTreeMap<String, u32>,
-    most: u32,
+    /// The maximum number of agents that ran at once.
+    max_running: u32,
 }
 
 impl SimulatedSession {
-    /// Lets every run follow its habit in random order until nothing is left to do. At least one can always work.
-    fn run_to_rest(&mut self, habit: &AgentBehavior) -> TreeStats {
-        let mut seen = TreeStats::default();
+    /// Lets all runs work in random order until nothing is left to do. At least one can always work.
+    fn run_to_rest(&mut self, behavior: &AgentBehavior) -> TreeStats {
+        let mut stats = TreeStats::default();
         loop {
             let workable: Vec<RunId> = self.active.values().copied().filter(|run| self.can_work(*run)).collect();
             let Some(run) = self.rng.pick(&workable) else { break };
-            self.behave(run, habit, &mut seen);
-            seen.most = seen.most.max(self.kernel.state.slots.held);
-            if habit.deaths.is_some_and(|deaths| self.rng.one_in(deaths)) {
+            self.step_run(run, behavior, &mut stats);
+            stats.max_running = stats.max_running.max(self.kernel.state.slots.held);
+            if behavior.owner_dies_one_in.is_some_and(|deaths| self.rng.one_in(deaths)) {
                 self.replace_dead_owner();
             }
         }
-        assert!(self.kernel.is_quiet(), "nobody can work and somebody waits");
-        seen
+        assert!(self.kernel.is_quiet(), "the session is not finished, but no run can work");
+        stats
     }
 
-    fn behave(&mut self, run: RunId, habit: &AgentBehavior, seen: &mut TreeStats) {
+    fn step_run(&mut self, run: RunId, behavior: &AgentBehavior, stats: &mut TreeStats) {
         let task = self.kernel.task(run.task).unwrap();
         let (turn, work, is_root) = (task.turn, task.work.clone(), task.kind == TaskType::Main);
-        let messages = if is_root { habit.messages } else { 1 };
+        let messages = if is_root { behavior.messages } else { 1 };
         match work {
-            ActivationWork::Fresh | ActivationWork::Boundary | ActivationWork::Answered { text: false } => {
-                self.apply_accepted(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::Between)));
+            ActivationWork::NotBegun | ActivationWork::BetweenTurns | ActivationWork::Answered { text: false } => {
+                self.apply_accepted(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::BetweenTurns)));
                 self.apply_accepted(KernelInput::Report(run, turn_begun(FREE_QUOTE)));
             }
-            ActivationWork::Asking(_) if seen.messages.get(&run.task).is_none_or(|written| *written < messages) => {
-                *seen.messages.entry(run.task).or_default() += 1;
-                let width = if habit.always { habit.width } else { self.rng.below(habit.width + 1) };
+            ActivationWork::AwaitingModel(_)
+                if stats.messages.get(&run.task).is_none_or(|written| *written < messages) =>
+            {
+                *stats.messages.entry(run.task).or_default() += 1;
+                let width =
+                    if behavior.always_max_width { behavior.max_width } else { self.rng.below(behavior.max_width + 1) };
                 let mut content: Vec<ContentBlock> = (0..width).map(|n| call_block(&format!("c{n}"))).collect();
                 content.push(text_block("on it"));
                 self.apply_accepted(KernelInput::Report(run, turn_answered(turn, content, Cost::ZERO)));
             }
-            ActivationWork::Asking(_) => {
+            ActivationWork::AwaitingModel(_) => {
                 self.apply_accepted(KernelInput::Report(run, turn_answered(turn, vec![text_block("done")], Cost::ZERO)))
             }
-            ActivationWork::Acting(calls) => {
+            ActivationWork::CallingTools(calls) => {
                 let calls: Vec<_> = calls.into_iter().collect();
                 match self.rng.pick(&calls) {
-                    Some((call, CallPhase::Pending)) => self.spawn_children(run, turn, call, habit, seen),
+                    Some((call, CallPhase::Pending)) => self.spawn_child(run, turn, call, behavior, stats),
                     Some((call, CallPhase::Waited { .. } | CallPhase::Started)) => {
                         self.apply_accepted(KernelInput::Report(run, call_answered(turn, call)));
                     }
@@ -91,99 +102,101 @@ impl SimulatedSession {
         }
     }
 
-    fn spawn_children(&mut self, run: RunId, turn: Turn, call: CallId, habit: &AgentBehavior, seen: &mut TreeStats) {
+    fn spawn_child(&mut self, run: RunId, turn: Turn, call: CallId, behavior: &AgentBehavior, stats: &mut TreeStats) {
         let at_root = Some(run.task) == self.kernel.root();
-        let mode = if habit.background && at_root { TaskMode::Background } else { TaskMode::Sync };
+        let mode = if behavior.background && at_root { TaskMode::Background } else { TaskMode::Sync };
         let spec = TaskSpec {
             budget: Budget::default(),
             max_turns: None,
-            ..self.spec(TaskType::Agent, mode, CompletionPolicy::Finish, None)
+            ..self.random_spec(TaskType::Agent, mode, CompletionPolicy::Finish, None)
         };
         let (id, prompt, by) = (self.new_id(), "go".into(), Some((run, turn, call.clone())));
         let spawn = TaskSpawn { id, spec, prompt, by, until: None, definition: None };
         if let Some(refusal) = self.try_apply(KernelInput::Spawn(spawn)) {
-            self.audit.refused(&self.limits, self.now, run.task, &refusal);
-            *seen.refusals.entry(refusal.to_string()).or_default() += 1;
+            self.audit.check_spawn_refusal(&self.limits, self.now, run.task, &refusal);
+            *stats.refusals.entry(refusal.to_string()).or_default() += 1;
             self.apply_accepted(KernelInput::Report(run, call_answered(turn, call)));
         }
     }
 }
 
-/// A session without a budget or a limit of turns.
-fn world(seed: u64, limits: SessionLimits) -> SimulatedSession {
+/// A session without a budget or a turn limit.
+fn session(seed: u64, limits: SessionLimits) -> SimulatedSession {
     with_budget(seed, limits, Budget::default())
 }
 
 fn with_budget(seed: u64, limits: SessionLimits, budget: Budget) -> SimulatedSession {
-    let mut world = SimulatedSession::with_limits(seed, limits);
-    world.config = SessionConfig { max_turns: None, budget, ..world.config.clone() };
-    world.replace_dead_owner();
-    world
+    let mut session = SimulatedSession::with_limits(seed, limits);
+    session.config = SessionConfig { max_turns: None, budget, ..session.config.clone() };
+    session.replace_dead_owner();
+    session
 }
 
-fn wide() -> SessionLimits {
+fn wide_limits() -> SessionLimits {
     SessionLimits { live: 64, depth: 4, total: 100_000, rate: 100_000, ..SessionLimits::default() }
 }
 
-fn refused(seen: &TreeStats, words: &str) -> bool {
-    seen.refusals.keys().any(|refusal| refusal.contains(words))
+fn was_refused(stats: &TreeStats, text: &str) -> bool {
+    stats.refusals.keys().any(|refusal| refusal.contains(text))
 }
 
 #[test]
 fn a_tree_that_always_spawns_five_stops_exactly_at_the_total() {
     in_parallel(0..4, |seed| {
-        let mut world = world(seed, SessionLimits { total: 200, ..wide() });
-        let seen = world.run_to_rest(&FIVE);
-        assert_eq!((world.kernel.started_agents(), seen.most), (200, 64));
-        assert!(refused(&seen, "reached its limit of"));
+        let mut session = session(seed, SessionLimits { total: 200, ..wide_limits() });
+        let stats = session.run_to_rest(&ALWAYS_FIVE_CHILDREN);
+        assert_eq!((session.kernel.started_agents(), stats.max_running), (200, 64));
+        assert!(was_refused(&stats, "reached its limit of"));
     });
 }
 
 #[test]
 fn a_tree_that_always_spawns_five_stops_exactly_at_the_depth() {
     in_parallel(0..4, |seed| {
-        let mut world = world(seed, SessionLimits { depth: 2, ..wide() });
-        let seen = world.run_to_rest(&AgentBehavior { messages: 2, ..FIVE });
-        assert_eq!(world.kernel.started_agents(), 10 + 50);
-        assert_eq!(seen.refusals.values().sum::<u32>(), 50 * 5, "{:?}", seen.refusals);
-        assert!(refused(&seen, "nested more than 2 deep"));
+        let mut session = session(seed, SessionLimits { depth: 2, ..wide_limits() });
+        let stats = session.run_to_rest(&AgentBehavior { messages: 2, ..ALWAYS_FIVE_CHILDREN });
+        assert_eq!(session.kernel.started_agents(), 10 + 50);
+        assert_eq!(stats.refusals.values().sum::<u32>(), 50 * 5, "{:?}", stats.refusals);
+        assert!(was_refused(&stats, "nested more than 2 deep"));
     });
 }
 
 #[test]
 fn a_tree_that_always_spawns_five_stops_exactly_at_the_rate() {
     in_parallel(0..4, |seed| {
-        let mut world = world(seed, SessionLimits { depth: 3, rate: 37, ..wide() });
-        let seen = world.run_to_rest(&FIVE);
-        assert_eq!(world.kernel.started_agents(), 40 + 37);
-        assert!(refused(&seen, "within a minute"));
-        let root = world.kernel.root().unwrap();
-        world.now = Timestamp(world.now.0 + 60_000);
-        world.apply_accepted(user_mail(root, MailDelivery::Steer));
-        world.run_to_rest(&FIVE);
-        assert_eq!(world.kernel.started_agents(), 2 * (40 + 37));
+        let mut session = session(seed, SessionLimits { depth: 3, rate: 37, ..wide_limits() });
+        let stats = session.run_to_rest(&ALWAYS_FIVE_CHILDREN);
+        assert_eq!(session.kernel.started_agents(), 40 + 37);
+        assert!(was_refused(&stats, "within a minute"));
+        let root = session.kernel.root().unwrap();
+        session.now = Timestamp(session.now.0 + 60_000);
+        session.apply_accepted(user_mail(root, MailDelivery::Steer));
+        session.run_to_rest(&ALWAYS_FIVE_CHILDREN);
+        assert_eq!(session.kernel.started_agents(), 2 * (40 + 37));
     });
 }
 
 #[test]
-fn a_tree_that_always_spawns_five_runs_as_many_as_may_and_no_more() {
+fn a_tree_that_always_spawns_five_runs_exactly_as_many_as_the_limits_allow() {
     in_parallel(0..4, |seed| {
         let of_type = BTreeMap::from([("build".to_owned(), 2), ("look".to_owned(), 1)]);
-        let mut world = world(seed, SessionLimits { live: 7, depth: 3, total: 200, of_type, ..wide() });
-        let seen = world.run_to_rest(&FIVE);
-        assert_eq!((world.kernel.started_agents(), seen.most), (200, 7));
-        checks::at_rest(&world.kernel);
+        let mut session =
+            session(seed, SessionLimits { live: 7, depth: 3, total: 200, max_by_type: of_type, ..wide_limits() });
+        let stats = session.run_to_rest(&ALWAYS_FIVE_CHILDREN);
+        assert_eq!((session.kernel.started_agents(), stats.max_running), (200, 7));
+        checks::assert_at_rest(&session.kernel);
     });
 }
 
-/// A random tree whose parents wait for their children finishes, whatever the order.
-fn finishes(seed: u64, depth: u32, of_type: BTreeMap<String, u32>) {
-    let limits = SessionLimits { live: 1, depth, total: 120, rate: 1_000, of_type, ..SessionLimits::default() };
-    let mut world = world(seed, limits);
-    world.run_to_rest(&WAITING);
-    checks::at_rest(&world.kernel);
+/// Checks that a random tree whose parents wait for their children finishes, in any order.
+fn check_tree_finishes(seed: u64, depth: u32, of_type: BTreeMap<String, u32>) {
+    let limits =
+        SessionLimits { live: 1, depth, total: 120, rate: 1_000, max_by_type: of_type, ..SessionLimits::default() };
+    let mut session = session(seed, limits);
+    session.run_to_rest(&WAITING_FOR_CHILDREN);
+    checks::assert_at_rest(&session.kernel);
     let done = |task: &KernelTask| matches!(task.phase, TaskPhase::Finished(TaskOutcome::Completed));
-    assert!(world.kernel.tasks().filter(|task| task.kind == TaskType::Agent).all(done));
+    assert!(session.kernel.tasks().filter(|task| task.kind == TaskType::Agent).all(done));
 }
 
 fn one_of_each() -> BTreeMap<String, u32> {
@@ -193,77 +206,77 @@ fn one_of_each() -> BTreeMap<String, u32> {
 #[test]
 fn a_live_cap_of_one_never_deadlocks_trees_four_and_six_deep() {
     in_parallel(0..100, |seed| {
-        finishes(seed, 4, BTreeMap::new());
-        finishes(seed, 6, BTreeMap::new());
+        check_tree_finishes(seed, 4, BTreeMap::new());
+        check_tree_finishes(seed, 6, BTreeMap::new());
     });
 }
 
 #[test]
-fn caps_of_one_on_every_type_never_deadlock_trees_either() {
+fn a_cap_of_one_on_every_type_never_deadlocks_trees() {
     in_parallel(0..100, |seed| {
-        finishes(seed, 4, one_of_each());
+        check_tree_finishes(seed, 4, one_of_each());
         let limits =
-            SessionLimits { live: 3, depth: 6, total: 120, of_type: one_of_each(), ..SessionLimits::default() };
-        let mut world = world(seed, limits);
-        world.apply_accepted(KernelInput::Memory(if seed % 2 == 0 {
+            SessionLimits { live: 3, depth: 6, total: 120, max_by_type: one_of_each(), ..SessionLimits::default() };
+        let mut session = session(seed, limits);
+        session.apply_accepted(KernelInput::Memory(if seed % 2 == 0 {
             MemoryPressure::Tight
         } else {
             MemoryPressure::Ample
         }));
-        world.run_to_rest(&WAITING);
-        checks::at_rest(&world.kernel);
+        session.run_to_rest(&WAITING_FOR_CHILDREN);
+        checks::assert_at_rest(&session.kernel);
     });
 }
 
 #[test]
-fn a_quota_parks_everybody_and_everybody_resumes() {
+fn a_quota_parks_all_agents_and_all_resume() {
     in_parallel(0..20, |seed| {
-        let mut world = world(seed, SessionLimits { live: 4, depth: 2, ..wide() });
-        let root = *world.active.values().next().unwrap();
-        world.apply_accepted(KernelInput::Report(root, turn_begun(FREE_QUOTE)));
+        let mut session = session(seed, SessionLimits { live: 4, depth: 2, ..wide_limits() });
+        let root = *session.active.values().next().unwrap();
+        session.apply_accepted(KernelInput::Report(root, turn_begun(FREE_QUOTE)));
         let five = (0..5).map(|n| call_block(&format!("c{n}"))).collect();
-        world.apply_accepted(KernelInput::Report(root, turn_answered(Turn(1), five, Cost::ZERO)));
+        session.apply_accepted(KernelInput::Report(root, turn_answered(Turn(1), five, Cost::ZERO)));
         for n in 0..5 {
             let call = CallId(format!("c{n}"));
-            world.spawn_children(root, Turn(1), call, &FIVE, &mut TreeStats::default());
+            session.spawn_child(root, Turn(1), call, &ALWAYS_FIVE_CHILDREN, &mut TreeStats::default());
         }
-        let until = Timestamp(world.now.0 + 5_000);
-        while let Some(run) = world.active.values().next_back().copied() {
-            world.apply_accepted(KernelInput::Report(run, RunUpdate::Park(quota_parking(until))));
+        let until = Timestamp(session.now.0 + 5_000);
+        while let Some(run) = session.active.values().next_back().copied() {
+            session.apply_accepted(KernelInput::Report(run, RunUpdate::Park(quota_parking(until))));
         }
-        assert!(world.kernel.tasks().all(|task| task.phase == TaskPhase::Parked(quota_parking(until))));
-        assert_eq!(world.kernel.next_alarm(), Some(until));
-        assert_eq!(world.kernel.parked(), Some(quota_parking(until)));
+        assert!(session.kernel.tasks().all(|task| task.phase == TaskPhase::Parked(quota_parking(until))));
+        assert_eq!(session.kernel.next_alarm(), Some(until));
+        assert_eq!(session.kernel.parked(), Some(quota_parking(until)));
         if seed % 2 == 0 {
-            world.replace_dead_owner();
+            session.replace_dead_owner();
         }
-        world.now = until;
-        world.tick();
-        world.run_to_rest(&AgentBehavior { messages: 1, ..FIVE });
-        checks::at_rest(&world.kernel);
-        assert!(world.kernel.started_agents() > 5);
+        session.now = until;
+        session.tick();
+        session.run_to_rest(&AgentBehavior { messages: 1, ..ALWAYS_FIVE_CHILDREN });
+        checks::assert_at_rest(&session.kernel);
+        assert!(session.kernel.started_agents() > 5);
     });
 }
 
 #[test]
-fn a_budget_that_is_enough_starves_nobody_though_most_of_it_is_set_aside() {
+fn a_sufficient_budget_lets_all_agents_finish_even_if_most_of_it_is_reserved() {
     in_parallel(0..40, |seed| {
-        let (agents, turns, set_aside, used) = (40, 3, 100, 10);
+        let (agents, turns, reserved, used) = (40, 3, 100, 10);
         let quote = TurnQuote {
-            input: set_aside,
+            input: reserved,
             estimated: 0,
             min_output: 0,
-            expected: 0,
+            expected_output: 0,
             max_output: 0,
             price: None,
             last_turn_reserve: Cost::ZERO,
         };
-        let tokens = Some(agents * turns * used + set_aside - used);
-        let mut world = with_budget(seed, wide(), Budget { tokens, micros: None });
+        let tokens = Some(agents * turns * used + reserved - used);
+        let mut session = with_budget(seed, wide_limits(), Budget { tokens, micros: None });
         for _ in 0..agents {
             let spec = TaskSpec { budget: Budget::default(), ..TaskSpec::new(TaskType::Agent, "think", "n") };
-            let id = world.new_id();
-            world.apply_accepted(KernelInput::Spawn(TaskSpawn {
+            let id = session.new_id();
+            session.apply_accepted(KernelInput::Spawn(TaskSpawn {
                 id,
                 spec,
                 prompt: "go".into(),
@@ -272,33 +285,33 @@ fn a_budget_that_is_enough_starves_nobody_though_most_of_it_is_set_aside() {
                 definition: None,
             }));
         }
-        let mut held = 0;
+        let mut refused_count = 0;
         loop {
-            let agent = |run: &RunId| Some(run.task) != world.kernel.root();
-            let runs: Vec<RunId> = world.active.values().copied().filter(agent).collect();
-            let Some(run) = world.rng.pick(&runs) else { break };
-            let task = world.kernel.task(run.task).unwrap();
+            let is_agent = |run: &RunId| Some(run.task) != session.kernel.root();
+            let runs: Vec<RunId> = session.active.values().copied().filter(is_agent).collect();
+            let Some(run) = session.rng.pick(&runs) else { break };
+            let task = session.kernel.task(run.task).unwrap();
             match (task.work.clone(), u64::from(task.turns) == turns) {
-                (ActivationWork::Asking(_), _) => {
+                (ActivationWork::AwaitingModel(_), _) => {
                     let (turn, cost) = (task.turn, Cost { tokens: used, micros: 0 });
-                    world.apply_accepted(KernelInput::Report(run, turn_answered(turn, vec![text_block("so")], cost)));
+                    session.apply_accepted(KernelInput::Report(run, turn_answered(turn, vec![text_block("so")], cost)));
                 }
                 (_, true) => {
-                    world.apply_accepted(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::End)));
-                    world.apply_accepted(KernelInput::Report(
+                    session.apply_accepted(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::End)));
+                    session.apply_accepted(KernelInput::Report(
                         run,
                         RunUpdate::Ended { ending: RunEnding::Completed, text: String::new() },
                     ));
                 }
-                (_, false) => match world.try_apply(KernelInput::Report(run, turn_begun(quote))) {
-                    Some(InputRefusal::BudgetHeld { .. }) => held += 1,
+                (_, false) => match session.try_apply(KernelInput::Report(run, turn_begun(quote))) {
+                    Some(InputRefusal::BudgetHeld { .. }) => refused_count += 1,
                     Some(refusal) => panic!("{refusal}"),
                     None => {}
                 },
             }
         }
-        assert!(held > 0, "nothing was ever set aside for others");
-        let root = world.kernel.root().unwrap();
-        assert_eq!(world.kernel.task(root).unwrap().ledger.spent.tokens, agents * turns * used);
+        assert!(refused_count > 0, "no request was ever refused because of other reservations");
+        let root = session.kernel.root().unwrap();
+        assert_eq!(session.kernel.task(root).unwrap().ledger.spent.tokens, agents * turns * used);
     });
 }

@@ -10,7 +10,7 @@ fn cancel(task: u128, how: CancelMode) -> KernelInput {
 }
 
 #[test]
-fn wrapping_up_lets_what_runs_take_a_last_turn_and_ends_the_rest() {
+fn wrapping_up_lets_running_tasks_take_a_last_turn_and_ends_queued_ones() {
     let mut kernel =
         KernelFixture::with(SessionLimits { live: 1, depth: 2, total: 9, ..SessionLimits::default() }, |_| {});
     kernel.child(2);
@@ -22,14 +22,14 @@ fn wrapping_up_lets_what_runs_take_a_last_turn_and_ends_the_rest() {
         ["3 cancelRequested User WrapUp", "3 taskFinished cancelled", "3 mailExpired", "1 mailAdmitted result 3:1"];
     assert_eq!(queued, expected);
     let two = kernel.run(2);
-    kernel.report(two, RunUpdate::Boundary(BoundaryPoint::Between));
-    kernel.says(two, "I got this far");
+    kernel.report(two, RunUpdate::Boundary(BoundaryPoint::BetweenTurns));
+    kernel.answer_with_text(two, "I got this far");
     let ended = kernel.report(two, RunUpdate::Ended { ending: RunEnding::Completed, text: "far".into() });
     assert_eq!(ended[..2], ["2 activationEnded cancelled", "2 taskFinished cancelled"]);
 }
 
 #[test]
-fn an_abort_outdoes_a_wrap_up_and_late_reports_change_nothing() {
+fn an_abort_replaces_a_wrap_up_and_late_reports_are_refused() {
     let mut kernel = KernelFixture::new();
     kernel.child(2);
     let two = kernel.run(2);
@@ -45,24 +45,24 @@ fn an_abort_outdoes_a_wrap_up_and_late_reports_change_nothing() {
 }
 
 #[test]
-fn a_tree_is_closed_from_the_top_and_ended_from_the_bottom() {
+fn cancel_requests_go_from_the_top_of_a_tree_and_tasks_end_from_the_bottom() {
     let mut kernel =
         KernelFixture::with(SessionLimits { live: 9, depth: 9, total: 9, ..SessionLimits::default() }, |_| {});
     kernel.child(2);
     let two = kernel.run(2);
-    let turn = kernel.runs(two, &["a"]);
-    kernel.sync(two, turn, "a", 3);
+    let turn = kernel.answer_with_started_calls(two, &["a"]);
+    kernel.spawn_sync(two, turn, "a", 3);
     let effects = kernel.ok(cancel(2, CancelMode::Abort));
-    let position = |what: &str| effects.iter().position(|effect| effect == what).unwrap();
+    let position = |expected: &str| effects.iter().position(|effect| effect == expected).unwrap();
     assert!(position("2 cancelRequested User Abort") < position("3 cancelRequested User Abort"));
     assert!(position("3 taskFinished cancelled") < position("2 taskFinished cancelled"));
     assert_eq!(effects.last().unwrap(), "stop 2:1.1 Abort");
-    // What is told to a parent that is being aborted is told to nobody.
+    // No result is sent to a parent that is being aborted.
     assert!(!effects.iter().any(|effect| effect.starts_with("2 mailAdmitted")));
 }
 
 #[test]
-fn a_task_that_ends_takes_its_children_with_it() {
+fn the_children_of_an_ended_task_are_stopped() {
     let mut kernel =
         KernelFixture::with(SessionLimits { live: 9, depth: 9, total: 9, ..SessionLimits::default() }, |_| {});
     kernel.child(2);
@@ -71,8 +71,8 @@ fn a_task_that_ends_takes_its_children_with_it() {
         spec.parent = Some(id(2));
         spec.kind = TaskType::Shell;
     });
-    kernel.report(two, RunUpdate::Boundary(BoundaryPoint::Between));
-    let ended = kernel.completes(two);
+    kernel.report(two, RunUpdate::Boundary(BoundaryPoint::BetweenTurns));
+    let ended = kernel.complete(two);
     assert!(ended.contains(&"3 cancelRequested Parent Abort".into()), "{ended:?}");
     assert_eq!(kernel.state(3), "cancelled");
 }
@@ -100,7 +100,7 @@ fn after_a_stop_nothing_starts() {
 }
 
 #[test]
-fn a_task_being_stopped_starts_nobody() {
+fn a_task_being_stopped_cannot_start_others() {
     let mut kernel = KernelFixture::new();
     kernel.child(2);
     kernel.ok(cancel(2, CancelMode::WrapUp));
@@ -118,11 +118,11 @@ fn a_task_being_stopped_starts_nobody() {
 }
 
 #[test]
-fn an_interrupt_ends_the_activation_and_not_the_life() {
+fn an_interrupt_ends_only_the_activation() {
     let mut kernel = KernelFixture::new();
     kernel.child(2);
     kernel.spawn(3, |spec| spec.on_complete = CompletionPolicy::Idle);
-    kernel.calls(kernel.root, &["a"]);
+    kernel.answer_with_calls(kernel.root, &["a"]);
     let root = kernel.ok(KernelInput::Interrupt(id(1)));
     assert_eq!(root, ["1 callAnswered a Cancelled", "1 activationEnded cancelled", "stop 1:1.1 Abort"]);
     assert!(kernel.ok(KernelInput::Interrupt(id(1))).is_empty());
@@ -134,11 +134,11 @@ fn an_interrupt_ends_the_activation_and_not_the_life() {
 }
 
 #[test]
-fn a_result_that_was_told_is_not_told_again_when_its_task_is_stopped() {
+fn a_delivered_result_is_not_delivered_again_when_its_task_is_stopped() {
     let mut kernel = KernelFixture::new();
     kernel.spawn(2, |spec| spec.on_complete = CompletionPolicy::Idle);
-    kernel.report(kernel.run(2), RunUpdate::Boundary(BoundaryPoint::Between));
-    assert!(kernel.completes(kernel.run(2)).contains(&"1 mailAdmitted result 2:1".into()));
+    kernel.report(kernel.run(2), RunUpdate::Boundary(BoundaryPoint::BetweenTurns));
+    assert!(kernel.complete(kernel.run(2)).contains(&"1 mailAdmitted result 2:1".into()));
     let stopped = kernel.ok(cancel(2, CancelMode::Abort));
     assert_eq!(stopped, ["2 cancelRequested User Abort", "2 taskFinished cancelled"]);
 }

@@ -1,4 +1,4 @@
-//! A session in a test's hands: inputs in few words, and effects as lines that compare whole.
+//! A test fixture around a kernel, with helpers for common inputs. Effects are returned as short lines of text.
 
 use bosun_kernel::*;
 use protocol::*;
@@ -21,7 +21,7 @@ pub(crate) fn spec(kind: TaskType, parent: Option<TaskId>) -> TaskSpec {
     TaskSpec { parent, description: "work".into(), ..TaskSpec::new(kind, "task", "worker") }
 }
 
-pub(crate) fn terms() -> SessionConfig {
+pub(crate) fn session_config() -> SessionConfig {
     SessionConfig {
         cwd: "/w".into(),
         model: "m".into(),
@@ -39,13 +39,13 @@ pub(crate) fn terms() -> SessionConfig {
     }
 }
 
-/// A question that uses so many tokens.
+/// The report of a model request with so many input tokens.
 pub(crate) fn begin(tokens: u64) -> RunUpdate {
     let quote = TurnQuote {
         input: tokens,
         estimated: 0,
         min_output: 0,
-        expected: 0,
+        expected_output: 0,
         max_output: 0,
         price: None,
         last_turn_reserve: Cost::ZERO,
@@ -57,19 +57,19 @@ pub(crate) fn parking(until: Timestamp) -> Parking {
     Parking { until: Some(until), why: ParkReason::Quota }
 }
 
-pub(crate) fn letter(to: TaskId, delivery: MailDelivery) -> NewMail {
+pub(crate) fn user_mail(to: TaskId, delivery: MailDelivery) -> NewMail {
     NewMail { to, from: Principal::User, delivery, body: MailBody::text("psst") }
 }
 
-/// What starts an agent from a tool call.
-pub(crate) fn by_call(run: RunId, turn: Turn, call: &str, n: u128, mode: TaskMode) -> TaskSpawn {
+/// The spawn of an agent by a tool call.
+pub(crate) fn spawn_by_call(run: RunId, turn: Turn, call: &str, n: u128, mode: TaskMode) -> TaskSpawn {
     let spec = TaskSpec { mode, ..spec(TaskType::Agent, Some(run.task)) };
     let by = Some((run, turn, CallId(call.into())));
     TaskSpawn { id: id(n), spec, prompt: "go".into(), by, until: None, definition: None }
 }
 
 impl KernelFixture {
-    /// A session whose root has heard its first prompt.
+    /// A session whose root has read its first prompt.
     pub(crate) fn new() -> KernelFixture {
         KernelFixture::with(SessionLimits { live: 2, depth: 2, total: 9, ..SessionLimits::default() }, |_| {})
     }
@@ -80,20 +80,22 @@ impl KernelFixture {
         let mut spec =
             TaskSpec { on_complete: CompletionPolicy::Idle, name: "root".into(), ..spec(TaskType::Main, None) };
         change(&mut spec);
-        kernel.ok(KernelInput::Open { root: id(1), spec, definition: None, config: terms() });
-        kernel.ok(KernelInput::Send(letter(id(1), MailDelivery::Steer)));
-        kernel.report(root, RunUpdate::Boundary(BoundaryPoint::Between));
+        kernel.ok(KernelInput::Open { root: id(1), spec, definition: None, config: session_config() });
+        kernel.ok(KernelInput::Send(user_mail(id(1), MailDelivery::Steer)));
+        kernel.report(root, RunUpdate::Boundary(BoundaryPoint::BetweenTurns));
         kernel
     }
 
+    /// Applies an input that must be accepted, and returns its effects as text.
     pub(crate) fn ok(&mut self, input: KernelInput) -> Vec<String> {
-        let effects = self.kernel.apply(self.now, input.clone());
-        effects.unwrap_or_else(|refusal| panic!("{input:?}: {refusal}")).iter().map(word).collect()
+        let effects = self.kernel.decide(self.now, input.clone());
+        effects.unwrap_or_else(|refusal| panic!("{input:?}: {refusal}")).iter().map(effect_text).collect()
     }
 
+    /// Applies an input that must be refused without changing the state, and returns the refusal's message.
     pub(crate) fn refused(&mut self, input: KernelInput) -> String {
         let before = self.kernel.clone();
-        let refusal = self.kernel.apply(self.now, input).unwrap_err();
+        let refusal = self.kernel.decide(self.now, input).unwrap_err();
         assert_eq!(self.kernel, before);
         refusal.to_string()
     }
@@ -114,41 +116,41 @@ impl KernelFixture {
         begin(0)
     }
 
-    /// The run asks its model and is told to call tools.
-    pub(crate) fn calls(&mut self, run: RunId, calls: &[&str]) -> Turn {
+    /// Reports a turn whose answer calls these tools.
+    pub(crate) fn answer_with_calls(&mut self, run: RunId, calls: &[&str]) -> Turn {
         self.report(run, self.begin());
         let turn = self.kernel.task(run.task).unwrap().turn;
         let call = |id: &&str| {
             ContentBlock::Call(ToolCallRequest { id: CallId((*id).into()), tool: "t".into(), input: "{}".into() })
         };
-        self.report(run, answer(turn, calls.iter().map(call).collect()));
+        self.report(run, turn_answered(turn, calls.iter().map(call).collect()));
         turn
     }
 
-    /// The same, with the calls started.
-    pub(crate) fn runs(&mut self, run: RunId, calls: &[&str]) -> Turn {
-        let turn = self.calls(run, calls);
+    /// Reports a turn whose answer calls these tools, and the start of the calls.
+    pub(crate) fn answer_with_started_calls(&mut self, run: RunId, calls: &[&str]) -> Turn {
+        let turn = self.answer_with_calls(run, calls);
         for call in calls {
             self.report(run, RunUpdate::CallStarted { turn, call: CallId((*call).into()) });
         }
         turn
     }
 
-    /// The run says something and calls nothing.
-    pub(crate) fn says(&mut self, run: RunId, text: &str) {
+    /// Reports a turn whose answer is this text.
+    pub(crate) fn answer_with_text(&mut self, run: RunId, text: &str) {
         self.report(run, self.begin());
         let turn = self.kernel.task(run.task).unwrap().turn;
-        self.report(run, answer(turn, vec![ContentBlock::Text { text: text.into() }]));
+        self.report(run, turn_answered(turn, vec![ContentBlock::Text { text: text.into() }]));
     }
 
-    /// The run says its last words and ends well.
-    pub(crate) fn completes(&mut self, run: RunId) -> Vec<String> {
+    /// Reports a final message and the end of the run.
+    pub(crate) fn complete(&mut self, run: RunId) -> Vec<String> {
         self.report(run, RunUpdate::Boundary(BoundaryPoint::End));
-        self.says(run, "done");
+        self.answer_with_text(run, "done");
         self.report(run, RunUpdate::Ended { ending: RunEnding::Completed, text: "done".into() })
     }
 
-    /// Starts a background child of the root from outside.
+    /// Starts a background child of the root, not through a call.
     pub(crate) fn child(&mut self, n: u128) -> Vec<String> {
         self.spawn(n, |_| {})
     }
@@ -166,18 +168,18 @@ impl KernelFixture {
         }))
     }
 
-    /// A call of `run` starts a child and waits for it.
-    pub(crate) fn sync(&mut self, run: RunId, turn: Turn, call: &str, n: u128) -> Vec<String> {
-        self.ok(KernelInput::Spawn(by_call(run, turn, call, n, TaskMode::Sync)))
+    /// Has a call of `run` start a child and wait for it.
+    pub(crate) fn spawn_sync(&mut self, run: RunId, turn: Turn, call: &str, n: u128) -> Vec<String> {
+        self.ok(KernelInput::Spawn(spawn_by_call(run, turn, call, n, TaskMode::Sync)))
     }
 
-    /// A call of `run` starts a child in the background.
-    pub(crate) fn background(&mut self, run: RunId, turn: Turn, call: &str, n: u128) -> Vec<String> {
-        self.ok(KernelInput::Spawn(by_call(run, turn, call, n, TaskMode::Background)))
+    /// Has a call of `run` start a child in the background.
+    pub(crate) fn spawn_background(&mut self, run: RunId, turn: Turn, call: &str, n: u128) -> Vec<String> {
+        self.ok(KernelInput::Spawn(spawn_by_call(run, turn, call, n, TaskMode::Background)))
     }
 
     /// The phase of a call of task `n`.
-    pub(crate) fn call(&self, n: u128, call: &str) -> Option<&CallPhase> {
+    pub(crate) fn call_phase(&self, n: u128, call: &str) -> Option<&CallPhase> {
         self.task(n).work.call(&CallId(call.into()))
     }
 
@@ -186,12 +188,12 @@ impl KernelFixture {
     }
 }
 
-pub(crate) fn answer(turn: Turn, content: Vec<ContentBlock>) -> RunUpdate {
+pub(crate) fn turn_answered(turn: Turn, content: Vec<ContentBlock>) -> RunUpdate {
     let (stop, usage, cost, model) = (StopReason::End, Usage::default(), Cost::ZERO, "m".into());
     RunUpdate::TurnAnswered { turn, content, stop, usage, cost, model }
 }
 
-pub(crate) fn answered(turn: Turn, call: &str) -> RunUpdate {
+pub(crate) fn call_answered(turn: Turn, call: &str) -> RunUpdate {
     let answer = ToolResult { status: ToolResultStatus::Done, text: String::new() };
     RunUpdate::CallAnswered { turn, call: CallId(call.into()), answer, evidence: Vec::new() }
 }
@@ -201,8 +203,8 @@ pub(crate) fn wait(turn: Turn, call: &str, on: &[u128], mode: WaitMode, until: O
     RunUpdate::Wait { turn, call: CallId(call.into()), on, mode, until: until.map(Timestamp) }
 }
 
-/// An effect in a few words: the task's number, and what happens to it.
-fn word(effect: &KernelEffect) -> String {
+/// An effect as a short line: the task's number and the event, or the effect and the run.
+fn effect_text(effect: &KernelEffect) -> String {
     let n = |task: &TaskId| task.uuid().as_u128();
     let run = |run: &RunId| format!("{}:{}.{}", n(&run.task), run.activation.0, run.attempt.0);
     match effect {

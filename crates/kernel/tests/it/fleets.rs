@@ -1,4 +1,4 @@
-//! A fleet works through the todos.
+//! Fleets: claims, results, retries and blocked todos.
 
 use bosun_kernel::*;
 use protocol::*;
@@ -50,7 +50,7 @@ impl KernelFixture {
     fn status(&self, todo: &str) -> String {
         match &self.kernel.graph().node(&todo.into()).unwrap().progress {
             TodoProgress::Blocked(why) => format!("blocked: {why}"),
-            standing => standing.status().as_str().to_owned(),
+            progress => progress.status().as_str().to_owned(),
         }
     }
 
@@ -62,22 +62,25 @@ impl KernelFixture {
 }
 
 #[test]
-fn what_is_ready_is_due_in_its_order_and_what_depends_on_it_comes_after() {
+fn ready_todos_are_due_in_their_order_and_their_dependents_come_later() {
     let mut kernel =
         kernel(0, vec![todo("ship", &["lex", "parse"]), todo("parse", &[]), todo("lex", &[]), todo("doc", &[])]);
     assert_eq!(kernel.due(), ["parse", "lex"], "two slots");
     let (parse, lex) = (kernel.claim(2, "parse"), kernel.claim(3, "lex"));
     assert!(kernel.due().is_empty());
-    let done = kernel.completes(parse);
+    let done = kernel.complete(parse);
     assert!(done.contains(&"2 todoDone".to_owned()), "{done:?}");
-    assert!(!done.iter().any(|effect| effect.contains("mailAdmitted")), "the root is not told of each: {done:?}");
+    assert!(
+        !done.iter().any(|effect| effect.contains("mailAdmitted")),
+        "the root gets no mail for each todo: {done:?}"
+    );
     assert_eq!(kernel.due(), ["doc"]);
-    kernel.completes(lex);
+    kernel.complete(lex);
     assert_eq!(kernel.due(), ["ship", "doc"]);
 }
 
 #[test]
-fn a_claim_is_part_of_the_spawn_and_a_second_one_is_refused() {
+fn a_todo_is_claimed_with_the_spawn_and_a_second_claim_is_refused() {
     let mut kernel = kernel(0, vec![todo("a", &[]), todo("b", &["a"])]);
     let spawned = kernel.spawn(2, |spec| spec.todo = Some("a".into()));
     assert_eq!(spawned[..2], ["2 taskCreated", "2 todoClaimed"]);
@@ -85,7 +88,7 @@ fn a_claim_is_part_of_the_spawn_and_a_second_one_is_refused() {
         let spec = TaskSpec { todo: Some(todo.into()), ..crate::fixture::spec(TaskType::Agent, Some(id(1))) };
         KernelInput::Spawn(TaskSpawn { id: id(9), spec, prompt: "go".into(), by: None, until: None, definition: None })
     };
-    assert_eq!(kernel.refused(another("a")), format!("the todo `a` is held by {}", id(2)));
+    assert_eq!(kernel.refused(another("a")), format!("the todo `a` is claimed by {}", id(2)));
     assert_eq!(kernel.refused(another("b")), "the todo `b` cannot be worked on now");
     assert_eq!(kernel.refused(another("c")), "there is no todo `c`");
     kernel.ok(KernelInput::EndFleet(FleetEnd::Stopped));
@@ -94,7 +97,7 @@ fn a_claim_is_part_of_the_spawn_and_a_second_one_is_refused() {
 }
 
 #[test]
-fn a_failure_is_tried_again_and_then_blocks_what_depends_on_it() {
+fn a_failed_todo_is_retried_and_then_blocks_its_dependents() {
     let mut kernel = kernel(1, vec![todo("a", &[]), todo("b", &["a"]), todo("c", &["b"])]);
     let first = kernel.claim(2, "a");
     kernel.fails(first, "tests fail");
@@ -104,30 +107,32 @@ fn a_failure_is_tried_again_and_then_blocks_what_depends_on_it() {
     let blocked = ["a", "b", "c"].map(|todo| kernel.status(todo));
     let upstream = |todo: &str| format!("blocked: it depends on {todo}, which is blocked");
     assert_eq!(blocked, ["blocked: tests still fail".into(), upstream("a"), upstream("b")]);
-    // The root plans anew: it sets the first one to pending.
+    // The root sets the first todo to pending again.
     kernel.ok(change(Principal::Task { id: id(1) }, vec![todo("a", &[])]));
     assert_eq!(["a", "b", "c"].map(|todo| kernel.status(todo)), ["pending", "pending", "pending"]);
     assert_eq!(kernel.due(), ["a"]);
 }
 
 #[test]
-fn the_word_of_a_worker_about_its_todo_is_only_a_word() {
+fn a_worker_cannot_set_the_status_of_a_todo() {
     let mut kernel = kernel(0, vec![todo("a", &[]), todo("b", &[])]);
     let worker = kernel.claim(2, "a");
     let done = |id: &str| Todo { status: TodoStatus::Done, ..todo(id, &[]) };
-    let said =
-        kernel.kernel.apply(Timestamp(200), change(Principal::Task { id: id(2) }, vec![done("a"), done("b")])).unwrap();
-    let KernelEffect::Record(LogEntry { event: Event::TodosChanged { changed, .. }, .. }) = &said[0] else {
-        panic!("{said:?}")
+    let effects = kernel
+        .kernel
+        .decide(Timestamp(200), change(Principal::Task { id: id(2) }, vec![done("a"), done("b")]))
+        .unwrap();
+    let KernelEffect::Record(LogEntry { event: Event::TodosChanged { changed, .. }, .. }) = &effects[0] else {
+        panic!("{effects:?}")
     };
-    assert_eq!(changed[0].status, TodoStatus::InProgress, "the row is put right");
+    assert_eq!(changed[0].status, TodoStatus::InProgress, "the row is corrected");
     assert_eq!((kernel.status("a"), kernel.status("b")), ("in_progress".into(), "pending".into()));
     kernel.fails(worker, "the check fails");
     assert_eq!(kernel.status("a"), "blocked: the check fails");
 }
 
 #[test]
-fn a_worker_of_an_older_claim_changes_nothing() {
+fn reports_from_an_older_attempt_are_refused() {
     let mut kernel = kernel(3, vec![todo("a", &[])]);
     let old = kernel.claim(2, "a");
     kernel.ok(KernelInput::Lease { run: old, until: Timestamp(150) });
@@ -139,17 +144,17 @@ fn a_worker_of_an_older_claim_changes_nothing() {
         kernel.refused(KernelInput::Report(old, RunUpdate::Boundary(BoundaryPoint::End))),
         "this run of the task is over"
     );
-    kernel.completes(new);
+    kernel.complete(new);
     assert_eq!(kernel.status("a"), "done");
 }
 
 #[test]
-fn circles_are_refused_at_the_beginning_and_named_when_a_plan_is_edited_into_one() {
+fn a_cycle_prevents_a_fleet_and_blocks_todos_while_one_runs() {
     let mut kernel = KernelFixture::new();
     kernel
         .ok(change(Principal::User, vec![todo("a", &["b"]), todo("b", &["c"]), todo("c", &["a"]), todo("d", &["c"])]));
-    let circle = kernel.refused(KernelInput::BeginFleet(fleet(0)));
-    assert_eq!(circle, "the todos depend on each other in a cycle: a → b → c → a");
+    let refusal = kernel.refused(KernelInput::BeginFleet(fleet(0)));
+    assert_eq!(refusal, "the todos depend on each other in a cycle: a → b → c → a");
     kernel.ok(change(Principal::User, vec![todo("c", &[])]));
     kernel.ok(KernelInput::BeginFleet(fleet(0)));
     kernel.ok(change(Principal::Task { id: id(1) }, vec![todo("c", &["a"])]));
@@ -160,7 +165,7 @@ fn circles_are_refused_at_the_beginning_and_named_when_a_plan_is_edited_into_one
 }
 
 #[test]
-fn a_todo_that_is_taken_away_takes_its_worker_with_it() {
+fn removing_a_todo_stops_its_worker() {
     let mut kernel = kernel(0, vec![todo("a", &[]), todo("b", &["a"])]);
     kernel.claim(2, "a");
     let by = Principal::Task { id: id(1) };
@@ -169,19 +174,19 @@ fn a_todo_that_is_taken_away_takes_its_worker_with_it() {
 }
 
 #[test]
-fn sixty_four_workers_do_a_thousand_todos_once_each_while_workers_and_owners_die() {
+fn each_of_a_thousand_todos_is_done_once_while_workers_fail_and_owners_die() {
     const TODOS: usize = 1_000;
     let limits = SessionLimits { live: 64, depth: 2, total: 9_999, ..SessionLimits::default() };
     let mut kernel = KernelFixture::with(limits.clone(), |_| {});
     let name = |n: usize| format!("t{n}");
-    let above = |n: usize| if n < 40 { Vec::new() } else { vec![name(n - 40), name(n / 2)] };
-    let row = |n| todo(&name(n), &above(n).iter().map(String::as_str).collect::<Vec<_>>());
+    let dependencies = |n: usize| if n < 40 { Vec::new() } else { vec![name(n - 40), name(n / 2)] };
+    let row = |n| todo(&name(n), &dependencies(n).iter().map(String::as_str).collect::<Vec<_>>());
     kernel.ok(change(Principal::User, (0..TODOS).map(row).collect()));
     kernel.ok(KernelInput::BeginFleet(fleet(9)));
-    let (mut next, mut chance, mut done) = (2_u128, 1_u64, Vec::new());
+    let (mut next, mut seed, mut done) = (2_u128, 1_u64, Vec::new());
     let mut random = |below: u64| {
-        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (chance >> 33) % below
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % below
     };
     let mut working: Vec<u128> = Vec::new();
     while done.len() < TODOS {
@@ -192,8 +197,8 @@ fn sixty_four_workers_do_a_thousand_todos_once_each_while_workers_and_owners_die
         }
         assert!(working.len() <= 64);
         if random(40) == 0 {
-            // The owner dies: the next one lets what was interrupted go on.
-            kernel.ok(KernelInput::Adopt { fence: Fence(next as u64), config: crate::fixture::terms() });
+            // The owner dies, and the next one resumes the interrupted tasks.
+            kernel.ok(KernelInput::Adopt { fence: Fence(next as u64), config: crate::fixture::session_config() });
             kernel.ok(KernelInput::Resume);
         }
         let worker = working.swap_remove(random(working.len() as u64) as usize);
@@ -202,7 +207,7 @@ fn sixty_four_workers_do_a_thousand_todos_once_each_while_workers_and_owners_die
             0 => kernel.fails(run, "it died"),
             _ => {
                 done.push(kernel.task(worker).todo.clone().unwrap());
-                kernel.completes(run);
+                kernel.complete(run);
             }
         }
     }
@@ -214,7 +219,7 @@ fn sixty_four_workers_do_a_thousand_todos_once_each_while_workers_and_owners_die
 }
 
 #[test]
-fn a_copy_of_a_session_has_no_fleet_at_work() {
+fn a_fork_has_no_running_fleet() {
     let mut kernel = kernel(0, vec![todo("a", &[]), todo("b", &[])]);
     kernel.claim(2, "a");
     let forked = kernel.ok(KernelInput::Fork { from: SessionId::new(uuid::Uuid::nil()) });
@@ -223,7 +228,7 @@ fn a_copy_of_a_session_has_no_fleet_at_work() {
         (kernel.kernel.graph().fleet(), kernel.status("a"), kernel.state(2)),
         (None, "pending".into(), "cancelled")
     );
-    kernel.ok(KernelInput::Adopt { fence: Fence(2), config: crate::fixture::terms() });
+    kernel.ok(KernelInput::Adopt { fence: Fence(2), config: crate::fixture::session_config() });
     kernel.ok(KernelInput::BeginFleet(fleet(0)));
     assert_eq!(kernel.due(), ["a", "b"]);
 }

@@ -1,4 +1,4 @@
-//! A task that is asked to stop has a last turn, and a deadline for it, whatever it does and whoever owns it.
+//! A task that is asked to stop has a last turn and a deadline for it, in any phase and under any owner.
 
 use bosun_kernel::*;
 use protocol::*;
@@ -16,11 +16,11 @@ fn stop(task: u128) -> KernelInput {
 }
 
 fn adopt() -> KernelInput {
-    KernelInput::Adopt { fence: Fence(2), config: terms() }
+    KernelInput::Adopt { fence: Fence(2), config: session_config() }
 }
 
 #[test]
-fn whoever_takes_too_long_over_its_last_turn_is_stopped_at_once() {
+fn a_task_that_misses_the_deadline_of_its_last_turn_is_aborted() {
     let mut kernel = wide();
     kernel.child(2);
     let two = kernel.run(2);
@@ -30,14 +30,17 @@ fn whoever_takes_too_long_over_its_last_turn_is_stopped_at_once() {
     kernel.now = Timestamp(100 + GRACE - 1);
     assert!(kernel.ok(KernelInput::Tick).is_empty());
     kernel.now = Timestamp(100 + GRACE);
-    let over = kernel.ok(KernelInput::Tick);
-    assert_eq!(over[..3], ["2 cancelRequested User Abort", "2 turnFailed Cancelled 7", "2 activationEnded cancelled"]);
-    assert!(over.contains(&"stop 2:1.1 Abort".into()));
+    let effects = kernel.ok(KernelInput::Tick);
+    assert_eq!(
+        effects[..3],
+        ["2 cancelRequested User Abort", "2 turnFailed Cancelled 7", "2 activationEnded cancelled"]
+    );
+    assert!(effects.contains(&"stop 2:1.1 Abort".into()));
     assert_eq!((kernel.state(2), kernel.kernel.next_alarm()), ("cancelled", None));
 }
 
 #[test]
-fn a_second_wish_to_stop_does_not_move_the_deadline() {
+fn a_second_request_to_stop_does_not_move_the_deadline() {
     let mut kernel = wide();
     kernel.child(2);
     kernel.ok(stop(2));
@@ -47,32 +50,32 @@ fn a_second_wish_to_stop_does_not_move_the_deadline() {
 }
 
 #[test]
-fn one_that_waits_for_a_child_hears_what_became_of_it_before_its_own_last_turn() {
+fn a_task_that_waits_for_a_child_gets_its_result_before_its_own_last_turn() {
     let mut kernel = wide();
     kernel.child(2);
     let two = kernel.run(2);
-    let turn = kernel.calls(two, &["a"]);
-    kernel.sync(two, turn, "a", 3);
+    let turn = kernel.answer_with_calls(two, &["a"]);
+    kernel.spawn_sync(two, turn, "a", 3);
     let asked = kernel.ok(stop(2));
     assert_eq!(asked[2..], ["stop 3:1.1 WrapUp", "stop 2:1.1 WrapUp"]);
     let three = kernel.run(3);
     kernel.report(three, RunUpdate::WrapUp(WrapUpReason::Stop));
-    kernel.says(three, "so far");
+    kernel.answer_with_text(three, "so far");
     let ended = kernel.report(three, RunUpdate::Ended { ending: RunEnding::Completed, text: "so far".into() });
     assert!(ended.contains(&"3 taskFinished cancelled".into()) && ended.contains(&"go 2:1.1".into()), "{ended:?}");
-    kernel.report(two, answered(turn, "a"));
+    kernel.report(two, call_answered(turn, "a"));
     kernel.report(two, RunUpdate::WrapUp(WrapUpReason::Stop));
-    kernel.says(two, "all I have");
+    kernel.answer_with_text(two, "all I have");
     kernel.report(two, RunUpdate::Ended { ending: RunEnding::Completed, text: "all I have".into() });
     assert_eq!((kernel.state(2), kernel.kernel.next_alarm()), ("cancelled", None));
 }
 
 #[test]
-fn one_that_asks_a_person_is_not_kept_by_the_question() {
+fn an_open_ask_does_not_delay_the_deadline() {
     let mut kernel = wide();
     kernel.child(2);
     let two = kernel.run(2);
-    let turn = kernel.calls(two, &["a"]);
+    let turn = kernel.answer_with_calls(two, &["a"]);
     let subject =
         AskSubject::Permission { tool: "t".into(), input: "{}".into(), reason: "r".into(), rules: Vec::new() };
     let ask = Ask { id: AskId("q".into()), call: CallId("a".into()), subject, until_at: None };
@@ -84,7 +87,7 @@ fn one_that_asks_a_person_is_not_kept_by_the_question() {
 }
 
 #[test]
-fn the_deadline_of_one_that_parks_does_not_wait_for_the_quota() {
+fn the_deadline_of_a_parked_task_does_not_wait_for_the_quota() {
     let mut kernel = wide();
     kernel.child(2);
     kernel.ok(stop(2));
@@ -96,7 +99,7 @@ fn the_deadline_of_one_that_parks_does_not_wait_for_the_quota() {
 }
 
 #[test]
-fn a_quota_that_resets_in_the_grace_lets_it_take_its_last_turn() {
+fn a_parked_task_takes_its_last_turn_if_the_quota_resets_before_the_deadline() {
     let mut kernel = wide();
     kernel.child(2);
     kernel.ok(stop(2));
@@ -107,7 +110,7 @@ fn a_quota_that_resets_in_the_grace_lets_it_take_its_last_turn() {
 }
 
 #[test]
-fn the_next_owner_hears_that_a_task_is_to_stop_and_keeps_its_deadline() {
+fn the_next_owner_stops_the_task_with_the_same_deadline() {
     let mut kernel = wide();
     kernel.child(2);
     kernel.ok(stop(2));
@@ -122,7 +125,7 @@ fn the_next_owner_hears_that_a_task_is_to_stop_and_keeps_its_deadline() {
 }
 
 #[test]
-fn a_task_that_is_to_stop_does_not_queue_past_its_deadline() {
+fn a_queued_task_is_aborted_at_its_deadline() {
     let mut kernel =
         KernelFixture::with(SessionLimits { live: 1, depth: 2, total: 9, ..SessionLimits::default() }, |_| {});
     kernel.child(2);
@@ -132,16 +135,16 @@ fn a_task_that_is_to_stop_does_not_queue_past_its_deadline() {
     kernel.ok(KernelInput::Resume);
     assert_eq!((kernel.state(3), kernel.state(2)), ("running", "queued"));
     kernel.now = Timestamp(100 + GRACE);
-    let over = kernel.ok(KernelInput::Tick);
-    assert_eq!(kernel.state(2), "cancelled", "{over:?}");
+    let effects = kernel.ok(KernelInput::Tick);
+    assert_eq!(kernel.state(2), "cancelled", "{effects:?}");
 }
 
 #[test]
-fn what_does_not_run_is_stopped_without_a_last_turn() {
+fn tasks_that_are_not_running_are_stopped_without_a_last_turn() {
     let mut kernel =
         KernelFixture::with(SessionLimits { live: 2, depth: 2, total: 9, ..SessionLimits::default() }, |_| {});
     kernel.spawn(2, |spec| spec.on_complete = CompletionPolicy::Idle);
-    kernel.completes(kernel.run(2));
+    kernel.complete(kernel.run(2));
     kernel.child(3);
     kernel.report(kernel.run(3), RunUpdate::Park(parking(Timestamp(9_000))));
     kernel.child(4);
@@ -167,7 +170,7 @@ fn a_command_has_no_last_turn() {
 }
 
 #[test]
-fn an_interrupt_ends_one_that_is_to_stop_for_good() {
+fn an_interrupt_finishes_a_task_that_was_asked_to_stop() {
     let mut kernel = wide();
     kernel.spawn(2, |spec| spec.on_complete = CompletionPolicy::Idle);
     kernel.ok(stop(2));
@@ -176,12 +179,12 @@ fn an_interrupt_ends_one_that_is_to_stop_for_good() {
 }
 
 #[test]
-fn a_root_that_was_stopped_is_not_woken_by_what_was_stopped_with_it() {
+fn a_stopped_root_is_not_woken_by_tasks_that_were_stopped_with_it() {
     let mut kernel = wide();
     kernel.child(2);
     kernel.ok(stop(1));
     let ended = |kernel: &mut KernelFixture, run| {
-        kernel.says(run, "so far");
+        kernel.answer_with_text(run, "so far");
         kernel.report(run, RunUpdate::Ended { ending: RunEnding::Completed, text: "so far".into() })
     };
     let root = kernel.root;
@@ -190,16 +193,19 @@ fn a_root_that_was_stopped_is_not_woken_by_what_was_stopped_with_it() {
     let last = ended(&mut kernel, two);
     assert_eq!(last.last().unwrap(), "1 mailAdmitted result 2:1");
     assert_eq!(kernel.state(1), "idle");
-    let asked = kernel.ok(KernelInput::Send(letter(id(1), MailDelivery::Steer)));
+    let asked = kernel.ok(KernelInput::Send(user_mail(id(1), MailDelivery::Steer)));
     assert_eq!(asked.last().unwrap(), "start 1:2.1");
-    assert_eq!(kernel.report(kernel.run(1), RunUpdate::Boundary(BoundaryPoint::Between)), ["1 mailDelivered [2, 3]"]);
+    assert_eq!(
+        kernel.report(kernel.run(1), RunUpdate::Boundary(BoundaryPoint::BetweenTurns)),
+        ["1 mailDelivered [2, 3]"]
+    );
 }
 
 #[test]
-fn a_root_that_rests_is_woken_when_somebody_stops_its_child() {
+fn an_idle_root_is_woken_when_the_user_stops_its_child() {
     let mut kernel = wide();
     kernel.child(2);
-    kernel.completes(kernel.root);
+    kernel.complete(kernel.root);
     kernel.ok(KernelInput::Cancel { task: id(2), by: CancelBy::User, how: CancelMode::Abort });
     assert_eq!(kernel.state(1), "running");
 }

@@ -1,4 +1,4 @@
-//! What may not be: too deep, too many, too expensive, too long; and what `completed` means.
+//! Limits on depth, number, rate, turns and budgets; and the conditions for `completed`.
 
 use bosun_kernel::*;
 use protocol::*;
@@ -35,7 +35,7 @@ fn depth_is_counted_from_the_root_and_the_first_level_is_one() {
 }
 
 #[test]
-fn the_total_counts_agents_that_ever_were() {
+fn the_total_includes_finished_agents() {
     let mut kernel =
         KernelFixture::with(SessionLimits { live: 9, depth: 9, total: 2, ..SessionLimits::default() }, |_| {});
     kernel.spawn(9, |spec| spec.kind = TaskType::Shell);
@@ -46,32 +46,32 @@ fn the_total_counts_agents_that_ever_were() {
 }
 
 #[test]
-fn what_subagents_start_within_a_minute_is_counted_and_what_the_root_starts_is_not() {
+fn the_spawn_rate_limits_subagents_but_not_the_root() {
     let mut kernel = KernelFixture::with(
         SessionLimits { live: 9, depth: 9, total: 99, rate: 2, ..SessionLimits::default() },
         |_| {},
     );
     let start = kernel.now.0;
-    let within = "agents may start at most 2 others within a minute; wait, or do the work yourself";
+    let refusal = "agents may start at most 2 others within a minute; wait, or do the work yourself";
     for n in 2..5 {
         kernel.ok(spawn(n, 1));
     }
     kernel.ok(spawn(5, 2));
     kernel.now = Timestamp(start + 30_000);
     kernel.ok(spawn(6, 3));
-    assert_eq!(kernel.refused(spawn(7, 2)), within);
+    assert_eq!(kernel.refused(spawn(7, 2)), refusal);
     kernel.ok(spawn(7, 1));
     kernel.now = Timestamp(start + 59_999);
-    assert_eq!(kernel.refused(spawn(8, 7)), within);
+    assert_eq!(kernel.refused(spawn(8, 7)), refusal);
     kernel.now = Timestamp(start + 60_000);
     kernel.ok(spawn(8, 7));
-    assert_eq!(kernel.refused(spawn(9, 2)), within);
+    assert_eq!(kernel.refused(spawn(9, 2)), refusal);
     kernel.now = Timestamp(start + 90_000);
     kernel.ok(spawn(9, 2));
 }
 
 #[test]
-fn a_clock_that_went_back_does_not_keep_agents_from_starting_others() {
+fn setting_the_clock_back_does_not_block_spawns() {
     let mut kernel = KernelFixture::with(
         SessionLimits { live: 9, depth: 9, total: 99, rate: 1, ..SessionLimits::default() },
         |_| {},
@@ -87,7 +87,7 @@ fn a_clock_that_went_back_does_not_keep_agents_from_starting_others() {
 }
 
 #[test]
-fn ids_are_taken_once_and_parents_must_exist() {
+fn ids_are_unique_and_parents_must_exist() {
     let mut kernel = KernelFixture::new();
     kernel.ok(spawn(2, 1));
     assert!(kernel.refused(spawn(2, 1)).ends_with("already exists"));
@@ -118,13 +118,13 @@ fn a_thousand_children_of_one_name_are_numbered_without_gaps() {
 }
 
 #[test]
-fn whoever_starts_a_task_is_its_parent_and_otherwise_the_root_is() {
+fn the_parent_of_a_task_is_its_caller_or_else_the_root() {
     let mut kernel =
         KernelFixture::with(SessionLimits { live: 9, depth: 9, total: 9, ..SessionLimits::default() }, |_| {});
     kernel.child(2);
     kernel.child(3);
     let two = kernel.run(2);
-    let turn = kernel.runs(two, &["a"]);
+    let turn = kernel.answer_with_started_calls(two, &["a"]);
     let by = Some((two, turn, CallId("a".into())));
     let spec = spec(TaskType::Agent, Some(id(3)));
     kernel.ok(KernelInput::Spawn(TaskSpawn {
@@ -141,10 +141,10 @@ fn whoever_starts_a_task_is_its_parent_and_otherwise_the_root_is() {
 }
 
 #[test]
-fn turns_are_limited_and_a_try_without_an_answer_is_none() {
+fn turns_without_an_answer_do_not_count_against_the_limit() {
     let mut kernel = KernelFixture::with(SessionLimits::default(), |spec| spec.max_turns = Some(2));
     let root = kernel.root;
-    kernel.says(root, "one");
+    kernel.answer_with_text(root, "one");
     kernel.report(root, kernel.begin());
     let turn = kernel.task(1).turn;
     let failed = RunUpdate::TurnFailed {
@@ -155,45 +155,54 @@ fn turns_are_limited_and_a_try_without_an_answer_is_none() {
         retry: None,
     };
     kernel.report(root, failed.clone());
-    assert_eq!(kernel.refused(KernelInput::Report(root, failed)), "no such turn is under way");
-    kernel.says(root, "two");
+    assert_eq!(kernel.refused(KernelInput::Report(root, failed)), "this turn is not in progress");
+    kernel.answer_with_text(root, "two");
     assert_eq!(kernel.refused(KernelInput::Report(root, kernel.begin())), "the limit of 2 turns is reached");
     kernel.report(root, RunUpdate::Ended { ending: RunEnding::TimedOut(LimitKind::Turns), text: String::new() });
-    kernel.ok(KernelInput::Send(letter(id(1), MailDelivery::Steer)));
-    kernel.says(kernel.run(1), "a new activation has its own");
+    kernel.ok(KernelInput::Send(user_mail(id(1), MailDelivery::Steer)));
+    kernel.answer_with_text(kernel.run(1), "a new activation has its own");
 }
 
 #[test]
-fn a_turn_is_one_at_a_time_and_answered_once() {
+fn a_task_has_one_turn_at_a_time_and_each_is_answered_once() {
     let mut kernel = KernelFixture::new();
     let root = kernel.root;
     kernel.report(root, kernel.begin());
-    assert_eq!(kernel.refused(KernelInput::Report(root, kernel.begin())), "a turn is under way");
+    assert_eq!(kernel.refused(KernelInput::Report(root, kernel.begin())), "a turn is in progress");
     assert_eq!(
         kernel.refused(KernelInput::Report(root, RunUpdate::Boundary(BoundaryPoint::End))),
-        "a turn is under way"
+        "a turn is in progress"
     );
     assert_eq!(
         kernel.refused(KernelInput::Report(root, RunUpdate::Park(parking(Timestamp(900))))),
-        "a turn is under way"
+        "a turn is in progress"
     );
-    assert_eq!(kernel.refused(KernelInput::Report(root, answer(Turn(2), vec![]))), "no such turn is under way");
+    assert_eq!(
+        kernel.refused(KernelInput::Report(root, turn_answered(Turn(2), vec![]))),
+        "this turn is not in progress"
+    );
     let call =
         |id: &str| ContentBlock::Call(ToolCallRequest { id: CallId(id.into()), tool: "t".into(), input: "{}".into() });
-    let twins = KernelInput::Report(root, answer(Turn(1), vec![call("a"), call("a")]));
+    let twins = KernelInput::Report(root, turn_answered(Turn(1), vec![call("a"), call("a")]));
     assert_eq!(kernel.refused(twins), "two calls have the id a");
-    kernel.report(root, answer(Turn(1), vec![call("a")]));
+    kernel.report(root, turn_answered(Turn(1), vec![call("a")]));
     let started = |turn| KernelInput::Report(root, RunUpdate::CallStarted { turn, call: CallId("a".into()) });
-    assert_eq!(kernel.refused(started(Turn(2))), "the call a is not open for this");
+    assert_eq!(kernel.refused(started(Turn(2))), "the call a is not in a state that allows this");
     kernel.ok(started(Turn(1)));
-    assert_eq!(kernel.refused(started(Turn(1))), "the call a is not open for this");
-    assert_eq!(kernel.refused(KernelInput::Report(root, answered(Turn(2), "a"))), "the call a is not open for this");
-    kernel.report(root, answered(Turn(1), "a"));
-    assert_eq!(kernel.refused(KernelInput::Report(root, answered(Turn(1), "a"))), "the call a is not open for this");
+    assert_eq!(kernel.refused(started(Turn(1))), "the call a is not in a state that allows this");
+    assert_eq!(
+        kernel.refused(KernelInput::Report(root, call_answered(Turn(2), "a"))),
+        "the call a is not in a state that allows this"
+    );
+    kernel.report(root, call_answered(Turn(1), "a"));
+    assert_eq!(
+        kernel.refused(KernelInput::Report(root, call_answered(Turn(1), "a"))),
+        "the call a is not in a state that allows this"
+    );
 }
 
 #[test]
-fn budgets_hold_on_every_level_and_are_settled_with_the_truth() {
+fn every_budget_above_a_task_applies_and_is_settled_to_the_real_cost() {
     let budget = |tokens| Budget { tokens: Some(tokens), micros: None };
     let mut kernel =
         KernelFixture::with(SessionLimits { live: 9, depth: 9, total: 9, ..SessionLimits::default() }, |spec| {
@@ -207,7 +216,7 @@ fn budgets_hold_on_every_level_and_are_settled_with_the_truth() {
     assert!(kernel.refused(KernelInput::Report(three, begin(41))).contains(&id(1).to_string()));
     kernel.report(three, begin(40));
     assert_eq!((kernel.task(1).ledger.reserved, kernel.task(1).ledger.spent), (tokens(100), Cost::ZERO));
-    // A provider that used more than was set aside is booked as it is, and the next turn is refused.
+    // If a provider used more than reserved, the real cost counts, and the next turn is refused.
     let used = |turn, cost| {
         let (stop, usage, model) = (StopReason::End, Usage::default(), "m".into());
         RunUpdate::TurnAnswered { turn, content: vec![], stop, usage, cost: tokens(cost), model }
@@ -225,37 +234,37 @@ fn completed_needs_a_final_message_and_no_open_call() {
     let root = kernel.root;
     let end = || KernelInput::Report(root, RunUpdate::Ended { ending: RunEnding::Completed, text: String::new() });
     assert_eq!(kernel.refused(end()), "there is no final message");
-    kernel.says(root, " \n");
+    kernel.answer_with_text(root, " \n");
     assert_eq!(kernel.refused(end()), "there is no final message");
-    let turn = kernel.calls(root, &["a"]);
-    assert_eq!(kernel.refused(end()), "a turn is under way");
-    kernel.report(root, answered(turn, "a"));
+    let turn = kernel.answer_with_calls(root, &["a"]);
+    assert_eq!(kernel.refused(end()), "a turn is in progress");
+    kernel.report(root, call_answered(turn, "a"));
     assert_eq!(kernel.refused(end()), "there is no final message");
     kernel.report(root, kernel.begin());
-    assert_eq!(kernel.refused(end()), "a turn is under way");
+    assert_eq!(kernel.refused(end()), "a turn is in progress");
     let turn = kernel.task(1).turn;
-    kernel.report(root, answer(turn, vec![ContentBlock::Text { text: "done".into() }]));
+    kernel.report(root, turn_answered(turn, vec![ContentBlock::Text { text: "done".into() }]));
     assert_eq!(kernel.ok(end()), ["1 activationEnded completed"]);
 }
 
 #[test]
-fn every_ending_has_its_outcome_and_an_intent_changes_nothing() {
+fn every_ending_has_its_own_outcome() {
     let endings = [
         (RunEnding::Failed { kind: FailKind::Exit, message: "1".into() }, "failed"),
         (RunEnding::TimedOut(LimitKind::Time), "timed_out"),
         (RunEnding::BudgetExhausted, "budget_exhausted"),
         (RunEnding::Completed, "completed"),
     ];
-    for (ending, word) in endings {
+    for (ending, state) in endings {
         let mut kernel = KernelFixture::new();
         kernel.spawn(2, |spec| {
             spec.kind = TaskType::Shell;
             spec.on_complete = CompletionPolicy::Idle;
         });
         let two = kernel.run(2);
-        kernel.report(two, RunUpdate::Boundary(BoundaryPoint::Between));
+        kernel.report(two, RunUpdate::Boundary(BoundaryPoint::BetweenTurns));
         assert_eq!(kernel.report(two, RunUpdate::Intent("x".into())), ["2 intentReported"]);
         kernel.report(two, RunUpdate::Ended { ending: ending.clone(), text: String::new() });
-        assert_eq!(kernel.state(2), if ending == RunEnding::Completed { "idle" } else { word });
+        assert_eq!(kernel.state(2), if ending == RunEnding::Completed { "idle" } else { state });
     }
 }

@@ -1,4 +1,4 @@
-//! Mail: who may write, when it is read, what becomes of it.
+//! Mail: who may send it, when it is delivered, and when it expires.
 
 use bosun_kernel::*;
 use protocol::*;
@@ -6,36 +6,36 @@ use protocol::*;
 use crate::fixture::*;
 
 fn send(kernel: &mut KernelFixture, to: u128, delivery: MailDelivery) -> Vec<String> {
-    kernel.ok(KernelInput::Send(letter(id(to), delivery)))
+    kernel.ok(KernelInput::Send(user_mail(id(to), delivery)))
 }
 
 #[test]
-fn steering_is_read_between_turns_and_a_follow_up_only_at_the_end() {
+fn steering_mail_is_read_between_turns_and_a_follow_up_only_at_the_end() {
     let mut kernel = KernelFixture::new();
     let root = kernel.root;
-    kernel.says(root, "hm");
+    kernel.answer_with_text(root, "hm");
     assert_eq!(send(&mut kernel, 1, MailDelivery::FollowUp), ["1 mailAdmitted"]);
     assert_eq!(send(&mut kernel, 1, MailDelivery::Steer), ["1 mailAdmitted"]);
-    assert_eq!(kernel.report(root, RunUpdate::Boundary(BoundaryPoint::Between)), ["1 mailDelivered [2]"]);
-    assert!(kernel.report(root, RunUpdate::Boundary(BoundaryPoint::Between)).is_empty());
+    assert_eq!(kernel.report(root, RunUpdate::Boundary(BoundaryPoint::BetweenTurns)), ["1 mailDelivered [2]"]);
+    assert!(kernel.report(root, RunUpdate::Boundary(BoundaryPoint::BetweenTurns)).is_empty());
     assert_eq!(kernel.report(root, RunUpdate::Boundary(BoundaryPoint::End)), ["1 mailDelivered [1]"]);
 }
 
 #[test]
 fn a_follow_up_that_wakes_is_read_at_once() {
     let mut kernel = KernelFixture::new();
-    kernel.completes(kernel.root);
+    kernel.complete(kernel.root);
     let woken = send(&mut kernel, 1, MailDelivery::FollowUp);
     assert_eq!(woken, ["1 mailAdmitted", "1 taskRequeued", "1 activationStarted", "start 1:2.1"]);
     let run = kernel.run(1);
-    assert_eq!(kernel.report(run, RunUpdate::Boundary(BoundaryPoint::Between)), ["1 mailDelivered [1]"]);
+    assert_eq!(kernel.report(run, RunUpdate::Boundary(BoundaryPoint::BetweenTurns)), ["1 mailDelivered [1]"]);
 }
 
 #[test]
-fn nothing_completes_over_unread_mail() {
+fn no_task_completes_with_unread_mail() {
     let mut kernel = KernelFixture::new();
     let root = kernel.root;
-    kernel.says(root, "done");
+    kernel.answer_with_text(root, "done");
     send(&mut kernel, 1, MailDelivery::FollowUp);
     let end = || RunUpdate::Ended { ending: RunEnding::Completed, text: "done".into() };
     assert_eq!(kernel.refused(KernelInput::Report(root, end())), "there is unread mail");
@@ -44,12 +44,12 @@ fn nothing_completes_over_unread_mail() {
 }
 
 #[test]
-fn an_interrupting_message_drops_the_turn_and_the_children_it_waits_for() {
+fn an_interrupting_message_ends_the_turn_and_the_children_it_waits_for() {
     let mut kernel = KernelFixture::new();
     let root = kernel.root;
-    let turn = kernel.runs(root, &["a", "b"]);
-    kernel.report(root, answered(turn, "b"));
-    kernel.sync(root, turn, "a", 2);
+    let turn = kernel.answer_with_started_calls(root, &["a", "b"]);
+    kernel.report(root, call_answered(turn, "b"));
+    kernel.spawn_sync(root, turn, "a", 2);
     let effects = send(&mut kernel, 1, MailDelivery::Interrupt);
     assert_eq!(
         effects,
@@ -65,7 +65,7 @@ fn an_interrupting_message_drops_the_turn_and_the_children_it_waits_for() {
             "1 callAnswered a Cancelled"
         ]
     );
-    assert_eq!(kernel.report(root, RunUpdate::Boundary(BoundaryPoint::Between)), ["1 mailDelivered [2]"]);
+    assert_eq!(kernel.report(root, RunUpdate::Boundary(BoundaryPoint::BetweenTurns)), ["1 mailDelivered [2]"]);
     let mut asking = KernelFixture::new();
     asking.report(asking.root, begin(7));
     let effects = send(&mut asking, 1, MailDelivery::Interrupt);
@@ -76,29 +76,29 @@ fn an_interrupting_message_drops_the_turn_and_the_children_it_waits_for() {
 fn between_turns_there_is_nothing_to_interrupt() {
     let mut kernel = KernelFixture::new();
     assert_eq!(send(&mut kernel, 1, MailDelivery::Interrupt), ["1 mailAdmitted"]);
-    kernel.completes(kernel.root);
+    kernel.complete(kernel.root);
     assert_eq!(send(&mut kernel, 1, MailDelivery::Interrupt).last().unwrap(), "start 1:2.1");
 }
 
 #[test]
-fn mail_to_nobody_to_the_dead_and_to_commands_is_refused() {
+fn mail_to_unknown_ended_and_shell_tasks_is_refused() {
     let mut kernel = KernelFixture::new();
     kernel.child(2);
     kernel.spawn(3, |spec| spec.kind = TaskType::Shell);
-    let mut refused = |to| kernel.refused(KernelInput::Send(letter(id(to), MailDelivery::Steer)));
+    let mut refused = |to| kernel.refused(KernelInput::Send(user_mail(id(to), MailDelivery::Steer)));
     assert!(refused(9).starts_with("there is no task"));
     assert!(refused(3).ends_with("cannot receive messages"));
     kernel.ok(KernelInput::Cancel { task: id(2), by: CancelBy::User, how: CancelMode::WrapUp });
-    assert!(kernel.refused(KernelInput::Send(letter(id(2), MailDelivery::Steer))).ends_with("is being stopped"));
+    assert!(kernel.refused(KernelInput::Send(user_mail(id(2), MailDelivery::Steer))).ends_with("is being stopped"));
     kernel.ok(KernelInput::Cancel { task: id(2), by: CancelBy::User, how: CancelMode::Abort });
-    assert!(kernel.refused(KernelInput::Send(letter(id(2), MailDelivery::Steer))).ends_with("has ended"));
+    assert!(kernel.refused(KernelInput::Send(user_mail(id(2), MailDelivery::Steer))).ends_with("has ended"));
 }
 
 #[test]
 fn after_a_stop_only_the_user_opens_the_session_again() {
     let mut kernel = KernelFixture::new();
     kernel.ok(KernelInput::Stop { by: CancelBy::User });
-    let from = |from| KernelInput::Send(NewMail { from, ..letter(id(1), MailDelivery::Steer) });
+    let from = |from| KernelInput::Send(NewMail { from, ..user_mail(id(1), MailDelivery::Steer) });
     assert!(kernel.refused(from(Principal::Runtime)).starts_with("the session is stopping"));
     assert!(kernel.refused(from(Principal::Task { id: id(1) })).starts_with("the session is stopping"));
     let reopened = kernel.ok(from(Principal::User));
@@ -107,10 +107,10 @@ fn after_a_stop_only_the_user_opens_the_session_again() {
 }
 
 #[test]
-fn a_result_wakes_its_parent_and_what_fails_wakes_it_too() {
+fn a_failed_child_wakes_its_parent() {
     let mut kernel = KernelFixture::new();
     kernel.child(2);
-    kernel.completes(kernel.root);
+    kernel.complete(kernel.root);
     let two = kernel.run(2);
     let ending = RunEnding::Failed { kind: FailKind::Model, message: "no".into() };
     let ended = kernel.report(two, RunUpdate::Ended { ending, text: String::new() });
@@ -127,7 +127,7 @@ fn a_result_wakes_its_parent_and_what_fails_wakes_it_too() {
 }
 
 #[test]
-fn a_root_that_fails_with_mail_unread_goes_on_with_it() {
+fn a_root_that_fails_with_unread_mail_starts_again() {
     let mut kernel = KernelFixture::new();
     send(&mut kernel, 1, MailDelivery::FollowUp);
     let ending = RunEnding::TimedOut(LimitKind::Turns);

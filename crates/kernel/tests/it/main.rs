@@ -1,4 +1,4 @@
-//! What the kernel decides, case by case. The invariants over random histories are in `src/histories`.
+//! Tests of single decisions of the kernel. Tests with random histories are in `src/histories`.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

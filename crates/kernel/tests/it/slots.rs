@@ -1,4 +1,4 @@
-//! Who runs, who waits in line, and in which order.
+//! Slots: which tasks run, which are queued, and in which order.
 
 use bosun_kernel::*;
 use protocol::*;
@@ -13,26 +13,26 @@ fn over_the_cap_tasks_queue_and_start_in_order() {
     assert_eq!(kernel.child(4), ["4 taskCreated", "4 mailAdmitted"]);
     kernel.child(5);
     assert_eq!((kernel.state(4), kernel.state(5)), ("queued", "queued"));
-    let ended = kernel.completes(kernel.run(3));
+    let ended = kernel.complete(kernel.run(3));
     assert_eq!(ended.last().unwrap(), "start 4:1.1");
     assert_eq!((kernel.state(3), kernel.state(4), kernel.state(5)), ("completed", "running", "queued"));
 }
 
 #[test]
-fn one_that_comes_back_from_a_wait_goes_before_new_starts() {
+fn an_agent_that_returns_from_a_wait_comes_before_new_starts() {
     let mut kernel =
         KernelFixture::with(SessionLimits { live: 1, depth: 4, total: 9, ..SessionLimits::default() }, |_| {});
     kernel.child(2);
     kernel.child(5);
     let two = kernel.run(2);
-    let turn = kernel.runs(two, &["a"]);
+    let turn = kernel.answer_with_started_calls(two, &["a"]);
     // The slot that 2 lends goes to 5, which came before 3.
-    let spawned = kernel.sync(two, turn, "a", 3);
+    let spawned = kernel.spawn_sync(two, turn, "a", 3);
     assert_eq!(spawned[2..], ["2 waitBegan", "5 activationStarted", "start 5:1.1"]);
     kernel.child(6);
-    kernel.completes(kernel.run(5));
+    kernel.complete(kernel.run(5));
     assert_eq!((kernel.state(3), kernel.state(6)), ("running", "queued"));
-    let ended = kernel.completes(kernel.run(3));
+    let ended = kernel.complete(kernel.run(3));
     assert_eq!(
         ended,
         [
@@ -53,21 +53,21 @@ fn a_turn_needs_a_slot() {
         KernelFixture::with(SessionLimits { live: 1, depth: 4, total: 9, ..SessionLimits::default() }, |_| {});
     kernel.child(2);
     let two = kernel.run(2);
-    let turn = kernel.runs(two, &["a"]);
+    let turn = kernel.answer_with_started_calls(two, &["a"]);
     kernel.child(3);
     kernel.report(two, wait(turn, "a", &[3], WaitMode::All, Some(200)));
     let three = kernel.run(3);
-    let turn_of_three = kernel.runs(three, &["x"]);
+    let turn_of_three = kernel.answer_with_started_calls(three, &["x"]);
     kernel.now = Timestamp(200);
     kernel.ok(KernelInput::Tick);
-    kernel.report(two, answered(turn, "a"));
+    kernel.report(two, call_answered(turn, "a"));
     assert_eq!(kernel.refused(KernelInput::Report(two, kernel.begin())), "the task waits for a slot");
     assert_eq!(
         kernel.refused(KernelInput::Report(two, RunUpdate::Park(parking(Timestamp(900))))),
         "the task waits for a slot"
     );
-    kernel.report(three, answered(turn_of_three, "x"));
-    let ended = kernel.completes(three);
+    kernel.report(three, call_answered(turn_of_three, "x"));
+    let ended = kernel.complete(three);
     assert!(ended.contains(&"go 2:1.1".into()), "{ended:?}");
     kernel.report(two, kernel.begin());
 }
@@ -84,7 +84,7 @@ fn the_root_and_commands_need_no_slot() {
 }
 
 #[test]
-fn a_parked_task_gives_its_slot_away_and_queues_when_its_time_has_come() {
+fn a_parked_task_frees_its_slot_and_is_queued_when_its_time_has_come() {
     let mut kernel =
         KernelFixture::with(SessionLimits { live: 1, depth: 2, total: 9, ..SessionLimits::default() }, |_| {});
     kernel.child(2);
@@ -103,15 +103,15 @@ fn a_parked_task_gives_its_slot_away_and_queues_when_its_time_has_come() {
     kernel.now = Timestamp(500);
     assert_eq!(kernel.ok(KernelInput::Tick), ["2 taskRequeued"]);
     assert_eq!(
-        kernel.refused(KernelInput::Report(two, RunUpdate::Boundary(BoundaryPoint::Between))),
+        kernel.refused(KernelInput::Report(two, RunUpdate::Boundary(BoundaryPoint::BetweenTurns))),
         "this run of the task is over"
     );
-    let ended = kernel.completes(kernel.run(3));
+    let ended = kernel.complete(kernel.run(3));
     assert_eq!(ended.last().unwrap(), "start 2:1.2");
 }
 
 #[test]
-fn a_lease_that_ends_interrupts_an_agent_and_tries_again_but_loses_a_command() {
+fn an_expired_lease_interrupts_and_requeues_an_agent_but_loses_a_command() {
     let mut kernel = KernelFixture::new();
     kernel.child(2);
     kernel.spawn(3, |spec| spec.kind = TaskType::Shell);

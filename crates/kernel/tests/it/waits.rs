@@ -11,55 +11,55 @@ fn waiting(mode: WaitMode, until: Option<u64>) -> (KernelFixture, Turn) {
     kernel.child(2);
     kernel.child(3);
     let root = kernel.root;
-    let turn = kernel.runs(root, &["w"]);
+    let turn = kernel.answer_with_started_calls(root, &["w"]);
     assert_eq!(kernel.report(root, wait(turn, "w", &[2, 3], mode, until)), ["1 waitBegan"]);
     (kernel, turn)
 }
 
-fn over(effects: &[String]) -> bool {
+fn is_wait_over(effects: &[String]) -> bool {
     effects.contains(&"wait over 1:1.1 w Satisfied".into())
 }
 
 #[test]
 fn any_needs_one_and_all_needs_all() {
     let (mut any, _) = waiting(WaitMode::Any, None);
-    assert!(over(&any.completes(any.run(3))));
+    assert!(is_wait_over(&any.complete(any.run(3))));
     let (mut all, _) = waiting(WaitMode::All, None);
-    assert!(!over(&all.completes(all.run(3))));
-    assert!(over(&all.completes(all.run(2))));
+    assert!(!is_wait_over(&all.complete(all.run(3))));
+    assert!(is_wait_over(&all.complete(all.run(2))));
 }
 
 #[test]
-fn a_wait_for_what_has_ended_is_over_at_once() {
+fn a_wait_for_ended_tasks_is_over_at_once() {
     let mut kernel = KernelFixture::new();
     kernel.child(2);
-    kernel.completes(kernel.run(2));
+    kernel.complete(kernel.run(2));
     let root = kernel.root;
-    let turn = kernel.runs(root, &["w", "n"]);
-    assert!(over(&kernel.report(root, wait(turn, "w", &[2], WaitMode::All, None))));
+    let turn = kernel.answer_with_started_calls(root, &["w", "n"]);
+    assert!(is_wait_over(&kernel.report(root, wait(turn, "w", &[2], WaitMode::All, None))));
     let none = kernel.report(root, wait(turn, "n", &[], WaitMode::Any, None));
     assert_eq!(none, ["1 waitBegan", "1 waitEnded n Satisfied", "wait over 1:1.1 n Satisfied"]);
 }
 
 #[test]
-fn a_wait_for_what_no_task_does_ends_when_its_run_says_so() {
+fn a_manual_wait_ends_when_its_run_reports_it() {
     let mut kernel = KernelFixture::new();
     let root = kernel.root;
-    let turn = kernel.runs(root, &["w", "x"]);
+    let turn = kernel.answer_with_started_calls(root, &["w", "x"]);
     assert_eq!(kernel.report(root, wait(turn, "w", &[], WaitMode::Manual, Some(300))), ["1 waitBegan"]);
-    let says = |call: &str| RunUpdate::WaitOver { turn, call: CallId(call.into()) };
-    assert!(kernel.refused(KernelInput::Report(root, says("x"))).contains('x'), "it does not wait");
-    assert!(over(&kernel.report(root, says("w"))));
-    assert!(kernel.report(root, says("w")).is_empty(), "it is over once");
+    let wait_over = |call: &str| RunUpdate::ManualWaitOver { turn, call: CallId(call.into()) };
+    assert!(kernel.refused(KernelInput::Report(root, wait_over("x"))).contains('x'), "it does not wait");
+    assert!(is_wait_over(&kernel.report(root, wait_over("w"))));
+    assert!(kernel.report(root, wait_over("w")).is_empty(), "it is over once");
     assert_eq!(kernel.kernel.next_alarm(), None);
     kernel.report(root, wait(turn, "x", &[], WaitMode::Manual, Some(300)));
     kernel.now = Timestamp(300);
     assert_eq!(kernel.ok(KernelInput::Tick), ["1 waitEnded x TimedOut", "wait over 1:1.1 x TimedOut"]);
-    assert!(kernel.report(root, says("x")).is_empty(), "its time was up before");
+    assert!(kernel.report(root, wait_over("x")).is_empty(), "its time was up before");
 }
 
 #[test]
-fn a_wait_gives_up_when_its_time_is_up() {
+fn a_wait_ends_when_its_time_is_up() {
     let (mut kernel, turn) = waiting(WaitMode::All, Some(300));
     let root = kernel.root;
     assert_eq!(kernel.kernel.next_alarm(), Some(Timestamp(300)));
@@ -68,111 +68,120 @@ fn a_wait_gives_up_when_its_time_is_up() {
     kernel.now = Timestamp(300);
     assert_eq!(kernel.ok(KernelInput::Tick), ["1 waitEnded w TimedOut", "wait over 1:1.1 w TimedOut"]);
     assert_eq!(kernel.kernel.next_alarm(), None);
-    kernel.report(root, answered(turn, "w"));
+    kernel.report(root, call_answered(turn, "w"));
 }
 
 #[test]
 fn a_waiting_call_cannot_be_answered_and_an_unstarted_one_cannot_wait() {
     let (mut kernel, turn) = waiting(WaitMode::All, None);
     let root = kernel.root;
-    assert_eq!(kernel.refused(KernelInput::Report(root, answered(turn, "w"))), "the call w is not open for this");
+    assert_eq!(
+        kernel.refused(KernelInput::Report(root, call_answered(turn, "w"))),
+        "the call w is not in a state that allows this"
+    );
     let again = wait(turn, "w", &[2], WaitMode::All, None);
-    assert_eq!(kernel.refused(KernelInput::Report(root, again)), "the call w is not open for this");
+    assert_eq!(kernel.refused(KernelInput::Report(root, again)), "the call w is not in a state that allows this");
     let mut kernel = KernelFixture::new();
-    let turn = kernel.calls(kernel.root, &["p"]);
+    let turn = kernel.answer_with_calls(kernel.root, &["p"]);
     let unstarted = wait(turn, "p", &[1], WaitMode::All, None);
-    assert_eq!(kernel.refused(KernelInput::Report(kernel.root, unstarted)), "the call p is not open for this");
+    assert_eq!(
+        kernel.refused(KernelInput::Report(kernel.root, unstarted)),
+        "the call p is not in a state that allows this"
+    );
 }
 
 #[test]
-fn nobody_waits_for_itself_for_those_above_or_in_a_circle() {
+fn a_task_cannot_wait_for_itself_for_a_task_above_it_or_in_a_cycle() {
     let mut kernel =
         KernelFixture::with(SessionLimits { live: 4, depth: 4, total: 9, ..SessionLimits::default() }, |_| {});
     kernel.child(2);
     kernel.child(3);
     let (two, three) = (kernel.run(2), kernel.run(3));
-    let turn = kernel.runs(two, &["a", "b", "c"]);
+    let turn = kernel.answer_with_started_calls(two, &["a", "b", "c"]);
     let refused = |kernel: &mut KernelFixture, on: u128| {
         kernel
             .refused(KernelInput::Report(two, wait(turn, "a", &[on], WaitMode::All, None)))
             .contains("cannot wait for")
     };
     assert!(refused(&mut kernel, 2) && refused(&mut kernel, 1));
-    kernel.sync(two, turn, "b", 4);
+    kernel.spawn_sync(two, turn, "b", 4);
     let four = kernel.run(4);
-    let turn_of_four = kernel.runs(four, &["x"]);
+    let turn_of_four = kernel.answer_with_started_calls(four, &["x"]);
     kernel.report(four, wait(turn_of_four, "x", &[3], WaitMode::All, None));
     // 3 would wait for 2, which waits for 4, which waits for 3.
-    let turn_of_three = kernel.runs(three, &["y"]);
-    let circle = KernelInput::Report(three, wait(turn_of_three, "y", &[2], WaitMode::All, None));
-    assert!(kernel.refused(circle).contains("cannot wait for"));
+    let turn_of_three = kernel.answer_with_started_calls(three, &["y"]);
+    let cycle = KernelInput::Report(three, wait(turn_of_three, "y", &[2], WaitMode::All, None));
+    assert!(kernel.refused(cycle).contains("cannot wait for"));
     let unknown = KernelInput::Report(three, wait(turn_of_three, "y", &[77], WaitMode::All, None));
     assert!(kernel.refused(unknown).starts_with("there is no task"));
 }
 
 #[test]
-fn a_promoted_task_answers_its_waiter_now_and_its_parent_later() {
+fn promoting_a_task_ends_the_wait_and_its_result_comes_as_mail() {
     let mut kernel = KernelFixture::new();
     let root = kernel.root;
-    let turn = kernel.runs(root, &["t"]);
-    kernel.sync(root, turn, "t", 2);
+    let turn = kernel.answer_with_started_calls(root, &["t"]);
+    kernel.spawn_sync(root, turn, "t", 2);
     assert_eq!(
         kernel.ok(KernelInput::Promote(id(2))),
         ["2 taskPromoted", "1 waitEnded t Promoted", "wait over 1:1.1 t Promoted"]
     );
     assert!(kernel.refused(KernelInput::Promote(id(2))).starts_with("no tool call is waiting"));
-    kernel.report(root, answered(turn, "t"));
-    let ended = kernel.completes(kernel.run(2));
+    kernel.report(root, call_answered(turn, "t"));
+    let ended = kernel.complete(kernel.run(2));
     assert_eq!(ended.last().unwrap(), "1 mailAdmitted result 2:1");
 }
 
 #[test]
-fn only_what_is_waited_for_can_be_sent_to_the_background() {
+fn only_an_awaited_task_can_be_promoted() {
     let (mut kernel, _) = waiting(WaitMode::All, None);
-    assert!(kernel.refused(KernelInput::Promote(id(2))).starts_with("no tool call is waiting"), "it is there already");
+    assert!(
+        kernel.refused(KernelInput::Promote(id(2))).starts_with("no tool call is waiting"),
+        "it is already in the background"
+    );
     let mut kernel = KernelFixture::new();
     let root = kernel.root;
-    let turn = kernel.runs(root, &["t"]);
-    kernel.sync(root, turn, "t", 2);
-    kernel.completes(kernel.run(2));
+    let turn = kernel.answer_with_started_calls(root, &["t"]);
+    kernel.spawn_sync(root, turn, "t", 2);
+    kernel.complete(kernel.run(2));
     assert!(kernel.refused(KernelInput::Promote(id(2))).starts_with("no tool call is waiting"), "it has ended");
 }
 
 #[test]
-fn a_promotion_concerns_the_parent_alone() {
+fn a_promotion_ends_only_the_wait_of_the_parent() {
     let mut kernel =
         KernelFixture::with(SessionLimits { live: 9, depth: 9, total: 9, ..SessionLimits::default() }, |_| {});
     let root = kernel.root;
-    let turn = kernel.runs(root, &["t"]);
-    kernel.sync(root, turn, "t", 2);
+    let turn = kernel.answer_with_started_calls(root, &["t"]);
+    kernel.spawn_sync(root, turn, "t", 2);
     kernel.child(3);
     let three = kernel.run(3);
-    let turn_of_three = kernel.runs(three, &["w"]);
+    let turn_of_three = kernel.answer_with_started_calls(three, &["w"]);
     kernel.report(three, wait(turn_of_three, "w", &[2], WaitMode::All, None));
     let promoted = kernel.ok(KernelInput::Promote(id(2)));
     assert_eq!(promoted, ["2 taskPromoted", "1 waitEnded t Promoted", "wait over 1:1.1 t Promoted"]);
-    let ended = kernel.completes(kernel.run(2));
+    let ended = kernel.complete(kernel.run(2));
     assert!(ended.contains(&"wait over 3:1.1 w Satisfied".into()), "{ended:?}");
 }
 
 #[test]
-fn a_wait_for_what_waits_elsewhere_is_no_circle() {
+fn a_wait_for_a_waiting_task_is_not_always_a_cycle() {
     let mut kernel =
         KernelFixture::with(SessionLimits { live: 9, depth: 9, total: 9, ..SessionLimits::default() }, |_| {});
     for n in 2..6 {
         kernel.child(n);
     }
     let (two, three) = (kernel.run(2), kernel.run(3));
-    let turn = kernel.runs(two, &["a"]);
+    let turn = kernel.answer_with_started_calls(two, &["a"]);
     kernel.report(two, wait(turn, "a", &[4, 5], WaitMode::All, None));
-    let turn = kernel.runs(three, &["b"]);
+    let turn = kernel.answer_with_started_calls(three, &["b"]);
     kernel.report(three, wait(turn, "b", &[2], WaitMode::All, None));
 }
 
 #[test]
-fn only_a_call_of_the_turn_can_start_a_synchronous_task() {
+fn only_a_call_of_the_current_turn_can_start_a_synchronous_task() {
     let mut kernel = KernelFixture::new();
-    let turn = kernel.calls(kernel.root, &["t"]);
+    let turn = kernel.answer_with_calls(kernel.root, &["t"]);
     let root = kernel.root;
     let spawn = |by| {
         let spec = TaskSpec { mode: TaskMode::Sync, ..spec(TaskType::Agent, Some(id(1))) };
@@ -180,16 +189,16 @@ fn only_a_call_of_the_turn_can_start_a_synchronous_task() {
     };
     assert!(kernel.refused(spawn(None)).starts_with("no tool call is waiting"));
     let by = |turn| Some((root, turn, CallId("t".into())));
-    assert_eq!(kernel.refused(spawn(by(Turn(9)))), "the call t is not open for this");
+    assert_eq!(kernel.refused(spawn(by(Turn(9)))), "the call t is not in a state that allows this");
     kernel.ok(spawn(by(turn)));
 }
 
 #[test]
-fn a_call_that_was_cancelled_starts_nothing_in_the_background_either() {
+fn a_cancelled_call_cannot_start_a_background_task() {
     let mut kernel = KernelFixture::new();
     let root = kernel.root;
-    let turn = kernel.runs(root, &["t"]);
-    kernel.ok(KernelInput::Send(letter(id(1), MailDelivery::Interrupt)));
+    let turn = kernel.answer_with_started_calls(root, &["t"]);
+    kernel.ok(KernelInput::Send(user_mail(id(1), MailDelivery::Interrupt)));
     let by = Some((root, turn, CallId("t".into())));
     let spawn = TaskSpawn {
         id: id(2),
@@ -199,14 +208,14 @@ fn a_call_that_was_cancelled_starts_nothing_in_the_background_either() {
         until: None,
         definition: None,
     };
-    assert_eq!(kernel.refused(KernelInput::Spawn(spawn)), "the call t is not open for this");
+    assert_eq!(kernel.refused(KernelInput::Spawn(spawn)), "the call t is not in a state that allows this");
 }
 
-/// A root with an agent that it waited for, and that rests now.
-fn rested() -> KernelFixture {
+/// A session whose root waited for an agent that is now idle.
+fn idle_child() -> KernelFixture {
     let mut kernel = KernelFixture::new();
     let root = kernel.root;
-    let turn = kernel.runs(root, &["t"]);
+    let turn = kernel.answer_with_started_calls(root, &["t"]);
     let spec =
         TaskSpec { mode: TaskMode::Sync, on_complete: CompletionPolicy::Idle, ..spec(TaskType::Agent, Some(id(1))) };
     let by = Some((root, turn, CallId("t".into())));
@@ -219,53 +228,53 @@ fn rested() -> KernelFixture {
         definition: None,
     }));
     let two = kernel.run(2);
-    kernel.report(two, RunUpdate::Boundary(BoundaryPoint::Between));
-    kernel.completes(two);
+    kernel.report(two, RunUpdate::Boundary(BoundaryPoint::BetweenTurns));
+    kernel.complete(two);
     kernel
 }
 
 #[test]
-fn a_woken_agent_tells_its_parent_even_if_its_first_result_was_waited_for() {
-    let mut kernel = rested();
+fn a_woken_agent_sends_its_result_to_its_parent_even_if_the_first_was_awaited() {
+    let mut kernel = idle_child();
     assert_eq!(kernel.state(2), "idle");
-    let woken = kernel.ok(KernelInput::Send(letter(id(2), MailDelivery::Steer)));
+    let woken = kernel.ok(KernelInput::Send(user_mail(id(2), MailDelivery::Steer)));
     let expected = ["2 mailAdmitted", "2 taskPromoted", "2 taskRequeued", "2 activationStarted", "start 2:2.1"];
     assert_eq!(woken, expected);
     let two = kernel.run(2);
-    kernel.report(two, RunUpdate::Boundary(BoundaryPoint::Between));
-    assert_eq!(kernel.completes(two).last().unwrap(), "1 mailAdmitted result 2:2");
+    kernel.report(two, RunUpdate::Boundary(BoundaryPoint::BetweenTurns));
+    assert_eq!(kernel.complete(two).last().unwrap(), "1 mailAdmitted result 2:2");
 }
 
 #[test]
-fn a_child_that_rests_outlives_the_turn_that_waited_for_it() {
-    let mut kernel = rested();
+fn an_idle_child_is_not_stopped_with_the_turn_that_waited_for_it() {
+    let mut kernel = idle_child();
     kernel.ok(KernelInput::Interrupt(id(1)));
     assert_eq!((kernel.state(1), kernel.state(2)), ("idle", "idle"));
 }
 
 #[test]
-fn time_that_is_up_ends_every_open_call_at_once_whatever_it_does() {
+fn when_time_is_up_every_open_call_is_answered_in_any_phase() {
     let mut kernel = KernelFixture::new();
     kernel.child(2);
     let root = kernel.root;
-    let turn = kernel.calls(root, &["a", "b", "s", "w"]);
+    let turn = kernel.answer_with_calls(root, &["a", "b", "s", "w"]);
     for call in ["a", "s", "w"] {
         kernel.report(root, RunUpdate::CallStarted { turn, call: CallId(call.into()) });
     }
-    kernel.report(root, answered(turn, "a"));
+    kernel.report(root, call_answered(turn, "a"));
     kernel.report(root, wait(turn, "w", &[2], WaitMode::All, None));
-    kernel.sync(root, turn, "s", 3);
+    kernel.spawn_sync(root, turn, "s", 3);
     assert_eq!(
-        kernel.refused(KernelInput::Report(root, RunUpdate::CallsDropped { turn: Turn(9) })),
-        "no such turn is under way"
+        kernel.refused(KernelInput::Report(root, RunUpdate::CallsOutOfTime { turn: Turn(9) })),
+        "this turn is not in progress"
     );
-    let dropped = kernel.report(root, RunUpdate::CallsDropped { turn });
+    let dropped = kernel.report(root, RunUpdate::CallsOutOfTime { turn });
     for call in ["b", "s", "w"] {
         assert!(dropped.contains(&format!("1 callAnswered {call} Cancelled")), "{dropped:?}");
     }
-    assert!(dropped.contains(&"3 taskFinished cancelled".into()), "a child that nobody waits for any more goes on");
+    assert!(dropped.contains(&"3 taskFinished cancelled".into()), "the awaited child is stopped");
     assert!(!dropped.iter().any(|effect| effect.starts_with("1 callAnswered a")), "a call has two answers");
     assert_eq!((kernel.state(2), kernel.state(1)), ("running", "running"));
-    assert_eq!(kernel.task(1).work, ActivationWork::Boundary);
-    assert!(kernel.report(root, RunUpdate::CallsDropped { turn }).is_empty());
+    assert_eq!(kernel.task(1).work, ActivationWork::BetweenTurns);
+    assert!(kernel.report(root, RunUpdate::CallsOutOfTime { turn }).is_empty());
 }

@@ -1,23 +1,23 @@
-//! Servers that do not keep to the protocol, or not to any measure.
+//! Servers that violate the protocol or exceed the limits.
 
 use std::sync::Arc;
 
 use bosun_mcp::{McpError, McpLimits, McpOptions, McpServer};
 use serde_json::{Value, json};
 
-use crate::server::{Played, result};
+use crate::server::{ScriptedMcpServer, result};
 
-async fn greeted(line: Arc<Played>) -> Arc<McpServer> {
-    McpServer::connect("calc", line, McpOptions::default()).await.unwrap()
+async fn connect(server_script: Arc<ScriptedMcpServer>) -> Arc<McpServer> {
+    McpServer::connect("calc", server_script, McpOptions::default()).await.unwrap()
 }
 
-fn names(offer: &bosun_mcp::McpToolList) -> Vec<&str> {
-    offer.tools.iter().map(|tool| tool.spec().name.as_ref()).collect()
+fn names(list: &bosun_mcp::McpToolList) -> Vec<&str> {
+    list.tools.iter().map(|tool| tool.spec().name.as_ref()).collect()
 }
 
 #[tokio::test]
-async fn a_server_is_greeted_and_its_tools_are_read_page_by_page() {
-    let line = Played::new(|message| match message["method"].as_str().unwrap() {
+async fn server_is_initialized_and_its_tools_are_listed_in_pages() {
+    let server_script = ScriptedMcpServer::new(|message| match message["method"].as_str().unwrap() {
         "initialize" => result(message, json!({ "protocolVersion": "2025-03-26" })),
         "tools/list" if message["params"]["cursor"].is_null() => {
             result(message, json!({ "tools": [{ "name": "a" }], "nextCursor": "2" }))
@@ -25,45 +25,45 @@ async fn a_server_is_greeted_and_its_tools_are_read_page_by_page() {
         "tools/list" => result(message, json!({ "tools": [{ "name": "b" }] })),
         _notification => Some(Ok(Value::Null)),
     });
-    let offer = greeted(line.clone()).await.list_tools().await.unwrap();
-    assert_eq!(names(&offer), ["mcp__calc__a", "mcp__calc__b"]);
-    assert_eq!(line.methods(), ["initialize", "notifications/initialized", "tools/list", "tools/list"]);
-    let heard = line.heard();
-    assert_eq!(heard[0]["params"]["protocolVersion"], "2025-11-25");
-    assert_eq!(heard[1].get("id"), None);
-    assert_eq!(heard[3]["params"]["cursor"], "2");
+    let list = connect(server_script.clone()).await.list_tools().await.unwrap();
+    assert_eq!(names(&list), ["mcp__calc__a", "mcp__calc__b"]);
+    assert_eq!(server_script.methods(), ["initialize", "notifications/initialized", "tools/list", "tools/list"]);
+    let messages = server_script.heard();
+    assert_eq!(messages[0]["params"]["protocolVersion"], "2025-11-25");
+    assert_eq!(messages[1].get("id"), None);
+    assert_eq!(messages[3]["params"]["cursor"], "2");
 }
 
 #[tokio::test]
-async fn endless_lists_end() {
-    let line = Played::new(|message| match message["method"].as_str().unwrap() {
+async fn endless_lists_are_cut() {
+    let server_script = ScriptedMcpServer::new(|message| match message["method"].as_str().unwrap() {
         "initialize" => result(message, json!({ "protocolVersion": "x" })),
         "tools/list" => result(message, json!({ "tools": [], "nextCursor": "more" })),
         _notification => Some(Ok(Value::Null)),
     });
-    let offer = greeted(line.clone()).await.list_tools().await.unwrap();
-    assert_eq!(offer.rejected, ["the list has more than 64 pages; the others are not used"]);
+    let list = connect(server_script.clone()).await.list_tools().await.unwrap();
+    assert_eq!(list.rejected, ["the list has more than 64 pages; the others are not used"]);
     let many: Vec<Value> = (0..2000).map(|n| json!({ "name": format!("t{n}") })).collect();
-    let offer = greeted(Played::with(many.into(), |_| json!({}))).await.list_tools().await.unwrap();
-    assert_eq!(offer.tools.len(), McpLimits::default().tools);
-    assert_eq!(offer.rejected, ["there are more than 512 tools; the others are not used"]);
+    let list = connect(ScriptedMcpServer::with_tools(many.into(), |_| json!({}))).await.list_tools().await.unwrap();
+    assert_eq!(list.tools.len(), McpLimits::default().max_tools);
+    assert_eq!(list.rejected, ["there are more than 512 tools; the others are not used"]);
 }
 
 #[tokio::test]
 async fn tools_that_cannot_be_used_are_left_out_with_a_note() {
     let tools = json!([{ "name": "a.b" }, { "name": "a_b" }, 5, { "name": "c", "inputSchema": "no" }]);
-    let offer = greeted(Played::with(tools, |_| json!({}))).await.list_tools().await.unwrap();
-    assert_eq!(names(&offer), ["mcp__calc__a_b"]);
+    let list = connect(ScriptedMcpServer::with_tools(tools, |_| json!({}))).await.list_tools().await.unwrap();
+    assert_eq!(names(&list), ["mcp__calc__a_b"]);
     let left_out =
         ["a tool has no name", "the schema of `c` is not an object", "another tool already has the name of `a_b`"];
-    assert_eq!(offer.rejected, left_out);
+    assert_eq!(list.rejected, left_out);
 }
 
 #[tokio::test]
-async fn a_server_that_says_nonsense_is_an_error_in_words() {
+async fn invalid_answers_are_errors_with_a_reason() {
     let connect = async |reply: Result<Value, String>| {
-        let line = Played::new(move |_message| Some(reply.clone()));
-        McpServer::connect("calc", line, McpOptions::default()).await.unwrap_err().to_string()
+        let server_script = ScriptedMcpServer::new(move |_message| Some(reply.clone()));
+        McpServer::connect("calc", server_script, McpOptions::default()).await.unwrap_err().to_string()
     };
     let start = "the MCP server `calc` ";
     for (reply, why) in [
@@ -79,10 +79,11 @@ async fn a_server_that_says_nonsense_is_an_error_in_words() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_server_is_given_up_and_told() {
-    let line = Played::new(|message| (message["method"] == "notifications/cancelled").then_some(Ok(Value::Null)));
-    let error = McpServer::connect("calc", line.clone(), McpOptions::default()).await.unwrap_err();
+async fn silent_server_times_out_and_is_told() {
+    let server_script =
+        ScriptedMcpServer::new(|message| (message["method"] == "notifications/cancelled").then_some(Ok(Value::Null)));
+    let error = McpServer::connect("calc", server_script.clone(), McpOptions::default()).await.unwrap_err();
     assert!(matches!(error, McpError::TimedOut { method: "initialize", .. }), "{error}");
-    assert_eq!(line.methods(), ["initialize", "notifications/cancelled"]);
-    assert_eq!(line.heard()[1]["params"]["requestId"], 1);
+    assert_eq!(server_script.methods(), ["initialize", "notifications/cancelled"]);
+    assert_eq!(server_script.heard()[1]["params"]["requestId"], 1);
 }

@@ -1,4 +1,4 @@
-//! A server inside the test, as good or bad as the test wants it.
+//! A scripted server inside the test, valid or invalid as the test needs it.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -6,23 +6,26 @@ use std::sync::{Arc, Mutex};
 use bosun_mcp::{McpResponseFuture, McpTransport};
 use serde_json::{Value, json};
 
-/// What a server makes of a message: an answer, why there is none, or nothing for ever.
-pub(crate) type Reply = Option<Result<Value, String>>;
+/// The reaction to a message: an answer, an error, or `None` to never answer.
+pub(crate) type McpTestReply = Option<Result<Value, String>>;
 
-/// A server that keeps what it was told.
-pub(crate) struct Played {
-    play: Box<dyn Fn(&Value) -> Reply + Send + Sync>,
+/// A server that records the messages it receives.
+pub(crate) struct ScriptedMcpServer {
+    reply_to: Box<dyn Fn(&Value) -> McpTestReply + Send + Sync>,
     heard: Mutex<Vec<Value>>,
 }
 
-impl Played {
-    pub(crate) fn new(play: impl Fn(&Value) -> Reply + Send + Sync + 'static) -> Arc<Played> {
-        Arc::new(Played { play: Box::new(play), heard: Mutex::default() })
+impl ScriptedMcpServer {
+    pub(crate) fn new(play: impl Fn(&Value) -> McpTestReply + Send + Sync + 'static) -> Arc<ScriptedMcpServer> {
+        Arc::new(ScriptedMcpServer { reply_to: Box::new(play), heard: Mutex::default() })
     }
 
-    /// A server with these tools; calls are answered by `call` with a result.
-    pub(crate) fn with(tools: Value, call: impl Fn(&Value) -> Value + Send + Sync + 'static) -> Arc<Played> {
-        Played::new(move |message| match message["method"].as_str().unwrap() {
+    /// A server with these tools; `call` returns the result of a call.
+    pub(crate) fn with_tools(
+        tools: Value,
+        call: impl Fn(&Value) -> Value + Send + Sync + 'static,
+    ) -> Arc<ScriptedMcpServer> {
+        ScriptedMcpServer::new(move |message| match message["method"].as_str().unwrap() {
             "initialize" => result(message, json!({ "protocolVersion": "2024-11-05", "capabilities": {} })),
             "tools/list" => result(message, json!({ "tools": tools })),
             "tools/call" => result(message, call(&message["params"])),
@@ -39,14 +42,14 @@ impl Played {
     }
 }
 
-/// The answer to a message with this result.
-pub(crate) fn result(message: &Value, result: Value) -> Reply {
+/// An answer to a message, with this result.
+pub(crate) fn result(message: &Value, result: Value) -> McpTestReply {
     Some(Ok(json!({ "jsonrpc": "2.0", "id": message["id"], "result": result })))
 }
 
-impl McpTransport for Played {
+impl McpTransport for ScriptedMcpServer {
     fn send(&self, message: Value) -> McpResponseFuture<'_> {
-        let reply = (self.play)(&message);
+        let reply = (self.reply_to)(&message);
         self.heard.lock().unwrap().push(message);
         Box::pin(async move {
             match reply {
@@ -57,7 +60,7 @@ impl McpTransport for Played {
     }
 }
 
-impl fmt::Debug for Played {
+impl fmt::Debug for ScriptedMcpServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Played")
     }

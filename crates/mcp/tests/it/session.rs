@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use testkit::session::scenario;
 use tools::Tool;
 
-use crate::server::Played;
+use crate::server::ScriptedMcpServer;
 
 const ADDS: &str = r#"
 version: 1
@@ -21,9 +21,9 @@ rules:
       - say: "${answer}"
 "#;
 
-async fn tools(line: Arc<Played>) -> Vec<Arc<dyn Tool>> {
-    let terms = McpOptions { call_field: Some("test/call"), ..McpOptions::default() };
-    let server = McpServer::connect("calc", line, terms).await.unwrap();
+async fn tools(server_script: Arc<ScriptedMcpServer>) -> Vec<Arc<dyn Tool>> {
+    let options = McpOptions { call_id_field: Some("test/call"), ..McpOptions::default() };
+    let server = McpServer::connect("calc", server_script, options).await.unwrap();
     server.list_tools().await.unwrap().tools
 }
 
@@ -33,43 +33,43 @@ fn sum(params: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_model_calls_a_tool_of_a_server() {
-    let line = Played::with(json!([{ "name": "add", "description": "Adds." }]), sum);
+async fn model_calls_a_tool_of_a_server() {
+    let server_script = ScriptedMcpServer::with_tools(json!([{ "name": "add", "description": "Adds." }]), sum);
     let run = scenario()
         .script(ADDS)
         .rule(RuleEffect::Allow, "mcp__calc__add")
-        .guest_tools(tools(line.clone()).await)
+        .guest_tools(tools(server_script.clone()).await)
         .prompt("add")
         .run()
         .await;
     assert_eq!(run.text(), "the sum is 3");
-    let call = line.heard().pop().unwrap();
+    let call = server_script.heard().pop().unwrap();
     assert_eq!(call["params"]["name"], "add");
     assert_eq!(call["params"]["_meta"], json!({ "progressToken": "c1", "test/call": "c1" }));
 }
 
 #[tokio::test]
 async fn a_tool_of_a_server_is_not_run_without_permission() {
-    let line = Played::with(json!([{ "name": "add" }]), sum);
+    let server_script = ScriptedMcpServer::with_tools(json!([{ "name": "add" }]), sum);
     let run = scenario()
         .script(ADDS)
         .rule(RuleEffect::Deny, "mcp__calc__add")
-        .guest_tools(tools(line.clone()).await)
+        .guest_tools(tools(server_script.clone()).await)
         .prompt("add")
         .run()
         .await;
     assert!(!run.text().contains("sum"), "{}", run.text());
-    assert_eq!(line.methods().last().unwrap(), "tools/list");
+    assert_eq!(server_script.methods().last().unwrap(), "tools/list");
 }
 
 #[tokio::test]
-async fn what_a_tool_says_of_its_failure_reaches_the_model() {
+async fn tool_errors_reach_the_model() {
     for (result, expected) in [
         (json!({ "isError": true, "content": [{ "type": "text", "text": "too big" }] }), "too big"),
         (json!({ "content": 5 }), "its content is not a list"),
     ] {
-        let line = Played::with(json!([{ "name": "add" }]), move |_params| result.clone());
-        let tools = tools(line).await;
+        let server_script = ScriptedMcpServer::with_tools(json!([{ "name": "add" }]), move |_params| result.clone());
+        let tools = tools(server_script).await;
         let run = scenario().script(ADDS).allow_all().guest_tools(tools).prompt("add").run().await;
         assert!(run.text().contains(expected), "{}", run.text());
     }

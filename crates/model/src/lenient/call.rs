@@ -1,7 +1,7 @@
 //! Decides whether values that a model wrote are calls.
 //!
-//! All of them are, or none. A call of a tool that was not offered counts too where a call is unmistakable: the runtime
-//! tells the model that there is no such tool, and runs the others.
+//! Either all of them are calls, or none. Where a text can only be a call, a call of a tool that was not offered counts
+//! too: the runtime tells the model that there is no such tool, and runs the other calls.
 
 use serde_json::Value;
 
@@ -9,13 +9,13 @@ use super::function_tag::{FunctionTagCall, FunctionTagInput};
 use super::json::Json;
 use crate::ToolSpec;
 
-const ARGUMENTS: [&str; 4] = ["arguments", "parameters", "input", "args"];
+const ARGUMENT_KEYS: [&str; 4] = ["arguments", "parameters", "input", "args"];
 /// The keys that suffice as evidence of a call.
-const EVIDENT_ARGUMENTS: [&str; 2] = ["arguments", "parameters"];
-const NAMES: [&str; 3] = ["name", "tool", "function"];
+const EVIDENT_ARGUMENT_KEYS: [&str; 2] = ["arguments", "parameters"];
+const NAME_KEYS: [&str; 3] = ["name", "tool", "function"];
 /// Fields without a meaning for the call.
-const NOTES: [&str; 5] = ["id", "index", "type", "call_id", "tool_call_id"];
-const TYPES: [&str; 4] = ["function", "function_call", "tool_call", "tool_use"];
+const IGNORED_KEYS: [&str; 5] = ["id", "index", "type", "call_id", "tool_call_id"];
+const CALL_TYPES: [&str; 4] = ["function", "function_call", "tool_call", "tool_use"];
 
 type JsonFields = Vec<(String, Json)>;
 
@@ -52,24 +52,24 @@ pub(super) struct ParsedCall {
 }
 
 /// Reads the items as calls; none if any of them is not certainly a call.
-pub(super) fn read(
+pub(super) fn read_calls(
     items: Vec<ParsedItem>,
-    sign: CallCertainty,
+    certainty: CallCertainty,
     unknown: UnknownToolPolicy,
     tools: &[ToolSpec],
 ) -> Option<Vec<ParsedCall>> {
     let mut calls = Vec::new();
     for item in items {
         match item {
-            ParsedItem::Json(json) => read_json(json, sign, tools, &mut calls)?,
+            ParsedItem::Json(json) => read_json(json, certainty, tools, &mut calls)?,
             ParsedItem::Function(function) => calls.push(read_function(function, tools)?),
         }
     }
     let certain = unknown == UnknownToolPolicy::Accepted && !tools.is_empty();
-    (certain && !calls.is_empty() || calls.iter().any(|call| find(tools, &call.tool).is_some())).then_some(calls)
+    (certain && !calls.is_empty() || calls.iter().any(|call| find_tool(tools, &call.tool).is_some())).then_some(calls)
 }
 
-fn read_json(json: Json, sign: CallCertainty, tools: &[ToolSpec], calls: &mut Vec<ParsedCall>) -> Option<()> {
+fn read_json(json: Json, certainty: CallCertainty, tools: &[ToolSpec], calls: &mut Vec<ParsedCall>) -> Option<()> {
     let objects = match json {
         Json::Object(mut fields) if matches!(&fields[..], [(name, Json::List(_))] if name == "tool_calls") => {
             match fields.pop()?.1 {
@@ -83,47 +83,49 @@ fn read_json(json: Json, sign: CallCertainty, tools: &[ToolSpec], calls: &mut Ve
     };
     for object in objects {
         let Json::Object(fields) = object else { return None };
-        calls.push(read_object(unwrap(fields)?, sign, tools)?);
+        calls.push(read_object(unwrap_function(fields)?, certainty, tools)?);
     }
     Some(())
 }
 
 /// Takes the inner object out of `{"type": "function", "function": {…}}`.
-fn unwrap(mut fields: JsonFields) -> Option<JsonFields> {
+fn unwrap_function(mut fields: JsonFields) -> Option<JsonFields> {
     let Some(at) = fields.iter().position(|(name, value)| name == "function" && matches!(value, Json::Object(_)))
     else {
         return Some(fields);
     };
     let (_, inner) = fields.swap_remove(at);
     match inner {
-        Json::Object(inner) if fields.iter().all(is_note) => Some(inner),
+        Json::Object(inner) if fields.iter().all(is_ignored) => Some(inner),
         _more_than_notes => None,
     }
 }
 
-fn read_object(fields: JsonFields, sign: CallCertainty, tools: &[ToolSpec]) -> Option<ParsedCall> {
+fn read_object(fields: JsonFields, certainty: CallCertainty, tools: &[ToolSpec]) -> Option<ParsedCall> {
     let (named, rest): (JsonFields, JsonFields) =
-        fields.into_iter().partition(|(name, _)| NAMES.contains(&name.as_str()));
+        fields.into_iter().partition(|(name, _)| NAME_KEYS.contains(&name.as_str()));
     let [(key, name)] = &named[..] else { return None };
-    let name = name.text()?;
-    let tool = find(tools, name);
-    if tool.is_none() && !is_name(name) {
+    let name = name.as_text()?;
+    let tool = find_tool(tools, name);
+    if tool.is_none() && !is_tool_name(name) {
         return None;
     }
-    let (mut given, rest): (JsonFields, JsonFields) =
-        rest.into_iter().partition(|(name, _)| ARGUMENTS.contains(&name.as_str()));
-    let noted = rest.iter().all(is_note);
-    let input = match (given.pop(), given.is_empty()) {
+    let (mut argument_fields, rest): (JsonFields, JsonFields) =
+        rest.into_iter().partition(|(name, _)| ARGUMENT_KEYS.contains(&name.as_str()));
+    let only_ignored_left = rest.iter().all(is_ignored);
+    let input = match (argument_fields.pop(), argument_fields.is_empty()) {
         // `input` and `args` are also fields of many objects that are not calls.
         (Some((key, _)), _)
-            if tool.is_none() && sign == CallCertainty::WellFormed && !EVIDENT_ARGUMENTS.contains(&key.as_str()) =>
+            if tool.is_none()
+                && certainty == CallCertainty::WellFormed
+                && !EVIDENT_ARGUMENT_KEYS.contains(&key.as_str()) =>
         {
             return None;
         }
-        (Some((_, arguments)), true) if noted => object(arguments)?,
-        (None, _) if noted && sign == CallCertainty::Marked => Json::Object(Vec::new()),
+        (Some((_, arguments)), true) if only_ignored_left => arguments_object(arguments)?,
+        (None, _) if only_ignored_left && certainty == CallCertainty::Marked => Json::Object(Vec::new()),
         // `{"tool": "view", "path": "a.txt"}`: the arguments are beside the name.
-        (None, _) if key == "tool" && !rest.is_empty() && tool.is_some_and(|tool| all_known(&rest, tool)) => {
+        (None, _) if key == "tool" && !rest.is_empty() && tool.is_some_and(|tool| are_parameters(&rest, tool)) => {
             Json::Object(rest)
         }
         _uncertain => return None,
@@ -132,28 +134,28 @@ fn read_object(fields: JsonFields, sign: CallCertainty, tools: &[ToolSpec]) -> O
 }
 
 /// Whether it is a valid tool name.
-fn is_name(name: &str) -> bool {
+fn is_tool_name(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     (1..=64).contains(&name.len()) && name.chars().all(is_plain)
 }
 
-fn is_note((name, value): &(String, Json)) -> bool {
+fn is_ignored((name, value): &(String, Json)) -> bool {
     match name.as_str() {
-        "type" => value.text().is_some_and(|text| TYPES.contains(&text)),
-        name => NOTES.contains(&name),
+        "type" => value.as_text().is_some_and(|text| CALL_TYPES.contains(&text)),
+        name => IGNORED_KEYS.contains(&name),
     }
 }
 
-fn find<'a>(tools: &'a [ToolSpec], name: &str) -> Option<&'a ToolSpec> {
+fn find_tool<'a>(tools: &'a [ToolSpec], name: &str) -> Option<&'a ToolSpec> {
     tools.iter().find(|tool| tool.name == name)
 }
 
-fn all_known(fields: &JsonFields, tool: &ToolSpec) -> bool {
+fn are_parameters(fields: &JsonFields, tool: &ToolSpec) -> bool {
     fields.iter().all(|(name, _)| tool.schema["properties"].get(name).is_some())
 }
 
 /// The arguments as an object, also when they are encoded as a string.
-fn object(arguments: Json) -> Option<Json> {
+fn arguments_object(arguments: Json) -> Option<Json> {
     match arguments {
         Json::Null => Some(Json::Object(Vec::new())),
         Json::Text(text) if text.trim().is_empty() => Some(Json::Object(Vec::new())),
@@ -167,19 +169,19 @@ fn object(arguments: Json) -> Option<Json> {
 
 /// Whether it is the schema of the arguments, which some models repeat instead of arguments.
 fn is_schema(fields: &JsonFields) -> bool {
-    let kind = fields.iter().find(|(name, _)| name == "type").and_then(|(_, value)| value.text());
+    let kind = fields.iter().find(|(name, _)| name == "type").and_then(|(_, value)| value.as_text());
     kind == Some("object") && fields.iter().any(|(name, _)| name == "properties")
 }
 
 fn read_function(function: FunctionTagCall, tools: &[ToolSpec]) -> Option<ParsedCall> {
-    let tool = find(tools, &function.name);
-    if tool.is_none() && !is_name(&function.name) {
+    let tool = find_tool(tools, &function.name);
+    if tool.is_none() && !is_tool_name(&function.name) {
         return None;
     }
     let input = match function.input {
-        FunctionTagInput::Json(json) => object(json)?,
+        FunctionTagInput::Json(json) => arguments_object(json)?,
         FunctionTagInput::Parameters(parameters) => {
-            let typed = |(name, text): (String, String)| Some((name.clone(), typed(tool, &name, text)?));
+            let typed = |(name, text): (String, String)| Some((name.clone(), typed_value(tool, &name, text)?));
             Json::Object(parameters.into_iter().map(typed).collect::<Option<JsonFields>>()?)
         }
     };
@@ -187,17 +189,17 @@ fn read_function(function: FunctionTagCall, tools: &[ToolSpec]) -> Option<Parsed
 }
 
 /// A parameter's text as the type that the tool expects.
-fn typed(tool: Option<&ToolSpec>, name: &str, text: String) -> Option<Json> {
+fn typed_value(tool: Option<&ToolSpec>, name: &str, text: String) -> Option<Json> {
     let is_text = |kind: &Value| kind == "string";
     let Some(tool) = tool else { return Some(Json::Text(text)) };
     match &tool.schema["properties"][name]["type"] {
-        Value::String(kind) if kind != "string" => scalar(&text),
-        Value::Array(kinds) if !kinds.iter().any(is_text) => scalar(&text),
+        Value::String(kind) if kind != "string" => parse_value(&text),
+        Value::Array(kinds) if !kinds.iter().any(is_text) => parse_value(&text),
         _text_or_unknown => Some(Json::Text(text)),
     }
 }
 
-fn scalar(text: &str) -> Option<Json> {
+fn parse_value(text: &str) -> Option<Json> {
     match Json::parse(&format!("[{text}]"))? {
         Json::List(mut items) if items.len() == 1 => items.pop(),
         _other => None,

@@ -25,7 +25,7 @@ pub(super) enum CallSyntax {
 #[derive(Debug)]
 pub(super) struct CallCandidate {
     form: CallSyntax,
-    sign: CallCertainty,
+    certainty: CallCertainty,
     items: Vec<ParsedItem>,
     state: CandidateState,
 }
@@ -39,18 +39,18 @@ enum CandidateState {
     Mark(String),
     Function(FunctionTagReader),
     /// In the closing fence, after this many characters of it.
-    Run(usize),
+    ClosingFence(usize),
 }
 
 impl CallCandidate {
     pub(super) fn new(form: CallSyntax, sign: CallCertainty) -> CallCandidate {
-        let now = match form {
+        let state = match form {
             CallSyntax::Function => CandidateState::Function(FunctionTagReader::new()),
             CallSyntax::CodeBlock(_) | CallSyntax::Tag | CallSyntax::Bracket | CallSyntax::Bare => {
                 CandidateState::Between
             }
         };
-        CallCandidate { form, sign, items: Vec::new(), state: now }
+        CallCandidate { form, certainty: sign, items: Vec::new(), state }
     }
 
     /// A candidate for an answer of only JSON, which starts with this bracket.
@@ -66,39 +66,39 @@ impl CallCandidate {
 
     /// The parsed items, and how certainly they are calls.
     pub(super) fn into_items(self) -> (Vec<ParsedItem>, CallCertainty) {
-        (self.items, self.sign)
+        (self.items, self.certainty)
     }
 
     /// Parses one character.
     pub(super) fn push(&mut self, c: char) -> ParseProgress<()> {
         match std::mem::replace(&mut self.state, CandidateState::Between) {
-            CandidateState::Between => self.between(c),
-            CandidateState::Value(parser) => self.value(parser, c),
-            CandidateState::Mark(mark) => self.mark(mark, c),
-            CandidateState::Function(reader) => self.function(reader, c),
-            CandidateState::Run(run) => self.run(run, c),
+            CandidateState::Between => self.push_between(c),
+            CandidateState::Value(parser) => self.push_value(parser, c),
+            CandidateState::Mark(mark) => self.push_mark(mark, c),
+            CandidateState::Function(reader) => self.push_function(reader, c),
+            CandidateState::ClosingFence(run) => self.push_fence(run, c),
         }
     }
 
     /// The parsed items if the answer ends here; the end mark and closing brackets may be missing.
     pub(super) fn finish(mut self) -> Option<(Vec<ParsedItem>, CallCertainty)> {
         match std::mem::replace(&mut self.state, CandidateState::Between) {
-            CandidateState::Between | CandidateState::Run(_) => {}
-            CandidateState::Value(mut parser) => self.items.push(ParsedItem::Json(parser.close()?)),
+            CandidateState::Between | CandidateState::ClosingFence(_) => {}
+            CandidateState::Value(mut parser) => self.items.push(ParsedItem::Json(parser.close_all()?)),
             CandidateState::Mark(mark) if CALL_END.starts_with(&mark) => {}
             CandidateState::Mark(_) | CandidateState::Function(_) => return None,
         }
         Some(self.into_items())
     }
 
-    fn between(&mut self, c: char) -> ParseProgress<()> {
+    fn push_between(&mut self, c: char) -> ParseProgress<()> {
         match (self.form, c) {
-            (_, '{' | '[') => return self.value(JsonParser::default(), c),
+            (_, '{' | '[') => return self.push_value(JsonParser::default(), c),
             (_, c) if c.is_whitespace() => {}
             // Separators between two values, or an extra bracket after the last.
             (_, ',' | ';' | '}' | ']') if !self.items.is_empty() => {}
             (CallSyntax::CodeBlock(_) | CallSyntax::Tag, '<') => self.state = CandidateState::Mark("<".into()),
-            (CallSyntax::CodeBlock(border), c) if c == border.mark => return self.run(0, c),
+            (CallSyntax::CodeBlock(border), c) if c == border.mark => return self.push_fence(0, c),
             (
                 CallSyntax::CodeBlock(_)
                 | CallSyntax::Tag
@@ -111,7 +111,7 @@ impl CallCandidate {
         ParseProgress::More
     }
 
-    fn value(&mut self, mut parser: JsonParser, c: char) -> ParseProgress<()> {
+    fn push_value(&mut self, mut parser: JsonParser, c: char) -> ParseProgress<()> {
         match parser.push(c) {
             ParseProgress::More => self.state = CandidateState::Value(parser),
             ParseProgress::Complete(json) => {
@@ -120,10 +120,10 @@ impl CallCandidate {
                     return ParseProgress::Complete(());
                 }
             }
-            ParseProgress::Invalid => match parser.close() {
-                Some(json) if self.is_end(c) => {
+            ParseProgress::Invalid => match parser.close_all() {
+                Some(json) if self.begins_end_mark(c) => {
                     self.items.push(ParsedItem::Json(json));
-                    return self.between(c);
+                    return self.push_between(c);
                 }
                 Some(_) | None => return ParseProgress::Invalid,
             },
@@ -132,7 +132,7 @@ impl CallCandidate {
     }
 
     /// Whether the end mark starts with it.
-    fn is_end(&self, c: char) -> bool {
+    fn begins_end_mark(&self, c: char) -> bool {
         match self.form {
             CallSyntax::CodeBlock(border) => c == border.mark,
             CallSyntax::Tag => c == '<',
@@ -140,14 +140,14 @@ impl CallCandidate {
         }
     }
 
-    fn mark(&mut self, mut mark: String, c: char) -> ParseProgress<()> {
+    fn push_mark(&mut self, mut mark: String, c: char) -> ParseProgress<()> {
         mark.push(c);
         if mark == CALL_END && self.form == CallSyntax::Tag {
             return ParseProgress::Complete(());
         }
         if mark == CALL_END || mark == CALL_START {
             // Around calls in a code block, or the next call before the end of the last.
-            self.sign = CallCertainty::Marked;
+            self.certainty = CallCertainty::Marked;
         } else if mark == FUNCTION_START {
             self.state = CandidateState::Function(FunctionTagReader::new());
         } else if [CALL_END, CALL_START, FUNCTION_START].iter().any(|known| known.starts_with(&mark)) {
@@ -158,7 +158,7 @@ impl CallCandidate {
         ParseProgress::More
     }
 
-    fn function(&mut self, mut reader: FunctionTagReader, c: char) -> ParseProgress<()> {
+    fn push_function(&mut self, mut reader: FunctionTagReader, c: char) -> ParseProgress<()> {
         match reader.push(c) {
             ParseProgress::More => self.state = CandidateState::Function(reader),
             ParseProgress::Complete(function) => {
@@ -172,13 +172,13 @@ impl CallCandidate {
         ParseProgress::More
     }
 
-    fn run(&mut self, run: usize, c: char) -> ParseProgress<()> {
+    fn push_fence(&mut self, run: usize, c: char) -> ParseProgress<()> {
         match self.form {
             CallSyntax::CodeBlock(border) if c == border.mark && run + 1 == border.length => {
                 ParseProgress::Complete(())
             }
             CallSyntax::CodeBlock(border) if c == border.mark => {
-                self.state = CandidateState::Run(run + 1);
+                self.state = CandidateState::ClosingFence(run + 1);
                 ParseProgress::More
             }
             CallSyntax::CodeBlock(_)

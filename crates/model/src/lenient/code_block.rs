@@ -3,9 +3,9 @@
 use super::call::CallCertainty;
 
 /// Minimum characters of a fence.
-const LEAST: usize = 3;
+const MIN_FENCE_LENGTH: usize = 3;
 /// Maximum length of a code block's language.
-const MAX_LANGUAGE: usize = 32;
+const MAX_LANGUAGE_BYTES: usize = 32;
 
 /// A run of backticks or tildes around a code block.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,7 +17,7 @@ pub(super) struct CodeFence {
 /// A possible first line of a code block.
 #[derive(Debug)]
 pub(super) struct FenceLine {
-    border: CodeFence,
+    fence: CodeFence,
     language: String,
 }
 
@@ -25,40 +25,40 @@ pub(super) struct FenceLine {
 #[derive(Debug)]
 pub(super) enum FenceOpening {
     /// The line continues.
-    Partly,
+    Partial,
     /// The line ended before this character: the code block may contain calls.
     Calls(CodeFence, CallCertainty),
     /// The line ended before it: the code block contains something else.
-    Listing(CodeFence),
+    OtherCode(CodeFence),
     /// The line ended before it: this is not a code block.
     Nothing,
 }
 
 impl FenceLine {
     pub(super) fn new(mark: char) -> FenceLine {
-        FenceLine { border: CodeFence { mark, length: 1 }, language: String::new() }
+        FenceLine { fence: CodeFence { mark, length: 1 }, language: String::new() }
     }
 
     /// Parses one character.
     pub(super) fn push(&mut self, c: char) -> FenceOpening {
-        if c == self.border.mark && self.language.is_empty() {
-            self.border.length += 1;
-            return FenceOpening::Partly;
+        if c == self.fence.mark && self.language.is_empty() {
+            self.fence.length += 1;
+            return FenceOpening::Partial;
         }
-        if self.border.length < LEAST {
+        if self.fence.length < MIN_FENCE_LENGTH {
             return FenceOpening::Nothing;
         }
         let named = c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+');
-        if named && self.language.len() < MAX_LANGUAGE {
+        if named && self.language.len() < MAX_LANGUAGE_BYTES {
             self.language.push(c);
-            return FenceOpening::Partly;
+            return FenceOpening::Partial;
         }
         match self.language.as_str() {
-            "" | "json" | "JSON" | "json5" | "jsonc" => FenceOpening::Calls(self.border, CallCertainty::WellFormed),
+            "" | "json" | "JSON" | "json5" | "jsonc" => FenceOpening::Calls(self.fence, CallCertainty::WellFormed),
             "tool" | "tool_call" | "tool_calls" | "function_call" => {
-                FenceOpening::Calls(self.border, CallCertainty::Marked)
+                FenceOpening::Calls(self.fence, CallCertainty::Marked)
             }
-            _code => FenceOpening::Listing(self.border),
+            _code => FenceOpening::OtherCode(self.fence),
         }
     }
 }
@@ -66,9 +66,9 @@ impl FenceLine {
 /// A code block that is passed on as text.
 #[derive(Debug)]
 pub(super) struct CodeBlock {
-    border: CodeFence,
+    fence: CodeFence,
     /// Characters of the closing fence so far.
-    run: usize,
+    closing_length: usize,
     closable: FenceClosing,
 }
 
@@ -82,22 +82,22 @@ enum FenceClosing {
 
 impl CodeBlock {
     /// A code block of which `text` has been read.
-    pub(super) fn after(border: CodeFence, text: &str) -> CodeBlock {
+    pub(super) fn after_text(border: CodeFence, text: &str) -> CodeBlock {
         let closable = match text.rsplit_once('\n') {
             None => FenceClosing::OnFirstLine,
             Some((_, line)) if line.trim().is_empty() => FenceClosing::AtLineStart,
             Some(_) => FenceClosing::No,
         };
-        CodeBlock { border, run: 0, closable }
+        CodeBlock { fence: border, closing_length: 0, closable }
     }
 
     /// Parses one character; returns whether the code block ends with it.
     pub(super) fn push(&mut self, c: char) -> bool {
-        if c == self.border.mark && self.closable != FenceClosing::No {
-            self.run += 1;
-            return self.run == self.border.length;
+        if c == self.fence.mark && self.closable != FenceClosing::No {
+            self.closing_length += 1;
+            return self.closing_length == self.fence.length;
         }
-        self.run = 0;
+        self.closing_length = 0;
         self.closable = match (self.closable, c) {
             (_, '\n') => FenceClosing::AtLineStart,
             (FenceClosing::AtLineStart, c) if !c.is_whitespace() => FenceClosing::No,

@@ -11,7 +11,7 @@ pub(super) struct DeltaBuffer {
     ready: Vec<Delta>,
     waiting: Vec<BufferedDelta>,
     /// Waiting bytes.
-    bytes: usize,
+    waiting_bytes: usize,
 }
 
 #[derive(Debug)]
@@ -25,18 +25,18 @@ enum BufferedDelta {
 impl DeltaBuffer {
     /// Adds a character.
     pub(super) fn push(&mut self, c: char) {
-        self.text(c.encode_utf8(&mut [0; 4]));
+        self.push_text(c.encode_utf8(&mut [0; 4]));
     }
 
     /// Adds text.
-    pub(super) fn text(&mut self, more: &str) {
+    pub(super) fn push_text(&mut self, more: &str) {
         if more.is_empty() {
             return;
         }
         if self.waiting.is_empty() {
             return append(&mut self.ready, more);
         }
-        self.bytes += more.len();
+        self.waiting_bytes += more.len();
         match self.waiting.last_mut() {
             Some(BufferedDelta::Delta(Delta::Text(text))) => text.push_str(more),
             _other => self.waiting.push(BufferedDelta::Delta(Delta::Text(more.into()))),
@@ -44,34 +44,34 @@ impl DeltaBuffer {
     }
 
     /// Adds thinking.
-    pub(super) fn thinking(&mut self, more: &str) {
+    pub(super) fn push_thinking(&mut self, more: &str) {
         match self.ready.last_mut() {
             Some(Delta::Thinking(text)) => text.push_str(more),
             _other if more.is_empty() => {}
-            _other => self.delta(Delta::Thinking(more.into())),
+            _other => self.push_delta(Delta::Thinking(more.into())),
         }
     }
 
     /// Adds a delta as received.
-    pub(super) fn delta(&mut self, delta: Delta) {
+    pub(super) fn push_delta(&mut self, delta: Delta) {
         if self.waiting.is_empty() {
             self.ready.push(delta);
         } else {
-            self.bytes += delta.bytes();
+            self.waiting_bytes += delta.counted_bytes();
             self.waiting.push(BufferedDelta::Delta(delta));
         }
     }
 
     /// Adds calls.
-    pub(super) fn calls(&mut self, text: String, calls: Vec<ParsedCall>) {
-        self.bytes += text.len();
+    pub(super) fn push_calls(&mut self, text: String, calls: Vec<ParsedCall>) {
+        self.waiting_bytes += text.len();
         self.waiting.push(BufferedDelta::Calls { text, calls });
     }
 
     /// Adds an end mark without a start; returns whether it directly follows calls.
     pub(super) fn append_stray_mark(&mut self, mark: &str) -> bool {
         let Some(BufferedDelta::Calls { text, .. }) = self.waiting.last_mut() else { return false };
-        self.bytes += mark.len();
+        self.waiting_bytes += mark.len();
         text.push_str(mark);
         true
     }
@@ -83,11 +83,11 @@ impl DeltaBuffer {
 
     /// The number of waiting bytes.
     pub(super) fn waiting(&self) -> usize {
-        self.bytes
+        self.waiting_bytes
     }
 
     /// Takes the deltas that can be passed on.
-    pub(super) fn take(&mut self) -> Vec<Delta> {
+    pub(super) fn take_ready(&mut self) -> Vec<Delta> {
         std::mem::take(&mut self.ready)
     }
 
@@ -101,7 +101,7 @@ impl DeltaBuffer {
                 BufferedDelta::Delta(delta) => self.ready.push(delta),
             }
         }
-        self.bytes = 0;
+        self.waiting_bytes = 0;
     }
 
     /// Ends the answer; returns the stop reason, given its calls. They do not count when the answer was truncated or is
@@ -133,7 +133,7 @@ impl DeltaBuffer {
                 }
             }
         }
-        self.bytes = 0;
+        self.waiting_bytes = 0;
         count > 0
     }
 }

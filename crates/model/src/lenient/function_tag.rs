@@ -4,7 +4,7 @@ use super::json::Json;
 use super::parser::{JsonParser, ParseProgress};
 
 /// Maximum length of a function's or parameter's name.
-const MAX_NAME: usize = 128;
+const MAX_NAME_BYTES: usize = 128;
 /// Maximum parameters of one call.
 const MAX_PARAMETERS: usize = 64;
 const END: &str = "</function>";
@@ -63,12 +63,12 @@ impl FunctionTagReader {
     pub(super) fn push(&mut self, c: char) -> ParseProgress<FunctionTagCall> {
         match std::mem::replace(&mut self.state, FunctionTagState::Between) {
             FunctionTagState::Name => return self.name(c),
-            FunctionTagState::Between => return self.between(c),
-            FunctionTagState::Mark(mark) => return self.mark(mark, c),
+            FunctionTagState::Between => return self.push_between(c),
+            FunctionTagState::Mark(mark) => return self.push_mark(mark, c),
             FunctionTagState::Parameter(name) if c == '>' && !name.is_empty() => {
                 self.state = FunctionTagState::Value { name, text: String::new() };
             }
-            FunctionTagState::Parameter(mut name) if is_name(c) && name.len() < MAX_NAME => {
+            FunctionTagState::Parameter(mut name) if is_name_char(c) && name.len() < MAX_NAME_BYTES => {
                 name.push(c);
                 self.state = FunctionTagState::Parameter(name);
             }
@@ -77,7 +77,7 @@ impl FunctionTagReader {
                 text.push(c);
                 if c != '>' || !text.ends_with(PARAMETER_END) {
                     self.state = FunctionTagState::Value { name, text };
-                } else if !self.take(name, &text) {
+                } else if !self.store_parameter(name, &text) {
                     return ParseProgress::Invalid;
                 }
             }
@@ -90,8 +90,8 @@ impl FunctionTagReader {
         match c {
             '>' if !self.name.is_empty() => self.state = FunctionTagState::Between,
             // Some models forget the `>`.
-            '{' if !self.name.is_empty() => return self.between(c),
-            c if is_name(c) && self.name.len() < MAX_NAME => {
+            '{' if !self.name.is_empty() => return self.push_between(c),
+            c if is_name_char(c) && self.name.len() < MAX_NAME_BYTES => {
                 self.name.push(c);
                 self.state = FunctionTagState::Name;
             }
@@ -100,7 +100,7 @@ impl FunctionTagReader {
         ParseProgress::More
     }
 
-    fn between(&mut self, c: char) -> ParseProgress<FunctionTagCall> {
+    fn push_between(&mut self, c: char) -> ParseProgress<FunctionTagCall> {
         match c {
             '<' => self.state = FunctionTagState::Mark("<".into()),
             '{' if self.json.is_none() && self.parameters.is_empty() => return self.json(Box::default(), c),
@@ -114,10 +114,10 @@ impl FunctionTagReader {
         match parser.push(c) {
             ParseProgress::More => self.state = FunctionTagState::Json(parser),
             ParseProgress::Complete(json) => self.json = Some(json),
-            ParseProgress::Invalid => match parser.close() {
+            ParseProgress::Invalid => match parser.close_all() {
                 Some(json) if c == '<' => {
                     self.json = Some(json);
-                    return self.between(c);
+                    return self.push_between(c);
                 }
                 Some(_) | None => return ParseProgress::Invalid,
             },
@@ -125,7 +125,7 @@ impl FunctionTagReader {
         ParseProgress::More
     }
 
-    fn mark(&mut self, mut mark: String, c: char) -> ParseProgress<FunctionTagCall> {
+    fn push_mark(&mut self, mut mark: String, c: char) -> ParseProgress<FunctionTagCall> {
         mark.push(c);
         if mark == END {
             let (name, parameters) = (std::mem::take(&mut self.name), std::mem::take(&mut self.parameters));
@@ -143,11 +143,11 @@ impl FunctionTagReader {
     }
 
     /// Stores a parameter; refuses one that seems to contain the next one because its end tag is missing.
-    fn take(&mut self, name: String, text: &str) -> bool {
+    fn store_parameter(&mut self, name: String, text: &str) -> bool {
         let text = text.strip_suffix(PARAMETER_END).unwrap_or(text);
-        let runs_on = text.contains(PARAMETER) || text.contains(END);
-        let again = self.parameters.iter().any(|(known, _)| *known == name);
-        if runs_on || again || self.parameters.len() == MAX_PARAMETERS {
+        let contains_next = text.contains(PARAMETER) || text.contains(END);
+        let is_duplicate = self.parameters.iter().any(|(known, _)| *known == name);
+        if contains_next || is_duplicate || self.parameters.len() == MAX_PARAMETERS {
             return false;
         }
         // The line breaks beside the marks belong to them.
@@ -158,6 +158,6 @@ impl FunctionTagReader {
     }
 }
 
-fn is_name(c: char) -> bool {
+fn is_name_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')
 }

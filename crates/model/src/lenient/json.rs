@@ -34,7 +34,7 @@ impl Json {
     }
 
     /// The string, if it is one.
-    pub(super) fn text(&self) -> Option<&str> {
+    pub(super) fn as_text(&self) -> Option<&str> {
         match self {
             Json::Text(text) => Some(text),
             Json::Null | Json::Bool(_) | Json::Number(_) | Json::List(_) | Json::Object(_) => None,

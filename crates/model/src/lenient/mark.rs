@@ -16,9 +16,9 @@ pub(super) enum AnswerPosition {
     /// Only white space precedes it.
     Start,
     /// Only white space follows the model's thoughts.
-    Thought,
+    AfterThought,
     /// Like `Thought`, but the thoughts had no start mark and have been passed on as text.
-    Unmarked,
+    AfterUnmarkedThought,
     Middle,
 }
 
@@ -32,7 +32,7 @@ pub(super) enum MarkKind {
     /// A tool result that the model made up.
     Response,
     /// Nothing: the end mark of a call without a start.
-    Stray,
+    StrayCallEnd,
     /// Undecided: the beginning of a mark.
     Partial,
     /// Nothing: it is not a mark.
@@ -41,20 +41,20 @@ pub(super) enum MarkKind {
 
 impl MarkKind {
     /// Classifies a text that starts with `<` or `[`.
-    pub(super) fn of(text: &str, position: AnswerPosition) -> MarkKind {
+    pub(super) fn classify(text: &str, position: AnswerPosition) -> MarkKind {
         let marks = [
             (CALL_START, MarkKind::Call(CallSyntax::Tag)),
             (FUNCTION_START, MarkKind::Call(CallSyntax::Function)),
             (BRACKET, MarkKind::Call(CallSyntax::Bracket)),
-            (CALL_END, MarkKind::Stray),
+            (CALL_END, MarkKind::StrayCallEnd),
             (THOUGHT_START, MarkKind::Thought),
             (THOUGHT_ENDS[0], MarkKind::ThoughtEnd),
             (THOUGHT_ENDS[1], MarkKind::ThoughtEnd),
             (RESPONSE, MarkKind::Response),
         ];
         for (mark, kind) in marks {
-            let misplaced =
-                kind == MarkKind::Thought && matches!(position, AnswerPosition::Middle | AnswerPosition::Unmarked);
+            let misplaced = kind == MarkKind::Thought
+                && matches!(position, AnswerPosition::Middle | AnswerPosition::AfterUnmarkedThought);
             if mark == text && !misplaced {
                 return kind;
             }

@@ -34,7 +34,7 @@ impl Model for LenientModel {
         self.model.refresh_facts()
     }
 
-    fn ask(&self, request: ModelRequest) -> Deltas {
+    fn send(&self, request: ModelRequest) -> Deltas {
         let tools = match request.call_policy {
             ToolCallPolicy::Allowed => Arc::clone(&request.tools),
             ToolCallPolicy::Forbidden => Arc::default(),
@@ -44,6 +44,6 @@ impl Model for LenientModel {
             Ok(delta) => reader.read(delta).into_iter().map(Ok).collect(),
             Err(error) => vec![Err(error)],
         };
-        self.model.ask(request).map(read).flat_map(stream::iter).boxed()
+        self.model.send(request).map(read).flat_map(stream::iter).boxed()
     }
 }

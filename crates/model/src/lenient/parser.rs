@@ -9,7 +9,7 @@ use super::quoted_string::QuotedString;
 /// Maximum nesting depth.
 const MAX_DEPTH: usize = 64;
 /// Maximum length of a bare word: a number, a constant or an unquoted name.
-const MAX_WORD: usize = 128;
+const MAX_WORD_BYTES: usize = 128;
 
 /// The progress of a parser.
 #[derive(Debug)]
@@ -76,31 +76,31 @@ impl JsonParser {
                 ParseProgress::More => ParseProgress::More,
                 ParseProgress::Complete(text) => {
                     let role = *role;
-                    self.text(text, role)
+                    self.finish_text(text, role)
                 }
                 ParseProgress::Invalid => ParseProgress::Invalid,
             },
-            JsonParserState::Word(word, _) if is_word(c) => {
+            JsonParserState::Word(word, _) if is_word_char(c) => {
                 word.push(c);
-                if word.len() > MAX_WORD { ParseProgress::Invalid } else { ParseProgress::More }
+                if word.len() > MAX_WORD_BYTES { ParseProgress::Invalid } else { ParseProgress::More }
             }
             JsonParserState::Word(..) => match self.end_word() {
-                Some(()) => self.between(c),
+                Some(()) => self.push_between(c),
                 None => ParseProgress::Invalid,
             },
             JsonParserState::Value | JsonParserState::Name | JsonParserState::Colon | JsonParserState::After => {
-                self.between(c)
+                self.push_between(c)
             }
         }
     }
 
     /// The value with missing closing brackets added; none if anything else is missing.
-    pub(super) fn close(&mut self) -> Option<Json> {
+    pub(super) fn close_all(&mut self) -> Option<Json> {
         if !matches!(self.state, JsonParserState::After) || self.comment == CommentState::Slash {
             return None;
         }
         loop {
-            match self.shut() {
+            match self.close_container() {
                 ParseProgress::More => {}
                 ParseProgress::Complete(json) => return Some(json),
                 ParseProgress::Invalid => return None,
@@ -108,7 +108,7 @@ impl JsonParser {
         }
     }
 
-    fn between(&mut self, c: char) -> ParseProgress<Json> {
+    fn push_between(&mut self, c: char) -> ParseProgress<Json> {
         match (&self.comment, c) {
             (CommentState::Line, '\n') => self.comment = CommentState::None,
             (CommentState::Line, _) => {}
@@ -116,62 +116,64 @@ impl JsonParser {
             (CommentState::Slash, _) => return ParseProgress::Invalid,
             (CommentState::None, '/') if !self.open.is_empty() => self.comment = CommentState::Slash,
             (CommentState::None, c) if c.is_whitespace() => {}
-            (CommentState::None, c) => return self.token(c),
+            (CommentState::None, c) => return self.push_token(c),
         }
         ParseProgress::More
     }
 
-    fn token(&mut self, c: char) -> ParseProgress<Json> {
+    fn push_token(&mut self, c: char) -> ParseProgress<Json> {
         match (&self.state, self.open.last(), c) {
-            (JsonParserState::Value, _, '{' | '[') => return self.begin(c),
-            (JsonParserState::Value | JsonParserState::After, Some(OpenContainer::List(_)), ']') => return self.shut(),
+            (JsonParserState::Value, _, '{' | '[') => return self.open_container(c),
+            (JsonParserState::Value | JsonParserState::After, Some(OpenContainer::List(_)), ']') => {
+                return self.close_container();
+            }
             (JsonParserState::Name | JsonParserState::After, Some(OpenContainer::Object { .. }), '}') => {
-                return self.shut();
+                return self.close_container();
             }
             (JsonParserState::After, Some(OpenContainer::List(_)), ',') => self.state = JsonParserState::Value,
             (JsonParserState::After, Some(OpenContainer::Object { .. }), ',') => self.state = JsonParserState::Name,
             (JsonParserState::Colon, Some(_), ':') => self.state = JsonParserState::Value,
-            (JsonParserState::Value, Some(_), c) => return self.start(c, TokenRole::Value),
-            (JsonParserState::Name, Some(_), c) => return self.start(c, TokenRole::Name),
+            (JsonParserState::Value, Some(_), c) => return self.start_token(c, TokenRole::Value),
+            (JsonParserState::Name, Some(_), c) => return self.start_token(c, TokenRole::Name),
             _unexpected => return ParseProgress::Invalid,
         }
         ParseProgress::More
     }
 
-    fn begin(&mut self, c: char) -> ParseProgress<Json> {
+    fn open_container(&mut self, c: char) -> ParseProgress<Json> {
         if self.open.len() == MAX_DEPTH {
             return ParseProgress::Invalid;
         }
         let object = OpenContainer::Object { fields: Vec::new(), name: None };
-        let (open, now) = if c == '{' {
+        let (open, state) = if c == '{' {
             (object, JsonParserState::Name)
         } else {
             (OpenContainer::List(Vec::new()), JsonParserState::Value)
         };
         self.open.push(open);
-        self.state = now;
+        self.state = state;
         ParseProgress::More
     }
 
     /// Starts a string or a word.
-    fn start(&mut self, c: char, role: TokenRole) -> ParseProgress<Json> {
+    fn start_token(&mut self, c: char, role: TokenRole) -> ParseProgress<Json> {
         let digit = c.is_ascii_digit() || c == '-';
         self.state = match (QuotedString::begin(c), role) {
             (Some(text), _) => JsonParserState::Text(text, role),
-            (None, TokenRole::Name) if is_word(c) && !digit => JsonParserState::Word(c.into(), role),
-            (None, TokenRole::Value) if is_word(c) => JsonParserState::Word(c.into(), role),
+            (None, TokenRole::Name) if is_word_char(c) && !digit => JsonParserState::Word(c.into(), role),
+            (None, TokenRole::Value) if is_word_char(c) => JsonParserState::Word(c.into(), role),
             (None, TokenRole::Name | TokenRole::Value) => return ParseProgress::Invalid,
         };
         ParseProgress::More
     }
 
-    fn text(&mut self, text: String, role: TokenRole) -> ParseProgress<Json> {
+    fn finish_text(&mut self, text: String, role: TokenRole) -> ParseProgress<Json> {
         match role {
             TokenRole::Name => {
-                self.name(text);
+                self.set_name(text);
                 ParseProgress::More
             }
-            TokenRole::Value => self.value(Json::Text(text)),
+            TokenRole::Value => self.add_value(Json::Text(text)),
         }
     }
 
@@ -179,17 +181,17 @@ impl JsonParser {
         let JsonParserState::Word(word, role) = &self.state else { return None };
         let word = word.clone();
         match role {
-            TokenRole::Name => self.name(word),
+            TokenRole::Name => self.set_name(word),
             TokenRole::Value => {
-                let value = constant(word)?;
+                let value = parse_constant(word)?;
                 // Words occur only inside brackets, so the value cannot end here.
-                let ParseProgress::More = self.value(value) else { return None };
+                let ParseProgress::More = self.add_value(value) else { return None };
             }
         }
         Some(())
     }
 
-    fn name(&mut self, text: String) {
+    fn set_name(&mut self, text: String) {
         if let Some(OpenContainer::Object { name, .. }) = self.open.last_mut() {
             *name = Some(text);
         }
@@ -197,7 +199,7 @@ impl JsonParser {
     }
 
     /// Adds a value to its container.
-    fn value(&mut self, json: Json) -> ParseProgress<Json> {
+    fn add_value(&mut self, json: Json) -> ParseProgress<Json> {
         self.state = JsonParserState::After;
         match self.open.last_mut() {
             None => return ParseProgress::Complete(json),
@@ -208,20 +210,22 @@ impl JsonParser {
     }
 
     /// Ends the innermost object or list.
-    fn shut(&mut self) -> ParseProgress<Json> {
+    fn close_container(&mut self) -> ParseProgress<Json> {
         match self.open.pop() {
-            Some(OpenContainer::List(items)) => self.value(Json::List(items)),
-            Some(OpenContainer::Object { fields, .. }) if distinct(&fields) => self.value(Json::Object(fields)),
+            Some(OpenContainer::List(items)) => self.add_value(Json::List(items)),
+            Some(OpenContainer::Object { fields, .. }) if has_unique_names(&fields) => {
+                self.add_value(Json::Object(fields))
+            }
             Some(OpenContainer::Object { .. }) | None => ParseProgress::Invalid,
         }
     }
 }
 
-fn is_word(c: char) -> bool {
+fn is_word_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '.')
 }
 
-fn constant(word: String) -> Option<Json> {
+fn parse_constant(word: String) -> Option<Json> {
     match word.as_str() {
         "true" | "True" => Some(Json::Bool(true)),
         "false" | "False" => Some(Json::Bool(false)),
@@ -231,7 +235,7 @@ fn constant(word: String) -> Option<Json> {
 }
 
 /// Whether no name occurs twice: a duplicate has no certain meaning.
-fn distinct(fields: &[(String, Json)]) -> bool {
+fn has_unique_names(fields: &[(String, Json)]) -> bool {
     let mut names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
     names.sort_unstable();
     names.windows(2).all(|pair| pair[0] != pair[1])

@@ -6,9 +6,9 @@ use super::parser::ParseProgress;
 #[derive(Debug)]
 pub(super) struct QuotedString {
     /// The text so far, escaped as in a JSON string.
-    inside: String,
+    escaped_text: String,
     end: char,
-    escaped: bool,
+    is_after_backslash: bool,
 }
 
 impl QuotedString {
@@ -20,27 +20,27 @@ impl QuotedString {
             '‘' => '’',
             _other => return None,
         };
-        Some(QuotedString { inside: String::new(), end, escaped: false })
+        Some(QuotedString { escaped_text: String::new(), end, is_after_backslash: false })
     }
 
     /// Parses one character.
     pub(super) fn push(&mut self, c: char) -> ParseProgress<String> {
         match c {
             // Not an escape in JSON, but every language that has it means the same.
-            '\'' if self.escaped => {
-                self.inside.pop();
-                self.inside.push('\'');
+            '\'' if self.is_after_backslash => {
+                self.escaped_text.pop();
+                self.escaped_text.push('\'');
             }
-            c if self.escaped => self.inside.push(c),
+            c if self.is_after_backslash => self.escaped_text.push(c),
             c if c == self.end => {
-                return serde_json::from_str(&format!("\"{}\"", self.inside))
+                return serde_json::from_str(&format!("\"{}\"", self.escaped_text))
                     .map_or(ParseProgress::Invalid, ParseProgress::Complete);
             }
-            '"' => self.inside.push_str("\\\""),
-            c if c.is_control() => self.inside.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => self.inside.push(c),
+            '"' => self.escaped_text.push_str("\\\""),
+            c if c.is_control() => self.escaped_text.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => self.escaped_text.push(c),
         }
-        self.escaped = c == '\\' && !self.escaped;
+        self.is_after_backslash = c == '\\' && !self.is_after_backslash;
         ParseProgress::More
     }
 }

@@ -65,21 +65,21 @@ impl ConversationIdentity {
     }
 
     /// Whether both are the same conversation.
-    pub(super) fn same(&self, other: &ConversationIdentity) -> bool {
+    pub(super) fn is_same(&self, other: &ConversationIdentity) -> bool {
         self.digest == other.digest
     }
 
-    /// How `asked` differs from this recorded conversation.
-    pub(super) fn difference(&self, asked: &ConversationIdentity) -> String {
-        if self.messages != asked.messages {
-            return format!("the recording has {} messages, the request {}", self.messages, asked.messages);
+    /// How `requested` differs from this recorded conversation.
+    pub(super) fn difference(&self, requested: &ConversationIdentity) -> String {
+        if self.messages != requested.messages {
+            return format!("the recording has {} messages, the request {}", self.messages, requested.messages);
         }
         let first = self.messages.saturating_sub(self.tail.len()) + 1;
-        let mut pairs = (first..).zip(self.tail.iter().zip(&asked.tail));
-        match pairs.find(|(_, (recorded, asked))| recorded.digest != asked.digest) {
-            Some((number, (recorded, asked))) => format!(
+        let mut pairs = (first..).zip(self.tail.iter().zip(&requested.tail));
+        match pairs.find(|(_, (recorded, requested))| recorded.digest != requested.digest) {
+            Some((number, (recorded, requested))) => format!(
                 "message {number}: recorded {} {:?}, requested {} {:?}",
-                recorded.role, recorded.text, asked.role, asked.text
+                recorded.role, recorded.text, requested.role, requested.text
             ),
             None => "a message before the last answer differs".into(),
         }
@@ -92,17 +92,21 @@ struct ConversationHash(Sha256);
 
 impl MessageFold for ConversationHash {
     fn add(&mut self, _at: usize, message: &ModelMessage) {
-        hash(&mut self.0, message);
+        hash_message(&mut self.0, message);
     }
 }
 
 impl MessageTrace {
     fn of(message: &ModelMessage) -> MessageTrace {
-        const SHOWN: usize = 200;
+        const MAX_SHOWN_BYTES: usize = 200;
         let mut digest = Sha256::new();
-        hash(&mut digest, message);
-        let texts: Vec<&str> = pieces(message).into_iter().map(|(_, text)| text).collect();
-        MessageTrace { role: MessageRole::of(message), digest: hex(digest), text: clip_middle(&texts.join(" "), SHOWN) }
+        hash_message(&mut digest, message);
+        let texts: Vec<&str> = hashed_pieces(message).into_iter().map(|(_, text)| text).collect();
+        MessageTrace {
+            role: MessageRole::of(message),
+            digest: hex(digest),
+            text: clip_middle(&texts.join(" "), MAX_SHOWN_BYTES),
+        }
     }
 }
 
@@ -118,8 +122,8 @@ impl MessageRole {
 
 /// Hashes a message. Counts and lengths are included, so that no two different conversations feed the hash the same
 /// bytes.
-fn hash(into: &mut Sha256, message: &ModelMessage) {
-    let pieces = pieces(message);
+fn hash_message(into: &mut Sha256, message: &ModelMessage) {
+    let pieces = hashed_pieces(message);
     into.update(format!("{} {}\n", MessageRole::of(message), pieces.len()));
     for (kind, text) in pieces {
         into.update(format!("{kind} {}\n", text.len()));
@@ -127,9 +131,9 @@ fn hash(into: &mut Sha256, message: &ModelMessage) {
     }
 }
 
-fn pieces(message: &ModelMessage) -> Vec<(&'static str, &str)> {
+fn hashed_pieces(message: &ModelMessage) -> Vec<(&'static str, &str)> {
     match message {
-        ModelMessage::User { parts } => parts.iter().map(part).collect(),
+        ModelMessage::User { parts } => parts.iter().map(hashed_part).collect(),
         ModelMessage::Assistant { content } => content.iter().flat_map(block_pieces).collect(),
         ModelMessage::Answers { answers } => {
             answers.iter().map(|(_, ToolResult { status, text })| (status.as_str(), text.as_str())).collect()
@@ -137,7 +141,7 @@ fn pieces(message: &ModelMessage) -> Vec<(&'static str, &str)> {
     }
 }
 
-fn part(part: &MessagePart) -> (&'static str, &str) {
+fn hashed_part(part: &MessagePart) -> (&'static str, &str) {
     match part {
         MessagePart::Text(text) => ("text", text),
         MessagePart::Image(image) => ("image", &image.data),

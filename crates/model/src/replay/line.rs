@@ -9,7 +9,7 @@ use crate::{Delta, ModelError, ModelRequest};
 /// The version of the format.
 pub(super) const VERSION: u32 = 1;
 /// Maximum bytes of a line: the largest answer with every byte escaped.
-pub(super) const MAX_LINE: usize = 128 << 20;
+pub(super) const MAX_LINE_BYTES: usize = 128 << 20;
 
 /// The first line.
 #[derive(Debug, Serialize, Deserialize)]
@@ -47,8 +47,8 @@ impl RecordedAnswer {
     }
 
     /// Adds a delta or an error from the model.
-    pub(super) fn push(&mut self, sent: &Result<Delta, ModelError>) {
-        match sent {
+    pub(super) fn push(&mut self, result: &Result<Delta, ModelError>) {
+        match result {
             Ok(delta) => self.deltas.push(delta.clone().into()),
             Err(ModelError { fault, message, hint, has_started: begun }) => {
                 let (message, hint) = (message.clone(), hint.clone());
@@ -58,12 +58,12 @@ impl RecordedAnswer {
     }
 
     /// The deltas and the error from the model, in order.
-    pub(super) fn sent(&self) -> Vec<Result<Delta, ModelError>> {
+    pub(super) fn results(&self) -> Vec<Result<Delta, ModelError>> {
         let error = |RecordedError { fault, message, hint, begun }| {
             Err(ModelError { fault, message, hint, has_started: begun })
         };
         let fault = self.fault.clone().map(error);
-        self.deltas.iter().cloned().map(|piece| Ok(piece.into())).chain(fault).collect()
+        self.deltas.iter().cloned().map(|delta| Ok(delta.into())).chain(fault).collect()
     }
 }
 
@@ -91,8 +91,8 @@ impl From<Delta> for RecordedDelta {
 }
 
 impl From<RecordedDelta> for Delta {
-    fn from(piece: RecordedDelta) -> Delta {
-        match piece {
+    fn from(delta: RecordedDelta) -> Delta {
+        match delta {
             RecordedDelta::Text { text } => Delta::Text(text),
             RecordedDelta::Thinking { text } => Delta::Thinking(text),
             RecordedDelta::Call(call) => Delta::Call(call),

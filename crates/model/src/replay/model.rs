@@ -10,7 +10,7 @@ use protocol::ModelFault;
 
 use super::RecordingError;
 use super::identity::ConversationIdentity;
-use super::line::{MAX_LINE, RecordedAnswer, RecordingHeader, VERSION};
+use super::line::{MAX_LINE_BYTES, RecordedAnswer, RecordingHeader, VERSION};
 use crate::{Delta, Deltas, Model, ModelError, ModelRequest};
 
 /// A model that answers from a recording.
@@ -29,15 +29,15 @@ impl ReplayModel {
         let short = path.file_name().map_or(file.as_str().into(), |name| name.to_string_lossy());
         let name = format!("replay/{short}");
         let mut lines = RecordingReader::open(path, &file)?;
-        lines.header()?;
+        lines.check_header()?;
         let mut answers: HashMap<_, Vec<RecordedAnswer>> = HashMap::new();
-        while let Some(line) = lines.next()? {
+        while let Some(line) = lines.next_answer()? {
             answers.entry((line.path.clone(), line.turn)).or_default().push(line);
         }
-        if lines.torn {
-            tracing::warn!(file, line = lines.number, "the recording's last line is incomplete and is left out");
+        if lines.is_incomplete {
+            tracing::warn!(file, line = lines.line_number, "the recording's last line is incomplete and is left out");
         }
-        Ok(ReplayModel { is_torn: lines.torn, name, file, answers })
+        Ok(ReplayModel { is_torn: lines.is_incomplete, name, file, answers })
     }
 
     /// Whether the recording ended in an incomplete line, which is left out.
@@ -51,13 +51,13 @@ impl ReplayModel {
         let Some(lines) = self.answers.get(&(path.clone(), turn)) else {
             return Err(diverged(format!("{file} has no answer for {path} turn {turn}")));
         };
-        let asked = ConversationIdentity::of(request);
-        let same: Vec<&RecordedAnswer> = lines.iter().filter(|line| line.request.same(&asked)).collect();
+        let requested = ConversationIdentity::of(request);
+        let matching: Vec<&RecordedAnswer> = lines.iter().filter(|line| line.request.is_same(&requested)).collect();
         let attempt = usize::try_from(request.attempt).unwrap_or(usize::MAX).max(1);
-        match same.get(attempt - 1).or(same.last()) {
-            Some(line) => Ok(line.sent()),
+        match matching.get(attempt - 1).or(matching.last()) {
+            Some(line) => Ok(line.results()),
             None => {
-                let difference = lines.last().map(|line| line.request.difference(&asked)).unwrap_or_default();
+                let difference = lines.last().map(|line| line.request.difference(&requested)).unwrap_or_default();
                 Err(diverged(format!("{path} turn {turn} differs from the one in {file}: {difference}")))
             }
         }
@@ -69,9 +69,9 @@ impl Model for ReplayModel {
         &self.name
     }
 
-    fn ask(&self, request: ModelRequest) -> Deltas {
-        let sent = self.find(&request).unwrap_or_else(|error| vec![Err(error)]);
-        stream::iter(sent).boxed()
+    fn send(&self, request: ModelRequest) -> Deltas {
+        let results = self.find(&request).unwrap_or_else(|error| vec![Err(error)]);
+        stream::iter(results).boxed()
     }
 }
 
@@ -82,20 +82,26 @@ fn diverged(message: String) -> ModelError {
 /// The lines of a recording, read one by one.
 struct RecordingReader<'a> {
     file: &'a str,
-    from: BufReader<File>,
+    reader: BufReader<File>,
     bytes: Vec<u8>,
-    number: usize,
-    torn: bool,
+    line_number: usize,
+    is_incomplete: bool,
 }
 
 impl<'a> RecordingReader<'a> {
     fn open(path: &Path, file: &'a str) -> Result<RecordingReader<'a>, RecordingError> {
         let from = File::open(path).map_err(|source| RecordingError::File { file: file.into(), source })?;
-        Ok(RecordingReader { file, from: BufReader::new(from), bytes: Vec::new(), number: 0, torn: false })
+        Ok(RecordingReader {
+            file,
+            reader: BufReader::new(from),
+            bytes: Vec::new(),
+            line_number: 0,
+            is_incomplete: false,
+        })
     }
 
-    fn header(&mut self) -> Result<(), RecordingError> {
-        self.read()?;
+    fn check_header(&mut self) -> Result<(), RecordingError> {
+        self.read_line()?;
         match serde_json::from_slice::<RecordingHeader>(&self.bytes) {
             Ok(RecordingHeader { bosun_recording: VERSION }) => Ok(()),
             Ok(RecordingHeader { bosun_recording: version }) => {
@@ -105,31 +111,31 @@ impl<'a> RecordingReader<'a> {
         }
     }
 
-    fn next(&mut self) -> Result<Option<RecordedAnswer>, RecordingError> {
-        self.read()?;
+    fn next_answer(&mut self) -> Result<Option<RecordedAnswer>, RecordingError> {
+        self.read_line()?;
         if self.bytes.is_empty() {
             return Ok(None);
         }
         if !self.bytes.ends_with(b"\n") {
-            self.torn = true;
+            self.is_incomplete = true;
             return Ok(None);
         }
         serde_json::from_slice(&self.bytes).map(Some).map_err(|error| self.malformed(error.to_string()))
     }
 
-    fn read(&mut self) -> Result<(), RecordingError> {
+    fn read_line(&mut self) -> Result<(), RecordingError> {
         self.bytes.clear();
-        self.number += 1;
-        let mut bounded = (&mut self.from).take(MAX_LINE as u64 + 1);
+        self.line_number += 1;
+        let mut bounded = (&mut self.reader).take(MAX_LINE_BYTES as u64 + 1);
         let read = bounded.read_until(b'\n', &mut self.bytes);
         read.map_err(|source| RecordingError::File { file: self.file.into(), source })?;
-        if self.bytes.len() > MAX_LINE {
-            return Err(self.malformed(format!("the line is longer than {MAX_LINE} bytes")));
+        if self.bytes.len() > MAX_LINE_BYTES {
+            return Err(self.malformed(format!("the line is longer than {MAX_LINE_BYTES} bytes")));
         }
         Ok(())
     }
 
     fn malformed(&self, why: String) -> RecordingError {
-        RecordingError::Malformed { file: self.file.into(), line: self.number, why }
+        RecordingError::Malformed { file: self.file.into(), line: self.line_number, why }
     }
 }

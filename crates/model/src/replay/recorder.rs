@@ -42,10 +42,14 @@ impl Model for RecordingModel {
         self.model.refresh_facts()
     }
 
-    fn ask(&self, request: ModelRequest) -> Deltas {
+    fn send(&self, request: ModelRequest) -> Deltas {
         let line = RecordedAnswer::new(&request);
-        let answer =
-            AnswerRecording { deltas: self.model.ask(request), line, bytes: 0, recording: Arc::clone(&self.recording) };
+        let answer = AnswerRecording {
+            deltas: self.model.send(request),
+            line,
+            bytes: 0,
+            recording: Arc::clone(&self.recording),
+        };
         stream::unfold(Some(answer), async |answer| answer?.next().await).boxed()
     }
 }
@@ -61,18 +65,20 @@ struct AnswerRecording {
 impl AnswerRecording {
     /// The next delta, and the recording unless that was the last delta.
     async fn next(mut self) -> Option<(Result<Delta, ModelError>, Option<AnswerRecording>)> {
-        let Some(sent) = self.deltas.next().await else {
+        let Some(result) = self.deltas.next().await else {
             return self.recording.append(&self.line).err().map(|error| (Err(error), None));
         };
-        self.bytes = self.bytes.saturating_add(sent.as_ref().map_or(0, Delta::bytes));
+        self.bytes = self.bytes.saturating_add(result.as_ref().map_or(0, Delta::counted_bytes));
         if self.bytes > ModelReply::MAX_BYTES {
             let message = format!("{}: the answer is larger than {} bytes", self.recording.file, ModelReply::MAX_BYTES);
             return Some((Err(ModelError::new(ModelFault::Terminal, message)), None));
         }
-        self.line.push(&sent);
-        match sent {
-            Ok(Delta::Text(_) | Delta::Thinking(_) | Delta::Call(_) | Delta::Opaque { .. }) => Some((sent, Some(self))),
-            Ok(Delta::Done { .. }) | Err(_) => Some((self.recording.append(&self.line).and(sent), None)),
+        self.line.push(&result);
+        match result {
+            Ok(Delta::Text(_) | Delta::Thinking(_) | Delta::Call(_) | Delta::Opaque { .. }) => {
+                Some((result, Some(self)))
+            }
+            Ok(Delta::Done { .. }) | Err(_) => Some((self.recording.append(&self.line).and(result), None)),
         }
     }
 }
@@ -91,24 +97,22 @@ impl RecordingFile {
         let opened = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path);
         let mut to = opened.map_err(failed)?;
         match read_header(&mut to).map_err(failed)? {
-            HeaderCheck::Nothing => {
-                write_line(&mut to, &RecordingHeader { bosun_recording: VERSION }).map_err(failed)?
-            }
-            HeaderCheck::Version(VERSION) => cut_torn_line(&mut to).map_err(failed)?,
+            HeaderCheck::Empty => write_line(&mut to, &RecordingHeader { bosun_recording: VERSION }).map_err(failed)?,
+            HeaderCheck::Version(VERSION) => remove_incomplete_line(&mut to).map_err(failed)?,
             HeaderCheck::Version(version) => return Err(RecordingError::Version { file, version }),
-            HeaderCheck::Other => return Err(RecordingError::NotARecording { file }),
+            HeaderCheck::NotARecording => return Err(RecordingError::NotARecording { file }),
         }
         Ok(RecordingFile { file, output: Mutex::new(Some(to)) })
     }
 
     fn append(&self, line: &RecordedAnswer) -> Result<(), ModelError> {
-        let mut to = self.output.lock().unwrap_or_else(PoisonError::into_inner);
-        let written = match to.as_mut() {
+        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = match output.as_mut() {
             Some(file) => write_line(file, line),
             None => Err(io::Error::other("an earlier answer could not be written")),
         };
         written.map_err(|error| {
-            *to = None;
+            *output = None;
             let message = format!("cannot record the answer in {}: {error}", self.file);
             ModelError::new(ModelFault::Terminal, message).with_hint("free space, or continue without --record")
         })
@@ -122,24 +126,24 @@ fn write_line(to: &mut File, line: &impl serde::Serialize) -> io::Result<()> {
 }
 
 enum HeaderCheck {
-    Nothing,
+    Empty,
     Version(u32),
-    Other,
+    NotARecording,
 }
 
 fn read_header(from: &mut File) -> io::Result<HeaderCheck> {
-    const LONGEST: u64 = 4096;
+    const MAX_HEADER_BYTES: u64 = 4096;
     let mut first = Vec::new();
-    BufReader::new(from.take(LONGEST)).read_until(b'\n', &mut first)?;
+    BufReader::new(from.take(MAX_HEADER_BYTES)).read_until(b'\n', &mut first)?;
     Ok(match serde_json::from_slice::<RecordingHeader>(&first) {
         Ok(header) if first.ends_with(b"\n") => HeaderCheck::Version(header.bosun_recording),
-        Ok(_) | Err(_) if first.is_empty() => HeaderCheck::Nothing,
-        Ok(_) | Err(_) => HeaderCheck::Other,
+        Ok(_) | Err(_) if first.is_empty() => HeaderCheck::Empty,
+        Ok(_) | Err(_) => HeaderCheck::NotARecording,
     })
 }
 
 /// Removes an incomplete last line, so that the next line starts on its own.
-fn cut_torn_line(file: &mut File) -> io::Result<()> {
+fn remove_incomplete_line(file: &mut File) -> io::Result<()> {
     const CHUNK: u64 = 64 << 10;
     let mut end = file.seek(SeekFrom::End(0))?;
     let mut chunk = Vec::new();
@@ -162,25 +166,28 @@ mod tests {
     #[test]
     fn after_a_failed_write_nothing_more_is_written() {
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let tape = RecordingFile { file: "tape".into(), output: Mutex::new(Some(full)) };
+        let recording = RecordingFile { file: "tape".into(), output: Mutex::new(Some(full)) };
         let request = ModelRequest {
             agent: "main".into(),
             path: "/root".into(),
-            at: protocol::Timestamp(0),
+            requested_at: protocol::Timestamp(0),
             turn: 1,
             attempt: 1,
             system: Arc::default(),
             messages: crate::Messages::default(),
             tools: Arc::default(),
-            max_output: None,
+            max_output_tokens: None,
             effort: None,
             call_policy: crate::ToolCallPolicy::Allowed,
         };
         let line = RecordedAnswer::new(&request);
         let cannot = "cannot record the answer in tape";
-        assert_eq!(tape.append(&line).unwrap_err().message, format!("{cannot}: No space left on device (os error 28)"));
         assert_eq!(
-            tape.append(&line).unwrap_err().message,
+            recording.append(&line).unwrap_err().message,
+            format!("{cannot}: No space left on device (os error 28)")
+        );
+        assert_eq!(
+            recording.append(&line).unwrap_err().message,
             format!("{cannot}: an earlier answer could not be written")
         );
     }

@@ -39,31 +39,31 @@ impl ScriptAnswer {
         usage: Option<Usage>,
         model: &str,
     ) -> Result<ScriptPlan, AnswerTooLong> {
-        let mut plan = ScriptPlanner::default();
+        let mut planner = ScriptPlanner::default();
         for step in &self.0 {
             match step {
-                ScriptStep::Say(text) => plan.speak(Delta::Text, text.fill(scope)?),
-                ScriptStep::Think(text) => plan.speak(Delta::Thinking, text.fill(scope)?),
+                ScriptStep::Say(text) => planner.push_text(Delta::Text, text.fill(scope)?),
+                ScriptStep::Think(text) => planner.push_text(Delta::Thinking, text.fill(scope)?),
                 ScriptStep::Call(CallStep { id, tool, input }) => {
                     let input = input.fill(scope)?;
-                    plan.call(scope, id.as_ref(), tool, input)?;
+                    planner.push_call(scope, id.as_ref(), tool, input)?;
                 }
                 ScriptStep::RawCall(RawCallStep { id, tool, input }) => {
                     let input = input.fill(scope)?;
-                    plan.call(scope, id.as_ref(), tool, input)?;
+                    planner.push_call(scope, id.as_ref(), tool, input)?;
                 }
-                ScriptStep::Wait(ScriptDuration(time)) => plan.acts.push_back(ScriptAction::Wait(*time)),
+                ScriptStep::Wait(ScriptDuration(time)) => planner.actions.push_back(ScriptAction::Wait(*time)),
                 ScriptStep::Drip(DripStep { every: ScriptDuration(every), size }) => {
-                    plan.pace = Some(DripPace { every: *every, size: size.get() });
+                    planner.pace = Some(DripPace { every: *every, size: size.get() });
                 }
-                ScriptStep::Stop(stop) => plan.stop = Some((*stop).into()),
-                ScriptStep::Cut(LiteralTrue) => return Ok(plan.acts),
-                ScriptStep::Hang(LiteralTrue) => return Ok(plan.then(ScriptAction::Hang)),
-                ScriptStep::Fail(fail) => return Ok(plan.then(ScriptAction::Fail(fail.error(scope)?))),
+                ScriptStep::Stop(stop) => planner.stop = Some((*stop).into()),
+                ScriptStep::Cut(LiteralTrue) => return Ok(planner.actions),
+                ScriptStep::Hang(LiteralTrue) => return Ok(planner.finish_with(ScriptAction::Hang)),
+                ScriptStep::Fail(fail) => return Ok(planner.finish_with(ScriptAction::Fail(fail.error(scope)?))),
             }
         }
-        let usage = usage.unwrap_or_else(|| estimate::usage(scope.request, plan.bytes));
-        Ok(plan.done(usage, model))
+        let usage = usage.unwrap_or_else(|| estimate::usage(scope.request, planner.bytes));
+        Ok(planner.finish(usage, model))
     }
 }
 
@@ -72,7 +72,7 @@ impl TryFrom<Vec<ScriptStep>> for ScriptAnswer {
 
     fn try_from(steps: Vec<ScriptStep>) -> Result<ScriptAnswer, String> {
         let before_last = steps.len().saturating_sub(1);
-        match steps[..before_last].iter().find_map(ScriptStep::ends) {
+        match steps[..before_last].iter().find_map(ScriptStep::ending_name) {
             Some(word) => Err(format!("nothing can follow `{word}`; make it the last step of the answer")),
             None => Ok(ScriptAnswer(steps)),
         }
@@ -84,7 +84,7 @@ pub(super) type ScriptPlan = VecDeque<ScriptAction>;
 
 #[derive(Debug, Default)]
 struct ScriptPlanner {
-    acts: ScriptPlan,
+    actions: ScriptPlan,
     calls: u32,
     bytes: usize,
     pace: Option<DripPace>,
@@ -92,15 +92,15 @@ struct ScriptPlanner {
 }
 
 impl ScriptPlanner {
-    fn speak(&mut self, kind: fn(String) -> Delta, text: String) {
+    fn push_text(&mut self, kind: fn(String) -> Delta, text: String) {
         self.bytes += text.len();
-        self.acts.push_back(match self.pace {
+        self.actions.push_back(match self.pace {
             Some(pace) => ScriptAction::Drip { kind, text, from: 0, pace },
             None => ScriptAction::Send(kind(text)),
         });
     }
 
-    fn call(
+    fn push_call(
         &mut self,
         scope: &mut TemplateScope<'_>,
         id: Option<&Template>,
@@ -114,17 +114,17 @@ impl ScriptPlanner {
         };
         let tool = tool.fill(scope)?;
         self.bytes += tool.len() + input.len();
-        self.acts.push_back(ScriptAction::Send(Delta::Call(ToolCallRequest { id: CallId(id), tool, input })));
+        self.actions.push_back(ScriptAction::Send(Delta::Call(ToolCallRequest { id: CallId(id), tool, input })));
         Ok(())
     }
 
-    fn then(mut self, last: ScriptAction) -> ScriptPlan {
-        self.acts.push_back(last);
-        self.acts
+    fn finish_with(mut self, last: ScriptAction) -> ScriptPlan {
+        self.actions.push_back(last);
+        self.actions
     }
 
-    fn done(self, usage: Usage, model: &str) -> ScriptPlan {
+    fn finish(self, usage: Usage, model: &str) -> ScriptPlan {
         let stop = self.stop.unwrap_or(if self.calls > 0 { StopReason::Calls } else { StopReason::End });
-        self.then(ScriptAction::Send(Delta::Done { stop, usage, model: model.to_owned() }))
+        self.finish_with(ScriptAction::Send(Delta::Done { stop, usage, model: model.to_owned() }))
     }
 }

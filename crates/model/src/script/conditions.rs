@@ -53,24 +53,35 @@ impl RuleConditions {
     /// The conditions for one turn of one agent.
     pub(super) fn turn_of(agent: &str, turn: u32) -> Result<RuleConditions, RegexError> {
         let agent = Some(NameRegex::exactly(agent)?);
-        Ok(RuleConditions { agent, turn: Some(CountRange::only(turn)), ..RuleConditions::default() })
+        Ok(RuleConditions { agent, turn: Some(CountRange::single(turn)), ..RuleConditions::default() })
     }
 
     /// Whether `request` fulfils every condition; returns the groups of the first one that captured any.
     pub(super) fn holds(&self, request: &ModelRequest) -> Option<CaptureGroups> {
         let RuleConditions { agent, path, turn, attempt, system, prompt, said, answered, contains, tools, not } = self;
         let mut groups = CaptureGroups::default();
-        groups.or_replace_with(test(agent, |name| name.find(&request.agent))?);
-        groups.or_replace_with(test(path, |name| name.find(&request.path))?);
-        groups.or_replace_with(test(turn, |count| count.contains(request.turn).then(CaptureGroups::default))?);
-        groups.or_replace_with(test(attempt, |count| count.contains(request.attempt).then(CaptureGroups::default))?);
-        groups.or_replace_with(test(system, |pattern| pattern.find(&request.system))?);
-        groups.or_replace_with(test(prompt, |pattern| pattern.find(&request.prompt()))?);
-        groups.or_replace_with(test(said, |pattern| said_texts(request).find_map(|text| pattern.find(text)))?);
-        groups.or_replace_with(test(answered, |answered| answered.holds(request))?);
-        groups.or_replace_with(test(contains, |pattern| all_texts(request).find_map(|text| pattern.find(text)))?);
-        groups.or_replace_with(test(tools, |name| request.tools.iter().find_map(|tool| name.find(&tool.name)))?);
-        groups.or_replace_with(test(not, |when| when.holds(request).is_none().then(CaptureGroups::default))?);
+        groups.or_replace_with(check_if_present(agent, |name| name.find(&request.agent))?);
+        groups.or_replace_with(check_if_present(path, |name| name.find(&request.path))?);
+        groups.or_replace_with(check_if_present(turn, |count| {
+            count.contains(request.turn).then(CaptureGroups::default)
+        })?);
+        groups.or_replace_with(check_if_present(attempt, |count| {
+            count.contains(request.attempt).then(CaptureGroups::default)
+        })?);
+        groups.or_replace_with(check_if_present(system, |pattern| pattern.find(&request.system))?);
+        groups.or_replace_with(check_if_present(prompt, |pattern| pattern.find(&request.prompt()))?);
+        groups.or_replace_with(check_if_present(said, |pattern| {
+            said_texts(request).find_map(|text| pattern.find(text))
+        })?);
+        groups.or_replace_with(check_if_present(answered, |answered| answered.holds(request))?);
+        groups.or_replace_with(check_if_present(contains, |pattern| {
+            all_texts(request).find_map(|text| pattern.find(text))
+        })?);
+        groups.or_replace_with(check_if_present(tools, |name| {
+            request.tools.iter().find_map(|tool| name.find(&tool.name))
+        })?);
+        groups
+            .or_replace_with(check_if_present(not, |when| when.holds(request).is_none().then(CaptureGroups::default))?);
         Some(groups)
     }
 
@@ -124,14 +135,16 @@ struct AnswerCondition {
 
 impl AnswerCondition {
     fn holds(&self, request: &ModelRequest) -> Option<CaptureGroups> {
-        scope::answers(request).into_iter().find_map(|(tool, answer)| self.fits(tool, answer))
+        scope::last_tool_results(request).into_iter().find_map(|(tool, answer)| self.matches_result(tool, answer))
     }
 
-    fn fits(&self, tool: &str, answer: &ToolResult) -> Option<CaptureGroups> {
+    fn matches_result(&self, tool: &str, answer: &ToolResult) -> Option<CaptureGroups> {
         let mut groups = CaptureGroups::default();
-        groups.or_replace_with(test(&self.tool, |name| name.find(tool))?);
-        groups.or_replace_with(test(&self.matches, |pattern| pattern.find(&answer.text))?);
-        groups.or_replace_with(test(&self.status, |status| status.is(answer.status).then(CaptureGroups::default))?);
+        groups.or_replace_with(check_if_present(&self.tool, |name| name.find(tool))?);
+        groups.or_replace_with(check_if_present(&self.matches, |pattern| pattern.find(&answer.text))?);
+        groups.or_replace_with(check_if_present(&self.status, |status| {
+            status.is(answer.status).then(CaptureGroups::default)
+        })?);
         Some(groups)
     }
 }
@@ -162,8 +175,11 @@ impl StatusCondition {
     }
 }
 
-/// An absent condition holds and captures nothing.
-fn test<T>(condition: &Option<T>, holds: impl FnOnce(&T) -> Option<CaptureGroups>) -> Option<CaptureGroups> {
+/// Checks a condition. An absent one holds and captures nothing.
+fn check_if_present<T>(
+    condition: &Option<T>,
+    holds: impl FnOnce(&T) -> Option<CaptureGroups>,
+) -> Option<CaptureGroups> {
     condition.as_ref().map_or_else(|| Some(CaptureGroups::default()), holds)
 }
 
@@ -182,10 +198,10 @@ fn text_of_block(block: &ContentBlock) -> Option<&str> {
 }
 
 fn all_texts(request: &ModelRequest) -> impl Iterator<Item = &str> {
-    request.messages.iter().flat_map(texts)
+    request.messages.iter().flat_map(message_texts)
 }
 
-fn texts(message: &ModelMessage) -> Vec<&str> {
+fn message_texts(message: &ModelMessage) -> Vec<&str> {
     match message {
         ModelMessage::User { parts } => parts.iter().filter_map(MessagePart::text).collect(),
         ModelMessage::Assistant { content } => content.iter().filter_map(text_or_input).collect(),

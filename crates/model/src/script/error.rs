@@ -49,8 +49,8 @@ fn message(error: &YamlError) -> String {
     match error {
         YamlError::AliasError { error, .. } | YamlError::WithSnippet { error, .. } => message(error),
         YamlError::Eof { .. } => "the file is empty; a script starts with `version: 1`".into(),
-        YamlError::SerdeUnknownField { field, expected, .. } => unknown("key", field, expected),
-        YamlError::SerdeUnknownVariant { variant, expected, .. } => unknown("value", variant, expected),
+        YamlError::SerdeUnknownField { field, expected, .. } => unknown_word("key", field, expected),
+        YamlError::SerdeUnknownVariant { variant, expected, .. } => unknown_word("value", variant, expected),
         YamlError::SerdeMissingField { field, .. } => format!("the key `{field}` is missing; add it"),
         YamlError::NullIntoString { .. } => "the value is missing; write it, or remove the key".into(),
         YamlError::DuplicateMappingKey { key: Some(key), .. } => format!("duplicate key `{key}`; remove one"),
@@ -64,7 +64,7 @@ fn message(error: &YamlError) -> String {
     }
 }
 
-fn unknown(what: &str, word: &str, known: &[&str]) -> String {
+fn unknown_word(what: &str, word: &str, known: &[&str]) -> String {
     format!("unknown {what} `{word}`; known here: {}", known.join(", "))
 }
 

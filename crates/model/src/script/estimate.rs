@@ -14,7 +14,7 @@ fn tokens(bytes: usize) -> u64 {
 }
 
 fn request_bytes(request: &ModelRequest) -> usize {
-    let tool = |tool: &crate::ToolSpec| tool.name.len() + tool.about.len() + tool.schema.to_string().len();
+    let tool = |tool: &crate::ToolSpec| tool.name.len() + tool.description.len() + tool.schema.to_string().len();
     let tools: usize = request.tools.iter().map(tool).sum();
     request.system.len() + tools + request.messages.fold(|bytes: &MessageBytes| bytes.0)
 }

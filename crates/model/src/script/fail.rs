@@ -39,9 +39,10 @@ impl ScriptFailure {
                 let millis = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
                 (ModelFault::RetryAfter { millis }, "the script asks for a retry later")
             }
-            ScriptFault::QuotaFor(after) => {
-                (ModelFault::QuotaUntil { until_at: scope.request.at.plus(after) }, "the script's quota is used up")
-            }
+            ScriptFault::QuotaFor(after) => (
+                ModelFault::QuotaUntil { until_at: scope.request.requested_at.plus(after) },
+                "the script's quota is used up",
+            ),
             ScriptFault::Auth => (ModelFault::Auth, "the script refuses the key"),
             ScriptFault::Terminal => (ModelFault::Terminal, "the script fails here permanently"),
         };

@@ -18,7 +18,7 @@ use super::given::{given, without_null};
 use super::rule::ScriptRule;
 
 /// Maximum bytes of a script.
-const MAX_BYTES: usize = 1 << 20;
+const MAX_SCRIPT_BYTES: usize = 1 << 20;
 /// Maximum rules of a script, turns of the short form included.
 const MAX_RULES: usize = 1000;
 
@@ -33,22 +33,22 @@ pub(super) struct ScriptRules {
 impl ScriptRules {
     /// Parses the rules in `text`; errors call it `file`.
     pub(super) fn parse(text: &str, file: &str) -> Result<ScriptRules, ScriptError> {
-        if text.len() > MAX_BYTES {
-            return Err(ScriptError::TooLarge { file: file.into(), max: MAX_BYTES });
+        if text.len() > MAX_SCRIPT_BYTES {
+            return Err(ScriptError::TooLarge { file: file.into(), max: MAX_SCRIPT_BYTES });
         }
-        serde_saphyr::from_str_with_options(text, limits()).map_err(|error| ScriptError::invalid(file, &error))
+        serde_saphyr::from_str_with_options(text, yaml_limits()).map_err(|error| ScriptError::invalid(file, &error))
     }
 }
 
 /// Reads the text of a script, up to the limit.
-pub(super) fn read(path: &Path) -> Result<String, ScriptError> {
+pub(super) fn read_text(path: &Path) -> Result<String, ScriptError> {
     let file = || path.display().to_string();
     let failed = |source| ScriptError::Read { file: file(), source };
     let mut bytes = Vec::new();
-    File::open(path).and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)).map_err(failed)?;
+    File::open(path).and_then(|file| file.take(MAX_SCRIPT_BYTES as u64 + 1).read_to_end(&mut bytes)).map_err(failed)?;
     // Before the bytes are decoded: the last character of a larger file may be cut.
-    if bytes.len() > MAX_BYTES {
-        return Err(ScriptError::TooLarge { file: file(), max: MAX_BYTES });
+    if bytes.len() > MAX_SCRIPT_BYTES {
+        return Err(ScriptError::TooLarge { file: file(), max: MAX_SCRIPT_BYTES });
     }
     String::from_utf8(bytes)
         .map_err(|_| failed(io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8")))
@@ -61,7 +61,7 @@ pub fn script_schema() -> Value {
     settings.into_generator().into_root_schema_for::<FileForm>().to_value()
 }
 
-fn limits() -> serde_saphyr::Options {
+fn yaml_limits() -> serde_saphyr::Options {
     serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_depth: 48,
@@ -70,7 +70,7 @@ fn limits() -> serde_saphyr::Options {
             max_aliases: 1000,
             max_anchors: 1000,
             max_recorded_anchor_events: 100_000,
-            max_recorded_anchor_bytes: 4 * MAX_BYTES,
+            max_recorded_anchor_bytes: 4 * MAX_SCRIPT_BYTES,
         },
         alias_limits: serde_saphyr::alias_limits! {
             max_total_replayed_events: 100_000,

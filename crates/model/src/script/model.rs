@@ -23,7 +23,7 @@ pub struct ScriptModel {
 impl ScriptModel {
     /// Reads a script from its file.
     pub fn load(path: &Path) -> Result<ScriptModel, ScriptError> {
-        ScriptModel::parse(&file::read(path)?, &path.display().to_string())
+        ScriptModel::parse(&file::read_text(path)?, &path.display().to_string())
     }
 
     /// Parses a script from `text`; errors call it `file`.
@@ -72,7 +72,7 @@ impl Model for ScriptModel {
         &self.facts
     }
 
-    fn ask(&self, request: ModelRequest) -> Deltas {
+    fn send(&self, request: ModelRequest) -> Deltas {
         match self.plan(&request) {
             Ok(plan) => playback::play(plan),
             Err(error) => stream::iter([Err(error)]).boxed(),

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Maximum bytes of a compiled expression.
-const MAX_COMPILED: usize = 512 << 10;
+const MAX_COMPILED_BYTES: usize = 512 << 10;
 
 /// A regular expression that may match anywhere in a text.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -67,7 +67,7 @@ impl TryFrom<String> for NameRegex {
 }
 
 fn compile(expression: &str) -> Result<Regex, RegexError> {
-    RegexBuilder::new(expression).size_limit(MAX_COMPILED).build().map_err(|error| RegexError {
+    RegexBuilder::new(expression).size_limit(MAX_COMPILED_BYTES).build().map_err(|error| RegexError {
         expression: expression.into(),
         // The crate's message quotes the pattern over several lines; the last line names the error.
         why: error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").into(),
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_expression_alone_is_none_when_wrapped() {
+    fn an_invalid_expression_is_not_made_valid_by_wrapping() {
         assert!(NameRegex::try_from("a)(b".to_owned()).is_err());
         assert!(NameRegex::exactly("a)(b").unwrap().find("a)(b").is_some());
     }

@@ -31,25 +31,25 @@ impl<'a> TemplateScope<'a> {
 pub(super) struct AnswerTooLong;
 
 /// The results of the calls in the last assistant message, each with the name of its tool.
-pub(super) fn answers(request: &ModelRequest) -> Vec<(&str, &ToolResult)> {
+pub(super) fn last_tool_results(request: &ModelRequest) -> Vec<(&str, &ToolResult)> {
     let last = request.messages.iter().rposition(|message| matches!(message, ModelMessage::Assistant { .. }));
     let Some((ModelMessage::Assistant { content }, after)) = last.and_then(|at| request.messages[at..].split_first())
     else {
         return Vec::new();
     };
-    let mut found = Vec::new();
+    let mut results = Vec::new();
     for message in after {
         match message {
             ModelMessage::Answers { answers } => {
-                found.extend(answers.iter().map(|(call, answer)| (tool(content, call), answer)));
+                results.extend(answers.iter().map(|(call, answer)| (tool_name(content, call), answer)));
             }
             ModelMessage::User { .. } | ModelMessage::Assistant { .. } => {}
         }
     }
-    found
+    results
 }
 
-fn tool<'a>(content: &'a [ContentBlock], id: &CallId) -> &'a str {
+fn tool_name<'a>(content: &'a [ContentBlock], id: &CallId) -> &'a str {
     let name = |block: &'a ContentBlock| match block {
         ContentBlock::Call(call) if call.id == *id => Some(call.tool.as_str()),
         ContentBlock::Call(_)

@@ -40,7 +40,7 @@ pub(super) enum ScriptStep {
 
 impl ScriptStep {
     /// The step's name, if it ends the answer.
-    pub(super) fn ends(&self) -> Option<&'static str> {
+    pub(super) fn ending_name(&self) -> Option<&'static str> {
         match self {
             ScriptStep::Stop(_) => Some("stop"),
             ScriptStep::Cut(LiteralTrue) => Some("cut"),

@@ -37,7 +37,7 @@ impl Template {
                 TemplateSegment::Text(text) => text.into(),
                 TemplateSegment::Prompt => scope.request.prompt().into(),
                 TemplateSegment::Answer => {
-                    scope::answers(scope.request).last().map_or("", |(_, answer)| &answer.text).into()
+                    scope::last_tool_results(scope.request).last().map_or("", |(_, answer)| &answer.text).into()
                 }
                 TemplateSegment::Agent => scope.request.agent.as_str().into(),
                 TemplateSegment::Path => scope.request.path.as_str().into(),
@@ -82,7 +82,7 @@ impl FromStr for Template {
                 continue;
             }
             plain.push_str(&rest[..at]);
-            let Some((name, after)) = rest[at + 2..].split_once('}') else { return Err(TemplateError::Open) };
+            let Some((name, after)) = rest[at + 2..].split_once('}') else { return Err(TemplateError::Unclosed) };
             push_text(&mut pieces, std::mem::take(&mut plain));
             pieces.push(name.parse()?);
             rest = after;
@@ -111,14 +111,14 @@ impl FromStr for TemplateSegment {
             "turn" => TemplateSegment::Turn,
             "attempt" => TemplateSegment::Attempt,
             _ => match name.strip_prefix("repeat:") {
-                Some(what) => repeat(what)?,
-                None => TemplateSegment::Group(group(name)?),
+                Some(what) => parse_repeat(what)?,
+                None => TemplateSegment::Group(parse_group(name)?),
             },
         })
     }
 }
 
-fn repeat(what: &str) -> Result<TemplateSegment, TemplateError> {
+fn parse_repeat(what: &str) -> Result<TemplateSegment, TemplateError> {
     let malformed = || TemplateError::Repeat(what.into());
     let (text, times) = what.rsplit_once(':').ok_or_else(malformed)?;
     let times = times.parse::<usize>().map_err(|_| malformed())?;
@@ -128,7 +128,7 @@ fn repeat(what: &str) -> Result<TemplateSegment, TemplateError> {
     }
 }
 
-fn group(name: &str) -> Result<usize, TemplateError> {
+fn parse_group(name: &str) -> Result<usize, TemplateError> {
     let number = name.parse::<usize>().ok().filter(|number| (1..100).contains(number));
     number.ok_or_else(|| TemplateError::Unknown(name.into()))
 }
@@ -137,7 +137,7 @@ fn group(name: &str) -> Result<usize, TemplateError> {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TemplateError {
     #[error("`${{` is not closed; write `}}` after the name, or `$${{` for the characters themselves")]
-    Open,
+    Unclosed,
     #[error(
         "`${{{0}}}` is unknown; use prompt, answer, agent, path, turn, attempt, 1 to 99 or repeat:TEXT:TIMES, \
          or write `$${{` for the characters themselves"
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn templates_come_apart() {
+    fn templates_are_parsed() {
         let cases = [
             ("", vec![]),
             ("plain $1 { } $", vec![text("plain $1 { } $")]),

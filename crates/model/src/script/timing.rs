@@ -45,7 +45,7 @@ impl TryFrom<String> for ScriptDuration {
 pub(super) struct CountRange(RangeInclusive<u32>);
 
 impl CountRange {
-    pub(super) fn only(number: u32) -> CountRange {
+    pub(super) fn single(number: u32) -> CountRange {
         CountRange(number..=number)
     }
 
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans() {
+    fn durations_are_parsed() {
         let cases = [("50ms", 50), ("2s", 2000), ("5m", 300_000), ("24h", 86_400_000), ("0s", 0)];
         for (text, millis) in cases {
             assert_eq!(
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn counts() {
+    fn ranges_are_parsed() {
         let cases = [("3", 3..=3), ("2..4", 2..=4), ("3..", 3..=u32::MAX), ("..4", 1..=4), ("5..5", 5..=5)];
         for (text, range) in cases {
             assert_eq!(CountRange::parse(text), Some(CountRange(range)), "{text}");

@@ -6,14 +6,14 @@ use sha2::{Digest, Sha256};
 use crate::ProviderKey;
 
 /// An eight-character digest of `text`.
-pub(super) fn digest(text: &str) -> String {
+pub(super) fn short_digest(text: &str) -> String {
     HEXLOWER.encode(&Sha256::digest(text)[..4])
 }
 
 /// An identifier of the account.
-pub(super) fn account(key: &ProviderKey) -> String {
+pub(super) fn account_id(key: &ProviderKey) -> String {
     match key {
-        ProviderKey::Present(secret) => digest(secret.reveal()),
+        ProviderKey::Present(secret) => short_digest(secret.reveal()),
         ProviderKey::NotNeeded | ProviderKey::Missing { .. } => "open".into(),
     }
 }

@@ -15,12 +15,12 @@ pub(super) fn parse(text: &str) -> Option<Timestamp> {
     let mut clock = words.next()?.splitn(3, ':').map(|part| part.parse::<u64>().ok());
     let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
     let is_sane = (1970..=9999).contains(&year) && (1..=31).contains(&day) && hour < 24 && minute < 60 && second < 61;
-    let seconds = days(year, month, day)? * 86_400 + hour * 3600 + minute * 60 + second;
+    let seconds = days_since_epoch(year, month, day)? * 86_400 + hour * 3600 + minute * 60 + second;
     (is_sane && words.next() == Some("GMT")).then_some(Timestamp(seconds * 1000))
 }
 
 /// The days from 1970-01-01, in years that begin on March 1.
-fn days(year: u64, month: u64, day: u64) -> Option<u64> {
+fn days_since_epoch(year: u64, month: u64, day: u64) -> Option<u64> {
     let year = year.checked_sub(u64::from(month <= 2))?.min(10_000);
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day.checked_sub(1)?.min(31);
     (year * 365 + year / 4 - year / 100 + year / 400 + day_of_year).checked_sub(719_468)

@@ -46,32 +46,32 @@ impl DeltaQueue {
     }
 
     /// Counts bytes that a stream buffers until they are complete.
-    pub(super) fn hold(&mut self, bytes: usize) -> Result<(), StreamError> {
+    pub(super) fn count_buffered(&mut self, bytes: usize) -> Result<(), StreamError> {
         self.buffered_bytes = self.buffered_bytes.saturating_add(bytes);
         if self.buffered_bytes > ModelReply::MAX_BYTES { Err(StreamError::TooLarge) } else { Ok(()) }
     }
 
     /// Adds text for the reader.
-    pub(super) fn text(&mut self, text: String) {
+    pub(super) fn push_text(&mut self, text: String) {
         if !text.is_empty() {
             self.push(Delta::Text(text));
         }
     }
 
     /// Adds reasoning.
-    pub(super) fn thinking(&mut self, text: String) {
+    pub(super) fn push_thinking(&mut self, text: String) {
         if !text.is_empty() {
             self.push(Delta::Thinking(text));
         }
     }
 
     /// Adds data that must be sent back unchanged.
-    pub(super) fn opaque(&mut self, wire: &str, json: String) {
+    pub(super) fn push_opaque(&mut self, wire: &str, json: String) {
         self.push(Delta::Opaque { provider: wire.into(), json });
     }
 
     /// Adds a call whose arguments have ended.
-    pub(super) fn call(&mut self, id: String, tool: String, input: String) {
+    pub(super) fn push_call(&mut self, id: String, tool: String, input: String) {
         self.flush_call();
         let is_whole = verbatim::is_object(&input);
         let call = ToolCallRequest { id: CallId(id), tool, input };
@@ -85,7 +85,7 @@ impl DeltaQueue {
     /// Ends the answer. `requested` is the requested model, in case the provider did not name it.
     ///
     /// At the length limit a call with incomplete arguments is dropped, since it must not run.
-    pub(super) fn done(&mut self, stop: StopReason, requested: &str) {
+    pub(super) fn finish(&mut self, stop: StopReason, requested: &str) {
         match stop {
             StopReason::Length => self.incomplete_call = None,
             StopReason::End | StopReason::Calls | StopReason::Refusal => self.flush_call(),
@@ -109,8 +109,8 @@ impl DeltaQueue {
         self.ready.push_back(delta);
     }
 
-    /// Queues the last call: the next delta shows that it had ended, whatever its arguments are. Missing arguments are
-    /// an empty object.
+    /// Queues the last call: the next delta shows that it had ended, even if its arguments are invalid. Missing arguments
+    /// become an empty object.
     fn flush_call(&mut self) {
         let Some(mut call) = self.incomplete_call.take() else { return };
         if call.input.trim().is_empty() {
@@ -124,10 +124,10 @@ impl DeltaQueue {
 mod tests {
     use super::*;
 
-    fn told(tell: impl FnOnce(&mut DeltaQueue)) -> Vec<Delta> {
-        let mut arrival = DeltaQueue::default();
-        tell(&mut arrival);
-        std::iter::from_fn(|| arrival.take()).collect()
+    fn collect(fill: impl FnOnce(&mut DeltaQueue)) -> Vec<Delta> {
+        let mut queue = DeltaQueue::default();
+        fill(&mut queue);
+        std::iter::from_fn(|| queue.take()).collect()
     }
 
     fn input(delta: &Delta) -> Option<&str> {
@@ -138,18 +138,18 @@ mod tests {
         deltas.iter().filter_map(input).collect()
     }
 
-    fn call(arrival: &mut DeltaQueue, input: &str) {
-        arrival.call("1".into(), "t".into(), input.into());
+    fn call(queue: &mut DeltaQueue, input: &str) {
+        queue.push_call("1".into(), "t".into(), input.into());
     }
 
     #[test]
     fn at_the_length_limit_only_whole_calls_remain() {
         for last in ["", "{\"a\":", "{\"a\":1", "12"] {
-            let deltas = told(|arrival| {
-                call(arrival, "");
-                call(arrival, "{}");
-                call(arrival, last);
-                arrival.done(StopReason::Length, "m");
+            let deltas = collect(|queue| {
+                call(queue, "");
+                call(queue, "{}");
+                call(queue, last);
+                queue.finish(StopReason::Length, "m");
             });
             assert_eq!(inputs(&deltas), ["{}", "{}"], "{last}");
             assert!(matches!(deltas.last(), Some(Delta::Done { stop: StopReason::Length, .. })));
@@ -157,11 +157,11 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_is_not_json_is_passed_on_and_an_empty_one_is_an_object() {
-        let deltas = told(|arrival| {
-            call(arrival, "{oops");
-            call(arrival, " ");
-            arrival.done(StopReason::End, "m");
+    fn invalid_call_input_is_kept_and_empty_input_becomes_an_object() {
+        let deltas = collect(|queue| {
+            call(queue, "{oops");
+            call(queue, " ");
+            queue.finish(StopReason::End, "m");
         });
         assert_eq!(inputs(&deltas), ["{oops", "{}"]);
         assert!(matches!(&deltas[2], Delta::Done { stop: StopReason::Calls, model, .. } if model == "m"));
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_stop_for_calls_without_any_is_an_end() {
-        let deltas = told(|arrival| arrival.done(StopReason::Calls, "m"));
+        let deltas = collect(|queue| queue.finish(StopReason::Calls, "m"));
         assert!(matches!(deltas[..], [Delta::Done { stop: StopReason::End, .. }]));
     }
 }

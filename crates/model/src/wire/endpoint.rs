@@ -5,7 +5,7 @@ use net::Secret;
 use crate::{Provider, ProviderKey};
 
 /// Shorter keys are hidden as whole words only.
-const SHORT: usize = 8;
+const SHORT_KEY_BYTES: usize = 8;
 
 /// A provider and model, with the secrets to hide in its messages.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ pub(super) struct ModelEndpoint {
 impl ModelEndpoint {
     /// A provider's message, fit for display: without the key, without control characters, and clipped.
     pub(super) fn quote(&self, text: &str) -> String {
-        const MOST: usize = 300;
+        const MAX_SHOWN_CHARS: usize = 300;
         let key = match &self.config.key {
             ProviderKey::Present(secret) => Some(secret),
             ProviderKey::NotNeeded | ProviderKey::Missing { .. } => None,
@@ -30,14 +30,14 @@ impl ModelEndpoint {
         let hide = |text: String, secret: &Secret| match secret.reveal() {
             "" => text,
             // A short key would also match inside unrelated words.
-            hidden if hidden.len() < SHORT => hide_word(&text, hidden),
+            hidden if hidden.len() < SHORT_KEY_BYTES => hide_word(&text, hidden),
             hidden => text.replace(hidden, "[key]"),
         };
         let text = secrets.fold(text.to_owned(), hide);
         let shown: String = text.split_whitespace().flat_map(|word| [word, " "]).collect();
         let shown = shown.trim_end().chars().filter(|c| !c.is_control());
-        let mut clipped: String = shown.clone().take(MOST).collect();
-        if shown.count() > MOST {
+        let mut clipped: String = shown.clone().take(MAX_SHOWN_CHARS).collect();
+        if shown.count() > MAX_SHOWN_CHARS {
             clipped.push('…');
         }
         clipped
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_short_key_is_hidden_as_a_word_and_not_inside_of_others() {
+    fn a_short_key_is_hidden_only_as_a_whole_word() {
         assert_eq!(hide_word("invalid key: a, as said (a)", "a"), "invalid key: [key], as said ([key])");
         assert_eq!(hide_word("aa a", "a"), "aa [key]");
         assert_eq!(hide_word("x", "k1"), "x");

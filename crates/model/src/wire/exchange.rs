@@ -26,8 +26,8 @@ pub(super) struct OutgoingRequest {
 
 impl OutgoingRequest {
     /// Sends the request and returns the stream of its answer.
-    pub(super) fn ask(self) -> Deltas {
-        stream::unfold(ExchangeState::Ask(Box::new(self)), ExchangeState::next).boxed()
+    pub(super) fn into_deltas(self) -> Deltas {
+        stream::unfold(ExchangeState::Send(Box::new(self)), ExchangeState::next).boxed()
     }
 
     async fn send(self) -> Result<AnswerReader, ModelError> {
@@ -41,29 +41,37 @@ impl OutgoingRequest {
             return Err(fault::from_unexpected_body(&endpoint, answer, at).await.after_start());
         }
         let stream = AnswerStream::new(endpoint.config.wire, &endpoint.model);
-        Ok(AnswerReader { answer, decoder: sse::SseDecoder::default(), stream, bytes: 0, failure: None, endpoint, at })
+        Ok(AnswerReader {
+            response: answer,
+            decoder: sse::SseDecoder::default(),
+            stream,
+            bytes: 0,
+            failure: None,
+            endpoint,
+            at,
+        })
     }
 }
 
 /// The state of an exchange.
 enum ExchangeState {
-    Ask(Box<OutgoingRequest>),
+    Send(Box<OutgoingRequest>),
     Read(Box<AnswerReader>),
     Ended,
 }
 
 impl ExchangeState {
     async fn next(self) -> Option<(Result<Delta, ModelError>, ExchangeState)> {
-        let mut reading = match self {
-            ExchangeState::Ask(request) => match request.send().await {
-                Ok(reading) => Box::new(reading),
+        let mut reader = match self {
+            ExchangeState::Send(request) => match request.send().await {
+                Ok(reader) => Box::new(reader),
                 Err(error) => return Some((Err(error), ExchangeState::Ended)),
             },
-            ExchangeState::Read(reading) => reading,
+            ExchangeState::Read(reader) => reader,
             ExchangeState::Ended => return None,
         };
-        match reading.next().await {
-            Ok(Some(delta)) => Some((Ok(delta), ExchangeState::Read(reading))),
+        match reader.next().await {
+            Ok(Some(delta)) => Some((Ok(delta), ExchangeState::Read(reader))),
             Ok(None) => None,
             Err(error) => Some((Err(error.after_start()), ExchangeState::Ended)),
         }
@@ -72,7 +80,7 @@ impl ExchangeState {
 
 /// An answer that is being read.
 struct AnswerReader {
-    answer: HttpResponse,
+    response: HttpResponse,
     decoder: sse::SseDecoder,
     stream: AnswerStream,
     bytes: usize,
@@ -98,17 +106,17 @@ impl AnswerReader {
                 self.drain().await;
                 return Ok(None);
             }
-            let chunk = self.answer.chunk().await.map_err(|error| fault::from_net(&self.endpoint, &error))?;
-            if let Err(error) = self.take_in(chunk) {
+            let chunk = self.response.chunk().await.map_err(|error| fault::from_net(&self.endpoint, &error))?;
+            if let Err(error) = self.process_chunk(chunk) {
                 self.failure = Some(fault::from_stream_error(&self.endpoint, error, self.at));
             }
         }
     }
 
-    fn take_in(&mut self, chunk: Option<Bytes>) -> Result<(), StreamError> {
+    fn process_chunk(&mut self, chunk: Option<Bytes>) -> Result<(), StreamError> {
         let Some(chunk) = chunk else {
             let last = std::mem::take(&mut self.decoder).finish().map_err(|_| StreamError::TooLarge)?;
-            self.events(last)?;
+            self.process_events(last)?;
             return if self.stream.queue().is_done() { Ok(()) } else { self.stream.end() };
         };
         self.bytes = self.bytes.saturating_add(chunk.len());
@@ -116,10 +124,10 @@ impl AnswerReader {
             return Err(StreamError::TooLarge);
         }
         let events = self.decoder.push(&chunk).map_err(|_| StreamError::TooLarge)?;
-        self.events(events)
+        self.process_events(events)
     }
 
-    fn events(&mut self, events: impl IntoIterator<Item = sse::ServerSentEvent>) -> Result<(), StreamError> {
+    fn process_events(&mut self, events: impl IntoIterator<Item = sse::ServerSentEvent>) -> Result<(), StreamError> {
         for event in events {
             if self.stream.queue().is_done() {
                 break;
@@ -131,14 +139,14 @@ impl AnswerReader {
 
     /// Reads the rest after a complete answer, so that the connection can be reused.
     async fn drain(&mut self) {
-        const MOMENT: Duration = Duration::from_millis(20);
-        const PIECES: usize = 8;
+        const DRAIN_TIMEOUT: Duration = Duration::from_millis(20);
+        const MAX_CHUNKS: usize = 8;
         let end = async {
-            for _ in 0..PIECES {
-                let Ok(Some(_)) = self.answer.chunk().await else { break };
+            for _ in 0..MAX_CHUNKS {
+                let Ok(Some(_)) = self.response.chunk().await else { break };
             }
         };
         // The result does not matter: without an end the connection is closed.
-        let _ = timeout(MOMENT, end).await;
+        let _ = timeout(DRAIN_TIMEOUT, end).await;
     }
 }

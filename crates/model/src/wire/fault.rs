@@ -28,7 +28,7 @@ pub(super) fn from_net(endpoint: &ModelEndpoint, error: &NetError) -> ModelError
         | NetError::Header { .. }
         | NetError::Proxy { .. }
         | NetError::Certificates { .. }
-        | NetError::Moved { .. } => ModelFault::Terminal,
+        | NetError::Redirected { .. } => ModelFault::Terminal,
     };
     let classified = ModelError::new(fault, endpoint.quote(&error.to_string()));
     match error {
@@ -40,7 +40,7 @@ pub(super) fn from_net(endpoint: &ModelEndpoint, error: &NetError) -> ModelError
         | NetError::Certificates { .. }
         | NetError::Connect { .. }
         | NetError::Idle { .. }
-        | NetError::Moved { .. }
+        | NetError::Redirected { .. }
         | NetError::ConnectionLost { .. } => classified,
     }
 }
@@ -48,10 +48,10 @@ pub(super) fn from_net(endpoint: &ModelEndpoint, error: &NetError) -> ModelError
 /// Classifies an error response to a request sent at `at`.
 pub(super) async fn from_response(endpoint: &ModelEndpoint, answer: HttpResponse, at: Timestamp) -> ModelError {
     let status = answer.status();
-    let pause = retry_delay::read(&answer, at);
+    let delay = retry_delay::from_response(&answer, at);
     let body = answer.excerpt(MAX_ERROR_BYTES, ERROR_BODY_TIMEOUT).await;
     let report = ErrorReport::from_body(&body, at);
-    classify(endpoint, Some(status), pause, &report)
+    classify(endpoint, Some(status), delay, &report)
 }
 
 /// Classifies a successful response that is a page or a whole object instead of a stream.
@@ -94,7 +94,7 @@ pub(super) fn from_report(endpoint: &ModelEndpoint, value: &Value, at: Timestamp
 fn classify(
     endpoint: &ModelEndpoint,
     status: Option<u16>,
-    pause: retry_delay::RetryDelay,
+    delay: retry_delay::RetryDelay,
     report: &ErrorReport,
 ) -> ModelError {
     let ModelEndpoint { provider, model, .. } = endpoint;
@@ -103,7 +103,7 @@ fn classify(
         text if text.is_empty() => format!("{provider} answered{number} for {model}, without a message"),
         text => format!("{provider} answered{number} for {model}: {text}"),
     };
-    let (fault, hint) = fault(endpoint, status, pause, report);
+    let (fault, hint) = fault_and_hint(endpoint, status, delay, report);
     let error = ModelError::new(fault, message);
     match hint {
         Some(hint) => error.with_hint(hint),
@@ -111,20 +111,20 @@ fn classify(
     }
 }
 
-fn fault(
+fn fault_and_hint(
     endpoint: &ModelEndpoint,
     status: Option<u16>,
-    pause: retry_delay::RetryDelay,
+    delay: retry_delay::RetryDelay,
     report: &ErrorReport,
 ) -> (ModelFault, Option<String>) {
-    let retry = pause.millis.map(|millis| ModelFault::RetryAfter { millis });
+    let retry = delay.millis.map(|millis| ModelFault::RetryAfter { millis });
     if report.mentions(&error_phrases::TOO_LONG) && status.is_none_or(|status| status < 500) {
         return (ModelFault::TooLong, None);
     }
     if status == Some(402) || report.mentions(&error_phrases::BILLING) {
         return (ModelFault::Terminal, Some("add credit at the provider, or choose another model".into()));
     }
-    if let Some(until_at) = pause.quota_until.or(report.quota_until) {
+    if let Some(until_at) = delay.quota_until.or(report.quota_until) {
         return (ModelFault::QuotaUntil { until_at }, None);
     }
     match status {

@@ -8,30 +8,30 @@ use serde::ser::Error;
 #[derive(Debug, Default)]
 pub(super) struct JsonItems {
     json: Vec<u8>,
-    failed: Option<String>,
+    error: Option<String>,
 }
 
 impl JsonItems {
     /// Adds an item.
     pub(super) fn push(&mut self, item: &impl Serialize) {
-        self.part();
+        self.push_separator();
         if let Err(error) = serde_json::to_writer(&mut self.json, item) {
-            self.failed.get_or_insert(error.to_string());
+            self.error.get_or_insert(error.to_string());
         }
     }
 
     /// Adds the items of another list.
     pub(super) fn append(&mut self, more: &JsonItems) {
         if !more.json.is_empty() {
-            self.part();
+            self.push_separator();
             self.json.extend_from_slice(&more.json);
         }
-        if self.failed.is_none() {
-            self.failed.clone_from(&more.failed);
+        if self.error.is_none() {
+            self.error.clone_from(&more.error);
         }
     }
 
-    fn part(&mut self) {
+    fn push_separator(&mut self) {
         if !self.json.is_empty() {
             self.json.push(b',');
         }
@@ -45,7 +45,7 @@ pub(super) fn object(
     items: &[&JsonItems],
     tail: &impl Serialize,
 ) -> serde_json::Result<Vec<u8>> {
-    if let Some(failed) = items.iter().find_map(|items| items.failed.as_ref()) {
+    if let Some(failed) = items.iter().find_map(|items| items.error.as_ref()) {
         return Err(serde_json::Error::custom(failed));
     }
     let (head, tail) = (serde_json::to_vec(head)?, serde_json::to_vec(tail)?);
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_put_together_of_its_parts() {
+    fn an_object_is_assembled_from_its_parts() {
         let (none, one, two) = (items(&[]), items(&[1]), items(&[2, 3]));
         let written =
             |head, all: &[&JsonItems], tail| String::from_utf8(object(&head, "l", all, &tail).unwrap()).unwrap();
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_fails_the_object() {
+    fn items_that_cannot_be_serialised_fail_the_object() {
         let mut items = JsonItems::default();
         items.push(&std::collections::BTreeMap::from([((1, 2), 3)]));
         assert!(object(&json!({}), "l", &[&items], &json!({})).is_err());

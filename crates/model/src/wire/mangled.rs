@@ -1,4 +1,4 @@
-//! Damaged answers: any input results in an answer or an error, and nothing worse.
+//! Tests with damaged answers: any input results in an answer or an error.
 
 use net::sse::{ServerSentEvent, SseDecoder};
 use proptest::collection::vec;
@@ -22,7 +22,7 @@ fn recorded(wire: WireFormat) -> &'static str {
 /// The deltas of `events`, and how the answer ended.
 fn read(wire: WireFormat, events: &[ServerSentEvent]) -> (Vec<Delta>, Result<(), StreamError>) {
     let mut stream = AnswerStream::new(wire, "m");
-    let take_in = |stream: &mut AnswerStream| {
+    let process = |stream: &mut AnswerStream| {
         for event in events {
             stream.event(event)?;
             if stream.queue().is_done() {
@@ -31,7 +31,7 @@ fn read(wire: WireFormat, events: &[ServerSentEvent]) -> (Vec<Delta>, Result<(),
         }
         stream.end()
     };
-    let ended = take_in(&mut stream);
+    let ended = process(&mut stream);
     (std::iter::from_fn(|| stream.queue().take()).collect(), ended)
 }
 
@@ -129,7 +129,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
 
     #[test]
-    fn recordings_with_other_bytes(
+    fn recordings_with_changed_bytes(
         wire in select(&WIRES[..]),
         changes in vec((any::<Index>(), any::<u8>()), 1..6),
     ) {
@@ -142,7 +142,7 @@ proptest! {
     }
 
     #[test]
-    fn recordings_in_another_order_and_on_another_wire(
+    fn recordings_shuffled_and_in_another_wire_format(
         wire in select(&WIRES[..]),
         from in select(&WIRES[..]),
         picks in vec(any::<Index>(), 0..40),
@@ -153,7 +153,7 @@ proptest! {
     }
 
     #[test]
-    fn any_json_at_all(wire in select(&WIRES[..]), values in vec((word(), json()), 0..12)) {
+    fn arbitrary_json(wire in select(&WIRES[..]), values in vec((word(), json()), 0..12)) {
         let events: Vec<ServerSentEvent> =
             values.into_iter().map(|(name, value)| ServerSentEvent { name, data: value.to_string() }).collect();
         check(wire, &events);
@@ -161,7 +161,7 @@ proptest! {
 }
 
 #[test]
-fn what_must_be_kept_until_it_is_whole_is_bounded() {
+fn buffered_data_is_bounded() {
     let much = "x".repeat(1 << 20);
     let start = r#"{"type":"content_block_start","content_block":{"type":"tool_use","id":"1","name":"t"}}"#.to_owned();
     let more = format!(r#"{{"type":"content_block_delta","delta":{{"partial_json":"{much}"}}}}"#);
@@ -176,7 +176,7 @@ fn what_must_be_kept_until_it_is_whole_is_bounded() {
 }
 
 #[test]
-fn a_flood_of_calls_ends_before_it_costs_much() {
+fn a_flood_of_calls_is_refused() {
     let call = |index| format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{{"index":{index}}}]}}}}]}}"#);
     let events: Vec<ServerSentEvent> =
         (0..20_000).map(|index| ServerSentEvent { name: String::new(), data: call(index) }).collect();

@@ -8,7 +8,7 @@ use futures_util::{FutureExt, StreamExt, stream};
 use net::{PostRequest, RequestHeader};
 use protocol::ModelFault;
 
-use super::account::account;
+use super::account::account_id;
 use super::endpoint::ModelEndpoint;
 use super::exchange::OutgoingRequest;
 use super::window::{self, ContextWindow};
@@ -29,19 +29,19 @@ pub(crate) struct RemoteModel {
 }
 
 impl RemoteModel {
-    /// The model `model` of `provider`, which is configured by `at`.
-    pub(crate) fn new(provider: &str, model: &str, at: Provider, client: net::HttpClient) -> RemoteModel {
-        let ModelListing { price, context, max_output } = at.listing(model);
+    /// The model `model` of `provider`, which has this configuration.
+    pub(crate) fn new(provider: &str, model: &str, config: Provider, client: net::HttpClient) -> RemoteModel {
+        let ModelListing { price, context_tokens: context, max_output_tokens: max_output } = config.listing(model);
         let facts = ModelFacts {
-            bucket: Some(format!("{provider}/{}/{model}", account(&at.key))),
+            bucket_key: Some(format!("{provider}/{}/{model}", account_id(&config.key))),
             price,
-            is_billed: at.key != ProviderKey::NotNeeded || !at.extra.headers.is_empty(),
-            context,
-            max_output: max_output.unwrap_or(ModelFacts::UNKNOWN.max_output),
-            tier: if at.is_small { ModelTier::Small } else { ModelTier::Capable },
-            max_concurrent_requests: at.max_concurrent_requests,
+            is_billed: config.key != ProviderKey::NotNeeded || !config.extra.headers.is_empty(),
+            context_tokens: context,
+            max_output_tokens: max_output.unwrap_or(ModelFacts::UNKNOWN.max_output_tokens),
+            tier: if config.is_small { ModelTier::Small } else { ModelTier::Capable },
+            max_concurrent_requests: config.max_concurrent_requests,
         };
-        let endpoint = ModelEndpoint { provider: provider.to_owned(), model: model.to_owned(), config: at };
+        let endpoint = ModelEndpoint { provider: provider.to_owned(), model: model.to_owned(), config };
         RemoteModel {
             name: format!("{provider}/{model}"),
             facts,
@@ -55,25 +55,25 @@ impl RemoteModel {
     async fn probe_context_window(&self) {
         let Provider { wire, key, base_url, .. } = &self.endpoint.config;
         let is_own = *wire == WireFormat::Chat && *key == ProviderKey::NotNeeded;
-        if !is_own || self.facts.context.is_some() || self.refreshed_facts.get().is_some() {
+        if !is_own || self.facts.context_tokens.is_some() || self.refreshed_facts.get().is_some() {
             return;
         }
-        let context = match window::ask(base_url, &self.endpoint.model).await {
+        let context = match window::fetch_context_window(base_url, &self.endpoint.model).await {
             ContextWindow::Tokens(tokens) => Some(tokens),
             ContextWindow::NotReported => None,
             ContextWindow::NotReady => return,
         };
         // A concurrent probe got the same answer.
-        let _set_already = self.refreshed_facts.set(ModelFacts { context, ..self.facts.clone() });
+        let _set_already = self.refreshed_facts.set(ModelFacts { context_tokens: context, ..self.facts.clone() });
     }
 
     fn body(&self, request: &ModelRequest) -> serde_json::Result<Vec<u8>> {
-        let (model, at) = (&self.endpoint.model, &self.endpoint.config);
-        let max_tokens = request.max_output.unwrap_or(self.facts.max_output);
-        match at.wire {
+        let (model, config) = (&self.endpoint.model, &self.endpoint.config);
+        let max_tokens = request.max_output_tokens.unwrap_or(self.facts.max_output_tokens);
+        match config.wire {
             WireFormat::Anthropic => anthropic::body(model, request, max_tokens),
             WireFormat::Responses => responses::body(model, request, max_tokens),
-            WireFormat::Chat => chat::body(model, request, max_tokens, chat::MaxTokensField::of(&at.base_url)),
+            WireFormat::Chat => chat::body(model, request, max_tokens, chat::MaxTokensField::for_url(&config.base_url)),
         }
     }
 
@@ -99,7 +99,7 @@ impl RemoteModel {
             (ProviderKey::NotNeeded | ProviderKey::Missing { .. }, _) => {}
         }
         for (name, value) in &extra.headers {
-            let header = RequestHeader::named(name, value.clone());
+            let header = RequestHeader::user_defined(name, value.clone());
             headers.push(header.map_err(|error| ModelError::new(ModelFault::Terminal, error.to_string()))?);
         }
         let query = extra.query.as_ref().map(|query| format!("?{query}")).unwrap_or_default();
@@ -121,12 +121,17 @@ impl Model for RemoteModel {
         self.probe_context_window().boxed()
     }
 
-    fn ask(&self, request: ModelRequest) -> Deltas {
+    fn send(&self, request: ModelRequest) -> Deltas {
         let post = match self.post(&request) {
             Ok(post) => post,
             Err(error) => return stream::iter([Err(error)]).boxed(),
         };
-        OutgoingRequest { client: self.client.clone(), post, endpoint: Arc::clone(&self.endpoint), at: request.at }
-            .ask()
+        OutgoingRequest {
+            client: self.client.clone(),
+            post,
+            endpoint: Arc::clone(&self.endpoint),
+            at: request.requested_at,
+        }
+        .into_deltas()
     }
 }

@@ -29,7 +29,7 @@ impl ErrorReport {
 
     /// Parses a JSON report.
     pub(super) fn from_value(value: &Value, at: Timestamp) -> ErrorReport {
-        let value = inner(value);
+        let value = error_object(value);
         let text = |key: &str| value.get(key).and_then(Value::as_str);
         let number = |key: &str| value.get(key).and_then(Value::as_u64);
         let message = value.as_str().or_else(|| text("message")).or_else(|| text("detail"));
@@ -37,7 +37,7 @@ impl ErrorReport {
         let resets_at = number("resets_at").map(|seconds| Timestamp(seconds.saturating_mul(1000)));
         ErrorReport {
             message: message.map_or_else(|| value.to_string(), str::to_owned),
-            status: status(value.get("code")),
+            status: parse_status(value.get("code")),
             quota_until: resets_at.or(resets_in).filter(|until| *until > at),
             kinds: ["type", "code"].iter().filter_map(|key| text(key)).map(str::to_owned).collect(),
         }
@@ -51,14 +51,14 @@ impl ErrorReport {
 }
 
 /// A code as a status, also when it is written as text.
-fn status(code: Option<&Value>) -> Option<u16> {
+fn parse_status(code: Option<&Value>) -> Option<u16> {
     let code = code?;
     let number = code.as_u64().or_else(|| code.as_str()?.parse().ok())?;
     u16::try_from(number).ok().filter(|status| (400..600).contains(status))
 }
 
 /// The error object inside lists, whole responses and wrappers.
-fn inner(value: &Value) -> &Value {
+fn error_object(value: &Value) -> &Value {
     let value = value.get(0).unwrap_or(value);
     let value = value.get("response").unwrap_or(value);
     value.get("error").filter(|error| !error.is_null()).unwrap_or(value)
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_resets_at_a_moment_or_after_a_while() {
+    fn quota_reset_times_are_parsed() {
         let until = |error: Value| ErrorReport::from_value(&json!({ "error": error }), Timestamp(5_000)).quota_until;
         assert_eq!(until(json!({ "resets_at": 9 })), Some(Timestamp(9_000)));
         assert_eq!(until(json!({ "resets_in_seconds": 9 })), Some(Timestamp(14_000)));

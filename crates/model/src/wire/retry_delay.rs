@@ -21,19 +21,19 @@ pub(super) const NONE: RetryDelay = RetryDelay { millis: None, quota_until: None
 const MAX_DELAY_MILLIS: u64 = 30 * 86_400_000;
 
 /// Reads the headers of an answer to a request sent at `at`.
-pub(super) fn read(answer: &HttpResponse, at: Timestamp) -> RetryDelay {
+pub(super) fn from_response(answer: &HttpResponse, at: Timestamp) -> RetryDelay {
     from_headers(|name| answer.header(name), at)
 }
 
 fn from_headers<'a>(header: impl Fn(&'static str) -> Option<&'a str>, at: Timestamp) -> RetryDelay {
-    let millis = header("retry-after-ms").and_then(|value| number(value, 1.0));
-    let seconds = || header("retry-after").and_then(|value| number(value, 1000.0));
+    let millis = header("retry-after-ms").and_then(|value| parse_millis(value, 1.0));
+    let seconds = || header("retry-after").and_then(|value| parse_millis(value, 1000.0));
     let date =
         || header("retry-after").and_then(date::parse).map(|until| until.0.saturating_sub(at.0).min(MAX_DELAY_MILLIS));
-    RetryDelay { millis: millis.or_else(seconds).or_else(date), quota_until: quota(header, at) }
+    RetryDelay { millis: millis.or_else(seconds).or_else(date), quota_until: quota_reset(header, at) }
 }
 
-fn quota<'a>(header: impl Fn(&'static str) -> Option<&'a str>, at: Timestamp) -> Option<Timestamp> {
+fn quota_reset<'a>(header: impl Fn(&'static str) -> Option<&'a str>, at: Timestamp) -> Option<Timestamp> {
     let is_rejected = header("anthropic-ratelimit-unified-status") == Some("rejected");
     let seconds: u64 = header("anthropic-ratelimit-unified-reset")?.trim().parse().ok()?;
     let until = Timestamp(seconds.saturating_mul(1000));
@@ -45,7 +45,7 @@ fn quota<'a>(header: impl Fn(&'static str) -> Option<&'a str>, at: Timestamp) ->
     clippy::cast_sign_loss,
     reason = "it is not negative, and the rest saturates"
 )]
-fn number(text: &str, unit: f64) -> Option<u64> {
+fn parse_millis(text: &str, unit: f64) -> Option<u64> {
     let number: f64 = text.trim().parse().ok()?;
     (number >= 0.0).then(|| ((number * unit).ceil() as u64).min(MAX_DELAY_MILLIS))
 }
@@ -54,7 +54,7 @@ fn number(text: &str, unit: f64) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn pause(headers: &[(&str, &'static str)]) -> RetryDelay {
+    fn delay(headers: &[(&str, &'static str)]) -> RetryDelay {
         from_headers(
             |name| headers.iter().find(|(key, _)| *key == name).map(|(_, value)| *value),
             Timestamp(784_111_770_000),
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_of_a_wait_is_read() {
+    fn every_form_of_delay_is_read() {
         for (headers, millis) in [
             (&[("retry-after", "2")][..], Some(2_000)),
             (&[("retry-after", "0.25")], Some(250)),
@@ -75,7 +75,7 @@ mod tests {
             (&[("retry-after", "1e300")], Some(2_592_000_000)),
             (&[], None),
         ] {
-            assert_eq!(pause(headers).millis, millis, "{headers:?}");
+            assert_eq!(delay(headers).millis, millis, "{headers:?}");
         }
     }
 
@@ -83,8 +83,8 @@ mod tests {
     fn a_quota_counts_only_when_it_was_the_reason() {
         let reset = ("anthropic-ratelimit-unified-reset", "784111999");
         let status = |status| ("anthropic-ratelimit-unified-status", status);
-        assert_eq!(pause(&[reset, status("rejected")]).quota_until, Some(Timestamp(784_111_999_000)));
-        assert_eq!(pause(&[reset, status("allowed")]).quota_until, None);
-        assert_eq!(pause(&[("anthropic-ratelimit-unified-reset", "1"), status("rejected")]).quota_until, None);
+        assert_eq!(delay(&[reset, status("rejected")]).quota_until, Some(Timestamp(784_111_999_000)));
+        assert_eq!(delay(&[reset, status("allowed")]).quota_until, None);
+        assert_eq!(delay(&[("anthropic-ratelimit-unified-reset", "1"), status("rejected")]).quota_until, None);
     }
 }

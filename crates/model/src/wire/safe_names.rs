@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::account::digest;
+use super::account::short_digest;
 
 /// Maximum length of a name or id that all providers accept.
 const MAX_NAME_BYTES: usize = 64;
@@ -16,7 +16,7 @@ pub(super) fn safe_name(name: &str) -> Cow<'_, str> {
     if !name.is_empty() && name.len() <= MAX_NAME_BYTES && name.chars().all(is_safe) {
         return name.into();
     }
-    let digest = digest(name);
+    let digest = short_digest(name);
     let kept = name.chars().take(MAX_NAME_BYTES - digest.len() - 1);
     let mut safe: String = kept.map(|c| if is_safe(c) { c } else { '_' }).collect();
     safe.push('_');
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fine_name_stays_and_another_is_replaced_by_one_of_its_own() {
+    fn safe_names_stay_and_others_get_unique_replacements() {
         assert_eq!(safe_name("toolu_01-Ab"), "toolu_01-Ab");
         let (dotted, spaced) = (safe_name("a.b"), safe_name("a b"));
         assert!(dotted.starts_with("a_b_") && spaced.starts_with("a_b_") && dotted != spaced);

@@ -55,13 +55,13 @@ struct OllamaModelInfo {
 }
 
 /// Asks the server at this base URL, with the requests of llama-server and of Ollama.
-pub(super) async fn ask(base_url: &str, model: &str) -> ContextWindow {
+pub(super) async fn fetch_context_window(base_url: &str, model: &str) -> ContextWindow {
     let root = base_url.strip_suffix("/v1").unwrap_or(base_url);
     let client = HttpClient::new(
         NetworkRoute::default(),
         HttpTimeouts { connect: PROBE_TIMEOUT, first_byte: PROBE_TIMEOUT, idle: PROBE_TIMEOUT },
     );
-    match read(client.get(&format!("{root}/props"), &[]).await).await {
+    match response_text(client.get(&format!("{root}/props"), &[]).await).await {
         Err(window) => return window,
         Ok(text) => {
             if let Ok(props) = serde_json::from_str::<LlamaServerProps>(&text) {
@@ -69,7 +69,7 @@ pub(super) async fn ask(base_url: &str, model: &str) -> ContextWindow {
             }
         }
     }
-    let loaded = match read(client.get(&format!("{root}/api/ps"), &[]).await).await {
+    let loaded = match response_text(client.get(&format!("{root}/api/ps"), &[]).await).await {
         Err(window) => return window,
         Ok(text) => serde_json::from_str::<OllamaProcesses>(&text),
     };
@@ -84,7 +84,7 @@ pub(super) async fn ask(base_url: &str, model: &str) -> ContextWindow {
         headers: vec![RequestHeader::plain("content-type", "application/json")],
         body: Bytes::from(json!({ "model": model }).to_string()),
     };
-    let shown = read(client.post(show).await).await.ok();
+    let shown = response_text(client.post(show).await).await.ok();
     match shown.and_then(|text| configured_context(&text)) {
         Some(tokens) => ContextWindow::Tokens(tokens),
         // Once it is loaded, the server knows its context.
@@ -94,7 +94,7 @@ pub(super) async fn ask(base_url: &str, model: &str) -> ContextWindow {
 }
 
 /// The text of an answer; empty after an error, unless a retry may succeed.
-async fn read(answer: Result<HttpResponse, NetError>) -> Result<String, ContextWindow> {
+async fn response_text(answer: Result<HttpResponse, NetError>) -> Result<String, ContextWindow> {
     const LOADING: u16 = 503;
     let answer = answer.map_err(|_unreached| ContextWindow::NotReady)?;
     match answer.status() {
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_context_that_a_model_s_file_asks_for_is_found_among_its_parameters() {
+    fn the_configured_context_is_found_among_the_parameters() {
         let shown = |parameters: &str| configured_context(&json!({ "parameters": parameters }).to_string());
         assert_eq!(shown("temperature 0.6\nnum_ctx                        8192\nstop \"x\""), Some(8192));
         assert_eq!(shown("num_ctx many\n"), None);

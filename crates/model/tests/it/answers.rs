@@ -1,4 +1,4 @@
-//! What a scripted answer consists of.
+//! The parts of a scripted answer.
 
 use bosun_model::{Delta, Model, ModelReply, ScriptModel};
 use protocol::ToolResultStatus::Done;
@@ -26,7 +26,7 @@ async fn texts_refer_to_the_request() {
 }
 
 #[tokio::test]
-async fn the_first_condition_with_groups_gives_them() {
+async fn first_condition_with_groups_provides_them() {
     let request = offering(prompt("ab").says("cd").calls("shell", "{}").answered("shell", Done, "3 FAILED"), "view");
     let cases = [
         ("agent: '(m).*', path: '/(r).*'", "m"),
@@ -74,7 +74,7 @@ async fn inputs_keep_their_order_and_their_types() {
 }
 
 #[tokio::test]
-async fn an_answer_is_streamed_in_order_and_ends_once() {
+async fn answer_is_streamed_in_order_and_ends_once() {
     let rules = "  - answer:\n      - think: hm\n      - say: a\n      - call: { tool: t }\n      - say: b\n";
     let sent = sent(&script(rules), prompt("go")).await;
     let call = ToolCallRequest { id: CallId("call-1-1".into()), tool: "t".into(), input: "{}".into() };
@@ -90,7 +90,7 @@ async fn an_answer_is_streamed_in_order_and_ends_once() {
 }
 
 #[tokio::test]
-async fn usage_is_given_or_estimated() {
+async fn usage_is_scripted_or_estimated() {
     let given = script("  - answer: [ { say: hello } ]\n    usage: { input: 1200, output: 80, cache_read: 7 }\n");
     let usage = reply(&given, prompt("go")).await.unwrap().usage;
     assert_eq!(usage, Usage { input: 1200, output: 80, cache_read: 7, cache_write: 0 });
@@ -103,7 +103,7 @@ async fn usage_is_given_or_estimated() {
 }
 
 #[tokio::test]
-async fn an_answer_depends_on_the_request_alone() {
+async fn answer_depends_only_on_the_request() {
     let text =
         "version: 1\nagents:\n  main:\n    - [ { say: '${prompt}' }, { call: { tool: t } } ]\n    - [ { say: b } ]\n";
     let (first, second) = (ScriptModel::parse(text, "s").unwrap(), ScriptModel::parse(text, "s").unwrap());
@@ -116,7 +116,7 @@ async fn an_answer_depends_on_the_request_alone() {
 }
 
 #[tokio::test]
-async fn failures_carry_their_class() {
+async fn failures_have_their_class() {
     let cases = [
         ("{ class: transient }", ModelFault::Transient, "the script fails here temporarily"),
         ("{ class: retry-after, after: 2s }", ModelFault::RetryAfter { millis: 2000 }, {
@@ -142,7 +142,7 @@ async fn failures_carry_their_class() {
 }
 
 #[tokio::test]
-async fn an_answer_cannot_outgrow_its_bound() {
+async fn answer_size_is_limited() {
     let rules = format!("  - answer:\n{}", "      - say: '${repeat:x:9000000}'\n".repeat(2));
     let error = reply(&script(&rules), prompt("go")).await.unwrap_err();
     assert_eq!(error.message, "test.yaml: the answer is larger than 16777216 bytes");
@@ -152,7 +152,7 @@ async fn an_answer_cannot_outgrow_its_bound() {
 }
 
 #[tokio::test]
-async fn a_script_is_named_as_one() {
+async fn scripted_model_is_named_as_such() {
     let script = ScriptModel::parse("version: 1\nrules: [ { answer: [] } ]", "some/folder/fix.yaml").unwrap();
     assert_eq!(script.name(), "script/fix.yaml");
     let ModelReply { model, content, stop, .. } = reply(&script, prompt("go")).await.unwrap();
@@ -160,7 +160,7 @@ async fn a_script_is_named_as_one() {
 }
 
 #[tokio::test]
-async fn how_an_answer_will_end_is_known_before_it_is_given() {
+async fn end_of_an_answer_is_known_in_advance() {
     let ends = |steps: &str| script(&format!("  - answer: [ {steps} ]\n")).ending(&prompt("go"));
     for steps in ["{ say: a }, { wait: 1h }", "{ say: a }, { stop: length }", "{ call: { tool: view } }"] {
         let (stop, usage) = ends(steps).unwrap();

@@ -17,7 +17,7 @@ const HOLDS: bool = true;
 const FAILS: bool = false;
 
 #[tokio::test]
-async fn who_asks_and_when() {
+async fn conditions_on_agent_and_turn() {
     let mut request = prompt("a").says("b").user("c");
     request.path = "/root/tests".into();
     request.attempt = 3;
@@ -47,7 +47,7 @@ async fn who_asks_and_when() {
 }
 
 #[tokio::test]
-async fn what_was_said() {
+async fn conditions_on_messages() {
     let request = prompt("fix the parser").says("I will look").calls("view", r#"{"path":"lib.rs"}"#);
     let request = request.answered("view", Done, "fn parse() {}").user("hurry up");
     check(
@@ -74,7 +74,7 @@ async fn what_was_said() {
 }
 
 #[tokio::test]
-async fn what_tools_answered() {
+async fn conditions_on_tool_results() {
     let request = prompt("go").calls("shell", "{}").answered("shell", Refused, "3 FAILED");
     let cases = [
         ("{ answered: {} }", HOLDS),
@@ -91,7 +91,7 @@ async fn what_tools_answered() {
 }
 
 #[tokio::test]
-async fn one_answer_must_fulfil_all() {
+async fn all_conditions_must_hold_for_one_tool_result() {
     let request = prompt("go").calls("a", "{}").answered("a", Done, "x").answered("b", Broken, "y");
     check(
         &request,
@@ -106,7 +106,7 @@ async fn one_answer_must_fulfil_all() {
 }
 
 #[tokio::test]
-async fn the_first_rule_that_holds_answers() {
+async fn first_matching_rule_answers() {
     let script = script(concat!(
         "  - when: { turn: 1 }\n    answer: [ { say: first } ]\n",
         "  - when: { agent: main }\n    answer: [ { say: second } ]\n",
@@ -116,7 +116,7 @@ async fn the_first_rule_that_holds_answers() {
 }
 
 #[tokio::test]
-async fn answers_by_turn_come_after_the_rules() {
+async fn answers_by_turn_are_used_if_no_rule_matches() {
     let text = "version: 1\nrules:\n  - when: { prompt: stop }\n    answer: [ { say: stopped } ]\n\
                 agents:\n  main: [ [ { say: one } ], [ { say: two } ] ]\n  a.c: [ [ { say: other } ] ]\n";
     let script = bosun_model::ScriptModel::parse(text, "test.yaml").unwrap();
@@ -131,7 +131,7 @@ async fn answers_by_turn_come_after_the_rules() {
 }
 
 #[tokio::test]
-async fn no_rule_is_an_error_that_says_what_was_asked() {
+async fn request_without_a_matching_rule_is_an_error_that_quotes_it() {
     let script = script("  - when: { turn: 9 }\n    answer: []\n");
     let error = reply(&script, prompt("fix\nit").says("b")).await.unwrap_err();
     assert_eq!(error.fault, protocol::ModelFault::Terminal);

@@ -1,4 +1,4 @@
-//! Requests and answers, shortly written.
+//! Short ways to write requests and answers.
 
 use std::sync::Arc;
 
@@ -13,19 +13,19 @@ pub(crate) fn prompt(text: &str) -> ModelRequest {
     ModelRequest {
         agent: "main".into(),
         path: "/root".into(),
-        at: Timestamp(1000),
+        requested_at: Timestamp(1000),
         turn: 1,
         attempt: 1,
         system: "You help.".into(),
         messages: vec![ModelMessage::user(text)].into(),
         tools: Arc::default(),
-        max_output: None,
+        max_output_tokens: None,
         effort: None,
         call_policy: ToolCallPolicy::Allowed,
     }
 }
 
-/// What makes a request a longer one.
+/// Extends a request.
 pub(crate) trait Then: Sized {
     fn push(self, message: ModelMessage) -> Self;
 
@@ -58,7 +58,7 @@ impl Then for ModelRequest {
 
 /// `request` with a tool on offer.
 pub(crate) fn offering(mut request: ModelRequest, tool: &str) -> ModelRequest {
-    let tool = ToolSpec { name: tool.into(), about: String::new(), schema: serde_json::json!({}) };
+    let tool = ToolSpec { name: tool.into(), description: String::new(), schema: serde_json::json!({}) };
     request.tools = request.tools.iter().cloned().chain([tool]).collect();
     request
 }
@@ -70,15 +70,15 @@ pub(crate) fn script(rules: &str) -> ScriptModel {
 
 /// Everything a model sends.
 pub(crate) async fn sent(model: &dyn Model, request: ModelRequest) -> Vec<Result<Delta, ModelError>> {
-    model.ask(request).collect().await
+    model.send(request).collect().await
 }
 
 /// The whole answer of a model.
 pub(crate) async fn reply(model: &dyn Model, request: ModelRequest) -> Result<ModelReply, ModelError> {
-    ModelReply::collect(model.ask(request)).await
+    ModelReply::collect(model.send(request)).await
 }
 
-/// The words of a model's answer.
+/// The text of a model's answer.
 pub(crate) async fn words(model: &dyn Model, request: ModelRequest) -> String {
     let content = reply(model, request).await.unwrap().content;
     let text = |block| if let ContentBlock::Text { text } = block { text } else { String::new() };

@@ -11,7 +11,7 @@ fn root(file: &str) -> PathBuf {
 }
 
 #[test]
-fn every_example_of_the_documentation_is_a_script() {
+fn documented_examples_are_valid_scripts() {
     let text = fs::read_to_string(root("docs/script-model.md")).unwrap();
     let examples: Vec<&str> =
         text.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap_or_default()).collect();

@@ -1,4 +1,4 @@
-//! Files that would cost much are refused before they do.
+//! Expensive script files are refused early.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -51,7 +51,7 @@ fn too_many_rules() {
 }
 
 #[test]
-fn expressions_that_compile_to_much() {
+fn too_large_expressions() {
     let error = refused("version: 1\nrules:\n  - when: { prompt: '((a{1000}){1000}){1000}' }\n    answer: []");
     assert!(
         error.starts_with("bad.yaml:3:21: `((a{1000}){1000}){1000}` is not a usable regular expression"),
@@ -75,7 +75,7 @@ fn bytes_that_are_not_text() {
 }
 
 #[test]
-fn a_file_that_is_too_large_is_called_so_wherever_it_is_cut() {
+fn too_large_file_is_reported_even_if_cut_inside_a_character() {
     let folder = tempfile::tempdir().unwrap();
     for start in ["# ", "#"] {
         let path = folder.path().join("large.yaml");

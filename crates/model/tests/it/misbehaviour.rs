@@ -10,10 +10,10 @@ use tokio::time::{Instant, timeout};
 use crate::conversation::{prompt, reply, script, sent};
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_passes_before_what_follows_it() {
+async fn wait_delays_the_rest_of_the_answer() {
     let script = script("  - answer: [ { say: a }, { wait: 90s }, { say: b } ]\n");
     let start = Instant::now();
-    let mut deltas = script.ask(prompt("go"));
+    let mut deltas = script.send(prompt("go"));
     deltas.next().await;
     assert_eq!(start.elapsed(), Duration::ZERO);
     deltas.next().await;
@@ -21,12 +21,12 @@ async fn a_wait_passes_before_what_follows_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_drip_cuts_texts_between_characters() {
+async fn drip_splits_text_between_characters() {
     let script =
         script("  - answer: [ { drip: { every: 5ms, size: 2 } }, { say: 'é漢🦀ab' }, { say: '' }, { think: c } ]\n");
     let start = Instant::now();
     let mut pieces = Vec::new();
-    let mut deltas = script.ask(prompt("go"));
+    let mut deltas = script.send(prompt("go"));
     while let Some(delta) = deltas.next().await {
         match delta.unwrap() {
             Delta::Text(text) | Delta::Thinking(text) => pieces.push((text, start.elapsed().as_millis())),
@@ -38,15 +38,15 @@ async fn a_drip_cuts_texts_between_characters() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hang_sends_what_came_before_it_and_no_more() {
+async fn hang_sends_only_the_preceding_parts() {
     let script = script("  - answer: [ { say: a }, { hang: true } ]\n");
-    let mut deltas = script.ask(prompt("go"));
+    let mut deltas = script.send(prompt("go"));
     assert_eq!(deltas.next().await, Some(Ok(Delta::Text("a".into()))));
     assert!(timeout(Duration::from_secs(24 * 60 * 60), deltas.next()).await.is_err());
 }
 
 #[tokio::test]
-async fn a_cut_ends_the_stream_without_its_end() {
+async fn cut_ends_the_stream_early() {
     let script = script("  - answer: [ { say: half }, { cut: true } ]\n");
     assert_eq!(sent(&script, prompt("go")).await, [Ok(Delta::Text("half".into()))]);
     let error = reply(&script, prompt("go")).await.unwrap_err();
@@ -54,7 +54,7 @@ async fn a_cut_ends_the_stream_without_its_end() {
 }
 
 #[tokio::test]
-async fn a_raw_call_passes_anything_on() {
+async fn raw_call_is_passed_on_unchanged() {
     let script = script(
         "  - answer: [ { raw_call: { id: x, tool: t, input: '{\"a\": ${turn}' } }, { call: { id: x, tool: u } } ]\n",
     );
@@ -65,7 +65,7 @@ async fn a_raw_call_passes_anything_on() {
 }
 
 #[tokio::test]
-async fn a_stop_gives_another_reason() {
+async fn stop_sets_the_stop_reason() {
     for (word, stop) in [("length", StopReason::Length), ("refusal", StopReason::Refusal), ("end", StopReason::End)] {
         let script = script(&format!("  - answer: [ {{ call: {{ tool: t }} }}, {{ stop: {word} }} ]\n"));
         assert_eq!(reply(&script, prompt("go")).await.unwrap().stop, stop);
@@ -73,10 +73,10 @@ async fn a_stop_gives_another_reason() {
 }
 
 #[tokio::test]
-async fn a_draft_shows_what_arrived_before_the_end() {
+async fn draft_contains_the_parts_received_so_far() {
     let script = script("  - answer: [ { say: a }, { say: b }, { cut: true } ]\n");
     let mut draft = ReplyBuilder::default();
-    let mut deltas = script.ask(prompt("go"));
+    let mut deltas = script.send(prompt("go"));
     while let Some(delta) = deltas.next().await {
         draft.push(delta.unwrap()).unwrap();
     }

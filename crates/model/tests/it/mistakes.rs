@@ -103,7 +103,7 @@ fn in_an_answer() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_named() {
+fn missing_script_file_is_named() {
     let error = ScriptModel::load("/nowhere/fix.yaml".as_ref()).unwrap_err();
     assert_eq!(error.to_string(), "cannot read the script /nowhere/fix.yaml: No such file or directory (os error 2)");
 }

@@ -33,7 +33,7 @@ async fn a_model_is_opened_by_its_provider_and_its_file() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_explained() {
+fn model_that_cannot_be_opened_is_explained() {
     let cases = [
         ("gpt-9", "unknown model provider `gpt-9`; known are script/FILE and replay/FILE"),
         ("other/model", "unknown model provider `other`; known are script/FILE and replay/FILE"),
@@ -65,9 +65,9 @@ fn provider(key: ProviderKey) -> Provider {
 }
 
 #[test]
-fn a_remote_model_is_known_by_its_provider_and_its_name() {
+fn remote_model_is_identified_by_provider_and_name() {
     let price = Some(Price { input: 1, output: 2, cache_read: 3, cache_write: 4 });
-    let listed = ModelListing { price, context: Some(100_000), max_output: Some(32_000) };
+    let listed = ModelListing { price, context_tokens: Some(100_000), max_output_tokens: Some(32_000) };
     let mut own = provider(ProviderKey::Present(Secret::new("sk-1")));
     own.models.insert("org/model".into(), listed);
     let mut local = provider(ProviderKey::NotNeeded);
@@ -78,17 +78,20 @@ fn a_remote_model_is_known_by_its_provider_and_its_name() {
     let model = open("own/org/model", "/".as_ref(), &providers).unwrap();
     let facts = model.facts();
     assert_eq!(model.name(), "own/org/model");
-    assert_eq!((facts.price, facts.context, facts.max_output), (price, Some(100_000), 32_000));
+    assert_eq!((facts.price, facts.context_tokens, facts.max_output_tokens), (price, Some(100_000), 32_000));
     assert_eq!((facts.tier, facts.max_concurrent_requests), (ModelTier::Capable, None));
 
     let other = open("own/other", "/".as_ref(), &providers).unwrap();
-    assert_eq!((other.facts().price, other.facts().context, other.facts().max_output), (None, None, 8_192));
+    assert_eq!(
+        (other.facts().price, other.facts().context_tokens, other.facts().max_output_tokens),
+        (None, None, 8_192)
+    );
     let account = |bucket: &Option<String>| bucket.as_ref().unwrap().split('/').nth(1).unwrap().to_owned();
-    assert_eq!(account(&facts.bucket), account(&other.facts().bucket));
+    assert_eq!(account(&facts.bucket_key), account(&other.facts().bucket_key));
 
     let small = open("local/qwen", "/".as_ref(), &providers).unwrap();
     assert_eq!((small.facts().tier, small.facts().max_concurrent_requests), (ModelTier::Small, Some(1)));
-    assert_eq!(small.facts().bucket.as_deref(), Some("local/open/qwen"));
+    assert_eq!(small.facts().bucket_key.as_deref(), Some("local/open/qwen"));
 }
 
 #[test]

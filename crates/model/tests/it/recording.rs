@@ -1,4 +1,4 @@
-//! A recorded conversation answers again, and only itself.
+//! A recorded conversation can be replayed, but no other conversation with it.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -61,7 +61,7 @@ fn error(path: &Path) -> String {
 }
 
 #[tokio::test]
-async fn every_answer_comes_again_delta_by_delta() {
+async fn replay_repeats_every_answer_delta_by_delta() {
     let tape = Tape::new();
     let recorder = tape.recorder();
     assert_eq!(recorder.name(), "script/test.yaml");
@@ -86,7 +86,7 @@ async fn ids_the_system_prompt_and_times_may_differ() {
     let expected = sent(&tape.recorder(), second_turn()).await;
     let mut request = second_turn();
     request.system = "Another day.".into();
-    request.at = protocol::Timestamp(9);
+    request.requested_at = protocol::Timestamp(9);
     request.messages.edit(|messages| {
         for message in messages {
             match message {
@@ -99,7 +99,7 @@ async fn ids_the_system_prompt_and_times_may_differ() {
 }
 
 #[tokio::test]
-async fn another_conversation_is_refused_with_the_difference() {
+async fn replay_of_another_conversation_fails_with_the_difference() {
     let tape = Tape::new();
     sent(&tape.recorder(), again(prompt("go"))).await;
     sent(&tape.recorder(), second_turn()).await;
@@ -132,7 +132,7 @@ async fn another_conversation_is_refused_with_the_difference() {
 }
 
 #[tokio::test]
-async fn a_torn_last_line_is_left_out_and_a_recorder_goes_on_after_it() {
+async fn truncated_last_line_is_ignored_and_recording_continues() {
     let tape = Tape::new();
     let expected = sent(&tape.recorder(), again(prompt("go"))).await;
     tape.append(format!("{{\"agent\":\"{}", "x".repeat(200_000)).as_bytes());
@@ -158,7 +158,7 @@ async fn a_damaged_line_is_named() {
 }
 
 #[test]
-fn a_file_that_is_no_recording_is_left_alone() {
+fn file_that_is_not_a_recording_is_not_changed() {
     let tape = Tape::new();
     let newer = "TAPE is a recording of version 2; this program reads version 1";
     let other = "TAPE is not a recording; make one with --record FILE, in a new file";
@@ -174,24 +174,24 @@ fn a_file_that_is_no_recording_is_left_alone() {
 }
 
 #[tokio::test]
-async fn an_answer_that_was_given_up_is_not_recorded() {
+async fn cancelled_answer_is_not_recorded() {
     let tape = Tape::new();
     let recorder = tape.recorder();
-    let mut deltas = recorder.ask(again(prompt("go")));
+    let mut deltas = recorder.send(again(prompt("go")));
     deltas.next().await;
     drop(deltas);
     assert_eq!(fs::read_to_string(&tape.path).unwrap(), "{\"bosunRecording\":1}\n");
 }
 
 #[tokio::test]
-async fn an_answer_that_is_too_large_to_record_does_not_end_well() {
+async fn answer_too_large_to_record_fails() {
     let tape = Tape::new();
     let flood = RecordingModel::open(Arc::new(Flood), &tape.path).unwrap();
     let last = sent(&flood, prompt("go")).await.pop().unwrap().unwrap_err();
     assert!(last.message.ends_with("the answer is larger than 16777216 bytes"), "{last}");
 }
 
-/// A model that says more than anyone may.
+/// A model whose answer exceeds the limit.
 #[derive(Debug)]
 struct Flood;
 
@@ -200,7 +200,7 @@ impl Model for Flood {
         "flood"
     }
 
-    fn ask(&self, _: ModelRequest) -> Deltas {
+    fn send(&self, _: ModelRequest) -> Deltas {
         let words = stream::repeat_with(|| Ok::<_, ModelError>(Delta::Text("x".repeat(1 << 20)))).take(40);
         let done = Delta::Done { stop: StopReason::End, usage: Usage::default(), model: String::new() };
         words.chain(stream::iter([Ok(done)])).boxed()
@@ -208,7 +208,7 @@ impl Model for Flood {
 }
 
 #[tokio::test]
-async fn a_recording_is_for_its_owner_alone() {
+async fn recording_is_readable_only_by_its_owner() {
     use std::os::unix::fs::PermissionsExt;
 
     let tape = Tape::new();

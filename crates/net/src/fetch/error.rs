@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use crate::NetError;
-use crate::error::causes;
+use crate::error::error_chain;
 
 /// Why a page could not be fetched.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -71,9 +71,10 @@ pub enum FetchError {
 }
 
 impl FetchError {
-    /// The error of a request before its answer started. A refusal of the gate is found inside it.
+    /// The error of a request before its answer started. If the gate refused the address, `error` contains that
+    /// refusal.
     pub(super) fn from_send(host: &str, error: &reqwest::Error) -> FetchError {
-        let refused = causes(error).find_map(|cause| cause.downcast_ref::<FetchError>());
+        let refused = error_chain(error).find_map(|cause| cause.downcast_ref::<FetchError>());
         refused.cloned().unwrap_or_else(|| NetError::from_send(host, error).into())
     }
 }

@@ -5,8 +5,8 @@
 //! resolves to another address a moment later gains nothing. A redirect is followed only within its host. Nothing is
 //! sent but the address: no cookie, no key, no referrer.
 //!
-//! A proxy of the route resolves names itself. Then the gate checks literal addresses and names of this machine, and
-//! other names only as this machine resolves them.
+//! A proxy of the route resolves names itself. Then the gate checks literal addresses and names of this machine;
+//! other names it checks only as this machine resolves them, which may differ from the proxy.
 
 mod error;
 mod fetcher;

@@ -14,36 +14,37 @@ use crate::{NetError, wait};
 pub struct WebPage {
     target: PageUrl,
     response: Response,
-    due: FetchDeadline,
+    deadline: FetchDeadline,
     /// Maximum bytes to read.
-    most: usize,
+    max_bytes: usize,
 }
 
 /// The deadline of a fetch.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FetchDeadline {
     pub(super) at: Instant,
-    pub(super) after: Duration,
+    /// The timeout of the fetch, for messages.
+    pub(super) timeout: Duration,
 }
 
 /// The content of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageBody {
-    /// Its bytes, or the first of them.
+    /// Its bytes, up to the limit.
     pub bytes: Vec<u8>,
-    /// Whether these are all of them.
-    pub is_whole: bool,
+    /// Whether these are all bytes of the page.
+    pub is_complete: bool,
 }
 
 impl WebPage {
-    /// A page; refused if it is compressed.
+    /// A page; fails if it is compressed.
     pub(super) fn new(
         target: PageUrl,
         response: Response,
-        due: FetchDeadline,
+        deadline: FetchDeadline,
         most: usize,
     ) -> Result<WebPage, FetchError> {
-        let page = WebPage { target, response, due, most };
+        let page = WebPage { target, response, deadline, max_bytes: most };
         match page.header(&CONTENT_ENCODING) {
             Some(encoding) if !encoding.trim().is_empty() && !encoding.trim().eq_ignore_ascii_case("identity") => {
                 let encoding = encoding.chars().take(40).collect();
@@ -75,9 +76,9 @@ impl WebPage {
 
     /// Reads it, up to the limits.
     pub async fn read(self) -> Result<PageBody, FetchError> {
-        let WebPage { target, response, due, most } = self;
-        let late = FetchError::TimedOut { host: target.host().to_owned(), after: due.after };
-        wait::until(due.at, read(response, target.host(), most)).await.unwrap_or(Err(late))
+        let WebPage { target, response, deadline, max_bytes: most } = self;
+        let timed_out = FetchError::TimedOut { host: target.host().to_owned(), after: deadline.timeout };
+        wait::until(deadline.at, read(response, target.host(), most)).await.unwrap_or(Err(timed_out))
     }
 
     fn header(&self, name: &HeaderName) -> Option<String> {
@@ -91,10 +92,10 @@ async fn read(mut response: Response, host: &str, most: usize) -> Result<PageBod
         let room = most - bytes.len();
         bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
         if chunk.len() > room {
-            return Ok(PageBody { bytes, is_whole: false });
+            return Ok(PageBody { bytes, is_complete: false });
         }
     }
-    Ok(PageBody { bytes, is_whole: true })
+    Ok(PageBody { bytes, is_complete: true })
 }
 
 impl fmt::Debug for WebPage {

@@ -10,7 +10,7 @@ use super::FetchError;
 const LONGEST: usize = 2048;
 
 /// Maximum characters shown of an invalid address.
-const SHOWN: usize = 200;
+const MAX_SHOWN_CHARS: usize = 200;
 
 /// The address of a page: `http` or `https`, with a host, without credentials. The host is normalised.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct PageUrl(Url);
 impl PageUrl {
     /// Parses an address.
     pub fn parse(text: &str) -> Result<PageUrl, FetchError> {
-        let url = Url::parse(text.trim()).map_err(|error| unusable(text, error.to_string()))?;
+        let url = Url::parse(text.trim()).map_err(|error| invalid_url(text, error.to_string()))?;
         PageUrl::new(url)
     }
 
@@ -51,12 +51,12 @@ impl PageUrl {
         host.parse().ok().or_else(|| is_here.then_some(IpAddr::V4(Ipv4Addr::LOCALHOST)))
     }
 
-    /// The target of a redirect from here.
+    /// The target of a redirect from this page.
     pub(super) fn join(&self, location: &str) -> Result<PageUrl, FetchError> {
-        let why = |why| unusable(location, format!("{} redirects there, but {why}", self.host()));
-        let url = self.0.join(location).map_err(|error| why(error.to_string()))?;
+        let invalid = |why| invalid_url(location, format!("{} redirects there, but {why}", self.host()));
+        let url = self.0.join(location).map_err(|error| invalid(error.to_string()))?;
         PageUrl::new(url).map_err(|error| match error {
-            FetchError::InvalidUrl { why: reason, .. } => why(reason),
+            FetchError::InvalidUrl { why, .. } => invalid(why),
             other => other,
         })
     }
@@ -81,24 +81,24 @@ impl PageUrl {
                 return Ok(PageUrl(url));
             }
             "http" | "https" => "it has no host".into(),
-            other => format!("`{}` is neither http nor https", short(other)),
+            other => format!("`{}` is neither http nor https", clip(other)),
         };
-        Err(unusable(url.as_str(), why))
+        Err(invalid_url(url.as_str(), why))
     }
 }
 
-fn unusable(url: &str, why: String) -> FetchError {
+fn invalid_url(url: &str, why: String) -> FetchError {
     let bare = match (url.split_once("://"), url.rsplit_once('@')) {
         (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
         (None, _) | (_, None) => url.to_owned(),
     };
-    FetchError::InvalidUrl { url: short(&bare), why }
+    FetchError::InvalidUrl { url: clip(&bare), why }
 }
 
-/// The text, clipped and in one line.
-fn short(text: &str) -> String {
+/// Clips the text and removes control characters.
+fn clip(text: &str) -> String {
     let mut characters = text.chars().filter(|character| !character.is_control());
-    let mut shown: String = characters.by_ref().take(SHOWN).collect();
+    let mut shown: String = characters.by_ref().take(MAX_SHOWN_CHARS).collect();
     if characters.next().is_some() {
         shown.push('…');
     }
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_has_one_form_however_it_is_written() {
+    fn host_is_normalised() {
         for (text, host, known) in [
             ("http://0x7f.1/", "127.0.0.1", true),
             ("http://2130706433/", "127.0.0.1", true),
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_of_a_page_is_refused_without_its_password() {
+    fn invalid_page_address_is_refused_without_showing_its_password() {
         let long = format!("https://docs.rs/{}", "x".repeat(LONGEST));
         for (text, why) in [
             ("docs.rs", "relative URL without a base"),
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_stays_with_its_server_or_goes_over_to_tls() {
+    fn redirect_must_stay_with_its_server_or_switch_to_tls() {
         for (from, to, stays) in [
             ("http://a.example/x", "/y", true),
             ("http://a.example/x", "?q", true),

@@ -32,20 +32,20 @@ pub(super) struct SystemResolver;
 impl NameResolver for SystemResolver {
     fn lookup(&self, name: String) -> LookupFuture {
         Box::pin(async move {
-            let found = tokio::net::lookup_host((name, 0)).await?;
-            Ok(found.map(|address| address.ip()).collect())
+            let addresses = tokio::net::lookup_host((name, 0)).await?;
+            Ok(addresses.map(|address| address.ip()).collect())
         })
     }
 }
 
 /// Refuses a host whose address needs no lookup and may not be connected to.
-pub(super) fn check_known(target: &PageUrl, gate: &dyn AddressGate) -> Result<(), FetchError> {
-    target.known_address().map_or(Ok(()), |address| check(gate, target, address))
+pub(super) fn check_known_address(target: &PageUrl, gate: &dyn AddressGate) -> Result<(), FetchError> {
+    target.known_address().map_or(Ok(()), |address| check_address(gate, target, address))
 }
 
 /// Refuses a name that resolves here to an address that may not be connected to. A name that does not resolve here
-/// passes: a proxy on this machine resolves no more names, and a remote one may be the only way to resolve them.
-pub(super) async fn check_named(
+/// passes: a proxy on this machine cannot resolve it either, and a remote proxy may be the only one that can.
+pub(super) async fn check_resolved_addresses(
     target: &PageUrl,
     gate: &dyn AddressGate,
     resolver: &dyn NameResolver,
@@ -54,10 +54,10 @@ pub(super) async fn check_named(
         return Ok(());
     }
     let addresses = resolver.lookup(target.host().to_owned()).await.unwrap_or_default();
-    addresses.into_iter().try_for_each(|address| check(gate, target, address))
+    addresses.into_iter().try_for_each(|address| check_address(gate, target, address))
 }
 
-fn check(gate: &dyn AddressGate, target: &PageUrl, address: IpAddr) -> Result<(), FetchError> {
+fn check_address(gate: &dyn AddressGate, target: &PageUrl, address: IpAddr) -> Result<(), FetchError> {
     let host = target.host();
     if gate.may_connect(host, SocketAddr::new(address, target.port())) {
         Ok(())
@@ -69,8 +69,8 @@ fn check(gate: &dyn AddressGate, target: &PageUrl, address: IpAddr) -> Result<()
 /// Resolves names for one connection. The connection uses exactly the returned addresses.
 pub(super) struct GatedResolver {
     pub(super) target: PageUrl,
-    /// Names of proxies, which the user chose.
-    pub(super) proxies: Vec<String>,
+    /// Host names of proxies. The gate does not check them, since the user chose them.
+    pub(super) proxy_hosts: Vec<String>,
     pub(super) gate: Arc<dyn AddressGate>,
     pub(super) resolver: Arc<dyn NameResolver>,
 }
@@ -78,13 +78,13 @@ pub(super) struct GatedResolver {
 impl Resolve for GatedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let name = name.as_str().to_owned();
-        let is_exempt = self.target.url().host_str() != Some(&name) && self.proxies.contains(&name);
+        let is_exempt = self.target.url().host_str() != Some(&name) && self.proxy_hosts.contains(&name);
         let (gate, target) = (Arc::clone(&self.gate), self.target.clone());
         let pending = self.resolver.lookup(name);
         Box::pin(async move {
             let addresses = pending.await?;
             if !is_exempt {
-                addresses.iter().try_for_each(|&address| check(&*gate, &target, address))?;
+                addresses.iter().try_for_each(|&address| check_address(&*gate, &target, address))?;
             }
             // The client adds the port of the request.
             let addresses: Addrs = Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0)));

@@ -1,4 +1,4 @@
-//! Requests and answers that go well, and ways that are not taken.
+//! Successful requests, redirects that are not followed, and proxies.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use bosun_net::{ConnectProblem, HttpClient, HttpTimeouts, NetError, NetworkRoute
 use crate::server::{Act, Server, client, ok, post, send};
 
 #[tokio::test]
-async fn a_request_arrives_whole_and_its_answer_too() {
+async fn request_and_answer_arrive_complete() {
     let server = Server::start(&[ok("hello")]).await;
     let mut request = post(server.url());
     request.headers = vec![RequestHeader::plain("x-plain", "1"), RequestHeader::bearer(Secret::new("sk-1"))];
@@ -28,7 +28,7 @@ async fn a_get_has_no_body() {
 }
 
 #[tokio::test]
-async fn a_body_is_read_as_far_as_the_limit() {
+async fn body_is_read_up_to_the_limit() {
     let server = Server::start(&[send("HTTP/1.1 500 No\r\n\r\n"), send(&"x".repeat(1000)), Act::Hang]).await;
     let answer = client(HttpTimeouts::default()).post(post(server.url())).await.unwrap();
     assert_eq!(answer.status(), 500);
@@ -36,7 +36,7 @@ async fn a_body_is_read_as_far_as_the_limit() {
 }
 
 #[tokio::test]
-async fn a_redirect_is_not_followed_but_named() {
+async fn redirect_is_reported_and_not_followed() {
     let other = Server::start(&[ok("stolen")]).await;
     let location = format!("http://{}/elsewhere", other.address);
     let moved = format!("HTTP/1.1 307 Temporary Redirect\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n");
@@ -44,12 +44,12 @@ async fn a_redirect_is_not_followed_but_named() {
     let mut request = post(server.url());
     request.headers = vec![RequestHeader::bearer(Secret::new("sk-1"))];
     let error = client(HttpTimeouts::default()).post(request).await.unwrap_err();
-    assert_eq!(error, NetError::Moved { host: server.address.to_string(), location });
+    assert_eq!(error, NetError::Redirected { host: server.address.to_string(), location });
     assert!(other.requests().is_empty());
 }
 
 #[tokio::test]
-async fn where_nobody_listens_it_is_said() {
+async fn refused_connection_is_reported() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let error = client(HttpTimeouts::default()).post(post(format!("http://{free}/"))).await.unwrap_err();
     assert_eq!(error, NetError::Connect { host: free.to_string(), problem: ConnectProblem::Refused });
@@ -60,7 +60,7 @@ async fn where_nobody_listens_it_is_said() {
 }
 
 #[tokio::test]
-async fn a_proxy_gets_what_is_for_others() {
+async fn proxy_gets_requests_for_other_hosts() {
     let proxy = Server::start(&[ok("from the proxy")]).await;
     let route = NetworkRoute { http_proxy: Some(format!("http://{}", proxy.address)), ..NetworkRoute::default() };
     let client = HttpClient::new(route, HttpTimeouts::default());
@@ -70,7 +70,7 @@ async fn a_proxy_gets_what_is_for_others() {
 }
 
 #[tokio::test]
-async fn loopback_is_never_asked_through_a_proxy() {
+async fn loopback_never_uses_a_proxy() {
     let server = Server::start(&[ok("direct")]).await;
     let route = NetworkRoute {
         http_proxy: Some("http://127.0.0.1:1".into()),
@@ -85,7 +85,7 @@ async fn loopback_is_never_asked_through_a_proxy() {
 }
 
 #[tokio::test]
-async fn every_name_of_loopback_and_every_form_of_an_exception_is_reached_directly() {
+async fn loopback_names_and_no_proxy_hosts_are_reached_directly() {
     let proxy = Server::start(&[ok("from the proxy")]).await;
     let route = NetworkRoute {
         http_proxy: Some(format!("http://{}", proxy.address)),
@@ -103,7 +103,7 @@ async fn every_name_of_loopback_and_every_form_of_an_exception_is_reached_direct
 }
 
 #[tokio::test]
-async fn a_host_that_needs_no_proxy_is_asked_without_one() {
+async fn host_in_no_proxy_is_reached_directly() {
     let proxy = Server::start(&[ok("from the proxy")]).await;
     let route = NetworkRoute {
         http_proxy: Some(format!("http://{}", proxy.address)),

@@ -38,12 +38,12 @@ fn every_form_of_an_event_is_read() {
 }
 
 #[test]
-fn bytes_that_are_no_text_do_no_harm() {
+fn invalid_utf8_is_accepted() {
     assert_eq!(decode([&b"data: \xff\xfe\n\n"[..]]), [event("", "\u{fffd}\u{fffd}")]);
 }
 
 #[test]
-fn an_endless_line_and_an_endless_event_end() {
+fn endless_line_and_endless_event_are_refused() {
     let mut decoder = SseDecoder::default();
     let flood = vec![b'x'; 1 << 20];
     let pushed = std::iter::repeat_with(|| decoder.push(&flood)).take(MAX_BYTES / flood.len() + 1);
@@ -57,7 +57,7 @@ fn an_endless_line_and_an_endless_event_end() {
 
 proptest! {
     #[test]
-    fn any_cutting_gives_the_same_events(
+    fn splitting_the_stream_does_not_change_the_events(
         lines in prop::collection::vec("(data|event|id|)(: ?|)[a-é漢\u{feff} :]{0,6}(\n|\r\n|\r)", 0..30),
         cuts in prop::collection::vec(0usize..400, 0..40),
     ) {
@@ -69,7 +69,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_read_without_harm(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         decode(bytes.chunks(7));
     }
 }

@@ -1,4 +1,4 @@
-//! Pages, from servers that mean well and from those that do not.
+//! Pages of well-behaved and of hostile servers.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use bosun_net::{ConnectProblem, NetError, NetworkRoute};
 
 use crate::server::{Act, Server, ok, send};
 
-/// Lets pass what is in its list, and writes down what it was asked.
+/// Permits the addresses in its list, and records its calls.
 #[derive(Debug, Default)]
 struct Listed {
     open: Vec<IpAddr>,
@@ -33,7 +33,7 @@ fn open(addresses: &[&str]) -> Arc<Listed> {
     Arc::new(Listed { open, ..Listed::default() })
 }
 
-/// Gives the next answer each time it is asked, then the last one again.
+/// Returns the next answer with each lookup, and then the last one again.
 #[derive(Debug)]
 struct Told {
     answers: Vec<Vec<IpAddr>>,
@@ -54,7 +54,12 @@ fn names(answers: &[&[&str]]) -> Arc<Told> {
 }
 
 fn small() -> FetchLimits {
-    FetchLimits { connect: Duration::from_secs(5), whole: Duration::from_secs(10), redirects: 2, body: 1000 }
+    FetchLimits {
+        connect_timeout: Duration::from_secs(5),
+        total_timeout: Duration::from_secs(10),
+        max_redirects: 2,
+        max_body_bytes: 1000,
+    }
 }
 
 async fn get(url: &str, limits: FetchLimits) -> Result<FetchOutcome, FetchError> {
@@ -74,13 +79,13 @@ fn moved(status: u16, location: &str) -> Act {
 }
 
 #[tokio::test]
-async fn a_page_is_got_with_nothing_but_its_address() {
+async fn page_request_contains_only_the_address() {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: 5\r\n\r\n";
     let server = Server::start(&[send(head), send("hello")]).await;
     let page = page(&format!("{}#part", server.url())).await;
     assert_eq!((page.status(), page.is_success(), page.target().as_str()), (200, true, &*server.url()));
     assert_eq!(page.content_type().as_deref(), Some("text/html; charset=utf-8"));
-    assert_eq!(page.read().await.unwrap(), PageBody { bytes: b"hello".to_vec(), is_whole: true });
+    assert_eq!(page.read().await.unwrap(), PageBody { bytes: b"hello".to_vec(), is_complete: true });
     let sent = server.requests().remove(0);
     let names: Vec<&str> = sent.lines().skip(1).filter_map(|line| Some(line.split_once(':')?.0)).collect();
     assert_eq!(names, ["accept", "accept-encoding", "user-agent", "host"], "{sent}");
@@ -88,21 +93,21 @@ async fn a_page_is_got_with_nothing_but_its_address() {
 }
 
 #[tokio::test]
-async fn a_page_is_read_as_far_as_the_limit() {
+async fn page_is_read_up_to_the_limit() {
     for (size, is_whole) in [(1000, true), (1001, false)] {
         let server = Server::start(&[ok(&"x".repeat(size))]).await;
         let body = page(&server.url()).await.read().await.unwrap();
-        assert_eq!((body.bytes.len(), body.is_whole), (1000, is_whole));
+        assert_eq!((body.bytes.len(), body.is_complete), (1000, is_whole));
     }
     let endless = Server::start(&[send("HTTP/1.1 200 OK\r\n\r\n"), send(&"x".repeat(5000)), Act::Hang]).await;
     let body = page(&endless.url()).await.read().await.unwrap();
-    assert_eq!((body.bytes.len(), body.is_whole), (1000, false));
+    assert_eq!((body.bytes.len(), body.is_complete), (1000, false));
 }
 
 #[tokio::test]
 async fn a_server_that_keeps_silent_is_not_waited_for() {
-    let soon = FetchLimits { whole: Duration::from_millis(500), ..small() };
-    let late = FetchError::TimedOut { host: "127.0.0.1".into(), after: soon.whole };
+    let soon = FetchLimits { total_timeout: Duration::from_millis(500), ..small() };
+    let late = FetchError::TimedOut { host: "127.0.0.1".into(), after: soon.total_timeout };
     let mute = Server::start(&[Act::Hang]).await;
     assert_eq!(get(&mute.url(), soon).await.unwrap_err(), late);
     let stuck = Server::start(&[send("HTTP/1.1 200 OK\r\n\r\nbegin"), Act::Hang]).await;
@@ -111,7 +116,7 @@ async fn a_server_that_keeps_silent_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn a_page_that_breaks_off_or_comes_compressed_is_an_error() {
+async fn truncated_or_compressed_page_is_an_error() {
     let cut = Server::start(&[send("HTTP/1.1 200 OK\r\ncontent-length: 50\r\n\r\nshort")]).await;
     let error = page(&cut.url()).await.read().await.unwrap_err();
     assert!(matches!(error, FetchError::Net(NetError::ConnectionLost { .. })), "{error}");
@@ -121,7 +126,7 @@ async fn a_page_that_breaks_off_or_comes_compressed_is_an_error() {
 }
 
 #[tokio::test]
-async fn the_status_of_an_error_is_told() {
+async fn error_page_has_its_status() {
     let server = Server::start(&[send("HTTP/1.1 404 Not Found\r\ncontent-length: 4\r\n\r\ngone")]).await;
     let page = page(&server.url()).await;
     assert_eq!((page.status(), page.is_success()), (404, false));
@@ -129,7 +134,7 @@ async fn the_status_of_an_error_is_told() {
 }
 
 #[tokio::test]
-async fn a_redirect_to_another_server_is_named_and_not_followed() {
+async fn redirect_to_another_server_is_reported_and_not_followed() {
     let other = Server::start(&[ok("secret")]).await;
     let other_port = format!("http://{}/x", other.address);
     for location in ["http://169.254.169.254/latest/", "http://[::1]/", "https://elsewhere.example/", &other_port] {
@@ -143,7 +148,7 @@ async fn a_redirect_to_another_server_is_named_and_not_followed() {
 }
 
 #[tokio::test]
-async fn a_redirect_within_the_server_is_followed_until_it_goes_in_a_circle() {
+async fn redirect_within_the_server_is_followed_unless_it_loops() {
     let server = Server::start(&[moved(308, "other?q=1")]).await;
     let error = get(&server.url(), small()).await.unwrap_err();
     let to = format!("http://{}/v1/other?q=1", server.address);
@@ -153,7 +158,7 @@ async fn a_redirect_within_the_server_is_followed_until_it_goes_in_a_circle() {
 }
 
 #[tokio::test]
-async fn redirects_come_to_an_end() {
+async fn number_of_redirects_is_limited() {
     let server = Server::start(&[moved(307, "./x/x")]).await;
     let error = get(&server.url(), small()).await.unwrap_err();
     assert_eq!(error, FetchError::TooManyRedirects { host: "127.0.0.1".into(), most: 2 });
@@ -161,7 +166,7 @@ async fn redirects_come_to_an_end() {
 }
 
 #[tokio::test]
-async fn a_redirect_to_nothing_is_an_error() {
+async fn redirect_without_a_target_is_an_error() {
     for (answer, words) in [
         (send("HTTP/1.1 301 Moved\r\ncontent-length: 0\r\n\r\n"), "redirects (status 301) without a target"),
         (moved(301, "file:///etc/passwd"), "`file` is neither http nor https"),
@@ -175,7 +180,7 @@ async fn a_redirect_to_nothing_is_an_error() {
 }
 
 #[tokio::test]
-async fn however_an_address_is_written_the_gate_is_asked_about_what_it_is() {
+async fn gate_checks_the_normalised_address() {
     let server = Server::start(&[ok("secret")]).await;
     let port = server.address.port();
     for host in ["0x7f.1", "2130706433", "127.1", "[::ffff:127.0.0.1]", "localhost", "localhost.", "a.localhost", "0"] {
@@ -190,7 +195,7 @@ async fn however_an_address_is_written_the_gate_is_asked_about_what_it_is() {
 }
 
 #[tokio::test]
-async fn a_name_is_looked_up_once_and_one_closed_address_closes_it() {
+async fn name_is_resolved_once_and_refused_if_any_address_is_forbidden() {
     let server = Server::start(&[ok("secret")]).await;
     let url = format!("http://rebound.example:{}/", server.address.port());
     let told = names(&[&["192.0.2.1", "127.0.0.1"]]);
@@ -206,8 +211,8 @@ async fn a_name_is_looked_up_once_and_one_closed_address_closes_it() {
 }
 
 #[tokio::test]
-async fn a_second_answer_to_a_name_changes_nothing() {
-    // What is asked first is open, though nobody listens there; this server is what the name means a moment later.
+async fn later_dns_answer_does_not_change_the_connection() {
+    // The first answer is a permitted address where no server listens; the second one is this server.
     let server = Server::start(&[ok("secret")]).await;
     let url = format!("http://rebound.example:{}/", server.address.port());
     let told = names(&[&["127.0.0.2"], &["127.0.0.1"]]);
@@ -221,7 +226,7 @@ async fn a_second_answer_to_a_name_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_redirect_to_the_same_name_is_looked_up_and_checked_again() {
+async fn redirect_to_the_same_name_is_resolved_and_checked_again() {
     let server = Server::start(&[moved(302, "/next")]).await;
     let url = format!("http://rebound.example:{}/", server.address.port());
     let told = names(&[&["127.0.0.1"], &["127.0.0.3"]]);
@@ -236,7 +241,7 @@ async fn a_redirect_to_the_same_name_is_looked_up_and_checked_again() {
 }
 
 #[tokio::test]
-async fn a_name_without_an_address_is_not_known() {
+async fn name_without_an_address_cannot_be_resolved() {
     let gate: Arc<dyn AddressGate> = open(&[]);
     let fetcher = PageFetcher::with_resolver(NetworkRoute::default(), small(), names(&[&[]]));
     let error = fetcher.get(PageUrl::parse("http://nobody.example/").unwrap(), &gate).await.unwrap_err();
@@ -244,7 +249,7 @@ async fn a_name_without_an_address_is_not_known() {
 }
 
 #[tokio::test]
-async fn a_proxy_is_asked_for_names_but_not_for_what_is_closed() {
+async fn proxy_resolves_names_but_forbidden_addresses_are_refused() {
     let proxy = Server::start(&[ok("from the proxy")]).await;
     let route = NetworkRoute {
         http_proxy: Some(format!("http://proxy.example:{}", proxy.address.port())),
@@ -258,7 +263,7 @@ async fn a_proxy_is_asked_for_names_but_not_for_what_is_closed() {
         panic!("it is a page")
     };
     assert_eq!(page.read().await.unwrap().bytes, b"from the proxy");
-    // A name that means this machine is not given to a proxy, which would look it up unseen.
+    // A name of this machine is not passed to a proxy, which would resolve it without a check.
     let named = ["http://direct.example/", "http://proxy.example/", "http://127.0.0.1.nip.example/"];
     for closed in ["http://10.0.0.1/", "http://localhost/"].into_iter().chain(named) {
         let error = fetcher.get(PageUrl::parse(closed).unwrap(), &gate).await.unwrap_err();

@@ -1,4 +1,4 @@
-//! Asking servers on loopback, good ones and bad ones.
+//! Requests to well-behaved and to faulty servers on loopback.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! TLS, with a certificate authority of the test's own.
+//! TLS, with a certificate authority made for the test.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
 use crate::server::{Server, ok, post, send};
 
-/// A server that `authority` vouches for.
+/// A server with a certificate of `authority`.
 struct Secure {
     server: Server,
     authority: NamedTempFile,
@@ -40,7 +40,7 @@ async fn secure() -> Secure {
 }
 
 #[tokio::test]
-async fn a_server_of_an_authority_that_is_named_is_trusted() {
+async fn server_of_a_configured_authority_is_trusted() {
     let Secure { server, authority } = secure().await;
     let route = NetworkRoute { ca_file: Some(authority.path().into()), ..NetworkRoute::default() };
     let url = format!("https://localhost:{}/", server.address.port());
@@ -49,7 +49,7 @@ async fn a_server_of_an_authority_that_is_named_is_trusted() {
 }
 
 #[tokio::test]
-async fn a_server_of_another_authority_or_name_is_not() {
+async fn server_with_another_authority_or_name_is_not_trusted() {
     let (Secure { server, authority }, stranger) = (secure().await, secure().await);
     for (file, host) in [(stranger.authority.path(), "localhost"), (authority.path(), "127.0.0.1")] {
         let route = NetworkRoute { ca_file: Some(file.into()), ..NetworkRoute::default() };
@@ -62,7 +62,7 @@ async fn a_server_of_another_authority_or_name_is_not() {
 }
 
 #[tokio::test]
-async fn a_proxy_is_asked_for_a_tunnel_and_sees_no_key() {
+async fn proxy_tunnels_tls_and_does_not_see_the_key() {
     let Secure { authority, .. } = secure().await;
     let proxy = Server::start(&[send("HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n")]).await;
     let route = NetworkRoute {

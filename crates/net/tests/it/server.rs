@@ -1,4 +1,4 @@
-//! A server that does as it is told, one connection after the other.
+//! A scripted server that handles one connection after the other.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};

@@ -9,7 +9,7 @@ use crate::server::{Act, Server, client, post, send};
 const SOON: Duration = Duration::from_millis(60);
 const HEAD: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
 
-/// Patience for everything.
+/// The timeouts of all tests.
 const LONG: HttpTimeouts = HttpTimeouts {
     connect: Duration::from_secs(30),
     first_byte: Duration::from_secs(30),
@@ -35,7 +35,7 @@ async fn read(acts: &[Act], patience: HttpTimeouts) -> (String, Option<NetError>
     (body, error)
 }
 
-/// The error with its server under a fixed name: the port is another each time.
+/// The error with a fixed name for the server, whose port differs each time.
 fn plain(error: NetError) -> NetError {
     let host = || "server".to_owned();
     match error {
@@ -89,11 +89,11 @@ async fn a_server_that_speaks_something_else() {
 }
 
 #[tokio::test]
-async fn what_arrived_while_the_process_stood_still_is_not_lost() {
+async fn data_that_arrived_while_suspended_is_not_lost() {
     let server = Server::start(&[send(HEAD), send("3\r\nabc\r\n"), send("0\r\n\r\n")]).await;
     let patience = HttpTimeouts { first_byte: SOON, idle: SOON, ..LONG };
     let mut answer = client(patience).post(post(server.url())).await.unwrap();
-    // Longer than any deadline, and neither side can run: as if the machine had stood still.
+    // Blocks the thread for longer than any deadline, as if the machine had been suspended.
     std::thread::sleep(SOON * 4);
     assert_eq!(answer.chunk().await.unwrap().unwrap(), "abc");
     std::thread::sleep(SOON * 4);

@@ -8,7 +8,7 @@ use crate::request::RequestPart;
 use crate::{Policy, Verdict, VerdictBasis};
 
 impl Policy {
-    pub(super) fn fetch(&self, tool: &str, text: &str) -> Verdict {
+    pub(super) fn judge_fetch(&self, tool: &str, text: &str) -> Verdict {
         let address = match WebAddress::parse(text) {
             Ok(address) => address,
             Err(why) => {
@@ -17,14 +17,14 @@ impl Policy {
                     effect: RuleEffect::Deny,
                     basis: VerdictBasis::Unclear(why),
                     part,
-                    rule: None,
+                    suggested_rule: None,
                     others: Vec::new(),
                 };
             }
         };
         let part = RequestPart::Fetch(&address);
         let default = if address.is_public() {
-            self.by_mode(&part)
+            self.default_by_mode(&part)
         } else {
             DefaultDecision { effect: RuleEffect::Deny, basis: VerdictBasis::Private }
         };

@@ -38,7 +38,7 @@ const ASK_RULES: [&str; 6] = [
 ];
 
 /// Rules that always apply.
-pub(super) fn built_in() -> &'static [Rule] {
+pub(super) fn built_in_rules() -> &'static [Rule] {
     static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         let rules = ASK_RULES.iter().map(|text| Rule::parse(RuleEffect::Ask, text, RuleSource::BuiltIn));
         rules.flatten().collect()
@@ -48,15 +48,15 @@ pub(super) fn built_in() -> &'static [Rule] {
 
 impl Policy {
     /// Decides about a file that a tool opens. The tool keeps it inside the workspace.
-    pub(super) fn file(&self, tool: &str, path: &Path, how: FileUse) -> Verdict {
+    pub(super) fn judge_file(&self, tool: &str, path: &Path, how: FileUse) -> Verdict {
         let file = FoldedPath::new(path);
-        self.opened_file(tool, path, how.part(&file), self.by_mode(&how.part(&file)))
+        self.judge_opened_file(tool, path, how.part(&file), self.default_by_mode(&how.part(&file)))
     }
 
     /// Decides about a file that the shell itself opens, which may be outside the workspace.
-    pub(super) fn redirect(&self, tool: &str, path: &Path, how: FileUse, cwd: &Path) -> Verdict {
+    pub(super) fn judge_redirect_file(&self, tool: &str, path: &Path, how: FileUse, cwd: &Path) -> Verdict {
         let file = FoldedPath::new(path);
-        let by_mode = self.by_mode(&how.part(&file));
+        let by_mode = self.default_by_mode(&how.part(&file));
         let outside = self.mode != PermissionMode::AllowAll && !self.is_inside(path, cwd);
         let default = match by_mode.effect {
             RuleEffect::Allow | RuleEffect::Ask if outside => {
@@ -64,16 +64,16 @@ impl Policy {
             }
             RuleEffect::Allow | RuleEffect::Ask | RuleEffect::Deny => by_mode,
         };
-        self.opened_file(tool, path, how.part(&file), default)
+        self.judge_opened_file(tool, path, how.part(&file), default)
     }
 
-    /// Decides about a file that only the shell knows.
-    pub(super) fn unknown_file(&self, tool: &str, written: &str, how: FileUse) -> Verdict {
+    /// Decides about a file whose name only the shell can determine.
+    pub(super) fn judge_unknown_file(&self, tool: &str, written: &str, how: FileUse) -> Verdict {
         let part = match how {
             FileUse::Read => RequestPart::ReadUnknown,
             FileUse::Edit => RequestPart::EditUnknown,
         };
-        let default = match self.by_mode(&part) {
+        let default = match self.default_by_mode(&part) {
             by_mode if self.mode == PermissionMode::AllowAll || by_mode.effect == RuleEffect::Deny => by_mode,
             _usual => DefaultDecision {
                 effect: RuleEffect::Ask,
@@ -83,17 +83,17 @@ impl Policy {
         self.decide(tool, &part, written.to_owned(), default)
     }
 
-    /// The path for display: relative to the project's top, if it is below it.
-    fn shown(&self, path: &Path) -> String {
-        match path.strip_prefix(&self.top) {
+    /// The path for display: relative to the project's folder, if it is inside.
+    fn display_path(&self, path: &Path) -> String {
+        match path.strip_prefix(&self.project_dir) {
             Ok(below) if below.as_os_str().is_empty() => ".".into(),
             Ok(below) => below.display().to_string(),
             Err(_elsewhere) => path.display().to_string(),
         }
     }
 
-    fn opened_file(&self, tool: &str, path: &Path, part: RequestPart<'_>, default: DefaultDecision) -> Verdict {
-        let shown = self.shown(path);
+    fn judge_opened_file(&self, tool: &str, path: &Path, part: RequestPart<'_>, default: DefaultDecision) -> Verdict {
+        let shown = self.display_path(path);
         if self.is_control(path) { deny_control(shown) } else { self.decide(tool, &part, shown, default) }
     }
 }
@@ -101,7 +101,7 @@ impl Policy {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn every_rule_of_our_own_is_well_formed() {
-        assert_eq!(super::built_in().len(), super::ASK_RULES.len());
+    fn every_built_in_rule_is_valid() {
+        assert_eq!(super::built_in_rules().len(), super::ASK_RULES.len());
     }
 }

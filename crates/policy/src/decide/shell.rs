@@ -1,5 +1,5 @@
-//! Decides about shell commands: every program that one would start, every file that the shell would open, and
-//! everything in it that cannot be parsed.
+//! Decides about shell commands: every program that a command line would start, every file that the shell would
+//! open, and every part that cannot be parsed.
 
 use std::path::{Path, PathBuf};
 
@@ -8,14 +8,14 @@ use protocol::{PermissionMode, RuleEffect, clip_middle};
 use super::file::FileUse;
 use super::{DefaultDecision, MAX_SHOWN_BYTES, deny_control};
 use crate::fold::{normalize_path, resolve};
-use crate::pattern::quoted;
+use crate::pattern::quote_word;
 use crate::readonly::{self, ReadDepth};
 use crate::request::{CommandScope, RequestPart};
 use crate::shell::{self, CommandFolders, Redirect, RedirectMode, ShellScript, ShellWord, SimpleCommand};
 use crate::{FilesystemFacts, Policy, Rule, Verdict, VerdictBasis};
 
 /// Files that only name streams which the command has open anyway.
-const STREAMS: [&str; 4] = ["/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"];
+const STREAM_FILES: [&str; 4] = ["/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"];
 
 /// Context shared by the commands of a line.
 struct ShellLineContext<'a> {
@@ -26,28 +26,35 @@ struct ShellLineContext<'a> {
 }
 
 impl Policy {
-    pub(super) fn shell(&self, tool: &str, command: &str, cwd: &Path, facts: FilesystemFacts) -> Vec<Verdict> {
+    pub(super) fn judge_shell(&self, tool: &str, command: &str, cwd: &Path, facts: FilesystemFacts) -> Vec<Verdict> {
         let script = shell::parse(command);
         let folders = self.command_folders(&script.commands, cwd);
         let scope = command_scope(&script, command);
         let line = ShellLineContext { folders: &folders, cwd, scope, facts };
         let commands = script.commands.iter().enumerate();
-        let mut parts: Vec<Verdict> = commands.map(|(at, simple)| self.simple(tool, simple, at, &line)).collect();
+        let mut parts: Vec<Verdict> =
+            commands.map(|(at, simple)| self.judge_simple_command(tool, simple, at, &line)).collect();
         let opened = script.files.iter().filter(|redirect| !is_stream(&redirect.file));
-        parts.extend(opened.map(|redirect| self.opened(tool, redirect, &folders)));
-        parts.extend(script.unclear.iter().map(|unclear| self.unparsed(tool, &unclear.part, &unclear.why)));
+        parts.extend(opened.map(|redirect| self.judge_redirect(tool, redirect, &folders)));
+        parts.extend(script.unclear.iter().map(|unclear| self.judge_unparsed(tool, &unclear.part, &unclear.why)));
         if folders.too_many {
-            parts.push(self.unparsed(tool, command, "it changes its folder too often to follow"));
+            parts.push(self.judge_unparsed(tool, command, "it changes its folder too often to follow"));
         }
         if parts.is_empty() {
-            parts.push(self.unparsed(tool, command, "it names no program"));
+            parts.push(self.judge_unparsed(tool, command, "it names no program"));
         }
         parts
     }
 
-    fn simple(&self, tool: &str, simple: &SimpleCommand, at: usize, line: &ShellLineContext<'_>) -> Verdict {
+    fn judge_simple_command(
+        &self,
+        tool: &str,
+        simple: &SimpleCommand,
+        at: usize,
+        line: &ShellLineContext<'_>,
+    ) -> Verdict {
         let shown = clip_middle(&display_command(simple), MAX_SHOWN_BYTES);
-        let folders = line.folders.at(at);
+        let folders = line.folders.of_command(at);
         if self.reaches_controls(simple, folders) {
             return deny_control(shown);
         }
@@ -55,9 +62,9 @@ impl Policy {
             let default = DefaultDecision { effect: RuleEffect::Allow, basis: VerdictBasis::ReadOnly };
             return self.decide(tool, &RequestPart::ReadOnlyCommand(simple, line.scope), shown, default);
         }
-        let simple = &self.with_place(simple, folders, line);
+        let simple = &self.with_folder_risks(simple, folders, line);
         let part = RequestPart::Command(simple, line.scope);
-        let by_mode = self.by_mode(&part);
+        let by_mode = self.default_by_mode(&part);
         let default = match by_mode.effect {
             RuleEffect::Ask if !simple.risks.is_empty() => {
                 DefaultDecision { effect: RuleEffect::Ask, basis: VerdictBasis::Unclear(simple.risks.join("; ")) }
@@ -68,7 +75,12 @@ impl Policy {
     }
 
     /// Adds the risks of a command's folder: git runs programs that a repository's settings name.
-    fn with_place(&self, simple: &SimpleCommand, folders: &[PathBuf], line: &ShellLineContext<'_>) -> SimpleCommand {
+    fn with_folder_risks(
+        &self,
+        simple: &SimpleCommand,
+        folders: &[PathBuf],
+        line: &ShellLineContext<'_>,
+    ) -> SimpleCommand {
         let mut simple = simple.clone();
         let is_git = simple.name.rsplit('/').next() == Some("git");
         if is_git && line.facts.hidden_repository {
@@ -89,15 +101,15 @@ impl Policy {
             return false;
         }
         let Some(inputs) = readonly::read_only_inputs(simple) else { return false };
-        let forbids = |rule: &&Rule| rule.effect != RuleEffect::Allow && rule.pattern().is_of_files();
-        let some_forbidden = self.rules.iter().any(|rule| forbids(&rule));
-        let fits = match inputs.depth {
+        let forbids = |rule: &&Rule| rule.effect != RuleEffect::Allow && rule.pattern().matches_reads();
+        let has_read_restrictions = self.rules.iter().any(|rule| forbids(&rule));
+        let depth_allowed = match inputs.depth {
             ReadDepth::Named => true,
-            ReadDepth::Visible => !some_forbidden && self.controls_are_hidden(line.cwd),
-            ReadDepth::Everything => !some_forbidden && no_controls_below,
+            ReadDepth::Visible => !has_read_restrictions && self.controls_are_hidden(line.cwd),
+            ReadDepth::Everything => !has_read_restrictions && no_controls_below,
         };
-        let git = !inputs.git || plain_repository && !hidden_repository && !some_forbidden;
-        let place = folders.iter().all(|folder| self.is_inside(folder, line.cwd));
+        let git_allowed = !inputs.is_git || plain_repository && !hidden_repository && !has_read_restrictions;
+        let folders_inside = folders.iter().all(|folder| self.is_inside(folder, line.cwd));
         let readable = |word: &ShellWord| match word {
             ShellWord::Known(text) => {
                 folders.iter().all(|folder| self.may_read(&normalize_path(folder, Path::new(text)), line.cwd))
@@ -108,25 +120,25 @@ impl Policy {
                 let plain = if text.starts_with('/') && plain.is_empty() { "/" } else { plain };
                 let climbs = text.split('/').any(|part| part == "..");
                 let within = |folder: &PathBuf| self.may_read(&normalize_path(folder, Path::new(plain)), line.cwd);
-                !some_forbidden && !climbs && folders.iter().all(within)
+                !has_read_restrictions && !climbs && folders.iter().all(within)
             }
             ShellWord::Unknown(_) => false,
         };
-        fits && git && place && inputs.paths.iter().all(|word| readable(word))
+        depth_allowed && git_allowed && folders_inside && inputs.paths.iter().all(|word| readable(word))
     }
 
     fn may_read(&self, path: &Path, cwd: &Path) -> bool {
-        let stream = STREAMS.iter().any(|stream| path == Path::new(stream));
-        stream || self.is_inside(path, cwd) && self.file("view", path, FileUse::Read).effect == RuleEffect::Allow
+        let stream = STREAM_FILES.iter().any(|stream| path == Path::new(stream));
+        stream || self.is_inside(path, cwd) && self.judge_file("view", path, FileUse::Read).effect == RuleEffect::Allow
     }
 
     /// Whether every control below a folder has a hidden name.
     fn controls_are_hidden(&self, folder: &Path) -> bool {
         let hidden = |below: &Path| below.iter().any(|part| part.as_encoded_bytes().starts_with(b"."));
-        self.controls.iter().filter_map(|control| control.strip_prefix(folder).ok()).all(hidden)
+        self.control_paths.iter().filter_map(|control| control.strip_prefix(folder).ok()).all(hidden)
     }
 
-    fn opened(&self, tool: &str, redirect: &Redirect, folders: &CommandFolders) -> Verdict {
+    fn judge_redirect(&self, tool: &str, redirect: &Redirect, folders: &CommandFolders) -> Verdict {
         let how = match redirect.mode {
             RedirectMode::Read => FileUse::Read,
             RedirectMode::Write => FileUse::Edit,
@@ -136,19 +148,19 @@ impl Policy {
             ShellWord::Glob(text) | ShellWord::Unknown(text) => {
                 let shown = clip_middle(text, MAX_SHOWN_BYTES);
                 let controls = self.names_control(&redirect.file, folders.all());
-                return if controls { deny_control(shown) } else { self.unknown_file(tool, &shown, how) };
+                return if controls { deny_control(shown) } else { self.judge_unknown_file(tool, &shown, how) };
             }
         };
-        let stays = path.is_absolute() || !folders.has_changes;
-        match resolve(folders.first(), path).filter(|_| stays) {
-            Some(path) => self.redirect(tool, &path, how, folders.first()),
+        let is_path_known = path.is_absolute() || !folders.has_changes;
+        match resolve(folders.first(), path).filter(|_| is_path_known) {
+            Some(path) => self.judge_redirect_file(tool, &path, how, folders.first()),
             None if self.names_control(&redirect.file, folders.all()) => deny_control(path.display().to_string()),
-            None => self.unknown_file(tool, &path.display().to_string(), how),
+            None => self.judge_unknown_file(tool, &path.display().to_string(), how),
         }
     }
 
-    fn unparsed(&self, tool: &str, part: &str, why: &str) -> Verdict {
-        let by_mode = self.by_mode(&RequestPart::Unparsed);
+    fn judge_unparsed(&self, tool: &str, part: &str, why: &str) -> Verdict {
+        let by_mode = self.default_by_mode(&RequestPart::Unparsed);
         let default = match self.mode {
             PermissionMode::AllowAll | PermissionMode::Plan => by_mode,
             PermissionMode::Default | PermissionMode::AcceptEdits => {
@@ -167,7 +179,7 @@ fn command_scope(script: &ShellScript, command: &str) -> CommandScope {
 
 fn is_stream(word: &ShellWord) -> bool {
     match word {
-        ShellWord::Known(path) => STREAMS.contains(&path.as_str()),
+        ShellWord::Known(path) => STREAM_FILES.contains(&path.as_str()),
         ShellWord::Glob(_) | ShellWord::Unknown(_) => false,
     }
 }
@@ -175,10 +187,11 @@ fn is_stream(word: &ShellWord) -> bool {
 /// The command for display.
 fn display_command(simple: &SimpleCommand) -> String {
     let word = |word: &ShellWord| match word {
-        ShellWord::Known(text) => quoted(text),
+        ShellWord::Known(text) => quote_word(text),
         ShellWord::Glob(text) | ShellWord::Unknown(text) => text.clone(),
     };
     let assignments = simple.assignments.iter().map(|(name, value)| format!("{name}={}", word(value)));
-    let words: Vec<String> = assignments.chain([quoted(&simple.name)]).chain(simple.args.iter().map(word)).collect();
+    let words: Vec<String> =
+        assignments.chain([quote_word(&simple.name)]).chain(simple.args.iter().map(word)).collect();
     words.join(" ")
 }

@@ -19,7 +19,7 @@ enum HostSet {
     /// This host.
     Host(Host<String>),
     /// Every subdomain of this name.
-    Below(String),
+    SubdomainsOf(String),
     Range(AddressRange),
 }
 
@@ -44,49 +44,50 @@ impl HostPattern {
 
     /// Whether an allow rule with this pattern covers the address. An address that is not public must be named.
     pub(crate) fn permits(&self, address: &WebAddress) -> bool {
-        self.matches(&address.host, address.port) && (address.is_public() || self.names())
+        self.matches(&address.host, address.port) && (address.is_public() || self.is_specific())
     }
 
     /// Whether a deny or ask rule with this pattern covers the address.
     pub(crate) fn forbids(&self, address: &WebAddress) -> bool {
-        let apex = matches!((&self.hosts, &address.host), (HostSet::Below(name), Host::Domain(host)) if name == host);
-        self.matches(&address.host, address.port) || (apex && self.is_port(address.port))
+        let apex =
+            matches!((&self.hosts, &address.host), (HostSet::SubdomainsOf(name), Host::Domain(host)) if name == host);
+        self.matches(&address.host, address.port) || (apex && self.matches_port(address.port))
     }
 
-    /// Whether the pattern names this machine's address itself, not only a name that leads there.
-    pub(crate) fn means_machine(&self, address: IpAddr, port: u16) -> bool {
-        self.names() && self.matches(&host_of(address.to_canonical()), port)
+    /// Whether the pattern names this address itself, not only a host name that resolves to it.
+    pub(crate) fn names_address(&self, address: IpAddr, port: u16) -> bool {
+        self.is_specific() && self.matches(&host_of(address.to_canonical()), port)
     }
 
     /// Whether the pattern names this host.
     pub(crate) fn names_host(&self, host: &Host<String>, port: u16) -> bool {
-        self.names() && self.matches(host, port)
+        self.is_specific() && self.matches(host, port)
     }
 
     /// Whether it names hosts, rather than matching all.
-    fn names(&self) -> bool {
+    fn is_specific(&self) -> bool {
         match &self.hosts {
             HostSet::Every => false,
-            HostSet::Host(_) | HostSet::Below(_) => true,
-            HostSet::Range(range) => !range.is_everything(),
+            HostSet::Host(_) | HostSet::SubdomainsOf(_) => true,
+            HostSet::Range(range) => !range.contains_all(),
         }
     }
 
-    fn is_port(&self, port: u16) -> bool {
+    fn matches_port(&self, port: u16) -> bool {
         self.port.is_none_or(|only| only == port)
     }
 
     fn matches(&self, host: &Host<String>, port: u16) -> bool {
-        let meant = match &self.hosts {
+        let host_matches = match &self.hosts {
             HostSet::Every => true,
             HostSet::Host(only) => only == host,
-            HostSet::Below(name) => match host {
+            HostSet::SubdomainsOf(name) => match host {
                 Host::Domain(host) => host.strip_suffix(name.as_str()).is_some_and(|sub| sub.ends_with('.')),
                 Host::Ipv4(_) | Host::Ipv6(_) => false,
             },
             HostSet::Range(range) => ip_of(host).is_some_and(|address| range.contains(address)),
         };
-        meant && self.is_port(port)
+        host_matches && self.matches_port(port)
     }
 }
 
@@ -101,7 +102,7 @@ impl HostSet {
         }
         let host = Host::parse(name).map(normalize_host).map_err(|error| format!("`{name}` is not a host: {error}"))?;
         match (below, host) {
-            (true, Host::Domain(name)) => Ok(HostSet::Below(name)),
+            (true, Host::Domain(name)) => Ok(HostSet::SubdomainsOf(name)),
             (true, Host::Ipv4(_) | Host::Ipv6(_)) => Err("write a range of addresses as 10.0.0.0/8".into()),
             (false, host) => Ok(HostSet::Host(host)),
         }

@@ -16,9 +16,9 @@ pub(crate) fn is_interpreter(name: &str) -> bool {
     INTERPRETERS.contains(&plain.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
 }
 
-/// Whether an interpreter is given text to run, which no pattern can judge. Arguments after a file or module belong to
-/// that.
-pub(crate) fn runs_text(simple: &SimpleCommand) -> bool {
+/// Whether an interpreter gets code in its arguments, which no pattern can judge. Arguments after a file or module
+/// belong to that program.
+pub(crate) fn runs_inline_code(simple: &SimpleCommand) -> bool {
     if !is_interpreter(&simple.name) {
         return false;
     }
@@ -29,10 +29,10 @@ pub(crate) fn runs_text(simple: &SimpleCommand) -> bool {
     let args: Vec<String> = simple.args.iter().map_while(known).collect();
     let mut options = args.iter().take_while(|word| word.starts_with('-') && *word != "-m");
     let evaluates = args.first().is_some_and(|first| matches!(first.as_str(), "eval" | "repl"));
-    simple.args.is_empty() || evaluates || options.any(|option| is_text_option(option))
+    simple.args.is_empty() || evaluates || options.any(|option| is_code_option(option))
 }
 
-fn is_text_option(text: &str) -> bool {
+fn is_code_option(text: &str) -> bool {
     let short = !text.starts_with("--") && text.contains(['c', 'e', 'E', 'p', 'r']);
     short || ["--eval", "--print", "--command", "--execute", "--run"].iter().any(|long| text.starts_with(long))
 }

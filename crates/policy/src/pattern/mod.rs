@@ -7,10 +7,10 @@ mod path;
 mod tool_names;
 mod word_pattern;
 
-pub(crate) use command::{CommandPattern, bare, exact};
+pub(crate) use command::{CommandPattern, known_words, without_system_folder};
 pub(crate) use host::HostPattern;
-pub(crate) use path::{FoldedPath, PathPattern, PatternBase, escaped};
-pub(crate) use word_pattern::{WordPattern, quoted};
+pub(crate) use path::{FoldedPath, PathPattern, PatternBase, escape_path};
+pub(crate) use word_pattern::{WordPattern, quote_word};
 
 use tool_names::RuleToolName;
 pub(crate) use tool_names::ToolCallKind;
@@ -23,7 +23,7 @@ use crate::rule::RulePolarity;
 pub(crate) struct RulePattern {
     /// The only tool it matches; any tool of its kind when absent.
     tool: Option<WordPattern>,
-    what: RuleTarget,
+    target: RuleTarget,
 }
 
 /// What a call must do to match.
@@ -53,7 +53,7 @@ impl RuleTarget {
         }
     }
 
-    /// Whether it matches every such call.
+    /// Whether it matches every call of its kind.
     fn is_unrestricted(&self) -> bool {
         matches!(
             self,
@@ -71,7 +71,7 @@ impl RuleTarget {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum RuleMatch {
     No,
-    /// It might match: only running the call would tell.
+    /// It might match: that is only known when the call runs.
     Possible,
     Certain,
     /// It matches this command and no other.
@@ -79,19 +79,19 @@ pub(crate) enum RuleMatch {
 }
 
 impl RuleMatch {
-    pub(crate) fn certain(yes: bool) -> RuleMatch {
+    pub(crate) fn certain_if(yes: bool) -> RuleMatch {
         if yes { RuleMatch::Certain } else { RuleMatch::No }
     }
 }
 
 /// Whether Bosun has a tool or family of tools with this name.
-pub(crate) fn is_known(tool: &str) -> bool {
+pub(crate) fn is_known_tool(tool: &str) -> bool {
     tool_names::kind_of(tool).is_some()
 }
 
 /// Parses a tool and the text in its parentheses. Returns the pattern and the rule in canonical form.
 pub(crate) fn parse(tool: &str, inner: Option<&str>) -> Result<(RulePattern, String), String> {
-    let name = RuleToolName::read(tool)?;
+    let name = RuleToolName::parse(tool)?;
     let inner = inner.map(str::trim);
     if inner == Some("") {
         return Err(format!("its parentheses are empty; leave them out to mean every use of {}", name.canonical));
@@ -114,13 +114,13 @@ pub(crate) fn parse(tool: &str, inner: Option<&str>) -> Result<(RulePattern, Str
         }
         (_, Some(text)) => format!("{}({text})", name.canonical),
     };
-    Ok((RulePattern { tool: name.only, what }, shown))
+    Ok((RulePattern { tool: name.single_tool, target: what }, shown))
 }
 
 /// Returns the kind of a tool's calls, and a tool of that kind.
-pub(crate) fn tool_of_name(name: &str) -> Result<(ToolCallKind, String), String> {
-    let name = RuleToolName::read(name)?;
-    let tool = match (name.kind, &name.only) {
+pub(crate) fn tool_for_name(name: &str) -> Result<(ToolCallKind, String), String> {
+    let name = RuleToolName::parse(name)?;
+    let tool = match (name.kind, &name.single_tool) {
         (ToolCallKind::Read, None) => "view",
         (ToolCallKind::Fetch, None) => "web_fetch",
         (_, Some(_))
@@ -138,7 +138,7 @@ pub(crate) fn tool_of_name(name: &str) -> Result<(ToolCallKind, String), String>
 
 /// Whether a rule with this name covers several tools.
 pub(crate) fn is_family(name: &str) -> bool {
-    RuleToolName::read(name).is_ok_and(|name| name.only.is_none())
+    RuleToolName::parse(name).is_ok_and(|name| name.single_tool.is_none())
 }
 
 impl RulePattern {
@@ -153,9 +153,9 @@ impl RulePattern {
         if self.tool.as_ref().is_some_and(|only| !only.matches(tool)) {
             return RuleMatch::No;
         }
-        match (&self.what, part) {
+        match (&self.target, part) {
             (RuleTarget::Anything, _) => RuleMatch::Certain,
-            (RuleTarget::Opaque, _) => RuleMatch::certain(polarity == RulePolarity::Forbids),
+            (RuleTarget::Opaque, _) => RuleMatch::certain_if(polarity == RulePolarity::Forbids),
             (
                 RuleTarget::Shell(None),
                 RequestPart::Command(..) | RequestPart::ReadOnlyCommand(..) | RequestPart::Unparsed,
@@ -163,7 +163,9 @@ impl RulePattern {
             | (RuleTarget::Read(None), RequestPart::Read(_) | RequestPart::ReadUnknown)
             | (RuleTarget::Edit(None), RequestPart::Edit(_) | RequestPart::EditUnknown)
             | (RuleTarget::Agent(None), RequestPart::Agent(_)) => RuleMatch::Certain,
-            (RuleTarget::Agent(Some(pattern)), RequestPart::Agent(name)) => RuleMatch::certain(pattern.matches(name)),
+            (RuleTarget::Agent(Some(pattern)), RequestPart::Agent(name)) => {
+                RuleMatch::certain_if(pattern.matches(name))
+            }
             (
                 RuleTarget::Shell(Some(pattern)),
                 RequestPart::Command(simple, scope) | RequestPart::ReadOnlyCommand(simple, scope),
@@ -172,7 +174,7 @@ impl RulePattern {
                 RulePolarity::Forbids => pattern.forbids(simple),
             },
             (RuleTarget::Read(Some(pattern)), RequestPart::Read(file))
-            | (RuleTarget::Edit(Some(pattern)), RequestPart::Edit(file)) => RuleMatch::certain(match polarity {
+            | (RuleTarget::Edit(Some(pattern)), RequestPart::Edit(file)) => RuleMatch::certain_if(match polarity {
                 RulePolarity::Permits => pattern.permits(file, base),
                 RulePolarity::Forbids => pattern.forbids(file, base),
             }),
@@ -183,7 +185,7 @@ impl RulePattern {
                 RulePolarity::Forbids => RuleMatch::Possible,
             },
             (RuleTarget::Fetch(pattern), RequestPart::Fetch(address)) => {
-                RuleMatch::certain(match (pattern, polarity) {
+                RuleMatch::certain_if(match (pattern, polarity) {
                     (None, RulePolarity::Permits) => address.is_public(),
                     (None, RulePolarity::Forbids) => true,
                     (Some(pattern), RulePolarity::Permits) => pattern.permits(address),
@@ -210,13 +212,13 @@ impl RulePattern {
     }
 
     /// Whether it matches reading files.
-    pub(crate) fn is_of_files(&self) -> bool {
-        matches!(self.what, RuleTarget::Read(_))
+    pub(crate) fn matches_reads(&self) -> bool {
+        matches!(self.target, RuleTarget::Read(_))
     }
 
     /// The hosts it matches, if it names any.
     pub(crate) fn host(&self) -> Option<&HostPattern> {
-        match &self.what {
+        match &self.target {
             RuleTarget::Fetch(Some(pattern)) => Some(pattern),
             RuleTarget::Anything
             | RuleTarget::Shell(_)

@@ -1,5 +1,5 @@
-//! Patterns for files. They are relative to the project's top or the user's home folder, or absolute; one without a
-//! slash matches at any depth.
+//! Patterns for files. They are relative to the project's folder or the user's home folder, or absolute; a pattern
+//! without a slash matches at any depth.
 
 use std::path::Path;
 
@@ -8,21 +8,26 @@ use globset::{GlobBuilder, GlobMatcher};
 use crate::fold::{fold, fold_path};
 
 /// Maximum number of braces: deeply nested ones could not be compiled.
-const BRACES: usize = 64;
+const MAX_BRACES: usize = 64;
 
 /// The folders that patterns are relative to, also in folded form.
 #[derive(Debug)]
 pub(crate) struct PatternBase<'a> {
-    top: &'a Path,
-    user: Option<&'a Path>,
-    folded_top: String,
-    folded_user: Option<String>,
+    project_dir: &'a Path,
+    user_home: Option<&'a Path>,
+    folded_project_dir: String,
+    folded_user_home: Option<String>,
 }
 
 impl<'a> PatternBase<'a> {
-    /// Takes the project's top and the user's home folder.
+    /// Takes the project's folder and the user's home folder.
     pub(crate) fn new(top: &'a Path, user: Option<&'a Path>) -> PatternBase<'a> {
-        PatternBase { top, user, folded_top: fold_path(top), folded_user: user.map(fold_path) }
+        PatternBase {
+            project_dir: top,
+            user_home: user,
+            folded_project_dir: fold_path(top),
+            folded_user_home: user.map(fold_path),
+        }
     }
 }
 
@@ -43,7 +48,7 @@ impl<'a> FoldedPath<'a> {
 /// A pattern for files.
 #[derive(Debug, Clone)]
 pub(crate) struct PathPattern {
-    begin: PatternAnchor,
+    anchor: PatternAnchor,
     /// For allow rules: exactly as written.
     exact: GlobMatcher,
     /// For ask and deny rules: folded, and including everything below.
@@ -52,16 +57,16 @@ pub(crate) struct PathPattern {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PatternAnchor {
-    Top,
-    User,
+    Project,
+    UserHome,
     Root,
-    /// Anywhere below the top; for ask and deny rules, anywhere at all.
+    /// Anywhere in the project; for ask and deny rules, anywhere at all.
     Anywhere,
 }
 
 impl PathPattern {
     pub(crate) fn parse(text: &str) -> Result<PathPattern, String> {
-        let (begin, rest) = begin(text)?;
+        let (begin, rest) = split_anchor(text)?;
         if rest.split('/').any(|part| part == "..") {
             return Err("`..` leads out of its base folder; write the path from `/` or `~/`".into());
         }
@@ -77,14 +82,14 @@ impl PathPattern {
         }
         let named = fold(glob.strip_suffix("/**").unwrap_or(&glob));
         let folded = vec![compile(&named)?, compile(&format!("{named}/**"))?];
-        Ok(PathPattern { begin, exact: compile(&glob)?, folded })
+        Ok(PathPattern { anchor: begin, exact: compile(&glob)?, folded })
     }
 
     /// Whether an allow rule with this pattern covers the file.
     pub(crate) fn permits(&self, file: &FoldedPath<'_>, pattern_base: &PatternBase<'_>) -> bool {
-        let base = match self.begin {
-            PatternAnchor::Top | PatternAnchor::Anywhere => Some(pattern_base.top),
-            PatternAnchor::User => pattern_base.user,
+        let base = match self.anchor {
+            PatternAnchor::Project | PatternAnchor::Anywhere => Some(pattern_base.project_dir),
+            PatternAnchor::UserHome => pattern_base.user_home,
             PatternAnchor::Root => Some(Path::new("/")),
         };
         let below = base.and_then(|base| file.path.strip_prefix(base).ok());
@@ -94,9 +99,9 @@ impl PathPattern {
     /// Whether a deny or ask rule with this pattern covers the file, ignoring case and Unicode form, and
     /// including everything below it.
     pub(crate) fn forbids(&self, file: &FoldedPath<'_>, pattern_base: &PatternBase<'_>) -> bool {
-        let base = match self.begin {
-            PatternAnchor::Top => Some(pattern_base.folded_top.as_str()),
-            PatternAnchor::User => pattern_base.folded_user.as_deref(),
+        let base = match self.anchor {
+            PatternAnchor::Project => Some(pattern_base.folded_project_dir.as_str()),
+            PatternAnchor::UserHome => pattern_base.folded_user_home.as_deref(),
             PatternAnchor::Root | PatternAnchor::Anywhere => Some("/"),
         };
         let below = base.and_then(|base| file.folded.strip_prefix(base.trim_end_matches('/')));
@@ -109,11 +114,11 @@ impl PathPattern {
     }
 }
 
-fn begin(text: &str) -> Result<(PatternAnchor, &str), String> {
+fn split_anchor(text: &str) -> Result<(PatternAnchor, &str), String> {
     if let Some(rest) = text.strip_prefix('~') {
         return match rest.strip_prefix('/') {
-            Some(rest) => Ok((PatternAnchor::User, rest)),
-            None if rest.is_empty() => Ok((PatternAnchor::User, "")),
+            Some(rest) => Ok((PatternAnchor::UserHome, rest)),
+            None if rest.is_empty() => Ok((PatternAnchor::UserHome, "")),
             None => Err("only your own `~/` is supported; write the path from `/`".into()),
         };
     }
@@ -121,19 +126,19 @@ fn begin(text: &str) -> Result<(PatternAnchor, &str), String> {
         return Ok((PatternAnchor::Root, text));
     }
     let anywhere = text.starts_with("**/") || !text.trim_end_matches('/').contains('/');
-    Ok((if anywhere && text != "." { PatternAnchor::Anywhere } else { PatternAnchor::Top }, text))
+    Ok((if anywhere && text != "." { PatternAnchor::Anywhere } else { PatternAnchor::Project }, text))
 }
 
 fn compile(glob: &str) -> Result<GlobMatcher, String> {
-    if glob.matches('{').count() > BRACES {
-        return Err(format!("it has more than {BRACES} braces; write several rules"));
+    if glob.matches('{').count() > MAX_BRACES {
+        return Err(format!("it has more than {MAX_BRACES} braces; write several rules"));
     }
     let glob = GlobBuilder::new(glob).literal_separator(true).backslash_escape(true).build();
     glob.map(|glob| glob.compile_matcher()).map_err(|error| format!("its pattern is not valid: {}", error.kind()))
 }
 
 /// Escapes a path so that the pattern matches only itself.
-pub(crate) fn escaped(path: &str) -> String {
+pub(crate) fn escape_path(path: &str) -> String {
     let special = |c: char| r"*?[]{}!\()".contains(c);
     path.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect()
 }

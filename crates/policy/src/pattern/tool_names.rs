@@ -20,8 +20,8 @@ pub(crate) enum ToolCallKind {
 #[derive(Debug)]
 pub(super) struct RuleToolName {
     pub(super) kind: ToolCallKind,
-    /// The only tool it covers; `None` for a whole family.
-    pub(super) only: Option<WordPattern>,
+    /// A pattern for the single tool it covers; `None` for a whole family.
+    pub(super) single_tool: Option<WordPattern>,
     /// Its canonical name.
     pub(super) canonical: String,
 }
@@ -72,23 +72,23 @@ const TOOLS: [(ToolCallKind, &str); 29] = [
 const MIN_GUESS_LENGTH: usize = 4;
 
 impl RuleToolName {
-    pub(super) fn read(name: &str) -> Result<RuleToolName, String> {
+    pub(super) fn parse(name: &str) -> Result<RuleToolName, String> {
         let allowed = |c: char| c.is_ascii_alphanumeric() || "_-./*".contains(c);
         if name.is_empty() {
             return Err("it names no tool".into());
         }
-        if let Some(odd) = name.chars().find(|&c| !allowed(c)) {
-            return Err(format!("a tool's name cannot contain {odd:?}"));
+        if let Some(invalid) = name.chars().find(|&c| !allowed(c)) {
+            return Err(format!("a tool's name cannot contain {invalid:?}"));
         }
         let family = FAMILIES.iter().find(|(_, ours, others)| *ours == name || others.contains(&name));
         if let Some((kind, ours, _)) = family {
-            return Ok(RuleToolName { kind: *kind, only: None, canonical: (*ours).into() });
+            return Ok(RuleToolName { kind: *kind, single_tool: None, canonical: (*ours).into() });
         }
         let kind = match TOOLS.iter().find(|(_, tool)| *tool == name) {
             Some((kind, _)) => *kind,
-            None => unknown(name)?,
+            None => check_unknown_tool(name)?,
         };
-        Ok(RuleToolName { kind, only: Some(WordPattern::glob(name)), canonical: name.into() })
+        Ok(RuleToolName { kind, single_tool: Some(WordPattern::glob(name)), canonical: name.into() })
     }
 }
 
@@ -100,23 +100,25 @@ pub(super) fn kind_of(tool: &str) -> Option<ToolCallKind> {
 }
 
 /// Accepts an unknown tool, which may exist later, unless its name looks like a typo.
-fn unknown(name: &str) -> Result<ToolCallKind, String> {
+fn check_unknown_tool(name: &str) -> Result<ToolCallKind, String> {
     if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
         return Err("a tool's name begins with a letter".into());
     }
     let known = FAMILIES.iter().flat_map(|(_, ours, others)| std::iter::once(ours).chain(*others));
     let known = known.chain(TOOLS.iter().map(|(_, tool)| tool)).filter(|known| known.len() >= MIN_GUESS_LENGTH);
-    let meant = known.map(|known| (distance(name, known), known)).min_by_key(|(steps, _)| *steps);
-    match meant {
-        Some((steps, meant)) if steps <= 1 || (steps == 2 && (name.len() > 6 || is_shuffled(name, meant))) => {
-            Err(format!("there is no tool `{name}`; did you mean `{meant}`?"))
+    let nearest = known.map(|known| (self::edit_distance(name, known), known)).min_by_key(|(distance, _)| *distance);
+    match nearest {
+        Some((distance, nearest))
+            if distance <= 1 || (distance == 2 && (name.len() > 6 || has_same_letters(name, nearest))) =>
+        {
+            Err(format!("there is no tool `{name}`; did you mean `{nearest}`?"))
         }
         Some(_) | None => Ok(ToolCallKind::Other),
     }
 }
 
 /// Whether both have the same letters.
-fn is_shuffled(one: &str, other: &str) -> bool {
+fn has_same_letters(one: &str, other: &str) -> bool {
     let letters = |name: &str| {
         let mut letters: Vec<char> = name.to_ascii_lowercase().chars().collect();
         letters.sort_unstable();
@@ -126,7 +128,7 @@ fn is_shuffled(one: &str, other: &str) -> bool {
 }
 
 /// The edit distance of two names, ignoring case.
-fn distance(one: &str, other: &str) -> usize {
+fn edit_distance(one: &str, other: &str) -> usize {
     strsim::levenshtein(&one.to_ascii_lowercase(), &other.to_ascii_lowercase())
 }
 
@@ -135,14 +137,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_are_told_from_tools_that_come_later() {
-        for (slip, meant) in
+    fn typos_are_rejected_and_unknown_tools_accepted() {
+        for (typo, meant) in
             [("shel", "shell"), ("SHELL", "shell"), ("Webfetch", "WebFetch"), ("aply_pach", "apply_patch")]
         {
-            assert!(RuleToolName::read(slip).unwrap_err().contains(meant), "{slip}");
+            assert!(RuleToolName::parse(typo).unwrap_err().contains(meant), "{typo}");
         }
-        for later in ["mcp__github__search", "mcp__github__*", "lsp", "memory"] {
-            assert_eq!(RuleToolName::read(later).unwrap().kind, ToolCallKind::Other, "{later}");
+        for unknown in ["mcp__github__search", "mcp__github__*", "lsp", "memory"] {
+            assert_eq!(RuleToolName::parse(unknown).unwrap().kind, ToolCallKind::Other, "{unknown}");
         }
     }
 }

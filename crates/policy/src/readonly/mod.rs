@@ -5,7 +5,7 @@ mod table;
 
 use table::{OperandKind, PROGRAMS, ReadOnlyProgram};
 
-use crate::pattern::bare;
+use crate::pattern::without_system_folder;
 use crate::shell::{ShellWord, SimpleCommand};
 
 /// What a read-only command reads.
@@ -15,7 +15,7 @@ pub(crate) struct ReadOnlyInputs<'a> {
     pub(crate) paths: Vec<&'a ShellWord>,
     pub(crate) depth: ReadDepth,
     /// Whether it is git, which may run programs that the repository's settings name.
-    pub(crate) git: bool,
+    pub(crate) is_git: bool,
 }
 
 /// Which contents of a folder are read.
@@ -35,20 +35,20 @@ const TRANSPARENT_WRAPPERS: [&str; 9] =
 
 /// What a command reads, if it is read-only.
 pub(crate) fn read_only_inputs(simple: &SimpleCommand) -> Option<ReadOnlyInputs<'_>> {
-    let name = bare(&simple.name);
-    let through = simple.wrappers.iter().all(|name| TRANSPARENT_WRAPPERS.contains(&bare(name)));
+    let name = without_system_folder(&simple.name);
+    let is_transparent = simple.wrappers.iter().all(|name| TRANSPARENT_WRAPPERS.contains(&without_system_folder(name)));
     let known = simple.args.iter().all(|word| !matches!(word, ShellWord::Unknown(_)));
-    if !simple.risks.is_empty() || !through || !known || name.contains('/') {
+    if !simple.risks.is_empty() || !is_transparent || !known || name.contains('/') {
         return None;
     }
     match name {
-        "git" => git(&simple.args),
-        "find" => find(&simple.args),
-        "sed" => sed(&simple.args),
-        "date" => date(&simple.args),
+        "git" => git_inputs(&simple.args),
+        "find" => find_inputs(&simple.args),
+        "sed" => sed_inputs(&simple.args),
+        "date" => date_inputs(&simple.args),
         _ => {
             let program = PROGRAMS.iter().find(|program| program.names.contains(&name))?;
-            let arguments = ProgramArguments::read(program, &simple.args)?;
+            let arguments = ProgramArguments::parse(program, &simple.args)?;
             inputs_by_operands(name, program, arguments)
         }
     }
@@ -60,12 +60,12 @@ struct ProgramArguments<'a> {
     options: Vec<&'a str>,
     operands: Vec<&'a ShellWord>,
     /// Whether the first operand may be the value of a long option.
-    long_before: bool,
+    first_operand_may_be_value: bool,
 }
 
 impl<'a> ProgramArguments<'a> {
-    /// Sorts arguments; returns `None` if an option is not in the program's table.
-    fn read(program: &ReadOnlyProgram, args: &'a [ShellWord]) -> Option<ProgramArguments<'a>> {
+    /// Splits arguments into options and operands; returns `None` if an option is not in the program's table.
+    fn parse(program: &ReadOnlyProgram, args: &'a [ShellWord]) -> Option<ProgramArguments<'a>> {
         let mut arguments = ProgramArguments::default();
         let mut rest = args.iter();
         while let Some(arg) = rest.next() {
@@ -77,14 +77,14 @@ impl<'a> ProgramArguments<'a> {
                 continue;
             }
             if text == "--" {
-                // It may be the value of the option before it, so that options follow.
+                // The `--` may be the value of the option before it, and then options may follow.
                 arguments.operands.extend(rest.by_ref());
-                arguments.operands.iter().all(|word| !self::text(word).starts_with('-')).then_some(())?;
+                arguments.operands.iter().all(|word| !self::word_text(word).starts_with('-')).then_some(())?;
             } else if let Some(long) = text.strip_prefix("--") {
                 let name = long.split('=').next().unwrap_or(long);
                 program.longs.contains(&name).then_some(())?;
                 arguments.options.push(name);
-                arguments.long_before |= !long.contains('=') && arguments.operands.is_empty();
+                arguments.first_operand_may_be_value |= !long.contains('=') && arguments.operands.is_empty();
             } else if let Some(letters) = text.strip_prefix('-').filter(|letters| !letters.is_empty()) {
                 arguments.options.push(text);
                 if takes_next(program, letters)? && !matches!(rest.next()?, ShellWord::Known(_)) {
@@ -97,7 +97,7 @@ impl<'a> ProgramArguments<'a> {
         Some(arguments)
     }
 
-    fn has(&self, letters: &str, longs: &[&str]) -> bool {
+    fn has_option(&self, letters: &str, longs: &[&str]) -> bool {
         self.options.iter().any(|option| match option.strip_prefix('-') {
             Some(cluster) => cluster.contains(|c| letters.contains(c)),
             None => longs.contains(option),
@@ -123,15 +123,15 @@ fn inputs_by_operands<'a>(
     program: &ReadOnlyProgram,
     arguments: ProgramArguments<'a>,
 ) -> Option<ReadOnlyInputs<'a>> {
-    let everything = |is: bool| if is { ReadDepth::Everything } else { ReadDepth::Named };
+    let everything_if = |recursive: bool| if recursive { ReadDepth::Everything } else { ReadDepth::Named };
     let paths = match program.operands {
         OperandKind::None => arguments.operands.is_empty().then(Vec::new)?,
         OperandKind::Text => arguments.operands.clone(),
         OperandKind::Paths => arguments.operands.clone(),
         OperandKind::OneFolder => (arguments.operands.len() == 1).then(|| arguments.operands.clone())?,
         OperandKind::PatternThenPaths => {
-            let by_option = arguments.has("e", &["regexp", "files", "type-list"]);
-            let skipped = usize::from(!by_option && !arguments.long_before);
+            let by_option = arguments.has_option("e", &["regexp", "files", "type-list"]);
+            let skipped = usize::from(!by_option && !arguments.first_operand_may_be_value);
             arguments.operands.iter().skip(skipped).copied().collect()
         }
     };
@@ -141,24 +141,24 @@ fn inputs_by_operands<'a>(
         _ => paths,
     };
     let depth = match name {
-        "rg" if arguments.has("u.", &["hidden", "no-ignore"]) => ReadDepth::Everything,
+        "rg" if arguments.has_option("u.", &["hidden", "no-ignore"]) => ReadDepth::Everything,
         "rg" => ReadDepth::Visible,
-        "grep" | "egrep" | "fgrep" | "diff" => everything(arguments.has("r", &["recursive"])),
+        "grep" | "egrep" | "fgrep" | "diff" => everything_if(arguments.has_option("r", &["recursive"])),
         _ => ReadDepth::Named,
     };
-    Some(ReadOnlyInputs { paths, depth, git: false })
+    Some(ReadOnlyInputs { paths, depth, is_git: false })
 }
 
-fn text(word: &ShellWord) -> &str {
+fn word_text(word: &ShellWord) -> &str {
     match word {
         ShellWord::Known(text) | ShellWord::Glob(text) | ShellWord::Unknown(text) => text,
     }
 }
 
-/// Without an action, `find` prints names.
-fn find(args: &[ShellWord]) -> Option<ReadOnlyInputs<'_>> {
+/// What `find` reads. Without an action, it only prints names.
+fn find_inputs(args: &[ShellWord]) -> Option<ReadOnlyInputs<'_>> {
     #[rustfmt::skip]
-    const ALONE: [&str; 21] = [
+    const WITHOUT_VALUE: [&str; 21] = [
         "!", "(", ")", ",", "-a", "-and", "-depth", "-empty", "-executable", "-false", "-ls", "-mount", "-not", "-o",
         "-or", "-print", "-print0", "-prune", "-readable", "-true", "-xdev",
     ];
@@ -167,12 +167,12 @@ fn find(args: &[ShellWord]) -> Option<ReadOnlyInputs<'_>> {
         "-amin", "-atime", "-cmin", "-ctime", "-iname", "-ipath", "-iregex", "-maxdepth", "-mindepth", "-mmin",
         "-mtime", "-name", "-path", "-perm", "-printf", "-regex", "-regextype", "-size", "-type", "-user", "-wholename",
     ];
-    let begins = |word: &ShellWord| text(word).starts_with('-') || ["!", "(", ","].contains(&text(word));
+    let begins = |word: &ShellWord| word_text(word).starts_with('-') || ["!", "(", ","].contains(&word_text(word));
     let end = args.iter().position(begins).unwrap_or(args.len());
     let (paths, mut rest) = args.split_at_checked(end)?;
     while let [word, after @ ..] = rest {
-        rest = match text(word) {
-            alone if ALONE.contains(&alone) => after,
+        rest = match word_text(word) {
+            flag if WITHOUT_VALUE.contains(&flag) => after,
             // A pattern could expand to several words.
             valued if VALUED.contains(&valued) => match after {
                 [ShellWord::Known(_), further @ ..] => further,
@@ -184,16 +184,16 @@ fn find(args: &[ShellWord]) -> Option<ReadOnlyInputs<'_>> {
     Some(ReadOnlyInputs { paths: paths.iter().collect(), ..ReadOnlyInputs::default() })
 }
 
-/// A script of line numbers prints lines.
-fn sed(args: &[ShellWord]) -> Option<ReadOnlyInputs<'_>> {
-    let [ShellWord::Known(quiet), ShellWord::Known(script), paths @ ..] = args else { return None };
+/// What `sed` reads, if its script only prints lines by number.
+fn sed_inputs(args: &[ShellWord]) -> Option<ReadOnlyInputs<'_>> {
+    let [ShellWord::Known(option), ShellWord::Known(script), paths @ ..] = args else { return None };
     let prints = !script.is_empty() && script.chars().all(|c| c.is_ascii_digit() || ",;$pq ".contains(c));
-    let plain = paths.iter().all(|word| !text(word).starts_with('-'));
-    (quiet == "-n" && prints && plain)
+    let plain = paths.iter().all(|word| !word_text(word).starts_with('-'));
+    (option == "-n" && prints && plain)
         .then(|| ReadOnlyInputs { paths: paths.iter().collect(), ..ReadOnlyInputs::default() })
 }
 
-fn date(args: &[ShellWord]) -> Option<ReadOnlyInputs<'_>> {
+fn date_inputs(args: &[ShellWord]) -> Option<ReadOnlyInputs<'_>> {
     let fits = |word: &ShellWord| match word {
         ShellWord::Known(text) => {
             text.starts_with('+') || ["-u", "-I", "-R", "-Is", "-Iseconds", "--utc"].contains(&text.as_str())
@@ -204,9 +204,9 @@ fn date(args: &[ShellWord]) -> Option<ReadOnlyInputs<'_>> {
 }
 
 /// Read-only git commands, if no option makes them do more. The parser has checked their options already.
-fn git(args: &[ShellWord]) -> Option<ReadOnlyInputs<'_>> {
+fn git_inputs(args: &[ShellWord]) -> Option<ReadOnlyInputs<'_>> {
     #[rustfmt::skip]
-    const LOOK: [&str; 25] = [
+    const READ_ONLY: [&str; 25] = [
         "blame", "cat-file", "check-ignore", "cherry", "count-objects", "describe", "diff", "diff-files", "diff-index",
         "diff-tree", "for-each-ref", "grep", "log", "ls-files", "ls-tree", "merge-base", "name-rev", "range-diff",
         "rev-list", "rev-parse", "shortlog", "show", "show-branch", "show-ref", "status",
@@ -225,15 +225,15 @@ fn git(args: &[ShellWord]) -> Option<ReadOnlyInputs<'_>> {
             _ => return None,
         }
     };
-    let is_option = |word: &&ShellWord| text(word).starts_with('-');
-    let options: Vec<&str> = words.iter().filter(is_option).map(text).collect();
+    let is_option = |word: &&ShellWord| word_text(word).starts_with('-');
+    let options: Vec<&str> = words.iter().filter(is_option).map(word_text).collect();
     let operands: Vec<&ShellWord> = words.iter().filter(|word| !is_option(word)).collect();
     let lists = |listed: &[&str]| {
         let listing = |option: &&str| listed.contains(option) || option.starts_with("--sort=");
         let lists_only = options.iter().any(|option| ["-l", "--list"].contains(option));
         options.iter().all(listing) && (operands.is_empty() || lists_only)
     };
-    let first = operands.first().map(|word| text(word));
+    let first = operands.first().map(|word| word_text(word));
     let reads = match command {
         "branch" => lists(&["-a", "-r", "-v", "-vv", "-l", "--list", "--all", "--remotes", "--show-current", "-av"]),
         "tag" => lists(&["-l", "--list", "-n"]),
@@ -241,9 +241,9 @@ fn git(args: &[ShellWord]) -> Option<ReadOnlyInputs<'_>> {
         "stash" => matches!(first, Some("list" | "show")),
         "reflog" => matches!(first, None | Some("show")),
         "worktree" => first == Some("list"),
-        command => LOOK.contains(&command),
+        command => READ_ONLY.contains(&command),
     };
     // The value of a long option may be a file.
     paths.extend(operands);
-    reads.then_some(ReadOnlyInputs { paths, depth: ReadDepth::Named, git: true })
+    reads.then_some(ReadOnlyInputs { paths, depth: ReadDepth::Named, is_git: true })
 }

@@ -8,6 +8,7 @@ pub(super) struct ReadOnlyProgram {
     pub(super) flags: &'static str,
     /// Letters whose value follows, attached or as the next argument.
     pub(super) valued: &'static str,
+    /// Long options, without their dashes.
     pub(super) longs: &'static [&'static str],
     pub(super) operands: OperandKind,
 }
@@ -19,7 +20,7 @@ pub(super) enum OperandKind {
     /// Words that it prints or computes with.
     Text,
     Paths,
-    /// A folder to go to.
+    /// A folder to change to.
     OneFolder,
     /// A search pattern, then paths.
     PatternThenPaths,

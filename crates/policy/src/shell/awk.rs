@@ -2,8 +2,8 @@
 
 use super::raw_command::RawWord;
 
-/// Text that an awk program needs to do more than print.
-const SIGNS: [&str; 6] = ["system", "|", "getline", ">", "@", "ENVIRON"];
+/// Texts of which an awk program that does more than print contains at least one.
+const RISKY_TEXTS: [&str; 6] = ["system", "|", "getline", ">", "@", "ENVIRON"];
 
 /// Why an awk command may do more than print.
 pub(super) fn risks(args: &[RawWord]) -> Option<String> {
@@ -25,6 +25,6 @@ pub(super) fn risks(args: &[RawWord]) -> Option<String> {
         }
     };
     let Some(program) = program else { return Some("its program is only known when it runs".to_owned()) };
-    let sign = SIGNS.iter().find(|sign| program.contains(**sign));
+    let sign = RISKY_TEXTS.iter().find(|sign| program.contains(**sign));
     sign.map(|_| "its program may run commands or write files".to_owned())
 }

@@ -3,9 +3,9 @@
 use super::raw_command::RawWord;
 use super::{ShellWord, variables};
 
-/// Builtins that are always unclear.
+/// Builtins whose effect is always unclear.
 #[rustfmt::skip]
-const EVALUATES: [&str; 21] = [
+const ALWAYS_UNCLEAR: [&str; 21] = [
     ".", "alias", "bind", "compgen", "complete", "compopt", "enable", "eval", "fc", "getopts", "hash", "history",
     "let", "logout", "mapfile", "readarray", "shopt", "source", "suspend", "trap", "unalias",
 ];
@@ -15,16 +15,17 @@ pub(super) fn problem(name: &str, args: &[RawWord]) -> Option<&'static str> {
     const VARIABLE: &str = "it sets a variable that other programs may read";
     let known = |fits: &dyn Fn(&str) -> bool| args.iter().any(|arg| arg.text().is_some_and(fits));
     match name {
-        name if EVALUATES.contains(&name) => Some("it runs text, or changes what later commands mean"),
+        name if ALWAYS_UNCLEAR.contains(&name) => Some("it runs text, or changes what later commands mean"),
         "set" => (!args.iter().all(|arg| arg.text().is_some_and(is_plain_setting)))
             .then_some("it changes what later commands mean"),
         "export" | "declare" | "typeset" | "local" | "readonly" => {
-            let fits = if name == "export" { variables::is_harmless_set } else { variables::is_private_set };
-            (!args.iter().all(|arg| declares(arg, fits))).then_some(VARIABLE)
+            let fits =
+                if name == "export" { variables::is_harmless_assignment } else { variables::is_private_assignment };
+            (!args.iter().all(|arg| declares_harmlessly(arg, fits))).then_some(VARIABLE)
         }
         "unset" => (!args.iter().all(|arg| arg.text().is_some_and(variables::is_private))).then_some(VARIABLE),
         "read" => (!reads_privately(args)).then_some(VARIABLE),
-        "printf" => sets_by_format(args).then_some(VARIABLE),
+        "printf" => printf_sets_variable(args).then_some(VARIABLE),
         "test" | "[" => known(&|text| text == "-v" || text == "-R").then_some("it evaluates the name of a variable"),
         "wait" => known(&|text| text.starts_with("-") && text.contains('p')).then_some(VARIABLE),
         "jobs" => known(&|text| text.starts_with("-") && text.contains('x')).then_some("it runs another command"),
@@ -42,8 +43,9 @@ fn is_plain_setting(text: &str) -> bool {
     is_named_setting(text) || letters.is_some_and(|letters| letters.chars().all(|c| "euxfCEo".contains(c)))
 }
 
-/// The text of a list is expanded even if it was quoted, so the value must be known and not a list.
-fn declares(arg: &RawWord, fits: fn(&str, &ShellWord) -> bool) -> bool {
+/// Whether an argument declares only a harmless variable. Bash expands the text of a list even if it was quoted, so
+/// the value must be known and not a list.
+fn declares_harmlessly(arg: &RawWord, fits: fn(&str, &ShellWord) -> bool) -> bool {
     let Some(text) = arg.text() else { return false };
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
     // A variable that is appended to, or exported as it is, is judged by its name alone.
@@ -70,8 +72,8 @@ fn reads_privately(args: &[RawWord]) -> bool {
     true
 }
 
-/// `printf -v` and `%n` set variables.
-fn sets_by_format(args: &[RawWord]) -> bool {
+/// Whether `printf` sets a variable, with `-v` or `%n`.
+fn printf_sets_variable(args: &[RawWord]) -> bool {
     let format = args.iter().filter_map(RawWord::text).find(|text| *text != "--").unwrap_or_default();
     let flag = |c: char| !c.is_ascii_alphabetic() || "hjlLtz".contains(c);
     let counts = format.split('%').skip(1).any(|rest| rest.trim_start_matches(flag).starts_with('n'));

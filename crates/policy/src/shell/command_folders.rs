@@ -19,30 +19,33 @@ pub struct CommandFolders {
 }
 
 impl CommandFolders {
-    /// Follows commands that start in a folder. `go` returns where a change from one folder to another may lead.
+    /// Follows commands that begin in the folder `start`. `change_folder` returns where a change from a folder to
+    /// a target may lead.
     pub fn follow(
         commands: &[SimpleCommand],
         start: &Path,
-        mut go: impl FnMut(&Path, &str) -> Vec<PathBuf>,
+        mut change_folder: impl FnMut(&Path, &str) -> Vec<PathBuf>,
     ) -> CommandFolders {
         let mut folders = CommandFolders { all: vec![start.to_owned()], ..CommandFolders::default() };
-        folders.has_changes = commands.iter().any(moves);
-        let in_order =
-            commands.iter().filter(|simple| moves(simple)).all(|simple| simple.timing != CommandTiming::Unordered);
+        folders.has_changes = commands.iter().any(changes_folder);
+        let in_order = commands
+            .iter()
+            .filter(|simple| changes_folder(simple))
+            .all(|simple| simple.timing != CommandTiming::Unordered);
         let mut current = folders.all.clone();
         for simple in commands {
             let mut own = current.clone();
-            for folder in options(simple) {
-                let next = own.iter().flat_map(|from| go(from, folder)).collect::<Vec<_>>();
+            for folder in option_folders(simple) {
+                let next = own.iter().flat_map(|from| change_folder(from, folder)).collect::<Vec<_>>();
                 own.extend(next);
                 own.truncate(MAX_FOLDERS * 2);
             }
             own.iter().for_each(|folder| folders.add(folder));
             folders.by_command.push(own);
-            if !moves(simple) {
+            if !changes_folder(simple) {
                 continue;
             }
-            let mut next = next(simple, &current, &folders.all, &mut go);
+            let mut next = folders_after(simple, &current, &folders.all, &mut change_folder);
             if simple.timing != CommandTiming::Once || !in_order {
                 next.extend(current);
             }
@@ -69,7 +72,7 @@ impl CommandFolders {
     }
 
     /// The folders that a command may run in; all of them if that is unknown.
-    pub fn at(&self, command: usize) -> &[PathBuf] {
+    pub fn of_command(&self, command: usize) -> &[PathBuf] {
         self.by_command.get(command).unwrap_or(&self.all)
     }
 
@@ -85,42 +88,44 @@ impl CommandFolders {
 }
 
 /// Whether a command changes the folder of its shell.
-fn moves(simple: &SimpleCommand) -> bool {
+fn changes_folder(simple: &SimpleCommand) -> bool {
     matches!(simple.name.rsplit('/').next(), Some("cd" | "pushd" | "popd"))
 }
 
-/// Where a change of folder leads. Going back leads to all folders so far.
-fn next(
+/// The folders that a `cd` may lead to. Going back may lead to any folder so far.
+fn folders_after(
     simple: &SimpleCommand,
     current: &[PathBuf],
     before: &[PathBuf],
-    go: &mut impl FnMut(&Path, &str) -> Vec<PathBuf>,
+    change_folder: &mut impl FnMut(&Path, &str) -> Vec<PathBuf>,
 ) -> Vec<PathBuf> {
-    let targets: Vec<&str> = simple.args.iter().map(text).filter(|text| !text.starts_with('-')).collect();
-    let back = simple.args.iter().any(|word| text(word) == "-") || simple.name.ends_with("popd");
+    let targets: Vec<&str> = simple.args.iter().map(word_text).filter(|text| !text.starts_with('-')).collect();
+    let back = simple.args.iter().any(|word| word_text(word) == "-") || simple.name.ends_with("popd");
     let targets = match targets.as_slice() {
         [] if simple.args.is_empty() && simple.name.ends_with("cd") => vec!["~"],
         [] => return before.to_vec(),
         targets => targets.to_vec(),
     };
-    let found = current.iter().flat_map(|from| targets.iter().flat_map(|target| go(from, target)).collect::<Vec<_>>());
-    let mut found: Vec<PathBuf> = found.collect();
+    let reached = current
+        .iter()
+        .flat_map(|from| targets.iter().flat_map(|target| change_folder(from, target)).collect::<Vec<_>>());
+    let mut reached: Vec<PathBuf> = reached.collect();
     if back || simple.name.ends_with("pushd") {
-        found.extend(before.iter().cloned());
+        reached.extend(before.iter().cloned());
     }
-    found
+    reached
 }
 
 /// The folders that options make a program work in.
-fn options(simple: &SimpleCommand) -> impl Iterator<Item = &str> {
-    let before = std::iter::once("").chain(simple.args.iter().map(text));
-    simple.args.iter().map(text).zip(before).filter_map(|(word, before)| match before {
+fn option_folders(simple: &SimpleCommand) -> impl Iterator<Item = &str> {
+    let before = std::iter::once("").chain(simple.args.iter().map(word_text));
+    simple.args.iter().map(word_text).zip(before).filter_map(|(word, before)| match before {
         "-C" | "--chdir" | "--directory" => Some(word),
         _ => word.strip_prefix("-C").or_else(|| word.strip_prefix("--directory=")).filter(|rest| !rest.is_empty()),
     })
 }
 
-fn text(word: &ShellWord) -> &str {
+fn word_text(word: &ShellWord) -> &str {
     match word {
         ShellWord::Known(text) | ShellWord::Glob(text) | ShellWord::Unknown(text) => text,
     }

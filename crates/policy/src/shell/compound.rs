@@ -22,7 +22,7 @@ impl ShellParser<'_> {
 
     /// Reads a compound command without its redirections, if one begins here.
     fn compound(&mut self) -> ParseResult<bool> {
-        if self.sees("((") {
+        if self.is_next("((") {
             self.arithmetic()?;
             return Ok(true);
         }
@@ -32,11 +32,11 @@ impl ShellParser<'_> {
         }
         match self.peek_token() {
             "{" => self.group()?,
-            "if" => self.branches()?,
-            "while" => self.repeat("while")?,
-            "until" => self.repeat("until")?,
-            "for" => self.each("for")?,
-            "select" => self.each("select")?,
+            "if" => self.if_command()?,
+            "while" => self.while_loop("while")?,
+            "until" => self.while_loop("until")?,
+            "for" => self.for_loop("for")?,
+            "select" => self.for_loop("select")?,
             "case" => self.case()?,
             "[[" => self.condition()?,
             _ => return Ok(false),
@@ -56,7 +56,7 @@ impl ShellParser<'_> {
         self.expect("done")
     }
 
-    fn branches(&mut self) -> ParseResult {
+    fn if_command(&mut self) -> ParseResult {
         self.expect("if")?;
         loop {
             self.list(ListTerminator::Words(&["then"]))?;
@@ -74,39 +74,39 @@ impl ShellParser<'_> {
         }
     }
 
-    fn repeat(&mut self, word: &'static str) -> ParseResult {
+    fn while_loop(&mut self, word: &'static str) -> ParseResult {
         self.expect(word)?;
         self.list(ListTerminator::Words(&["do"]))?;
         self.body()
     }
 
-    fn each(&mut self, word: &'static str) -> ParseResult {
+    fn for_loop(&mut self, word: &'static str) -> ParseResult {
         self.expect(word)?;
-        self.blanks()?;
-        let from = self.at;
+        self.skip_blanks()?;
+        let from = self.position;
         let name = self.peek_token();
         if !variables::is_name(name) {
             return self.stop("this form of loop is not supported");
         }
-        self.at += name.len();
+        self.position += name.len();
         if !variables::is_private(name) {
             self.mark_unclear(from, "it sets a variable that other programs may read");
         }
-        self.gap()?;
+        self.skip_newlines()?;
         if self.peek_token() == "in" {
-            self.at += 2;
+            self.position += 2;
             self.words()?;
         }
-        self.blanks()?;
+        self.skip_blanks()?;
         self.take(";");
-        self.gap()?;
+        self.skip_newlines()?;
         self.body()
     }
 
     /// Reads words up to an operator.
     fn words(&mut self) -> ParseResult {
         loop {
-            self.blanks()?;
+            self.skip_blanks()?;
             if self.word()?.is_none() {
                 return Ok(());
             }
@@ -115,14 +115,14 @@ impl ShellParser<'_> {
 
     fn case(&mut self) -> ParseResult {
         self.expect("case")?;
-        self.blanks()?;
+        self.skip_blanks()?;
         if self.word()?.is_none() {
             return self.stop("`case` has no word");
         }
-        self.gap()?;
+        self.skip_newlines()?;
         self.expect("in")?;
         loop {
-            self.gap()?;
+            self.skip_newlines()?;
             if self.peek_token() == "esac" {
                 return self.expect("esac");
             }
@@ -138,15 +138,15 @@ impl ShellParser<'_> {
     fn patterns(&mut self) -> ParseResult {
         self.take("(");
         loop {
-            self.blanks()?;
+            self.skip_blanks()?;
             if self.word()?.is_none() {
                 return self.stop("this form of `case` pattern is not supported");
             }
-            self.blanks()?;
+            self.skip_blanks()?;
             if self.take(")") {
                 return Ok(());
             }
-            if self.sees("||") || !self.take("|") {
+            if self.is_next("||") || !self.take("|") {
                 return self.stop("this form of `case` pattern is not supported");
             }
         }
@@ -156,11 +156,14 @@ impl ShellParser<'_> {
     fn condition(&mut self) -> ParseResult {
         self.expect("[[")?;
         loop {
-            self.blanks()?;
+            self.skip_blanks()?;
             if self.peek_token() == "]]" {
                 return self.expect("]]");
             }
-            if ["&&", "||", "(", ")", "<", ">"].iter().any(|operator| !self.is_process() && self.take(operator)) {
+            if ["&&", "||", "(", ")", "<", ">"]
+                .iter()
+                .any(|operator| !self.is_process_substitution() && self.take(operator))
+            {
                 continue;
             }
             let Some(words) = self.word()? else { return self.stop("this form of condition is not supported") };
@@ -175,41 +178,41 @@ impl ShellParser<'_> {
     }
 
     fn coprocess(&mut self) -> ParseResult {
-        self.found.starts.insert(self.at);
+        self.script.starts.insert(self.position);
         self.timing = CommandTiming::Unordered;
         self.expect("coproc")?;
-        self.blanks()?;
+        self.skip_blanks()?;
         if self.compound()? {
             return self.redirects();
         }
         self.simple()?;
         // In `coproc NAME { …; }`, what was read as a simple command is the name.
-        if self.sees("(") { self.stop("a coprocess has a name") } else { Ok(()) }
+        if self.is_next("(") { self.stop("a coprocess has a name") } else { Ok(()) }
     }
 
     fn function_word(&mut self) -> ParseResult {
         self.expect("function")?;
-        self.blanks()?;
+        self.skip_blanks()?;
         let name = self.peek_token();
-        self.at += name.len();
-        self.blanks()?;
+        self.position += name.len();
+        self.skip_blanks()?;
         if self.take("(") {
-            self.blanks()?;
+            self.skip_blanks()?;
             if !self.take(")") {
                 return self.stop("this form of function is not supported");
             }
         }
-        self.function(name)
+        self.function_body(name)
     }
 
     /// Reads the body of a function. Its commands count whether or not the function is called.
-    pub(super) fn function(&mut self, name: &str) -> ParseResult {
+    pub(super) fn function_body(&mut self, name: &str) -> ParseResult {
         let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
         if !plain || name.is_empty() {
             return self.stop("this form of function is not supported");
         }
-        self.gap()?;
-        let body = self.deeper(ShellParser::compound)?;
+        self.skip_newlines()?;
+        let body = self.nested(ShellParser::compound)?;
         if body { self.redirects() } else { self.stop("a function has no body") }
     }
 }

@@ -5,20 +5,20 @@ use super::parser::{ParseResult, ShellParser};
 impl<'a> ShellParser<'a> {
     /// Reads an expansion that begins with `$`. A literal `$` is returned.
     pub(super) fn dollar(&mut self) -> ParseResult<Option<&'a str>> {
-        let from = self.at;
-        self.at += 1;
+        let from = self.position;
+        self.position += 1;
         match self.peek() {
-            Some('(') if self.sees("((") => self.arithmetic()?,
+            Some('(') if self.is_next("((") => self.arithmetic()?,
             Some('(') => {
-                self.at += 1;
+                self.position += 1;
                 self.substitution(ShellParser::until_parenthesis)?;
             }
             Some('{') => {
-                self.at += 1;
-                self.deeper(ShellParser::parameter)?;
+                self.position += 1;
+                self.nested(ShellParser::parameter)?;
             }
             Some('[') => return self.stop("`$[` is arithmetic of old shells"),
-            Some('\\') if self.sees("\\\n") => return self.stop("a line is continued in the middle of a word"),
+            Some('\\') if self.is_next("\\\n") => return self.stop("a line is continued in the middle of a word"),
             Some(c) if c.is_ascii_alphabetic() || c == '_' => {
                 self.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
             }
@@ -32,21 +32,21 @@ impl<'a> ShellParser<'a> {
 
     /// Arithmetic evaluates the values of its variables as text, substitutions in them included; so only numbers pass.
     pub(super) fn arithmetic(&mut self) -> ParseResult {
-        self.at += 2;
+        self.position += 2;
         let inside = self.take_while(|c| c.is_ascii_digit() || " \t+-*/%<>=!&|^~?:,()".contains(c));
-        let from = self.at - inside.len();
+        let from = self.position - inside.len();
         let Some(length) = arithmetic_end(inside) else {
             return self.stop("arithmetic may evaluate text that is only known when it runs");
         };
-        self.at = from + length + 2;
+        self.position = from + length + 2;
         Ok(())
     }
 
     /// Reads `${…}` after its opening.
     fn parameter(&mut self) -> ParseResult {
-        let length = self.sees("#") && !self.sees("#}");
+        let length = self.is_next("#") && !self.is_next("#}");
         if length {
-            self.at += 1;
+            self.position += 1;
         }
         self.parameter_name()?;
         if self.take("}") {
@@ -65,7 +65,7 @@ impl<'a> ShellParser<'a> {
             return self.stop("this form of expansion is not supported");
         }
         let index = ["[@]", "[*]", "[0]"].iter().any(|index| self.take(index));
-        if !index && self.sees("[") {
+        if !index && self.is_next("[") {
             return self.stop("an index may evaluate text that is only known when it runs");
         }
         Ok(())
@@ -76,11 +76,11 @@ impl<'a> ShellParser<'a> {
         if known.iter().any(|operator| self.take(operator)) {
             return Ok(());
         }
-        if self.sees(":=") || self.sees("=") {
+        if self.is_next(":=") || self.is_next("=") {
             return self.stop("an expansion sets a variable");
         }
         let range = self.take(":") && !self.take_while(|c| c.is_ascii_digit() || " -:".contains(c)).is_empty();
-        if !range || !self.sees("}") {
+        if !range || !self.is_next("}") {
             return self.stop("this form of expansion is not supported");
         }
         Ok(())
@@ -109,17 +109,17 @@ impl<'a> ShellParser<'a> {
 
     /// Reads a substitution in backquotes, which may not contain the refused characters.
     pub(super) fn backquoted(&mut self, refused: impl Fn(char) -> bool) -> ParseResult {
-        self.at += 1;
-        let from = self.at;
+        self.position += 1;
+        let from = self.position;
         let inside = self.take_while(|c| c != '`');
         if inside.contains(|c| c == '\\' || refused(c)) {
             return self.stop("quotes inside backquotes are not supported");
         }
-        let to = self.at;
+        let to = self.position;
         if !self.take("`") {
             return self.stop("a quote is not closed");
         }
-        self.within(from, to, |inner| inner.substitution(ShellParser::until_end))
+        self.parse_range(from, to, |inner| inner.substitution(ShellParser::until_end))
     }
 }
 

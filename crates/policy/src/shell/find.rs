@@ -25,7 +25,7 @@ pub(super) fn inner_commands(raw: &RawCommand) -> InnerCommands {
                 if !command.first().is_some_and(names_program) {
                     return InnerCommands::unclear("the command of an action of find is unknown");
                 }
-                runs.commands.push(inner(raw, command));
+                runs.commands.push(action_command(raw, command));
                 rest = further;
             }
             Some("-delete") => runs.risks.push("it deletes what it finds"),
@@ -44,8 +44,8 @@ fn names_program(word: &RawWord) -> bool {
 }
 
 /// The command of an action, in which `{}` is a found file.
-fn inner(raw: &RawCommand, words: &[RawWord]) -> RawCommand {
-    let mut inner = raw.inner(words);
+fn action_command(raw: &RawCommand, words: &[RawWord]) -> RawCommand {
+    let mut inner = raw.inner_command(words);
     for word in &mut inner.words {
         if word.display().contains("{}") {
             // A found path begins with the searched folder, which may be anything.

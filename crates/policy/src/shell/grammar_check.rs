@@ -1,4 +1,4 @@
-//! The second opinion: tree-sitter's bash grammar.
+//! Compares our parser's result with tree-sitter's bash grammar.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -10,8 +10,8 @@ use super::UnclearPart;
 /// How often the parser may report progress before it is stopped. The longest texts need a few thousand reports.
 const MAX_PROGRESS_REPORTS: usize = 50_000;
 
-/// Parts that the grammar parses differently than our parser, which found commands that begin at `starts`.
-pub(super) fn doubts(text: &str, starts: &BTreeSet<usize>) -> Vec<UnclearPart> {
+/// The first part that the grammar parses differently than our parser, which found commands at the positions `starts`.
+pub(super) fn disagreements(text: &str, starts: &BTreeSet<usize>) -> Vec<UnclearPart> {
     let Some(tree) = parse(text) else {
         return vec![UnclearPart { part: text.to_owned(), why: "it takes too long to parse".to_owned() }];
     };
@@ -19,7 +19,7 @@ pub(super) fn doubts(text: &str, starts: &BTreeSet<usize>) -> Vec<UnclearPart> {
     let mut cursor = tree.walk();
     loop {
         let node = cursor.node();
-        if let Some(why) = doubt(node, starts) {
+        if let Some(why) = disagreement(node, starts) {
             let part = text.get(node.byte_range()).unwrap_or_default().chars().take(200).collect();
             doubts.push(UnclearPart { part, why: why.to_owned() });
             return doubts;
@@ -35,7 +35,7 @@ pub(super) fn doubts(text: &str, starts: &BTreeSet<usize>) -> Vec<UnclearPart> {
     }
 }
 
-fn doubt(node: Node<'_>, starts: &BTreeSet<usize>) -> Option<&'static str> {
+fn disagreement(node: Node<'_>, starts: &BTreeSet<usize>) -> Option<&'static str> {
     if node.is_error() || node.is_missing() {
         return Some("it cannot be parsed reliably");
     }

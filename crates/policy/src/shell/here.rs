@@ -1,6 +1,6 @@
 //! Here-documents.
 
-use super::parser::{ParseResult, ShellParser, is_break};
+use super::parser::{ParseResult, ShellParser, ends_word};
 
 /// A here-document whose body is still to come.
 #[derive(Debug, Clone)]
@@ -9,13 +9,13 @@ pub(super) struct HereDocument {
     /// Whether the body is literal.
     literal: bool,
     /// Whether leading tabs of its lines are ignored.
-    tabs: bool,
+    strips_tabs: bool,
 }
 
 impl ShellParser<'_> {
     /// Reads the delimiter after `<<` or `<<-`.
     pub(super) fn here_delimiter(&mut self, tabs: bool) -> ParseResult {
-        self.blanks()?;
+        self.skip_blanks()?;
         let raw = self.peek_token();
         let plain =
             |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-.!".contains(c));
@@ -27,28 +27,28 @@ impl ShellParser<'_> {
         if !plain(delimiter) {
             return self.stop("the end of a here-document is not a plain word");
         }
-        self.at += raw.len();
-        self.pending.push(HereDocument { delimiter: delimiter.to_owned(), literal, tabs });
+        self.position += raw.len();
+        self.pending.push(HereDocument { delimiter: delimiter.to_owned(), literal, strips_tabs: tabs });
         Ok(())
     }
 
     /// Reads the bodies of the here-documents that began on the line that just ended.
     pub(super) fn here_documents(&mut self) -> ParseResult {
         for document in std::mem::take(&mut self.pending) {
-            let from = self.at;
-            let to = self.here_end(&document)?;
+            let from = self.position;
+            let to = self.skip_here_body(&document)?;
             if !document.literal {
-                self.within(from, to, ShellParser::here_body)?;
+                self.parse_range(from, to, ShellParser::here_body)?;
             }
         }
         Ok(())
     }
 
     /// Moves past a body and its delimiter, and returns where the body ends.
-    fn here_end(&mut self, document: &HereDocument) -> ParseResult<usize> {
+    fn skip_here_body(&mut self, document: &HereDocument) -> ParseResult<usize> {
         loop {
-            let (from, line) = (self.at, self.take_while(|c| c != '\n'));
-            let line = if document.tabs { line.trim_start_matches('\t') } else { line };
+            let (from, line) = (self.position, self.take_while(|c| c != '\n'));
+            let line = if document.strips_tabs { line.trim_start_matches('\t') } else { line };
             if line == document.delimiter {
                 return Ok(from);
             }
@@ -56,7 +56,7 @@ impl ShellParser<'_> {
                 return self.stop("a line of a here-document is continued");
             }
             // Inside a substitution, some shells end the document here and some do not.
-            if line.starts_with(&document.delimiter) && line[document.delimiter.len()..].starts_with(is_break) {
+            if line.starts_with(&document.delimiter) && line[document.delimiter.len()..].starts_with(ends_word) {
                 return self.stop("a line of a here-document looks like its end");
             }
             if !self.take("\n") {

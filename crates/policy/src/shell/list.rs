@@ -25,105 +25,105 @@ impl ShellParser<'_> {
     /// Reads the commands up to a closing parenthesis, and the parenthesis.
     pub(super) fn until_parenthesis(&mut self) -> ParseResult {
         self.list(ListTerminator::Parenthesis)?;
-        self.at += 1;
+        self.position += 1;
         Ok(())
     }
 
     /// Reads commands up to a terminator.
-    pub(super) fn list(&mut self, until: ListTerminator) -> ParseResult {
+    pub(super) fn list(&mut self, terminator: ListTerminator) -> ParseResult {
         let mut empty = true;
         loop {
-            self.gap()?;
-            if self.is_closed(until) {
-                return if empty { self.nothing(until) } else { Ok(()) };
+            self.skip_newlines()?;
+            if self.is_at_terminator(terminator) {
+                return if empty { self.check_empty_list(terminator) } else { Ok(()) };
             }
             empty = false;
-            let before = self.found.commands.len();
+            let before = self.script.commands.len();
             self.and_or()?;
-            self.blanks()?;
-            if self.is_closed(until) {
+            self.skip_blanks()?;
+            if self.is_at_terminator(terminator) {
                 return Ok(());
             }
-            if self.sees("&") {
-                self.elsewhere(before);
+            if self.is_next("&") {
+                self.mark_unordered(before);
             }
-            if self.sees(";;") || self.sees(";&") {
+            if self.is_next(";;") || self.is_next(";&") {
                 return self.stop("a command ends in an unexpected place");
             }
-            if !self.sees("\n") && !self.take(";") && !self.take("&") {
+            if !self.is_next("\n") && !self.take(";") && !self.take("&") {
                 return self.stop("a command does not end where expected");
             }
         }
     }
 
-    /// Only a whole text and an item of `case` may be empty.
-    fn nothing(&self, until: ListTerminator) -> ParseResult {
-        match until {
+    /// Refuses an empty list, except for a whole text or an item of `case`.
+    fn check_empty_list(&self, terminator: ListTerminator) -> ParseResult {
+        match terminator {
             ListTerminator::End | ListTerminator::Item => Ok(()),
             ListTerminator::Parenthesis | ListTerminator::Words(_) => self.stop("a command is missing"),
         }
     }
 
-    fn is_closed(&self, until: ListTerminator) -> bool {
-        match until {
+    fn is_at_terminator(&self, terminator: ListTerminator) -> bool {
+        match terminator {
             ListTerminator::End => self.rest().is_empty(),
-            ListTerminator::Parenthesis => self.sees(")"),
+            ListTerminator::Parenthesis => self.is_next(")"),
             ListTerminator::Words(words) => words.contains(&self.peek_token()),
-            ListTerminator::Item => self.sees(";;") || self.sees(";&") || self.peek_token() == "esac",
+            ListTerminator::Item => self.is_next(";;") || self.is_next(";&") || self.peek_token() == "esac",
         }
     }
 
     fn and_or(&mut self) -> ParseResult {
         self.pipeline(CommandTiming::Once)?;
         loop {
-            self.blanks()?;
+            self.skip_blanks()?;
             if !self.take("&&") && !self.take("||") {
                 return Ok(());
             }
-            self.gap()?;
+            self.skip_newlines()?;
             self.pipeline(CommandTiming::AtMostOnce)?;
         }
     }
 
-    fn pipeline(&mut self, when: CommandTiming) -> ParseResult {
-        self.pipeline_words()?;
-        let before = self.found.commands.len();
+    fn pipeline(&mut self, timing: CommandTiming) -> ParseResult {
+        self.skip_pipeline_keywords()?;
+        let before = self.script.commands.len();
         // A nested command may run several times, or in a process of its own.
-        self.timing = if self.depth == 0 { when } else { CommandTiming::Unordered };
-        self.deeper(ShellParser::command)?;
+        self.timing = if self.depth == 0 { timing } else { CommandTiming::Unordered };
+        self.nested(ShellParser::command)?;
         loop {
-            self.blanks()?;
-            if self.sees("||") || !self.take("|") {
+            self.skip_blanks()?;
+            if self.is_next("||") || !self.take("|") {
                 return Ok(());
             }
-            self.elsewhere(before);
+            self.mark_unordered(before);
             self.timing = CommandTiming::Unordered;
             self.take("&");
-            self.gap()?;
-            self.deeper(ShellParser::command)?;
+            self.skip_newlines()?;
+            self.nested(ShellParser::command)?;
         }
     }
 
-    /// Marks the commands from this one on as running in processes of their own.
-    fn elsewhere(&mut self, from: usize) {
-        for command in self.found.commands.iter_mut().skip(from) {
+    /// Marks all commands from this one on as running in other processes.
+    fn mark_unordered(&mut self, from: usize) {
+        for command in self.script.commands.iter_mut().skip(from) {
             command.timing = CommandTiming::Unordered;
         }
     }
 
-    /// Takes `!` and `time`.
-    fn pipeline_words(&mut self) -> ParseResult {
+    /// Skips `!` and `time`.
+    fn skip_pipeline_keywords(&mut self) -> ParseResult {
         loop {
-            self.blanks()?;
+            self.skip_blanks()?;
             match self.peek_token() {
-                "!" => self.at += 1,
+                "!" => self.position += 1,
                 "time" => {
-                    self.found.starts.insert(self.at);
-                    self.at += 4;
-                    self.blanks()?;
+                    self.script.starts.insert(self.position);
+                    self.position += 4;
+                    self.skip_blanks()?;
                     if self.peek_token() == "-p" {
-                        self.at += 2;
-                    } else if self.sees("-") || self.sees("(") {
+                        self.position += 2;
+                    } else if self.is_next("-") || self.is_next("(") {
                         // Inside a substitution some versions of bash refuse a parenthesis here.
                         return self.stop("this use of the shell's `time` is not supported");
                     }

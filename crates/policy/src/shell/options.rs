@@ -18,12 +18,12 @@ pub(super) struct OptionSyntax {
 }
 
 /// No options.
-pub(super) const NONE: OptionSyntax =
+pub(super) const NO_OPTIONS: OptionSyntax =
     OptionSyntax { flags: "", valued: "", attached: "", long_flags: &[], long_valued: &[] };
 
 impl OptionSyntax {
     /// Where the operands begin; `None` if an option is unknown or only known when it runs.
-    pub(super) fn operands(&self, args: &[RawWord]) -> Option<usize> {
+    pub(super) fn operands_start(&self, args: &[RawWord]) -> Option<usize> {
         let mut at = 0;
         while let Some(arg) = args.get(at) {
             let text = match arg.text() {
@@ -34,8 +34,8 @@ impl OptionSyntax {
             let taken = match text {
                 "--" => return Some(at + 1),
                 "-" => return Some(at),
-                long if long.starts_with("--") => self.long(long.trim_start_matches("--"))?,
-                cluster if cluster.starts_with('-') => self.cluster(cluster.trim_start_matches('-'))?,
+                long if long.starts_with("--") => self.long_arguments(long.trim_start_matches("--"))?,
+                cluster if cluster.starts_with('-') => self.cluster_arguments(cluster.trim_start_matches('-'))?,
                 _ => return Some(at),
             };
             // A value that expands to several words shifts everything after it.
@@ -45,7 +45,8 @@ impl OptionSyntax {
         Some(at)
     }
 
-    fn long(&self, option: &str) -> Option<usize> {
+    /// How many arguments a long option takes, including itself.
+    fn long_arguments(&self, option: &str) -> Option<usize> {
         let (name, attached) = option.split_once('=').map_or((option, false), |(name, _)| (name, true));
         if self.long_valued.contains(&name) {
             return Some(if attached { 1 } else { 2 });
@@ -53,8 +54,8 @@ impl OptionSyntax {
         self.long_flags.contains(&name).then_some(1)
     }
 
-    /// How many arguments a cluster of letters takes.
-    fn cluster(&self, letters: &str) -> Option<usize> {
+    /// How many arguments a cluster of letters takes, including itself.
+    fn cluster_arguments(&self, letters: &str) -> Option<usize> {
         for (at, letter) in letters.char_indices() {
             if self.attached.contains(letter) {
                 return Some(1);
@@ -71,7 +72,7 @@ impl OptionSyntax {
 }
 
 /// Whether an argument is, or may be short for, one of these long options.
-pub(super) fn is_long(text: &str, names: &[&str]) -> bool {
+pub(super) fn is_long_option(text: &str, names: &[&str]) -> bool {
     let Some(name) = text.strip_prefix("--").and_then(|rest| rest.split('=').next()) else { return false };
     !name.is_empty() && names.iter().any(|long| long.starts_with(name))
 }
@@ -83,7 +84,7 @@ pub(super) fn has_letter(text: &str, letters: &str) -> bool {
 }
 
 /// The arguments that may be options: those before `--`. Right after an option, `--` may be its value.
-pub(super) fn before_operands(args: &[RawWord]) -> &[RawWord] {
+pub(super) fn possible_options(args: &[RawWord]) -> &[RawWord] {
     let ends = |at: &usize| {
         let value = at.checked_sub(1).and_then(|before| args.get(before)).is_some_and(|before| !before.is_operand());
         !value && args.get(*at).and_then(RawWord::text) == Some("--")

@@ -11,9 +11,11 @@ pub(super) const MAX_DEPTH: usize = 16;
 #[derive(Debug)]
 pub(super) struct ShellParser<'a> {
     pub(super) text: &'a str,
-    pub(super) at: usize,
+    /// The current byte offset in `text`.
+    pub(super) position: usize,
     pub(super) depth: usize,
-    pub(super) found: RawScript,
+    /// What has been parsed so far.
+    pub(super) script: RawScript,
     /// When the next simple command runs.
     pub(super) timing: CommandTiming,
     /// Here-documents whose bodies begin after the next newline.
@@ -23,7 +25,7 @@ pub(super) struct ShellParser<'a> {
 /// Where reading ended early, and why.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ParseStop {
-    pub(super) at: usize,
+    pub(super) position: usize,
     pub(super) why: &'static str,
 }
 
@@ -33,67 +35,67 @@ impl<'a> ShellParser<'a> {
     pub(super) fn new(text: &'a str) -> ShellParser<'a> {
         ShellParser {
             text,
-            at: 0,
+            position: 0,
             depth: 0,
-            found: RawScript::default(),
+            script: RawScript::default(),
             timing: CommandTiming::Unordered,
             pending: Vec::new(),
         }
     }
 
     pub(super) fn rest(&self) -> &'a str {
-        self.text.get(self.at..).unwrap_or_default()
+        self.text.get(self.position..).unwrap_or_default()
     }
 
     pub(super) fn peek(&self) -> Option<char> {
         self.rest().chars().next()
     }
 
-    pub(super) fn sees(&self, what: &str) -> bool {
+    pub(super) fn is_next(&self, what: &str) -> bool {
         self.rest().starts_with(what)
     }
 
     /// Takes one character.
     pub(super) fn bump(&mut self) -> Option<char> {
         let c = self.peek()?;
-        self.at += c.len_utf8();
+        self.position += c.len_utf8();
         Some(c)
     }
 
     /// Takes exactly this text, if it is next.
     pub(super) fn take(&mut self, what: &str) -> bool {
-        let here = self.sees(what);
-        if here {
-            self.at += what.len();
+        let is_next = self.is_next(what);
+        if is_next {
+            self.position += what.len();
         }
-        here
+        is_next
     }
 
     /// Takes characters while they match.
     pub(super) fn take_while(&mut self, fits: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();
         let length = rest.find(|c| !fits(c)).unwrap_or(rest.len());
-        self.at += length;
+        self.position += length;
         rest.get(..length).unwrap_or_default()
     }
 
     pub(super) fn stop<T>(&self, why: &'static str) -> ParseResult<T> {
-        Err(ParseStop { at: self.at, why })
+        Err(ParseStop { position: self.position, why })
     }
 
     /// The text from a position to here.
     pub(super) fn since(&self, from: usize) -> &'a str {
-        self.text.get(from..self.at).unwrap_or_default()
+        self.text.get(from..self.position).unwrap_or_default()
     }
 
     /// Records that a part is unclear, and continues.
     pub(super) fn mark_unclear(&mut self, from: usize, why: &str) {
         let part = self.since(from).to_owned();
-        self.found.unclear.push(UnclearPart { part, why: why.to_owned() });
+        self.script.unclear.push(UnclearPart { part, why: why.to_owned() });
     }
 
     /// Reads a nested construct.
-    pub(super) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> ParseResult<T>) -> ParseResult<T> {
+    pub(super) fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> ParseResult<T>) -> ParseResult<T> {
         if self.depth >= MAX_DEPTH {
             return self.stop("it is nested too deeply");
         }
@@ -104,18 +106,18 @@ impl<'a> ShellParser<'a> {
     }
 
     /// Reads a part of the text as if it were the whole.
-    pub(super) fn within<T>(
+    pub(super) fn parse_range<T>(
         &mut self,
         from: usize,
         to: usize,
         read: impl FnOnce(&mut Self) -> ParseResult<T>,
     ) -> ParseResult<T> {
-        let (text, after) = (self.text, self.at);
+        let (text, after) = (self.text, self.position);
         self.text = text.get(..to).unwrap_or_default();
-        self.at = from;
-        let result = self.deeper(read);
+        self.position = from;
+        let result = self.nested(read);
         self.text = text;
-        self.at = after;
+        self.position = after;
         result
     }
 
@@ -124,7 +126,7 @@ impl<'a> ShellParser<'a> {
         if !self.pending.is_empty() {
             return self.stop("a here-document and a substitution share a line");
         }
-        let result = self.deeper(read)?;
+        let result = self.nested(read)?;
         if !self.pending.is_empty() {
             return self.stop("a here-document has no body");
         }
@@ -132,12 +134,12 @@ impl<'a> ShellParser<'a> {
     }
 
     /// Skips blanks, continued lines and a comment. Only called where a token may begin.
-    pub(super) fn blanks(&mut self) -> ParseResult {
+    pub(super) fn skip_blanks(&mut self) -> ParseResult {
         loop {
             self.take_while(|c| c == ' ' || c == '\t');
-            if self.sees("\\\n") {
+            if self.is_next("\\\n") {
                 self.continued_line()?;
-            } else if self.sees("#") {
+            } else if self.is_next("#") {
                 self.take_while(|c| c != '\n');
             } else {
                 return Ok(());
@@ -147,18 +149,18 @@ impl<'a> ShellParser<'a> {
 
     /// Skips a line continuation. It joins the text before and after it, so it separates words only after a blank.
     fn continued_line(&mut self) -> ParseResult {
-        let before = self.text.get(..self.at).and_then(|text| text.chars().next_back());
+        let before = self.text.get(..self.position).and_then(|text| text.chars().next_back());
         if !matches!(before, None | Some(' ' | '\t' | '\n')) || !self.pending.is_empty() {
             return self.stop("a line is continued in the middle of a word");
         }
-        self.at += 2;
+        self.position += 2;
         Ok(())
     }
 
     /// Skips blanks, comments and newlines, with the here-documents after them.
-    pub(super) fn gap(&mut self) -> ParseResult {
+    pub(super) fn skip_newlines(&mut self) -> ParseResult {
         loop {
-            self.blanks()?;
+            self.skip_blanks()?;
             if !self.take("\n") {
                 return Ok(());
             }
@@ -169,7 +171,7 @@ impl<'a> ShellParser<'a> {
     /// The characters up to the next blank or operator, which is how the shell finds its keywords.
     pub(super) fn peek_token(&self) -> &'a str {
         let rest = self.rest();
-        rest.get(..rest.find(is_break).unwrap_or(rest.len())).unwrap_or_default()
+        rest.get(..rest.find(ends_word).unwrap_or(rest.len())).unwrap_or_default()
     }
 
     /// Takes a shell keyword, such as `then`.
@@ -177,12 +179,12 @@ impl<'a> ShellParser<'a> {
         if self.peek_token() != word {
             return self.stop("a shell keyword is missing");
         }
-        self.at += word.len();
+        self.position += word.len();
         Ok(())
     }
 }
 
 /// Whether a character ends a word.
-pub(super) fn is_break(c: char) -> bool {
+pub(super) fn ends_word(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>')
 }

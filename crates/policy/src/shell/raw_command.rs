@@ -24,7 +24,7 @@ pub(super) struct RawCommand {
     pub(super) wrappers: Vec<String>,
     /// Whether its input is in the text: a here-document or a here-string.
     pub(super) has_inline_input: bool,
-    /// Whether it gets more arguments when it runs.
+    /// Whether its wrapper adds arguments when it runs.
     pub(super) open_ended: bool,
     pub(super) timing: CommandTiming,
 }
@@ -103,12 +103,12 @@ impl RawCommand {
     }
 
     /// The command for display.
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn display(&self) -> String {
         self.words.iter().map(RawWord::display).collect::<Vec<_>>().join(" ")
     }
 
-    /// The command that it runs: these words, with itself as a wrapper.
-    pub(super) fn inner(&self, words: &[RawWord]) -> RawCommand {
+    /// The command with these words that this command runs, with this command as a wrapper.
+    pub(super) fn inner_command(&self, words: &[RawWord]) -> RawCommand {
         let mut wrappers = self.wrappers.clone();
         wrappers.extend(self.name().map(str::to_owned));
         RawCommand { words: words.to_vec(), wrappers, timing: CommandTiming::Unordered, ..self.clone() }

@@ -1,13 +1,13 @@
 //! Redirections: the files that the shell itself opens.
 
-use super::parser::{ParseResult, ShellParser, is_break};
+use super::parser::{ParseResult, ShellParser, ends_word};
 use super::raw_command::RawWord;
 use super::{Redirect, RedirectMode, ShellWord, variables};
 
 /// The effect of a redirection on its command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RedirectOutcome {
-    /// There was none.
+    /// There is no redirection here.
     No,
     /// A file or a descriptor.
     File,
@@ -42,30 +42,30 @@ enum RedirectKind {
 impl ShellParser<'_> {
     /// Reads a redirection, if one begins here.
     pub(super) fn redirect(&mut self) -> ParseResult<RedirectOutcome> {
-        let from = self.at;
+        let from = self.position;
         self.descriptor();
-        let process = self.is_process();
-        let operator = OPERATORS.iter().find(|(text, _)| !process && self.sees(text));
+        let process = self.is_process_substitution();
+        let operator = OPERATORS.iter().find(|(text, _)| !process && self.is_next(text));
         // `&>` takes no descriptor; `2&>x` is a word, an operator and a file.
-        let Some((text, kind)) = operator.filter(|(text, _)| self.at == from || !text.starts_with('&')) else {
-            self.at = from;
+        let Some((text, kind)) = operator.filter(|(text, _)| self.position == from || !text.starts_with('&')) else {
+            self.position = from;
             return Ok(RedirectOutcome::No);
         };
-        self.name_of_descriptor(from);
-        self.at += text.len();
+        self.check_descriptor_name(from);
+        self.position += text.len();
         match *kind {
             RedirectKind::HereDocument { tabs } => {
                 self.here_delimiter(tabs)?;
                 return Ok(RedirectOutcome::InlineInput);
             }
             RedirectKind::HereString => {
-                self.target()?;
+                self.redirect_target()?;
                 return Ok(RedirectOutcome::InlineInput);
             }
-            RedirectKind::Duplicate(open) => self.duplicate(open)?,
+            RedirectKind::Duplicate(open) => self.duplicate_descriptor(open)?,
             RedirectKind::File(opens) => {
-                let file = self.target()?;
-                self.open(opens, file)?;
+                let file = self.redirect_target()?;
+                self.add_redirect(opens, file)?;
             }
         }
         Ok(RedirectOutcome::File)
@@ -74,7 +74,7 @@ impl ShellParser<'_> {
     /// Reads every redirection after a compound command.
     pub(super) fn redirects(&mut self) -> ParseResult {
         loop {
-            self.blanks()?;
+            self.skip_blanks()?;
             if self.redirect()? == RedirectOutcome::No {
                 return Ok(());
             }
@@ -91,8 +91,8 @@ impl ShellParser<'_> {
         }
     }
 
-    /// `{name}>file` sets a variable to the number of the descriptor.
-    fn name_of_descriptor(&mut self, from: usize) {
+    /// Marks `{name}>file` as unclear, since it sets a variable to the number of the descriptor.
+    fn check_descriptor_name(&mut self, from: usize) {
         let name = self.since(from).trim_start_matches('{').trim_end_matches('}');
         if variables::is_name(name) && !variables::is_private(name) {
             self.mark_unclear(from, "it sets a variable that other programs may read");
@@ -100,15 +100,15 @@ impl ShellParser<'_> {
     }
 
     /// Reads the word after an operator; returns `None` for a process substitution, which is not a file.
-    fn target(&mut self) -> ParseResult<Option<RawWord>> {
-        if self.sees("\\\n") {
+    fn redirect_target(&mut self) -> ParseResult<Option<RawWord>> {
+        if self.is_next("\\\n") {
             return self.stop("a line is continued in the middle of a word");
         }
         self.take_while(|c| c == ' ' || c == '\t');
-        let from = self.at;
-        if self.is_process() {
-            self.process()?;
-            let ends = self.peek().is_none_or(is_break);
+        let from = self.position;
+        if self.is_process_substitution() {
+            self.process_substitution()?;
+            let ends = self.peek().is_none_or(ends_word);
             return if ends { Ok(None) } else { self.stop("a redirection continues after a process substitution") };
         }
         match self.word()?.as_deref() {
@@ -119,14 +119,14 @@ impl ShellParser<'_> {
         }
     }
 
-    fn duplicate(&mut self, open: RedirectMode) -> ParseResult {
+    fn duplicate_descriptor(&mut self, open: RedirectMode) -> ParseResult {
         self.take_while(|c| c == ' ' || c == '\t');
         if self.take("-") {
             // A dash closes the descriptor, and text right after it is a separate word.
-            let ends = self.peek().is_none_or(is_break);
+            let ends = self.peek().is_none_or(ends_word);
             return if ends { Ok(()) } else { self.stop("a descriptor is closed in the middle of a word") };
         }
-        let file = self.target()?;
+        let file = self.redirect_target()?;
         let descriptor = file.as_ref().and_then(RawWord::text).is_some_and(|text| {
             let number = text.strip_suffix('-').unwrap_or(text);
             !text.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
@@ -137,12 +137,12 @@ impl ShellParser<'_> {
             (false, RedirectMode::Write) if !file.as_ref().is_some_and(|file| file.plain && file.text().is_some()) => {
                 self.stop("the shell expands the name of this file twice")
             }
-            (false, RedirectMode::Write) => self.open(&[RedirectMode::Write], file),
+            (false, RedirectMode::Write) => self.add_redirect(&[RedirectMode::Write], file),
             (false, RedirectMode::Read) => self.stop("a descriptor is only known when it runs"),
         }
     }
 
-    fn open(&mut self, opens: &[RedirectMode], file: Option<RawWord>) -> ParseResult {
+    fn add_redirect(&mut self, opens: &[RedirectMode], file: Option<RawWord>) -> ParseResult {
         let Some(file) = file else { return Ok(()) };
         let text = file.display();
         if text.contains("/dev/tcp") || text.contains("/dev/udp") {
@@ -150,7 +150,7 @@ impl ShellParser<'_> {
         }
         if !["/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"].contains(&text) {
             let word = if file.splits { ShellWord::Unknown(text.to_owned()) } else { file.word };
-            self.found.files.extend(opens.iter().map(|open| Redirect { mode: *open, file: word.clone() }));
+            self.script.files.extend(opens.iter().map(|open| Redirect { mode: *open, file: word.clone() }));
         }
         Ok(())
     }

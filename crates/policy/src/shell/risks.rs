@@ -1,6 +1,6 @@
 //! Reasons why a command may do more than its name says.
 
-use super::options::{before_operands, has_letter, is_long};
+use super::options::{has_letter, is_long_option, possible_options};
 use super::programs::{PROGRAMS, RiskyProgram};
 use super::raw_command::{RawCommand, RawWord};
 use super::{awk, git, sed, variables};
@@ -16,7 +16,7 @@ const INTERPRETERS: [&str; 16] = [
 pub(super) fn command_risks(base: &str, raw: &RawCommand) -> Vec<String> {
     let args = raw.args();
     let mut risks = Vec::new();
-    for (name, _) in raw.assignments.iter().filter(|(name, value)| !variables::is_harmless_set(name, value)) {
+    for (name, _) in raw.assignments.iter().filter(|(name, value)| !variables::is_harmless_assignment(name, value)) {
         risks.push(format!("it sets {name}, which programs may read"));
     }
     if raw.open_ended {
@@ -29,16 +29,16 @@ pub(super) fn command_risks(base: &str, raw: &RawCommand) -> Vec<String> {
         "git" => git::risks(args),
         "sed" | "gsed" => sed::risks(args),
         "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => awk::risks(args),
-        "tar" | "gtar" | "bsdtar" => old_style(args),
-        "curl" => sends(args),
-        "uniq" | "xxd" => (operands(args) > 1).then(|| "it writes its second file".to_owned()),
+        "tar" | "gtar" | "bsdtar" => tar_risk(args),
+        "curl" => upload_risk(args),
+        "uniq" | "xxd" => (max_operands(args) > 1).then(|| "it writes its second file".to_owned()),
         "crontab" => (!args.iter().any(|arg| arg.text() == Some("-l"))).then(|| "it runs commands later".to_owned()),
-        _ if is_interpreter(base) => interpreter(raw),
+        _ if is_interpreter(base) => interpreter_risk(raw),
         _ => None,
     };
     risks.extend(special);
     let plain = without_version(base);
-    risks.extend(PROGRAMS.iter().filter(|row| row.names.contains(&plain)).filter_map(|row| by_row(row, args)));
+    risks.extend(PROGRAMS.iter().filter(|row| row.names.contains(&plain)).filter_map(|row| table_risk(row, args)));
     risks
 }
 
@@ -52,8 +52,8 @@ fn is_interpreter(base: &str) -> bool {
     INTERPRETERS.contains(&base) || base.strip_prefix("python3.").is_some_and(|rest| rest.parse::<u8>().is_ok())
 }
 
-/// Whether an interpreter reads its program from its input, which no rule about arguments can see.
-fn interpreter(raw: &RawCommand) -> Option<String> {
+/// The risk of an interpreter that reads its program from its input, which no rule about arguments can see.
+fn interpreter_risk(raw: &RawCommand) -> Option<String> {
     // The argument after these is not a program.
     let valued = ["-W", "-X", "-r", "--require", "--import", "-I", "-C", "-d", "-L"];
     let mut rest = raw.args().iter();
@@ -74,18 +74,18 @@ fn interpreter(raw: &RawCommand) -> Option<String> {
 }
 
 /// The maximum number of files in the arguments; a pattern counts as two.
-fn operands(args: &[RawWord]) -> usize {
+fn max_operands(args: &[RawWord]) -> usize {
     args.iter().filter(|arg| arg.is_operand()).map(|arg| if arg.is_one_word() { 1 } else { 2 }).sum()
 }
 
-/// With an `@` before it, a value of curl is a file to send.
-fn sends(args: &[RawWord]) -> Option<String> {
+/// The risk that curl sends a file: a value after an `@` names one.
+fn upload_risk(args: &[RawWord]) -> Option<String> {
     let sends = args.iter().any(|arg| arg.text().is_none_or(|text| text.contains('@')));
     sends.then(|| "one of its arguments may name a file to send".to_owned())
 }
 
-/// The first argument of tar may be options without a dash.
-fn old_style(args: &[RawWord]) -> Option<String> {
+/// The risk of tar's options, which may have no dash in the first argument.
+fn tar_risk(args: &[RawWord]) -> Option<String> {
     let first = args.first()?;
     let cluster = first.text().map(|text| format!("-{}", text.trim_start_matches('-')));
     let risky = cluster.is_none_or(|cluster| !cluster.contains('=') && has_letter(&cluster, "IFTgPK"));
@@ -95,14 +95,14 @@ fn old_style(args: &[RawWord]) -> Option<String> {
         .then(|| "one of its options names a program or a list of files".to_owned())
 }
 
-fn by_row(row: &RiskyProgram, args: &[RawWord]) -> Option<String> {
+fn table_risk(row: &RiskyProgram, args: &[RawWord]) -> Option<String> {
     let risky = |text: &str| {
         has_letter(text, row.letters)
-            || is_long(text, row.longs)
-            || row.one_dash && text.len() > 2 && is_long(&format!("-{text}"), row.longs)
-            || row.words.iter().any(|word| is_word(text, word))
+            || is_long_option(text, row.longs)
+            || row.single_dash_longs && text.len() > 2 && is_long_option(&format!("-{text}"), row.longs)
+            || row.words.iter().any(|word| matches_word(text, word))
     };
-    let options = if row.undashed { args } else { before_operands(args) };
+    let options = if row.undashed { args } else { possible_options(args) };
     let by_option = options.iter().filter_map(RawWord::text).any(risky);
     // A glob pattern may match one of the words that are not options.
     let names = row.words.iter().any(|word| !word.starts_with('-'));
@@ -115,11 +115,11 @@ fn by_row(row: &RiskyProgram, args: &[RawWord]) -> Option<String> {
     (row.always || by_option || by_name || by_operand).then(|| row.why.to_owned())
 }
 
-fn is_word(text: &str, word: &str) -> bool {
+fn matches_word(text: &str, word: &str) -> bool {
     if let Some((before, after)) = word.split_once('*').filter(|(before, _)| !before.is_empty()) {
         let rest = text.strip_prefix(before);
         return rest.is_some_and(|rest| after.is_empty() || rest.contains(after.trim_end_matches('*')));
     }
-    let ending = word.strip_prefix('*').is_some_and(|end| text.contains(end.trim_end_matches('*')));
-    ending || text.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+    let contains_rest = word.strip_prefix('*').is_some_and(|end| text.contains(end.trim_end_matches('*')));
+    contains_rest || text.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
 }

@@ -45,7 +45,7 @@ pub enum CommandTiming {
 /// A word of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ShellWord {
-    /// Exactly this.
+    /// Known to be exactly this text.
     Known(String),
     /// A pattern of file names that the shell expands.
     Glob(String),

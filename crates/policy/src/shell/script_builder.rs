@@ -14,7 +14,7 @@ const MAX_COMMANDS: usize = 2048;
 /// Parses a command line as bash would.
 pub fn parse(command: &str) -> ShellScript {
     let mut builder = ScriptBuilder::default();
-    builder.text(command, &RawCommand::default());
+    builder.add_text(command, &RawCommand::default());
     builder.finish()
 }
 
@@ -28,7 +28,7 @@ pub(super) struct ScriptBuilder {
 
 impl ScriptBuilder {
     /// Parses a text for a shell. The wrappers and assignments of `around` apply to every command in it.
-    pub(super) fn text(&mut self, text: &str, around: &RawCommand) {
+    pub(super) fn add_text(&mut self, text: &str, around: &RawCommand) {
         if text.len() > MAX_TEXT_BYTES {
             return self.mark_unclear(&clipped(text), "it is too long to parse");
         }
@@ -37,10 +37,10 @@ impl ScriptBuilder {
         }
         let mut parser = ShellParser::new(text);
         let end = parser.until_end();
-        let mut found = parser.found;
+        let mut found = parser.script;
         match end {
-            Ok(()) => self.script.unclear.extend(grammar_check::doubts(text, &found.starts)),
-            Err(stop) => self.mark_unclear(&clipped(text.get(stop.at..).unwrap_or_default()), stop.why),
+            Ok(()) => self.script.unclear.extend(grammar_check::disagreements(text, &found.starts)),
+            Err(stop) => self.mark_unclear(&clipped(text.get(stop.position..).unwrap_or_default()), stop.why),
         }
         self.script.files.append(&mut found.files);
         self.script.unclear.append(&mut found.unclear);
@@ -50,12 +50,12 @@ impl ScriptBuilder {
             if !around.wrappers.is_empty() {
                 raw.timing = CommandTiming::Unordered;
             }
-            self.deeper(text, |builder| resolve_command(builder, &raw));
+            self.nested(text, |builder| resolve_command(builder, &raw));
         }
     }
 
     /// Parses something nested.
-    pub(super) fn deeper(&mut self, part: &str, read: impl FnOnce(&mut Self)) {
+    pub(super) fn nested(&mut self, part: &str, read: impl FnOnce(&mut Self)) {
         if self.depth >= MAX_DEPTH || self.script.commands.len() >= MAX_COMMANDS {
             return self.mark_unclear(&clipped(part), "it is nested too deeply");
         }

@@ -1,9 +1,9 @@
 //! sed: only scripts that certainly just print are without risks.
 
-use super::options::is_long;
+use super::options::is_long_option;
 use super::raw_command::RawWord;
 
-const UNREAD: &str = "its script may run commands or write files";
+const MAY_DO_MORE: &str = "its script may run commands or write files";
 
 /// Why a sed command may do more than print.
 pub(super) fn risks(args: &[RawWord]) -> Option<String> {
@@ -20,10 +20,10 @@ pub(super) fn risks(args: &[RawWord]) -> Option<String> {
             Some("-n" | "-E" | "-r" | "-s" | "-u" | "-z" | "-nE" | "-nr" | "-En" | "-rn" | "--quiet" | "--silent") => {}
             Some("--regexp-extended" | "--null-data" | "--posix" | "--version" | "--help") => {}
             Some(text) if text.starts_with("--expression=") => scripts.push(text.strip_prefix("--expression=")),
-            Some(text) if is_long(text, &["in-place"]) || text.starts_with("-i") => {
+            Some(text) if is_long_option(text, &["in-place"]) || text.starts_with("-i") => {
                 return Some("it changes files".to_owned());
             }
-            Some(text) if text.starts_with('-') && text != "-" => return Some(UNREAD.to_owned()),
+            Some(text) if text.starts_with('-') && text != "-" => return Some(MAY_DO_MORE.to_owned()),
             Some(_) | None => operand = operand.or(Some(arg)),
         }
     }
@@ -31,10 +31,10 @@ pub(super) fn risks(args: &[RawWord]) -> Option<String> {
         scripts.push(operand?.text());
     }
     let prints = scripts.into_iter().all(|script| script.is_some_and(|script| SedScript(script).only_prints()));
-    (!prints).then(|| UNREAD.to_owned())
+    (!prints).then(|| MAY_DO_MORE.to_owned())
 }
 
-/// The rest of a script.
+/// The part of a script that is not parsed yet.
 struct SedScript<'a>(&'a str);
 
 impl SedScript<'_> {
@@ -54,7 +54,7 @@ impl SedScript<'_> {
         self.0 = self.0.trim_start_matches(fits);
     }
 
-    fn take(&mut self) -> Option<char> {
+    fn next_char(&mut self) -> Option<char> {
         let c = self.0.chars().next()?;
         self.0 = self.0.get(c.len_utf8()..)?;
         Some(c)
@@ -65,10 +65,10 @@ impl SedScript<'_> {
         loop {
             match self.0.chars().next()? {
                 '0'..='9' | '$' | ',' | '+' | '~' | '!' | ' ' => {
-                    self.take()?;
+                    self.next_char()?;
                 }
                 '/' => {
-                    self.take()?;
+                    self.next_char()?;
                     self.delimited('/')?;
                     self.skip(|c| c == 'I' || c == 'M');
                 }
@@ -82,10 +82,10 @@ impl SedScript<'_> {
     fn delimited(&mut self, delimiter: char) -> Option<()> {
         let mut bracket = false;
         loop {
-            match self.take()? {
+            match self.next_char()? {
                 c if c == delimiter => return (!bracket).then_some(()),
                 '\\' => {
-                    self.take()?;
+                    self.next_char()?;
                 }
                 // Right after it, a closing bracket is literal.
                 '[' if self.0.starts_with(']') || self.0.starts_with("^]") => return None,
@@ -98,7 +98,7 @@ impl SedScript<'_> {
     }
 
     fn command(&mut self) -> Option<()> {
-        match self.take()? {
+        match self.next_char()? {
             '{' => return Some(()),
             '=' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'p' | 'P' | 'x' | 'z' => {}
             'q' | 'Q' => self.skip(|c| c.is_ascii_digit() || c == ' '),
@@ -108,13 +108,13 @@ impl SedScript<'_> {
                 self.skip(|c| c.is_ascii_alphanumeric());
             }
             's' => {
-                let delimiter = self.take().filter(char::is_ascii_punctuation).filter(|c| !"\\;".contains(*c))?;
+                let delimiter = self.next_char().filter(char::is_ascii_punctuation).filter(|c| !"\\;".contains(*c))?;
                 self.delimited(delimiter)?;
                 self.replacement(delimiter)?;
                 self.skip(|c| c.is_ascii_digit() || "gpiI".contains(c));
             }
             'y' => {
-                let delimiter = self.take().filter(char::is_ascii_punctuation).filter(|c| !"\\;".contains(*c))?;
+                let delimiter = self.next_char().filter(char::is_ascii_punctuation).filter(|c| !"\\;".contains(*c))?;
                 self.replacement(delimiter)?;
                 self.replacement(delimiter)?;
             }
@@ -126,10 +126,10 @@ impl SedScript<'_> {
 
     fn replacement(&mut self, delimiter: char) -> Option<()> {
         loop {
-            match self.take()? {
+            match self.next_char()? {
                 c if c == delimiter => return Some(()),
                 '\\' => {
-                    self.take()?;
+                    self.next_char()?;
                 }
                 '\n' => return None,
                 _ => {}

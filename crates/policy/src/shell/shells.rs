@@ -14,9 +14,9 @@ const FOREIGN_SHELLS: [&str; 16] = [
 ];
 
 /// Text that bash parses differently than a plain shell.
-const ONLY_BASH: [&str; 12] = ["$'", "$\"", "&>", ">&", "|&", "<(", ">(", "<<<", "[[", "((", "+=", "=("];
+const BASH_ONLY_SYNTAX: [&str; 12] = ["$'", "$\"", "&>", ">&", "|&", "<(", ">(", "<<<", "[[", "((", "+=", "=("];
 /// Keywords of bash that a plain shell treats as programs.
-const WORDS_OF_BASH: [&str; 4] = ["function", "coproc", "select", "time"];
+const BASH_KEYWORDS: [&str; 4] = ["function", "coproc", "select", "time"];
 
 pub(super) fn is_shell(base: &str) -> bool {
     PARSED_SHELLS.contains(&base) || FOREIGN_SHELLS.contains(&base)
@@ -53,22 +53,24 @@ pub(super) fn inner_commands(base: &str, raw: &RawCommand) -> InnerCommands {
         }
     };
     match operand {
-        Some(operand) if text_follows => text(base, operand, &mut runs),
-        Some(operand) if operand.is_operand() && !operand.is_stream() && !raw.has_inline_input => runs.listed = true,
+        Some(operand) if text_follows => add_text(base, operand, &mut runs),
+        Some(operand) if operand.is_operand() && !operand.is_stream() && !raw.has_inline_input => {
+            runs.lists_itself = true
+        }
         Some(_) | None => runs.risks.push("its commands come from its input"),
     }
-    runs.listed |= !runs.risks.is_empty();
+    runs.lists_itself |= !runs.risks.is_empty();
     runs
 }
 
-fn text(base: &str, operand: &RawWord, runs: &mut InnerCommands) {
+fn add_text(base: &str, operand: &RawWord, runs: &mut InnerCommands) {
     let Some(text) = operand.text() else {
-        runs.listed = true;
+        runs.lists_itself = true;
         runs.unclear = Some("its text is only known when it runs");
         return;
     };
     if base != "bash" && !is_portable(text) {
-        runs.listed = true;
+        runs.lists_itself = true;
         runs.unclear = Some("a shell other than bash may parse this text differently");
     }
     runs.texts.push(text.to_owned());
@@ -78,6 +80,6 @@ fn text(base: &str, operand: &RawWord, runs: &mut InnerCommands) {
 fn is_portable(text: &str) -> bool {
     let text = text.replace(">&1", "").replace(">&2", "");
     let expands = text.contains('{') && text.contains([',', '.']) && text.contains('}');
-    let words = text.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| WORDS_OF_BASH.contains(&word));
-    !expands && !words && !ONLY_BASH.iter().any(|form| text.contains(form))
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| BASH_KEYWORDS.contains(&word));
+    !expands && !words && !BASH_ONLY_SYNTAX.iter().any(|form| text.contains(form))
 }

@@ -22,17 +22,17 @@ pub(super) fn is_locale(name: &str) -> bool {
 }
 
 /// Whether a locale decodes text as we do. In others, a multi-byte character may include a quote after it.
-fn reads_alike(locale: &str) -> bool {
-    let letters = locale.split('@').next().unwrap_or(locale).rsplit_once('.').map(|(_, letters)| letters);
+fn is_compatible_locale(locale: &str) -> bool {
+    let encoding = locale.split('@').next().unwrap_or(locale).rsplit_once('.').map(|(_, encoding)| encoding);
     matches!(locale, "C" | "POSIX")
-        || letters.is_some_and(|letters| ["utf-8", "utf8"].contains(&letters.to_ascii_lowercase().as_str()))
+        || encoding.is_some_and(|encoding| ["utf-8", "utf8"].contains(&encoding.to_ascii_lowercase().as_str()))
 }
 
 /// Whether a variable and its value are harmless. A path could name a file to load.
-pub(super) fn is_harmless_set(name: &str, value: &ShellWord) -> bool {
+pub(super) fn is_harmless_assignment(name: &str, value: &ShellWord) -> bool {
     let ShellWord::Known(text) = value else { return false };
     let plain = !text.starts_with(['/', '.', ':']) && !text.contains("..") && !text.contains('/');
-    plain && is_harmless(name) && (!is_locale(name) || reads_alike(text))
+    plain && is_harmless(name) && (!is_locale(name) || is_compatible_locale(text))
 }
 
 /// Whether the shell may set this variable to any value. No program reads names such as `i` or `file`.
@@ -42,8 +42,8 @@ pub(super) fn is_private(name: &str) -> bool {
 }
 
 /// Whether the shell may set this variable to this value.
-pub(super) fn is_private_set(name: &str, value: &ShellWord) -> bool {
-    is_private(name) || is_harmless_set(name, value)
+pub(super) fn is_private_assignment(name: &str, value: &ShellWord) -> bool {
+    is_private(name) || is_harmless_assignment(name, value)
 }
 
 /// Whether a text is a variable's name.

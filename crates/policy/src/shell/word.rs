@@ -1,34 +1,34 @@
 //! Words: quotes are removed exactly, and parts that only the shell knows stay unknown.
 
 use super::ansi;
-use super::parser::{ParseResult, ShellParser, is_break};
+use super::parser::{ParseResult, ShellParser, ends_word};
 use super::raw_command::RawWord;
 use super::word_builder::WordBuilder;
 
 impl ShellParser<'_> {
     /// Reads a word, which braces may expand to several; returns `None` if no word begins here.
     pub(super) fn word(&mut self) -> ParseResult<Option<Vec<RawWord>>> {
-        let from = self.at;
+        let from = self.position;
         let mut builder = WordBuilder::default();
         while let Some(c) = self.peek() {
             match c {
-                '<' | '>' if self.is_process() => {
-                    self.process()?;
-                    builder.process();
+                '<' | '>' if self.is_process_substitution() => {
+                    self.process_substitution()?;
+                    builder.push_process_substitution();
                 }
-                c if is_break(c) => break,
-                '\'' => builder.quote(self.single_quoted()?),
+                c if ends_word(c) => break,
+                '\'' => builder.push_literal(self.single_quoted()?),
                 '"' => self.double_quoted(&mut builder)?,
-                '\\' => builder.quote(&self.escaped()?),
+                '\\' => builder.push_literal(&self.escaped()?),
                 '`' => {
                     self.backquoted(|_| false)?;
-                    builder.expand();
+                    builder.mark_unknown();
                     builder.splits = true;
                 }
                 '$' => self.unquoted_dollar(&mut builder)?,
                 c => {
                     self.bump();
-                    builder.unquoted(c);
+                    builder.push_unquoted(c);
                 }
             }
         }
@@ -36,20 +36,20 @@ impl ShellParser<'_> {
         if written.contains('\n') && !self.pending.is_empty() {
             return self.stop("a here-document begins inside a word");
         }
-        Ok((self.at > from).then(|| builder.finish(written)))
+        Ok((self.position > from).then(|| builder.finish(written)))
     }
 
-    pub(super) fn is_process(&self) -> bool {
-        self.sees("<(") || self.sees(">(")
+    pub(super) fn is_process_substitution(&self) -> bool {
+        self.is_next("<(") || self.is_next(">(")
     }
 
-    pub(super) fn process(&mut self) -> ParseResult {
-        self.at += 2;
+    pub(super) fn process_substitution(&mut self) -> ParseResult {
+        self.position += 2;
         self.substitution(ShellParser::until_parenthesis)
     }
 
     pub(super) fn single_quoted(&mut self) -> ParseResult<&str> {
-        self.at += 1;
+        self.position += 1;
         let text = self.take_while(|c| c != '\'');
         if !self.take("'") {
             return self.stop("a quote is not closed");
@@ -58,7 +58,7 @@ impl ShellParser<'_> {
     }
 
     fn escaped(&mut self) -> ParseResult<String> {
-        self.at += 1;
+        self.position += 1;
         match self.peek() {
             None => self.stop("it ends in a backslash"),
             Some('\n') => self.stop("a line is continued in the middle of a word"),
@@ -70,7 +70,7 @@ impl ShellParser<'_> {
     }
 
     fn double_quoted(&mut self, builder: &mut WordBuilder) -> ParseResult {
-        self.at += 1;
+        self.position += 1;
         builder.quoted = true;
         loop {
             match self.peek() {
@@ -82,31 +82,31 @@ impl ShellParser<'_> {
                 Some('\\') => self.escaped_in_quotes(builder),
                 Some('`') => {
                     self.backquoted(|c| c == '"')?;
-                    builder.expand();
+                    builder.mark_unknown();
                 }
                 Some('$') => self.quoted_dollar(builder)?,
                 Some(c) => {
                     self.bump();
-                    builder.quote(c.encode_utf8(&mut [0; 4]));
+                    builder.push_literal(c.encode_utf8(&mut [0; 4]));
                 }
             }
         }
     }
 
     fn quoted_dollar(&mut self, builder: &mut WordBuilder) -> ParseResult {
-        let from = self.at;
+        let from = self.position;
         match self.dollar()? {
-            Some(literal) => builder.quote(literal),
+            Some(literal) => builder.push_literal(literal),
             None => {
                 // `"$@"` expands to as many words as there are arguments.
                 builder.splits |= self.since(from).contains('@');
-                builder.expand();
+                builder.mark_unknown();
             }
         }
         Ok(())
     }
 
-    /// In double quotes, a backslash is literal, except before these.
+    /// Reads a backslash in double quotes. It is literal, except before these characters.
     fn escaped_in_quotes(&mut self, builder: &mut WordBuilder) {
         self.bump();
         match self.peek() {
@@ -115,26 +115,26 @@ impl ShellParser<'_> {
             }
             Some(c @ ('$' | '`' | '"' | '\\')) => {
                 self.bump();
-                builder.quote(c.encode_utf8(&mut [0; 4]));
+                builder.push_literal(c.encode_utf8(&mut [0; 4]));
             }
-            _ => builder.quote("\\"),
+            _ => builder.push_literal("\\"),
         }
     }
 
     fn unquoted_dollar(&mut self, builder: &mut WordBuilder) -> ParseResult {
-        if self.sees("$'") {
+        if self.is_next("$'") {
             let text = self.ansi_quoted()?;
-            builder.quote(&text);
-        } else if self.take("$") && self.sees("\"") {
+            builder.push_literal(&text);
+        } else if self.take("$") && self.is_next("\"") {
             // A translation may replace it with anything.
-            builder.expand();
+            builder.mark_unknown();
             self.double_quoted(builder)?;
         } else {
-            self.at -= 1;
+            self.position -= 1;
             match self.dollar()? {
-                Some(literal) => builder.quote(literal),
+                Some(literal) => builder.push_literal(literal),
                 None => {
-                    builder.expand();
+                    builder.mark_unknown();
                     builder.splits = true;
                 }
             }
@@ -143,8 +143,8 @@ impl ShellParser<'_> {
     }
 
     fn ansi_quoted(&mut self) -> ParseResult<String> {
-        self.at += 2;
-        let from = self.at;
+        self.position += 2;
+        let from = self.position;
         loop {
             match self.bump() {
                 None => return self.stop("a quote is not closed"),
@@ -155,7 +155,7 @@ impl ShellParser<'_> {
                 Some(_) => {}
             }
         }
-        let text = self.text.get(from..self.at - 1).unwrap_or_default();
+        let text = self.text.get(from..self.position - 1).unwrap_or_default();
         ansi::decode(text).map_or_else(|| self.stop("an escape produces bytes that are not plain text"), Ok)
     }
 }

@@ -9,7 +9,7 @@ pub(super) struct WordBuilder {
     /// The text so far, without quotes.
     text: String,
     /// Where the part that is not literal begins.
-    literal: Option<usize>,
+    literal_end: Option<usize>,
     unknown: bool,
     pub(super) splits: bool,
     pub(super) quoted: bool,
@@ -24,34 +24,34 @@ pub(super) struct WordBuilder {
 
 impl WordBuilder {
     /// Adds literal characters.
-    pub(super) fn quote(&mut self, text: &str) {
+    pub(super) fn push_literal(&mut self, text: &str) {
         self.quoted = true;
         self.quoted_glob |= text.contains(is_glob);
         self.text.push_str(text);
     }
 
-    /// Marks the rest as not literal.
+    /// Marks everything from here on as not literal.
     pub(super) fn end_literal(&mut self) {
-        self.literal.get_or_insert(self.text.len());
+        self.literal_end.get_or_insert(self.text.len());
     }
 
-    pub(super) fn expand(&mut self) {
+    pub(super) fn mark_unknown(&mut self) {
         self.end_literal();
         self.unknown = true;
     }
 
     /// Adds a process substitution, which becomes the name of a descriptor.
-    pub(super) fn process(&mut self) {
+    pub(super) fn push_process_substitution(&mut self) {
         if self.text.is_empty() && !self.unknown {
             self.text.push_str("/dev/fd/");
         }
-        self.expand();
+        self.mark_unknown();
     }
 
-    pub(super) fn unquoted(&mut self, c: char) {
+    pub(super) fn push_unquoted(&mut self, c: char) {
         let tilde = c == '~' && (self.text.is_empty() && !self.quoted || self.text.ends_with(['=', ':']));
         if tilde {
-            self.expand();
+            self.mark_unknown();
         }
         match c {
             '*' | '?' => {
@@ -70,13 +70,13 @@ impl WordBuilder {
 
     pub(super) fn close_bracket(&mut self) {
         if let Some(open) = self.bracket {
-            self.literal = Some(self.literal.map_or(open, |literal| literal.min(open)));
+            self.literal_end = Some(self.literal_end.map_or(open, |literal| literal.min(open)));
             self.glob = true;
         }
     }
 
     pub(super) fn finish(self, written: &str) -> Vec<RawWord> {
-        let prefix = self.text.get(..self.literal.unwrap_or(self.text.len())).unwrap_or_default();
+        let prefix = self.text.get(..self.literal_end.unwrap_or(self.text.len())).unwrap_or_default();
         let plain = !self.quoted && !self.unknown;
         if self.brace && braces::may_expand(&self.text) {
             let prefix = prefix.split('{').next().unwrap_or_default();

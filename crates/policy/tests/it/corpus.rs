@@ -1,4 +1,4 @@
-//! Commands that must be allowed, asked about and denied under one policy as people have them.
+//! Commands that must be allowed, asked about and denied under one realistic policy.
 
 use std::collections::BTreeSet;
 
@@ -128,7 +128,7 @@ const ALLOWED: [&str; 54] = [
 ];
 
 const ASKED: [&str; 63] = [
-    // Nobody spoke of them.
+    // No rule matches them.
     "whoami",
     "git stash",
     "cargo install ripgrep",
@@ -161,7 +161,7 @@ const ASKED: [&str; 63] = [
     "git commit --amend -m x",
     "npm publish",
     "cargo publish",
-    // They may do more than they show.
+    // They may do more than is visible.
     "git -c alias.x='!sh' x",
     "git -c core.pager=evil log",
     "git --exec-path=/tmp/evil status",
@@ -316,7 +316,7 @@ pub(crate) fn all() -> impl Iterator<Item = (&'static str, RuleEffect)> {
 }
 
 #[test]
-fn every_command_gets_the_verdict_it_must() {
+fn every_command_of_the_corpus_gets_its_verdict() {
     let policy = usual();
     let wrong: Vec<String> = all()
         .filter_map(|(command, expected)| {
@@ -329,7 +329,7 @@ fn every_command_gets_the_verdict_it_must() {
 }
 
 #[test]
-fn what_is_denied_stays_denied_when_everything_is_allowed() {
+fn denied_commands_stay_denied_when_everything_is_allowed() {
     let all_allowed = policy(AllowAll, &RULES);
     for (command, expected) in all().filter(|(_, expected)| *expected == Deny) {
         assert_eq!(effect(&all_allowed, &shell(command)), expected, "{command:?}");
@@ -343,7 +343,7 @@ fn what_is_denied_stays_denied_when_everything_is_allowed() {
 }
 
 #[test]
-fn what_cannot_be_read_is_asked_about_if_any_rule_forbids_something() {
+fn unparsable_command_asks_if_any_rule_denies_something() {
     let unread = ["eval \"$x\"", "$x", "ls 'unclosed", "git -c alias.x='!sh' x"];
     for rules in [&["deny shell(curl)"][..], &["ask shell(git push)"], &["allow shell", "deny shell(curl)"]] {
         for command in unread {
@@ -358,7 +358,7 @@ fn what_cannot_be_read_is_asked_about_if_any_rule_forbids_something() {
 }
 
 #[test]
-fn what_may_be_forbidden_is_asked_about() {
+fn possibly_denied_commands_ask() {
     for (rule, command) in [
         ("deny shell(git push)", "git -C sub push"),
         ("deny shell(git push)", "git --no-pager push origin"),
@@ -388,7 +388,7 @@ fn what_may_be_forbidden_is_asked_about() {
 }
 
 #[test]
-fn an_allowed_command_starts_only_programs_that_were_named() {
+fn allowed_command_starts_only_named_programs() {
     for command in ALLOWED {
         let script = reader::parse(command);
         assert!(script.unclear.is_empty(), "{command:?}: {:?}", script.unclear);
@@ -411,7 +411,7 @@ fn the_longest_commands_are_judged_too() {
     assert_eq!(effect(&usual(), &shell(&"ls;".repeat(1_000))), Allow);
     assert_eq!(effect(&usual(), &shell(&format!("{}curl x", "ls;".repeat(1_000)))), Deny);
     assert_eq!(effect(&usual(), &shell(&"x".repeat(100_000))), Ask);
-    // Where a command changes its folder too often, what its words mean cannot be followed.
+    // If a command changes its folder too often, its paths cannot be resolved.
     let wanders: String = (0..40).map(|n| format!("cd d{n};")).collect();
     assert_eq!(effect(&usual(), &shell(&format!("{wanders} ls"))), Ask);
 }

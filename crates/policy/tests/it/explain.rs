@@ -1,4 +1,4 @@
-//! Explanations, suggestions, and what holds for every policy and every call.
+//! Explanations, suggestions, and properties of all policies and calls.
 
 use bosun_policy::{AgentRole, Explanation, PermissionRequest, Policy, Rule, RuleSource, Verdict, VerdictBasis};
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ fn explain(policy: &Policy, request: &PermissionRequest) -> Explanation {
 }
 
 #[test]
-fn every_part_has_a_verdict_of_its_own() {
+fn every_part_has_its_own_verdict() {
     let policy = policy(Default, &["allow shell(git status)", "deny shell(rm)"]);
     let explanation = explain(&policy, &shell("git status | sort && rm x > out"));
     let parts: Vec<(&str, RuleEffect)> =
@@ -25,7 +25,7 @@ fn every_part_has_a_verdict_of_its_own() {
 }
 
 #[test]
-fn what_would_change_a_verdict_is_told() {
+fn explanation_says_what_would_change_the_verdict() {
     for (mode, rules, request, expected) in [
         (Default, &[][..], shell("git push origin"), "--allow 'shell(git push *)'"),
         (Default, &[], shell("echo \"$x\""), "a simpler command"),
@@ -78,10 +78,10 @@ fn suggestions_are_narrow() {
         ("python3 <<< 'print(1)'", None),
         ("ls; sed -i s/a/b/ x.txt", Some("shell(ls *)")),
     ] {
-        assert_eq!(check(&policy(Default, &[]), &shell(command)).rule.as_deref(), expected, "{command}");
+        assert_eq!(check(&policy(Default, &[]), &shell(command)).suggested_rule.as_deref(), expected, "{command}");
     }
     let first = check(&policy(Default, &["allow shell(ls *)"]), &shell("ls | sort | wc"));
-    assert_eq!(first.rule.as_deref(), Some("shell(sort *)"));
+    assert_eq!(first.suggested_rule.as_deref(), Some("shell(sort *)"));
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn explanations_and_verdicts_agree_over_the_corpus() {
 }
 
 #[test]
-fn a_suggestion_for_anything_in_the_corpus_allows_that_part() {
+fn suggestion_for_any_part_of_the_corpus_allows_it() {
     for mode in [Default, PermissionMode::AcceptEdits] {
         for (command, _) in corpus::all() {
             suggestion_allows(&policy(mode, &[]), &shell(command));
@@ -122,13 +122,13 @@ fn agree(policy: &Policy, request: &PermissionRequest) {
     }
 }
 
-/// Adds the suggested rule and looks at the same part again.
+/// Adds the suggested rule and judges the same part again.
 fn suggestion_allows(policy: &Policy, request: &PermissionRequest) {
     let before = explain(policy, request);
     for (at, part) in before.parts.iter().enumerate() {
-        let Some(text) = &part.rule else { continue };
+        let Some(text) = &part.suggested_rule else { continue };
         let rule = Rule::parse(Allow, text, RuleSource::Session).unwrap();
-        let after = explain(&policy.clone().with(rule), request);
+        let after = explain(&policy.clone().with_rule(rule), request);
         assert_eq!(after.parts[at].effect, Allow, "{text} for {request:?}");
     }
 }
@@ -265,20 +265,20 @@ proptest! {
     }
 
     #[test]
-    fn a_suggestion_allows_what_it_was_made_for(policy in policies(), request in requests()) {
+    fn suggestion_allows_its_command(policy in policies(), request in requests()) {
         suggestion_allows(&policy, &request);
     }
 
     #[test]
-    fn one_more_deny_or_ask_never_loosens(policy in policies(), more in rules(&[Ask, Deny]), request in requests()) {
+    fn adding_deny_or_ask_never_loosens_a_verdict(policy in policies(), more in rules(&[Ask, Deny]), request in requests()) {
         let before = effect(&policy, &request);
-        prop_assert!(effect(&policy.with(more), &request) >= before);
+        prop_assert!(effect(&policy.with_rule(more), &request) >= before);
     }
 
     #[test]
-    fn one_more_allow_never_tightens(policy in policies(), more in rules(&[Allow]), request in requests()) {
+    fn adding_allow_never_tightens_a_verdict(policy in policies(), more in rules(&[Allow]), request in requests()) {
         let before = effect(&policy, &request);
-        prop_assert!(effect(&policy.with(more), &request) <= before);
+        prop_assert!(effect(&policy.with_rule(more), &request) <= before);
     }
 
     #[test]
@@ -298,7 +298,7 @@ proptest! {
     }
 
     #[test]
-    fn what_rules_deny_or_ask_is_not_allowed_by_allowing_all(policy in policies(), request in requests()) {
+    fn allow_all_does_not_override_deny_and_ask_rules(policy in policies(), request in requests()) {
         let plain = Policy { mode: Default, ..policy.clone() };
         let all = Policy { mode: AllowAll, ..policy };
         let verdict = check(&plain, &request);
@@ -309,14 +309,14 @@ proptest! {
 }
 
 proptest! {
-    // Texts of any kind take long to make.
+    // Generating arbitrary texts is slow.
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 100, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_text_makes_it_panic(text in "\\PC{0,200}", rule in "\\PC{0,60}", mode in select(PermissionMode::ALL.to_vec())) {
+    fn arbitrary_text_does_not_panic(text in "\\PC{0,200}", rule in "\\PC{0,60}", mode in select(PermissionMode::ALL.to_vec())) {
         let base = policy(mode, &["deny shell(git push)", "allow edit(src/**)", "ask fetch(*.example)"]);
         let with = [Allow, Deny].into_iter().filter_map(|effect| Rule::parse(effect, &rule, RuleSource::Flag).ok());
-        let policy = with.fold(base, Policy::with);
+        let policy = with.fold(base, Policy::with_rule);
         for request in [shell(&text), edit(format!("/{text}")), fetch(&text), fetch(&format!("http://{text}/"))] {
             agree(&policy, &request);
         }
@@ -324,8 +324,8 @@ proptest! {
 }
 
 #[test]
-fn a_rule_granted_for_one_command_covers_no_other() {
-    let granted = policy(Default, &[]).with(rule("allow shell(git -c x=y status)"));
+fn rule_granted_for_one_command_matches_no_other() {
+    let granted = policy(Default, &[]).with_rule(rule("allow shell(git -c x=y status)"));
     assert_eq!(effect(&granted, &shell("git -c x=y status")), Allow);
     for other in [
         "cd sub; git -c x=y status",

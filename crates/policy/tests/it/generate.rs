@@ -1,6 +1,6 @@
-//! Commands of every shape, from a seed.
+//! Generates commands of every shape from a seed.
 
-/// Dice that fall the same way for the same seed.
+/// A random generator that gives the same values for the same seed.
 pub(crate) struct Dice(u64);
 
 impl Dice {
@@ -47,10 +47,10 @@ const PIECES: [&str; 44] = [
     "\\\\", "\\$", "$'\\n'", "$'\\x41\\''", "$'\\101'", "\"\"", "''", "é",
 ];
 
-/// Longer commands cost more time than they are worth.
+/// Maximum length of a command; longer ones take too much time.
 const LONGEST: usize = 300;
 
-/// A command that is mostly well-formed; now and then something is put into it or cut from it.
+/// A mostly well-formed command; sometimes a part is inserted or removed.
 pub(crate) fn command(dice: &mut Dice) -> String {
     let mut text = list(dice, 2);
     while text.len() > LONGEST {
@@ -64,7 +64,7 @@ pub(crate) fn command(dice: &mut Dice) -> String {
     text
 }
 
-/// Signs and words without any order.
+/// Characters and words in random order.
 pub(crate) fn soup(dice: &mut Dice) -> String {
     (0..2 + dice.below(14)).map(|_| dice.pick(&SOUP)).collect()
 }

@@ -1,4 +1,4 @@
-//! Tests of the policy through its public face.
+//! Tests of the public interface of the policy.
 
 #![cfg(test)]
 

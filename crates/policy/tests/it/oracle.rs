@@ -1,4 +1,4 @@
-//! Our reader against others: brush's parser, bash's own syntax check, and bash itself.
+//! Compares our parser with brush's parser, bash's syntax check, and bash itself.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -10,20 +10,20 @@ use crate::generate::{Dice, command, soup, words};
 use crate::second;
 use crate::shims::ran;
 
-/// Every program that a script names, those that others run through included.
+/// Every program that a script names, including wrappers.
 pub(crate) fn named(script: &ShellScript) -> BTreeSet<String> {
     let names = script.commands.iter().map(|command| &command.name);
     names.chain(script.commands.iter().flat_map(|command| &command.wrappers)).cloned().collect()
 }
 
 #[test]
-fn a_second_parser_sees_no_program_that_we_do_not() {
+fn second_parser_finds_no_program_that_ours_misses() {
     let mut dice = Dice::new(4);
     let mut compared = 0;
     for _ in 0..5000 {
         let text = command(&mut dice);
         let script = parse(&text);
-        // Of several here-documents the other parser takes some bodies for commands.
+        // With several here-documents, the other parser treats some bodies as commands.
         let documents = text.matches("<<").count() - text.matches("<<<").count();
         let comparable = documents < 2 && script.unclear.is_empty();
         let Some(names) = comparable.then(|| second::names(&text)).flatten() else { continue };
@@ -37,7 +37,7 @@ fn a_second_parser_sees_no_program_that_we_do_not() {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "tests stand outside what they test")]
-fn what_bash_rejects_is_never_clear() {
+fn commands_that_bash_rejects_are_unclear() {
     let mut dice = Dice::new(5);
     let clear = std::iter::repeat_with(|| command(&mut dice)).filter(|text| parse(text).unclear.is_empty());
     for text in clear.take(400) {
@@ -49,7 +49,7 @@ fn what_bash_rejects_is_never_clear() {
     }
 }
 
-/// Runs so many clear texts, and counts the programs that they started.
+/// Runs this many clear scripts and counts the programs that they start.
 fn run(texts: impl Iterator<Item = String>, most: usize) -> usize {
     let clear = texts.filter(|text| parse(text).unclear.is_empty()).take(most);
     let run = |text: String| {
@@ -66,14 +66,14 @@ fn run(texts: impl Iterator<Item = String>, most: usize) -> usize {
 }
 
 #[test]
-fn bash_starts_nothing_that_we_do_not_name() {
+fn bash_starts_only_programs_that_we_name() {
     let mut dice = Dice::new(6);
     let programs = run(std::iter::repeat_with(|| command(&mut dice)), 300);
     assert!(programs > 200, "only {programs} programs were started");
 }
 
 #[test]
-fn signs_without_order_start_nothing_that_we_do_not_name() {
+fn random_characters_start_only_programs_that_we_name() {
     let mut dice = Dice::new(7);
     let programs = run(std::iter::repeat_with(|| soup(&mut dice)), 300);
     assert!(programs > 100, "only {programs} programs were started");
@@ -92,12 +92,12 @@ fn known(text: &str) -> Option<Vec<String>> {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "tests stand outside what they test")]
-fn known_words_are_what_bash_makes_of_them() {
+fn known_words_match_the_expansion_of_bash() {
     let mut dice = Dice::new(8);
     let texts =
         std::iter::repeat_with(|| format!("printf '%s\\0' {}", words(&mut dice))).filter(|text| known(text).is_some());
     let texts: Vec<String> = texts.take(2000).collect();
-    // Files that a pattern would match, if one were taken for a word.
+    // Files that a glob pattern would match, if it were wrongly treated as a plain word.
     let folder = tempfile::tempdir().unwrap();
     ["a", "b", "ab", "c"].iter().for_each(|name| std::fs::write(folder.path().join(name), "").unwrap());
     let script: String = texts.iter().map(|text| format!("{text}\nprintf '\\1'\n")).collect();
@@ -116,18 +116,18 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_text_is_read_without_harm(bytes in proptest::collection::vec(any::<u8>(), 0..4096)) {
+    fn any_text_is_parsed_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..4096)) {
         parse(&String::from_utf8_lossy(&bytes));
     }
 
     #[test]
-    fn any_signs_are_read_without_harm(text in "[a-c '\"\\\\$`(){}\\[\\];&|<>#\n~*?!=]{0,400}") {
+    fn any_shell_characters_are_parsed_without_panic(text in "[a-c '\"\\\\$`(){}\\[\\];&|<>#\n~*?!=]{0,400}") {
         parse(&text);
     }
 }
 
 #[test]
-fn deep_nesting_is_unclear_and_ends() {
+fn deep_nesting_is_unclear_and_does_not_overflow() {
     for (open, close) in
         [("$(", ")"), ("(", ")"), ("{ ", ";}"), ("\"$(", ")\""), ("${x:-", "}"), ("<(", ")"), ("if ", "")]
     {

@@ -1,4 +1,4 @@
-//! Patterns of files against names that were made to slip through them.
+//! Path patterns against names that try to evade them.
 
 use bosun_policy::{FilesystemFacts, Policy, RequestedAct, VerdictBasis};
 use protocol::PermissionMode::{AcceptEdits, AllowAll, Default};
@@ -11,7 +11,7 @@ fn edited(rules: &[&str], path: &str) -> RuleEffect {
 }
 
 #[test]
-fn a_pattern_begins_where_it_says() {
+fn pattern_anchor_decides_where_it_starts() {
     for (pattern, path, expected) in [
         ("src/**", "/work/app/src/a.rs", true),
         ("src/**", "/work/app/src/deep/er/a.rs", true),
@@ -54,7 +54,7 @@ fn a_pattern_begins_where_it_says() {
 }
 
 #[test]
-fn what_is_forbidden_is_forbidden_in_every_spelling() {
+fn denied_path_is_denied_in_every_spelling() {
     let long = format!("/work/app/{}/.env", "d/".repeat(4000).trim_end_matches('/'));
     for (pattern, path) in [
         ("src/**", "/work/app/SRC/A.rs"),
@@ -88,7 +88,7 @@ fn what_is_forbidden_is_forbidden_in_every_spelling() {
 }
 
 #[test]
-fn a_forbidden_pattern_takes_nothing_else_with_it() {
+fn deny_pattern_matches_nothing_else() {
     for (pattern, path) in [
         ("src/**", "/work/app/srcs/a"),
         ("src", "/work/app/src.rs"),
@@ -104,7 +104,7 @@ fn a_forbidden_pattern_takes_nothing_else_with_it() {
 }
 
 #[test]
-fn what_is_allowed_is_allowed_only_as_it_is_written() {
+fn allowed_path_is_allowed_only_in_its_exact_spelling() {
     for (pattern, path) in [
         ("caf\u{e9}/**", "/work/app/cafe\u{301}/x"),
         ("src/**", "/work/app/Src/x"),
@@ -112,7 +112,7 @@ fn what_is_allowed_is_allowed_only_as_it_is_written() {
         ("src/**", "/work/app/src"),
         ("a*b", "/work/app/a/b"),
     ] {
-        // Paths come without `..`; one that does not is not covered by accident.
+        // Paths have no `..`; one that has is not matched by accident.
         let inside = edited(&[&format!("allow edit({pattern})")], path) == Allow;
         assert!(!inside || path.contains(".."), "{pattern} {path}");
     }
@@ -122,7 +122,7 @@ fn what_is_allowed_is_allowed_only_as_it_is_written() {
 }
 
 #[test]
-fn names_with_signs_are_suggested_so_that_they_mean_themselves() {
+fn special_characters_in_suggested_paths_are_escaped() {
     for (path, expected) in [
         ("/work/app/src/a.rs", "edit(src/**)"),
         ("/work/app/README.md", "edit(./README.md)"),
@@ -134,14 +134,18 @@ fn names_with_signs_are_suggested_so_that_they_mean_themselves() {
         ("/x", "edit(/x)"),
         ("/work/x", "edit(/work/x)"),
     ] {
-        assert_eq!(check(&policy(Default, &[]), &edit(path)).rule.as_deref(), Some(expected), "{path}");
+        assert_eq!(check(&policy(Default, &[]), &edit(path)).suggested_rule.as_deref(), Some(expected), "{path}");
         assert_eq!(edited(&[&format!("allow {expected}")], path), Allow, "{path}");
     }
-    assert_eq!(check(&policy(Default, &[]), &edit("/work/app/a\nb/c")).rule, None, "no rule has a line break");
+    assert_eq!(
+        check(&policy(Default, &[]), &edit("/work/app/a\nb/c")).suggested_rule,
+        None,
+        "no rule has a line break"
+    );
 }
 
 #[test]
-fn what_controls_bosun_is_out_of_reach_in_every_mode() {
+fn control_files_of_bosun_are_protected_in_every_mode() {
     let rules = ["allow edit", "allow read", "allow edit(/**)", "allow read(/**)"];
     for mode in protocol::PermissionMode::ALL {
         for path in [
@@ -155,7 +159,7 @@ fn what_controls_bosun_is_out_of_reach_in_every_mode() {
             for request in [edit(path), read(path), request("grep", RequestedAct::Read(path.into()))] {
                 let verdict = check(&policy(mode, &rules), &request);
                 assert_eq!(
-                    (verdict.effect, verdict.basis, verdict.rule),
+                    (verdict.effect, verdict.basis, verdict.suggested_rule),
                     (Deny, VerdictBasis::Controls, None),
                     "{mode} {path}"
                 );
@@ -169,14 +173,14 @@ fn what_controls_bosun_is_out_of_reach_in_every_mode() {
 }
 
 #[test]
-fn what_git_runs_is_asked_about_in_every_mode() {
+fn files_that_git_runs_ask_in_every_mode() {
     for mode in [Default, AcceptEdits, AllowAll] {
         let policy = policy(mode, &["allow edit"]);
         for path in
             ["/work/app/.git/hooks/pre-commit", "/work/app/.git/config", "/work/app/sub/.GIT/config", "/work/app/.git"]
         {
             let verdict = check(&policy, &edit(path));
-            assert_eq!((verdict.effect, verdict.rule), (Ask, None), "{path}");
+            assert_eq!((verdict.effect, verdict.suggested_rule), (Ask, None), "{path}");
         }
         assert_eq!(effect(&policy, &edit("/work/app/.gitignore")), Allow);
         assert_eq!(effect(&policy, &read("/work/app/.git/config")), Allow);
@@ -184,20 +188,20 @@ fn what_git_runs_is_asked_about_in_every_mode() {
 }
 
 #[test]
-fn a_name_that_is_no_text_is_still_judged() {
+fn file_name_that_is_not_utf8_is_judged() {
     use std::os::unix::ffi::OsStrExt;
     let path = std::path::Path::new(std::ffi::OsStr::from_bytes(b"/work/app/src/\xff\xfe.key"));
     assert_eq!(effect(&policy(Default, &["allow edit(src/**)"]), &edit(path)), Allow);
     assert_eq!(effect(&policy(AllowAll, &["deny edit(*.key)"]), &edit(path)), Deny);
-    assert_eq!(check(&policy(Default, &[]), &edit(path)).rule.as_deref(), Some("edit(src/**)"));
+    assert_eq!(check(&policy(Default, &[]), &edit(path)).suggested_rule.as_deref(), Some("edit(src/**)"));
 }
 
 #[test]
-fn a_checkout_inside_bosuns_home_may_be_worked_in_and_what_is_around_it_may_not() {
+fn checkout_in_bosuns_home_is_writable_but_not_its_surroundings() {
     let own = "/home/ann/.bosun/checkouts/ses-1/task-1";
     let usual = policy(AllowAll, &[]);
-    let controls = usual.controls.iter().cloned().chain([format!("{own}/.bosun").into()]).collect();
-    let policy = Policy { top: own.into(), exempt: vec![own.into()], controls, ..usual };
+    let controls = usual.control_paths.iter().cloned().chain([format!("{own}/.bosun").into()]).collect();
+    let policy = Policy { project_dir: own.into(), exempt_folders: vec![own.into()], control_paths: controls, ..usual };
     let at = |command: &str| RequestedAct::Shell {
         command: command.to_owned(),
         cwd: own.into(),

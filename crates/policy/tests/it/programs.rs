@@ -3,7 +3,7 @@
 use crate::reading::check;
 
 #[test]
-fn options_that_start_programs_or_write_files_are_tricks() {
+fn options_that_start_programs_or_write_files_are_risky() {
     check(&[
         (r#"git commit -m "fix: std::fs""#, "git"),
         ("git commit", "git!"),
@@ -137,7 +137,7 @@ fn options_that_start_programs_or_write_files_are_tricks() {
 }
 
 #[test]
-fn options_that_hide_behind_others_are_found() {
+fn risky_options_behind_others_are_found() {
     check(&[
         ("sed ':a e id' f", "sed!"),
         ("sed 'ta e id' f", "sed!"),

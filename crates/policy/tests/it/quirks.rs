@@ -1,4 +1,4 @@
-//! Places where shells and parsers like to disagree, run for real.
+//! Syntax about which shells and parsers often disagree, run in a real shell.
 
 use crate::oracle::named;
 use crate::shims::started;
@@ -215,7 +215,7 @@ const QUIRKS: &[&str] = &[
 ];
 
 #[test]
-fn quirks_start_only_what_is_named() {
+fn shell_quirks_start_only_named_programs() {
     let mut clear = 0;
     for text in QUIRKS {
         let script = parse(text);

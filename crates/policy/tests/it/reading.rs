@@ -1,8 +1,8 @@
-//! What commands start, by example.
+//! Which programs commands start, by example.
 
 use bosun_policy::shell::{RedirectMode, ShellScript, ShellWord, parse};
 
-/// A script in one line: `?` if it is unclear; its commands, with what they run through, and `!` for tricks; its files.
+/// A script in one line: `?` if it is unclear; its commands with their wrappers, and `!` if risky; its files.
 fn shown(script: &ShellScript) -> String {
     let unclear = script.unclear.iter().take(1).map(|_| "?".to_owned());
     let commands = script.commands.iter().map(|command| {
@@ -31,7 +31,7 @@ pub(crate) fn check(table: &[(&str, &str)]) {
 }
 
 #[test]
-fn plain_commands_lose_their_quotes() {
+fn quotes_are_removed_from_plain_commands() {
     check(&[
         ("ls -la", "ls"),
         ("git status", "git"),
@@ -74,7 +74,7 @@ fn every_command_of_lists_and_pipelines_counts() {
 }
 
 #[test]
-fn commands_inside_of_loops_branches_and_functions_count() {
+fn commands_in_loops_branches_and_functions_count() {
     check(&[
         ("if [ -f x ]; then cat x; elif test -d y; then ls; else rm z; fi", "[, cat, test, ls, rm"),
         ("while read -r line; do wc -l; done < in.txt", "read, wc, <in.txt"),
@@ -92,7 +92,7 @@ fn commands_inside_of_loops_branches_and_functions_count() {
 }
 
 #[test]
-fn substitutions_count_wherever_they_stand() {
+fn substitutions_count_anywhere_in_a_command() {
     check(&[
         ("echo $(date)", "date, echo!"),
         ("echo `date`", "date, echo!"),
@@ -162,7 +162,7 @@ fn files_that_the_shell_opens_are_listed() {
 }
 
 #[test]
-fn wrappers_run_what_they_name() {
+fn wrapped_commands_are_found() {
     check(&[
         ("env", "env"),
         ("env LANG=C ls", "env:ls"),
@@ -212,7 +212,7 @@ fn wrappers_run_what_they_name() {
 }
 
 #[test]
-fn texts_of_shells_are_read() {
+fn scripts_passed_to_shells_are_parsed() {
     check(&[
         ("bash -c 'ls | grep x; echo $(date)'", "bash:ls, bash:grep, bash:date, bash:echo!"),
         (r#"sh -c "echo hi && cat foo""#, "sh:echo, sh:cat"),
@@ -256,14 +256,14 @@ fn words_are_known_exactly_or_not_at_all() {
 }
 
 #[test]
-fn variables_reach_the_command_inside_of_wrappers() {
+fn variables_set_by_wrappers_reach_the_inner_command() {
     let script = parse("A=1 env B=2 bash -c 'C=3 ls'");
     let names: Vec<&str> = script.commands[0].assignments.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["A", "B", "C"]);
 }
 
 #[test]
-fn nothing_starts_nothing() {
+fn empty_script_has_no_commands() {
     for text in ["", " \n", "# rm x", "x=1"] {
         assert_eq!(parse(text), ShellScript::default(), "{text:?}");
     }

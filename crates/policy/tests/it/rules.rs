@@ -1,4 +1,4 @@
-//! The language of rules, and what modes and roles make of calls.
+//! The syntax of rules, and the effect of modes and roles.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ fn problem(text: &str) -> String {
 }
 
 #[test]
-fn what_is_no_rule_says_why_and_what_to_write() {
+fn invalid_rule_is_explained_with_a_correction() {
     for (text, expected) in [
         ("", "it is empty"),
         ("  ", "it is empty"),
@@ -53,7 +53,7 @@ fn what_is_no_rule_says_why_and_what_to_write() {
 }
 
 #[test]
-fn names_from_elsewhere_are_shown_in_ours() {
+fn tool_names_of_other_products_are_translated() {
     for (text, shown) in [
         ("Bash", "shell"),
         ("Bash(git push:*)", "shell(git push:*)"),
@@ -73,7 +73,7 @@ fn names_from_elsewhere_are_shown_in_ours() {
 }
 
 #[test]
-fn modes_decide_where_no_rule_speaks() {
+fn mode_decides_if_no_rule_matches() {
     let table: [(PermissionMode, [protocol::RuleEffect; 6]); 4] = [
         (Default, [Allow, Ask, Ask, Ask, Allow, Ask]),
         (AcceptEdits, [Allow, Allow, Ask, Ask, Allow, Ask]),
@@ -107,11 +107,11 @@ fn deny_is_stronger_than_ask_and_ask_than_allow() {
 }
 
 #[test]
-fn planning_changes_nothing_whatever_is_allowed() {
+fn plan_mode_allows_no_changes() {
     let policy = policy(Plan, &["allow edit", "allow shell", "allow mcp__docs", "allow fetch"]);
     for request in [edit("/work/app/a"), shell("ls")] {
         let verdict = check(&policy, &request);
-        assert_eq!((verdict.effect, verdict.basis.as_str(), verdict.rule.as_deref()), (Deny, "mode", None));
+        assert_eq!((verdict.effect, verdict.basis.as_str(), verdict.suggested_rule.as_deref()), (Deny, "mode", None));
         let reason = verdict.reason();
         assert!(reason.contains("mode plan forbids it and overrules allow"), "{reason}");
     }
@@ -120,7 +120,7 @@ fn planning_changes_nothing_whatever_is_allowed() {
 }
 
 #[test]
-fn a_role_is_asked_before_anything_else() {
+fn role_is_checked_before_rules() {
     let only = AgentRole { tools: Some(["view".into()].into()), denied: ["grep".into()].into(), mode: None };
     assert!(only.permits("view") && !only.permits("edit") && !only.permits("grep"));
     assert!(AgentRole::default().permits("anything"));
@@ -148,7 +148,7 @@ fn a_role_without_a_shell_runs_no_command_by_another_tool() {
 }
 
 #[test]
-fn the_strongest_source_is_named() {
+fn rule_of_the_strongest_source_is_named() {
     let of = |source: RuleSource| Rule::parse(Deny, "edit(a)", source).unwrap();
     let managed = of(RuleSource::Managed("/etc/bosun/managed.toml".into()));
     let rules =
@@ -167,14 +167,14 @@ fn a_tool_has_rules_of_its_own() {
     assert_eq!(effect(&grep, &read("/work/app/secret/a")), Deny);
     assert_eq!(effect(&grep, &request("glob", RequestedAct::Read("/work/app/secret".into()))), Allow);
     assert_eq!(effect(&grep, &request("mcp__db__drop", RequestedAct::Other)), Ask);
-    // What a pattern of a tool that is not known yet means, nobody can tell: it forbids all and permits nothing.
+    // The pattern of an unknown tool has no known meaning: as a `deny` it matches every call, as an `allow` none.
     assert_eq!(effect(&grep, &request("mcp__fs", RequestedAct::Other)), Deny);
     assert_eq!(effect(&policy(Default, &["allow mcp__fs(x)"]), &request("mcp__fs", RequestedAct::Other)), Ask);
     assert_eq!(effect(&policy(AllowAll, &["deny sql"]), &request("sql", RequestedAct::Session)), Deny);
 }
 
 #[test]
-fn a_call_is_as_strict_as_its_strictest_act() {
+fn call_gets_the_strictest_verdict_of_its_acts() {
     let policy = policy(AcceptEdits, &["deny edit(*.lock)"]);
     let acts = ["/work/app/a.rs", "/work/app/Cargo.lock", "/work/app/b.rs"].map(|path| RequestedAct::Edit(path.into()));
     let request = PermissionRequest { tool: "apply_patch".into(), acts: acts.into() };
@@ -183,18 +183,18 @@ fn a_call_is_as_strict_as_its_strictest_act() {
 }
 
 #[test]
-fn a_rule_that_is_granted_holds_from_then_on() {
+fn granted_rule_applies_from_then_on() {
     let before = policy(Default, &[]);
     let request = edit("/work/app/src/a.rs");
-    let suggested = check(&before, &request).rule.unwrap();
+    let suggested = check(&before, &request).suggested_rule.unwrap();
     assert_eq!(suggested, "edit(src/**)");
-    let after = before.with(Rule::parse(Allow, &suggested, RuleSource::Session).unwrap());
+    let after = before.with_rule(Rule::parse(Allow, &suggested, RuleSource::Session).unwrap());
     assert_eq!(effect(&after, &request), Allow);
     assert_eq!(effect(&after, &edit("/work/app/tests/a.rs")), Ask);
 }
 
 #[test]
-fn hosts_are_what_a_browser_makes_of_them() {
+fn hosts_are_normalised_like_in_a_browser() {
     let docs =
         policy(Default, &["allow fetch(docs.rs)", "allow fetch(*.rust-lang.org)", "allow fetch(b\u{fc}cher.example)"]);
     for yes in [
@@ -230,11 +230,11 @@ fn hosts_are_what_a_browser_makes_of_them() {
     assert_eq!(effect(&ports, &fetch("https://docs.rs/")), Allow);
     assert_eq!(effect(&ports, &fetch("http://docs.rs/")), Ask);
     assert_eq!(effect(&ports, &fetch("https://evil.example/")), Deny);
-    assert_eq!(check(&ports, &fetch("http://docs.rs:81/")).rule.unwrap(), "fetch(docs.rs:81)");
+    assert_eq!(check(&ports, &fetch("http://docs.rs:81/")).suggested_rule.unwrap(), "fetch(docs.rs:81)");
 }
 
 #[test]
-fn machines_nearby_are_reached_only_by_name() {
+fn private_addresses_need_a_rule_that_names_them() {
     let addresses = [
         "http://127.0.0.1/",
         "http://127.1/",
@@ -265,7 +265,7 @@ fn machines_nearby_are_reached_only_by_name() {
         {
             let verdict = check(&policy, &fetch(address));
             assert_eq!((verdict.effect, verdict.basis), (Deny, VerdictBasis::Private), "{address}");
-            let named = policy.with(rule(&format!("allow {}", verdict.rule.unwrap())));
+            let named = policy.with_rule(rule(&format!("allow {}", verdict.suggested_rule.unwrap())));
             assert_eq!(effect(&named, &fetch(address)), Allow, "{address}");
         }
     }
@@ -292,7 +292,7 @@ fn machines_nearby_are_reached_only_by_name() {
 }
 
 #[test]
-fn where_a_name_leads_is_checked_when_it_connects() {
+fn resolved_address_is_checked_on_connect() {
     let policy = policy(
         Default,
         &["allow fetch(docs.rs)", "allow fetch(localhost:80)", "allow fetch(10.0.0.0/8)", "deny fetch(9.9.9.0/24)"],
@@ -306,7 +306,7 @@ fn where_a_name_leads_is_checked_when_it_connects() {
 }
 
 #[test]
-fn a_call_can_be_written_down() {
+fn request_can_be_written_as_text() {
     let parse = |text: &str| PermissionRequest::parse(text, Path::new("/work/app"));
     let change = |path: &str| PermissionRequest {
         tool: "edit".into(),
@@ -341,7 +341,7 @@ fn a_call_can_be_written_down() {
 }
 
 #[test]
-fn a_wildcard_makes_no_option_of_a_word() {
+fn wildcard_for_a_word_does_not_match_an_option() {
     let policy = policy(Default, &["allow shell(python3 *.py *)"]);
     assert_eq!(effect(&policy, &shell("python3 a.py b.py")), Allow);
     assert_eq!(effect(&policy, &shell("python3 '-cimport os#.py' b.py")), Ask);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use bosun_policy::{AgentRole, FilesystemFacts, PermissionRequest, Policy, RequestedAct, Rule, RuleSource, Verdict};
 use protocol::{PermissionMode, RuleEffect};
 
-/// The project's top in every test.
+/// The project folder in every test.
 pub(crate) const TOP: &str = "/work/app";
 
 /// A policy of rules such as `deny shell(rm)`.
@@ -13,9 +13,9 @@ pub(crate) fn policy(mode: PermissionMode, rules: &[&str]) -> Policy {
     Policy {
         mode,
         rules: rules.iter().map(|text| rule(text)).collect(),
-        top: TOP.into(),
-        user: Some("/home/ann".into()),
-        controls: vec!["/home/ann/.bosun".into(), "/work/app/.bosun".into(), "/work/app/.mcp.json".into()],
+        project_dir: TOP.into(),
+        user_home: Some("/home/ann".into()),
+        control_paths: vec!["/home/ann/.bosun".into(), "/work/app/.bosun".into(), "/work/app/.mcp.json".into()],
         ..Policy::default()
     }
 }
@@ -32,7 +32,7 @@ pub(crate) fn rule(text: &str) -> Rule {
     Rule::parse(effect, rule, RuleSource::Flag).unwrap()
 }
 
-/// A shell command that starts in the top.
+/// A shell command that starts in the project folder.
 pub(crate) fn shell(command: &str) -> PermissionRequest {
     request(
         "shell",

@@ -1,4 +1,4 @@
-//! Runs commands for real, in a place where every program only notes that it was started.
+//! Runs commands in a real shell where every program only records that it was started.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,10 +6,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Programs that run others and that have nothing to hide: they are noted, then run for real.
+/// Programs that run other programs: they are recorded, and then really run.
 const WRAPPERS: [&str; 10] = ["bash", "sh", "dash", "env", "nohup", "nice", "timeout", "xargs", "find", "stdbuf"];
 
-/// Programs that are noted and do nothing.
+/// Programs that are recorded and do nothing.
 const PROGRAMS: [&str; 50] = [
     "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "awk", "cargo", "cat", "chmod", "cp", "curl", "cut", "date",
     "diff", "docker", "du", "echo", "file", "gh", "git", "go", "grep", "head", "ln", "ls", "make", "mkdir", "mv",
@@ -30,17 +30,17 @@ pub(crate) fn started(command: &str) -> BTreeSet<String> {
     ran(command).started
 }
 
-/// Runs a command with bash in a place where programs do nothing but say that they were started. Commands with a path are
-/// really run.
+/// Runs a command with bash in a place where programs do nothing but say that they were started. Commands with a path
+/// are really run.
 #[expect(clippy::disallowed_methods, reason = "tests stand outside what they test")]
 pub(crate) fn ran(command: &str) -> Ran {
-    // A folder for each command: what it leaves in the background speaks to nobody.
+    // A separate folder for each command: its background processes must not write into the next one.
     let folder = tempfile::tempdir().unwrap();
     let (bin, work, log) = (folder.path().join("bin"), folder.path().join("work"), folder.path().join("log"));
     fs::create_dir(&work).unwrap();
     fs::write(&log, "").unwrap();
     put_shims(&bin, &log);
-    // A program that is not in the folder is noted by the shell itself.
+    // The shell itself records a program that is not in the folder.
     let missing = format!("() {{ echo \"$1\" >> '{}'\n}}", log.display());
     let done = Command::new("/bin/bash")
         .args(["-c", &format!("ulimit -t 5 -f 1000\n{command}")])
@@ -56,7 +56,7 @@ pub(crate) fn ran(command: &str) -> Ran {
     Ran { started, made: fs::read_dir(&work).unwrap().map(name).collect() }
 }
 
-/// One script under many names.
+/// One script with many names.
 fn put_shims(bin: &Path, log: &Path) {
     fs::create_dir(bin).unwrap();
     let (log, runs) = (log.display(), WRAPPERS.join("|"));
@@ -72,7 +72,7 @@ fn put_shims(bin: &Path, log: &Path) {
 }
 
 #[test]
-fn shims_note_what_is_started_and_nothing_else() {
+fn shims_record_started_programs_only() {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<String>>();
     assert_eq!(started("alpha | beta; nobody-has-this"), names(&["alpha", "beta", "nobody-has-this"]));
     assert_eq!(started("env A=1 nice gamma && echo $(delta)"), names(&["env", "nice", "gamma", "delta"]));

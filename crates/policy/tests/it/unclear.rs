@@ -1,11 +1,11 @@
-//! What commands hide, by example: nothing that cannot be known is taken for known.
+//! Unclear commands, by example: nothing unknown counts as known.
 
 use bosun_policy::shell::parse;
 
 use crate::reading::check;
 
 #[test]
-fn variables_that_programs_listen_to_are_tricks_or_unclear() {
+fn variables_that_change_programs_are_risky_or_unclear() {
     check(&[
         ("LD_PRELOAD=./x ls", "ls!"),
         ("GIT_SSH_COMMAND='sh -c id' git fetch", "git!"),
@@ -36,7 +36,7 @@ fn variables_that_programs_listen_to_are_tricks_or_unclear() {
 }
 
 #[test]
-fn what_changes_the_meaning_of_commands_is_unclear() {
+fn commands_that_redefine_others_are_unclear() {
     check(&[
         ("eval ls", "?, eval"),
         ("source x", "?, source"),
@@ -62,7 +62,7 @@ fn what_changes_the_meaning_of_commands_is_unclear() {
 }
 
 #[test]
-fn words_that_only_the_shell_knows_are_tricks() {
+fn words_expanded_by_the_shell_are_risky() {
     check(&[
         ("$x", "?"),
         ("$(which ls) x", "?, which"),
@@ -95,7 +95,7 @@ fn words_that_only_the_shell_knows_are_tricks() {
 }
 
 #[test]
-fn what_is_not_read_for_sure_is_unclear() {
+fn ambiguous_syntax_is_unclear() {
     check(&[
         ("echo $((x + 1))", "?, echo"),
         ("echo $((`id`))", "?, echo"),
@@ -142,7 +142,7 @@ fn what_is_not_read_for_sure_is_unclear() {
 }
 
 #[test]
-fn characters_that_deceive_are_unclear() {
+fn deceptive_characters_are_unclear() {
     check(&[
         ("ls\u{d}", "?"),
         ("ls\u{0}", "?"),
@@ -157,7 +157,7 @@ fn characters_that_deceive_are_unclear() {
 }
 
 #[test]
-fn what_moves_the_command_of_a_wrapper_is_unclear() {
+fn ambiguous_wrapper_options_are_unclear() {
     check(&[
         ("timeout -k $x 5 ls", "?, timeout!"),
         ("timeout -k a* 5 ls", "?, timeout"),
@@ -191,7 +191,7 @@ fn what_moves_the_command_of_a_wrapper_is_unclear() {
 }
 
 #[test]
-fn texts_that_are_too_long_are_unclear() {
+fn too_long_scripts_are_unclear() {
     assert!(!parse(&format!("echo {}", "a".repeat(70_000))).unclear.is_empty());
     assert!(!parse(&"env ".repeat(40)).unclear.is_empty());
     assert!(!parse(&"ls;".repeat(5000)).unclear.is_empty());

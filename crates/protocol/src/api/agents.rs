@@ -66,7 +66,7 @@ pub struct StartAgentParams {
 }
 
 impl StartAgentParams {
-    /// Parameters that leave the rest to the agent's definition.
+    /// Parameters with only the type and the prompt; the agent's definition decides the rest.
     pub fn new(agent: impl Into<String>, prompt: impl Into<String>) -> StartAgentParams {
         StartAgentParams { agent: agent.into(), prompt: prompt.into(), name: None, description: None, model: None }
     }

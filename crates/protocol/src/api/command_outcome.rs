@@ -42,7 +42,7 @@ pub enum RefusalKind {
     NoInbox,
     /// No task is waiting for it.
     NotAwaited,
-    /// Only a task that the root started can be sent to the background.
+    /// Only a task that the root started can be moved into the background.
     NotRootChild,
     /// A limit is reached.
     Limit,

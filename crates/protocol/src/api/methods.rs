@@ -63,7 +63,7 @@ methods! {
     TasksGet, "tasks.get", Any, "One task with everything its record holds: prompt, messages, turns, evidence.";
     TasksOutput, "tasks.output", Any, "A task's latest output, clipped.";
     TasksStop, "tasks.stop", Session, "Stops a task and everything below it, after a last turn or at once.";
-    TasksPromote, "tasks.promote", Session, "Sends a task that the root waits for to the background.";
+    TasksPromote, "tasks.promote", Session, "Moves a task that the root waits for into the background.";
     TasksForget, "tasks.forget", Session, "Removes the record of a task that has ended.";
     ExternalTasksList, "externalTasks.list", Any, "The work that clients do themselves and report to the session.";
     ExternalTasksRegister, "externalTasks.register", Session, "Starts an external task, or reclaims one whose client is gone.";
@@ -82,7 +82,7 @@ methods! {
 impl Method {
     /// Finds a method by its wire name.
     pub fn from_name(name: &str) -> Option<Method> {
-        METHODS.iter().find(|shape| shape.name == name).map(|shape| shape.method)
+        METHODS.iter().find(|spec| spec.name == name).map(|spec| spec.method)
     }
 
     /// The row of the table.
@@ -107,10 +107,10 @@ mod tests {
 
     #[test]
     fn every_method_is_found_by_its_name() {
-        for shape in METHODS {
-            assert_eq!(Method::from_name(shape.name), Some(shape.method));
-            assert_eq!(shape.method.spec().name, shape.name);
-            assert_eq!(shape.about.starts_with("Experimental: "), shape.method.is_experimental(), "{}", shape.name);
+        for spec in METHODS {
+            assert_eq!(Method::from_name(spec.name), Some(spec.method));
+            assert_eq!(spec.method.spec().name, spec.name);
+            assert_eq!(spec.about.starts_with("Experimental: "), spec.method.is_experimental(), "{}", spec.name);
         }
         assert_eq!(Method::from_name("session.fly"), None);
     }

@@ -1,4 +1,4 @@
-//! Parameters and results of the API: flat, boring, in camelCase.
+//! API types for sessions, asks, modes, rules and plans.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,12 +34,12 @@ pub struct SessionView {
     /// Whether its model may ask the user questions.
     #[serde(default)]
     pub ask_user: bool,
-    /// Most turns that its agents may take together for one prompt.
+    /// Maximum turns that its agents may take together for one prompt.
     pub max_turns: Option<u32>,
     /// How many agents it may have.
     #[serde(default)]
     pub limits: AgentLimits,
-    /// What it may spend in all.
+    /// What it may spend in total.
     #[serde(default)]
     pub budget: Budget,
     /// How hard its model should think; the provider's default when absent.
@@ -64,7 +64,7 @@ pub struct SessionView {
     pub events: u64,
     /// How many turns its agents took.
     pub turns: u64,
-    /// What its agents used in all.
+    /// What its agents used in total.
     pub usage: Usage,
     /// The cost of that usage, including model calls that were cut off.
     #[serde(default)]
@@ -158,7 +158,7 @@ pub struct AsksParams {
 pub struct AsksResult {
     /// The rows.
     pub asks: Vec<AskView>,
-    /// How many there are in all.
+    /// How many there are in total.
     pub total: u64,
 }
 
@@ -178,7 +178,7 @@ pub struct PermissionParams {
     pub mode: PermissionMode,
 }
 
-/// Changes of the permission rules, applied in order. They hold while this process runs the session.
+/// Changes of the permission rules, applied in order. They apply as long as this process runs the session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RulesParams {
@@ -213,7 +213,7 @@ pub enum RuleChange {
     },
 }
 
-/// The plan of a session; none when there is none.
+/// The plan of a session, if it has one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanResult {
@@ -246,7 +246,7 @@ pub struct AsksDecideParams {
     /// The decision.
     #[serde(flatten)]
     pub decided: DecideParams,
-    /// Whether to interrupt the turn as well, before anything can follow from the decision.
+    /// Whether to interrupt the turn as well, before the decision takes effect.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupt: bool,
 }
@@ -257,8 +257,8 @@ pub struct AsksDecideParams {
 pub struct SubscribeParams {
     /// The last sequence number the client has seen; 0 for all.
     pub after: u64,
-    /// The least time between two messages, in milliseconds: a single event is sent at once, events in quick succession
-    /// are sent together.
+    /// The minimum time between two messages, in milliseconds: a single event is sent at once, events in quick
+    /// succession are sent together.
     pub pause_ms: u64,
 }
 
@@ -285,7 +285,7 @@ pub enum SessionCommand {
     Decide(DecideParams),
     /// Stop a task and everything below it.
     StopTask(StopTaskParams),
-    /// Send a task that the root waits for to the background.
+    /// Move a task that the root waits for into the background.
     Promote(TaskParams),
     /// Remove the record of a task that has ended.
     Forget(TaskParams),

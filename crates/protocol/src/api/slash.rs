@@ -13,7 +13,7 @@ pub struct SlashView {
     pub name: String,
     /// What it does.
     pub description: String,
-    /// What may follow its name.
+    /// The arguments that may follow its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// Its kind.

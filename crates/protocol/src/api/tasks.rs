@@ -18,7 +18,7 @@ pub struct TaskView {
     pub parent: Option<TaskId>,
     /// What sort of work it is.
     pub kind: TaskType,
-    /// Who performs it.
+    /// The agent type that performs it.
     pub agent: String,
     /// Its display name.
     pub name: String,
@@ -40,7 +40,7 @@ pub struct TaskView {
     pub effort: Option<ReasoningEffort>,
     /// Its state. Without a living owner, a running task is shown as interrupted, or lost if it is a command.
     pub state: TaskState,
-    /// The same as one of five coarse states.
+    /// The same state, as one of five coarse states.
     pub status: TaskStatus,
     /// Since when it has been silent while running.
     pub stalled_since_at: Option<Timestamp>,
@@ -72,7 +72,7 @@ pub struct TaskView {
     pub changes: u64,
     /// How many commands its calls ran.
     pub commands: u64,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
     /// Since when it waits for a slot.
     pub queued_at: Option<Timestamp>,
@@ -90,7 +90,7 @@ pub struct TaskView {
 pub struct CancelView {
     /// Who asked.
     pub by: CancelBy,
-    /// How firmly.
+    /// Whether the task may take a last turn.
     pub how: CancelMode,
     /// When the task is stopped at once, if it may still take a last turn.
     pub until_at: Option<Timestamp>,
@@ -106,11 +106,11 @@ pub struct TaskRecord {
     pub expects: Option<Expectations>,
     /// Its newest mail, oldest first.
     pub mail: Vec<MailView>,
-    /// How much mail it got in all.
+    /// How much mail it got in total.
     pub mail_total: u64,
     /// Its newest turns, oldest first.
     pub turns: Vec<TurnView>,
-    /// How many turns it began in all.
+    /// How many turns it began in total.
     pub turns_total: u64,
     /// What the runtime observed of its calls, newest last, without repeats.
     pub evidence: Vec<Evidence>,
@@ -122,11 +122,11 @@ pub struct TaskRecord {
 pub struct MailView {
     /// Its number.
     pub mail: MailId,
-    /// Who wrote it.
+    /// The sender.
     pub from: Principal,
     /// When it may be read.
     pub delivery: MailDelivery,
-    /// What it says, clipped.
+    /// The text, clipped.
     pub text: String,
     /// When it was admitted.
     pub admitted_at: Timestamp,
@@ -173,13 +173,13 @@ pub struct TurnView {
     pub reported_model: Option<String>,
     /// What the answer used.
     pub usage: Usage,
-    /// The cost of the turn, including tries without an answer.
+    /// The cost of the turn, including requests without an answer.
     pub spent: Cost,
     /// Whether the price of all of that is known.
     pub priced: bool,
-    /// When the model was first asked.
+    /// When its first request was sent.
     pub begun_at: Timestamp,
-    /// When its last try ended.
+    /// When its last request ended.
     pub ended_at: Option<Timestamp>,
     /// The model's text and tool calls; the middle is left out if it is long.
     #[serde(default)]
@@ -217,7 +217,7 @@ impl TasksParams {
 pub struct TasksPage {
     /// The rows.
     pub tasks: Vec<TaskView>,
-    /// How many there are in all.
+    /// How many there are in total.
     pub total: u64,
 }
 
@@ -237,12 +237,12 @@ pub struct OutputResult {
     pub output: String,
 }
 
-/// Which task is to stop.
+/// A task to stop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StopTaskParams {
     /// The task.
     pub task: TaskId,
-    /// How firmly.
+    /// Whether the task may take a last turn.
     pub how: CancelMode,
 }

@@ -80,7 +80,7 @@ impl TodosParams {
 pub struct TodosPage {
     /// The rows.
     pub todos: Vec<TodoView>,
-    /// How many there are in all.
+    /// How many there are in total.
     pub total: u64,
 }
 

@@ -45,12 +45,12 @@ impl ClientHandle {
 
     /// Sends a notification at once. A client whose queue is full is closed.
     pub fn notify(&self, method: &str, params: &impl Serialize) -> Result<(), SendError> {
-        self.outbox.push(self.compose(method, params)?)
+        self.outbox.push(self.notification_message(method, params)?)
     }
 
     /// Sends a notification as fast as the client reads: for replays, which may be long.
     pub async fn deliver(&self, method: &str, params: &impl Serialize) -> Result<(), SendError> {
-        self.outbox.send(self.compose(method, params)?).await
+        self.outbox.send(self.notification_message(method, params)?).await
     }
 
     /// Sends a frame that several clients of the session receive, as fast as this one reads.
@@ -59,7 +59,7 @@ impl ClientHandle {
     }
 
     /// Encodes a notification once, for all clients of the session.
-    pub fn frame(&self, method: &str, params: &impl Serialize) -> Result<Arc<[u8]>, SendError> {
+    pub fn encode_frame(&self, method: &str, params: &impl Serialize) -> Result<Arc<[u8]>, SendError> {
         /// Serialized directly, without a `Value` in between.
         #[derive(Serialize)]
         struct NotificationFrame<'a, P> {
@@ -89,7 +89,7 @@ impl ClientHandle {
         self.work.wait().await;
     }
 
-    fn compose(&self, method: &str, params: &impl Serialize) -> Result<RpcMessage, SendError> {
+    fn notification_message(&self, method: &str, params: &impl Serialize) -> Result<RpcMessage, SendError> {
         let params = serde_json::to_value(params).map_err(|error| self.close_on_error(method, &error))?;
         Ok(RpcMessage::Notification(RpcNotification { method: method.into(), params }))
     }

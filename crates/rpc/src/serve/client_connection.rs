@@ -42,7 +42,7 @@ pub(super) async fn serve_client(
     };
 
     tokio::select! {
-        () = client_connection.read(&mut connection) => {}
+        () = client_connection.read_messages(&mut connection) => {}
         () = outbox.closed() => {}
         () = token.cancelled() => {}
     }
@@ -64,12 +64,12 @@ struct ClientConnection {
 }
 
 impl ClientConnection {
-    async fn read(&mut self, connection: &mut Connection<OwnedReadHalf>) {
+    async fn read_messages(&mut self, connection: &mut Connection<OwnedReadHalf>) {
         loop {
             let outbox = connection.outbox().clone();
             match connection.next().await {
-                Ok(Some(Ok(RpcMessage::Request(request)))) => self.request(request, outbox).await,
-                Ok(Some(Ok(RpcMessage::Notification(notification)))) => self.notification(notification).await,
+                Ok(Some(Ok(RpcMessage::Request(request)))) => self.handle_request(request, outbox).await,
+                Ok(Some(Ok(RpcMessage::Notification(notification)))) => self.handle_notification(notification).await,
                 // The server sends no requests to clients.
                 Ok(Some(Ok(RpcMessage::Response(_)))) => {}
                 Ok(Some(Err(MalformedMessage { id, error }))) => respond(&outbox, id, Err(error)).await,
@@ -81,8 +81,8 @@ impl ClientConnection {
         }
     }
 
-    async fn request(&mut self, RpcRequest { id, method, params }: RpcRequest, outbox: Outbox) {
-        let Some(permit) = self.room().await else { return };
+    async fn handle_request(&mut self, RpcRequest { id, method, params }: RpcRequest, outbox: Outbox) {
+        let Some(permit) = self.acquire_permit().await else { return };
         let answer = self.start_call(&method, params);
         self.calls.spawn(async move {
             respond(&outbox, Some(id), answer.await).await;
@@ -90,8 +90,8 @@ impl ClientConnection {
         });
     }
 
-    async fn notification(&mut self, RpcNotification { method, params }: RpcNotification) {
-        let Some(permit) = self.room().await else { return };
+    async fn handle_notification(&mut self, RpcNotification { method, params }: RpcNotification) {
+        let Some(permit) = self.acquire_permit().await else { return };
         let answer = self.start_call(&method, params);
         self.calls.spawn(async move {
             // A notification gets no answer, not even an error.
@@ -101,7 +101,7 @@ impl ClientConnection {
     }
 
     /// Waits for a permit for one more call, held until its answer is queued: unread answers count too.
-    async fn room(&mut self) -> Option<OwnedSemaphorePermit> {
+    async fn acquire_permit(&mut self) -> Option<OwnedSemaphorePermit> {
         while self.calls.try_join_next().is_some() {}
         Arc::clone(&self.call_permits).acquire_owned().await.ok()
     }

@@ -1,4 +1,4 @@
-//! Reads whatever bytes as a peer's messages, until they end or are refused. Fuzz targets share it.
+//! Reads arbitrary bytes as a peer's messages, until they end or are refused. Fuzz targets share it.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -8,8 +8,8 @@ use std::time::Duration;
 use bosun_rpc::{Connection, ConnectionLimits, Framing};
 use tokio::runtime::Builder;
 
-/// Most bytes of a message here: little, so that bytes can be too many.
-const FRAME: u32 = 4096;
+/// Maximum bytes of a message here: small, so that inputs can exceed it.
+const MAX_FRAME_BYTES: u32 = 4096;
 
 /// Reads messages that are lines.
 pub(crate) fn lines(bytes: &[u8]) {
@@ -24,7 +24,7 @@ pub(crate) fn counted(bytes: &[u8]) {
 fn read(framing: Framing, bytes: &[u8]) {
     let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     runtime.block_on(async {
-        let limits = ConnectionLimits { frame: FRAME, ..ConnectionLimits::LOCAL };
+        let limits = ConnectionLimits { max_frame_bytes: MAX_FRAME_BYTES, ..ConnectionLimits::LOCAL };
         let mut connection = Connection::new(Cursor::new(bytes.to_vec()), tokio::io::sink(), framing, limits);
         let read = async {
             let mut frames = 0;
@@ -33,7 +33,7 @@ fn read(framing: Framing, bytes: &[u8]) {
             }
             frames
         };
-        // Nothing else takes time here: what does not end waits for something that never comes.
+        // Time is paused, so the timeout fires only if reading hangs.
         let frames = tokio::time::timeout(Duration::from_secs(3600), read).await.unwrap();
         assert!(frames <= bytes.len(), "{frames} messages of {} bytes", bytes.len());
         connection.close().await;

@@ -1,10 +1,10 @@
-use crate::stage::Running;
+use crate::stage::TestRpcServer;
 
 const GET: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":\"ok\",\"method\":\"session.get\"}\n";
 
 #[tokio::test]
-async fn what_is_wrong_is_named_and_the_connection_goes_on() {
-    let server = Running::start().await;
+async fn invalid_messages_are_answered_and_the_connection_stays_open() {
+    let server = TestRpcServer::start().await;
     let mut raw = server.raw().await;
     let table: [(&[u8], i64); 8] = [
         (b"not json\n", -32700),
@@ -17,30 +17,30 @@ async fn what_is_wrong_is_named_and_the_connection_goes_on() {
         (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"session.get\",\"params\":{\"do\":\"refuse\"}}\n", -32602),
     ];
     for (sent, code) in table {
-        let answer = raw.ask(sent).await;
+        let answer = raw.request(sent).await;
         assert_eq!(answer["error"]["code"], code, "{}", String::from_utf8_lossy(sent));
-        assert_eq!(raw.ask(GET).await["id"], "ok");
+        assert_eq!(raw.request(GET).await["id"], "ok");
     }
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_frame_past_the_bound_ends_that_client_only() {
-    let server = Running::start().await;
+async fn too_large_frame_closes_only_its_client() {
+    let server = TestRpcServer::start().await;
     let mut other = server.raw().await;
     let mut raw = server.raw().await;
-    // The server hangs up while this is being written.
+    // The server closes the connection while this is being written.
     tokio::io::AsyncWriteExt::write_all(&mut raw.output, &vec![b'x'; 32 << 20]).await.ok();
-    let farewell = raw.read().await;
-    assert!(farewell.is_none_or(|farewell| farewell["error"]["code"] == -32600));
+    let close_message = raw.read().await;
+    assert!(close_message.is_none_or(|close_message| close_message["error"]["code"] == -32600));
     assert!(raw.read().await.is_none());
-    assert_eq!(other.ask(GET).await["id"], "ok");
+    assert_eq!(other.request(GET).await["id"], "ok");
     server.stop().await;
 }
 
 #[tokio::test]
-async fn an_end_in_the_middle_of_a_frame_runs_nothing() {
-    let server = Running::start().await;
+async fn truncated_frames_run_nothing() {
+    let server = TestRpcServer::start().await;
     let sent = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"session.send\",\"params\":{\"tag\":\"half\"}}";
     for end in [1, 20, sent.len()] {
         let mut raw = server.raw().await;
@@ -48,14 +48,14 @@ async fn an_end_in_the_middle_of_a_frame_runs_nothing() {
         drop(raw);
     }
     let mut raw = server.raw().await;
-    raw.ask(GET).await;
-    assert!(server.stage.log().iter().all(|line| !line.contains("half")));
+    raw.request(GET).await;
+    assert!(server.handler.log().iter().all(|line| !line.contains("half")));
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_client_that_only_stops_writing_still_gets_its_answers() {
-    let server = Running::start().await;
+async fn client_that_closed_its_input_still_gets_answers() {
+    let server = TestRpcServer::start().await;
     let mut raw = server.raw().await;
     raw.write(GET).await;
     raw.write(GET).await;
@@ -67,8 +67,8 @@ async fn a_client_that_only_stops_writing_still_gets_its_answers() {
 }
 
 #[tokio::test]
-async fn frames_of_two_clients_cut_at_every_byte_do_not_mix() {
-    let server = Running::start().await;
+async fn interleaved_frames_of_two_clients_do_not_mix() {
+    let server = TestRpcServer::start().await;
     let (mut one, mut two) = (server.raw().await, server.raw().await);
     let frame =
         |id: u32| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tasks.list\",\"params\":{{\"n\":{id}}}}}\n");
@@ -83,12 +83,12 @@ async fn frames_of_two_clients_cut_at_every_byte_do_not_mix() {
 
 #[tokio::test]
 async fn a_notification_is_performed_and_never_answered() {
-    let server = Running::start().await;
+    let server = TestRpcServer::start().await;
     let mut raw = server.raw().await;
     raw.write(b"{\"jsonrpc\":\"2.0\",\"method\":\"session.send\",\"params\":{\"tag\":\"quiet\"}}\n").await;
     raw.write(b"{\"jsonrpc\":\"2.0\",\"method\":\"session.fly\"}\n").await;
     let after = b"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"session.send\",\"params\":{\"tag\":\"loud\"}}\n";
-    assert_eq!(raw.ask(after).await["id"], 2);
-    assert_eq!(server.stage.log()[..2], ["session.send quiet begins", "session.send quiet ends"]);
+    assert_eq!(raw.request(after).await["id"], 2);
+    assert_eq!(server.handler.log()[..2], ["session.send quiet begins", "session.send quiet ends"]);
     server.stop().await;
 }

@@ -1,11 +1,11 @@
 use protocol::api::Method;
 use serde_json::{Value, json};
 
-use crate::stage::{Running, soon};
+use crate::stage::{TestRpcServer, within_timeout};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn session_methods_of_all_clients_run_one_after_the_other() {
-    let server = Running::start().await;
+async fn session_methods_of_all_clients_run_in_sequence() {
+    let server = TestRpcServer::start().await;
     let mut calls = tokio::task::JoinSet::new();
     for number in 0..20 {
         let (client, _notifications) = server.client().await;
@@ -17,10 +17,10 @@ async fn session_methods_of_all_clients_run_one_after_the_other() {
             }
         });
     }
-    while let Some(done) = soon(calls.join_next()).await {
+    while let Some(done) = within_timeout(calls.join_next()).await {
         done.unwrap();
     }
-    let log = server.stage.log();
+    let log = server.handler.log();
     assert_eq!(log.len(), 200);
     for pair in log.chunks(2) {
         assert_eq!(pair[0].strip_suffix(" begins"), pair[1].strip_suffix(" ends"));
@@ -30,7 +30,7 @@ async fn session_methods_of_all_clients_run_one_after_the_other() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn session_methods_of_one_client_run_in_the_order_it_sent_them() {
-    let server = Running::start().await;
+    let server = TestRpcServer::start().await;
     let mut raw = server.raw().await;
     let mut sent = String::new();
     for number in 0..50 {
@@ -42,15 +42,15 @@ async fn session_methods_of_one_client_run_in_the_order_it_sent_them() {
     for _ in 0..50 {
         raw.read().await.expect("an answer");
     }
-    let begun: Vec<_> = server.stage.log().into_iter().filter(|line| line.ends_with("begins")).collect();
+    let started: Vec<_> = server.handler.log().into_iter().filter(|line| line.ends_with("begins")).collect();
     let expected: Vec<_> = (0..50).map(|number| format!("session.send {number} begins")).collect();
-    assert_eq!(begun, expected);
+    assert_eq!(started, expected);
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_session_method_that_waits_holds_up_the_next_one_and_no_other() {
-    let server = Running::start().await;
+async fn waiting_session_method_blocks_only_session_methods() {
+    let server = TestRpcServer::start().await;
     let ((one, _n1), (two, _n2)) = (server.client().await, server.client().await);
     let first = one.call::<Value>(Method::SessionSend, json!({ "do": "wait", "tag": "first" }));
     let rest = async {
@@ -58,21 +58,21 @@ async fn a_session_method_that_waits_holds_up_the_next_one_and_no_other() {
         let second = two.call::<Value>(Method::SessionSend, json!({ "tag": "second" }));
         let release = async {
             two.call::<Value>(Method::TasksList, json!({ "tag": "any" })).await.unwrap();
-            server.stage.gate.notify_one();
+            server.handler.gate.notify_one();
         };
         tokio::join!(second, release).0.unwrap();
     };
-    soon(async { tokio::join!(first, rest) }).await.0.unwrap();
-    let log = server.stage.log();
-    let place = |line: &str| log.iter().position(|logged| logged == line).unwrap();
-    assert!(place("tasks.list any ends") < place("session.send first begins"));
-    assert!(place("session.send first ends") < place("session.send second begins"));
+    within_timeout(async { tokio::join!(first, rest) }).await.0.unwrap();
+    let log = server.handler.log();
+    let position_of = |line: &str| log.iter().position(|logged| logged == line).unwrap();
+    assert!(position_of("tasks.list any ends") < position_of("session.send first begins"));
+    assert!(position_of("session.send first ends") < position_of("session.send second begins"));
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_session_method_that_lets_others_pass_holds_up_its_own_client_alone() {
-    let server = Running::start().await;
+async fn released_turn_blocks_only_its_own_client() {
+    let server = TestRpcServer::start().await;
     let ((one, _n1), (two, _n2)) = (server.client().await, server.client().await);
     let first = one.call::<Value>(Method::SessionSend, json!({ "do": "pass", "tag": "first" }));
     let own = async {
@@ -83,10 +83,10 @@ async fn a_session_method_that_lets_others_pass_holds_up_its_own_client_alone() 
     let other = async {
         one.call::<Value>(Method::TasksList, json!({ "tag": "arrived" })).await.unwrap();
         two.call::<Value>(Method::SessionInterrupt, json!({ "tag": "other" })).await.unwrap();
-        server.stage.gate.notify_one();
+        server.handler.gate.notify_one();
     };
-    soon(async { tokio::join!(first, own, other) }).await.0.unwrap();
-    let log: Vec<String> = server.stage.log().into_iter().filter(|line| line.starts_with("session.")).collect();
+    within_timeout(async { tokio::join!(first, own, other) }).await.0.unwrap();
+    let log: Vec<String> = server.handler.log().into_iter().filter(|line| line.starts_with("session.")).collect();
     let ends: Vec<&str> = log.iter().filter_map(|line| line.strip_suffix(" ends")).collect();
     assert_eq!(ends, ["session.interrupt other", "session.send first", "session.send second", "session.send third"]);
     server.stop().await;
@@ -94,7 +94,7 @@ async fn a_session_method_that_lets_others_pass_holds_up_its_own_client_alone() 
 
 #[tokio::test]
 async fn a_session_method_is_applied_even_if_its_client_left() {
-    let server = Running::start().await;
+    let server = TestRpcServer::start().await;
     let ((stays, _n1), (leaves, n2)) = (server.client().await, server.client().await);
     let first = stays.call::<Value>(Method::SessionSend, json!({ "do": "wait", "tag": "first" }));
     let rest = async {
@@ -109,10 +109,10 @@ async fn a_session_method_is_applied_even_if_its_client_left() {
             };
         }
         drop((leaves, n2));
-        server.stage.gate.notify_one();
+        server.handler.gate.notify_one();
     };
-    soon(async { tokio::join!(first, rest) }).await.0.unwrap();
+    within_timeout(async { tokio::join!(first, rest) }).await.0.unwrap();
     stays.call::<Value>(Method::SessionSend, json!({ "tag": "last" })).await.unwrap();
-    assert!(server.stage.log().contains(&"session.send orphan ends".to_owned()));
+    assert!(server.handler.log().contains(&"session.send orphan ends".to_owned()));
     server.stop().await;
 }

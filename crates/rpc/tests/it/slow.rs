@@ -2,22 +2,23 @@ use protocol::api::Method;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 
-use crate::stage::{REPLAYED, Running, soon};
+use crate::stage::{REPLAYED_EVENTS, TestRpcServer, within_timeout};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_that_never_reads_is_closed_and_stalls_nobody() {
-    let server = Running::start().await;
-    let mut deaf = server.stream().await;
-    deaf.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"events.subscribe\",\"params\":{\"do\":\"flood\"}}\n")
+async fn client_that_never_reads_is_closed_without_stalling_others() {
+    let server = TestRpcServer::start().await;
+    let mut unread_client = server.stream().await;
+    unread_client
+        .write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"events.subscribe\",\"params\":{\"do\":\"flood\"}}\n")
         .await
         .unwrap();
     let (client, _notifications) = server.client().await;
     for _ in 0..100 {
-        soon(client.call::<Value>(Method::SessionSend, json!({}))).await.unwrap();
+        within_timeout(client.call::<Value>(Method::SessionSend, json!({}))).await.unwrap();
     }
-    // Hung up on: bytes written to it go nowhere.
-    soon(async {
-        while deaf.write_all(b"\n").await.is_ok() {
+    // The server has closed the connection: writes fail.
+    within_timeout(async {
+        while unread_client.write_all(b"\n").await.is_ok() {
             tokio::task::yield_now().await
         }
     })
@@ -26,13 +27,13 @@ async fn a_client_that_never_reads_is_closed_and_stalls_nobody() {
 }
 
 #[tokio::test]
-async fn a_client_that_reads_too_slowly_learns_why_and_where_to_go_on() {
-    let server = Running::start().await;
+async fn slow_client_receives_the_reason_before_it_is_closed() {
+    let server = TestRpcServer::start().await;
     let mut raw = server.raw().await;
     raw.write(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"events.subscribe\",\"params\":{\"do\":\"flood\"}}\n").await;
     let mut seen = 0;
     let error = loop {
-        let line = raw.read().await.expect("a farewell before the end");
+        let line = raw.read().await.expect("a close message before the end");
         match line["params"]["seq"].as_u64() {
             Some(seq) => {
                 assert_eq!(seq, seen, "no gap before the end");
@@ -48,27 +49,27 @@ async fn a_client_that_reads_too_slowly_learns_why_and_where_to_go_on() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_replay_larger_than_the_queue_reaches_a_client_that_reads() {
-    let server = Running::start().await;
+async fn long_replay_reaches_a_client_that_reads() {
+    let server = TestRpcServer::start().await;
     let (client, mut notifications) = server.client().await;
     client.call::<Value>(Method::EventsSubscribe, json!({ "do": "replay" })).await.unwrap();
-    for seq in 0..REPLAYED {
-        assert_eq!(soon(notifications.next()).await.unwrap().params["seq"], seq);
+    for seq in 0..REPLAYED_EVENTS {
+        assert_eq!(within_timeout(notifications.next()).await.unwrap().params["seq"], seq);
     }
     client.call::<Value>(Method::SessionGet, ()).await.unwrap();
     server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn answers_that_nobody_reads_stop_that_client_s_calls_only() {
-    let server = Running::start().await;
-    let mut deaf = server.stream().await;
+async fn unread_answers_block_only_their_client() {
+    let server = TestRpcServer::start().await;
+    let mut unread_client = server.stream().await;
     let pad = "x".repeat(1 << 20);
     let request =
         format!("{}\n", json!({ "jsonrpc": "2.0", "id": 1, "method": "session.get", "params": { "pad": pad } }));
     let flood = async {
         for _ in 0..200 {
-            deaf.write_all(request.as_bytes()).await.unwrap();
+            unread_client.write_all(request.as_bytes()).await.unwrap();
         }
     };
     let work = async {
@@ -77,7 +78,7 @@ async fn answers_that_nobody_reads_stop_that_client_s_calls_only() {
             client.call::<Value>(Method::SessionSend, json!({})).await.unwrap();
         }
     };
-    soon(async {
+    within_timeout(async {
         tokio::select! {
             () = flood => panic!("the server took more than it can hold"),
             () = work => {}

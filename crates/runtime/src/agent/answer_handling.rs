@@ -22,26 +22,26 @@ impl AgentRun {
     pub(super) async fn handle_answer(&mut self, turn: Turn, reply: ModelReply) -> Result<StepOutcome, InputRejection> {
         let ModelReply { mut content, stop, usage, model } = reply;
         call_normalization::normalize_calls(&self.agent, &mut content);
-        let calls = content.iter().any(|block| matches!(block, ContentBlock::Call(_)));
+        let has_calls = content.iter().any(|block| matches!(block, ContentBlock::Call(_)));
         let price = self.agent.model.facts().price;
         let cost = match usage.total() {
-            // The provider reported no usage, so book what was reserved.
+            // The provider reported no usage, so charge what was reserved.
             0 => self.conversation.reserved(),
-            tokens => Cost { tokens, micros: price.map_or(0, |price| price.of(usage)) },
+            tokens => Cost { tokens, micros: price.map_or(0, |price| price.cost(usage)) },
         };
         let follow_up = self.plan_follow_up(&content, stop).await;
         let answer = RunUpdate::TurnAnswered { turn, content, stop, usage, cost, model };
-        let (answered, followed) = self.report_with_follow_up(turn, answer, &follow_up).await;
-        match (self.handle_report_result(Conversation::is_asking, answered).await?, follow_up) {
-            (InterruptibleOutcome::Finished(()), AnswerFollowUp::EndActivation(_)) if followed.is_ok() => {
+        let (answer_result, follow_up_result) = self.report_with_follow_up(turn, answer, &follow_up).await;
+        match (self.handle_report_result(Conversation::is_awaiting_answer, answer_result).await?, follow_up) {
+            (InterruptibleOutcome::Finished(()), AnswerFollowUp::EndActivation(_)) if follow_up_result.is_ok() => {
                 Ok(StepOutcome::Stop)
             }
             (InterruptibleOutcome::Finished(()), AnswerFollowUp::StartCall(early)) => {
-                self.early_call = followed.is_ok().then_some(early);
+                self.early_call = follow_up_result.is_ok().then_some(early);
                 Ok(StepOutcome::Continue)
             }
             (InterruptibleOutcome::Finished(()), AnswerFollowUp::EndActivation(_) | AnswerFollowUp::Undecided)
-                if !calls =>
+                if !has_calls =>
             {
                 self.end_after_answer(stop).await
             }
@@ -76,13 +76,13 @@ impl AgentRun {
         if let Some(step) = self.check_expectations().await? {
             return Ok(step);
         }
-        if self.is_held_by_hooks().await? {
+        if self.run_stop_hooks().await? {
             return Ok(StepOutcome::Continue);
         }
         match self.complete().await {
             Err(InputRejection::Refused(InputRefusal::MailWaiting)) => Ok(StepOutcome::Continue),
-            Err(InputRejection::Refused(InputRefusal::NoAnswer)) if !self.nudged => self.nudge().await,
-            Err(InputRejection::Refused(InputRefusal::NoAnswer)) => {
+            Err(InputRejection::Refused(InputRefusal::NoFinalMessage)) if !self.nudged => self.nudge().await,
+            Err(InputRejection::Refused(InputRefusal::NoFinalMessage)) => {
                 let message = "the model ended without an answer".into();
                 self.end(RunEnding::Failed { kind: FailKind::NoAnswer, message }).await
             }
@@ -99,32 +99,34 @@ impl AgentRun {
         Ok(StepOutcome::Continue)
     }
 
-    /// Decides the next step after a failed request; returns nothing to ask again.
+    /// Decides the next step after a failed request; returns `None` if the request is to be tried again.
     pub(super) async fn handle_model_failure(
         &mut self,
         turn: Turn,
         error: ModelError,
         tries: &mut RetryState,
     ) -> Result<Option<StepOutcome>, InputRejection> {
-        let (fault, charge) = (error.fault, self.booked_usage(&error));
+        let (fault, charge) = (error.fault, self.failed_call_charge(&error));
         let error_text = match error.hint {
             Some(hint) => format!("{}; {hint}", error.message),
             None => error.message,
         };
         let next = match fault {
             // A key that was accepted before may become valid again, so park and keep the work.
-            ModelFault::Auth if self.has_answered().await? => {
+            ModelFault::Auth if self.has_provider_answered().await? => {
                 RetryDecision::Park(Parking { until: None, why: ParkReason::Auth })
             }
             fault => tries.decide(fault, self.context.settings.clock.now(), self.context.settings.ids.uuid()),
         };
         let retry = match next {
-            RetryDecision::AskAgain(_, retry) => Some(retry),
+            RetryDecision::Retry(_, retry) => Some(retry),
             RetryDecision::Park(_) | RetryDecision::GiveUp => None,
         };
         let report = RunUpdate::TurnFailed { turn, fault, message: error_text.clone(), charge, retry };
-        let report = self.report(report).await;
-        if let InterruptibleOutcome::Interrupted = self.handle_report_result(Conversation::is_asking, report).await? {
+        let reported = self.report(report).await;
+        if let InterruptibleOutcome::Interrupted =
+            self.handle_report_result(Conversation::is_awaiting_answer, reported).await?
+        {
             return Ok(Some(StepOutcome::Continue));
         }
         if fault == ModelFault::TooLong {
@@ -132,7 +134,7 @@ impl AgentRun {
         }
         match next {
             // An interrupt ends the wait; the next try reads its mail, however long the provider asked to wait.
-            RetryDecision::AskAgain(after, _) => {
+            RetryDecision::Retry(after, _) => {
                 let _paused = self.link.heartbeat.pause();
                 let wait = tokio::time::sleep(after);
                 match self.before_deadline(Conversation::has_no_interrupt, wait).await {
@@ -171,9 +173,10 @@ impl AgentRun {
     }
 
     pub(super) async fn fail(&mut self, kind: FailKind, message: String) -> Result<(), InputRejection> {
-        // Unread mail would wake the task again, for the same end. Within a turn, it is read later.
-        match self.report(RunUpdate::Boundary(BoundaryPoint::Between)).await {
-            Ok(()) | Err(InputRejection::Refused(InputRefusal::InTurn)) => {}
+        // Read unread mail first: it would wake the task again, which would fail the same way. Within a turn, mail is
+        // read later.
+        match self.report(RunUpdate::Boundary(BoundaryPoint::BetweenTurns)).await {
+            Ok(()) | Err(InputRejection::Refused(InputRefusal::TurnInProgress)) => {}
             Err(rejected) => return Err(rejected),
         }
         self.end(RunEnding::Failed { kind, message }).await.map(|_over| ())
@@ -203,7 +206,7 @@ impl AgentRun {
     /// Abandons the current request because the time is up.
     pub(super) async fn abandon_turn(&mut self, turn: Turn) -> Result<StepOutcome, InputRejection> {
         let (fault, message) = (ModelFault::Cancelled, "the time is up".into());
-        self.report_broken_off(turn, fault, message).await?;
+        self.report_cut_short(turn, fault, message).await?;
         self.catch_up();
         match self.conversation.wrap_up() {
             Some(why) => self.end(ending_of(why)).await,
@@ -211,20 +214,20 @@ impl AgentRun {
         }
     }
 
-    /// Whether the model's provider has answered in this session.
-    async fn has_answered(&self) -> Result<bool, InputRejection> {
+    /// Whether the model's provider has answered a request in this session.
+    async fn has_provider_answered(&self) -> Result<bool, InputRejection> {
         let model = self.agent.model.name().to_owned();
         self.link.supervisor.query(move |kernel| kernel.has_provider_answered(&model)).await
     }
 
     /// Ends an answer that outgrew its budget. The next turn is decided as usual.
-    pub(super) async fn too_expensive(&mut self, turn: Turn) -> Result<InterruptibleOutcome<()>, InputRejection> {
+    pub(super) async fn cut_off_answer(&mut self, turn: Turn) -> Result<InterruptibleOutcome<()>, InputRejection> {
         let message = "the budget does not allow a longer answer".into();
-        self.report_broken_off(turn, ModelFault::Cancelled, message).await
+        self.report_cut_short(turn, ModelFault::Cancelled, message).await
     }
 
-    /// Books a request that the run itself ended.
-    async fn report_broken_off(
+    /// Reports a request that the run itself cut short. Its charge is the output so far.
+    async fn report_cut_short(
         &mut self,
         turn: Turn,
         fault: ModelFault,
@@ -232,16 +235,16 @@ impl AgentRun {
     ) -> Result<InterruptibleOutcome<()>, InputRejection> {
         let charge = FailedCallCharge::Used { output: self.link.streamed.tokens() };
         let report = self.report(RunUpdate::TurnFailed { turn, fault, message, charge, retry: None }).await;
-        self.handle_report_result(Conversation::is_asking, report).await
+        self.handle_report_result(Conversation::is_awaiting_answer, report).await
     }
 
     /// The charge for a failed request: nothing if the model never started to work on it.
-    pub(super) fn booked_usage(&self, error: &ModelError) -> FailedCallCharge {
+    pub(super) fn failed_call_charge(&self, error: &ModelError) -> FailedCallCharge {
         let output = self.link.streamed.tokens();
         if error.has_started || output > 0 { FailedCallCharge::Used { output } } else { FailedCallCharge::Nothing }
     }
 
-    /// Compacts as much as possible after the model rejected the request as too long; returns nothing to ask again.
+    /// Compacts as much as possible after the model rejected the request as too long; returns `None` to try again.
     async fn handle_too_long(&mut self, error_text: &str) -> Result<Option<StepOutcome>, InputRejection> {
         self.catch_up();
         match context_window::compact_fully(
@@ -267,7 +270,7 @@ pub(super) fn ending_of(why: WrapUpReason) -> RunEnding {
         WrapUpReason::Budget => RunEnding::BudgetExhausted,
         WrapUpReason::Turns => RunEnding::TimedOut(LimitKind::Turns),
         // For a stop, its requester decides the final state. An activation that was done before its last turn and ends
-        // without it ran out of time.
+        // without that turn has run out of time.
         WrapUpReason::Time | WrapUpReason::Stop | WrapUpReason::Reported | WrapUpReason::NoChange => {
             RunEnding::TimedOut(LimitKind::Time)
         }

@@ -30,18 +30,19 @@ use crate::supervisor::InputRejection;
 /// The most changed files that are recorded for one command.
 const MAX_CHANGED_FILES: usize = 100;
 
-/// What tool calls run with.
+/// What the tool calls of one answer need to run.
 #[derive(Debug, Clone)]
 pub(super) struct CallContext {
     pub(super) context: Arc<SessionContext>,
     pub(super) agent: Arc<PreparedAgent>,
+    /// The files that the agent has read.
     pub(super) stamps: Arc<FileStamps>,
-    pub(super) pulse: Heartbeat,
+    pub(super) heartbeat: Heartbeat,
     /// Calls that are refused because they only repeat others.
     pub(super) repeated: Vec<CallId>,
     /// Calls whose post-tool hooks have not run.
     pub(super) pending_post_hooks: PendingPostHooks,
-    /// The call that started together with its answer.
+    /// The call whose start was committed together with the model's answer.
     pub(super) early: Option<EarlyCall>,
 }
 
@@ -51,21 +52,22 @@ impl CallContext {
     }
 }
 
-/// Runs the calls: adjacent readers run concurrently, everything else in order. Permissions are asked for before any
-/// call runs, so that the user can decide on all of them at once.
+/// Runs the calls: adjacent calls that only read run concurrently, all others in order. Permissions are asked for
+/// before any call runs, so that the user can decide on all of them at once.
 pub(super) async fn run_calls(
     call_context: &CallContext,
     calls: Vec<(ToolCallRequest, Caller)>,
 ) -> Result<(), InputRejection> {
     let reviewed = review_calls(call_context, calls).await?;
-    for group in groups(reviewed) {
-        let answered = join_all(group.into_iter().map(|reviewed| run_one(call_context, reviewed))).await;
+    for group in concurrent_groups(reviewed) {
+        let answered = join_all(group.into_iter().map(|reviewed| run_reviewed_call(call_context, reviewed))).await;
         answered.into_iter().collect::<Result<(), InputRejection>>()?;
     }
     Ok(())
 }
 
-fn groups(calls: Vec<ReviewedCall<'_>>) -> Vec<Vec<ReviewedCall<'_>>> {
+/// Splits the calls into groups, in order. The calls of one group may run concurrently.
+fn concurrent_groups(calls: Vec<ReviewedCall<'_>>) -> Vec<Vec<ReviewedCall<'_>>> {
     let mut groups: Vec<(bool, Vec<ReviewedCall<'_>>)> = Vec::new();
     for reviewed in calls {
         let reads = match &reviewed.admission {
@@ -82,20 +84,20 @@ fn groups(calls: Vec<ReviewedCall<'_>>) -> Vec<Vec<ReviewedCall<'_>>> {
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-async fn run_one(call_context: &CallContext, reviewed: ReviewedCall<'_>) -> Result<(), InputRejection> {
+async fn run_reviewed_call(call_context: &CallContext, reviewed: ReviewedCall<'_>) -> Result<(), InputRejection> {
     let ReviewedCall { mut call, caller, hook_feedback: feedback, admission } = reviewed;
-    let (tool, reach) = match admission {
-        CallAdmission::Run(tool, reach) => (tool, reach),
+    let (tool, file_guard) = match admission {
+        CallAdmission::Run(tool, file_guard) => (tool, file_guard),
         CallAdmission::Answer(answer) => return answer_call(call_context, &caller, &call, answer).await,
-        CallAdmission::Asked(tool, judgement, pending) => {
-            let CallPermission { verdict, file_guard: reach } = *judgement;
+        CallAdmission::Asked(tool, permission, pending) => {
+            let CallPermission { verdict, file_guard } = *permission;
             let decided = pending.decision().await?;
             match decided.decision {
-                AskDecision::Allow { input: None, .. } => (tool, reach),
+                AskDecision::Allow { input: None, .. } => (tool, file_guard),
                 AskDecision::Allow { input: Some(input), .. } => {
                     call.input = input;
                     match judge_amended(call_context, tool, &call).await {
-                        Ok(reach) => (tool, reach),
+                        Ok(file_guard) => (tool, file_guard),
                         Err(answer) => return answer_call(call_context, &caller, &call, answer).await,
                     }
                 }
@@ -107,36 +109,37 @@ async fn run_one(call_context: &CallContext, reviewed: ReviewedCall<'_>) -> Resu
         }
     };
     if tool.spec().access == ToolAccess::Agent {
-        // One commit starts the call and its agent, and answers the call if it does not wait: no crash comes between.
+        // One commit starts the call and its agent, and also answers a call that does not wait: a crash cannot separate
+        // them.
         call_context.pending_post_hooks.push(PendingPostHook { call: call.clone(), caller: caller.clone(), feedback });
-        let (answer, evidence) = run(call_context, tool, &call, &caller, reach).await;
+        let (answer, evidence) = run_tool(call_context, tool, &call, &caller, file_guard).await;
         return match caller.phase().await? {
             // `AgentRun::run_open_calls` runs the hooks.
             Some(CallPhase::Answered) | None => Ok(()),
             Some(_) => {
-                let feedback = call_context.pending_post_hooks.settle(&call.id);
+                let feedback = call_context.pending_post_hooks.take_feedback(&call.id);
                 let answer = hooks::after_call(&call_context.context, &caller, &call, feedback, answer).await;
                 report_answer(&caller, call.id, answer, evidence).await
             }
         };
     }
     report_start(call_context, &caller).await?;
-    let (answer, evidence) = run(call_context, tool, &call, &caller, reach).await;
+    let (answer, evidence) = run_tool(call_context, tool, &call, &caller, file_guard).await;
     let answer = hooks::after_call(&call_context.context, &caller, &call, feedback, answer).await;
     report_answer(&caller, call.id, answer, evidence).await
 }
 
-/// Checks a call that the user permitted with other arguments. A deny rule applies to their input too.
+/// Checks a call that the user permitted with other arguments. A deny rule also applies to the user's input.
 async fn judge_amended(
     call_context: &CallContext,
     tool: &Arc<dyn Tool>,
     call: &ToolCallRequest,
 ) -> Result<Arc<dyn FileAccessGuard>, ToolResult> {
     let judged = permission_check::judge_call(&call_context.context, &call_context.agent, tool, call).await;
-    let CallPermission { verdict, file_guard: reach } =
+    let CallPermission { verdict, file_guard } =
         judged.map_err(|error| failed_answer(call, error, &call_context.context.settings.tools))?;
     match verdict.effect {
-        RuleEffect::Allow | RuleEffect::Ask => Ok(reach),
+        RuleEffect::Allow | RuleEffect::Ask => Ok(file_guard),
         RuleEffect::Deny => Err(denied_answer(call_context, call, &verdict)),
     }
 }
@@ -171,7 +174,7 @@ async fn report_answer(
     caller.answer(answer, evidence).await
 }
 
-/// Records the start of the call, unless it is recorded: with its answer, or by an earlier owner.
+/// Records the start of the call, unless it was recorded with the model's answer or by an earlier owner.
 async fn report_start(call_context: &CallContext, caller: &Caller) -> Result<(), InputRejection> {
     if call_context.early(&caller.call).is_some() {
         return Ok(());
@@ -185,19 +188,19 @@ async fn report_start(call_context: &CallContext, caller: &Caller) -> Result<(),
     }
 }
 
-async fn run(
+async fn run_tool(
     call_context: &CallContext,
     tool: &Arc<dyn Tool>,
     call: &ToolCallRequest,
     caller: &Caller,
-    reach: Arc<dyn FileAccessGuard>,
+    file_guard: Arc<dyn FileAccessGuard>,
 ) -> (ToolResult, Vec<Evidence>) {
     let cancel = CancellationToken::new();
     let _guard = cancel.clone().drop_guard();
-    let cx = tool_context(call_context, caller, cancel, reach);
+    let cx = tool_context(call_context, caller, cancel, file_guard);
     let folder = call_context.agent.task_workspace.cwd();
     let before = match tool.spec().access {
-        ToolAccess::Execute => call_context.context.snapshot(folder.to_owned()).await,
+        ToolAccess::Execute => call_context.context.snapshot_folder(folder.to_owned()).await,
         // These tools report their own changes.
         ToolAccess::Read | ToolAccess::Agent | ToolAccess::Session | ToolAccess::Write | ToolAccess::Other => None,
     };
@@ -206,7 +209,7 @@ async fn run(
         Err(error) => (failed_answer(call, error, &cx.limits), Vec::new()),
     };
     if let Some(before) = before
-        && let Some(after) = call_context.context.snapshot(folder.to_owned()).await
+        && let Some(after) = call_context.context.snapshot_folder(folder.to_owned()).await
     {
         let changes = before.changes(&after).take(MAX_CHANGED_FILES);
         evidence.extend(changes.map(|path| Evidence::Changed { path: path.display().to_string() }));
@@ -218,7 +221,7 @@ fn tool_context(
     call_context: &CallContext,
     caller: &Caller,
     cancel: CancellationToken,
-    reach: Arc<dyn FileAccessGuard>,
+    file_guard: Arc<dyn FileAccessGuard>,
 ) -> ToolContext {
     let context = &call_context.context;
     let subagents = || AgentSubagents {
@@ -229,12 +232,12 @@ fn tool_context(
     ToolContext {
         identity: tools::CallIdentity { task: caller.run.task, call: caller.call.clone() },
         workspace: Arc::clone(&call_context.agent.task_workspace.workspace),
-        access_guard: reach,
+        access_guard: file_guard,
         stamps: Arc::clone(&call_context.stamps),
         guardian: context.guardian.clone(),
         env: Arc::clone(&call_context.agent.task_workspace.env),
         cancel,
-        heartbeat: call_context.pulse.clone(),
+        heartbeat: call_context.heartbeat.clone(),
         limits: context.settings.tools,
         sql: Arc::new(AgentSqlSpace { context: Arc::clone(context), caller: caller.clone() }),
         background: Arc::new(AgentShellTasks { context: Arc::clone(context), caller: caller.clone() }),
@@ -244,6 +247,6 @@ fn tool_context(
         session_control: Arc::new(AgentSessionControl { context: Arc::clone(context), caller: caller.clone() }),
         user_prompter: Arc::new(UserAsker { context: Arc::clone(context), caller: caller.clone() }),
         fetcher: context.fetcher.clone(),
-        gate: Arc::new(PolicyNetworkGate(Arc::clone(context))),
+        address_gate: Arc::new(PolicyNetworkGate(Arc::clone(context))),
     }
 }

@@ -17,7 +17,7 @@ use crate::permission_check::{self, CallPermission};
 use crate::repeats;
 use crate::supervisor::InputRejection;
 
-/// A call that has been reviewed, before any call of its message runs.
+/// A reviewed call. All calls of a message are reviewed before the first one runs.
 pub(super) struct ReviewedCall<'a> {
     pub(super) call: ToolCallRequest,
     pub(super) caller: Caller,
@@ -64,7 +64,7 @@ async fn judge_call(
     let mut feedback = PreToolFeedback::default();
     if let Some(early) = call_context.early(&call.id) {
         let progress = PermissionProgress::Started;
-        let judged = find_tool(call_context, &call, progress).map(|tool| (tool, early.judgement.clone()));
+        let judged = find_tool(call_context, &call, progress).map(|tool| (tool, early.permission.clone()));
         return Ok(JudgedCall { call, caller, progress, hook_feedback: feedback, result: judged });
     }
     let progress = PermissionProgress::from_phase(caller.phase().await?.as_ref());
@@ -74,7 +74,7 @@ async fn judge_call(
                 feedback = pre_feedback;
                 judge_permission(call_context, tool, &call, &caller, (progress, &feedback))
                     .await
-                    .map(|judgement| (tool, judgement))
+                    .map(|permission| (tool, permission))
             }
             Err(answer) => Err(answer),
         },
@@ -105,7 +105,7 @@ async fn judge_permission(
     (progress, feedback): (PermissionProgress, &PreToolFeedback),
 ) -> Result<CallPermission, ToolResult> {
     let judged = permission_check::judge_call(&call_context.context, &call_context.agent, tool, call).await;
-    let CallPermission { verdict, file_guard: reach } =
+    let CallPermission { verdict, file_guard } =
         judged.map_err(|error| failed_answer(call, error, &call_context.context.settings.tools))?;
     let verdict = feedback.narrow(call, verdict);
     if (verdict.effect, progress) == (RuleEffect::Ask, PermissionProgress::NotAsked)
@@ -113,7 +113,7 @@ async fn judge_permission(
     {
         return Err(answer);
     }
-    Ok(CallPermission { verdict, file_guard: reach })
+    Ok(CallPermission { verdict, file_guard })
 }
 
 async fn admit_call<'a>(
@@ -122,7 +122,7 @@ async fn admit_call<'a>(
 ) -> Result<ReviewedCall<'a>, InputRejection> {
     let JudgedCall { call, caller, progress, hook_feedback, result: judged } = judged;
     let admission = match judged {
-        Ok((tool, judgement)) => decide_admission(call_context, tool, judgement, &call, &caller, progress).await?,
+        Ok((tool, permission)) => decide_admission(call_context, tool, permission, &call, &caller, progress).await?,
         Err(answer) => CallAdmission::Answer(answer),
     };
     Ok(ReviewedCall { call, caller, hook_feedback, admission })
@@ -180,28 +180,28 @@ impl PermissionProgress {
     }
 }
 
-/// Decides whether the call may run. The user decides what they were asked about, even if a rule was granted since. A
-/// call that was permitted under an earlier owner is not asked about again. A denied call does not start.
+/// Decides whether the call may run. If the user was asked, their decision counts, even if a rule was granted since.
+/// The user is not asked again about a call that they permitted under an earlier owner. A denied call does not start.
 async fn decide_admission<'a>(
     call_context: &CallContext,
     tool: &'a Arc<dyn Tool>,
-    judgement: CallPermission,
+    permission: CallPermission,
     call: &ToolCallRequest,
     caller: &Caller,
     progress: PermissionProgress,
 ) -> Result<CallAdmission<'a>, InputRejection> {
-    Ok(match (judgement.verdict.effect, progress) {
+    Ok(match (permission.verdict.effect, progress) {
         (_, PermissionProgress::Started) | (RuleEffect::Allow, PermissionProgress::NotAsked) => {
-            CallAdmission::Run(tool, judgement.file_guard)
+            CallAdmission::Run(tool, permission.file_guard)
         }
         (RuleEffect::Deny, PermissionProgress::NotAsked | PermissionProgress::Asked) => {
-            CallAdmission::Answer(denied_answer(call_context, call, &judgement.verdict))
+            CallAdmission::Answer(denied_answer(call_context, call, &permission.verdict))
         }
         (RuleEffect::Ask, PermissionProgress::NotAsked)
         | (RuleEffect::Ask | RuleEffect::Allow, PermissionProgress::Asked) => {
-            let ask = asks::permission_ask(&call_context.context, caller, call, &judgement.verdict);
+            let ask = asks::permission_ask(&call_context.context, caller, call, &permission.verdict);
             let pending = caller.ask(ask, call_context.context.settings.ask_wait).await?;
-            CallAdmission::Asked(tool, Box::new(judgement), pending)
+            CallAdmission::Asked(tool, Box::new(permission), pending)
         }
     })
 }
@@ -209,7 +209,7 @@ async fn decide_admission<'a>(
 /// The result of a call that is denied.
 pub(super) fn denied_answer(call_context: &CallContext, call: &ToolCallRequest, verdict: &Verdict) -> ToolResult {
     let text = permission_check::denial_text(&call.tool, verdict);
-    let text = Clip::new(&text, call_context.context.settings.tools.output).into_string();
+    let text = Clip::new(&text, call_context.context.settings.tools.output_bytes).into_string();
     ToolResult { status: ToolResultStatus::Denied, text }
 }
 
@@ -217,9 +217,9 @@ pub(super) fn denied_answer(call_context: &CallContext, call: &ToolCallRequest, 
 pub(super) fn failed_answer(call: &ToolCallRequest, error: ToolError, limits: &tools::ToolLimits) -> ToolResult {
     match error {
         ToolError::Refused(text) => {
-            ToolResult { status: ToolResultStatus::Refused, text: Clip::new(&text, limits.output).into_string() }
+            ToolResult { status: ToolResultStatus::Refused, text: Clip::new(&text, limits.output_bytes).into_string() }
         }
-        ToolError::Broken(source) => {
+        ToolError::Failed(source) => {
             tracing::warn!(tool = call.tool, error = %source, "a tool failed");
             let text = format!("`{}` failed: {}", call.tool, clip(&source.to_string()));
             ToolResult { status: ToolResultStatus::Broken, text }

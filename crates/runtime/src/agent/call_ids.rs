@@ -11,30 +11,30 @@ const MAX_DIGITS: usize = 9;
 
 /// Makes call ids unique in their answer and in the whole conversation.
 pub(super) fn make_call_ids_unique(messages: &Messages, content: &mut [ContentBlock]) {
-    messages.fold(|taken: &UsedCallIds| {
-        let mut new = UsedCallIds::default();
+    messages.fold(|used: &UsedCallIds| {
+        let mut new_ids = UsedCallIds::default();
         for block in content {
             if let ContentBlock::Call(call) = block {
                 if call.id.0.is_empty() {
                     call.id = CallId("call".into());
                 }
-                if taken.has(&call.id) || new.has(&call.id) {
-                    call.id = free_call_id(taken, &new, &call.id);
+                if used.has(&call.id) || new_ids.has(&call.id) {
+                    call.id = free_call_id(used, &new_ids, &call.id);
                 }
-                new.add_id(&call.id, Some(taken));
+                new_ids.add_id(&call.id, Some(used));
             }
         }
     });
 }
 
 /// The id with a number suffix, one higher than any that was used.
-fn free_call_id(taken: &UsedCallIds, new: &UsedCallIds, wanted: &CallId) -> CallId {
-    let mut number = taken.highest(wanted).max(new.highest(wanted)).max(1);
+fn free_call_id(used: &UsedCallIds, new_ids: &UsedCallIds, wanted: &CallId) -> CallId {
+    let mut number = used.highest(wanted).max(new_ids.highest(wanted)).max(1);
     loop {
         number += 1;
         let id = CallId(format!("{}-{number}", wanted.0));
         // The model itself may have written such an id.
-        if !taken.has(&id) && !new.has(&id) {
+        if !used.has(&id) && !new_ids.has(&id) {
             return id;
         }
     }
@@ -84,9 +84,9 @@ impl MessageFold for UsedCallIds {
 /// Splits an id that ends with a number as [`free_call_id`] writes it.
 fn split_number(id: &str) -> Option<(&str, u64)> {
     let (base, digits) = id.rsplit_once('-')?;
-    let is_plain =
+    let is_suffix =
         digits.len() <= MAX_DIGITS && !digits.starts_with('0') && digits.bytes().all(|digit| digit.is_ascii_digit());
-    Some((base, digits.parse().ok().filter(|_| is_plain)?))
+    Some((base, digits.parse().ok().filter(|_| is_suffix)?))
 }
 
 #[cfg(test)]
@@ -108,36 +108,36 @@ mod tests {
     }
 
     /// Adds a turn with these call ids and its answers.
-    fn turn(messages: &mut Messages, wanted: &[&str]) -> Vec<String> {
+    fn add_turn(messages: &mut Messages, wanted: &[&str]) -> Vec<String> {
         let mut content: Vec<ContentBlock> = wanted.iter().map(|id| call(id)).collect();
         make_call_ids_unique(messages, &mut content);
-        let given = ids(&content);
+        let assigned = ids(&content);
         messages.push(ModelMessage::Assistant { content });
         let answer = |id: &CallId| (id.clone(), ToolResult { status: ToolResultStatus::Done, text: String::new() });
-        messages.push(ModelMessage::Answers { answers: given.iter().map(answer).collect() });
-        given.into_iter().map(|id| id.0).collect()
+        messages.push(ModelMessage::Answers { answers: assigned.iter().map(answer).collect() });
+        assigned.into_iter().map(|id| id.0).collect()
     }
 
     #[test]
-    fn calls_with_one_id_are_told_apart() {
+    fn repeated_call_ids_are_made_unique() {
         let mut messages = Messages::default();
-        assert_eq!(turn(&mut messages, &["b"]), ["b"]);
-        let given = turn(&mut messages, &["a", "a", "a-2", "", "", "b"]);
-        assert_eq!(given, ["a", "a-2", "a-2-2", "call", "call-2", "b-2"]);
-        assert_eq!(turn(&mut messages, &["a", "a-2", "c"]), ["a-3", "a-2-3", "c"]);
+        assert_eq!(add_turn(&mut messages, &["b"]), ["b"]);
+        let assigned = add_turn(&mut messages, &["a", "a", "a-2", "", "", "b"]);
+        assert_eq!(assigned, ["a", "a-2", "a-2-2", "call", "call-2", "b-2"]);
+        assert_eq!(add_turn(&mut messages, &["a", "a-2", "c"]), ["a-3", "a-2-3", "c"]);
     }
 
     #[test]
-    fn numbers_that_a_model_writes_itself_are_passed_over() {
+    fn suffixes_that_the_model_wrote_itself_are_skipped() {
         let mut messages = Messages::default();
         let own = ["a", "a-7", "a-007", "a-999999999", "a-1000000000", "a-x", "a-"];
-        assert_eq!(turn(&mut messages, &own), own);
-        assert_eq!(turn(&mut messages, &["a", "a"]), ["a-1000000001", "a-1000000002"]);
-        assert_eq!(turn(&mut messages, &["a"]), ["a-1000000003"]);
+        assert_eq!(add_turn(&mut messages, &own), own);
+        assert_eq!(add_turn(&mut messages, &["a", "a"]), ["a-1000000001", "a-1000000002"]);
+        assert_eq!(add_turn(&mut messages, &["a"]), ["a-1000000003"]);
     }
 
     #[test]
-    fn a_flood_of_calls_with_one_id_is_told_apart() {
+    fn many_calls_with_one_id_in_one_answer_get_unique_ids() {
         let mut content: Vec<ContentBlock> = std::iter::repeat_with(|| call("")).take(100_000).collect();
         make_call_ids_unique(&Messages::default(), &mut content);
         assert_eq!(ids(&content).last().map(|id| id.0.as_str()), Some("call-100000"));
@@ -145,11 +145,11 @@ mod tests {
 
     /// With a search through the conversation this would take hours.
     #[test]
-    fn a_model_that_repeats_one_id_for_a_hundred_thousand_turns_is_given_a_free_one_each_time() {
+    fn an_id_repeated_for_a_hundred_thousand_turns_gets_a_free_suffix_each_time() {
         let mut messages = Messages::default();
-        for turns in 1..=100_000_u32 {
-            let given = turn(&mut messages, &["same"]);
-            assert_eq!(given, [if turns == 1 { "same".to_owned() } else { format!("same-{turns}") }]);
+        for number in 1..=100_000_u32 {
+            let assigned = add_turn(&mut messages, &["same"]);
+            assert_eq!(assigned, [if number == 1 { "same".to_owned() } else { format!("same-{number}") }]);
         }
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::prepared_agent::PreparedAgent;
 
-/// Translates the calls of an answer to Bosun's names. An ambiguous name stays as it is.
+/// Translates the calls of an answer to Bosun's names. Names that cannot be translated stay as they are.
 pub(super) fn normalize_calls(prepared: &PreparedAgent, content: &mut [ContentBlock]) {
     for block in content {
         match block {
@@ -17,37 +17,43 @@ pub(super) fn normalize_calls(prepared: &PreparedAgent, content: &mut [ContentBl
 
 fn normalize_call(prepared: &PreparedAgent, call: &mut ToolCallRequest) {
     if prepared.tool(&call.tool).is_none() {
-        let Some((ours, _)) =
-            ::hooks::tool_names::tool_by_alias(&call.tool).filter(|(ours, _)| prepared.tool(ours).is_some())
+        let Some((own_name, _)) =
+            ::hooks::tool_names::tool_by_alias(&call.tool).filter(|(own_name, _)| prepared.tool(own_name).is_some())
         else {
             return;
         };
-        call.tool = ours.to_owned();
+        call.tool = own_name.to_owned();
     }
     let Some(tool) = prepared.tool(&call.tool) else { return };
     let Ok(Value::Object(input)) = serde_json::from_str::<Value>(&call.input) else { return };
     let properties = &tool.spec().schema["properties"];
-    let is_ours = |name: &str| properties.get(name).is_some();
-    if input.keys().all(|name| is_ours(name)) {
+    let is_parameter = |name: &str| properties.get(name).is_some();
+    if input.keys().all(|name| is_parameter(name)) {
         return;
     }
-    call.input = Value::Object(normalize_arguments(&call.tool, input, &is_ours)).to_string();
+    call.input = Value::Object(normalize_arguments(&call.tool, input, &is_parameter)).to_string();
 }
 
-/// Renames arguments that the tool does not know to Bosun's names for them.
-fn normalize_arguments(tool: &str, input: Map<String, Value>, is_ours: &dyn Fn(&str) -> bool) -> Map<String, Value> {
-    let (mut ours, theirs): (Map<_, _>, Map<_, _>) = input.into_iter().partition(|(name, _)| is_ours(name));
-    for (name, value) in theirs {
-        let one = || Map::from_iter([(name.clone(), value.clone())]);
+/// Gives arguments that are not in the tool's schema Bosun's names, unless the call already has such an argument.
+fn normalize_arguments(
+    tool: &str,
+    input: Map<String, Value>,
+    is_parameter: &dyn Fn(&str) -> bool,
+) -> Map<String, Value> {
+    let (mut arguments, unknown): (Map<_, _>, Map<_, _>) = input.into_iter().partition(|(name, _)| is_parameter(name));
+    for (name, value) in unknown {
+        let single_argument = || Map::from_iter([(name.clone(), value.clone())]);
         let translated = [HookDialect::Snake, HookDialect::Camel].into_iter().find_map(|dialect| {
-            ::hooks::tool_names::args_from_dialect(tool, dialect, one()).into_iter().find(|(known, _)| is_ours(known))
+            ::hooks::tool_names::args_from_dialect(tool, dialect, single_argument())
+                .into_iter()
+                .find(|(parameter, _)| is_parameter(parameter))
         });
         match translated {
-            Some((known, value)) if !ours.contains_key(&known) => drop(ours.insert(known, value)),
-            Some(_) | None => drop(ours.insert(name, value)),
+            Some((parameter, value)) if !arguments.contains_key(&parameter) => drop(arguments.insert(parameter, value)),
+            Some(_) | None => drop(arguments.insert(name, value)),
         }
     }
-    ours
+    arguments
 }
 
 #[cfg(test)]
@@ -57,10 +63,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_are_renamed_where_that_is_plain() {
-        let renamed = |tool: &str, input: Value, ours: &[&str]| {
+    fn arguments_are_renamed_if_unambiguous() {
+        let renamed = |tool: &str, input: Value, parameters: &[&str]| {
             let Value::Object(input) = input else { panic!() };
-            Value::Object(normalize_arguments(tool, input, &|name| ours.contains(&name)))
+            Value::Object(normalize_arguments(tool, input, &|name| parameters.contains(&name)))
         };
         let view = renamed("view", json!({ "file_path": "a", "limit": 3 }), &["path", "limit"]);
         assert_eq!(view, json!({ "path": "a", "limit": 3 }));

@@ -48,15 +48,16 @@ pub(crate) struct SessionContext {
     /// Models that were added while the session ran.
     pub(crate) added_models: AddedModels,
     /// Whether the user can be asked.
-    pub(crate) asks_user: bool,
-    /// Tools that are no longer offered; calls that started under an earlier owner continue with them.
+    pub(crate) can_ask_user: bool,
+    /// Tools that this process may not offer to an agent. A call to one of them continues if it started under an
+    /// earlier owner of the session.
     pub(crate) withheld_tools: Vec<Arc<dyn Tool>>,
     /// The workspaces of tasks.
     pub(crate) task_workspaces: TaskWorkspaces,
     pub(crate) guardian: Guardian,
     pub(crate) tables: SessionTables,
-    /// The handle to sync changes of the todo tables.
-    pub(crate) todos: TodoSyncHandle,
+    /// Tells the todo sync to read the changes to the todo tables.
+    pub(crate) todo_sync: TodoSyncHandle,
     pub(crate) fetcher: PageFetcher,
     pub(crate) deadline: Deadline,
     pub(crate) grants: Arc<Grants>,
@@ -65,15 +66,16 @@ pub(crate) struct SessionContext {
     /// The hooks of the session.
     pub(crate) session_hooks: SessionHooks,
     pub(crate) bus: EventBus,
+    /// The files that each agent has read, as it last saw them.
     pub(crate) stamps: Mutex<HashMap<TaskId, Arc<FileStamps>>>,
     /// The list that the session's agents share.
     pub(crate) shared_list: Arc<SharedList>,
     /// The runs that the watchdog checks.
     pub(crate) watched_runs: Arc<WatchedRuns>,
     /// Tasks whose conversation the user wants compacted.
-    pub(crate) wanted_compactions: Mutex<HashSet<TaskId>>,
+    pub(crate) requested_compactions: Mutex<HashSet<TaskId>>,
     /// Files that tasks are expected to change, as they were when this process first ran the task.
-    pub(crate) snapshots: Mutex<HashMap<TaskId, Arc<FileSnapshot>>>,
+    pub(crate) expected_file_snapshots: Mutex<HashMap<TaskId, Arc<FileSnapshot>>>,
     /// Folders with too many files to detect what a command changed.
     pub(crate) large_folders: Mutex<HashSet<PathBuf>>,
     /// A reader that stays open, since every activation starts with a query of the log.
@@ -87,12 +89,12 @@ pub(crate) struct SessionContext {
 pub(crate) struct RunPerformer(pub(crate) Arc<SessionContext>);
 
 impl ActivationRunner for RunPerformer {
-    fn run(&self, link: RunLink, kind: TaskType) -> tools::BoxFuture<'static, ()> {
+    fn run(&self, link: RunLink, task_type: TaskType) -> tools::BoxFuture<'static, ()> {
         let context = Arc::clone(&self.0);
         Box::pin(async move {
             let stop = link.stop.clone();
             let run = async move {
-                match kind {
+                match task_type {
                     TaskType::Main | TaskType::Agent => run_agent(context, link).await,
                     TaskType::Shell => background_commands::run_background_command(context, link).await,
                 }
@@ -111,18 +113,18 @@ async fn run_agent(context: Arc<SessionContext>, link: RunLink) {
     let _watched = context.watched_runs.watch(&link);
     let prepared = match task_workspaces::ensure_workspace(&context, &link).await {
         Ok(()) => context.prepared_agent(link.run.task).map_err(|message| (FailKind::Model, message)),
-        Err(unplaced) => Err((FailKind::Internal, unplaced.to_string())),
+        Err(error) => Err((FailKind::Internal, error.to_string())),
     };
     match prepared {
         Ok(prepared) => AgentRun::new(context, link, prepared).run().await,
         Err((kind, message)) => {
             let ending = RunEnding::Failed { kind, message };
-            // Unread mail would wake the task again, for the same end.
+            // The boundary report delivers mail: left unread, it would wake the task again, which would fail again.
             for report in
-                [RunUpdate::Boundary(BoundaryPoint::Between), RunUpdate::Ended { ending, text: String::new() }]
+                [RunUpdate::Boundary(BoundaryPoint::BetweenTurns), RunUpdate::Ended { ending, text: String::new() }]
             {
                 if let Err(rejected) = link.supervisor.report(link.run, report).await {
-                    tracing::info!(run = %link.run, %rejected, "the run stops");
+                    tracing::info!(run = %link.run, %rejected, "a report of the run was rejected");
                 }
             }
         }
@@ -134,7 +136,7 @@ impl SessionContext {
         SessionReader::open(&self.settings.home, self.session)
     }
 
-    /// A task's conversation as of the log.
+    /// A task's conversation, rebuilt from the log.
     pub(crate) fn conversation(&self, task: TaskId) -> Result<Conversation, StoreError> {
         let mut conversation = Conversation::default();
         for envelope in self.task_log_after(task, 0)? {
@@ -149,14 +151,14 @@ impl SessionContext {
     }
 
     fn query_log<T>(&self, query: impl FnOnce(&SessionReader) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        let mut open = self.log_reader.lock().unwrap_or_else(PoisonError::into_inner);
-        let reader = match open.take() {
+        let mut kept_reader = self.log_reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let reader = match kept_reader.take() {
             Some(reader) => reader,
             None => self.reader()?,
         };
         // A reader that failed is dropped.
         let result = query(&reader)?;
-        *open = Some(reader);
+        *kept_reader = Some(reader);
         Ok(result)
     }
 
@@ -181,12 +183,12 @@ impl SessionContext {
 
     /// Requests the compaction of a task's conversation before its next turn.
     pub(crate) fn request_compaction(&self, task: TaskId) {
-        self.wanted_compactions.lock().unwrap_or_else(PoisonError::into_inner).insert(task);
+        self.requested_compactions.lock().unwrap_or_else(PoisonError::into_inner).insert(task);
     }
 
     /// Whether a compaction is requested; clears the request.
     pub(crate) fn take_compaction_request(&self, task: TaskId) -> bool {
-        self.wanted_compactions.lock().unwrap_or_else(PoisonError::into_inner).remove(&task)
+        self.requested_compactions.lock().unwrap_or_else(PoisonError::into_inner).remove(&task)
     }
 
     /// Whether there is a snapshot of the files that a task is expected to change.
@@ -196,18 +198,18 @@ impl SessionContext {
 
     /// The snapshot of the files that a task is expected to change.
     pub(crate) fn file_snapshot(&self, task: TaskId) -> Option<Arc<FileSnapshot>> {
-        self.snapshots.lock().unwrap_or_else(PoisonError::into_inner).get(&task).cloned()
+        self.expected_file_snapshots.lock().unwrap_or_else(PoisonError::into_inner).get(&task).cloned()
     }
 
     /// Keeps the snapshot taken before the task begins.
     pub(crate) fn keep_file_snapshot(&self, task: TaskId, snapshot: FileSnapshot) {
-        let mut snapshots = self.snapshots.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut snapshots = self.expected_file_snapshots.lock().unwrap_or_else(PoisonError::into_inner);
         self.evict_old(&mut snapshots);
         snapshots.insert(task, Arc::new(snapshot));
     }
 
     /// Takes a snapshot of all files of a folder; returns nothing for a folder with too many files.
-    pub(crate) async fn snapshot(self: &Arc<Self>, folder: PathBuf) -> Option<FileSnapshot> {
+    pub(crate) async fn snapshot_folder(self: &Arc<Self>, folder: PathBuf) -> Option<FileSnapshot> {
         if self.large_folders.lock().unwrap_or_else(PoisonError::into_inner).contains(&folder) {
             return None;
         }
@@ -219,18 +221,19 @@ impl SessionContext {
         snapshot
     }
 
-    /// The files that one agent has read, in all its activations in this process. What another agent has read does not
-    /// let it write.
+    /// The files that one agent has read, in all its activations in this process. Files that only
+    /// another agent has read do not count.
     pub(crate) fn stamps(&self, task: TaskId) -> Arc<FileStamps> {
         let mut stamps = self.stamps.lock().unwrap_or_else(PoisonError::into_inner);
         self.evict_old(&mut stamps);
         Arc::clone(stamps.entry(task).or_default())
     }
 
-    /// Evicts data of tasks that have been idle for long; they start anew, as they would in another process.
-    fn evict_old<T>(&self, held: &mut HashMap<TaskId, T>) {
-        if held.len() == held.capacity() {
-            held.retain(|task, _| self.roster.is_recent(*task));
+    /// Before a full map grows, removes the entries of tasks that have long been idle. If such a task runs again, it
+    /// starts without its entry, as it would in a new process.
+    fn evict_old<T>(&self, entries: &mut HashMap<TaskId, T>) {
+        if entries.len() == entries.capacity() {
+            entries.retain(|task, _| self.roster.is_recent(*task));
         }
     }
 }

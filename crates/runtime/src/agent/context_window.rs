@@ -17,10 +17,10 @@ use crate::supervisor::{InputRejection, RunLink, Supervisor};
 /// The part of a model's window that may be filled, in percent; the rest covers errors of the estimate.
 const FULL_PERCENT: u64 = 85;
 
-/// The part that a compaction leaves filled at most, so that the next compaction is not soon.
+/// The most that a compaction leaves filled, in percent, so that the next compaction is not needed soon.
 const TARGET_PERCENT: u64 = 60;
 
-/// The factor by which an estimate is too high at most.
+/// The highest factor by which an estimate can exceed the real number of tokens.
 const MAX_OVERESTIMATE: u64 = 4;
 
 /// The most tasks, and the most todos, that a digest names.
@@ -46,24 +46,25 @@ pub(super) async fn check_window(
 ) -> Result<WindowCheck, InputRejection> {
     if context.take_compaction_request(link.run.task) {
         let compaction = compact_fully(context, prepared, (&link.supervisor, link.run.task), conversation).await?;
-        return Ok(compaction.map_or(WindowCheck::Fits, |compaction| WindowCheck::Compact(as_requested(compaction))));
+        return Ok(compaction.map_or(WindowCheck::Fits, |compaction| WindowCheck::Compact(mark_requested(compaction))));
     }
     let facts = prepared.model.facts();
-    let Some(window) = facts.context else { return Ok(WindowCheck::Fits) };
-    let part = |percent: u64| (window.saturating_mul(percent) / 100).saturating_sub(reserved_output(facts, window));
+    let Some(window) = facts.context_tokens else { return Ok(WindowCheck::Fits) };
+    let input_limit =
+        |percent: u64| (window.saturating_mul(percent) / 100).saturating_sub(reserved_output(facts, window));
     if conversation.is_compacted() {
         return Ok(WindowCheck::Fits);
     }
-    let now = RequestSize::of(context, prepared, conversation);
-    if now.tokens <= part(FULL_PERCENT) {
+    let current_size = RequestSize::estimate(context, prepared, conversation);
+    if current_size.tokens <= input_limit(FULL_PERCENT) {
         return Ok(WindowCheck::Fits);
     }
-    let present = current_state(context, (&link.supervisor, link.run.task), conversation).await?;
-    let size = now.scale(prepared, conversation);
-    let made = compaction_plan(conversation, &present, Some(window), &size)
-        .mildest_cut(part(TARGET_PERCENT), part(FULL_PERCENT));
-    let tokens = made.as_ref().map_or(now.tokens, |made| made.tokens);
-    Ok(match made {
+    let state = current_state(context, (&link.supervisor, link.run.task), conversation).await?;
+    let size = current_size.scaled_estimator(prepared, conversation);
+    let planned = compaction_plan(conversation, &state, Some(window), &size)
+        .mildest_compaction(input_limit(TARGET_PERCENT), input_limit(FULL_PERCENT));
+    let tokens = planned.as_ref().map_or(current_size.tokens, |planned| planned.tokens);
+    Ok(match planned {
         _ if tokens / MAX_OVERESTIMATE > window => {
             WindowCheck::CannotFit(cannot_fit_message(prepared, tokens / MAX_OVERESTIMATE, window))
         }
@@ -79,26 +80,27 @@ pub(crate) async fn compact_now(
     supervisor: &Supervisor,
     task: TaskId,
 ) -> Result<CompactionOutcome, String> {
-    let message = |rejected: InputRejection| rejected.to_string();
-    let state = supervisor.query(move |kernel| kernel.task(task).map(|task| (task.run_id(), task.phase.clone()))).await;
-    let Some((run, TaskPhase::Idle)) = state.map_err(message)? else {
+    let to_text = |rejected: InputRejection| rejected.to_string();
+    let run_and_phase =
+        supervisor.query(move |kernel| kernel.task(task).map(|task| (task.run_id(), task.phase.clone()))).await;
+    let Some((run, TaskPhase::Idle)) = run_and_phase.map_err(to_text)? else {
         context.request_compaction(task);
         return Ok(CompactionOutcome::Later);
     };
     let prepared = context.prepared_agent(task)?;
     let conversation = context.conversation(task).map_err(|error| error.to_string())?;
-    let compaction = compact_fully(context, &prepared, (supervisor, task), &conversation).await.map_err(message)?;
-    let Some(compaction) = compaction.map(as_requested) else { return Ok(CompactionOutcome::Nothing) };
+    let compaction = compact_fully(context, &prepared, (supervisor, task), &conversation).await.map_err(to_text)?;
+    let Some(compaction) = compaction.map(mark_requested) else { return Ok(CompactionOutcome::Nothing) };
     let messages = compaction.messages;
     // The user requested the compaction, so hooks cannot prevent it.
     let _verdict = run_hooks(context, run, ::hooks::HookEventData::Compact(compaction.cause)).await;
     match supervisor.submit(KernelInput::Compact { task, compaction }).await {
         Ok(_receipt) => Ok(CompactionOutcome::Done { messages }),
-        Err(InputRejection::Refused(InputRefusal::InTurn)) => {
+        Err(InputRejection::Refused(InputRefusal::TurnInProgress)) => {
             context.request_compaction(task);
             Ok(CompactionOutcome::Later)
         }
-        Err(rejected) => Err(message(rejected)),
+        Err(rejected) => Err(to_text(rejected)),
     }
 }
 
@@ -116,31 +118,35 @@ pub(crate) enum CompactionOutcome {
     Nothing,
 }
 
-fn as_requested(compaction: Compaction) -> Compaction {
+fn mark_requested(compaction: Compaction) -> Compaction {
     Compaction { cause: CompactionCause::Requested, ..compaction }
 }
 
-/// The largest possible compaction, for a conversation that the model has rejected as too long.
+/// The largest possible compaction, on request or for a conversation that the model has rejected as too long.
 pub(super) async fn compact_fully(
     context: &SessionContext,
     prepared: &PreparedAgent,
-    of_task: (&Supervisor, TaskId),
+    supervised_task: (&Supervisor, TaskId),
     conversation: &Conversation,
 ) -> Result<Option<Compaction>, InputRejection> {
-    let present = current_state(context, of_task, conversation).await?;
-    let window = prepared.model.facts().context;
-    let size = RequestSize::of(context, prepared, conversation).scale(prepared, conversation);
-    let made = compaction_plan(conversation, &present, window, &size).hardest_cut();
-    Ok(made.map(|made| made.compaction))
+    let state = current_state(context, supervised_task, conversation).await?;
+    let window = prepared.model.facts().context_tokens;
+    let size = RequestSize::estimate(context, prepared, conversation).scaled_estimator(prepared, conversation);
+    let planned = compaction_plan(conversation, &state, window, &size).strongest_compaction();
+    Ok(planned.map(|planned| planned.compaction))
 }
 
-/// Limits the output of a quote to what the window leaves.
+/// Limits the output of a quote to the part of the window that the input leaves free.
 pub(super) fn limit_output(prepared: &PreparedAgent, quote: TurnQuote) -> TurnQuote {
     let facts = prepared.model.facts();
-    let Some(window) = facts.context else { return quote };
-    let left = window.saturating_sub(quote.input).max(reserved_output(facts, window));
-    let most = u32::try_from(left).unwrap_or(u32::MAX).max(quote.min_output);
-    TurnQuote { max_output: quote.max_output.min(most), expected: quote.expected.min(most), ..quote }
+    let Some(window) = facts.context_tokens else { return quote };
+    let remaining = window.saturating_sub(quote.input).max(reserved_output(facts, window));
+    let output_limit = u32::try_from(remaining).unwrap_or(u32::MAX).max(quote.min_output);
+    TurnQuote {
+        max_output: quote.max_output.min(output_limit),
+        expected_output: quote.expected_output.min(output_limit),
+        ..quote
+    }
 }
 
 /// The error message for a conversation that is too long and cannot be compacted further.
@@ -156,23 +162,23 @@ fn cannot_fit_message(prepared: &PreparedAgent, tokens: u64, window: u64) -> Str
     format!("{model} accepts {window} tokens, but the conversation has at least {tokens}; {REMEDY}")
 }
 
-/// The output that must fit into the window.
+/// The output, in tokens, for which the window must have room.
 fn reserved_output(facts: &ModelFacts, window: u64) -> u64 {
-    u64::from(facts.max_output).min(window / 5)
+    u64::from(facts.max_output_tokens).min(window / 5)
 }
 
 fn compaction_plan<'a>(
     conversation: &'a Conversation,
-    present: &'a CurrentState,
+    current: &'a CurrentState,
     window: Option<u64>,
     size: &'a dyn Fn(&[ModelMessage]) -> u64,
 ) -> CompactionPlan<'a> {
     CompactionPlan {
         messages: conversation.messages(),
         history: conversation.history(),
-        current: present,
+        current,
         window,
-        size,
+        request_tokens: size,
     }
 }
 
@@ -181,19 +187,24 @@ fn compaction_plan<'a>(
 struct RequestSize {
     tokens: u64,
     /// The tokens of unread mail.
-    unread: u64,
+    unread_tokens: u64,
 }
 
 impl RequestSize {
-    fn of(context: &SessionContext, prepared: &PreparedAgent, conversation: &Conversation) -> RequestSize {
+    fn estimate(context: &SessionContext, prepared: &PreparedAgent, conversation: &Conversation) -> RequestSize {
         let unread = conversation.unread(context).map_or(0, |unread| quote::message_tokens(&unread));
-        RequestSize { tokens: input_tokens(prepared, conversation).saturating_add(unread), unread }
+        RequestSize { tokens: input_tokens(prepared, conversation).saturating_add(unread), unread_tokens: unread }
     }
 
-    /// Estimates requests with other messages, scaled by the error of the estimate for the counted messages.
-    fn scale(self, prepared: &PreparedAgent, conversation: &Conversation) -> impl Fn(&[ModelMessage]) -> u64 {
+    /// Returns a function that estimates the size of a request with other messages. It corrects each estimate by the
+    /// ratio of this size to the estimate for the current messages.
+    fn scaled_estimator(
+        self,
+        prepared: &PreparedAgent,
+        conversation: &Conversation,
+    ) -> impl Fn(&[ModelMessage]) -> u64 {
         let estimated = move |messages: &[ModelMessage]| {
-            u128::from(estimate_tokens(prepared, messages).saturating_add(self.unread))
+            u128::from(estimate_tokens(prepared, messages).saturating_add(self.unread_tokens))
         };
         let all = estimated(conversation.messages()).max(1);
         move |messages| u64::try_from(estimated(messages) * u128::from(self.tokens) / all).unwrap_or(u64::MAX)
@@ -212,10 +223,10 @@ async fn current_state(
 
 /// The agent's name, path and loaded tools, which every compaction keeps.
 fn identity_lines(context: &SessionContext, task: TaskId, conversation: &Conversation) -> Vec<String> {
-    let role =
-        context.roster.with_task(task, |known| format!("the agent {} at {}, {task}", known.spec.agent, known.path));
+    let identity =
+        context.roster.with_task(task, |entry| format!("the agent {} at {}, {task}", entry.spec.agent, entry.path));
     let loaded = conversation.loaded().iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-    role.into_iter().chain((!loaded.is_empty()).then(|| format!("tools loaded: {loaded}"))).collect()
+    identity.into_iter().chain((!loaded.is_empty()).then(|| format!("tools loaded: {loaded}"))).collect()
 }
 
 /// The tasks that an agent started, unfinished ones first, then the newest.
@@ -234,7 +245,7 @@ fn task_lines(kernel: &Kernel, id: TaskId, is_unread: impl Fn(TaskId) -> bool) -
     tasks.into_iter().take(MAX_LISTED).map(line).collect()
 }
 
-/// The open todos, those in progress first. Returns none if the model has changed the tables.
+/// The open todos, those in progress first. Returns none if the model has changed the tables so that the query fails.
 async fn todo_lines(context: &SessionContext) -> Vec<String> {
     let sql = format!(
         "SELECT substr(id, 1, 100) || ' (' || status || '): ' || substr(title, 1, 200) FROM todos WHERE status <> 'done' \

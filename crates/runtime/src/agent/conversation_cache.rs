@@ -11,7 +11,7 @@ use super::SessionContext;
 use crate::conversation::Conversation;
 
 /// How many conversations of subagents are kept. The others are read from the log again when they resume.
-const MAX_RECENT: usize = 8;
+const MAX_RECENT_CONVERSATIONS: usize = 8;
 
 /// The conversations of idle agents.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ pub(crate) struct ConversationCache(Mutex<CachedConversations>);
 #[derive(Debug, Default)]
 struct CachedConversations {
     root: Option<(TaskId, Conversation)>,
-    /// The longest idle first.
+    /// Conversations of subagents, the longest idle first.
     recent: VecDeque<(TaskId, Conversation)>,
 }
 
@@ -29,13 +29,13 @@ impl CachedConversations {
         if let Some((_, root)) = self.root.take_if(|(root, _)| *root == task) {
             return Some(root);
         }
-        let at = self.recent.iter().position(|(kept, _)| *kept == task)?;
-        self.recent.remove(at).map(|(_, conversation)| conversation)
+        let index = self.recent.iter().position(|(kept, _)| *kept == task)?;
+        self.recent.remove(index).map(|(_, conversation)| conversation)
     }
 
-    fn put(&mut self, task: TaskId, conversation: Conversation) {
+    fn put_recent(&mut self, task: TaskId, conversation: Conversation) {
         self.recent.push_back((task, conversation));
-        if self.recent.len() > MAX_RECENT {
+        if self.recent.len() > MAX_RECENT_CONVERSATIONS {
             self.recent.pop_front();
         }
     }
@@ -44,8 +44,8 @@ impl CachedConversations {
 impl SessionContext {
     /// A task's conversation as of the log, for the run that resumes it.
     pub(super) fn resume_conversation(&self, task: TaskId) -> Result<Conversation, StoreError> {
-        let kept = self.conversations.0.lock().unwrap_or_else(PoisonError::into_inner).take(task);
-        let mut conversation = kept.unwrap_or_default();
+        let cached = self.conversations.0.lock().unwrap_or_else(PoisonError::into_inner).take(task);
+        let mut conversation = cached.unwrap_or_default();
         for envelope in self.task_log_after(task, conversation.seq())? {
             conversation.apply_event(&envelope, self);
         }
@@ -54,11 +54,11 @@ impl SessionContext {
 
     /// Keeps the conversation of a run that has ended, if its agent may resume it.
     pub(super) fn cache_conversation(&self, task: TaskId, conversation: Conversation) {
-        let known = self.roster.with_task(task, |known| (known.depth == 0, known.spec.on_complete));
-        let mut kept = self.conversations.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match known {
-            Some((true, _)) => kept.root = Some((task, conversation)),
-            Some((false, CompletionPolicy::Idle)) => kept.put(task, conversation),
+        let policy = self.roster.with_task(task, |entry| (entry.depth == 0, entry.spec.on_complete));
+        let mut cached = self.conversations.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match policy {
+            Some((true, _)) => cached.root = Some((task, conversation)),
+            Some((false, CompletionPolicy::Idle)) => cached.put_recent(task, conversation),
             Some((false, CompletionPolicy::Finish)) | None => {}
         }
     }
@@ -73,12 +73,12 @@ mod tests {
     }
 
     #[test]
-    fn only_the_latest_conversations_are_kept_and_each_is_taken_once() {
-        let mut kept =
+    fn only_recent_conversations_are_cached_and_each_is_taken_once() {
+        let mut cache =
             CachedConversations { root: Some((id(0), Conversation::default())), ..CachedConversations::default() };
-        (1..=100).for_each(|n| kept.put(id(n), Conversation::default()));
-        assert!(kept.take(id(92)).is_none() && kept.take(id(93)).is_some() && kept.take(id(93)).is_none());
-        assert!(kept.take(id(0)).is_some() && kept.take(id(0)).is_none());
-        assert_eq!(kept.recent.len(), MAX_RECENT - 1);
+        (1..=100).for_each(|n| cache.put_recent(id(n), Conversation::default()));
+        assert!(cache.take(id(92)).is_none() && cache.take(id(93)).is_some() && cache.take(id(93)).is_none());
+        assert!(cache.take(id(0)).is_some() && cache.take(id(0)).is_none());
+        assert_eq!(cache.recent.len(), MAX_RECENT_CONVERSATIONS - 1);
     }
 }

@@ -1,4 +1,4 @@
-//! The share of the daily budget that a model request takes.
+//! Reserves the cost of model requests from the daily budget.
 
 use std::sync::Arc;
 
@@ -8,27 +8,32 @@ use protocol::{FailKind, ParkReason, Usage, WrapUpReason};
 use super::answer_handling::ending_of;
 use super::run::StepOutcome;
 use super::{AgentRun, Deadline};
-use crate::governor::{DayShare, DayShareError};
+use crate::governor::{DayBudgetError, DayBudgetReservation};
 use crate::supervisor::InputRejection;
 
 impl AgentRun {
-    /// Waits for the next request's share of the daily budget; parks when the budget is used up.
-    pub(super) async fn reserve_day_share(&mut self) -> Result<Result<DayShare, StepOutcome>, InputRejection> {
+    /// Reserves the expected cost of the next request from the daily budget; parks when the budget is used up. The
+    /// inner error is how the step ends if the request cannot be sent.
+    pub(super) async fn reserve_day_share(
+        &mut self,
+    ) -> Result<Result<DayBudgetReservation, StepOutcome>, InputRejection> {
         if self.agent.model.facts().price.is_none() {
-            return Ok(Ok(DayShare::free()));
+            return Ok(Ok(DayBudgetReservation::for_free_model()));
         }
         let context = Arc::clone(&self.context);
-        let Some(limit) = context.settings.day_budget else { return Ok(Ok(context.governor.unlimited_share())) };
+        let Some(limit) = context.settings.day_budget else {
+            return Ok(Ok(context.governor.unlimited_day_reservation()));
+        };
         let quote = self.quote();
-        let share = context.governor.share_of_day(quote.cost(quote.expected).micros, limit);
+        let reservation = context.governor.reserve_day(quote.cost(quote.expected_output).micros, limit);
         let _paused = self.link.heartbeat.pause();
-        match self.ask_deadline().limit(share).await {
-            Some(Ok(share)) => Ok(Ok(share)),
-            Some(Err(DayShareError::SpentUntil(until))) => {
+        match self.ask_deadline().limit(reservation).await {
+            Some(Ok(reservation)) => Ok(Ok(reservation)),
+            Some(Err(DayBudgetError::SpentUntil(until))) => {
                 let parking = Parking { until: Some(until), why: ParkReason::DayBudget };
                 self.report(RunUpdate::Park(parking)).await.map(|()| Err(StepOutcome::Stop))
             }
-            Some(Err(DayShareError::SpendingUnknown(why))) => {
+            Some(Err(DayBudgetError::SpendingUnknown(why))) => {
                 let message = format!("cannot reserve from the daily budget: {why}");
                 self.end_before_turn(RunEnding::Failed { kind: FailKind::Internal, message }).await.map(Err)
             }
@@ -39,8 +44,8 @@ impl AgentRun {
     /// The time until which the run may wait for its next model request.
     pub(super) fn ask_deadline(&self) -> Deadline {
         match self.conversation.wrap_up() {
-            // The last turn comes next, if the provider is free.
-            None if self.deadline.is_over() => Deadline::moment(),
+            // Time is up and only the last turn is left: wait for it only briefly.
+            None if self.deadline.is_over() => Deadline::brief(),
             None | Some(_) => self.deadline,
         }
     }
@@ -50,16 +55,17 @@ impl AgentRun {
         self.end_before_turn(ending_of(self.conversation.wrap_up().unwrap_or(WrapUpReason::Time))).await
     }
 
-    /// Ends the activation before its turn. Unread mail would wake the task again, for the same end.
+    /// Ends the activation before its turn. Reads unread mail first: it would wake the task again, which would end the
+    /// same way.
     async fn end_before_turn(&mut self, ending: RunEnding) -> Result<StepOutcome, InputRejection> {
-        self.report(RunUpdate::Boundary(BoundaryPoint::Between)).await?;
+        self.report(RunUpdate::Boundary(BoundaryPoint::BetweenTurns)).await?;
         self.end(ending).await
     }
 
-    /// Books the cost of an answer. If the provider reports no usage, the reserved cost stays booked.
-    pub(super) fn settle_day(&self, share: DayShare, usage: Usage) {
+    /// Settles the reservation to the real cost. If the provider reports no usage, all of it counts as spent.
+    pub(super) fn settle_day(&self, reservation: DayBudgetReservation, usage: Usage) {
         if let (Some(price), 1..) = (self.agent.model.facts().price, usage.total()) {
-            share.settle(price.of(usage));
+            reservation.settle(price.cost(usage));
         }
     }
 }

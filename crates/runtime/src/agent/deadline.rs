@@ -5,32 +5,32 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// How long the last turn may take.
-const GRACE: Duration = Duration::from_secs(60);
+const LAST_TURN_TIME: Duration = Duration::from_secs(60);
 
 /// How long a run whose time is up waits for the governor before its last turn.
-const MOMENT: Duration = Duration::from_secs(2);
+const LAST_TURN_WAIT: Duration = Duration::from_secs(2);
 
 /// The time until which the runs of a session may work.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deadline(Option<Instant>);
 
 impl Deadline {
-    /// A deadline this far from now, or none.
+    /// A deadline `time` from now; no deadline without a time.
     pub(crate) fn after(time: Option<Duration>) -> Deadline {
         Deadline(time.and_then(|time| Instant::now().checked_add(time)))
     }
 
-    /// Long enough for a last turn.
-    pub(super) fn grace() -> Deadline {
-        Deadline::after(Some(GRACE))
+    /// A deadline that leaves time for a last turn.
+    pub(super) fn for_last_turn() -> Deadline {
+        Deadline::after(Some(LAST_TURN_TIME))
     }
 
-    /// Long enough for a provider that is free.
-    pub(super) fn moment() -> Deadline {
-        Deadline::after(Some(MOMENT))
+    /// A deadline that leaves time to be admitted if the provider is not busy.
+    pub(super) fn brief() -> Deadline {
+        Deadline::after(Some(LAST_TURN_WAIT))
     }
 
-    /// Whether it has passed.
+    /// Whether the deadline has passed.
     pub(crate) fn is_over(self) -> bool {
         self.0.is_some_and(|end| end <= Instant::now())
     }

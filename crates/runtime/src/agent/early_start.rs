@@ -14,14 +14,15 @@ use crate::conversation::{Conversation, answer_text};
 use crate::permission_check::{self, CallPermission};
 use crate::supervisor::InputRejection;
 
-/// How long an answer waits for the permission check of its call: it is paid for, and a file system may hang.
+/// How long the commit of an answer waits for the permission check of its call. The check reads files and may hang, and
+/// an answer that is not committed is lost although it was paid for.
 const MAX_JUDGE_WAIT: Duration = Duration::from_millis(500);
 
-/// A call that starts with its answer, and its permission.
+/// A call whose start is committed with the model's answer, and its permission.
 #[derive(Debug, Clone)]
 pub(super) struct EarlyCall {
     pub(super) call: CallId,
-    pub(super) judgement: CallPermission,
+    pub(super) permission: CallPermission,
 }
 
 /// What follows an answer, as far as that is certain before the answer is committed.
@@ -40,17 +41,20 @@ impl AgentRun {
         if self.stopping || self.deadline.is_over() || self.conversation.wrap_up().is_some() {
             return AnswerFollowUp::Undecided;
         }
-        let mut calls = content.iter().filter_map(call_of);
+        let mut calls = content.iter().filter_map(as_call);
         match (calls.next(), calls.next()) {
             (Some(call), None) => {
-                self.early_start(call.clone()).await.map_or(AnswerFollowUp::Undecided, AnswerFollowUp::StartCall)
+                self.plan_early_start(call.clone()).await.map_or(AnswerFollowUp::Undecided, AnswerFollowUp::StartCall)
             }
             (Some(_), Some(_)) => AnswerFollowUp::Undecided,
-            (None, _) => self.early_end(content, stop).map_or(AnswerFollowUp::Undecided, AnswerFollowUp::EndActivation),
+            (None, _) => {
+                self.plan_early_end(content, stop).map_or(AnswerFollowUp::Undecided, AnswerFollowUp::EndActivation)
+            }
         }
     }
 
-    /// Reports an answer with its follow-up. The kernel may refuse the follow-up alone.
+    /// Reports an answer with its follow-up and returns the results of both. The kernel may accept the answer but
+    /// refuse the follow-up.
     pub(super) async fn report_with_follow_up(
         &mut self,
         turn: Turn,
@@ -68,9 +72,10 @@ impl AgentRun {
         both.unwrap_or_else(|rejected| (Err(rejected), Ok(())))
     }
 
-    /// Returns the call if it can start at once: no hook, no ask and no repeat guard comes first. A call that starts an
-    /// agent starts with that agent instead.
-    async fn early_start(&mut self, mut call: ToolCallRequest) -> Option<EarlyCall> {
+    /// Returns the call if it can start at once: no hook runs first, the user is not asked, and the model is not a
+    /// small one, whose calls `repeat_guard` checks first. A call that starts an agent is left out: its start is
+    /// committed with that of the agent.
+    async fn plan_early_start(&mut self, mut call: ToolCallRequest) -> Option<EarlyCall> {
         let (context, prepared) = (Arc::clone(&self.context), Arc::clone(&self.agent));
         if prepared.model.facts().tier != model::ModelTier::Capable
             || context.may_have_hook_for(self.link.run.task, HookEvent::PreToolUse)
@@ -81,30 +86,33 @@ impl AgentRun {
         let tool = prepared.tool(&call.tool).filter(|tool| tool.spec().access != ToolAccess::Agent)?;
         let judging =
             tokio::time::timeout(MAX_JUDGE_WAIT, permission_check::judge_call(&context, &prepared, tool, &call));
-        match self.before_deadline(Conversation::is_asking, judging).await {
+        match self.before_deadline(Conversation::is_awaiting_answer, judging).await {
             Some(InterruptibleOutcome::Finished(Ok(Ok(judgement))))
                 if judgement.verdict.effect == RuleEffect::Allow =>
             {
-                Some(EarlyCall { call: call.id, judgement })
+                Some(EarlyCall { call: call.id, permission: judgement })
             }
             Some(InterruptibleOutcome::Finished(_) | InterruptibleOutcome::Interrupted) | None => None,
         }
     }
 
-    /// Returns the final text if nothing is checked before the activation ends. Waiting mail keeps it from ending.
-    fn early_end(&self, content: &[ContentBlock], stop: StopReason) -> Option<String> {
-        let is_expected = |known: &crate::roster::RosterEntry| known.spec.expects.is_some();
-        let is_expected = self.context.roster.with_task(self.link.run.task, is_expected).unwrap_or(true);
+    /// Returns the final text if nothing else is done before the activation ends. Mail is not considered here: the
+    /// kernel refuses the end if mail must be read first.
+    fn plan_early_end(&self, content: &[ContentBlock], stop: StopReason) -> Option<String> {
+        let has_expectations = |entry: &crate::roster::RosterEntry| entry.spec.expects.is_some();
+        let has_expectations = self.context.roster.with_task(self.link.run.task, has_expectations).unwrap_or(true);
         let is_isolated = self.context.task_workspaces.checkout(self.link.run.task).is_some();
-        let is_checked = is_expected || is_isolated || self.has_run_start_hooks() || self.suggests_prompts();
+        // Stop hooks run only in an activation whose start hooks ran.
+        let has_stop_hooks = self.has_run_start_hooks();
+        let has_final_steps = has_expectations || is_isolated || has_stop_hooks || self.suggests_prompts();
         match stop {
-            StopReason::End | StopReason::Calls | StopReason::Refusal if !is_checked => answer_text(content),
+            StopReason::End | StopReason::Calls | StopReason::Refusal if !has_final_steps => answer_text(content),
             StopReason::End | StopReason::Calls | StopReason::Refusal | StopReason::Length => None,
         }
     }
 }
 
-fn call_of(block: &ContentBlock) -> Option<&ToolCallRequest> {
+fn as_call(block: &ContentBlock) -> Option<&ToolCallRequest> {
     match block {
         ContentBlock::Call(call) => Some(call),
         ContentBlock::Text { .. } | ContentBlock::Thinking { .. } | ContentBlock::Opaque { .. } => None,

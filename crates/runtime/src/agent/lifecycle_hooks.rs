@@ -31,22 +31,26 @@ impl AgentRun {
             return Ok(StepOutcome::Continue);
         };
         let message = format!("a hook prevented the agent from starting: {reason}");
-        self.tell_denied(&message).await;
+        self.run_denied_start_hooks(&message).await;
         let ending = RunEnding::Failed { kind: FailKind::Denied, message };
-        // One commit for all: no attempt may find start hooks run and no end. Unread mail would wake the task again.
-        let reports =
-            [hooks_ran, RunUpdate::Boundary(BoundaryPoint::Between), RunUpdate::Ended { ending, text: String::new() }];
+        // One commit for all, so that no later attempt finds start hooks that ran but no end. Mail is read first,
+        // because unread mail would wake the task again.
+        let reports = [
+            hooks_ran,
+            RunUpdate::Boundary(BoundaryPoint::BetweenTurns),
+            RunUpdate::Ended { ending, text: String::new() },
+        ];
         let inputs = reports.map(|report| KernelInput::Report(run, report));
         self.link.supervisor.submit_all(inputs).await.map(|()| StepOutcome::Stop)
     }
 
-    /// Runs the hooks for a denied call on the call that started the agent.
-    async fn tell_denied(&self, reason: &str) {
-        let started = |known: &crate::roster::RosterEntry| {
-            let input = serde_json::json!({ "agent_type": known.spec.agent, "name": known.spec.name });
-            known.spec.call.clone().zip(known.spec.parent).map(|(id, parent)| (id, parent, input.to_string()))
+    /// Runs the permission-denied hooks for the call that started the agent.
+    async fn run_denied_start_hooks(&self, reason: &str) {
+        let start_call = |entry: &crate::roster::RosterEntry| {
+            let input = serde_json::json!({ "agent_type": entry.spec.agent, "name": entry.spec.name });
+            entry.spec.call.clone().zip(entry.spec.parent).map(|(id, parent)| (id, parent, input.to_string()))
         };
-        let Some((id, parent, input)) = self.context.roster.with_task(self.link.run.task, started).flatten() else {
+        let Some((id, parent, input)) = self.context.roster.with_task(self.link.run.task, start_call).flatten() else {
             return;
         };
         let parent =
@@ -57,23 +61,23 @@ impl AgentRun {
             run_hooks(&self.context, run, HookEventData::PermissionDenied { call, reason: reason.to_owned() }).await;
     }
 
-    /// Runs the stop hooks; returns whether one keeps the activation from ending. They cannot hold an agent that is
-    /// being stopped, nor one whose subagents are busy: their results will wake it anyway.
-    pub(super) async fn is_held_by_hooks(&mut self) -> Result<bool, InputRejection> {
+    /// Runs the stop hooks; returns whether one keeps the activation from ending. They cannot block the end of
+    /// an agent that is being stopped or has busy subagents: the subagents' results will wake it anyway.
+    pub(super) async fn run_stop_hooks(&mut self) -> Result<bool, InputRejection> {
         if !self.has_run_start_hooks() {
             return Ok(false);
         }
         let run = self.link.run;
-        let again = self.has_run_stop_hooks || self.check_task(|task, _| task.stop_blocks > 0).await?;
+        let is_repeated = self.has_run_stop_hooks || self.check_task(|task, _| task.stop_blocks > 0).await?;
         self.has_run_stop_hooks = true;
         let last_message = self.conversation.latest_text().to_owned();
-        let stop = HookEventData::AgentStop { reason: "completed".into(), last_message, is_repeated: again };
+        let stop = HookEventData::AgentStop { reason: "completed".into(), last_message, is_repeated };
         let verdict = run_hooks(&self.context, run, stop).await;
         self.catch_up();
         let Some(reason) = verdict.denial_reason() else { return Ok(false) };
-        let is_awaiting =
+        let has_busy_children =
             self.check_task(|task, kernel| task.children.iter().any(|child| is_busy(kernel, *child))).await?;
-        if is_awaiting || self.stopping {
+        if has_busy_children || self.stopping {
             return Ok(false);
         }
         let blocked = RunUpdate::StopBlocked { by: StopBlocker::Hook, reason: reason.to_owned() };

@@ -6,9 +6,9 @@ use model::{Delta, Model, ModelError, ModelReply, ModelRequest, ReplyBuilder};
 use protocol::{Price, RunId, TaskId, Turn};
 use tools::Heartbeat;
 
-use super::quote::tokens;
+use super::quote::text_tokens;
 use crate::bus::{BusMessage, EventBus};
-use crate::governor::{DayShare, ModelPermit};
+use crate::governor::{DayBudgetReservation, ModelPermit};
 use crate::supervisor::{InputRejection, Supervisor};
 use crate::watchdog::{LatestText, StreamedTokens};
 
@@ -17,7 +17,7 @@ pub(super) struct AnswerSink<'a> {
     pub(super) bus: &'a EventBus,
     pub(super) task: TaskId,
     pub(super) turn: Turn,
-    pub(super) pulse: Heartbeat,
+    pub(super) heartbeat: Heartbeat,
     pub(super) latest_text: LatestText,
     pub(super) streamed: StreamedTokens,
     /// The reservation for the answer, if there is a budget.
@@ -27,15 +27,15 @@ pub(super) struct AnswerSink<'a> {
 impl AnswerSink<'_> {
     /// Accepts a piece; returns the number of tokens that have arrived.
     fn accept(&self, delta: &Delta) -> u32 {
-        self.pulse.beat();
+        self.heartbeat.beat();
         if let Delta::Text(text) = delta {
             self.latest_text.push(self.turn, text);
             self.bus.publish(BusMessage::Text { task: self.task, turn: self.turn, text: text.clone() });
         }
         self.streamed.add(match delta {
-            Delta::Text(text) | Delta::Thinking(text) => tokens(text),
-            Delta::Call(call) => tokens(&call.tool) + tokens(&call.input),
-            // An opaque block repeats reasoning that was counted as such, or cannot be told apart from it.
+            Delta::Text(text) | Delta::Thinking(text) => text_tokens(text),
+            Delta::Call(call) => text_tokens(&call.tool) + text_tokens(&call.input),
+            // An opaque block repeats reasoning that was already counted, or may do so.
             Delta::Opaque { .. } | Delta::Done { .. } => 0,
         })
     }
@@ -45,14 +45,14 @@ impl AnswerSink<'_> {
 pub(super) struct AnswerReservation<'a> {
     /// Present if the session or a task has a budget.
     pub(super) budget: Option<TurnBudget>,
-    /// The share of the daily budget.
-    pub(super) share: &'a mut DayShare,
+    /// The reservation from the daily budget.
+    pub(super) day_reservation: &'a mut DayBudgetReservation,
     pub(super) price: Price,
     /// The reserved output in tokens.
     pub(super) output: u32,
 }
 
-/// The turn that has a reservation in the budgets above it.
+/// Identifies a turn with a reservation in the budgets of its session and tasks.
 pub(super) struct TurnBudget {
     pub(super) supervisor: Supervisor,
     pub(super) run: RunId,
@@ -66,28 +66,28 @@ impl AnswerReservation<'_> {
             return Ok(true);
         }
         let output = self.output.saturating_mul(2).max(arrived.saturating_mul(2));
-        let more = self.price.at_most(0, (output - self.output).into());
-        if !self.share.grow(more).await {
+        let extra_cost = self.price.max_cost(0, (output - self.output).into());
+        if !self.day_reservation.raise(extra_cost).await {
             return Ok(false);
         }
-        let grown = match &self.budget {
-            Some(budget) => budget.grow(output).await?,
+        let is_raised = match &self.budget {
+            Some(budget) => budget.raise_reservation(output).await?,
             None => true,
         };
-        if grown {
+        if is_raised {
             self.output = output;
         }
-        Ok(grown)
+        Ok(is_raised)
     }
 }
 
 impl TurnBudget {
-    async fn grow(&self, output: u32) -> Result<bool, InputRejection> {
+    async fn raise_reservation(&self, output: u32) -> Result<bool, InputRejection> {
         match self.supervisor.report(self.run, RunUpdate::RaiseReservation { turn: self.turn, output }).await {
             Ok(()) => Ok(true),
             Err(InputRejection::Refused(InputRefusal::Budget { .. } | InputRefusal::BudgetHeld { .. })) => Ok(false),
-            // The turn has ended; its events follow.
-            Err(InputRejection::Refused(InputRefusal::NoTurn)) => Ok(true),
+            // The turn has ended; the events of its end are on their way.
+            Err(InputRejection::Refused(InputRefusal::WrongTurn)) => Ok(true),
             Err(rejected) => Err(rejected),
         }
     }
@@ -97,8 +97,8 @@ impl TurnBudget {
 pub(super) enum ModelCallOutcome {
     Answered(ModelReply),
     Failed(ModelError),
-    /// The answer outgrew the budgets above it and was cut off.
-    TooLong,
+    /// The answer outgrew a budget and was cut off.
+    OverBudget,
 }
 
 /// Sends the request and passes the answer to the sink as it arrives.
@@ -108,7 +108,7 @@ pub(super) async fn ask_model(
     mut sink: AnswerSink<'_>,
     permit: &mut ModelPermit,
 ) -> Result<ModelCallOutcome, InputRejection> {
-    let mut deltas = model.ask(request);
+    let mut deltas = model.send(request);
     let mut draft = ReplyBuilder::default();
     while let Some(delta) = deltas.next().await {
         let delta = match delta {
@@ -121,10 +121,10 @@ pub(super) async fn ask_model(
         if let Err(error) = draft.push(delta) {
             return Ok(ModelCallOutcome::Failed(error));
         }
-        if let Some(growth) = sink.reservation.as_mut().filter(|_| !done)
-            && !growth.extend_for(arrived).await?
+        if let Some(reservation) = sink.reservation.as_mut().filter(|_| !done)
+            && !reservation.extend_for(arrived).await?
         {
-            return Ok(ModelCallOutcome::TooLong);
+            return Ok(ModelCallOutcome::OverBudget);
         }
     }
     Ok(match draft.finish() {

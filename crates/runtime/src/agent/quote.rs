@@ -1,4 +1,4 @@
-//! What the next model request may use.
+//! Estimates the tokens and the cost of the next model request.
 
 use model::{MessageFold, MessagePart, ModelFacts, ModelMessage, ToolSpec};
 use protocol::{ContentBlock, Cost, TurnQuote};
@@ -7,19 +7,19 @@ use super::SessionContext;
 use crate::conversation::Conversation;
 use crate::prepared_agent::PreparedAgent;
 
-/// The least output that makes asking worth it.
+/// The least output, in tokens, for which a request is worth sending.
 const MIN_OUTPUT: u32 = 256;
 
-/// The output that is reserved at first; few answers are longer.
+/// The output, in tokens, that is reserved at first; few answers are longer.
 const EXPECTED_OUTPUT: u32 = 4_000;
 
-/// The most output of a last turn.
-const MAX_LAST_OUTPUT: u32 = 1_000;
+/// The most output of a last turn, in tokens.
+const MAX_LAST_TURN_OUTPUT: u32 = 1_000;
 
-/// What a turn may add to the input of a last turn.
+/// How many tokens a turn may add to the input of a last turn.
 const MAX_TURN_GROWTH: u64 = 2_000;
 
-/// The size of the runtime's own messages before a turn.
+/// The size of the runtime's own messages before a turn, in tokens.
 const NOTICE_TOKENS: u64 = 200;
 
 /// What the next turn may use, and what it must leave for a last turn.
@@ -28,11 +28,12 @@ pub(super) fn next_turn_quote(
     prepared: &PreparedAgent,
     conversation: &Conversation,
 ) -> TurnQuote {
-    let max_output = prepared.model.facts().max_output;
-    let last = last_turn_quote(context, prepared, conversation);
-    let spare = TurnQuote { input: last.input.saturating_add(MAX_TURN_GROWTH), ..last }.cost(last.min_output);
-    let (least, expected) = (MIN_OUTPUT.min(max_output), EXPECTED_OUTPUT.min(max_output));
-    TurnQuote { min_output: least, expected, max_output, last_turn_reserve: spare, ..last }
+    let max_output = prepared.model.facts().max_output_tokens;
+    let last_quote = last_turn_quote(context, prepared, conversation);
+    let last_turn_reserve =
+        TurnQuote { input: last_quote.input.saturating_add(MAX_TURN_GROWTH), ..last_quote }.cost(last_quote.min_output);
+    let (min_output, expected) = (MIN_OUTPUT.min(max_output), EXPECTED_OUTPUT.min(max_output));
+    TurnQuote { min_output, expected_output: expected, max_output, last_turn_reserve, ..last_quote }
 }
 
 /// What a last turn may use.
@@ -41,17 +42,17 @@ pub(super) fn last_turn_quote(
     prepared: &PreparedAgent,
     conversation: &Conversation,
 ) -> TurnQuote {
-    let ModelFacts { price, max_output, .. } = *prepared.model.facts();
-    let most = MAX_LAST_OUTPUT.min(max_output);
+    let ModelFacts { price, max_output_tokens: max_output, .. } = *prepared.model.facts();
+    let output = MAX_LAST_TURN_OUTPUT.min(max_output);
     let unread = conversation.unread(context).map_or(0, |unread| message_tokens(&unread));
     let input = [unread, NOTICE_TOKENS].into_iter().fold(input_tokens(prepared, conversation), u64::saturating_add);
     let estimated = input.saturating_sub(conversation.measured().map_or(0, |(_, tokens)| tokens));
     TurnQuote {
         input,
         estimated,
-        min_output: most.min(64),
-        expected: most,
-        max_output: most,
+        min_output: output.min(64),
+        expected_output: output,
+        max_output: output,
         price,
         last_turn_reserve: Cost::ZERO,
     }
@@ -65,7 +66,7 @@ pub(crate) fn input_tokens(prepared: &PreparedAgent, conversation: &Conversation
         Some((counted, tokens)) => messages.iter().skip(counted).map(message_tokens).fold(tokens, u64::saturating_add),
         None => messages.fold(|estimate: &TokenEstimate| preamble_tokens(prepared).saturating_add(estimate.0)),
     };
-    // Tools may have been added since it was counted.
+    // Tools may have been added since the provider counted.
     prepared.added_tools(conversation.added_tools()).map(tool_tokens).fold(input, u64::saturating_add)
 }
 
@@ -76,7 +77,7 @@ pub(super) fn estimate_tokens(prepared: &PreparedAgent, messages: &[ModelMessage
 
 /// The tokens of the system prompt and the tools.
 fn preamble_tokens(prepared: &PreparedAgent) -> u64 {
-    tokens(&prepared.system) + prepared.specs.iter().map(tool_tokens).sum::<u64>()
+    text_tokens(&prepared.system_prompt) + prepared.initial_tools.iter().map(tool_tokens).sum::<u64>()
 }
 
 /// The running sum of the tokens of all messages.
@@ -84,20 +85,20 @@ fn preamble_tokens(prepared: &PreparedAgent) -> u64 {
 struct TokenEstimate(u64);
 
 impl MessageFold for TokenEstimate {
-    fn add(&mut self, _at: usize, each: &ModelMessage) {
-        self.0 = self.0.saturating_add(message_tokens(each));
+    fn add(&mut self, _at: usize, message: &ModelMessage) {
+        self.0 = self.0.saturating_add(message_tokens(message));
     }
 }
 
-/// Estimates tokens high enough for any tokenizer, in all likelihood: one for every two ASCII characters, and one for
-/// every byte of other scripts.
-pub(super) fn tokens(text: &str) -> u64 {
-    let plain = text.bytes().filter(u8::is_ascii).count();
-    u64::try_from(plain.div_ceil(2) + (text.len() - plain)).unwrap_or(u64::MAX)
+/// Estimates the tokens of a text, very likely not too low for any tokenizer: one for every two ASCII characters, and
+/// one for every byte of other scripts.
+pub(super) fn text_tokens(text: &str) -> u64 {
+    let ascii = text.bytes().filter(u8::is_ascii).count();
+    u64::try_from(ascii.div_ceil(2) + (text.len() - ascii)).unwrap_or(u64::MAX)
 }
 
 fn tool_tokens(spec: &ToolSpec) -> u64 {
-    TOKENS_PER_ITEM + tokens(&spec.name) + tokens(&spec.about) + tokens(&spec.schema.to_string())
+    TOKENS_PER_ITEM + text_tokens(&spec.name) + text_tokens(&spec.description) + text_tokens(&spec.schema.to_string())
 }
 
 /// The overhead of a message or block besides its text.
@@ -113,7 +114,7 @@ pub(super) fn message_tokens(message: &ModelMessage) -> u64 {
             ModelMessage::User { parts } => parts.iter().map(part_tokens).sum::<u64>(),
             ModelMessage::Assistant { content } => content.iter().map(block_tokens).sum(),
             ModelMessage::Answers { answers } => {
-                answers.iter().map(|(_, answer)| TOKENS_PER_ITEM + tokens(&answer.text)).sum()
+                answers.iter().map(|(_, answer)| TOKENS_PER_ITEM + text_tokens(&answer.text)).sum()
             }
         }
 }
@@ -121,7 +122,7 @@ pub(super) fn message_tokens(message: &ModelMessage) -> u64 {
 fn part_tokens(part: &MessagePart) -> u64 {
     TOKENS_PER_ITEM
         + match part {
-            MessagePart::Text(text) => tokens(text),
+            MessagePart::Text(text) => text_tokens(text),
             MessagePart::Image(_) => TOKENS_PER_IMAGE,
         }
 }
@@ -129,10 +130,10 @@ fn part_tokens(part: &MessagePart) -> u64 {
 fn block_tokens(block: &ContentBlock) -> u64 {
     TOKENS_PER_ITEM
         + match block {
-            ContentBlock::Text { text } => tokens(text),
+            ContentBlock::Text { text } => text_tokens(text),
             // Reasoning that a provider wants back is in an opaque block.
             ContentBlock::Thinking { .. } => 0,
-            ContentBlock::Call(call) => tokens(&call.tool) + tokens(&call.input),
-            ContentBlock::Opaque { json, .. } => tokens(json),
+            ContentBlock::Call(call) => text_tokens(&call.tool) + text_tokens(&call.input),
+            ContentBlock::Opaque { json, .. } => text_tokens(json),
         }
 }

@@ -10,10 +10,10 @@ use uuid::Uuid;
 /// How often a turn is tried when its model fails for no stated reason or is unreachable.
 const MAX_TRIES: u32 = 5;
 
-/// How often it is tried when its provider asks to slow down. The governor spaces the tries.
+/// How often a turn is tried when its provider asks to slow down. The governor spaces the tries.
 const MAX_THROTTLED_TRIES: u32 = 20;
 
-/// How often it is tried when its provider is overloaded: about five minutes.
+/// How often a turn is tried when its provider is overloaded: about five minutes.
 const MAX_OVERLOADED_TRIES: u32 = 14;
 
 /// The longest time between two tries to reach a server, short enough to notice soon that it is back.
@@ -26,13 +26,13 @@ const MAX_BACKOFF: Duration = Duration::from_secs(30);
 const MAX_WAIT_IN_SLOT: Duration = Duration::from_secs(60);
 
 /// The period over which runs that wait for the same quota are spread when they resume.
-const RETURN_SPREAD: Duration = Duration::from_secs(3);
+const RESUME_SPREAD: Duration = Duration::from_secs(3);
 
 /// What to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RetryDecision {
-    /// Ask again after a while.
-    AskAgain(Duration, RetryPlan),
+    /// Send the request again after this wait.
+    Retry(Duration, RetryPlan),
     /// Wait without a slot.
     Park(Parking),
     /// Fail the activation.
@@ -40,13 +40,13 @@ pub(super) enum RetryDecision {
 }
 
 impl RetryDecision {
-    /// Asks again, or gives up after `of` failures. `shown` is the wait that is shown to the user.
-    fn ask_again_or_give_up(after: Duration, shown: Duration, failed: u32, of: u32) -> RetryDecision {
-        if failed >= of {
+    /// Tries again, or gives up after `max_tries` failures. `shown_wait` is the wait that is shown to the user.
+    fn retry_or_give_up(after: Duration, shown_wait: Duration, failed: u32, max_tries: u32) -> RetryDecision {
+        if failed >= max_tries {
             return RetryDecision::GiveUp;
         }
-        let in_millis = u64::try_from(shown.as_millis()).unwrap_or(u64::MAX);
-        RetryDecision::AskAgain(after, RetryPlan { attempt: failed + 1, of, in_millis })
+        let in_millis = u64::try_from(shown_wait.as_millis()).unwrap_or(u64::MAX);
+        RetryDecision::Retry(after, RetryPlan { attempt: failed + 1, of: max_tries, in_millis })
     }
 
     fn park(until: Timestamp) -> RetryDecision {
@@ -54,15 +54,15 @@ impl RetryDecision {
     }
 }
 
-/// How often a turn was tried.
+/// How often a turn was tried, and how often it failed for which reason.
 #[derive(Debug, Default)]
 pub(super) struct RetryState {
     wait_place: RetryWaitPlace,
-    all: u32,
-    failed: u32,
-    unreached: u32,
-    overloaded: u32,
-    slowed: u32,
+    attempts: u32,
+    transient_failures: u32,
+    unreachable_failures: u32,
+    overloaded_failures: u32,
+    throttled_failures: u32,
 }
 
 /// Where a run waits when the provider asks it to slow down.
@@ -70,7 +70,7 @@ pub(super) struct RetryState {
 enum RetryWaitPlace {
     /// In the run itself: the model has no bucket.
     #[default]
-    Here,
+    InRun,
     /// At the governor, with the other runs of the bucket.
     AtGovernor,
 }
@@ -78,54 +78,59 @@ enum RetryWaitPlace {
 impl RetryState {
     /// The state for a new turn with this model.
     pub(super) fn for_model(facts: &ModelFacts) -> RetryState {
-        let waits = if facts.bucket.is_some() { RetryWaitPlace::AtGovernor } else { RetryWaitPlace::Here };
-        RetryState { wait_place: waits, ..RetryState::default() }
+        let wait_place = if facts.bucket_key.is_some() { RetryWaitPlace::AtGovernor } else { RetryWaitPlace::InRun };
+        RetryState { wait_place, ..RetryState::default() }
     }
 
-    /// The number of the next try, from 1.
+    /// Counts another try and returns its number, from 1.
     pub(super) fn next_attempt(&mut self) -> u32 {
-        self.all += 1;
-        self.all
+        self.attempts += 1;
+        self.attempts
     }
 
-    /// Decides after a fault. `dice` spreads the retries of runs that failed together.
-    pub(super) fn decide(&mut self, fault: ModelFault, now: Timestamp, dice: Uuid) -> RetryDecision {
-        let spread = |wait: Duration| wait.mul_f64(0.5 + random_fraction(dice) / 2.0);
+    /// Decides after a fault. `random` spreads the retries of runs that failed together.
+    pub(super) fn decide(&mut self, fault: ModelFault, now: Timestamp, random: Uuid) -> RetryDecision {
+        let spread = |wait: Duration| wait.mul_f64(0.5 + random_fraction(random) / 2.0);
         match fault {
             ModelFault::Transient => {
-                self.failed += 1;
-                let wait = spread(backoff(Duration::from_millis(200), self.failed, MAX_BACKOFF));
-                RetryDecision::ask_again_or_give_up(wait, wait, self.failed, MAX_TRIES)
+                self.transient_failures += 1;
+                let wait = spread(backoff(Duration::from_millis(200), self.transient_failures, MAX_BACKOFF));
+                RetryDecision::retry_or_give_up(wait, wait, self.transient_failures, MAX_TRIES)
             }
             ModelFault::Unreachable => {
-                self.unreached += 1;
-                let wait = backoff(Duration::from_millis(500), self.unreached, MAX_UNREACHABLE_BACKOFF);
-                RetryDecision::ask_again_or_give_up(wait, wait, self.unreached, MAX_TRIES)
+                self.unreachable_failures += 1;
+                let wait = backoff(Duration::from_millis(500), self.unreachable_failures, MAX_UNREACHABLE_BACKOFF);
+                RetryDecision::retry_or_give_up(wait, wait, self.unreachable_failures, MAX_TRIES)
             }
             ModelFault::Overloaded => {
-                self.overloaded += 1;
-                let wait = spread(backoff(Duration::from_millis(500), self.overloaded, MAX_BACKOFF));
-                RetryDecision::ask_again_or_give_up(wait, wait, self.overloaded, MAX_OVERLOADED_TRIES)
+                self.overloaded_failures += 1;
+                let wait = spread(backoff(Duration::from_millis(500), self.overloaded_failures, MAX_BACKOFF));
+                RetryDecision::retry_or_give_up(wait, wait, self.overloaded_failures, MAX_OVERLOADED_TRIES)
             }
             ModelFault::RetryAfter { millis } => {
-                self.slowed += 1;
+                self.throttled_failures += 1;
                 let wait = Duration::from_millis(millis);
                 match self.wait_place {
-                    RetryWaitPlace::Here if wait > MAX_WAIT_IN_SLOT && self.slowed < MAX_THROTTLED_TRIES => {
+                    RetryWaitPlace::InRun
+                        if wait > MAX_WAIT_IN_SLOT && self.throttled_failures < MAX_THROTTLED_TRIES =>
+                    {
                         RetryDecision::park(now.plus(wait))
                     }
-                    RetryWaitPlace::Here => {
-                        RetryDecision::ask_again_or_give_up(wait, wait, self.slowed, MAX_THROTTLED_TRIES)
+                    RetryWaitPlace::InRun => {
+                        RetryDecision::retry_or_give_up(wait, wait, self.throttled_failures, MAX_THROTTLED_TRIES)
                     }
-                    RetryWaitPlace::AtGovernor => {
-                        RetryDecision::ask_again_or_give_up(Duration::ZERO, wait, self.slowed, MAX_THROTTLED_TRIES)
-                    }
+                    RetryWaitPlace::AtGovernor => RetryDecision::retry_or_give_up(
+                        Duration::ZERO,
+                        wait,
+                        self.throttled_failures,
+                        MAX_THROTTLED_TRIES,
+                    ),
                 }
             }
             ModelFault::QuotaUntil { until_at } => match self.wait_place {
-                RetryWaitPlace::Here => RetryDecision::park(until_at),
+                RetryWaitPlace::InRun => RetryDecision::park(until_at),
                 RetryWaitPlace::AtGovernor => {
-                    RetryDecision::park(until_at.plus(RETURN_SPREAD.mul_f64(random_fraction(dice))))
+                    RetryDecision::park(until_at.plus(RESUME_SPREAD.mul_f64(random_fraction(random))))
                 }
             },
             ModelFault::Auth
@@ -138,13 +143,13 @@ impl RetryState {
 }
 
 /// Doubles the wait with each failure.
-fn backoff(first: Duration, failed: u32, most: Duration) -> Duration {
-    first.saturating_mul(1 << failed.min(10)).min(most)
+fn backoff(first: Duration, failed: u32, longest: Duration) -> Duration {
+    first.saturating_mul(1 << failed.min(10)).min(longest)
 }
 
-/// A number from 0 to 1 from the random part of an id.
-fn random_fraction(dice: Uuid) -> f64 {
-    let low = u32::try_from(dice.as_u128() & u128::from(u32::MAX)).unwrap_or(0);
+/// A number from 0 to 1, made from the random part of an id.
+fn random_fraction(random: Uuid) -> f64 {
+    let low = u32::try_from(random.as_u128() & u128::from(u32::MAX)).unwrap_or(0);
     f64::from(low) / f64::from(u32::MAX)
 }
 
@@ -154,14 +159,14 @@ mod tests {
 
     const NOW: Timestamp = Timestamp(1_000);
 
-    fn after(tries: &mut RetryState, fault: ModelFault) -> RetryDecision {
+    fn decide_at_now(tries: &mut RetryState, fault: ModelFault) -> RetryDecision {
         tries.decide(fault, NOW, Uuid::max())
     }
 
     fn waits(fault: ModelFault) -> Vec<u64> {
         let mut tries = RetryState::default();
         let mut waits = Vec::new();
-        while let RetryDecision::AskAgain(wait, retry) = after(&mut tries, fault) {
+        while let RetryDecision::Retry(wait, retry) = decide_at_now(&mut tries, fault) {
             let attempt = u32::try_from(waits.len()).unwrap() + 2;
             assert_eq!((retry.attempt, u128::from(retry.in_millis)), (attempt, wait.as_millis()));
             waits.push(retry.in_millis);
@@ -170,14 +175,14 @@ mod tests {
     }
 
     #[test]
-    fn what_may_pass_is_tried_again_ever_later_and_not_for_ever() {
+    fn transient_faults_are_retried_with_growing_waits_up_to_a_limit() {
         assert_eq!(waits(ModelFault::Transient), [400, 800, 1600, 3200]);
         let soonest = RetryState::default().decide(ModelFault::Transient, NOW, Uuid::nil());
-        assert!(matches!(soonest, RetryDecision::AskAgain(wait, _) if wait == Duration::from_millis(200)));
+        assert!(matches!(soonest, RetryDecision::Retry(wait, _) if wait == Duration::from_millis(200)));
     }
 
     #[test]
-    fn a_server_that_cannot_be_reached_is_tried_soon_again_and_given_up_soon() {
+    fn an_unreachable_server_is_retried_quickly_and_given_up_soon() {
         assert_eq!(waits(ModelFault::Unreachable), [1_000, 2_000, 4_000, 4_000]);
     }
 
@@ -195,35 +200,40 @@ mod tests {
 
     fn waits_for(next: RetryDecision) -> Option<Duration> {
         match next {
-            RetryDecision::AskAgain(after, _) => Some(after),
+            RetryDecision::Retry(after, _) => Some(after),
             RetryDecision::Park(_) | RetryDecision::GiveUp => None,
         }
     }
 
     #[test]
-    fn a_provider_s_word_is_kept_and_a_long_wait_is_parked() {
-        let slow = |millis| after(&mut RetryState::default(), ModelFault::RetryAfter { millis });
+    fn a_wait_that_the_provider_asks_for_is_kept_and_a_long_one_parks_the_run() {
+        let slow = |millis| decide_at_now(&mut RetryState::default(), ModelFault::RetryAfter { millis });
         assert_eq!(waits_for(slow(1500)), Some(Duration::from_millis(1500)));
         assert_eq!(waits_for(slow(60_000)), Some(Duration::from_secs(60)));
         assert_eq!(slow(60_001), parked(Timestamp(61_001)));
-        let mut tries = RetryState { slowed: MAX_THROTTLED_TRIES, ..RetryState::default() };
-        assert_eq!(after(&mut tries, ModelFault::RetryAfter { millis: 1 }), RetryDecision::GiveUp);
-        assert_eq!(after(&mut tries, ModelFault::QuotaUntil { until_at: Timestamp(9) }), parked(Timestamp(9)));
+        let mut tries = RetryState { throttled_failures: MAX_THROTTLED_TRIES, ..RetryState::default() };
+        assert_eq!(decide_at_now(&mut tries, ModelFault::RetryAfter { millis: 1 }), RetryDecision::GiveUp);
+        assert_eq!(decide_at_now(&mut tries, ModelFault::QuotaUntil { until_at: Timestamp(9) }), parked(Timestamp(9)));
     }
 
     #[test]
-    fn a_governed_run_waits_with_the_others_and_comes_back_from_a_quota_at_a_moment_of_its_own() {
-        let mut tries = RetryState::for_model(&ModelFacts { bucket: Some("b".into()), ..ModelFacts::UNKNOWN });
+    fn a_governed_run_waits_at_the_governor_and_resumes_after_a_quota_with_a_random_delay() {
+        let mut tries = RetryState::for_model(&ModelFacts { bucket_key: Some("b".into()), ..ModelFacts::UNKNOWN });
         for millis in [0, 1500, 3_600_000] {
-            let next = after(&mut tries, ModelFault::RetryAfter { millis });
+            let next = decide_at_now(&mut tries, ModelFault::RetryAfter { millis });
             assert_eq!(waits_for(next), Some(Duration::ZERO));
         }
-        assert_eq!(after(&mut tries, ModelFault::QuotaUntil { until_at: Timestamp(9) }), parked(Timestamp(3009)));
+        assert_eq!(
+            decide_at_now(&mut tries, ModelFault::QuotaUntil { until_at: Timestamp(9) }),
+            parked(Timestamp(3009))
+        );
     }
 
     #[test]
-    fn what_cannot_work_is_not_tried_again() {
+    fn permanent_faults_are_not_retried() {
         let hopeless = [ModelFault::Auth, ModelFault::Terminal, ModelFault::Cancelled, ModelFault::Interrupted];
-        assert!(hopeless.into_iter().all(|fault| after(&mut RetryState::default(), fault) == RetryDecision::GiveUp));
+        assert!(
+            hopeless.into_iter().all(|fault| decide_at_now(&mut RetryState::default(), fault) == RetryDecision::GiveUp)
+        );
     }
 }

@@ -20,9 +20,12 @@ pub(crate) struct AgentRun {
     pub(super) context: Arc<SessionContext>,
     pub(super) agent: Arc<PreparedAgent>,
     pub(super) link: RunLink,
+    /// The files that the agent has read.
     pub(super) file_stamps: Arc<FileStamps>,
-    pub(super) waits: CallWaits,
+    /// The calls that wait for other tasks or for a decision.
+    pub(super) call_waits: CallWaits,
     pub(super) conversation: Conversation,
+    /// The agent's path in the task tree.
     pub(super) agent_path: String,
     pub(super) deadline: Deadline,
     /// Whether the run was asked to stop after a last turn.
@@ -46,7 +49,7 @@ pub(super) enum StepOutcome {
 /// How work that mail can interrupt ended.
 pub(super) enum InterruptibleOutcome<T> {
     Finished(T),
-    /// The work was dropped; the loop continues between turns.
+    /// The work was abandoned; the loop continues between turns.
     Interrupted,
 }
 
@@ -63,7 +66,7 @@ impl AgentRun {
             agent: prepared,
             link,
             file_stamps: stamps,
-            waits,
+            call_waits: waits,
             conversation,
             agent_path: String::new(),
             deadline,
@@ -102,7 +105,7 @@ impl AgentRun {
 
     pub(super) async fn step(&mut self) -> Result<StepOutcome, InputRejection> {
         self.catch_up();
-        if self.conversation.is_acting()
+        if self.conversation.has_open_calls()
             && let Some(why) = self.conversation.wrap_up()
         {
             // The model called tools in its last turn, although it was told not to, and gets no other turn.
@@ -110,15 +113,15 @@ impl AgentRun {
                 // The kernel records the outcome that fits the reason for the last turn.
                 return self.end(RunEnding::Completed).await;
             }
-            self.drop_calls().await?;
+            self.cancel_open_calls().await?;
             return self.complete_unless_mail().await;
         }
-        if self.conversation.is_acting() {
+        if self.conversation.has_open_calls() {
             return self.run_open_calls().await;
         }
         match self.conversation.final_stop_reason() {
             Some(stop) => self.end_after_answer(stop).await,
-            None => self.turn().await,
+            None => self.take_turn().await,
         }
     }
 
@@ -137,7 +140,7 @@ impl AgentRun {
     pub(super) fn apply_message(&mut self, message: RunMessage) {
         match message {
             RunMessage::Event(envelope) => self.conversation.apply_event(&envelope, &*self.context),
-            RunMessage::WaitOver(call) => self.waits.finish(&call),
+            RunMessage::WaitOver(call) => self.call_waits.finish(&call),
             RunMessage::WrapUp => self.stopping = true,
             RunMessage::SlotRegained => {}
         }
@@ -161,7 +164,7 @@ impl AgentRun {
     ) -> InterruptibleOutcome<T> {
         tokio::pin!(work);
         // A run that was asked to stop drops its calls, but waits for an answer in progress.
-        while open(&self.conversation) && !(self.stopping && self.conversation.is_acting()) {
+        while open(&self.conversation) && !(self.stopping && self.conversation.has_open_calls()) {
             tokio::select! {
                 biased;
                 done = &mut work => return InterruptibleOutcome::Finished(done),
@@ -189,7 +192,7 @@ impl AgentRun {
         reported: Result<(), InputRejection>,
     ) -> Result<InterruptibleOutcome<()>, InputRejection> {
         match reported {
-            Err(InputRejection::Refused(InputRefusal::NoTurn | InputRefusal::Call(_))) => {
+            Err(InputRejection::Refused(InputRefusal::WrongTurn | InputRefusal::WrongCallPhase(_))) => {
                 Ok(self.while_open(open, std::future::pending()).await)
             }
             reported => reported.map(InterruptibleOutcome::Finished),

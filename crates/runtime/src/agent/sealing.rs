@@ -9,10 +9,10 @@ use crate::supervisor::InputRejection;
 impl AgentRun {
     /// Seals the checkout. If that fails, the work stays in the checkout, and the ending reports an error.
     pub(super) async fn seal_work(&mut self, ending: RunEnding) -> Result<RunEnding, InputRejection> {
-        let Some(own) = self.context.task_workspaces.checkout(self.link.run.task) else { return Ok(ending) };
-        let sealed = match own.seal().await {
+        let Some(checkout) = self.context.task_workspaces.checkout(self.link.run.task) else { return Ok(ending) };
+        let sealed = match checkout.seal().await {
             Ok(sealed) => sealed,
-            Err(error) => return Ok(with_seal_error(ending, &error, &own.workspace.cwd().display().to_string())),
+            Err(error) => return Ok(with_seal_error(ending, &error, &checkout.workspace.cwd().display().to_string())),
         };
         if !sealed.is_whole {
             tracing::warn!(run = %self.link.run, "a checkout contains nested repositories, which are not in its commit");

@@ -19,17 +19,17 @@ impl AgentRun {
     pub(super) async fn run_open_calls(&mut self) -> Result<StepOutcome, InputRejection> {
         let repeated = match repeat_guard::repeated_calls(self.agent.model.facts(), &self.conversation) {
             Ok(repeated) => repeated,
-            Err(hopeless) => {
-                let (kind, message) = (FailKind::NoAnswer, hopeless.to_string());
+            Err(error) => {
+                let (kind, message) = (FailKind::NoAnswer, error.to_string());
                 return self.end(RunEnding::Failed { kind, message }).await;
             }
         };
         let halt = HookHalt::default();
-        let called = |call: ToolCallRequest| {
+        let with_caller = |call: ToolCallRequest| {
             let caller = self.caller_of(&call, &halt);
             (call, caller)
         };
-        let calls = self.conversation.open_calls().into_iter().map(called).collect();
+        let calls = self.conversation.open_calls().into_iter().map(with_caller).collect();
         let (context, prepared, stamps) =
             (Arc::clone(&self.context), Arc::clone(&self.agent), Arc::clone(&self.file_stamps));
         let (pulse, pending) = (self.link.heartbeat.clone(), PendingPostHooks::default());
@@ -38,24 +38,26 @@ impl AgentRun {
             context,
             agent: prepared,
             stamps,
-            pulse,
+            heartbeat: pulse,
             repeated,
             pending_post_hooks: pending.clone(),
             early,
         };
         let run = async move { run_calls(&call_context, calls).await };
-        match self.before_deadline(Conversation::is_acting, run).await {
-            // An interrupt has closed the calls; the reply to `drop_calls` comes after its events. A call that cannot
-            // be answered for another reason is dropped as well: nothing else would end it.
+        match self.before_deadline(Conversation::has_open_calls, run).await {
+            // An interrupt has closed the calls; the supervisor answers this report after the events of the interrupt.
+            // A call that cannot be answered for another reason is dropped as well: nothing else would end it.
             Some(InterruptibleOutcome::Finished(Err(InputRejection::Refused(
-                InputRefusal::NoTurn | InputRefusal::Call(_),
-            )))) => self.drop_calls().await?,
+                InputRefusal::WrongTurn | InputRefusal::WrongCallPhase(_),
+            )))) => self.cancel_open_calls().await?,
             Some(InterruptibleOutcome::Finished(answered)) => answered?,
-            Some(InterruptibleOutcome::Interrupted) if self.conversation.is_acting() => self.drop_calls().await?,
+            Some(InterruptibleOutcome::Interrupted) if self.conversation.has_open_calls() => {
+                self.cancel_open_calls().await?
+            }
             Some(InterruptibleOutcome::Interrupted) => {}
-            None => self.drop_calls().await?,
+            None => self.cancel_open_calls().await?,
         }
-        self.run_pending_post_hooks(pending.take()).await;
+        self.run_pending_post_hooks(pending.take_all()).await;
         match halt.reason() {
             Some(reason) => {
                 let (kind, message) = (FailKind::Denied, format!("a hook stopped the agent: {reason}"));
@@ -80,10 +82,10 @@ impl AgentRun {
         }
     }
 
-    /// Ends the open calls. It is one decision: some may wait for other tasks, and some answers may be on their way.
-    pub(super) async fn drop_calls(&mut self) -> Result<(), InputRejection> {
+    /// Ends the open calls, all with one report: some may wait for other tasks, and some answers may be on their way.
+    pub(super) async fn cancel_open_calls(&mut self) -> Result<(), InputRejection> {
         let turn = self.conversation.turn();
-        self.report(RunUpdate::CallsDropped { turn }).await
+        self.report(RunUpdate::CallsOutOfTime { turn }).await
     }
 
     fn caller_of(&self, call: &ToolCallRequest, halt: &HookHalt) -> Caller {
@@ -92,7 +94,7 @@ impl AgentRun {
             run: self.link.run,
             turn: self.conversation.turn(),
             call: call.id.clone(),
-            waits: self.waits.clone(),
+            waits: self.call_waits.clone(),
             reported_results: Arc::default(),
             halt: halt.clone(),
         }

@@ -17,7 +17,7 @@ use super::retry::RetryState;
 use super::run::{InterruptibleOutcome, StepOutcome};
 use super::{AgentRun, Deadline};
 use crate::conversation::Conversation;
-use crate::governor::{DayShare, ModelPermit, PermitOutcome, RequestAdmission};
+use crate::governor::{DayBudgetReservation, ModelPermit, PermitOutcome, RequestAdmission};
 use crate::hooks::run_hooks;
 use crate::supervisor::InputRejection;
 
@@ -27,25 +27,25 @@ enum TurnStart {
     /// The run needs a slot first.
     NoSlot,
     /// Requests of other runs have reserved the rest of the budget; wait until one is settled.
-    BudgetHeld(watch::Receiver<u64>),
+    BudgetReserved(watch::Receiver<u64>),
     /// There is no next turn.
     NoTurn(RunEnding),
 }
 
 /// Whether the model has changed since the last request.
 enum ModelRefresh {
-    Same,
+    Unchanged,
     Changed,
 }
 
 impl AgentRun {
     /// Asks the model until it answers, and handles the answer.
-    pub(super) async fn turn(&mut self) -> Result<StepOutcome, InputRejection> {
+    pub(super) async fn take_turn(&mut self) -> Result<StepOutcome, InputRejection> {
         let mut tries = RetryState::for_model(self.agent.model.facts());
         let mut waits_for_budget = false;
         loop {
             match self.refresh_model() {
-                Ok(ModelRefresh::Same) => {}
+                Ok(ModelRefresh::Unchanged) => {}
                 Ok(ModelRefresh::Changed) => tries = RetryState::for_model(self.agent.model.facts()),
                 Err(message) => return self.end(RunEnding::Failed { kind: FailKind::Model, message }).await,
             }
@@ -54,20 +54,20 @@ impl AgentRun {
                 Ok(permit) => permit,
                 Err(step) => return Ok(step),
             };
-            let mut share = match self.reserve_day_share().await? {
-                Ok(share) => share,
+            let mut day_reservation = match self.reserve_day_share().await? {
+                Ok(day_reservation) => day_reservation,
                 Err(step) => return Ok(step),
             };
             let turn = match self.begin_turn().await? {
                 TurnStart::Turn(turn) => turn,
                 TurnStart::NoSlot => {
-                    // A run with a slot may need this permit or this share of the daily budget.
-                    drop((permit, share));
+                    // A run with a slot may need this permit or this part of the daily budget.
+                    drop((permit, day_reservation));
                     self.wait_for_slot().await;
                     continue;
                 }
-                TurnStart::BudgetHeld(settled) => {
-                    drop((permit, share));
+                TurnStart::BudgetReserved(settled) => {
+                    drop((permit, day_reservation));
                     // Report once why nothing happens.
                     if !std::mem::replace(&mut waits_for_budget, true) {
                         self.report(RunUpdate::AwaitsBudget).await?;
@@ -77,42 +77,49 @@ impl AgentRun {
                 }
                 TurnStart::NoTurn(ending) => return self.end(ending).await,
             };
-            let request = self.request(tries.next_attempt());
+            let request = self.next_request(tries.next_attempt());
             let (context, task) = (Arc::clone(&self.context), self.link.run.task);
             let model = Arc::clone(&self.agent.model);
-            let held = &mut permit;
+            let permit_ref = &mut permit;
             let (pulse, latest_text, streamed) =
                 (self.link.heartbeat.clone(), self.link.latest_text.clone(), self.link.streamed.clone());
-            let growth = self.reservation(turn, &mut share);
-            let asked = async move {
-                let sink =
-                    AnswerSink { bus: &context.bus, task, turn, pulse, latest_text, streamed, reservation: growth };
-                ask_model(&*model, request, sink, held).await
+            let answer_reservation = self.answer_reservation(turn, &mut day_reservation);
+            let outcome = async move {
+                let sink = AnswerSink {
+                    bus: &context.bus,
+                    task,
+                    turn,
+                    heartbeat: pulse,
+                    latest_text,
+                    streamed,
+                    reservation: answer_reservation,
+                };
+                ask_model(&*model, request, sink, permit_ref).await
             };
-            let Some(asked) = self.before_deadline(Conversation::is_asking, asked).await else {
+            let Some(outcome) = self.before_deadline(Conversation::is_awaiting_answer, outcome).await else {
                 return self.abandon_turn(turn).await;
             };
-            let (asked, permit) = match asked {
+            let (outcome, permit) = match outcome {
                 InterruptibleOutcome::Interrupted => return Ok(StepOutcome::Continue),
-                InterruptibleOutcome::Finished(asked) => (asked?, permit),
+                InterruptibleOutcome::Finished(outcome) => (outcome?, permit),
             };
-            match (asked, permit) {
+            match (outcome, permit) {
                 (ModelCallOutcome::Answered(mut reply), permit) => {
                     permit.settle(PermitOutcome::Answered);
-                    self.settle_day(share, reply.usage);
+                    self.settle_day(day_reservation, reply.usage);
                     call_ids::make_call_ids_unique(self.conversation.messages(), &mut reply.content);
                     return self.handle_answer(turn, reply).await;
                 }
-                (ModelCallOutcome::TooLong, permit) => {
+                (ModelCallOutcome::OverBudget, permit) => {
                     permit.settle(PermitOutcome::Answered);
-                    if let InterruptibleOutcome::Interrupted = self.too_expensive(turn).await? {
+                    if let InterruptibleOutcome::Interrupted = self.cut_off_answer(turn).await? {
                         return Ok(StepOutcome::Continue);
                     }
                 }
                 (ModelCallOutcome::Failed(error), permit) => {
                     permit.settle(PermitOutcome::Failed(error.fault));
-                    if let FailedCallCharge::Nothing = self.booked_usage(&error) {
-                        share.settle(0);
+                    if let FailedCallCharge::Nothing = self.failed_call_charge(&error) {
+                        day_reservation.settle(0);
                     }
                     if let Some(step) = self.handle_model_failure(turn, error, &mut tries).await? {
                         return Ok(step);
@@ -122,22 +129,31 @@ impl AgentRun {
         }
     }
 
-    /// The reservation for the answer to this turn.
-    fn reservation<'a>(&self, turn: Turn, share: &'a mut DayShare) -> Option<AnswerReservation<'a>> {
-        share.mark_asked(self.conversation.reserved().micros);
+    /// The reservation for the answer to this turn; none if nothing limits its cost.
+    fn answer_reservation<'a>(
+        &self,
+        turn: Turn,
+        day_reservation: &'a mut DayBudgetReservation,
+    ) -> Option<AnswerReservation<'a>> {
+        day_reservation.mark_sent(self.conversation.reserved().micros);
         let (supervisor, run) = (self.link.supervisor.clone(), self.link.run);
         let budget = self.is_budgeted().then_some(TurnBudget { supervisor, run, turn });
         let (price, output) = (self.agent.model.facts().price.unwrap_or_default(), self.conversation.expected());
-        (budget.is_some() || share.is_limited()).then_some(AnswerReservation { budget, share, price, output })
+        (budget.is_some() || day_reservation.is_limited()).then_some(AnswerReservation {
+            budget,
+            day_reservation,
+            price,
+            output,
+        })
     }
 
     /// Switches to the session's model if that has changed. The error is for the user.
     fn refresh_model(&mut self) -> Result<ModelRefresh, String> {
         let (context, task) = (&self.context, self.link.run.task);
         let wanted =
-            context.roster.with_task(task, |known| Arc::clone(&known.spec)).map(|spec| context.task_model_spec(&spec));
+            context.roster.with_task(task, |entry| Arc::clone(&entry.spec)).map(|spec| context.task_model_spec(&spec));
         if wanted.is_none_or(|wanted| wanted == self.agent.model_spec) {
-            return Ok(ModelRefresh::Same);
+            return Ok(ModelRefresh::Unchanged);
         }
         self.agent = context.prepared_agent(task)?;
         Ok(ModelRefresh::Changed)
@@ -159,15 +175,15 @@ impl AgentRun {
     }
 
     /// The next model request.
-    fn request(&self, attempt: u32) -> ModelRequest {
+    fn next_request(&self, attempt: u32) -> ModelRequest {
         let (context, conversation) = (&self.context, &self.conversation);
         ModelRequest {
             agent: conversation.agent().into(),
             path: self.agent_path.clone(),
-            at: context.settings.clock.now(),
+            requested_at: context.settings.clock.now(),
             turn: conversation.answers() + 1,
             attempt,
-            system: Arc::clone(&self.agent.system),
+            system: Arc::clone(&self.agent.system_prompt),
             messages: conversation.messages().clone(),
             tools: self.agent.visible_tools(conversation.added_tools()),
             call_policy: if conversation.wrap_up().is_some() {
@@ -175,7 +191,7 @@ impl AgentRun {
             } else {
                 ToolCallPolicy::Allowed
             },
-            max_output: conversation.max_output(),
+            max_output_tokens: conversation.max_output(),
             effort: self.agent.effort,
         }
     }
@@ -201,14 +217,14 @@ impl AgentRun {
                 Some(why) => return Ok(TurnStart::NoTurn(ending_of(why))),
                 None if self.stopping => self.wrap_up(WrapUpReason::Stop).await?,
                 None if self.deadline.is_over() => self.wrap_up(WrapUpReason::Time).await?,
-                None if self.conversation.is_stuck() => self.wrap_up_unchanged().await?,
+                None if self.conversation.is_stuck() => self.wrap_up_without_change().await?,
                 None => {}
             }
             if let Err(ending) = self.fit_window().await? {
                 return Ok(TurnStart::NoTurn(ending));
             }
             let settled = self.link.supervisor.settled();
-            self.link.streamed.begin();
+            self.link.streamed.reset();
             let refusal = match self.read_mail_and_begin().await? {
                 Ok(()) => {
                     self.catch_up();
@@ -220,13 +236,13 @@ impl AgentRun {
             self.catch_up();
             match (refusal, self.conversation.wrap_up()) {
                 (InputRefusal::NoSlot, _) => return Ok(TurnStart::NoSlot),
-                (InputRefusal::BudgetHeld { .. }, _) => return Ok(TurnStart::BudgetHeld(settled)),
+                (InputRefusal::BudgetHeld { .. }, _) => return Ok(TurnStart::BudgetReserved(settled)),
                 // An activation without a turn has nothing to sum up.
                 (InputRefusal::Turns { .. }, None) if self.has_had_turn().await? => {
                     self.wrap_up(WrapUpReason::Turns).await?
                 }
                 (InputRefusal::Turns { .. }, _) => return Ok(TurnStart::NoTurn(RunEnding::TimedOut(LimitKind::Turns))),
-                (InputRefusal::Closing { why }, None) => self.wrap_up(why).await?,
+                (InputRefusal::ObjectiveOver { why }, None) => self.wrap_up(why).await?,
                 (InputRefusal::Budget { .. }, None) => self.wrap_up(WrapUpReason::Budget).await?,
                 (InputRefusal::Budget { .. }, Some(why)) if why.counts_as_completed() => {
                     return Ok(TurnStart::NoTurn(RunEnding::BudgetExhausted));
@@ -273,7 +289,7 @@ impl AgentRun {
     /// Reads the mail and begins the turn that answers it.
     async fn read_mail_and_begin(&mut self) -> Result<Result<(), InputRejection>, InputRejection> {
         let (supervisor, run) = (self.link.supervisor.clone(), self.link.run);
-        let boundary = RunUpdate::Boundary(BoundaryPoint::Between);
+        let boundary = RunUpdate::Boundary(BoundaryPoint::BetweenTurns);
         if !self.is_budgeted() {
             // One commit for both.
             let (mail_read, begun) = supervisor.report_both(run, boundary, self.turn_begun_report()).await?;
@@ -301,8 +317,8 @@ impl AgentRun {
                 self.compact(compaction).await.map(Ok)
             }
             WindowCheck::CannotFit(message) => {
-                // Unread mail would wake the task again, for the same end.
-                self.report(RunUpdate::Boundary(BoundaryPoint::Between)).await?;
+                // Read unread mail first: it would wake the task again, which would end the same way.
+                self.report(RunUpdate::Boundary(BoundaryPoint::BetweenTurns)).await?;
                 Ok(Err(RunEnding::Failed { kind: FailKind::Model, message }))
             }
         }
@@ -318,17 +334,17 @@ impl AgentRun {
     pub(super) async fn wrap_up(&mut self, why: WrapUpReason) -> Result<(), InputRejection> {
         self.report(RunUpdate::WrapUp(why)).await?;
         if !why.counts_as_completed() {
-            self.deadline = Deadline::grace();
+            self.deadline = Deadline::for_last_turn();
         }
         self.catch_up();
         Ok(())
     }
 
     /// Makes the next turn the last because nothing changes, unless other tasks are still at work.
-    async fn wrap_up_unchanged(&mut self) -> Result<(), InputRejection> {
+    async fn wrap_up_without_change(&mut self) -> Result<(), InputRejection> {
         match self.wrap_up(WrapUpReason::NoChange).await {
             Err(InputRejection::Refused(InputRefusal::NotDue)) => Ok(()),
-            closed => closed,
+            result => result,
         }
     }
 }

@@ -1,12 +1,12 @@
-//! Text of bounded size that cannot be mistaken for something else.
+//! Cuts text to a bounded size, so that no part of it can be mistaken for other text.
 
 /// The text on one line of at most `max` bytes.
 pub(crate) fn one_line(text: &str, max: usize) -> String {
-    // No more than this can end up in the line, however much of the text is blank.
-    let begin = &text[..text.floor_char_boundary(max.saturating_mul(4))];
-    let words = begin.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    // Read no more than this, even if most of it is blank.
+    let start = &text[..text.floor_char_boundary(max.saturating_mul(4))];
+    let words = start.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     let line = words.collect::<Vec<_>>().join(" ");
-    if line.len() <= max && begin.len() == text.len() { line } else { cut_end(&line, max) }
+    if line.len() <= max && start.len() == text.len() { line } else { truncate_with_ellipsis(&line, max) }
 }
 
 /// The text in at most `max` bytes. It is cut between lines or at a line's end, so that every line keeps its beginning.
@@ -27,7 +27,7 @@ pub(super) fn clip_lines(text: &str, max: usize) -> String {
 /// Room for the line that notes what was left out.
 const NOTE_BYTES: usize = 64;
 
-fn cut_end(line: &str, max: usize) -> String {
+fn truncate_with_ellipsis(line: &str, max: usize) -> String {
     let end = line.floor_char_boundary(max.saturating_sub('…'.len_utf8()));
     if max < '…'.len_utf8() { String::new() } else { format!("{}…", &line[..end]) }
 }
@@ -43,8 +43,8 @@ fn head(text: &str, max: usize) -> &str {
 
 /// The last lines that fit whole.
 fn tail(text: &str, max: usize) -> &str {
-    let begin = text.len().saturating_sub(max);
-    let fits = &text[text.ceil_char_boundary(begin)..];
+    let start = text.len().saturating_sub(max);
+    let fits = &text[text.ceil_char_boundary(start)..];
     fits.find('\n').map_or("", |end| &fits[end + 1..])
 }
 
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_one_line_and_bounded() {
+    fn one_line_is_one_line_and_bounded() {
         assert_eq!(one_line(" a\n\n b\u{7}\tc ", 100), "a b c");
         assert_eq!(one_line("abcdef", 5), "ab…");
         assert_eq!(one_line(&"é".repeat(9), 2), "");
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clip_keeps_what_lines_begin_with() {
+    fn clipping_keeps_the_start_of_every_line() {
         let text: String = (0..200).map(|n| format!("> line {n} of the data\n")).collect();
         for max in 0..text.len() + 2 {
             let clipped = clip_lines(&text, max);
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn one_endless_line_keeps_its_beginning() {
+    fn a_single_long_line_keeps_its_start() {
         let clipped = clip_lines(&format!("> {}", "漢".repeat(1000)), 200);
         assert!(clipped.starts_with("> 漢") && clipped.len() <= 200 && clipped.ends_with("left out …]"), "{clipped}");
     }

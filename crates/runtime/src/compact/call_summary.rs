@@ -31,18 +31,18 @@ pub(super) fn summarize_call(call: &ToolCallRequest) -> String {
 /// The files that a call writes, if any.
 pub(super) fn written_files(call: &ToolCallRequest) -> Vec<String> {
     let input = || serde_json::from_str(&call.input).unwrap_or(Value::Null);
-    let named = match call.tool.as_str() {
+    let files = match call.tool.as_str() {
         "create" | "edit" => input().get("path").and_then(Value::as_str).map(str::to_owned).into_iter().collect(),
         "apply_patch" => patched_files(&input()),
         _other => Vec::new(),
     };
-    named.iter().map(|path| one_line(path, MAX_SUMMARY_BYTES)).collect()
+    files.iter().map(|path| one_line(path, MAX_SUMMARY_BYTES)).collect()
 }
 
 fn patched_files(input: &Value) -> Vec<String> {
     let patch = input.get("patch").and_then(Value::as_str).unwrap_or_default();
-    let named = patch.lines().filter_map(|line| PATCH_FILE_MARKERS.iter().find_map(|naming| line.strip_prefix(naming)));
-    named.map(str::to_owned).collect()
+    let files = patch.lines().filter_map(|line| PATCH_FILE_MARKERS.iter().find_map(|marker| line.strip_prefix(marker)));
+    files.map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -56,14 +56,14 @@ mod tests {
     }
 
     #[test]
-    fn a_gist_is_the_argument_that_tells_most() {
-        let told = |tool, input| summarize_call(&call(tool, input));
-        assert_eq!(told("view", r#"{"offset":3,"path":"a.rs"}"#), "view a.rs");
-        assert_eq!(told("shell", "{\"command\":\"make\\n  test\"}"), "shell make test");
-        assert_eq!(told("list_shells", "{}"), "list_shells");
-        assert_eq!(told("view", "{ not json"), "view { not json");
-        assert_eq!(told("odd", r#"{"path":7,"x":1}"#), r#"odd {"path":7,"x":1}"#);
-        assert!(told(&"t".repeat(999), &"x".repeat(9_999)).len() <= MAX_SUMMARY_BYTES);
+    fn a_summary_has_the_most_descriptive_argument() {
+        let summary = |tool, input| summarize_call(&call(tool, input));
+        assert_eq!(summary("view", r#"{"offset":3,"path":"a.rs"}"#), "view a.rs");
+        assert_eq!(summary("shell", "{\"command\":\"make\\n  test\"}"), "shell make test");
+        assert_eq!(summary("list_shells", "{}"), "list_shells");
+        assert_eq!(summary("view", "{ not json"), "view { not json");
+        assert_eq!(summary("odd", r#"{"path":7,"x":1}"#), r#"odd {"path":7,"x":1}"#);
+        assert!(summary(&"t".repeat(999), &"x".repeat(9_999)).len() <= MAX_SUMMARY_BYTES);
     }
 
     #[test]

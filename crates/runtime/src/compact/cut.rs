@@ -14,15 +14,16 @@ pub(super) fn cut_at_boundary(messages: &[ModelMessage], wanted: usize) -> usize
 
 /// The start of the last `turns` turns; nothing if there are no turns before them.
 pub(super) fn start_of_last_turns(messages: &[ModelMessage], turns: usize) -> Option<usize> {
-    let mut answers = messages.iter().enumerate().rev().filter(|(_, message)| is_turn(message)).map(|(at, _)| at);
-    let begin = answers.nth(turns.checked_sub(1)?)?;
-    answers.next().map(|_earlier| begin)
+    let mut answers =
+        messages.iter().enumerate().rev().filter(|(_, message)| is_assistant_message(message)).map(|(index, _)| index);
+    let start = answers.nth(turns.checked_sub(1)?)?;
+    answers.next().map(|_earlier| start)
 }
 
 /// The position of the newest user message, if there are turns before it.
 pub(super) fn last_user_message(messages: &[ModelMessage]) -> Option<usize> {
     let last = messages.iter().rposition(|message| matches!(message, ModelMessage::User { .. }))?;
-    messages[..last].iter().any(is_turn).then_some(last)
+    messages[..last].iter().any(is_assistant_message).then_some(last)
 }
 
 /// The calls of a message.
@@ -42,6 +43,6 @@ fn splits_call(messages: &[ModelMessage], cut: usize) -> bool {
     answers_follow || calls(&messages[cut - 1]).next().is_some()
 }
 
-fn is_turn(message: &ModelMessage) -> bool {
+fn is_assistant_message(message: &ModelMessage) -> bool {
     matches!(message, ModelMessage::Assistant { .. })
 }

@@ -20,17 +20,17 @@ pub(crate) struct CurrentState {
 pub(super) const MIN_DIGEST_BYTES: usize = 2 * 1024;
 
 /// Writes a digest of at most `max` bytes, or [`MIN_DIGEST_BYTES`].
-pub(super) fn write_digest(past: &CompactedHistory, present: &CurrentState, max: usize) -> String {
+pub(super) fn write_digest(history: &CompactedHistory, current: &CurrentState, max: usize) -> String {
     let room = max.max(MIN_DIGEST_BYTES) - prompt::COMPACTED.len() - FRAMING_BYTES;
-    let requests = request_section(past, room / 2);
+    let requests = request_section(history, room / 2);
     let mut facts = DigestFacts { lines: Vec::new(), bytes_left: room - requests.len() };
-    facts.add("You are:", DigestLines::in_order(&present.identity), 4);
-    facts.add("Open todos, from the table `todos`:", DigestLines::in_order(&present.todos), 4);
-    facts.add("Tasks you started:", DigestLines::in_order(&present.tasks), 3);
-    facts.add("Files you wrote:", DigestLines::newest_first(&past.files), 4);
-    facts.add("Calls you made, and how they went:", DigestLines::newest_first(&past.calls), 2);
-    facts.add("What you said:", DigestLines::newest_first(&past.answers), 2);
-    facts.add("Results and messages of other tasks:", DigestLines::newest_first(&past.task_messages), 1);
+    facts.add("You are:", DigestLines::in_order(&current.identity), 4);
+    facts.add("Open todos, from the table `todos`:", DigestLines::in_order(&current.todos), 4);
+    facts.add("Tasks you started:", DigestLines::in_order(&current.tasks), 3);
+    facts.add("Files you wrote:", DigestLines::newest_first(&history.files), 4);
+    facts.add("Calls you made, and how they went:", DigestLines::newest_first(&history.calls), 2);
+    facts.add("What you said:", DigestLines::newest_first(&history.agent_texts), 2);
+    facts.add("Results and messages of other tasks:", DigestLines::newest_first(&history.task_messages), 1);
     let mut parts = vec![prompt::COMPACTED.to_owned(), requests];
     if !facts.lines.is_empty() {
         parts.push(prompt::quote(&facts.lines.join("\n")));
@@ -80,53 +80,53 @@ struct DigestFacts {
 
 impl DigestFacts {
     /// Adds a title and the lines that fit into 1/`parts` of the remaining bytes, in their original order.
-    fn add(&mut self, title: &str, kept: DigestLines<'_>, parts: usize) {
+    fn add(&mut self, title: &str, candidates: DigestLines<'_>, parts: usize) {
         let Some(mut room) =
-            (self.bytes_left / parts).checked_sub(title.len() + TITLE_BYTES).filter(|_room| kept.count > 0)
+            (self.bytes_left / parts).checked_sub(title.len() + TITLE_BYTES).filter(|_room| candidates.count > 0)
         else {
             return;
         };
         self.bytes_left -= title.len() + TITLE_BYTES;
-        let mut shown = Vec::new();
-        for line in kept.lines {
-            let taken = line.len() + LINE_BYTES;
-            let Some(left) = room.checked_sub(taken) else { break };
-            (room, self.bytes_left) = (left, self.bytes_left - taken);
-            shown.push(format!("- {line}"));
+        let mut fitting = Vec::new();
+        for line in candidates.lines {
+            let size = line.len() + LINE_BYTES;
+            let Some(rest) = room.checked_sub(size) else { break };
+            (room, self.bytes_left) = (rest, self.bytes_left - size);
+            fitting.push(format!("- {line}"));
         }
-        let missing = match (kept.count - shown.len(), kept.order) {
+        let missing = match (candidates.count - fitting.len(), candidates.order) {
             (0, _) => String::new(),
             (missing, LineOrder::AsGiven) => format!(" ({missing} more left out)"),
             (missing, LineOrder::NewestFirst) => format!(" ({missing} earlier left out)"),
         };
-        if kept.order == LineOrder::NewestFirst {
-            shown.reverse();
+        if candidates.order == LineOrder::NewestFirst {
+            fitting.reverse();
         }
         self.lines.push(format!("{title}{missing}"));
-        self.lines.append(&mut shown);
+        self.lines.append(&mut fitting);
     }
 }
 
-/// The requests: the first message, and the user's newest.
-fn request_section(past: &CompactedHistory, room: usize) -> String {
-    let Some(first) = &past.first_message else { return String::new() };
-    let later = past.user_messages.count();
-    let mut left = room.saturating_sub(3 * TITLE_BYTES);
-    let first = clip_lines(first, if later == 0 { left } else { left / 2 });
-    left -= first.len();
-    let mut shown = Vec::new();
-    for text in past.user_messages.newest_first() {
-        let text = clip_lines(text, left.saturating_sub(TITLE_BYTES) / 2);
+/// The section with the requests: the first message, and the user's newest messages.
+fn request_section(history: &CompactedHistory, room: usize) -> String {
+    let Some(first) = &history.first_message else { return String::new() };
+    let later_count = history.user_messages.count();
+    let mut remaining = room.saturating_sub(3 * TITLE_BYTES);
+    let first = clip_lines(first, if later_count == 0 { remaining } else { remaining / 2 });
+    remaining -= first.len();
+    let mut later = Vec::new();
+    for text in history.user_messages.newest_first() {
+        let text = clip_lines(text, remaining.saturating_sub(TITLE_BYTES) / 2);
         if text.is_empty() {
             break;
         }
-        left -= text.len() + TITLE_BYTES;
-        shown.push(format!("A later message from the user:\n{text}\n"));
+        remaining -= text.len() + TITLE_BYTES;
+        later.push(format!("A later message from the user:\n{text}\n"));
     }
     let mut parts = vec![format!("The first message:\n{first}\n")];
-    if later > shown.len() {
-        parts.push(format!("({} later ones left out)\n", later - shown.len()));
+    if later_count > later.len() {
+        parts.push(format!("({} later ones left out)\n", later_count - later.len()));
     }
-    parts.extend(shown.into_iter().rev());
+    parts.extend(later.into_iter().rev());
     parts.join("\n")
 }

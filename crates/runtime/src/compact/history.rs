@@ -10,7 +10,7 @@ use super::recent_lines::RecentLines;
 use crate::prompt;
 
 /// The most bytes kept of the first message, which is the task.
-const MAX_FIRST_BYTES: usize = 32 * 1024;
+const MAX_FIRST_MESSAGE_BYTES: usize = 32 * 1024;
 
 /// The most bytes kept of any other message.
 const MAX_MESSAGE_BYTES: usize = 8 * 1024;
@@ -27,24 +27,27 @@ pub(crate) struct CompactedHistory {
     pub(super) user_messages: RecentLines<64>,
     /// Messages from other tasks.
     pub(super) task_messages: RecentLines<64>,
+    /// The files that the agent wrote.
     pub(super) files: RecentLines<256>,
+    /// The agent's calls, with their statuses.
     pub(super) calls: RecentLines<512>,
-    pub(super) answers: RecentLines<64>,
+    /// The agent's own texts.
+    pub(super) agent_texts: RecentLines<64>,
 }
 
 impl CompactedHistory {
-    /// Adds messages, which must not separate a call from its answer.
-    pub(super) fn absorb(&mut self, messages: &[ModelMessage]) {
-        let mut asked: Vec<&ToolCallRequest> = Vec::new();
+    /// Adds messages. They must contain the answer to each of their calls.
+    pub(super) fn add_messages(&mut self, messages: &[ModelMessage]) {
+        let mut open_calls: Vec<&ToolCallRequest> = Vec::new();
         for message in messages {
             match message {
                 ModelMessage::User { parts } => self.add_user_message(parts),
                 ModelMessage::Assistant { content } => {
-                    content.iter().for_each(|block| self.add_answer(block));
-                    asked = calls(message).collect();
+                    content.iter().for_each(|block| self.add_agent_text(block));
+                    open_calls = calls(message).collect();
                 }
                 ModelMessage::Answers { answers } => {
-                    for (call, (_, answer)) in asked.iter().zip(answers) {
+                    for (call, (_, answer)) in open_calls.iter().zip(answers) {
                         self.calls.push(format!("{}: {}", summarize_call(call), answer.status.as_str()));
                         let files = if answer.status.is_error() { Vec::new() } else { written_files(call) };
                         files.into_iter().for_each(|file| self.files.push_once(file));
@@ -59,7 +62,7 @@ impl CompactedHistory {
         for text in parts.iter().filter_map(part_text) {
             let (unquoted, data) = prompt::unquote(text);
             if self.first_message.is_none() {
-                self.first_message = Some(clip_lines(&with_image_note(text, images), MAX_FIRST_BYTES));
+                self.first_message = Some(clip_lines(&with_image_note(text, images), MAX_FIRST_MESSAGE_BYTES));
                 continue;
             }
             data.iter().for_each(|data| self.task_messages.push(one_line(data, MAX_LINE_BYTES)));
@@ -69,10 +72,10 @@ impl CompactedHistory {
         }
     }
 
-    fn add_answer(&mut self, block: &ContentBlock) {
+    fn add_agent_text(&mut self, block: &ContentBlock) {
         match block {
             ContentBlock::Text { text } if text.trim().is_empty() => {}
-            ContentBlock::Text { text } => self.answers.push(one_line(text, MAX_LINE_BYTES)),
+            ContentBlock::Text { text } => self.agent_texts.push(one_line(text, MAX_LINE_BYTES)),
             ContentBlock::Thinking { .. } | ContentBlock::Call(_) | ContentBlock::Opaque { .. } => {}
         }
     }

@@ -20,7 +20,7 @@ impl<const MAX: usize> RecentLines<MAX> {
 
     /// Like [`RecentLines::push`], but a line that exists already becomes the newest.
     pub(super) fn push_once(&mut self, line: String) {
-        self.lines.retain(|known| *known != line);
+        self.lines.retain(|existing| *existing != line);
         self.push(line);
     }
 
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_make_way_and_are_counted() {
+    fn the_oldest_lines_are_dropped_and_counted() {
         let mut latest = RecentLines::<2>::default();
         for line in ["a", "b", "a", "c"] {
             latest.push_once(line.into());

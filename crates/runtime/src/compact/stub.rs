@@ -11,19 +11,19 @@ pub(super) const MAX_KEPT_BYTES: usize = 320;
 
 /// Replaces the long answers in `messages` by stubs. Ids and statuses stay, and a stub is never replaced again.
 pub(super) fn stub_answers(messages: &mut [ModelMessage]) {
-    for at in 1..messages.len() {
-        let (before, rest) = messages.split_at_mut(at);
+    for index in 1..messages.len() {
+        let (before, rest) = messages.split_at_mut(index);
         if let ModelMessage::Answers { answers } = &mut rest[0] {
-            let asked: Vec<&ToolCallRequest> = calls(&before[at - 1]).collect();
+            let answered_calls: Vec<&ToolCallRequest> = calls(&before[index - 1]).collect();
             for (id, answer) in answers.iter_mut().filter(|(_, answer)| answer.text.len() > MAX_KEPT_BYTES) {
-                answer.text = stub(&asked, id, answer);
+                answer.text = stub(&answered_calls, id, answer);
             }
         }
     }
 }
 
-fn stub(asked: &[&ToolCallRequest], id: &CallId, answer: &ToolResult) -> String {
-    let about = asked.iter().find(|call| call.id == *id).map(|call| summarize_call(call)).unwrap_or_default();
+fn stub(answered_calls: &[&ToolCallRequest], id: &CallId, answer: &ToolResult) -> String {
+    let about = answered_calls.iter().find(|call| call.id == *id).map(|call| summarize_call(call)).unwrap_or_default();
     format!(
         "[The answer to `{about}`, {} bytes, was left out to make room. Make the call again if you need it.]",
         answer.text.len()

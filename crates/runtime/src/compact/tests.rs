@@ -1,4 +1,5 @@
-//! Any conversation, cut anywhere and repeatedly: the rest is whole, the digest covers what was cut, sizes are bounded.
+//! Tests random conversations, cut anywhere and repeatedly: the rest is valid, the digest covers the part that was cut,
+//! and sizes are bounded.
 
 use model::{MessagePart, ModelMessage};
 use proptest::prelude::*;
@@ -23,15 +24,15 @@ fn turn() -> impl Strategy<Value = Vec<ModelMessage>> {
     ("[a-z\n]{0,300}", prop::collection::vec(answer, 0..4)).prop_map(|(text, answers)| {
         let call = |n: usize| ToolCallRequest { id: CallId(format!("call-{n}")), tool: "edit".into(), input: input(n) };
         let calls = (0..answers.len()).map(|n| ContentBlock::Call(call(n)));
-        let said =
+        let assistant =
             ModelMessage::Assistant { content: [ContentBlock::Text { text }].into_iter().chain(calls).collect() };
         let status = |done| if done { ToolResultStatus::Done } else { ToolResultStatus::Refused };
-        let answered = |(n, (done, size)): (usize, (bool, usize))| {
+        let to_answer = |(n, (done, size)): (usize, (bool, usize))| {
             (CallId(format!("call-{n}")), ToolResult { status: status(done), text: "x".repeat(size) })
         };
-        let answers: Vec<_> = answers.into_iter().enumerate().map(answered).collect();
+        let answers: Vec<_> = answers.into_iter().enumerate().map(to_answer).collect();
         let answers = (!answers.is_empty()).then_some(ModelMessage::Answers { answers });
-        [said].into_iter().chain(answers).collect()
+        [assistant].into_iter().chain(answers).collect()
     })
 }
 
@@ -51,17 +52,17 @@ fn is_valid(messages: &[ModelMessage]) -> bool {
     let mut open: Vec<CallId> = Vec::new();
     let first = messages.first().is_none_or(|first| matches!(first, ModelMessage::User { .. }));
     let paired = messages.iter().all(|message| {
-        let given: Vec<CallId> = match message {
+        let answered: Vec<CallId> = match message {
             ModelMessage::Answers { answers } => answers.iter().map(|(id, _)| id.clone()).collect(),
             ModelMessage::User { .. } | ModelMessage::Assistant { .. } => Vec::new(),
         };
-        given == std::mem::replace(&mut open, calls(message).map(|call| call.id.clone()).collect())
+        answered == std::mem::replace(&mut open, calls(message).map(|call| call.id.clone()).collect())
     });
     first && paired && open.is_empty()
 }
 
 /// Everything about the answers except their text.
-fn outlines(messages: &[ModelMessage]) -> Vec<(CallId, ToolResultStatus)> {
+fn ids_and_statuses(messages: &[ModelMessage]) -> Vec<(CallId, ToolResultStatus)> {
     let outline = |message: &ModelMessage| match message {
         ModelMessage::Answers { answers } => answers.iter().map(|(id, answer)| (id.clone(), answer.status)).collect(),
         ModelMessage::User { .. } | ModelMessage::Assistant { .. } => Vec::new(),
@@ -90,45 +91,45 @@ fn bytes(messages: &[ModelMessage]) -> u64 {
 
 fn plan<'a>(
     messages: &'a [ModelMessage],
-    past: Option<&'a CompactedHistory>,
-    present: &'a CurrentState,
+    history: Option<&'a CompactedHistory>,
+    current: &'a CurrentState,
 ) -> CompactionPlan<'a> {
-    CompactionPlan { messages, history: past, current: present, window: Some(20_000), size: &bytes }
+    CompactionPlan { messages, history, current, window: Some(20_000), request_tokens: &bytes }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn no_cut_parts_a_call_from_its_answer(messages in conversation(), cut in 0..60_u32, digest: bool) {
+    fn no_cut_separates_a_call_from_its_answer(messages in conversation(), cut in 0..60_u32, digest: bool) {
         prop_assert!(is_valid(&messages));
-        let (mut cut_down, mut past) = (messages.clone(), None);
+        let (mut cut_down, mut history) = (messages.clone(), None);
         let digest = digest.then(|| "digest".to_owned());
-        apply_compaction(&mut cut_down, &mut past, &Compaction { messages: cut, digest: digest.clone(), cause: CompactionCause::ContextFull });
+        apply_compaction(&mut cut_down, &mut history, &Compaction { messages: cut, digest: digest.clone(), cause: CompactionCause::ContextFull });
         prop_assert!(is_valid(&cut_down));
         let at = cut_at_boundary(&messages, cut as usize);
         match digest {
             Some(_) => prop_assert_eq!(&cut_down[1..], &messages[at..]),
             None => {
                 prop_assert_eq!(&cut_down[at..], &messages[at..]);
-                prop_assert_eq!(outlines(&cut_down), outlines(&messages));
+                prop_assert_eq!(ids_and_statuses(&cut_down), ids_and_statuses(&messages));
                 prop_assert!(bytes(&cut_down) <= bytes(&messages));
                 let mut again = cut_down.clone();
-                apply_compaction(&mut again, &mut past, &Compaction { messages: cut, digest: None, cause: CompactionCause::ContextFull });
+                apply_compaction(&mut again, &mut history, &Compaction { messages: cut, digest: None, cause: CompactionCause::ContextFull });
                 prop_assert_eq!(again, cut_down);
             }
         }
     }
 
     #[test]
-    fn a_plan_makes_it_smaller_and_keeps_the_recent_turns(messages in conversation(), aim in 0..20_000_u64, pressed: bool) {
-        let present = CurrentState::default();
+    fn a_planned_compaction_is_smaller_and_keeps_the_recent_turns(messages in conversation(), aim in 0..20_000_u64, pressed: bool) {
+        let current = CurrentState::default();
         let limit = if pressed { aim } else { u64::MAX };
-        let Some(made) = plan(&messages, None, &present).mildest_cut(aim, limit) else { return Ok(()) };
-        let (mut cut_down, mut past) = (messages.clone(), None);
-        apply_compaction(&mut cut_down, &mut past, &made.compaction);
-        prop_assert_eq!(bytes(&cut_down), made.tokens);
-        prop_assert!(made.tokens < bytes(&messages));
+        let Some(planned) = plan(&messages, None, &current).mildest_compaction(aim, limit) else { return Ok(()) };
+        let (mut cut_down, mut history) = (messages.clone(), None);
+        apply_compaction(&mut cut_down, &mut history, &planned.compaction);
+        prop_assert_eq!(bytes(&cut_down), planned.tokens);
+        prop_assert!(planned.tokens < bytes(&messages));
         prop_assert!(is_valid(&cut_down));
         let last = start_of_last_turns(&messages, 1).unwrap();
         let recent = start_of_last_turns(&messages, 2).filter(|_| !pressed).unwrap_or(last);
@@ -136,25 +137,25 @@ proptest! {
     }
 
     #[test]
-    fn compaction_after_compaction_keeps_the_task_and_ends(parts in prop::collection::vec(conversation(), 1..6), max in 0..40_000_usize) {
-        let present = CurrentState {
+    fn repeated_compaction_keeps_the_task_and_ends(parts in prop::collection::vec(conversation(), 1..6), max in 0..40_000_usize) {
+        let current = CurrentState {
             identity: vec!["the agent main".into()],
             todos: vec!["t1 (pending): x".repeat(9); 50],
             tasks: vec!["command".into(); 9],
         };
-        let (mut messages, mut past): (Vec<ModelMessage>, Option<CompactedHistory>) = (Vec::new(), None);
+        let (mut messages, mut history): (Vec<ModelMessage>, Option<CompactedHistory>) = (Vec::new(), None);
         let task = text(&parts[0][0]).to_owned();
         for part in parts {
             messages.extend(part);
             let mut rounds = 0;
-            while let Some(made) = plan(&messages, past.as_ref(), &present).hardest_cut() {
-                apply_compaction(&mut messages, &mut past, &made.compaction);
+            while let Some(planned) = plan(&messages, history.as_ref(), &current).strongest_compaction() {
+                apply_compaction(&mut messages, &mut history, &planned.compaction);
                 rounds += 1;
             }
             prop_assert!(rounds <= 1);
             prop_assert!(is_valid(&messages));
-            if let Some(past) = &past {
-                let digest = write_digest(past, &present, max);
+            if let Some(history) = &history {
+                let digest = write_digest(history, &current, max);
                 prop_assert!(digest.len() <= max.max(MIN_DIGEST_BYTES), "{} of {max}", digest.len());
                 prop_assert!(digest.contains(&task) && digest.contains("Tasks you started"));
                 prop_assert!(text(&messages[0]).contains(&task));
@@ -181,18 +182,18 @@ fn a_digest_tells_what_was_asked_done_written_and_is_open() {
     messages.push(ModelMessage::user("and be quick"));
     messages.extend(edits(1).split_off(1));
     messages.push(ModelMessage::user(prompt::BUDGET_LOW));
-    let mut past = CompactedHistory::default();
-    past.absorb(&messages);
-    let present = CurrentState {
+    let mut history = CompactedHistory::default();
+    history.add_messages(&messages);
+    let current = CurrentState {
         identity: vec!["the agent main at /root".into()],
         todos: vec!["t1 (pending): test it".into()],
         tasks: vec!["background command `make`".into()],
     };
-    insta::assert_snapshot!(write_digest(&past, &present, 4_000));
+    insta::assert_snapshot!(write_digest(&history, &current, 4_000));
 }
 
 #[test]
-fn a_stub_tells_the_call_and_the_size() {
+fn a_stub_names_the_call_and_the_size() {
     let mut messages = edits(3);
     let recent = messages[3..].to_vec();
     apply_compaction(
@@ -208,7 +209,7 @@ fn a_stub_tells_the_call_and_the_size() {
 }
 
 #[test]
-fn a_cut_behind_an_open_call_is_made_before_it() {
+fn a_cut_after_an_open_call_moves_before_the_call() {
     let mut messages = edits(2);
     messages.truncate(4);
     let open = messages[3].clone();
@@ -224,33 +225,33 @@ fn a_cut_behind_an_open_call_is_made_before_it() {
 }
 
 #[test]
-fn old_output_goes_before_old_words() {
+fn old_output_is_left_out_before_old_text() {
     let messages = edits(6);
-    let present = CurrentState::default();
-    let plan = plan(&messages, None, &present);
+    let current = CurrentState::default();
+    let plan = plan(&messages, None, &current);
     let total = bytes(&messages);
-    let mild = plan.mildest_cut(total - 500, total).unwrap();
+    let mild = plan.mildest_compaction(total - 500, total).unwrap();
     assert_eq!(mild.compaction, Compaction { messages: 9, digest: None, cause: CompactionCause::ContextFull });
-    let hard = plan.mildest_cut(0, 0).unwrap();
+    let hard = plan.mildest_compaction(0, 0).unwrap();
     assert_eq!(hard.compaction.messages, 11);
     assert!(hard.compaction.digest.is_none() || hard.tokens < mild.tokens);
 }
 
 #[test]
-fn what_is_too_short_to_cut_is_left_alone() {
+fn a_short_conversation_is_not_compacted() {
     for turns in 0..2 {
         let messages = edits(turns);
-        assert_eq!(plan(&messages, None, &CurrentState::default()).hardest_cut(), None);
-        assert_eq!(plan(&messages, None, &CurrentState::default()).mildest_cut(0, 0), None);
+        assert_eq!(plan(&messages, None, &CurrentState::default()).strongest_compaction(), None);
+        assert_eq!(plan(&messages, None, &CurrentState::default()).mildest_compaction(0, 0), None);
     }
 }
 
 #[test]
-fn a_picture_that_goes_is_mentioned() {
+fn a_removed_image_is_mentioned() {
     let image = protocol::Image { media: "image/png".into(), data: "AA==".into() };
     let parts = vec![MessagePart::Image(image), MessagePart::Text("look".into())];
-    let mut past = CompactedHistory::default();
-    past.absorb(&[ModelMessage::user("first"), ModelMessage::User { parts }]);
-    let digest = write_digest(&past, &CurrentState::default(), MIN_DIGEST_BYTES);
+    let mut history = CompactedHistory::default();
+    history.add_messages(&[ModelMessage::user("first"), ModelMessage::User { parts }]);
+    let digest = write_digest(&history, &CurrentState::default(), MIN_DIGEST_BYTES);
     assert!(digest.contains("A later message from the user:\nlook\n[with an image]\n"), "{digest}");
 }

@@ -18,8 +18,8 @@ const MAX_HELD_BYTES: usize = 64 * 1024;
 /// Maximum bytes of output shown to an agent.
 const MAX_SHOWN_BYTES: usize = 4 * 1024;
 
-/// Runs the command and returns how it failed, or `None` if it succeeded. It was part of the call that started the
-/// task, so the user's permission for that call covers it, unless a rule denies it. Hooks run as for any other command.
+/// Runs the command and returns how it failed, or `None` if it succeeded. The command was part of the call that started
+/// the task, so permission for that call covers it unless a rule denies it. Hooks run as for any other command.
 pub(super) async fn check_command(
     context: &Arc<SessionContext>,
     run: RunId,
@@ -32,7 +32,7 @@ pub(super) async fn check_command(
 pub(crate) async fn check_command_at(
     context: &Arc<SessionContext>,
     run: RunId,
-    site: &Arc<TaskWorkspace>,
+    workspace: &Arc<TaskWorkspace>,
     command: &str,
 ) -> Result<Option<String>, String> {
     let shown = Clip::new(command, 200);
@@ -41,19 +41,19 @@ pub(crate) async fn check_command_at(
     let task = run.task;
     let parent = context.roster.with_task(task, |known| known.spec.parent).flatten().unwrap_or(task);
     let prepared = context.prepared_agent(parent)?;
-    let verdict = permission_check::judge_command(context, &prepared, site, "task", command)
+    let verdict = permission_check::judge_command(context, &prepared, workspace, "task", command)
         .await
         .map_err(|error| error.to_string())?;
     if verdict.effect == RuleEffect::Deny {
         return Err(forbidden(verdict.reason()));
     }
     let mut capture = Capture::new(MAX_HELD_BYTES);
-    let limit = context.settings.tools.shell_max;
-    let ended = match tokio::time::timeout(limit, run_command(context, site, command, &mut capture)).await {
+    let limit = context.settings.tools.max_shell_timeout;
+    let ending = match tokio::time::timeout(limit, run_command(context, workspace, command, &mut capture)).await {
         Ok(Ok(ProgramExit { status: ExitStatus::Code(0), .. })) => return Ok(None),
         Ok(Ok(ProgramExit { status, .. })) => status.to_string(),
         Ok(Err(ToolError::Refused(why))) => return Err(format!("`{shown}` cannot be run: {why}")),
-        Ok(Err(ToolError::Broken(error))) => return Err(format!("`{shown}` cannot be run: {error}")),
+        Ok(Err(ToolError::Failed(error))) => return Err(format!("`{shown}` cannot be run: {error}")),
         Err(_late) => format!("killed after {} s", limit.as_secs()),
     };
     let output = capture.text(MAX_SHOWN_BYTES);
@@ -61,21 +61,21 @@ pub(crate) async fn check_command_at(
         "" => "it printed nothing".to_owned(),
         _some => format!("it printed:\n{}", prompt::quote(output.as_str())),
     };
-    Ok(Some(format!("- `{shown}` must exit with code 0, and did not ({ended}); {printed}")))
+    Ok(Some(format!("- `{shown}` must exit with code 0, and did not ({ending}); {printed}")))
 }
 
-/// Runs the command to its end. Dropping it kills the command and everything it started.
+/// Runs the command to its end. Dropping the future kills the command and everything it started.
 async fn run_command(
     context: &SessionContext,
-    site: &TaskWorkspace,
+    workspace: &TaskWorkspace,
     command: &str,
     capture: &mut Capture,
 ) -> Result<ProgramExit, ToolError> {
-    let memory = context.settings.tools.command_memory;
-    let command = ShellCommand { command, cwd: site.cwd(), env: &site.env, memory };
+    let memory = context.settings.tools.command_memory_bytes;
+    let command = ShellCommand { command, cwd: workspace.cwd(), env: &workspace.env, memory_bytes: memory };
     let mut process = tools::launch(&context.guardian, command).await?;
     let mut stream = context.redactor.stream();
     let exit = tools::follow(&mut process, |bytes| capture.push(&stream.push(bytes))).await;
     capture.push(&stream.finish());
-    exit.map_err(ToolError::broken)
+    exit.map_err(ToolError::failed)
 }

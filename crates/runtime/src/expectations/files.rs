@@ -6,8 +6,10 @@ use protocol::{Clip, Evidence, TaskId};
 use super::FileSnapshot;
 use crate::agent::SessionContext;
 
-/// Maximum number of patterns, and maximum bytes of one.
+/// Maximum number of patterns.
 const MAX_PATTERNS: usize = 100;
+
+/// Maximum bytes of a pattern.
 const MAX_PATTERN_BYTES: usize = 500;
 
 /// Compiles the patterns.
@@ -15,22 +17,22 @@ pub(crate) fn compile_patterns(files: &[String]) -> Result<Vec<GlobMatcher>, Str
     if files.len() > MAX_PATTERNS || files.iter().any(|pattern| pattern.len() > MAX_PATTERN_BYTES) {
         return Err(format!("`files` may have at most {MAX_PATTERNS} patterns of {MAX_PATTERN_BYTES} bytes each"));
     }
-    let read = |pattern: &String| {
+    let compile = |pattern: &String| {
         let glob: Result<Glob, _> = GlobBuilder::new(pattern).literal_separator(true).build();
         let glob = glob.map_err(|error| format!("`files` has an invalid pattern: {error}"))?;
         Ok(glob.compile_matcher())
     };
-    files.iter().map(read).collect()
+    files.iter().map(compile).collect()
 }
 
 /// Takes a snapshot of the files in a task's workspace that match patterns.
 pub(super) async fn snapshot_files(context: &SessionContext, task: TaskId, files: Vec<String>) -> Option<FileSnapshot> {
-    let site = context.task_workspace(task).ok()?;
-    tokio::task::spawn_blocking(move || FileSnapshot::of_patterns(site.cwd(), &files)).await.ok()
+    let workspace = context.task_workspace(task).ok()?;
+    tokio::task::spawn_blocking(move || FileSnapshot::of_patterns(workspace.cwd(), &files)).await.ok()
 }
 
-/// Reports the patterns without a matching file that changed since the task started, by the evidence of the task and of
-/// tasks below it, or by comparing the files.
+/// Describes the patterns for which no matching file has changed since the task started. Changes come from the evidence
+/// of the task and of tasks below it, and from comparing the files.
 pub(super) async fn check_files(
     context: &SessionContext,
     task: TaskId,
@@ -74,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_so_many_patterns_are_made_ready() {
+    fn the_number_and_size_of_patterns_are_limited() {
         assert_eq!(compile_patterns(&vec!["a".to_owned(); MAX_PATTERNS]).map(|ready| ready.len()), Ok(MAX_PATTERNS));
         assert!(compile_patterns(&vec!["a".to_owned(); MAX_PATTERNS + 1]).is_err());
         assert!(compile_patterns(&["a".repeat(MAX_PATTERN_BYTES + 1)]).is_err());

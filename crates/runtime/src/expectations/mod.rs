@@ -21,13 +21,13 @@ pub(crate) enum ExpectationOutcome {
     /// All are met.
     Met,
     /// The unmet expectations, described for the agent, which can try again.
-    Missing(String),
+    Unmet(String),
     /// They cannot be checked, and the agent cannot change that.
     Uncheckable(String),
 }
 
 /// Refuses expectations that can never be checked; the error says why.
-pub(crate) fn check(expects: &Expectations) -> Result<(), String> {
+pub(crate) fn check_usable(expects: &Expectations) -> Result<(), String> {
     files::compile_patterns(&expects.files)?;
     expects.schema.as_ref().map_or(Ok(()), check_schema)
 }
@@ -79,5 +79,5 @@ pub(crate) async fn check_result(
             Err(why) => return ExpectationOutcome::Uncheckable(why),
         }
     }
-    if missing.is_empty() { ExpectationOutcome::Met } else { ExpectationOutcome::Missing(missing.join("\n")) }
+    if missing.is_empty() { ExpectationOutcome::Met } else { ExpectationOutcome::Unmet(missing.join("\n")) }
 }

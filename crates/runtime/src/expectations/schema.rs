@@ -14,14 +14,16 @@ const MAX_MISTAKES: usize = 10;
 /// Maximum bytes of the report.
 const MAX_MISTAKE_BYTES: usize = 2_000;
 
-/// Keys that name parts of a schema other than by their place, or change the meaning of names.
+/// Keys that give a part of a schema another name than its path, or change what names refer to.
 const FORBIDDEN_KEYS: [&str; 5] = ["$id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveRef"];
 
 /// Maximum number of values in a schema once its references are followed.
 const MAX_SCHEMA_SIZE: usize = 20_000;
 
-/// Maximum number of patterns in a schema, and maximum bytes of a compiled one.
+/// Maximum number of patterns in a schema.
 const MAX_PATTERNS: usize = 64;
+
+/// Maximum bytes of a compiled pattern.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
 
 /// The validator of a schema. Patterns match in linear time.
@@ -100,8 +102,8 @@ impl<'a> SchemaDefinitions<'a> {
 fn expanded_size<'a>(
     schema: &'a Value,
     definitions: &SchemaDefinitions<'a>,
-    within: &mut Vec<&'a str>,
-    known: &mut BTreeMap<&'a str, usize>,
+    open_references: &mut Vec<&'a str>,
+    sizes: &mut BTreeMap<&'a str, usize>,
 ) -> Result<usize, String> {
     let mut sum: usize = 1;
     let inner: Vec<&Value> = match schema {
@@ -110,13 +112,13 @@ fn expanded_size<'a>(
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
     };
     for value in inner {
-        sum = sum.saturating_add(expanded_size(value, definitions, within, known)?);
+        sum = sum.saturating_add(expanded_size(value, definitions, open_references, sizes)?);
     }
     if FORBIDDEN_KEYS.iter().any(|key| schema.get(key).is_some_and(Value::is_string)) {
         return Err("`schema` may not use `$id`, anchors or dynamic references; refer to `$defs`".into());
     }
     if let Some(Value::String(target)) = schema.get("$ref") {
-        sum = sum.saturating_add(reference_size(target, definitions, within, known)?);
+        sum = sum.saturating_add(reference_size(target, definitions, open_references, sizes)?);
     }
     if sum > MAX_SCHEMA_SIZE { Err("`schema` is too large".into()) } else { Ok(sum) }
 }
@@ -137,22 +139,22 @@ fn pattern_count(schema: &Value) -> usize {
 fn reference_size<'a>(
     target: &'a str,
     definitions: &SchemaDefinitions<'a>,
-    within: &mut Vec<&'a str>,
-    known: &mut BTreeMap<&'a str, usize>,
+    open_references: &mut Vec<&'a str>,
+    sizes: &mut BTreeMap<&'a str, usize>,
 ) -> Result<usize, String> {
-    if let Some(size) = known.get(target) {
+    if let Some(size) = sizes.get(target) {
         return Ok(*size);
     }
     let Some(part) = definitions.0.get(target) else {
         return Err(format!("`schema` refers to `{}`, which is not in its `$defs`", clip_text(target)));
     };
-    if within.contains(&target) {
+    if open_references.contains(&target) {
         return Err(format!("`schema` refers to itself at `{}`", clip_text(target)));
     }
-    within.push(target);
-    let size = expanded_size(part, definitions, within, known)?;
-    within.pop();
-    known.insert(target, size);
+    open_references.push(target);
+    let size = expanded_size(part, definitions, open_references, sizes)?;
+    open_references.pop();
+    sizes.insert(target, size);
     Ok(size)
 }
 
@@ -164,18 +166,18 @@ mod tests {
 
     #[test]
     fn json_is_found_alone_and_in_a_fence() {
-        let found = |text: &str| extract_json(text).map(|value| value.to_string());
-        assert_eq!(found(" {\"a\": 1}\n").as_deref(), Some("{\"a\":1}"));
-        assert_eq!(found("Here:\n```json\n[1,\n2]\n```\nDone.").as_deref(), Some("[1,2]"));
-        assert_eq!(found("```\n1\n```\nno, this:\n```json\n2\n```").as_deref(), Some("2"));
-        assert_eq!(found("```json\n3").as_deref(), Some("3"));
+        let extracted = |text: &str| extract_json(text).map(|value| value.to_string());
+        assert_eq!(extracted(" {\"a\": 1}\n").as_deref(), Some("{\"a\":1}"));
+        assert_eq!(extracted("Here:\n```json\n[1,\n2]\n```\nDone.").as_deref(), Some("[1,2]"));
+        assert_eq!(extracted("```\n1\n```\nno, this:\n```json\n2\n```").as_deref(), Some("2"));
+        assert_eq!(extracted("```json\n3").as_deref(), Some("3"));
         for none in ["", "done", "```rust\n1\n```", "```json\n{\n```", &"[".repeat(10_000)] {
-            assert_eq!(found(none), None);
+            assert_eq!(extracted(none), None);
         }
     }
 
     #[test]
-    fn a_text_is_held_against_the_schema() {
+    fn a_text_is_checked_against_the_schema() {
         let schema = json!({
             "type": "object", "required": ["n"], "properties": { "n": { "$ref": "#/$defs/count" } },
             "$defs": { "count": { "type": "integer", "minimum": 1 } },
@@ -187,13 +189,13 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_could_be_looked_at_for_ever_is_refused() {
+    fn a_schema_whose_validation_might_not_end_is_refused() {
         let doubled =
             |n: usize| json!({ "allOf": [{ "$ref": format!("#/$defs/{n}") }, { "$ref": format!("#/$defs/{n}") }] });
         let bomb: serde_json::Map<String, Value> = (0..40).map(|n| (n.to_string(), doubled(n + 1))).collect();
         let mut bomb = json!({ "$defs": bomb, "$ref": "#/$defs/0" });
         bomb["$defs"]["40"] = json!({ "type": "string" });
-        let hopeless = [
+        let unusable = [
             json!({ "$ref": "#" }),
             json!({ "allOf": [{ "$ref": "#/$defs/a" }], "$defs": { "a": { "anyOf": [{ "$ref": "#/$defs/a" }] } } }),
             json!({ "$defs": { "a": { "$ref": "#/$defs/b" }, "b": { "$ref": "#/$defs/a" } } }),
@@ -207,13 +209,13 @@ mod tests {
             json!({ "patternProperties": (0..65).map(|n| (format!("a{n}"), json!({}))).collect::<serde_json::Map<_, _>>() }),
             json!(7),
         ];
-        for schema in hopeless {
+        for schema in unusable {
             assert!(validator(&schema).is_err(), "{schema}");
         }
     }
 
     #[test]
-    fn a_pattern_that_would_backtrack_for_ever_does_not() {
+    fn a_pattern_does_not_backtrack() {
         let schema = json!({ "type": "string", "pattern": "^(a+)+$" });
         let text = format!("\"{}!\"", "a".repeat(50_000));
         assert!(find_mistakes(&schema, &text).unwrap().is_some());

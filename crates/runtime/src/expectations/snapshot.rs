@@ -7,12 +7,17 @@ use std::time::Duration;
 
 use super::files::compile_patterns;
 
-/// Maximum number of files checked for the patterns of one task, and maximum time.
+/// Maximum number of files checked for the patterns of one task.
 const MAX_DECLARED_FILES: usize = 50_000;
+
+/// Maximum time of that check.
 const MAX_DECLARED_TIME: Duration = Duration::from_secs(2);
 
-/// The same limits before and after a command. A larger workspace is not checked: a command should not wait for that.
+/// Maximum number of files of a workspace that is checked before and after a command. A larger one is not checked: a
+/// command should not wait for that.
 const MAX_FOLDER_FILES: usize = 2_000;
+
+/// Maximum time of each check.
 const MAX_FOLDER_TIME: Duration = Duration::from_millis(100);
 
 /// Distinguishes two states of a file. No program can set back the change time of its inode.
@@ -26,15 +31,15 @@ impl FileSnapshot {
     /// The files that match patterns. A pattern that names a single file is looked up directly.
     pub(crate) fn of_patterns(folder: &Path, files: &[String]) -> FileSnapshot {
         let mut snapshot = FileSnapshot::default();
-        let (open, named): (Vec<String>, Vec<String>) = files.iter().cloned().partition(|file| is_pattern(file));
-        for file in named.iter().filter(|file| is_inside(file)) {
+        let (globs, paths): (Vec<String>, Vec<String>) = files.iter().cloned().partition(|file| is_pattern(file));
+        for file in paths.iter().filter(|file| is_inside(file)) {
             snapshot.add(folder, &folder.join(file));
         }
-        let ready = compile_patterns(&open).unwrap_or_default();
-        if !ready.is_empty() {
-            tools::each_file(folder, MAX_DECLARED_FILES, MAX_DECLARED_TIME, |path| {
-                let fits = |below: &Path| ready.iter().any(|pattern| pattern.is_match(below));
-                if path.strip_prefix(folder).is_ok_and(fits) {
+        let matchers = compile_patterns(&globs).unwrap_or_default();
+        if !matchers.is_empty() {
+            tools::for_each_file(folder, MAX_DECLARED_FILES, MAX_DECLARED_TIME, |path| {
+                let is_match = |relative: &Path| matchers.iter().any(|pattern| pattern.is_match(relative));
+                if path.strip_prefix(folder).is_ok_and(is_match) {
                     snapshot.add(folder, path);
                 }
             });
@@ -45,7 +50,7 @@ impl FileSnapshot {
     /// All files of a small workspace; `None` for a larger one.
     pub(crate) fn of_small_folder(folder: &Path) -> Option<FileSnapshot> {
         let (mut snapshot, mut count) = (FileSnapshot::default(), 0);
-        tools::each_file(folder, MAX_FOLDER_FILES + 1, MAX_FOLDER_TIME, |path| {
+        tools::for_each_file(folder, MAX_FOLDER_FILES + 1, MAX_FOLDER_TIME, |path| {
             count += 1;
             snapshot.add(folder, path);
         });
@@ -54,17 +59,17 @@ impl FileSnapshot {
 
     /// The files created, changed or removed between two snapshots.
     pub(crate) fn changes<'a>(&'a self, after: &'a FileSnapshot) -> impl Iterator<Item = &'a Path> {
-        let made = after.0.iter().filter(|(path, stamp)| self.0.get(*path) != Some(stamp));
-        let gone = self.0.keys().filter(|path| !after.0.contains_key(*path));
-        made.map(|(path, _)| path.as_path()).chain(gone.map(PathBuf::as_path))
+        let written = after.0.iter().filter(|(path, stamp)| self.0.get(*path) != Some(stamp));
+        let removed = self.0.keys().filter(|path| !after.0.contains_key(*path));
+        written.map(|(path, _)| path.as_path()).chain(removed.map(PathBuf::as_path))
     }
 
     fn add(&mut self, folder: &Path, path: &Path) {
-        let (Ok(below), Ok(found)) = (path.strip_prefix(folder), path.symlink_metadata()) else { return };
-        if !found.is_dir() {
-            let (changed, made) = ((found.mtime(), found.mtime_nsec()), (found.ctime(), found.ctime_nsec()));
-            let stamp = (changed.0, changed.1, made.0, made.1, found.len(), found.ino());
-            self.0.insert(below.to_owned(), stamp);
+        let (Ok(relative), Ok(metadata)) = (path.strip_prefix(folder), path.symlink_metadata()) else { return };
+        if !metadata.is_dir() {
+            let (mtime, ctime) = ((metadata.mtime(), metadata.mtime_nsec()), (metadata.ctime(), metadata.ctime_nsec()));
+            let stamp = (mtime.0, mtime.1, ctime.0, ctime.1, metadata.len(), metadata.ino());
+            self.0.insert(relative.to_owned(), stamp);
         }
     }
 }
@@ -85,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_made_changed_or_removed_differs() {
+    fn created_changed_and_removed_files_are_reported() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         fs::create_dir(path("out")).unwrap();

@@ -8,7 +8,7 @@ use kernel::{InputRefusal, KernelInput, TodoTransition};
 use protocol::{FleetConfig, Principal, ReusedResult, TaskId, Todo, TodoId};
 use store::{SessionReader, StoreError, TodoRow};
 
-use super::history::{PastFleet, TodoRequirements};
+use super::history::{FleetRecord, TodoRequirements};
 use super::{FleetServices, prompts, worker};
 use crate::agent::SessionContext;
 use crate::supervisor::{InputRejection, Supervisor};
@@ -38,22 +38,25 @@ impl FleetContext {
     }
 
     /// All todos, in the order in which they were added.
-    pub(super) fn rows(&self) -> Result<Vec<TodoRow>, StoreError> {
+    pub(super) fn todo_rows(&self) -> Result<Vec<TodoRow>, StoreError> {
         self.reader.lock().unwrap_or_else(PoisonError::into_inner).todos()
     }
 
-    pub(super) fn row(&self, id: &TodoId) -> Result<Option<TodoRow>, StoreError> {
+    pub(super) fn todo_row(&self, id: &TodoId) -> Result<Option<TodoRow>, StoreError> {
         self.reader.lock().unwrap_or_else(PoisonError::into_inner).todo(id)
     }
 
     /// The latest result of a todo.
     pub(super) fn latest_result(&self, row: &TodoRow) -> Option<String> {
-        // The store has it in the same commit as the row; the roster may be a moment behind.
-        let of_task = || {
+        // The store gets the result in the same commit as the row; the roster may lag behind.
+        let stored_result = || {
             let task: TaskId = row.task.as_deref()?.parse().ok()?;
             self.reader.lock().unwrap_or_else(PoisonError::into_inner).result(task).ok()?
         };
-        self.reused_result(&row.todo.id).map(|reused| reused.result).or_else(of_task).filter(|text| !text.is_empty())
+        self.reused_result(&row.todo.id)
+            .map(|reused| reused.result)
+            .or_else(stored_result)
+            .filter(|text| !text.is_empty())
     }
 
     /// The reused result of a todo, if it was not done again.
@@ -62,7 +65,7 @@ impl FleetContext {
     }
 
     /// Records that a todo need not be done again, because of this result from an earlier run.
-    pub(super) fn reuse(&self, todo: &TodoId, result: ReusedResult) {
+    pub(super) fn record_reuse(&self, todo: &TodoId, result: ReusedResult) {
         self.reused_results.lock().unwrap_or_else(PoisonError::into_inner).insert(todo.clone(), result);
     }
 
@@ -74,12 +77,12 @@ impl FleetContext {
     /// Starts a worker for each of these todos, unless its result is reused or it cannot be done.
     pub(super) async fn dispatch(
         &self,
-        terms: &FleetConfig,
-        past: &PastFleet,
+        config: &FleetConfig,
+        history: &FleetRecord,
         due: Vec<TodoId>,
     ) -> Result<(), InputRejection> {
-        let inputs = join_all(due.iter().map(|id| self.prepare(terms, id, past.requirements.get(id)))).await;
-        // They are queued together, and one commit can hold them all.
+        let inputs = join_all(due.iter().map(|id| self.todo_input(config, id, history.requirements.get(id)))).await;
+        // The inputs are queued together, and one commit can hold them all.
         let submit = |(todo, input): (&TodoId, KernelInput)| self.submit(todo.clone(), input);
         join_all(due.iter().zip(inputs).map(submit)).await.into_iter().collect()
     }
@@ -106,10 +109,10 @@ impl FleetContext {
     }
 
     /// The input that starts, reuses or blocks a due todo.
-    async fn prepare(&self, terms: &FleetConfig, id: &TodoId, required: Option<&TodoRequirements>) -> KernelInput {
-        let mut row = match self.row(id) {
+    async fn todo_input(&self, config: &FleetConfig, id: &TodoId, required: Option<&TodoRequirements>) -> KernelInput {
+        let mut row = match self.todo_row(id) {
             Ok(Some(row)) => row,
-            // Its row is missing; without this the todo would stay due for ever.
+            // The row is missing; without this input the todo would stay due for ever.
             Ok(None) => {
                 return KernelInput::TodosChanged {
                     by: Principal::Runtime,
@@ -128,11 +131,11 @@ impl FleetContext {
             (row.todo.check, row.todo.expects, author) = (required.check, required.expects, required.author);
         }
         if let Some(result) = self.services.result_cache.lookup(&row.todo).await {
-            self.reuse(id, result.clone());
+            self.record_reuse(id, result.clone());
             return KernelInput::SetTodoState { todo: id.clone(), to: TodoTransition::Reuse(Some(result)) };
         }
         self.discard_reuse(id);
-        match self.worker_input(terms, &row, author).await {
+        match self.worker_input(config, &row, author).await {
             Ok(input) => input,
             Err(reason) => KernelInput::SetTodoState { todo: id.clone(), to: TodoTransition::Block(reason) },
         }
@@ -140,22 +143,22 @@ impl FleetContext {
 
     async fn worker_input(
         &self,
-        terms: &FleetConfig,
+        config: &FleetConfig,
         row: &TodoRow,
         author: Option<TaskId>,
     ) -> Result<KernelInput, String> {
         if let Some(author) = author {
-            worker::check_author_rights(&self.context, (self.root, author), terms, &row.todo).await?;
+            worker::check_author_rights(&self.context, (self.root, author), config, &row.todo).await?;
         }
-        let prompt = prompts::worker_prompt(row, &terms.goal, &self.dependency_results(&row.todo));
-        let mut spawn = worker::worker_spawn(&self.context, self.root, terms, row, prompt).await?;
-        spawn.spec.isolation = self.services.workspaces.workspace_for(terms, &row.todo).await?;
+        let prompt = prompts::worker_prompt(row, &config.goal, &self.dependency_results(&row.todo));
+        let mut spawn = worker::worker_spawn(&self.context, self.root, config, row, prompt).await?;
+        spawn.spec.isolation = self.services.workspaces.workspace_for(config, &row.todo).await?;
         Ok(KernelInput::Spawn(spawn))
     }
 
     /// The results of the todos that this one depends on.
     fn dependency_results(&self, todo: &Todo) -> Vec<(TodoId, String)> {
-        let result = |id: &TodoId| Some((id.clone(), self.latest_result(&self.row(id).ok()??)?));
+        let result = |id: &TodoId| Some((id.clone(), self.latest_result(&self.todo_row(id).ok()??)?));
         todo.depends_on.iter().filter_map(result).collect()
     }
 }

@@ -9,7 +9,7 @@ use store::StoreError;
 use tokio_util::sync::CancellationToken;
 
 use super::context::FleetContext;
-use super::history::PastFleet;
+use super::history::FleetRecord;
 use super::steps::{DriverState, FleetSnapshot, FleetStep, next_step};
 use super::{FleetLimit, FleetOutcome, FleetOutcomeSender, FleetServices, worker};
 use crate::agent::SessionContext;
@@ -24,17 +24,18 @@ pub(crate) struct FleetDriver {
     pub(super) fleet: Arc<FleetContext>,
     events: Subscription,
     /// The last event before this process opened the session.
-    first_seq: u64,
-    pub(super) history: PastFleet,
+    seq_at_open: u64,
+    pub(super) history: FleetRecord,
     pub(super) state: DriverState,
     /// Todos that were done since the last catch-up.
-    done: Vec<TodoId>,
+    newly_done: Vec<TodoId>,
     /// Whether the result cache knows the todos.
     pub(super) cache_seeded: bool,
-    /// The location of its work, once that has been collected.
-    pub(super) landing: Option<WorkLocation>,
-    /// Its outcome, once it has been told to end.
+    /// Where the fleet's work is, once it has been collected.
+    pub(super) work_location: Option<WorkLocation>,
+    /// The fleet's outcome, once this driver has requested its end.
     pub(super) outcome: Option<FleetOutcome>,
+    /// Cancelled when the session closes.
     closing: CancellationToken,
 }
 
@@ -87,38 +88,38 @@ impl FleetDriver {
         services: FleetServices,
         closing: CancellationToken,
     ) -> Result<FleetDriver, StoreError> {
-        // From the beginning: the log has what the fleet did under other owner processes.
+        // Reads from the beginning: the log holds the fleet's progress under earlier owner processes.
         let events = context.bus.subscribe(0);
         Ok(FleetDriver {
             fleet: Arc::new(FleetContext::new(context, supervisor, root, services)?),
             events,
-            first_seq,
-            history: PastFleet::default(),
+            seq_at_open: first_seq,
+            history: FleetRecord::default(),
             state: DriverState { plan_checked: false, limit: None },
-            done: Vec::new(),
+            newly_done: Vec::new(),
             cache_seeded: false,
-            landing: None,
+            work_location: None,
             outcome: None,
             closing,
         })
     }
 
     /// Drives the fleet to its end and sends its outcome.
-    pub(crate) async fn drive(mut self, ending: FleetOutcomeSender) {
+    pub(crate) async fn drive(mut self, outcome_sender: FleetOutcomeSender) {
         let closing = self.closing.clone();
         let outcome = tokio::select! {
             biased;
             () = closing.cancelled() => FleetOutcome::SessionEnded,
             outcome = self.run_steps() => outcome.unwrap_or_else(FleetDriverError::outcome),
         };
-        ending.send_replace(Some(outcome));
+        outcome_sender.send_replace(Some(outcome));
     }
 
     async fn run_steps(&mut self) -> Result<FleetOutcome, FleetDriverError> {
         loop {
             self.catch_up().await?;
             let snapshot = self.take_snapshot().await?;
-            let Some(terms) = snapshot.terms.clone() else { return Ok(self.conclude().await) };
+            let Some(config) = snapshot.config.clone() else { return Ok(self.conclude().await) };
             if self.history.closed {
                 return Ok(FleetOutcome::SessionEnded);
             }
@@ -127,16 +128,16 @@ impl FleetDriver {
             }
             let flow = match next_step(snapshot, &self.history, self.state) {
                 FleetStep::Wait => self.wait().await?,
-                FleetStep::Plan => self.request_plan(&terms).await?,
-                FleetStep::CheckPlan => self.review_plan(&terms).await?,
+                FleetStep::Plan => self.request_plan(&config).await?,
+                FleetStep::CheckPlan => self.review_plan(&config).await?,
                 FleetStep::Dispatch(due) => {
-                    self.fleet.dispatch(&terms, &self.history, due).await?;
-                    // A todo refused because of a change would be refused again until the change is durable.
+                    self.fleet.dispatch(&config, &self.history, due).await?;
+                    // If a change caused a refusal, the todo would be refused again until that change is durable.
                     self.wait().await?
                 }
-                FleetStep::Review => self.request_review(&terms).await?,
-                FleetStep::Finish => self.finish(&terms).await?,
-                FleetStep::Halt(halt) => self.end(FleetEnd::Stopped, FleetOutcome::Halted(halt)).await?,
+                FleetStep::Review => self.request_review(&config).await?,
+                FleetStep::Finish => self.finish(&config).await?,
+                FleetStep::Halt(limit) => self.end(FleetEnd::Stopped, FleetOutcome::Halted(limit)).await?,
                 FleetStep::Ended => DriverFlow::Continue,
             };
             if let DriverFlow::Ended(outcome) = flow {
@@ -181,10 +182,10 @@ impl FleetDriver {
         }
         // The result cache cannot store results until it knows the todos.
         if !self.cache_seeded {
-            self.done.clear();
+            self.newly_done.clear();
         }
-        for todo in std::mem::take(&mut self.done) {
-            if let Some(row) = self.fleet.row(&todo)? {
+        for todo in std::mem::take(&mut self.newly_done) {
+            if let Some(row) = self.fleet.todo_row(&todo)? {
                 self.store_result(&row).await;
             }
         }
@@ -192,31 +193,35 @@ impl FleetDriver {
     }
 
     fn apply_event(&mut self, envelope: &Envelope) {
-        self.history.read(envelope, self.fleet.root);
+        self.history.apply_event(envelope, self.fleet.root);
         match &envelope.entry.event {
-            Event::TodoDone { todo, fence: None, reused: Some(result) } => self.fleet.reuse(todo, result.clone()),
+            Event::TodoDone { todo, fence: None, reused: Some(result) } => {
+                self.fleet.record_reuse(todo, result.clone())
+            }
             Event::TodoClaimed { todo, .. } => self.fleet.discard_reuse(todo),
             _other => {}
         }
-        if envelope.seq <= self.first_seq {
+        if envelope.seq <= self.seq_at_open {
             return;
         }
         let task = envelope.entry.task;
         match &envelope.entry.event {
-            Event::TodoDone { todo, fence: Some(_), .. } => self.done.push(todo.clone()),
-            Event::ActivationEnded { outcome: TaskOutcome::BudgetExhausted, .. } if self.is_out_of_budget(task) => {
+            Event::TodoDone { todo, fence: Some(_), .. } => self.newly_done.push(todo.clone()),
+            Event::ActivationEnded { outcome: TaskOutcome::BudgetExhausted, .. }
+                if self.is_session_out_of_budget(task) =>
+            {
                 self.state.limit = Some(FleetLimit::Budget);
             }
             _other => {}
         }
     }
 
-    /// Whether the budget that a worker has exhausted is the session's, not its own.
-    fn is_out_of_budget(&self, task: TaskId) -> bool {
-        let of_session = |known: &crate::roster::RosterEntry| {
-            known.spec.todo.is_some() && known.spec.budget == Budget::default() || known.depth == 0
+    /// Whether the budget that a task has exhausted is the session's, not the task's own.
+    fn is_session_out_of_budget(&self, task: TaskId) -> bool {
+        let uses_session_budget = |entry: &crate::roster::RosterEntry| {
+            entry.spec.todo.is_some() && entry.spec.budget == Budget::default() || entry.depth == 0
         };
-        self.fleet.context.roster.with_task(task, of_session).unwrap_or_default()
+        self.fleet.context.roster.with_task(task, uses_session_budget).unwrap_or_default()
     }
 }
 

@@ -11,24 +11,24 @@ use crate::result_cache::WorkLocation;
 use crate::supervisor::InputRejection;
 
 impl FleetDriver {
-    pub(super) async fn finish(&mut self, terms: &FleetConfig) -> Result<DriverFlow, FleetDriverError> {
+    pub(super) async fn finish(&mut self, config: &FleetConfig) -> Result<DriverFlow, FleetDriverError> {
         // The snapshot that led here may be ahead of the applied events.
         self.catch_up().await?;
         if self.block_stuck_todos().await? {
             return Ok(DriverFlow::Continue);
         }
-        let rows = self.fleet.rows()?.into_iter().filter(|row| row.todo.status == TodoStatus::Done);
+        let rows = self.fleet.todo_rows()?.into_iter().filter(|row| row.todo.status == TodoStatus::Done);
         let done: Vec<FinishedTodo> =
-            rows.map(|row| FinishedTodo { work: self.work_of(&row), todo: row.todo }).collect();
-        let CollectedWork { landing, missing } = self.fleet.services.collector.collect(terms, &done).await;
-        self.landing = Some(landing);
+            rows.map(|row| FinishedTodo { commit: self.work_of(&row), todo: row.todo }).collect();
+        let CollectedWork { location, missing } = self.fleet.services.collector.collect(config, &done).await;
+        self.work_location = Some(location);
         for (todo, reason) in missing {
             self.fleet.block(todo, reason).await?;
         }
-        let open = self.fleet.supervisor.query(|kernel| OpenTodos::take(kernel).open).await?;
+        let open = self.fleet.supervisor.query(|kernel| OpenTodos::find(kernel).open).await?;
         let end = if open == 0 { FleetEnd::Done } else { FleetEnd::Blocked };
         let outcome = match self.state.limit.filter(|_| open > 0) {
-            Some(halt) => FleetOutcome::Halted(halt),
+            Some(limit) => FleetOutcome::Halted(limit),
             None => FleetOutcome::Ended(end),
         };
         self.end(end, outcome).await
@@ -36,18 +36,18 @@ impl FleetDriver {
 
     /// Blocks todos that can never be ready; returns whether there were any.
     pub(super) async fn block_stuck_todos(&self) -> Result<bool, InputRejection> {
-        let stuck = self.fleet.supervisor.query(|kernel| OpenTodos::take(kernel).stuck).await?;
-        let any = !stuck.is_empty();
+        let stuck = self.fleet.supervisor.query(|kernel| OpenTodos::find(kernel).stuck).await?;
+        let any_stuck = !stuck.is_empty();
         for (todo, reason) in stuck {
             self.fleet.block(todo, reason).await?;
         }
-        Ok(any)
+        Ok(any_stuck)
     }
 
     /// Ends the fleet, unless it has already been ended.
     pub(super) async fn end(&mut self, end: FleetEnd, outcome: FleetOutcome) -> Result<DriverFlow, FleetDriverError> {
         match self.fleet.supervisor.submit(KernelInput::EndFleet(end)).await {
-            // The next snapshot shows that it has ended.
+            // The next snapshot shows that the fleet has ended.
             Ok(_receipt) => {
                 self.outcome = Some(outcome);
                 Ok(DriverFlow::Continue)
@@ -60,7 +60,7 @@ impl FleetDriver {
     /// Concludes a fleet that this driver or the user has ended.
     pub(super) async fn conclude(&mut self) -> FleetOutcome {
         let default = if self.history.isolated { WorkLocation::InCommits } else { WorkLocation::InWorkspace };
-        self.fleet.services.result_cache.finish(self.landing.unwrap_or(default)).await;
+        self.fleet.services.result_cache.finish(self.work_location.unwrap_or(default)).await;
         self.outcome.take().unwrap_or(FleetOutcome::Ended(self.history.ended.unwrap_or(FleetEnd::Stopped)))
     }
 

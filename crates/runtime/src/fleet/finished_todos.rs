@@ -46,7 +46,7 @@ impl FinishedTodos {
     }
 }
 
-/// Whether they write the plan.
+/// Whether the author of a change writes the plan.
 fn is_planner(by: Principal, root: TaskId) -> bool {
     match by {
         Principal::User => true,
@@ -63,11 +63,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_done_is_done_until_somebody_wants_something_else() {
+    fn a_todo_stays_done_until_the_planner_changes_it_or_it_is_tried_again() {
         let (root, worker) = (TaskId::new(Uuid::from_u128(1)), TaskId::new(Uuid::from_u128(2)));
         let changed = |by| Event::TodosChanged { by, changed: vec![Todo::new("a", "A")], gone: Vec::new(), upto: 0 };
         let done = Event::TodoDone { todo: "a".into(), fence: Some(1), reused: None };
-        for (then, is_done) in [
+        for (event, is_done) in [
             (changed(Principal::Task { id: worker }), true),
             (changed(Principal::Task { id: root }), false),
             (changed(Principal::User), false),
@@ -77,8 +77,8 @@ mod tests {
         ] {
             let mut finished = FinishedTodos::default();
             finished.apply_event(&done, root);
-            finished.apply_event(&then, root);
-            assert_eq!(finished.contains(&"a".into()), is_done, "{then:?}");
+            finished.apply_event(&event, root);
+            assert_eq!(finished.contains(&"a".into()), is_done, "{event:?}");
         }
     }
 }

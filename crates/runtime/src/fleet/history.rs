@@ -8,30 +8,31 @@ use super::prompts;
 
 /// The history of a fleet.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct PastFleet {
+pub(super) struct FleetRecord {
     /// Its goal.
     pub(super) goal: String,
     /// How often the main agent was asked for a plan.
     pub(super) plan_requests: u32,
-    /// How often it was asked to fix the latest plan.
+    /// How often the main agent was asked to fix the latest plan.
     pub(super) plan_fixes: u32,
-    /// How often it was shown the outcome.
+    /// How often the main agent was shown the outcome.
     pub(super) reviews: u32,
-    /// Whether it was asked anything since the fleet last started.
+    /// Whether the main agent was asked anything since the fleet last started.
     pub(super) was_asked: bool,
-    /// Whether it has answered a request for a plan, or a worker has started.
+    /// Whether the main agent has answered a request for a plan, or a worker has started.
     pub(super) planned: bool,
-    /// Whether a worker has started since it was last asked.
+    /// Whether a worker has started since the main agent was last asked for a plan or a review.
     pub(super) worked: bool,
     /// Whether workers have their own checkouts.
     pub(super) isolated: bool,
-    /// How it ended.
+    /// How the fleet ended.
     pub(super) ended: Option<FleetEnd>,
     /// Whether the session admits no new tasks.
     pub(super) closed: bool,
     /// The requirements of each todo, as its planner wrote them. Changes by workers do not count.
     pub(super) requirements: BTreeMap<TodoId, TodoRequirements>,
-    /// Todos done by workers or earlier runs. The table may be ahead, and only it has what the user marked as done.
+    /// Todos done by workers or reused from earlier fleets. The todo table may be ahead of this, and only the table has
+    /// the todos that the user marked as done.
     pub(super) done: BTreeSet<TodoId>,
     /// The commits that hold the work of workers.
     pub(super) sealed_commits: BTreeMap<TaskId, String>,
@@ -42,14 +43,14 @@ pub(super) struct PastFleet {
 pub(super) struct TodoRequirements {
     pub(super) check: Option<String>,
     pub(super) expects: Option<String>,
-    /// The agent that wrote it, unless it is the planner. The todo may not do more than that agent may.
+    /// The agent that wrote the todo, unless it is the planner. The todo may not do more than that agent may.
     pub(super) author: Option<TaskId>,
 }
 
-impl PastFleet {
-    pub(super) fn read(&mut self, envelope: &Envelope, root: TaskId) {
+impl FleetRecord {
+    pub(super) fn apply_event(&mut self, envelope: &Envelope, root: TaskId) {
         match &envelope.entry.event {
-            Event::FleetBegan(terms) => self.begin(terms),
+            Event::FleetBegan(config) => self.begin(config),
             Event::TodosChanged { by, changed, gone, .. } => self.set_requirements(*by, changed, gone, root),
             Event::AdmissionClosed => self.closed = true,
             Event::AdmissionOpened => self.closed = false,
@@ -74,14 +75,14 @@ impl PastFleet {
         }
     }
 
-    /// Starts a fleet. One that resumes with the same goal and todos keeps its plan.
-    fn begin(&mut self, terms: &FleetConfig) {
-        let PastFleet { goal, plan_requests, planned, done, sealed_commits, requirements, closed, .. } =
+    /// Resets the history when a fleet starts. A fleet that resumes with the same goal and todos keeps its plan.
+    fn begin(&mut self, config: &FleetConfig) {
+        let FleetRecord { goal, plan_requests, planned, done, sealed_commits, requirements, closed, .. } =
             std::mem::take(self);
-        let planned = planned && goal == terms.goal && !requirements.is_empty();
+        let planned = planned && goal == config.goal && !requirements.is_empty();
         let plan_requests = if planned { plan_requests } else { 0 };
-        let (isolated, goal) = (terms.isolated, terms.goal.clone());
-        *self = PastFleet {
+        let (isolated, goal) = (config.isolated, config.goal.clone());
+        *self = FleetRecord {
             goal,
             plan_requests,
             planned,
@@ -90,7 +91,7 @@ impl PastFleet {
             sealed_commits,
             requirements,
             closed,
-            ..PastFleet::default()
+            ..FleetRecord::default()
         };
     }
 
@@ -111,9 +112,9 @@ impl PastFleet {
     }
 
     fn note_prompt(&mut self, from: Principal, text: &str) {
-        let asked = prompts::prompt_kind(from, text);
-        self.was_asked |= asked.is_some();
-        match asked {
+        let kind = prompts::prompt_kind(from, text);
+        self.was_asked |= kind.is_some();
+        match kind {
             Some(prompts::FleetPromptKind::Plan) => {
                 (self.plan_requests, self.plan_fixes, self.worked) = (self.plan_requests + 1, 0, false)
             }
@@ -133,37 +134,38 @@ mod tests {
 
     use super::*;
 
-    fn read(past: &mut PastFleet, event: Event) {
+    fn read(past: &mut FleetRecord, event: Event) {
         let root = TaskId::new(Uuid::nil());
         let (session, entry) = (SessionId::new(Uuid::nil()), LogEntry { task: root, at: Timestamp(0), event });
-        past.read(&Envelope { v: 1, seq: 1, session, entry }, root);
+        past.apply_event(&Envelope { v: 1, seq: 1, session, entry }, root);
     }
 
     /// The history of a fleet that starts again after the main agent's first answer ended with this outcome.
-    fn begun_again(outcome: TaskOutcome) -> PastFleet {
-        let terms = || {
-            let terms = serde_json::json!({ "goal": "all", "retries": 0, "rounds": 0, "isolated": false });
-            Event::FleetBegan(serde_json::from_value(terms).unwrap())
+    fn restarted_history(outcome: TaskOutcome) -> FleetRecord {
+        let fleet_began = || {
+            let config = serde_json::json!({ "goal": "all", "retries": 0, "rounds": 0, "isolated": false });
+            Event::FleetBegan(serde_json::from_value(config).unwrap())
         };
         let body = MailBody::text(prompts::plan_prompt("all", ["worker"].into_iter(), "worker"));
         let todo = Todo::new("a", "the first half");
         let by = Principal::User;
-        let mut past = PastFleet::default();
-        read(&mut past, terms());
+        let mut past = FleetRecord::default();
+        read(&mut past, fleet_began());
         read(&mut past, Event::MailAdmitted { mail: MailId(1), from: by, delivery: MailDelivery::FollowUp, body });
         read(&mut past, Event::TodosChanged { by, changed: vec![todo], gone: Vec::new(), upto: 1 });
         read(&mut past, Event::ActivationEnded { activation: Activation(1), outcome, text: String::new() });
         assert!(past.was_asked);
         read(&mut past, Event::FleetEnded { end: FleetEnd::Stopped });
-        read(&mut past, terms());
+        read(&mut past, fleet_began());
         past
     }
 
     #[test]
-    fn a_plan_that_was_broken_off_is_asked_for_again_and_a_whole_one_is_not() {
-        let whole = begun_again(TaskOutcome::Completed);
-        assert_eq!((whole.plan_requests, whole.was_asked), (1, false));
-        let half = begun_again(TaskOutcome::Failed { kind: FailKind::Internal, message: "no model".into() });
-        assert_eq!((half.plan_requests, half.was_asked), (0, false));
+    fn an_unfinished_plan_is_requested_again_and_a_complete_one_is_not() {
+        let complete = restarted_history(TaskOutcome::Completed);
+        assert_eq!((complete.plan_requests, complete.was_asked), (1, false));
+        let unfinished =
+            restarted_history(TaskOutcome::Failed { kind: FailKind::Internal, message: "no model".into() });
+        assert_eq!((unfinished.plan_requests, unfinished.was_asked), (0, false));
     }
 }

@@ -10,15 +10,17 @@ use crate::agent::SessionContext;
 use crate::compact::one_line;
 use crate::expectations;
 
-/// Maximum bytes of a title, and of an id.
+/// Maximum bytes of a todo's title.
 const MAX_TITLE_BYTES: usize = 1_000;
+
+/// Maximum bytes of a todo's id.
 const MAX_ID_BYTES: usize = 200;
 
 /// The problems of the pending todos, described for their author.
 pub(super) async fn problems(
     context: &Arc<SessionContext>,
     root: TaskId,
-    terms: &FleetConfig,
+    config: &FleetConfig,
     todos: &[Todo],
 ) -> Vec<String> {
     let mut problems = Vec::new();
@@ -26,13 +28,10 @@ pub(super) async fn problems(
     // A command is judged once, however many todos have it.
     let mut judged: BTreeMap<&str, Result<(), String>> = BTreeMap::new();
     for todo in todos.iter().filter(|todo| todo.status == TodoStatus::Pending) {
-        let mut found = todo_problems(context, terms, todo);
-        found.extend(
-            todo.depends_on
-                .iter()
-                .find(|above| !known.contains(above))
-                .map(|above| format!("it depends on `{}`, which does not exist", one_line(&above.0, MAX_ID_BYTES))),
-        );
+        let mut found = todo_problems(context, config, todo);
+        found.extend(todo.depends_on.iter().find(|dependency| !known.contains(dependency)).map(|dependency| {
+            format!("it depends on `{}`, which does not exist", one_line(&dependency.0, MAX_ID_BYTES))
+        }));
         if let Some(check) = todo.check.as_deref() {
             if !judged.contains_key(check) {
                 judged.insert(check, worker::check_permitted(context, root, check).await);
@@ -44,7 +43,7 @@ pub(super) async fn problems(
     problems
 }
 
-fn todo_problems(context: &SessionContext, terms: &FleetConfig, todo: &Todo) -> Vec<String> {
+fn todo_problems(context: &SessionContext, config: &FleetConfig, todo: &Todo) -> Vec<String> {
     let mut found = Vec::new();
     if todo.id.0.trim().is_empty() || todo.id.0.len() > MAX_ID_BYTES {
         found.push(format!("its id must have 1 to {MAX_ID_BYTES} bytes"));
@@ -52,7 +51,7 @@ fn todo_problems(context: &SessionContext, terms: &FleetConfig, todo: &Todo) -> 
     if todo.title.trim().is_empty() || todo.title.len() > MAX_TITLE_BYTES {
         found.push(format!("its title must have 1 to {MAX_TITLE_BYTES} bytes; move the rest to the description"));
     }
-    match worker::worker_agent(context, terms, todo) {
+    match worker::worker_agent(context, config, todo) {
         Ok(agent) => {
             found.extend(crate::definition::definition_of(agent).err());
             found.extend(context.model_for(agent, todo.model.as_deref()).err().map(|error| error.to_string()));
@@ -68,18 +67,18 @@ fn todo_problems(context: &SessionContext, terms: &FleetConfig, todo: &Todo) -> 
 pub(crate) async fn check_plan(
     context: &Arc<SessionContext>,
     root: TaskId,
-    terms: &FleetConfig,
+    config: &FleetConfig,
     todos: &[Todo],
 ) -> Result<(), FleetError> {
-    let mut problems = problems(context, root, terms, todos).await;
+    let mut problems = problems(context, root, config, todos).await;
     // The author of the file need not be the user who runs it.
-    if let (Some(check), Some(_file)) = (&terms.check, &terms.plan) {
+    if let (Some(check), Some(_file)) = (&config.check, &config.plan) {
         problems.extend(
             worker::check_permitted(context, root, check).await.err().map(|problem| format!("the fleet: {problem}")),
         );
     }
     let mut ids = BTreeSet::new();
-    let twice = todos.iter().filter(|todo| !ids.insert(&todo.id));
-    problems.extend(twice.map(|todo| format!("{}: two todos have this id", one_line(&todo.id.0, MAX_ID_BYTES))));
+    let duplicates = todos.iter().filter(|todo| !ids.insert(&todo.id));
+    problems.extend(duplicates.map(|todo| format!("{}: two todos have this id", one_line(&todo.id.0, MAX_ID_BYTES))));
     if problems.is_empty() { Ok(()) } else { Err(FleetError::Plan(problems)) }
 }

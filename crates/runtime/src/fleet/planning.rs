@@ -15,10 +15,10 @@ use crate::{commands, hooks};
 const MAX_PLAN_FIXES: u32 = 2;
 
 impl FleetDriver {
-    pub(super) async fn request_plan(&mut self, terms: &FleetConfig) -> Result<DriverFlow, FleetDriverError> {
+    pub(super) async fn request_plan(&mut self, config: &FleetConfig) -> Result<DriverFlow, FleetDriverError> {
         let FleetContext { context, supervisor, root, .. } = &*self.fleet;
         let agents = context.settings.catalog.invocable().map(|agent| agent.name.as_str());
-        let text = prompts::plan_prompt(&terms.goal, agents, worker::default_agent(terms));
+        let text = prompts::plan_prompt(&config.goal, agents, worker::default_agent(config));
         let message =
             SendParams { task: None, text, images: Vec::new(), delivery: MailDelivery::FollowUp, display: None };
         let message = match hooks::filter_prompt(context, supervisor, *root, message).await {
@@ -35,20 +35,20 @@ impl FleetDriver {
     }
 
     /// Checks the main agent's plan; sends it back while it may still be fixed.
-    pub(super) async fn review_plan(&mut self, terms: &FleetConfig) -> Result<DriverFlow, FleetDriverError> {
-        self.fleet.context.todos.sync().await?;
+    pub(super) async fn review_plan(&mut self, config: &FleetConfig) -> Result<DriverFlow, FleetDriverError> {
+        self.fleet.context.todo_sync.sync().await?;
         self.state.plan_checked = true;
-        let first = self.history.reviews == 0;
-        let asked = self.history.plan_requests + self.history.reviews > 0 && !self.history.worked;
-        // An ending from before this fleet started does not count.
-        if let Some(reason) = self.root_failure().filter(|_| asked && self.history.was_asked) {
+        let is_first_plan = self.history.reviews == 0;
+        let was_requested = self.history.plan_requests + self.history.reviews > 0 && !self.history.worked;
+        // A failure from before this fleet started does not count.
+        if let Some(reason) = self.root_failure().filter(|_| was_requested && self.history.was_asked) {
             // A failed review has changed nothing, so the fleet ends as it is.
-            return if first { self.end_unplanned(reason).await } else { Ok(DriverFlow::Continue) };
+            return if is_first_plan { self.end_unplanned(reason).await } else { Ok(DriverFlow::Continue) };
         }
-        let rows = self.fleet.rows()?;
+        let rows = self.fleet.todo_rows()?;
         let todos: Vec<Todo> = rows.iter().map(|row| row.todo.clone()).collect();
         // A plan from the user was checked before the fleet started.
-        if asked && let Some(flow) = self.send_back(terms, &todos, first).await? {
+        if was_requested && let Some(flow) = self.send_back(config, &todos, is_first_plan).await? {
             return Ok(flow);
         }
         if !self.cache_seeded {
@@ -70,11 +70,11 @@ impl FleetDriver {
     /// Sends an unusable plan back. Returns `None` if it is usable, or if its bad todos will only block themselves.
     async fn send_back(
         &mut self,
-        terms: &FleetConfig,
+        config: &FleetConfig,
         todos: &[Todo],
-        first: bool,
+        is_first_plan: bool,
     ) -> Result<Option<DriverFlow>, FleetDriverError> {
-        let problems = self.problems(terms, todos).await?;
+        let problems = self.problems(config, todos).await?;
         if problems.is_empty() {
             return Ok(None);
         }
@@ -83,18 +83,18 @@ impl FleetDriver {
             self.state.plan_checked = false;
             return Ok(Some(DriverFlow::Continue));
         }
-        if first {
+        if is_first_plan {
             return self.end_unplanned(prompts::numbered_list(&problems)).await.map(Some);
         }
         Ok(None)
     }
 
-    async fn problems(&self, terms: &FleetConfig, todos: &[Todo]) -> Result<Vec<String>, InputRejection> {
+    async fn problems(&self, config: &FleetConfig, todos: &[Todo]) -> Result<Vec<String>, InputRejection> {
         if todos.is_empty() {
             return Ok(vec!["there are no todos; write at least one".into()]);
         }
         let FleetContext { context, supervisor, root, .. } = &*self.fleet;
-        let mut problems = plan_check::problems(context, *root, terms, todos).await;
+        let mut problems = plan_check::problems(context, *root, config, todos).await;
         let cycle = supervisor.query(|kernel| kernel.graph().cycle()).await?;
         problems.extend(cycle.map(|path| InputRefusal::TodoCycle(path).to_string()));
         Ok(problems)
@@ -102,20 +102,20 @@ impl FleetDriver {
 
     /// Why the main agent failed, if it did.
     fn root_failure(&self) -> Option<String> {
-        let last =
-            |known: &crate::roster::RosterEntry| known.endings.last_key_value().map(|(_, end)| end.outcome.clone());
-        match self.fleet.context.roster.with_task(self.fleet.root, last).flatten()? {
+        let last_outcome =
+            |entry: &crate::roster::RosterEntry| entry.endings.last_key_value().map(|(_, end)| end.outcome.clone());
+        match self.fleet.context.roster.with_task(self.fleet.root, last_outcome).flatten()? {
             TaskOutcome::Completed => None,
             TaskOutcome::Failed { message, .. } => Some(message),
             outcome => Some(format!("the main agent {}", outcome.as_str())),
         }
     }
 
-    pub(super) async fn request_review(&mut self, terms: &FleetConfig) -> Result<DriverFlow, FleetDriverError> {
+    pub(super) async fn request_review(&mut self, config: &FleetConfig) -> Result<DriverFlow, FleetDriverError> {
         if self.block_stuck_todos().await? {
             return Ok(DriverFlow::Continue);
         }
-        let rows = self.fleet.rows()?;
+        let rows = self.fleet.todo_rows()?;
         let results: Vec<prompts::TodoResultRow> = rows
             .into_iter()
             .map(|row| {
@@ -123,14 +123,14 @@ impl FleetDriver {
                 (row, result)
             })
             .collect();
-        self.message_root(prompts::review_prompt(&terms.goal, &results)).await?;
+        self.message_root(prompts::review_prompt(&config.goal, &results)).await?;
         self.state.plan_checked = false;
         Ok(DriverFlow::Continue)
     }
 
     async fn end_unplanned(&mut self, reason: String) -> Result<DriverFlow, FleetDriverError> {
         let outcome = match self.state.limit {
-            Some(halt) => FleetOutcome::Halted(halt),
+            Some(limit) => FleetOutcome::Halted(limit),
             None if self.fleet.context.deadline.is_over() => FleetOutcome::Halted(FleetLimit::Time),
             None => FleetOutcome::Unplanned(reason),
         };

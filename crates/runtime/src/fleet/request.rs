@@ -10,8 +10,8 @@ use crate::supervisor::InputRejection;
 /// A fleet to start.
 #[derive(Debug, Clone)]
 pub struct FleetRequest {
-    /// Its settings. With no rounds, the main agent does not review the result.
-    pub terms: FleetConfig,
+    /// Its settings. With 0 rounds, the main agent does not review the result.
+    pub config: FleetConfig,
     /// The plan; if empty, the main agent makes one.
     pub todos: Vec<Todo>,
 }
@@ -73,10 +73,10 @@ impl FleetHandle {
         (sender, FleetHandle(receiver))
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the fleet.
     pub async fn wait(&mut self) -> FleetOutcome {
-        let ended = self.0.wait_for(Option::is_some).await.ok().and_then(|ended| ended.clone());
-        // A driver that is gone without an outcome ended with its session.
-        ended.unwrap_or(FleetOutcome::SessionEnded)
+        let outcome = self.0.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone());
+        // A driver that was dropped without an outcome ended with its session.
+        outcome.unwrap_or(FleetOutcome::SessionEnded)
     }
 }

@@ -27,7 +27,7 @@ pub trait TodoResultCache: Send + Sync + fmt::Debug {
     }
 
     /// Called when the fleet has ended; its work is at this location.
-    fn finish(&self, _landing: WorkLocation) -> BoxFuture<'_, ()> {
+    fn finish(&self, _location: WorkLocation) -> BoxFuture<'_, ()> {
         Box::pin(async {})
     }
 }
@@ -50,8 +50,8 @@ impl TodoResultCache for FleetResultCache {
         Box::pin(FleetResultCache::store(self, todo, &result.result, result.commit.as_deref()))
     }
 
-    fn finish(&self, landing: WorkLocation) -> BoxFuture<'_, ()> {
-        Box::pin(FleetResultCache::finish(self, landing))
+    fn finish(&self, location: WorkLocation) -> BoxFuture<'_, ()> {
+        Box::pin(FleetResultCache::finish(self, location))
     }
 }
 
@@ -61,18 +61,18 @@ pub trait WorkspaceProvider: Send + Sync + fmt::Debug {
     /// that it needs.
     fn workspace_for<'a>(
         &'a self,
-        terms: &'a FleetConfig,
+        config: &'a FleetConfig,
         _todo: &'a Todo,
     ) -> BoxFuture<'a, Result<Option<Isolation>, String>> {
-        let own = terms.isolated.then_some(Isolation::Worktree { base: None, dirty: terms.dirty });
-        Box::pin(async move { Ok(own) })
+        let isolation = config.isolated.then_some(Isolation::Worktree { base: None, dirty: config.dirty });
+        Box::pin(async move { Ok(isolation) })
     }
 }
 
 /// Collects the work when the fleet has done what it could.
 pub trait Collector: Send + Sync + fmt::Debug {
     /// Collects the work of these todos, which are in the order in which they were added.
-    fn collect<'a>(&'a self, _terms: &'a FleetConfig, _done: &'a [FinishedTodo]) -> BoxFuture<'a, CollectedWork> {
+    fn collect<'a>(&'a self, _config: &'a FleetConfig, _done: &'a [FinishedTodo]) -> BoxFuture<'a, CollectedWork> {
         Box::pin(async { CollectedWork::in_place() })
     }
 }
@@ -83,14 +83,14 @@ pub struct FinishedTodo {
     /// The todo.
     pub todo: Todo,
     /// The commit that holds its work, if it was done in its own checkout.
-    pub work: Option<String>,
+    pub commit: Option<String>,
 }
 
 /// The collected work of a fleet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CollectedWork {
-    /// Its location.
-    pub landing: WorkLocation,
+    /// Where it is.
+    pub location: WorkLocation,
     /// The todos whose work is missing, each with the reason.
     pub missing: Vec<(TodoId, String)>,
 }
@@ -98,7 +98,7 @@ pub struct CollectedWork {
 impl CollectedWork {
     /// All of it is in the workspace.
     pub fn in_place() -> CollectedWork {
-        CollectedWork { landing: WorkLocation::InWorkspace, missing: Vec::new() }
+        CollectedWork { location: WorkLocation::InWorkspace, missing: Vec::new() }
     }
 }
 

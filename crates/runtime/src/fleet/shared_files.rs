@@ -34,7 +34,7 @@ impl<'a> From<&'a Todo> for TodoFiles<'a> {
 /// Todos that name the same files and may be worked on at the same time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SharedFiles {
-    /// The todos. For each there is another among them, and neither waits for the other.
+    /// The todos. Each of them is independent of at least one other.
     pub todos: Vec<TodoId>,
     /// The files, as the todos name them.
     pub files: Vec<String>,
@@ -90,7 +90,7 @@ fn joined_list(names: &[String]) -> String {
 
 /// The todos of each named path, folder and pattern.
 fn group_by_file(todos: &[TodoFiles<'_>]) -> BTreeMap<String, Vec<usize>> {
-    let mut places: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
+    let mut paths: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
     let mut patterns: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
     for (n, todo) in todos.iter().enumerate() {
         for written in todo.files {
@@ -98,20 +98,22 @@ fn group_by_file(todos: &[TodoFiles<'_>]) -> BTreeMap<String, Vec<usize>> {
             if name.is_empty() {
                 continue;
             }
-            let kind = if GlobIndex::is_pattern(&name) { &mut patterns } else { &mut places };
+            let kind = if GlobIndex::is_pattern(&name) { &mut patterns } else { &mut paths };
             kind.entry(name).or_default().insert(n);
         }
     }
     let globs = GlobIndex::new(patterns.keys().map(String::as_str));
-    let users: Vec<&BTreeSet<usize>> = patterns.values().collect();
+    let pattern_todos: Vec<&BTreeSet<usize>> = patterns.values().collect();
     let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for (place, own) in &places {
+    for (path, own) in &paths {
         let mut all = own.clone();
-        let folders = place.match_indices('/').filter_map(|(end, _)| places.get(&place[..end]));
-        folders.chain(globs.matching(place).into_iter().filter_map(|n| users.get(n).copied())).for_each(|more| {
-            all.extend(more);
-        });
-        groups.insert(place.clone(), all.into_iter().collect());
+        let folders = path.match_indices('/').filter_map(|(end, _)| paths.get(&path[..end]));
+        folders.chain(globs.matching(path).into_iter().filter_map(|n| pattern_todos.get(n).copied())).for_each(
+            |more| {
+                all.extend(more);
+            },
+        );
+        groups.insert(path.clone(), all.into_iter().collect());
     }
     groups.extend(patterns.into_iter().map(|(pattern, all)| (pattern, all.into_iter().collect())));
     groups
@@ -127,21 +129,22 @@ struct SharedFileGraph {
 impl SharedFileGraph {
     fn of(todos: &[TodoFiles<'_>]) -> SharedFileGraph {
         let numbers: BTreeMap<&TodoId, usize> = todos.iter().zip(0..).map(|(todo, n)| (todo.id, n)).collect();
-        let uppers = |todo: &TodoFiles<'_>| todo.depends_on.iter().filter_map(|id| numbers.get(id).copied()).collect();
-        let direct: Vec<BTreeSet<usize>> = todos.iter().map(uppers).collect();
-        let mut below: Vec<Vec<usize>> = vec![Vec::new(); todos.len()];
+        let dependencies =
+            |todo: &TodoFiles<'_>| todo.depends_on.iter().filter_map(|id| numbers.get(id).copied()).collect();
+        let direct: Vec<BTreeSet<usize>> = todos.iter().map(dependencies).collect();
+        let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); todos.len()];
         for (n, direct) in direct.iter().enumerate() {
-            direct.iter().for_each(|upper| below[*upper].push(n));
+            direct.iter().for_each(|dependency| dependents[*dependency].push(n));
         }
-        let mut waits: Vec<usize> = direct.iter().map(BTreeSet::len).collect();
-        let mut order: Vec<usize> = (0..todos.len()).filter(|n| waits[*n] == 0).collect();
-        let mut next = 0;
-        while let Some(n) = order.get(next).copied() {
-            next += 1;
-            for lower in &below[n] {
-                waits[*lower] -= 1;
-                if waits[*lower] == 0 {
-                    order.push(*lower);
+        let mut open_dependencies: Vec<usize> = direct.iter().map(BTreeSet::len).collect();
+        let mut order: Vec<usize> = (0..todos.len()).filter(|n| open_dependencies[*n] == 0).collect();
+        let mut position = 0;
+        while let Some(n) = order.get(position).copied() {
+            position += 1;
+            for dependent in &dependents[n] {
+                open_dependencies[*dependent] -= 1;
+                if open_dependencies[*dependent] == 0 {
+                    order.push(*dependent);
                 }
             }
         }
@@ -153,13 +156,13 @@ impl SharedFileGraph {
         let columns: Vec<usize> = columns.into_iter().collect();
         let words = columns.len().div_ceil(64);
         let mut bits = vec![0_u64; words * self.direct.len()];
-        for lower in &self.order {
-            for upper in &self.direct[*lower] {
+        for dependent in &self.order {
+            for dependency in &self.direct[*dependent] {
                 for word in 0..words {
-                    bits[lower * words + word] |= bits[upper * words + word];
+                    bits[dependent * words + word] |= bits[dependency * words + word];
                 }
-                if let Ok(column) = columns.binary_search(upper) {
-                    bits[lower * words + column / 64] |= 1 << (column % 64);
+                if let Ok(column) = columns.binary_search(dependency) {
+                    bits[dependent * words + column / 64] |= 1 << (column % 64);
                 }
             }
         }
@@ -178,9 +181,9 @@ impl DependencyMatrix {
     /// Adds each file with the todos that may change it at the same time, if there are any.
     fn collect_shared(&self, groups: Vec<(String, Vec<usize>)>, found: &mut BTreeMap<Vec<usize>, Vec<String>>) {
         for (file, all) in groups {
-            let free = self.independent(&all);
-            if !free.is_empty() {
-                found.entry(free).or_default().push(file);
+            let independent = self.independent(&all);
+            if !independent.is_empty() {
+                found.entry(independent).or_default().push(file);
             }
         }
     }
@@ -192,12 +195,12 @@ impl DependencyMatrix {
         group.iter().map(column).for_each(|column| mask[column / 64] |= 1 << (column % 64));
         // For each todo, the number of todos in the group that wait for it or that it waits for.
         let mut linked = vec![0_usize; self.columns.len()];
-        for lower in group {
+        for dependent in group {
             for (word, of_group) in mask.iter().enumerate() {
-                let mut rest = self.bits[lower * self.words_per_row + word] & of_group;
+                let mut rest = self.bits[dependent * self.words_per_row + word] & of_group;
                 while rest != 0 {
                     linked[word * 64 + rest.trailing_zeros() as usize] += 1;
-                    linked[column(lower)] += 1;
+                    linked[column(dependent)] += 1;
                     rest &= rest - 1;
                 }
             }
@@ -215,53 +218,53 @@ mod tests {
         Todo { files, depends_on: on.iter().map(|id| TodoId::from(*id)).collect(), ..Todo::new(id, id) }
     }
 
-    fn words(todos: &[Todo]) -> Vec<String> {
+    fn warnings(todos: &[Todo]) -> Vec<String> {
         let named: Vec<TodoFiles<'_>> = todos.iter().map(TodoFiles::from).collect();
         SharedFiles::find(&named).iter().map(SharedFiles::describe).collect()
     }
 
     #[test]
-    fn two_todos_that_name_a_file_and_do_not_wait_for_each_other_are_told() {
+    fn independent_todos_that_name_the_same_file_are_reported() {
         let todos = [todo("a", &["src/x.rs"], &[]), todo("b", &["./src/x.rs", "b.rs"], &[]), todo("c", &["c.rs"], &[])];
-        assert_eq!(words(&todos), ["a and b both name src/x.rs, and neither waits for the other"]);
+        assert_eq!(warnings(&todos), ["a and b both name src/x.rs, and neither waits for the other"]);
     }
 
     #[test]
-    fn whoever_waits_for_another_over_any_number_of_others_is_not_told() {
+    fn indirectly_dependent_todos_are_not_reported() {
         let todos = [todo("a", &["x"], &[]), todo("m", &[], &["a"]), todo("n", &[], &["m"]), todo("b", &["x"], &["n"])];
-        assert_eq!(words(&todos), [""; 0]);
+        assert_eq!(warnings(&todos), [""; 0]);
     }
 
     #[test]
-    fn folders_and_patterns_hold_the_files_in_them() {
+    fn folders_and_patterns_cover_the_files_in_them() {
         let todos = [todo("a", &["src/"], &[]), todo("b", &["src/deep/x.rs"], &[]), todo("c", &["**/*.rs"], &[])];
-        assert_eq!(words(&todos), ["a, b, c name src/deep/x.rs, and do not all wait for each other"]);
+        assert_eq!(warnings(&todos), ["a, b, c name src/deep/x.rs, and do not all wait for each other"]);
         let same = [todo("a", &["doc/*.md"], &[]), todo("b", &["doc/*.md"], &[])];
-        assert_eq!(words(&same), ["a and b both name doc/*.md, and neither waits for the other"]);
+        assert_eq!(warnings(&same), ["a and b both name doc/*.md, and neither waits for the other"]);
     }
 
     #[test]
-    fn of_many_only_those_that_are_free_are_named_and_files_are_told_together() {
+    fn only_independent_todos_are_named_and_their_files_are_grouped() {
         let all = ["p", "q", "r", "s", "t"];
         let todos = [todo("first", &all, &[]), todo("b", &all, &["first"]), todo("c", &all, &["first"])];
-        assert_eq!(words(&todos), ["b and c both name p, q, r, 2 more, and neither waits for the other"]);
+        assert_eq!(warnings(&todos), ["b and c both name p, q, r, 2 more, and neither waits for the other"]);
     }
 
     #[test]
-    fn todos_in_a_circle_or_with_unreadable_patterns_are_no_reason_to_fail() {
+    fn cycles_and_invalid_patterns_do_not_fail() {
         let todos = [todo("a", &["x", "[", ""], &["b"]), todo("b", &["x", "[", ""], &["a", "gone"])];
-        let _said = words(&todos);
+        let _warnings = warnings(&todos);
     }
 
     #[test]
-    fn ten_thousand_todos_take_no_time() {
+    fn ten_thousand_todos_are_checked_quickly() {
         let name = |n: usize| format!("t{n}");
         let row = |n: usize| if n == 0 { todo("t0", &["x"], &[]) } else { todo(&name(n), &["x"], &[&name(n - 1)]) };
         let todos: Vec<Todo> = (0..2_000).map(row).collect();
-        assert_eq!(words(&todos), [""; 0]);
+        assert_eq!(warnings(&todos), [""; 0]);
         let pairs: Vec<Todo> = (0..10_000).map(|n| todo(&name(n), &[&format!("f{}", n / 2)], &[])).collect();
-        assert_eq!(words(&pairs).len(), 5_000);
+        assert_eq!(warnings(&pairs).len(), 5_000);
         let apart: Vec<Todo> = (0..10_000).map(|n| todo(&name(n), &[&format!("f{n}")], &[])).collect();
-        assert_eq!(words(&apart), [""; 0]);
+        assert_eq!(warnings(&apart), [""; 0]);
     }
 }

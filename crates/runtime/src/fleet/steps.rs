@@ -1,16 +1,16 @@
-//! The next step of a fleet: a pure decision, made anew after every event.
+//! The next step of a fleet: a pure decision, made again after every event.
 
 use kernel::{Kernel, TaskPhase, TodoProgress};
 use protocol::{FleetConfig, TaskId, TodoId};
 
 use super::FleetLimit;
-use super::history::PastFleet;
+use super::history::FleetRecord;
 
 /// The state that a decision is based on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FleetSnapshot {
     /// The fleet's settings; `None` when it has ended.
-    pub(super) terms: Option<FleetConfig>,
+    pub(super) config: Option<FleetConfig>,
     /// Whether the main agent is idle. While it works, its plan may be half written.
     pub(super) root_is_idle: bool,
     /// The todos for which workers should start now.
@@ -25,7 +25,7 @@ impl FleetSnapshot {
     pub(super) fn take(kernel: &Kernel, root: TaskId, default_agent: &str) -> FleetSnapshot {
         let graph = kernel.graph();
         FleetSnapshot {
-            terms: graph.fleet().cloned(),
+            config: graph.fleet().cloned(),
             root_is_idle: kernel.task(root).is_some_and(|task| task.phase == TaskPhase::Idle && task.inbox.is_empty()),
             due: kernel.due_todos(default_agent),
             has_ready: graph.ready().next().is_some(),
@@ -65,26 +65,26 @@ pub(super) enum FleetStep {
 }
 
 /// Decides the next step.
-pub(super) fn next_step(snapshot: FleetSnapshot, past: &PastFleet, state: DriverState) -> FleetStep {
+pub(super) fn next_step(snapshot: FleetSnapshot, history: &FleetRecord, state: DriverState) -> FleetStep {
     let claimed = snapshot.has_claimed;
-    match (state.limit, step_without_limit(snapshot, past, state)) {
-        // Nothing new starts; claimed todos come to their end first.
+    match (state.limit, step_without_limit(snapshot, history, state)) {
+        // Start nothing new, and let claimed todos end first.
         (Some(_), FleetStep::Plan | FleetStep::CheckPlan | FleetStep::Dispatch(_) | FleetStep::Review) if claimed => {
             FleetStep::Wait
         }
-        (Some(halt), FleetStep::Plan | FleetStep::CheckPlan | FleetStep::Dispatch(_) | FleetStep::Review) => {
-            FleetStep::Halt(halt)
+        (Some(limit), FleetStep::Plan | FleetStep::CheckPlan | FleetStep::Dispatch(_) | FleetStep::Review) => {
+            FleetStep::Halt(limit)
         }
         (_, step) => step,
     }
 }
 
-fn step_without_limit(snapshot: FleetSnapshot, past: &PastFleet, state: DriverState) -> FleetStep {
-    let Some(terms) = snapshot.terms else { return FleetStep::Ended };
+fn step_without_limit(snapshot: FleetSnapshot, history: &FleetRecord, state: DriverState) -> FleetStep {
+    let Some(config) = snapshot.config else { return FleetStep::Ended };
     if !snapshot.root_is_idle {
         return FleetStep::Wait;
     }
-    if terms.plan.is_none() && past.plan_requests == 0 {
+    if config.plan.is_none() && history.plan_requests == 0 {
         return FleetStep::Plan;
     }
     if !state.plan_checked {
@@ -96,8 +96,8 @@ fn step_without_limit(snapshot: FleetSnapshot, past: &PastFleet, state: DriverSt
     if snapshot.has_claimed || snapshot.has_ready {
         return FleetStep::Wait;
     }
-    let changed = past.worked || past.reviews == 0;
-    if changed && past.reviews < terms.rounds { FleetStep::Review } else { FleetStep::Finish }
+    let changed = history.worked || history.reviews == 0;
+    if changed && history.reviews < config.rounds { FleetStep::Review } else { FleetStep::Finish }
 }
 
 /// The todos that are left when no step remains.
@@ -110,7 +110,7 @@ pub(super) struct OpenTodos {
 }
 
 impl OpenTodos {
-    pub(super) fn take(kernel: &Kernel) -> OpenTodos {
+    pub(super) fn find(kernel: &Kernel) -> OpenTodos {
         let graph = kernel.graph();
         let mut todos = OpenTodos::default();
         let cycle = graph.cycle();
@@ -119,11 +119,11 @@ impl OpenTodos {
                 TodoProgress::Done => {}
                 TodoProgress::Pending => {
                     todos.open += 1;
-                    let missing = node.depends_on.iter().find(|above| graph.node(above).is_none());
-                    let circle = cycle.as_ref().filter(|path| path.contains(id));
-                    let why = match (circle, missing) {
+                    let missing = node.depends_on.iter().find(|dependency| graph.node(dependency).is_none());
+                    let own_cycle = cycle.as_ref().filter(|path| path.contains(id));
+                    let why = match (own_cycle, missing) {
                         (Some(path), _) => Some(format!("it depends on itself: {}", protocol::format_cycle(path))),
-                        (None, Some(above)) => Some(format!("it depends on `{above}`, which does not exist")),
+                        (None, Some(dependency)) => Some(format!("it depends on `{dependency}`, which does not exist")),
                         (None, None) => None,
                     };
                     todos.stuck.extend(why.map(|why| (id.clone(), why)));
@@ -139,8 +139,8 @@ impl OpenTodos {
 mod tests {
     use super::*;
 
-    fn seen() -> FleetSnapshot {
-        let terms = FleetConfig {
+    fn idle_snapshot() -> FleetSnapshot {
+        let config = FleetConfig {
             goal: "all".into(),
             agent: None,
             parallel: None,
@@ -152,59 +152,75 @@ mod tests {
             check: None,
             plan: None,
         };
-        FleetSnapshot { terms: Some(terms), root_is_idle: true, due: Vec::new(), has_ready: false, has_claimed: false }
+        FleetSnapshot {
+            config: Some(config),
+            root_is_idle: true,
+            due: Vec::new(),
+            has_ready: false,
+            has_claimed: false,
+        }
     }
 
-    const JUDGED: DriverState = DriverState { plan_checked: true, limit: None };
+    const PLAN_CHECKED: DriverState = DriverState { plan_checked: true, limit: None };
 
-    fn planned() -> PastFleet {
-        PastFleet { plan_requests: 1, ..PastFleet::default() }
+    fn planned() -> FleetRecord {
+        FleetRecord { plan_requests: 1, ..FleetRecord::default() }
     }
 
     #[test]
-    fn a_fleet_plans_works_looks_and_ends() {
-        let due = || FleetSnapshot { due: vec!["a".into()], has_ready: true, ..seen() };
-        assert_eq!(next_step(seen(), &PastFleet::default(), JUDGED), FleetStep::Plan);
+    fn a_fleet_plans_works_reviews_and_ends() {
+        let due = || FleetSnapshot { due: vec!["a".into()], has_ready: true, ..idle_snapshot() };
+        assert_eq!(next_step(idle_snapshot(), &FleetRecord::default(), PLAN_CHECKED), FleetStep::Plan);
         assert_eq!(
             next_step(due(), &planned(), DriverState { plan_checked: false, limit: None }),
             FleetStep::CheckPlan
         );
-        assert_eq!(next_step(due(), &planned(), JUDGED), FleetStep::Dispatch(vec!["a".into()]));
-        assert_eq!(next_step(FleetSnapshot { has_claimed: true, ..seen() }, &planned(), JUDGED), FleetStep::Wait);
+        assert_eq!(next_step(due(), &planned(), PLAN_CHECKED), FleetStep::Dispatch(vec!["a".into()]));
         assert_eq!(
-            next_step(FleetSnapshot { has_ready: true, ..seen() }, &planned(), JUDGED),
+            next_step(FleetSnapshot { has_claimed: true, ..idle_snapshot() }, &planned(), PLAN_CHECKED),
+            FleetStep::Wait
+        );
+        assert_eq!(
+            next_step(FleetSnapshot { has_ready: true, ..idle_snapshot() }, &planned(), PLAN_CHECKED),
             FleetStep::Wait,
             "there is no room"
         );
-        assert_eq!(next_step(seen(), &planned(), JUDGED), FleetStep::Review);
-        let reviewed = |worked| PastFleet { plan_requests: 1, reviews: 1, worked, ..PastFleet::default() };
-        assert_eq!(next_step(seen(), &reviewed(true), JUDGED), FleetStep::Review);
-        assert_eq!(next_step(seen(), &reviewed(false), JUDGED), FleetStep::Finish, "nothing new was planned");
-        assert_eq!(next_step(seen(), &PastFleet { reviews: 2, ..reviewed(true) }, JUDGED), FleetStep::Finish);
-        assert_eq!(next_step(FleetSnapshot { terms: None, ..due() }, &planned(), JUDGED), FleetStep::Ended);
+        assert_eq!(next_step(idle_snapshot(), &planned(), PLAN_CHECKED), FleetStep::Review);
+        let reviewed = |worked| FleetRecord { plan_requests: 1, reviews: 1, worked, ..FleetRecord::default() };
+        assert_eq!(next_step(idle_snapshot(), &reviewed(true), PLAN_CHECKED), FleetStep::Review);
+        assert_eq!(
+            next_step(idle_snapshot(), &reviewed(false), PLAN_CHECKED),
+            FleetStep::Finish,
+            "nothing new was planned"
+        );
+        assert_eq!(
+            next_step(idle_snapshot(), &FleetRecord { reviews: 2, ..reviewed(true) }, PLAN_CHECKED),
+            FleetStep::Finish
+        );
+        assert_eq!(next_step(FleetSnapshot { config: None, ..due() }, &planned(), PLAN_CHECKED), FleetStep::Ended);
     }
 
     #[test]
-    fn nothing_begins_while_the_plan_may_be_half_written() {
-        let busy = FleetSnapshot { root_is_idle: false, due: vec!["a".into()], has_ready: true, ..seen() };
-        for past in [PastFleet::default(), planned()] {
-            assert_eq!(next_step(busy.clone(), &past, JUDGED), FleetStep::Wait);
+    fn nothing_starts_while_the_plan_may_be_half_written() {
+        let busy = FleetSnapshot { root_is_idle: false, due: vec!["a".into()], has_ready: true, ..idle_snapshot() };
+        for past in [FleetRecord::default(), planned()] {
+            assert_eq!(next_step(busy.clone(), &past, PLAN_CHECKED), FleetStep::Wait);
         }
     }
 
     #[test]
-    fn after_a_limit_nothing_begins_and_what_is_held_ends_first() {
+    fn after_a_limit_nothing_starts_and_claimed_todos_end_first() {
         let halted = DriverState { plan_checked: true, limit: Some(FleetLimit::Budget) };
-        let due = FleetSnapshot { due: vec!["a".into()], has_ready: true, ..seen() };
+        let due = FleetSnapshot { due: vec!["a".into()], has_ready: true, ..idle_snapshot() };
         assert_eq!(next_step(FleetSnapshot { has_claimed: true, ..due.clone() }, &planned(), halted), FleetStep::Wait);
         assert_eq!(next_step(due, &planned(), halted), FleetStep::Halt(FleetLimit::Budget));
         assert_eq!(
-            next_step(seen(), &planned(), halted),
+            next_step(idle_snapshot(), &planned(), halted),
             FleetStep::Halt(FleetLimit::Budget),
             "a review would be work"
         );
-        let mut last = seen();
-        last.terms.as_mut().unwrap().rounds = 0;
-        assert_eq!(next_step(last, &planned(), halted), FleetStep::Finish, "everything is where it can be");
+        let mut last = idle_snapshot();
+        last.config.as_mut().unwrap().rounds = 0;
+        assert_eq!(next_step(last, &planned(), halted), FleetStep::Finish, "only the end is left");
     }
 }

@@ -19,17 +19,17 @@ const DEFAULT_AGENT: &str = "general-purpose";
 const MAX_DESCRIPTION_BYTES: usize = 200;
 
 /// The agent type of todos that name none.
-pub(super) fn default_agent(terms: &FleetConfig) -> &str {
-    terms.agent.as_deref().unwrap_or(DEFAULT_AGENT)
+pub(super) fn default_agent(config: &FleetConfig) -> &str {
+    config.agent.as_deref().unwrap_or(DEFAULT_AGENT)
 }
 
 /// The definition of a todo's worker, or the reason why there is none.
 pub(super) fn worker_agent<'a>(
     context: &'a SessionContext,
-    terms: &FleetConfig,
+    config: &FleetConfig,
     todo: &Todo,
 ) -> Result<&'a AgentSpec, String> {
-    let wanted = todo.agent_type.as_deref().unwrap_or(default_agent(terms));
+    let wanted = todo.agent_type.as_deref().unwrap_or(default_agent(config));
     let catalog = &context.settings.catalog;
     catalog.agent(wanted).filter(|agent| agent.model_invocable).ok_or_else(|| {
         let known: Vec<&str> = catalog.invocable().map(|agent| agent.name.as_str()).collect();
@@ -42,20 +42,20 @@ pub(super) fn worker_expectations(todo: &Todo) -> Result<Option<Expectations>, S
     let schema = todo.expects.as_deref().map(serde_json::from_str).transpose();
     let schema = schema.map_err(|error| format!("`expects` is not JSON: {error}"))?;
     let expected = Expectations { files: Vec::new(), command: todo.check.clone(), schema };
-    expectations::check(&expected)?;
+    expectations::check_usable(&expected)?;
     Ok((expected != Expectations::default()).then_some(expected))
 }
 
-/// Checks whether a command may run as a todo's check; the error says why not. The user is not asked, since it runs
-/// long after it was written.
+/// Checks whether a command may run as a todo's check; the error says why not. The user is not asked, since the
+/// check runs long after it was written.
 pub(crate) async fn check_permitted(context: &Arc<SessionContext>, root: TaskId, command: &str) -> Result<(), String> {
-    let (prepared, site) = (context.prepared_agent(root)?, context.task_workspace(root)?);
-    let verdict = permission_check::judge_command(context, &prepared, &site, "task", command).await;
+    let (prepared, workspace) = (context.prepared_agent(root)?, context.task_workspace(root)?);
+    let verdict = permission_check::judge_command(context, &prepared, &workspace, "task", command).await;
     let verdict = verdict.map_err(|error| error.to_string())?;
     if verdict.effect == RuleEffect::Allow {
         return Ok(());
     }
-    let remedy = policy::allow_flags(&verdict.rules()).map(|flags| format!("; `{flags}` permits it"));
+    let remedy = policy::allow_flags(&verdict.suggested_rules()).map(|flags| format!("; `{flags}` permits it"));
     let shown = Clip::new(command, 200);
     Err(format!("its check `{shown}` is not permitted: {}{}", verdict.reason(), remedy.unwrap_or_default()))
 }
@@ -65,20 +65,20 @@ pub(crate) async fn check_permitted(context: &Arc<SessionContext>, root: TaskId,
 pub(super) async fn check_author_rights(
     context: &Arc<SessionContext>,
     (root, author): (TaskId, TaskId),
-    terms: &FleetConfig,
+    config: &FleetConfig,
     todo: &Todo,
 ) -> Result<(), String> {
-    let (prepared, wanted) = (context.prepared_agent(author)?, worker_agent(context, terms, todo)?);
-    let (own, name) = (&prepared.definition.name, &wanted.name);
-    let mode = |modes: [Option<PermissionMode>; 2]| {
+    let (prepared, wanted) = (context.prepared_agent(author)?, worker_agent(context, config, todo)?);
+    let (author_type, name) = (&prepared.definition.name, &wanted.name);
+    let narrowest_mode = |modes: [Option<PermissionMode>; 2]| {
         modes.into_iter().flatten().reduce(|one, other| if other.is_narrower(one) { other } else { one })
     };
-    let granted = mode([context.roster.mode(root), wanted.permission]);
+    let granted = narrowest_mode([context.roster.mode(root), wanted.permission]);
     let is_wider =
-        context.roster.mode(author).is_some_and(|own| granted.is_none_or(|granted| own.is_narrower(granted)));
-    if is_wider || own != name && !prepared.definition.spawns.permits(name) {
+        context.roster.mode(author).is_some_and(|limit| granted.is_none_or(|granted| limit.is_narrower(granted)));
+    if is_wider || author_type != name && !prepared.definition.spawns.permits(name) {
         return Err(format!(
-            "a `{own}` agent wrote this todo, but may not start `{name}`; the main agent can write it again"
+            "a `{author_type}` agent wrote this todo, but may not start `{name}`; the main agent can write it again"
         ));
     }
     let Some(check) = &todo.check else { return Ok(()) };
@@ -88,19 +88,19 @@ pub(super) async fn check_author_rights(
         return Ok(());
     }
     let (shown, why) = (Clip::new(check, 200), verdict.reason());
-    Err(format!("a `{own}` agent wrote the check `{shown}`, but may not run it: {why}"))
+    Err(format!("a `{author_type}` agent wrote the check `{shown}`, but may not run it: {why}"))
 }
 
 /// The task that does a todo.
 pub(super) async fn worker_spawn(
     context: &Arc<SessionContext>,
     root: TaskId,
-    terms: &FleetConfig,
+    config: &FleetConfig,
     row: &TodoRow,
     prompt: String,
 ) -> Result<TaskSpawn, String> {
     let todo = &row.todo;
-    let agent = worker_agent(context, terms, todo)?;
+    let agent = worker_agent(context, config, todo)?;
     let definition = definition::definition_of(agent)?;
     let model = context.model_for(agent, todo.model.as_deref()).map_err(|error| error.to_string())?;
     let expects = worker_expectations(todo)?;
@@ -111,7 +111,7 @@ pub(super) async fn worker_spawn(
         parent: Some(root),
         description: Clip::new(todo.title.trim(), MAX_DESCRIPTION_BYTES).into_string(),
         mode: TaskMode::Background,
-        // No message would ever wake it.
+        // No message would ever wake the worker.
         on_complete: CompletionPolicy::Finish,
         definition: Some(definition.id.clone()),
         model: Some(model),

@@ -11,7 +11,7 @@ use protocol::Timestamp;
 use tokio::sync::oneshot;
 
 use super::bucket_queue::Waiter;
-use super::day_budget::{DayShare, DayShareError};
+use super::day_budget::{DayBudgetError, DayBudgetReservation};
 use super::permit::ModelPermit;
 use super::worker::{GovernorMessage, GovernorWorker};
 
@@ -51,23 +51,23 @@ impl Governor {
 
     /// Waits for a permit. Dropping the future leaves the queue.
     pub(crate) async fn admit(&self, facts: &ModelFacts) -> RequestAdmission {
-        let Some(key) = &facts.bucket else { return RequestAdmission::Admitted(ModelPermit::free()) };
-        let Some(messages) = self.worker_sender() else { return RequestAdmission::Admitted(ModelPermit::free()) };
-        let (reply, answer) = oneshot::channel();
+        let Some(key) = &facts.bucket_key else { return RequestAdmission::Admitted(ModelPermit::ungoverned()) };
+        let Some(messages) = self.worker_sender() else { return RequestAdmission::Admitted(ModelPermit::ungoverned()) };
+        let (reply, receiver) = oneshot::channel();
         let waiter = Waiter { max_concurrent: facts.max_concurrent_requests, reply };
         // If the thread is gone, requests are not governed.
         let _gone = messages.send(GovernorMessage::Request { key: Arc::from(key.as_str()), waiter });
-        answer.await.unwrap_or_else(|_gone| RequestAdmission::Admitted(ModelPermit::free()))
+        receiver.await.unwrap_or_else(|_gone| RequestAdmission::Admitted(ModelPermit::ungoverned()))
     }
 
-    /// A request's share of a day without a limit.
-    pub(crate) fn unlimited_share(&self) -> DayShare {
-        DayShare::unlimited(self.worker_sender())
+    /// A reservation for a request without a daily limit: its cost is only counted.
+    pub(crate) fn unlimited_day_reservation(&self) -> DayBudgetReservation {
+        DayBudgetReservation::unlimited(self.worker_sender())
     }
 
-    /// Waits for a request's share of the daily budget.
-    pub(crate) async fn share_of_day(&self, micros: u64, limit: u64) -> Result<DayShare, DayShareError> {
-        DayShare::reserve_within(self.worker_sender(), micros, limit).await
+    /// Reserves an amount from the daily budget for a request; waits while other requests hold the rest.
+    pub(crate) async fn reserve_day(&self, micros: u64, limit: u64) -> Result<DayBudgetReservation, DayBudgetError> {
+        DayBudgetReservation::reserve_within(self.worker_sender(), micros, limit).await
     }
 
     fn worker_sender(&self) -> Option<&Sender<GovernorMessage>> {

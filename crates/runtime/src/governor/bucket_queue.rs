@@ -18,7 +18,7 @@ const LIVENESS_CHECK_INTERVAL: Duration = Duration::from_secs(2);
 /// A waiting request.
 #[derive(Debug)]
 pub(super) struct Waiter {
-    /// How many requests its server accepts at once.
+    /// How many requests the provider's server accepts at once.
     pub(super) max_concurrent: Option<u32>,
     pub(super) reply: oneshot::Sender<RequestAdmission>,
 }
@@ -44,7 +44,7 @@ pub(super) struct QueueDecision {
     pub(super) admitted: Vec<(bucket::RequestPermit, bool)>,
     /// The verdict for all requests after them.
     pub(super) others: Option<QueueVerdict>,
-    /// Until when this change has closed the bucket.
+    /// The time until which this change has closed the bucket.
     pub(super) closed: Option<Timestamp>,
 }
 
@@ -68,7 +68,7 @@ impl BucketQueue {
     }
 
     /// Drops requests that no longer wait.
-    pub(super) fn tidy(&mut self) {
+    pub(super) fn remove_abandoned(&mut self) {
         let before = self.waiting.len();
         self.waiting.retain(|waiter| !waiter.reply.is_closed());
         self.changed |= self.waiting.len() != before;
@@ -76,7 +76,7 @@ impl BucketQueue {
 
     /// Whether it is time to check which processes are alive.
     pub(super) fn is_liveness_check_due(&mut self) -> bool {
-        let due = self.last_liveness_check.is_none_or(|called| called.elapsed() >= LIVENESS_CHECK_INTERVAL);
+        let due = self.last_liveness_check.is_none_or(|checked_at| checked_at.elapsed() >= LIVENESS_CHECK_INTERVAL);
         if due {
             self.last_liveness_check = Some(Instant::now());
         }
@@ -89,30 +89,31 @@ impl BucketQueue {
         bucket: &mut RateBucket,
         now: Timestamp,
         own: &PermitHolder,
-        dice: f64,
+        jitter: f64,
     ) -> QueueDecision {
-        let open = bucket.closed_until().is_none();
+        let was_open = bucket.closed_until().is_none();
         for (permit, update) in &self.updates {
             match update {
                 PermitUpdate::AnswerBegan => bucket.note_answering(now, *permit),
-                PermitUpdate::Returned(outcome) => bucket.settle(now, own, *permit, *outcome, dice),
+                PermitUpdate::Returned(outcome) => bucket.settle(now, own, *permit, *outcome, jitter),
             }
         }
-        let mut decided = QueueDecision { closed: bucket.closed_until().filter(|_| open), ..QueueDecision::default() };
+        let mut decision =
+            QueueDecision { closed: bucket.closed_until().filter(|_| was_open), ..QueueDecision::default() };
         for waiter in &self.waiting {
             match bucket.admit(now, own, waiter.max_concurrent) {
-                AdmitDecision::Go(permit) => decided.admitted.push((permit, bucket.is_probe(permit))),
+                AdmitDecision::Go(permit) => decision.admitted.push((permit, bucket.is_probe(permit))),
                 AdmitDecision::Wait(at) => {
-                    decided.others = Some(QueueVerdict::Wait(at));
-                    return decided;
+                    decision.others = Some(QueueVerdict::Wait(at));
+                    return decision;
                 }
                 AdmitDecision::Park(at) => {
-                    decided.others = Some(QueueVerdict::Park(at));
-                    return decided;
+                    decision.others = Some(QueueVerdict::Park(at));
+                    return decision;
                 }
             }
         }
         bucket.leave(own);
-        decided
+        decision
     }
 }

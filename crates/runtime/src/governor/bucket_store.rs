@@ -14,16 +14,16 @@ use store::{BucketStore, StoreError};
 #[derive(Debug)]
 pub(super) struct BucketBackend {
     shared: Option<BucketStore>,
-    /// The buckets as last read; authoritative when nothing is shared.
-    known: HashMap<Arc<str>, RateBucket>,
+    /// The buckets as last read or written; the only copy when nothing is shared.
+    last_read: HashMap<Arc<str>, RateBucket>,
 }
 
 impl BucketBackend {
     /// Opens the shared buckets.
     pub(super) fn open(home: &Home, now: Timestamp) -> BucketBackend {
         let shared = BucketStore::open(home).inspect_err(warn_unshared).ok();
-        let backend = BucketBackend { shared, known: HashMap::new() };
-        if let Err(error) = backend.restore_day(home, Day::of(now)) {
+        let backend = BucketBackend { shared, last_read: HashMap::new() };
+        if let Err(error) = backend.restore_day(home, Day::containing(now)) {
             tracing::warn!(error, "today's spending before bosun.db was recreated is not counted");
         }
         backend
@@ -32,12 +32,12 @@ impl BucketBackend {
     /// Recounts today's spending of all sessions if no day is stored: `bosun.db` is new or was lost.
     fn restore_day(&self, home: &Home, today: Day) -> Result<(), String> {
         let Some(shared) = &self.shared else { return Ok(()) };
-        let text = |error: StoreError| error.to_string();
-        if shared.read(BucketStore::DAYS).map_err(text)?.is_some() {
+        let to_text = |error: StoreError| error.to_string();
+        if shared.read(BucketStore::DAYS).map_err(to_text)?.is_some() {
             return Ok(());
         }
-        let spent = shared.spent_since(home, today.start()).map_err(text)?;
-        // Store a zero as well, so that it is not counted again.
+        let spent = shared.spent_since(home, today.start()).map_err(to_text)?;
+        // Store a zero as well, so that the spending is not counted again.
         self.change_days(|ledger| {
             // Another process may have counted it meanwhile.
             if *ledger == DayLedger::default() {
@@ -50,11 +50,11 @@ impl BucketBackend {
     pub(super) fn read(&mut self, key: &Arc<str>, own: &PermitHolder, now: Timestamp) -> RateBucket {
         if let Some(read) = self.shared.as_ref().map(|buckets| buckets.read(key)) {
             match read {
-                Ok(state) => drop(self.known.insert(Arc::clone(key), parse_bucket(key, state))),
+                Ok(state) => drop(self.last_read.insert(Arc::clone(key), parse_bucket(key, state))),
                 Err(error) => self.stop_sharing(&error, own, now),
             }
         }
-        self.known.get(key).cloned().unwrap_or_default()
+        self.last_read.get(key).cloned().unwrap_or_default()
     }
 
     /// Changes a bucket. `edit` may be called again when the change could not be written.
@@ -74,13 +74,13 @@ impl BucketBackend {
         });
         match written {
             Some(Ok((result, bucket))) => {
-                self.known.insert(Arc::clone(key), bucket);
+                self.last_read.insert(Arc::clone(key), bucket);
                 return result;
             }
             Some(Err(error)) => self.stop_sharing(&error, own, now),
             None => {}
         }
-        edit(self.known.entry(Arc::clone(key)).or_default())
+        edit(self.last_read.entry(Arc::clone(key)).or_default())
     }
 
     /// Changes the ledger of days. It has no fallback to this process alone: spending of other processes counts too.
@@ -101,7 +101,7 @@ impl BucketBackend {
     fn stop_sharing(&mut self, error: &StoreError, own: &PermitHolder, now: Timestamp) {
         warn_unshared(error);
         self.shared = None;
-        for bucket in self.known.values_mut() {
+        for bucket in self.last_read.values_mut() {
             let others: Vec<PermitHolder> = bucket.holders().filter(|holder| *holder != own).cloned().collect();
             others.iter().for_each(|other| bucket.forget(now, other));
         }

@@ -29,13 +29,13 @@ pub(super) struct HeldPermit {
     pub(super) key: Arc<str>,
     pub(super) permit: bucket::RequestPermit,
     /// Whether other requests wait for the start of its answer.
-    pub(super) probe: bool,
+    pub(super) is_probe: bool,
     pub(super) worker: Sender<GovernorMessage>,
 }
 
 impl ModelPermit {
     /// A permit for a model that is not governed.
-    pub(super) fn free() -> ModelPermit {
+    pub(super) fn ungoverned() -> ModelPermit {
         ModelPermit(None)
     }
 
@@ -45,18 +45,18 @@ impl ModelPermit {
 
     /// Reports that the answer has begun.
     pub(crate) fn answer_began(&mut self) {
-        if let Some(held) = self.0.as_mut().filter(|held| held.probe) {
-            held.probe = false;
+        if let Some(held) = self.0.as_mut().filter(|held| held.is_probe) {
+            held.is_probe = false;
             held.send_update(PermitUpdate::AnswerBegan);
         }
     }
 
     /// Reports the outcome of the request.
     pub(crate) fn settle(mut self, outcome: PermitOutcome) {
-        self.give_back(bucket_outcome(outcome));
+        self.return_permit(bucket_outcome(outcome));
     }
 
-    fn give_back(&mut self, outcome: RequestOutcome) {
+    fn return_permit(&mut self, outcome: RequestOutcome) {
         if let Some(held) = self.0.take() {
             held.send_update(PermitUpdate::Returned(outcome));
         }
@@ -67,13 +67,13 @@ impl HeldPermit {
     fn send_update(&self, update: PermitUpdate) {
         // The thread may be gone.
         let (key, permit) = (Arc::clone(&self.key), self.permit);
-        let _gone = self.worker.send(GovernorMessage::Update { key, permit, word: update });
+        let _gone = self.worker.send(GovernorMessage::Update { key, permit, update });
     }
 }
 
 impl Drop for ModelPermit {
     fn drop(&mut self) {
-        self.give_back(RequestOutcome::Nothing);
+        self.return_permit(RequestOutcome::Abandoned);
     }
 }
 
@@ -82,14 +82,14 @@ fn bucket_outcome(outcome: PermitOutcome) -> RequestOutcome {
     match outcome {
         PermitOutcome::Answered => RequestOutcome::Answered,
         PermitOutcome::Failed(ModelFault::Transient | ModelFault::Overloaded) => RequestOutcome::Down,
-        // It says nothing about the account: other processes may use another network.
-        PermitOutcome::Failed(ModelFault::Unreachable) => RequestOutcome::Nothing,
+        // This says nothing about the account: other processes may use another network.
+        PermitOutcome::Failed(ModelFault::Unreachable) => RequestOutcome::Abandoned,
         PermitOutcome::Failed(ModelFault::RetryAfter { millis: 0 }) => RequestOutcome::Throttled(None),
         PermitOutcome::Failed(ModelFault::RetryAfter { millis }) => {
             RequestOutcome::Throttled(Some(Duration::from_millis(millis)))
         }
         PermitOutcome::Failed(ModelFault::QuotaUntil { until_at }) => RequestOutcome::Quota(until_at),
         PermitOutcome::Failed(ModelFault::Auth | ModelFault::TooLong | ModelFault::Terminal) => RequestOutcome::Refused,
-        PermitOutcome::Failed(ModelFault::Cancelled | ModelFault::Interrupted) => RequestOutcome::Nothing,
+        PermitOutcome::Failed(ModelFault::Cancelled | ModelFault::Interrupted) => RequestOutcome::Abandoned,
     }
 }

@@ -10,7 +10,7 @@ static GOVERNORS: AtomicU32 = AtomicU32::new(0);
 
 /// A unique name for a governor of this process.
 pub(super) fn new_holder_name() -> std::io::Result<PermitHolder> {
-    let ProcessIdentity { boot, pid, started } = ProcessIdentity::current()?;
+    let ProcessIdentity { boot, pid, start_ticks: started } = ProcessIdentity::current()?;
     let number = GOVERNORS.fetch_add(1, Ordering::Relaxed);
     Ok(PermitHolder(format!("{pid}:{started}:{boot}:{number}")))
 }
@@ -23,7 +23,7 @@ pub(super) fn is_alive(holder: &PermitHolder) -> bool {
 fn parse_holder_name(name: &str) -> Option<ProcessIdentity> {
     let mut parts = name.split(':');
     let (pid, started, boot) = (parts.next()?, parts.next()?, parts.next()?);
-    Some(ProcessIdentity { boot: boot.into(), pid: pid.parse().ok()?, started: started.parse().ok()? })
+    Some(ProcessIdentity { boot: boot.into(), pid: pid.parse().ok()?, start_ticks: started.parse().ok()? })
 }
 
 #[cfg(test)]

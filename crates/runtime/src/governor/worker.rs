@@ -25,22 +25,22 @@ const MAX_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 const CHECK_SPREAD: Duration = Duration::from_millis(3);
 
 /// The period over which runs that were parked until the same time are spread.
-const RETURN_SPREAD: Duration = Duration::from_secs(3);
+const RESUME_SPREAD: Duration = Duration::from_secs(3);
 
 /// A message to the thread.
 #[derive(Debug)]
 pub(super) enum GovernorMessage {
     /// A run wants to send a request.
     Request { key: Arc<str>, waiter: Waiter },
-    /// News of a request under way.
-    Update { key: Arc<str>, permit: bucket::RequestPermit, word: PermitUpdate },
+    /// An update on a request in progress.
+    Update { key: Arc<str>, permit: bucket::RequestPermit, update: PermitUpdate },
     /// A reservation or settlement of the daily budget.
     Day(DayBudgetMessage),
     /// Write everything, confirm it, and end.
     End(Sender<()>),
 }
 
-/// News of a request under way.
+/// An update on a request in progress.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum PermitUpdate {
     /// The answer has begun.
@@ -54,12 +54,12 @@ pub(super) enum PermitUpdate {
 pub(super) struct GovernorWorker {
     home: Home,
     clock: Arc<dyn Clock>,
-    /// The sender to itself, for permits.
+    /// The sender to this thread, for permits.
     messages: Sender<GovernorMessage>,
     queues: HashMap<Arc<str>, BucketQueue>,
     jitter: JitterSource,
-    /// Whether a share of the daily budget was requested.
-    counts_days: bool,
+    /// Whether a reservation from the daily budget was requested.
+    has_reserved_day: bool,
 }
 
 impl GovernorWorker {
@@ -70,7 +70,7 @@ impl GovernorWorker {
             messages,
             queues: HashMap::new(),
             jitter: JitterSource::default(),
-            counts_days: false,
+            has_reserved_day: false,
         }
     }
 
@@ -119,13 +119,13 @@ impl GovernorWorker {
         let (key, waiter, update) = match message {
             GovernorMessage::End(done) => return Some(done),
             GovernorMessage::Day(message) => {
-                let first = matches!(message, DayBudgetMessage::Reserve { .. })
-                    && !std::mem::replace(&mut self.counts_days, true);
-                day_budget::handle(message, backend, own, self.clock.now(), first);
+                let is_first = matches!(message, DayBudgetMessage::Reserve { .. })
+                    && !std::mem::replace(&mut self.has_reserved_day, true);
+                day_budget::handle_day_message(message, backend, own, self.clock.now(), is_first);
                 return None;
             }
             GovernorMessage::Request { key, waiter } => (key, Some(waiter), None),
-            GovernorMessage::Update { key, permit, word } => (key, None, Some((permit, word))),
+            GovernorMessage::Update { key, permit, update } => (key, None, Some((permit, update))),
         };
         let queue = self.queues.entry(Arc::clone(&key)).or_insert_with(|| BucketQueue::new(key));
         queue.waiting.extend(waiter);
@@ -136,7 +136,7 @@ impl GovernorWorker {
 
     /// Serves one bucket: checks it if there are no new messages, and changes it if necessary.
     fn serve_queue(&mut self, queue: &mut BucketQueue, backend: &mut BucketBackend, own: &PermitHolder) {
-        queue.tidy();
+        queue.remove_abandoned();
         let due = queue.next_check_at.is_some_and(|check| check <= Instant::now());
         if !queue.changed && !due {
             return;
@@ -146,19 +146,19 @@ impl GovernorWorker {
         if !queue.changed {
             let bucket = backend.read(&queue.key, own, now);
             dead = self.dead_holders(queue, &bucket, own);
-            if let (true, Some(at)) = (dead.is_empty(), next_check(&bucket, queue, own, now)) {
-                queue.next_check_at = Some(self.next_check_time(at, now));
+            if let (true, Some(at)) = (dead.is_empty(), recheck_time(&bucket, queue, own, now)) {
+                queue.next_check_at = Some(self.check_instant(at, now));
                 return;
             }
         }
-        let share = self.jitter.fraction();
-        let decided = backend.change(&queue.key, own, now, |bucket| {
+        let jitter = self.jitter.fraction();
+        let decision = backend.change(&queue.key, own, now, |bucket| {
             dead.iter().for_each(|holder| bucket.forget(now, holder));
-            queue.decide(bucket, now, own, share)
+            queue.decide(bucket, now, own, jitter)
         });
         queue.updates.clear();
         queue.changed = false;
-        self.announce(queue, decided, now);
+        self.send_decision(queue, decision, now);
     }
 
     /// Finds dead processes that hold a permit.
@@ -170,32 +170,33 @@ impl GovernorWorker {
     }
 
     /// Sends the decision to the waiting runs.
-    fn announce(&mut self, queue: &mut BucketQueue, decided: QueueDecision, now: Timestamp) {
-        if let Some(until) = decided.closed {
+    fn send_decision(&mut self, queue: &mut BucketQueue, decision: QueueDecision, now: Timestamp) {
+        if let Some(until) = decision.closed {
             tracing::info!(bucket = &*queue.key, %until, "the provider accepts no requests for now");
         }
-        let admitted: Vec<Waiter> = queue.waiting.drain(..decided.admitted.len()).collect();
-        for ((permit, probe), waiter) in decided.admitted.into_iter().zip(admitted) {
-            let held = HeldPermit { key: Arc::clone(&queue.key), permit, probe, worker: self.messages.clone() };
+        let admitted: Vec<Waiter> = queue.waiting.drain(..decision.admitted.len()).collect();
+        for ((permit, probe), waiter) in decision.admitted.into_iter().zip(admitted) {
+            let held =
+                HeldPermit { key: Arc::clone(&queue.key), permit, is_probe: probe, worker: self.messages.clone() };
             // If the run is gone by now, the dropped permit is returned.
             let _gone = waiter.reply.send(RequestAdmission::Admitted(ModelPermit::new(held)));
         }
         queue.next_check_at = None;
-        match decided.others {
+        match decision.others {
             None => {}
-            Some(QueueVerdict::Wait(at)) => queue.next_check_at = Some(self.next_check_time(at, now)),
+            Some(QueueVerdict::Wait(at)) => queue.next_check_at = Some(self.check_instant(at, now)),
             Some(QueueVerdict::Park(until)) => {
                 for waiter in queue.waiting.drain(..) {
                     let _gone = waiter
                         .reply
-                        .send(RequestAdmission::Park(until.plus(RETURN_SPREAD.mul_f64(self.jitter.fraction()))));
+                        .send(RequestAdmission::Park(until.plus(RESUME_SPREAD.mul_f64(self.jitter.fraction()))));
                 }
             }
         }
     }
 
-    /// When to check again for a clock time.
-    fn next_check_time(&mut self, at: Timestamp, now: Timestamp) -> Instant {
+    /// When to check again for a change that is due at the clock time `at`.
+    fn check_instant(&mut self, at: Timestamp, now: Timestamp) -> Instant {
         let wait = at.since(now).max(Duration::from_millis(1)) + CHECK_SPREAD.mul_f64(self.jitter.fraction());
         Instant::now() + wait.min(MAX_CHECK_INTERVAL)
     }
@@ -210,7 +211,7 @@ impl GovernorWorker {
 }
 
 /// When to check again, if the bucket has no change for the waiting runs.
-fn next_check(bucket: &RateBucket, queue: &BucketQueue, own: &PermitHolder, now: Timestamp) -> Option<Timestamp> {
+fn recheck_time(bucket: &RateBucket, queue: &BucketQueue, own: &PermitHolder, now: Timestamp) -> Option<Timestamp> {
     // A correction after the clock was set back must be written, or each check makes it again.
     let first = queue.waiting.front().filter(|_| bucket.is_waiting(own) && !bucket.was_clock_set_back(now))?;
     match bucket.clone().admit(now, own, first.max_concurrent) {

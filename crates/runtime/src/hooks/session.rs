@@ -63,9 +63,12 @@ pub(crate) async fn filter_prompt(
 
 /// Whether the session or the root agent has a hook for this event.
 fn has_root_hook(context: &SessionContext, root: TaskId, event: HookEvent) -> bool {
-    let is_own =
-        || context.current_definition(root).is_some_and(|own| own.hooks.iter().any(|hook| hook.event == event));
-    context.session_hooks.has_hook_for(event) || is_own()
+    let has_own = || {
+        context
+            .current_definition(root)
+            .is_some_and(|definition| definition.hooks.iter().any(|hook| hook.event == event))
+    };
+    context.session_hooks.has_hook_for(event) || has_own()
 }
 
 /// Runs the hooks for an event of the root; returns nothing if there are none.

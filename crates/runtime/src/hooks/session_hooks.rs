@@ -18,7 +18,7 @@ pub(crate) struct SessionHooks {
     runner: HookRunner,
     pub(super) transcripts: TranscriptWriters,
     /// Text of the session start hooks, until the root receives it.
-    context: Mutex<Vec<String>>,
+    start_context: Mutex<Vec<String>>,
 }
 
 impl SessionHooks {
@@ -27,13 +27,13 @@ impl SessionHooks {
             guardian,
             env: Arc::new(settings.env.clone()),
             cwd: settings.cwd.clone(),
-            project_root: settings.policy.top.clone(),
+            project_root: settings.policy.project_dir.clone(),
             route: settings.route.clone(),
             client_hooks: settings.client_extensions.hook_driver.clone(),
         });
         let hooks = settings.catalog.hooks.iter().chain(&settings.client_extensions.hooks);
         let hooks = HookSet::new(hooks.cloned());
-        SessionHooks { hooks, runner, transcripts: TranscriptWriters::default(), context: Mutex::default() }
+        SessionHooks { hooks, runner, transcripts: TranscriptWriters::default(), start_context: Mutex::default() }
     }
 
     /// Whether the session itself has a hook for this event.
@@ -50,16 +50,16 @@ impl SessionHooks {
 
     /// Keeps text for the root's first activation.
     pub(super) fn keep_context(&self, context: Vec<String>) {
-        self.context.lock().unwrap_or_else(PoisonError::into_inner).extend(context);
+        self.start_context.lock().unwrap_or_else(PoisonError::into_inner).extend(context);
     }
 
     /// Takes the text for the root's first activation.
     pub(crate) fn take_context(&self) -> Vec<String> {
-        std::mem::take(&mut self.context.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.start_context.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn has_context(&self) -> bool {
-        !self.context.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+        !self.start_context.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 }
 
@@ -69,9 +69,9 @@ pub(crate) async fn run_hooks(context: &Arc<SessionContext>, run: RunId, event: 
     if matching.is_empty() {
         return HookVerdict::default();
     }
-    let subject = context.hook_context(run).await;
+    let hook_context = context.hook_context(run).await;
     let matching: Vec<&Hook> = matching.iter().collect();
-    context.session_hooks.runner.run_hooks(&matching, &event, &subject).await
+    context.session_hooks.runner.run_hooks(&matching, &event, &hook_context).await
 }
 
 impl SessionContext {
@@ -86,12 +86,13 @@ impl SessionContext {
 
     /// Whether a hook may apply to this event of a task.
     pub(crate) fn may_have_hook_for(&self, task: TaskId, event: HookEvent) -> bool {
-        self.session_hooks.has_hook_for(event) || self.current_definition(task).is_some_and(|own| !own.hooks.is_empty())
+        self.session_hooks.has_hook_for(event)
+            || self.current_definition(task).is_some_and(|definition| !definition.hooks.is_empty())
     }
 
     /// Whether a task is the root of the session.
     pub(crate) fn is_root(&self, task: TaskId) -> bool {
-        self.roster.with_task(task, |known| known.spec.kind == TaskType::Main).unwrap_or_default()
+        self.roster.with_task(task, |entry| entry.spec.kind == TaskType::Main).unwrap_or_default()
     }
 
     /// The hooks that match an event: the session's, then the agent's own.
@@ -102,9 +103,9 @@ impl SessionContext {
         if definition.is_none() && !self.session_hooks.has_hook_for(event) {
             return Vec::new();
         }
-        let names = self.roster.with_task(task, |known| (known.spec.agent.clone(), known.spec.name.clone()));
-        let (kind, name) = names.unwrap_or_default();
-        let agent = ::hooks::HookAgent { definition: &kind, name: &name };
+        let names = self.roster.with_task(task, |entry| (entry.spec.agent.clone(), entry.spec.name.clone()));
+        let (agent_type, name) = names.unwrap_or_default();
+        let agent = ::hooks::HookAgent { definition: &agent_type, name: &name };
         let own = definition.map(|definition| HookSet::new(own_hooks(definition, event, is_root))).unwrap_or_default();
         let all =
             self.session_hooks.hooks.matching(event, data, &agent).into_iter().chain(own.matching(event, data, &agent));
@@ -122,13 +123,13 @@ impl SessionContext {
 
     /// The folder that a task works in, or worked in.
     fn work_folder(&self, task: TaskId) -> String {
-        let placed = || {
-            let holder = self.roster.checkout_owner(task)?;
-            self.roster.with_task(holder, |known| known.checkout_path.clone()).flatten()
+        let checkout_path = || {
+            let owner = self.roster.checkout_owner(task)?;
+            self.roster.with_task(owner, |entry| entry.checkout_path.clone()).flatten()
         };
         match self.task_workspace(task) {
-            Ok(site) => site.cwd().display().to_string(),
-            Err(_gone) => placed().unwrap_or_default(),
+            Ok(workspace) => workspace.cwd().display().to_string(),
+            Err(_gone) => checkout_path().unwrap_or_default(),
         }
     }
 
@@ -148,17 +149,17 @@ impl SessionContext {
                 0
             }
         };
-        let known =
-            self.roster.with_task(run.task, |known| (Arc::clone(&known.spec), Arc::clone(&known.path), known.depth));
+        let entry =
+            self.roster.with_task(run.task, |entry| (Arc::clone(&entry.spec), Arc::clone(&entry.path), entry.depth));
         let (spec, path, depth) =
-            known.map_or((None, Arc::from(""), 0), |(spec, path, depth)| (Some(spec), path, depth));
-        let field = |of: fn(&protocol::TaskSpec) -> &String| spec.as_deref().map(of).cloned().unwrap_or_default();
+            entry.map_or((None, Arc::from(""), 0), |(spec, path, depth)| (Some(spec), path, depth));
+        let field = |get: fn(&protocol::TaskSpec) -> &String| spec.as_deref().map(get).cloned().unwrap_or_default();
         HookContext {
             session: self.session,
             cwd: self.work_folder(run.task),
             transcript: TranscriptWriters::path(self, run.task).display().to_string(),
             mode: self.policy().mode,
-            at: self.settings.clock.now(),
+            occurred_at: self.settings.clock.now(),
             agent: run.task,
             parent: spec.as_ref().and_then(|spec| spec.parent),
             definition: field(|spec| &spec.agent),

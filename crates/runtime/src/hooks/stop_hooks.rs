@@ -19,7 +19,7 @@ use crate::bus::{BusMessage, Subscription};
 use crate::supervisor::{InputRejection, Supervisor};
 
 /// How many stop hooks run at once.
-const MAX_CONCURRENT: usize = 8;
+const MAX_CONCURRENT_HOOKS: usize = 8;
 
 /// How long the end of a session waits for stop hooks.
 const SHUTDOWN_WAIT: Duration = Duration::from_secs(10);
@@ -50,8 +50,9 @@ impl StopHookRuns {
     ) -> Result<Option<StopHookRuns>, InputRejection> {
         let open = supervisor.query(open_activations).await?;
         let catalog = &context.settings.catalog;
-        let is_scoped = catalog.agents.iter().chain(&context.settings.main_agent).any(|agent| !agent.hooks.is_empty());
-        if open.is_empty() && !is_scoped && !context.session_hooks.has_activation_hooks() {
+        let has_agent_hooks =
+            catalog.agents.iter().chain(&context.settings.main_agent).any(|agent| !agent.hooks.is_empty());
+        if open.is_empty() && !has_agent_hooks && !context.session_hooks.has_activation_hooks() {
             return Ok(None);
         }
         if policy == OpenActivationPolicy::Skip {
@@ -63,9 +64,9 @@ impl StopHookRuns {
         let watch = StopHookWatcher {
             context: Arc::clone(context),
             supervisor: supervisor.clone(),
-            under_way: HashSet::new(),
+            started: HashSet::new(),
             runs: JoinSet::new(),
-            permits: Arc::new(Semaphore::new(MAX_CONCURRENT)),
+            permits: Arc::new(Semaphore::new(MAX_CONCURRENT_HOOKS)),
         };
         let events = context.bus.subscribe(seq);
         #[expect(clippy::disallowed_methods, reason = "its handle, which ends it, is a field of its owner")]
@@ -85,7 +86,8 @@ impl StopHookRuns {
 struct StopHookWatcher {
     context: Arc<SessionContext>,
     supervisor: Supervisor,
-    under_way: HashSet<RunId>,
+    /// The runs whose stop hooks were started.
+    started: HashSet<RunId>,
     runs: JoinSet<RunId>,
     permits: Arc<Semaphore>,
 }
@@ -104,15 +106,15 @@ impl StopHookWatcher {
                 }
             }
         }
-        // Include everything that has ended by now.
+        // Include all activations that have ended by now.
         let _gone = self.start_due_runs().await;
         while self.runs.join_next().await.is_some() {}
     }
 
-    /// Starts the stop hooks of everything that has ended.
+    /// Starts the stop hooks of all activations that have ended.
     async fn start_due_runs(&mut self) -> Result<(), InputRejection> {
         for run in self.supervisor.query(ended_activations).await? {
-            if self.under_way.insert(run) {
+            if self.started.insert(run) {
                 let (context, supervisor, permits) =
                     (Arc::clone(&self.context), self.supervisor.clone(), Arc::clone(&self.permits));
                 self.runs.spawn(async move {
@@ -130,7 +132,7 @@ impl StopHookWatcher {
     }
 }
 
-/// Waits until another activation ends; returns false if none can.
+/// Waits until another activation ends; returns false if no more events can arrive.
 async fn next_end(events: &mut Subscription) -> bool {
     loop {
         match events.next().await {
@@ -151,7 +153,7 @@ async fn next_end(events: &mut Subscription) -> bool {
 
 async fn run_stop_hooks(context: &Arc<SessionContext>, run: RunId) {
     let outcome =
-        |known: &crate::roster::RosterEntry| known.endings.get(&run.activation).map(|ending| ending.outcome.as_str());
+        |entry: &crate::roster::RosterEntry| entry.endings.get(&run.activation).map(|ending| ending.outcome.as_str());
     let reason = context.roster.with_task(run.task, outcome).flatten();
     let last_message =
         reason.map(|_| context.task_trace(run.task).result_of(run.activation).0.to_owned()).unwrap_or_default();
@@ -166,17 +168,17 @@ fn mark_stop_hooks_ran(run: RunId) -> KernelInput {
     KernelInput::StopHooksRan { task: run.task, activation: run.activation }
 }
 
-/// Activations whose start hooks ran and whose stop hooks did not.
+/// All activations whose start hooks ran and whose stop hooks did not.
 fn open_activations(kernel: &Kernel) -> Vec<RunId> {
-    kernel.tasks().flat_map(|task| task.pending_stop_hooks.iter().map(|activation| run(task, *activation))).collect()
+    kernel.tasks().flat_map(|task| task.pending_stop_hooks.iter().map(|activation| run_id(task, *activation))).collect()
 }
 
-/// Those of them that have ended.
+/// Ended activations whose start hooks ran and whose stop hooks did not.
 fn ended_activations(kernel: &Kernel) -> Vec<RunId> {
     let is_over = |task: &KernelTask, activation: Activation| activation < task.activation || is_at_rest(task);
     let of_task = |task: &KernelTask| -> Vec<RunId> {
         let over = task.pending_stop_hooks.iter().filter(|activation| is_over(task, **activation));
-        over.map(|activation| run(task, *activation)).collect()
+        over.map(|activation| run_id(task, *activation)).collect()
     };
     kernel.tasks().filter(|task| !task.pending_stop_hooks.is_empty()).flat_map(of_task).collect()
 }
@@ -189,7 +191,7 @@ fn is_at_rest(task: &KernelTask) -> bool {
     }
 }
 
-fn run(task: &KernelTask, activation: Activation) -> RunId {
+fn run_id(task: &KernelTask, activation: Activation) -> RunId {
     let attempt = if activation == task.activation { task.attempt } else { Attempt(1) };
     let task: TaskId = task.id;
     RunId { task, activation, attempt }

@@ -27,24 +27,24 @@ pub(crate) struct PreToolFeedback {
     /// Text for the agent, added to the answer.
     context: Vec<String>,
     /// Why a hook wants the user to decide, if it does.
-    ask: Option<String>,
+    ask_reason: Option<String>,
 }
 
 impl PreToolFeedback {
-    /// Applies the hooks to a verdict: they may turn an allow into an ask, and lift nothing.
+    /// Applies the hooks to a verdict: they may turn an allow into an ask, but never permit more.
     pub(crate) fn narrow(&self, call: &ToolCallRequest, verdict: Verdict) -> Verdict {
-        match (&self.ask, verdict.effect) {
+        match (&self.ask_reason, verdict.effect) {
             (Some(why), RuleEffect::Allow) => {
                 let (effect, basis) = (RuleEffect::Ask, VerdictBasis::Hook(why.clone()));
-                Verdict { effect, basis, part: call.tool.clone(), rule: None, others: Vec::new() }
+                Verdict { effect, basis, part: call.tool.clone(), suggested_rule: None, others: Vec::new() }
             }
             (Some(_) | None, RuleEffect::Allow | RuleEffect::Ask | RuleEffect::Deny) => verdict,
         }
     }
 }
 
-/// Runs the hooks before the permission check of a call. The input that they return is checked, asked about, run and
-/// recorded. If they deny the call, returns its answer.
+/// Runs the hooks before the permission check of a call. The input that they return is the one that is checked,
+/// shown to the user, run and recorded. If they deny the call, returns its answer.
 pub(crate) async fn before_call(
     context: &Arc<SessionContext>,
     caller: &Caller,
@@ -52,10 +52,10 @@ pub(crate) async fn before_call(
 ) -> Result<Result<PreToolFeedback, ToolResult>, InputRejection> {
     let verdict = run_hooks(context, caller.run, HookEventData::PreTool(tool_use(call))).await;
     caller.halt.record(&verdict);
-    let mut feedback = PreToolFeedback { context: verdict.context, ask: None };
+    let mut feedback = PreToolFeedback { context: verdict.context, ask_reason: None };
     match verdict.ruling {
-        Ruling::Deny { reason } => return Ok(Err(denied(call, &reason))),
-        Ruling::Ask { reason } => feedback.ask = Some(reason),
+        Ruling::Deny { reason } => return Ok(Err(denied_result(call, &reason))),
+        Ruling::Ask { reason } => feedback.ask_reason = Some(reason),
         Ruling::Nothing | Ruling::Allow => {}
     }
     let changed = verdict.updated_input.map(Value::Object).filter(|input| !is_same(input, &call.input));
@@ -83,7 +83,7 @@ pub(crate) async fn permission_requested(
     let verdict = run_hooks(context, caller.run, event).await;
     caller.halt.record(&verdict);
     context.grants.apply_hook_updates(&verdict.rules);
-    verdict.denial_reason().map(|reason| denied(call, reason))
+    verdict.denial_reason().map(|reason| denied_result(call, reason))
 }
 
 /// Runs the hooks on a command of the runtime itself; returns the command with their changes, or their denial. An ask
@@ -112,19 +112,19 @@ pub(crate) async fn after_call(
 ) -> ToolResult {
     let verdict = run_post_hooks(context, caller, call, &answer).await;
     let added: Vec<String> = feedback.context.into_iter().chain(verdict.context).collect();
-    let replaced = |text: String| Clip::new(&text, context.settings.tools.output).into_string();
-    let text = verdict.replacement_text.map_or(answer.text, replaced);
+    let clipped = |text: String| Clip::new(&text, context.settings.tools.output_bytes).into_string();
+    let text = verdict.replacement_text.map_or(answer.text, clipped);
     let text = if added.is_empty() { text } else { format!("{text}\n\n{}", joined_context(&added)) };
     ToolResult { status: answer.status, text }
 }
 
-/// Runs the hooks after a call whose answer is committed, which only says that the agent has started. Their text, and
-/// an answer that they replace, are sent as mail.
+/// Runs the hooks after a call whose answer is already committed and only says that the agent has started. Their text
+/// and their replacement of the answer are sent to the calling agent as mail.
 pub(crate) async fn after_answered_call(context: &Arc<SessionContext>, pending: PendingPostHook, answer: &ToolResult) {
     let PendingPostHook { call, caller, feedback } = pending;
     let verdict = run_post_hooks(context, &caller, &call, answer).await;
     let replaced = verdict.replacement_text.map(|text| {
-        let text = Clip::new(&text, context.settings.tools.output);
+        let text = Clip::new(&text, context.settings.tools.output_bytes);
         format!("a hook replaced its answer; use this instead:\n{text}")
     });
     let added: Vec<String> = feedback.context.into_iter().chain(replaced).chain(verdict.context).collect();
@@ -202,13 +202,13 @@ impl PendingPostHooks {
     }
 
     /// Takes the feedback for a call that is answered in the usual way after all.
-    pub(crate) fn settle(&self, call: &CallId) -> PreToolFeedback {
+    pub(crate) fn take_feedback(&self, call: &CallId) -> PreToolFeedback {
         let mut pending = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = pending.iter().position(|pending| pending.call.id == *call);
-        at.map(|at| pending.swap_remove(at).feedback).unwrap_or_default()
+        let index = pending.iter().position(|pending| pending.call.id == *call);
+        index.map(|index| pending.swap_remove(index).feedback).unwrap_or_default()
     }
 
-    pub(crate) fn take(&self) -> Vec<PendingPostHook> {
+    pub(crate) fn take_all(&self) -> Vec<PendingPostHook> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -217,7 +217,7 @@ fn tool_use(call: &ToolCallRequest) -> ToolUse {
     ToolUse { id: call.id.clone(), tool: call.tool.clone(), input: call.input.clone() }
 }
 
-fn denied(call: &ToolCallRequest, reason: &str) -> ToolResult {
+fn denied_result(call: &ToolCallRequest, reason: &str) -> ToolResult {
     let text = format!("A hook denied this call of `{}`: {reason}", call.tool);
     ToolResult { status: ToolResultStatus::Denied, text: Clip::new(&text, MAX_CONTEXT_BYTES).into_string() }
 }

@@ -28,10 +28,12 @@ pub(super) enum TranscriptError {
 #[derive(Debug, Default)]
 pub(super) struct TranscriptWriters(Mutex<HashMap<TaskId, Arc<Mutex<TranscriptWriter>>>>);
 
-/// How far one transcript is written.
+/// The progress of one transcript.
 #[derive(Debug, Default)]
 struct TranscriptWriter {
+    /// The number of the last event that was written.
     seq: u64,
+    /// Mail that is not delivered yet.
     unread: BTreeMap<MailId, (Principal, MailBody)>,
 }
 
@@ -60,7 +62,7 @@ impl TranscriptWriters {
             writer.seq = envelope.seq;
         }
         append(&path, &lines, is_new).map_err(|source| {
-            // The content of the file is unknown; the next write starts anew.
+            // The content of the file is unknown; the next write starts from the beginning.
             *writer = TranscriptWriter::default();
             TranscriptError::File { path: path.display().to_string(), source }
         })?;

@@ -43,13 +43,13 @@ fn imports_in_line(line: &str) -> impl Iterator<Item = &str> {
 pub(super) fn import_target(
     places: &InstructionPlaces<'_>,
     from: &Path,
-    whose: InstructionOwner,
+    owner: InstructionOwner,
     name: &str,
 ) -> Result<PathBuf, OutsideProjectError> {
-    let at_home = name.strip_prefix("~/").and_then(|below| Some(places.user?.join(below)));
+    let in_home = name.strip_prefix("~/").and_then(|below| Some(places.user_home?.join(below)));
     let folder = from.parent().unwrap_or(Path::new("/"));
-    let file = normalize_path(&at_home.unwrap_or_else(|| folder.join(name)));
-    match whose {
+    let file = normalize_path(&in_home.unwrap_or_else(|| folder.join(name)));
+    match owner {
         InstructionOwner::User => Ok(file),
         InstructionOwner::Project if file.starts_with(project_top(places)) => Ok(file),
         InstructionOwner::Project => Err(OutsideProjectError),

@@ -19,16 +19,16 @@ pub use read::Instructions;
 
 /// The places that are searched for instruction files.
 #[derive(Clone, Copy)]
-#[expect(missing_debug_implementations, reason = "a question cannot be shown")]
+#[expect(missing_debug_implementations, reason = "functions have no Debug output")]
 pub struct InstructionPlaces<'a> {
     /// The working folder, with links resolved.
     pub cwd: &'a Path,
     /// The project's top folder, with links resolved.
-    pub top: &'a Path,
+    pub project_dir: &'a Path,
     /// Bosun's home.
     pub home: &'a Path,
     /// The user's home folder.
-    pub user: Option<&'a Path>,
+    pub user_home: Option<&'a Path>,
     /// Whether rules permit reading a project file that another file imports or links to.
     pub may_read: &'a dyn Fn(&Path) -> bool,
 }

@@ -29,13 +29,13 @@ pub(super) enum InstructionRead {
     Failed(PlainError),
 }
 
-pub(super) fn open(places: &InstructionPlaces<'_>, path: &Path, whose: InstructionOwner) -> InstructionRead {
-    let read = match (whose, path.strip_prefix(project_top(places))) {
+pub(super) fn open(places: &InstructionPlaces<'_>, path: &Path, owner: InstructionOwner) -> InstructionRead {
+    let read = match (owner, path.strip_prefix(project_top(places))) {
         (InstructionOwner::User, _) => host::read_plain(path, MAX_USER_BYTES),
         (InstructionOwner::Project, Err(_elsewhere)) => return InstructionRead::Outside,
         (InstructionOwner::Project, Ok(below)) => {
             match host::read_owned_below(project_top(places), below, MAX_FILE_BYTES as u64 + 1) {
-                Err(PlainError::Link) => return follow(places, path),
+                Err(PlainError::Link) => return read_link(places, path),
                 read => read,
             }
         }
@@ -45,7 +45,7 @@ pub(super) fn open(places: &InstructionPlaces<'_>, path: &Path, whose: Instructi
 
 /// Reads a link inside the project, such as `CLAUDE.md` to `AGENTS.md`. It is resolved first and then opened without
 /// following links, so that its target cannot change in between.
-fn follow(places: &InstructionPlaces<'_>, path: &Path) -> InstructionRead {
+fn read_link(places: &InstructionPlaces<'_>, path: &Path) -> InstructionRead {
     let top = project_top(places);
     let Ok(real) = path.canonicalize() else { return InstructionRead::Outside };
     let Ok(below) = real.strip_prefix(top) else { return InstructionRead::Outside };
@@ -77,19 +77,19 @@ pub(super) fn is_readable(places: &InstructionPlaces<'_>, path: &Path) -> bool {
 
 /// The folder below which a project's files are opened.
 pub(super) fn project_top<'a>(places: &InstructionPlaces<'a>) -> &'a Path {
-    let is_around = places.top.is_absolute() && places.cwd.starts_with(places.top);
-    if is_around { places.top } else { places.cwd }
+    let contains_cwd = places.project_dir.is_absolute() && places.cwd.starts_with(places.project_dir);
+    if contains_cwd { places.project_dir } else { places.cwd }
 }
 
 /// A path with its `.` and `..` resolved by name alone.
 pub(super) fn normalize_path(path: &Path) -> PathBuf {
-    let mut tidy = PathBuf::new();
+    let mut normal = PathBuf::new();
     for part in path.components() {
         match part {
-            Component::ParentDir => drop(tidy.pop()),
+            Component::ParentDir => drop(normal.pop()),
             Component::CurDir => {}
-            Component::Normal(_) | Component::RootDir | Component::Prefix(_) => tidy.push(part),
+            Component::Normal(_) | Component::RootDir | Component::Prefix(_) => normal.push(part),
         }
     }
-    tidy
+    normal
 }

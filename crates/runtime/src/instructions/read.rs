@@ -9,18 +9,22 @@ use super::open::{self, InstructionRead};
 use super::{InstructionFile, InstructionNotice, InstructionPlaces, imports, scoped};
 
 /// Files of the user, below the user's home folder.
-const OF_USER: [&str; 2] = [".claude/CLAUDE.md", ".copilot/copilot-instructions.md"];
+const USER_FILES: [&str; 2] = [".claude/CLAUDE.md", ".copilot/copilot-instructions.md"];
 
 /// Files in each folder of the project, in the order in which they are read.
-const OF_FOLDER: [&str; 5] =
+const FOLDER_FILES: [&str; 5] =
     ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", ".github/copilot-instructions.md"];
 
-/// Maximum bytes of one file, and of all.
+/// Maximum bytes of one file.
 pub(super) const MAX_FILE_BYTES: usize = 32 * 1024;
+
+/// Maximum bytes of all files together.
 const MAX_TOTAL_BYTES: usize = 64 * 1024;
 
-/// Maximum depth and number of imports.
-const MAX_DEPTH: usize = 5;
+/// Maximum depth of imports in imported files.
+const MAX_IMPORT_DEPTH: usize = 5;
+
+/// Maximum number of imports.
 const MAX_IMPORTS: usize = 64;
 
 /// The instruction files that apply, outermost first.
@@ -30,6 +34,7 @@ pub struct Instructions {
     pub files: Vec<InstructionFile>,
     /// Notices about files that were not used in full.
     pub notices: Vec<InstructionNotice>,
+    /// How many imports were followed so far.
     imported: usize,
 }
 
@@ -43,25 +48,25 @@ pub(super) enum InstructionOwner {
 impl Instructions {
     /// Reads the files for a session.
     pub fn read(places: &InstructionPlaces<'_>) -> Instructions {
-        let mut found = Instructions::default();
-        found.add(places, &places.home.join("AGENTS.md"), InstructionOwner::User, 0);
-        for name in OF_USER {
-            let file = places.user.map(|user| user.join(name));
-            file.into_iter().for_each(|file| found.add(places, &file, InstructionOwner::User, 0));
+        let mut instructions = Instructions::default();
+        instructions.add(places, &places.home.join("AGENTS.md"), InstructionOwner::User, 0);
+        for name in USER_FILES {
+            let file = places.user_home.map(|user| user.join(name));
+            file.into_iter().for_each(|file| instructions.add(places, &file, InstructionOwner::User, 0));
         }
         for folder in folders(places) {
-            for name in OF_FOLDER {
-                found.add(places, &folder.join(name), InstructionOwner::Project, 0);
+            for name in FOLDER_FILES {
+                instructions.add(places, &folder.join(name), InstructionOwner::Project, 0);
             }
         }
-        for file in scoped::files(open::project_top(places)) {
-            found.add(places, &file, InstructionOwner::Project, 0);
+        for file in scoped::scoped_files(open::project_top(places)) {
+            instructions.add(places, &file, InstructionOwner::Project, 0);
         }
-        found
+        instructions
     }
 
-    fn add(&mut self, places: &InstructionPlaces<'_>, path: &Path, whose: InstructionOwner, depth: usize) {
-        let bytes = match open::open(places, path, whose) {
+    fn add(&mut self, places: &InstructionPlaces<'_>, path: &Path, owner: InstructionOwner, depth: usize) {
+        let bytes = match open::open(places, path, owner) {
             InstructionRead::Absent => return,
             InstructionRead::Bytes(bytes) => bytes,
             InstructionRead::Outside => {
@@ -70,7 +75,7 @@ impl Instructions {
             InstructionRead::Hidden => {
                 return self.note(path, "not read: it is a link to a hidden or forbidden file".into());
             }
-            InstructionRead::Failed(PlainError::Kind) => {
+            InstructionRead::Failed(PlainError::NotPlain) => {
                 return self.note(path, "not read: it is not a regular file".into());
             }
             InstructionRead::Failed(error) => return self.note(path, format!("not read: {error}")),
@@ -82,17 +87,17 @@ impl Instructions {
             self.note(path, "not UTF-8: some characters were replaced".into());
         }
         let whole = String::from_utf8_lossy(&bytes);
-        let (scope, body) = scoped::scope(path, &whole);
+        let (scope, body) = scoped::split_scope(path, &whole);
         let text = clip_middle(body.trim(), MAX_FILE_BYTES);
-        let known: usize = self.files.iter().map(|file| file.text.len()).sum();
+        let total_bytes: usize = self.files.iter().map(|file| file.text.len()).sum();
         if text.is_empty() || self.files.iter().any(|file| file.text == text) {
             return;
         }
-        if known + text.len() > MAX_TOTAL_BYTES {
+        if total_bytes + text.len() > MAX_TOTAL_BYTES {
             return self.note(path, format!("left out: all instruction files exceed {MAX_TOTAL_BYTES} bytes together"));
         }
         self.files.push(InstructionFile { path: path.to_owned(), scope, text: text.clone() });
-        self.import(places, path, whose, depth, &text);
+        self.import(places, path, owner, depth, &text);
     }
 
     /// Adds the files that a text imports.
@@ -100,7 +105,7 @@ impl Instructions {
         &mut self,
         places: &InstructionPlaces<'_>,
         path: &Path,
-        whose: InstructionOwner,
+        owner: InstructionOwner,
         depth: usize,
         text: &str,
     ) {
@@ -108,13 +113,13 @@ impl Instructions {
             return;
         }
         for name in imports::import_names(text) {
-            if depth == MAX_DEPTH || self.imported == MAX_IMPORTS {
+            if depth == MAX_IMPORT_DEPTH || self.imported == MAX_IMPORTS {
                 return self.note(path, format!("`@{name}` is not read: there are too many imports"));
             }
             self.imported += 1;
-            match imports::import_target(places, path, whose, name) {
-                Ok(file) if whose == InstructionOwner::User || open::is_readable(places, &file) => {
-                    self.add(places, &file, whose, depth + 1);
+            match imports::import_target(places, path, owner, name) {
+                Ok(file) if owner == InstructionOwner::User || open::is_readable(places, &file) => {
+                    self.add(places, &file, owner, depth + 1);
                 }
                 Ok(file) if file.symlink_metadata().is_ok() => {
                     self.note(path, format!("`@{name}` is not read: it is hidden, or a rule forbids reading it"));

@@ -12,18 +12,18 @@ impl Machine {
     fn new() -> Machine {
         let machine = Machine(tempfile::tempdir().unwrap());
         for folder in ["user/.bosun", "user/.ssh", "repo/.git", "repo/a/b"] {
-            fs::create_dir_all(machine.at(folder)).unwrap();
+            fs::create_dir_all(machine.path(folder)).unwrap();
         }
         machine.write("user/.ssh/id", "SECRET");
         machine
     }
 
-    fn at(&self, below: &str) -> PathBuf {
+    fn path(&self, below: &str) -> PathBuf {
         self.0.path().canonicalize().unwrap().join(below)
     }
 
     fn write(&self, below: &str, text: &str) {
-        let path = self.at(below);
+        let path = self.path(below);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
@@ -33,9 +33,15 @@ impl Machine {
     }
 
     fn read_where(&self, cwd: &str, may_read: &dyn Fn(&Path) -> bool) -> Instructions {
-        let (cwd, home, user) = (self.at(cwd), self.at("user/.bosun"), self.at("user"));
+        let (cwd, home, user) = (self.path(cwd), self.path("user/.bosun"), self.path("user"));
         let top = cwd.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&cwd).to_owned();
-        Instructions::read(&InstructionPlaces { cwd: &cwd, top: &top, home: &home, user: Some(&user), may_read })
+        Instructions::read(&InstructionPlaces {
+            cwd: &cwd,
+            project_dir: &top,
+            home: &home,
+            user_home: Some(&user),
+            may_read,
+        })
     }
 }
 
@@ -71,17 +77,18 @@ fn a_repository_of_another_user_above_is_not_read() {
     let machine = Machine::new();
     machine.write("repo/AGENTS.md", "a stranger's");
     machine.write("repo/a/AGENTS.md", "mine");
-    let (cwd, home) = (machine.at("repo/a"), machine.at("user/.bosun"));
+    let (cwd, home) = (machine.path("repo/a"), machine.path("user/.bosun"));
     // The project of this folder is the folder itself, since the repository above belongs to another user.
-    let places = InstructionPlaces { cwd: &cwd, top: &cwd, home: &home, user: None, may_read: &|_path| true };
+    let places =
+        InstructionPlaces { cwd: &cwd, project_dir: &cwd, home: &home, user_home: None, may_read: &|_path| true };
     assert_eq!(texts(&Instructions::read(&places)), ["mine"]);
 }
 
 #[test]
-fn what_cannot_be_read_as_it_is_is_said() {
+fn unreadable_and_altered_files_are_reported() {
     let machine = Machine::new();
-    fs::create_dir_all(machine.at("repo/AGENTS.md")).unwrap();
-    fs::write(machine.at("repo/CLAUDE.md"), [b'o', b'k', 0xff]).unwrap();
+    fs::create_dir_all(machine.path("repo/AGENTS.md")).unwrap();
+    fs::write(machine.path("repo/CLAUDE.md"), [b'o', b'k', 0xff]).unwrap();
     machine.write("repo/.github/copilot-instructions.md", &"x".repeat(MAX_FILE_BYTES + 5));
     let found = machine.read("repo");
     let notices = notices(&found);
@@ -111,58 +118,58 @@ fn no_file_of_a_project_leads_out_of_it() {
         for target in targets {
             let machine = Machine::new();
             machine.write(&format!("repo/{name}"), "");
-            fs::remove_file(machine.at(&format!("repo/{name}"))).unwrap();
-            symlink(target, machine.at(&format!("repo/{name}"))).unwrap();
+            fs::remove_file(machine.path(&format!("repo/{name}"))).unwrap();
+            symlink(target, machine.path(&format!("repo/{name}"))).unwrap();
             let found = machine.read("repo");
             assert_eq!((found.files.len(), found.notices.len()), (0, 1), "{name} -> {target}");
         }
     }
     let attacks: [Attack; 14] = [
-        ("an absolute link", |m| symlink(m.at("user/.ssh/id"), m.at("repo/AGENTS.md")).unwrap()),
+        ("an absolute link", |m| symlink(m.path("user/.ssh/id"), m.path("repo/AGENTS.md")).unwrap()),
         ("a link by way of a link", |m| {
-            symlink("b", m.at("repo/AGENTS.md")).unwrap();
-            symlink(m.at("user/.ssh/id"), m.at("repo/b")).unwrap();
+            symlink("b", m.path("repo/AGENTS.md")).unwrap();
+            symlink(m.path("user/.ssh/id"), m.path("repo/b")).unwrap();
         }),
         ("a link with the ending of a text", |m| {
-            fs::rename(m.at("user/.ssh/id"), m.at("user/notes.md")).unwrap();
-            symlink("../user/notes.md", m.at("repo/AGENTS.md")).unwrap();
+            fs::rename(m.path("user/.ssh/id"), m.path("user/notes.md")).unwrap();
+            symlink("../user/notes.md", m.path("repo/AGENTS.md")).unwrap();
         }),
         ("a folder that is a link", |m| {
             m.write("user/dir/copilot-instructions.md", "SECRET");
-            symlink("../user/dir", m.at("repo/.github")).unwrap();
+            symlink("../user/dir", m.path("repo/.github")).unwrap();
         }),
         ("a folder of rules that is a link", |m| {
             m.write("user/dir/x.md", "SECRET");
-            fs::create_dir(m.at("repo/.claude")).unwrap();
-            symlink(m.at("user/dir"), m.at("repo/.claude/rules")).unwrap();
+            fs::create_dir(m.path("repo/.claude")).unwrap();
+            symlink(m.path("user/dir"), m.path("repo/.claude/rules")).unwrap();
         }),
         ("a folder among rules that is a link", |m| {
             m.write("user/dir/x.md", "SECRET");
-            fs::create_dir_all(m.at("repo/.claude/rules")).unwrap();
-            symlink(m.at("user/dir"), m.at("repo/.claude/rules/more")).unwrap();
+            fs::create_dir_all(m.path("repo/.claude/rules")).unwrap();
+            symlink(m.path("user/dir"), m.path("repo/.claude/rules/more")).unwrap();
         }),
         ("an import upwards", |m| m.write("repo/CLAUDE.md", "@../user/.ssh/id")),
         ("an import at home", |m| m.write("repo/CLAUDE.md", "@~/.ssh/id")),
         ("an absolute import", |m| {
-            let id = m.at("user/.ssh/id");
+            let id = m.path("user/.ssh/id");
             m.write("repo/CLAUDE.md", &format!("@{}", id.display()));
         }),
         ("an import down and up again", |m| m.write("repo/CLAUDE.md", "@a/b/../../../user/.ssh/id")),
         ("an import of a link", |m| {
             m.write("repo/CLAUDE.md", "@notes.md");
-            symlink("../user/.ssh/id", m.at("repo/notes.md")).unwrap();
+            symlink("../user/.ssh/id", m.path("repo/notes.md")).unwrap();
         }),
         ("an import behind a folder that is a link", |m| {
             m.write("repo/CLAUDE.md", "@docs/id");
-            symlink("../user/.ssh", m.at("repo/docs")).unwrap();
+            symlink("../user/.ssh", m.path("repo/docs")).unwrap();
         }),
         ("an import by way of an import", |m| {
             m.write("repo/CLAUDE.md", "@a/one.md");
             m.write("repo/a/one.md", "@../../user/.ssh/id");
         }),
         ("a link among the rules", |m| {
-            fs::create_dir_all(m.at("repo/.claude/rules")).unwrap();
-            symlink("../../../user/.ssh/id", m.at("repo/.claude/rules/x.md")).unwrap();
+            fs::create_dir_all(m.path("repo/.claude/rules")).unwrap();
+            symlink("../../../user/.ssh/id", m.path("repo/.claude/rules/x.md")).unwrap();
         }),
     ];
     for (what, attack) in attacks {
@@ -175,15 +182,15 @@ fn no_file_of_a_project_leads_out_of_it() {
 
 /// The user's own secrets in the project are not instructions either.
 #[test]
-fn neither_links_nor_imports_bring_hidden_or_forbidden_files() {
+fn neither_links_nor_imports_include_hidden_or_forbidden_files() {
     let machine = Machine::new();
     machine.write("repo/.env", "SECRET");
     machine.write("repo/key.pem", "SECRET");
     machine.write("repo/private/notes.md", "SECRET");
     machine.write("repo/CLAUDE.md", "Words @.env @private/notes.md");
-    symlink(".env", machine.at("repo/AGENTS.md")).unwrap();
-    symlink("key.pem", machine.at("repo/CLAUDE.local.md")).unwrap();
-    let private = machine.at("repo/private");
+    symlink(".env", machine.path("repo/AGENTS.md")).unwrap();
+    symlink("key.pem", machine.path("repo/CLAUDE.local.md")).unwrap();
+    let private = machine.path("repo/private");
     let found = machine.read_where("repo", &|path| !path.starts_with(&private));
     assert_eq!(texts(&found), ["Words @.env @private/notes.md"]);
     assert_eq!(found.notices.len(), 4, "{:?}", found.notices);
@@ -192,8 +199,8 @@ fn neither_links_nor_imports_bring_hidden_or_forbidden_files() {
 #[test]
 fn neither_sockets_nor_huge_files_are_read_whole() {
     let machine = Machine::new();
-    let _socket = std::os::unix::net::UnixListener::bind(machine.at("repo/AGENTS.md")).unwrap();
-    fs::File::create(machine.at("repo/CLAUDE.md")).unwrap().set_len(1 << 40).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(machine.path("repo/AGENTS.md")).unwrap();
+    fs::File::create(machine.path("repo/CLAUDE.md")).unwrap().set_len(1 << 40).unwrap();
     let found = machine.read("repo");
     assert!(notices(&found)[0].contains("not a regular file"), "{found:?}");
     assert!(notices(&found)[1].contains("longer than"));
@@ -204,7 +211,7 @@ fn a_file_of_another_user_in_a_shared_folder_is_not_read() {
     let machine = Machine::new();
     machine.write("repo/AGENTS.md", "a stranger's");
     // Only root can give files away.
-    if std::os::unix::fs::chown(machine.at("repo/AGENTS.md"), Some(65_534), None).is_err() {
+    if std::os::unix::fs::chown(machine.path("repo/AGENTS.md"), Some(65_534), None).is_err() {
         return;
     }
     let found = machine.read("repo");
@@ -215,21 +222,21 @@ fn a_file_of_another_user_in_a_shared_folder_is_not_read() {
 fn a_link_to_another_instruction_file_of_the_project_is_that_file() {
     let machine = Machine::new();
     machine.write("repo/docs/AGENTS.md", "words");
-    symlink("docs/AGENTS.md", machine.at("repo/AGENTS.md")).unwrap();
-    symlink("AGENTS.md", machine.at("repo/CLAUDE.md")).unwrap();
+    symlink("docs/AGENTS.md", machine.path("repo/AGENTS.md")).unwrap();
+    symlink("AGENTS.md", machine.path("repo/CLAUDE.md")).unwrap();
     let found = machine.read("repo");
     assert_eq!((texts(&found), notices(&found)), (vec!["words"], vec![]));
 }
 
 #[test]
-fn files_of_the_user_are_read_wherever_they_lead() {
+fn the_users_files_may_link_and_import_anywhere() {
     let machine = Machine::new();
     machine.write("user/.bosun/AGENTS.md", "home");
     machine.write("user/dotfiles/claude.md", "mine @~/more.md and me@example.com `@code.md`\n```\n@fenced.md\n```");
     machine.write("user/more.md", "more");
     machine.write("user/.copilot/copilot-instructions.md", "copilot");
-    fs::create_dir_all(machine.at("user/.claude")).unwrap();
-    symlink(machine.at("user/dotfiles/claude.md"), machine.at("user/.claude/CLAUDE.md")).unwrap();
+    fs::create_dir_all(machine.path("user/.claude")).unwrap();
+    symlink(machine.path("user/dotfiles/claude.md"), machine.path("user/.claude/CLAUDE.md")).unwrap();
     let found = machine.read("repo");
     assert_eq!(found.files.len(), 4, "{found:?}");
     assert_eq!((texts(&found)[0], texts(&found)[2], texts(&found)[3]), ("home", "more", "copilot"));
@@ -237,7 +244,7 @@ fn files_of_the_user_are_read_wherever_they_lead() {
 }
 
 #[test]
-fn imports_and_rules_are_read_with_what_they_are_about() {
+fn imports_and_rules_are_read_with_their_scopes() {
     let machine = Machine::new();
     machine.write("repo/CLAUDE.md", "See @docs/style.md, (@README.md) and @nobody.");
     machine.write("repo/docs/style.md", "style @./deep.md");
@@ -249,10 +256,10 @@ fn imports_and_rules_are_read_with_what_they_are_about() {
     machine.write("repo/.github/instructions/ts.instructions.md", "---\napplyTo: '**/*.ts'\n---\nts");
     machine.write("repo/.github/instructions/notes.md", "not one");
     let found = machine.read("repo/a");
-    let told: Vec<(&str, Option<&str>)> =
+    let texts_and_scopes: Vec<(&str, Option<&str>)> =
         found.files.iter().map(|file| (file.text.as_str(), file.scope.as_deref())).collect();
     assert_eq!(
-        told,
+        texts_and_scopes,
         [
             ("See @docs/style.md, (@README.md) and @nobody.", None),
             ("style @./deep.md", None),

@@ -15,10 +15,10 @@ const MAX_CONCURRENT_REMOVALS: usize = 8;
 
 impl FleetMerger {
     /// Removes the checkouts of workers whose work is part of `tip`; returns those that stay.
-    pub(super) async fn remove_checkouts(&self, works: &FleetWork, git: &Git, tip: &Commit) -> Vec<LeftoverCheckout> {
+    pub(super) async fn remove_checkouts(&self, work: &FleetWork, git: &Git, tip: &Commit) -> Vec<LeftoverCheckout> {
         let busy = self.busy_checkouts().await;
-        let clear = |(task, path): (&TaskId, &String)| {
-            let (task, path, sealed) = (*task, path.clone(), works.sealed(*task).cloned());
+        let remove = |(task, path): (&TaskId, &String)| {
+            let (task, path, sealed) = (*task, path.clone(), work.sealed(*task).cloned());
             let is_busy = busy.as_ref().is_none_or(|busy| busy.contains(&task));
             async move {
                 let why = if is_busy {
@@ -29,11 +29,11 @@ impl FleetMerger {
                 why.map(|why| LeftoverCheckout { task: task.to_string(), path, why })
             }
         };
-        let cleared: Vec<Option<LeftoverCheckout>> = futures_util::stream::iter(works.checkouts.iter().map(clear))
+        let leftovers: Vec<Option<LeftoverCheckout>> = futures_util::stream::iter(work.checkouts.iter().map(remove))
             .buffered(MAX_CONCURRENT_REMOVALS)
             .collect()
             .await;
-        cleared.into_iter().flatten().collect()
+        leftovers.into_iter().flatten().collect()
     }
 
     /// Removes the session's refs to work that is now in the user's branch, as its history or as one commit. All other
@@ -41,7 +41,7 @@ impl FleetMerger {
     pub(super) async fn drop_landed_refs(&self, git: &Git, tip: &Commit) {
         let refs = format!("refs/bosun/{}/", self.context.session);
         for holder in [tip.as_str(), "HEAD"] {
-            if let Err(error) = git::drop_held(git, holder, &refs).await {
+            if let Err(error) = git::remove_contained_refs(git, holder, &refs).await {
                 tracing::info!(%error, "refs to work that has landed stay");
             }
         }
@@ -66,7 +66,7 @@ impl FleetMerger {
     async fn discard(&self, git: &Git, task: TaskId) -> Result<Option<DiscardOutcome>, GitError> {
         let (home, now) = (&self.context.settings.home, self.context.settings.clock.now());
         let id = CheckoutId { session: self.context.session, task };
-        // The lease goes with it.
+        // Dropping the checkout also drops its lease.
         drop(self.context.task_workspaces.take_checkout(task));
         let root = home.checkouts_dir().join(self.context.session.to_string());
         if root.join(task.to_string()).symlink_metadata().is_err() {

@@ -16,9 +16,9 @@ pub(super) struct MergedTree<'a> {
     pub(super) tip: &'a Commit,
     /// The prefix of the fleet's refs.
     pub(super) refs: &'a str,
-    /// The commit message, where all of it becomes one commit.
+    /// The commit message, for the case that all changes become one commit.
     pub(super) message: &'a str,
-    /// The name of its branch, if it is free.
+    /// The name of the new branch, unless it is taken.
     pub(super) branch: &'a str,
 }
 
@@ -39,30 +39,30 @@ impl MergedTree<'_> {
         if *self.tip == self.base_commit.base {
             return Ok(MergeDestination::NoChange);
         }
-        let lifted = self
+        let rebased = self
             .base_commit
             .rebase_onto_head(self.git, self.tip, self.message, &signature())
             .await
             .map_err(error_text)?;
         let name = format!("{}/result", self.refs);
-        let result = lifted.as_ref().unwrap_or(self.tip);
-        self.git.done(&["update-ref", &name, result.as_str()], &[]).await.map_err(error_text)?;
-        let Some(lifted) = lifted else { return Ok(MergeDestination::RefOnly { name }) };
+        let result = rebased.as_ref().unwrap_or(self.tip);
+        self.git.run_checked(&["update-ref", &name, result.as_str()], &[]).await.map_err(error_text)?;
+        let Some(rebased) = rebased else { return Ok(MergeDestination::RefOnly { name }) };
         let kept = match action {
             BranchAction::Stay => None,
             BranchAction::MoveDenied(why) => Some(why),
-            BranchAction::Move => match self.land(&lifted).await {
+            BranchAction::Move => match self.land(&rebased).await {
                 Ok(()) => return Ok(MergeDestination::Landed { branch: self.base_commit.branch.clone() }),
                 Err(why) => Some(why),
             },
         };
-        Ok(MergeDestination::Branch { name: self.make_branch(&lifted).await?, kept })
+        Ok(MergeDestination::Branch { name: self.make_branch(&rebased).await?, kept })
     }
 
     async fn land(&self, tip: &Commit) -> Result<(), String> {
         let mark = format!("{}/landing", self.refs);
-        let landing = LandRequest { base_commit: self.base_commit, tip, scratch: self.scratch, mark: &mark };
-        landing.land(self.git).await.map(|_landed| ()).map_err(|error| error.to_string())
+        let request = LandRequest { base_commit: self.base_commit, tip, scratch: self.scratch, mark_ref: &mark };
+        request.land(self.git).await.map(|_landed| ()).map_err(|error| error.to_string())
     }
 
     /// Creates the branch, with a number if a different branch already has its name.
@@ -70,13 +70,13 @@ impl MergedTree<'_> {
         for n in 1..=MAX_BRANCHES {
             let name = if n == 1 { self.branch.to_owned() } else { format!("{}-{n}", self.branch) };
             let full = format!("refs/heads/{name}");
-            let known = self.git.run(&["rev-parse", "-q", "--verify", &full], &[]).await.map_err(error_text)?;
-            if known.code == 0 && known.text() == tip.as_str() {
+            let existing = self.git.run(&["rev-parse", "-q", "--verify", &full], &[]).await.map_err(error_text)?;
+            if existing.code == 0 && existing.run_for_text() == tip.as_str() {
                 return Ok(name);
             }
-            if known.code != 0 {
+            if existing.code != 0 {
                 let commands = format!("create {full} {tip}\n");
-                self.git.done(&["update-ref", "--stdin"], commands.as_bytes()).await.map_err(error_text)?;
+                self.git.run_checked(&["update-ref", "--stdin"], commands.as_bytes()).await.map_err(error_text)?;
                 return Ok(name);
             }
         }

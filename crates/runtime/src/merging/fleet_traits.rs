@@ -10,28 +10,28 @@ use crate::result_cache::WorkLocation;
 impl WorkspaceProvider for FleetMerger {
     fn workspace_for<'a>(
         &'a self,
-        terms: &'a FleetConfig,
+        config: &'a FleetConfig,
         todo: &'a Todo,
     ) -> BoxFuture<'a, Result<Option<Isolation>, String>> {
-        Box::pin(FleetMerger::isolation_for(self, terms, todo))
+        Box::pin(FleetMerger::isolation_for(self, config, todo))
     }
 }
 
 impl Collector for FleetMerger {
-    fn collect<'a>(&'a self, terms: &'a FleetConfig, done: &'a [FinishedTodo]) -> BoxFuture<'a, CollectedWork> {
+    fn collect<'a>(&'a self, config: &'a FleetConfig, done: &'a [FinishedTodo]) -> BoxFuture<'a, CollectedWork> {
         Box::pin(async move {
-            if !terms.isolated {
+            if !config.isolated {
                 return CollectedWork::in_place();
             }
-            match FleetMerger::collect(self, terms, done).await {
+            match FleetMerger::collect(self, config, done).await {
                 Ok(summary) => {
-                    CollectedWork { landing: summary.destination.work_location(), missing: summary.not_merged() }
+                    CollectedWork { location: summary.destination.work_location(), missing: summary.not_merged() }
                 }
                 // Which work is in the result is unknown, so none counts as merged.
                 Err(why) => {
                     let why = format!("it was not merged: {why}");
                     let missing = done.iter().map(|done| (done.todo.id.clone(), why.clone())).collect();
-                    CollectedWork { landing: WorkLocation::InCommits, missing }
+                    CollectedWork { location: WorkLocation::InCommits, missing }
                 }
             }
         })

@@ -16,12 +16,12 @@ pub(super) async fn join_parts(
     parts: &[MergePart],
     session: &dyn MergeSession,
 ) -> Result<Commit, String> {
-    let by = signature();
+    let author = signature();
     let mut tip = base.clone();
     for part in parts {
-        let merged = git::merge(git, &tip, part, &by).await.map_err(|error| error.to_string())?;
+        let merged = git::merge(git, &tip, part, &author).await.map_err(|error| error.to_string())?;
         tip = match merged {
-            MergeOutcome::Whole(commit) => commit,
+            MergeOutcome::Merged(commit) => commit,
             MergeOutcome::Conflict(conflict) => {
                 let conflicts = |why: String| {
                     format!(
@@ -30,11 +30,11 @@ pub(super) async fn join_parts(
                         conflict.files.join(", ")
                     )
                 };
-                let start = conflict.start_commit(git, &by).await.map_err(|error| error.to_string())?;
-                let done = session.resolve(&conflict, &start).await.map_err(conflicts)?;
-                match conflict.resolve(git, &done, &by).await.map_err(|error| error.to_string())? {
-                    ResolveOutcome::Whole(commit) => commit,
-                    ResolveOutcome::Marked(files) => return Err(conflicts(describe_markers(&files))),
+                let start = conflict.start_commit(git, &author).await.map_err(|error| error.to_string())?;
+                let resolution = session.resolve(&conflict, &start).await.map_err(conflicts)?;
+                match conflict.resolve(git, &resolution, &author).await.map_err(|error| error.to_string())? {
+                    ResolveOutcome::Merged(commit) => commit,
+                    ResolveOutcome::MarkersLeft(files) => return Err(conflicts(describe_markers(&files))),
                 }
             }
         };

@@ -59,12 +59,12 @@ impl MergeInput<'_> {
         if self.work.merged.contains_key(todo) {
             return Ok(TodoMergeOutcome::Merged);
         }
-        let above: BTreeSet<TodoId> = self.order.all_dependencies(todo);
-        if let Some((on, _)) = left_out.iter().find(|(missing, _)| above.contains(missing)) {
+        let dependencies: BTreeSet<TodoId> = self.order.all_dependencies(todo);
+        if let Some((on, _)) = left_out.iter().find(|(missing, _)| dependencies.contains(missing)) {
             return Ok(TodoMergeOutcome::Blocked { on: on.clone() });
         }
-        match queue.offer(part).await.map_err(error_text)? {
-            MergeCandidateOutcome::Held => {
+        match queue.try_merge(part).await.map_err(error_text)? {
+            MergeCandidateOutcome::AlreadyContained => {
                 self.session.record_merged(todo, queue.tip()).await?;
                 Ok(TodoMergeOutcome::Merged)
             }
@@ -84,7 +84,7 @@ impl MergeInput<'_> {
         match self.session.has_check(todo).await {
             Ok(false) => {}
             Ok(true) => {
-                let folder = queue.show(&candidate).await.map_err(error_text)?;
+                let folder = queue.check_out(&candidate).await.map_err(error_text)?;
                 if let Err(said) = self.session.check(todo, folder).await {
                     return Ok(TodoMergeOutcome::CheckFailed { said });
                 }
@@ -110,12 +110,12 @@ impl MergeInput<'_> {
         }
         let git = &queue.workspace().repository;
         let start = conflict.start_commit(git, &signature()).await.map_err(error_text)?;
-        let done = match self.session.resolve(conflict, &start).await {
-            Ok(done) => done,
+        let resolution = match self.session.resolve(conflict, &start).await {
+            Ok(resolution) => resolution,
             Err(why) => return Ok(unresolved(why)),
         };
-        match queue.settle(conflict, &done).await.map_err(error_text)? {
-            ConflictOutcome::Marked(files) => Ok(unresolved(describe_markers(&files))),
+        match queue.try_resolution(conflict, &resolution).await.map_err(error_text)? {
+            ConflictOutcome::MarkersLeft(files) => Ok(unresolved(describe_markers(&files))),
             ConflictOutcome::Candidate(candidate) => match self.accept_checked(queue, todo, candidate).await? {
                 TodoMergeOutcome::CheckFailed { said } => {
                     Ok(unresolved(format!("the agent's resolution does not pass the check: {said}")))
@@ -135,10 +135,10 @@ impl MergeInput<'_> {
     ) -> Result<Option<MergeCandidate>, String> {
         let todo = merge_session::conflict_todo(conflict);
         for resolver in self.work.resolvers.iter().filter(|resolver| resolver.todo == todo) {
-            let Some(done) = self.work.sealed(resolver.task) else { continue };
+            let Some(resolution) = self.work.sealed(resolver.task) else { continue };
             let git = &queue.workspace().repository;
             let Some(commit) =
-                conflict.reuse_resolution(git, &resolver.base, done, &signature()).await.map_err(error_text)?
+                conflict.reuse_resolution(git, &resolver.base, resolution, &signature()).await.map_err(error_text)?
             else {
                 continue;
             };
@@ -150,7 +150,7 @@ impl MergeInput<'_> {
                 continue;
             }
             if let MergeCandidateOutcome::Candidate(candidate) = queue
-                .offer(&MergePart { name: todo.0.clone(), title: self.session.title(&todo), commit })
+                .try_merge(&MergePart { name: todo.0.clone(), title: self.session.title(&todo), commit })
                 .await
                 .map_err(error_text)?
             {

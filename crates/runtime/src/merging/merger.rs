@@ -58,24 +58,24 @@ impl FleetMerger {
 
     /// The isolation of this todo's worker: a checkout that starts from the work of its dependencies. The error says
     /// why there is none.
-    pub async fn isolation_for(&self, terms: &FleetConfig, todo: &Todo) -> Result<Option<Isolation>, String> {
-        if !terms.isolated {
+    pub async fn isolation_for(&self, config: &FleetConfig, todo: &Todo) -> Result<Option<Isolation>, String> {
+        if !config.isolated {
             return Ok(None);
         }
-        let (order, _is_done) = self.graph().await?;
+        let (order, _is_done) = self.merge_order().await?;
         let repository = self.repository().await?;
-        let services = self.services(terms, &repository)?;
+        let services = self.services(config, &repository)?;
         let (base_commit, parts) = {
             let mut work = self.work.lock().await;
             self.catch_up(&mut work)?;
-            let base_commit = self.base_commit(&repository, terms, work.fleets).await?;
-            let mut above: Vec<TodoId> = order.all_dependencies(&todo.id).into_iter().collect();
-            order.sort(&mut above);
+            let base_commit = self.base_commit(&repository, config, work.finished_fleets).await?;
+            let mut dependencies: Vec<TodoId> = order.all_dependencies(&todo.id).into_iter().collect();
+            order.sort(&mut dependencies);
             let part = |id: &TodoId| {
                 let (name, title) = (id.0.clone(), services.title(id));
                 Some(MergePart { name, title, commit: work.commits.get(id)?.clone() })
             };
-            (base_commit, above.iter().filter_map(part).collect::<Vec<_>>())
+            (base_commit, dependencies.iter().filter_map(part).collect::<Vec<_>>())
         };
         let base = join_parts(repository.git(), &base_commit.base, &parts, &services).await?;
         Ok(Some(Isolation::Worktree { base: Some(base.to_string()), dirty: false }))
@@ -83,34 +83,35 @@ impl FleetMerger {
 
     /// Merges the work of all finished todos and delivers the result to the user. The error says why it could not; what
     /// was merged by then stays merged.
-    pub async fn collect(&self, terms: &FleetConfig, done: &[FinishedTodo]) -> Result<MergeSummary, String> {
-        let (order, is_done) = self.graph().await?;
+    pub async fn collect(&self, config: &FleetConfig, done: &[FinishedTodo]) -> Result<MergeSummary, String> {
+        let (order, is_done) = self.merge_order().await?;
         let repository = self.repository().await?;
-        let services = self.services(terms, &repository)?;
+        let services = self.services(config, &repository)?;
         let mut work = FleetWork::default();
         self.catch_up(&mut work)?;
         work.retain_done(done);
-        let base_commit = self.base_commit(&repository, terms, work.fleets).await?;
-        let refs = self.refs(work.fleets);
+        let base_commit = self.base_commit(&repository, config, work.finished_fleets).await?;
+        let refs = self.refs(work.finished_fleets);
         let tip = work.tip.clone().unwrap_or_else(|| base_commit.base.clone());
-        let scratch = self.scratch(&repository, &tip).await?;
+        let make_scratch = self.scratch(&repository, &tip).await?;
         let input = MergeInput { work: &work, order: &order, session: &services };
         let parts = input.parts();
-        let conflicts =
-            git::predict(&scratch.aside(repository.git()), &base_commit.base, &parts).await.map_err(error_text)?;
+        let conflicts = git::predict(&make_scratch.with_own_objects(repository.git()), &base_commit.base, &parts)
+            .await
+            .map_err(error_text)?;
         let workspace = MergeWorkspace {
             repository: repository.git().clone(),
-            scratch,
+            scratch: make_scratch,
             pin: format!("{refs}/merged"),
-            by: signature(),
+            author: signature(),
         };
         let mut queue = MergeQueue::new(workspace, tip);
         let outcomes = input.run(&mut queue, &parts).await?;
-        let (workspace, tip) = queue.end();
-        let is_green = is_done && outcomes.iter().all(|outcome| *outcome == TodoMergeOutcome::Merged);
+        let (workspace, tip) = queue.into_parts();
+        let is_complete = is_done && outcomes.iter().all(|outcome| *outcome == TodoMergeOutcome::Merged);
         let branch = format!("bosun/fleet-{}", self.short_id());
         let message = commit_message(
-            terms,
+            config,
             parts
                 .iter()
                 .zip(&outcomes)
@@ -126,12 +127,12 @@ impl FleetMerger {
             message: &message,
             branch: &branch,
         };
-        let destination = merged_tree.deliver(branch_action(terms, is_green)).await?;
+        let destination = merged_tree.deliver(branch_action(config, is_complete)).await?;
         let stat = merged_tree.stat().await?;
         workspace.scratch.remove();
         let leftover_checkouts =
-            if is_green { self.remove_checkouts(&work, repository.git(), &tip).await } else { Vec::new() };
-        if let (MergeDestination::Landed { .. }, true) = (&destination, is_green) {
+            if is_complete { self.remove_checkouts(&work, repository.git(), &tip).await } else { Vec::new() };
+        if let (MergeDestination::Landed { .. }, true) = (&destination, is_complete) {
             self.drop_landed_refs(repository.git(), &tip).await;
         }
         let result = |(part, outcome): (MergePart, TodoMergeOutcome)| TodoMergeResult {
@@ -169,21 +170,21 @@ impl FleetMerger {
     }
 
     /// The merge order, and whether every todo is done.
-    async fn graph(&self) -> Result<(MergeOrder, bool), String> {
+    async fn merge_order(&self) -> Result<(MergeOrder, bool), String> {
         let is_done = |graph: &TodoGraph| graph.nodes().all(|(_, node)| node.progress == TodoProgress::Done);
         let read = move |kernel: &kernel::Kernel| (MergeOrder::from_graph(kernel.graph()), is_done(kernel.graph()));
         self.supervisor.query(read).await.map_err(|rejected| rejected.to_string())
     }
 
-    fn services<'a>(&'a self, terms: &'a FleetConfig, repository: &Repository) -> Result<MergeServices<'a>, String> {
+    fn services<'a>(&'a self, config: &'a FleetConfig, repository: &Repository) -> Result<MergeServices<'a>, String> {
         let rows = self.context.reader().and_then(|reader| reader.todos()).map_err(|error| error.to_string())?;
         let todos = rows.into_iter().map(|row| row.todo).collect();
-        Ok(MergeServices { merger: self, config: terms, todos, subfolder: repository.below().to_owned() })
+        Ok(MergeServices { merger: self, config, todos, subfolder: repository.below().to_owned() })
     }
 
     async fn repository(&self) -> Result<Repository, String> {
-        let site = self.context.task_workspace(self.root)?;
-        let git = Git::new(self.context.guardian.clone(), site.cwd(), &self.context.settings.env);
+        let workspace = self.context.task_workspace(self.root)?;
+        let git = Git::new(self.context.guardian.clone(), workspace.cwd(), &self.context.settings.env);
         Repository::find(&git).await.map_err(error_text)
     }
 
@@ -191,30 +192,30 @@ impl FleetMerger {
     async fn base_commit(
         &self,
         repository: &Repository,
-        terms: &FleetConfig,
+        config: &FleetConfig,
         fleet: u32,
     ) -> Result<BaseCommit, String> {
         let (git, refs) = (repository.git(), self.refs(fleet));
-        if let Some(kept) = BaseCommit::kept(git, &refs).await.map_err(error_text)? {
+        if let Some(kept) = BaseCommit::load(git, &refs).await.map_err(error_text)? {
             return Ok(kept);
         }
         let mut base_commit = BaseCommit::current(git).await.map_err(error_text)?;
-        if terms.dirty {
-            let index = self.checkouts()?.join("base.index");
+        if config.dirty {
+            let index = self.checkouts_dir()?.join("base.index");
             let snapshot = repository.snapshot_dirty(&index, &format!("{refs}/snapshot")).await.map_err(error_text)?;
             base_commit = base_commit.with_snapshot(snapshot);
         }
-        base_commit.keep(git, &refs).await.map_err(error_text)?;
+        base_commit.store(git, &refs).await.map_err(error_text)?;
         Ok(base_commit)
     }
 
     async fn scratch(&self, repository: &Repository, base: &Commit) -> Result<ScratchCheckout, String> {
         let id = CheckoutId { session: self.context.session, task: self.root };
         let request = CheckoutRequest { id, name: "merging".into(), title: String::new(), base: base.clone() };
-        ScratchCheckout::make(repository, &self.checkouts()?, request).await.map_err(error_text)
+        ScratchCheckout::create(repository, &self.checkouts_dir()?, request).await.map_err(error_text)
     }
 
-    fn checkouts(&self) -> Result<PathBuf, String> {
+    fn checkouts_dir(&self) -> Result<PathBuf, String> {
         self.context.settings.home.make_checkouts(self.context.session).map_err(|error| error.to_string())
     }
 
@@ -231,22 +232,22 @@ impl FleetMerger {
 }
 
 /// The message of a commit with the work of several todos: the goal, and the title of each todo.
-fn commit_message<'a>(terms: &FleetConfig, parts: impl Iterator<Item = &'a MergePart>) -> String {
+fn commit_message<'a>(config: &FleetConfig, parts: impl Iterator<Item = &'a MergePart>) -> String {
     let titles: Vec<&str> =
         parts.map(|part| if part.title.trim().is_empty() { &*part.name } else { &*part.title }).collect();
     // A plan without a goal has the name of its file as its goal.
-    let has_goal = terms.plan.as_ref() != Some(&terms.goal);
+    let has_goal = config.plan.as_ref() != Some(&config.goal);
     let title = match titles[..] {
         [only] => only.to_owned(),
-        _ if has_goal => terms.goal.clone(),
+        _ if has_goal => config.goal.clone(),
         _ => titles.join("; "),
     };
     let list: String = titles.iter().map(|title| format!("- {}\n", git::subject(title))).collect();
     format!("{}\n\n{list}", git::subject(&title))
 }
 
-fn branch_action(terms: &FleetConfig, is_green: bool) -> BranchAction {
-    match (terms.merge, is_green) {
+fn branch_action(config: &FleetConfig, is_complete: bool) -> BranchAction {
+    match (config.merge, is_complete) {
         (false, _) => BranchAction::Stay,
         (true, true) => BranchAction::Move,
         (true, false) => BranchAction::MoveDenied("not everything is done, merged and checked".into()),

@@ -26,8 +26,7 @@ impl MergeOrder {
     }
 
     fn from_todos(todos: impl Iterator<Item = (TodoId, u64, BTreeSet<TodoId>)>) -> MergeOrder {
-        let positions =
-            todos.map(|(id, written, depends_on)| (id, MergePosition { depth: 0, added: written, depends_on }));
+        let positions = todos.map(|(id, added, depends_on)| (id, MergePosition { depth: 0, added, depends_on }));
         let mut order = MergeOrder { positions: positions.collect() };
         order.assign_depths();
         order

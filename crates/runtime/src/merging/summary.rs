@@ -7,8 +7,10 @@ use serde::Serialize;
 
 use crate::result_cache::WorkLocation;
 
-/// Maximum bytes of the list of changed files, and of a check's output.
+/// Maximum bytes of the list of changed files.
 const MAX_STAT_BYTES: usize = 16 * 1024;
+
+/// Maximum bytes of a check's output, of a list of conflicting files, and of a reason.
 const MAX_PRINTED_BYTES: usize = 1_000;
 
 /// Maximum number of checkouts that are named.

@@ -21,8 +21,8 @@ pub(super) struct CacheKeys {
 struct CacheKeyDraft {
     own_hash: ContentHash,
     depends_on: Vec<TodoId>,
-    /// Its number among identical todos: one may fail and another not.
-    duplicate: u64,
+    /// The number of the todo among identical ones. Each has its own cache key, because their results may differ.
+    duplicate_number: u64,
 }
 
 /// The cache key and the result of a done todo.
@@ -38,17 +38,18 @@ impl CacheKeys {
         let mut depends_on = todo.depends_on.clone();
         depends_on.sort();
         depends_on.dedup();
-        let own = hash_todo(todo, assignment);
-        if self.drafts.get(&todo.id).is_some_and(|known| known.own_hash == own && known.depends_on == depends_on) {
+        let own_hash = hash_todo(todo, assignment);
+        if self.drafts.get(&todo.id).is_some_and(|draft| draft.own_hash == own_hash && draft.depends_on == depends_on) {
             return;
         }
-        let duplicates = self.duplicates.entry((own, depends_on.clone())).or_default();
-        let duplicate = *duplicates;
+        let duplicates = self.duplicates.entry((own_hash, depends_on.clone())).or_default();
+        let duplicate_number = *duplicates;
         *duplicates += 1;
-        self.drafts.insert(todo.id.clone(), CacheKeyDraft { own_hash: own, depends_on, duplicate });
+        self.drafts.insert(todo.id.clone(), CacheKeyDraft { own_hash, depends_on, duplicate_number });
     }
 
-    /// The cache key of a todo, or the dependency whose result is unknown.
+    /// The cache key of a todo. The error names the dependency whose result is unknown, or the todo itself if it is not
+    /// registered.
     pub(super) fn key(&self, todo: &TodoId) -> Result<ContentHash, TodoId> {
         let draft = self.drafts.get(todo).ok_or_else(|| todo.clone())?;
         let mut dependencies = Vec::new();
@@ -57,7 +58,7 @@ impl CacheKeys {
             dependencies.push((*cache_key, *result));
         }
         dependencies.sort();
-        let hasher = ContentHasher::new("cache-key").content_hash(draft.own_hash).number(draft.duplicate);
+        let hasher = ContentHasher::new("cache-key").content_hash(draft.own_hash).number(draft.duplicate_number);
         let hasher = hasher.number(dependencies.len() as u64);
         let add = |hasher: ContentHasher, (cache_key, result)| hasher.content_hash(cache_key).content_hash(result);
         Ok(dependencies.into_iter().fold(hasher, add).finish())
@@ -65,7 +66,7 @@ impl CacheKeys {
 
     /// Records the result of a todo with this cache key.
     pub(super) fn set_result(&mut self, todo: &TodoId, cache_key: ContentHash, result: &str) {
-        self.results.insert(todo.clone(), KeyedResult { key: cache_key, result: ContentHash::of(result) });
+        self.results.insert(todo.clone(), KeyedResult { key: cache_key, result: ContentHash::of_text(result) });
     }
 
     /// Forgets the result of a todo.
@@ -74,22 +75,26 @@ impl CacheKeys {
     }
 
     /// The todos in topological order, dependencies first.
-    pub(super) fn order(&self) -> Vec<TodoId> {
-        let mut waits: BTreeMap<&TodoId, usize> = BTreeMap::new();
+    pub(super) fn topological_order(&self) -> Vec<TodoId> {
+        let mut open_dependencies: BTreeMap<&TodoId, usize> = BTreeMap::new();
         let mut dependents: BTreeMap<&TodoId, Vec<&TodoId>> = BTreeMap::new();
         for (id, draft) in &self.drafts {
             let dependencies = draft.depends_on.iter().filter(|id| self.drafts.contains_key(*id));
-            waits.insert(id, dependencies.clone().count());
+            open_dependencies.insert(id, dependencies.clone().count());
             dependencies.for_each(|dependency| dependents.entry(dependency).or_default().push(id));
         }
-        let mut order: Vec<&TodoId> = waits.iter().filter(|(_, waits)| **waits == 0).map(|(id, _)| *id).collect();
+        let mut order: Vec<&TodoId> = open_dependencies
+            .iter()
+            .filter(|(_, open_dependencies)| **open_dependencies == 0)
+            .map(|(id, _)| *id)
+            .collect();
         let mut next = 0;
         while let Some(id) = order.get(next).copied() {
             next += 1;
             for dependent in dependents.get(id).into_iter().flatten() {
-                if let Some(left) = waits.get_mut(dependent) {
-                    *left -= 1;
-                    if *left == 0 {
+                if let Some(count) = open_dependencies.get_mut(dependent) {
+                    *count -= 1;
+                    if *count == 0 {
                         order.push(dependent);
                     }
                 }
@@ -99,7 +104,7 @@ impl CacheKeys {
     }
 }
 
-/// Hashes the text and assignment of a todo, without its id and position.
+/// Hashes the content and the assignment of a todo, but not its id, status or dependencies.
 fn hash_todo(todo: &Todo, assignment: &Assignment) -> ContentHash {
     let Todo {
         id: _,

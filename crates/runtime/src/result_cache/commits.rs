@@ -9,18 +9,19 @@ use host::Guardian;
 use protocol::SessionId;
 use tools::BoxFuture;
 
-/// Checks and keeps commits of earlier runs.
+/// Checks whether commits of earlier runs still exist, and keeps them from being removed.
 pub trait CommitPinner: Send + Sync + fmt::Debug {
-    /// Whether the workspace's repository still has this commit, based on these; if so, it is kept while it is in use.
-    fn pin_commit<'a>(&'a self, commit: &'a str, on: &'a [String]) -> BoxFuture<'a, bool>;
+    /// Returns whether the workspace's repository still has this commit and the commit contains all `bases`. If so, the
+    /// commit is kept while it is in use.
+    fn pin_commit<'a>(&'a self, commit: &'a str, bases: &'a [String]) -> BoxFuture<'a, bool>;
 }
 
-/// Has no commits: work in checkouts is done again.
+/// Finds no commits, so work in checkouts is done again.
 #[derive(Debug, Clone, Copy)]
 pub struct NoCommits;
 
 impl CommitPinner for NoCommits {
-    fn pin_commit<'a>(&'a self, _commit: &'a str, _on: &'a [String]) -> BoxFuture<'a, bool> {
+    fn pin_commit<'a>(&'a self, _commit: &'a str, _bases: &'a [String]) -> BoxFuture<'a, bool> {
         Box::pin(async { false })
     }
 }
@@ -42,12 +43,12 @@ impl RepositoryCommits {
         RepositoryCommits { git: Git::new(guardian, folder, env), session }
     }
 
-    async fn pin(&self, commit: &str, on: &[String]) -> Result<bool, GitError> {
+    async fn pin(&self, commit: &str, bases: &[String]) -> Result<bool, GitError> {
         let Some(commit) = Commit::new(commit) else { return Ok(false) };
         let repository = Repository::find(&self.git).await?;
         // Pin first: a missing commit cannot be pinned, and a pinned one stays.
         repository.pin(&format!("refs/bosun/{}/reused/{commit}", self.session), &commit).await?;
-        for base in on {
+        for base in bases {
             let Some(base) = Commit::new(base) else { return Ok(false) };
             if !git::contains_commit(repository.git(), &commit, &base).await? {
                 return Ok(false);
@@ -58,9 +59,9 @@ impl RepositoryCommits {
 }
 
 impl CommitPinner for RepositoryCommits {
-    fn pin_commit<'a>(&'a self, commit: &'a str, on: &'a [String]) -> BoxFuture<'a, bool> {
+    fn pin_commit<'a>(&'a self, commit: &'a str, bases: &'a [String]) -> BoxFuture<'a, bool> {
         Box::pin(async move {
-            self.pin(commit, on).await.unwrap_or_else(|error| {
+            self.pin(commit, bases).await.unwrap_or_else(|error| {
                 tracing::info!(commit, %error, "the work of an earlier run cannot be used");
                 false
             })

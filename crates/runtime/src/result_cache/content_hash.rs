@@ -11,7 +11,7 @@ pub(super) struct ContentHash([u8; 32]);
 
 impl ContentHash {
     /// The digest of one text.
-    pub(super) fn of(text: &str) -> ContentHash {
+    pub(super) fn of_text(text: &str) -> ContentHash {
         ContentHasher::new("text").text(text).finish()
     }
 

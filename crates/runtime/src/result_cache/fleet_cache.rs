@@ -21,7 +21,7 @@ pub struct FleetResultCache {
     settings: SessionSettings,
     /// The agent of todos that name no agent.
     default_agent: String,
-    /// Paths in the workspace that do not count.
+    /// Paths in the workspace that the cache ignores.
     excluded_paths: Vec<PathBuf>,
     commits: Arc<dyn CommitPinner>,
     /// `None` before the start, and when the cache is disabled.
@@ -93,17 +93,18 @@ impl FleetResultCache {
         lookup
     }
 
-    /// Returns once why a todo that was done before is done again.
+    /// Returns, only once, why a todo that was done before is done again.
     pub fn miss_reason(&self, todo: &TodoId) -> Option<CacheMissReason> {
         let why = self.misses.lock().unwrap_or_else(PoisonError::into_inner).remove(todo);
         why.filter(|why| !matches!(why, CacheMissReason::NeverDone | CacheMissReason::CacheDisabled))
     }
 
-    /// Stores the result of a todo. A new owner also stores todos that an earlier owner completed.
-    pub async fn store(&self, todo: &Todo, result: &str, work: Option<&str>) {
+    /// Stores the result of a todo, and the commit with its work if there is one. A new owner also stores todos that an
+    /// earlier owner completed.
+    pub async fn store(&self, todo: &Todo, result: &str, commit: Option<&str>) {
         if let Some(run) = self.run.lock().await.as_mut() {
             self.register(run, todo);
-            run.cache.store(todo, result, work, self.settings.clock.now());
+            run.cache.store(todo, result, commit, self.settings.clock.now());
         }
     }
 
@@ -123,7 +124,7 @@ impl FleetResultCache {
             effort: *effort,
             default_agent: &self.default_agent,
         };
-        run.cache.register(todo, run.assignments.of(todo, assignment_context));
+        run.cache.register(todo, run.assignments.get(todo, assignment_context));
     }
 
     async fn take_snapshot(&self) -> Result<TreeSnapshot, TreeSnapshotError> {

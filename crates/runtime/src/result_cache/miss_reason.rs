@@ -13,7 +13,7 @@ pub enum CacheMissReason {
     KeyChanged,
     /// This dependency is done again.
     Upstream(TodoId),
-    /// Files that it declares have changed: those of these patterns.
+    /// Files that match these declared patterns have changed.
     FilesChanged(Vec<String>),
     /// It declares no files, and a file in the workspace has changed.
     WorkspaceChanged,

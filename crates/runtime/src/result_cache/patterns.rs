@@ -10,7 +10,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 const LONGEST: usize = 500;
 
 /// Characters that make a name a pattern.
-const SPECIAL: [char; 5] = ['*', '?', '[', '{', '\\'];
+const GLOB_CHARS: [char; 5] = ['*', '?', '[', '{', '\\'];
 
 /// Patterns of files below a workspace, sorted and without duplicates.
 #[derive(Debug, Clone, Default)]
@@ -18,6 +18,7 @@ pub struct FilePatterns(Vec<WorkspacePattern>);
 
 #[derive(Debug, Clone)]
 struct WorkspacePattern {
+    /// The pattern as it was written.
     written: String,
     matcher: PatternMatcher,
     /// The literal prefix of every matching path.
@@ -34,7 +35,7 @@ enum PatternMatcher {
 
 impl FilePatterns {
     /// Parses patterns; the error is for the user.
-    pub fn read(globs: &[String]) -> Result<FilePatterns, String> {
+    pub fn parse(globs: &[String]) -> Result<FilePatterns, String> {
         let mut globs: Vec<&String> = globs.iter().collect();
         globs.sort();
         globs.dedup();
@@ -71,11 +72,11 @@ impl WorkspacePattern {
         if glob.len() > LONGEST {
             return Err(format!("a pattern of {} bytes is too long; at most {LONGEST} are accepted", glob.len()));
         }
-        let leaves = Path::new(glob).components().any(|part| !matches!(part, Component::Normal(_)));
-        if glob.is_empty() || leaves {
+        let is_outside = Path::new(glob).components().any(|part| !matches!(part, Component::Normal(_)));
+        if glob.is_empty() || is_outside {
             return Err(format!("the pattern `{written}` must be a path below the workspace"));
         }
-        let special = glob.find(SPECIAL);
+        let special = glob.find(GLOB_CHARS);
         let matcher = match special {
             None => PatternMatcher::Prefix,
             Some(_) => PatternMatcher::Glob(
@@ -99,28 +100,28 @@ impl WorkspacePattern {
 #[derive(Debug, Clone)]
 pub(crate) struct GlobIndex {
     set: GlobSet,
-    /// The pattern of each glob in the set.
+    /// The index of the pattern that each glob in the set belongs to.
     glob_patterns: Vec<usize>,
 }
 
 impl GlobIndex {
     /// Whether a name is a pattern rather than a path.
     pub(crate) fn is_pattern(name: &str) -> bool {
-        name.contains(SPECIAL)
+        name.contains(GLOB_CHARS)
     }
 
     /// Compiles the patterns; an invalid one matches nothing.
     pub(crate) fn new<'a>(patterns: impl Iterator<Item = &'a str>) -> GlobIndex {
-        let (mut set, mut of) = (GlobSetBuilder::new(), Vec::new());
+        let (mut set, mut glob_patterns) = (GlobSetBuilder::new(), Vec::new());
         for (n, pattern) in patterns.enumerate().filter(|(_, pattern)| pattern.len() <= LONGEST) {
             for glob in [pattern.to_owned(), format!("{pattern}/**")] {
                 if let Ok(glob) = GlobBuilder::new(&glob).literal_separator(true).build() {
                     set.add(glob);
-                    of.push(n);
+                    glob_patterns.push(n);
                 }
             }
         }
-        GlobIndex { set: set.build().unwrap_or_default(), glob_patterns: of }
+        GlobIndex { set: set.build().unwrap_or_default(), glob_patterns }
     }
 
     /// The indexes of the patterns that match a path.
@@ -133,8 +134,8 @@ impl GlobIndex {
 fn build_glob_set(glob: &str) -> Result<GlobSet, String> {
     let mut set = GlobSetBuilder::new();
     for glob in [glob.to_owned(), format!("{glob}/**")] {
-        let one = GlobBuilder::new(&glob).literal_separator(true).build();
-        set.add(one.map_err(|error| error.kind().to_string())?);
+        let compiled = GlobBuilder::new(&glob).literal_separator(true).build();
+        set.add(compiled.map_err(|error| error.kind().to_string())?);
     }
     set.build().map_err(|error| error.kind().to_string())
 }

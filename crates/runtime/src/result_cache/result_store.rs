@@ -1,4 +1,4 @@
-//! Storage of results: in the store, or in memory for tests of decisions.
+//! Storage of results: in the store, or in memory for tests.
 
 use protocol::{Timestamp, TodoId};
 use store::{FleetResultRow, FleetResultStore, StoreError};
@@ -7,12 +7,12 @@ use store::{FleetResultRow, FleetResultStore, StoreError};
 pub trait ResultBackend {
     /// The result with this cache key.
     fn get(&self, key: &str) -> Result<Option<FleetResultRow>, StoreError>;
-    /// Whether a todo with this id was ever done.
+    /// Whether there is a result of a todo with this id, under any cache key.
     fn has_todo(&self, todo: &TodoId) -> Result<bool, StoreError>;
     /// Stores the result of a todo.
     fn put(&mut self, row: &FleetResultRow, at: Timestamp) -> Result<(), StoreError>;
-    /// Records the final state of the files of these keys.
-    fn set_after(&mut self, states: &[(String, String)], at: Timestamp) -> Result<(), StoreError>;
+    /// Records the states of todos' files at the end of a fleet, as pairs of a cache key and a state.
+    fn set_files_after(&mut self, states: &[(String, String)], at: Timestamp) -> Result<(), StoreError>;
     /// Forgets a result.
     fn remove(&mut self, key: &str) -> Result<(), StoreError>;
 }
@@ -30,8 +30,8 @@ impl ResultBackend for FleetResultStore {
         FleetResultStore::put(self, row, at)
     }
 
-    fn set_after(&mut self, states: &[(String, String)], at: Timestamp) -> Result<(), StoreError> {
-        FleetResultStore::set_after(self, states, at)
+    fn set_files_after(&mut self, states: &[(String, String)], at: Timestamp) -> Result<(), StoreError> {
+        FleetResultStore::set_files_after(self, states, at)
     }
 
     fn remove(&mut self, key: &str) -> Result<(), StoreError> {

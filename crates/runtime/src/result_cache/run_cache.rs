@@ -66,6 +66,7 @@ struct ReportedResult {
 
 #[derive(Debug)]
 struct SettledTodo {
+    /// Its cache key.
     key: String,
     files: Vec<String>,
     /// Its dependencies.
@@ -99,18 +100,18 @@ impl<S: ResultBackend> RunResultCache<S> {
         self.keys.register(todo, assignment);
     }
 
-    /// Looks up a todo whose dependencies are done; `has_work` returns whether a commit still exists. Looking up a todo
-    /// that was done or reused in this run reopens it.
-    pub fn lookup(&mut self, todo: &Todo, has_work: impl Fn(&str) -> bool) -> CacheLookup {
+    /// Looks up a todo whose dependencies are done; `has_commit` returns whether a commit still exists. Looking up a
+    /// todo that was done or reused in this run reopens it.
+    pub fn lookup(&mut self, todo: &Todo, has_commit: impl Fn(&str) -> bool) -> CacheLookup {
         let why = match self.settled.remove(&todo.id) {
             Some(settled) => {
                 self.keys.clear_result(&todo.id);
                 warn_on_error(self.store.remove(&settled.key));
                 CacheMissReason::Reopened
             }
-            None => match self.find_reusable(todo, has_work) {
+            None => match self.find_reusable(todo, has_commit) {
                 Ok(row) => {
-                    self.settle(todo, &row);
+                    self.mark_reused(todo, &row);
                     return CacheLookup::Hit { work: row.commit_id, result: row.result };
                 }
                 Err(why) => why,
@@ -120,7 +121,7 @@ impl<S: ResultBackend> RunResultCache<S> {
         CacheLookup::Miss(why)
     }
 
-    fn settle(&mut self, todo: &Todo, row: &FleetResultRow) {
+    fn mark_reused(&mut self, todo: &Todo, row: &FleetResultRow) {
         if let Ok(cache_key) = self.keys.key(&todo.id) {
             self.keys.set_result(&todo.id, cache_key, &row.result);
         }
@@ -128,12 +129,12 @@ impl<S: ResultBackend> RunResultCache<S> {
     }
 
     /// Predicts the lookups of a run that begins now. A todo that depends on a miss counts as a miss.
-    pub fn predict(mut self, todos: &[Todo], has_work: impl Fn(&str) -> bool) -> BTreeMap<TodoId, CacheLookup> {
+    pub fn predict(mut self, todos: &[Todo], has_commit: impl Fn(&str) -> bool) -> BTreeMap<TodoId, CacheLookup> {
         let by_id: BTreeMap<&TodoId, &Todo> = todos.iter().map(|todo| (&todo.id, todo)).collect();
         let mut predicted = BTreeMap::new();
-        for id in self.keys.order() {
+        for id in self.keys.topological_order() {
             if let Some(todo) = by_id.get(&id) {
-                predicted.insert(id, self.lookup(todo, &has_work));
+                predicted.insert(id, self.lookup(todo, &has_commit));
             }
         }
         predicted
@@ -159,19 +160,20 @@ impl<S: ResultBackend> RunResultCache<S> {
         let ReportedResult { todo, result, work, at } = reported;
         self.settled.insert(todo.id.clone(), SettledTodo::new(key.clone(), &todo, work.clone()));
         let Ok(before) = self.state(&todo.files) else { return };
-        // A new owner reports what the previous owner did, whose row has the right state of the files before the work.
+        // A new owner stores again what the previous owner did. The row of the previous owner has the right state of
+        // the files before the work.
         let is_repeated = !self.misses.remove(&todo.id);
         let row = FleetResultRow { key, todo: todo.id, before, after: None, result, commit_id: work };
-        let known = self.store.get(&row.key).ok().flatten();
-        let is_same = |known: &FleetResultRow| {
-            known.result == row.result && (row.commit_id.is_none() || known.commit_id == row.commit_id)
+        let stored = self.store.get(&row.key).ok().flatten();
+        let is_same = |stored: &FleetResultRow| {
+            stored.result == row.result && (row.commit_id.is_none() || stored.commit_id == row.commit_id)
         };
-        if !(is_repeated && known.as_ref().is_some_and(is_same)) {
+        if !(is_repeated && stored.as_ref().is_some_and(is_same)) {
             warn_on_error(self.store.put(&row, at));
         }
     }
 
-    /// Ends the run: records the current state of the files for everything that was done or reused.
+    /// Ends the run: records the current state of the files for all todos that were done or reused.
     pub fn finish(&mut self, snapshot: Result<TreeSnapshot, TreeSnapshotError>, location: WorkLocation, at: Timestamp) {
         self.snapshot = snapshot;
         self.states.clear();
@@ -180,30 +182,30 @@ impl<S: ResultBackend> RunResultCache<S> {
             settled.into_values().filter(|settled| location == WorkLocation::InWorkspace || settled.work.is_none());
         let states: Vec<(String, String)> =
             in_place.filter_map(|settled| Some((settled.key, self.state(&settled.files).ok()?))).collect();
-        warn_on_error(self.store.set_after(&states, at));
+        warn_on_error(self.store.set_files_after(&states, at));
     }
 
     /// The commit that is needed to reuse the result of a todo.
     pub(super) fn commit_to_reuse(&mut self, todo: &Todo) -> Option<String> {
-        let row = self.row(todo).ok()?;
-        let now = self.state(&todo.files).ok()?;
-        row.commit_id.filter(|_| row.after.as_ref() != Some(&now))
+        let row = self.stored_row(todo).ok()?;
+        let current = self.state(&todo.files).ok()?;
+        row.commit_id.filter(|_| row.after.as_ref() != Some(&current))
     }
 
     /// The commits with the work of a todo's dependencies, as far as they are not merged yet.
     pub(super) fn dependency_commits(&self, todo: &Todo) -> Vec<String> {
-        let (mut open, mut seen, mut works) = (todo.depends_on.clone(), BTreeSet::new(), Vec::new());
+        let (mut open, mut seen, mut commits) = (todo.depends_on.clone(), BTreeSet::new(), Vec::new());
         while let Some(id) = open.pop() {
             match self.settled.get(&id) {
-                Some(SettledTodo { work: Some(work), .. }) => works.push(work.clone()),
+                Some(SettledTodo { work: Some(work), .. }) => commits.push(work.clone()),
                 Some(SettledTodo { work: None, depends_on, .. }) if seen.insert(id) => open.extend(depends_on.clone()),
                 Some(_) | None => {}
             }
         }
-        works
+        commits
     }
 
-    fn row(&mut self, todo: &Todo) -> Result<FleetResultRow, CacheMissReason> {
+    fn stored_row(&mut self, todo: &Todo) -> Result<FleetResultRow, CacheMissReason> {
         let key = self.keys.key(&todo.id).map_err(CacheMissReason::Upstream)?.to_string();
         let unknown = |error: StoreError| CacheMissReason::Unknown(error.to_string());
         match self.store.get(&key).map_err(unknown)? {
@@ -217,31 +219,31 @@ impl<S: ResultBackend> RunResultCache<S> {
     fn find_reusable(
         &mut self,
         todo: &Todo,
-        has_work: impl Fn(&str) -> bool,
+        has_commit: impl Fn(&str) -> bool,
     ) -> Result<FleetResultRow, CacheMissReason> {
-        let row = self.row(todo)?;
-        let now = self.state(&todo.files).map_err(CacheMissReason::Unknown)?;
-        if row.after.as_ref() == Some(&now) {
+        let row = self.stored_row(todo)?;
+        let current = self.state(&todo.files).map_err(CacheMissReason::Unknown)?;
+        if row.after.as_ref() == Some(&current) {
             return Ok(FleetResultRow { commit_id: None, ..row });
         }
         match (&row.commit_id, &row.after) {
-            (Some(work), _) if row.before == now => {
-                if has_work(work) {
+            (Some(commit), _) if row.before == current => {
+                if has_commit(commit) {
                     Ok(row)
                 } else {
                     Err(CacheMissReason::CommitGone)
                 }
             }
             (None, None) => Err(CacheMissReason::RunUnfinished),
-            (Some(_), None) => Err(self.change_reason(todo, &row.before, &now)),
-            (_, Some(after)) => Err(self.change_reason(todo, after, &now)),
+            (Some(_), None) => Err(self.change_reason(todo, &row.before, &current)),
+            (_, Some(after)) => Err(self.change_reason(todo, after, &current)),
         }
     }
 
-    fn change_reason(&self, todo: &Todo, then: &str, now: &str) -> CacheMissReason {
-        match FilePatterns::read(&todo.files) {
+    fn change_reason(&self, todo: &Todo, earlier: &str, current: &str) -> CacheMissReason {
+        match FilePatterns::parse(&todo.files) {
             Ok(patterns) if !patterns.is_empty() => {
-                CacheMissReason::FilesChanged(changed_patterns(&patterns, then, now))
+                CacheMissReason::FilesChanged(changed_patterns(&patterns, earlier, current))
             }
             Ok(_) | Err(_) => CacheMissReason::WorkspaceChanged,
         }
@@ -249,11 +251,11 @@ impl<S: ResultBackend> RunResultCache<S> {
 
     /// The state of the files of these patterns at the time of the snapshot.
     fn state(&mut self, files: &[String]) -> Result<String, String> {
-        if let Some(known) = self.states.get(files) {
-            return known.clone();
+        if let Some(computed) = self.states.get(files) {
+            return computed.clone();
         }
         let state = match &self.snapshot {
-            Ok(snapshot) => FilePatterns::read(files).map(|patterns| snapshot.state(&patterns)),
+            Ok(snapshot) => FilePatterns::parse(files).map(|patterns| snapshot.state(&patterns)),
             Err(error) => Err(error.to_string()),
         };
         self.states.insert(files.to_vec(), state.clone());

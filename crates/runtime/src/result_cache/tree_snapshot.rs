@@ -11,9 +11,11 @@ use tools::{WorkspaceEntry, WorkspaceEntryKind, list_workspace};
 use super::content_hash::{ContentHash, ContentHasher};
 use super::patterns::FilePatterns;
 
-/// The most files that are hashed, and the most bytes of them.
+/// The most files that are hashed.
 const FILES: usize = 200_000;
-const BYTES: u64 = 16 << 30;
+
+/// The most bytes that are hashed, of all files together.
+const MAX_BYTES: u64 = 16 << 30;
 
 /// The bytes of a file that are read at once.
 const READ_BUFFER_BYTES: usize = 64 * 1024;
@@ -23,17 +25,18 @@ const READ_BUFFER_BYTES: usize = 64 * 1024;
 pub struct TreeSnapshot {
     /// Paths below the workspace and their content hashes, sorted by path.
     files: Vec<(Vec<u8>, ContentHash)>,
-    whole: Option<ContentHash>,
+    /// The hash of all files together.
+    all_files: Option<ContentHash>,
 }
 
 /// Why there is no snapshot of a workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TreeSnapshotError {
-    /// There are too many.
+    /// The workspace has too many files.
     #[error("the workspace has more than {FILES} files; exclude generated files with .gitignore")]
     TooManyFiles,
-    /// They are too large.
-    #[error("the workspace has more than {} GiB; exclude generated files with .gitignore", BYTES >> 30)]
+    /// The files together are too large.
+    #[error("the workspace has more than {} GiB; exclude generated files with .gitignore", MAX_BYTES >> 30)]
     TooLarge,
     /// The scan failed unexpectedly.
     #[error("the workspace's files could not be read")]
@@ -41,15 +44,15 @@ pub enum TreeSnapshotError {
 }
 
 impl TreeSnapshot {
-    /// Reads every file of a workspace, except those below the paths `excluded`. It must run on its own thread.
+    /// Reads every file of a workspace, except those below the paths `excluded`. It blocks the thread.
     pub fn capture(workspace: &Path, excluded: Vec<PathBuf>) -> Result<TreeSnapshot, TreeSnapshotError> {
-        let (mut files, mut left) = (Vec::new(), BYTES);
+        let (mut files, mut bytes_left) = (Vec::new(), MAX_BYTES);
         for entry in list_workspace(workspace, excluded) {
             let Ok(relative) = entry.path.strip_prefix(workspace) else { continue };
             if files.len() == FILES {
                 return Err(TreeSnapshotError::TooManyFiles);
             }
-            files.push((relative.as_os_str().as_bytes().to_vec(), hash_entry(&entry, &mut left)?));
+            files.push((relative.as_os_str().as_bytes().to_vec(), hash_entry(&entry, &mut bytes_left)?));
         }
         Ok(TreeSnapshot::from_files(files))
     }
@@ -58,13 +61,13 @@ impl TreeSnapshot {
     pub(super) fn from_files(mut files: Vec<(Vec<u8>, ContentHash)>) -> TreeSnapshot {
         files.sort();
         let whole = Some(hash_files(files.iter()));
-        TreeSnapshot { files, whole }
+        TreeSnapshot { files, all_files: whole }
     }
 
     /// The state of the files that match these patterns, one hash per pattern; of all files if there is no pattern.
     pub(super) fn state(&self, patterns: &FilePatterns) -> String {
         if patterns.is_empty() {
-            return self.whole.map(ContentHash::short).unwrap_or_default();
+            return self.all_files.map(ContentHash::short).unwrap_or_default();
         }
         let states: Vec<String> = patterns.select(&self.files).map(|files| hash_files(files).short()).collect();
         states.join(",")
@@ -74,7 +77,7 @@ impl TreeSnapshot {
 /// The patterns whose files have changed.
 pub(super) fn changed_patterns(patterns: &FilePatterns, before: &str, now: &str) -> Vec<String> {
     let pairs = before.split(',').zip(now.split(',')).zip(patterns.sources());
-    pairs.filter(|((before, now), _)| before != now).map(|(_, written)| written.to_owned()).collect()
+    pairs.filter(|((before, now), _)| before != now).map(|(_, pattern)| pattern.to_owned()).collect()
 }
 
 fn hash_files<'a>(files: impl Iterator<Item = &'a (Vec<u8>, ContentHash)>) -> ContentHash {
@@ -82,10 +85,10 @@ fn hash_files<'a>(files: impl Iterator<Item = &'a (Vec<u8>, ContentHash)>) -> Co
 }
 
 /// Hashes an entry. An unreadable entry has its own hash, so that it counts as changed when it becomes readable.
-fn hash_entry(entry: &WorkspaceEntry, left: &mut u64) -> Result<ContentHash, TreeSnapshotError> {
+fn hash_entry(entry: &WorkspaceEntry, bytes_left: &mut u64) -> Result<ContentHash, TreeSnapshotError> {
     let unreadable = || ContentHasher::new("unreadable").finish();
     Ok(match entry.kind {
-        WorkspaceEntryKind::File => match hash_file(&entry.path, left) {
+        WorkspaceEntryKind::File => match hash_file(&entry.path, bytes_left) {
             Ok(Some(file)) => file,
             Ok(None) => return Err(TreeSnapshotError::TooLarge),
             Err(_unreadable) => unreadable(),
@@ -99,21 +102,21 @@ fn hash_entry(entry: &WorkspaceEntry, left: &mut u64) -> Result<ContentHash, Tre
     })
 }
 
-/// Hashes a file; returns nothing if it exceeds the bytes that are left.
-fn hash_file(path: &Path, left: &mut u64) -> io::Result<Option<ContentHash>> {
+/// Hashes a file; returns nothing if it exceeds the remaining bytes.
+fn hash_file(path: &Path, bytes_left: &mut u64) -> io::Result<Option<ContentHash>> {
     let Some(mut file) = host::open_plain(path).map_err(io::Error::other)? else {
         return Ok(Some(ContentHasher::new("gone").finish()));
     };
     let is_executable = file.metadata()?.permissions().mode() & 0o111 != 0;
     let mut hasher = ContentHasher::new("file").text(if is_executable { "runs" } else { "rests" });
-    let mut piece = vec![0; READ_BUFFER_BYTES];
+    let mut buffer = vec![0; READ_BUFFER_BYTES];
     loop {
-        match file.read(&mut piece) {
+        match file.read(&mut buffer) {
             Ok(0) => return Ok(Some(hasher.finish())),
             Ok(read) => {
-                let Some(rest) = left.checked_sub(read as u64) else { return Ok(None) };
-                *left = rest;
-                hasher.add_raw(piece.get(..read).unwrap_or_default());
+                let Some(rest) = bytes_left.checked_sub(read as u64) else { return Ok(None) };
+                *bytes_left = rest;
+                hasher.add_raw(buffer.get(..read).unwrap_or_default());
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),

@@ -1,5 +1,5 @@
-//! How the activations of a task ended, oldest first. Nearly every task has one, so they take no more room than they
-//! need: a session may have thousands of tasks.
+//! How the activations of a task ended, oldest first. Nearly every task has exactly one ending, so memory for one is
+//! reserved exactly: a session may have thousands of tasks.
 
 use protocol::Activation;
 
@@ -12,23 +12,23 @@ pub(crate) struct ActivationEndings(Vec<(Activation, ActivationEnding)>);
 impl ActivationEndings {
     /// How an activation ended.
     pub(crate) fn get(&self, activation: &Activation) -> Option<&ActivationEnding> {
-        let at = self.0.binary_search_by_key(activation, |(at, _)| *at).ok()?;
-        self.0.get(at).map(|(_, ending)| ending)
+        let index = self.0.binary_search_by_key(activation, |(ended, _)| *ended).ok()?;
+        self.0.get(index).map(|(_, ending)| ending)
     }
 
     /// The latest ending.
     pub(crate) fn last_key_value(&self) -> Option<(&Activation, &ActivationEnding)> {
-        self.0.last().map(|(at, ending)| (at, ending))
+        self.0.last().map(|(activation, ending)| (activation, ending))
     }
 
     pub(super) fn insert(&mut self, activation: Activation, ending: ActivationEnding) {
-        match self.0.binary_search_by_key(&activation, |(at, _)| *at) {
-            Ok(at) => self.0[at].1 = ending,
-            Err(at) => {
+        match self.0.binary_search_by_key(&activation, |(ended, _)| *ended) {
+            Ok(index) => self.0[index].1 = ending,
+            Err(index) => {
                 if self.0.is_empty() {
                     self.0.reserve_exact(1);
                 }
-                self.0.insert(at, (activation, ending));
+                self.0.insert(index, (activation, ending));
             }
         }
     }
@@ -39,6 +39,6 @@ impl ActivationEndings {
 
     #[cfg(test)]
     pub(super) fn iter(&self) -> impl Iterator<Item = (&Activation, &ActivationEnding)> {
-        self.0.iter().map(|(at, ending)| (at, ending))
+        self.0.iter().map(|(activation, ending)| (activation, ending))
     }
 }

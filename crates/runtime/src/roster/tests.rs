@@ -13,9 +13,9 @@ fn id(n: u128) -> TaskId {
 fn roster(events: Vec<Event>) -> Roster {
     let agent = TaskSpec { parent: Some(id(1)), ..TaskSpec::new(TaskType::Agent, "worker", "one") };
     let roster = Roster::default();
-    let made = [(1, TaskSpec::new(TaskType::Main, "main", "root")), (2, agent)];
-    let made = made.into_iter().map(|(task, spec)| (task, Event::TaskCreated(Box::new(spec))));
-    for (task, event) in made.chain(events.into_iter().map(|event| (2, event))) {
+    let created = [(1, TaskSpec::new(TaskType::Main, "main", "root")), (2, agent)];
+    let created = created.into_iter().map(|(task, spec)| (task, Event::TaskCreated(Box::new(spec))));
+    for (task, event) in created.chain(events.into_iter().map(|event| (2, event))) {
         roster.apply_event(&LogEntry { task: id(task), at: Timestamp(7), event });
     }
     roster
@@ -25,7 +25,7 @@ fn started(activation: u32) -> Event {
     Event::ActivationStarted { activation: Activation(activation), attempt: Attempt(1) }
 }
 
-fn said(text: &str) -> Event {
+fn answered(text: &str) -> Event {
     Event::TurnAnswered {
         turn: Turn(1),
         content: vec![ContentBlock::Text { text: text.into() }],
@@ -45,20 +45,22 @@ fn finished() -> Event {
 }
 
 fn endings(roster: &Roster) -> Vec<(u32, &'static str)> {
-    let all = |known: &RosterEntry| known.endings.iter().map(|(at, ending)| (at.0, ending.outcome.as_str())).collect();
+    let all = |entry: &RosterEntry| {
+        entry.endings.iter().map(|(activation, ending)| (activation.0, ending.outcome.as_str())).collect()
+    };
     roster.with_task(id(2), all).unwrap()
 }
 
 #[test]
-fn the_call_that_started_a_task_hears_its_first_result_whatever_came_after() {
+fn the_call_that_started_a_task_gets_its_first_result() {
     let roster = roster(vec![started(1), ended(1, "first"), Event::TaskRequeued, started(2), ended(2, "second")]);
     let first =
-        roster.with_task(id(2), |known| known.first_ending().map(|(activation, _)| activation)).flatten().unwrap();
+        roster.with_task(id(2), |entry| entry.first_ending().map(|(activation, _)| activation)).flatten().unwrap();
     assert_eq!(roster.trace(id(2)).unwrap().result_of(first).0, "first");
 }
 
 #[test]
-fn an_activation_that_never_began_has_an_end_and_one_at_rest_has_no_other() {
+fn a_queued_task_gets_an_ending_and_an_idle_one_gets_no_second() {
     assert_eq!(endings(&roster(vec![finished()])), [(1, "cancelled")]);
     assert_eq!(endings(&roster(vec![started(1), ended(1, "done"), finished()])), [(1, "completed")]);
     let waiting = roster(vec![started(1), ended(1, "done"), Event::TaskRequeued, finished()]);
@@ -66,11 +68,12 @@ fn an_activation_that_never_began_has_an_end_and_one_at_rest_has_no_other() {
 }
 
 #[test]
-fn the_latest_words_of_an_activation_are_known_until_it_ends() {
-    let events = vec![started(1), said("a"), said(""), said("b"), Event::TaskInterrupted, Event::TaskRequeued];
+fn the_latest_text_of_an_activation_is_held_until_it_ends() {
+    let events =
+        vec![started(1), answered("a"), answered(""), answered("b"), Event::TaskInterrupted, Event::TaskRequeued];
     assert_eq!(roster(events.clone()).latest_text(id(2)), "b");
-    let over = events.into_iter().chain([ended(1, "b")]).collect();
-    assert_eq!(roster(over).latest_text(id(2)), "");
+    let ended_events = events.into_iter().chain([ended(1, "b")]).collect();
+    assert_eq!(roster(ended_events).latest_text(id(2)), "");
 }
 
 fn ran(command: &str) -> Event {
@@ -84,20 +87,20 @@ fn ran(command: &str) -> Event {
 /// Starts an agent of the root and ends it.
 fn run_through(roster: &Roster, task: u128) {
     let spec = TaskSpec { parent: Some(id(1)), ..TaskSpec::new(TaskType::Agent, "worker", format!("w{task}")) };
-    let events = [Event::TaskCreated(Box::new(spec)), started(1), said("x"), ran("ls"), ended(1, "result")];
+    let events = [Event::TaskCreated(Box::new(spec)), started(1), answered("x"), ran("ls"), ended(1, "result")];
     events.into_iter().for_each(|event| roster.apply_event(&LogEntry { task: id(task), at: Timestamp(7), event }));
 }
 
 /// The text of all agents is in the log; of a thousand that have ended, only the latest traces are held.
 #[test]
-fn the_words_of_tasks_that_have_long_been_at_rest_are_not_held() {
+fn traces_of_tasks_that_are_long_idle_are_not_held() {
     let roster = roster(Vec::new());
     (10..1_010).for_each(|task| run_through(&roster, task));
     let held = (10..1_010).filter(|task| roster.is_recent(id(*task))).collect::<Vec<_>>();
     assert_eq!(held, (1_010 - MAX_IDLE_TRACES as u128..1_010).collect::<Vec<_>>());
     assert!(roster.trace(id(10)).is_none() && roster.is_recent(id(1)) && roster.is_recent(id(2)));
     assert_eq!(roster.trace(id(1_009)).unwrap().result_of(Activation(1)), ("result", &ran_pieces("ls")[..]));
-    let outcome = roster.with_task(id(10), |known| known.latest_ending().map(|(_, ending)| ending.outcome.as_str()));
+    let outcome = roster.with_task(id(10), |entry| entry.latest_ending().map(|(_, ending)| ending.outcome.as_str()));
     assert_eq!(outcome.flatten(), Some("completed"));
 }
 
@@ -106,10 +109,10 @@ fn ran_pieces(command: &str) -> Vec<Evidence> {
 }
 
 #[test]
-fn a_task_that_goes_on_after_its_words_were_let_go_is_read_from_the_log() {
+fn a_task_that_resumes_without_its_trace_is_read_from_the_log() {
     let roster = roster(Vec::new());
     (10..100).for_each(|task| run_through(&roster, task));
-    for event in [Event::TaskRequeued, started(2), said("again"), ran("pwd")] {
+    for event in [Event::TaskRequeued, started(2), answered("again"), ran("pwd")] {
         roster.apply_event(&LogEntry { task: id(10), at: Timestamp(8), event });
     }
     assert!(roster.is_recent(id(10)) && roster.trace(id(10)).is_none());
@@ -123,20 +126,20 @@ fn a_task_that_goes_on_after_its_words_were_let_go_is_read_from_the_log() {
             entry: LogEntry { task: id(10), at: Timestamp(8), event },
         })
         .collect();
-    let words = TaskTrace::from_log(&log);
-    assert_eq!(words.result_of(Activation(1)), ("result", &ran_pieces("ls")[..]));
-    assert_eq!(words.result_of(Activation(2)).0, "more");
-    assert_eq!(words.evidence().len(), 2);
+    let trace = TaskTrace::from_log(&log);
+    assert_eq!(trace.result_of(Activation(1)), ("result", &ran_pieces("ls")[..]));
+    assert_eq!(trace.result_of(Activation(2)).0, "more");
+    assert_eq!(trace.evidence().len(), 2);
 }
 
 #[test]
-fn whatever_is_left_behind_anew_changes_the_digest_and_nothing_else_does() {
+fn only_new_evidence_changes_the_hash() {
     let roster = roster(vec![started(1)]);
-    let digest_after = |event: Event| {
+    let hash_after = |event: Event| {
         roster.apply_event(&LogEntry { task: id(2), at: Timestamp(8), event });
         roster.evidence_hash()
     };
-    let digests = [ran("ls"), ran("ls"), said("x"), ran("pwd")].map(digest_after);
-    assert_eq!((digests[0], digests[1]), (digests[1], digests[2]));
-    assert_ne!(digests[2], digests[3]);
+    let hashes = [ran("ls"), ran("ls"), answered("x"), ran("pwd")].map(hash_after);
+    assert_eq!((hashes[0], hashes[1]), (hashes[1], hashes[2]));
+    assert_ne!(hashes[2], hashes[3]);
 }

@@ -3,10 +3,10 @@
 use protocol::{Activation, Clip, ContentBlock, Envelope, Event, Evidence};
 
 /// Maximum bytes of a held result; the log has all of it.
-const RESULT_MAX: usize = 16 * 1024;
+const MAX_RESULT_BYTES: usize = 16 * 1024;
 
 /// Maximum pieces of evidence per task.
-const EVIDENCE_MAX: usize = 200;
+const MAX_EVIDENCE_PIECES: usize = 200;
 
 /// The text and evidence of a task.
 #[derive(Debug, Clone, Default)]
@@ -43,7 +43,7 @@ impl TaskTrace {
     pub(crate) fn from_log<'a>(log: impl IntoIterator<Item = &'a Envelope>) -> TaskTrace {
         let mut trace = TaskTrace::from_start();
         for envelope in log {
-            trace.read(&envelope.entry.event);
+            trace.apply_event(&envelope.entry.event);
         }
         trace
     }
@@ -63,14 +63,14 @@ impl TaskTrace {
 
     /// The result of an activation, and the evidence up to then.
     pub(crate) fn result_of(&self, activation: Activation) -> (&str, &[Evidence]) {
-        let found = self.results.iter().rfind(|(at, ..)| *at == activation);
+        let result = self.results.iter().rfind(|(ended, ..)| *ended == activation);
         // An activation that never started has no text, and nothing follows it.
-        let (text, count) = found.map_or(("", usize::MAX), |(_, text, count)| (text.as_str(), *count));
+        let (text, count) = result.map_or(("", usize::MAX), |(_, text, count)| (text.as_str(), *count));
         (text, self.evidence.get(..count).unwrap_or(&self.evidence))
     }
 
     /// Applies an event; returns whether a call added new evidence.
-    pub(super) fn read(&mut self, event: &Event) -> bool {
+    pub(super) fn apply_event(&mut self, event: &Event) -> bool {
         match event {
             Event::TurnAnswered { content, .. } => self.record_text(content),
             Event::CallAnswered { evidence, .. } => return self.record_evidence(evidence),
@@ -79,7 +79,7 @@ impl TaskTrace {
                 return self.record_evidence(&changed);
             }
             Event::ActivationEnded { activation, text, .. } => {
-                self.results.push((*activation, Clip::new(text, RESULT_MAX), self.evidence.len()));
+                self.results.push((*activation, Clip::new(text, MAX_RESULT_BYTES), self.evidence.len()));
                 self.latest_text = Clip::default();
             }
             Event::TaskFinished { .. } => self.latest_text = Clip::default(),
@@ -101,7 +101,7 @@ impl TaskTrace {
         });
         let text = texts.collect::<Vec<_>>().join("\n\n");
         if !text.is_empty() {
-            self.latest_text = Clip::new(&text, RESULT_MAX);
+            self.latest_text = Clip::new(&text, MAX_RESULT_BYTES);
         }
     }
 
@@ -109,7 +109,7 @@ impl TaskTrace {
     fn record_evidence(&mut self, evidence: &[Evidence]) -> bool {
         let before = self.evidence.len();
         for piece in evidence {
-            if self.evidence.len() < EVIDENCE_MAX && !self.evidence.contains(piece) {
+            if self.evidence.len() < MAX_EVIDENCE_PIECES && !self.evidence.contains(piece) {
                 self.evidence.push(piece.clone());
             }
         }

@@ -1,4 +1,4 @@
-//! Agents of one session on models of two accounts, of which one is used up.
+//! Tests agents of one session that use models of two accounts, one of which is used up.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,29 +13,35 @@ use testkit::session::FakeClock;
 use super::{Session, SessionStart, many_agents};
 use crate::{Catalog, ModelResolver, SessionSettings};
 
-const RESET: Duration = Duration::from_secs(3600);
+const QUOTA_RESET_AFTER: Duration = Duration::from_secs(3600);
 
-/// A model with its own account, which answers from a set time on.
+/// A model with its own account, whose quota is used up until a set time.
 #[derive(Debug)]
-struct TestAccount {
+struct QuotaModel {
     facts: ModelFacts,
     script: ScriptModel,
-    empty: ScriptModel,
-    opens: Timestamp,
-    asked: AtomicUsize,
+    quota_script: ScriptModel,
+    quota_resets_at: Timestamp,
+    request_count: AtomicUsize,
 }
 
-impl TestAccount {
-    fn new(name: &str, script: &str, opens: Timestamp) -> Arc<TestAccount> {
+impl QuotaModel {
+    fn new(bucket_key: &str, script: &str, quota_resets_at: Timestamp) -> Arc<QuotaModel> {
         let parse =
             |rules: &str| ScriptModel::parse(&format!("version: 1\nabout: x\nrules:\n{rules}"), "test.yaml").unwrap();
-        let empty = parse("  - fail: { class: quota-until, after: 1h, message: used up }\n");
-        let facts = ModelFacts { bucket: Some(name.into()), ..ModelFacts::UNKNOWN };
-        Arc::new(TestAccount { facts, script: parse(script), empty, opens, asked: AtomicUsize::new(0) })
+        let quota_script = parse("  - fail: { class: quota-until, after: 1h, message: used up }\n");
+        let facts = ModelFacts { bucket_key: Some(bucket_key.into()), ..ModelFacts::UNKNOWN };
+        Arc::new(QuotaModel {
+            facts,
+            script: parse(script),
+            quota_script,
+            quota_resets_at,
+            request_count: AtomicUsize::new(0),
+        })
     }
 }
 
-impl Model for TestAccount {
+impl Model for QuotaModel {
     fn name(&self) -> &str {
         self.script.name()
     }
@@ -44,15 +50,19 @@ impl Model for TestAccount {
         &self.facts
     }
 
-    fn ask(&self, request: ModelRequest) -> Deltas {
-        self.asked.fetch_add(1, Ordering::SeqCst);
-        if request.at < self.opens { self.empty.ask(request) } else { self.script.ask(request) }
+    fn send(&self, request: ModelRequest) -> Deltas {
+        self.request_count.fetch_add(1, Ordering::SeqCst);
+        if request.requested_at < self.quota_resets_at {
+            self.quota_script.send(request)
+        } else {
+            self.script.send(request)
+        }
     }
 }
 
 /// One model besides the session's own.
 #[derive(Debug)]
-struct OneOtherModel(Arc<TestAccount>);
+struct OneOtherModel(Arc<QuotaModel>);
 
 impl ModelResolver for OneOtherModel {
     fn open(&self, _spec: &str) -> Result<Arc<dyn Model>, String> {
@@ -63,12 +73,12 @@ impl ModelResolver for OneOtherModel {
         vec!["other/b".into()]
     }
 
-    fn preferred(&self, _taste: ModelPreference) -> Option<String> {
+    fn preferred(&self, _preference: ModelPreference) -> Option<String> {
         None
     }
 }
 
-const OWN: &str = "
+const SESSION_MODEL_RULES: &str = "
   - when: { agent: worker }
     answer: [say: done]
   - when: { turn: 1 }
@@ -81,12 +91,7 @@ const OWN: &str = "
   - answer: [say: noted]
 ";
 
-fn settings(
-    folder: &Path,
-    own: &Arc<TestAccount>,
-    other: &Arc<TestAccount>,
-    clock: &Arc<FakeClock>,
-) -> SessionSettings {
+fn settings(folder: &Path, own: &Arc<QuotaModel>, other: &Arc<QuotaModel>, clock: &Arc<FakeClock>) -> SessionSettings {
     let worker = AgentSpec {
         name: "worker".into(),
         description: "works".into(),
@@ -110,7 +115,7 @@ fn state(session: &Session, name: &str) -> Option<TaskState> {
 }
 
 /// Advances the clock until a condition holds.
-async fn until(clock: &FakeClock, what: &str, holds: impl Fn() -> bool) {
+async fn advance_until(clock: &FakeClock, what: &str, holds: impl Fn() -> bool) {
     for _ in 0..2000 {
         if holds() {
             return;
@@ -118,29 +123,30 @@ async fn until(clock: &FakeClock, what: &str, holds: impl Fn() -> bool) {
         clock.advance(Duration::from_millis(100));
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("waited in vain for: {what}");
+    panic!("timed out waiting for: {what}");
 }
 
 #[tokio::test]
-async fn when_one_account_is_used_up_only_its_users_wait() {
+async fn when_one_account_is_used_up_only_its_agents_wait() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("work")).unwrap();
     let clock = Arc::new(FakeClock::default());
-    let own = TestAccount::new("own/account/a", OWN, Timestamp(0));
-    let other = TestAccount::new("other/account/b", "  - answer: [say: at last]\n", FakeClock::START.plus(RESET));
+    let own = QuotaModel::new("own/account/a", SESSION_MODEL_RULES, Timestamp(0));
+    let other =
+        QuotaModel::new("other/account/b", "  - answer: [say: at last]\n", FakeClock::START.plus(QUOTA_RESET_AFTER));
     let session = Session::open(settings(folder.path(), &own, &other, &clock), SessionStart::New).await.unwrap();
     session.send("go", MailDelivery::FollowUp).await.unwrap();
     let is_parked = |name: &str| matches!(state(&session, name), Some(TaskState::Parked { .. }));
-    until(&clock, "two who wait", || is_parked("first") && is_parked("second")).await;
-    until(&clock, "the root at rest", || session.status().borrow().root == Some(TaskState::Idle)).await;
+    advance_until(&clock, "two parked agents", || is_parked("first") && is_parked("second")).await;
+    advance_until(&clock, "an idle root", || session.status().borrow().root == Some(TaskState::Idle)).await;
     assert_eq!(state(&session, "free"), Some(TaskState::Idle));
-    // The second agent learned it from the first.
-    assert_eq!(other.asked.load(Ordering::SeqCst), 1);
-    clock.advance(RESET);
-    until(&clock, "rest", || session.status().borrow().quiet).await;
+    // The second agent learned of the quota from the first one's request.
+    assert_eq!(other.request_count.load(Ordering::SeqCst), 1);
+    clock.advance(QUOTA_RESET_AFTER);
+    advance_until(&clock, "a quiet session", || session.status().borrow().quiet).await;
     let tasks = session.tasks().unwrap();
     assert!(tasks.iter().all(|task| task.last_outcome == Some(TaskOutcome::Completed)), "{tasks:?}");
-    let said = tasks.iter().filter(|task| task.result.as_deref() == Some("at last")).count();
-    assert_eq!((said, other.asked.load(Ordering::SeqCst)), (2, 3));
+    let answered = tasks.iter().filter(|task| task.result.as_deref() == Some("at last")).count();
+    assert_eq!((answered, other.request_count.load(Ordering::SeqCst)), (2, 3));
     session.leave().await.unwrap();
 }

@@ -10,13 +10,13 @@ use super::Session;
 use crate::fleet::{FinishedTodos, FleetDriver, FleetError, FleetHandle, FleetRequest, FleetServices, check_plan};
 
 impl Session {
-    /// Starts a fleet, which works until it can do no more.
+    /// Starts a fleet, which works until no todo is left that it can do.
     pub async fn start_fleet(
         &mut self,
         request: FleetRequest,
         services: FleetServices,
     ) -> Result<FleetHandle, FleetError> {
-        let FleetRequest { mut terms, todos } = request;
+        let FleetRequest { config: mut terms, todos } = request;
         if !todos.is_empty() {
             check_plan(&self.context, self.root, &terms, &todos).await?;
             terms.plan.get_or_insert_default();
@@ -26,12 +26,12 @@ impl Session {
         self.drive_fleet(services)
     }
 
-    /// Resumes the session's latest fleet. A fleet that has ended starts again with its terms and its blocked todos.
+    /// Resumes the session's latest fleet. An ended fleet starts again with its configuration and blocked todos.
     pub async fn resume_fleet(&mut self, services: FleetServices) -> Result<FleetHandle, FleetError> {
-        let at_work = |kernel: &kernel::Kernel| kernel.graph().fleet().is_some();
-        if !self.supervision.supervisor.query(at_work).await? {
-            let terms = self.fleet_terms()?.ok_or(FleetError::NoFleet)?;
-            self.submit(KernelInput::BeginFleet(terms)).await?;
+        let has_fleet = |kernel: &kernel::Kernel| kernel.graph().fleet().is_some();
+        if !self.supervision.supervisor.query(has_fleet).await? {
+            let config = self.fleet_config()?.ok_or(FleetError::NoFleet)?;
+            self.submit(KernelInput::BeginFleet(config)).await?;
             let finished = FinishedTodos::read(&self.context.reader()?, self.root)?;
             for todo in self.blocked_todos().await? {
                 // Work that could not be merged is merged again, but not done again.
@@ -42,19 +42,20 @@ impl Session {
         self.drive_fleet(services)
     }
 
-    /// The terms of the session's latest fleet; nothing if there was none.
-    pub fn fleet_terms(&self) -> Result<Option<FleetConfig>, FleetError> {
+    /// The configuration of the session's latest fleet; nothing if there was none.
+    pub fn fleet_config(&self) -> Result<Option<FleetConfig>, FleetError> {
         let began = |event: Event| match event {
-            Event::FleetBegan(terms) => Some(terms),
+            Event::FleetBegan(config) => Some(config),
             _other => None,
         };
         let log = self.context.reader()?.task_events(self.root)?;
         Ok(log.into_iter().rev().find_map(|envelope| began(envelope.entry.event)))
     }
 
+    /// The todos that are blocked for a reason of their own, not because of a dependency.
     async fn blocked_todos(&self) -> Result<Vec<TodoId>, FleetError> {
         let blocked = |kernel: &kernel::Kernel| {
-            let of_itself = |node: &kernel::TodoNode| match &node.progress {
+            let is_own_block = |node: &kernel::TodoNode| match &node.progress {
                 kernel::TodoProgress::Blocked(BlockReason::Itself { .. } | BlockReason::Cycle { .. }) => true,
                 kernel::TodoProgress::Blocked(BlockReason::Upstream { .. })
                 | kernel::TodoProgress::Pending
@@ -62,7 +63,7 @@ impl Session {
                 | kernel::TodoProgress::Claimed { .. }
                 | kernel::TodoProgress::Done => false,
             };
-            kernel.graph().nodes().filter(|(_, node)| of_itself(node)).map(|(id, _)| id.clone()).collect()
+            kernel.graph().nodes().filter(|(_, node)| is_own_block(node)).map(|(id, _)| id.clone()).collect()
         };
         Ok(self.supervision.supervisor.query(blocked).await?)
     }

@@ -1,5 +1,5 @@
-//! Sixty-four agents on one budget, against a server that fails now and then. The cap holds at every event, and the
-//! sums are the server's own.
+//! Tests sixty-four agents with one budget against a server that sometimes fails: the budget holds at every event, and
+//! the totals of the log equal those of the server.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const AGENTS: u32 = 64;
 const PRICE: Price = Price { input: 2_000_000, output: 10_000_000, cache_read: 200_000, cache_write: 2_500_000 };
 
 /// Each agent looks four times, unless it is told to stop.
-const LOOKS: &str = "
+const LOOK_SCRIPT: &str = "
 version: 1
 about: Looks, and then says so
 rules:
@@ -42,8 +42,11 @@ fn model(url: String) -> Arc<dyn model::Model> {
         is_small: false,
         max_concurrent_requests: None,
         extra: model::RequestExtras::default(),
-        models: [("m".into(), model::ModelListing { price: Some(PRICE), context: None, max_output: Some(1_000) })]
-            .into(),
+        models: [(
+            "m".into(),
+            model::ModelListing { price: Some(PRICE), context_tokens: None, max_output_tokens: Some(1_000) },
+        )]
+        .into(),
     };
     let providers = Providers { by_name: [("test".into(), provider)].into(), ..Providers::default() };
     model::open("test/m", Path::new("/"), &providers).unwrap()
@@ -53,7 +56,7 @@ pub(super) fn settings(folder: &Path, url: String, budget: Budget) -> SessionSet
     SessionSettings {
         home: Home::open(folder.join("home")).unwrap(),
         cwd: folder.join("work"),
-        roots: Vec::new(),
+        added_folders: Vec::new(),
         model: model(url),
         model_spec: "test/m".into(),
         models: Arc::new(crate::SessionModelOnly),
@@ -66,7 +69,7 @@ pub(super) fn settings(folder: &Path, url: String, budget: Budget) -> SessionSet
         policy: policy::Policy::default(),
         rules: Vec::new(),
         mode: None,
-        plan_exit: protocol::PlanAction::ExitOnly,
+        default_plan_action: protocol::PlanAction::ExitOnly,
         ask_user: true,
         day_budget: None,
         ask_wait: Some(Duration::ZERO),
@@ -92,7 +95,7 @@ pub(super) fn settings(folder: &Path, url: String, budget: Budget) -> SessionSet
     }
 }
 
-/// Starts a subagent of the root whose result goes nowhere.
+/// Starts a subagent of the root; no call waits for its result.
 async fn spawn(session: &Session, number: u32) {
     let spec = TaskSpec {
         parent: Some(session.root),
@@ -107,15 +110,15 @@ async fn spawn(session: &Session, number: u32) {
 /// The totals of the log.
 #[derive(Debug, Default)]
 struct LogTotals {
-    answered: Usage,
+    usage: Usage,
     cost: Cost,
-    failed: u32,
-    stopped: u32,
-    looked: u32,
+    failed_turns: u32,
+    wrap_ups: u32,
+    completed: u32,
 }
 
 /// Runs all agents to the end, checks the ledger after every event, and adds up the log.
-async fn run(server: &ModelServer, budget: Budget) -> LogTotals {
+async fn run_agents(server: &ModelServer, budget: Budget) -> LogTotals {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("work")).unwrap();
     let session = Session::open(settings(folder.path(), server.openai_url(), budget), SessionStart::New).await.unwrap();
@@ -128,48 +131,48 @@ async fn run(server: &ModelServer, budget: Budget) -> LogTotals {
     let (home, id) = (session.home().clone(), session.id());
     session.leave().await.unwrap();
 
-    let (mut kernel, mut sums) = (Kernel::new(SessionLimits::default()), LogTotals::default());
+    let (mut kernel, mut totals) = (Kernel::new(SessionLimits::default()), LogTotals::default());
     for envelope in SessionReader::open(&home, id).unwrap().events_after(0, usize::MAX).unwrap() {
-        kernel.evolve(&envelope.entry).unwrap();
+        kernel.apply_event(&envelope.entry).unwrap();
         if let Some(root) = kernel.root().and_then(|root| kernel.task(root)) {
             let booked = root.ledger.spent.plus(root.ledger.reserved);
-            assert!(budget.allows(booked), "event {} goes past the budget: {booked:?}", envelope.seq);
+            assert!(budget.allows(booked), "event {} exceeds the budget: {booked:?}", envelope.seq);
         }
         match &envelope.entry.event {
             Event::TurnAnswered { usage, cost, .. } => {
-                (sums.answered, sums.cost) = (sums.answered.plus(*usage), sums.cost.plus(*cost));
+                (totals.usage, totals.cost) = (totals.usage.plus(*usage), totals.cost.plus(*cost));
             }
             Event::TurnFailed { cost, .. } => {
-                assert_eq!(*cost, Cost::ZERO, "a try that the server refused costs nothing");
-                sums.failed += 1;
+                assert_eq!(*cost, Cost::ZERO, "a request that the server refused costs nothing");
+                totals.failed_turns += 1;
             }
-            Event::WrapUpBegan { .. } => sums.stopped += 1,
-            Event::ActivationEnded { text, .. } if text == "looked" => sums.looked += 1,
+            Event::WrapUpBegan { .. } => totals.wrap_ups += 1,
+            Event::ActivationEnded { text, .. } if text == "looked" => totals.completed += 1,
             _other => {}
         }
     }
-    assert_eq!(kernel.root().and_then(|root| kernel.task(root)).unwrap().ledger.spent, sums.cost);
-    sums
+    assert_eq!(kernel.root().and_then(|root| kernel.task(root)).unwrap().ledger.spent, totals.cost);
+    totals
 }
 
 fn server() -> ModelServer {
-    ModelServer::script(LOOKS).faults("%7=status:500,%11=status:503,%17=close".parse().unwrap()).start()
+    ModelServer::script(LOOK_SCRIPT).faults("%7=status:500,%11=status:503,%17=close".parse().unwrap()).start()
 }
 
 #[tokio::test]
-async fn with_enough_for_all_the_sums_are_the_server_s_own() {
+async fn with_a_large_budget_the_totals_equal_the_server_s() {
     let server = server();
-    let sums = run(&server, Budget { tokens: Some(100_000_000), micros: None }).await;
-    assert_eq!(sums.answered, server.usage_sent());
-    assert_eq!(sums.cost, Cost { tokens: sums.answered.total(), micros: sums.cost.micros });
-    assert!(sums.failed > 20 && sums.stopped == 0 && sums.looked >= AGENTS, "{sums:?}");
+    let totals = run_agents(&server, Budget { tokens: Some(100_000_000), micros: None }).await;
+    assert_eq!(totals.usage, server.usage_sent());
+    assert_eq!(totals.cost, Cost { tokens: totals.usage.total(), micros: totals.cost.micros });
+    assert!(totals.failed_turns > 20 && totals.wrap_ups == 0 && totals.completed >= AGENTS, "{totals:?}");
 }
 
 #[tokio::test]
-async fn with_too_little_for_all_the_cap_holds_at_every_event() {
+async fn with_a_small_budget_the_cap_holds_at_every_event() {
     let server = server();
     let budget = Budget { tokens: Some(250_000), micros: Some(500_000) };
-    let sums = run(&server, budget).await;
-    assert_eq!(sums.answered, server.usage_sent());
-    assert!(budget.allows(sums.cost) && sums.stopped > 0 && sums.looked > 0, "{sums:?}");
+    let totals = run_agents(&server, budget).await;
+    assert_eq!(totals.usage, server.usage_sent());
+    assert!(budget.allows(totals.cost) && totals.wrap_ups > 0 && totals.completed > 0, "{totals:?}");
 }

@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use open::{SessionOpenError, SessionStart};
 pub use status::SessionStatus;
-pub use transcript::transcript;
+pub use transcript::session_markdown;
 
 use crate::agent::SessionContext;
 use crate::bus::Subscription;
@@ -59,19 +59,20 @@ pub struct Session {
     pending_commands: Vec<(i64, SessionCommand)>,
     /// Whether the pending commands are applied.
     commands_applied: watch::Receiver<bool>,
+    /// Cancelled when this process leaves the session.
     closing: CancellationToken,
-    inside: rpc::InProcessConnector,
+    api_connector: rpc::InProcessConnector,
     /// Runs stop hooks for activations that ended without them.
     stop_hook_runs: Option<StopHookRuns>,
 }
 
 impl Session {
-    /// Its id.
+    /// The session's id.
     pub fn id(&self) -> SessionId {
         self.id
     }
 
-    /// The home that stores it.
+    /// The home that stores the session.
     pub fn home(&self) -> &host::Home {
         &self.context.settings.home
     }
@@ -80,12 +81,12 @@ impl Session {
         &self.context
     }
 
-    /// Its root task.
+    /// The session's root task.
     pub fn root(&self) -> TaskId {
         self.root
     }
 
-    /// The last event before this process opened it.
+    /// The number of the last event before this process opened the session.
     pub fn first_seq(&self) -> u64 {
         self.first_seq
     }
@@ -95,7 +96,7 @@ impl Session {
         self.context.policy()
     }
 
-    /// Notices for the user about its instruction files.
+    /// Notices for the user about the session's instruction files.
     pub fn notices(&self) -> &[InstructionNotice] {
         &self.notices
     }
@@ -105,17 +106,17 @@ impl Session {
         self.context.bus.subscribe(seq)
     }
 
-    /// Connects a client to its API, as another process would.
+    /// Connects a client to the session's API, as another process would.
     pub async fn connect(&self) -> io::Result<(rpc::RpcClient, rpc::Notifications)> {
-        self.inside.connect().await
+        self.api_connector.connect().await
     }
 
-    /// The connector for more clients in this process, while it is open.
+    /// The connector for more clients in this process, while the session is open.
     pub fn in_process_connector(&self) -> rpc::InProcessConnector {
-        self.inside.clone()
+        self.api_connector.clone()
     }
 
-    /// Its state, as it changes.
+    /// The session's status, as it changes.
     pub fn status(&self) -> watch::Receiver<SessionStatus> {
         self.supervision.status.clone()
     }
@@ -138,26 +139,26 @@ impl Session {
     }
 
     /// Asks the root to split a request into todos and run them with subagents; without a request, the existing todos.
-    pub async fn fleet(&self, prompt: Option<&str>) -> Result<Receipt, InputRejection> {
+    pub async fn request_fleet(&self, prompt: Option<&str>) -> Result<Receipt, InputRejection> {
         self.post(slash::fleet_prompt(prompt).message()).await
     }
 
-    /// Its agents, skills and hooks.
+    /// The session's agents, skills and hooks.
     pub fn catalog(&self) -> &Catalog {
         &self.context.settings.catalog
     }
 
     /// Starts a background agent for the user; its result goes to the root. The error is for the user.
-    pub async fn start_agent(&self, wanted: StartAgentParams) -> Result<TaskId, String> {
-        self.dispatcher().spawn(wanted).await
+    pub async fn start_agent(&self, params: StartAgentParams) -> Result<TaskId, String> {
+        self.dispatcher().spawn(params).await
     }
 
-    /// The merger of its fleet's work.
+    /// The merger of the fleet's work.
     pub fn merger(&self) -> Arc<FleetMerger> {
         Arc::clone(&self.merger)
     }
 
-    /// The commits with the work of earlier runs, for a fleet whose workers have their own checkouts.
+    /// Keeps the commits of cached results alive, for a fleet whose workers have their own checkouts.
     pub fn commit_pinner(&self) -> Arc<dyn CommitPinner> {
         let settings = &self.context.settings;
         Arc::new(RepositoryCommits::new(
@@ -168,17 +169,17 @@ impl Session {
         ))
     }
 
-    /// Whether anything is under way, was interrupted, or waits to be read.
+    /// Whether a task is busy or interrupted, or mail or commands are waiting.
     pub async fn has_work(&self) -> Result<bool, InputRejection> {
-        let waits = !self.pending_commands.is_empty() && !*self.commands_applied.borrow();
-        let left = |kernel: &kernel::Kernel| {
+        let has_commands = !self.pending_commands.is_empty() && !*self.commands_applied.borrow();
+        let has_open_work = |kernel: &kernel::Kernel| {
             kernel.is_continuation_due()
                 || kernel.tasks().any(|task| {
                     let unread = task.phase == kernel::TaskPhase::Idle && !task.inbox.is_empty();
                     task.phase.is_busy() || task.phase == kernel::TaskPhase::Interrupted || unread
                 })
         };
-        Ok(waits || self.supervision.supervisor.query(left).await?)
+        Ok(has_commands || self.supervision.supervisor.query(has_open_work).await?)
     }
 
     /// Applies the pending commands and resumes everything that was interrupted.
@@ -196,7 +197,7 @@ impl Session {
         self.submit(KernelInput::Interrupt(self.root)).await
     }
 
-    /// The mode it is in.
+    /// The session's mode.
     pub async fn mode(&self) -> Result<SessionMode, InputRejection> {
         self.supervision.supervisor.query(|kernel| kernel.root_control().mode).await
     }
@@ -206,7 +207,7 @@ impl Session {
         self.submit(KernelInput::SetMode { mode, by: Principal::User }).await
     }
 
-    /// Its model, in the form of `--model`.
+    /// The session's model, in the form of `--model`.
     pub fn model(&self) -> String {
         self.context.session_model_spec().to_string()
     }
@@ -216,13 +217,13 @@ impl Session {
         self.context.change_model(&self.supervision.supervisor, self.root, model).await.map(drop)
     }
 
-    /// Gives the root an objective to work on in autopilot until it reports.
+    /// Switches to autopilot and gives the root an objective.
     pub async fn set_objective(&self, objective: impl Into<String>) -> Result<Receipt, InputRejection> {
         self.set_mode(SessionMode::Autopilot).await?;
         self.send(objective, MailDelivery::FollowUp).await
     }
 
-    /// Its plan, if it has one.
+    /// The session's plan, if it has one.
     pub fn plan(&self) -> io::Result<Option<String>> {
         read_plan(self.home(), self.id)
     }
@@ -237,17 +238,18 @@ impl Session {
         self.submit(KernelInput::Stop { by }).await
     }
 
-    /// Its current view.
+    /// The session's current view in the API.
     pub fn view(&self) -> Result<SessionView, StoreError> {
         self.context.reader()?.session_view()
     }
 
-    /// Its tasks, oldest first.
+    /// The session's tasks, oldest first.
     pub fn tasks(&self) -> Result<Vec<TaskView>, StoreError> {
         Ok(self.context.reader()?.tasks(&TasksParams::all_tasks())?.tasks)
     }
 
-    /// Leaves the session: interrupts what runs, so that the next owner can resume it. Returns a reader of the session.
+    /// Leaves the session: interrupts all running tasks, so that the next owner can resume them. Returns a reader of
+    /// the session.
     pub async fn leave(mut self) -> Result<SessionReader, StoreError> {
         self.closing.cancel();
         // A paused session rejects this.
@@ -257,11 +259,11 @@ impl Session {
         }
         hooks::session_ended(&self.context, &self.supervision.supervisor, self.root).await;
         self.background_tasks.shutdown().await;
-        // No more inputs can arrive; interrupt what was started meanwhile as well.
+        // No more inputs can arrive; interrupt tasks that were started meanwhile as well.
         let _paused = self.submit(KernelInput::Suspend).await;
-        let writer = self.supervision.leave().await;
+        let writer = self.supervision.shut_down().await;
         let context = self.context;
-        // Before the lease ends, so that no program runs without an owner.
+        // End all programs before the lease ends, so that none runs without an owner.
         let ended = context.guardian.end().await;
         match writer {
             Some(writer) => writer.release()?,

@@ -26,7 +26,7 @@ use crate::api::SessionApi;
 use crate::autopilot::Autopilot;
 use crate::bus::EventBus;
 use crate::catalog::Catalog;
-use crate::commands::CommandListener;
+use crate::commands::StoredCommands;
 use crate::definition;
 use crate::governor::Governor;
 use crate::grants::Grants;
@@ -60,10 +60,10 @@ pub enum SessionStart {
 /// Why a session could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionOpenError {
-    /// Its file could not be opened.
+    /// The session's file could not be opened.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The folder it works in cannot be used.
+    /// A folder of the session cannot be used.
     #[error("cannot work in {folder}: {source}; choose another folder with -C or --add-dir")]
     Folder {
         /// The folder.
@@ -79,10 +79,10 @@ pub enum SessionOpenError {
         /// The contradiction.
         defect: InvalidEvent,
     },
-    /// It has no root task: its first commit never happened.
+    /// The session has no root task: its first commit never happened.
     #[error("session {0} was never started; remove it with `bosun sessions rm {0}`")]
     Empty(SessionId),
-    /// The kernel rejected its first inputs.
+    /// The kernel rejected the first inputs.
     #[error(transparent)]
     Rejected(#[from] InputRejection),
     /// The root agent is not available.
@@ -108,7 +108,7 @@ impl From<TodoSyncError> for SessionOpenError {
 impl Session {
     /// Opens a session in this process. [`Session::resume`] continues interrupted work and pending commands.
     pub async fn open(mut settings: SessionSettings, start: SessionStart) -> Result<Session, SessionOpenError> {
-        let workspace = workspace(&settings)?;
+        let workspace = open_workspace(&settings)?;
         let owner = ProcessIdentity::current().map_err(SessionOpenError::Machine)?;
         let now = settings.clock.now();
         let (id, opened) = acquire_session(&settings, start, &owner, now)?;
@@ -116,7 +116,7 @@ impl Session {
         let mut settled = settle_session(&settings, id).await?;
         let had_programs = settled.had_programs();
         store::refuse_unverified(&settings.home, id, &mut settled)?;
-        let guardian = Guardian::new(settings.guardian.clone()).holding(settled.lock);
+        let guardian = Guardian::new(settings.guardian.clone()).with_lock(settled.lock);
         if had_programs {
             clear_ref_locks(&settings, &guardian, id).await;
         }
@@ -143,7 +143,7 @@ impl Session {
             Arc::make_mut(&mut settings.catalog).restore_defined(restored);
         }
         drop(log);
-        let known_root = kernel.root();
+        let logged_root = kernel.root();
 
         let (todos, requests) = TodoSyncHandle::new();
         let (context, notices) =
@@ -153,18 +153,19 @@ impl Session {
         let parts = SupervisorParts { session: id, kernel, last_seq, writer, clock, bus, redactor, grants, roster };
         let runner_context = Arc::clone(&context);
         let supervision = SupervisorTask::start(parts, move |_supervisor| Arc::new(RunPerformer(runner_context)));
-        let first = match start {
+        let initial = match start {
             SessionStart::New => first_inputs(&context)?,
             SessionStart::Resume(_) | SessionStart::Fork(_) => FirstInputs {
-                root: known_root.ok_or(SessionOpenError::Empty(id))?,
-                inputs: adoption_inputs(&context, known_root, fence, forked_from),
+                root: logged_root.ok_or(SessionOpenError::Empty(id))?,
+                inputs: adoption_inputs(&context, logged_root, fence, forked_from),
             },
         };
-        let root = first.root;
-        let defined = definition_input(&context.settings.catalog);
+        let root = initial.root;
+        let definitions = definition_input(&context.settings.catalog);
         // Submitted together, so that nothing is decided between them and one commit holds them all.
         let submitted =
-            join_all(first.inputs.into_iter().chain(defined).map(|input| supervision.supervisor.submit(input))).await;
+            join_all(initial.inputs.into_iter().chain(definitions).map(|input| supervision.supervisor.submit(input)))
+                .await;
         submitted.into_iter().collect::<Result<Vec<_>, InputRejection>>()?;
         let mut sync = TodoSync::new(Arc::clone(&context), supervision.supervisor.clone(), requests);
         if start != SessionStart::New {
@@ -186,7 +187,7 @@ impl Session {
             pending_commands,
             commands_applied,
             closing: CancellationToken::new(),
-            inside,
+            api_connector: inside,
             stop_hook_runs: None,
         };
         let supervisor = session.supervision.supervisor.clone();
@@ -217,7 +218,7 @@ impl Session {
             commands_applied: self.commands_applied.clone(),
         };
         self.background_tasks.spawn(autopilot.run());
-        let listener = CommandListener {
+        let listener = StoredCommands {
             context: Arc::clone(&self.context),
             root: self.root,
             supervisor: supervisor.clone(),
@@ -262,7 +263,7 @@ struct FirstInputs {
     inputs: Vec<KernelInput>,
 }
 
-/// The first inputs of a new owner of an existing session. They record a fork if its first owner died before that.
+/// The first inputs of a new owner of an existing session. They also record a fork that is not recorded yet.
 fn adoption_inputs(
     context: &SessionContext,
     root: Option<TaskId>,
@@ -287,12 +288,12 @@ fn first_inputs(context: &SessionContext) -> Result<FirstInputs, SessionOpenErro
     }
     let definition = main.map(definition::definition_of).transpose().map_err(SessionOpenError::Agent)?;
     let root = TaskId::new(settings.ids.uuid());
-    let terms = session_config(settings, main);
+    let config = session_config(settings, main);
     let spec = TaskSpec {
         description: "the session's own conversation".into(),
         on_complete: CompletionPolicy::Idle,
-        max_turns: terms.root_turns,
-        budget: terms.budget,
+        max_turns: config.root_turns,
+        budget: config.budget,
         definition: definition.as_ref().map(|definition| definition.id.clone()),
         model: main
             .map(|main| definition::main_model(main, settings))
@@ -303,7 +304,7 @@ fn first_inputs(context: &SessionContext) -> Result<FirstInputs, SessionOpenErro
     };
     Ok(FirstInputs {
         root,
-        inputs: [KernelInput::Open { root, spec, definition, config: terms }]
+        inputs: [KernelInput::Open { root, spec, definition, config }]
             .into_iter()
             .chain(mode_input(settings))
             .collect(),
@@ -331,7 +332,7 @@ fn session_config(settings: &SessionSettings, main: Option<&AgentSpec>) -> Sessi
         model: settings.model_spec.clone(),
         permission: settings.policy.mode,
         rules: settings.rules.clone(),
-        roots: settings.roots.iter().map(|root| root.display().to_string()).collect(),
+        roots: settings.added_folders.iter().map(|root| root.display().to_string()).collect(),
         ask_user: settings.ask_user,
         max_turns: settings.max_turns,
         root_turns: main.and_then(|main| main.max_turns),
@@ -355,16 +356,16 @@ fn config_limits(limits: &kernel::SessionLimits) -> AgentLimits {
     }
 }
 
-fn workspace(settings: &SessionSettings) -> Result<Workspace, SessionOpenError> {
+fn open_workspace(settings: &SessionSettings) -> Result<Workspace, SessionOpenError> {
     let unusable = |folder: &Path| {
         let folder = folder.display().to_string();
         move |source| SessionOpenError::Folder { folder, source }
     };
-    // Each one alone first, so that the error names the right one.
-    for root in &settings.roots {
+    // Check each folder alone first, so that the error names the right one.
+    for root in &settings.added_folders {
         Workspace::new(root, &[]).map_err(unusable(root))?;
     }
-    Workspace::new(&settings.cwd, &settings.roots).map_err(unusable(&settings.cwd))
+    Workspace::new(&settings.cwd, &settings.added_folders).map_err(unusable(&settings.cwd))
 }
 
 /// Makes this process the owner of the session's file.
@@ -395,24 +396,24 @@ fn acquire_session(
 fn replay(limits: kernel::SessionLimits, log: &[Envelope]) -> Result<Kernel, SessionOpenError> {
     let mut kernel = Kernel::new(limits);
     for envelope in log {
-        kernel.evolve(&envelope.entry).map_err(|defect| SessionOpenError::Log { seq: envelope.seq, defect })?;
+        kernel.apply_event(&envelope.entry).map_err(|defect| SessionOpenError::Log { seq: envelope.seq, defect })?;
     }
     Ok(kernel)
 }
 
-/// Whether the user can be asked; if not, the tool is not offered.
+/// Whether the user can be asked; if not, agents do not get the `ask_user` tool.
 fn can_ask_user(settings: &SessionSettings) -> bool {
     settings.ask_user && settings.ask_wait != Some(Duration::ZERO)
 }
 
 /// Waits until no program of an earlier owner runs any more, then takes the session.
 async fn settle_session(settings: &SessionSettings, id: SessionId) -> Result<IdleSession, SessionOpenError> {
-    match settings.home.try_settle_session(id)? {
+    match settings.home.try_take_idle_session(id)? {
         Some(settled) => Ok(settled),
         // Wait only if an earlier owner ran programs.
         None => {
             let home = settings.home.clone();
-            let settled = tokio::task::spawn_blocking(move || home.settle_session(id)).await;
+            let settled = tokio::task::spawn_blocking(move || home.take_idle_session(id)).await;
             Ok(settled.map_err(|error| SessionOpenError::Machine(io::Error::other(error)))??)
         }
     }
@@ -429,14 +430,14 @@ async fn clear_ref_locks(settings: &SessionSettings, guardian: &Guardian, id: Se
 }
 
 /// Reads the instruction files for all agents. Their imports are subject to the read rules.
-fn instructions(settings: &SessionSettings, cwd: &Path) -> Instructions {
+fn read_instructions(settings: &SessionSettings, cwd: &Path) -> Instructions {
     let policy = &settings.policy;
     let may_read = |path: &Path| {
         let request = PermissionRequest { tool: "view".into(), acts: vec![RequestedAct::Read(path.to_owned())] };
         policy.check(&AgentRole::default(), &request).effect != RuleEffect::Deny
     };
-    let (top, home, user) = (policy.top.as_path(), settings.home.root(), policy.user.as_deref());
-    Instructions::read(&InstructionPlaces { cwd, top, home, user, may_read: &may_read })
+    let (top, home, user) = (policy.project_dir.as_path(), settings.home.root(), policy.user_home.as_deref());
+    Instructions::read(&InstructionPlaces { cwd, project_dir: top, home, user_home: user, may_read: &may_read })
 }
 
 fn build_context(
@@ -448,7 +449,7 @@ fn build_context(
     roster: Arc<Roster>,
     todos: TodoSyncHandle,
 ) -> (Arc<SessionContext>, Vec<crate::InstructionNotice>) {
-    let mut instructions = instructions(&settings, workspace.cwd());
+    let mut instructions = read_instructions(&settings, workspace.cwd());
     let notices = std::mem::take(&mut instructions.notices);
     let context = SessionContext {
         session: id,
@@ -456,13 +457,13 @@ fn build_context(
         roster,
         prepared_agents: PreparedAgents::default(),
         added_models: AddedModels::default(),
-        asks_user: can_ask_user(&settings),
+        can_ask_user: can_ask_user(&settings),
         withheld_tools: [tools::ask_user(), tools::task(&[])].into_iter().chain(tools::subagent_tools()).collect(),
         task_workspaces: TaskWorkspaces::new(TaskWorkspace::shared(workspace, settings.env.clone())),
         session_hooks: SessionHooks::new(&settings, guardian.clone()),
         guardian,
         tables: SessionTables::new(settings.home.session_db(id), todos.clone()),
-        todos,
+        todo_sync: todos,
         fetcher: PageFetcher::new(settings.route.clone(), net::fetch::FetchLimits::default()),
         deadline: Deadline::after(settings.timeout),
         grants,
@@ -472,8 +473,8 @@ fn build_context(
         stamps: Mutex::default(),
         shared_list: Arc::new(SharedList::new(&settings, id)),
         watched_runs: Arc::default(),
-        wanted_compactions: Mutex::default(),
-        snapshots: Mutex::default(),
+        requested_compactions: Mutex::default(),
+        expected_file_snapshots: Mutex::default(),
         large_folders: Mutex::default(),
         log_reader: Mutex::default(),
         conversations: ConversationCache::default(),

@@ -1,4 +1,4 @@
-//! A call's own question: asked once, kept across owners, and answered with the user's text.
+//! Tests a question that a tool call asks the user: asked once, kept across owners, answered with the user's text.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::bus::{BusMessage, Subscription};
 use crate::call_waits::{CallWaits, Caller};
 
 /// Calls a tool that stays open: a wait for a command that does not end.
-const WAITS: &str = "
+const WAIT_SCRIPT: &str = "
 version: 1
 rules:
   - when: { turn: 1 }
@@ -26,15 +26,15 @@ rules:
 ";
 
 fn settings(folder: &Path) -> SessionSettings {
-    let nowhere = "http://127.0.0.1:1".to_owned();
+    let unused_url = "http://127.0.0.1:1".to_owned();
     SessionSettings {
-        model: Arc::new(model::ScriptModel::parse(WAITS, "test.yaml").unwrap()),
+        model: Arc::new(model::ScriptModel::parse(WAIT_SCRIPT, "test.yaml").unwrap()),
         model_spec: "script/test.yaml".into(),
         policy: Policy { mode: PermissionMode::AllowAll, ..Policy::default() },
         ask_wait: None,
         guardian: testkit::session::guardian(),
         env: vec![("PATH".into(), "/usr/bin:/bin".into())],
-        ..many_agents::settings(folder, nowhere, Budget::default())
+        ..many_agents::settings(folder, unused_url, Budget::default())
     }
 }
 
@@ -42,8 +42,8 @@ fn settings(folder: &Path) -> SessionSettings {
 async fn asker(session: &Session) -> UserAsker {
     let root = session.root;
     let supervisor = session.supervision.supervisor.clone();
-    let place = supervisor.query(move |kernel| kernel.task(root).map(|task| (task.run_id(), task.turn))).await;
-    let (run, turn) = place.unwrap().unwrap();
+    let run_and_turn = supervisor.query(move |kernel| kernel.task(root).map(|task| (task.run_id(), task.turn))).await;
+    let (run, turn) = run_and_turn.unwrap().unwrap();
     let caller = Caller {
         supervisor,
         run,
@@ -56,9 +56,9 @@ async fn asker(session: &Session) -> UserAsker {
     UserAsker { context: Arc::clone(&session.context), caller }
 }
 
-async fn until_started(events: &mut Subscription) {
-    while let Some(live) = events.next().await.unwrap() {
-        if matches!(live, BusMessage::Event(envelope) if matches!(envelope.entry.event, Event::CallStarted { .. })) {
+async fn wait_for_call_start(events: &mut Subscription) {
+    while let Some(message) = events.next().await.unwrap() {
+        if matches!(message, BusMessage::Event(envelope) if matches!(envelope.entry.event, Event::CallStarted { .. })) {
             return;
         }
     }
@@ -68,24 +68,24 @@ fn question(text: &str) -> UserQuestion {
     UserQuestion { question: text.into(), choices: vec!["left".into(), "right".into()] }
 }
 
-async fn until_asks(session: &Session, count: usize) {
+async fn wait_for_asks(session: &Session, count: usize) {
     let mut status = session.status();
     let reached = status.wait_for(|status| status.asks == count);
     tokio::time::timeout(Duration::from_secs(20), reached).await.unwrap().unwrap();
 }
 
 #[tokio::test]
-async fn a_question_outlives_its_owner_and_is_answered_once_to_the_call_that_asked_it() {
+async fn a_question_survives_its_owner_and_only_its_call_gets_the_answer() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("work")).unwrap();
     let session = Session::open(settings(folder.path()), SessionStart::New).await.unwrap();
     let mut events = session.subscribe(0);
     session.send("go", MailDelivery::FollowUp).await.unwrap();
-    until_started(&mut events).await;
+    wait_for_call_start(&mut events).await;
     let first = asker(&session).await;
     tokio::select! {
-        answer = first.ask(question("which?")) => panic!("nobody answered: {answer:?}"),
-        () = until_asks(&session, 1) => {}
+        answer = first.ask(question("which?")) => panic!("answered without a decision: {answer:?}"),
+        () = wait_for_asks(&session, 1) => {}
     }
     drop(first);
     let (home, id) = (session.home().clone(), session.id());
@@ -94,18 +94,18 @@ async fn a_question_outlives_its_owner_and_is_answered_once_to_the_call_that_ask
     let session = Session::open(settings(folder.path()), SessionStart::Resume(id)).await.unwrap();
     let asks = SessionReader::open(&home, id).unwrap().asks(false).unwrap();
     assert_eq!(asks.len(), 1);
-    let again = asker(&session).await;
+    let resumed = asker(&session).await;
     let decide = async {
         let decision = AskDecision::Reply { text: "left".into() };
         session.decide(DecideParams { ask: asks[0].ask.id.clone(), decision }).await.unwrap();
-        // What the run would do with the message.
-        again.caller.waits.finish(&again.caller.call);
+        // A run does this when it is told that the wait is over.
+        resumed.caller.waits.finish(&resumed.caller.call);
     };
-    let (answer, ()) = tokio::join!(again.ask(question("which?")), decide);
+    let (answer, ()) = tokio::join!(resumed.ask(question("which?")), decide);
     assert_eq!(answer.unwrap().as_deref(), Some("left"));
     // The tool may run again before its answer is committed; a different question does not get that answer.
-    assert_eq!(again.ask(question("which?")).await.unwrap().as_deref(), Some("left"));
-    let other = again.ask(question("and then?")).await;
+    assert_eq!(resumed.ask(question("which?")).await.unwrap().as_deref(), Some("left"));
+    let other = resumed.ask(question("and then?")).await;
     assert!(matches!(&other, Err(ToolError::Refused(text)) if text.contains("one question")), "{other:?}");
     session.leave().await.unwrap();
 }

@@ -43,17 +43,17 @@ impl SessionStatus {
         }
     }
 
-    /// Whether watchers are notified of this status after `shown`. While the root is at rest, a status follows every
-    /// event: a client that has the event waits for the status with its number to know that no more follows.
-    pub(crate) fn must_notify_after(&self, shown: &SessionStatus) -> bool {
-        let is_same = self.quiet == shown.quiet
-            && self.root == shown.root
-            && self.background == shown.background
-            && self.asks == shown.asks
-            && self.continuation_due == shown.continuation_due
-            && self.parked == shown.parked
-            && self.paused.is_some() == shown.paused.is_some();
-        !is_same || (self.seq != shown.seq && self.root_is_at_rest())
+    /// Whether watchers are notified of this status after `published`. While the root is at rest, a status follows
+    /// every event: a client that has an event waits for the status with its number, to know that no event follows.
+    pub(crate) fn must_notify_after(&self, published: &SessionStatus) -> bool {
+        let is_same = self.quiet == published.quiet
+            && self.root == published.root
+            && self.background == published.background
+            && self.asks == published.asks
+            && self.continuation_due == published.continuation_due
+            && self.parked == published.parked
+            && self.paused.is_some() == published.paused.is_some();
+        !is_same || (self.seq != published.seq && self.root_is_at_rest())
     }
 
     /// Whether the root is idle, finished or interrupted.

@@ -8,12 +8,13 @@ use protocol::{ContentBlock, Envelope, Event, Principal, TaskId, ToolResult, cli
 const MAX_SHOWN_BYTES: usize = 4 * 1024;
 
 /// The session's log as Markdown: messages, calls and answers.
-pub fn transcript(log: &[Envelope]) -> String {
-    let mut page = MarkdownTranscript { text: String::new(), root: log.first().map(|envelope| envelope.entry.task) };
+pub fn session_markdown(log: &[Envelope]) -> String {
+    let mut markdown =
+        MarkdownTranscript { text: String::new(), root: log.first().map(|envelope| envelope.entry.task) };
     for envelope in log {
-        page.read(envelope);
+        markdown.add_event(envelope);
     }
-    page.text
+    markdown.text
 }
 
 struct MarkdownTranscript {
@@ -22,35 +23,35 @@ struct MarkdownTranscript {
 }
 
 impl MarkdownTranscript {
-    fn read(&mut self, envelope: &Envelope) {
+    fn add_event(&mut self, envelope: &Envelope) {
         let task = envelope.entry.task;
         match &envelope.entry.event {
-            Event::SessionOpened(terms) => {
+            Event::SessionOpened(config) => {
                 let (id, at) = (envelope.session, envelope.entry.at);
-                self.add(format_args!("# Session {id}\n\nBegan {at} in `{}` with `{}`.", terms.cwd, terms.model));
+                self.add(format_args!("# Session {id}\n\nBegan {at} in `{}` with `{}`.", config.cwd, config.model));
             }
             Event::SessionForked { from } => self.add(format_args!("*Forked from {from}.*")),
             Event::MailAdmitted { from: Principal::User, body, .. } if let Some(text) = body.display_text() => {
                 self.add(format_args!("## User\n\n{text}"));
             }
             Event::TurnAnswered { turn, content, .. } => {
-                self.heading(task, format_args!("{turn}"));
-                content.iter().for_each(|block| self.block(block));
+                self.add_heading(task, format_args!("{turn}"));
+                content.iter().for_each(|block| self.add_block(block));
             }
             Event::TurnFailed { turn, message, .. } => self.add(format_args!("*{turn} failed: {message}*")),
-            Event::CallAnswered { call, answer, .. } => self.answer(&call.0, answer),
+            Event::CallAnswered { call, answer, .. } => self.add_answer(&call.0, answer),
             Event::TaskCreated(spec) if spec.parent.is_some() => {
                 self.add(format_args!("*Started {} `{}`: {}*", spec.agent, spec.name, spec.description));
             }
             Event::ActivationEnded { outcome, .. } => {
-                self.heading(task, format_args!("ended: {}", outcome.as_str()));
+                self.add_heading(task, format_args!("ended: {}", outcome.as_str()));
             }
             Event::TaskInterrupted => self.add(format_args!("*Interrupted.*")),
             _other => {}
         }
     }
 
-    fn heading(&mut self, task: TaskId, what: std::fmt::Arguments<'_>) {
+    fn add_heading(&mut self, task: TaskId, what: std::fmt::Arguments<'_>) {
         if Some(task) == self.root {
             self.add(format_args!("### {what}"));
         } else {
@@ -58,7 +59,7 @@ impl MarkdownTranscript {
         }
     }
 
-    fn block(&mut self, block: &ContentBlock) {
+    fn add_block(&mut self, block: &ContentBlock) {
         match block {
             ContentBlock::Text { text } => self.add(format_args!("{text}")),
             ContentBlock::Thinking { text } => self.add(format_args!("> {}", text.replace('\n', "\n> "))),
@@ -70,7 +71,7 @@ impl MarkdownTranscript {
         }
     }
 
-    fn answer(&mut self, call: &str, answer: &ToolResult) {
+    fn add_answer(&mut self, call: &str, answer: &ToolResult) {
         let status = if answer.status.is_error() { format!(", {}", answer.status.as_str()) } else { String::new() };
         let text = clip_middle(&answer.text, MAX_SHOWN_BYTES);
         self.add(format_args!("`{call}` answered{status}:\n\n{}", fenced(&text)));

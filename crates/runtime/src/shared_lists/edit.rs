@@ -18,23 +18,23 @@ type HookNotes = Vec<String>;
 impl AgentItemList {
     pub(super) async fn create_item(&self, request: CreateItemRequest) -> Result<String, ToolError> {
         let new = self.new_item(request);
-        let at = self.subagents.context.settings.clock.now();
+        let now = self.subagents.context.settings.clock.now();
         let has_hook = self.subagents.context.may_have_hook_for(self.calling_task(), HookEvent::TaskCreated);
         let (created, context) = if has_hook {
             let reserved = new.clone();
-            let reserve = move |list: &store::ItemList| reserved.check().and_then(|()| list.reserve(at));
+            let reserve = move |list: &store::ItemList| reserved.check().and_then(|()| list.reserve(now));
             let id = self.or_refuse(self.list().with(reserve).await).await?;
             let item = self.hook_item(id, &new.subject, &new.description, new.owner.as_ref());
             let context = match self.ask_hooks(ItemStep::Created, item).await {
                 Ok(context) => context,
                 Err(refused) => {
-                    self.or_refuse(self.list().with(move |list| list.release(id)).await).await?;
+                    self.or_refuse(self.list().with(move |list| list.release_reserved(id)).await).await?;
                     return Err(refused);
                 }
             };
-            (self.list().with(move |list| list.fill(id, new, at)).await, context)
+            (self.list().with(move |list| list.create_reserved(id, new, now)).await, context)
         } else {
-            (self.list().with(move |list| list.create(new, at)).await, HookNotes::new())
+            (self.list().with(move |list| list.create(new, now)).await, HookNotes::new())
         };
         let created = self.or_refuse(created).await?;
         self.publish(&created).await?;
@@ -46,18 +46,18 @@ impl AgentItemList {
     }
 
     pub(super) async fn update_item(&self, id: ItemId, edit: ItemEdit) -> Result<String, ToolError> {
-        let fresh = self.or_refuse(self.list().with(move |list| list.get(id)).await).await?;
+        let current = self.or_refuse(self.list().with(move |list| list.get(id)).await).await?;
         let Some(version) = self.list().seen_version(self.calling_task(), id) else {
-            return Err(self.unseen_error(&fresh).await);
+            return Err(self.unseen_error(&current).await);
         };
-        let change = self.change(&fresh, edit);
-        let at = self.subagents.context.settings.clock.now();
+        let change = self.change(&current, edit);
+        let now = self.subagents.context.settings.clock.now();
         let expected = ExpectedVersion::Version(version);
-        let completes = change.status == Some(ItemStatus::Completed) && fresh.status != ItemStatus::Completed;
+        let completes = change.status == Some(ItemStatus::Completed) && current.status != ItemStatus::Completed;
         let context =
             if completes && self.subagents.context.may_have_hook_for(self.calling_task(), HookEvent::TaskCompleted) {
                 let previewed = change.clone();
-                let preview = move |list: &store::ItemList| list.preview_update(id, expected, &previewed, at);
+                let preview = move |list: &store::ItemList| list.preview_update(id, expected, &previewed, now);
                 let after = self.or_refuse(self.list().with(preview).await).await?.item;
                 self.ask_hooks(
                     ItemStep::Completed,
@@ -67,7 +67,7 @@ impl AgentItemList {
             } else {
                 HookNotes::new()
             };
-        let update = move |list: &store::ItemList| list.update(id, expected, &change, at);
+        let update = move |list: &store::ItemList| list.update(id, expected, &change, now);
         let changed = self.or_refuse(self.list().with(update).await).await?;
         self.publish(&changed).await?;
         Ok(append_context(format!("Item {id} is {}", describe_status(&changed.item)), &context))
@@ -86,12 +86,12 @@ impl AgentItemList {
     }
 
     /// The change that an edit makes. An agent that starts an item becomes its owner, unless the edit names one.
-    fn change(&self, fresh: &ListItem, edit: ItemEdit) -> ItemChange {
+    fn change(&self, current: &ListItem, edit: ItemEdit) -> ItemChange {
         let starts = edit.status == Some(ItemStatus::InProgress);
         let named = edit.owner.as_deref().filter(|owner| !owner.is_empty());
         let task =
             named.and_then(|owner| self.subagents.find_in_session(owner)).or(starts.then(|| self.calling_task()));
-        let claims = starts && fresh.owner.is_none();
+        let claims = starts && current.owner.is_none();
         let owner = edit.owner.map(|text| self.redact(text)).or_else(|| claims.then(|| self.path()));
         ItemChange {
             subject: edit.subject.map(|text| self.redact(text)),
@@ -101,7 +101,7 @@ impl AgentItemList {
             owner,
             add_blocks: edit.add_blocks,
             add_blocked_by: edit.add_blocked_by,
-            unblock: Vec::new(),
+            remove_blocked_by: Vec::new(),
             metadata: self.redact_fields(edit.metadata),
             task,
             author: self.author(),
@@ -113,7 +113,7 @@ impl AgentItemList {
         HookItem { list: self.list().name.clone(), id, subject, description, owner: owner.cloned() }
     }
 
-    /// Runs the hooks. The user is not asked: a hook that wants to ask refuses.
+    /// Runs the hooks. The user is not asked: a hook that answers `ask` counts as a refusal.
     async fn ask_hooks(&self, step: ItemStep, item: HookItem) -> Result<HookNotes, ToolError> {
         let (id, what) = match step {
             ItemStep::Created => (item.id, "creating"),
@@ -139,7 +139,7 @@ impl AgentItemList {
                 .supervisor
                 .report(self.subagents.caller.run, report)
                 .await
-                .map_err(ToolError::broken)?;
+                .map_err(ToolError::failed)?;
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use super::shared::SharedListError;
 use super::{AgentItemList, SharedList};
 
 /// The minimum length of a number that can be the beginning of a task's id.
-const MIN_TASK_PREFIX: usize = 6;
+const MIN_TASK_PREFIX_CHARS: usize = 6;
 
 impl AgentItemList {
     pub(super) fn list(&self) -> &Arc<SharedList> {
@@ -35,11 +35,11 @@ impl AgentItemList {
     }
 
     /// Shows an item by its number, or a task by its name, path or id.
-    pub(super) async fn get_item_or_task(&self, given: String, wait: WaitLimit) -> Result<String, ToolError> {
-        let Ok(id) = given.parse::<ItemId>() else { return self.get_task(given, wait).await };
+    pub(super) async fn get_item_or_task(&self, reference: String, wait: WaitLimit) -> Result<String, ToolError> {
+        let Ok(id) = reference.parse::<ItemId>() else { return self.get_task(reference, wait).await };
         match self.get_item(id, wait).await {
-            Err(SharedListError::List(ListError::Missing(_))) if given.len() >= MIN_TASK_PREFIX => {
-                self.get_task(given, wait).await
+            Err(SharedListError::List(ListError::Missing(_))) if reference.len() >= MIN_TASK_PREFIX_CHARS => {
+                self.get_task(reference, wait).await
             }
             Err(error) => Err(self.tool_error(error).await),
             Ok(item) => {
@@ -52,8 +52,8 @@ impl AgentItemList {
     async fn get_item(&self, id: ItemId, wait: WaitLimit) -> Result<ListItem, SharedListError> {
         let item = self.list().with(move |list| list.get(id)).await?;
         let WaitLimit::For(time) = wait else { return Ok(item) };
-        let known = self.list().seen_version(self.calling_task(), id).unwrap_or(item.version);
-        if item.version != known || !item.status.is_open() {
+        let seen = self.list().seen_version(self.calling_task(), id).unwrap_or(item.version);
+        if item.version != seen || !item.status.is_open() {
             return Ok(item);
         }
         self.wait_for_change(&item, time).await;
@@ -70,12 +70,13 @@ impl AgentItemList {
         let changed = async {
             loop {
                 self.list().changed_or_timeout().await;
-                let same = self.list().with(move |list| list.get(id)).await.is_ok_and(|item| item.version == version);
+                let is_unchanged =
+                    self.list().with(move |list| list.get(id)).await.is_ok_and(|item| item.version == version);
                 let is_idle = match worker {
                     Some(task) => self.is_at_rest(task).await,
                     None => false,
                 };
-                if !same || is_idle {
+                if !is_unchanged || is_idle {
                     return;
                 }
             }
@@ -92,8 +93,8 @@ impl AgentItemList {
         self.subagents.caller.supervisor.query(is_at_rest).await.unwrap_or(true)
     }
 
-    async fn get_task(&self, given: String, wait: WaitLimit) -> Result<String, ToolError> {
-        let task = self.find_task(&given)?;
+    async fn get_task(&self, reference: String, wait: WaitLimit) -> Result<String, ToolError> {
+        let task = self.find_task(&reference)?;
         let shown = self.subagents.read(ReadAgentRequest { agent: task.to_string(), wait, since_turn: None }).await?;
         let items = match self.list().with(move |list| list.of_task(task)).await {
             Ok(items) => items,
@@ -108,10 +109,10 @@ impl AgentItemList {
     }
 
     /// A task below the calling agent.
-    pub(super) fn find_task(&self, given: &str) -> Result<TaskId, ToolError> {
-        self.subagents.find_or_unclear(given).map_err(|unclear| {
-            let shown = Clip::new(given, 100);
-            ToolError::refused(match unclear {
+    pub(super) fn find_task(&self, reference: &str) -> Result<TaskId, ToolError> {
+        self.subagents.look_up_below(reference).map_err(|error| {
+            let shown = Clip::new(reference, 100);
+            ToolError::refused(match error {
                 TaskLookupError::NotFound => format!("Task not found: {shown}"),
                 TaskLookupError::Ambiguous(paths) => {
                     format!("`{shown}` may be any of {}; use a path", Clip::new(&paths.join(", "), 2_000))

@@ -11,27 +11,27 @@ use crate::compact::one_line;
 use crate::prompt;
 
 /// Maximum bytes of one line of a list.
-const LINE: usize = 200;
+const MAX_LINE_BYTES: usize = 200;
 
 /// Maximum number of items that are shown of a list.
-const LISTED: usize = 200;
+const MAX_LISTED_ITEMS: usize = 200;
 
 /// Bytes of an answer that are reserved for text around the quote.
-const HEAD: usize = 1024;
+const RESERVED_BYTES: usize = 1024;
 
 impl AgentItemList {
     /// An item with all its details.
     pub(super) async fn render_item(&self, item: &ListItem) -> String {
         let mut lines = vec![format!("Item {} of the {} list: {}", item.id, self.list().name, describe_status(item))];
-        for (what, ids) in [("blocked by", &item.blocked_by), ("blocks", &item.blocks)] {
+        for (label, ids) in [("blocked by", &item.blocked_by), ("blocks", &item.blocks)] {
             if !ids.is_empty() {
-                lines.push(format!("{what}: {}", ids_of(ids)));
+                lines.push(format!("{label}: {}", join_ids(ids)));
             }
         }
         if let Some(task) = item.task {
             lines.push(format!("task: {}", self.describe_task(task).await));
         }
-        lines.push(format!("Text by {}:", one_line(&item.author, LINE)));
+        lines.push(format!("Text by {}:", one_line(&item.author, MAX_LINE_BYTES)));
         lines.push(prompt::quote_within(&item_text(item), self.max_quote_bytes()));
         lines.join("\n")
     }
@@ -45,17 +45,17 @@ impl AgentItemList {
         let is_open = |id: &ItemId| items.iter().any(|item| item.id == *id && item.status.is_open());
         let line = |item: &&ListItem| {
             let mut notes: Vec<String> =
-                item.owner.iter().map(|owner| format!("owner {}", one_line(owner, LINE))).collect();
-            let waits: Vec<ItemId> = item.blocked_by.iter().copied().filter(is_open).collect();
-            if !waits.is_empty() {
-                notes.push(format!("blocked by {}", ids_of(&waits)));
+                item.owner.iter().map(|owner| format!("owner {}", one_line(owner, MAX_LINE_BYTES))).collect();
+            let open_blockers: Vec<ItemId> = item.blocked_by.iter().copied().filter(is_open).collect();
+            if !open_blockers.is_empty() {
+                notes.push(format!("blocked by {}", join_ids(&open_blockers)));
             }
             let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
-            format!("{} [{}] {}{notes}", item.id, item.status.as_str(), one_line(&item.subject, LINE))
+            format!("{} [{}] {}{notes}", item.id, item.status.as_str(), one_line(&item.subject, MAX_LINE_BYTES))
         };
         let mut lines: Vec<String> = items_to_show(items).iter().map(line).collect();
-        if items.len() > LISTED {
-            lines.push(format!("and {} more", items.len() - LISTED));
+        if items.len() > MAX_LISTED_ITEMS {
+            lines.push(format!("and {} more", items.len() - MAX_LISTED_ITEMS));
         }
         let open = items.iter().filter(|item| item.status.is_open()).count();
         let head = format!("The {name} list has {open} open and {} completed items.", items.len() - open);
@@ -66,31 +66,31 @@ impl AgentItemList {
     pub(super) async fn tool_error(&self, error: SharedListError) -> ToolError {
         match error {
             SharedListError::List(ListError::Stale { fresh, .. }) => self.stale_error(&fresh).await,
-            SharedListError::List(ListError::Store(error)) => ToolError::broken(error),
+            SharedListError::List(ListError::Store(error)) => ToolError::failed(error),
             SharedListError::List(error) => ToolError::refused(error.to_string()),
-            SharedListError::Thread(error) => ToolError::broken(error),
+            SharedListError::Thread(error) => ToolError::failed(error),
         }
     }
 
     /// The refusal of a change to an outdated version, with the current item.
-    async fn stale_error(&self, fresh: &ListItem) -> ToolError {
-        self.list().mark_seen(self.calling_task(), fresh);
+    async fn stale_error(&self, current: &ListItem) -> ToolError {
+        self.list().mark_seen(self.calling_task(), current);
         ToolError::refused(format!(
             "nothing was changed: item {} has changed since you last saw it. This is its current state; make your \
              change again if it still applies.\n{}",
-            fresh.id,
-            self.render_item(fresh).await
+            current.id,
+            self.render_item(current).await
         ))
     }
 
     /// The refusal of a change by an agent that has not seen the item.
-    pub(super) async fn unseen_error(&self, fresh: &ListItem) -> ToolError {
-        self.list().mark_seen(self.calling_task(), fresh);
+    pub(super) async fn unseen_error(&self, current: &ListItem) -> ToolError {
+        self.list().mark_seen(self.calling_task(), current);
         ToolError::refused(format!(
             "nothing was changed: you have not seen item {} yet. This is its current state; make your change again \
              if it still applies.\n{}",
-            fresh.id,
-            self.render_item(fresh).await
+            current.id,
+            self.render_item(current).await
         ))
     }
 
@@ -104,14 +104,14 @@ impl AgentItemList {
     }
 
     fn max_quote_bytes(&self) -> usize {
-        self.subagents.context.settings.tools.output.saturating_sub(HEAD)
+        self.subagents.context.settings.tools.output_bytes.saturating_sub(RESERVED_BYTES)
     }
 }
 
 /// The items that are shown of a list, open items first.
 pub(super) fn items_to_show(items: &[ListItem]) -> Vec<&ListItem> {
     let (open, done): (Vec<&ListItem>, Vec<&ListItem>) = items.iter().partition(|item| item.status.is_open());
-    open.into_iter().chain(done).take(LISTED).collect()
+    open.into_iter().chain(done).take(MAX_LISTED_ITEMS).collect()
 }
 
 /// The status of an item in one line.
@@ -135,6 +135,6 @@ fn item_text(item: &ListItem) -> String {
     lines.join("\n")
 }
 
-fn ids_of(ids: &[ItemId]) -> String {
+fn join_ids(ids: &[ItemId]) -> String {
     ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -21,7 +21,7 @@ pub(crate) struct SharedList {
     home: Home,
     session: SessionId,
     /// The project's topmost folder.
-    top: String,
+    project_dir: String,
     /// Opened when it is first needed.
     open: Mutex<Option<ItemList>>,
     /// The version of each item that an agent last saw.
@@ -42,7 +42,7 @@ impl SharedList {
             name: settings.list.clone(),
             home: settings.home.clone(),
             session,
-            top: settings.policy.top.display().to_string(),
+            project_dir: settings.policy.project_dir.display().to_string(),
             open: Mutex::default(),
             seen_versions: Mutex::default(),
             change_notify: Notify::new(),
@@ -52,7 +52,7 @@ impl SharedList {
     /// Runs an operation on the list, on a blocking thread: it may wait for other processes.
     pub(super) async fn with<T: Send + 'static>(
         self: &Arc<Self>,
-        act: impl FnOnce(&ItemList) -> Result<T, ListError> + Send + 'static,
+        operation: impl FnOnce(&ItemList) -> Result<T, ListError> + Send + 'static,
     ) -> Result<T, SharedListError> {
         let shared = Arc::clone(self);
         let result = tokio::task::spawn_blocking(move || {
@@ -61,12 +61,12 @@ impl SharedList {
                 Some(list) => list,
                 None => shared.open()?,
             };
-            let done = act(&list);
-            // After a store error the list is opened anew.
-            if !matches!(done, Err(ListError::Store(_))) {
+            let outcome = operation(&list);
+            // After a store error, the list is opened again.
+            if !matches!(outcome, Err(ListError::Store(_))) {
                 *open = Some(list);
             }
-            done
+            outcome
         });
         Ok(result.await??)
     }
@@ -82,7 +82,7 @@ impl SharedList {
     fn open(&self) -> Result<ItemList, StoreError> {
         match &self.name {
             ListName::Session => ItemList::of_session(&self.home, self.session),
-            ListName::Project => ItemList::of_project(&self.home, &self.top),
+            ListName::Project => ItemList::of_project(&self.home, &self.project_dir),
             ListName::Team(name) => ItemList::of_team(&self.home, name),
         }
     }

@@ -7,22 +7,23 @@ use super::AgentItemList;
 use crate::background_commands;
 
 impl AgentItemList {
-    pub(super) async fn task_output(&self, given: String, wait: WaitLimit) -> Result<String, ToolError> {
-        let task = self.find_task(&given)?;
+    pub(super) async fn task_output(&self, reference: String, wait: WaitLimit) -> Result<String, ToolError> {
+        let task = self.find_task(&reference)?;
         let (context, caller) = (&self.subagents.context, &self.subagents.caller);
         if let WaitLimit::For(time) = wait {
             let until = context.settings.clock.now().plus(time);
-            caller.wait(vec![task], WaitMode::All, Some(until)).await.map_err(ToolError::broken)?;
+            caller.wait(vec![task], WaitMode::All, Some(until)).await.map_err(ToolError::failed)?;
         }
         let read = move |kernel: &kernel::Kernel| {
             kernel.task(task).map(|task| (task.kind, task.phase.state().as_str(), task.phase.is_at_rest()))
         };
-        let found = caller.supervisor.query(read).await.map_err(ToolError::broken)?;
-        let (kind, state, is_at_rest) = found.ok_or_else(|| ToolError::refused(format!("Task not found: {given}")))?;
+        let details = caller.supervisor.query(read).await.map_err(ToolError::failed)?;
+        let (kind, state, is_at_rest) =
+            details.ok_or_else(|| ToolError::refused(format!("Task not found: {reference}")))?;
         let status = match (is_at_rest, wait) {
             (true, _) => "success",
             (false, WaitLimit::For(_)) => "timeout",
-            (false, WaitLimit::No) => "not_ready",
+            (false, WaitLimit::NoWait) => "not_ready",
         };
         let output = match kind {
             TaskType::Shell => {
@@ -30,21 +31,21 @@ impl AgentItemList {
                     &context.settings.home,
                     context.session,
                     task,
-                    context.settings.tools.output,
+                    context.settings.tools.output_bytes,
                 );
                 format!("{} ({task}): {state}\n{printed}", context.roster.path(task))
             }
             TaskType::Main | TaskType::Agent => {
                 self.subagents
-                    .read(ReadAgentRequest { agent: task.to_string(), wait: WaitLimit::No, since_turn: None })
+                    .read(ReadAgentRequest { agent: task.to_string(), wait: WaitLimit::NoWait, since_turn: None })
                     .await?
             }
         };
         Ok(format!("retrieval_status: {status}\n{output}"))
     }
 
-    pub(super) async fn stop_task(&self, given: String) -> Result<String, ToolError> {
-        let task = self.find_task(&given)?;
+    pub(super) async fn stop_task(&self, reference: String) -> Result<String, ToolError> {
+        let task = self.find_task(&reference)?;
         self.subagents.stop(task.to_string(), CancelMode::Abort).await
     }
 }

@@ -34,9 +34,9 @@ pub enum TerminalCommand {
     Resume,
     /// Starts a new session.
     New,
-    /// Lists the keys.
+    /// Lists the keyboard shortcuts.
     Keys,
-    /// Leaves.
+    /// Leaves Bosun.
     Exit,
 }
 
@@ -47,25 +47,26 @@ pub(super) enum CommandTarget {
     Terminal(TerminalCommand),
 }
 
-/// One row of the table.
+/// The name, help and target of a built-in command.
 #[derive(Debug)]
 pub(super) struct BuiltInRow {
     pub(super) name: &'static str,
+    /// The arguments, as shown in the help.
     pub(super) hint: &'static str,
     pub(super) about: &'static str,
     pub(super) target: CommandTarget,
 }
 
-const fn runtime(name: &'static str, hint: &'static str, about: &'static str, by: RuntimeCommand) -> BuiltInRow {
-    BuiltInRow { name, hint, about, target: CommandTarget::Runtime(by) }
+const fn runtime(name: &'static str, hint: &'static str, about: &'static str, command: RuntimeCommand) -> BuiltInRow {
+    BuiltInRow { name, hint, about, target: CommandTarget::Runtime(command) }
 }
 
-const fn terminal(name: &'static str, hint: &'static str, about: &'static str, by: TerminalCommand) -> BuiltInRow {
-    BuiltInRow { name, hint, about, target: CommandTarget::Terminal(by) }
+const fn terminal(name: &'static str, hint: &'static str, about: &'static str, command: TerminalCommand) -> BuiltInRow {
+    BuiltInRow { name, hint, about, target: CommandTarget::Terminal(command) }
 }
 
 /// All built-in commands, in the order in which they are listed.
-pub(super) const TABLE: [BuiltInRow; 23] = [
+pub(super) const BUILT_IN_COMMANDS: [BuiltInRow; 23] = [
     runtime("help", "", "lists every command", RuntimeCommand::Help),
     runtime(
         "fleet",
@@ -83,14 +84,14 @@ pub(super) const TABLE: [BuiltInRow; 23] = [
         "works without you until the objective is met",
         RuntimeCommand::Autopilot,
     ),
-    runtime("agents", "", "lists the agents", RuntimeCommand::Agents),
+    runtime("agents", "", "lists the agents you can start", RuntimeCommand::Agents),
     runtime(
         "agent",
         "NAME PROMPT",
         "starts an agent in the background; its result comes back here",
         RuntimeCommand::Agent,
     ),
-    runtime("tasks", "", "lists agents and commands with their states", RuntimeCommand::Tasks),
+    runtime("tasks", "", "lists agents and background commands with their states", RuntimeCommand::Tasks),
     runtime("todos", "", "lists the todos with their states", RuntimeCommand::Todos),
     runtime("model", "[PROVIDER/NAME]", "shows the model, or switches to another", RuntimeCommand::Model),
     runtime(
@@ -99,20 +100,20 @@ pub(super) const TABLE: [BuiltInRow; 23] = [
         "compacts the conversation: at once if the agent is idle, else before its next turn",
         RuntimeCommand::Compact,
     ),
-    runtime("context", "", "shows how much of the model's window is used", RuntimeCommand::Context),
-    runtime("cost", "", "shows what the session has used so far", RuntimeCommand::Cost),
+    runtime("context", "", "shows how much of the model's context window is used", RuntimeCommand::Context),
+    runtime("cost", "", "shows the turns, tokens and cost of the session so far", RuntimeCommand::Cost),
     runtime("share", "FILE", "writes the session to a new Markdown file", RuntimeCommand::Share),
     terminal("mode", "[MODE]", "shows or changes the permission mode", TerminalCommand::Mode),
     terminal("approvals", "", "lists what waits for your decision", TerminalCommand::Approvals),
     terminal("show", "[N]", "shows the last call in full, or the one N calls ago (Ctrl-O)", TerminalCommand::Show),
     terminal("resume", "[ID]", "lists the sessions of this folder, or resumes one", TerminalCommand::Resume),
     terminal("new", "", "starts a new session", TerminalCommand::New),
-    terminal("keys", "", "lists the keys you can use", TerminalCommand::Keys),
-    terminal("exit", "", "leaves (Ctrl-D)", TerminalCommand::Exit),
+    terminal("keys", "", "lists the keyboard shortcuts", TerminalCommand::Keys),
+    terminal("exit", "", "leaves Bosun (Ctrl-D)", TerminalCommand::Exit),
 ];
 
 /// Names reserved for commands of a later version.
-pub(super) const LATER: [&str; 3] = ["every", "after", "subconscious"];
+pub(super) const RESERVED_NAMES: [&str; 3] = ["every", "after", "subconscious"];
 
 /// Alternative names of commands.
 pub(super) const ALIASES: [(&str, &str); 5] =

@@ -36,32 +36,32 @@ impl SlashDispatcher<'_> {
     }
 
     async fn perform(&self, registry: &SlashRegistry, lookup: SlashLookup<'_>) -> SlashOutcome {
-        let found = match lookup {
+        let matched = match lookup {
             SlashLookup::NotACommand => return SlashOutcome::NotACommand,
             SlashLookup::Unavailable(outcome) => return outcome,
-            SlashLookup::Command(found) => found,
+            SlashLookup::Command(matched) => matched,
         };
-        if let Some((command, rest)) = found.terminal_command() {
+        if let Some((command, rest)) = matched.terminal_command() {
             return SlashOutcome::Terminal(command, rest.to_owned());
         }
-        let result = match found.action {
-            SlashAction::BuiltIn(built_in) => self.built_in(*built_in, &found, registry).await,
-            SlashAction::File(spec) => self.file(spec, &found).await,
+        let result = match matched.action {
+            SlashAction::BuiltIn(built_in) => self.run_built_in(*built_in, &matched, registry).await,
+            SlashAction::File(spec) => self.run_file(spec, &matched).await,
             SlashAction::Skill(skill) => {
-                self.prompt(&skill.file, &skill.source, &found).await.map(SlashOutcome::Prompt)
+                self.expand_prompt(&skill.file, &skill.source, &matched).await.map(SlashOutcome::Prompt)
             }
             SlashAction::Terminal(_) => Err("it works only in a terminal".into()),
         };
         result.unwrap_or_else(SlashOutcome::Refused)
     }
 
-    async fn built_in(
+    async fn run_built_in(
         &self,
         built_in: RuntimeCommand,
-        found: &SlashMatch<'_>,
+        matched: &SlashMatch<'_>,
         registry: &SlashRegistry,
     ) -> Result<SlashOutcome, String> {
-        let (context, rest) = (self.context, found.rest.as_str());
+        let (context, rest) = (self.context, matched.arguments.as_str());
         let report = |text: Result<String, StoreError>| text.map(SlashOutcome::Text).map_err(|error| error.to_string());
         match built_in {
             RuntimeCommand::Fleet => Ok(SlashOutcome::Prompt(fleet_prompt(Some(rest)))),
@@ -71,8 +71,8 @@ impl SlashDispatcher<'_> {
             RuntimeCommand::Research => Ok(SlashOutcome::Prompt(prompts::research(rest))),
             RuntimeCommand::Plan => self.switch_mode(SessionMode::Plan, rest).await,
             RuntimeCommand::Autopilot => self.autopilot(rest).await,
-            RuntimeCommand::Agent => self.agent(rest).await,
-            RuntimeCommand::Share => export::write_transcript(context, rest).map(SlashOutcome::done),
+            RuntimeCommand::Agent => self.run_agent_command(rest).await,
+            RuntimeCommand::Share => export::write_markdown(context, rest).map(SlashOutcome::done),
             RuntimeCommand::Model if rest.is_empty() => {
                 Ok(SlashOutcome::Text(format!("the model is {}", context.session_model_spec())))
             }
@@ -91,7 +91,7 @@ impl SlashDispatcher<'_> {
             | RuntimeCommand::Cost
                 if !rest.is_empty() =>
             {
-                Err(format!("/{}: it takes no arguments", found.name()))
+                Err(format!("/{}: it takes no arguments", matched.name()))
             }
             RuntimeCommand::Help => Ok(SlashOutcome::Text(registry.help())),
             RuntimeCommand::Agents => Ok(SlashOutcome::Text(reports::agents(context))),
@@ -138,9 +138,9 @@ impl SlashDispatcher<'_> {
         })
     }
 
-    async fn agent(&self, rest: &str) -> Result<SlashOutcome, String> {
+    async fn run_agent_command(&self, rest: &str) -> Result<SlashOutcome, String> {
         match rest.split_once(char::is_whitespace) {
-            Some((name, prompt)) => self.start(name, prompt.trim().to_owned()).await,
+            Some((name, prompt)) => self.start_agent(name, prompt.trim().to_owned()).await,
             None if rest.is_empty() => Ok(SlashOutcome::Text(reports::agents(self.context))),
             None => Err(format!("/agent: what should `{rest}` do? write a prompt after its name")),
         }
@@ -154,29 +154,29 @@ impl SlashDispatcher<'_> {
         Ok(id)
     }
 
-    async fn start(&self, agent: &str, prompt: String) -> Result<SlashOutcome, String> {
+    async fn start_agent(&self, agent: &str, prompt: String) -> Result<SlashOutcome, String> {
         let id = self.spawn(StartAgentParams::new(agent, prompt)).await?;
         let path = self.context.roster.path(id);
         Ok(SlashOutcome::done(format!("{path} works in the background; its result comes back here")))
     }
 
     /// Runs a command from a file: as a prompt for the root, or for the agent that the file names.
-    async fn file(&self, spec: &SlashSpec, found: &SlashMatch<'_>) -> Result<SlashOutcome, String> {
-        let prompt = self.prompt(&spec.file, &spec.source, found).await?;
+    async fn run_file(&self, spec: &SlashSpec, matched: &SlashMatch<'_>) -> Result<SlashOutcome, String> {
+        let prompt = self.expand_prompt(&spec.file, &spec.source, matched).await?;
         match &spec.agent {
-            Some(agent) => self.start(agent, prompt.text).await,
+            Some(agent) => self.start_agent(agent, prompt.text).await,
             None => Ok(SlashOutcome::Prompt(prompt)),
         }
     }
 
     /// Expands the text of a file with the arguments of the command.
-    async fn prompt(
+    async fn expand_prompt(
         &self,
         file: &str,
         source: &DefinitionSource,
-        found: &SlashMatch<'_>,
+        matched: &SlashMatch<'_>,
     ) -> Result<SlashPrompt, String> {
-        let name = found.name();
+        let name = matched.name();
         let problem = |why: String| format!("/{name}: {why}");
         let text = expand::read_body(file, source).map_err(|why| format!("/{name}: cannot read {file}: {why}"))?;
         let root = self.root;
@@ -185,8 +185,8 @@ impl SlashDispatcher<'_> {
             run.map_err(|rejected| problem(rejected.to_string()))?.ok_or_else(|| problem("the root is gone".into()))?;
         let prepared = self.context.prepared_agent(root).map_err(problem)?;
         let expander = TemplateExpander::new(self.context, prepared, self.context.task_workspace(run.task)?, run);
-        let text = expander.expand(&text, &found.rest).await.map_err(problem)?;
-        let display = format!("/{name} {}", found.rest).trim_end().to_owned();
+        let text = expander.expand(&text, &matched.arguments).await.map_err(problem)?;
+        let display = format!("/{name} {}", matched.arguments).trim_end().to_owned();
         Ok(SlashPrompt { text, display, mode: None })
     }
 }

@@ -26,7 +26,7 @@ const MAX_HELD_BYTES: usize = 64 << 10;
 const MAX_PIECES: usize = 20;
 
 /// Maximum time for all commands of one text together.
-const TIME: Duration = Duration::from_secs(30);
+const MAX_COMMAND_TIME: Duration = Duration::from_secs(30);
 
 /// Runs commands and reads files with the permissions of the root's own calls.
 pub(super) struct TemplateExpander<'a> {
@@ -42,21 +42,21 @@ impl<'a> TemplateExpander<'a> {
     pub(super) fn new(
         context: &'a Arc<SessionContext>,
         prepared: Arc<PreparedAgent>,
-        site: Arc<TaskWorkspace>,
+        task_workspace: Arc<TaskWorkspace>,
         run: RunId,
     ) -> TemplateExpander<'a> {
         TemplateExpander {
             context,
             agent: prepared,
-            task_workspace: site,
+            task_workspace,
             run,
-            deadline: Instant::now() + TIME.min(context.settings.tools.shell_max),
+            deadline: Instant::now() + MAX_COMMAND_TIME.min(context.settings.tools.max_shell_timeout),
         }
     }
 
     /// Expands a command's text with its arguments; the error says what is missing.
     pub(super) async fn expand(&self, text: &str, typed: &str) -> Result<String, String> {
-        let arguments = TemplateArguments::read(typed, text)?;
+        let arguments = TemplateArguments::parse(typed, text)?;
         let mut prompt = String::with_capacity(text.len());
         let mut count = 0;
         for piece in pieces(text) {
@@ -82,13 +82,13 @@ impl<'a> TemplateExpander<'a> {
     }
 
     /// The output of a command, or the reason why it was not run.
-    async fn expand_shell(&self, written: &str, arguments: &TemplateArguments<'_>) -> String {
+    async fn expand_shell(&self, template: &str, arguments: &TemplateArguments<'_>) -> String {
         if !self.context.settings.features.inline_shell {
-            return not_run(written, "the administrator of this machine forbids commands in texts");
+            return not_run(template, "the administrator of this machine forbids commands in texts");
         }
-        let command = match arguments.fill(written, shell_safe_word) {
+        let command = match arguments.fill(template, shell_safe_word) {
             Ok(command) => command,
-            Err(why) => return not_run(written, &why),
+            Err(why) => return not_run(template, &why),
         };
         match self.permitted_command(&command).await {
             Ok(command) => self.command_output(&command).await,
@@ -105,7 +105,7 @@ impl<'a> TemplateExpander<'a> {
         match verdict.effect {
             RuleEffect::Allow => Ok(command),
             RuleEffect::Ask | RuleEffect::Deny => {
-                let flags = policy::allow_flags(&verdict.rules());
+                let flags = policy::allow_flags(&verdict.suggested_rules());
                 let remedy = flags.map(|flags| format!("; permit it with `{flags}`"));
                 Err(format!("{}{}", verdict.reason(), remedy.unwrap_or_default()))
             }
@@ -114,32 +114,37 @@ impl<'a> TemplateExpander<'a> {
 
     async fn command_output(&self, command: &str) -> String {
         let mut capture = Capture::new(MAX_HELD_BYTES);
-        let ended = match tokio::time::timeout_at(self.deadline, self.perform(command, &mut capture)).await {
+        let note = match tokio::time::timeout_at(self.deadline, self.run_command(command, &mut capture)).await {
             Ok(Ok(ProgramExit { status: ExitStatus::Code(0), .. })) => String::new(),
             Ok(Ok(ProgramExit { status, .. })) => format!("[`{}`: {status}]\n", Clip::new(command, 200)),
             Ok(Err(error)) => return not_run(command, &error.to_string()),
             Err(_late) => format!("[`{}` did not end in time]\n", Clip::new(command, 200)),
         };
-        format!("\n{ended}{}\n", prompt::quote(capture.text(MAX_SHOWN_BYTES).as_str()))
+        format!("\n{note}{}\n", prompt::quote(capture.text(MAX_SHOWN_BYTES).as_str()))
     }
 
-    /// Runs the command to its end. Dropping it kills the command and everything it started.
-    async fn perform(&self, command: &str, capture: &mut Capture) -> Result<ProgramExit, ToolError> {
+    /// Runs the command to its end. Dropping the future kills the command and everything it started.
+    async fn run_command(&self, command: &str, capture: &mut Capture) -> Result<ProgramExit, ToolError> {
         let context = self.context;
-        let memory = context.settings.tools.command_memory;
-        let command = ShellCommand { command, cwd: self.task_workspace.cwd(), env: &self.task_workspace.env, memory };
+        let memory = context.settings.tools.command_memory_bytes;
+        let command = ShellCommand {
+            command,
+            cwd: self.task_workspace.cwd(),
+            env: &self.task_workspace.env,
+            memory_bytes: memory,
+        };
         let mut process = tools::launch(&context.guardian, command).await?;
         let mut stream = context.redactor.stream();
         let exit = tools::follow(&mut process, |bytes| capture.push(&stream.push(bytes))).await;
         capture.push(&stream.finish());
-        exit.map_err(ToolError::broken)
+        exit.map_err(ToolError::failed)
     }
 
     /// The content of a file, or the reason why it is not included.
-    async fn expand_file(&self, written: &str, arguments: &TemplateArguments<'_>) -> String {
-        let path = match arguments.fill(written, |word| Ok::<_, String>(word.to_owned())) {
+    async fn expand_file(&self, template: &str, arguments: &TemplateArguments<'_>) -> String {
+        let path = match arguments.fill(template, |word| Ok::<_, String>(word.to_owned())) {
             Ok(path) if !path.is_empty() => path,
-            Ok(_) | Err(_) => return not_included(written, "no file is named"),
+            Ok(_) | Err(_) => return not_included(template, "no file is named"),
         };
         match self.file_content(&path).await {
             Ok(content) => format!("\n{path}:\n{}\n", prompt::quote(Clip::new(&content, MAX_SHOWN_BYTES).as_str())),
@@ -158,14 +163,15 @@ impl<'a> TemplateExpander<'a> {
         if judged.verdict.effect != RuleEffect::Allow {
             return Err(judged.verdict.reason());
         }
-        let (context, site, path) = (Arc::clone(self.context), Arc::clone(&self.task_workspace), path.to_owned());
+        let (context, task_workspace, path) =
+            (Arc::clone(self.context), Arc::clone(&self.task_workspace), path.to_owned());
         let read = move || {
-            let place = site.workspace.resolve(&path).map_err(|error| error.to_string())?;
+            let place = task_workspace.workspace.resolve(&path).map_err(|error| error.to_string())?;
             judged.file_guard.check(place.path(), FileAccess::Read).map_err(|error| error.to_string())?;
             if !place.exists() {
                 return Err("there is no such file".to_owned());
             }
-            let file = place.read(context.settings.tools.file).map_err(|error| error.to_string())?;
+            let file = place.read(context.settings.tools.file_bytes).map_err(|error| error.to_string())?;
             String::from_utf8(file.bytes).map_err(|_binary| "it is not UTF-8 text".to_owned())
         };
         let text = tokio::task::spawn_blocking(read).await.map_err(|error| error.to_string())?;
@@ -212,7 +218,7 @@ mod tests {
     use super::shell_safe_word;
 
     #[test]
-    fn a_shell_gets_no_sign_from_the_words_after_a_command() {
+    fn arguments_that_a_shell_would_interpret_are_refused() {
         for word in
             ["HEAD~1; rm -rf /", "$(id)", "`id`", "a|b", "a>b", "'", "\"", "a\nb", "*", "a&b", "~/x", "a ~", "\\"]
         {

@@ -1,4 +1,4 @@
-//! Writes a session's transcript to a file.
+//! Writes a session as Markdown to a file, for `/share`.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -7,31 +7,31 @@ use std::path::Path;
 use store::StoreError;
 
 use crate::agent::SessionContext;
-use crate::transcript;
+use crate::session_markdown;
 
 /// How many events are read at a time.
-const PAGE: usize = 512;
+const PAGE_EVENTS: usize = 512;
 
 /// Writes the session as Markdown to a new file; returns a message for the user.
-pub(super) fn write_transcript(context: &SessionContext, file: &str) -> Result<String, String> {
+pub(super) fn write_markdown(context: &SessionContext, file: &str) -> Result<String, String> {
     if file.is_empty() {
         return Err("/share: name the file to write".into());
     }
     let path = context.settings.cwd.join(Path::new(file));
-    let page = render_transcript(context).map_err(|error| error.to_string())?;
+    let markdown = render_markdown(context).map_err(|error| error.to_string())?;
     let unwritable = |error: std::io::Error| format!("/share: cannot write {}: {error}", path.display());
-    let mut out = OpenOptions::new().write(true).create_new(true).open(&path).map_err(unwritable)?;
-    out.write_all(page.as_bytes()).map_err(unwritable)?;
-    Ok(format!("the session is in {}", path.display()))
+    let mut output = OpenOptions::new().write(true).create_new(true).open(&path).map_err(unwritable)?;
+    output.write_all(markdown.as_bytes()).map_err(unwritable)?;
+    Ok(format!("wrote the session to {}", path.display()))
 }
 
-fn render_transcript(context: &SessionContext) -> Result<String, StoreError> {
+fn render_markdown(context: &SessionContext) -> Result<String, StoreError> {
     let (reader, mut log) = (context.reader()?, Vec::new());
     loop {
         let seq = log.last().map_or(0, |envelope: &protocol::Envelope| envelope.seq);
-        let page = reader.events_after(seq, PAGE)?;
+        let page = reader.events_after(seq, PAGE_EVENTS)?;
         if page.is_empty() {
-            return Ok(transcript(&log));
+            return Ok(session_markdown(&log));
         }
         log.extend(page);
     }

@@ -23,9 +23,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fleet_is_told_its_protocol_in_few_words() {
+    fn the_fleet_prompt_is_short_and_complete() {
         assert!(FLEET.len() < 2048, "{} bytes", FLEET.len());
-        let protocol = [
+        let phrases = [
             "SELECT id, title, status FROM todos",
             "INSERT INTO todos",
             "todo_deps",
@@ -40,13 +40,13 @@ mod tests {
             "truth",
             "request",
         ];
-        for words in protocol {
-            assert!(FLEET.contains(words), "{words}");
+        for phrase in phrases {
+            assert!(FLEET.contains(phrase), "{phrase}");
         }
     }
 
     #[test]
-    fn people_are_shown_the_request_and_not_the_protocol() {
+    fn the_user_sees_the_request_and_not_the_instructions() {
         let SlashPrompt { text, display, .. } = prompt(Some("  port it \n"));
         assert_eq!(display, "Fleet deployed: port it");
         assert!(text.starts_with(FLEET) && text.ends_with("\nUser request: port it"));

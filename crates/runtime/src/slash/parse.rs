@@ -1,21 +1,21 @@
 //! Recognises slash commands.
 
-/// A command as typed.
+/// The name and arguments of a slash command that the user typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ParsedSlash<'a> {
+pub(super) struct ParsedCommand<'a> {
     /// Its normalised name.
     pub(super) name: String,
     /// Its arguments.
-    pub(super) rest: &'a str,
+    pub(super) arguments: &'a str,
 }
 
 /// Parses a text that begins with a slash and a word; `None` for other text, such as a path.
-pub(super) fn parse(text: &str) -> Option<ParsedSlash<'_>> {
+pub(super) fn parse(text: &str) -> Option<ParsedCommand<'_>> {
     let text = text.strip_prefix('/')?;
     let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let is_word = name.starts_with(|c: char| c.is_alphanumeric() || c == '?')
         && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '?'));
-    is_word.then(|| ParsedSlash { name: normalize_name(name), rest: rest.trim() })
+    is_word.then(|| ParsedCommand { name: normalize_name(name), arguments: rest.trim() })
 }
 
 /// Normalises a name for comparison.
@@ -37,6 +37,6 @@ mod tests {
         {
             assert_eq!(name(text), None, "{text}");
         }
-        assert_eq!(parse("/fleet  do\nit ").map(|typed| typed.rest), Some("do\nit"));
+        assert_eq!(parse("/fleet  do\nit ").map(|typed| typed.arguments), Some("do\nit"));
     }
 }

@@ -5,7 +5,7 @@ use protocol::api::{SlashKind, SlashView};
 use protocol::{DefinitionSource, SkillSpec, SlashSpec};
 
 use super::TerminalCommand;
-use super::built_in::{ALIASES, CommandTarget, LATER, RuntimeCommand, TABLE};
+use super::built_in::{ALIASES, BUILT_IN_COMMANDS, CommandTarget, RESERVED_NAMES, RuntimeCommand};
 use super::outcome::{SlashOutcome, unknown_command};
 use super::parse::{normalize_name, parse};
 use crate::Catalog;
@@ -58,14 +58,14 @@ pub enum SlashLookup<'a> {
 pub struct SlashMatch<'a> {
     pub(super) command: &'a SlashCommand,
     pub(super) action: &'a SlashAction,
-    pub(super) rest: String,
+    pub(super) arguments: String,
 }
 
 impl SlashRegistry {
     /// The commands of a catalogue and the built-in ones.
     pub fn of(catalog: &Catalog) -> SlashRegistry {
         let mut registry = SlashRegistry { untrusted: catalog.untrusted_commands.clone(), ..SlashRegistry::default() };
-        for row in &TABLE {
+        for row in &BUILT_IN_COMMANDS {
             let (kind, action) = match row.target {
                 CommandTarget::Runtime(command) => (SlashKind::BuiltIn, SlashAction::BuiltIn(command)),
                 CommandTarget::Terminal(command) => (SlashKind::Screen, SlashAction::Terminal(command)),
@@ -106,15 +106,15 @@ impl SlashRegistry {
     /// Whether a built-in command has this name, so that no file can define it.
     pub fn is_built_in(name: &str) -> bool {
         let name = normalize_name(name);
-        TABLE.iter().any(|row| row.name == name)
-            || LATER.contains(&name.as_str())
+        BUILT_IN_COMMANDS.iter().any(|row| row.name == name)
+            || RESERVED_NAMES.contains(&name.as_str())
             || ALIASES.iter().any(|(alias, _)| *alias == name)
     }
 
     /// Looks up the command in a text.
     pub fn parse(&self, text: &str) -> SlashLookup<'_> {
         match parse(text) {
-            Some(typed) => self.find(&typed.name, typed.rest),
+            Some(typed) => self.find(&typed.name, typed.arguments),
             None => SlashLookup::NotACommand,
         }
     }
@@ -124,9 +124,9 @@ impl SlashRegistry {
         let name = normalize_name(name);
         let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name.as_str(), |(_, name)| name);
         if let Some((command, action)) = self.rows.iter().find(|(command, _)| command.name == name) {
-            return SlashLookup::Command(SlashMatch { command, action, rest: rest.to_owned() });
+            return SlashLookup::Command(SlashMatch { command, action, arguments: rest.to_owned() });
         }
-        if LATER.contains(&name) {
+        if RESERVED_NAMES.contains(&name) {
             return SlashLookup::Unavailable(SlashOutcome::Refused(format!("/{name} is not in this version")));
         }
         if let Some(spec) = self.untrusted.iter().find(|spec| spec.name == name) {
@@ -161,7 +161,7 @@ impl SlashRegistry {
     }
 
     fn nearest(&self, name: &str) -> Vec<String> {
-        const OFFERED: usize = 3;
+        const MAX_SUGGESTIONS: usize = 3;
         // A name of this length is not a typo, and comparing takes time proportional to the product of both lengths.
         if name.len() > 64 {
             return Vec::new();
@@ -172,7 +172,7 @@ impl SlashRegistry {
             |slash: &&SlashCommand| distance(&slash.name) <= 2.min(name.chars().count() / 2) || is_prefix(&slash.name);
         let mut names: Vec<&str> = self.commands().filter(is_near).map(|slash| slash.name.as_str()).collect();
         names.sort_by_key(|known| distance(known));
-        names.into_iter().take(OFFERED).map(str::to_owned).collect()
+        names.into_iter().take(MAX_SUGGESTIONS).map(str::to_owned).collect()
     }
 }
 
@@ -180,7 +180,7 @@ impl SlashMatch<'_> {
     /// The command with its arguments, if it works only in a terminal.
     pub fn terminal_command(&self) -> Option<(TerminalCommand, &str)> {
         match self.action {
-            SlashAction::Terminal(command) => Some((*command, &self.rest)),
+            SlashAction::Terminal(command) => Some((*command, &self.arguments)),
             SlashAction::BuiltIn(_) | SlashAction::File(_) | SlashAction::Skill(_) => None,
         }
     }
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_with_the_same_name_the_stronger_counts() {
+    fn the_command_of_higher_precedence_wins() {
         let registry = registry();
         let kind = |name: &str| registry.commands().find(|slash| slash.name == name).map(|slash| slash.kind);
         assert_eq!(kind("fleet"), Some(SlashKind::BuiltIn));
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_resolves_to_nothing_is_told_with_what_was_meant() {
+    fn unknown_commands_are_reported_with_suggestions() {
         let registry = registry();
         let problem = |text: &str| match registry.parse(text) {
             SlashLookup::Unavailable(outcome) => outcome.refusal().unwrap(),
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn names_have_aliases_and_beginnings() {
+    fn names_have_aliases_and_completions() {
         let registry = registry();
         let name = |text: &str| match registry.parse(text) {
             SlashLookup::Command(found) => found.name().to_owned(),

@@ -34,9 +34,10 @@ pub(super) fn todos(context: &SessionContext) -> Result<String, StoreError> {
     }
     let done = rows.iter().filter(|row| row.status == TodoStatus::Done).count();
     let line = |row: &TodoView| {
-        let after: Vec<&str> = row.depends_on.iter().map(|id| id.0.as_str()).collect();
-        let after = if after.is_empty() { String::new() } else { format!(" (after {})", after.join(", ")) };
-        format!("{:<11} {}: {}{after}", row.status_name(), row.id.0, row.title)
+        let dependencies: Vec<&str> = row.depends_on.iter().map(|id| id.0.as_str()).collect();
+        let dependencies =
+            if dependencies.is_empty() { String::new() } else { format!(" (after {})", dependencies.join(", ")) };
+        format!("{:<11} {}: {}{dependencies}", row.status_name(), row.id.0, row.title)
     };
     let lines = clip_rows(rows.iter().map(line).collect());
     Ok(format!("{done} of {} are done\n{lines}", rows.len()))
@@ -68,14 +69,14 @@ pub(super) fn context(context: &SessionContext, root: TaskId) -> Result<String, 
     let prepared = context.prepared_agent(root)?;
     let conversation = context.conversation(root).map_err(|error| error.to_string())?;
     let tokens = crate::agent::request_tokens(&prepared, &conversation);
-    let window = match prepared.model.facts().context {
+    let window = match prepared.model.facts().context_tokens {
         Some(window) => format!(" of {window} ({}%)", tokens.saturating_mul(100) / window.max(1)),
         None => String::new(),
     };
     Ok(format!(
         "the next request has about {tokens} tokens{window}: {} messages, {} tools, {} instruction files",
         conversation.messages().len(),
-        prepared.specs.len(),
+        prepared.initial_tools.len(),
         context.instructions.files.len()
     ))
 }

@@ -17,23 +17,23 @@ pub(super) enum SlashTextPiece<'a> {
 
 /// Splits a command's text into its pieces.
 pub(super) fn pieces(text: &str) -> Vec<SlashTextPiece<'_>> {
-    let (mut pieces, mut from, mut at) = (Vec::new(), 0, 0);
-    while let Some(offset) = text[at..].find(['!', '@']) {
-        let start = at + offset;
-        let Some((piece, end)) = special(text, start) else {
-            at = start + 1;
+    let (mut pieces, mut text_start, mut position) = (Vec::new(), 0, 0);
+    while let Some(offset) = text[position..].find(['!', '@']) {
+        let start = position + offset;
+        let Some((piece, end)) = special_piece(text, start) else {
+            position = start + 1;
             continue;
         };
-        pieces.extend((from < start).then(|| SlashTextPiece::Text(&text[from..start])));
+        pieces.extend((text_start < start).then(|| SlashTextPiece::Text(&text[text_start..start])));
         pieces.push(piece);
-        (from, at) = (end, end);
+        (text_start, position) = (end, end);
     }
-    pieces.extend((from < text.len()).then(|| SlashTextPiece::Text(&text[from..])));
+    pieces.extend((text_start < text.len()).then(|| SlashTextPiece::Text(&text[text_start..])));
     pieces
 }
 
 /// The piece that starts at a `!` or an `@`, and where it ends; `None` if the character is plain text.
-fn special(text: &str, start: usize) -> Option<(SlashTextPiece<'_>, usize)> {
+fn special_piece(text: &str, start: usize) -> Option<(SlashTextPiece<'_>, usize)> {
     let (before, rest) = (text[..start].chars().next_back(), &text[start + 1..]);
     if text[start..].starts_with('!') {
         // An exclamation mark after a word only ends a sentence before some code.
@@ -55,8 +55,11 @@ fn special(text: &str, start: usize) -> Option<(SlashTextPiece<'_>, usize)> {
 /// The arguments of a command.
 #[derive(Debug, Default)]
 pub(super) struct TemplateArguments<'a> {
-    all: &'a str,
+    /// The arguments as typed.
+    typed: &'a str,
+    /// The arguments, split into words.
     words: Vec<String>,
+    /// The values of named inputs.
     inputs: BTreeMap<String, String>,
 }
 
@@ -70,20 +73,21 @@ enum TemplatePlaceholder<'a> {
 
 impl<'a> TemplateArguments<'a> {
     /// Parses the arguments for a text; the error says what is missing.
-    pub(super) fn read(all: &'a str, text: &str) -> Result<TemplateArguments<'a>, String> {
-        let mut arguments = TemplateArguments { all, words: words(all), inputs: BTreeMap::new() };
-        let wanted = inputs(text);
+    pub(super) fn parse(all: &'a str, text: &str) -> Result<TemplateArguments<'a>, String> {
+        let mut arguments = TemplateArguments { typed: all, words: split_words(all), inputs: BTreeMap::new() };
+        let wanted = named_inputs(text);
         let mut rest = arguments.words.clone();
         for (name, _) in &wanted {
-            let lead = format!("{name}=");
-            if let Some(place) = rest.iter().position(|word| word.starts_with(&lead)) {
-                arguments.inputs.insert((*name).to_owned(), rest.remove(place).split_off(lead.len()));
+            let prefix = format!("{name}=");
+            if let Some(index) = rest.iter().position(|word| word.starts_with(&prefix)) {
+                arguments.inputs.insert((*name).to_owned(), rest.remove(index).split_off(prefix.len()));
             }
         }
-        let open: Vec<_> = wanted.iter().filter(|(name, _)| !arguments.inputs.contains_key(*name)).copied().collect();
+        let unfilled: Vec<_> =
+            wanted.iter().filter(|(name, _)| !arguments.inputs.contains_key(*name)).copied().collect();
         // The last input takes all remaining words, so that a single one needs no quotes.
-        for (at, (name, about)) in open.iter().enumerate() {
-            let value = match at + 1 == open.len() {
+        for (index, (name, about)) in unfilled.iter().enumerate() {
+            let value = match index + 1 == unfilled.len() {
                 true => rest.join(" "),
                 false if rest.is_empty() => String::new(),
                 false => rest.remove(0),
@@ -100,16 +104,16 @@ impl<'a> TemplateArguments<'a> {
     /// Fills the placeholders in a text. `convert` converts each argument, or says why it may not be inserted.
     pub(super) fn fill<E>(&self, text: &str, convert: impl Fn(&str) -> Result<String, E>) -> Result<String, E> {
         let (mut filled, mut rest) = (String::with_capacity(text.len()), text);
-        while let Some(at) = rest.find('$') {
-            let (before, from) = rest.split_at(at);
+        while let Some(position) = rest.find('$') {
+            let (before, from) = rest.split_at(position);
             filled.push_str(before);
-            let Some((slot, length)) = placeholder(from) else {
+            let Some((target, length)) = placeholder(from) else {
                 filled.push('$');
                 rest = &from[1..];
                 continue;
             };
-            let word = match slot {
-                TemplatePlaceholder::All => self.all,
+            let word = match target {
+                TemplatePlaceholder::All => self.typed,
                 TemplatePlaceholder::Nth(number) => self.words.get(number - 1).map_or("", String::as_str),
                 TemplatePlaceholder::Input(name) => self.inputs.get(name).map_or("", String::as_str),
             };
@@ -134,7 +138,7 @@ fn placeholder(text: &str) -> Option<(TemplatePlaceholder<'_>, usize)> {
         let length = text.len() - rest.len() + inner.len() + 1;
         return is_name(name).then_some((TemplatePlaceholder::Input(name), length));
     }
-    let ends = |length: usize| {
+    let is_end = |length: usize| {
         let mut after = text[length..].chars();
         match (after.next(), after.next()) {
             (Some('.' | ','), Some(c)) => !c.is_ascii_digit(),
@@ -143,11 +147,11 @@ fn placeholder(text: &str) -> Option<(TemplatePlaceholder<'_>, usize)> {
         }
     };
     const ALL: &str = "$ARGUMENTS";
-    if text.starts_with(ALL) && ends(ALL.len()) {
+    if text.starts_with(ALL) && is_end(ALL.len()) {
         return Some((TemplatePlaceholder::All, ALL.len()));
     }
     let number = text[1..].chars().next()?.to_digit(10).filter(|digit| *digit > 0)?;
-    ends(2).then_some((TemplatePlaceholder::Nth(number as usize), 2))
+    is_end(2).then_some((TemplatePlaceholder::Nth(number as usize), 2))
 }
 
 fn is_name(name: &str) -> bool {
@@ -155,10 +159,10 @@ fn is_name(name: &str) -> bool {
 }
 
 /// The named inputs of a text with their descriptions, without duplicates.
-fn inputs(text: &str) -> Vec<(&str, &str)> {
+fn named_inputs(text: &str) -> Vec<(&str, &str)> {
     let mut found: Vec<(&str, &str)> = Vec::new();
-    for (at, lead) in text.match_indices("${input:") {
-        let Some((inner, _)) = text[at + lead.len()..].split_once('}') else { continue };
+    for (at, prefix) in text.match_indices("${input:") {
+        let Some((inner, _)) = text[at + prefix.len()..].split_once('}') else { continue };
         let (name, about) = inner.split_once(':').unwrap_or((inner, ""));
         if is_name(name) && !found.iter().any(|(known, _)| *known == name) {
             found.push((name, about));
@@ -168,7 +172,7 @@ fn inputs(text: &str) -> Vec<(&str, &str)> {
 }
 
 /// Splits a line into words; quotes hold words together.
-fn words(line: &str) -> Vec<String> {
+fn split_words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for c in line.chars() {
         match (quote, c) {
@@ -190,12 +194,12 @@ mod tests {
     use super::*;
 
     fn filled(text: &str, typed: &str) -> String {
-        let arguments = TemplateArguments::read(typed, text).unwrap();
+        let arguments = TemplateArguments::parse(typed, text).unwrap();
         arguments.fill(text, |word| Ok::<_, ()>(word.to_owned())).unwrap()
     }
 
     #[test]
-    fn a_text_is_taken_apart() {
+    fn a_text_is_split_into_pieces() {
         let text = "Look at !`git diff $1` and @src/lib.rs, wow!`x` me@mail.org @team (@a.md). @$1";
         let expected = [
             SlashTextPiece::Text("Look at "),
@@ -214,31 +218,31 @@ mod tests {
     }
 
     #[test]
-    fn words_are_put_where_the_text_wants_them() {
+    fn arguments_fill_the_placeholders() {
         assert_eq!(filled("Fix $1 in $2: $ARGUMENTS!", "bug \"a b\""), "Fix bug in a b: bug \"a b\"!");
         assert_eq!(filled("It costs $10, $5.50 and $ARGUMENTSX $", "x"), "It costs $10, $5.50 and $ARGUMENTSX $");
         assert_eq!(filled("[$3]", "one"), "[]");
         assert_eq!(filled("${input:what} by ${input:who:a name}", "who=me the roof"), "the roof by me");
         assert_eq!(filled("${input:a}/${input:b}", "x y z"), "x/y z");
-        let missing = TemplateArguments::read("", "${input:who:a name}").unwrap_err();
+        let missing = TemplateArguments::parse("", "${input:who:a name}").unwrap_err();
         assert_eq!(missing, "`who` (a name) is missing; write who=… after the command");
     }
 
     #[test]
-    fn words_are_data_and_nothing_in_them_is_read_again() {
+    fn arguments_are_not_expanded_again() {
         assert_eq!(filled("<$ARGUMENTS>", "$1 ${input:x} !`rm` @f.md"), "<$1 ${input:x} !`rm` @f.md>");
         assert_eq!(filled("<$1|$2>", "$2 $ARGUMENTS"), "<$2|$ARGUMENTS>");
     }
 
     #[test]
-    fn any_text_can_be_taken_apart() {
+    fn any_text_can_be_split_and_filled() {
         let parts = ["!`", "`", "@", "$", "$1", "${input:", "}", "é", "\n", "ARGUMENTS", "\"", "'", "a", "."];
         for seed in 0..20_000_usize {
             let pick = |n: usize| parts[(seed / parts.len().pow(n as u32 % 4) + n * seed) % parts.len()];
             let text: String = (0..6).map(pick).collect();
             let whole: usize = pieces(&text).len();
             assert!(whole <= text.len());
-            if let Ok(arguments) = TemplateArguments::read(&text, &text) {
+            if let Ok(arguments) = TemplateArguments::parse(&text, &text) {
                 arguments.fill(&text, |word| Ok::<_, ()>(word.to_owned())).unwrap();
             }
         }

@@ -12,18 +12,18 @@ impl AgentSubagents {
     /// The requested definition, if the calling agent may start it and its skills exist.
     pub(super) fn choose_definition(&self, name: &str) -> Result<&AgentSpec, ToolError> {
         let catalog = &self.context.settings.catalog;
-        let known = || {
+        let startable = || {
             let names: Vec<&str> =
                 catalog.startable(&self.agent.definition.spawns).map(|agent| agent.name.as_str()).collect();
             names.join(", ")
         };
         let shown = Clip::new(name, 100);
         let Some(agent) = catalog.agent(name).filter(|agent| agent.model_invocable) else {
-            return Err(ToolError::refused(format!("there is no agent type `{shown}`; there are: {}", known())));
+            return Err(ToolError::refused(format!("there is no agent type `{shown}`; there are: {}", startable())));
         };
         if !self.agent.definition.spawns.permits(&agent.name) {
             let own = &self.agent.definition.name;
-            return Err(ToolError::refused(format!("a `{own}` agent may not start `{shown}`, only: {}", known())));
+            return Err(ToolError::refused(format!("a `{own}` agent may not start `{shown}`, only: {}", startable())));
         }
         if let Some(skill) = agent.skills.iter().find(|skill| catalog.skill(skill).is_none()) {
             let source = &agent.source;
@@ -39,15 +39,15 @@ impl SessionContext {
     /// Chooses the model of a new agent: the requested one, its definition's, its preference's, or the session's.
     pub(crate) fn model_for(&self, agent: &AgentSpec, wanted: Option<&str>) -> Result<ModelUse, ToolError> {
         let (settings, spec) = (&self.settings, self.session_model_spec());
-        let own = || ModelUse { requested: None, effective: spec.to_string(), why: None };
+        let session_model = || ModelUse { requested: None, effective: spec.to_string(), why: None };
         if let Some(wanted) = wanted {
-            // Opening it would read a file without a permission check and report errors from its content.
+            // Opening such a model would read a file without a permission check and report errors from its content.
             let is_file = wanted.split_once('/').is_some_and(|(provider, _)| model::is_file_provider(provider));
             if is_file && wanted != &*spec {
                 let known = self.model_names();
                 return Err(ToolError::refused(format!("a call may not name a file as its model; there are: {known}")));
             }
-            return self.model_wanted(wanted);
+            return self.resolve_named_model(wanted);
         }
         let mut problems = Vec::new();
         for wanted in &agent.models {
@@ -68,15 +68,15 @@ impl SessionContext {
             // A preference is not a request: if its model cannot be used, the note says why.
             Some(preferred) => Ok(match self.resolve_model_use(&preferred) {
                 Ok(Ok(chosen)) => chosen,
-                Ok(Err(why)) => ModelUse { requested: Some(preferred), why: Some(why.to_string()), ..own() },
-                Err(why) => ModelUse { requested: Some(preferred), why: Some(why), ..own() },
+                Ok(Err(why)) => ModelUse { requested: Some(preferred), why: Some(why.to_string()), ..session_model() },
+                Err(why) => ModelUse { requested: Some(preferred), why: Some(why), ..session_model() },
             }),
-            None => Ok(own()),
+            None => Ok(session_model()),
         }
     }
 
-    /// The model that a call or the user names for an agent.
-    pub(super) fn model_wanted(&self, wanted: &str) -> Result<ModelUse, ToolError> {
+    /// Resolves the model that a call or the user names for an agent.
+    pub(super) fn resolve_named_model(&self, wanted: &str) -> Result<ModelUse, ToolError> {
         self.resolve_model_use(wanted).map_err(|why| {
             let (wanted, known) = (Clip::new(wanted, 100), self.model_names());
             ToolError::refused(format!("the model `{wanted}` cannot be used: {why}; there are: {known}"))
@@ -85,41 +85,43 @@ impl SessionContext {
 
     /// The names of the available models, as a list in one text.
     pub(crate) fn model_names(&self) -> String {
-        let (mut known, own) = (self.settings.models.available(), self.session_model_spec().to_string());
-        if !known.contains(&own) {
-            known.insert(0, own);
+        let (mut names, session_model) = (self.settings.models.available(), self.session_model_spec().to_string());
+        if !names.contains(&session_model) {
+            names.insert(0, session_model);
         }
-        Clip::new(&known.join(", "), 2_000).into_string()
+        Clip::new(&names.join(", "), 2_000).into_string()
     }
 
     /// Opens a model; the outer error is why it is not available, the inner error that it is too expensive.
     fn resolve_model_use(&self, wanted: &str) -> Result<Result<ModelUse, ToolError>, String> {
-        let (settings, own) = (&self.settings, self.session_model_spec());
+        let (settings, session_spec) = (&self.settings, self.session_model_spec());
         let requested = Some(wanted.to_owned());
         let effective = settings.models.full_name(wanted);
-        if wanted == "inherit" || effective == *own {
-            return Ok(Ok(ModelUse { requested, effective: own.to_string(), why: None }));
+        if wanted == "inherit" || effective == *session_spec {
+            return Ok(Ok(ModelUse { requested, effective: session_spec.to_string(), why: None }));
         }
-        if !settings.models.may_have(&effective) {
+        if !settings.models.may_exist(&effective) {
             return Err("its provider has no such model".into());
         }
         let model = self.model_by_spec(&effective)?;
         if settings.day_budget.is_some() && model.facts().is_price_missing() {
             return Err("its price is unknown, so the daily budget cannot be enforced".into());
         }
-        let Some(why) = self.too_expensive(&effective, &*model) else {
+        let Some(why) = self.why_too_expensive(&effective, &*model) else {
             return Ok(Ok(ModelUse { requested, effective, why: None }));
         };
         Ok(match settings.cost_guard.action {
             ExpensiveModelAction::Refuse => {
                 Err(ToolError::refused(format!("{why}; leave `model` out, or choose a cheaper one")))
             }
-            ExpensiveModelAction::Downgrade => Ok(ModelUse { requested, effective: own.to_string(), why: Some(why) }),
+            ExpensiveModelAction::Downgrade => {
+                Ok(ModelUse { requested, effective: session_spec.to_string(), why: Some(why) })
+            }
         })
     }
 
     /// Why a model is too expensive compared to the session's, if it is.
-    fn too_expensive(&self, spec: &str, model: &dyn Model) -> Option<String> {
+    fn why_too_expensive(&self, spec: &str, model: &dyn Model) -> Option<String> {
         let CostGuard { percent, unpriced, .. } = self.settings.cost_guard;
         let cap = percent?;
         let price = model.facts().price;
@@ -145,7 +147,7 @@ impl SessionContext {
     }
 }
 
-/// One number for a price: a turn reads more than it writes.
+/// Combines a price into one number. Input counts three times, because a turn reads more than it writes.
 fn blended_price(price: Price) -> u64 {
     price.input.saturating_mul(3).saturating_add(price.output)
 }

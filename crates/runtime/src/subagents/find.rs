@@ -9,49 +9,49 @@ use super::AgentSubagents;
 use crate::roster::{Roster, RosterEntry};
 
 impl AgentSubagents {
-    /// A task below the calling agent.
-    pub(super) fn find_below(&self, given: &str) -> Result<TaskId, ToolError> {
-        find_among(&self.context.roster, self.caller_task(), &self.below(), given)
+    /// Finds a task below the calling agent.
+    pub(super) fn find_below(&self, name: &str) -> Result<TaskId, ToolError> {
+        find_among(&self.context.roster, self.caller_task(), &self.tasks_below(), name)
     }
 
-    /// A task below the calling agent, or why it was not found.
-    pub(crate) fn find_or_unclear(&self, given: &str) -> Result<TaskId, TaskLookupError> {
-        let known = task_names(&self.context.roster, &self.below());
+    /// Finds a task below the calling agent, or returns why it was not found.
+    pub(crate) fn look_up_below(&self, name: &str) -> Result<TaskId, TaskLookupError> {
+        let candidates = task_names(&self.context.roster, &self.tasks_below());
         task_names(&self.context.roster, &[self.caller_task()])
             .first()
-            .map_or(Err(TaskLookupError::NotFound), |from| find_task(&known, from, given))
+            .map_or(Err(TaskLookupError::NotFound), |from| find_task(&candidates, from, name))
     }
 
-    /// Any task of the session with this name.
-    pub(crate) fn find_in_session(&self, given: &str) -> Option<TaskId> {
+    /// Finds a task anywhere in the session.
+    pub(crate) fn find_in_session(&self, name: &str) -> Option<TaskId> {
         let roster = &self.context.roster;
-        let above = |task: &TaskId| roster.with_task(*task, |known| known.spec.parent).flatten();
-        let root = std::iter::successors(Some(self.caller_task()), above).last()?;
+        let parent_of = |task: &TaskId| roster.with_task(*task, |entry| entry.spec.parent).flatten();
+        let root = std::iter::successors(Some(self.caller_task()), parent_of).last()?;
         let all: Vec<TaskId> = std::iter::once(root).chain(roster.descendants(root)).collect();
-        find_task(&task_names(roster, &all), task_names(roster, &[self.caller_task()]).first()?, given).ok()
+        find_task(&task_names(roster, &all), task_names(roster, &[self.caller_task()]).first()?, name).ok()
     }
 
-    /// A task that the calling agent may write to: below it, beside it, or its parent.
-    pub(super) fn find_near(&self, given: &str) -> Result<TaskId, ToolError> {
+    /// Finds a task that the calling agent may write to: below it, beside it, or its parent.
+    pub(super) fn find_near(&self, name: &str) -> Result<TaskId, ToolError> {
         let roster = &self.context.roster;
-        let parent = roster.with_task(self.caller_task(), |known| known.spec.parent).flatten();
-        if given == "parent" {
+        let parent = roster.with_task(self.caller_task(), |entry| entry.spec.parent).flatten();
+        if name == "parent" {
             return parent.ok_or_else(|| ToolError::refused("the root agent has no parent"));
         }
-        let mut near = self.below();
+        let mut near = self.tasks_below();
         near.extend(self.siblings());
         near.extend(parent);
-        find_among(roster, self.caller_task(), &near, given)
+        find_among(roster, self.caller_task(), &near, name)
     }
 
     /// The agents that the same parent started.
     pub(super) fn siblings(&self) -> Vec<TaskId> {
         let roster = &self.context.roster;
-        let Some(parent) = roster.with_task(self.caller_task(), |known| known.spec.parent).flatten() else {
+        let Some(parent) = roster.with_task(self.caller_task(), |entry| entry.spec.parent).flatten() else {
             return Vec::new();
         };
         let own = self.caller_task();
-        agents(roster, &roster.with_task(parent, |known| known.children.clone()).unwrap_or_default())
+        only_agents(roster, &roster.with_task(parent, |entry| entry.child_states.clone()).unwrap_or_default())
             .into_iter()
             .filter(|id| *id != own)
             .collect()
@@ -60,44 +60,48 @@ impl AgentSubagents {
     /// The agents that the calling agent started.
     pub(super) fn children(&self) -> Vec<TaskId> {
         let roster = &self.context.roster;
-        agents(roster, &roster.with_task(self.caller_task(), |known| known.children.clone()).unwrap_or_default())
+        only_agents(
+            roster,
+            &roster.with_task(self.caller_task(), |entry| entry.child_states.clone()).unwrap_or_default(),
+        )
     }
 
     /// Everything below the calling agent, parents before their children.
-    pub(super) fn below(&self) -> Vec<TaskId> {
+    pub(super) fn tasks_below(&self) -> Vec<TaskId> {
         self.context.roster.descendants(self.caller_task())
     }
 }
 
-fn agents(roster: &Roster, tasks: &[TaskId]) -> Vec<TaskId> {
-    let is_agent = |id: &&TaskId| roster.with_task(**id, |known| known.spec.kind == TaskType::Agent) == Some(true);
+fn only_agents(roster: &Roster, tasks: &[TaskId]) -> Vec<TaskId> {
+    let is_agent = |id: &&TaskId| roster.with_task(**id, |entry| entry.spec.kind == TaskType::Agent) == Some(true);
     tasks.iter().filter(is_agent).copied().collect()
 }
 
 /// The names of tasks.
 fn task_names(roster: &Roster, tasks: &[TaskId]) -> Vec<NamedTask<Arc<str>>> {
-    let of = |known: &RosterEntry| (known.spec.parent, Arc::from(&*known.spec.name), Arc::clone(&known.path));
-    let named =
-        |id: &TaskId| roster.with_task(*id, of).map(|(parent, name, path)| NamedTask { id: *id, parent, name, path });
+    let names_of = |entry: &RosterEntry| (entry.spec.parent, Arc::from(&*entry.spec.name), Arc::clone(&entry.path));
+    let named = |id: &TaskId| {
+        roster.with_task(*id, names_of).map(|(parent, name, path)| NamedTask { id: *id, parent, name, path })
+    };
     tasks.iter().filter_map(named).collect()
 }
 
-/// Finds the named task among `known`.
-fn find_among(roster: &Roster, own: TaskId, known: &[TaskId], given: &str) -> Result<TaskId, ToolError> {
+/// Finds the named task among `candidates`.
+fn find_among(roster: &Roster, own: TaskId, candidates: &[TaskId], name: &str) -> Result<TaskId, ToolError> {
     let from = task_names(roster, &[own]).pop().ok_or_else(|| ToolError::refused("the agent is gone"))?;
-    let known = task_names(roster, known);
-    find_task(&known, &from, given).map_err(|unclear| match unclear {
+    let candidates = task_names(roster, candidates);
+    find_task(&candidates, &from, name).map_err(|error| match error {
         TaskLookupError::Ambiguous(paths) => {
-            ToolError::refused(format!("`{}` may be any of {}; use a path", clip(given), joined_paths(&paths)))
+            ToolError::refused(format!("`{}` may be any of {}; use a path", clip(name), joined_paths(&paths)))
         }
-        TaskLookupError::NotFound if known.is_empty() => {
-            ToolError::refused(format!("no agent or command is called `{}`; none was started", clip(given)))
+        TaskLookupError::NotFound if candidates.is_empty() => {
+            ToolError::refused(format!("no agent or command is called `{}`; none was started", clip(name)))
         }
         TaskLookupError::NotFound => {
-            let paths: Vec<&str> = known.iter().map(|task| &*task.path).collect();
+            let paths: Vec<&str> = candidates.iter().map(|task| &*task.path).collect();
             ToolError::refused(format!(
                 "no agent or command is called `{}`; there are: {}",
-                clip(given),
+                clip(name),
                 joined_paths(&paths)
             ))
         }

@@ -78,7 +78,7 @@ impl AgentSubagents {
     }
 
     fn is_root(&self) -> bool {
-        self.context.roster.with_task(self.caller_task(), |known| known.depth) == Some(0)
+        self.context.roster.with_task(self.caller_task(), |entry| entry.depth) == Some(0)
     }
 
     async fn stop_agent(&self, agent: String, how: CancelMode) -> Result<String, ToolError> {
@@ -98,7 +98,7 @@ impl AgentSubagents {
     /// A task's state in one word.
     async fn state(&self, task: TaskId) -> Result<&'static str, ToolError> {
         let query = move |kernel: &kernel::Kernel| kernel.task(task).map(|task| task.phase.state().as_str());
-        Ok(self.caller.supervisor.query(query).await.map_err(ToolError::broken)?.unwrap_or("gone"))
+        Ok(self.caller.supervisor.query(query).await.map_err(ToolError::failed)?.unwrap_or("gone"))
     }
 }
 
@@ -109,6 +109,6 @@ fn tool_error(rejected: InputRejection) -> ToolError {
         rejected @ (InputRejection::Rule(_)
         | InputRejection::Hook(_)
         | InputRejection::Paused(_)
-        | InputRejection::SessionEnded) => ToolError::broken(rejected),
+        | InputRejection::SessionEnded) => ToolError::failed(rejected),
     }
 }

@@ -16,14 +16,14 @@ const MAX_TEXT_BYTES: usize = 24 * 1024;
 const MAX_LINE_BYTES: usize = 200;
 
 /// The most agents in one list.
-const MAX_LISTED: usize = 100;
+const MAX_LISTED_AGENTS: usize = 100;
 
 /// The status of one task.
 struct SubagentStatus {
     state: &'static str,
     turns: u32,
     stalled: bool,
-    unread: usize,
+    unread_messages: usize,
     at_rest: bool,
     activation: Activation,
 }
@@ -34,7 +34,7 @@ impl SubagentStatus {
             state: task.phase.state().as_str(),
             turns: task.turn.0,
             stalled: task.stalled,
-            unread: task.inbox.len(),
+            unread_messages: task.inbox.len(),
             at_rest: task.phase.is_at_rest(),
             activation: task.activation,
         }
@@ -42,7 +42,11 @@ impl SubagentStatus {
 
     fn describe(&self) -> String {
         let stalled = if self.stalled { ", stalled" } else { "" };
-        let unread = if self.unread > 0 { format!(", {} messages unread", self.unread) } else { String::new() };
+        let unread = if self.unread_messages > 0 {
+            format!(", {} messages unread", self.unread_messages)
+        } else {
+            String::new()
+        };
         format!("{}{stalled}, turn {}{unread}", self.state, self.turns)
     }
 }
@@ -66,7 +70,7 @@ impl AgentSubagents {
                 // The result may have to be read from the log.
                 let context = std::sync::Arc::clone(&self.context);
                 let read = tokio::task::spawn_blocking(move || latest_result(&context, task)).await;
-                let Some(result) = read.map_err(ToolError::broken)? else { return Ok(head) };
+                let Some(result) = read.map_err(ToolError::failed)? else { return Ok(head) };
                 self.caller.mark_reported(task, status.activation);
                 Ok(format!("{head}\n{result}"))
             }
@@ -78,23 +82,23 @@ impl AgentSubagents {
     }
 
     pub(super) async fn list_agents(&self) -> Result<String, ToolError> {
-        let below = self.below();
+        let below = self.tasks_below();
         if below.is_empty() {
             return Ok("no agent or command was started".into());
         }
         let mut lines = Vec::new();
-        for id in below.iter().take(MAX_LISTED) {
+        for id in below.iter().take(MAX_LISTED_AGENTS) {
             let status = self.status_of(*id).await?;
-            lines.extend(self.context.roster.with_task(*id, |known| {
-                let kind = if known.spec.kind == TaskType::Shell { "command" } else { known.spec.agent.as_str() };
-                let model = known.spec.model.as_ref().map(|model| format!(", {}", model.effective)).unwrap_or_default();
-                let intent = known.intent.as_ref().map(|intent| format!("; {}", one_line(intent, MAX_LINE_BYTES)));
-                let (what, intent) = (one_line(&known.spec.description, MAX_LINE_BYTES), intent.unwrap_or_default());
-                format!("{} ({kind}{model}): {}; {what}{intent}", known.path, status.describe())
+            lines.extend(self.context.roster.with_task(*id, |entry| {
+                let kind = if entry.spec.kind == TaskType::Shell { "command" } else { entry.spec.agent.as_str() };
+                let model = entry.spec.model.as_ref().map(|model| format!(", {}", model.effective)).unwrap_or_default();
+                let intent = entry.intent.as_ref().map(|intent| format!("; {}", one_line(intent, MAX_LINE_BYTES)));
+                let (what, intent) = (one_line(&entry.spec.description, MAX_LINE_BYTES), intent.unwrap_or_default());
+                format!("{} ({kind}{model}): {}; {what}{intent}", entry.path, status.describe())
             }));
         }
-        if below.len() > MAX_LISTED {
-            lines.push(format!("and {} more", below.len() - MAX_LISTED));
+        if below.len() > MAX_LISTED_AGENTS {
+            lines.push(format!("and {} more", below.len() - MAX_LISTED_AGENTS));
         }
         // Names, descriptions and intents are text of other models.
         Ok(self.quote(&lines.join("\n")))
@@ -102,12 +106,12 @@ impl AgentSubagents {
 
     /// Quotes text of other models, within the size limit of a tool result.
     fn quote(&self, text: &str) -> String {
-        prompt::quote_within(text, self.context.settings.tools.output.saturating_sub(QUOTE_MARGIN))
+        prompt::quote_within(text, self.context.settings.tools.output_bytes.saturating_sub(QUOTE_MARGIN))
     }
 
     async fn status_of(&self, task: TaskId) -> Result<SubagentStatus, ToolError> {
         let query = move |kernel: &Kernel| kernel.task(task).map(SubagentStatus::of_task);
-        let status = self.caller.supervisor.query(query).await.map_err(ToolError::broken)?;
+        let status = self.caller.supervisor.query(query).await.map_err(ToolError::failed)?;
         status.ok_or_else(|| ToolError::refused("the agent is gone"))
     }
 
@@ -117,8 +121,8 @@ impl AgentSubagents {
         let mut activity = self.context.bus.task_activity();
         let is_reached = move |kernel: &Kernel| {
             kernel.task(task).is_none_or(|task| {
-                let asking = u32::from(matches!(task.work, ActivationWork::Asking { .. }));
-                let answered = task.turn.0.saturating_sub(asking);
+                let unanswered = u32::from(matches!(task.work, ActivationWork::AwaitingModel { .. }));
+                let answered = task.turn.0.saturating_sub(unanswered);
                 answered > since || task.phase.is_at_rest()
             })
         };
@@ -133,7 +137,7 @@ impl AgentSubagents {
     async fn text_since(&self, task: TaskId, since: u32) -> Result<String, ToolError> {
         let context = std::sync::Arc::clone(&self.context);
         let read = move || context.reader().and_then(|reader| reader.task_events(task));
-        let log = tokio::task::spawn_blocking(read).await.map_err(ToolError::broken)?.map_err(ToolError::broken)?;
+        let log = tokio::task::spawn_blocking(read).await.map_err(ToolError::failed)?.map_err(ToolError::failed)?;
         let mut lines = Vec::new();
         for envelope in log {
             let Event::TurnAnswered { turn, content, .. } = envelope.entry.event else { continue };

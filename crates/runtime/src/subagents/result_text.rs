@@ -8,14 +8,16 @@ use crate::compact::one_line;
 use crate::prompt;
 use crate::roster::{ActivationEnding, RosterEntry};
 
-/// The most pieces of evidence of one kind that are listed.
-const MAX_LISTED: usize = 20;
+/// The most items in one list, such as the changed files.
+const MAX_LISTED_ITEMS: usize = 20;
 
-/// The most bytes of each, and of the reason why a task failed.
+/// The most bytes of a listed item.
 const MAX_ITEM_BYTES: usize = 200;
+
+/// The most bytes of the reason why a task failed.
 const MAX_REASON_BYTES: usize = 1_000;
 
-/// Room in an answer for the text around a quote.
+/// Room in a tool result for the text around a quote, in bytes.
 pub(super) const QUOTE_MARGIN: usize = 512;
 
 /// A task's latest result.
@@ -30,13 +32,13 @@ pub(super) fn first_result(context: &SessionContext, task: TaskId) -> Option<Str
 
 type EndingSelector = fn(&RosterEntry) -> Option<(Activation, &ActivationEnding)>;
 
-fn quoted_result(context: &SessionContext, task: TaskId, which: EndingSelector) -> Option<String> {
+fn quoted_result(context: &SessionContext, task: TaskId, select_ending: EndingSelector) -> Option<String> {
     let id = CheckoutId { session: context.session, task };
     let trace = context.task_trace(task);
-    context.roster.with_task(task, |known| {
-        let max = context.settings.tools.output.saturating_sub(QUOTE_MARGIN);
-        let (activation, ending) = which(known)?;
-        Some(prompt::quote_within(&result_text(id, known, ending, trace.result_of(activation)), max))
+    context.roster.with_task(task, |entry| {
+        let max = context.settings.tools.output_bytes.saturating_sub(QUOTE_MARGIN);
+        let (activation, ending) = select_ending(entry)?;
+        Some(prompt::quote_within(&result_text(id, entry, ending, trace.result_of(activation)), max))
     })?
 }
 
@@ -44,9 +46,9 @@ fn quoted_result(context: &SessionContext, task: TaskId, which: EndingSelector) 
 pub(crate) fn activation_result(context: &SessionContext, task: TaskId, activation: Activation) -> Option<String> {
     let id = CheckoutId { session: context.session, task };
     let trace = context.task_trace(task);
-    context.roster.with_task(task, |known| {
-        let ending = known.endings.get(&activation)?;
-        Some(result_text(id, known, ending, trace.result_of(activation)))
+    context.roster.with_task(task, |entry| {
+        let ending = entry.endings.get(&activation)?;
+        Some(result_text(id, entry, ending, trace.result_of(activation)))
     })?
 }
 
@@ -57,7 +59,7 @@ pub(crate) fn message_text(context: &SessionContext, from: TaskId, text: &str) -
 
 fn result_text(
     id: CheckoutId,
-    known: &RosterEntry,
+    entry: &RosterEntry,
     ending: &ActivationEnding,
     (text, evidence): (&str, &[Evidence]),
 ) -> String {
@@ -70,24 +72,24 @@ fn result_text(
         | TaskOutcome::BudgetExhausted
         | TaskOutcome::Lost => String::new(),
     };
-    let agent = &known.spec.agent;
-    let head = format!("{} ({agent}, {}): {}{detail}", known.path, id.task, ending.outcome.as_str());
-    // The runtime's facts come first: everything after the agent's first word is the agent's.
-    let quoted = if text.is_empty() { "It said nothing.".to_owned() } else { format!("It said:\n{text}") };
-    [head, work_facts(id, known, ending, evidence), quoted].join("\n")
+    let agent = &entry.spec.agent;
+    let head = format!("{} ({agent}, {}): {}{detail}", entry.path, id.task, ending.outcome.as_str());
+    // The runtime's facts come first: everything after the start of the agent's text may be written by the agent.
+    let report = if text.is_empty() { "It said nothing.".to_owned() } else { format!("It said:\n{text}") };
+    [head, work_facts(id, entry, ending, evidence), report].join("\n")
 }
 
 /// What the runtime itself knows about the work, independent of the agent's report.
-fn work_facts(id: CheckoutId, known: &RosterEntry, ending: &ActivationEnding, evidence: &[Evidence]) -> String {
-    let tally = ending.usage;
-    let time = tally.began.map_or(0, |began| ending.at.0.saturating_sub(began.0));
-    let mut facts = vec![format!("{} turns", tally.turns), format!("{} tokens", tally.tokens.total())];
-    if tally.cost.micros > 0 {
-        facts.push(format!("${}.{:06}", tally.cost.micros / 1_000_000, tally.cost.micros % 1_000_000));
+fn work_facts(id: CheckoutId, entry: &RosterEntry, ending: &ActivationEnding, evidence: &[Evidence]) -> String {
+    let usage = ending.usage;
+    let time = usage.started_at.map_or(0, |began| ending.ended_at.0.saturating_sub(began.0));
+    let mut facts = vec![format!("{} turns", usage.turns), format!("{} tokens", usage.tokens.total())];
+    if usage.cost.micros > 0 {
+        facts.push(format!("${}.{:06}", usage.cost.micros / 1_000_000, usage.cost.micros % 1_000_000));
     }
     facts.push(format!("{}.{} s", time / 1000, time % 1000 / 100));
     let mut lines = vec![format!("[{}]", facts.join(", "))];
-    lines.extend(known.spec.model.as_ref().and_then(model_replacement));
+    lines.extend(entry.spec.model.as_ref().and_then(model_replacement));
     let changed = joined_list(evidence.iter().filter_map(|piece| match piece {
         Evidence::Changed { path } => Some(one_line(path, MAX_ITEM_BYTES)),
         Evidence::Ran { .. } => None,
@@ -106,14 +108,14 @@ fn work_facts(id: CheckoutId, known: &RosterEntry, ending: &ActivationEnding, ev
             lines.push(format!("[{what}: {list}]"));
         }
     }
-    lines.extend(work_location(id, known));
+    lines.extend(work_location(id, entry));
     lines.join("\n")
 }
 
 /// Where to find the work of an agent that had its own checkout.
-fn work_location(id: CheckoutId, known: &RosterEntry) -> Option<String> {
-    let path = known.checkout_path.as_deref()?;
-    Some(match &known.sealed_commit {
+fn work_location(id: CheckoutId, entry: &RosterEntry) -> Option<String> {
+    let path = entry.checkout_path.as_deref()?;
+    Some(match &entry.sealed_commit {
         Some(commit) => {
             let short = commit.get(..12).unwrap_or(commit);
             format!("[its work is commit {short}, not in your files yet: `git merge {}` brings it in]", id.work_ref())
@@ -133,12 +135,12 @@ fn model_replacement(model: &ModelUse) -> Option<String> {
     ))
 }
 
-fn joined_list(all: impl Iterator<Item = String>) -> Option<String> {
-    let all: Vec<String> = all.collect();
-    let more = all.len().saturating_sub(MAX_LISTED);
-    let mut shown = all.into_iter().take(MAX_LISTED).collect::<Vec<_>>().join(", ");
+fn joined_list(items: impl Iterator<Item = String>) -> Option<String> {
+    let items: Vec<String> = items.collect();
+    let more = items.len().saturating_sub(MAX_LISTED_ITEMS);
+    let mut list = items.into_iter().take(MAX_LISTED_ITEMS).collect::<Vec<_>>().join(", ");
     if more > 0 {
-        shown.push_str(&format!(" and {more} more"));
+        list.push_str(&format!(" and {more} more"));
     }
-    (!shown.is_empty()).then_some(shown)
+    (!list.is_empty()).then_some(list)
 }

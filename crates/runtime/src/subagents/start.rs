@@ -10,19 +10,19 @@ use super::{AgentSubagents, tool_error};
 use crate::agent::SessionContext;
 use crate::{definition, expectations};
 
-/// The most bytes of a description.
+/// The maximum length of a description, in bytes.
 const MAX_DESCRIPTION_BYTES: usize = 200;
 
-/// The most characters of a name.
+/// The maximum length of a name, in characters.
 const MAX_NAME_CHARS: usize = 40;
 
 impl AgentSubagents {
     pub(super) async fn start_agent(&self, request: StartAgentRequest) -> Result<String, ToolError> {
-        let over = self.caller.waits.register(&self.caller.call);
-        let child = match self.caller.phase().await.map_err(ToolError::broken)? {
+        let wait_end = self.caller.waits.register(&self.caller.call);
+        let child = match self.caller.phase().await.map_err(ToolError::failed)? {
             // An earlier owner started the agent; this one only waits.
-            Some(CallPhase::Waiting(wait)) => wait.on.first().copied(),
-            Some(CallPhase::Waited { on, .. }) => return self.outcome(on.first().copied()).await,
+            Some(CallPhase::Waiting(wait)) => wait.awaited.first().copied(),
+            Some(CallPhase::Waited { on, .. }) => return self.answer_after_wait(on.first().copied()).await,
             Some(
                 CallPhase::Pending
                 | CallPhase::Started
@@ -32,26 +32,27 @@ impl AgentSubagents {
             )
             | None => match self.spawn(request).await? {
                 (child, TaskMode::Sync) => Some(child),
-                // The kernel answered the call in the same step that started the agent.
+                // The kernel answered the call when it started the agent, so this text is not used.
                 (_child, TaskMode::Background) => return Ok(String::new()),
             },
         };
-        // Satisfied or promoted: see the phase.
-        let _why = over.await;
-        self.outcome(child).await
+        // `answer_after_wait` reads from the phase of the call why the wait ended.
+        let _why = wait_end.await;
+        self.answer_after_wait(child).await
     }
 
     async fn spawn(&self, request: StartAgentRequest) -> Result<(TaskId, TaskMode), ToolError> {
         let settings = &self.context.settings;
         let agent = self.choose_definition(&request.agent_type)?;
         if let Some(expected) = &request.expects {
-            expectations::check(expected)
+            expectations::check_usable(expected)
                 .map_err(|why| ToolError::refused(format!("`expects` cannot be used: {why}")))?;
         }
         let model = self.context.model_for(agent, request.model.as_deref())?;
-        let wanted = request.mode.unwrap_or(if agent.background { TaskMode::Background } else { TaskMode::Sync });
+        let requested_mode =
+            request.mode.unwrap_or(if agent.background { TaskMode::Background } else { TaskMode::Sync });
         // Only the root receives results of background agents.
-        let mode = if self.is_root() { wanted } else { TaskMode::Sync };
+        let mode = if self.is_root() { requested_mode } else { TaskMode::Sync };
         let definition = definition::definition_of(agent).map_err(ToolError::refused)?;
         let spec = TaskSpec {
             parent: Some(self.caller_task()),
@@ -70,10 +71,10 @@ impl AgentSubagents {
         Ok((id, mode))
     }
 
-    /// The answer of the call when its wait is over.
-    async fn outcome(&self, child: Option<TaskId>) -> Result<String, ToolError> {
+    /// The answer of the call after its wait.
+    async fn answer_after_wait(&self, child: Option<TaskId>) -> Result<String, ToolError> {
         let child = child.ok_or_else(|| ToolError::refused("the agent is gone"))?;
-        let promoted = match self.caller.phase().await.map_err(ToolError::broken)? {
+        let promoted = match self.caller.phase().await.map_err(ToolError::failed)? {
             Some(CallPhase::Waited { why, .. }) => why == WaitEnd::Promoted,
             Some(_) | None => false,
         };
@@ -103,23 +104,24 @@ impl SessionContext {
         }
     }
 
-    /// A background agent started by the user.
-    pub(crate) fn user_spawn(&self, wanted: StartAgentParams) -> Result<TaskSpawn, ToolError> {
-        let StartAgentParams { agent: kind, prompt, name, description, model } = wanted;
+    /// Prepares the start of a background agent for the user.
+    pub(crate) fn user_spawn(&self, params: StartAgentParams) -> Result<TaskSpawn, ToolError> {
+        let StartAgentParams { agent: agent_type, prompt, name, description, model } = params;
         let catalog = &self.settings.catalog;
-        let Some(agent) = catalog.agent(&kind).filter(|agent| agent.user_invocable) else {
+        let Some(agent) = catalog.agent(&agent_type).filter(|agent| agent.user_invocable) else {
             let names = catalog.agents.iter().filter(|agent| agent.user_invocable).map(|agent| agent.name.as_str());
-            let (shown, known) = (Clip::new(&kind, 100), names.collect::<Vec<_>>().join(", "));
+            let (shown, known) = (Clip::new(&agent_type, 100), names.collect::<Vec<_>>().join(", "));
             return Err(ToolError::refused(format!("there is no agent `{shown}`; there are: {known}")));
         };
         let definition = definition::definition_of(agent).map_err(ToolError::refused)?;
-        let line = prompt.lines().next().unwrap_or_default();
+        let first_line = prompt.lines().next().unwrap_or_default();
         let model = match model {
-            Some(wanted) => self.model_wanted(&wanted),
+            Some(wanted) => self.resolve_named_model(&wanted),
             None => self.model_for(agent, None),
         }?;
         let spec = TaskSpec {
-            description: Clip::new(description.as_deref().unwrap_or(line).trim(), MAX_DESCRIPTION_BYTES).into_string(),
+            description: Clip::new(description.as_deref().unwrap_or(first_line).trim(), MAX_DESCRIPTION_BYTES)
+                .into_string(),
             definition: Some(definition.id.clone()),
             model: Some(model),
             ..self.task_spec(agent, name.as_deref().unwrap_or(&agent.name))
@@ -129,10 +131,10 @@ impl SessionContext {
     }
 }
 
-/// Converts a name to one that paths can contain.
-fn path_name(given: &str) -> String {
-    let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
-    let name: String = given.trim().chars().map(plain).take(MAX_NAME_CHARS).collect();
+/// Converts a requested name to one that can be part of a task path, such as `/root/tests`.
+fn path_name(requested: &str) -> String {
+    let sanitize = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    let name: String = requested.trim().chars().map(sanitize).take(MAX_NAME_CHARS).collect();
     let name = name.trim_matches(['-', '.']).to_owned();
     if name.is_empty() { "agent".into() } else { name }
 }
@@ -142,7 +144,7 @@ mod tests {
     use super::path_name;
 
     #[test]
-    fn a_name_fits_a_path() {
+    fn names_are_converted_to_parts_of_task_paths() {
         let names = ["unit tests", "../../etc", "a/b", "  ", "Größe", "…"].map(path_name);
         assert_eq!(names, ["unit-tests", "etc", "a-b", "agent", "Größe", "agent"]);
     }

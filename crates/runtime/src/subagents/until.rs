@@ -8,23 +8,23 @@ use super::{AgentSubagents, tool_error};
 
 impl AgentSubagents {
     pub(super) async fn wait_until_success(&self, request: WaitUntilRequest) -> Result<String, ToolError> {
-        let over = self.caller.waits.register(&self.caller.call);
-        let task = match self.caller.phase().await.map_err(ToolError::broken)? {
+        let wait_end = self.caller.waits.register(&self.caller.call);
+        let task = match self.caller.phase().await.map_err(ToolError::failed)? {
             Some(CallPhase::Waited { on, .. }) => on.first().copied(),
             Some(CallPhase::Waiting(wait)) => {
-                let _why = over.await;
-                wait.on.first().copied()
+                let _why = wait_end.await;
+                wait.awaited.first().copied()
             }
             Some(_) | None => {
                 let task = self.start_watch(&request).await?;
-                let _why = over.await;
+                let _why = wait_end.await;
                 Some(task)
             }
         };
         let task = task.ok_or_else(|| ToolError::refused("the command is gone"))?;
         let command = Clip::new(&request.command, 200);
         if let Some(CallPhase::Waited { why: WaitEnd::Promoted, .. }) =
-            self.caller.phase().await.map_err(ToolError::broken)?
+            self.caller.phase().await.map_err(ToolError::failed)?
         {
             return Ok(format!(
                 "The user sent the watch on `{command}` to the background: you will be told when it ends."
@@ -35,7 +35,7 @@ impl AgentSubagents {
             "running" | "queued" => {
                 let stop = KernelInput::Cancel { task, by: CancelBy::Agent, how: CancelMode::Abort };
                 self.caller.supervisor.submit(stop).await.map_err(tool_error)?;
-                Ok(format!("`{command}` did not succeed within {} s", request.time.as_secs()))
+                Ok(format!("`{command}` did not succeed within {} s", request.timeout.as_secs()))
             }
             state => Err(ToolError::refused(format!("the watch on `{command}` ended ({state}); start it again"))),
         }
@@ -44,7 +44,7 @@ impl AgentSubagents {
     async fn start_watch(&self, request: &WaitUntilRequest) -> Result<TaskId, ToolError> {
         // The command runs in its own shell, so that an `exit` in it does not end the watch.
         let quoted = request.command.replace('\'', r"'\''");
-        let (shell, pause) = (tools::full_shell(), request.every.as_secs());
+        let (shell, pause) = (tools::bash_or_plain_shell(), request.interval.as_secs());
         let prompt = format!("until {shell} -c '{quoted}'; do sleep {pause}; done");
         let spec = TaskSpec {
             parent: Some(self.caller_task()),
@@ -54,7 +54,7 @@ impl AgentSubagents {
         };
         let id = TaskId::new(self.context.settings.ids.uuid());
         let by = Some((self.caller.run, self.caller.turn, self.caller.call.clone()));
-        let until = Some(self.context.settings.clock.now().plus(request.time));
+        let until = Some(self.context.settings.clock.now().plus(request.timeout));
         let spawn = TaskSpawn { id, spec, prompt, by, until, definition: None };
         self.caller.supervisor.submit(KernelInput::Spawn(spawn)).await.map_err(tool_error)?;
         Ok(id)

@@ -9,14 +9,15 @@ use crate::prompt;
 
 impl AgentSubagents {
     pub(super) async fn wait_for(&self, request: WaitRequest) -> Result<String, ToolError> {
-        let on = if request.on.is_empty() { self.busy_children().await? } else { self.find_named(&request.on)? };
-        if on.is_empty() {
+        let tasks =
+            if request.targets.is_empty() { self.busy_children().await? } else { self.find_named(&request.targets)? };
+        if tasks.is_empty() {
             return Ok("nothing is running".into());
         }
-        let until = request.time.map(|time| self.context.settings.clock.now().plus(time));
-        self.caller.wait(on.clone(), request.mode, until).await.map_err(tool_error)?;
+        let until = request.timeout.map(|time| self.context.settings.clock.now().plus(time));
+        self.caller.wait(tasks.clone(), request.mode, until).await.map_err(tool_error)?;
         let mut lines = Vec::new();
-        for task in on {
+        for task in tasks {
             lines.push(format!("{}: {}", self.context.roster.path(task), self.state(task).await?));
         }
         let lines = prompt::quote(&lines.join("\n"));
@@ -33,6 +34,6 @@ impl AgentSubagents {
             let children = kernel.task(own).into_iter().flat_map(|task| &task.children);
             children.filter(|id| kernel.task(**id).is_some_and(|task| task.phase.is_busy())).copied().collect()
         };
-        self.caller.supervisor.query(query).await.map_err(ToolError::broken)
+        self.caller.supervisor.query(query).await.map_err(ToolError::failed)
     }
 }

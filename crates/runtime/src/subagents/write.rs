@@ -43,7 +43,7 @@ impl AgentSubagents {
                 Ok(format!("{path}: accepted as {mail}, now {}", self.state(to).await?))
             }
             Err(InputRejection::Refused(refusal)) => Ok(format!("{path}: not accepted: {refusal}")),
-            Err(rejected) => Err(ToolError::broken(rejected)),
+            Err(rejected) => Err(ToolError::failed(rejected)),
         }
     }
 }

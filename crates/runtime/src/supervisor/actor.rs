@@ -63,6 +63,7 @@ pub(super) struct Actor {
     durable: Kernel,
     /// The committed state plus everything decided since.
     draft: Kernel,
+    /// The sequence number of the last committed event.
     last_seq: u64,
     /// Decided inputs that the writer does not have yet.
     decided: Vec<DecidedInput>,
@@ -70,8 +71,10 @@ pub(super) struct Actor {
     committing: Option<PendingCommit>,
     /// The error that paused the session, if one did.
     paused: Option<Arc<StoreError>>,
+    /// The handle of each task's current run.
     handles: BTreeMap<TaskId, RunHandle>,
     runs: JoinSet<()>,
+    /// The run that each Tokio task in `runs` performs.
     run_of: HashMap<Id, RunId>,
     /// The kernel's next alarm.
     alarm_time: Option<AlarmTime>,
@@ -80,14 +83,14 @@ pub(super) struct Actor {
 /// The time of an alarm, also as a duration since it was set, so that setting the clock back does not delay the alarm.
 #[derive(Debug, Clone, Copy)]
 struct AlarmTime {
-    at: Timestamp,
+    due_at: Timestamp,
     set_at: Instant,
     delay: Duration,
 }
 
 impl AlarmTime {
     fn new(at: Timestamp, now: Timestamp) -> AlarmTime {
-        AlarmTime { at, set_at: Instant::now(), delay: at.since(now) }
+        AlarmTime { due_at: at, set_at: Instant::now(), delay: at.since(now) }
     }
 
     fn remaining(self) -> Duration {
@@ -112,7 +115,7 @@ impl DecidedInput {
     /// The outcome to store in the session's file, for the process that sent the command.
     fn command_outcome(&self) -> CommandOutcome {
         match &self.verdict {
-            Ok(()) => CommandOutcome::Applied { mail: Receipt::of(&self.effects).mail },
+            Ok(()) => CommandOutcome::Applied { mail: Receipt::from_effects(&self.effects).mail },
             Err(rejected) => CommandOutcome::Refused { kind: rejected.kind(), message: rejected.to_string() },
         }
     }
@@ -128,13 +131,13 @@ enum WakeReason {
     Message(Option<SupervisorMessage>),
     Committed(Result<CommitReceipt, StoreError>),
     RunEnded(Result<(Id, ()), JoinError>),
-    Time,
+    Alarm,
 }
 
 impl Actor {
     pub(super) fn new(
         parts: SupervisorParts,
-        perform: Arc<dyn ActivationRunner>,
+        runner: Arc<dyn ActivationRunner>,
         supervisor: Supervisor,
         signals: SupervisorSignals,
     ) -> Actor {
@@ -146,7 +149,7 @@ impl Actor {
             redactor,
             grants,
             roster,
-            runner: perform,
+            runner,
             supervisor,
             signals,
             writer: Arc::new(writer),
@@ -164,20 +167,20 @@ impl Actor {
     }
 
     pub(super) async fn run(mut self, mut messages: mpsc::Receiver<SupervisorMessage>) -> Option<SessionWriter> {
-        let mut leaving = false;
-        while !leaving || self.committing.is_some() {
+        let mut ending = false;
+        while !ending || self.committing.is_some() {
             match self.next_wake(&mut messages).await {
                 WakeReason::Message(Some(message)) => {
-                    leaving |= self.handle_message(message);
+                    ending |= self.handle_message(message);
                     for _ in 1..MAX_BATCH_INPUTS {
                         let Ok(message) = messages.try_recv() else { break };
-                        leaving |= self.handle_message(message);
+                        ending |= self.handle_message(message);
                     }
                 }
-                WakeReason::Message(None) => leaving = true,
-                WakeReason::Committed(result) => self.committed(result),
-                WakeReason::RunEnded(ended) => self.run_ended(ended),
-                WakeReason::Time => self.decide(SubmittedInput::internal(KernelInput::Tick)),
+                WakeReason::Message(None) => ending = true,
+                WakeReason::Committed(result) => self.finish_commit(result),
+                WakeReason::RunEnded(ended) => self.handle_run_end(ended),
+                WakeReason::Alarm => self.decide(SubmittedInput::internal(KernelInput::Tick)),
             }
             self.commit();
         }
@@ -187,32 +190,32 @@ impl Actor {
     }
 
     async fn next_wake(&mut self, messages: &mut mpsc::Receiver<SupervisorMessage>) -> WakeReason {
-        let alarm = self.alarm();
+        let alarm = self.sleep_until_alarm();
         let committing = self.committing.as_mut();
         tokio::select! {
             biased;
             result = commit_done(committing) => WakeReason::Committed(result),
             message = messages.recv() => WakeReason::Message(message),
             Some(ended) = self.runs.join_next_with_id() => WakeReason::RunEnded(ended),
-            () = alarm => WakeReason::Time,
+            () = alarm => WakeReason::Alarm,
         }
     }
 
     /// Sleeps until the kernel's alarm is due, checking the clock often enough to notice that it jumped ahead.
-    fn alarm(&mut self) -> impl Future<Output = ()> + use<> {
+    fn sleep_until_alarm(&mut self) -> impl Future<Output = ()> + use<> {
         let at = self.draft.next_alarm().filter(|_| self.paused.is_none());
-        if self.alarm_time.map(|due| due.at) != at {
+        if self.alarm_time.map(|alarm| alarm.due_at) != at {
             self.alarm_time = at.map(|at| AlarmTime::new(at, self.clock.now()));
         }
-        let (due, clock) = (self.alarm_time, Arc::clone(&self.clock));
+        let (alarm, clock) = (self.alarm_time, Arc::clone(&self.clock));
         async move {
-            let Some(due) = due else { return std::future::pending().await };
+            let Some(alarm) = alarm else { return std::future::pending().await };
             loop {
-                let left = due.at.since(clock.now()).min(due.remaining());
-                if left.is_zero() {
+                let remaining = alarm.due_at.since(clock.now()).min(alarm.remaining());
+                if remaining.is_zero() {
                     return;
                 }
-                tokio::time::sleep(left.min(CLOCK_CHECK_INTERVAL)).await;
+                tokio::time::sleep(remaining.min(CLOCK_CHECK_INTERVAL)).await;
             }
         }
     }
@@ -243,14 +246,14 @@ impl Actor {
         if may_end_requests(&input) {
             self.record_streamed();
         }
-        match self.draft.apply(self.now(), input) {
+        match self.draft.decide(self.now(), input) {
             Ok(mut effects) => {
                 effects.iter_mut().for_each(|effect| self.fill_latest_text(effect));
                 self.decided.push(DecidedInput { effects, command, reply, verdict: Ok(()) });
             }
             Err(kernel::InputRefusal::InvalidEvent(defect)) => {
                 tracing::error!(%defect, "the kernel decided an invalid event");
-                self.redraft();
+                self.rebuild_draft();
                 send_reply(reply, Err(kernel::InputRefusal::InvalidEvent(defect).into()));
             }
             Err(refusal) => self.reject(refusal.into(), command, reply),
@@ -263,13 +266,13 @@ impl Actor {
         for handle in self.handles.values() {
             let (run, output) = (handle.run, handle.streamed());
             // The kernel refuses this for a run without a request.
-            let _refused = self.draft.apply(now, KernelInput::Streamed { run, output });
+            let _refused = self.draft.decide(now, KernelInput::Streamed { run, output });
         }
     }
 
     /// The current time. It is never before an alarm that is due, even if the clock was set back.
     fn now(&self) -> Timestamp {
-        self.alarm_time.filter(|due| due.is_due()).map_or(Timestamp(0), |due| due.at).max(self.clock.now())
+        self.alarm_time.filter(|alarm| alarm.is_due()).map_or(Timestamp(0), |alarm| alarm.due_at).max(self.clock.now())
     }
 
     /// If the kernel ended a run, fills in the run's latest text, which the kernel does not know.
@@ -301,11 +304,11 @@ impl Actor {
     }
 
     /// Rebuilds the draft from the committed state and the decided inputs.
-    fn redraft(&mut self) {
+    fn rebuild_draft(&mut self) {
         self.draft = self.durable.clone();
         let committing = self.committing.iter().flat_map(|committing| &committing.inputs);
         for entry in committing.chain(&self.decided).flat_map(|input| &input.effects).filter_map(recorded_entry) {
-            if let Err(defect) = self.draft.evolve(entry) {
+            if let Err(defect) = self.draft.apply_event(entry) {
                 tracing::error!(%defect, "a decided event contradicts the state");
             }
         }
@@ -329,7 +332,7 @@ impl Actor {
         self.committing = Some(PendingCommit { inputs, done });
     }
 
-    fn committed(&mut self, result: Result<CommitReceipt, StoreError>) {
+    fn finish_commit(&mut self, result: Result<CommitReceipt, StoreError>) {
         let Some(PendingCommit { inputs, .. }) = self.committing.take() else { return };
         match result {
             Ok(_receipt) => self.perform_all(inputs),
@@ -340,7 +343,7 @@ impl Actor {
     fn perform_all(&mut self, inputs: Vec<DecidedInput>) {
         let mut replies = Vec::with_capacity(inputs.len());
         for input in inputs {
-            let receipt = Receipt::of(&input.effects);
+            let receipt = Receipt::from_effects(&input.effects);
             for effect in input.effects {
                 self.perform_effect(effect);
             }
@@ -355,13 +358,13 @@ impl Actor {
 
     fn perform_effect(&mut self, effect: KernelEffect) {
         match effect {
-            KernelEffect::Record(entry) => self.publish(entry),
-            KernelEffect::Start(run) => self.start(run),
+            KernelEffect::Record(entry) => self.publish_entry(entry),
+            KernelEffect::Start(run) => self.start_run(run),
             KernelEffect::MayProceed(run) => self.send_to_run(run, RunMessage::SlotRegained),
             KernelEffect::WaitOver { run, call, .. } | KernelEffect::AskOver { run, call } => {
                 self.send_to_run(run, RunMessage::WaitOver(call))
             }
-            // The run has learnt from earlier events which work to drop.
+            // Earlier events have told the run which work to drop.
             KernelEffect::Stop { run, how } => {
                 if let Some(handle) = self.handles.get(&run.task).filter(|handle| handle.run == run) {
                     handle.stop(how);
@@ -370,9 +373,9 @@ impl Actor {
         }
     }
 
-    fn publish(&mut self, entry: LogEntry) {
+    fn publish_entry(&mut self, entry: LogEntry) {
         self.last_seq += 1;
-        if let Err(defect) = self.durable.evolve(&entry) {
+        if let Err(defect) = self.durable.apply_event(&entry) {
             tracing::error!(%defect, seq = self.last_seq, "a durable event contradicts the state");
         }
         self.draft.share_task(entry.task, &self.durable);
@@ -388,13 +391,13 @@ impl Actor {
         self.bus.publish(BusMessage::Event(envelope));
     }
 
-    fn start(&mut self, run: RunId) {
-        let Some(kind) = self.durable.task(run.task).map(|task| task.kind) else { return };
+    fn start_run(&mut self, run: RunId) {
+        let Some(task_type) = self.durable.task(run.task).map(|task| task.kind) else { return };
         let (handle, link) = RunHandle::new(run, self.supervisor.clone());
         if let Some(old) = self.handles.insert(run.task, handle) {
             old.stop(protocol::CancelMode::Abort);
         }
-        let handle = self.runs.spawn(self.runner.run(link, kind));
+        let handle = self.runs.spawn(self.runner.run(link, task_type));
         self.run_of.insert(handle.id(), run);
     }
 
@@ -405,7 +408,7 @@ impl Actor {
     }
 
     /// Handles the end of a run. If it did not end its task, the task fails: no task may stay `running` without a run.
-    fn run_ended(&mut self, ended: Result<(Id, ()), JoinError>) {
+    fn handle_run_end(&mut self, ended: Result<(Id, ()), JoinError>) {
         let (id, panic_message) = match ended {
             Ok((id, ())) => (id, None),
             Err(error) => (error.id(), error.is_panic().then(|| error.to_string())),
@@ -422,7 +425,7 @@ impl Actor {
             // Deliver unread mail first: otherwise it would wake the task again, which would end in the same way.
             self.decide(SubmittedInput::internal(KernelInput::Report(
                 run,
-                RunUpdate::Boundary(BoundaryPoint::Between),
+                RunUpdate::Boundary(BoundaryPoint::BetweenTurns),
             )));
             self.decide(SubmittedInput::internal(KernelInput::Report(
                 run,
@@ -458,9 +461,9 @@ impl Actor {
             parked: self.durable.parked(),
             paused: self.paused.clone(),
         };
-        self.signals.status.send_if_modified(|shown| {
-            let changed = status.must_notify_after(shown);
-            *shown = status;
+        self.signals.status.send_if_modified(|published| {
+            let changed = status.must_notify_after(published);
+            *published = status;
             changed
         });
     }

@@ -13,9 +13,9 @@ use crate::watchdog::{LatestText, StreamedTokens, is_sign_of_life};
 /// A message to a run.
 #[derive(Debug)]
 pub(crate) enum RunMessage {
-    /// An event of its task was committed.
+    /// An event of the run's task was committed.
     Event(Arc<Envelope>),
-    /// It has a slot again.
+    /// The run has a slot again.
     SlotRegained,
     /// A call's wait for tasks or for the user is over.
     WaitOver(CallId),
@@ -29,7 +29,7 @@ pub(crate) struct RunLink {
     pub(crate) run: RunId,
     pub(crate) supervisor: Supervisor,
     messages: mpsc::UnboundedReceiver<RunMessage>,
-    /// Whether a `Go` arrived since the last [`RunLink::take_slot`].
+    /// Whether the run was given a slot since the last [`RunLink::take_slot`].
     has_slot: bool,
     /// Cancelled when the run must end at once.
     pub(crate) stop: CancellationToken,
@@ -54,8 +54,8 @@ impl RunLink {
         Some(self.record_slot(message))
     }
 
-    /// Whether the run was given a slot since the last call. `Go` may arrive before the run waits for it, and is not
-    /// repeated.
+    /// Whether the run was given a slot since the last call. [`RunMessage::SlotRegained`] may arrive before the run
+    /// waits for it, and is not repeated.
     pub(crate) fn take_slot(&mut self) -> bool {
         std::mem::take(&mut self.has_slot)
     }
@@ -81,18 +81,19 @@ impl RunHandle {
     pub(super) fn new(run: RunId, supervisor: Supervisor) -> (RunHandle, RunLink) {
         let (sender, receiver) = mpsc::unbounded_channel();
         let stop = CancellationToken::new();
-        let (pulse, latest_text, streamed) = (Heartbeat::default(), LatestText::default(), StreamedTokens::default());
+        let (heartbeat, latest_text, streamed) =
+            (Heartbeat::default(), LatestText::default(), StreamedTokens::default());
         let link = RunLink {
             run,
             supervisor,
             messages: receiver,
             has_slot: false,
             stop: stop.clone(),
-            heartbeat: pulse.clone(),
+            heartbeat: heartbeat.clone(),
             latest_text: latest_text.clone(),
             streamed: streamed.clone(),
         };
-        (RunHandle { run, messages: sender, stop, heartbeat: pulse, latest_text, streamed }, link)
+        (RunHandle { run, messages: sender, stop, heartbeat, latest_text, streamed }, link)
     }
 
     /// Sends a message to the run, which may have just ended.

@@ -27,14 +27,14 @@ const INBOX_CAPACITY: usize = 1024;
 /// Runs an activation to its end.
 pub(crate) trait ActivationRunner: Send + Sync {
     /// Performs the activation that the link belongs to.
-    fn run(&self, link: RunLink, kind: protocol::TaskType) -> tools::BoxFuture<'static, ()>;
+    fn run(&self, link: RunLink, task_type: protocol::TaskType) -> tools::BoxFuture<'static, ()>;
 }
 
 /// A handle to submit inputs to the supervisor.
 #[derive(Debug, Clone)]
 pub(crate) struct Supervisor {
     inbox: mpsc::Sender<SupervisorMessage>,
-    /// The number of settled model requests, whose reservations are free again.
+    /// The number of settled model requests. Each one frees its reservation.
     settled: watch::Receiver<u64>,
 }
 
@@ -70,7 +70,7 @@ pub struct Receipt {
 }
 
 impl Receipt {
-    fn of(effects: &[KernelEffect]) -> Receipt {
+    fn from_effects(effects: &[KernelEffect]) -> Receipt {
         let mail = effects.iter().find_map(|effect| match effect {
             KernelEffect::Record(LogEntry {
                 event: Event::MailAdmitted { mail, body: MailBody::Text { .. }, .. },
@@ -118,15 +118,15 @@ impl Supervisor {
 
     /// Submits inputs that are decided in order and committed together; fails with the first rejection.
     pub(crate) async fn submit_all(&self, inputs: impl IntoIterator<Item = KernelInput>) -> Result<(), InputRejection> {
-        let mut answers = Vec::new();
+        let mut replies = Vec::new();
         for input in inputs {
-            answers.push(self.enqueue(input, None).await?);
+            replies.push(self.enqueue(input, None).await?);
         }
-        let mut all = Ok(());
-        for answer in answers {
-            all = all.and(await_reply(answer).await.map(|_receipt| ()));
+        let mut result = Ok(());
+        for reply in replies {
+            result = result.and(await_reply(reply).await.map(|_receipt| ()));
         }
-        all
+        result
     }
 
     /// Records that a command of another process is refused, and why.
@@ -135,12 +135,12 @@ impl Supervisor {
         command: i64,
         rejected: InputRejection,
     ) -> Result<Receipt, InputRejection> {
-        let (reply, answer) = oneshot::channel();
+        let (reply, receiver) = oneshot::channel();
         self.inbox
             .send(SupervisorMessage::Refuse { command, rejected, reply })
             .await
             .map_err(|_gone| InputRejection::SessionEnded)?;
-        await_reply(answer).await
+        await_reply(receiver).await
     }
 
     /// Signals every model request that is settled from now on.
@@ -155,13 +155,13 @@ impl Supervisor {
         &self,
         query: impl FnOnce(&Kernel) -> T + Send + 'static,
     ) -> Result<T, InputRejection> {
-        let (reply, answer) = oneshot::channel();
+        let (reply, receiver) = oneshot::channel();
         let query = Box::new(move |kernel: &Kernel| {
             // The caller may be gone.
-            let _unheard = reply.send(query(kernel));
+            let _gone = reply.send(query(kernel));
         });
         self.inbox.send(SupervisorMessage::Query(query)).await.map_err(|_gone| InputRejection::SessionEnded)?;
-        answer.await.map_err(|_gone| InputRejection::SessionEnded)
+        receiver.await.map_err(|_gone| InputRejection::SessionEnded)
     }
 
     async fn submit_for(&self, input: KernelInput, command: Option<i64>) -> Result<Receipt, InputRejection> {
@@ -170,15 +170,15 @@ impl Supervisor {
 
     /// Puts an input into the inbox, which may be full.
     async fn enqueue(&self, input: KernelInput, command: Option<i64>) -> Result<ReplyReceiver, InputRejection> {
-        let (reply, answer) = oneshot::channel();
+        let (reply, receiver) = oneshot::channel();
         let message = SupervisorMessage::Input(Box::new(SubmittedInput { input, command, reply: Some(reply) }));
         self.inbox.send(message).await.map_err(|_gone| InputRejection::SessionEnded)?;
-        Ok(answer)
+        Ok(receiver)
     }
 }
 
-async fn await_reply(answer: ReplyReceiver) -> Result<Receipt, InputRejection> {
-    answer.await.map_err(|_gone| InputRejection::SessionEnded)?
+async fn await_reply(receiver: ReplyReceiver) -> Result<Receipt, InputRejection> {
+    receiver.await.map_err(|_gone| InputRejection::SessionEnded)?
 }
 
 /// The supervisor's task, owned by the session.
@@ -190,29 +190,29 @@ pub(crate) struct SupervisorTask {
 }
 
 impl SupervisorTask {
-    /// Starts the supervisor; `perform` is given a handle to it.
+    /// Starts the supervisor. `make_runner` creates the runner with a handle to the supervisor.
     pub(crate) fn start(
         parts: SupervisorParts,
-        perform: impl FnOnce(Supervisor) -> Arc<dyn ActivationRunner>,
+        make_runner: impl FnOnce(Supervisor) -> Arc<dyn ActivationRunner>,
     ) -> SupervisorTask {
         let (inbox, messages) = mpsc::channel(INBOX_CAPACITY);
-        let (settle, settled) = watch::channel(0);
+        let (settled_sender, settled) = watch::channel(0);
         let supervisor = Supervisor { inbox, settled };
-        let perform = perform(supervisor.clone());
-        let (status, watched) = watch::channel(SessionStatus::default());
+        let runner = make_runner(supervisor.clone());
+        let (status, status_receiver) = watch::channel(SessionStatus::default());
         let actor = actor::Actor::new(
             parts,
-            perform,
+            runner,
             supervisor.clone(),
-            actor::SupervisorSignals { status, settled_requests: settle },
+            actor::SupervisorSignals { status, settled_requests: settled_sender },
         );
         #[expect(clippy::disallowed_methods, reason = "its handle, which ends it, is a field of its owner")]
         let task = AbortOnDropHandle::new(tokio::spawn(actor.run(messages)));
-        SupervisorTask { supervisor, status: watched, task }
+        SupervisorTask { supervisor, status: status_receiver, task }
     }
 
     /// Ends the supervisor after its pending inputs, and returns the writer if nothing else uses it.
-    pub(crate) async fn leave(self) -> Option<SessionWriter> {
+    pub(crate) async fn shut_down(self) -> Option<SessionWriter> {
         // The supervisor may be gone already.
         let _gone = self.supervisor.inbox.send(SupervisorMessage::Shutdown).await;
         self.task.await.ok().flatten()
@@ -227,9 +227,9 @@ mod tests {
     use super::*;
 
     /// The next report from the inbox, without a reply.
-    async fn heard(messages: &mut mpsc::Receiver<SupervisorMessage>) -> Option<RunUpdate> {
+    async fn next_report(messages: &mut mpsc::Receiver<SupervisorMessage>) -> Option<RunUpdate> {
         match messages.recv().await? {
-            SupervisorMessage::Input(given) => match given.input {
+            SupervisorMessage::Input(submitted) => match submitted.input {
                 KernelInput::Report(_, report) => Some(report),
                 other => panic!("{other:?}"),
             },
@@ -248,28 +248,31 @@ mod tests {
         let run = RunId { task, activation: Activation(1), attempt: Attempt(1) };
         let before = || RunUpdate::Intent("before".into());
         let fill = supervisor.clone();
-        let both = tokio::join!(
+        let results = tokio::join!(
             async move { fill.report_both(run, before(), before()).await.is_ok() },
             async move {
                 let (first, second) =
-                    (RunUpdate::Boundary(BoundaryPoint::Between), RunUpdate::WrapUp(WrapUpReason::Time));
+                    (RunUpdate::Boundary(BoundaryPoint::BetweenTurns), RunUpdate::WrapUp(WrapUpReason::Time));
                 supervisor.report_both(run, first, second).await.is_ok()
             },
             async move {
                 tokio::task::yield_now().await;
                 let mut order = Vec::new();
                 while order.len() < 4
-                    && let Some(report) = heard(&mut messages).await
+                    && let Some(report) = next_report(&mut messages).await
                 {
                     order.push(report);
                 }
                 order
             },
         );
-        let (RunUpdate::Boundary(_), RunUpdate::WrapUp(_)) = (&both.2[2], &both.2[3]) else { panic!("{:?}", both.2) };
+        let (RunUpdate::Boundary(_), RunUpdate::WrapUp(_)) = (&results.2[2], &results.2[3]) else {
+            panic!("{:?}", results.2)
+        };
     }
+
     #[tokio::test]
-    async fn a_slot_that_is_given_before_anybody_waits_for_it_is_not_lost() {
+    async fn a_slot_given_before_the_run_waits_for_it_is_not_lost() {
         let (inbox, _messages) = mpsc::channel(1);
         let (_settle, settled) = watch::channel(0);
         let task = TaskId::new("01a1df6b4dd47148a5c728adbc8f474d".parse().unwrap());

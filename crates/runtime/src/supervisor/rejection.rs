@@ -22,13 +22,13 @@ pub enum InputRejection {
     /// The session is paused because a commit failed.
     #[error("the session is paused: {0}")]
     Paused(Arc<StoreError>),
-    /// The session's run is over.
+    /// The supervisor has ended; this process no longer runs the session.
     #[error("the session has ended")]
     SessionEnded,
 }
 
 impl InputRejection {
-    /// The kind of rejection, for programs.
+    /// The kind of rejection, for programs that use the API.
     pub fn kind(&self) -> RefusalKind {
         match self {
             InputRejection::Refused(refusal) => kind(refusal),
@@ -57,7 +57,7 @@ fn kind(refusal: &InputRefusal) -> RefusalKind {
         | InputRefusal::Total { .. }
         | InputRefusal::Rate { .. }
         | InputRefusal::NoneOfType { .. }
-        | InputRefusal::NoParent(_)
+        | InputRefusal::CannotSpawn(_)
         | InputRefusal::StopBlockLimit { .. }
         | InputRefusal::Turns { .. }
         | InputRefusal::Budget { .. }
@@ -68,21 +68,21 @@ fn kind(refusal: &InputRefusal) -> RefusalKind {
         | InputRefusal::NoTodo(_)
         | InputRefusal::TodoClaimed { .. }
         | InputRefusal::TodoNotReady(_)
-        | InputRefusal::NoPlan
+        | InputRefusal::NotPlanning
         | InputRefusal::NoObjective
         | InputRefusal::NotDue
         | InputRefusal::AlreadyOpen
-        | InputRefusal::TakenId(_)
-        | InputRefusal::Stale
+        | InputRefusal::DuplicateId(_)
+        | InputRefusal::StaleRun
         | InputRefusal::WrappedUp
-        | InputRefusal::Closing { .. }
+        | InputRefusal::ObjectiveOver { .. }
         | InputRefusal::NoSlot
-        | InputRefusal::InTurn
-        | InputRefusal::NoTurn
-        | InputRefusal::SameCall(_)
-        | InputRefusal::Call(_)
+        | InputRefusal::TurnInProgress
+        | InputRefusal::WrongTurn
+        | InputRefusal::DuplicateCall(_)
+        | InputRefusal::WrongCallPhase(_)
         | InputRefusal::MailWaiting
-        | InputRefusal::NoAnswer
+        | InputRefusal::NoFinalMessage
         | InputRefusal::WaitCycle(_)
         | InputRefusal::NoExternalTask(_)
         | InputRefusal::ExternalTaskNotOwned(_)

@@ -19,13 +19,14 @@ pub(crate) use task_workspace::TaskWorkspace;
 
 use crate::agent::SessionContext;
 
-/// The pause before removals, after the first checkout was created and after each removal. File systems are slow to
-/// create files while others are removed, and more checkouts may be on their way.
+/// The pause before each round of removals, beginning when the first checkout was created. File systems are slow to
+/// create files while others are removed, and more checkouts may be created soon.
 const REMOVAL_INTERVAL: Duration = Duration::from_secs(20);
 
 /// The workspaces of a session's tasks.
 #[derive(Debug)]
 pub(crate) struct TaskWorkspaces {
+    /// The session's folder.
     shared: Arc<TaskWorkspace>,
     checkouts: Mutex<HashMap<TaskId, Arc<TaskCheckout>>>,
     /// Held while an existing checkout is opened, so that it is opened once.
@@ -75,9 +76,9 @@ impl SessionContext {
     pub(crate) fn task_workspace(&self, task: TaskId) -> Result<Arc<TaskWorkspace>, String> {
         match self.roster.checkout_owner(task) {
             None => Ok(Arc::clone(&self.task_workspaces.shared)),
-            Some(holder) => match self.task_workspaces.checkout(holder) {
+            Some(owner) => match self.task_workspaces.checkout(owner) {
                 Some(checkout) => Ok(Arc::clone(&checkout.workspace)),
-                None => Err(format!("the checkout of {} is missing", self.roster.path(holder))),
+                None => Err(format!("the checkout of {} is missing", self.roster.path(owner))),
             },
         }
     }

@@ -23,22 +23,22 @@ pub(crate) enum TaskWorkspaceError {
 
 /// Ensures that a run's task has its workspace: if it needs a checkout, its own or that of a task above it.
 pub(crate) async fn ensure_workspace(context: &SessionContext, link: &RunLink) -> Result<(), TaskWorkspaceError> {
-    let Some(holder) = context.roster.checkout_owner(link.run.task) else { return Ok(()) };
+    let Some(owner) = context.roster.checkout_owner(link.run.task) else { return Ok(()) };
     let opening = context.task_workspaces.opening.lock().await;
-    if context.task_workspaces.checkout(holder).is_some() {
+    if context.task_workspaces.checkout(owner).is_some() {
         return Ok(());
     }
-    let path = context.roster.with_task(holder, |known| known.checkout_path.clone()).flatten();
+    let path = context.roster.with_task(owner, |entry| entry.checkout_path.clone()).flatten();
     let checkout = match path {
-        Some(path) => reopen_checkout(context, holder, &path).await?,
-        None if holder == link.run.task => {
-            // Only this run creates it, and many may be created at once.
+        Some(path) => reopen_checkout(context, owner, &path).await?,
+        None if owner == link.run.task => {
+            // Only this run creates this checkout, and many checkouts may be created at once.
             drop(opening);
-            create_checkout(context, link, holder).await?
+            create_checkout(context, link, owner).await?
         }
-        None => return Err(TaskWorkspaceError::Other(format!("{} has none yet", context.roster.path(holder)))),
+        None => return Err(TaskWorkspaceError::Other(format!("{} has none yet", context.roster.path(owner)))),
     };
-    context.task_workspaces.insert(holder, checkout);
+    context.task_workspaces.insert(owner, checkout);
     Ok(())
 }
 
@@ -49,13 +49,14 @@ async fn reopen_checkout(
     path: &str,
 ) -> Result<TaskCheckout, TaskWorkspaceError> {
     let id = CheckoutId { session: context.session, task };
-    let root = root(context)?;
+    let root = checkouts_dir(context)?;
     if Path::new(path) != root.join(task.to_string()) {
         return Err(TaskWorkspaceError::Other(format!("{path} is not this session's; start the task again")));
     }
     let checkout = Checkout::open(&git(context), &root, id).await?;
-    let below = Repository::find(&git(context)).await.map(|found| found.below().to_owned()).unwrap_or_default();
-    lease_checkout(context, checkout, &root, &below)
+    let subfolder =
+        Repository::find(&git(context)).await.map(|repository| repository.below().to_owned()).unwrap_or_default();
+    lease_checkout(context, checkout, &root, &subfolder)
 }
 
 async fn create_checkout(
@@ -64,41 +65,41 @@ async fn create_checkout(
     task: TaskId,
 ) -> Result<TaskCheckout, TaskWorkspaceError> {
     let id = CheckoutId { session: context.session, task };
-    let root = root(context)?;
+    let root = checkouts_dir(context)?;
     let repository = Repository::find(&git(context)).await?;
-    let base = base(context, &repository, &root, id).await?;
-    let labels = context.roster.with_task(task, |known| (known.spec.name.clone(), known.spec.description.clone()));
+    let base = base_commit(context, &repository, &root, id).await?;
+    let labels = context.roster.with_task(task, |entry| (entry.spec.name.clone(), entry.spec.description.clone()));
     let (name, title) = labels.unwrap_or_default();
     let request = CheckoutRequest { id, name, title, base };
-    let checkout = match Checkout::make(&repository, &root, request.clone()).await {
+    let checkout = match Checkout::create(&repository, &root, request.clone()).await {
         Err(GitError::Taken(_)) => {
-            // An owner process died while creating it. It was never used; it is moved to the trash all the same.
+            // An owner process died while creating it. It was never used, but is moved to the trash all the same.
             let (home, now) = (&context.settings.home, context.settings.clock.now());
             let why = "the process that was creating it died";
-            Checkout::leftover(&repository, &root, request.clone()).trash(home, now, why)?;
-            Checkout::make(&repository, &root, request).await?
+            Checkout::possible_leftover(&repository, &root, request.clone()).trash(home, now, why)?;
+            Checkout::create(&repository, &root, request).await?
         }
         created => created?,
     };
-    for remark in checkout.remarks().await? {
+    for remark in checkout.notes().await? {
         tracing::warn!(%task, remark, "a checkout differs from the repository");
     }
     let (path, base) = (checkout.path().display().to_string(), checkout.base().to_string());
     let leased = lease_checkout(context, checkout, &root, repository.below())?;
-    // Durable before any work is done there, so that the next owner process finds it.
+    // Recorded before any work is done there, so that the next owner process finds it.
     link.supervisor.report(link.run, RunUpdate::WorkCheckedOut { path, base }).await?;
     context.task_workspaces.finish_removals(&context.settings.home);
     Ok(leased)
 }
 
 /// The commit that a task's checkout starts from.
-async fn base(
+async fn base_commit(
     context: &SessionContext,
     repository: &Repository,
     root: &Path,
     id: CheckoutId,
 ) -> Result<Commit, GitError> {
-    let wanted = context.roster.with_task(id.task, |known| known.spec.isolation.clone()).flatten();
+    let wanted = context.roster.with_task(id.task, |entry| entry.spec.isolation.clone()).flatten();
     match wanted {
         Some(Isolation::Worktree { base: Some(name), .. }) => repository.commit(&name).await,
         Some(Isolation::Worktree { base: None, dirty: true }) => {
@@ -113,18 +114,19 @@ fn lease_checkout(
     context: &SessionContext,
     checkout: Checkout,
     root: &Path,
-    below: &Path,
+    subfolder: &Path,
 ) -> Result<TaskCheckout, TaskWorkspaceError> {
-    let lease = CheckoutLease::take(root, checkout.id())?;
-    let site = TaskWorkspace::checkout(checkout.path(), below, &context.settings.env);
-    let site = site.map_err(|error| TaskWorkspaceError::Other(format!("{}: {error}", checkout.path().display())))?;
-    Ok(TaskCheckout::new(site, checkout, lease))
+    let lease = CheckoutLease::acquire(root, checkout.id())?;
+    let workspace = TaskWorkspace::checkout(checkout.path(), subfolder, &context.settings.env);
+    let workspace =
+        workspace.map_err(|error| TaskWorkspaceError::Other(format!("{}: {error}", checkout.path().display())))?;
+    Ok(TaskCheckout::new(workspace, checkout, lease))
 }
 
 fn git(context: &SessionContext) -> Git {
     Git::new(context.guardian.clone(), context.task_workspaces.shared.cwd(), &context.settings.env)
 }
 
-fn root(context: &SessionContext) -> Result<std::path::PathBuf, TaskWorkspaceError> {
+fn checkouts_dir(context: &SessionContext) -> Result<std::path::PathBuf, TaskWorkspaceError> {
     context.settings.home.make_checkouts(context.session).map_err(|error| TaskWorkspaceError::Other(error.to_string()))
 }

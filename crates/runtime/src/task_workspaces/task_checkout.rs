@@ -16,8 +16,8 @@ pub(crate) struct TaskCheckout {
 }
 
 impl TaskCheckout {
-    pub(super) fn new(site: TaskWorkspace, checkout: Checkout, lease: CheckoutLease) -> TaskCheckout {
-        TaskCheckout { workspace: Arc::new(site), checkout: Mutex::new(checkout), _lease: lease }
+    pub(super) fn new(workspace: TaskWorkspace, checkout: Checkout, lease: CheckoutLease) -> TaskCheckout {
+        TaskCheckout { workspace: Arc::new(workspace), checkout: Mutex::new(checkout), _lease: lease }
     }
 
     /// Seals the work made in it so far.

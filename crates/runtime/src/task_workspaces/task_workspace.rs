@@ -34,7 +34,7 @@ pub(crate) struct TaskWorkspace {
     pub(crate) env: Arc<CommandEnv>,
     /// The top of the checkout, if it is one.
     checkout_top: Option<PathBuf>,
-    /// The session's policy when last adapted, and its adaptation: a search needs it for each file.
+    /// The session's policy that was last adapted, and the adapted one, cached: a search needs it for each file.
     adapted_policy: Mutex<Option<(Arc<Policy>, Arc<Policy>)>>,
 }
 
@@ -49,15 +49,15 @@ impl TaskWorkspace {
         }
     }
 
-    /// A checkout, used in the folder `below` its top. Git does not search for repositories above it.
-    pub(crate) fn checkout(top: &Path, below: &Path, env: &[(OsString, OsString)]) -> io::Result<TaskWorkspace> {
-        let cwd = top.join(below);
+    /// A checkout, used in this subfolder. Git does not search for repositories above the checkout.
+    pub(crate) fn checkout(top: &Path, subfolder: &Path, env: &[(OsString, OsString)]) -> io::Result<TaskWorkspace> {
+        let cwd = top.join(subfolder);
         // A folder without files is not part of a commit.
         std::fs::create_dir_all(&cwd)?;
         let mut env: CommandEnv =
-            env.iter().filter(|(name, _)| GIT_LOCATION_VARS.iter().all(|leading| name != leading)).cloned().collect();
-        let above = top.parent().unwrap_or(top).as_os_str().to_owned();
-        env.push(("GIT_CEILING_DIRECTORIES".into(), above));
+            env.iter().filter(|(name, _)| GIT_LOCATION_VARS.iter().all(|variable| name != variable)).cloned().collect();
+        let parent = top.parent().unwrap_or(top).as_os_str().to_owned();
+        env.push(("GIT_CEILING_DIRECTORIES".into(), parent));
         let workspace = Arc::new(Workspace::new(&cwd, &[])?);
         Ok(TaskWorkspace {
             workspace,
@@ -82,19 +82,25 @@ impl TaskWorkspace {
         let Some(checkout) = &self.checkout_top else { return policy };
         let mut adapted = self.adapted_policy.lock().unwrap_or_else(PoisonError::into_inner);
         match &*adapted {
-            Some((from, to)) if Arc::ptr_eq(from, &policy) => Arc::clone(to),
+            Some((original, result)) if Arc::ptr_eq(original, &policy) => Arc::clone(result),
             Some(_) | None => {
-                let to = Arc::new(adapt_policy(&policy, checkout));
-                *adapted = Some((policy, Arc::clone(&to)));
-                to
+                let result = Arc::new(adapt_policy(&policy, checkout));
+                *adapted = Some((policy, Arc::clone(&result)));
+                result
             }
         }
     }
 }
 
 fn adapt_policy(policy: &Policy, checkout: &Path) -> Policy {
-    let copied = policy.controls.iter().filter_map(|control| control.strip_prefix(&policy.top).ok());
-    let controls = policy.controls.iter().cloned().chain(copied.map(|below| checkout.join(below))).collect();
+    let copied = policy.control_paths.iter().filter_map(|control| control.strip_prefix(&policy.project_dir).ok());
+    let controls = policy.control_paths.iter().cloned().chain(copied.map(|below| checkout.join(below))).collect();
     let (top, exempt) = (checkout.to_owned(), vec![checkout.to_owned()]);
-    Policy { top, roots: Vec::new(), controls, exempt, ..policy.clone() }
+    Policy {
+        project_dir: top,
+        work_folders: Vec::new(),
+        control_paths: controls,
+        exempt_folders: exempt,
+        ..policy.clone()
+    }
 }

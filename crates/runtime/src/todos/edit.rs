@@ -32,10 +32,10 @@ impl From<TodoSyncError> for TodoEditError {
 impl SessionContext {
     /// Edits todos for the user and reports the changes to the kernel.
     pub(crate) async fn edit_todos(&self, edits: Vec<TodoEdit>) -> Result<Vec<TodoId>, TodoEditError> {
-        let (home, session, todos) = (self.settings.home.clone(), self.session, self.todos.clone());
+        let (home, session, todos) = (self.settings.home.clone(), self.session, self.todo_sync.clone());
         let edit = move || store::edit_own_todos(&home, session, &edits, |changes| todos.vouch(changes));
         let ids = tokio::task::spawn_blocking(edit).await.map_err(|_stopped| InputRejection::SessionEnded)??;
-        self.todos.sync().await?;
+        self.todo_sync.sync().await?;
         Ok(ids)
     }
 }

@@ -12,7 +12,7 @@ use crate::agent::SessionContext;
 use crate::supervisor::{InputRejection, Supervisor};
 
 /// Maximum number of requests that wait for the sync task.
-const WAITING: usize = 64;
+const MAX_WAITING_REQUESTS: usize = 64;
 
 /// Maximum number of reads per sync: changes that arrive faster wait for the next one.
 const MAX_READS: usize = 64;
@@ -34,8 +34,8 @@ type SyncReplySender = oneshot::Sender<Result<(), TodoSyncError>>;
 #[derive(Debug, Clone)]
 pub(crate) struct TodoSyncHandle {
     requests: mpsc::Sender<SyncReplySender>,
-    /// The changes that this process made for the user or an agent. Only it can vouch for them: any program may write
-    /// to the file.
+    /// The changes that this process made for the user or an agent. Only this process can vouch for them: any program
+    /// may write to the file.
     vouched: Arc<Mutex<Vec<ChangeNumbers>>>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct TodoSyncRequests(mpsc::Receiver<SyncReplySender>, Arc<Mutex<Ve
 impl TodoSyncHandle {
     /// A handle to a sync task that does not run yet.
     pub(crate) fn new() -> (TodoSyncHandle, TodoSyncRequests) {
-        let (sender, receiver) = mpsc::channel(WAITING);
+        let (sender, receiver) = mpsc::channel(MAX_WAITING_REQUESTS);
         let vouched = Arc::<Mutex<Vec<ChangeNumbers>>>::default();
         (TodoSyncHandle { requests: sender, vouched: Arc::clone(&vouched) }, TodoSyncRequests(receiver, vouched))
     }
@@ -83,7 +83,7 @@ impl TodoSync {
     /// Serves requests until the session ends.
     pub(crate) async fn serve(mut self) {
         let mut waiting = Vec::new();
-        while self.requests.0.recv_many(&mut waiting, WAITING).await > 0 {
+        while self.requests.0.recv_many(&mut waiting, MAX_WAITING_REQUESTS).await > 0 {
             let result = self.sync().await;
             for reply in waiting.drain(..) {
                 let answer = match &result {
@@ -113,15 +113,15 @@ impl TodoSync {
     }
 
     /// Syncs changes; returns the number of the last one that was reported.
-    async fn sync_if(&mut self, vouched: &(dyn Fn(i64) -> bool + Sync)) -> Result<u64, TodoSyncError> {
+    async fn sync_if(&mut self, is_vouched: &(dyn Fn(i64) -> bool + Sync)) -> Result<u64, TodoSyncError> {
         let mut upto = 0;
         for _read in 0..MAX_READS {
-            let changes = self.reader()?.todo_changes(&|n| vouched(n))?;
+            let changes = self.reader()?.todo_changes(&|n| is_vouched(n))?;
             if changes.is_empty() {
                 break;
             }
             upto = changes.iter().map(|changes| changes.upto).fold(upto, u64::max);
-            self.supervisor.submit_all(changes.into_iter().map(input)).await?;
+            self.supervisor.submit_all(changes.into_iter().map(kernel_input)).await?;
         }
         Ok(upto)
     }
@@ -134,12 +134,12 @@ impl TodoSync {
     }
 }
 
-fn input(changes: TodoChanges) -> KernelInput {
+fn kernel_input(changes: TodoChanges) -> KernelInput {
     let TodoChanges { by, changed, gone, upto } = changes;
     let by = match by {
         TodoAuthor::Person => Principal::User,
         TodoAuthor::Root(id) | TodoAuthor::Worker(id) => Principal::Task { id },
-        // It has the rights of an agent that works on none of them.
+        // An unverified author gets the rights of an agent that works on none of the todos.
         TodoAuthor::Unverified => Principal::Task { id: TaskId::new(uuid::Uuid::nil()) },
     };
     KernelInput::TodosChanged { by, changed, gone, upto }

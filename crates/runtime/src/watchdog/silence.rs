@@ -12,6 +12,7 @@ pub(super) const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// How long a run has been silent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct SilenceTracker {
+    /// How many checks in a row found the run silent.
     checks: u32,
     stage: SilenceStage,
 }
@@ -90,17 +91,17 @@ pub(crate) fn is_sign_of_life(event: &Event) -> bool {
 mod tests {
     use super::*;
 
-    fn watch(stall: u64, abort: u64) -> WatchdogSettings {
+    fn settings(stall: u64, abort: u64) -> WatchdogSettings {
         let (stall_after, abort_after) = (Duration::from_secs(stall), Duration::from_secs(abort));
         WatchdogSettings { stall_after, abort_after, ..WatchdogSettings::default() }
     }
 
-    /// The findings of each check; a dot is silence, everything else a sign of life.
-    fn findings(looks: &str, watch: &WatchdogSettings) -> Vec<(usize, StallFinding)> {
+    /// The findings with the number of their check. In `checks`, a dot is silence, everything else a sign of life.
+    fn findings(checks: &str, settings: &WatchdogSettings) -> Vec<(usize, StallFinding)> {
         let mut silence = SilenceTracker::default();
-        let heard = |look| if look == '.' { RunActivity::Silent } else { RunActivity::Active };
-        let found = looks.chars().enumerate();
-        found.filter_map(|(at, look)| Some((at, silence.record_check(heard(look), watch)?))).collect()
+        let activity = |check| if check == '.' { RunActivity::Silent } else { RunActivity::Active };
+        let checks = checks.chars().enumerate();
+        checks.filter_map(|(n, check)| Some((n, silence.record_check(activity(check), settings)?))).collect()
     }
 
     const fn secs(secs: u64) -> Duration {
@@ -108,25 +109,25 @@ mod tests {
     }
 
     #[test]
-    fn silence_is_found_once_and_ends_with_the_first_sign() {
-        let found = findings("..x...x....x", &watch(3, 9));
+    fn a_stall_is_found_once_and_ends_with_the_first_activity() {
+        let found = findings("..x...x....x", &settings(3, 9));
         let stalled = StallFinding::Stalled(secs(3));
         assert_eq!(found, [(5, stalled), (6, StallFinding::Recovered), (9, stalled), (11, StallFinding::Recovered)]);
     }
 
     #[test]
-    fn what_stays_silent_is_given_up_once() {
-        let found = findings("x........x.", &watch(3, 5));
+    fn a_run_that_stays_silent_is_aborted_once() {
+        let found = findings("x........x.", &settings(3, 5));
         assert_eq!(found, [(3, StallFinding::Stalled(secs(3))), (5, StallFinding::Aborted(secs(5)))]);
     }
 
     #[test]
-    fn one_who_has_no_patience_gives_up_at_once() {
-        assert_eq!(findings("...", &watch(5, 0)), [(0, StallFinding::Aborted(secs(1)))]);
+    fn without_an_abort_delay_a_silent_run_is_aborted_at_once() {
+        assert_eq!(findings("...", &settings(5, 0)), [(0, StallFinding::Aborted(secs(1)))]);
     }
 
     #[test]
-    fn mail_to_a_silent_task_is_no_sign_of_its_life() {
+    fn actions_of_others_are_not_a_sign_of_life() {
         assert!(!is_sign_of_life(&Event::TaskUnstalled));
         assert!(is_sign_of_life(&Event::SlotRegained));
     }

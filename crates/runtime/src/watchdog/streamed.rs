@@ -9,7 +9,7 @@ pub(crate) struct StreamedTokens(Arc<AtomicU32>);
 
 impl StreamedTokens {
     /// Resets the count.
-    pub(crate) fn begin(&self) {
+    pub(crate) fn reset(&self) {
         self.0.store(0, Ordering::Relaxed);
     }
 

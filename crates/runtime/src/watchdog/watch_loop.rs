@@ -20,7 +20,7 @@ pub(crate) struct Watchdog {
     watched_runs: Arc<WatchedRuns>,
     clock: Arc<dyn Clock>,
     supervisor: Supervisor,
-    memory_room: MemoryHeadroom,
+    headroom: MemoryHeadroom,
 }
 
 impl Watchdog {
@@ -30,7 +30,7 @@ impl Watchdog {
         clock: Arc<dyn Clock>,
         supervisor: Supervisor,
     ) -> Watchdog {
-        Watchdog { settings, watched_runs, clock, supervisor, memory_room: MemoryHeadroom::default() }
+        Watchdog { settings, watched_runs, clock, supervisor, headroom: MemoryHeadroom::default() }
     }
 
     /// Checks until the session ends.
@@ -44,26 +44,26 @@ impl Watchdog {
     async fn check_once(&mut self) -> Result<(), InputRejection> {
         self.watched_runs.wait_for_run().await;
         self.check_memory().await?;
-        let found = self.watched_runs.check_all(&self.settings);
-        let reported = join_all(found.into_iter().map(|found| self.report_finding(found))).await;
-        reported.into_iter().try_for_each(unless_over)
+        let findings = self.watched_runs.check_all(&self.settings);
+        let reported = join_all(findings.into_iter().map(|finding| self.report_finding(finding))).await;
+        reported.into_iter().try_for_each(ignore_refusal)
     }
 
     async fn check_memory(&mut self) -> Result<(), InputRejection> {
         // If the memory cannot be read, assume that there is enough.
         let reading = self.settings.gauge.read().ok();
         let room =
-            reading.map_or(MemoryHeadroom::Ample, |reading| self.settings.memory.room(&reading, self.memory_room));
-        if room == self.memory_room {
+            reading.map_or(MemoryHeadroom::Ample, |reading| self.settings.memory.headroom(&reading, self.headroom));
+        if room == self.headroom {
             return Ok(());
         }
-        self.memory_room = room;
+        self.headroom = room;
         tracing::info!(?room, ?reading, "the memory headroom changed");
         let memory = match room {
             MemoryHeadroom::Ample => MemoryPressure::Ample,
             MemoryHeadroom::Tight => MemoryPressure::Tight,
         };
-        unless_over(self.supervisor.submit(KernelInput::Memory(memory)).await.map(drop))
+        ignore_refusal(self.supervisor.submit(KernelInput::Memory(memory)).await.map(drop))
     }
 
     async fn report_finding(&self, found: WatchFinding) -> Result<(), InputRejection> {
@@ -101,17 +101,18 @@ impl Watchdog {
     async fn abort_run(&self, run: RunId, silent: Duration) -> Result<(), InputRejection> {
         let message = format!("it showed no sign of life for {} s", silent.as_secs());
         tracing::warn!(%run, message, "a run is aborted");
-        // Unread mail would wake the task again, for the same end. Within a turn, it is read later.
-        unless_over(self.supervisor.report(run, RunUpdate::Boundary(BoundaryPoint::Between)).await)?;
+        // Read unread mail first: it would wake the task again, which would end the same way. Within a turn, mail is
+        // read later.
+        ignore_refusal(self.supervisor.report(run, RunUpdate::Boundary(BoundaryPoint::BetweenTurns)).await)?;
         let ending = RunEnding::Failed { kind: FailKind::Stalled, message };
         self.supervisor.report(run, RunUpdate::Ended { ending, text: String::new() }).await
     }
 }
 
 /// Ignores refusals, since the run may have changed meanwhile; only the end of the session ends the watchdog.
-fn unless_over(reported: Result<(), InputRejection>) -> Result<(), InputRejection> {
+fn ignore_refusal(reported: Result<(), InputRejection>) -> Result<(), InputRejection> {
     match reported {
         Ok(()) | Err(InputRejection::Refused(_) | InputRejection::Rule(_) | InputRejection::Hook(_)) => Ok(()),
-        Err(over @ (InputRejection::Paused(_) | InputRejection::SessionEnded)) => Err(over),
+        Err(ended @ (InputRejection::Paused(_) | InputRejection::SessionEnded)) => Err(ended),
     }
 }

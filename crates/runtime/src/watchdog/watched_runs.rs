@@ -22,7 +22,7 @@ pub(crate) struct WatchedRuns {
 
 #[derive(Debug)]
 struct WatchedRun {
-    pulse: Heartbeat,
+    heartbeat: Heartbeat,
     silence: SilenceTracker,
     stop: CancellationToken,
 }
@@ -52,7 +52,7 @@ impl WatchedRuns {
     /// Watches a run from now on.
     pub(crate) fn watch(self: &Arc<Self>, link: &RunLink) -> WatchGuard {
         let (pulse, stop) = (link.heartbeat.clone(), link.stop.clone());
-        self.lock().insert(link.run, WatchedRun { pulse, silence: SilenceTracker::default(), stop });
+        self.lock().insert(link.run, WatchedRun { heartbeat: pulse, silence: SilenceTracker::default(), stop });
         self.run_added.notify_one();
         WatchGuard { watched_runs: Arc::clone(self), run: link.run }
     }
@@ -67,12 +67,12 @@ impl WatchedRuns {
     /// Checks every run.
     pub(super) fn check_all(&self, settings: &WatchdogSettings) -> Vec<WatchFinding> {
         let mut runs = self.lock();
-        let found = runs.iter_mut().filter_map(|(run, watched)| {
-            let activity = if watched.pulse.check_alive() { RunActivity::Active } else { RunActivity::Silent };
+        let findings = runs.iter_mut().filter_map(|(run, watched)| {
+            let activity = if watched.heartbeat.check_alive() { RunActivity::Active } else { RunActivity::Silent };
             let finding = watched.silence.record_check(activity, settings)?;
             Some(WatchFinding { run: *run, finding, stop: watched.stop.clone() })
         });
-        found.collect()
+        findings.collect()
     }
 
     /// Resets the silence of a run that has a reason for it.

@@ -1,4 +1,4 @@
-//! One agent that answers: what it is asked, and when it is done.
+//! One agent that answers: its requests, and when it is done.
 
 use insta::assert_snapshot;
 use model::ModelMessage;
@@ -47,7 +47,7 @@ async fn a_session_goes_on_where_its_last_prompt_ended() {
 }
 
 #[tokio::test]
-async fn an_activation_ends_at_its_limit_of_turns_and_the_next_counts_anew() {
+async fn an_activation_ends_at_its_turn_limit_and_the_next_one_counts_from_zero() {
     let script = rules(
         "  - when: { prompt: again }
     answer: [say: done]
@@ -60,10 +60,10 @@ async fn an_activation_ends_at_its_limit_of_turns_and_the_next_counts_anew() {
     driver.rest().await;
     let outcome = driver.tasks()[0].last_outcome.clone();
     assert_eq!(outcome, Some(TaskOutcome::TimedOut { limit: LimitKind::Turns }));
-    // The fourth is one last turn, without tools.
-    let asked = driver.model().requests();
-    assert_eq!(asked.len(), 4);
-    assert_eq!(asked[3].call_policy, model::ToolCallPolicy::Forbidden);
+    // The fourth request is the last turn, without tools.
+    let requests = driver.model().requests();
+    assert_eq!(requests.len(), 4);
+    assert_eq!(requests[3].call_policy, model::ToolCallPolicy::Forbidden);
     driver.send("again", MailDelivery::FollowUp).await;
     driver.rest().await;
     assert_eq!(driver.leave().await.outcome(), Some(&TaskOutcome::Completed));
@@ -83,14 +83,14 @@ async fn the_users_instruction_files_are_in_the_first_request() {
     driver.rest().await;
     let requests = driver.model().requests();
     let system = stage.plain(&requests[0].system);
-    let told = system.split_once("Working directory").unwrap().1;
-    assert_snapshot!(told);
+    let instructions = system.split_once("Working directory").unwrap().1;
+    assert_snapshot!(instructions);
     assert_eq!(requests[0].messages[..], [ModelMessage::user("hi")]);
     driver.leave().await;
 }
 
 #[tokio::test]
-async fn a_request_begins_with_the_one_before_to_the_byte_also_across_owners() {
+async fn every_request_starts_with_the_bytes_of_the_previous_one_even_across_owners() {
     let script = rules(
         "  - when: { prompt: more }
     answer: [say: and more]
@@ -120,7 +120,7 @@ async fn a_request_begins_with_the_one_before_to_the_byte_also_across_owners() {
 }
 
 #[tokio::test]
-async fn the_turns_of_subagents_count_against_those_of_the_run() {
+async fn the_turns_of_subagents_count_towards_the_limit() {
     let script = rules(
         "  - when: { agent: worker }
     answer:
@@ -135,7 +135,7 @@ async fn the_turns_of_subagents_count_against_those_of_the_run() {
     let mut driver = stage.open(SessionStart::New).await;
     driver.send("go", MailDelivery::FollowUp).await;
     driver.rest().await;
-    // Five, and one last turn of each.
+    // Five turns, and a last turn of each agent.
     assert_eq!(driver.model().requests().len(), 7);
     let limit = Some(TaskOutcome::TimedOut { limit: LimitKind::Turns });
     assert!(driver.tasks().iter().all(|task| task.last_outcome == limit));

@@ -16,8 +16,8 @@ use testkit::session::{SessionDriver, scenario};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::time::timeout;
 
-use crate::hooks::on;
-use crate::support::{UNTIL_GO, relay, rules, script, silence, until_file};
+use crate::hooks::command_hook;
+use crate::support::{UNTIL_GO, relay, rules, script, silent_model, until_file};
 
 async fn connect(driver: &SessionDriver) -> (RpcClient, Notifications) {
     RpcClient::connect(&driver.session().home().socket(driver.id())).await.unwrap()
@@ -64,13 +64,13 @@ async fn a_client_sees_the_session_sends_to_it_and_follows_its_events() {
 }
 
 #[tokio::test]
-async fn a_subscription_with_a_pause_sends_what_happens_meanwhile_together_and_loses_nothing() {
+async fn a_subscription_with_a_pause_sends_events_together_and_loses_none() {
     let mut driver = scenario().script(&rules("  - answer: [say: heard]\n")).ready().open(SessionStart::New).await;
     let (client, mut notifications) = connect(&driver).await;
     let (pause, began) = (Duration::from_millis(400), Instant::now());
     let wanted = SubscribeParams { after: 0, pause_ms: 400 };
     let _: Value = client.call(Method::EventsSubscribe, wanted).await.unwrap();
-    // What is there already comes at once, and then the pause begins.
+    // Existing events arrive at once, and then the pause begins.
     let mut seen = vec![event(&mut notifications).await, event(&mut notifications).await];
     let _: SendResult = client.call(Method::SessionSend, message("hello", MailDelivery::Steer)).await.unwrap();
     driver.rest().await;
@@ -153,9 +153,9 @@ async fn a_client_reads_whole_records_and_tells_refusals_apart() {
             other => panic!("{other:?}"),
         }
     };
-    let stranger = json!({ "task": "task-0000000000000000000000000000ffff" });
+    let unknown_task = json!({ "task": "task-0000000000000000000000000000ffff" });
     for method in [Method::TasksGet, Method::TasksOutput, Method::TasksForget, Method::TasksPromote] {
-        assert_eq!(refused(method, stranger.clone()).await, "noTask", "{method:?}");
+        assert_eq!(refused(method, unknown_task.clone()).await, "noTask", "{method:?}");
     }
     assert_eq!(refused(Method::TasksForget, json!({ "task": task })).await, "notEnded");
     assert_eq!(refused(Method::TasksPromote, json!({ "task": task })).await, "notAwaited");
@@ -170,7 +170,7 @@ async fn a_client_reads_whole_records_and_tells_refusals_apart() {
 
 #[tokio::test]
 async fn a_client_interrupts_a_turn_and_the_session_stays() {
-    let stage = scenario().model(relay([silence(), script(&rules("  - answer: [say: back]\n"))])).ready();
+    let stage = scenario().model(relay([silent_model(), script(&rules("  - answer: [say: back]\n"))])).ready();
     let mut driver = stage.open(SessionStart::New).await;
     let (client, _notifications) = connect(&driver).await;
     let _: Value = client.call(Method::SessionSend, message("go", MailDelivery::FollowUp)).await.unwrap();
@@ -183,11 +183,11 @@ async fn a_client_interrupts_a_turn_and_the_session_stays() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_done_is_refused_with_a_reason() {
+async fn an_impossible_request_is_refused_with_the_reason() {
     let driver = scenario().ready().open(SessionStart::New).await;
     let (client, _notifications) = connect(&driver).await;
-    let stranger = TaskId::new("0000000000000000000000000000ffff".parse().unwrap());
-    let params = SendParams { task: Some(stranger), ..message("hi", MailDelivery::Steer) };
+    let unknown_task = TaskId::new("0000000000000000000000000000ffff".parse().unwrap());
+    let params = SendParams { task: Some(unknown_task), ..message("hi", MailDelivery::Steer) };
     let refused = client.call::<Value>(Method::SessionSend, params).await;
     assert!(matches!(&refused, Err(CallError::Refused(error)) if error.message.contains("no task")), "{refused:?}");
     let refused = client.call::<Value>(Method::SessionSend, json!({ "text": 7 })).await;
@@ -213,7 +213,7 @@ async fn an_unknown_method_is_an_error_and_the_connection_lives() {
 }
 
 #[tokio::test]
-async fn todos_are_added_changed_and_listed_and_mistakes_are_named() {
+async fn todos_are_added_changed_and_listed_and_errors_are_explained() {
     let mut driver = scenario().ready().open(SessionStart::New).await;
     let (client, _notifications) = connect(&driver).await;
     let added: TodoView =
@@ -232,17 +232,17 @@ async fn todos_are_added_changed_and_listed_and_mistakes_are_named() {
         (Method::TodosUpdate, json!({ "id": "write-it", "dependsOn": ["ship"] }), "write-it → ship → write-it"),
         (Method::TodosUpdate, json!({ "id": "none", "status": "done" }), "no todo `none`"),
     ];
-    for (method, params, words) in mistakes {
+    for (method, params, problem) in mistakes {
         let error = client.call::<Value>(method, params).await.unwrap_err();
         let CallError::Refused(refused) = &error else { panic!("{error:?}") };
-        assert!(refused.message.contains(words) && refused.data == Some(json!({ "kind": "invalid" })), "{refused:?}");
+        assert!(refused.message.contains(problem) && refused.data == Some(json!({ "kind": "invalid" })), "{refused:?}");
     }
     driver.leave().await;
 }
 
 #[tokio::test]
-async fn a_slow_hook_on_a_prompt_holds_up_no_other_client() {
-    let slow = on(HookEvent::UserPromptSubmitted, &format!("touch asked; {UNTIL_GO}"));
+async fn a_slow_prompt_hook_does_not_delay_other_clients() {
+    let slow = command_hook(HookEvent::UserPromptSubmitted, &format!("touch asked; {UNTIL_GO}"));
     let stage = scenario().script(&rules("  - answer: [say: heard]\n")).hook(slow).ready();
     let mut driver = stage.open(SessionStart::New).await;
     let ((one, _first), (two, _second)) = (connect(&driver).await, connect(&driver).await);

@@ -1,4 +1,4 @@
-//! Calls that wait for a person: asked all at once, kept by the file, decided from anywhere, each for itself.
+//! Calls that wait for the user: asked all at once, stored, and decided one by one from any process.
 
 use std::time::Duration;
 
@@ -17,9 +17,9 @@ use testkit::session::{FakeClock, SessionDriver, SessionFixture, scenario};
 use tokio::time::timeout;
 
 use crate::secrets::{KEY, leaks};
-use crate::support::{TIME, rules, time_is_up};
+use crate::support::{TIME_LIMIT, pass_time_limit, rules};
 
-/// A model that calls the shell so often in one message, each time with another word to write down.
+/// A model that makes this many shell calls in one answer, each of which writes its number to `witness`.
 fn calls(count: usize) -> String {
     let calls: String = (0..count)
         .map(|n| format!("      - call: {{ id: c{n}, tool: shell, input: {{ command: echo {n} >> witness }} }}\n"))
@@ -27,7 +27,7 @@ fn calls(count: usize) -> String {
     rules(&format!("  - when: {{ turn: 1 }}\n    answer:\n{calls}  - answer: [say: done]\n"))
 }
 
-/// A session in which so many calls wait.
+/// A session in which this many calls wait.
 async fn asking(stage: &SessionFixture, count: usize) -> SessionDriver {
     let mut driver = stage.open(SessionStart::New).await;
     driver.send("go", MailDelivery::FollowUp).await;
@@ -35,7 +35,7 @@ async fn asking(stage: &SessionFixture, count: usize) -> SessionDriver {
     driver
 }
 
-fn patient(count: usize) -> SessionFixture {
+fn waits_for_user(count: usize) -> SessionFixture {
     scenario().script(&calls(count)).ask_wait(None).ready()
 }
 
@@ -51,8 +51,8 @@ fn allow(ask: &AskView) -> DecideParams {
     DecideParams { ask: ask.ask.id.clone(), decision: AskDecision::Allow { rules: Vec::new(), input: None } }
 }
 
-fn deny(ask: &AskView, words: &str) -> DecideParams {
-    DecideParams { ask: ask.ask.id.clone(), decision: AskDecision::Deny { message: words.into() } }
+fn deny(ask: &AskView, message: &str) -> DecideParams {
+    DecideParams { ask: ask.ask.id.clone(), decision: AskDecision::Deny { message: message.into() } }
 }
 
 fn post(stage: &SessionFixture, id: SessionId, decision: DecideParams) {
@@ -80,8 +80,8 @@ async fn answered(driver: &mut SessionDriver, call: &str) {
 }
 
 #[tokio::test]
-async fn twenty_asks_outlive_their_owner_and_each_decision_releases_its_own_call() {
-    let stage = patient(20);
+async fn twenty_asks_survive_their_owner_and_each_decision_releases_its_own_call() {
+    let stage = waits_for_user(20);
     let id = asking(&stage, 20).await.crash().await.id();
     let asks = open_asks(&stage, id);
     assert_eq!(asks.len(), 20);
@@ -89,7 +89,7 @@ async fn twenty_asks_outlive_their_owner_and_each_decision_releases_its_own_call
     assert_eq!(calls, (0..20).map(|n| format!("c{n}")).collect::<Vec<_>>(), "in the order of the message");
     post(&stage, id, allow(&asks[0]));
 
-    // What was decided while nobody owned the session is applied first.
+    // A decision that was made while no process owned the session is applied first.
     let mut driver = resume(&stage, id).await;
     answered(&mut driver, "c0").await;
     let status = driver.until_status("one decided", |status| status.asks == 19).await;
@@ -109,16 +109,16 @@ async fn twenty_asks_outlive_their_owner_and_each_decision_releases_its_own_call
         driver.session().decide(deny(ask, "")).await.unwrap();
     }
     driver.rest().await;
-    let told = format!("{:?}", driver.model().requests().last().unwrap().messages);
-    assert!(told.contains("The user did not permit this call of `shell`, and says: not that one"), "{told}");
+    let messages = format!("{:?}", driver.model().requests().last().unwrap().messages);
+    assert!(messages.contains("The user did not permit this call of `shell`, and says: not that one"), "{messages}");
     let run = driver.leave().await;
     assert_eq!((run.outcome(), run.count(started)), (Some(&TaskOutcome::Completed), 2));
     assert_eq!(witness(&stage), "0\n3\n");
 }
 
 #[tokio::test]
-async fn an_owner_waits_no_longer_than_it_would_for_its_own_asks() {
-    let stage = patient(2);
+async fn an_owner_applies_its_own_time_limit_to_existing_asks() {
+    let stage = waits_for_user(2);
     let id = asking(&stage, 2).await.leave().await.id();
     let asks = open_asks(&stage, id);
     post(&stage, id, allow(&asks[1]));
@@ -133,8 +133,8 @@ async fn an_owner_waits_no_longer_than_it_would_for_its_own_asks() {
 }
 
 #[tokio::test]
-async fn a_call_that_differs_in_one_byte_is_another() {
-    let stage = patient(2);
+async fn calls_that_differ_in_one_byte_have_separate_asks() {
+    let stage = waits_for_user(2);
     let mut driver = asking(&stage, 2).await;
     let asks = open_asks(&stage, driver.id());
     assert_ne!(asks[0].ask.id, asks[1].ask.id);
@@ -142,7 +142,7 @@ async fn a_call_that_differs_in_one_byte_is_another() {
     answered(&mut driver, "c0").await;
     let again = driver.session().decide(allow(&asks[0])).await.unwrap_err();
     assert!(again.to_string().contains("was decided, or its call has ended"), "{again}");
-    // Half a name is not a name: nothing is guessed below the command line.
+    // A shortened id is not accepted: only the command line completes ids.
     let half = AskId(asks[1].ask.id.short().to_owned());
     let decision = AskDecision::Allow { rules: Vec::new(), input: None };
     assert!(driver.session().decide(DecideParams { ask: half, decision }).await.is_err());
@@ -155,14 +155,14 @@ async fn a_call_that_differs_in_one_byte_is_another() {
 }
 
 #[tokio::test]
-async fn nobody_decides_in_time_and_the_model_hears_so() {
+async fn the_model_is_told_that_no_decision_was_made_in_time() {
     let stage = scenario().script(&calls(1)).ask_wait(Some(Duration::from_secs(60))).ready();
     let mut driver = asking(&stage, 1).await;
     assert_eq!(open_asks(&stage, driver.id())[0].ask.until_at, Some(FakeClock::START.plus(Duration::from_secs(60))));
     stage.clock().advance(Duration::from_secs(60));
     driver.rest().await;
-    let told = format!("{:?}", driver.model().requests().last().unwrap().messages);
-    assert!(told.contains("The user did not decide in time."), "{told}");
+    let messages = format!("{:?}", driver.model().requests().last().unwrap().messages);
+    assert!(messages.contains("The user did not decide in time."), "{messages}");
     let run = driver.leave().await;
     assert_eq!((run.count(started), witness(&stage).as_str()), (0, ""));
 }
@@ -183,11 +183,11 @@ async fn a_decision_made_without_an_owner_comes_before_a_deadline_that_passed_me
 }
 
 #[tokio::test]
-async fn what_a_person_was_asked_stays_theirs_when_the_next_owner_would_allow_everything() {
-    let stage = patient(2);
+async fn an_open_ask_stays_open_under_an_owner_that_allows_everything() {
+    let stage = waits_for_user(2);
     let driver = asking(&stage, 2).await;
     let asks = open_asks(&stage, driver.id());
-    // The second is denied and not yet answered, since it waits for the first.
+    // The second call is denied but not yet answered, since it waits for the first.
     driver.session().decide(deny(&asks[1], "")).await.unwrap();
     let id = driver.crash().await.id();
     stage.set_mode(PermissionMode::AllowAll);
@@ -200,8 +200,8 @@ async fn what_a_person_was_asked_stays_theirs_when_the_next_owner_would_allow_ev
 }
 
 #[tokio::test]
-async fn an_owner_that_denies_takes_the_ask_back() {
-    let stage = patient(1);
+async fn an_owner_whose_policy_denies_the_call_withdraws_the_ask() {
+    let stage = waits_for_user(1);
     let id = asking(&stage, 1).await.crash().await.id();
     stage.set_mode(PermissionMode::Plan);
     let mut driver = resume(&stage, id).await;
@@ -212,8 +212,8 @@ async fn an_owner_that_denies_takes_the_ask_back() {
 }
 
 #[tokio::test]
-async fn a_granted_rule_holds_for_the_session_and_for_its_next_owner_and_releases_no_other_call() {
-    let stage = patient(2);
+async fn a_granted_rule_applies_under_the_next_owner_and_releases_no_open_ask() {
+    let stage = waits_for_user(2);
     let mut driver = asking(&stage, 2).await;
     let asks = open_asks(&stage, driver.id());
     let with = |rule: &str| {
@@ -244,8 +244,8 @@ async fn a_granted_rule_holds_for_the_session_and_for_its_next_owner_and_release
 }
 
 #[tokio::test]
-async fn a_command_with_a_rule_that_is_none_is_done_with_and_decides_nothing() {
-    let stage = patient(1);
+async fn a_stored_decision_with_an_invalid_rule_is_dropped_and_decides_nothing() {
+    let stage = waits_for_user(1);
     let driver = asking(&stage, 1).await;
     let ask = open_asks(&stage, driver.id()).remove(0);
     let id = driver.crash().await.id();
@@ -261,8 +261,8 @@ async fn a_command_with_a_rule_that_is_none_is_done_with_and_decides_nothing() {
 }
 
 #[tokio::test]
-async fn mail_that_interrupts_takes_the_ask_back() {
-    let stage = patient(2);
+async fn interrupting_mail_withdraws_the_ask() {
+    let stage = waits_for_user(2);
     let mut driver = asking(&stage, 2).await;
     let asks = open_asks(&stage, driver.id());
     driver.send("never mind", MailDelivery::Interrupt).await;
@@ -275,8 +275,8 @@ async fn mail_that_interrupts_takes_the_ask_back() {
 }
 
 #[tokio::test]
-async fn a_fork_asks_nothing_and_the_original_still_does() {
-    let stage = patient(2);
+async fn a_fork_has_no_open_asks_and_the_original_keeps_its_own() {
+    let stage = waits_for_user(2);
     let driver = asking(&stage, 2).await;
     let fork = stage.open(SessionStart::Fork(driver.id())).await;
     assert_eq!(fork.session().status().borrow().asks, 0);
@@ -289,7 +289,7 @@ async fn a_fork_asks_nothing_and_the_original_still_does() {
 }
 
 #[tokio::test]
-async fn a_key_in_a_call_that_is_asked_about_reaches_no_file() {
+async fn a_secret_in_an_ask_reaches_no_file() {
     let call = format!("      - call: {{ tool: shell, input: {{ command: 'touch {KEY}' }} }}\n");
     let script = rules(&format!("  - when: {{ turn: 1 }}\n    answer:\n{call}  - answer: [say: done]\n"));
     let stage = scenario().script(&script).ask_wait(None).secret(KEY).ready();
@@ -305,20 +305,20 @@ async fn a_key_in_a_call_that_is_asked_about_reaches_no_file() {
 }
 
 #[tokio::test]
-async fn words_of_any_length_reach_the_model_cut() {
-    let stage = patient(1);
+async fn a_long_denial_message_is_clipped_for_the_model() {
+    let stage = waits_for_user(1);
     let mut driver = asking(&stage, 1).await;
     let ask = open_asks(&stage, driver.id()).remove(0);
     driver.session().decide(deny(&ask, &"no ".repeat(100_000))).await.unwrap();
     driver.rest().await;
-    let told = format!("{:?}", driver.model().requests().last().unwrap().messages);
-    assert!(told.len() < 20_000, "{} bytes", told.len());
+    let messages = format!("{:?}", driver.model().requests().last().unwrap().messages);
+    assert!(messages.len() < 20_000, "{} bytes", messages.len());
     driver.leave().await;
 }
 
 #[tokio::test]
-async fn a_client_lists_decides_and_sees_what_is_asked_and_decided() {
-    let stage = patient(2);
+async fn a_client_lists_and_decides_asks_and_sees_their_events() {
+    let stage = waits_for_user(2);
     let mut driver = asking(&stage, 2).await;
     let (client, mut notifications) = RpcClient::connect(&stage.home().socket(driver.id())).await.unwrap();
     let list = async |all| -> Vec<AskView> {
@@ -355,8 +355,8 @@ async fn a_client_lists_decides_and_sees_what_is_asked_and_decided() {
     let _: Value = client.call(Method::EventsSubscribe, SubscribeParams::after(0)).await.unwrap();
     let mut seen = Vec::new();
     while !seen.contains(&"activationEnded".to_owned()) {
-        let told = timeout(Duration::from_secs(20), notifications.next()).await.unwrap().unwrap();
-        seen.extend(told.params["type"].as_str().map(str::to_owned));
+        let notification = timeout(Duration::from_secs(20), notifications.next()).await.unwrap().unwrap();
+        seen.extend(notification.params["type"].as_str().map(str::to_owned));
     }
     let count = |kind: &str| seen.iter().filter(|seen| *seen == kind).count();
     assert_eq!((count("askOpened"), count("askDecided"), count("callStarted")), (2, 2, 1));
@@ -364,7 +364,7 @@ async fn a_client_lists_decides_and_sees_what_is_asked_and_decided() {
 }
 
 #[tokio::test]
-async fn a_run_whose_time_is_up_waits_for_nobody() {
+async fn a_run_whose_time_is_up_withdraws_its_asks() {
     let script = rules(
         "  - when: { prompt: 'your last answer' }
     answer: [say: stopped early]
@@ -372,9 +372,9 @@ async fn a_run_whose_time_is_up_waits_for_nobody() {
       - call: { tool: shell, input: { command: touch evil } }
 ",
     );
-    let stage = scenario().script(&script).ask_wait(None).timeout(TIME).ready();
+    let stage = scenario().script(&script).ask_wait(None).timeout(TIME_LIMIT).ready();
     let mut driver = asking(&stage, 1).await;
-    time_is_up().await;
+    pass_time_limit().await;
     driver.rest().await;
     assert_eq!(all_asks(&stage, driver.id())[0].state, AskState::Withdrawn);
     let run = driver.leave().await;
@@ -383,8 +383,8 @@ async fn a_run_whose_time_is_up_waits_for_nobody() {
 }
 
 #[tokio::test]
-async fn a_decision_in_the_file_of_a_running_session_decides_nothing_now_or_later() {
-    let stage = patient(1);
+async fn a_decision_written_to_the_file_of_a_running_session_is_ignored() {
+    let stage = waits_for_user(1);
     let driver = asking(&stage, 1).await;
     let id = driver.id();
     let ask = open_asks(&stage, id).remove(0);
@@ -392,14 +392,14 @@ async fn a_decision_in_the_file_of_a_running_session_decides_nothing_now_or_late
     assert!(matches!(posted, Err(store::StoreError::Owned { .. })), "{posted:?}");
     driver.leave().await;
 
-    // It is in the file, and a program of the session may have written it.
+    // A decision in the file is ignored if a program of the session may have written it.
     post(&stage, id, allow(&ask));
     std::fs::write(stage.home().session_dir(id).join("programs"), "").unwrap();
     let driver = resume(&stage, id).await;
     assert_eq!((open_asks(&stage, id).len(), witness(&stage).as_str()), (1, ""));
     driver.leave().await;
 
-    // What is left afterwards is a person's, though something else was there before it.
+    // A decision that is stored after the programs ended is the user's.
     post(&stage, id, deny(&ask, "forged"));
     std::fs::write(stage.home().session_dir(id).join("programs"), "").unwrap();
     post(&stage, id, allow(&ask));
@@ -410,8 +410,8 @@ async fn a_decision_in_the_file_of_a_running_session_decides_nothing_now_or_late
 }
 
 #[tokio::test]
-async fn a_denial_that_interrupts_is_followed_by_no_turn() {
-    let stage = patient(1);
+async fn no_turn_follows_a_denial_that_interrupts() {
+    let stage = waits_for_user(1);
     let mut driver = asking(&stage, 1).await;
     let (client, _notifications) = RpcClient::connect(&stage.home().socket(driver.id())).await.unwrap();
     let decided = deny(&open_asks(&stage, driver.id())[0], "stop everything");

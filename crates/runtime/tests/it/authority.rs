@@ -1,4 +1,4 @@
-//! Who may do what in a tree: a role is an agent's own, the ceiling is everybody's.
+//! Permissions in a tree of agents: each agent has its own role, and all share the ceiling.
 
 use protocol::{AgentSpec, CallId, Event, MailDelivery, RuleEffect, SpawnPolicy, ToolResultStatus};
 use runtime::SessionStart;
@@ -17,7 +17,7 @@ fn agent(name: &str, tools: &[&str], spawns: SpawnPolicy) -> AgentSpec {
     }
 }
 
-/// How each call was answered, with the path of its task.
+/// The status of each call's answer, with the path of its task.
 fn answers(run: &PlayedSession) -> Vec<(String, CallId, ToolResultStatus)> {
     let path = |task| run.tasks().iter().find(|view| view.id == task).map(|view| view.path.clone()).unwrap_or_default();
     let of = |envelope: &protocol::Envelope| match &envelope.entry.event {
@@ -67,18 +67,18 @@ async fn a_coordinator_that_has_only_task_starts_an_explorer_that_greps() {
     assert_eq!(status(&run, "/root/c", "hire"), Some(ToolResultStatus::Refused), "it may not start a worker");
     assert_eq!(status(&run, "/root/c", "ask"), Some(ToolResultStatus::Done));
     assert_eq!(status(&run, "/root/c/e", "look"), Some(ToolResultStatus::Done), "its explorer has grep");
-    assert_eq!(status(&run, "/root/c/e", "hire"), Some(ToolResultStatus::Refused), "a reader starts nobody");
+    assert_eq!(status(&run, "/root/c/e", "hire"), Some(ToolResultStatus::Refused), "an explorer starts no agents");
     assert!(run.text().contains("found in hay.txt"), "{}", run.text());
     assert_eq!(run.tasks().len(), 3);
 }
 
 /// A chain of workers five deep; each, the root included, tries to touch a file and then lets the next one try.
-fn chain(first: &str) -> Scenario {
+fn chain(task_options: &str) -> Scenario {
     let script = rules(&format!(
         "  - when: {{ turn: 1 }}
     answer:
       - call: {{ id: try, tool: shell, input: {{ command: touch forbidden }} }}
-      - call: {{ id: next, tool: task, input: {{ description: d, prompt: go on, agent_type: worker, name: w{first} }} }}
+      - call: {{ id: next, tool: task, input: {{ description: d, prompt: go on, agent_type: worker, name: w{task_options} }} }}
   - answer: [say: done]
 "
     ));
@@ -91,7 +91,7 @@ fn denied(run: &PlayedSession) -> usize {
 }
 
 #[tokio::test]
-async fn a_deny_of_the_root_holds_at_every_depth() {
+async fn a_deny_rule_applies_at_every_depth() {
     for first in ["", ", mode: background"] {
         let run = chain(first).prompt("go").run().await;
         assert_eq!(run.file("forbidden"), None);
@@ -102,7 +102,7 @@ async fn a_deny_of_the_root_holds_at_every_depth() {
 }
 
 #[tokio::test]
-async fn a_deny_of_the_root_holds_for_agents_that_go_on_after_a_crash() {
+async fn a_deny_rule_applies_to_agents_that_resume_after_a_crash() {
     let stage = chain("").ready();
     let mut driver = stage.open(SessionStart::New).await;
     driver.send("go", MailDelivery::FollowUp).await;
@@ -120,7 +120,7 @@ async fn a_deny_of_the_root_holds_for_agents_that_go_on_after_a_crash() {
 }
 
 #[tokio::test]
-async fn a_mode_of_an_agent_only_narrows() {
+async fn an_agents_permission_mode_only_narrows() {
     let script = rules(
         "  - when: { agent: planner|bold, turn: 1 }
     answer:
@@ -132,11 +132,12 @@ async fn a_mode_of_an_agent_only_narrows() {
   - answer: [say: done]
 ",
     );
-    let with = |name: &str, mode| AgentSpec { permission: Some(mode), ..agent(name, &["create"], SpawnPolicy::None) };
+    let with_mode =
+        |name: &str, mode| AgentSpec { permission: Some(mode), ..agent(name, &["create"], SpawnPolicy::None) };
     let agents = |scenario: Scenario| {
         scenario
-            .agent(with("planner", protocol::PermissionMode::Plan))
-            .agent(with("bold", protocol::PermissionMode::AllowAll))
+            .agent(with_mode("planner", protocol::PermissionMode::Plan))
+            .agent(with_mode("bold", protocol::PermissionMode::AllowAll))
     };
     let wide = agents(scenario().script(&script).allow_all()).prompt("go").run().await;
     assert_eq!((wide.file("planner.txt"), wide.file("bold.txt").as_deref()), (None, Some("x")));

@@ -10,9 +10,9 @@ use protocol::{Budget, Cost, Event, MailDelivery, Price, TaskOutcome};
 use runtime::SessionStart;
 use testkit::session::{PlayedSession, Scenario, scenario};
 
-use crate::support::{Known, TIME, relay, rules, script, time_is_up};
+use crate::support::{ScriptWithFacts, TIME_LIMIT, pass_time_limit, relay, rules, script};
 
-/// Looks at a file for ever, and says a last word when it is told to.
+/// Reads a file in every turn until its last turn.
 const LOOKS: &str = "  - when: { prompt: 'your last answer' }
     answer: [say: this far I came]
     usage: { input: 900, output: 20 }
@@ -29,24 +29,24 @@ fn tokens(tokens: u64) -> Budget {
 }
 
 fn priced(yaml: &str) -> Arc<dyn Model> {
-    let facts = ModelFacts { price: Some(PRICE), max_output: 1_000, ..ModelFacts::UNKNOWN };
-    Arc::new(Known { script: script(&rules(yaml)), facts })
+    let facts = ModelFacts { price: Some(PRICE), max_output_tokens: 1_000, ..ModelFacts::UNKNOWN };
+    Arc::new(ScriptWithFacts { script: script(&rules(yaml)), facts })
 }
 
-/// Folds the log and checks the account at every event; tells what was spent.
+/// Folds the log and checks the ledger at every event; returns what was spent.
 fn audit(run: &PlayedSession) -> Cost {
     let mut kernel = Kernel::new(SessionLimits::default());
     for envelope in run.events() {
-        kernel.evolve(&envelope.entry).unwrap();
+        kernel.apply_event(&envelope.entry).unwrap();
         let Some(root) = kernel.root().and_then(|root| kernel.task(root)) else { continue };
         let booked = root.ledger.spent.plus(root.ledger.reserved);
-        assert!(root.ledger.budget.allows(booked), "event {} goes past the budget: {booked:?}", envelope.seq);
+        assert!(root.ledger.budget.allows(booked), "event {} exceeds the budget: {booked:?}", envelope.seq);
     }
     kernel.root().and_then(|root| kernel.task(root)).unwrap().ledger.spent
 }
 
-/// What the answers of a run used and cost, by their own word.
-fn told(run: &PlayedSession) -> Cost {
+/// The sum of the costs that the answers of a run report.
+fn reported_cost(run: &PlayedSession) -> Cost {
     let costs = run.events().iter().filter_map(|envelope| match &envelope.entry.event {
         Event::TurnAnswered { cost, .. } => Some(*cost),
         _other => None,
@@ -67,29 +67,34 @@ async fn at_the_limit_there_is_one_last_turn_without_tools() {
     let forbidden: Vec<bool> =
         requests.iter().map(|request| request.call_policy == ToolCallPolicy::Forbidden).collect();
     assert!(forbidden.ends_with(&[false, true]) && forbidden.iter().filter(|last| **last).count() == 1);
-    assert_eq!(audit(&run), told(&run));
+    assert_eq!(audit(&run), reported_cost(&run));
     assert!(audit(&run).tokens > 16_000, "{:?}", audit(&run));
     assert_snapshot!(run.transcript());
 }
 
 #[tokio::test]
-async fn a_provider_that_counts_nothing_does_not_make_a_budget_endless() {
+async fn a_provider_that_reports_no_usage_does_not_make_a_budget_endless() {
     let silent = LOOKS
         .replace("{ input: 900, output: 20 }", "{ input: 0, output: 0 }")
         .replace("{ input: 1000, cache_read: 500, cache_write: 300, output: 200 }", "{ input: 0, output: 0 }");
-    let facts = ModelFacts { bucket: Some("b".into()), price: Some(PRICE), max_output: 1_000, ..ModelFacts::UNKNOWN };
-    let model = Arc::new(Known { script: script(&rules(&silent)), facts });
+    let facts = ModelFacts {
+        bucket_key: Some("b".into()),
+        price: Some(PRICE),
+        max_output_tokens: 1_000,
+        ..ModelFacts::UNKNOWN
+    };
+    let model = Arc::new(ScriptWithFacts { script: script(&rules(&silent)), facts });
     for budget in [tokens(24_000), Budget { tokens: None, micros: Some(100_000) }] {
         let run = scenario().model(model.clone()).file("a.txt", "hello\n").budget(budget).prompt("look").run();
         let run = tokio::time::timeout(Duration::from_secs(20), run).await.unwrap();
         assert_eq!(run.outcome(), Some(&TaskOutcome::BudgetExhausted));
         let (spent, reserved) = (audit(&run), reserved(&run));
-        assert_eq!(spent, told(&run));
+        assert_eq!(spent, reported_cost(&run));
         assert!(spent.tokens <= reserved.tokens && spent.tokens > reserved.tokens / 2, "{spent:?} of {reserved:?}");
     }
 }
 
-/// What was set aside for the turns of a run.
+/// The sum of the reservations for the turns of a run.
 fn reserved(run: &PlayedSession) -> Cost {
     let costs = run.events().iter().filter_map(|envelope| match &envelope.entry.event {
         Event::TurnBegun { reserved, .. } => Some(*reserved),
@@ -99,17 +104,17 @@ fn reserved(run: &PlayedSession) -> Cost {
 }
 
 #[tokio::test]
-async fn money_is_a_limit_like_tokens() {
+async fn a_budget_in_money_works_like_one_in_tokens() {
     let budget = Budget { tokens: None, micros: Some(100_000) };
     let run = scenario().model(priced(LOOKS)).file("a.txt", "hello\n").budget(budget).prompt("look").run().await;
     assert_eq!(run.outcome(), Some(&TaskOutcome::BudgetExhausted));
     let spent = audit(&run);
-    assert_eq!(spent, told(&run));
+    assert_eq!(spent, reported_cost(&run));
     assert!(spent.micros > 50_000 && spent.micros <= 100_000, "{spent:?}");
 }
 
 #[tokio::test]
-async fn a_budget_too_small_for_any_answer_asks_nothing() {
+async fn a_budget_too_small_for_any_answer_sends_no_request() {
     let stage = scenario().model(priced(LOOKS)).budget(tokens(500)).ready();
     let mut driver = stage.open(SessionStart::New).await;
     driver.send("look", MailDelivery::FollowUp).await;
@@ -119,13 +124,13 @@ async fn a_budget_too_small_for_any_answer_asks_nothing() {
 }
 
 #[tokio::test]
-async fn an_answer_is_no_longer_than_what_is_left_for_it() {
+async fn an_answer_is_limited_to_the_remaining_budget() {
     let granted = async |budget| {
         let stage = scenario().model(priced("  - answer: [say: hello]\n")).budget(budget).ready();
         let mut driver = stage.open(SessionStart::New).await;
         driver.send("hi", MailDelivery::FollowUp).await;
         driver.rest().await;
-        let granted = driver.model().requests()[0].max_output;
+        let granted = driver.model().requests()[0].max_output_tokens;
         let run = driver.leave().await;
         assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
         let reserved = run.events().iter().find_map(|envelope| match &envelope.entry.event {
@@ -136,19 +141,19 @@ async fn an_answer_is_no_longer_than_what_is_left_for_it() {
     };
     let (all, reserved) = granted(tokens(1_000_000)).await;
     assert_eq!(all, 1_000);
-    // A last turn would read what this one does, and a little more.
+    // A last turn would read the same input as this one, and a little more.
     let spare = reserved - 1_000 + 2_000 + 64;
     assert_eq!(granted(tokens(reserved + spare)).await, (1_000, reserved));
     assert_eq!(granted(tokens(reserved + spare - 600)).await, (400, reserved - 600));
 }
 
 #[tokio::test]
-async fn a_cut_answer_counts_as_its_input_and_what_arrived_and_a_refused_one_as_nothing() {
+async fn a_cut_off_answer_costs_what_was_sent_and_received_and_a_refused_one_nothing() {
     let cut = priced("  - answer: [say: half, cut: true]\n");
     let busy = priced("  - fail: { class: transient, message: busy }\n");
     let good = priced("  - answer: [say: whole]\n    usage: { input: 10, output: 2 }\n");
     let facts = cut.facts().clone();
-    let model = Arc::new(Known { script: relay([cut, busy, good]), facts });
+    let model = Arc::new(ScriptWithFacts { script: relay([cut, busy, good]), facts });
     let run = scenario().model(model).budget(tokens(1_000_000)).prompt("go").run().await;
     assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
     let mut reserved = Vec::new();
@@ -162,14 +167,14 @@ async fn a_cut_answer_counts_as_its_input_and_what_arrived_and_a_refused_one_as_
     }
     let [cut, refused] = booked[..] else { panic!("{booked:?}") };
     assert_eq!(refused, Cost::ZERO);
-    // `half` is two tokens of the thousand that it might have been.
+    // `half` is two tokens of at most a thousand.
     let spared = reserved[0].tokens - cut.tokens;
     assert!((900..1_000).contains(&spared), "{cut:?} of {:?}", reserved[0]);
-    assert_eq!(audit(&run), told(&run).plus(cut));
+    assert_eq!(audit(&run), reported_cost(&run).plus(cut));
 }
 
 #[tokio::test]
-async fn a_session_goes_on_when_its_budget_is_raised() {
+async fn a_session_continues_when_its_budget_is_raised() {
     let low = scenario().model(priced(LOOKS)).file("a.txt", "x\n").budget(tokens(500)).ready();
     let mut driver = low.open(SessionStart::New).await;
     driver.send("look", MailDelivery::FollowUp).await;
@@ -184,22 +189,22 @@ async fn a_session_goes_on_when_its_budget_is_raised() {
     assert_eq!((run.outcome(), run.text()), (Some(&TaskOutcome::BudgetExhausted), "this far I came"));
 }
 
-/// What takes too long.
+/// The part that takes too long.
 #[derive(Debug, Clone, Copy)]
 enum Slow {
     Answer,
     Call,
 }
 
-/// A run whose time is up while it waits for this.
-async fn late(scene: Scenario, slow: Slow) -> PlayedSession {
-    let mut driver = scene.timeout(TIME).ready().open(SessionStart::New).await;
+/// A run whose time is up while it waits for an answer or a call.
+async fn run_past_deadline(scene: Scenario, slow: Slow) -> PlayedSession {
+    let mut driver = scene.timeout(TIME_LIMIT).ready().open(SessionStart::New).await;
     driver.send("go", MailDelivery::FollowUp).await;
     match slow {
         Slow::Answer => driver.asked(1).await,
         Slow::Call => drop(driver.until("a call", |event| matches!(event, Event::CallStarted { .. })).await),
     }
-    time_is_up().await;
+    pass_time_limit().await;
     driver.rest().await;
     driver.leave().await
 }
@@ -211,7 +216,7 @@ async fn time_that_is_up_breaks_a_call_off_and_leaves_one_last_turn() {
   - answer: [call: { tool: shell, input: { command: sleep 600 } }]
 ";
     let scene = scenario().script(&rules(yaml)).allow_all();
-    assert_snapshot!(late(scene, Slow::Call).await.transcript());
+    assert_snapshot!(run_past_deadline(scene, Slow::Call).await.transcript());
 }
 
 #[tokio::test]
@@ -221,11 +226,11 @@ async fn time_that_is_up_breaks_a_question_off_too() {
   - answer: [hang: true]
 ";
     let scene = scenario().script(&rules(yaml));
-    assert_snapshot!(late(scene, Slow::Answer).await.transcript());
+    assert_snapshot!(run_past_deadline(scene, Slow::Answer).await.transcript());
 }
 
 #[tokio::test]
-async fn a_model_that_calls_in_its_last_turn_has_had_it() {
+async fn a_model_that_makes_calls_in_its_last_turn_gets_no_other() {
     let yaml = "  - answer:
       - say: I cannot stop.
       - call: { tool: view, input: { path: a.txt } }
@@ -238,37 +243,37 @@ async fn a_model_that_calls_in_its_last_turn_has_had_it() {
 
 /// A model with an account, for which runs wait at the governor.
 fn governed(yaml: &str) -> Arc<dyn Model> {
-    let facts = ModelFacts { bucket: Some("demo/account/model".into()), ..ModelFacts::UNKNOWN };
-    Arc::new(Known { script: script(&rules(yaml)), facts })
+    let facts = ModelFacts { bucket_key: Some("demo/account/model".into()), ..ModelFacts::UNKNOWN };
+    Arc::new(ScriptWithFacts { script: script(&rules(yaml)), facts })
 }
 
 #[tokio::test]
-async fn a_governed_model_has_its_last_turn_when_the_time_is_up() {
+async fn a_governed_model_gets_its_last_turn_when_the_time_is_up() {
     let last = "  - when: { prompt: 'your last answer' }\n    answer: [say: this far I came]\n";
     let call = "  - answer: [call: { tool: shell, input: { command: sleep 600 } }]\n";
     for (slow, script) in [(Slow::Call, call), (Slow::Answer, "  - answer: [hang: true]\n")] {
         let model = governed(&format!("{last}{script}"));
-        let run = late(scenario().model(model).allow_all(), slow).await;
+        let run = run_past_deadline(scenario().model(model).allow_all(), slow).await;
         let outcome = Some(&TaskOutcome::TimedOut { limit: protocol::LimitKind::Time });
         assert_eq!((run.outcome(), run.text()), (outcome, "this far I came"));
     }
 }
 
 #[tokio::test]
-async fn time_that_is_up_ends_a_wait_for_a_command() {
+async fn a_time_limit_ends_a_wait_for_a_command() {
     let yaml = "  - when: { prompt: 'your last answer' }
     answer: [say: this far I came]
   - when: { turn: 1 }
     answer: [call: { tool: shell, input: { background: true, description: long, command: sleep 600 } }]
   - answer: [call: { tool: read_shell, input: { name: sleep, wait_secs: 300 } }]
 ";
-    let stage = scenario().script(&rules(yaml)).allow_all().timeout(TIME).ready();
+    let stage = scenario().script(&rules(yaml)).allow_all().timeout(TIME_LIMIT).ready();
     let mut driver = stage.open(SessionStart::New).await;
     driver.send("go", MailDelivery::FollowUp).await;
     for call in ["the command", "the wait for it"] {
         driver.until(call, |event| matches!(event, Event::CallStarted { .. })).await;
     }
-    time_is_up().await;
+    pass_time_limit().await;
     let ended = driver.until("the end", |event| matches!(event, Event::ActivationEnded { .. })).await;
     let Event::ActivationEnded { outcome, text, .. } = ended.entry.event else { panic!() };
     assert_eq!(
@@ -279,7 +284,7 @@ async fn time_that_is_up_ends_a_wait_for_a_command() {
 }
 
 #[tokio::test]
-async fn a_last_turn_that_was_cut_off_is_none_when_the_budget_is_raised() {
+async fn an_interrupted_last_turn_does_not_count_once_the_budget_is_raised() {
     for crash in [false, true] {
         let yaml = "  - when: { prompt: 'your last answer' }
     answer: [hang: true]
@@ -312,7 +317,7 @@ async fn a_last_turn_that_was_cut_off_is_none_when_the_budget_is_raised() {
 }
 
 #[tokio::test]
-async fn an_answer_that_nobody_counted_counts_as_what_was_set_aside() {
+async fn an_answer_without_usage_costs_its_reservation() {
     let yaml = "  - when: { prompt: 'your last answer' }
     answer: [say: this far I came]
     usage: { input: 0 }
@@ -322,9 +327,9 @@ async fn an_answer_that_nobody_counted_counts_as_what_was_set_aside() {
     let stage = scenario().model(priced(yaml)).file("a.txt", "x\n").budget(tokens(40_000)).max_turns(50);
     let run = stage.prompt("go").run().await;
     assert_eq!(run.outcome(), Some(&TaskOutcome::BudgetExhausted));
-    assert_eq!(audit(&run), told(&run));
+    assert_eq!(audit(&run), reported_cost(&run));
     let spent =
         store::SessionReader::open(run.stage().home(), run.id()).unwrap().spendings(protocol::Timestamp(0)).unwrap();
     assert!(spent.iter().all(|spent| spent.usage.total() == 0 && spent.lost == spent.cost), "{spent:?}");
-    assert_eq!(spent.iter().map(|spent| spent.cost).fold(Cost::ZERO, Cost::plus), told(&run));
+    assert_eq!(spent.iter().map(|spent| spent.cost).fold(Cost::ZERO, Cost::plus), reported_cost(&run));
 }

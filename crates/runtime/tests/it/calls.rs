@@ -1,4 +1,4 @@
-//! Tool calls: their order, and one answer for each whatever becomes of it.
+//! Tool calls: their order, and exactly one answer for each.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use testkit::session::{PlayedSession, scenario};
 
 use crate::support::{rules, turns};
 
-/// What happened to calls, in the order it did.
+/// The starts and ends of calls, in order.
 fn steps(run: &PlayedSession) -> Vec<String> {
     let step = |event: &Event| match event {
         Event::CallStarted { call } => Some(format!("{call} starts")),
@@ -131,7 +131,7 @@ async fn a_huge_answer_is_clipped_to_its_head_and_tail() {
   - answer: [say: long]
 ",
     );
-    let limit = tools::ToolLimits::default().output;
+    let limit = tools::ToolLimits::default().output_bytes;
     let run = scenario().script(&script).allow_all().prompt("go").run().await;
     let [(_, _, text)] = &answers(&run)[..] else { panic!("one call, one answer") };
     assert!(text.len() <= limit && text.len() > limit / 2, "{} bytes", text.len());
@@ -139,7 +139,7 @@ async fn a_huge_answer_is_clipped_to_its_head_and_tail() {
 }
 
 #[tokio::test]
-async fn what_an_agent_has_viewed_it_may_edit_after_the_next_prompt_too() {
+async fn a_viewed_file_may_be_edited_after_the_next_prompt_too() {
     let answers = rules(
         "  - when: { prompt: look, turn: 1 }
     answer: [call: { tool: view, input: { path: a.txt } }]

@@ -1,4 +1,4 @@
-//! Commands that another process gives: on the socket of a session that runs, in the file of one that nobody runs.
+//! Commands from another process: sent to the socket of a running session, or stored in the file of an unowned one.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use runtime::SessionStart;
 use store::{SessionReader, post_command};
 use testkit::session::{FakeClock, SessionFixture, scenario};
 
-use crate::support::{Gate, relay, rules, script, silence};
+use crate::support::{Gate, relay, rules, script, silent_model};
 
-fn heard() -> SessionFixture {
+fn echoing_session() -> SessionFixture {
     scenario().script(&rules("  - answer: [say: \"heard: ${prompt}\"]\n")).ready()
 }
 
@@ -45,7 +45,7 @@ async fn a_command_is_applied_by_a_running_session_and_by_the_next_owner() {
     let mut driver = stage.open(SessionStart::Resume(id)).await;
     assert!(driver.session().has_work().await.unwrap(), "a command waits");
     driver.resume().await;
-    assert!(!driver.session().status().borrow().quiet, "whoever lets a session go on sees what its commands began");
+    assert!(!driver.session().status().borrow().quiet, "after `resume`, the work of stored commands is visible");
     gate.open();
     driver.until("an answer", ended).await;
     assert_eq!(SessionReader::open(stage.home(), id).unwrap().pending_commands().unwrap(), []);
@@ -54,8 +54,8 @@ async fn a_command_is_applied_by_a_running_session_and_by_the_next_owner() {
 }
 
 #[tokio::test]
-async fn whoever_gives_a_command_reads_what_became_of_it() {
-    let stage = heard();
+async fn the_sender_of_a_command_gets_its_outcome() {
+    let stage = echoing_session();
     let mut driver = stage.open(SessionStart::New).await;
     let stranger = TaskId::new("0000000000000000000000000000ffff".parse().unwrap());
     assert_eq!(driver.command(&send("hello")).await, CommandOutcome::Applied { mail: Some(MailId(0)) });
@@ -66,8 +66,9 @@ async fn whoever_gives_a_command_reads_what_became_of_it() {
 }
 
 #[tokio::test]
-async fn commands_interrupt_and_stop_too() {
-    let stage = scenario().model(relay([silence(), silence(), script(&rules("  - answer: [say: hi]\n"))])).ready();
+async fn commands_can_interrupt_and_stop() {
+    let stage =
+        scenario().model(relay([silent_model(), silent_model(), script(&rules("  - answer: [say: hi]\n"))])).ready();
     let mut driver = stage.open(SessionStart::New).await;
     for (number, command) in [(1, SessionCommand::Interrupt), (2, SessionCommand::Stop)] {
         driver.send("go", MailDelivery::FollowUp).await;
@@ -82,18 +83,18 @@ async fn commands_interrupt_and_stop_too() {
 }
 
 #[tokio::test]
-async fn a_command_that_cannot_be_carried_out_is_done_with_and_blocks_none_behind_it() {
-    let stage = heard();
+async fn a_command_that_cannot_be_applied_is_dropped_and_blocks_no_other() {
+    let stage = echoing_session();
     let id = stage.open(SessionStart::New).await.leave().await.id();
     let stranger = TaskId::new("0000000000000000000000000000ffff".parse().unwrap());
-    let hopeless = SendParams {
+    let unknown_recipient = SendParams {
         task: Some(stranger),
         text: "hi".into(),
         images: Vec::new(),
         delivery: MailDelivery::Steer,
         display: None,
     };
-    for command in [SessionCommand::Send(hopeless), send("after")] {
+    for command in [SessionCommand::Send(unknown_recipient), send("after")] {
         post_command(stage.home(), id, &command, FakeClock::START).unwrap();
     }
     let mut driver = stage.open(SessionStart::Resume(id)).await;

@@ -1,11 +1,11 @@
-//! What becomes durable together with an answer, and what waits until it is.
+//! What is committed together with an answer, and what waits for that commit.
 
 use protocol::{Event, MailDelivery, TaskOutcome};
 use runtime::SessionStart;
 use store::SessionReader;
 use testkit::session::scenario;
 
-use crate::support::{Gate, breathe, eventually, relay, rules, script};
+use crate::support::{Gate, eventually, relay, rules, run_ready_tasks, script};
 
 #[tokio::test]
 async fn a_call_starts_in_the_commit_of_its_answer_and_runs_only_after_it() {
@@ -18,8 +18,8 @@ async fn a_call_starts_in_the_commit_of_its_answer_and_runs_only_after_it() {
     stage.probe().hold_after(0);
     gate.open();
     stage.probe().until_held(1).await;
-    breathe().await;
-    assert!(stage.file("witness").is_none(), "nothing runs before it is durable that it starts");
+    run_ready_tasks().await;
+    assert!(stage.file("witness").is_none(), "no call runs before its start is durable");
     stage.probe().hold_after(1);
     eventually("the command", || stage.file("witness").is_some()).await;
     stage.probe().until_held(2).await;
@@ -33,7 +33,7 @@ async fn a_call_starts_in_the_commit_of_its_answer_and_runs_only_after_it() {
 }
 
 #[tokio::test]
-async fn an_activation_ends_in_the_commit_of_its_last_words() {
+async fn an_activation_ends_in_the_commit_of_its_last_answer() {
     let gate = Gate::says("done");
     let stage = scenario().model(gate.clone()).ready();
     let mut driver = stage.open(SessionStart::New).await;

@@ -1,4 +1,4 @@
-//! A disk that fails: the session pauses with nothing half done, and goes on when it is opened again.
+//! A disk that fails: the session pauses with nothing half done, and continues when it is opened again.
 
 use std::fs;
 use std::time::Duration;
@@ -64,7 +64,7 @@ async fn what_was_not_written_did_not_happen_and_the_session_goes_on_later() {
 }
 
 #[tokio::test]
-async fn everybody_who_waits_for_the_commit_gets_its_error() {
+async fn everyone_waiting_for_a_commit_gets_its_error() {
     let stage = scenario().script(&rules("  - answer: [say: hi]\n")).ready();
     let mut driver = stage.open(SessionStart::New).await;
     stage.probe().hold_after(0);
@@ -96,7 +96,7 @@ async fn one_failed_commit_pauses_even_when_the_next_would_work() {
 }
 
 #[tokio::test]
-async fn a_pause_stops_commands_that_run() {
+async fn a_pause_stops_running_commands() {
     let answers = rules(
         "  - when: { turn: 1 }
     answer:

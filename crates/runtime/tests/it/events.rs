@@ -8,7 +8,7 @@ use runtime::{BusMessage, SessionStart, Subscription};
 use testkit::session::scenario;
 use tokio::time::timeout;
 
-use crate::support::{relay, rules, script, silence};
+use crate::support::{relay, rules, script, silent_model};
 
 /// Reads events until the one with this number.
 async fn read(subscription: &mut Subscription, last: u64) -> Vec<Envelope> {
@@ -25,7 +25,7 @@ async fn read(subscription: &mut Subscription, last: u64) -> Vec<Envelope> {
 #[tokio::test]
 async fn a_subscriber_that_is_5000_events_behind_misses_none() {
     const MAIL: usize = 5000;
-    let mut driver = scenario().model(silence()).ready().open(SessionStart::New).await;
+    let mut driver = scenario().model(silent_model()).ready().open(SessionStart::New).await;
     let (mut slow, mut other) = (driver.session().subscribe(0), driver.session().subscribe(0));
     driver.send("go", MailDelivery::FollowUp).await;
     driver.asked(1).await;
@@ -39,7 +39,7 @@ async fn a_subscriber_that_is_5000_events_behind_misses_none() {
     let mail = seen.iter().filter(|envelope| matches!(envelope.entry.event, Event::MailAdmitted { .. })).count();
     assert_eq!(mail, MAIL + 1);
 
-    // It is in step again, and one that begins in the middle sees only what is after.
+    // The slow subscriber has caught up, and one that starts in the middle sees only later events.
     let mut late = driver.session().subscribe(last - 3);
     driver.interrupt().await;
     driver.rest().await;
@@ -51,7 +51,7 @@ async fn a_subscriber_that_is_5000_events_behind_misses_none() {
 }
 
 #[tokio::test]
-async fn text_is_shown_as_it_arrives_before_the_event_that_holds_it() {
+async fn text_is_sent_as_it_arrives_before_the_event_that_holds_it() {
     let answers = rules(
         "  - answer:
       - drip: { every: 1ms, size: 4 }

@@ -1,4 +1,4 @@
-//! A model that does not answer as it should.
+//! Models that fail or give unusable answers.
 
 use insta::assert_snapshot;
 use protocol::{Event, FailKind, MailDelivery, TaskOutcome};
@@ -77,7 +77,7 @@ async fn an_answer_that_reached_its_limit_is_none() {
 }
 
 #[tokio::test]
-async fn an_empty_answer_is_none() {
+async fn an_empty_answer_does_not_count() {
     for answer in ["[]", "[think: hm]", "[say: '  ']"] {
         let run = run(&format!("  - answer: {answer}\n")).await;
         assert_eq!(failure(&run), FailKind::NoAnswer, "{answer}");
@@ -105,7 +105,7 @@ async fn a_model_that_hangs_can_be_interrupted_and_asked_again() {
 }
 
 #[tokio::test]
-async fn a_log_that_cannot_be_read_ends_the_activation_and_does_not_begin_another() {
+async fn an_unreadable_log_ends_the_activation_and_starts_no_other() {
     let stage = scenario().script(&rules("  - answer: [say: hello]\n")).ready();
     let mut driver = stage.open(SessionStart::New).await;
     let file = stage.home().session_db(driver.id());

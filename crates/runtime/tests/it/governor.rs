@@ -26,8 +26,8 @@ impl Model for Governed {
         &self.facts
     }
 
-    fn ask(&self, request: ModelRequest) -> Deltas {
-        self.model.ask(request)
+    fn send(&self, request: ModelRequest) -> Deltas {
+        self.model.send(request)
     }
 }
 
@@ -35,11 +35,11 @@ impl Model for Governed {
 fn stage(fail: &str) -> SessionFixture {
     let failing = script(&rules(&format!("  - fail: {fail}\n")));
     let model = relay([failing, script(&rules("  - answer: [say: here]\n"))]);
-    let facts = ModelFacts { bucket: Some("demo/account/model".into()), ..ModelFacts::UNKNOWN };
+    let facts = ModelFacts { bucket_key: Some("demo/account/model".into()), ..ModelFacts::UNKNOWN };
     scenario().model(Arc::new(Governed { model, facts })).ready()
 }
 
-/// Moves the clock until somebody is at rest.
+/// Advances the clock until the session is idle.
 async fn rest(stage: &SessionFixture, driver: &mut SessionDriver) {
     eventually("rest", || {
         stage.clock().advance(Duration::from_millis(100));
@@ -66,13 +66,13 @@ async fn when_one_session_is_throttled_the_other_waits_with_it() {
     rest(&stage, &mut first).await;
     rest(&stage, &mut second).await;
     let in_time = FakeClock::START.plus(Duration::from_secs(10));
-    assert!(second.model().requests()[0].at >= in_time);
+    assert!(second.model().requests()[0].requested_at >= in_time);
     completed(first, 2).await;
     completed(second, 1).await;
 }
 
 #[tokio::test]
-async fn a_quota_that_one_session_meets_parks_the_others_without_a_request() {
+async fn a_quota_reached_by_one_session_parks_the_others_without_a_request() {
     let stage = stage("{ class: quota-until, after: 1h, message: used up }");
     let mut first = stage.open(SessionStart::New).await;
     first.send("go", MailDelivery::FollowUp).await;
@@ -110,18 +110,18 @@ async fn an_interrupt_reaches_a_session_that_waits_at_the_governor() {
 
 /// B4.
 #[tokio::test]
-async fn whoever_interrupts_a_wait_for_the_next_attempt_does_not_wait_for_it() {
+async fn an_interrupt_ends_a_wait_for_the_next_attempt() {
     let fail = "{ class: retry-after, after: 50s, message: slow down }";
-    // One waits where it is, the other with everybody who shares the account, by a clock that does not move.
+    // One session waits by itself; the other waits at the governor, whose clock does not move in this test.
     let alone = scenario().script(&rules(&format!("  - fail: {fail}\n"))).ready();
     for stage in [alone, stage(fail)] {
         let mut driver = stage.open(SessionStart::New).await;
         driver.send("go", MailDelivery::FollowUp).await;
         driver.until("a retry", |event| matches!(event, Event::TurnFailed { retry: Some(_), .. })).await;
-        let asked = std::time::Instant::now();
+        let interrupted_at = std::time::Instant::now();
         driver.interrupt().await;
         driver.rest().await;
-        assert!(asked.elapsed() < Duration::from_secs(25), "it took {:?}", asked.elapsed());
+        assert!(interrupted_at.elapsed() < Duration::from_secs(25), "it took {:?}", interrupted_at.elapsed());
         assert_eq!(driver.model().requests().len(), 1);
     }
 }

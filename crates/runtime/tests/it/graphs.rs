@@ -1,5 +1,5 @@
-//! The kernel's graph of todos against the table: agents, people and the runtime change both at random, and the two say
-//! the same after each look.
+//! Compares the kernel's graph of todos with the table: agents, users and the runtime change both at random, and they
+//! agree after each sync.
 
 use std::collections::BTreeSet;
 
@@ -17,9 +17,9 @@ const STEPS: usize = 120;
 struct Dice(u64);
 
 impl Dice {
-    fn below(&mut self, most: usize) -> usize {
+    fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % most
+        (self.0 >> 33) as usize % limit
     }
 }
 
@@ -29,13 +29,13 @@ struct World {
     kernel: Kernel,
     opened: OwnedSession,
     reader: SessionReader,
-    space: SqlConnection,
+    sql_connection: SqlConnection,
     home: Home,
     id: SessionId,
     now: u64,
     tasks: Vec<TaskId>,
-    /// What was read of the table and not told yet.
-    read: Vec<TodoChanges>,
+    /// Changes read from the table and not yet reported to the kernel.
+    unreported: Vec<TodoChanges>,
     _folder: tempfile::TempDir,
 }
 
@@ -53,10 +53,22 @@ impl World {
         let reader = SessionReader::open(&home, id).unwrap();
         let (kernel, dice) = (Kernel::new(SessionLimits { live: 3, ..SessionLimits::default() }), Dice(seed));
         let (tasks, read, now) = (vec![task(0)], Vec::new(), 10);
-        let mut world =
-            World { seed, dice, kernel, opened, reader, space, home, id, now, tasks, read, _folder: folder };
+        let mut world = World {
+            seed,
+            dice,
+            kernel,
+            opened,
+            reader,
+            sql_connection: space,
+            home,
+            id,
+            now,
+            tasks,
+            unreported: read,
+            _folder: folder,
+        };
         let spec = TaskSpec { on_complete: CompletionPolicy::Idle, ..TaskSpec::new(TaskType::Main, "main", "root") };
-        let terms = SessionConfig {
+        let config = SessionConfig {
             cwd: "/work".into(),
             model: "m".into(),
             permission: PermissionMode::Default,
@@ -71,14 +83,14 @@ impl World {
             list: ListName::Session,
             version: "1".into(),
         };
-        world.apply(KernelInput::Open { root: task(0), spec, definition: None, config: terms }).await;
+        world.apply(KernelInput::Open { root: task(0), spec, definition: None, config }).await;
         world
     }
 
-    /// Decides and commits; what is refused changes nothing.
+    /// Applies an input and commits its events; a refused input changes nothing.
     async fn apply(&mut self, input: KernelInput) {
         self.now += 1;
-        let entries = match self.kernel.apply(Timestamp(self.now), input) {
+        let entries = match self.kernel.decide(Timestamp(self.now), input) {
             Ok(effects) => effects.into_iter().filter_map(|effect| match effect {
                 KernelEffect::Record(entry) => Some(entry),
                 _other => None,
@@ -95,26 +107,26 @@ impl World {
             0..3 => self.sql(),
             3..5 => self.edit(),
             5..8 => {
-                let input = self.outside();
+                let input = self.runtime_input();
                 self.apply(input).await;
             }
             8 => self.end_one().await,
-            // The look and what it leads to are apart, so that everything else falls between.
+            // Reading and reporting are separate steps, so that all other steps can happen in between.
             9 => {
-                if self.read.is_empty() {
-                    self.read = self.reader.todo_changes(&|_n| true).unwrap();
+                if self.unreported.is_empty() {
+                    self.unreported = self.reader.todo_changes(&|_n| true).unwrap();
                 }
             }
             _ => {
-                self.take().await;
+                self.sync().await;
                 self.compare();
             }
         }
     }
 
-    async fn take(&mut self) {
+    async fn sync(&mut self) {
         loop {
-            for TodoChanges { by, changed, gone, upto } in std::mem::take(&mut self.read) {
+            for TodoChanges { by, changed, gone, upto } in std::mem::take(&mut self.unreported) {
                 let by = match by {
                     TodoAuthor::Person => Principal::User,
                     TodoAuthor::Root(id) | TodoAuthor::Worker(id) => Principal::Task { id },
@@ -122,8 +134,8 @@ impl World {
                 };
                 self.apply(KernelInput::TodosChanged { by, changed, gone, upto }).await;
             }
-            self.read = self.reader.todo_changes(&|_n| true).unwrap();
-            if self.read.is_empty() {
+            self.unreported = self.reader.todo_changes(&|_n| true).unwrap();
+            if self.unreported.is_empty() {
                 return;
             }
         }
@@ -147,8 +159,8 @@ impl World {
             _ => format!("DELETE FROM todos WHERE id = '{a}'"),
         };
         let author = self.tasks[self.dice.below(self.tasks.len())];
-        // What breaks a rule of the table is refused.
-        let _refused = self.space.run_by(author, &sql, || false);
+        // The table refuses statements that violate its constraints.
+        let _refused = self.sql_connection.run_by(author, &sql, || false);
     }
 
     fn edit(&mut self) {
@@ -167,7 +179,7 @@ impl World {
         let _refused = store::edit_own_todos(&self.home, self.id, &[edit], drop);
     }
 
-    fn outside(&mut self) -> KernelInput {
+    fn runtime_input(&mut self) -> KernelInput {
         let todo = TodoId(self.todo());
         match self.dice.below(12) {
             0..2 => KernelInput::BeginFleet(FleetConfig {
@@ -202,7 +214,7 @@ impl World {
         }
     }
 
-    /// A worker ends, in one way or another.
+    /// Ends a worker in one of several ways.
     async fn end_one(&mut self) {
         let running: Vec<RunId> =
             self.kernel.tasks().filter(|task| task.is_running()).map(kernel::KernelTask::run_id).collect();
@@ -211,16 +223,16 @@ impl World {
             0 => self.apply(KernelInput::Cancel { task: run.task, by: CancelBy::User, how: CancelMode::Abort }).await,
             1 => {
                 let ending = RunEnding::Failed { kind: FailKind::Model, message: "no".into() };
-                self.apply(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::Between))).await;
+                self.apply(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::BetweenTurns))).await;
                 self.apply(KernelInput::Report(run, RunUpdate::Ended { ending, text: String::new() })).await;
             }
             _ => {
-                self.apply(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::Between))).await;
+                self.apply(KernelInput::Report(run, RunUpdate::Boundary(BoundaryPoint::BetweenTurns))).await;
                 let quote = TurnQuote {
                     input: 1,
                     estimated: 0,
                     min_output: 1,
-                    expected: 1,
+                    expected_output: 1,
                     max_output: 1,
                     price: None,
                     last_turn_reserve: Cost::ZERO,
@@ -250,23 +262,23 @@ impl World {
             nodes.map(|(id, node)| (id.clone(), node.progress.status().as_str(), node.depends_on.clone())).collect();
         assert_eq!(table, graph, "history {}, step {}", self.seed, self.now);
         assert_eq!(self.kernel.graph().cycle(), None, "history {}", self.seed);
-        let mut again = Kernel::new(SessionLimits { live: 3, ..SessionLimits::default() });
+        let mut replayed = Kernel::new(SessionLimits { live: 3, ..SessionLimits::default() });
         for envelope in self.reader.events_after(0, usize::MAX).unwrap() {
-            again.evolve(&envelope.entry).unwrap();
+            replayed.apply_event(&envelope.entry).unwrap();
         }
-        assert_eq!(again.graph(), self.kernel.graph(), "history {}: the log gives another graph", self.seed);
+        assert_eq!(replayed.graph(), self.kernel.graph(), "history {}: the log gives another graph", self.seed);
     }
 }
 
 #[tokio::test]
-async fn the_graph_and_the_table_agree_after_each_look_whoever_changed_them() {
+async fn the_graph_and_the_table_agree_after_each_sync_whoever_changed_them() {
     let mut seen = BTreeSet::new();
     for seed in 1..=16 {
         let mut world = World::new(seed).await;
         for _ in 0..STEPS {
             world.step().await;
         }
-        world.take().await;
+        world.sync().await;
         world.compare();
         let log = world.reader.events_after(0, usize::MAX).unwrap();
         seen.extend(log.iter().filter_map(|envelope| match &envelope.entry.event {

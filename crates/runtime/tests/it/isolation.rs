@@ -1,4 +1,4 @@
-//! Agents in checkouts of their own.
+//! Agents that work in their own checkouts.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use testkit::session::{PlayedSession, Scenario, SessionFixture, scenario};
 
 use crate::support::rules;
 
-/// An agent that works in a checkout of its own.
+/// An agent that works in its own checkout.
 fn maker() -> AgentSpec {
     AgentSpec {
         name: "maker".into(),
@@ -20,7 +20,7 @@ fn maker() -> AgentSpec {
     }
 }
 
-/// A root that starts `maker` and repeats what it is told; `rest` are the rules of the others.
+/// A root that starts `maker` and repeats its result; `rest` are the rules of the other agents.
 fn starts(rest: &str) -> Scenario {
     let start = "  - when: { agent: main, turn: 1 }
     answer:
@@ -61,7 +61,7 @@ async fn play(stage: &SessionFixture) -> PlayedSession {
     driver.leave().await
 }
 
-fn placed(run: &PlayedSession) -> String {
+fn checkout_path(run: &PlayedSession) -> String {
     run.events()
         .iter()
         .find_map(|it| match &it.entry.event {
@@ -82,13 +82,13 @@ fn sealed(run: &PlayedSession) -> (String, Vec<String>) {
         .unwrap()
 }
 
-fn order(run: &PlayedSession, wanted: &[fn(&Event) -> bool]) -> Vec<usize> {
-    let at = |wanted: &fn(&Event) -> bool| run.events().iter().position(|it| wanted(&it.entry.event)).unwrap();
-    wanted.iter().map(at).collect()
+fn event_positions(run: &PlayedSession, wanted: &[fn(&Event) -> bool]) -> Vec<usize> {
+    let position = |wanted: &fn(&Event) -> bool| run.events().iter().position(|it| wanted(&it.entry.event)).unwrap();
+    wanted.iter().map(position).collect()
 }
 
 #[tokio::test]
-async fn an_agent_works_in_its_own_checkout_and_its_parent_is_told_how_to_get_the_work() {
+async fn an_agent_works_in_its_own_checkout_and_its_parent_learns_how_to_get_the_work() {
     let stage = ready(starts(
         "  - when: { turn: 1, system: 'checkout of your own' }
     answer:
@@ -99,17 +99,17 @@ async fn an_agent_works_in_its_own_checkout_and_its_parent_is_told_how_to_get_th
 ",
     ));
     let run = play(&stage).await;
-    let (path, (commit, files)) = (placed(&run), sealed(&run));
+    let (path, (commit, files)) = (checkout_path(&run), sealed(&run));
     assert!(path.starts_with(stage.home().checkouts_dir().to_str().unwrap()), "{path}");
-    let told = run.text().to_owned();
-    for words in ["?? b.txt", path.as_str(), "one", "files changed: b.txt", "`git merge refs/bosun/", &commit[..12]] {
-        assert!(told.contains(words), "no {words:?} in {told}");
+    let result = run.text().to_owned();
+    for part in ["?? b.txt", path.as_str(), "one", "files changed: b.txt", "`git merge refs/bosun/", &commit[..12]] {
+        assert!(result.contains(part), "no {part:?} in {result}");
     }
     assert_eq!(files, ["b.txt"]);
     assert_eq!(stage.file("b.txt"), None, "the user's files are as they were");
     assert_eq!(git(&stage.path("."), &["show", &format!("{commit}:b.txt")]), "made");
     assert_eq!(git(&stage.path("."), &["status", "--porcelain"]), "");
-    let order = order(
+    let order = event_positions(
         &run,
         &[
             |event| matches!(event, Event::WorkCheckedOut { .. }),
@@ -122,11 +122,14 @@ async fn an_agent_works_in_its_own_checkout_and_its_parent_is_told_how_to_get_th
 }
 
 #[tokio::test]
-async fn without_a_repository_the_agent_fails_and_is_never_asked() {
+async fn without_a_repository_the_agent_fails_without_a_request() {
     let stage = starts("  - when: { agent: maker }\n    answer: [say: worked]\n").ready();
     let run = play(&stage).await;
-    let told = run.text();
-    assert!(told.contains("failed") && told.contains("not in a git repository") && !told.contains("worked"), "{told}");
+    let result = run.text();
+    assert!(
+        result.contains("failed") && result.contains("not in a git repository") && !result.contains("worked"),
+        "{result}"
+    );
     assert_eq!(run.count(|event| matches!(event, Event::WorkCheckedOut { .. })), 0);
 }
 
@@ -155,7 +158,7 @@ async fn agents_and_commands_below_it_work_in_the_same_checkout() {
 }
 
 #[tokio::test]
-async fn the_users_files_and_other_checkouts_are_out_of_its_reach() {
+async fn the_users_files_and_other_checkouts_are_out_of_reach() {
     let scenario = starts(
         "  - when: { turn: 1 }
     answer:
@@ -183,7 +186,7 @@ async fn the_users_files_and_other_checkouts_are_out_of_its_reach() {
     assert_eq!(stage.file("stray.txt"), None);
 }
 
-/// A maker that makes one file, is then silent, and makes another when it goes on.
+/// A maker that creates one file, then hangs, and creates another one when it is resumed.
 const HANGS: &str = "  - when: { turn: 1 }
     answer:
       - call: { tool: create, input: { path: b.txt, content: before } }
@@ -197,7 +200,7 @@ const HANGS: &str = "  - when: { turn: 1 }
 ";
 
 #[tokio::test]
-async fn after_a_crash_the_work_goes_on_in_the_same_checkout() {
+async fn after_a_crash_the_work_continues_in_the_same_checkout() {
     let stage = ready(starts(HANGS));
     let mut driver = stage.open(SessionStart::New).await;
     driver.send("go", MailDelivery::FollowUp).await;
@@ -231,7 +234,7 @@ async fn a_checkout_that_is_gone_after_a_crash_fails_the_task() {
 }
 
 #[tokio::test]
-async fn what_was_made_is_kept_when_the_agent_fails_too() {
+async fn the_work_of_a_failed_agent_is_sealed_too() {
     let stage = ready(starts(
         "  - when: { turn: 1 }
     answer:
@@ -245,7 +248,7 @@ async fn what_was_made_is_kept_when_the_agent_fails_too() {
 }
 
 #[tokio::test]
-async fn a_folder_that_vanishes_under_a_command_is_an_error() {
+async fn a_folder_that_vanishes_during_a_command_is_an_error() {
     let script = rules(
         "  - when: { turn: 1 }
     answer:
@@ -270,7 +273,7 @@ async fn a_folder_that_vanishes_under_a_command_is_an_error() {
 }
 
 #[tokio::test]
-async fn what_an_owner_that_died_left_in_the_way_goes_to_the_trash() {
+async fn a_half_made_checkout_of_a_dead_owner_goes_to_the_trash() {
     let stage = ready(starts(
         "  - when: { turn: 1 }
     answer:
@@ -278,13 +281,13 @@ async fn what_an_owner_that_died_left_in_the_way_goes_to_the_trash() {
   - answer: [say: done]
 ",
     ));
-    // Ids are counted here, so the place is known before.
+    // Ids are sequential here, so the path is known in advance.
     let below = "ses-00000000000000000000000000000001/task-00000000000000000000000000000003";
     let left = stage.home().checkouts_dir().join(below);
     fs::create_dir_all(&left).unwrap();
     fs::write(left.join("half"), "begun").unwrap();
     let run = play(&stage).await;
-    assert_eq!((placed(&run).as_str(), sealed(&run).1), (left.to_str().unwrap(), vec!["b.txt".to_owned()]));
+    assert_eq!((checkout_path(&run).as_str(), sealed(&run).1), (left.to_str().unwrap(), vec!["b.txt".to_owned()]));
     let trashed: Vec<_> = fs::read_dir(stage.home().trash_dir()).unwrap().map(|it| it.unwrap().path()).collect();
     assert_eq!(trashed.len(), 1);
     assert_eq!(fs::read_to_string(trashed[0].join("checkout/half")).unwrap(), "begun");

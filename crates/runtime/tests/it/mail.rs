@@ -1,4 +1,4 @@
-//! Mail at every point of an agent's life: while its model is asked, while its tools run, and at rest.
+//! Mail that arrives during a model request, during tool calls, and while the agent is idle.
 
 use insta::assert_snapshot;
 use protocol::{Event, MailDelivery};
@@ -7,7 +7,7 @@ use testkit::session::{SessionDriver, SessionFixture, scenario};
 
 use crate::support::{Gate, UNTIL_GO, relay, rules, script, until_file};
 
-/// A model that answers when it is let go, and then tells what it was told last.
+/// A model that answers when the gate is opened, and then repeats its last prompt.
 fn asking() -> (std::sync::Arc<Gate>, SessionFixture) {
     let gate = Gate::calls("view", "{\"path\":\"a.txt\"}");
     let then = script(&rules("  - answer: [say: \"heard: ${prompt}\"]\n"));
@@ -133,9 +133,9 @@ async fn mail_between_two_tries_is_read_by_the_next() {
     assert_snapshot!(driver.leave().await.transcript());
 }
 
-/// The provider asked for most of a minute; the test's deadline is shorter.
+/// The provider asks to wait for most of a minute; the test's deadline is shorter.
 #[tokio::test]
-async fn interrupting_mail_does_not_wait_for_the_next_try() {
+async fn interrupting_mail_does_not_wait_for_the_next_attempt() {
     let answers = rules(
         "  - when: { prompt: news }
     answer: [say: \"heard: ${prompt}\"]

@@ -1,4 +1,4 @@
-//! Sessions in this process, against a scripted model: what is said, run, answered, kept and taken up again.
+//! Sessions in this process with scripted models: messages, calls, answers, storage and resumption.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

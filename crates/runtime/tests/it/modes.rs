@@ -1,4 +1,4 @@
-//! Plan mode and autopilot, as an agent and its person meet them.
+//! Plan mode and autopilot.
 
 use protocol::api::DecideParams;
 use protocol::{
@@ -8,9 +8,9 @@ use protocol::{
 use runtime::SessionStart;
 use testkit::session::{PlayedSession, Scenario, SessionDriver, scenario};
 
-use crate::support::{TIME, rules, time_is_up, turns};
+use crate::support::{TIME_LIMIT, pass_time_limit, rules, turns};
 
-/// A model that writes a plan, asks how it goes on, and then tries to write a file.
+/// A model that writes a plan, asks to leave plan mode, and then tries to write a file.
 fn planner() -> Scenario {
     let script = rules(
         r#"
@@ -59,7 +59,7 @@ fn modes(run: &PlayedSession) -> Vec<SessionMode> {
 }
 
 #[tokio::test]
-async fn nobody_there_leaves_a_plan_and_nothing_else() {
+async fn without_a_user_there_is_a_plan_and_nothing_else() {
     let run = planner().prompt("plan it").run().await;
     assert_eq!(run.file("a.txt"), None, "{}", run.transcript());
     assert_eq!(modes(&run), [SessionMode::Plan, SessionMode::Interactive]);
@@ -70,7 +70,7 @@ async fn nobody_there_leaves_a_plan_and_nothing_else() {
 
 #[tokio::test]
 async fn an_approved_plan_is_carried_out() {
-    for (action, tells) in [
+    for (action, instruction) in [
         (PlanAction::Interactive, "Carry it out now."),
         (PlanAction::Autopilot, "report with `task_complete`"),
         (PlanAction::AutopilotFleet, "You lead a fleet"),
@@ -82,14 +82,14 @@ async fn an_approved_plan_is_carried_out() {
         driver.rest().await;
         let run = driver.leave().await;
         assert_eq!(run.file("a.txt").as_deref(), Some("done"), "{action}");
-        assert!(run.transcript().contains(tells), "{}", run.transcript());
-        let flew = action != PlanAction::Interactive;
-        assert_eq!(stops(&run).len(), usize::from(flew), "{:?}", stops(&run));
+        assert!(run.transcript().contains(instruction), "{}", run.transcript());
+        let on_autopilot = action != PlanAction::Interactive;
+        assert_eq!(stops(&run).len(), usize::from(on_autopilot), "{:?}", stops(&run));
     }
 }
 
 #[tokio::test]
-async fn what_a_person_says_to_a_plan_reaches_the_model_in_plan_mode() {
+async fn the_users_comment_on_a_plan_reaches_the_model_in_plan_mode() {
     let stage = planner().ask_wait(None).ready();
     let mut driver = stage.open(SessionStart::New).await;
     let ask = asked(&mut driver).await;
@@ -104,7 +104,7 @@ async fn what_a_person_says_to_a_plan_reaches_the_model_in_plan_mode() {
 }
 
 #[tokio::test]
-async fn an_action_for_nobody_is_taken_at_once() {
+async fn without_a_user_the_default_plan_action_is_taken_at_once() {
     let run = planner().plan_exit(PlanAction::Autopilot).prompt("plan it").run().await;
     assert_eq!(run.file("a.txt").as_deref(), Some("done"));
     assert_eq!(modes(&run), [SessionMode::Plan, SessionMode::Autopilot]);
@@ -134,7 +134,7 @@ async fn children_of_a_planner_change_nothing_either() {
 }
 
 #[tokio::test]
-async fn the_plan_of_a_session_outlives_its_owner_and_its_mode_too() {
+async fn the_plan_and_mode_of_a_session_survive_its_owner() {
     let stage = planner().mode(PermissionMode::AllowAll).ask_wait(None).ready();
     let mut driver = stage.open(SessionStart::New).await;
     let (ask, id) = (asked(&mut driver).await, driver.id());
@@ -148,14 +148,14 @@ async fn the_plan_of_a_session_outlives_its_owner_and_its_mode_too() {
 }
 
 #[tokio::test]
-async fn mode_and_plan_stay_over_resume_and_fork() {
+async fn mode_and_plan_are_kept_by_a_fork() {
     let stage = planner().ask_wait(None).ready();
     let mut driver = stage.open(SessionStart::New).await;
     asked(&mut driver).await;
     let id = driver.id();
     driver.leave().await;
     let driver = stage.open(SessionStart::Fork(id)).await;
-    // Whoever opens it says so again; the log has it once.
+    // The mode is set again when the session is opened, but the log records it once.
     assert_eq!(driver.session().mode().await.unwrap(), SessionMode::Plan);
     assert_eq!(driver.session().plan().unwrap().as_deref(), Some("1. Write a.txt\n"));
     driver.session().set_mode(SessionMode::Autopilot).await.unwrap();
@@ -180,7 +180,7 @@ const FORGETFUL: &str = r#"
 "#;
 
 #[tokio::test]
-async fn it_goes_on_until_it_says_that_the_objective_is_met() {
+async fn autopilot_continues_until_the_objective_is_reported_as_met() {
     let run = pilot(&rules(FORGETFUL), 5).prompt("do it").run().await;
     assert_eq!(stops(&run), [(AutopilotStop::Complete { summary: "All three".into() }, 2)]);
     assert_eq!(run.text(), "Done.");
@@ -202,7 +202,7 @@ async fn a_model_that_never_reports_stops_at_the_limit() {
 }
 
 #[tokio::test]
-async fn items_of_the_list_are_a_change() {
+async fn new_list_items_count_as_a_change() {
     let script = rules(
         r#"
   - when: { answered: { tool: TaskCreate } }
@@ -216,7 +216,7 @@ async fn items_of_the_list_are_a_change() {
 }
 
 #[tokio::test]
-async fn a_model_that_says_the_same_for_ever_stops_when_nothing_changes() {
+async fn a_model_that_repeats_itself_is_stopped_when_nothing_changes() {
     let run = pilot(
         &turns("    - - say: I continue.\n").replace("agents:\n  main:\n    - -", "rules:\n  - answer:\n     -"),
         9,
@@ -227,47 +227,47 @@ async fn a_model_that_says_the_same_for_ever_stops_when_nothing_changes() {
     assert_eq!(stops(&run), [(AutopilotStop::NoChange, 2)], "{}", run.transcript());
 }
 
-fn turns_of(run: &PlayedSession) -> usize {
+fn turn_count(run: &PlayedSession) -> usize {
     run.count(|event| matches!(event, Event::TurnAnswered { .. }))
 }
 
-/// A2: whatever a model does after its report, it does it once.
+/// A2: after its report, a model gets only one more turn.
 #[tokio::test]
 async fn a_report_on_the_objective_ends_the_run() {
     let script =
         rules("  - answer:\n      - call: { tool: task_complete, input: { summary: All of it, status: done } }\n");
     let run = pilot(&script, 9).prompt("do it").run().await;
     assert_eq!(stops(&run), [(AutopilotStop::Complete { summary: "All of it".into() }, 0)], "{}", run.transcript());
-    assert_eq!((turns_of(&run), run.text(), run.outcome()), (2, "All of it", Some(&TaskOutcome::Completed)));
+    assert_eq!((turn_count(&run), run.text(), run.outcome()), (2, "All of it", Some(&TaskOutcome::Completed)));
 }
 
 /// A2: a model that never stops calling is stopped.
 #[tokio::test]
-async fn calls_that_bring_the_same_answers_again_and_again_are_no_change() {
+async fn calls_that_repeat_with_the_same_answers_count_as_no_change() {
     for calls in [
         "      - call: { tool: view, input: { path: . } }\n",
         "      - call: { tool: view, input: { path: . } }\n      - call: { tool: glob, input: { pattern: '*' } }\n",
     ] {
         let run = pilot(&rules(&format!("  - answer:\n{calls}")), 9).prompt("do it").run().await;
         assert_eq!(stops(&run), [(AutopilotStop::NoChange, 0)], "{}", run.transcript());
-        assert!(turns_of(&run) <= 10, "{} turns", turns_of(&run));
+        assert!(turn_count(&run) <= 10, "{} turns", turn_count(&run));
         assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
     }
 }
 
-/// A2: and one that finds something new to do each time, too.
+/// A2: a model that makes a new call each time is stopped too.
 #[tokio::test]
-async fn autopilot_ends_at_its_limit_of_turns() {
+async fn autopilot_ends_at_its_turn_limit() {
     let script = rules("  - answer:\n      - call: { tool: shell, input: { command: 'echo ${turn}' } }\n");
-    let limits = kernel::SessionLimits { autopilot_turns: 12, ..kernel::SessionLimits::default() };
+    let limits = kernel::SessionLimits { max_autopilot_turns: 12, ..kernel::SessionLimits::default() };
     let run = scenario().script(&script).allow_all().limits(limits).session_mode(SessionMode::Autopilot);
     let run = run.prompt("do it").run().await;
     assert_eq!(stops(&run), [(AutopilotStop::Limit, 0)], "{}", run.transcript());
-    assert_eq!(turns_of(&run), 13, "the last one has no tools");
+    assert_eq!(turn_count(&run), 13, "the last one has no tools");
 }
 
 #[tokio::test]
-async fn commands_that_only_repeat_are_no_change() {
+async fn repeated_commands_count_as_no_change() {
     let script = rules(
         r#"
   - when: { answered: { tool: shell } }
@@ -281,7 +281,7 @@ async fn commands_that_only_repeat_are_no_change() {
 }
 
 #[tokio::test]
-async fn who_is_blocked_is_not_told_to_go_on() {
+async fn a_blocked_root_is_not_told_to_continue() {
     let script = turns(
         "
     - - call: { tool: task_complete, input: { summary: half, status: blocked, reason: no key } }
@@ -294,7 +294,7 @@ async fn who_is_blocked_is_not_told_to_go_on() {
 }
 
 #[tokio::test]
-async fn agents_that_work_are_waited_for_at_no_cost() {
+async fn waiting_for_agents_does_not_count_as_continuing() {
     let script = rules(
         r#"
   - when: { agent: worker }
@@ -317,7 +317,7 @@ async fn agents_that_work_are_waited_for_at_no_cost() {
 }
 
 #[tokio::test]
-async fn whoever_reports_before_its_agents_end_hears_of_them_and_is_done() {
+async fn a_root_that_reports_before_its_agents_end_still_gets_their_results() {
     let script = rules(
         r#"
   - when: { agent: worker }
@@ -339,7 +339,7 @@ async fn whoever_reports_before_its_agents_end_hears_of_them_and_is_done() {
 }
 
 #[tokio::test]
-async fn a_person_who_stops_it_ends_it() {
+async fn an_interrupt_by_the_user_ends_autopilot() {
     let script = rules("  - answer:\n      - say: working\n      - hang: true\n");
     let stage = pilot(&script, 5).ready();
     let mut driver = stage.open(SessionStart::New).await;
@@ -351,7 +351,7 @@ async fn a_person_who_stops_it_ends_it() {
 }
 
 #[tokio::test]
-async fn the_count_goes_on_after_a_crash() {
+async fn the_number_of_continuations_survives_a_crash() {
     let script = rules(
         r#"
   - when: { turn: 2 }
@@ -369,7 +369,7 @@ async fn the_count_goes_on_after_a_crash() {
     let id = driver.id();
     driver.crash().await;
     let mut driver = stage.open(SessionStart::Resume(id)).await;
-    // Without somebody who lets it go on nothing happens.
+    // Nothing happens until the session is resumed.
     assert!(!driver.session().status().borrow().continuation_due);
     driver.resume().await;
     driver.asked(1).await;
@@ -391,7 +391,7 @@ async fn an_objective_puts_a_session_on_autopilot() {
 }
 
 #[tokio::test]
-async fn not_asking_the_user_is_no_autopilot() {
+async fn disabling_questions_does_not_start_autopilot() {
     let run = scenario().script(&rules(FORGETFUL)).no_ask_user().prompt("do it").run().await;
     assert_eq!(run.text(), "Step 1.");
     assert_eq!(run.count(|event| matches!(event, Event::AutopilotContinued { .. })), 0);
@@ -399,20 +399,20 @@ async fn not_asking_the_user_is_no_autopilot() {
 }
 
 #[tokio::test]
-async fn time_that_is_up_is_not_continued() {
+async fn autopilot_does_not_continue_after_the_time_limit() {
     let last = "  - when: { prompt: 'your last answer' }\n    answer: [say: this far I came]\n";
     let script = rules(&format!("{last}  - answer:\n      - say: working\n      - hang: true\n"));
-    let mut driver = pilot(&script, 5).timeout(TIME).ready().open(SessionStart::New).await;
+    let mut driver = pilot(&script, 5).timeout(TIME_LIMIT).ready().open(SessionStart::New).await;
     driver.send("do it", MailDelivery::FollowUp).await;
     driver.asked(1).await;
-    time_is_up().await;
+    pass_time_limit().await;
     driver.rest().await;
     let run = driver.leave().await;
     assert_eq!(stops(&run), [(AutopilotStop::Failed, 0)], "{}", run.transcript());
 }
 
 #[tokio::test]
-async fn requests_begin_as_the_one_before_when_the_mode_changes() {
+async fn requests_keep_their_prefix_when_the_mode_changes() {
     let stage = scenario().script(&rules("  - answer: [say: \"Turn ${turn}.\"]\n")).ready();
     let mut driver = stage.open(SessionStart::New).await;
     driver.send("one", MailDelivery::FollowUp).await;

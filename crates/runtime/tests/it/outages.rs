@@ -9,11 +9,11 @@ use protocol::{Event, FailKind, MailDelivery, ModelFault, TaskOutcome, TaskState
 use runtime::{SessionStart, SessionStatus};
 use testkit::session::{FakeClock, scenario};
 
-use crate::support::{awake, breathe, eventually, rules, script};
+use crate::support::{eventually, pass_seconds, rules, run_ready_tasks, script};
 
 const AGENTS: usize = 20;
 
-/// A model of an account whose quota is used up after so many requests, until an hour after the test's beginning.
+/// A model whose account's quota is used up after `quota` requests, until an hour after the start of the test.
 #[derive(Debug)]
 struct Metered {
     facts: ModelFacts,
@@ -29,7 +29,7 @@ const RESET: Duration = Duration::from_secs(3600);
 impl Metered {
     fn new(answers: &str, quota: usize) -> Arc<Metered> {
         Arc::new(Metered {
-            facts: ModelFacts { bucket: Some("demo/account/model".into()), ..ModelFacts::UNKNOWN },
+            facts: ModelFacts { bucket_key: Some("demo/account/model".into()), ..ModelFacts::UNKNOWN },
             open: script(answers),
             closed: script(&rules("  - fail: { class: quota-until, after: 1h, message: used up }\n")),
             quota,
@@ -52,17 +52,17 @@ impl Model for Metered {
         &self.facts
     }
 
-    fn ask(&self, request: ModelRequest) -> Deltas {
+    fn send(&self, request: ModelRequest) -> Deltas {
         let used_up = self.asked.fetch_add(1, Ordering::SeqCst) >= self.quota;
-        if used_up && request.at < FakeClock::START.plus(RESET) {
+        if used_up && request.requested_at < FakeClock::START.plus(RESET) {
             self.refused.fetch_add(1, Ordering::SeqCst);
-            return self.closed.ask(request);
+            return self.closed.send(request);
         }
-        self.open.ask(request)
+        self.open.send(request)
     }
 }
 
-/// Twenty agents that each leave a mark, and a root that has started them.
+/// Rules for a root that starts twenty agents, each of which creates a file per turn.
 fn marks() -> String {
     let start = |n| {
         format!(
@@ -85,15 +85,15 @@ fn marks() -> String {
 }
 
 #[tokio::test]
-async fn a_used_up_quota_parks_the_whole_tree_and_lets_it_go_on_with_nothing_done_twice() {
+async fn a_used_up_quota_parks_the_whole_tree_and_nothing_is_done_twice_afterwards() {
     let model = Metered::new(&marks(), 1 + 2 * AGENTS);
     let limits = kernel::SessionLimits { live: 6, ..kernel::SessionLimits::default() };
     let stage = scenario().model(Arc::clone(&model) as Arc<dyn Model>).allow_all().limits(limits).ready();
     let mut driver = stage.open(SessionStart::New).await;
     driver.send("go", MailDelivery::FollowUp).await;
     let is_parked = |state: &TaskState| matches!(state, TaskState::Parked { .. });
-    eventually("everybody parked or done", || {
-        // The governor's own pauses pass; they are far shorter than the quota's.
+    eventually("all tasks parked or done", || {
+        // Lets the governor's own pauses pass, which are far shorter than the quota's.
         stage.clock().advance(Duration::from_millis(100));
         let tasks = driver.tasks();
         tasks.len() == AGENTS + 1 && tasks.iter().all(|task| is_parked(&task.state) || task.last_outcome.is_some())
@@ -104,9 +104,9 @@ async fn a_used_up_quota_parks_the_whole_tree_and_lets_it_go_on_with_nothing_don
     let refused = model.refused();
     assert!((1..=6).contains(&refused), "{refused} were under way at once");
     let asked = driver.model().requests().len();
-    // Half the time passes, in which nobody asks.
+    // Half the time passes without a request.
     stage.clock().advance(RESET / 2);
-    breathe().await;
+    run_ready_tasks().await;
     driver.until_status("still parked", |status: &SessionStatus| !status.quiet).await;
     assert_eq!((driver.model().requests().len(), model.refused()), (asked, refused));
     stage.clock().advance(RESET);
@@ -126,7 +126,7 @@ async fn a_used_up_quota_parks_the_whole_tree_and_lets_it_go_on_with_nothing_don
 }
 
 #[tokio::test]
-async fn a_stream_that_is_cut_after_a_call_runs_nothing_and_is_asked_again() {
+async fn a_stream_that_is_cut_after_a_call_runs_nothing_and_is_retried() {
     let script = rules(
         "  - when: { turn: 1, attempt: 1 }
     answer:
@@ -153,7 +153,7 @@ async fn a_stream_that_is_cut_every_time_is_a_failure() {
     driver.send("go", MailDelivery::FollowUp).await;
     for _ in 0..5 {
         driver.until("a cut", |event| matches!(event, Event::TurnFailed { .. })).await;
-        awake(4).await;
+        pass_seconds(4).await;
     }
     driver.rest().await;
     let run = driver.leave().await;
@@ -162,7 +162,7 @@ async fn a_stream_that_is_cut_every_time_is_a_failure() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_revoked_in_the_middle_parks_its_user_and_what_was_done_stays_done() {
+async fn a_key_revoked_during_work_parks_the_agent_and_keeps_its_work() {
     let script = rules(
         "  - when: { agent: worker, turn: 1 }
     answer:
@@ -190,7 +190,7 @@ async fn a_key_that_is_revoked_in_the_middle_parks_its_user_and_what_was_done_st
 }
 
 #[tokio::test]
-async fn a_folder_that_is_gone_is_an_error_and_no_empty_success() {
+async fn a_missing_folder_is_an_error_and_not_an_empty_success() {
     let script = rules(
         "  - when: { turn: 1 }
     answer:
@@ -212,7 +212,7 @@ async fn a_folder_that_is_gone_is_an_error_and_no_empty_success() {
     assert_eq!(run.count(done), 0, "{}", run.transcript());
 }
 
-/// A model whose provider refuses the key after so many answers, until it is valid again.
+/// A model whose provider refuses the key after this many answers, until it is valid again.
 #[derive(Debug)]
 struct Locked {
     open: Arc<dyn Model>,
@@ -231,14 +231,14 @@ impl Model for Locked {
         &ModelFacts::UNKNOWN
     }
 
-    fn ask(&self, request: ModelRequest) -> Deltas {
+    fn send(&self, request: ModelRequest) -> Deltas {
         let refused = self.asked.fetch_add(1, Ordering::SeqCst) >= self.answers && !self.valid.load(Ordering::SeqCst);
-        if refused { self.closed.ask(request) } else { self.open.ask(request) }
+        if refused { self.closed.send(request) } else { self.open.send(request) }
     }
 }
 
 #[tokio::test]
-async fn agents_whose_key_is_refused_in_the_middle_are_parked_and_resume_with_a_valid_one() {
+async fn agents_whose_key_is_refused_are_parked_and_resume_with_a_valid_one() {
     let model = Arc::new(Locked {
         open: script(&marks()),
         closed: script(&rules("  - fail: { class: auth, message: expired }\n")),
@@ -250,7 +250,7 @@ async fn agents_whose_key_is_refused_in_the_middle_are_parked_and_resume_with_a_
     let mut driver = stage.open(SessionStart::New).await;
     driver.send("go", MailDelivery::FollowUp).await;
     driver.until_status("parked", |status| status.parked.is_some_and(|parking| parking.until.is_none())).await;
-    assert!(driver.tasks().iter().all(|task| task.last_outcome.is_none()), "nobody has failed");
+    assert!(driver.tasks().iter().all(|task| task.last_outcome.is_none()), "no task has failed");
     let id = driver.leave().await.id();
     model.valid.store(true, Ordering::SeqCst);
     let mut driver = stage.open(SessionStart::Resume(id)).await;

@@ -1,4 +1,4 @@
-//! Owners come and go: by leaving, by dying, and by making a copy. Nothing is lost, and nothing runs twice.
+//! Owners that leave, die or fork a session: nothing is lost, and nothing runs twice.
 
 use std::fs;
 
@@ -8,10 +8,10 @@ use runtime::{SessionOpenError, SessionStart};
 use store::StoreError;
 use testkit::session::{PlayedSession, SessionDriver, SessionFixture, scenario};
 
-use crate::hooks::on;
-use crate::support::{Gate, UNTIL_GO, eventually, relay, rules, script, silence, until_file};
+use crate::hooks::command_hook;
+use crate::support::{Gate, UNTIL_GO, eventually, relay, rules, script, silent_model, until_file};
 
-/// How an owner goes.
+/// How an owner process ends.
 #[derive(Debug, Clone, Copy)]
 enum Exit {
     Leaves,
@@ -25,7 +25,7 @@ async fn exit(driver: SessionDriver, how: Exit) -> PlayedSession {
     }
 }
 
-/// A stage on which the first of three calls was done, the second runs and the third has not begun.
+/// A session whose first of three calls is done, the second is running and the third has not started.
 async fn in_a_call() -> (SessionFixture, SessionDriver) {
     let answers = rules(&format!(
         "  - when: {{ turn: 1 }}
@@ -44,7 +44,7 @@ async fn in_a_call() -> (SessionFixture, SessionDriver) {
     (stage, driver)
 }
 
-async fn go_on_after_a_call(how: Exit) -> PlayedSession {
+async fn resume_after_a_call(how: Exit) -> PlayedSession {
     let (stage, driver) = in_a_call().await;
     let id = exit(driver, how).await.id();
     let mut driver = stage.open(SessionStart::Resume(id)).await;
@@ -58,16 +58,16 @@ async fn go_on_after_a_call(how: Exit) -> PlayedSession {
 
 #[tokio::test]
 async fn a_call_that_ran_when_its_owner_left_is_interrupted_and_the_rest_runs() {
-    assert_snapshot!(go_on_after_a_call(Exit::Leaves).await.transcript());
+    assert_snapshot!(resume_after_a_call(Exit::Leaves).await.transcript());
 }
 
 #[tokio::test]
 async fn a_call_that_ran_when_its_owner_died_is_interrupted_and_the_rest_runs() {
-    assert_snapshot!(go_on_after_a_call(Exit::Dies).await.transcript());
+    assert_snapshot!(resume_after_a_call(Exit::Dies).await.transcript());
 }
 
-async fn go_on_after_a_question(how: Exit) -> PlayedSession {
-    let stage = scenario().model(relay([silence(), script(&rules("  - answer: [say: here]\n"))])).ready();
+async fn resume_after_a_request(how: Exit) -> PlayedSession {
+    let stage = scenario().model(relay([silent_model(), script(&rules("  - answer: [say: here]\n"))])).ready();
     let driver = stage.open(SessionStart::New).await;
     driver.send("go", MailDelivery::FollowUp).await;
     driver.asked(1).await;
@@ -80,12 +80,12 @@ async fn go_on_after_a_question(how: Exit) -> PlayedSession {
 
 #[tokio::test]
 async fn a_question_that_was_open_when_its_owner_left_is_asked_again() {
-    assert_snapshot!(go_on_after_a_question(Exit::Leaves).await.transcript());
+    assert_snapshot!(resume_after_a_request(Exit::Leaves).await.transcript());
 }
 
 #[tokio::test]
 async fn a_question_that_was_open_when_its_owner_died_is_asked_again() {
-    assert_snapshot!(go_on_after_a_question(Exit::Dies).await.transcript());
+    assert_snapshot!(resume_after_a_request(Exit::Dies).await.transcript());
 }
 
 async fn lose_a_background_command(how: Exit) -> PlayedSession {
@@ -149,8 +149,11 @@ async fn a_call_that_waited_for_a_command_is_told_that_it_was_lost() {
 #[tokio::test]
 async fn an_answer_that_is_durable_is_not_asked_for_again() {
     let gate = Gate::says("the answer");
-    // Hooks are told before it ends, so that its answer is durable before its end is.
-    let stage = scenario().model(relay([gate.clone(), silence()])).hook(on(HookEvent::AgentStop, "true")).ready();
+    // With a stop hook, the answer is committed before the end of the activation.
+    let stage = scenario()
+        .model(relay([gate.clone(), silent_model()]))
+        .hook(command_hook(HookEvent::AgentStop, "true"))
+        .ready();
     let mut driver = stage.open(SessionStart::New).await;
     driver.send("go", MailDelivery::FollowUp).await;
     driver.asked(1).await;
@@ -167,7 +170,7 @@ async fn an_answer_that_is_durable_is_not_asked_for_again() {
 }
 
 #[tokio::test]
-async fn nothing_goes_on_before_it_is_let() {
+async fn nothing_continues_before_the_session_is_resumed() {
     let (stage, driver) = in_a_call().await;
     let id = driver.leave().await.id();
     let driver = stage.open(SessionStart::Resume(id)).await;
@@ -210,7 +213,7 @@ async fn a_copy_begins_with_the_past_and_nothing_that_was_under_way_goes_on_in_i
 }
 
 #[tokio::test]
-async fn a_running_session_can_be_copied_and_runs_on() {
+async fn a_running_session_can_be_forked_and_keeps_running() {
     let (stage, mut driver) = in_a_call().await;
     let copy = stage.open(SessionStart::Fork(driver.id())).await.leave().await;
     assert!(matches!(copy.outcome(), Some(TaskOutcome::Cancelled { .. })), "{:?}", copy.outcome());

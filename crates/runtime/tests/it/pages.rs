@@ -1,4 +1,4 @@
-//! Pages of the web in a session: what may be fetched, and from where.
+//! Fetching web pages in a session, and the addresses that are allowed.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -8,14 +8,14 @@ use testkit::session::{PlayedSession, Scenario, scenario};
 
 use crate::support::turns;
 
-/// A server that answers every connection alike, as long as the test runs.
+/// A server that gives every connection the same answer while the test runs.
 fn serve(answer: &'static str) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
         while let Ok((mut stream, _)) = listener.accept() {
             let mut request = [0; 4096];
-            // The request is small, and what matters is that there is an answer.
+            // The request is small; the test only needs the answer.
             let _read = stream.read(&mut request);
             let _sent = stream.write_all(answer.as_bytes());
         }
@@ -38,7 +38,7 @@ async fn fetch(scenario: Scenario, url: &str) -> PlayedSession {
 }
 
 #[tokio::test]
-async fn this_machine_is_not_fetched_from_even_where_everything_is_allowed() {
+async fn local_addresses_are_not_fetched_even_if_everything_is_allowed() {
     let server = serve(PAGE);
     for host in ["127.0.0.1", "localhost", "0x7f.1", "2130706433", "[::ffff:127.0.0.1]", "localhost."] {
         let run = fetch(scenario().allow_all(), &format!("http://{host}:{}/", server.port())).await;
@@ -47,7 +47,7 @@ async fn this_machine_is_not_fetched_from_even_where_everything_is_allowed() {
 }
 
 #[tokio::test]
-async fn a_rule_that_names_the_address_opens_it() {
+async fn a_rule_that_names_a_local_address_allows_it() {
     let server = serve(PAGE);
     for (rule, host) in [("fetch(127.0.0.1)", "127.1"), ("fetch(localhost)", "localhost")] {
         let scenario = scenario().allow_all().rule(RuleEffect::Allow, rule);
@@ -57,7 +57,7 @@ async fn a_rule_that_names_the_address_opens_it() {
 }
 
 #[tokio::test]
-async fn a_redirect_to_a_closed_address_is_told_and_not_followed() {
+async fn a_redirect_to_a_forbidden_address_is_reported_and_not_followed() {
     let server = serve(AWAY);
     let scenario = scenario().allow_all().rule(RuleEffect::Allow, "fetch(127.0.0.1)");
     let run = fetch(scenario, &format!("http://{server}/")).await;

@@ -1,4 +1,4 @@
-//! What calls may open: never what controls Bosun, and after a person's word only what the word was about.
+//! The files that calls may open: never control files, and after the user's permission only what it covers.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -25,7 +25,7 @@ fn patch(body: &str) -> Value {
     json!({ "patch": format!("*** Begin Patch\n{body}\n*** End Patch") })
 }
 
-/// What became of the calls, in the order they were made.
+/// The results of the calls, in the order of the calls.
 fn answers(run: &PlayedSession) -> Vec<ToolResult> {
     let answer = |event: &Event| match event {
         Event::CallAnswered { call, answer, .. } => Some((call.clone(), answer.clone())),
@@ -37,7 +37,7 @@ fn answers(run: &PlayedSession) -> Vec<ToolResult> {
     answers.into_iter().map(|(_, answer)| answer).collect()
 }
 
-/// Everything that can be tried on one file.
+/// Calls of all tools that could access a file.
 fn attempts(path: &str) -> Vec<(&'static str, Value)> {
     vec![
         ("view", json!({ "path": path })),
@@ -62,8 +62,8 @@ fn controlled(mode: PermissionMode) -> Scenario {
     CONTROLS.iter().fold(free, |scenario, path| scenario.file(path, "control\n"))
 }
 
-/// Puts a file into the home, and other names of controls into the working folder.
-fn disguise(home: &Path, folder: &Path) {
+/// Writes a file to the home, and links to control files into the working folder.
+fn make_links(home: &Path, folder: &Path) {
     fs::write(home.join("config.toml"), "control\n").unwrap();
     fs::hard_link(home.join("config.toml"), folder.join("second-name")).unwrap();
     fs::hard_link(folder.join(".mcp.json"), folder.join("other-name")).unwrap();
@@ -73,14 +73,14 @@ fn disguise(home: &Path, folder: &Path) {
 }
 
 #[tokio::test]
-async fn no_mode_lets_an_agent_reach_what_controls_it() {
+async fn no_mode_lets_an_agent_reach_control_files() {
     for mode in PermissionMode::ALL {
         let paths =
             ["second-name", "other-name", "link/config.toml", "link/new", "dot/config.toml", "dot/new", "chain"];
         let mut tried: Vec<_> = CONTROLS.iter().chain(&paths).flat_map(|path| attempts(path)).collect();
         tried.extend([("view", json!({ "path": ".bosun" })), ("grep", json!({ "pattern": "c", "path": "link" }))]);
         let stage = controlled(mode).script(&calls(&tried)).ready();
-        disguise(stage.home().root(), &stage.path(""));
+        make_links(stage.home().root(), &stage.path(""));
         let mut driver = stage.open(SessionStart::New).await;
         driver.send("go", MailDelivery::FollowUp).await;
         driver.rest().await;
@@ -110,7 +110,7 @@ async fn no_mode_lets_a_command_reach_controls_through_other_names() {
         ];
         let tried: Vec<_> = commands.iter().map(|command| ("shell", json!({ "command": command }))).collect();
         let stage = controlled(mode).script(&calls(&tried)).ready();
-        disguise(stage.home().root(), &stage.path(""));
+        make_links(stage.home().root(), &stage.path(""));
         let mut driver = stage.open(SessionStart::New).await;
         driver.send("go", MailDelivery::FollowUp).await;
         driver.rest().await;
@@ -124,7 +124,7 @@ async fn no_mode_lets_a_command_reach_controls_through_other_names() {
 }
 
 #[tokio::test]
-async fn a_redirection_is_judged_by_where_it_leads() {
+async fn a_redirection_is_judged_by_its_target() {
     let tried = [
         ("shell", json!({ "command": "echo mine > away/new" })),
         ("shell", json!({ "command": "echo mine > near/new" })),
@@ -147,7 +147,7 @@ async fn a_redirection_is_judged_by_where_it_leads() {
 }
 
 #[tokio::test]
-async fn a_search_passes_over_what_controls_an_agent() {
+async fn a_search_leaves_out_control_files() {
     let tried = [
         ("grep", json!({ "pattern": "control" })),
         ("grep", json!({ "pattern": "control", "glob": "**/.*" })),
@@ -157,20 +157,24 @@ async fn a_search_passes_over_what_controls_an_agent() {
         ("view", json!({ "path": ".claude" })),
     ];
     let stage = controlled(PermissionMode::AllowAll).script(&calls(&tried)).ready();
-    disguise(stage.home().root(), &stage.path(""));
+    make_links(stage.home().root(), &stage.path(""));
     let mut driver = stage.open(SessionStart::New).await;
     driver.send("go", MailDelivery::FollowUp).await;
     driver.rest().await;
     let run = driver.leave().await;
-    let told: Vec<String> = answers(&run).into_iter().map(|answer| answer.text).collect();
+    let texts: Vec<String> = answers(&run).into_iter().map(|answer| answer.text).collect();
     let left_out = |count: usize| format!("[{count} files left out: they may not be read]\n");
-    assert_eq!(told[0], format!("free.txt\n1: control\n{}", left_out(2)));
-    assert_eq!(told[1], "no matches in 0 files\n[1 file left out: it may not be read]\n");
-    // A brace hides nothing of the pattern's own names from the walk.
-    assert!(!told[2].contains("1: control"), "{}", told[2]);
-    assert_eq!(told[3], "[1 file left out: it may not be read]\n");
-    assert!(!told[4].contains(".bosun") && !told[4].contains("name") && told[4].ends_with(&left_out(4)), "{}", told[4]);
-    assert_eq!(told[5], format!(".claude/ has 0 entries\n{}", left_out(2)));
+    assert_eq!(texts[0], format!("free.txt\n1: control\n{}", left_out(2)));
+    assert_eq!(texts[1], "no matches in 0 files\n[1 file left out: it may not be read]\n");
+    // Braces in a pattern do not make control files visible.
+    assert!(!texts[2].contains("1: control"), "{}", texts[2]);
+    assert_eq!(texts[3], "[1 file left out: it may not be read]\n");
+    assert!(
+        !texts[4].contains(".bosun") && !texts[4].contains("name") && texts[4].ends_with(&left_out(4)),
+        "{}",
+        texts[4]
+    );
+    assert_eq!(texts[5], format!(".claude/ has 0 entries\n{}", left_out(2)));
 }
 
 /// Waits for an ask.
@@ -188,7 +192,7 @@ async fn permit(driver: &SessionDriver, ask: Ask) {
 }
 
 #[tokio::test]
-async fn a_persons_word_covers_the_path_that_a_call_had_and_no_other() {
+async fn permission_covers_the_path_of_the_call_and_no_other() {
     let tried = [("create", json!({ "path": "link/new.txt", "content": "x" }))];
     for target in ["a", "b"] {
         let stage = scenario().file("a/x", "").file("b/x", "").ask_wait(None).script(&calls(&tried)).ready();
@@ -217,7 +221,7 @@ async fn a_persons_word_covers_the_path_that_a_call_had_and_no_other() {
 }
 
 #[tokio::test]
-async fn rules_on_files_hold_inside_a_search() {
+async fn rules_on_files_apply_inside_a_search() {
     let tried = [
         ("grep", json!({ "pattern": "needle" })),
         ("glob", json!({ "pattern": "*.txt" })),
@@ -235,16 +239,16 @@ async fn rules_on_files_hold_inside_a_search() {
         .allow_all();
     let run = stage.script(&calls(&tried)).prompt("go").run().await;
     let answers = answers(&run);
-    let told: Vec<&str> = answers.iter().map(|answer| answer.text.as_str()).collect();
-    assert_eq!(told[0], "free.txt\n1: needle\n[2 files left out: they may not be read]\n");
-    assert_eq!(told[1], "free.txt\n[2 files left out: they may not be read]\n");
-    assert_eq!(told[2], "deep/ has 0 entries\n[2 files left out: they may not be read]\n");
-    assert!(answers[3..].iter().all(|answer| answer.status == ToolResultStatus::Denied), "{told:#?}");
+    let texts: Vec<&str> = answers.iter().map(|answer| answer.text.as_str()).collect();
+    assert_eq!(texts[0], "free.txt\n1: needle\n[2 files left out: they may not be read]\n");
+    assert_eq!(texts[1], "free.txt\n[2 files left out: they may not be read]\n");
+    assert_eq!(texts[2], "deep/ has 0 entries\n[2 files left out: they may not be read]\n");
+    assert!(answers[3..].iter().all(|answer| answer.status == ToolResultStatus::Denied), "{texts:#?}");
     assert_eq!((run.file("deep/secret.txt").as_deref(), run.file("free-2.txt")), (Some("needle\n"), None));
 }
 
 #[tokio::test]
-async fn a_person_who_permits_a_file_or_a_search_permits_what_was_asked() {
+async fn permission_for_a_file_or_a_search_covers_what_was_asked() {
     let tried = [("view", json!({ "path": "private.txt" })), ("grep", json!({ "pattern": "needle", "path": "deep" }))];
     let stage = scenario()
         .file("private.txt", "needle\n")

@@ -1,4 +1,4 @@
-//! Questions of a model to the user: who may ask, and what becomes of a question.
+//! Questions from a model to the user.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use runtime::SessionStart;
 use store::post_command;
 use testkit::session::{FakeClock, Scenario, SessionDriver, SessionFixture, scenario};
 
-use crate::support::{breathe, turns};
+use crate::support::{run_ready_tasks, turns};
 
 /// A model that asks one question and repeats its answer.
 fn curious() -> Scenario {
@@ -21,7 +21,7 @@ fn curious() -> Scenario {
     scenario().script(&script)
 }
 
-/// A session whose model has asked.
+/// A session whose model has asked its question.
 async fn asked(stage: &SessionFixture) -> (SessionDriver, AskId) {
     let mut driver = stage.open(SessionStart::New).await;
     driver.send("paint", MailDelivery::FollowUp).await;
@@ -45,13 +45,13 @@ fn reply(text: &str) -> AskDecision {
     AskDecision::Reply { text: text.into() }
 }
 
-const NOBODY: &str = "heard: The user did not answer; decide yourself and report what you assumed.";
+const UNANSWERED: &str = "heard: The user did not answer; decide yourself and report what you assumed.";
 
 #[tokio::test]
 async fn an_answer_reaches_the_model() {
     let stage = curious().ask_wait(None).ready();
     let (mut driver, ask) = asked(&stage).await;
-    // Another kind of decision is none on a question.
+    // Only a reply or a denial can decide a question.
     let allow = DecideParams { ask: ask.clone(), decision: AskDecision::Allow { rules: Vec::new(), input: None } };
     assert!(driver.session().decide(allow).await.is_err());
     decide(&driver, &ask, reply("blue")).await;
@@ -60,13 +60,13 @@ async fn an_answer_reaches_the_model() {
 }
 
 #[tokio::test]
-async fn a_question_outlives_its_owner() {
+async fn a_question_survives_its_owner() {
     let stage = curious().ask_wait(None).ready();
     let (driver, ask) = asked(&stage).await;
     let id = driver.leave().await.id();
     let driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
-    breathe().await;
+    run_ready_tasks().await;
     let id = driver.crash().await.id();
     let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
@@ -78,7 +78,7 @@ async fn a_question_outlives_its_owner() {
 }
 
 #[tokio::test]
-async fn an_answer_that_its_owner_did_not_live_to_see_is_not_lost() {
+async fn an_answer_is_not_lost_when_its_owner_dies() {
     let stage = curious().ask_wait(None).ready();
     let (driver, ask) = asked(&stage).await;
     decide(&driver, &ask, reply("red")).await;
@@ -90,7 +90,7 @@ async fn an_answer_that_its_owner_did_not_live_to_see_is_not_lost() {
 }
 
 #[tokio::test]
-async fn an_answer_reaches_the_model_where_no_more_questions_may_be_asked() {
+async fn an_answer_reaches_the_model_although_questions_are_now_disabled() {
     let stage = curious().ask_wait(None).ready();
     let (driver, ask) = asked(&stage).await;
     let id = driver.crash().await.id();
@@ -104,7 +104,7 @@ async fn an_answer_reaches_the_model_where_no_more_questions_may_be_asked() {
 }
 
 #[tokio::test]
-async fn an_owner_that_waits_for_nobody_does_not_wait_for_what_an_earlier_one_asked() {
+async fn an_owner_that_does_not_wait_ends_the_questions_of_an_earlier_one() {
     let stage = curious().ask_wait(None).ready();
     let (driver, _ask) = asked(&stage).await;
     let id = driver.leave().await.id();
@@ -112,18 +112,18 @@ async fn an_owner_that_waits_for_nobody_does_not_wait_for_what_an_earlier_one_as
     let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     driver.rest().await;
-    assert_eq!(driver.leave().await.text(), NOBODY);
+    assert_eq!(driver.leave().await.text(), UNANSWERED);
 }
 
 #[tokio::test]
-async fn a_question_that_nobody_answers_in_time_is_decided_by_the_model() {
+async fn a_question_without_a_timely_answer_is_decided_by_the_model() {
     let stage = curious().ask_wait(Some(Duration::from_secs(60))).ready();
     let (mut driver, ask) = asked(&stage).await;
     stage.clock().advance(Duration::from_secs(61));
     driver.rest().await;
     let late = DecideParams { ask, decision: reply("blue") };
     assert!(driver.session().decide(late).await.is_err());
-    assert_eq!(driver.leave().await.text(), NOBODY);
+    assert_eq!(driver.leave().await.text(), UNANSWERED);
 }
 
 #[tokio::test]
@@ -132,11 +132,11 @@ async fn a_user_may_leave_a_question_unanswered() {
     let (mut driver, ask) = asked(&stage).await;
     decide(&driver, &ask, AskDecision::Deny { message: String::new() }).await;
     driver.rest().await;
-    assert_eq!(driver.leave().await.text(), NOBODY);
+    assert_eq!(driver.leave().await.text(), UNANSWERED);
 }
 
 #[tokio::test]
-async fn only_a_session_that_somebody_answers_offers_the_question() {
+async fn the_question_tool_is_offered_only_if_a_user_can_answer() {
     let minute = Some(Duration::from_secs(60));
     for (scenario, offers) in [
         (curious().ask_wait(None), true),
@@ -156,7 +156,7 @@ async fn only_a_session_that_somebody_answers_offers_the_question() {
 }
 
 #[tokio::test]
-async fn a_model_that_asks_where_nobody_answers_is_told_that_there_is_no_such_tool() {
+async fn without_a_user_the_question_tool_does_not_exist() {
     let run = curious().prompt("paint").run().await;
     assert!(run.text().starts_with("heard: There is no tool `ask_user`."), "{}", run.text());
 }

@@ -39,7 +39,7 @@ async fn a_parked_session_goes_on_by_itself_when_the_quota_resets() {
 }
 
 #[tokio::test]
-async fn a_provider_that_asks_to_wait_long_is_waited_for_without_a_slot() {
+async fn a_long_wait_for_a_provider_holds_no_slot() {
     let slow = script(&rules("  - fail: { class: retry-after, after: 1h, message: slow down }\n"));
     let stage = scenario().model(relay([slow, script(&rules("  - answer: [say: at last]\n"))])).ready();
     let mut driver = park(&stage).await;
@@ -51,7 +51,7 @@ async fn a_provider_that_asks_to_wait_long_is_waited_for_without_a_slot() {
 }
 
 #[tokio::test]
-async fn a_machine_that_slept_past_the_reset_goes_on() {
+async fn a_session_continues_after_the_machine_slept_past_the_reset() {
     let stage = stage();
     let mut driver = park(&stage).await;
     stage.clock().advance(8 * HOUR);
@@ -60,7 +60,7 @@ async fn a_machine_that_slept_past_the_reset_goes_on() {
 }
 
 #[tokio::test]
-async fn a_clock_that_goes_back_delays_and_does_not_confuse() {
+async fn a_clock_that_is_set_back_only_delays_the_session() {
     let stage = stage();
     let mut driver = park(&stage).await;
     stage.clock().set_back(8 * HOUR);

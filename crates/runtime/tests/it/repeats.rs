@@ -1,4 +1,4 @@
-//! Small models: one that repeats a call is told so, and then stopped; one that writes its calls as text is read.
+//! Small models: repeated calls are refused and then end the activation; calls written as text are recognised.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use protocol::{
 use runtime::SessionStart;
 use testkit::session::{PlayedSession, Scenario, scenario};
 
-use crate::support::{relay, rules, script, silence};
+use crate::support::{relay, rules, script, silent_model};
 
 const SMALL: ModelFacts = ModelFacts { tier: ModelTier::Small, ..ModelFacts::UNKNOWN };
 
@@ -33,12 +33,12 @@ impl Model for Small {
         &SMALL
     }
 
-    fn ask(&self, request: ModelRequest) -> Deltas {
-        self.0.ask(request)
+    fn send(&self, request: ModelRequest) -> Deltas {
+        self.0.send(request)
     }
 }
 
-/// A model that counts as small from some time on.
+/// A model that counts as small once the flag is set.
 #[derive(Debug)]
 struct Shrinking(Arc<dyn Model>, AtomicBool);
 
@@ -51,8 +51,8 @@ impl Model for Shrinking {
         if self.1.load(Ordering::SeqCst) { &SMALL } else { &ModelFacts::UNKNOWN }
     }
 
-    fn ask(&self, request: ModelRequest) -> Deltas {
-        self.0.ask(request)
+    fn send(&self, request: ModelRequest) -> Deltas {
+        self.0.send(request)
     }
 }
 
@@ -80,7 +80,7 @@ async fn a_call_repeated_for_ever_is_refused_and_then_ends_the_activation() {
 }
 
 #[tokio::test]
-async fn a_model_that_heeds_the_refusal_goes_on() {
+async fn a_model_that_heeds_the_refusal_continues() {
     let heeds = format!("  - when: {{ answered: {{ status: refused }} }}\n    answer: [say: It says x.]\n{VIEWS}");
     let run = small(&heeds).prompt("go").run().await;
     assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
@@ -95,7 +95,7 @@ async fn a_larger_model_may_repeat_itself() {
 }
 
 #[tokio::test]
-async fn a_call_whose_answer_changes_is_no_loop() {
+async fn a_call_whose_answer_changes_does_not_count_as_repeated() {
     let counts = "  - answer:
       - call: { tool: shell, input: { command: 'echo x >> log; cat log' } }
 ";
@@ -105,7 +105,7 @@ async fn a_call_whose_answer_changes_is_no_loop() {
 }
 
 #[tokio::test]
-async fn a_prompt_lets_it_try_again() {
+async fn a_prompt_resets_the_count() {
     let mut driver = small(VIEWS).ready().open(SessionStart::New).await;
     for prompt in ["go", "again"] {
         driver.send(prompt, MailDelivery::FollowUp).await;
@@ -116,9 +116,9 @@ async fn a_prompt_lets_it_try_again() {
 }
 
 #[tokio::test]
-async fn a_new_owner_counts_on() {
+async fn a_new_owner_continues_the_count() {
     let views = || script(&rules(VIEWS));
-    let model = relay([views(), views(), views(), views(), silence(), views()]);
+    let model = relay([views(), views(), views(), views(), silent_model(), views()]);
     let stage = scenario().model(Arc::new(Small(model))).file("a.txt", "x").ready();
     let driver = stage.open(SessionStart::New).await;
     driver.send("go", MailDelivery::FollowUp).await;
@@ -152,7 +152,7 @@ async fn calls_that_are_written_as_text_run_and_are_answered() {
 }
 
 #[tokio::test]
-async fn a_wait_goes_on_though_a_smaller_model_would_not_have_been_let_begin_it() {
+async fn a_wait_continues_although_it_would_be_refused_for_a_small_model() {
     let waits = "  - when: { agent: helper }
     answer: [hang: true]
   - when: { turn: 1 }
@@ -163,13 +163,13 @@ async fn a_wait_goes_on_though_a_smaller_model_would_not_have_been_let_begin_it(
   - answer: [say: done]
 ";
     let model = Arc::new(Shrinking(script(&rules(waits)), AtomicBool::new(false)));
-    // Their tools are listed, so that a small model is told of no others.
-    let with = |name: &str, tools: &[&str]| {
+    // The definitions list their tools, so that a small model sees no others.
+    let agent_with_tools = |name: &str, tools: &[&str]| {
         let tools = Some(tools.iter().map(|tool| (*tool).to_owned()).collect());
         let (name, spawns) = (name.into(), SpawnPolicy::Any);
         AgentSpec { name, tools, spawns, model_invocable: true, ..AgentSpec::default() }
     };
-    let (main, helper) = (with("main", &["task", "wait"]), with("helper", &["view"]));
+    let (main, helper) = (agent_with_tools("main", &["task", "wait"]), agent_with_tools("helper", &["view"]));
     let stage = scenario().main(main).agent(helper).model(Arc::clone(&model) as Arc<dyn Model>).ready();
     let mut driver = stage.open(SessionStart::New).await;
     driver.send("go", MailDelivery::FollowUp).await;
@@ -189,19 +189,19 @@ async fn a_wait_goes_on_though_a_smaller_model_would_not_have_been_let_begin_it(
     assert_eq!((run.text(), refused(&run)), ("done", 0), "{}", run.transcript());
 }
 
-/// B9: a small model has few tools to choose from, and can find the others.
+/// B9: a small model sees few tools, and can search for the others.
 #[tokio::test]
-async fn a_small_model_is_told_of_six_tools() {
+async fn a_small_model_sees_six_tools() {
     let run = small("  - answer: [say: done]\n").prompt("go").run().await;
     let requests = run.stage().model(run.id()).requests();
-    let mut told: Vec<String> = requests[0].tools.iter().map(|tool| tool.name.clone()).collect();
-    told.sort();
-    assert_eq!(told, ["create", "edit", "grep", "shell", "tool_search", "view"]);
+    let mut names: Vec<String> = requests[0].tools.iter().map(|tool| tool.name.clone()).collect();
+    names.sort();
+    assert_eq!(names, ["create", "edit", "grep", "shell", "tool_search", "view"]);
 }
 
-/// B9: a written call of a tool that there is not is answered, and the one beside it runs.
+/// B9: a call written as text that names an unknown tool is answered, and the call next to it runs.
 #[tokio::test]
-async fn a_written_call_of_an_unknown_tool_is_answered_and_those_beside_it_run() {
+async fn a_text_call_of_an_unknown_tool_is_answered_and_others_run() {
     let written = r#"  - when: { turn: 1 }
     answer:
       - say: "```json\n[{\"name\": \"view\", \"arguments\": {\"path\": \"a.txt\"}}, {\"name\": \"read\", \"arguments\": {\"path\": \"a.txt\"}}]\n```"

@@ -1,4 +1,4 @@
-//! Keys are written nowhere, whoever says them.
+//! Secrets are written nowhere, whether they come from the user, the model or a command.
 
 use std::fs;
 use std::path::Path;
@@ -27,7 +27,7 @@ pub(crate) fn leaks(folder: &Path) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_key_that_is_said_printed_or_asked_about_is_not_written() {
+async fn a_secret_in_messages_answers_or_output_is_not_written() {
     let script = turns(&format!(
         "    - - think: the key is {KEY}
       - say: I know {KEY}.
@@ -43,21 +43,21 @@ async fn a_key_that_is_said_printed_or_asked_about_is_not_written() {
     let mut driver = stage.open(SessionStart::New).await;
     driver.send(&format!("my key is {KEY}"), MailDelivery::FollowUp).await;
     driver.rest().await;
-    let asked = driver.model().requests();
+    let requests = driver.model().requests();
     let run = driver.leave().await;
     assert_eq!(leaks(stage.home().root()), Vec::<String>::new());
     assert_eq!(run.text(), "It is [redacted], as you said.");
-    assert!(!format!("{asked:?}").contains(KEY), "the model was told the key");
+    assert!(!format!("{requests:?}").contains(KEY), "the model received the key");
     assert!(run.transcript().matches("[redacted]").count() >= 6, "{}", run.transcript());
 }
 
 #[tokio::test]
-async fn a_key_in_a_command_of_another_process_is_gone_once_it_is_carried_out() {
+async fn a_secret_in_a_stored_command_is_removed_once_it_is_applied() {
     let stage = scenario().script(&turns("    - - say: hello\n")).secret(KEY).ready();
     let driver = stage.open(SessionStart::New).await;
     let id = driver.id();
     driver.leave().await;
-    // Long enough to need pages of its own.
+    // Long enough to need its own database pages.
     let text = format!("{}my key is {KEY}", "a long story ".repeat(2000));
     let send = SendParams { task: None, text, images: Vec::new(), delivery: MailDelivery::FollowUp, display: None };
     store::post_command(stage.home(), id, &SessionCommand::Send(send), Timestamp(1)).unwrap();

@@ -1,4 +1,4 @@
-//! Commands in the background.
+//! Background commands.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use testkit::session::{SessionDriver, scenario};
 
 use crate::support::{UNTIL_GO, eventually, rules};
 
-/// Rules that start `command` in the background first, and then go on as `then` says.
+/// Rules that start `command` in the background, followed by the rules in `then`.
 fn starting(command: &str, then: &str) -> String {
     rules(&format!(
         "  - when: {{ turn: 1 }}
@@ -108,7 +108,7 @@ async fn commands_are_listed_and_stopped_by_name() {
 }
 
 #[tokio::test]
-async fn what_a_command_prints_is_bounded_on_disk_and_in_the_answer() {
+async fn the_output_of_a_command_is_limited_on_disk_and_in_the_answer() {
     const CAP: u64 = 30_000;
     let then = "  - when: { turn: 2 }
     answer:
@@ -137,13 +137,13 @@ async fn what_a_command_prints_is_bounded_on_disk_and_in_the_answer() {
 struct Full;
 
 impl Disk for Full {
-    fn free(&self, _path: &Path) -> io::Result<u64> {
+    fn free_bytes(&self, _path: &Path) -> io::Result<u64> {
         Ok(999)
     }
 }
 
 #[tokio::test]
-async fn a_disk_at_its_floor_costs_a_command_its_output_and_not_the_session_its_life() {
+async fn a_full_disk_drops_the_output_of_a_command_but_not_the_session() {
     let then = "  - when: { turn: 2 }
     answer:
       - call: { id: wait, tool: read_shell, input: { name: seq, wait_secs: 300 } }

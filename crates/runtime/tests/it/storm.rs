@@ -1,4 +1,4 @@
-//! Messages to agents that start, rest, end and lose their owner: each is read once or expires, and in order.
+//! Messages to agents that start, become idle, end and lose their owner: each is read once or expires, and in order.
 
 use protocol::api::{SendParams, SessionCommand, StopTaskParams};
 use protocol::{CancelMode, MailDelivery, TaskId};
@@ -8,7 +8,7 @@ use testkit::session::{SessionDriver, SessionFixture, scenario};
 
 use crate::support::rules;
 
-/// Six workers rest until they are written to, and pass words on to the others.
+/// Six workers that are idle until they get a message, and forward some messages to the others.
 fn workers() -> String {
     let call = |tool: &str, input: &str| format!("      - call: {{ tool: {tool}, input: {{ {input} }} }}\n");
     let task = |n: u32| {
@@ -27,13 +27,13 @@ fn workers() -> String {
     ))
 }
 
-/// Numbers that are the same in every run.
+/// Random numbers that are the same in every run.
 struct Dice(u64);
 
 impl Dice {
-    fn roll(&mut self, most: u64) -> u64 {
+    fn roll(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % most
+        (self.0 >> 33) % limit
     }
 
     fn letter(&mut self, to: TaskId, n: u64) -> SendParams {
@@ -66,7 +66,7 @@ async fn messages_over_twenty_deaths_are_each_read_once_and_in_order() {
             posted += 1;
             let to = tasks[1 + dice.roll(tasks.len() as u64 - 1) as usize];
             let letter = dice.letter(to, posted);
-            // Half of it comes from other processes.
+            // About half of the messages come from other processes.
             if dice.roll(2) == 0 {
                 driver.command(&SessionCommand::Send(letter)).await;
             } else if driver.session().post(letter.clone()).await.is_ok() {
@@ -98,7 +98,7 @@ async fn messages_over_twenty_deaths_are_each_read_once_and_in_order() {
 }
 
 #[tokio::test]
-async fn a_result_is_told_in_the_same_words_however_much_happens_after_it() {
+async fn a_delivered_result_never_changes() {
     let script = rules(
         "  - when: { path: /root, turn: 1 }
     answer:
@@ -124,6 +124,6 @@ async fn a_result_is_told_in_the_same_words_however_much_happens_after_it() {
     let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.send("again 5", MailDelivery::FollowUp).await;
     driver.rest().await;
-    // The model has seen every request, and that each began as the one before.
+    // The test model has checked that every request starts with the previous one.
     driver.leave().await;
 }

@@ -1,4 +1,4 @@
-//! What the user may want to say next: an event of its own, if that is switched on.
+//! Suggestions for the user's next prompt: a separate event, if the feature is enabled.
 
 use protocol::Event;
 use runtime::SessionFeatures;

@@ -1,4 +1,4 @@
-//! What these tests share beyond the test kit.
+//! Helpers that these tests share, in addition to the test kit.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,8 +26,8 @@ pub(crate) fn script(yaml: &str) -> Arc<dyn Model> {
     Arc::new(ScriptModel::parse(yaml, "test.yaml").unwrap())
 }
 
-/// Gives each request to the next model, and what comes after to the last: a model that changes with time, which no
-/// script does.
+/// Passes each request to the next model, and all further ones to the last: a model that changes over time, which a
+/// script cannot do.
 #[derive(Debug)]
 pub(crate) struct Relay {
     models: Vec<Arc<dyn Model>>,
@@ -38,8 +38,8 @@ pub(crate) fn relay(models: impl IntoIterator<Item = Arc<dyn Model>>) -> Arc<dyn
     Arc::new(Relay { models: models.into_iter().collect(), asked: AtomicUsize::new(0) })
 }
 
-/// A model that never says a word.
-pub(crate) fn silence() -> Arc<dyn Model> {
+/// A model that never answers.
+pub(crate) fn silent_model() -> Arc<dyn Model> {
     script(&rules("  - answer:\n      - hang: true\n"))
 }
 
@@ -48,20 +48,20 @@ impl Model for Relay {
         self.models[0].name()
     }
 
-    fn ask(&self, request: ModelRequest) -> Deltas {
+    fn send(&self, request: ModelRequest) -> Deltas {
         let next = self.asked.fetch_add(1, Ordering::SeqCst).min(self.models.len() - 1);
-        self.models[next].ask(request)
+        self.models[next].send(request)
     }
 }
 
-/// A script with facts of which scripts know nothing.
+/// A script with model facts, which scripts do not have.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct ScriptWithFacts {
     pub(crate) script: Arc<dyn Model>,
     pub(crate) facts: ModelFacts,
 }
 
-impl Model for Known {
+impl Model for ScriptWithFacts {
     fn name(&self) -> &str {
         self.script.name()
     }
@@ -70,12 +70,12 @@ impl Model for Known {
         &self.facts
     }
 
-    fn ask(&self, request: ModelRequest) -> Deltas {
-        self.script.ask(request)
+    fn send(&self, request: ModelRequest) -> Deltas {
+        self.script.send(request)
     }
 }
 
-/// A model whose answer waits until it is let go.
+/// A model whose answer waits until the gate is opened.
 #[derive(Debug)]
 pub(crate) struct Gate {
     answer: Delta,
@@ -95,7 +95,7 @@ impl Gate {
         Arc::new(Gate { answer, stop: StopReason::Calls, open: Arc::new(Semaphore::new(0)) })
     }
 
-    /// Lets one answer go.
+    /// Releases one answer.
     pub(crate) fn open(&self) {
         self.open.add_permits(1);
     }
@@ -103,11 +103,11 @@ impl Gate {
 
 impl Model for Gate {
     fn name(&self) -> &'static str {
-        // What answers after it in a relay.
+        // The name of the model that follows it in a relay.
         "script/test.yaml"
     }
 
-    fn ask(&self, _request: ModelRequest) -> Deltas {
+    fn send(&self, _request: ModelRequest) -> Deltas {
         let done = Delta::Done { stop: self.stop, usage: Usage::default(), model: self.name().into() };
         let (answer, open) = (self.answer.clone(), Arc::clone(&self.open));
         let first = stream::once(async move {
@@ -122,14 +122,14 @@ impl Model for Gate {
 pub(crate) const UNTIL_GO: &str = "until [ -e go ]; do sleep 0.01; done";
 
 /// Waits for something outside the session.
-pub(crate) async fn eventually(what: &str, holds: impl Fn() -> bool) {
+pub(crate) async fn eventually(what: &str, is_true: impl Fn() -> bool) {
     for _ in 0..2000 {
-        if holds() {
+        if is_true() {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("waited in vain for: {what}");
+    panic!("timed out waiting for: {what}");
 }
 
 /// Waits until a file is there.
@@ -138,30 +138,30 @@ pub(crate) async fn until_file(path: &Path) {
 }
 
 /// Lets everything that is ready run.
-pub(crate) async fn breathe() {
+pub(crate) async fn run_ready_tasks() {
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
 }
 
-/// A limit of a session's time that no loaded machine reaches by itself.
-pub(crate) const TIME: Duration = Duration::from_secs(60);
+/// A time limit for sessions that even a loaded machine does not reach by itself.
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// Lets that time pass at once, when what should be under way then is.
-pub(crate) async fn time_is_up() {
+/// Lets that time pass at once; call it when everything that should be running by then is.
+pub(crate) async fn pass_time_limit() {
     pause();
-    advance(TIME).await;
-    breathe().await;
+    advance(TIME_LIMIT).await;
+    run_ready_tasks().await;
     resume();
 }
 
-/// Lets seconds pass, one at a time, in which this process is awake and nothing else takes time.
-pub(crate) async fn awake(seconds: u32) {
+/// Lets seconds pass one at a time, as if this process were awake and did nothing else.
+pub(crate) async fn pass_seconds(seconds: u32) {
     pause();
     for _ in 0..seconds {
-        // Timers go by whole milliseconds, and may be due one later.
+        // Timers have millisecond precision, and may fire one millisecond late.
         advance(Duration::from_millis(1002)).await;
-        breathe().await;
+        run_ready_tasks().await;
     }
     resume();
 }

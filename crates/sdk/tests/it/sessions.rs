@@ -1,4 +1,4 @@
-//! Sessions of a program: prompts, agents, tools, decisions, and going on later.
+//! Sessions of a program: prompts, agents, tools, decisions, and resumption.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,20 +13,20 @@ use serde_json::json;
 use tempfile::TempDir;
 use tokio::time::timeout;
 
-struct Place {
+struct SdkFixture {
     bosun: Bosun,
     home: TempDir,
     folder: TempDir,
 }
 
-/// A home, and a folder with a model that answers by these rules.
-fn place(rules: &str) -> Place {
+/// Creates a home, and a folder with a scripted model that has these rules.
+fn fixture(rules: &str) -> SdkFixture {
     let (home, folder) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     std::fs::write(folder.path().join("model.yaml"), format!("version: 1\nrules:\n{rules}")).unwrap();
-    Place { bosun: Bosun::open(home.path()).unwrap(), home, folder }
+    SdkFixture { bosun: Bosun::open(home.path()).unwrap(), home, folder }
 }
 
-impl Place {
+impl SdkFixture {
     fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -54,10 +54,10 @@ fn tide(calls: &Arc<AtomicUsize>) -> FunctionTool {
 
 #[tokio::test]
 async fn a_tool_of_the_program_runs_when_a_rule_allows_it() {
-    let (place, calls) = (place(LOOKS_UP), Arc::default());
+    let (place, calls) = (fixture(LOOKS_UP), Arc::default());
     let session = place.session().tool(tide(&calls)).open().await.unwrap();
     let answer = session.prompt("when?").await.unwrap();
-    assert_eq!((answer.outcome, calls.load(Ordering::SeqCst)), (Some(TaskOutcome::Completed), 0), "nobody allowed it");
+    assert_eq!((answer.outcome, calls.load(Ordering::SeqCst)), (Some(TaskOutcome::Completed), 0), "no rule allows it");
     session.leave().await.unwrap();
 
     let session = place.session().tool(tide(&calls)).allow("tide").open().await.unwrap();
@@ -68,7 +68,7 @@ async fn a_tool_of_the_program_runs_when_a_rule_allows_it() {
 
 #[tokio::test]
 async fn a_program_decides_on_what_is_asked() {
-    let (place, calls) = (place(LOOKS_UP), Arc::default());
+    let (place, calls) = (fixture(LOOKS_UP), Arc::default());
     let session = place.session().tool(tide(&calls)).wait_for_decisions().open().await.unwrap();
     let mut events = session.events();
     session.send("when?").await.unwrap();
@@ -93,12 +93,12 @@ async fn a_program_decides_on_what_is_asked() {
 
 #[tokio::test]
 async fn agents_are_started_waited_for_and_seen() {
-    let place = place("  - when: { agent: counter }\n    answer: [say: twelve]\n  - answer: [say: done]\n");
+    let place = fixture("  - when: { agent: counter }\n    answer: [say: twelve]\n  - answer: [say: done]\n");
     let counter =
         AgentSpec { name: "counter".into(), user_invocable: true, model_invocable: true, ..AgentSpec::default() };
     let session = place.session().agent(counter).open().await.unwrap();
-    let wanted = Agent { name: Some("tests".into()), ..Agent::new("counter", "count them") };
-    let (one, two) = (session.spawn(wanted.clone()).await.unwrap(), session.spawn(wanted).await.unwrap());
+    let agent = Agent { name: Some("tests".into()), ..Agent::new("counter", "count them") };
+    let (one, two) = (session.spawn(agent.clone()).await.unwrap(), session.spawn(agent).await.unwrap());
     for task in [one, two] {
         let view = session.wait(task).await.unwrap();
         assert_eq!((view.result.as_deref(), &view.state), (Some("twelve"), &TaskState::Idle));
@@ -113,7 +113,7 @@ async fn agents_are_started_waited_for_and_seen() {
 
 #[tokio::test]
 async fn a_session_is_left_and_resumed() {
-    let place = place("  - answer: [say: 'turn ${turn}: ${prompt}']\n");
+    let place = fixture("  - answer: [say: 'turn ${turn}: ${prompt}']\n");
     let session = place.session().deny("shell").open().await.unwrap();
     let id = session.id();
     assert_eq!(session.prompt("one").await.unwrap().text, "turn 1: one");
@@ -124,7 +124,7 @@ async fn a_session_is_left_and_resumed() {
     assert_eq!(session.prompt("two").await.unwrap().text, "turn 2: two");
     session.leave().await.unwrap();
     let view = bosun.view(id).unwrap();
-    assert_eq!((view.turns, view.rules.len()), (2, 1), "what it was run with is kept");
+    assert_eq!((view.turns, view.rules.len()), (2, 1), "its settings are kept");
 
     let copy = bosun.fork(id).unwrap().open().await.unwrap();
     assert_ne!(copy.id(), id);
@@ -134,19 +134,19 @@ async fn a_session_is_left_and_resumed() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_is_said_in_words() {
-    let place = place("  - answer: [say: hello]\n");
-    let words = |error: Error| error.to_string();
+async fn invalid_settings_are_explained() {
+    let place = fixture("  - answer: [say: hello]\n");
+    let message = |error: Error| error.to_string();
     let unnamed = place.bosun.session().cwd(place.folder()).open().await;
     if let Err(error) = unnamed {
-        assert!(words(error).starts_with("no model is chosen"));
+        assert!(message(error).starts_with("no model is chosen"));
     }
-    let gone = place.session().cwd("/nowhere/at/all").open().await.unwrap_err();
-    assert!(words(gone).starts_with("cannot work in /nowhere/at/all: "));
+    let bad_folder = place.session().cwd("/nowhere/at/all").open().await.unwrap_err();
+    assert!(message(bad_folder).starts_with("cannot work in /nowhere/at/all: "));
     let model = place.session().model("nobody/nothing").open().await.unwrap_err();
-    assert!(words(model).contains("nobody"));
+    assert!(message(model).contains("nobody"));
     let rule = place.session().allow("shell(((").open().await.unwrap_err();
-    assert!(words(rule).contains("shell"));
+    assert!(message(rule).contains("shell"));
     let dollars = Budget { micros: Some(1_000_000), ..Budget::default() };
     let unpriced = place.session().budget(dollars).open().await.unwrap_err();
     assert!(matches!(unpriced, Error::Unpriced(_)), "{unpriced}");

@@ -57,7 +57,7 @@ pub struct ItemChange {
     /// More items that it waits for.
     pub add_blocked_by: Vec<ItemId>,
     /// Items that it no longer waits for.
-    pub unblock: Vec<ItemId>,
+    pub remove_blocked_by: Vec<ItemId>,
     /// Fields of the metadata; `null` removes one.
     pub metadata: Map<String, Value>,
     /// The task that does it.
@@ -69,17 +69,17 @@ pub struct ItemChange {
 /// Which version of an item a change was made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpectedVersion {
-    /// This version: the change is refused if the item has another.
+    /// This version: the change is refused if the item has another version.
     Version(u64),
-    /// Any version: the last write of a field wins.
+    /// Any version: the last write of each field is kept.
     Any,
 }
 
 impl ExpectedVersion {
-    /// Refuses a change that was made for another version.
+    /// Refuses a change that was made for another version; the error is that version.
     pub(super) fn check(self, version: u64) -> Result<(), u64> {
         match self {
-            ExpectedVersion::Version(seen) if seen != version => Err(seen),
+            ExpectedVersion::Version(expected) if expected != version => Err(expected),
             ExpectedVersion::Version(_) | ExpectedVersion::Any => Ok(()),
         }
     }
@@ -101,14 +101,14 @@ impl ItemChange {
         set(&mut body.description, &self.description);
         text_changed |= set_or_clear(&mut body.active_form, self.active_form.as_deref());
         text_changed |= set_or_clear(&mut body.owner, self.owner.as_deref());
-        text_changed |= merge(&mut body.metadata, &self.metadata);
+        text_changed |= merge_metadata(&mut body.metadata, &self.metadata);
         if text_changed {
             body.author.clone_from(&self.author);
         }
         body.blocked_by.extend(&self.add_blocked_by);
         body.blocked_by.sort_unstable();
         body.blocked_by.dedup();
-        body.blocked_by.retain(|id| !self.unblock.contains(id));
+        body.blocked_by.retain(|id| !self.remove_blocked_by.contains(id));
         body.task = self.task.or(body.task);
         if let Some(status) = self.status {
             after.archived &= status == ItemStatus::Completed;
@@ -126,7 +126,7 @@ fn set_or_clear(field: &mut Option<String>, to: Option<&str>) -> bool {
     differs
 }
 
-fn merge(metadata: &mut Map<String, Value>, change: &Map<String, Value>) -> bool {
+fn merge_metadata(metadata: &mut Map<String, Value>, change: &Map<String, Value>) -> bool {
     let before = metadata.clone();
     for (name, value) in change {
         match value {

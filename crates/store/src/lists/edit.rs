@@ -31,14 +31,14 @@ impl ListTransaction<'_> {
         ListRows { conn: &self.transaction, key: self.key }
     }
 
-    pub(super) fn try_rows<T>(&self, run: impl FnOnce(ListRows<'_>) -> rusqlite::Result<T>) -> Result<T, ListError> {
-        Ok(run(self.rows()).map_err(sqlite_error(self.path))?)
+    pub(super) fn query<T>(&self, query: impl FnOnce(ListRows<'_>) -> rusqlite::Result<T>) -> Result<T, ListError> {
+        Ok(query(self.rows()).map_err(sqlite_error(self.path))?)
     }
 
     /// Removes an id that was reserved and never used.
     pub(super) fn forget_reserved(&self, id: ItemId) -> Result<(), ListError> {
         self.written.borrow_mut().insert(id);
-        self.try_rows(|rows| rows.forget_reserved(id))
+        self.query(|rows| rows.forget_reserved(id))
     }
 
     /// The written items as lines of the backup.
@@ -54,20 +54,20 @@ impl ListTransaction<'_> {
     }
 
     pub(super) fn find(&self, id: ItemId) -> Result<Option<ItemRow>, ListError> {
-        self.try_rows(|rows| rows.find(id))
+        self.query(|rows| rows.find(id))
     }
 
     pub(super) fn put(&self, row: &ItemRow) -> Result<(), ListError> {
         self.written.borrow_mut().insert(row.id);
-        self.try_rows(|rows| rows.put(row))
+        self.query(|rows| rows.put(row))
     }
 
     pub(super) fn insert(&self, status: ItemStatus, body: ItemBody, at: Timestamp) -> Result<ItemRow, ListError> {
-        let full = || ListError::Invalid(format!("the list has {ITEMS} items; archive or delete some first"));
-        if self.try_rows(|rows| rows.count())? >= ITEMS {
-            return Err(full());
+        let full_error = || ListError::Invalid(format!("the list has {ITEMS} items; archive or delete some first"));
+        if self.query(|rows| rows.count())? >= ITEMS {
+            return Err(full_error());
         }
-        let id = self.try_rows(|rows| rows.next_id())?.ok_or_else(full)?;
+        let id = self.query(|rows| rows.next_id())?.ok_or_else(full_error)?;
         let version = u64::from(status != ItemStatus::Deleted);
         let row = ItemRow { id, version, status, body, archived: false, created_at: at, updated_at: at };
         self.put(&row)?;
@@ -77,12 +77,12 @@ impl ListTransaction<'_> {
     pub(super) fn update(
         &self,
         id: ItemId,
-        seen: ExpectedVersion,
+        expected: ExpectedVersion,
         change: &ItemChange,
         at: Timestamp,
     ) -> Result<ChangedItems, ListError> {
         let row = require_existing(id, self.find(id)?)?;
-        if let Err(seen) = seen.check(row.version) {
+        if let Err(seen) = expected.check(row.version) {
             return Err(ListError::Stale { seen, fresh: Box::new(self.item(id)?) });
         }
         let mut others = Vec::new();
@@ -94,18 +94,18 @@ impl ListTransaction<'_> {
         let after = change.apply(&row);
         let starts_or_completes =
             after.status != row.status && matches!(after.status, ItemStatus::InProgress | ItemStatus::Completed);
-        let deleted = after.status == ItemStatus::Deleted;
+        let is_deleted = after.status == ItemStatus::Deleted;
         self.write(&row, after, at)?;
         if starts_or_completes {
-            let by = self.try_rows(|rows| rows.open_blockers(id))?;
+            let by = self.query(|rows| rows.open_blockers(id))?;
             if !by.is_empty() {
                 return Err(ListError::Blocked { id, by });
             }
         }
-        if deleted {
-            others.extend(self.release(id, at)?);
+        if is_deleted {
+            others.extend(self.unblock_dependents(id, at)?);
         }
-        self.changed(id, others)
+        self.changed_items(id, others)
     }
 
     /// Writes a changed row and checks that it is valid.
@@ -120,12 +120,12 @@ impl ListTransaction<'_> {
     }
 
     /// Removes a deleted item from the blockers of other items.
-    fn release(&self, id: ItemId, at: Timestamp) -> Result<Vec<ItemId>, ListError> {
-        let waiting = self.try_rows(|rows| rows.waiting_for(id))?;
+    fn unblock_dependents(&self, id: ItemId, at: Timestamp) -> Result<Vec<ItemId>, ListError> {
+        let waiting = self.query(|rows| rows.waiting_for(id))?;
         for other in &waiting {
             let row = require_existing(*other, self.find(*other)?)?;
-            let freed = ItemChange { unblock: vec![id], ..ItemChange::default() }.apply(&row);
-            self.write(&row, freed, at)?;
+            let unblocked = ItemChange { remove_blocked_by: vec![id], ..ItemChange::default() }.apply(&row);
+            self.write(&row, unblocked, at)?;
         }
         Ok(waiting)
     }
@@ -139,21 +139,21 @@ impl ListTransaction<'_> {
         for id in &row.body.blocked_by {
             require_existing(*id, self.find(*id)?)?;
         }
-        let edges = self.try_rows(|rows| rows.edges())?;
+        let edges = self.query(|rows| rows.blockers_by_item())?;
         find_cycle(&edges, std::iter::once(row.id)).map_or(Ok(()), |path| Err(ListError::Cycle(path)))
     }
 
-    pub(super) fn touch(&self, row: ItemRow, at: Timestamp) -> Result<ListItem, ListError> {
+    pub(super) fn put_next_version(&self, row: ItemRow, at: Timestamp) -> Result<ListItem, ListError> {
         let id = row.id;
         self.put(&ItemRow { version: row.version + 1, updated_at: at, ..row })?;
         self.item(id)
     }
 
     pub(super) fn item(&self, id: ItemId) -> Result<ListItem, ListError> {
-        self.try_rows(|rows| rows.item(id))?.ok_or(ListError::Missing(id))
+        self.query(|rows| rows.item(id))?.ok_or(ListError::Missing(id))
     }
 
-    pub(super) fn changed(&self, id: ItemId, mut others: Vec<ItemId>) -> Result<ChangedItems, ListError> {
+    pub(super) fn changed_items(&self, id: ItemId, mut others: Vec<ItemId>) -> Result<ChangedItems, ListError> {
         others.sort_unstable();
         others.dedup();
         let others =

@@ -13,7 +13,7 @@ pub enum ListError {
     /// There is no such item.
     #[error("Task not found: {0}")]
     Missing(ItemId),
-    /// The item has changed in the meantime.
+    /// The item has changed since.
     #[error("item {} was changed in the meantime: it has version {}, and the change was made for version {seen}", .fresh.id, .fresh.version)]
     Stale {
         /// The version that the change was made for.

@@ -1,5 +1,4 @@
-//! Lists as text for a repository: one item per line, with sorted keys, so that a change of an item changes only its
-//! line.
+//! Lists as text for a repository: one item per line, with sorted keys, so that changing an item changes only one line.
 
 use protocol::{ItemId, ItemStatus, ListItem, Timestamp};
 
@@ -10,19 +9,19 @@ use super::list::ItemList;
 use super::rows::ItemRow;
 use super::{ItemQuery, ListError};
 
-/// Most bytes of a file.
+/// Maximum bytes of a file.
 const FILE: usize = 64 * 1024 * 1024;
 
 /// The result of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ItemImportReport {
-    /// Items that were new.
+    /// Items that the list did not have.
     pub created: Vec<ItemId>,
-    /// Items that were older here.
+    /// Items of which the list had an older version.
     pub changed: Vec<ItemId>,
-    /// Items that were the same or newer here, and stay.
+    /// Items of which the list has the same or a newer version.
     pub unchanged: Vec<ItemId>,
-    /// Items that both sides have changed, and that stay as they are.
+    /// Items that were changed both in the file and in the list. The list keeps its version.
     pub conflicts: Vec<ItemId>,
 }
 
@@ -63,18 +62,18 @@ impl ItemList {
     /// Imports items, all or none. An existing item is replaced only by a later version of it.
     pub fn import(&self, items: Vec<ListItem>, at: Timestamp) -> Result<ItemImportReport, ListError> {
         self.change(|list| {
-            let mut imported = ItemImportReport::default();
+            let mut report = ItemImportReport::default();
             for item in items {
-                list.import_item(item.into(), at, &mut imported)?;
+                list.import_item(item.into(), at, &mut report)?;
             }
-            list.validate_imported(&imported)?;
-            Ok(imported)
+            list.validate_imported(&report)?;
+            Ok(report)
         })
     }
 }
 
 impl ListTransaction<'_> {
-    fn import_item(&self, row: ItemRow, at: Timestamp, imported: &mut ItemImportReport) -> Result<(), ListError> {
+    fn import_item(&self, row: ItemRow, at: Timestamp, report: &mut ItemImportReport) -> Result<(), ListError> {
         let id = row.id;
         if id.0 == 0 || row.version == 0 || row.status == ItemStatus::Deleted {
             return Err(ListError::Invalid(format!("item {id} has no id, no version, or is deleted")));
@@ -84,25 +83,25 @@ impl ListTransaction<'_> {
         match self.find(id)? {
             None => {
                 self.put(&row)?;
-                imported.created.push(id);
+                report.created.push(id);
             }
-            Some(ours) if ours.version < row.version => {
+            Some(existing) if existing.version < row.version => {
                 self.put(&row)?;
-                imported.changed.push(id);
+                report.changed.push(id);
             }
-            Some(ours) if ours.version > row.version || is_same(&ours, &row) => imported.unchanged.push(id),
-            Some(_) => imported.conflicts.push(id),
+            Some(existing) if existing.version > row.version || is_same(&existing, &row) => report.unchanged.push(id),
+            Some(_) => report.conflicts.push(id),
         }
         Ok(())
     }
 
     /// Refuses a list in which items wait for missing items or for themselves.
-    fn validate_imported(&self, imported: &ItemImportReport) -> Result<(), ListError> {
-        let written = || imported.created.iter().chain(&imported.changed).copied();
-        if self.try_rows(|rows| rows.count())? > limits::ITEMS {
+    fn validate_imported(&self, report: &ItemImportReport) -> Result<(), ListError> {
+        let written = || report.created.iter().chain(&report.changed).copied();
+        if self.query(|rows| rows.count())? > limits::ITEMS {
             return Err(ListError::Invalid(format!("a list holds at most {} items", limits::ITEMS)));
         }
-        let edges = self.try_rows(|rows| rows.edges())?;
+        let edges = self.query(|rows| rows.blockers_by_item())?;
         for id in written().flat_map(|id| edges.get(&id).into_iter().flatten()) {
             super::change::require_existing(*id, self.find(*id)?)?;
         }
@@ -110,6 +109,6 @@ impl ListTransaction<'_> {
     }
 }
 
-fn is_same(ours: &ItemRow, theirs: &ItemRow) -> bool {
-    (&ours.body, ours.status, ours.archived) == (&theirs.body, theirs.status, theirs.archived)
+fn is_same(existing: &ItemRow, imported: &ItemRow) -> bool {
+    (&existing.body, existing.status, existing.archived) == (&imported.body, imported.status, imported.archived)
 }

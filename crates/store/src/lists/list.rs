@@ -22,7 +22,7 @@ pub struct ItemList {
     path: PathBuf,
     key: String,
     conn: Connection,
-    /// The home with the backup, for a list that outlives sessions.
+    /// The home that holds the backup, for a list that outlives sessions.
     backup: Option<Home>,
 }
 
@@ -37,7 +37,7 @@ pub struct ItemQuery {
     pub archived: bool,
     /// Only items after this one.
     pub after: Option<ItemId>,
-    /// Most items.
+    /// Maximum number of items.
     pub limit: u32,
 }
 
@@ -52,12 +52,12 @@ impl Default for ItemQuery {
 pub struct ChangedItems {
     /// The item that the operation was for.
     pub item: ListItem,
-    /// Others that were changed with it.
+    /// Other items that were changed with it.
     pub others: Vec<ListItem>,
 }
 
 impl ItemList {
-    /// The list of a session, with any owner or none.
+    /// The list of a session, which may or may not have an owner.
     pub fn of_session(home: &Home, id: SessionId) -> Result<ItemList, StoreError> {
         let path = home.session_db(id);
         let conn = open_current(home, id, &path)?;
@@ -65,8 +65,8 @@ impl ItemList {
     }
 
     /// The list of the project with this root folder.
-    pub fn of_project(home: &Home, top: &str) -> Result<ItemList, StoreError> {
-        ItemList::shared(home, format!("project:{top}"))
+    pub fn of_project(home: &Home, project_root: &str) -> Result<ItemList, StoreError> {
+        ItemList::shared(home, format!("project:{project_root}"))
     }
 
     /// The list of a team.
@@ -81,8 +81,8 @@ impl ItemList {
 
     /// One item.
     pub fn get(&self, id: ItemId) -> Result<ListItem, ListError> {
-        let found = self.read(|rows| rows.item(id))?;
-        found.filter(|item| item.status != ItemStatus::Deleted).ok_or(ListError::Missing(id))
+        let item = self.read(|rows| rows.item(id))?;
+        item.filter(|item| item.status != ItemStatus::Deleted).ok_or(ListError::Missing(id))
     }
 
     /// Items in the order in which they were created.
@@ -123,23 +123,23 @@ impl ItemList {
         self.change(|list| {
             let row = list.insert(ItemStatus::Pending, new.body(), at)?;
             list.validate_row(&row)?;
-            list.changed(row.id, Vec::new())
+            list.changed_items(row.id, Vec::new())
         })
     }
 
     /// Creates the item that an id was reserved for.
-    pub fn fill(&self, id: ItemId, new: NewItem, at: Timestamp) -> Result<ChangedItems, ListError> {
+    pub fn create_reserved(&self, id: ItemId, new: NewItem, at: Timestamp) -> Result<ChangedItems, ListError> {
         self.change(|list| {
             let reserved = list.find(id)?.filter(|row| row.version == 0).ok_or(ListError::Missing(id))?;
             let row = ItemRow { version: 1, status: ItemStatus::Pending, body: new.body(), updated_at: at, ..reserved };
             list.put(&row)?;
             list.validate_row(&row)?;
-            list.changed(id, Vec::new())
+            list.changed_items(id, Vec::new())
         })
     }
 
     /// Releases a reserved id that is not used.
-    pub fn release(&self, id: ItemId) -> Result<(), ListError> {
+    pub fn release_reserved(&self, id: ItemId) -> Result<(), ListError> {
         self.change(|list| list.forget_reserved(id))
     }
 
@@ -176,7 +176,7 @@ impl ItemList {
                     .map_err(sqlite_error(&self.path))?,
             };
             let archive = |row: ItemRow| match row.status {
-                ItemStatus::Completed => list.touch(ItemRow { archived: true, ..row }, at),
+                ItemStatus::Completed => list.put_next_version(ItemRow { archived: true, ..row }, at),
                 ItemStatus::Pending | ItemStatus::InProgress | ItemStatus::Deleted => {
                     Err(ListError::Unfinished(row.id))
                 }
@@ -191,11 +191,11 @@ impl ItemList {
             let snapshot = Transaction::new_unchecked(&self.conn, TransactionBehavior::Deferred)?;
             query(ListRows { conn: &snapshot, key: &self.key })
         };
-        run().map_err(sqlite_error(&self.path)).map_err(|error| self.repaired(error).into())
+        run().map_err(sqlite_error(&self.path)).map_err(|error| self.rebuild_if_damaged(error).into())
     }
 
-    /// Rebuilds a damaged file, for the next time it is opened.
-    fn repaired(&self, error: StoreError) -> StoreError {
+    /// Rebuilds the file if the error says that it is damaged, and returns the error. The list must be opened again.
+    fn rebuild_if_damaged(&self, error: StoreError) -> StoreError {
         match (&error, &self.backup) {
             (StoreError::Corrupt { .. }, Some(home)) => SessionIndex::rebuild(home).err().unwrap_or(error),
             _ => error,
@@ -207,12 +207,12 @@ impl ItemList {
         select: impl FnOnce(ListRows<'_>) -> rusqlite::Result<Vec<ItemRow>>,
     ) -> Result<Vec<ListItem>, ListError> {
         self.read(|rows| {
-            let found = select(rows)?;
+            let selected = select(rows)?;
             let mut blocks: BTreeMap<ItemId, Vec<ItemId>> = BTreeMap::new();
-            for (id, on) in rows.edges()? {
-                on.into_iter().for_each(|on| blocks.entry(on).or_default().push(id));
+            for (id, blockers) in rows.blockers_by_item()? {
+                blockers.into_iter().for_each(|blocker| blocks.entry(blocker).or_default().push(id));
             }
-            Ok(found
+            Ok(selected
                 .into_iter()
                 .map(|row| (blocks.remove(&row.id), row))
                 .map(|(blocks, row)| row.item(blocks.unwrap_or_default()))
@@ -221,32 +221,32 @@ impl ItemList {
     }
 
     fn begin(&self) -> Result<ListTransaction<'_>, ListError> {
-        let begun = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate);
-        let transaction = begun.map_err(sqlite_error(&self.path))?;
+        let transaction = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate);
+        let transaction = transaction.map_err(sqlite_error(&self.path))?;
         Ok(ListTransaction { path: &self.path, key: &self.key, transaction, written: RefCell::default() })
     }
 
-    /// Changes the list in a transaction that takes the write lock at its start, where waiting for it can succeed.
+    /// Changes the list in a transaction that takes the write lock at its start; SQLite does not wait for a lock later.
     pub(super) fn change<T>(
         &self,
         edit: impl FnOnce(&ListTransaction<'_>) -> Result<T, ListError>,
     ) -> Result<T, ListError> {
         let repaired = |error| match error {
-            ListError::Store(error) => ListError::Store(self.repaired(error)),
+            ListError::Store(error) => ListError::Store(self.rebuild_if_damaged(error)),
             refused => refused,
         };
-        let change = self.begin().map_err(repaired)?;
-        let edited = edit(&change).and_then(|changed| Ok((changed, change.backup_lines()?)));
+        let transaction = self.begin().map_err(repaired)?;
+        let edited = edit(&transaction).and_then(|changed| Ok((changed, transaction.backup_lines()?)));
         let (changed, lines) = match edited {
             Ok(edited) => edited,
             Err(error) => {
-                drop(change);
+                drop(transaction);
                 return Err(repaired(error));
             }
         };
-        change.transaction.commit().map_err(sqlite_error(&self.path))?;
+        transaction.transaction.commit().map_err(sqlite_error(&self.path))?;
         if let Some(home) = self.backup.as_ref().filter(|_| !lines.is_empty()) {
-            // The change is committed in any case; the backup gets it with the next change of the item.
+            // The change is already committed. If the backup fails, it gets the item with its next change.
             let _ignored = backup::append(home, &self.conn, &lines);
         }
         Ok(changed)

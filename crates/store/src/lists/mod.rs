@@ -1,7 +1,8 @@
 //! Shared lists of agents and people: a session's list in its own file, project and team lists in `bosun.db`.
 //!
-//! Each change is one transaction that takes the write lock at its start, and names the version it was made for: if the
-//! item has changed, it is refused with the current item. A list needs no owner, so many processes may write to it.
+//! Each change is one transaction that takes the write lock at its start, and names the item version that it was made
+//! for: if the item has changed since, the change is refused, and the error holds the current item. A list needs no
+//! owner, so many processes may write to it.
 
 mod blockers;
 mod change;

@@ -5,24 +5,24 @@ use std::path::Path;
 use protocol::ListItem;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::rows::{COLUMNS, ItemRow, ListRows, read};
+use super::rows::{COLUMNS, ItemRow, ListRows, read_row};
 use crate::backup::BackupLine;
 use crate::connect;
 
-/// Copies every readable item of the damaged file into the other.
+/// Copies every readable item of the damaged file into another database.
 pub(crate) fn recover_lists(damaged: &Path, into: &Connection) -> rusqlite::Result<()> {
-    let change = Transaction::new_unchecked(into, TransactionBehavior::Immediate)?;
-    if let Ok(from) = connect::readable(damaged) {
-        copy(&from, &change)?;
+    let transaction = Transaction::new_unchecked(into, TransactionBehavior::Immediate)?;
+    if let Ok(source) = connect::open_readable(damaged) {
+        copy(&source, &transaction)?;
     }
-    change.commit()
+    transaction.commit()
 }
 
 /// All items of all lists, as lines of the backup.
 pub(crate) fn every_item(conn: &Connection) -> rusqlite::Result<Vec<BackupLine>> {
     conn.prepare(&format!("SELECT list, {COLUMNS} FROM bosun_items ORDER BY list, id"))?
         .query_map([], |row| {
-            Ok(BackupLine::Item { list: row.get("list")?, item: Box::new(read(row)?.item(Vec::new())) })
+            Ok(BackupLine::Item { list: row.get("list")?, item: Box::new(read_row(row)?.item(Vec::new())) })
         })?
         .collect()
 }
@@ -38,11 +38,11 @@ pub(crate) fn restore_item(conn: &Connection, list: &str, item: ListItem) -> rus
 }
 
 /// Copies the items. Unreadable ones are left out; a failed write is an error.
-fn copy(from: &Connection, into: &Connection) -> rusqlite::Result<()> {
-    let Ok(mut select) = from.prepare(&format!("SELECT list, {COLUMNS} FROM bosun_items")) else { return Ok(()) };
+fn copy(source: &Connection, into: &Connection) -> rusqlite::Result<()> {
+    let Ok(mut select) = source.prepare(&format!("SELECT list, {COLUMNS} FROM bosun_items")) else { return Ok(()) };
     let Ok(mut rows) = select.query([]) else { return Ok(()) };
     while let Ok(Some(row)) = rows.next() {
-        if let (Ok(key), Ok(item)) = (row.get::<_, String>("list"), read(row)) {
+        if let (Ok(key), Ok(item)) = (row.get::<_, String>("list"), read_row(row)) {
             ListRows { conn: into, key: &key }.put(&item)?;
         }
     }

@@ -22,7 +22,7 @@ pub(super) struct ItemRow {
     pub(super) updated_at: Timestamp,
 }
 
-/// The content of an item. Which items wait for it follows from their own content.
+/// The content of an item. It lists the items that this one waits for, not those that wait for this one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct ItemBody {
@@ -70,7 +70,7 @@ impl From<ListItem> for ItemRow {
     }
 }
 
-/// One list of a file that may hold several.
+/// The rows of one list in a file that may hold several lists.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ListRows<'a> {
     pub(super) conn: &'a Connection,
@@ -82,7 +82,7 @@ impl ListRows<'_> {
     pub(super) fn find(&self, id: ItemId) -> rusqlite::Result<Option<ItemRow>> {
         self.conn
             .prepare_cached(&format!("SELECT {COLUMNS} FROM bosun_items WHERE list = ?1 AND id = ?2"))?
-            .query_row(params![self.key, id.0], read)
+            .query_row(params![self.key, id.0], read_row)
             .optional()
     }
 
@@ -104,7 +104,7 @@ impl ListRows<'_> {
             .prepare_cached(&format!("SELECT {COLUMNS} FROM bosun_items WHERE list = :list AND {condition}"))?;
         let all: Vec<(&str, &dyn rusqlite::ToSql)> =
             values.iter().copied().chain([(":list", &self.key as &dyn rusqlite::ToSql)]).collect();
-        select.query_map(&*all, read)?.collect()
+        select.query_map(&*all, read_row)?.collect()
     }
 
     /// The items that wait for this one.
@@ -130,7 +130,7 @@ impl ListRows<'_> {
                 ":id": row.id.0,
                 ":version": i64::try_from(row.version).unwrap_or(i64::MAX),
                 ":status": row.status.as_str(),
-                ":body": event::json(&row.body)?,
+                ":body": event::to_json(&row.body)?,
                 ":archived": row.archived,
                 ":created": row.created_at.0,
                 ":updated": row.updated_at.0,
@@ -166,7 +166,7 @@ impl ListRows<'_> {
 }
 
 /// Reads a row.
-pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<ItemRow> {
+pub(super) fn read_row(row: &Row<'_>) -> rusqlite::Result<ItemRow> {
     let status: String = row.get("status")?;
     Ok(ItemRow {
         id: ItemId(row.get("id")?),

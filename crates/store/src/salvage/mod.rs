@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 use host::Home;
 use protocol::{Envelope, SessionId};
 
-use self::cell::{EventCell, cells_anywhere, cells_of_leaf};
+use self::cell::{EventCell, cells_of_leaf, search_cells};
 use self::pages::DatabasePages;
 use crate::{StoreError, event, log_digest};
 
@@ -33,23 +33,23 @@ pub fn last_committed(home: &Home, id: SessionId) -> Option<u64> {
 pub fn salvage(home: &Home, id: SessionId) -> Result<SalvagedLog, StoreError> {
     let path = home.session_db(id);
     let pages = DatabasePages::read(&path)?;
-    let mut found: BTreeMap<u64, Envelope> = BTreeMap::new();
-    // Cells found through a page's index come first; an event never changes, so any copy is as good.
+    let mut events: BTreeMap<u64, Envelope> = BTreeMap::new();
+    // First read the cells that a page's index lists. An event never changes, so any copy of it will do.
     for number in pages.numbers() {
-        cells_of_leaf(&pages, number).into_iter().for_each(|cell| keep(&mut found, id, cell));
+        cells_of_leaf(&pages, number).into_iter().for_each(|cell| add_event(&mut events, id, cell));
     }
-    for number in pages.numbers().filter(|number| !pages.is_in_order(*number)) {
-        cells_anywhere(&pages, number).into_iter().for_each(|cell| keep(&mut found, id, cell));
+    for number in pages.numbers().filter(|number| !pages.has_valid_header(*number)) {
+        search_cells(&pages, number).into_iter().for_each(|cell| add_event(&mut events, id, cell));
     }
-    let last = found.keys().last().copied().unwrap_or(0).max(log_digest::committed_seq(&path).unwrap_or(0));
-    let missing = gaps(found.keys().copied(), last);
-    Ok(SalvagedLog { events: found.into_values().collect(), missing })
+    let last = events.keys().last().copied().unwrap_or(0).max(log_digest::committed_seq(&path).unwrap_or(0));
+    let missing = gaps(events.keys().copied(), last);
+    Ok(SalvagedLog { events: events.into_values().collect(), missing })
 }
 
-fn keep(found: &mut BTreeMap<u64, Envelope>, id: SessionId, cell: EventCell) {
+fn add_event(events: &mut BTreeMap<u64, Envelope>, id: SessionId, cell: EventCell) {
     let EventCell { seq, v, at, task, body } = cell;
     if let Ok(envelope) = event::envelope_of(id, seq, v, at, &task, body) {
-        found.entry(seq).or_insert(envelope);
+        events.entry(seq).or_insert(envelope);
     }
 }
 
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gaps_are_named_at_the_beginning_in_the_middle_and_at_the_end() {
+    fn gaps_are_found_at_the_beginning_in_the_middle_and_at_the_end() {
         assert_eq!(gaps([1, 2, 3].into_iter(), 3), []);
         assert_eq!(gaps([3, 4, 7].into_iter(), 9), [1..=2, 5..=6, 8..=9]);
         assert_eq!(gaps(std::iter::empty(), 2), [1..=2]);

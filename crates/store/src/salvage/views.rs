@@ -1,4 +1,4 @@
-//! Rebuilds the views of a session from its events, when its own rows cannot be read.
+//! Rebuilds the views of a session from its events if the rows in its file cannot be read.
 
 use std::path::Path;
 
@@ -10,12 +10,12 @@ use crate::schema::SESSION;
 use crate::{SessionReader, StoreError, connect, event, project};
 
 impl SessionReader {
-    /// A reader on a database in memory that is built from these events. An event that cannot be applied, because
-    /// another one is missing, is only added to the log.
-    pub fn of_events(id: SessionId, events: &[Envelope]) -> Result<SessionReader, StoreError> {
+    /// A reader on a database in memory that is built from these events. An event that cannot be applied because
+    /// another one is missing is only added to the log.
+    pub fn from_events(id: SessionId, events: &[Envelope]) -> Result<SessionReader, StoreError> {
         // No file has this name, so an empty database is opened.
         let path = Path::new("").join(format!("events of {id}"));
-        let mut conn = connect::in_memory(&path)?;
+        let mut conn = connect::open_in_memory(&path)?;
         SESSION.migrate(&mut conn, &path)?;
         fill(&mut conn, events).map_err(sqlite_error(&path))?;
         Ok(SessionReader::from_connection(id, path, conn))
@@ -23,15 +23,21 @@ impl SessionReader {
 }
 
 fn fill(conn: &mut Connection, events: &[Envelope]) -> rusqlite::Result<()> {
-    let mut change = conn.transaction()?;
+    let mut transaction = conn.transaction()?;
     for Envelope { seq, entry, .. } in events {
-        change
+        transaction
             .prepare_cached("INSERT OR IGNORE INTO bosun_events (seq, v, at, task, body) VALUES (?1, ?2, ?3, ?4, ?5)")?
-            .execute(params![seq, Envelope::VERSION, entry.at.0, entry.task.to_string(), event::json(&entry.event)?])?;
-        let step = change.savepoint()?;
-        if project::project(&step, entry).is_ok() {
-            step.commit()?;
+            .execute(params![
+                seq,
+                Envelope::VERSION,
+                entry.at.0,
+                entry.task.to_string(),
+                event::to_json(&entry.event)?
+            ])?;
+        let savepoint = transaction.savepoint()?;
+        if project::project(&savepoint, entry).is_ok() {
+            savepoint.commit()?;
         }
     }
-    change.commit()
+    transaction.commit()
 }

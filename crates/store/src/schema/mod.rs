@@ -1,5 +1,5 @@
-//! The schema of each kind of file, and its migration steps: the first turns an empty file into version 1, each later
-//! one turns a version into the next.
+//! The schema of each kind of file as a list of migration steps: the first turns an empty file into version 1, each
+//! later one turns a version into the next.
 //!
 //! `user_version` counts the steps a file has taken; `application_id` identifies the kind of file.
 
@@ -37,7 +37,7 @@ pub(crate) enum SchemaStatus {
 }
 
 impl FileSchema {
-    /// Checks the kind of a file and which steps it has taken.
+    /// Checks the kind of a file and compares its version with the current one.
     pub(crate) fn status(&self, conn: &Connection, path: &Path) -> Result<SchemaStatus, StoreError> {
         let number =
             |pragma| conn.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0)).map_err(sqlite_error(path));
@@ -46,9 +46,11 @@ impl FileSchema {
             (id, _) if id != self.application_id => {
                 Err(StoreError::Corrupt { path: path.into(), detail: "it is another program's database".into() })
             }
-            (_, taken) if taken > self.version() => {
-                Err(StoreError::Newer { path: path.into(), found: short(taken), known: short(self.version()) })
-            }
+            (_, taken) if taken > self.version() => Err(StoreError::Newer {
+                path: path.into(),
+                found: clamp_version(taken),
+                known: clamp_version(self.version()),
+            }),
             (_, taken) if taken < self.version() => Ok(SchemaStatus::Older),
             _ => Ok(SchemaStatus::Current),
         }
@@ -63,23 +65,23 @@ impl FileSchema {
         }
     }
 
-    /// Takes the missing steps, all or none; a file that a newer version has migrated in the meantime stays as it is.
-    /// The caller holds the file's lock.
+    /// Takes the missing steps, all or none. A file that a newer version has migrated meanwhile stays as it is. The
+    /// caller holds the file's lock.
     pub(crate) fn migrate(&self, conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
         self.take_steps(conn).map_err(sqlite_error(path))
     }
 
     fn take_steps(&self, conn: &mut Connection) -> rusqlite::Result<()> {
         conn.pragma_update(None, "journal_mode", "WAL")?;
-        let change = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let taken: usize = change.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        let transaction = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let taken: usize = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
         if taken > self.steps.len() {
             return Ok(());
         }
-        self.steps[taken..].iter().try_for_each(|step| change.execute_batch(step))?;
-        change.pragma_update(None, "application_id", self.application_id)?;
-        change.pragma_update(None, "user_version", self.version())?;
-        change.commit()
+        self.steps[taken..].iter().try_for_each(|step| transaction.execute_batch(step))?;
+        transaction.pragma_update(None, "application_id", self.application_id)?;
+        transaction.pragma_update(None, "user_version", self.version())?;
+        transaction.commit()
     }
 
     /// The current version.
@@ -88,7 +90,7 @@ impl FileSchema {
     }
 }
 
-fn short(version: i64) -> u32 {
+fn clamp_version(version: i64) -> u32 {
     u32::try_from(version).unwrap_or(u32::MAX)
 }
 
@@ -103,7 +105,7 @@ mod tests {
     const BROKEN: FileSchema = FileSchema { steps: &[MAKE, "CREATE TABLE b (x); CREATE TABLE a (x)"], ..ONE };
 
     #[test]
-    fn a_file_takes_the_steps_it_is_missing_and_no_others() {
+    fn only_the_missing_steps_are_taken() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.db");
         let mut conn = connect::create(&path).unwrap();
@@ -121,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_fails_leaves_the_file_as_it_was() {
+    fn a_failed_step_leaves_the_file_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.db");
         let mut conn = connect::create(&path).unwrap();

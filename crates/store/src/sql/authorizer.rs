@@ -1,4 +1,4 @@
-//! What the model's SQL may access: `todos`, `todo_deps` and tables that the model created.
+//! Decides what the model's SQL may access: `todos`, `todo_deps` and tables that the model created.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,10 +8,10 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization, TransactionOperati
 pub(crate) const PREFIX: &str = "bosun_";
 
 /// The model's tables that the runtime also uses, whose schema must not change.
-const SHARED: [&str; 2] = ["todos", "todo_deps"];
+const SHARED_TABLES: [&str; 2] = ["todos", "todo_deps"];
 
-/// SQLite's table of the last assigned numbers, which also numbers the changes of todos.
-const NUMBERS: &str = "sqlite_sequence";
+/// SQLite's table of the last assigned row numbers. The changes of todos are numbered with it too.
+const SEQUENCE_TABLE: &str = "sqlite_sequence";
 
 /// What the authorizer noticed about the current statement.
 #[derive(Debug, Clone, Default)]
@@ -21,8 +21,8 @@ pub(crate) struct StatementNotes(Arc<Mutex<StatementFacts>>);
 struct StatementFacts {
     refusal: Option<String>,
     transaction_control: bool,
-    /// Whether the statement drops or alters a table, for which SQLite itself writes to its own tables.
-    reforms: bool,
+    /// Whether the statement drops or alters a table. For such a statement, SQLite writes to its own tables.
+    changes_tables: bool,
 }
 
 impl StatementNotes {
@@ -43,7 +43,7 @@ impl StatementNotes {
     }
 
     /// Resets the notes for the next statement.
-    pub(crate) fn forget(&self) {
+    pub(crate) fn reset(&self) {
         *self.lock() = StatementFacts::default();
     }
 
@@ -59,14 +59,14 @@ impl StatementNotes {
 
     fn judge(&self, context: &AuthContext<'_>) -> AuthorizerVerdict {
         use AuthAction as A;
-        let verdict = judge_in(context);
+        let verdict = judge_in_context(context);
         let is_reform = matches!(context.action, A::DropTable { .. } | A::DropTempTable { .. } | A::AlterTable { .. });
         if is_reform && verdict == AuthorizerVerdict::Allow {
-            self.lock().reforms = true;
+            self.lock().changes_tables = true;
         }
         match context.action {
             A::Update { table_name, .. } | A::Delete { table_name }
-                if table_name.eq_ignore_ascii_case(NUMBERS) && self.lock().reforms =>
+                if table_name.eq_ignore_ascii_case(SEQUENCE_TABLE) && self.lock().changes_tables =>
             {
                 AuthorizerVerdict::Allow
             }
@@ -82,12 +82,14 @@ impl StatementNotes {
 #[derive(Debug, PartialEq, Eq)]
 enum AuthorizerVerdict {
     Allow,
+    /// The statement is skipped.
     NoOp,
     Refuse(String),
 }
 
-/// Allows the runtime's own triggers, the only ones that can exist, to record which todos were changed.
-fn judge_in(context: &AuthContext<'_>) -> AuthorizerVerdict {
+/// Judges an action in its context: the runtime's own triggers, the only ones that can exist, may record which todos
+/// were changed.
+fn judge_in_context(context: &AuthContext<'_>) -> AuthorizerVerdict {
     match (context.accessor, &context.action) {
         (Some(trigger), AuthAction::Insert { table_name: "bosun_todo_log" }) if starts_with(trigger, PREFIX) => {
             AuthorizerVerdict::Allow
@@ -135,7 +137,7 @@ fn judge(action: &AuthAction<'_>) -> AuthorizerVerdict {
     }
 }
 
-/// Refuses table names that give access to the engine.
+/// Refuses reading tables that give access to the engine.
 fn may_read(table: &str) -> AuthorizerVerdict {
     const ENGINE_TABLES: [&str; 4] = ["dbstat", "sqlite_dbpage", "fts3tokenize", "sqlite_stmt"];
     if starts_with(table, "pragma_") || ENGINE_TABLES.iter().any(|name| name.eq_ignore_ascii_case(table)) {
@@ -144,12 +146,12 @@ fn may_read(table: &str) -> AuthorizerVerdict {
     may_use(table)
 }
 
-/// Refuses writes to the engine's tables, except to definitions: statements that create and drop things write those,
-/// and SQLite itself refuses any other write.
+/// Refuses writes to the engine's tables, except to the schema tables: `CREATE` and `DROP` statements write those, and
+/// SQLite itself refuses any other write.
 fn may_write(table: &str) -> AuthorizerVerdict {
-    const DEFINITIONS: [&str; 4] = ["sqlite_schema", "sqlite_master", "sqlite_temp_schema", "sqlite_temp_master"];
-    let is_definitions = DEFINITIONS.iter().any(|name| name.eq_ignore_ascii_case(table));
-    if starts_with(table, "sqlite_") && !is_definitions {
+    const SCHEMA_TABLES: [&str; 4] = ["sqlite_schema", "sqlite_master", "sqlite_temp_schema", "sqlite_temp_master"];
+    let is_schema_table = SCHEMA_TABLES.iter().any(|name| name.eq_ignore_ascii_case(table));
+    if starts_with(table, "sqlite_") && !is_schema_table {
         return refuse(&format!("`{table}` is not available: names that begin with `sqlite_` belong to the engine"));
     }
     may_use(table)
@@ -163,15 +165,15 @@ fn may_use(name: &str) -> AuthorizerVerdict {
 }
 
 fn may_change(name: &str) -> AuthorizerVerdict {
-    if SHARED.iter().any(|shared| shared.eq_ignore_ascii_case(name)) {
+    if SHARED_TABLES.iter().any(|shared| shared.eq_ignore_ascii_case(name)) {
         return refuse(&format!("`{name}` must keep its schema; insert, update and delete its rows instead"));
     }
     may_use(name)
 }
 
 fn may_call(function: &str) -> AuthorizerVerdict {
-    // The last three can take quadratic time or gigabytes within one call, which cannot be interrupted.
-    const FAMILIES: [&str; 9] = [
+    // A call of the last three can take quadratic time or gigabytes, and cannot be interrupted.
+    const REFUSED_PREFIXES: [&str; 9] = [
         "load_extension",
         "fts3",
         "fts5",
@@ -182,7 +184,7 @@ fn may_call(function: &str) -> AuthorizerVerdict {
         "jsonb_patch",
         "json_pretty",
     ];
-    if FAMILIES.iter().any(|family| starts_with(function, family)) {
+    if REFUSED_PREFIXES.iter().any(|prefix| starts_with(function, prefix)) {
         return refuse(&format!("the function `{function}` is not available"));
     }
     AuthorizerVerdict::Allow

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use super::SqlLimits;
 
 /// How many steps of SQLite's virtual machine pass between two checks.
-pub(super) const EVERY: i32 = 200;
+pub(super) const CHECK_INTERVAL_STEPS: i32 = 200;
 
 /// How often memory is checked, since a check costs a system call.
-const LOOK: Duration = Duration::from_millis(5);
+const MEMORY_CHECK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Why a statement was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(super) enum StopCause {
     Deadline,
     /// It took too much memory.
     Memory,
-    /// The caller gave up.
+    /// The caller cancelled it.
     Cancelled,
 }
 
@@ -29,22 +29,25 @@ pub(super) struct SqlGuard(Arc<GuardState>);
 
 struct GuardState {
     cancel: Mutex<Box<dyn Fn() -> bool + Send>>,
-    until: Instant,
-    most: Option<u64>,
-    looked: Mutex<Instant>,
-    tripped: OnceLock<StopCause>,
+    deadline: Instant,
+    /// The maximum memory of the process, in bytes, if it can be measured.
+    max_memory: Option<u64>,
+    /// When memory was last checked.
+    memory_checked_at: Mutex<Instant>,
+    /// Why the call was stopped, once it was.
+    stop_cause: OnceLock<StopCause>,
 }
 
 impl SqlGuard {
-    /// Starts to watch.
+    /// A guard whose time starts now.
     pub(super) fn new(limits: SqlLimits, cancel: impl Fn() -> bool + Send + 'static) -> SqlGuard {
         let now = Instant::now();
         SqlGuard(Arc::new(GuardState {
             cancel: Mutex::new(Box::new(cancel)),
-            until: now + limits.deadline,
-            most: resident().map(|resident| resident.saturating_add(limits.memory)),
-            looked: Mutex::new(now),
-            tripped: OnceLock::new(),
+            deadline: now + limits.deadline,
+            max_memory: resident_bytes().map(|resident| resident.saturating_add(limits.memory)),
+            memory_checked_at: Mutex::new(now),
+            stop_cause: OnceLock::new(),
         }))
     }
 
@@ -56,9 +59,9 @@ impl SqlGuard {
 
     /// Whether the call must stop here.
     pub(super) fn must_stop(&self) -> bool {
-        let GuardState { cancel, until, tripped, .. } = &*self.0;
+        let GuardState { cancel, deadline: until, stop_cause: tripped, .. } = &*self.0;
         let now = Instant::now();
-        let why = if cancel.lock().unwrap_or_else(PoisonError::into_inner)() {
+        let cause = if cancel.lock().unwrap_or_else(PoisonError::into_inner)() {
             Some(StopCause::Cancelled)
         } else if now >= *until {
             Some(StopCause::Deadline)
@@ -67,29 +70,29 @@ impl SqlGuard {
         } else {
             None
         };
-        why.is_some_and(|why| {
-            tripped.get_or_init(|| why);
+        cause.is_some_and(|cause| {
+            tripped.get_or_init(|| cause);
             true
         })
     }
 
     /// Why the call was stopped, if it was.
     pub(super) fn tripped(&self) -> Option<StopCause> {
-        self.0.tripped.get().copied()
+        self.0.stop_cause.get().copied()
     }
 
     fn is_over_memory(&self, now: Instant) -> bool {
-        let mut looked = self.0.looked.lock().unwrap_or_else(PoisonError::into_inner);
-        if now.duration_since(*looked) < LOOK {
+        let mut checked_at = self.0.memory_checked_at.lock().unwrap_or_else(PoisonError::into_inner);
+        if now.duration_since(*checked_at) < MEMORY_CHECK_INTERVAL {
             return false;
         }
-        *looked = now;
-        self.0.most.zip(resident()).is_some_and(|(most, resident)| resident > most)
+        *checked_at = now;
+        self.0.max_memory.zip(resident_bytes()).is_some_and(|(max, resident)| resident > max)
     }
 }
 
-/// The memory that this process uses, if the system reports it.
-fn resident() -> Option<u64> {
+/// The memory that this process uses, in bytes, if the system reports it.
+fn resident_bytes() -> Option<u64> {
     const PAGE: u64 = 4096;
     let pages = fs::read_to_string("/proc/self/statm").ok()?;
     pages.split_whitespace().nth(1)?.parse::<u64>().ok().map(|pages| pages * PAGE)

@@ -8,13 +8,13 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, ffi};
 
 use super::guard::SqlGuard;
-use super::linear::text;
+use super::linear::value_text;
 
-/// Most bytes of a pattern.
-const PATTERN: usize = 200;
+/// Maximum bytes of a pattern.
+const MAX_PATTERN_BYTES: usize = 200;
 
 /// How many comparisons pass between two checks of the guard.
-const EVERY: usize = 10_000;
+const CHECK_INTERVAL_COMPARISONS: usize = 10_000;
 
 /// The guard of the current call, for the functions.
 #[derive(Clone, Default)]
@@ -34,20 +34,20 @@ impl CurrentGuard {
 
     /// Fails when the call must stop.
     fn check(&self) -> rusqlite::Result<()> {
-        let stops = self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_some_and(SqlGuard::must_stop);
-        if stops { Err(Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERRUPT), None)) } else { Ok(()) }
+        let must_stop = self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_some_and(SqlGuard::must_stop);
+        if must_stop { Err(Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERRUPT), None)) } else { Ok(()) }
     }
 }
 
-/// Replaces the built-in functions.
+/// Replaces the built-in `LIKE` and `GLOB`, which cannot be stopped.
 pub(super) fn replace_unstoppable(conn: &Connection, current: &CurrentGuard) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_INNOCUOUS;
     for arguments in [2, 3] {
         let current = current.clone();
-        conn.create_scalar_function(c"like", arguments, flags, move |context| matches(context, &current, like))?;
+        conn.create_scalar_function(c"like", arguments, flags, move |context| matches(context, &current, parse_like))?;
     }
     let current = current.clone();
-    conn.create_scalar_function(c"glob", 2, flags, move |context| matches(context, &current, glob))
+    conn.create_scalar_function(c"glob", 2, flags, move |context| matches(context, &current, parse_glob))
 }
 
 /// One token of a pattern.
@@ -61,20 +61,20 @@ enum PatternToken {
     Exactly(char),
     /// This letter, in either case.
     Letter(char),
-    /// One character in these ranges, or outside of them.
-    Of { ranges: Vec<(char, char)>, within: bool },
+    /// One character in these ranges, or outside of them if `within` is false.
+    CharSet { ranges: Vec<(char, char)>, within: bool },
     /// Matches nothing: the pattern is malformed.
     Never,
 }
 
 impl PatternToken {
-    fn takes(&self, c: char) -> bool {
+    fn matches_char(&self, c: char) -> bool {
         match self {
             PatternToken::Many | PatternToken::Never => false,
             PatternToken::One => true,
             PatternToken::Exactly(wanted) => *wanted == c,
             PatternToken::Letter(wanted) => wanted.eq_ignore_ascii_case(&c),
-            PatternToken::Of { ranges, within } => {
+            PatternToken::CharSet { ranges, within } => {
                 ranges.iter().any(|(from, to)| (*from..=*to).contains(&c)) == *within
             }
         }
@@ -89,11 +89,11 @@ fn matches(context: &Context<'_>, current: &CurrentGuard, parse: PatternParser) 
     if values.contains(&ValueRef::Null) {
         return Ok(None);
     }
-    let pattern = text(values[0]);
-    if pattern.len() > PATTERN {
+    let pattern = value_text(values[0]);
+    if pattern.len() > MAX_PATTERN_BYTES {
         return Err(refused("LIKE or GLOB pattern too complex"));
     }
-    let escape = match values.get(2).map(|value| text(*value)) {
+    let escape = match values.get(2).map(|value| value_text(*value)) {
         None => None,
         Some(escape) => {
             let mut chars = escape.chars();
@@ -103,45 +103,45 @@ fn matches(context: &Context<'_>, current: &CurrentGuard, parse: PatternParser) 
             Some(one)
         }
     };
-    fits(&parse(&pattern, escape), &text(values[1]), current).map(Some)
+    matches_pattern(&parse(&pattern, escape), &value_text(values[1]), current).map(Some)
 }
 
-/// Whether the whole text matches. After a mismatch, only the last `Many` takes one more character: whatever an
-/// earlier one could take, the last one can as well.
-fn fits(pattern: &[PatternToken], text: &str, current: &CurrentGuard) -> rusqlite::Result<bool> {
+/// Whether the whole text matches. After a mismatch, only the last `Many` needs to take one more character: it can take
+/// everything that an earlier one could.
+fn matches_pattern(pattern: &[PatternToken], text: &str, current: &CurrentGuard) -> rusqlite::Result<bool> {
     current.check()?;
     let (mut token, mut rest) = (0, text.chars());
-    let mut last: Option<(usize, std::str::Chars<'_>)> = None;
+    let mut last_many: Option<(usize, std::str::Chars<'_>)> = None;
     let mut steps = 0;
     loop {
         steps += 1;
-        if steps % EVERY == 0 {
+        if steps % CHECK_INTERVAL_COMPARISONS == 0 {
             current.check()?;
         }
         if let Some(PatternToken::Many) = pattern.get(token) {
             token += 1;
-            last = Some((token, rest.clone()));
+            last_many = Some((token, rest.clone()));
             continue;
         }
-        let mut ahead = rest.clone();
-        match (pattern.get(token), ahead.next()) {
+        let mut after_next = rest.clone();
+        match (pattern.get(token), after_next.next()) {
             (None, None) => return Ok(true),
-            (Some(wanted), Some(c)) if wanted.takes(c) => {
+            (Some(wanted), Some(c)) if wanted.matches_char(c) => {
                 token += 1;
-                rest = ahead;
+                rest = after_next;
             }
             (Some(_), None) => return Ok(false),
             (Some(_) | None, Some(_)) => {
-                let Some((after, from)) = &mut last else { return Ok(false) };
-                from.next();
-                token = *after;
-                rest = from.clone();
+                let Some((next_token, remaining)) = &mut last_many else { return Ok(false) };
+                remaining.next();
+                token = *next_token;
+                rest = remaining.clone();
             }
         }
     }
 }
 
-fn like(pattern: &str, escape: Option<char>) -> Vec<PatternToken> {
+fn parse_like(pattern: &str, escape: Option<char>) -> Vec<PatternToken> {
     let mut chars = pattern.chars();
     let mut tokens = Vec::new();
     while let Some(c) = chars.next() {
@@ -159,7 +159,7 @@ fn letter(c: char) -> PatternToken {
     if c.is_ascii_alphabetic() { PatternToken::Letter(c) } else { PatternToken::Exactly(c) }
 }
 
-fn glob(pattern: &str, _escape: Option<char>) -> Vec<PatternToken> {
+fn parse_glob(pattern: &str, _escape: Option<char>) -> Vec<PatternToken> {
     let mut chars = pattern.chars();
     let mut tokens = Vec::new();
     while let Some(c) = chars.next() {
@@ -173,7 +173,7 @@ fn glob(pattern: &str, _escape: Option<char>) -> Vec<PatternToken> {
     tokens
 }
 
-/// Parses the rest of a set. A leading `]` belongs to the set; an unclosed set matches nothing.
+/// Parses the rest of a set such as `[a-c]`. A leading `]` belongs to the set; an unclosed set matches nothing.
 fn set(chars: &mut std::str::Chars<'_>) -> PatternToken {
     let mut next = chars.next();
     let within = next != Some('^');
@@ -181,23 +181,23 @@ fn set(chars: &mut std::str::Chars<'_>) -> PatternToken {
         next = chars.next();
     }
     let mut ranges = Vec::new();
-    let mut before: Option<char> = None;
+    let mut range_start: Option<char> = None;
     if next == Some(']') {
         ranges.push((']', ']'));
         next = chars.next();
     }
     while let Some(c) = next {
         let after = chars.clone().next();
-        match (c, before, after) {
-            (']', _, _) => return PatternToken::Of { ranges, within },
+        match (c, range_start, after) {
+            (']', _, _) => return PatternToken::CharSet { ranges, within },
             ('-', Some(from), Some(to)) if to != ']' => {
                 chars.next();
                 ranges.push((from, to));
-                before = None;
+                range_start = None;
             }
             (c, _, _) => {
                 ranges.push((c, c));
-                before = Some(c);
+                range_start = Some(c);
             }
         }
         next = chars.next();
@@ -209,9 +209,9 @@ fn set(chars: &mut std::str::Chars<'_>) -> PatternToken {
 mod tests {
     use super::*;
 
-    /// Every text against every pattern, here and as SQLite has it.
+    /// Matches every text against every pattern, with these functions and with SQLite's own.
     #[test]
-    fn what_fits_is_what_fits_in_sqlite() {
+    fn like_and_glob_match_as_in_sqlite() {
         let open = || Connection::open_in_memory().unwrap();
         let (theirs, ours) = (open(), open());
         replace_unstoppable(&ours, &CurrentGuard::default()).unwrap();
@@ -247,18 +247,18 @@ mod tests {
                     "SELECT ?1 LIKE ?2 ESCAPE '%'",
                     "SELECT ?1 GLOB ?2",
                 ] {
-                    let ask =
+                    let evaluate =
                         |conn: &Connection| conn.query_row(sql, [text, pattern], |row| row.get::<_, bool>(0)).unwrap();
-                    assert_eq!(ask(&ours), ask(&theirs), "{sql} {text:?} {pattern:?}");
+                    assert_eq!(evaluate(&ours), evaluate(&theirs), "{sql} {text:?} {pattern:?}");
                 }
             }
         }
         let odd = "SELECT 12 LIKE 1.0, NULL LIKE 'a', 'a' LIKE NULL, 1.5 LIKE '1.%', x'6162' LIKE 'A_'";
-        let ask = |conn: &Connection| {
+        let evaluate = |conn: &Connection| {
             let row =
                 |row: &rusqlite::Row<'_>| (0..5).map(|n| row.get::<_, Option<bool>>(n)).collect::<Result<Vec<_>, _>>();
             conn.query_row(odd, [], row).unwrap()
         };
-        assert_eq!(ask(&ours), ask(&theirs));
+        assert_eq!(evaluate(&ours), evaluate(&theirs));
     }
 }

@@ -8,8 +8,8 @@ use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, Error, ffi};
 
-/// Most bytes of a result.
-const MOST: usize = 1024 * 1024;
+/// Maximum bytes of a result.
+const MAX_RESULT_BYTES: usize = 1024 * 1024;
 
 /// Replaces the built-in functions with the linear ones.
 pub(super) fn replace_quadratic(conn: &Connection) -> rusqlite::Result<()> {
@@ -30,22 +30,22 @@ enum TrimEnds {
 }
 
 fn instr(context: &Context<'_>) -> rusqlite::Result<Option<i64>> {
-    let place = match (context.get_raw(0), context.get_raw(1)) {
+    let position = match (context.get_raw(0), context.get_raw(1)) {
         (ValueRef::Null, _) | (_, ValueRef::Null) => return Ok(None),
         (ValueRef::Blob(hay), ValueRef::Blob(needle)) => find_bytes(hay, needle),
         (hay, needle) => {
-            let hay = text(hay);
-            hay.find(&*text(needle)).map(|at| hay[..at].chars().count())
+            let hay = value_text(hay);
+            hay.find(&*value_text(needle)).map(|at| hay[..at].chars().count())
         }
     };
-    Ok(Some(place.map_or(0, |at| i64::try_from(at + 1).unwrap_or(i64::MAX))))
+    Ok(Some(position.map_or(0, |at| i64::try_from(at + 1).unwrap_or(i64::MAX))))
 }
 
 /// Finds bytes with the standard library's linear text search, by mapping each byte to a character.
 fn find_bytes(hay: &[u8], needle: &[u8]) -> Option<usize> {
-    let wide = |bytes: &[u8]| bytes.iter().map(|byte| char::from(*byte)).collect::<String>();
-    let hay = wide(hay);
-    hay.find(&wide(needle)).map(|at| hay[..at].chars().count())
+    let as_text = |bytes: &[u8]| bytes.iter().map(|byte| char::from(*byte)).collect::<String>();
+    let hay = as_text(hay);
+    hay.find(&as_text(needle)).map(|at| hay[..at].chars().count())
 }
 
 fn replace(context: &Context<'_>) -> rusqlite::Result<Option<String>> {
@@ -53,17 +53,17 @@ fn replace(context: &Context<'_>) -> rusqlite::Result<Option<String>> {
     if values.contains(&ValueRef::Null) {
         return Ok(None);
     }
-    let [hay, needle, instead] = values.map(text);
+    let [hay, needle, replacement] = values.map(value_text);
     if needle.is_empty() {
         return Ok(Some(hay.into_owned()));
     }
     let mut result = String::new();
     for (n, part) in hay.split(&*needle).enumerate() {
         if n > 0 {
-            result.push_str(&instead);
+            result.push_str(&replacement);
         }
         result.push_str(part);
-        if result.len() > MOST {
+        if result.len() > MAX_RESULT_BYTES {
             return Err(Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_TOOBIG), None));
         }
     }
@@ -73,7 +73,7 @@ fn replace(context: &Context<'_>) -> rusqlite::Result<Option<String>> {
 fn trim(context: &Context<'_>, ends: TrimEnds) -> rusqlite::Result<ToSqlOutput<'static>> {
     let (hay, set) = match (context.get_raw(0), context.get_raw(1)) {
         (ValueRef::Null, _) | (_, ValueRef::Null) => return Ok(ToSqlOutput::Owned(Value::Null)),
-        (hay, set) => (text(hay), text(set)),
+        (hay, set) => (value_text(hay), value_text(set)),
     };
     let set: HashSet<char> = set.chars().collect();
     let cut = |c: char| set.contains(&c);
@@ -86,18 +86,18 @@ fn trim(context: &Context<'_>, ends: TrimEnds) -> rusqlite::Result<ToSqlOutput<'
 }
 
 /// Converts a value to text like SQLite.
-pub(super) fn text(value: ValueRef<'_>) -> Cow<'_, str> {
+pub(super) fn value_text(value: ValueRef<'_>) -> Cow<'_, str> {
     match value {
         ValueRef::Null => Cow::Borrowed(""),
         ValueRef::Integer(number) => Cow::Owned(number.to_string()),
-        ValueRef::Real(number) => Cow::Owned(real(number)),
+        ValueRef::Real(number) => Cow::Owned(format_real(number)),
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes),
     }
 }
 
 /// Formats a number like SQLite: 15 digits if they are enough, otherwise 17, of which SQLite may round the last one
 /// differently, and without an exponent where possible.
-fn real(number: f64) -> String {
+fn format_real(number: f64) -> String {
     if number == 0.0 {
         return "0.0".into();
     }
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_read_as_in_sqlite() {
+    fn numbers_are_formatted_as_in_sqlite() {
         let conn = Connection::open_in_memory().unwrap();
         let mut numbers = vec![0.0, -0.0, 0.1 + 0.2, 2.2 * 3.0, 123_456_789.125, f64::MAX, f64::INFINITY];
         let scaled =
@@ -142,7 +142,7 @@ mod tests {
         numbers.extend((-30..30).flat_map(|power| -> [f64; 3] { scaled(power) }));
         for number in numbers {
             let theirs: String = conn.query_row("SELECT CAST(?1 AS TEXT)", [number], |row| row.get(0)).unwrap();
-            assert_eq!(text(ValueRef::Real(number)), theirs);
+            assert_eq!(value_text(ValueRef::Real(number)), theirs);
         }
     }
 }

@@ -29,18 +29,18 @@ use call::{SqlCall, SqlSession};
 use guard::SqlGuard;
 use like::CurrentGuard;
 
-/// Limits of one call.
+/// Limits of the model's SQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SqlLimits {
-    /// Most time.
+    /// The maximum duration of a call.
     pub deadline: Duration,
-    /// Most rows shown.
+    /// Maximum number of rows shown.
     pub rows: usize,
-    /// Most bytes of text shown.
+    /// Maximum bytes of text shown.
     pub output: usize,
-    /// Most bytes the file may grow by while the connection is open.
+    /// Maximum bytes by which the file may grow while the connection is open.
     pub growth: u64,
-    /// Most bytes of memory for intermediate results.
+    /// Maximum bytes of memory for intermediate results.
     pub memory: u64,
 }
 
@@ -70,7 +70,7 @@ pub struct SqlOutput {
 /// Why a call had no effect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SqlError {
-    /// The SQL is invalid, not allowed or too expensive; the text tells the model which.
+    /// The SQL is invalid, not allowed or too expensive; the text tells the model why.
     #[error("{0}")]
     Refused(String),
     /// The caller cancelled it.
@@ -105,14 +105,14 @@ impl fmt::Debug for SignedChangeHook {
 impl SqlConnection {
     /// Opens a connection to a session's file.
     pub fn open(path: &Path, limits: SqlLimits) -> Result<SqlConnection, StoreError> {
-        let conn = connect::writable(path)?;
+        let conn = connect::open_writable(path)?;
         SESSION.require(&conn, path)?;
         let current = CurrentGuard::default();
         confine(&conn, limits, &current).map_err(sqlite_error(path))?;
         Ok(SqlConnection {
             path: path.into(),
             limits,
-            session: Mutex::new(SqlSession { conn, grown: 0 }),
+            session: Mutex::new(SqlSession { conn, added_pages: 0 }),
             current,
             on_signed: SignedChangeHook::default(),
         })
@@ -129,7 +129,7 @@ impl SqlConnection {
         self.run_for(None, sql, cancel)
     }
 
-    /// The same for an agent, which is recorded as the author of changed todos.
+    /// Like [`SqlConnection::run`], for an agent, which is recorded as the author of changed todos.
     pub fn run_by(
         &self,
         author: TaskId,
@@ -167,7 +167,7 @@ impl SqlConnection {
     }
 }
 
-/// Most bytes of SQL in one call.
+/// Maximum bytes of SQL in one call.
 const TEXT: usize = 100_000;
 
 /// Applies the settings and limits of every call.
@@ -178,20 +178,20 @@ fn confine(conn: &Connection, limits: SqlLimits, current: &CurrentGuard) -> rusq
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, true)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
-    // A row that REPLACE removes is recorded like any other deleted row.
+    // With this, a row that REPLACE removes is recorded like any other deleted row.
     conn.pragma_update(None, "recursive_triggers", true)?;
     // Intermediate results stay in memory, where the guard sees them grow.
     conn.pragma_update(None, "temp_store", "MEMORY")?;
     // Temporary tables last as long as the connection.
-    conn.pragma_update(Some("temp"), "max_page_count", limits.growth / call::PAGE)?;
-    for (limit, value) in LIMITS {
+    conn.pragma_update(Some("temp"), "max_page_count", limits.growth / call::PAGE_BYTES)?;
+    for (limit, value) in SQLITE_LIMITS {
         conn.set_limit(*limit, *value)?;
     }
     like::replace_unstoppable(conn, current)?;
     linear::replace_quadratic(conn)
 }
 
-const LIMITS: &[(Limit, i32)] = &[
+const SQLITE_LIMITS: &[(Limit, i32)] = &[
     (Limit::SQLITE_LIMIT_LENGTH, 1024 * 1024),
     (Limit::SQLITE_LIMIT_SQL_LENGTH, 100_000),
     (Limit::SQLITE_LIMIT_COLUMN, 200),

@@ -6,8 +6,8 @@ use protocol::{SessionId, TodoId, format_cycle};
 use rusqlite::types::Value;
 use rusqlite::{Connection, TransactionBehavior, params, params_from_iter};
 
-use super::rows::one;
-use super::validation::{checked_id, checked_text, checked_title, files, reason, slug};
+use super::rows::todo_with_number;
+use super::validation::{checked_files, checked_id, checked_text, checked_title, slug, stored_reason};
 use super::{cycle, last_recorded};
 use crate::StoreError;
 use crate::commands::edit_unowned;
@@ -73,14 +73,14 @@ pub fn edit_own_todos(
     let path = home.session_db(id);
     let mut conn = open_current(home, id, &path)?;
     let broken = |error| TodoError::Store(sqlite_error(&path)(error));
-    let change = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
-    let before = last_recorded(&change).map_err(broken)?;
-    let ids = apply(&change, edits).map_err(|error| match error {
+    let transaction = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
+    let before = last_recorded(&transaction).map_err(broken)?;
+    let ids = apply(&transaction, edits).map_err(|error| match error {
         EditFailure::Refused(error) => error,
         EditFailure::Sql(error) => broken(error),
     })?;
-    vouch(before + 1..=last_recorded(&change).map_err(broken)?);
-    change.commit().map_err(broken)?;
+    vouch(before + 1..=last_recorded(&transaction).map_err(broken)?);
+    transaction.commit().map_err(broken)?;
     Ok(ids)
 }
 
@@ -103,7 +103,7 @@ impl From<rusqlite::Error> for EditFailure {
 
 fn apply(conn: &Connection, edits: &[TodoEdit]) -> Result<Vec<TodoId>, EditFailure> {
     let mut ids = Vec::new();
-    // Rows first: a dependency may be named before the edit that adds it.
+    // Write the rows first: an edit may name a dependency that a later edit adds.
     for edit in edits {
         ids.push(match edit {
             TodoEdit::Add(new) => add(conn, new)?,
@@ -114,14 +114,14 @@ fn apply(conn: &Connection, edits: &[TodoEdit]) -> Result<Vec<TodoId>, EditFailu
         match edit {
             TodoEdit::Add(new) => add_dependencies(conn, id, &new.depends_on)?,
             TodoEdit::Change(change) => {
-                if let Some(on) = &change.depends_on {
+                if let Some(dependencies) = &change.depends_on {
                     conn.execute("DELETE FROM todo_deps WHERE todo_id = ?1", [&id.0])?;
-                    add_dependencies(conn, id, on)?;
+                    add_dependencies(conn, id, dependencies)?;
                 }
             }
         }
     }
-    match cycle::from(conn, ids.iter())? {
+    match cycle::find_cycle(conn, ids.iter())? {
         Some(path) => Err(TodoError::Cycle(path).into()),
         None => Ok(ids),
     }
@@ -130,19 +130,20 @@ fn apply(conn: &Connection, edits: &[TodoEdit]) -> Result<Vec<TodoId>, EditFailu
 fn add(conn: &Connection, new: &NewTodo) -> Result<TodoId, EditFailure> {
     let id = match &new.id {
         Some(id) => checked_id(id)?,
-        None => unused(conn, &slug(&new.title))?,
+        None => unused_id(conn, &slug(&new.title))?,
     };
-    if one(conn, &id)?.is_some() {
+    if todo_with_number(conn, &id)?.is_some() {
         return Err(TodoError::Taken(id).into());
     }
-    let text = |what: &str, given: &Option<String>| given.as_deref().map(|given| checked_text(what, given)).transpose();
+    let text =
+        |field: &str, given: &Option<String>| given.as_deref().map(|given| checked_text(field, given)).transpose();
     let row = params![
         id.0,
         checked_title(&new.title)?,
         text("description", &new.description)?,
         text("agent", &new.agent_type)?,
         text("model", &new.model)?,
-        files(&new.files)?,
+        checked_files(&new.files)?,
         text("check", &new.check)?,
         text("expects", &new.expects)?,
     ];
@@ -155,12 +156,12 @@ fn add(conn: &Connection, new: &NewTodo) -> Result<TodoId, EditFailure> {
 }
 
 fn change_row(conn: &Connection, change: &TodoChange) -> Result<TodoId, EditFailure> {
-    if one(conn, &change.id)?.is_none() {
+    if todo_with_number(conn, &change.id)?.is_none() {
         return Err(TodoError::Missing(change.id.clone()).into());
     }
-    let mut set: Vec<(&str, Value)> = Vec::new();
+    let mut updates: Vec<(&str, Value)> = Vec::new();
     if let Some(given) = &change.title {
-        set.push(("title", checked_title(given)?.into()));
+        updates.push(("title", checked_title(given)?.into()));
     }
     let texts = [
         ("description", &change.description),
@@ -171,17 +172,17 @@ fn change_row(conn: &Connection, change: &TodoChange) -> Result<TodoId, EditFail
     ];
     for (column, given) in texts {
         if let Some(given) = given {
-            set.push((column, checked_text(column, given)?.into()));
+            updates.push((column, checked_text(column, given)?.into()));
         }
     }
     if let Some(given) = &change.files {
-        set.push(("files", files(given)?.into()));
+        updates.push(("files", checked_files(given)?.into()));
     }
     if let Some(status) = change.status {
-        set.push(("status", status.as_str().to_owned().into()));
-        set.push(("reason", reason(status, change.reason.as_deref())?.into()));
+        updates.push(("status", status.as_str().to_owned().into()));
+        updates.push(("reason", stored_reason(status, change.reason.as_deref())?.into()));
     }
-    for (column, value) in set {
+    for (column, value) in updates {
         let now = "strftime('%Y-%m-%dT%H:%M:%fZ')";
         conn.prepare_cached(&format!("UPDATE todos SET {column} = ?1, updated_at = {now} WHERE id = ?2"))?
             .execute(params_from_iter([value, change.id.0.clone().into()]))?;
@@ -189,21 +190,21 @@ fn change_row(conn: &Connection, change: &TodoChange) -> Result<TodoId, EditFail
     Ok(change.id.clone())
 }
 
-fn add_dependencies(conn: &Connection, todo: &TodoId, on: &[TodoId]) -> Result<(), EditFailure> {
-    for above in on {
-        if one(conn, above)?.is_none() {
-            return Err(TodoError::NoDependency { todo: todo.clone(), on: above.clone() }.into());
+fn add_dependencies(conn: &Connection, todo: &TodoId, dependencies: &[TodoId]) -> Result<(), EditFailure> {
+    for dependency in dependencies {
+        if todo_with_number(conn, dependency)?.is_none() {
+            return Err(TodoError::NoDependency { todo: todo.clone(), on: dependency.clone() }.into());
         }
         conn.prepare_cached("INSERT OR IGNORE INTO todo_deps (todo_id, depends_on) VALUES (?1, ?2)")?
-            .execute([&todo.0, &above.0])?;
+            .execute([&todo.0, &dependency.0])?;
     }
     Ok(())
 }
 
-fn unused(conn: &Connection, slug: &str) -> Result<TodoId, EditFailure> {
+fn unused_id(conn: &Connection, slug: &str) -> Result<TodoId, EditFailure> {
     let mut id = TodoId(slug.to_owned());
     for number in 2.. {
-        if one(conn, &id)?.is_none() {
+        if todo_with_number(conn, &id)?.is_none() {
             break;
         }
         id = TodoId(format!("{slug}-{number}"));

@@ -6,12 +6,12 @@ use protocol::{TaskId, Todo, TodoId, TodoStatus, format_cycle};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::cycle;
-use super::rows::one;
+use super::rows::todo_with_number;
 
-/// Most changes that are read at once.
-const CHUNK: i64 = 4096;
+/// Maximum number of changes that are read at once.
+const MAX_CHANGES_PER_READ: i64 = 4096;
 
-/// Most bytes of a todo's id.
+/// Maximum bytes of a todo's id.
 const ID: usize = 200;
 
 /// Todos that one author changed since the runtime last read the log.
@@ -40,8 +40,8 @@ pub enum TodoAuthor {
     Unverified,
 }
 
-/// The number of the last change that was ever recorded. It is at least that of every existing row, whatever SQLite's
-/// own table of numbers says.
+/// The number of the last change that was ever recorded. It is at least the number of every existing row, even if
+/// SQLite's own table of numbers is wrong.
 pub(crate) fn last_recorded(conn: &Connection) -> rusqlite::Result<i64> {
     conn.prepare_cached(
         "SELECT max(coalesce((SELECT max(seq) FROM main.sqlite_sequence WHERE name = 'bosun_todo_log'), 0),
@@ -56,16 +56,16 @@ pub(crate) fn last_pending(conn: &Connection) -> rusqlite::Result<i64> {
     conn.prepare_cached("SELECT coalesce(max(n), 0) FROM main.bosun_todo_log")?.query_row([], |row| row.get(0))
 }
 
-/// What was changed since the runtime last read the log, by author; at most one chunk. A change without an author
-/// counts as the user's, and one signed by the root as the root's, only if `vouched` confirms its number: any program
-/// that can write to the file can sign with any name.
+/// The todos that were changed since the runtime last read the log, by author; at most one chunk. A change without an
+/// author counts as the user's, and one signed by the root as the root's, only if `vouched` confirms its number: any
+/// program that can write to the file can sign with any name.
 pub(crate) fn changes(conn: &Connection, vouched: &dyn Fn(i64) -> bool) -> rusqlite::Result<Vec<TodoChanges>> {
     let mut authors: BTreeMap<TodoId, TodoAuthor> = BTreeMap::new();
-    let root = root(conn)?;
+    let root = root_id(conn)?;
     let mut upto: i64 = 0;
     let mut select =
         conn.prepare_cached("SELECT n, CAST(todo AS BLOB), author FROM bosun_todo_log ORDER BY n LIMIT ?1")?;
-    let mut rows = select.query([CHUNK])?;
+    let mut rows = select.query([MAX_CHANGES_PER_READ])?;
     while let Some(row) = rows.next()? {
         upto = row.get(0)?;
         let author = match row.get::<_, Option<String>>(2)? {
@@ -91,15 +91,15 @@ fn by_author(
     authors: BTreeMap<TodoId, TodoAuthor>,
     upto: u64,
 ) -> rusqlite::Result<Vec<TodoChanges>> {
-    let mut found: BTreeMap<TodoAuthor, AuthorChanges> = BTreeMap::new();
+    let mut changes: BTreeMap<TodoAuthor, AuthorChanges> = BTreeMap::new();
     for (id, author) in authors {
-        let found = found.entry(author).or_default();
-        match one(conn, &id)? {
-            Some(row) => found.changed.push(row),
-            None => found.gone.push(id),
+        let of_author = changes.entry(author).or_default();
+        match todo_with_number(conn, &id)? {
+            Some(row) => of_author.changed.push(row),
+            None => of_author.gone.push(id),
         }
     }
-    let changes = found.into_iter().map(|(author, AuthorChanges { mut changed, gone })| {
+    let changes = changes.into_iter().map(|(author, AuthorChanges { mut changed, gone })| {
         changed.sort_by_key(|(row, _)| *row);
         let changed = changed.into_iter().map(|(_, todo)| todo).collect();
         TodoChanges { by: author, changed, gone, upto }
@@ -117,18 +117,18 @@ struct AuthorChanges {
 /// Records the author of the changes after `since`, in the transaction that made them. Returns the changed todos, or
 /// the reason why the changes are not allowed.
 pub(crate) fn sign(conn: &Connection, since: i64, author: Option<TaskId>) -> rusqlite::Result<SignResult> {
-    if has_unnamed(conn)? {
+    if has_todo_without_id(conn)? {
         return Ok(Err("the id of a todo must be text".into()));
     }
     if last_pending(conn)? == since {
         return Ok(Ok(Vec::new()));
     }
     // The connection of the model's SQL accepts no parameters, not even from the runtime.
-    let changed = format!(
+    let sql = format!(
         "SELECT DISTINCT CAST(todo AS BLOB), status FROM bosun_todo_log LEFT JOIN todos ON id = todo WHERE n > {since}"
     );
     let mut written: Vec<(TodoId, TodoStatus)> = Vec::new();
-    let mut select = conn.prepare(&changed)?;
+    let mut select = conn.prepare(&sql)?;
     let mut rows = select.query([])?;
     while let Some(row) = rows.next()? {
         let Ok(id) = String::from_utf8(row.get(0)?) else { return Ok(Err("the id of a todo must be text".into())) };
@@ -139,7 +139,7 @@ pub(crate) fn sign(conn: &Connection, since: i64, author: Option<TaskId>) -> rus
             written.push((TodoId(id), status));
         }
     }
-    if let Some(path) = cycle::from(conn, written.iter().map(|(id, _)| id))? {
+    if let Some(path) = cycle::find_cycle(conn, written.iter().map(|(id, _)| id))? {
         let cycle = format_cycle(&path);
         return Ok(Err(format!("todos would wait for each other: {cycle}; remove one of these from todo_deps")));
     }
@@ -150,14 +150,14 @@ pub(crate) fn sign(conn: &Connection, since: i64, author: Option<TaskId>) -> rus
 }
 
 /// Whether there is a todo without an id, whose changes could not be recorded.
-fn has_unnamed(conn: &Connection) -> rusqlite::Result<bool> {
-    let unnamed = "SELECT EXISTS (SELECT 1 FROM main.todos WHERE id IS NULL)";
-    conn.prepare_cached(unnamed)?.query_row([], |row| row.get(0))
+fn has_todo_without_id(conn: &Connection) -> rusqlite::Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM main.todos WHERE id IS NULL)";
+    conn.prepare_cached(sql)?.query_row([], |row| row.get(0))
 }
 
 /// The todos that a call changed, or why the change is not allowed.
 type SignResult = Result<Vec<(TodoId, TodoStatus)>, String>;
 
-pub(super) fn root(conn: &Connection) -> rusqlite::Result<Option<String>> {
+pub(super) fn root_id(conn: &Connection) -> rusqlite::Result<Option<String>> {
     conn.prepare_cached("SELECT id FROM bosun_tasks WHERE parent IS NULL")?.query_row([], |row| row.get(0)).optional()
 }

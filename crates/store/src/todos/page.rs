@@ -6,29 +6,29 @@ use protocol::api::{TodoView, TodosPage, TodosParams};
 use protocol::{TaskState, Todo, TodoId, TodoStatus};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::rows::{TodoRow, all};
+use super::rows::{TodoRow, all_rows};
 use crate::event::from_json;
 use crate::lease;
 
 /// The default number of rows per page.
-const PAGE: u64 = 100;
+const DEFAULT_PAGE_ROWS: u64 = 100;
 
 /// One page of the todos, in the order they were written.
 pub(crate) fn page(conn: &Connection, params: &TodosParams) -> rusqlite::Result<TodosPage> {
-    let rows = all(conn)?;
+    let rows = all_rows(conn)?;
     let done: BTreeSet<TodoId> =
         rows.iter().filter(|row| row.todo.status == TodoStatus::Done).map(|row| row.todo.id.clone()).collect();
-    let fits =
+    let is_selected =
         |view: &TodoView| params.status.is_none_or(|status| view.status == status) && (!params.ready || view.ready);
-    let owned = lease::read(conn)?.is_some_and(|lease| lease.live_pid().is_some());
+    let is_owned = lease::read(conn)?.is_some_and(|lease| lease.live_pid().is_some());
     let mut views: Vec<TodoView> = Vec::new();
     for row in rows {
-        let interrupted = is_interrupted(conn, &row, owned)?;
-        views.push(view(row, &done, interrupted));
+        let interrupted = is_interrupted(conn, &row, is_owned)?;
+        views.push(todo_view(row, &done, interrupted));
     }
-    views.retain(fits);
+    views.retain(is_selected);
     let total = views.len() as u64;
-    let (offset, limit) = (short(params.offset), short(params.limit.unwrap_or(PAGE)));
+    let (offset, limit) = (to_usize(params.offset), to_usize(params.limit.unwrap_or(DEFAULT_PAGE_ROWS)));
     Ok(TodosPage { todos: views.into_iter().skip(offset).take(limit).collect(), total })
 }
 
@@ -47,9 +47,10 @@ fn is_interrupted(conn: &Connection, row: &TodoRow, owned: bool) -> rusqlite::Re
     }
 }
 
-fn view(row: TodoRow, done: &BTreeSet<TodoId>, interrupted: bool) -> TodoView {
+fn todo_view(row: TodoRow, done: &BTreeSet<TodoId>, interrupted: bool) -> TodoView {
     let TodoRow { todo, task, attempts } = row;
-    let ready = todo.status == TodoStatus::Pending && todo.depends_on.iter().all(|above| done.contains(above));
+    let ready =
+        todo.status == TodoStatus::Pending && todo.depends_on.iter().all(|dependency| done.contains(dependency));
     let Todo { id, title, description, status, depends_on, agent_type, model, files, check, expects, reason } = todo;
     TodoView {
         id,
@@ -70,6 +71,6 @@ fn view(row: TodoRow, done: &BTreeSet<TodoId>, interrupted: bool) -> TodoView {
     }
 }
 
-fn short(number: u64) -> usize {
+fn to_usize(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }

@@ -4,14 +4,14 @@ use protocol::{Event, LogEntry, Todo, TodoId, TodoStatus};
 use rusqlite::{Connection, named_params, params};
 
 use super::log::last_recorded;
-use super::rows::one;
+use super::rows::todo_with_number;
 use crate::mail;
 
 /// Applies an event to the table.
 pub(crate) fn project(conn: &Connection, entry: &LogEntry) -> rusqlite::Result<()> {
     let before = last_recorded(conn)?;
     apply(conn, entry)?;
-    // The runtime's own writes are not changes for it to read.
+    // The runtime must not read its own writes as changes.
     conn.prepare_cached("DELETE FROM bosun_todo_log WHERE n > ?1")?.execute([before])?;
     Ok(())
 }
@@ -58,8 +58,8 @@ fn settle_change(conn: &Connection, todo: &Todo, upto: u64) -> rusqlite::Result<
     let changed_again: bool = conn
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM bosun_todo_log WHERE todo = ?1 AND n > ?2)")?
         .query_row(params![todo.id.0, upto], |row| row.get(0))?;
-    match one(conn, &todo.id)? {
-        Some((_, found)) if !changed_again && found.status != todo.status => {
+    match todo_with_number(conn, &todo.id)? {
+        Some((_, current)) if !changed_again && current.status != todo.status => {
             set_status(conn, &todo.id, todo.status, todo.reason.as_deref())
         }
         Some(_) | None => Ok(()),

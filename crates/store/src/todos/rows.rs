@@ -20,10 +20,10 @@ pub struct TodoRow {
 }
 
 /// All todos, in the order they were written.
-pub(crate) fn all(conn: &Connection) -> rusqlite::Result<Vec<TodoRow>> {
+pub(crate) fn all_rows(conn: &Connection) -> rusqlite::Result<Vec<TodoRow>> {
     let deps = dependencies(conn)?;
     let mut select = conn.prepare_cached(&format!("SELECT {COLUMNS} FROM todos ORDER BY rowid"))?;
-    let rows = select.query_map([], read)?;
+    let rows = select.query_map([], read_row)?;
     rows.map(|row| {
         let mut row = row?;
         row.todo.depends_on = deps.get(&row.todo.id).cloned().unwrap_or_default();
@@ -32,18 +32,19 @@ pub(crate) fn all(conn: &Connection) -> rusqlite::Result<Vec<TodoRow>> {
     .collect()
 }
 
-pub(super) fn one(conn: &Connection, id: &TodoId) -> rusqlite::Result<Option<(i64, Todo)>> {
-    Ok(numbered(conn, id)?.map(|(number, row)| (number, row.todo)))
+/// One todo, with its row number.
+pub(super) fn todo_with_number(conn: &Connection, id: &TodoId) -> rusqlite::Result<Option<(i64, Todo)>> {
+    Ok(row_with_number(conn, id)?.map(|(number, row)| (number, row.todo)))
 }
 
 /// One todo.
 pub(crate) fn row(conn: &Connection, id: &TodoId) -> rusqlite::Result<Option<TodoRow>> {
-    Ok(numbered(conn, id)?.map(|(_, row)| row))
+    Ok(row_with_number(conn, id)?.map(|(_, row)| row))
 }
 
-fn numbered(conn: &Connection, id: &TodoId) -> rusqlite::Result<Option<(i64, TodoRow)>> {
+fn row_with_number(conn: &Connection, id: &TodoId) -> rusqlite::Result<Option<(i64, TodoRow)>> {
     let mut select = conn.prepare_cached(&format!("SELECT {COLUMNS}, rowid FROM todos WHERE id = ?1"))?;
-    let found = select.query_row([&id.0], |row| Ok((row.get("rowid")?, read(row)?))).optional()?;
+    let found = select.query_row([&id.0], |row| Ok((row.get("rowid")?, read_row(row)?))).optional()?;
     let Some((number, mut row)) = found else { return Ok(None) };
     let mut select = conn.prepare_cached("SELECT depends_on FROM todo_deps WHERE todo_id = ?1 ORDER BY depends_on")?;
     row.todo.depends_on = select.query_map([&id.0], |row| row.get(0).map(TodoId))?.collect::<rusqlite::Result<_>>()?;
@@ -51,11 +52,11 @@ fn numbered(conn: &Connection, id: &TodoId) -> rusqlite::Result<Option<(i64, Tod
 }
 
 /// The todos that were changed after `last_change`, and the existing rows of them, without dependencies.
-pub(super) fn since(conn: &Connection, last_change: i64) -> rusqlite::Result<(Vec<TodoId>, Vec<Todo>)> {
+pub(super) fn changed_since(conn: &Connection, last_change: i64) -> rusqlite::Result<(Vec<TodoId>, Vec<Todo>)> {
     // The connection of the model's SQL accepts no parameters.
     let ids = format!("SELECT DISTINCT CAST(todo AS TEXT) FROM bosun_todo_log WHERE n > {last_change}");
     let rows = format!("SELECT {COLUMNS} FROM todos WHERE id IN ({ids})");
-    let rows = conn.prepare(&rows)?.query_map([], |row| Ok(read(row)?.todo))?.collect::<rusqlite::Result<_>>()?;
+    let rows = conn.prepare(&rows)?.query_map([], |row| Ok(read_row(row)?.todo))?.collect::<rusqlite::Result<_>>()?;
     let todo_id = |row: &Row<'_>| Ok(TodoId(String::from_utf8_lossy(row.get_ref(0)?.as_bytes()?).into_owned()));
     let ids = conn.prepare(&ids)?.query_map([], todo_id)?.collect::<rusqlite::Result<_>>()?;
     Ok((ids, rows))
@@ -65,14 +66,14 @@ pub(super) fn dependencies(conn: &Connection) -> rusqlite::Result<BTreeMap<TodoI
     let mut select = conn.prepare_cached("SELECT todo_id, depends_on FROM todo_deps ORDER BY todo_id, depends_on")?;
     let mut deps: BTreeMap<TodoId, Vec<TodoId>> = BTreeMap::new();
     for row in select.query_map([], |row| Ok((TodoId(row.get(0)?), TodoId(row.get(1)?))))? {
-        let (todo, above) = row?;
-        deps.entry(todo).or_default().push(above);
+        let (todo, dependency) = row?;
+        deps.entry(todo).or_default().push(dependency);
     }
     Ok(deps)
 }
 
 /// Reads a row; a value of another type is converted to text.
-fn read(row: &Row<'_>) -> rusqlite::Result<TodoRow> {
+fn read_row(row: &Row<'_>) -> rusqlite::Result<TodoRow> {
     let text = |name: &str| -> rusqlite::Result<Option<String>> {
         Ok(match row.get_ref(name)? {
             rusqlite::types::ValueRef::Null => None,
@@ -83,30 +84,30 @@ fn read(row: &Row<'_>) -> rusqlite::Result<TodoRow> {
             }
         })
     };
-    let filled = |name: &str| text(name).map(|found| found.filter(|text| !text.trim().is_empty()));
+    let non_empty = |name: &str| text(name).map(|text| text.filter(|text| !text.trim().is_empty()));
     let status = text("status")?.and_then(|name| TodoStatus::from_name(&name)).unwrap_or_default();
     let todo = Todo {
         id: TodoId(text("id")?.unwrap_or_default()),
         title: text("title")?.unwrap_or_default(),
-        description: filled("description")?,
+        description: non_empty("description")?,
         status,
         depends_on: Vec::new(),
-        agent_type: filled("agent_type")?,
-        model: filled("model")?,
-        files: filled("files")?.map(|text| patterns(&text)).unwrap_or_default(),
-        check: filled("check_command")?,
-        expects: filled("expects")?,
-        reason: filled("reason")?,
+        agent_type: non_empty("agent_type")?,
+        model: non_empty("model")?,
+        files: non_empty("files")?.map(|text| file_patterns(&text)).unwrap_or_default(),
+        check: non_empty("check_command")?,
+        expects: non_empty("expects")?,
+        reason: non_empty("reason")?,
     };
     Ok(TodoRow {
         todo,
-        task: filled("task")?,
+        task: non_empty("task")?,
         attempts: row.get::<_, i64>("attempts").unwrap_or(0).try_into().unwrap_or(0),
     })
 }
 
 /// The patterns of a `files` column: a JSON list, or lines.
-fn patterns(text: &str) -> Vec<String> {
+fn file_patterns(text: &str) -> Vec<String> {
     serde_json::from_str(text)
         .unwrap_or_else(|_| text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())
 }

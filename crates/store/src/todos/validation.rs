@@ -4,17 +4,17 @@ use protocol::{TodoId, TodoStatus};
 
 use super::TodoError;
 
-/// Most bytes of a chosen id.
+/// Maximum bytes of an id that is not generated.
 const ID: usize = 100;
 
-/// Most characters of an id generated from a title.
-const SLUG: usize = 32;
+/// Maximum characters of an id generated from a title.
+const MAX_SLUG_CHARS: usize = 32;
 
-/// Most bytes of each text of a todo.
+/// Maximum bytes of each text of a todo.
 const TEXT: usize = 64 * 1024;
 
-/// Only a blocked todo has a reason; any other status removes it.
-pub(super) fn reason(status: TodoStatus, given: Option<&str>) -> Result<Option<String>, TodoError> {
+/// The reason to store with this status: only a blocked todo has one.
+pub(super) fn stored_reason(status: TodoStatus, given: Option<&str>) -> Result<Option<String>, TodoError> {
     match status {
         TodoStatus::Blocked => given.map(|given| checked_text("reason", given)).transpose(),
         TodoStatus::Pending | TodoStatus::InProgress | TodoStatus::Done => Ok(None),
@@ -22,7 +22,7 @@ pub(super) fn reason(status: TodoStatus, given: Option<&str>) -> Result<Option<S
 }
 
 pub(super) fn checked_id(id: &TodoId) -> Result<TodoId, TodoError> {
-    let invalid = |what: &str| Err(TodoError::Invalid(format!("the id {:?} {what}", id.0)));
+    let invalid = |problem: &str| Err(TodoError::Invalid(format!("the id {:?} {problem}", id.0)));
     match &*id.0 {
         "" => invalid("is empty; leave it out to have one generated"),
         text if text.len() > ID => invalid(&format!("is longer than {ID} bytes")),
@@ -38,12 +38,12 @@ pub(super) fn slug(title: &str) -> String {
     let words = title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let mut slug = String::new();
     for word in words {
-        let longer = slug.chars().count() + 1 + word.chars().count();
-        if !slug.is_empty() && longer > SLUG {
+        let length = slug.chars().count() + 1 + word.chars().count();
+        if !slug.is_empty() && length > MAX_SLUG_CHARS {
             break;
         }
         slug += if slug.is_empty() { "" } else { "-" };
-        slug.extend(word.to_lowercase().chars().take(SLUG));
+        slug.extend(word.to_lowercase().chars().take(MAX_SLUG_CHARS));
     }
     if slug.is_empty() { "todo".into() } else { slug }
 }
@@ -56,14 +56,14 @@ pub(super) fn checked_title(given: &str) -> Result<String, TodoError> {
     Ok(title)
 }
 
-pub(super) fn checked_text(what: &str, given: &str) -> Result<String, TodoError> {
+pub(super) fn checked_text(field: &str, given: &str) -> Result<String, TodoError> {
     if given.len() > TEXT {
-        return Err(TodoError::Invalid(format!("the {what} is longer than {TEXT} bytes; put it into a file")));
+        return Err(TodoError::Invalid(format!("the {field} is longer than {TEXT} bytes; put it into a file")));
     }
     Ok(given.to_owned())
 }
 
-pub(super) fn files(given: &[String]) -> Result<Option<String>, TodoError> {
+pub(super) fn checked_files(given: &[String]) -> Result<Option<String>, TodoError> {
     if given.is_empty() {
         return Ok(None);
     }
@@ -76,7 +76,7 @@ mod tests {
     use super::slug;
 
     #[test]
-    fn an_id_is_made_of_the_title_s_first_words() {
+    fn an_id_is_made_from_the_first_words_of_the_title() {
         let slugs = ["Fix the tests!", "  ", "Größe prüfen", "…", &"x".repeat(99)].map(slug);
         assert_eq!(slugs[..4], ["fix-the-tests", "todo", "größe-prüfen", "todo"]);
         assert_eq!(slugs[4].len(), 32);

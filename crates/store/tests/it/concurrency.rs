@@ -1,4 +1,4 @@
-//! Many at once: nobody is told "locked", and no reader sees half of anything.
+//! Many processes and threads at once: none gets a "locked" error, and no reader sees an incomplete write.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -14,11 +14,11 @@ use crate::support::*;
 
 const PROCESSES: u32 = 30;
 
-/// A first start: it opens the home, makes a session and enters it into the index.
+/// The first start of a process: it opens the home, creates a session and adds it to the index.
 fn first_start(home: &Home, n: u128) {
     let index = SessionIndex::open(home).unwrap();
-    let opened = SessionFile::create(home, session(n), &me(), Timestamp(1)).unwrap();
-    commit(&opened.writer, opening()).unwrap();
+    let opened = SessionFile::create(home, session(n), &this_process(), Timestamp(1)).unwrap();
+    commit(&opened.writer, first_entries()).unwrap();
     let view = reader(home, session(n)).session_view().unwrap();
     index.upsert(&SessionRow::from(&view)).unwrap();
     opened.writer.release().unwrap();
@@ -34,7 +34,7 @@ fn thirty_processes_start_at_once_in_an_empty_home() {
     let case = "concurrency::thirty_processes_start_at_once_in_an_empty_home";
     thread::scope(|scope| {
         for _ in 0..PROCESSES {
-            scope.spawn(|| assert_succeeds(again(&this_binary(), case, &root)));
+            scope.spawn(|| assert_succeeds(child_command(&this_binary(), case, &root)));
         }
     });
     let listed = SessionIndex::open(&Home::open(root).unwrap()).unwrap().list(None).unwrap();
@@ -53,11 +53,11 @@ fn thirty_threads_start_at_once_in_an_empty_home() {
     assert_eq!(SessionIndex::open(&fixture.home).unwrap().list(None).unwrap().len(), 30);
 }
 
-/// A session at work: every turn is a commit and a row of the index.
+/// Runs a session: every turn is a commit and an update of the index.
 fn work(home: &Home, n: u128) {
     let index = SessionIndex::open(home).unwrap();
-    let opened = SessionFile::create(home, session(n), &me(), Timestamp(1)).unwrap();
-    commit(&opened.writer, opening()).unwrap();
+    let opened = SessionFile::create(home, session(n), &this_process(), Timestamp(1)).unwrap();
+    commit(&opened.writer, first_entries()).unwrap();
     let view = reader(home, session(n)).session_view().unwrap();
     for turn in 1..=TURNS {
         commit(&opened.writer, vec![intent(turn)]).unwrap();
@@ -69,13 +69,13 @@ fn work(home: &Home, n: u128) {
 const TURNS: u64 = 200;
 
 #[test]
-fn eight_processes_work_while_a_reader_looks_on() {
+fn eight_processes_write_while_another_reads() {
     if let Some(root) = child_argument() {
         return work(&Home::open(root).unwrap(), u128::from(std::process::id()));
     }
     let fixture = fixture();
     let home = &fixture.home;
-    let case = "concurrency::eight_processes_work_while_a_reader_looks_on";
+    let case = "concurrency::eight_processes_write_while_another_reads";
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -88,7 +88,7 @@ fn eight_processes_work_while_a_reader_looks_on() {
             }
         });
         let workers: Vec<_> =
-            (0..8).map(|_| scope.spawn(|| assert_succeeds(again(&this_binary(), case, home.root())))).collect();
+            (0..8).map(|_| scope.spawn(|| assert_succeeds(child_command(&this_binary(), case, home.root())))).collect();
         let ended: Vec<_> = workers.into_iter().map(thread::ScopedJoinHandle::join).collect();
         done.store(true, Ordering::SeqCst);
         ended.into_iter().for_each(Result::unwrap);
@@ -102,12 +102,12 @@ fn eight_processes_work_while_a_reader_looks_on() {
 }
 
 #[test]
-fn readers_and_commands_go_on_while_the_owner_writes() {
+fn readers_and_commands_do_not_wait_for_the_writing_owner() {
     const ROUNDS: u64 = 300;
     let fixture = fixture();
     let home = &fixture.home;
     let opened = create(home, session(1));
-    commit(&opened.writer, opening()).unwrap();
+    commit(&opened.writer, first_entries()).unwrap();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         for _ in 0..3 {
@@ -115,7 +115,7 @@ fn readers_and_commands_go_on_while_the_owner_writes() {
                 let reader = reader(home, session(1));
                 let mut seen = 0;
                 while !done.load(Ordering::SeqCst) {
-                    // Each batch has three events of one moment, so a torn read shows as another remainder.
+                    // Each batch has three events, so an incomplete read has another remainder.
                     let log = reader.events_after(0, usize::MAX).unwrap();
                     assert_eq!(log.len() % 3, 0);
                     let view = reader.session_view().unwrap();
@@ -134,7 +134,7 @@ fn readers_and_commands_go_on_while_the_owner_writes() {
         });
         for n in 1..=ROUNDS {
             let batch = WriteBatch { entries: vec![intent(n); 3], ..WriteBatch::default() };
-            assert_eq!(wait(opened.writer.commit(batch)).unwrap().last_seq, 3 * n + 3);
+            assert_eq!(block_on(opened.writer.commit(batch)).unwrap().last_seq, 3 * n + 3);
         }
         done.store(true, Ordering::SeqCst);
     });
@@ -144,38 +144,40 @@ fn readers_and_commands_go_on_while_the_owner_writes() {
 }
 
 #[test]
-fn one_of_many_adopts() {
+fn only_one_of_many_processes_can_adopt_a_session() {
     let fixture = fixture();
     drop(create(&fixture.home, session(1)));
     let adopted = thread::scope(|scope| {
         let tries: Vec<_> = (0..10)
-            .map(|_| scope.spawn(|| SessionFile::adopt(&fixture.home, session(1), &me(), Timestamp(2)).is_ok()))
+            .map(|_| {
+                scope.spawn(|| SessionFile::adopt(&fixture.home, session(1), &this_process(), Timestamp(2)).is_ok())
+            })
             .collect();
         tries.into_iter().map(|try_| try_.join().unwrap()).filter(|adopted| *adopted).count()
     });
     assert_eq!(adopted, 1);
 }
 
-/// An owner that writes until it is killed, saying what was acknowledged.
+/// Writes as an owner until the process is killed, and prints the acknowledged events.
 fn write_for_ever(home: &Home) {
-    let opened = SessionFile::create(home, session(1), &me(), Timestamp(1)).unwrap();
+    let opened = SessionFile::create(home, session(1), &this_process(), Timestamp(1)).unwrap();
     for n in 1.. {
         println!("acknowledged {}", commit(&opened.writer, vec![intent(n); 2]).unwrap().last_seq);
     }
 }
 
 #[test]
-fn a_killed_owner_loses_nothing_that_it_was_told_is_durable() {
+fn a_killed_owner_loses_no_acknowledged_event() {
     if let Some(root) = child_argument() {
         return write_for_ever(&Home::open(root).unwrap());
     }
     let fixture = fixture();
-    let case = "concurrency::a_killed_owner_loses_nothing_that_it_was_told_is_durable";
-    let mut owner = again(&this_binary(), case, fixture.home.root()).stdout(Stdio::piped()).spawn().unwrap();
+    let case = "concurrency::a_killed_owner_loses_no_acknowledged_event";
+    let mut owner = child_command(&this_binary(), case, fixture.home.root()).stdout(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(owner.stdout.take().unwrap()).lines().map(Result::unwrap);
     let mut acknowledged = lines.filter_map(|line| line.strip_prefix("acknowledged ")?.parse::<usize>().ok());
     let early = acknowledged.nth(50).unwrap();
-    let refused = SessionFile::adopt(&fixture.home, session(1), &me(), Timestamp(2)).map(|_| ());
+    let refused = SessionFile::adopt(&fixture.home, session(1), &this_process(), Timestamp(2)).map(|_| ());
     assert_eq!(refused, Err(StoreError::Owned { pid: owner.id() }));
     owner.kill().unwrap();
     owner.wait().unwrap();

@@ -1,4 +1,4 @@
-//! Forks and removals.
+//! Copies, forks and removals of sessions.
 
 use protocol::{Event, Fence, Timestamp};
 use store::{SessionFile, StoreError, copy_session, fork_session, remove_session};
@@ -6,20 +6,20 @@ use store::{SessionFile, StoreError, copy_session, fork_session, remove_session}
 use crate::support::*;
 
 #[test]
-fn a_fork_has_the_log_and_nobody_owns_it() {
+fn a_copy_has_the_log_but_no_owner() {
     let fixture = fixture();
     let home = &fixture.home;
-    let opened = SessionFile::create(home, session(1), &me(), Timestamp(1)).unwrap();
-    commit(&opened.writer, opening()).unwrap();
-    let left = r#"INSERT INTO bosun_commands (at, body) VALUES (5, '{"type":"stop"}')"#;
-    raw(&home.session_db(session(1))).execute(left, []).unwrap();
+    let opened = SessionFile::create(home, session(1), &this_process(), Timestamp(1)).unwrap();
+    commit(&opened.writer, first_entries()).unwrap();
+    let pending = r#"INSERT INTO bosun_commands (at, body) VALUES (5, '{"type":"stop"}')"#;
+    raw_connection(&home.session_db(session(1))).execute(pending, []).unwrap();
 
     copy_session(home, session(1), session(2)).unwrap();
     assert_eq!(reader(home, session(2)).lease().unwrap(), None);
     assert_eq!(reader(home, session(2)).pending_commands().unwrap(), []);
     let fork = adopt(home, session(2));
     assert_eq!(fork.fence, Fence(2));
-    assert_eq!(fork.log.iter().map(|envelope| envelope.entry.clone()).collect::<Vec<_>>(), opening());
+    assert_eq!(fork.log.iter().map(|envelope| envelope.entry.clone()).collect::<Vec<_>>(), first_entries());
     assert!(fork.log.iter().all(|envelope| envelope.session == session(2)));
 
     commit(&fork.writer, vec![intent(20)]).unwrap();
@@ -29,10 +29,10 @@ fn a_fork_has_the_log_and_nobody_owns_it() {
 }
 
 #[test]
-fn a_fork_says_that_it_is_one_until_its_log_does() {
+fn a_fork_is_marked_until_its_log_says_so() {
     let fixture = fixture();
     let home = &fixture.home;
-    commit(&create(home, session(1)).writer, opening()).unwrap();
+    commit(&create(home, session(1)).writer, first_entries()).unwrap();
     fork_session(home, session(1), session(2)).unwrap();
     assert_eq!(adopt(home, session(2)).forked_from, Some(session(1)));
     let again = adopt(home, session(2));
@@ -43,7 +43,7 @@ fn a_fork_says_that_it_is_one_until_its_log_does() {
 }
 
 #[test]
-fn a_fork_of_nothing_or_onto_something_is_refused() {
+fn copying_a_missing_session_or_onto_an_existing_one_is_refused() {
     let fixture = fixture();
     let missing = copy_session(&fixture.home, session(1), session(2));
     assert_eq!(missing, Err(StoreError::Missing { id: session(1), path: fixture.home.session_db(session(1)) }));
@@ -54,7 +54,7 @@ fn a_fork_of_nothing_or_onto_something_is_refused() {
 }
 
 #[test]
-fn a_removed_session_is_gone_and_its_neighbour_is_not() {
+fn removing_a_session_leaves_others_unchanged() {
     let fixture = fixture();
     create(&fixture.home, session(1));
     create(&fixture.home, session(2));

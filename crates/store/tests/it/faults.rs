@@ -1,4 +1,4 @@
-//! Damaged, newer, forbidden and full: each has its own error, and the neighbours do not notice.
+//! Damaged, newer and unreadable files and full disks: each has its own error, and other sessions are unaffected.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -12,59 +12,59 @@ use store::{SessionFile, SessionIndex, SessionReader, StoreError, post_command};
 
 use crate::support::*;
 
-/// A session of many events, at rest.
-fn written(home: &Home, n: u128) {
+/// Writes a session with many events and releases it.
+fn write_session(home: &Home, n: u128) {
     let opened = create(home, session(n));
-    commit(&opened.writer, opening()).unwrap();
+    commit(&opened.writer, first_entries()).unwrap();
     commit(&opened.writer, (20..500).map(intent).collect()).unwrap();
     opened.writer.release().unwrap();
 }
 
 fn adopt_error(home: &Home, n: u128) -> StoreError {
-    SessionFile::adopt(home, session(n), &dead(), Timestamp(9)).map(|_| ()).unwrap_err()
+    SessionFile::adopt(home, session(n), &dead_process(), Timestamp(9)).map(|_| ()).unwrap_err()
 }
 
 #[test]
-fn damage_is_named_and_other_sessions_are_unaffected() {
+fn damage_is_reported_and_other_sessions_are_unaffected() {
     type Damage = fn(&Path);
     let damage: [(&str, Damage); 6] = [
         ("not a database", |path| fs::write(path, "x".repeat(9000)).unwrap()),
         ("empty", |path| fs::write(path, "").unwrap()),
         ("cut", |path| fs::File::options().write(true).open(path).unwrap().set_len(4096 * 4).unwrap()),
-        ("a page of zeros everywhere", |path| scribble(path, 0)),
-        ("a page of ones everywhere", |path| scribble(path, 0xFF)),
-        ("another program's database", |path| raw(path).pragma_update(None, "application_id", 7).unwrap()),
+        ("a page of zeros everywhere", |path| overwrite_pages(path, 0)),
+        ("a page of ones everywhere", |path| overwrite_pages(path, 0xFF)),
+        ("another program's database", |path| raw_connection(path).pragma_update(None, "application_id", 7).unwrap()),
     ];
-    for (what, damage) in damage {
+    for (kind, damage) in damage {
         let fixture = fixture();
-        written(&fixture.home, 1);
-        written(&fixture.home, 2);
+        write_session(&fixture.home, 1);
+        write_session(&fixture.home, 2);
         let path = fixture.home.session_db(session(1));
         damage(&path);
         let error = adopt_error(&fixture.home, 1);
-        assert!(matches!(error, StoreError::Corrupt { .. }), "{what}: {error:?}");
+        assert!(matches!(error, StoreError::Corrupt { .. }), "{kind}: {error:?}");
         let text = error.to_string();
-        assert!(text.contains(path.to_str().unwrap()) && text.contains("sessions rm"), "{what}: {text}");
+        assert!(text.contains(path.to_str().unwrap()) && text.contains("sessions rm"), "{kind}: {text}");
         let read = SessionReader::open(&fixture.home, session(1)).and_then(|reader| reader.events_after(0, usize::MAX));
-        assert!(matches!(read, Err(StoreError::Corrupt { .. })), "{what}: {read:?}");
-        assert_eq!(adopt(&fixture.home, session(2)).log.len(), 483, "{what}");
+        assert!(matches!(read, Err(StoreError::Corrupt { .. })), "{kind}: {read:?}");
+        assert_eq!(adopt(&fixture.home, session(2)).log.len(), 483, "{kind}");
     }
 }
 
-/// Overwrites every page but the first.
-fn scribble(path: &Path, byte: u8) {
+/// Overwrites every page except the first.
+fn overwrite_pages(path: &Path, byte: u8) {
     let mut bytes = fs::read(path).unwrap();
     bytes[4096..].fill(byte);
     fs::write(path, bytes).unwrap();
 }
 
 #[test]
-fn an_event_that_does_not_parse_is_damage() {
+fn an_invalid_event_is_reported_as_damage() {
     let fixture = fixture();
-    written(&fixture.home, 1);
+    write_session(&fixture.home, 1);
     let path = fixture.home.session_db(session(1));
     let broken = r#"UPDATE bosun_events SET body = '{"type":"taskParked","untilAt":"dawn"}' WHERE seq = 9"#;
-    raw(&path).execute(broken, []).unwrap();
+    raw_connection(&path).execute(broken, []).unwrap();
     let error = adopt_error(&fixture.home, 1);
     assert!(matches!(&error, StoreError::Corrupt { detail, .. } if detail.contains("event 9")), "{error:?}");
 }
@@ -72,9 +72,9 @@ fn an_event_that_does_not_parse_is_damage() {
 #[test]
 fn a_newer_file_is_refused_with_both_versions() {
     let fixture = fixture();
-    written(&fixture.home, 1);
+    write_session(&fixture.home, 1);
     let path = fixture.home.session_db(session(1));
-    raw(&path).pragma_update(None, "user_version", 9).unwrap();
+    raw_connection(&path).pragma_update(None, "user_version", 9).unwrap();
     let newer = StoreError::Newer { path: path.clone(), found: 9, known: 1 };
     assert_eq!(adopt_error(&fixture.home, 1), newer);
     assert_eq!(SessionReader::open(&fixture.home, session(1)).map(|_| ()), Err(newer.clone()));
@@ -83,20 +83,20 @@ fn a_newer_file_is_refused_with_both_versions() {
     assert!(text.contains("format 9") && text.contains("up to 1") && text.contains(path.to_str().unwrap()), "{text}");
 
     SessionIndex::open(&fixture.home).unwrap();
-    raw(&fixture.home.index_db()).pragma_update(None, "user_version", 9).unwrap();
+    raw_connection(&fixture.home.index_db()).pragma_update(None, "user_version", 9).unwrap();
     assert!(matches!(SessionIndex::open(&fixture.home), Err(StoreError::Newer { found: 9, .. })));
 }
 
 #[test]
-fn a_missing_session_is_missing() {
+fn a_missing_session_is_an_error() {
     let fixture = fixture();
     let path = fixture.home.session_db(session(1));
     assert_eq!(adopt_error(&fixture.home, 1), StoreError::Missing { id: session(1), path });
 }
 
-/// What a power cut leaves: the file and its log, copied while the owner still runs, the log then harmed.
+/// Simulates a power cut: copies the file and its write-ahead log while the owner still runs, then damages the log.
 #[test]
-fn a_torn_tail_of_the_log_is_dropped_and_the_rest_is_kept() {
+fn an_incomplete_end_of_the_write_ahead_log_is_dropped_and_the_rest_is_kept() {
     let fixture = fixture();
     let home = &fixture.home;
     let opened = create(home, session(1));
@@ -115,17 +115,17 @@ fn a_torn_tail_of_the_log_is_dropped_and_the_rest_is_kept() {
         ("a block of NULs at the end", Box::new(move |wal| wal.iter_mut().rev().take(5000).for_each(|b| *b = 0))),
         ("garbage after the end", Box::new(|wal| wal.extend(std::iter::repeat_n(0xA5, 10_000)))),
     ];
-    for (n, (what, harm)) in (2..).zip(harms) {
+    for (n, (label, harm)) in (2..).zip(harms) {
         home.make_session(session(n)).unwrap();
         fs::copy(home.session_db(session(1)), home.session_db(session(n))).unwrap();
-        let mut torn = wal.clone();
-        harm(&mut torn);
-        fs::write(companion(home, n), torn).unwrap();
+        let mut damaged = wal.clone();
+        harm(&mut damaged);
+        fs::write(companion(home, n), damaged).unwrap();
         let reopened = adopt(home, session(n));
         let log: Vec<_> = reopened.log.iter().map(|envelope| envelope.entry.clone()).collect();
-        assert_eq!(log, (1..).take(log.len()).map(intent).collect::<Vec<_>>(), "{what}");
+        assert_eq!(log, (1..).take(log.len()).map(intent).collect::<Vec<_>>(), "{label}");
         let next = commit(&reopened.writer, vec![intent(99)]).unwrap().last_seq;
-        assert_eq!(next, u64::try_from(log.len()).unwrap() + 1, "{what}");
+        assert_eq!(next, u64::try_from(log.len()).unwrap() + 1, "{label}");
         lengths.push(log.len());
     }
     assert_eq!((lengths[0], lengths[5]), (20, 20));
@@ -136,7 +136,7 @@ fn companion(home: &Home, n: u128) -> std::path::PathBuf {
     home.session_dir(session(n)).join("session.db-wal")
 }
 
-/// Runs one test of this binary as a user who is not root, in a folder of that user's own.
+/// Runs one test of this binary as a user who is not root, in a folder of that user.
 fn as_nobody(case: &str) {
     const NOBODY: u32 = 65534;
     let folder = tempfile::tempdir().unwrap();
@@ -147,7 +147,7 @@ fn as_nobody(case: &str) {
     for path in [folder.path(), &program] {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
-    let mut child = again(&program, case, &own);
+    let mut child = child_command(&program, case, &own);
     if std::os::unix::fs::chown(&own, Some(NOBODY), Some(NOBODY)).is_ok() {
         child.uid(NOBODY).gid(NOBODY);
     }
@@ -155,14 +155,14 @@ fn as_nobody(case: &str) {
 }
 
 #[test]
-fn forbidden_and_read_only_places_are_told_apart() {
+fn denied_and_read_only_files_have_different_errors() {
     let Some(folder) = child_argument() else {
-        return as_nobody("faults::forbidden_and_read_only_places_are_told_apart");
+        return as_nobody("faults::denied_and_read_only_files_have_different_errors");
     };
     let home = Home::open(folder.join("home")).unwrap();
     let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     for n in 1..=4 {
-        written(&home, n);
+        write_session(&home, n);
     }
     let path = |n| home.session_db(session(n));
 
@@ -175,10 +175,10 @@ fn forbidden_and_read_only_places_are_told_apart() {
 
     mode(&home.session_dir(session(3)), 0o500);
     let read = SessionReader::open(&home, session(3)).and_then(|reader| reader.events_after(0, 1));
-    assert_eq!(read.map(|events| events.len()), Ok(1), "reading needs no place to write");
+    assert_eq!(read.map(|events| events.len()), Ok(1), "reading needs no write permission");
     assert_eq!(adopt_error(&home, 3), StoreError::ReadOnly { path: path(3) });
 
-    // The index too, whether it is there or not.
+    // The same for the index, whether it exists or not.
     for is_there in [true, false] {
         if is_there {
             drop(SessionIndex::open(&home).unwrap());
@@ -188,33 +188,38 @@ fn forbidden_and_read_only_places_are_told_apart() {
         }
         mode(home.root(), 0o500);
         assert!(matches!(SessionIndex::open(&home), Err(StoreError::ReadOnly { .. } | StoreError::Denied { .. })));
-        let mut states: Vec<String> =
-            SessionIndex::current(&home).unwrap().list(None).unwrap().into_iter().map(|row| row.state).collect();
+        let mut states: Vec<String> = SessionIndex::open_reconciled(&home)
+            .unwrap()
+            .list(None)
+            .unwrap()
+            .into_iter()
+            .map(|row| row.state)
+            .collect();
         states.sort();
         assert_eq!(states, ["idle", "idle", "idle", "unreadable"], "{is_there}");
         mode(home.root(), 0o700);
     }
 
     mode(&home.sessions_dir(), 0o500);
-    let created = SessionFile::create(&home, session(5), &me(), Timestamp(1)).map(|_| ());
+    let created = SessionFile::create(&home, session(5), &this_process(), Timestamp(1)).map(|_| ());
     assert_eq!(created, Err(StoreError::Denied { path: home.session_dir(session(5)) }));
     assert_eq!(adopt(&home, session(4)).log.len(), 483);
 }
 
 #[test]
-fn a_full_disk_fails_the_commit_and_freeing_space_mends_it() {
+fn a_full_disk_fails_the_commit_until_space_is_freed() {
     let Some(folder) = child_argument() else {
-        return on_small_disk("faults::a_full_disk_fails_the_commit_and_freeing_space_mends_it");
+        return on_small_disk("faults::a_full_disk_fails_the_commit_until_space_is_freed");
     };
     let home = Home::open(folder.join("home")).unwrap();
     let opened = create(&home, session(1));
-    commit(&opened.writer, opening()).unwrap();
+    commit(&opened.writer, first_entries()).unwrap();
     let ballast = folder.join("ballast");
     fill(&ballast);
     let full = (0..100).find_map(|n| commit(&opened.writer, (0..50).map(|k| intent(n * 50 + k)).collect()).err());
     assert_eq!(full, Some(StoreError::Full { path: home.session_db(session(1)) }));
     let before = reader(&home, session(1)).session_view().unwrap().events;
-    let another = SessionFile::create(&home, session(2), &dead(), Timestamp(1)).map(|_| ());
+    let another = SessionFile::create(&home, session(2), &dead_process(), Timestamp(1)).map(|_| ());
     assert!(matches!(another, Err(StoreError::Full { .. } | StoreError::Home(_))), "{another:?}");
 
     fs::remove_file(&ballast).unwrap();
@@ -223,7 +228,7 @@ fn a_full_disk_fails_the_commit_and_freeing_space_mends_it() {
     assert_eq!(adopt(&home, session(1)).log.len(), usize::try_from(before).unwrap() + 1);
 }
 
-/// Writes until nothing more fits.
+/// Writes until the disk is full.
 fn fill(path: &Path) {
     use std::io::Write;
     let mut file = fs::File::create(path).unwrap();
@@ -232,7 +237,7 @@ fn fill(path: &Path) {
     }
 }
 
-/// Runs one test of this binary with a disk of one mebibyte that nobody else sees.
+/// Runs one test of this binary with a private disk of one mebibyte.
 fn on_small_disk(case: &str) {
     let folder = tempfile::tempdir().unwrap();
     let shell = |script: &str| {
@@ -242,21 +247,21 @@ fn on_small_disk(case: &str) {
     };
     let mount = r#"mount -t tmpfs -o size=1m none "$0""#;
     if !shell(mount).status().is_ok_and(|status| status.success()) {
-        println!("skipped: this machine lets nobody mount a small disk");
+        println!("skipped: this machine does not allow mounting a small disk");
         return;
     }
-    let child = again(&this_binary(), case, folder.path());
+    let child = child_command(&this_binary(), case, folder.path());
     let mut mounted = shell(&format!(r#"{mount} && exec "$@""#));
     mounted.arg(child.get_program()).args(child.get_args());
     mounted.envs(child.get_envs().filter_map(|(name, value)| Some((name, value?))));
     assert_succeeds(mounted);
 }
 
-/// The files of a session as a killed owner leaves them, in a home of their own.
-fn killed(commits: u64) -> StoreFixture {
+/// The files of a session as a killed owner leaves them, in a separate home.
+fn files_of_killed_owner(commits: u64) -> StoreFixture {
     let (from, to) = (fixture(), fixture());
     let opened = create(&from.home, session(1));
-    commit(&opened.writer, opening()).unwrap();
+    commit(&opened.writer, first_entries()).unwrap();
     for n in 1..commits {
         commit(&opened.writer, vec![intent(n)]).unwrap();
     }
@@ -270,60 +275,60 @@ fn killed(commits: u64) -> StoreFixture {
 }
 
 #[test]
-fn a_damaged_byte_in_the_log_of_a_killed_owner_is_found_before_anything_runs_again() {
-    let whole = killed(40);
+fn a_damaged_byte_in_the_write_ahead_log_of_a_killed_owner_is_detected_on_adoption() {
+    let whole = files_of_killed_owner(40);
     let last = adopt(&whole.home, session(1)).log.last().unwrap().seq;
     let mut found = 0;
     for part in 1..20 {
-        let fixture = killed(40);
+        let fixture = files_of_killed_owner(40);
         let wal = fixture.home.session_dir(session(1)).join("session.db-wal");
         let mut bytes = std::fs::read(&wal).unwrap();
         let at = bytes.len() / 20 * part;
         bytes[at] ^= 0xff;
         std::fs::write(&wal, bytes).unwrap();
-        match SessionFile::adopt(&fixture.home, session(1), &dead(), Timestamp(2)) {
+        match SessionFile::adopt(&fixture.home, session(1), &dead_process(), Timestamp(2)) {
             Err(StoreError::Lost { found: kept, committed, .. }) => {
                 assert!(kept < committed && committed == last, "{kept} of {committed}");
                 found += 1;
                 assert_eq!(store::accept_log(&fixture.home, session(1)), Ok(kept));
                 assert_eq!(adopt(&fixture.home, session(1)).log.len() as u64, kept);
             }
-            // Without its first pages it is not a session at all.
+            // Without its first pages, the file is not a session.
             Err(StoreError::Corrupt { .. } | StoreError::Older { .. } | StoreError::Unexpected { .. }) => {}
-            other => panic!("damage at {at} was not seen: {other:?}"),
+            other => panic!("damage at {at} was not detected: {other:?}"),
         }
     }
     assert!(found > 10, "{found}");
 }
 
 #[test]
-fn a_log_that_something_else_wrote_to_is_not_gone_on_with() {
+fn a_log_that_another_program_changed_is_refused() {
     let changes = [
         "UPDATE bosun_events SET body = replace(body, 'a', 'b') WHERE seq = 2",
         "DELETE FROM bosun_events WHERE seq = 2",
         "UPDATE bosun_events SET at = at + 1 WHERE seq = 1",
     ];
     for sql in changes {
-        let fixture = killed(5);
-        raw(&fixture.home.session_db(session(1))).execute_batch(sql).unwrap();
-        let adopted = SessionFile::adopt(&fixture.home, session(1), &dead(), Timestamp(2));
+        let fixture = files_of_killed_owner(5);
+        raw_connection(&fixture.home.session_db(session(1))).execute_batch(sql).unwrap();
+        let adopted = SessionFile::adopt(&fixture.home, session(1), &dead_process(), Timestamp(2));
         assert!(matches!(adopted, Err(StoreError::Altered { .. })), "{sql}: {adopted:?}");
     }
     let fixture = fixture();
     let opened = create(&fixture.home, session(1));
-    commit(&opened.writer, opening()).unwrap();
+    commit(&opened.writer, first_entries()).unwrap();
     let forged = "INSERT INTO bosun_events (seq, v, at, task, body) SELECT seq + 1, v, at, task, body FROM bosun_events \
                   ORDER BY seq DESC LIMIT 1";
-    raw(&fixture.home.session_db(session(1))).execute(forged, []).unwrap();
+    raw_connection(&fixture.home.session_db(session(1))).execute(forged, []).unwrap();
     let refused = commit(&opened.writer, vec![intent(1)]);
     assert!(matches!(refused, Err(StoreError::Altered { .. })), "{refused:?}");
 }
 
 #[test]
-fn a_folder_that_is_removed_while_its_session_runs_is_noticed_with_the_next_commit() {
+fn the_next_commit_fails_if_the_session_s_folder_was_removed() {
     let fixture = fixture();
     let opened = create(&fixture.home, session(1));
-    commit(&opened.writer, opening()).unwrap();
+    commit(&opened.writer, first_entries()).unwrap();
     std::fs::remove_dir_all(fixture.home.session_dir(session(1))).unwrap();
     let refused = commit(&opened.writer, vec![intent(1)]);
     assert!(matches!(refused, Err(StoreError::Removed { .. })), "{refused:?}");

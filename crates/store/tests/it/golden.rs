@@ -1,5 +1,5 @@
-//! A file that a version wrote reads the same in every later one. `BOSUN_BLESS=1` writes the newest form's file anew;
-//! those of older forms are what older versions wrote, and never change.
+//! Every later version must read a file as the version that wrote it. `BOSUN_BLESS=1` writes the file of the newest
+//! format again; the files of older formats were written by older versions and never change.
 
 mod log;
 mod views;
@@ -11,21 +11,21 @@ use protocol::api::{AskState, AsksParams, SessionCommand, TasksParams};
 use protocol::{CallId, Event, Fence, Timestamp, ToolResult, ToolResultStatus};
 use store::{SessionReader, SqlConnection, SqlLimits, StoreError, post_command};
 
-use self::log::{Stage, written};
+use self::log::{Stage, entries_until};
 use self::views::{
     ask_view, asks, fleet_view, price_spending, price_view, spending, subagent_record, subagent_task, subagent_view,
     tasks, turns, view,
 };
 use crate::support::*;
 
-/// The newest form.
+/// The newest format.
 const NEWEST: u32 = 1;
 
-fn file(form: u32) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/v{form}.db"))
+fn file(format: u32) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/v{format}.db"))
 }
 
-/// Writes the golden file from nothing but the store's own API.
+/// Writes the golden file with the store's own API only.
 fn bless() {
     let fixture = fixture();
     let opened = create(&fixture.home, session(1));
@@ -35,48 +35,51 @@ fn bless() {
                 INSERT INTO todo_deps VALUES ('b', 'a')";
     space.run(todo, || false).unwrap();
     drop(space);
-    commit(&opened.writer, written(Stage::Fleet)).unwrap();
+    commit(&opened.writer, entries_until(Stage::Fleet)).unwrap();
     opened.writer.release().unwrap();
     post_command(&fixture.home, session(1), &SessionCommand::Interrupt, Timestamp(70)).unwrap();
     std::fs::copy(&path, file(NEWEST)).unwrap();
 }
 
-/// A home whose only session is the golden one of this form.
-fn unpacked(form: u32) -> StoreFixture {
+/// A home whose only session is the golden file of this format.
+fn unpacked(format: u32) -> StoreFixture {
     let fixture = fixture();
     fixture.home.make_session(session(1)).unwrap();
-    std::fs::copy(file(form), fixture.home.session_db(session(1))).unwrap();
+    std::fs::copy(file(format), fixture.home.session_db(session(1))).unwrap();
     fixture
 }
 
 #[test]
-fn golden_files_of_every_form_open_and_say_what_they_said() {
+fn golden_files_of_every_format_read_as_when_they_were_written() {
     if blessing() {
         bless();
     }
-    for form in 1..=NEWEST {
-        let fixture = unpacked(form);
+    for format in 1..=NEWEST {
+        let fixture = unpacked(format);
         let home = &fixture.home;
         let opened = adopt(home, session(1));
         assert_eq!(opened.fence, Fence(2));
-        assert_eq!(opened.log.into_iter().map(|envelope| envelope.entry).collect::<Vec<_>>(), written(Stage::Fleet));
+        assert_eq!(
+            opened.log.into_iter().map(|envelope| envelope.entry).collect::<Vec<_>>(),
+            entries_until(Stage::Fleet)
+        );
         assert_projected(home, Stage::Fleet);
         assert_eq!(reader(home, session(1)).pending_commands().unwrap(), [(1, SessionCommand::Interrupt)]);
-        let conn = raw(&home.session_db(session(1)));
+        let conn = raw_connection(&home.session_db(session(1)));
         assert_eq!(strings(&conn, "SELECT title FROM todos JOIN todo_deps ON id = depends_on"), ["read"]);
         let todos = "SELECT id || ' ' || status || ' ' || attempts || ifnull(' ' || reason, '') FROM todos";
         assert_eq!(strings(&conn, todos), ["a done 0", "b blocked 1 conflicts in docs.md"]);
-        // What the runtime knows is not told of again.
+        // Changes that the runtime has recorded are not reported again.
         assert!(reader(home, session(1)).todo_changes(&|_n| true).unwrap().is_empty());
     }
 }
 
 #[test]
-fn a_golden_file_is_read_and_copied_without_being_owned() {
-    for form in 1..=NEWEST {
-        let fixture = unpacked(form);
+fn a_golden_file_can_be_read_and_copied_without_an_owner() {
+    for format in 1..=NEWEST {
+        let fixture = unpacked(format);
         assert_projected(&fixture.home, Stage::Fleet);
-        let fixture = unpacked(form);
+        let fixture = unpacked(format);
         store::copy_session(&fixture.home, session(1), session(2)).unwrap();
         let spent = reader(&fixture.home, session(2)).spendings(Timestamp(0)).unwrap();
         assert_eq!(spent, [spending(), price_spending()]);
@@ -84,11 +87,13 @@ fn a_golden_file_is_read_and_copied_without_being_owned() {
 }
 
 #[test]
-fn a_file_that_an_older_version_writes_stays_as_it_is() {
+fn a_file_that_an_older_version_still_owns_is_not_migrated() {
     let fixture = unpacked(NEWEST);
-    let (me, conn) = (me(), raw(&fixture.home.session_db(session(1))));
-    let held =
-        format!("UPDATE bosun_lease SET held = 1, boot = '{}', pid = {}, started = {}", me.boot, me.pid, me.started);
+    let (me, conn) = (this_process(), raw_connection(&fixture.home.session_db(session(1))));
+    let held = format!(
+        "UPDATE bosun_lease SET held = 1, boot = '{}', pid = {}, started = {}",
+        me.boot, me.pid, me.start_ticks
+    );
     conn.execute(&held, []).unwrap();
     conn.pragma_update(None, "user_version", 0).unwrap();
     let refused = SessionReader::open(&fixture.home, session(1)).map(|_| ());
@@ -109,13 +114,13 @@ fn the_same_events_project_to_the_same_rows() {
 }
 
 #[test]
-fn a_fork_and_a_copy_keep_what_was_asked() {
+fn a_copy_keeps_the_asks() {
     let fixture = unpacked(NEWEST);
     let home = &fixture.home;
     store::copy_session(home, session(1), session(2)).unwrap();
     let kept: Vec<_> = asks().into_iter().map(|ask| protocol::api::AskView { session: session(2), ..ask }).collect();
     assert_eq!(reader(home, session(2)).asks(true).unwrap(), kept);
-    // What it still asks is withdrawn with the call, which its first owner stops.
+    // The open ask is withdrawn with its call, which the first owner of the copy stops.
     let fork = adopt(home, session(2));
     let stopped = ToolResult { status: ToolResultStatus::Cancelled, text: String::new() };
     let event = Event::CallAnswered { call: CallId("call-5".into()), answer: stopped, evidence: Vec::new() };
@@ -159,7 +164,7 @@ fn assert_projected(home: &Home, stage: Stage) {
     let second = TasksParams { offset: 1, limit: Some(1), ..TasksParams::default() };
     assert_eq!(reader.tasks(&second).unwrap().tasks, tasks()[1..]);
     assert_eq!(reader.events_after(2, 3).unwrap().len(), 3);
-    let conn = raw(&home.session_db(session(1)));
+    let conn = raw_connection(&home.session_db(session(1)));
     let mail = "SELECT state || ifnull(moved_at, '') FROM bosun_mail WHERE mail < 3 ORDER BY mail";
     assert_eq!(strings(&conn, mail), ["delivered25", "expired65"]);
 }
@@ -172,7 +177,7 @@ fn an_event_of_a_newer_version_is_kept_as_unknown() {
         (1, 2, 5, 'task-00000000000000000000000000000001', '{"type":"taskParked","untilAt":"dawn"}'),
         (2, 2, 5, 'task-00000000000000000000000000000001', '{"type":"levitated"}'),
         (3, 1, 5, 'task-00000000000000000000000000000001', '{"type":"admissionClosed"}')"#;
-    raw(&fixture.home.session_db(session(1))).execute(newer, []).unwrap();
+    raw_connection(&fixture.home.session_db(session(1))).execute(newer, []).unwrap();
     let events: Vec<_> =
         adopt(&fixture.home, session(1)).log.into_iter().map(|envelope| envelope.entry.event).collect();
     assert_eq!(events, [Event::Unknown, Event::Unknown, Event::AdmissionClosed]);

@@ -1,4 +1,4 @@
-//! The index of sessions is a cache that can be lost.
+//! The index of sessions, a cache that can be rebuilt.
 
 use protocol::{Ask, AskId, AskSubject, CallId, Cost, Event, LogEntry, StopReason, Timestamp, Turn, Usage};
 use store::{SessionFile, SessionIndex, SessionMatch, SessionQuery, SessionReader, SessionRow};
@@ -24,11 +24,11 @@ fn row(n: u128, cwd: &str, updated_at: u64) -> SessionRow {
 }
 
 /// A turn that used tokens.
-fn turn(n: u32) -> Vec<LogEntry> {
+fn turn_entries(n: u32) -> Vec<LogEntry> {
     let (usage, cost) = (Usage { input: 10, ..Usage::default() }, Cost { tokens: 10, micros: 3 });
     let (content, stop, model) = (Vec::new(), StopReason::End, "script/demo".to_owned());
     let answered = Event::TurnAnswered { turn: Turn(n), content, stop, usage, cost, model };
-    vec![entry(30, begun(n)), entry(40, answered)]
+    vec![entry(30, turn_begun(n)), entry(40, answered)]
 }
 
 #[test]
@@ -56,10 +56,10 @@ fn sessions_are_listed_newest_first_and_found_by_prefix() {
 }
 
 #[test]
-fn a_lost_index_is_made_again_from_the_sessions() {
+fn a_lost_index_is_rebuilt_from_the_sessions() {
     let fixture = fixture();
     for n in 1..=3 {
-        commit(&create(&fixture.home, session(n)).writer, opening()).unwrap();
+        commit(&create(&fixture.home, session(n)).writer, first_entries()).unwrap();
     }
     std::fs::write(fixture.home.session_db(session(3)), "damaged").unwrap();
     let listed = SessionIndex::open(&fixture.home).unwrap().list(None).unwrap();
@@ -68,20 +68,20 @@ fn a_lost_index_is_made_again_from_the_sessions() {
 }
 
 #[test]
-fn an_index_agrees_with_the_folders_when_it_is_asked_to() {
+fn reconciling_makes_the_index_agree_with_the_folders() {
     let fixture = fixture();
     let index = SessionIndex::open(&fixture.home).unwrap();
     index.upsert(&row(7, "/removed", 1)).unwrap();
-    commit(&create(&fixture.home, session(1)).writer, opening()).unwrap();
+    commit(&create(&fixture.home, session(1)).writer, first_entries()).unwrap();
     drop(create(&fixture.home, session(2)));
     let listed = index.reconcile(&fixture.home).unwrap().list(None).unwrap();
     assert_eq!(listed.iter().map(|row| row.cwd.as_str()).collect::<Vec<_>>(), ["/src"]);
 }
 
 #[test]
-fn a_damaged_index_is_moved_aside_and_made_again() {
+fn a_damaged_index_is_moved_aside_and_rebuilt() {
     let fixture = fixture();
-    commit(&create(&fixture.home, session(1)).writer, opening()).unwrap();
+    commit(&create(&fixture.home, session(1)).writer, first_entries()).unwrap();
     SessionIndex::open(&fixture.home).unwrap();
     let path = fixture.home.index_db();
     for n in 1..=2 {
@@ -93,9 +93,9 @@ fn a_damaged_index_is_moved_aside_and_made_again() {
 }
 
 #[test]
-fn damage_inside_is_found_by_rebuilding() {
+fn rebuilding_detects_damage_inside_the_file() {
     let fixture = fixture();
-    commit(&create(&fixture.home, session(1)).writer, opening()).unwrap();
+    commit(&create(&fixture.home, session(1)).writer, first_entries()).unwrap();
     drop(SessionIndex::open(&fixture.home).unwrap());
     let path = fixture.home.index_db();
     let mut bytes = std::fs::read(&path).unwrap();
@@ -107,37 +107,37 @@ fn damage_inside_is_found_by_rebuilding() {
 }
 
 #[test]
-fn only_sessions_that_were_not_left_at_rest_are_looked_into() {
+fn only_sessions_that_may_have_open_asks_are_returned() {
     let fixture = fixture();
     let home = &fixture.home;
-    let left = |n: u128, more: Vec<protocol::LogEntry>| {
+    let write_session = |n: u128, more: Vec<protocol::LogEntry>| {
         let opened = create(home, session(n));
-        commit(&opened.writer, opening().into_iter().chain(more).collect()).unwrap();
+        commit(&opened.writer, first_entries().into_iter().chain(more).collect()).unwrap();
         opened.writer.release().unwrap();
     };
     let subject = AskSubject::Question { question: "which?".into(), choices: Vec::new() };
     let ask = Ask { id: AskId("0a".into()), call: CallId("c".into()), subject, until_at: None };
-    left(1, Vec::new());
-    left(2, vec![entry(30, Event::AskOpened(ask))]);
-    left(3, vec![entry(30, Event::TaskInterrupted)]);
-    let live = SessionFile::create(home, session(4), &me(), Timestamp(1)).unwrap();
-    commit(&live.writer, opening()).unwrap();
+    write_session(1, Vec::new());
+    write_session(2, vec![entry(30, Event::AskOpened(ask))]);
+    write_session(3, vec![entry(30, Event::TaskInterrupted)]);
+    let live = SessionFile::create(home, session(4), &this_process(), Timestamp(1)).unwrap();
+    commit(&live.writer, first_entries()).unwrap();
     let index = SessionIndex::open(home).unwrap();
-    left(5, Vec::new());
-    let mut unsettled: Vec<_> =
+    write_session(5, Vec::new());
+    let mut possibly_waiting: Vec<_> =
         index.reconcile(home).unwrap().possibly_waiting().unwrap().into_iter().map(|row| row.id).collect();
-    unsettled.sort();
-    assert_eq!(unsettled, [session(2), session(3), session(4)]);
+    possibly_waiting.sort();
+    assert_eq!(possibly_waiting, [session(2), session(3), session(4)]);
     drop(live);
 }
 
-/// D13: lists come from the index, so a file that nobody touched is not opened for them.
+/// D13: lists come from the index, so an unchanged file is not opened for them.
 #[test]
-fn a_session_at_rest_is_listed_summed_and_found_without_its_file() {
+fn an_idle_session_is_listed_summed_and_found_without_opening_its_file() {
     let fixture = fixture();
     let home = &fixture.home;
     let opened = create(home, session(1));
-    commit(&opened.writer, opening().into_iter().chain(turn(1)).collect()).unwrap();
+    commit(&opened.writer, first_entries().into_iter().chain(turn_entries(1)).collect()).unwrap();
     opened.writer.release().unwrap();
     let index = SessionIndex::open(home).unwrap();
     index.record_session(home, &SessionReader::open(home, session(1)).unwrap()).unwrap();
@@ -145,7 +145,7 @@ fn a_session_at_rest_is_listed_summed_and_found_without_its_file() {
     let (tasks, spendings) = (reader(home, session(1)).tasks(&TasksParams::all_tasks()).unwrap().tasks, {
         reader(home, session(1)).spendings(Timestamp(0)).unwrap()
     });
-    // Whoever opened it now would find nothing.
+    // Replace the content of the file, but keep its size and time.
     let path = home.session_db(session(1));
     let (length, changed_at) = (std::fs::metadata(&path).unwrap().len(), std::fs::metadata(&path).unwrap().modified());
     let blank = std::fs::File::create(&path).unwrap();
@@ -159,27 +159,27 @@ fn a_session_at_rest_is_listed_summed_and_found_without_its_file() {
     assert!(view.spent.tokens > 0);
     let spent = index.spendings(None, Timestamp(0)).unwrap();
     assert_eq!(spent.spendings.into_iter().map(|(_, _, spending)| spending).collect::<Vec<_>>(), spendings);
-    assert_eq!(spent.in_part, []);
+    assert_eq!(spent.partly_counted, []);
     for given in [tasks[0].id.to_string(), tasks[0].id.to_string()[5..18].to_owned()] {
         assert_eq!(index.sessions_of_task(&given, 2).unwrap(), [session(1)], "{given}");
     }
     assert_eq!(index.sessions_of_task("ffffff", 2).unwrap(), []);
-    assert_eq!(index.newest(Some(tasks[0].state.as_str())).unwrap(), [session(1)]);
-    assert_eq!(index.newest(Some("parked")).unwrap(), []);
+    assert_eq!(index.newest_with_task_state(Some(tasks[0].state.as_str())).unwrap(), [session(1)]);
+    assert_eq!(index.newest_with_task_state(Some("parked")).unwrap(), []);
 }
 
-/// D13: whatever changes a file makes its row again, whether anybody says so here or not.
+/// D13: after any change of a file its row is updated, even if the process that changed it did not report it.
 #[test]
-fn a_row_is_made_again_when_its_owner_died_and_when_its_file_changed() {
+fn a_row_is_updated_when_its_owner_died_and_when_its_file_changed() {
     let fixture = fixture();
     let home = &fixture.home;
     let page = |index: &SessionIndex| index.page(home, &SessionQuery::default()).unwrap().rows;
-    let live = SessionFile::create(home, session(1), &me(), Timestamp(1)).unwrap();
-    commit(&live.writer, opening()).unwrap();
+    let live = SessionFile::create(home, session(1), &this_process(), Timestamp(1)).unwrap();
+    commit(&live.writer, first_entries()).unwrap();
     let index = SessionIndex::open(home).unwrap().reconcile(home).unwrap();
     assert_eq!(page(&index)[0].owner_pid, Some(std::process::id()));
-    // It goes on without a word to the index.
-    commit(&live.writer, turn(1)).unwrap();
+    // It continues without updating the index.
+    commit(&live.writer, turn_entries(1)).unwrap();
     let index = index.reconcile(home).unwrap();
     let spent = page(&index)[0].spent;
     assert!(spent.tokens > 0);
@@ -188,13 +188,13 @@ fn a_row_is_made_again_when_its_owner_died_and_when_its_file_changed() {
     assert_eq!(page(&index)[0].owner_pid, None);
     // Another owner leaves a socket when it dies.
     let other = adopt(home, session(1));
-    commit(&other.writer, turn(2)).unwrap();
+    commit(&other.writer, turn_entries(2)).unwrap();
     other.writer.release().unwrap();
     std::fs::write(home.socket(session(1)), "").unwrap();
     let index = index.reconcile(home).unwrap();
     assert!(index.list(None).unwrap()[0].spent.tokens > spent.tokens);
     std::fs::remove_file(home.socket(session(1))).unwrap();
-    // What is shown is looked at in any case.
+    // The stamps of shown rows are always checked.
     std::fs::write(home.session_db(session(1)), "damaged").unwrap();
     let index = index.reconcile(home).unwrap();
     assert_eq!((&*page(&index)[0].state, &*page(&index)[0].title), ("damaged", "Count the tests"));
@@ -203,11 +203,11 @@ fn a_row_is_made_again_when_its_owner_died_and_when_its_file_changed() {
 }
 
 #[test]
-fn sessions_come_in_pages() {
+fn sessions_are_returned_in_pages() {
     let fixture = fixture();
     let home = &fixture.home;
     for n in 1..=5 {
-        commit(&create(home, session(n)).writer, opening()).unwrap();
+        commit(&create(home, session(n)).writer, first_entries()).unwrap();
     }
     let index = SessionIndex::open(home).unwrap();
     let all = index.page(home, &SessionQuery::default()).unwrap();
@@ -220,7 +220,7 @@ fn sessions_come_in_pages() {
 }
 
 #[test]
-fn the_beginning_of_what_every_id_begins_with_is_the_beginning_of_every_id() {
+fn a_prefix_of_the_id_prefix_matches_every_session() {
     let fixture = fixture();
     let index = SessionIndex::open(&fixture.home).unwrap();
     index.upsert(&row(1, "/a", 1)).unwrap();

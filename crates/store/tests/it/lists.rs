@@ -1,4 +1,4 @@
-//! Shared lists: versions, blockers, limits, and many who write at once.
+//! Shared lists: versions, blockers, limits, and concurrent writers.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -43,7 +43,7 @@ fn ids(items: &[ListItem]) -> Vec<u32> {
 }
 
 #[test]
-fn an_item_is_made_moved_found_and_deleted_for_good() {
+fn an_item_is_created_changed_found_and_deleted() {
     let fixture = fixture();
     let list = team(&fixture.home);
     let item = make(&list, "write the parser");
@@ -51,19 +51,19 @@ fn an_item_is_made_moved_found_and_deleted_for_good() {
     make(&list, "test it");
     let owned = ItemChange { owner: Some("tests".into()), ..status(ItemStatus::InProgress) };
     assert_eq!(change(&list, 1, &owned).unwrap().version, 2);
-    let wanted = |wanted| ids(&list.items(&wanted).unwrap());
-    assert_eq!(wanted(ItemQuery { status: Some(ItemStatus::InProgress), ..ItemQuery::default() }), [1]);
-    assert_eq!(wanted(ItemQuery { owner: Some("tests".into()), ..ItemQuery::default() }), [1]);
-    assert_eq!(wanted(ItemQuery { after: Some(ItemId(1)), limit: 5, ..ItemQuery::default() }), [2]);
+    let select = |select| ids(&list.items(&select).unwrap());
+    assert_eq!(select(ItemQuery { status: Some(ItemStatus::InProgress), ..ItemQuery::default() }), [1]);
+    assert_eq!(select(ItemQuery { owner: Some("tests".into()), ..ItemQuery::default() }), [1]);
+    assert_eq!(select(ItemQuery { after: Some(ItemId(1)), limit: 5, ..ItemQuery::default() }), [2]);
     assert_eq!(change(&list, 1, &status(ItemStatus::Deleted)).unwrap().status, ItemStatus::Deleted);
     assert_eq!(list.get(ItemId(1)).unwrap_err().to_string(), "Task not found: 1");
     assert_eq!(change(&list, 1, &status(ItemStatus::Pending)), Err(ListError::Missing(ItemId(1))));
-    assert_eq!(wanted(ItemQuery::default()), [2]);
+    assert_eq!(select(ItemQuery::default()), [2]);
     assert_eq!(make(&list, "another").id, ItemId(3), "an id is not used again");
 }
 
 #[test]
-fn a_change_that_changes_nothing_is_none() {
+fn a_change_without_effect_keeps_the_version() {
     let fixture = fixture();
     let list = team(&fixture.home);
     make(&list, "a");
@@ -74,7 +74,7 @@ fn a_change_that_changes_nothing_is_none() {
 }
 
 #[test]
-fn metadata_is_merged_and_null_takes_a_field_away() {
+fn metadata_is_merged_and_null_removes_a_field() {
     let fixture = fixture();
     let list = team(&fixture.home);
     list.create(NewItem { metadata: object(json!({"a": 1, "b": [2]})), ..new("x") }, Timestamp(1)).unwrap();
@@ -83,7 +83,7 @@ fn metadata_is_merged_and_null_takes_a_field_away() {
 }
 
 #[test]
-fn what_is_blocked_cannot_begin_or_end_until_its_blockers_are_done() {
+fn a_blocked_item_cannot_be_started_or_completed_until_its_blockers_are_done() {
     let fixture = fixture();
     let list = team(&fixture.home);
     (0..3).for_each(|n| drop(make(&list, &format!("step {n}"))));
@@ -103,12 +103,12 @@ fn what_is_blocked_cannot_begin_or_end_until_its_blockers_are_done() {
         Err(ListError::Blocked { id: ItemId(2), by: vec![ItemId(3)] })
     );
     let deleted = list.update(ItemId(3), ExpectedVersion::Any, &status(ItemStatus::Deleted), Timestamp(3)).unwrap();
-    assert_eq!(ids(&deleted.others), [2], "nobody waits for what is deleted");
+    assert_eq!(ids(&deleted.others), [2], "no item waits for a deleted one");
     assert_eq!(change(&list, 2, &status(ItemStatus::InProgress)).unwrap().blocked_by, [ItemId(1)]);
 }
 
 #[test]
-fn a_circle_is_refused_and_named() {
+fn a_cycle_is_refused_and_listed() {
     let fixture = fixture();
     let list = team(&fixture.home);
     (0..3).for_each(|n| drop(make(&list, &format!("step {n}"))));
@@ -122,40 +122,42 @@ fn a_circle_is_refused_and_named() {
     let blocks = ItemChange { add_blocks: vec![ItemId(1)], ..ItemChange::default() };
     assert!(matches!(change(&list, 3, &blocks), Err(ListError::Cycle(_))));
     assert!(list.get(ItemId(1)).unwrap().blocked_by.is_empty());
-    assert_eq!(list.get(ItemId(1)).unwrap().version, 1, "nothing is half done");
+    assert_eq!(list.get(ItemId(1)).unwrap().version, 1, "no change is applied in part");
 }
 
 #[test]
-fn of_two_writers_the_stale_one_is_refused_with_the_fresh_item() {
+fn a_stale_change_is_refused_with_the_current_item() {
     let fixture = fixture();
     let (ours, theirs) = (team(&fixture.home), team(&fixture.home));
     let read = make(&ours, "shared");
-    let say = |text: &str| ItemChange { description: Some(text.into()), ..ItemChange::default() };
-    let first =
-        theirs.update(ItemId(1), ExpectedVersion::Version(read.version), &say("theirs"), Timestamp(2)).unwrap().item;
+    let describe = |text: &str| ItemChange { description: Some(text.into()), ..ItemChange::default() };
+    let first = theirs
+        .update(ItemId(1), ExpectedVersion::Version(read.version), &describe("theirs"), Timestamp(2))
+        .unwrap()
+        .item;
     let refused =
-        ours.update(ItemId(1), ExpectedVersion::Version(read.version), &say("ours"), Timestamp(3)).unwrap_err();
+        ours.update(ItemId(1), ExpectedVersion::Version(read.version), &describe("ours"), Timestamp(3)).unwrap_err();
     assert_eq!(refused, ListError::Stale { seen: 1, fresh: Box::new(first.clone()) });
     assert_eq!(ours.get(ItemId(1)).unwrap(), first);
-    assert!(ours.update(ItemId(1), ExpectedVersion::Version(first.version), &say("ours"), Timestamp(3)).is_ok());
+    assert!(ours.update(ItemId(1), ExpectedVersion::Version(first.version), &describe("ours"), Timestamp(3)).is_ok());
     let last =
         theirs.update(ItemId(1), ExpectedVersion::Any, &status(ItemStatus::InProgress), Timestamp(4)).unwrap().item;
     assert_eq!(
         (&*last.description, last.version),
         ("ours", 4),
-        "without a version, the last word on each field counts"
+        "without a version, the last write of each field is kept"
     );
 }
 
 #[test]
-fn a_rehearsal_says_what_would_be_and_changes_nothing() {
+fn a_preview_returns_the_result_without_changing_anything() {
     let fixture = fixture();
     let list = team(&fixture.home);
     let item = make(&list, "x");
-    let rehearsed = list
+    let preview = list
         .preview_update(ItemId(1), ExpectedVersion::Version(1), &status(ItemStatus::Completed), Timestamp(2))
         .unwrap();
-    assert_eq!((rehearsed.item.status, rehearsed.item.version), (ItemStatus::Completed, 2));
+    assert_eq!((preview.item.status, preview.item.version), (ItemStatus::Completed, 2));
     assert!(matches!(
         list.preview_update(ItemId(1), ExpectedVersion::Version(7), &status(ItemStatus::Completed), Timestamp(2)),
         Err(ListError::Stale { .. })
@@ -163,7 +165,7 @@ fn a_rehearsal_says_what_would_be_and_changes_nothing() {
     assert_eq!(list.get(ItemId(1)).unwrap(), item);
 }
 
-/// Counts one up with compare-and-set, as often as it takes.
+/// Increases a count with compare-and-set, and retries until it succeeds.
 fn count(list: &ItemList, name: &str) {
     loop {
         let item = list.get(ItemId(1)).unwrap();
@@ -183,7 +185,7 @@ fn count(list: &ItemList, name: &str) {
 }
 
 #[test]
-fn sixty_four_updaters_in_eight_processes_lose_nothing() {
+fn sixty_four_threads_in_eight_processes_lose_no_update() {
     const EACH: u64 = 4;
     if let Some(root) = child_argument() {
         let home = Home::open(root).unwrap();
@@ -200,10 +202,10 @@ fn sixty_four_updaters_in_eight_processes_lose_nothing() {
     }
     let fixture = fixture();
     make(&team(&fixture.home), "counted");
-    let case = "lists::sixty_four_updaters_in_eight_processes_lose_nothing";
+    let case = "lists::sixty_four_threads_in_eight_processes_lose_no_update";
     thread::scope(|scope| {
         for _ in 0..8 {
-            scope.spawn(|| assert_succeeds(again(&this_binary(), case, fixture.home.root())));
+            scope.spawn(|| assert_succeeds(child_command(&this_binary(), case, fixture.home.root())));
         }
     });
     let item = team(&fixture.home).get(ItemId(1)).unwrap();
@@ -213,7 +215,7 @@ fn sixty_four_updaters_in_eight_processes_lose_nothing() {
 }
 
 #[test]
-fn items_that_many_make_at_once_have_ids_of_their_own() {
+fn items_that_are_created_concurrently_have_unique_ids() {
     let fixture = fixture();
     drop(team(&fixture.home));
     thread::scope(|scope| {
@@ -227,7 +229,7 @@ fn items_that_many_make_at_once_have_ids_of_their_own() {
 }
 
 #[test]
-fn a_process_that_is_killed_leaves_whole_items() {
+fn killing_a_process_leaves_complete_items() {
     if let Some(root) = child_argument() {
         let list = team(&Home::open(root).unwrap());
         for n in 1.. {
@@ -240,8 +242,8 @@ fn a_process_that_is_killed_leaves_whole_items() {
     }
     let fixture = fixture();
     make(&team(&fixture.home), "the first");
-    let case = "lists::a_process_that_is_killed_leaves_whole_items";
-    let mut other = again(&this_binary(), case, fixture.home.root()).stdout(Stdio::piped()).spawn().unwrap();
+    let case = "lists::killing_a_process_leaves_complete_items";
+    let mut other = child_command(&this_binary(), case, fixture.home.root()).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(other.stdout.take().unwrap()).lines().map(Result::unwrap);
     lines.find(|line| line == "done 20").unwrap();
     other.kill().unwrap();
@@ -257,10 +259,10 @@ fn a_process_that_is_killed_leaves_whole_items() {
 }
 
 #[test]
-fn each_list_is_its_own_and_outlives_sessions() {
+fn lists_are_separate_and_outlive_sessions() {
     let fixture = fixture();
     let home = &fixture.home;
-    commit(&create(home, session(1)).writer, opening()).unwrap();
+    commit(&create(home, session(1)).writer, first_entries()).unwrap();
     let lists = || {
         vec![
             ItemList::of_session(home, session(1)).unwrap(),
@@ -283,17 +285,19 @@ fn each_list_is_its_own_and_outlives_sessions() {
 }
 
 #[test]
-fn a_damaged_index_gives_its_lists_to_the_next() {
+fn lists_survive_a_damaged_index() {
     let fixture = fixture();
     let list = team(&fixture.home);
     ["a", "b"].iter().for_each(|subject| drop(make(&list, subject)));
     let kept = list.export().unwrap();
     drop(list);
-    raw(&fixture.home.index_db()).pragma_update(None, "application_id", 7).unwrap();
+    raw_connection(&fixture.home.index_db()).pragma_update(None, "application_id", 7).unwrap();
     assert_eq!(team(&fixture.home).export().unwrap(), kept);
-    raw(&fixture.home.index_db()).execute("UPDATE bosun_items SET body = 'no JSON' WHERE id = 1", []).unwrap();
-    raw(&fixture.home.index_db()).pragma_update(None, "application_id", 7).unwrap();
-    assert_eq!(team(&fixture.home).export().unwrap(), kept, "what does not read well has a second copy");
+    raw_connection(&fixture.home.index_db())
+        .execute("UPDATE bosun_items SET body = 'no JSON' WHERE id = 1", [])
+        .unwrap();
+    raw_connection(&fixture.home.index_db()).pragma_update(None, "application_id", 7).unwrap();
+    assert_eq!(team(&fixture.home).export().unwrap(), kept, "unreadable items are restored from the backup");
     let list = team(&fixture.home);
     make(&list, "c");
     change(&list, 1, &status(ItemStatus::Deleted)).unwrap();
@@ -309,16 +313,16 @@ fn a_damaged_index_gives_its_lists_to_the_next() {
 }
 
 #[test]
-fn the_second_copy_is_written_anew_when_it_has_grown() {
+fn the_backup_is_rewritten_when_it_has_grown() {
     let fixture = fixture();
     let list = team(&fixture.home);
     let subject = "long ".repeat(50);
-    let (copy, mut longest) = (fixture.home.index_backup(), 0);
+    let (backup, mut longest) = (fixture.home.index_backup(), 0);
     make(&list, &subject);
     for n in 0..800_u32 {
         let change = ItemChange { description: Some(format!("{n} {}", "x".repeat(2_000))), ..ItemChange::default() };
         list.update(ItemId(1), ExpectedVersion::Any, &change, Timestamp(5)).unwrap();
-        longest = longest.max(std::fs::metadata(&copy).unwrap().len());
+        longest = longest.max(std::fs::metadata(&backup).unwrap().len());
     }
     assert!(longest < 1_200 * 1024, "{longest}");
     let kept = list.export().unwrap();
@@ -328,7 +332,7 @@ fn the_second_copy_is_written_anew_when_it_has_grown() {
 }
 
 #[test]
-fn what_is_completed_stays_until_it_is_archived_and_then_is_still_there() {
+fn completed_items_are_listed_until_archived_and_are_still_found_then() {
     let fixture = fixture();
     let list = team(&fixture.home);
     (0..2).for_each(|_| drop(make(&list, "x")));
@@ -340,11 +344,11 @@ fn what_is_completed_stays_until_it_is_archived_and_then_is_still_there() {
     assert_eq!(ids(&list.items(&ItemQuery::default()).unwrap()), [2]);
     assert_eq!(ids(&list.items(&ItemQuery { archived: true, ..ItemQuery::default() }).unwrap()), [1, 2]);
     assert!(list.get(ItemId(1)).unwrap().archived);
-    assert!(!change(&list, 1, &status(ItemStatus::Pending)).unwrap().archived, "what is opened again is back");
+    assert!(!change(&list, 1, &status(ItemStatus::Pending)).unwrap().archived, "a reopened item is no longer archived");
 }
 
 #[test]
-fn a_list_is_text_that_reads_back_and_merges_by_version() {
+fn an_exported_list_can_be_imported_and_is_merged_by_version() {
     let fixture = fixture();
     let list = team(&fixture.home);
     list.create(NewItem { metadata: object(json!({"z": 1, "a": {"y": 2, "b": 3}})), ..new("first") }, Timestamp(1))
@@ -370,7 +374,7 @@ fn a_list_is_text_that_reads_back_and_merges_by_version() {
 }
 
 #[test]
-fn a_file_that_makes_no_sense_is_taken_in_not_at_all() {
+fn an_invalid_file_is_not_imported_even_in_part() {
     let fixture = fixture();
     let list = team(&fixture.home);
     let line = |id: u32, on: &[u32]| {
@@ -392,7 +396,7 @@ fn a_file_that_makes_no_sense_is_taken_in_not_at_all() {
 }
 
 #[test]
-fn hostile_metadata_is_refused_or_kept_as_it_is() {
+fn hostile_metadata_is_refused_or_stored_unchanged() {
     let fixture = fixture();
     let list = team(&fixture.home);
     let with = |metadata: Value| {
@@ -412,32 +416,36 @@ fn hostile_metadata_is_refused_or_kept_as_it_is() {
 }
 
 #[test]
-fn a_reserved_id_is_nobody_s_until_it_is_filled() {
+fn a_reserved_id_is_not_visible_until_it_is_filled() {
     let fixture = fixture();
     let list = team(&fixture.home);
     let id = list.reserve(Timestamp(1)).unwrap();
     assert_eq!((list.get(id), list.export().unwrap()), (Err(ListError::Missing(id)), Vec::new()));
     assert_eq!(make(&list, "next").id, ItemId(2));
-    assert_eq!(list.fill(id, new("first"), Timestamp(2)).unwrap().item.version, 1);
-    assert_eq!(list.fill(id, new("again"), Timestamp(2)), Err(ListError::Missing(id)), "it is filled once");
+    assert_eq!(list.create_reserved(id, new("first"), Timestamp(2)).unwrap().item.version, 1);
+    assert_eq!(list.create_reserved(id, new("again"), Timestamp(2)), Err(ListError::Missing(id)), "it is filled once");
     change(&list, 1, &status(ItemStatus::Deleted)).unwrap();
-    assert_eq!(list.fill(id, new("again"), Timestamp(2)), Err(ListError::Missing(id)), "what is deleted stays deleted");
+    assert_eq!(
+        list.create_reserved(id, new("again"), Timestamp(2)),
+        Err(ListError::Missing(id)),
+        "a deleted item stays deleted"
+    );
 }
 
 #[test]
-fn an_id_that_is_given_back_leaves_no_hole() {
+fn a_released_id_is_used_again() {
     let fixture = fixture();
     let list = team(&fixture.home);
     make(&list, "first");
     let id = list.reserve(Timestamp(1)).unwrap();
-    list.release(id).unwrap();
+    list.release_reserved(id).unwrap();
     assert_eq!(make(&list, "second").id, ItemId(2));
-    list.release(ItemId(2)).unwrap();
-    assert_eq!(list.get(ItemId(2)).unwrap().subject, "second", "what was filled stays");
+    list.release_reserved(ItemId(2)).unwrap();
+    assert_eq!(list.get(ItemId(2)).unwrap().subject, "second", "a filled id is not released");
 }
 
 #[test]
-fn an_item_points_to_its_task_and_is_found_by_it() {
+fn an_item_is_found_by_its_task() {
     let fixture = fixture();
     let list = team(&fixture.home);
     make(&list, "x");
@@ -447,15 +455,15 @@ fn an_item_points_to_its_task_and_is_found_by_it() {
     assert_eq!(
         change(&list, 1, &status(ItemStatus::Completed)).unwrap().task,
         Some(task(7)),
-        "it is still known who did it"
+        "the task stays recorded"
     );
 }
 
 #[test]
-fn a_session_s_list_is_written_beside_its_owner_and_out_of_reach_of_its_model() {
+fn a_session_list_can_be_changed_while_an_owner_writes_but_not_by_the_model() {
     let fixture = fixture();
     let opened = create(&fixture.home, session(1));
-    commit(&opened.writer, opening()).unwrap();
+    commit(&opened.writer, first_entries()).unwrap();
     let list = ItemList::of_session(&fixture.home, session(1)).unwrap();
     make(&list, "x");
     commit(&opened.writer, vec![intent(3)]).unwrap();

@@ -1,4 +1,4 @@
-//! The store from the outside: what survives, what is refused, and what the model's SQL cannot reach.
+//! Tests of the store's public API.
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test fails by panicking")]
 

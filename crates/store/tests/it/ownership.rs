@@ -1,4 +1,4 @@
-//! One owner at a time, and never a write by an old one.
+//! A session has one owner at a time, and a former owner cannot write.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -9,7 +9,7 @@ use store::{SessionFile, StoreError, remove_session};
 use crate::support::*;
 
 #[test]
-fn a_session_belongs_to_its_user_alone() {
+fn only_the_user_can_access_a_session() {
     let fixture = fixture();
     create(&fixture.home, session(1));
     let mode = |path: std::path::PathBuf| std::fs::metadata(path).unwrap().mode() & 0o777;
@@ -18,11 +18,11 @@ fn a_session_belongs_to_its_user_alone() {
 }
 
 #[test]
-fn the_fence_grows_and_an_old_owner_is_refused() {
+fn the_fence_increases_and_a_former_owner_is_refused() {
     let fixture = fixture();
     let first = create(&fixture.home, session(1));
     assert_eq!(first.fence, Fence(1));
-    commit(&first.writer, opening()).unwrap();
+    commit(&first.writer, first_entries()).unwrap();
     let second = adopt(&fixture.home, session(1));
     assert_eq!(second.fence, Fence(2));
     assert_eq!(second.log.len(), 3);
@@ -32,29 +32,29 @@ fn the_fence_grows_and_an_old_owner_is_refused() {
     assert_eq!(commit(&second.writer, vec![intent(21)]).unwrap().last_seq, 4);
 
     first.writer.release().unwrap();
-    assert_eq!(reader(&fixture.home, session(1)).lease().unwrap(), Some((Fence(2), dead())));
+    assert_eq!(reader(&fixture.home, session(1)).lease().unwrap(), Some((Fence(2), dead_process())));
 }
 
 #[test]
-fn a_live_owner_keeps_its_session() {
+fn a_session_with_a_live_owner_cannot_be_adopted_or_removed() {
     let fixture = fixture();
-    let opened = SessionFile::create(&fixture.home, session(1), &me(), Timestamp(1)).unwrap();
+    let opened = SessionFile::create(&fixture.home, session(1), &this_process(), Timestamp(1)).unwrap();
     let owned = Err(StoreError::Owned { pid: std::process::id() });
-    assert_eq!(SessionFile::adopt(&fixture.home, session(1), &dead(), Timestamp(2)).map(|_| ()), owned);
+    assert_eq!(SessionFile::adopt(&fixture.home, session(1), &dead_process(), Timestamp(2)).map(|_| ()), owned);
     assert_eq!(remove_session(&fixture.home, session(1)), owned);
     assert_eq!(reader(&fixture.home, session(1)).session_view().unwrap().owner_pid, Some(std::process::id()));
-    commit(&opened.writer, opening()).unwrap();
+    commit(&opened.writer, first_entries()).unwrap();
 }
 
 #[test]
-fn release_gives_the_session_back_as_one_file() {
+fn a_released_session_has_no_owner_and_no_write_ahead_log() {
     let fixture = fixture();
-    let opened = SessionFile::create(&fixture.home, session(1), &me(), Timestamp(1)).unwrap();
-    commit(&opened.writer, opening()).unwrap();
+    let opened = SessionFile::create(&fixture.home, session(1), &this_process(), Timestamp(1)).unwrap();
+    commit(&opened.writer, first_entries()).unwrap();
     opened.writer.release().unwrap();
 
-    let beside = std::fs::read_dir(fixture.home.session_dir(session(1))).unwrap();
-    let names = beside.map(|entry| entry.unwrap().file_name()).filter(|name| name != "output");
+    let entries = std::fs::read_dir(fixture.home.session_dir(session(1))).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name()).filter(|name| name != "output");
     let mut names: Vec<_> = names.collect();
     names.sort();
     assert_eq!(names, ["session.db", "session.digest"]);
@@ -67,38 +67,39 @@ fn release_gives_the_session_back_as_one_file() {
 fn an_id_is_used_once() {
     let fixture = fixture();
     create(&fixture.home, session(1));
-    let again = SessionFile::create(&fixture.home, session(1), &dead(), Timestamp(2)).map(|_| ());
+    let again = SessionFile::create(&fixture.home, session(1), &dead_process(), Timestamp(2)).map(|_| ());
     assert_eq!(again, Err(StoreError::Exists { id: session(1), path: fixture.home.session_dir(session(1)) }));
 }
 
 #[test]
-fn only_boot_process_and_start_tell_whether_an_owner_is_alive() {
+fn an_owner_is_alive_only_if_boot_process_and_start_time_match() {
     let fixture = fixture();
-    // A lease of long ago, by a clock that has jumped since.
-    let opened = SessionFile::create(&fixture.home, session(1), &me(), Timestamp(1)).unwrap();
+    // The lease is old according to the clock, which may have jumped since.
+    let opened = SessionFile::create(&fixture.home, session(1), &this_process(), Timestamp(1)).unwrap();
     let started = Event::ActivationStarted { activation: Activation(1), attempt: Attempt(1) };
-    let mut entries = opening();
+    let mut entries = first_entries();
     entries.push(entry(20, started.clone()));
     entries.push(LogEntry { task: task(2), ..entry(21, Event::TaskCreated(Box::new(spec(Some(task(1)), "tests")))) });
     let command = TaskSpec { parent: Some(task(1)), ..TaskSpec::new(TaskType::Shell, "shell", "make") };
     entries.push(LogEntry { task: task(3), ..entry(22, Event::TaskCreated(Box::new(command))) });
     entries.push(LogEntry { task: task(3), ..entry(23, started) });
     commit(&opened.writer, entries).unwrap();
-    let words = || -> Vec<&'static str> {
+    let states = || -> Vec<&'static str> {
         let tasks = reader(&fixture.home, session(1)).tasks(&TasksParams::all_tasks()).unwrap().tasks;
         tasks.iter().map(|task| task.state.as_str()).collect()
     };
-    assert_eq!(words(), ["running", "queued", "running"]);
-    let conn = raw(&fixture.home.session_db(session(1)));
+    assert_eq!(states(), ["running", "queued", "running"]);
+    let conn = raw_connection(&fixture.home.session_db(session(1)));
     for other in ["boot = 'another'", "pid = 4194304", "started = started + 1"] {
         conn.execute(&format!("UPDATE bosun_lease SET {other}"), []).unwrap();
-        assert_eq!(words(), ["interrupted", "interrupted", "lost"], "{other}");
-        let me = me();
-        let back = format!("UPDATE bosun_lease SET boot = '{}', pid = {}, started = {}", me.boot, me.pid, me.started);
+        assert_eq!(states(), ["interrupted", "interrupted", "lost"], "{other}");
+        let me = this_process();
+        let back =
+            format!("UPDATE bosun_lease SET boot = '{}', pid = {}, started = {}", me.boot, me.pid, me.start_ticks);
         conn.execute(&back, []).unwrap();
-        assert_eq!(words(), ["running", "queued", "running"]);
+        assert_eq!(states(), ["running", "queued", "running"]);
     }
-    // What is shown that way is not written.
+    // These states are only shown, not written.
     let state = "SELECT state ->> '$.type' FROM bosun_tasks ORDER BY row";
     assert_eq!(strings(&conn, state), ["running", "queued", "running"]);
 }

@@ -1,4 +1,4 @@
-//! What todos brought is kept by what they were done with, until nobody used it for long.
+//! The result cache: results are stored by cache key until no fleet has used them for long.
 
 use protocol::{Timestamp, TodoId};
 use store::{FleetResultRow, FleetResultStore, SessionIndex};
@@ -11,7 +11,7 @@ fn row(key: &str, todo: &str) -> FleetResultRow {
 }
 
 #[test]
-fn a_result_is_found_by_its_key_in_its_project_alone() {
+fn a_result_is_found_by_its_key_only_in_its_project() {
     let fixture = fixture();
     let results = FleetResultStore::open(&fixture.home, "/src").unwrap();
     assert_eq!(results.get("k").unwrap(), None);
@@ -25,20 +25,20 @@ fn a_result_is_found_by_its_key_in_its_project_alone() {
 }
 
 #[test]
-fn how_files_were_in_the_end_is_said_later() {
+fn the_final_file_states_are_set_later() {
     let fixture = fixture();
     let results = FleetResultStore::open(&fixture.home, "/src").unwrap();
     ["a", "b"].iter().for_each(|key| results.put(&row(key, "x"), Timestamp(1)).unwrap());
-    results.set_after(&[("a".into(), "s".into()), ("none".into(), "s".into())], Timestamp(5)).unwrap();
+    results.set_files_after(&[("a".into(), "s".into()), ("none".into(), "s".into())], Timestamp(5)).unwrap();
     assert_eq!(results.get("a").unwrap().unwrap().after.as_deref(), Some("s"));
     assert_eq!(results.get("b").unwrap().unwrap().after, None);
-    assert_eq!(FleetResultStore::count_before(&fixture.home, Timestamp(5)).unwrap(), 1);
-    assert_eq!(FleetResultStore::drop_before(&fixture.home, Timestamp(5)).unwrap(), 1);
+    assert_eq!(FleetResultStore::count_unused_since(&fixture.home, Timestamp(5)).unwrap(), 1);
+    assert_eq!(FleetResultStore::remove_unused_since(&fixture.home, Timestamp(5)).unwrap(), 1);
     assert!(results.get("a").unwrap().is_some() && results.get("b").unwrap().is_none());
 }
 
 #[test]
-fn an_index_that_is_made_anew_has_forgotten_and_works() {
+fn results_are_lost_with_a_damaged_index_but_survive_a_rebuild() {
     let fixture = fixture();
     FleetResultStore::open(&fixture.home, "/src").unwrap().put(&row("k", "x"), Timestamp(1)).unwrap();
     std::fs::write(fixture.home.index_db(), "damage, long enough to be taken for a header").unwrap();

@@ -1,4 +1,4 @@
-//! D8: what can be read of a damaged session file is read, and what cannot is named.
+//! D8: recovering the readable events of a damaged session file, with a list of the missing ones.
 
 use std::fs;
 use std::path::Path;
@@ -21,10 +21,10 @@ fn entries() -> Vec<LogEntry> {
         )
     };
     let some = |n: u64| if n.is_multiple_of(40) { long(n) } else { intent(n) };
-    opening().into_iter().chain((1..=400).map(some)).collect()
+    first_entries().into_iter().chain((1..=400).map(some)).collect()
 }
 
-/// Such a session at rest, and its log.
+/// A released session with these events, and its log.
 fn written() -> (StoreFixture, Vec<Envelope>) {
     let fixture = fixture();
     let opened = create(&fixture.home, session(1));
@@ -34,65 +34,70 @@ fn written() -> (StoreFixture, Vec<Envelope>) {
     (fixture, log)
 }
 
-/// Whatever was found is as it was written, and everything else is named.
+/// Asserts that the recovered events are as written, and that all others are listed as missing.
 #[track_caller]
-fn assert_true(found: &SalvagedLog, log: &[Envelope], what: &str) {
-    for event in &found.events {
-        assert_eq!(*event, log[usize::try_from(event.seq).unwrap() - 1], "{what}");
+fn assert_salvaged(salvaged: &SalvagedLog, log: &[Envelope], label: &str) {
+    for event in &salvaged.events {
+        assert_eq!(*event, log[usize::try_from(event.seq).unwrap() - 1], "{label}");
     }
-    let mut seqs: Vec<u64> = found.events.iter().map(|event| event.seq).collect();
+    let mut seqs: Vec<u64> = salvaged.events.iter().map(|event| event.seq).collect();
     assert!(seqs.is_sorted());
-    seqs.extend(found.missing.iter().cloned().flatten());
+    seqs.extend(salvaged.missing.iter().cloned().flatten());
     seqs.sort_unstable();
-    assert!(seqs.iter().copied().eq(1..=log.len() as u64), "{what}: {:?}", found.missing);
+    assert!(seqs.iter().copied().eq(1..=log.len() as u64), "{label}: {:?}", salvaged.missing);
 }
 
-fn harm(path: &Path, whole: &[u8], from: usize, to: usize) {
+fn damage_range(path: &Path, whole: &[u8], from: usize, to: usize) {
     let mut bytes = whole.to_vec();
-    // No text and no number that anything would be taken for.
+    // Bytes that are neither valid text nor a plausible number.
     bytes[from..to].iter_mut().enumerate().for_each(|(n, byte)| *byte = [0xfe, 0xc1, 0xff, 0x80][n % 4]);
     fs::write(path, bytes).unwrap();
 }
 
 #[test]
-fn whichever_page_is_damaged_the_other_events_are_found() {
+fn events_outside_a_damaged_page_are_recovered() {
     let (fixture, log) = written();
     let path = fixture.home.session_db(session(1));
     let whole = fs::read(&path).unwrap();
-    let (mut refused, mut all) = (0, 0);
+    let (mut refused, mut complete) = (0, 0);
     for page in 0..whole.len() / PAGE {
-        harm(&path, &whole, page * PAGE, page * PAGE + 1500);
+        damage_range(&path, &whole, page * PAGE, page * PAGE + 1500);
         let read = SessionReader::open(&fixture.home, session(1)).and_then(|reader| reader.events_after(0, usize::MAX));
-        let found = salvage(&fixture.home, session(1)).unwrap();
-        assert_true(&found, &log, &format!("page {page}"));
-        assert!(found.events.len() + 60 > log.len(), "page {page}: {} events, {:?}", found.events.len(), found.missing);
+        let salvaged = salvage(&fixture.home, session(1)).unwrap();
+        assert_salvaged(&salvaged, &log, &format!("page {page}"));
+        assert!(
+            salvaged.events.len() + 60 > log.len(),
+            "page {page}: {} events, {:?}",
+            salvaged.events.len(),
+            salvaged.missing
+        );
         refused += usize::from(read.is_err());
-        all += usize::from(found.missing.is_empty());
+        complete += usize::from(salvaged.missing.is_empty());
     }
-    assert!(refused > 5 && all > 5, "{refused} files could not be read, {all} gave everything");
+    assert!(refused > 5 && complete > 5, "{refused} files could not be read, {complete} were recovered completely");
 }
 
 #[test]
-fn a_file_that_was_cut_off_gives_its_beginning() {
+fn the_beginning_of_a_truncated_file_is_recovered() {
     let (fixture, log) = written();
     let path = fixture.home.session_db(session(1));
     let whole = fs::read(&path).unwrap();
-    let mut least = usize::MAX;
+    let mut fewest = usize::MAX;
     for part in 1..=4 {
         fs::write(&path, &whole[..whole.len() * part / 4 - 700]).unwrap();
-        let found = salvage(&fixture.home, session(1)).unwrap();
-        assert_true(&found, &log, &format!("{part} quarters"));
-        least = least.min(found.events.len());
+        let salvaged = salvage(&fixture.home, session(1)).unwrap();
+        assert_salvaged(&salvaged, &log, &format!("{part} quarters"));
+        fewest = fewest.min(salvaged.events.len());
     }
-    assert!(least < log.len());
+    assert!(fewest < log.len());
     fs::write(&path, "").unwrap();
-    let found = salvage(&fixture.home, session(1)).unwrap();
-    assert_eq!((found.events.len(), found.missing), (0, vec![1..=log.len() as u64]));
+    let salvaged = salvage(&fixture.home, session(1)).unwrap();
+    assert_eq!((salvaged.events.len(), salvaged.missing), (0, vec![1..=log.len() as u64]));
 }
 
-/// What an owner that was killed leaves: the file is nearly empty, and the log beside it has everything.
+/// A killed owner leaves a nearly empty file and a write-ahead log with all events.
 #[test]
-fn events_in_the_write_ahead_log_are_found() {
+fn events_in_the_write_ahead_log_are_recovered() {
     let fixture = fixture();
     let opened = create(&fixture.home, session(1));
     commit(&opened.writer, entries()).unwrap();
@@ -104,21 +109,21 @@ fn events_in_the_write_ahead_log_are_found() {
         fs::copy(named(&path), named(&other)).unwrap();
     }
     fs::copy(path.with_extension("digest"), other.with_extension("digest")).unwrap();
-    let found = salvage(&fixture.home, session(2)).unwrap();
-    assert_eq!((found.events.len(), found.missing), (log.len(), Vec::new()));
+    let salvaged = salvage(&fixture.home, session(2)).unwrap();
+    assert_eq!((salvaged.events.len(), salvaged.missing), (log.len(), Vec::new()));
     drop(opened);
 }
 
-/// What pages show of a session is made again from its events, as far as there are any.
+/// The views of a session are rebuilt from its events, as far as there are any.
 #[test]
-fn views_are_made_of_events_alone() {
+fn views_are_rebuilt_from_events() {
     let (fixture, log) = written();
-    let (own, made) = (reader(&fixture.home, session(1)), SessionReader::of_events(session(1), &log).unwrap());
-    assert_eq!(made.session_view().unwrap(), own.session_view().unwrap());
+    let (own, rebuilt) = (reader(&fixture.home, session(1)), SessionReader::from_events(session(1), &log).unwrap());
+    assert_eq!(rebuilt.session_view().unwrap(), own.session_view().unwrap());
     let tasks = |reader: &SessionReader| reader.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() }).unwrap();
-    assert_eq!(tasks(&made), tasks(&own));
-    assert_eq!(made.events_after(0, usize::MAX).unwrap(), log);
-    // Without their beginning, the others make no task, and are there to read.
-    let made = SessionReader::of_events(session(1), &log[20..]).unwrap();
-    assert_eq!((tasks(&made).tasks.len(), made.session_view().unwrap().events), (0, log.len() as u64));
+    assert_eq!(tasks(&rebuilt), tasks(&own));
+    assert_eq!(rebuilt.events_after(0, usize::MAX).unwrap(), log);
+    // Without the first events there is no task, but the other events can be read.
+    let rebuilt = SessionReader::from_events(session(1), &log[20..]).unwrap();
+    assert_eq!((tasks(&rebuilt).tasks.len(), rebuilt.session_view().unwrap().events), (0, log.len() as u64));
 }

@@ -1,4 +1,4 @@
-//! Ordinary work in the model's SQL space.
+//! Ordinary use of the model's SQL.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ struct SqlFixture {
 fn context(limits: SqlLimits) -> SqlFixture {
     let fixture = fixture();
     let opened = create(&fixture.home, session(1));
-    commit(&opened.writer, opening()).unwrap();
+    commit(&opened.writer, first_entries()).unwrap();
     let space = SqlConnection::open(&fixture.home.session_db(session(1)), limits).unwrap();
     SqlFixture { fixture, opened, space }
 }
@@ -51,7 +51,7 @@ const READY: &str = "
     ORDER BY id";
 
 #[test]
-fn a_plan_is_written_and_the_ready_todos_are_found() {
+fn a_plan_can_be_written_and_its_ready_todos_found() {
     let context = context(SqlLimits::default());
     assert_eq!(context.text(PLAN), "3 rows changed\n2 rows changed");
     assert_eq!(context.text(READY), "id | title\nb | write\n(1 row)");
@@ -63,7 +63,7 @@ fn a_plan_is_written_and_the_ready_todos_are_found() {
 }
 
 #[test]
-fn tables_views_and_indexes_of_its_own_work_in_one_call() {
+fn the_model_can_create_tables_views_and_indexes_in_one_call() {
     let context = context(SqlLimits::default());
     let text = context.text(
         "-- a comment; with a semicolon
@@ -101,7 +101,7 @@ fn recursive_queries_windows_and_json_work() {
 }
 
 #[test]
-fn a_call_is_one_transaction_whatever_it_says_itself() {
+fn a_call_is_one_transaction_even_with_begin_and_commit() {
     let context = context(SqlLimits::default());
     context.text("BEGIN; CREATE TABLE t (x); INSERT INTO t VALUES (1); COMMIT; INSERT INTO t VALUES (2); END");
     assert_eq!(context.text("SELECT count(*) AS n FROM t"), "n\n2\n(1 row)");
@@ -119,7 +119,7 @@ fn a_call_is_one_transaction_whatever_it_says_itself() {
 }
 
 #[test]
-fn a_broken_rule_is_told_in_words_to_act_on() {
+fn invalid_sql_is_refused_with_sqlite_s_message() {
     let context = context(SqlLimits::default());
     context.text(PLAN);
     assert!(context.refusal("UPDATE todos SET status = 'finished'").contains("CHECK constraint failed"));
@@ -133,14 +133,14 @@ fn a_broken_rule_is_told_in_words_to_act_on() {
 }
 
 #[test]
-fn a_thousand_rows_fit_one_statement() {
+fn one_statement_can_insert_a_thousand_rows() {
     let context = context(SqlLimits::default());
     let rows = (0..1000).map(|n| format!("('t{n}', 'do {n}')")).collect::<Vec<_>>().join(", ");
     assert_eq!(context.text(&format!("INSERT INTO todos (id, title) VALUES {rows}")), "1000 rows changed");
 }
 
 #[test]
-fn rows_and_text_are_bounded_and_say_so() {
+fn rows_and_text_are_limited_with_a_note() {
     let context = context(SqlLimits { rows: 3, output: 300, ..SqlLimits::default() });
     let many = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 50) SELECT x FROM n";
     let text = context.text(many);
@@ -150,9 +150,9 @@ fn rows_and_text_are_bounded_and_say_so() {
 }
 
 #[test]
-fn a_reader_does_not_wait_for_the_writer_and_is_no_bar_to_it() {
+fn a_query_does_not_wait_for_the_writer() {
     let context = context(SqlLimits::default());
-    let lock = raw(&context.fixture.home.session_db(session(1)));
+    let lock = raw_connection(&context.fixture.home.session_db(session(1)));
     lock.execute_batch("BEGIN IMMEDIATE").unwrap();
     assert_eq!(context.text("SELECT count(*) AS n FROM todos"), "n\n0\n(1 row)");
 }
@@ -161,13 +161,13 @@ fn a_reader_does_not_wait_for_the_writer_and_is_no_bar_to_it() {
 fn a_call_can_be_cancelled_from_outside() {
     let context = context(SqlLimits { deadline: Duration::from_secs(60), ..SqlLimits::default() });
     let cancelled = Arc::new(AtomicBool::new(false));
-    let asked = cancelled.clone();
+    let cancel_flag = cancelled.clone();
     let began = Instant::now();
     let endless = "INSERT INTO todos (id, title) VALUES ('x', 'y');
                    WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n";
     let answer = context.space.run(endless, move || {
-        // The first question is asked before the work, a later one within it.
-        asked.load(Ordering::SeqCst) || began.elapsed() > Duration::from_millis(50)
+        // The first check comes before the work, later ones during it.
+        cancel_flag.load(Ordering::SeqCst) || began.elapsed() > Duration::from_millis(50)
     });
     cancelled.store(true, Ordering::SeqCst);
     assert_eq!(answer, Err(SqlError::Cancelled));
@@ -175,7 +175,7 @@ fn a_call_can_be_cancelled_from_outside() {
 }
 
 #[test]
-fn what_the_model_adds_to_the_file_is_bounded_over_all_calls() {
+fn the_growth_of_the_file_is_limited_over_all_calls() {
     let context = context(SqlLimits { growth: 1024 * 1024, ..SqlLimits::default() });
     context.text("CREATE TABLE t (x)");
     let insert = "INSERT INTO t VALUES (zeroblob(300000))";
@@ -186,7 +186,7 @@ fn what_the_model_adds_to_the_file_is_bounded_over_all_calls() {
     let refusal =
         (0..10).map(|_| context.run("INSERT INTO own VALUES (zeroblob(300000))")).find_map(Result::err).unwrap();
     assert!(matches!(&refusal, SqlError::Refused(text) if text.contains("at most 1 MiB")), "{refusal:?}");
-    // The runtime's own events are not what is bounded.
+    // The limit does not apply to the runtime's own events.
     commit(&context.opened.writer, (0..5000).map(intent).collect()).unwrap();
     context.text("DELETE FROM t");
     context.text(insert);

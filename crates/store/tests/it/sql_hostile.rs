@@ -1,5 +1,4 @@
-//! SQL that means harm: each statement is refused or bounded, the runtime's tables stay as they are byte for byte,
-//! and the writer still commits.
+//! Hostile SQL: each statement is refused or limited, the runtime's tables do not change, and the writer still commits.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,74 +7,74 @@ use store::{SqlConnection, SqlError, SqlLimits};
 
 use crate::support::*;
 
-/// What must become of a statement.
+/// The expected result of a statement.
 #[derive(Debug, Clone, Copy)]
-enum Fate {
-    /// It is an error whose text has these words.
+enum HostileSqlResult {
+    /// It is refused with a message that contains this text.
     Refused(&'static str),
-    /// It ends within the limits, in whatever way.
+    /// It succeeds or is refused, within the limits.
     Bounded,
 }
-use Fate::{Bounded, Refused};
+use HostileSqlResult::{Bounded, Refused};
 
-const OURS: Fate = Refused("belong to the runtime");
-const PRAGMA: Fate = Refused("pragma");
-const FORM: Fate = Refused("must keep its schema");
+const RUNTIME_TABLE: HostileSqlResult = Refused("belong to the runtime");
+const PRAGMA: HostileSqlResult = Refused("pragma");
+const FIXED_SCHEMA: HostileSqlResult = Refused("must keep its schema");
 
 #[rustfmt::skip]
-const CORPUS: &[(&str, Fate)] = &[
-    // Reading the runtime's tables, by every name and way.
-    ("SELECT * FROM bosun_events", OURS),
-    ("SELECT count(*) FROM main.bosun_events", OURS),
-    ("SELECT body FROM \"BOSUN_Events\"", OURS),
-    ("SELECT 1 FROM [bosun_lease] /* harmless */", OURS),
-    ("SELECT (SELECT max(body) FROM/**/bosun_mail)", OURS),
-    ("SELECT id FROM todos WHERE EXISTS (SELECT 1 FROM bosun_meta)", OURS),
-    ("SELECT t.id FROM todos t LEFT JOIN bosun_tasks b ON b.id = t.id", OURS),
-    ("WITH e AS (SELECT * FROM bosun_events) SELECT * FROM e", OURS),
-    ("CREATE TABLE t AS SELECT * FROM bosun_events", OURS),
-    ("CREATE VIEW v AS SELECT * FROM bosun_events; SELECT * FROM v", OURS),
-    ("CREATE TEMP VIEW v AS SELECT * FROM bosun_meta; SELECT * FROM temp.v", OURS),
-    ("CREATE TABLE m (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID; INSERT INTO m SELECT * FROM bosun_meta", OURS),
-    ("INSERT INTO todos (id, title) SELECT seq, body FROM bosun_events", OURS),
-    ("UPDATE todos SET title = (SELECT body FROM bosun_events)", OURS),
-    ("UPDATE todos SET title = e.body FROM bosun_events e", OURS),
-    ("CREATE TABLE f (x INTEGER REFERENCES bosun_events (seq)); INSERT INTO f VALUES (1)", OURS),
-    ("EXPLAIN SELECT * FROM bosun_events", OURS),
-    ("SELECT (1, 2) IN bosun_meta", OURS),
-    ("SELECT * FROM json_each((SELECT body FROM bosun_events))", OURS),
-    ("INSERT INTO todos (id, title) VALUES (1, 2) RETURNING (SELECT max(body) FROM bosun_events)", OURS),
-    ("INSERT INTO todos (id, title) VALUES (1, 2) ON CONFLICT DO UPDATE SET title = (SELECT max(body) FROM bosun_events)", OURS),
+const CORPUS: &[(&str, HostileSqlResult)] = &[
+    // Reading the runtime's tables.
+    ("SELECT * FROM bosun_events", RUNTIME_TABLE),
+    ("SELECT count(*) FROM main.bosun_events", RUNTIME_TABLE),
+    ("SELECT body FROM \"BOSUN_Events\"", RUNTIME_TABLE),
+    ("SELECT 1 FROM [bosun_lease] /* harmless */", RUNTIME_TABLE),
+    ("SELECT (SELECT max(body) FROM/**/bosun_mail)", RUNTIME_TABLE),
+    ("SELECT id FROM todos WHERE EXISTS (SELECT 1 FROM bosun_meta)", RUNTIME_TABLE),
+    ("SELECT t.id FROM todos t LEFT JOIN bosun_tasks b ON b.id = t.id", RUNTIME_TABLE),
+    ("WITH e AS (SELECT * FROM bosun_events) SELECT * FROM e", RUNTIME_TABLE),
+    ("CREATE TABLE t AS SELECT * FROM bosun_events", RUNTIME_TABLE),
+    ("CREATE VIEW v AS SELECT * FROM bosun_events; SELECT * FROM v", RUNTIME_TABLE),
+    ("CREATE TEMP VIEW v AS SELECT * FROM bosun_meta; SELECT * FROM temp.v", RUNTIME_TABLE),
+    ("CREATE TABLE m (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID; INSERT INTO m SELECT * FROM bosun_meta", RUNTIME_TABLE),
+    ("INSERT INTO todos (id, title) SELECT seq, body FROM bosun_events", RUNTIME_TABLE),
+    ("UPDATE todos SET title = (SELECT body FROM bosun_events)", RUNTIME_TABLE),
+    ("UPDATE todos SET title = e.body FROM bosun_events e", RUNTIME_TABLE),
+    ("CREATE TABLE f (x INTEGER REFERENCES bosun_events (seq)); INSERT INTO f VALUES (1)", RUNTIME_TABLE),
+    ("EXPLAIN SELECT * FROM bosun_events", RUNTIME_TABLE),
+    ("SELECT (1, 2) IN bosun_meta", RUNTIME_TABLE),
+    ("SELECT * FROM json_each((SELECT body FROM bosun_events))", RUNTIME_TABLE),
+    ("INSERT INTO todos (id, title) VALUES (1, 2) RETURNING (SELECT max(body) FROM bosun_events)", RUNTIME_TABLE),
+    ("INSERT INTO todos (id, title) VALUES (1, 2) ON CONFLICT DO UPDATE SET title = (SELECT max(body) FROM bosun_events)", RUNTIME_TABLE),
     ("WITH bosun_events (x) AS (SELECT 1) SELECT x FROM bosun_events", Bounded),
 
-    // Writing to them, or in their way.
-    ("DELETE FROM bosun_events", OURS),
-    ("UPDATE bosun_lease SET fence = 99", OURS),
-    ("UPDATE bosun_asks SET open = 0", OURS),
-    ("INSERT INTO bosun_commands (at, body) VALUES (1, '{\"type\":\"stop\"}')", OURS),
-    ("REPLACE INTO bosun_meta VALUES ('cwd', '/')", OURS),
-    ("DROP TABLE bosun_events", OURS),
-    ("ALTER TABLE bosun_tasks RENAME TO mine", OURS),
-    ("ALTER TABLE bosun_tasks ADD COLUMN x", OURS),
-    ("CREATE INDEX mine ON bosun_events (body)", OURS),
-    ("CREATE UNIQUE INDEX bosun_mine ON todos (title)", OURS),
-    ("DROP INDEX bosun_commands_pending", OURS),
-    ("CREATE TABLE bosun_new (x)", OURS),
-    ("CREATE TEMP TABLE Bosun_events (x)", OURS),
-    ("CREATE VIEW bosun_view AS SELECT 1", OURS),
-    ("CREATE TABLE t (x); ALTER TABLE t RENAME TO bosun_next", OURS),
-    ("REINDEX", OURS),
-    ("REINDEX bosun_tasks", OURS),
+    // Writing to the runtime's tables, or using their names.
+    ("DELETE FROM bosun_events", RUNTIME_TABLE),
+    ("UPDATE bosun_lease SET fence = 99", RUNTIME_TABLE),
+    ("UPDATE bosun_asks SET open = 0", RUNTIME_TABLE),
+    ("INSERT INTO bosun_commands (at, body) VALUES (1, '{\"type\":\"stop\"}')", RUNTIME_TABLE),
+    ("REPLACE INTO bosun_meta VALUES ('cwd', '/')", RUNTIME_TABLE),
+    ("DROP TABLE bosun_events", RUNTIME_TABLE),
+    ("ALTER TABLE bosun_tasks RENAME TO mine", RUNTIME_TABLE),
+    ("ALTER TABLE bosun_tasks ADD COLUMN x", RUNTIME_TABLE),
+    ("CREATE INDEX mine ON bosun_events (body)", RUNTIME_TABLE),
+    ("CREATE UNIQUE INDEX bosun_mine ON todos (title)", RUNTIME_TABLE),
+    ("DROP INDEX bosun_commands_pending", RUNTIME_TABLE),
+    ("CREATE TABLE bosun_new (x)", RUNTIME_TABLE),
+    ("CREATE TEMP TABLE Bosun_events (x)", RUNTIME_TABLE),
+    ("CREATE VIEW bosun_view AS SELECT 1", RUNTIME_TABLE),
+    ("CREATE TABLE t (x); ALTER TABLE t RENAME TO bosun_next", RUNTIME_TABLE),
+    ("REINDEX", RUNTIME_TABLE),
+    ("REINDEX bosun_tasks", RUNTIME_TABLE),
 
-    // The shared tables keep their form.
-    ("DROP TABLE todos", FORM),
-    ("ALTER TABLE todos RENAME TO done", FORM),
-    ("ALTER TABLE \"Todo_Deps\" ADD COLUMN x", FORM),
-    ("ALTER TABLE main.todos DROP COLUMN description", FORM),
-    ("CREATE TEMP TABLE todos (id)", FORM),
+    // Changing the schema of the shared tables.
+    ("DROP TABLE todos", FIXED_SCHEMA),
+    ("ALTER TABLE todos RENAME TO done", FIXED_SCHEMA),
+    ("ALTER TABLE \"Todo_Deps\" ADD COLUMN x", FIXED_SCHEMA),
+    ("ALTER TABLE main.todos DROP COLUMN description", FIXED_SCHEMA),
+    ("CREATE TEMP TABLE todos (id)", FIXED_SCHEMA),
     ("CREATE TABLE t (x); ALTER TABLE t RENAME TO todos", Refused("already another table")),
     ("CREATE TEMP TABLE t (x); ALTER TABLE t RENAME TO Todos; INSERT INTO todos VALUES (1)", Refused("must keep their schema")),
-    ("CREATE TEMP TABLE t (x); ALTER TABLE temp.t RENAME TO bosun_x", OURS),
+    ("CREATE TEMP TABLE t (x); ALTER TABLE temp.t RENAME TO bosun_x", RUNTIME_TABLE),
 
     // The engine's own tables.
     ("ATTACH '/tmp/bosun-hostile.db' AS other", Refused("ATTACH")),
@@ -106,7 +105,7 @@ const CORPUS: &[(&str, Fate)] = &[
     ("ROLLBACK; DELETE FROM todos", Refused("one transaction")),
     ("BEGIN EXCLUSIVE", Bounded),
 
-    // Too much of everything.
+    // Too much time, memory or output.
     ("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n", Refused("longer than")),
     ("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n", Bounded),
     ("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) INSERT INTO todos (id, title) SELECT x, x FROM n", Refused("statement 1")),
@@ -143,20 +142,20 @@ const CORPUS: &[(&str, Fate)] = &[
     (";;;;;;;;", Bounded),
 ];
 
-/// Memory is counted for the whole process, so these tests take turns.
+/// Memory is measured for the whole process, so these tests run one at a time.
 static TURN: Mutex<()> = Mutex::new(());
 
 fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-struct Scene {
+struct HostileSqlFixture {
     fixture: StoreFixture,
     opened: store::OwnedSession,
     space: SqlConnection,
 }
 
-/// Limits that keep the corpus quick.
+/// Limits with which the corpus runs quickly.
 const TIGHT: SqlLimits = SqlLimits {
     deadline: Duration::from_secs(1),
     rows: 500,
@@ -165,20 +164,20 @@ const TIGHT: SqlLimits = SqlLimits {
     memory: 64 * 1024 * 1024,
 };
 
-/// Limits under which a busy machine does not fail what is not about time.
+/// Limits with which a busy machine does not run into the deadline.
 const PATIENT: SqlLimits = SqlLimits { deadline: Duration::from_secs(120), ..TIGHT };
 
-fn scene(limits: SqlLimits) -> Scene {
+fn scene(limits: SqlLimits) -> HostileSqlFixture {
     let fixture = fixture();
     let opened = create(&fixture.home, session(1));
-    commit(&opened.writer, opening()).unwrap();
+    commit(&opened.writer, first_entries()).unwrap();
     commit(&opened.writer, (20..100).map(intent).collect()).unwrap();
     let space = SqlConnection::open(&fixture.home.session_db(session(1)), limits).unwrap();
-    Scene { fixture, opened, space }
+    HostileSqlFixture { fixture, opened, space }
 }
 
-/// Fails unless the space still takes a todo. One whose time was up on a busy machine is asked again.
-fn check_goes_on(space: &SqlConnection, after: &str) {
+/// Asserts that the connection still accepts a todo. Retries if the deadline passed on a busy machine.
+fn check_still_usable(space: &SqlConnection, after: &str) {
     let began = Instant::now();
     loop {
         match space.run("INSERT INTO todos (id, title) VALUES ('after', 'all')", || false) {
@@ -195,7 +194,7 @@ fn every_statement_of_the_corpus_is_refused_or_bounded() {
     for (sql, fate) in CORPUS {
         let scene = scene(match fate {
             Bounded | Refused("longer than" | "statement" | "statement 1") => TIGHT,
-            // What is refused for what it is must not be refused for its time, on however busy a machine.
+            // A statement that is refused for another reason must not run into the deadline on a busy machine.
             Refused(_) => PATIENT,
         });
         let before = runtime_rows(&scene.fixture.home, session(1));
@@ -203,7 +202,7 @@ fn every_statement_of_the_corpus_is_refused_or_bounded() {
         let answer = scene.space.run(sql, || false);
         let took = began.elapsed();
         match (fate, &answer) {
-            (Refused(words), Err(SqlError::Refused(text))) => assert!(text.contains(words), "{sql}\n{text}"),
+            (Refused(text_part), Err(SqlError::Refused(text))) => assert!(text.contains(text_part), "{sql}\n{text}"),
             (Bounded, Ok(_) | Err(SqlError::Refused(_))) => {}
             (Refused(_) | Bounded, _) => panic!("{sql}\n{answer:?}"),
         }
@@ -215,13 +214,13 @@ fn every_statement_of_the_corpus_is_refused_or_bounded() {
         let size = std::fs::metadata(scene.fixture.home.session_db(session(1))).unwrap().len();
         assert!(size < 10 * 1024 * 1024, "{sql}\nleft {size} bytes");
         assert_eq!(commit(&scene.opened.writer, vec![intent(200)]).unwrap().last_seq, 84, "{sql}");
-        check_goes_on(&scene.space, sql);
+        check_still_usable(&scene.space, sql);
     }
     assert!(!std::path::Path::new("/tmp/bosun-hostile.db").exists());
 }
 
 #[test]
-fn a_hundred_thousand_statements_and_too_long_a_text_are_bounded() {
+fn many_statements_and_long_texts_are_limited() {
     let _turn = turn();
     let scene = scene(PATIENT);
     let many = scene.space.run(&"SELECT 1;".repeat(11_000), || false);
@@ -236,7 +235,7 @@ fn a_hundred_thousand_statements_and_too_long_a_text_are_bounded() {
 }
 
 #[test]
-fn intermediate_results_are_bounded_before_time_is_up() {
+fn intermediate_results_are_limited_before_the_deadline() {
     let _turn = turn();
     let space = scene(PATIENT).space;
     let swollen = [
@@ -250,7 +249,7 @@ fn intermediate_results_are_bounded_before_time_is_up() {
 }
 
 #[test]
-fn a_foreign_key_onto_a_runtime_table_does_not_stop_the_runtime() {
+fn a_foreign_key_to_a_runtime_table_does_not_stop_the_runtime() {
     let _turn = turn();
     let scene = scene(PATIENT);
     // The parent key is not unique: with foreign keys on, every update of the parent would fail as a mismatch.
@@ -263,7 +262,7 @@ fn a_foreign_key_onto_a_runtime_table_does_not_stop_the_runtime() {
 }
 
 #[test]
-fn a_schema_that_would_slow_every_start_is_refused() {
+fn a_schema_that_is_too_large_is_refused() {
     let _turn = turn();
     let scene = scene(PATIENT);
     let views = |from: usize| (from..from + 1000).map(|n| format!("CREATE VIEW v{n} AS SELECT 1;")).collect::<String>();
@@ -277,7 +276,7 @@ fn a_schema_that_would_slow_every_start_is_refused() {
 }
 
 #[test]
-fn a_row_of_thousands_of_calls_is_refused_before_it_begins() {
+fn a_row_with_thousands_of_function_calls_is_refused() {
     let _turn = turn();
     let space = scene(TIGHT).space;
     let group = format!("max({}0), ", "json_valid(h), ".repeat(48));
@@ -287,7 +286,7 @@ fn a_row_of_thousands_of_calls_is_refused_before_it_begins() {
 }
 
 #[test]
-fn a_row_of_many_slow_columns_ends_at_its_time() {
+fn a_row_with_many_slow_columns_ends_at_the_deadline() {
     let _turn = turn();
     let space = scene(TIGHT).space;
     for column in [format!("h LIKE '%{}b', ", "a".repeat(190)), format!("h GLOB '*{}b', ", "a".repeat(190))] {

@@ -1,4 +1,4 @@
-//! Homes, owners, events, and this test run again as another process.
+//! Helpers: homes, owners, events, and running a test again in another process.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,7 +12,7 @@ use store::{CommitReceipt, OwnedSession, SessionFile, SessionReader, SessionWrit
 use tempfile::TempDir;
 use uuid::Uuid;
 
-/// A home that is gone when the test is.
+/// A home that is removed at the end of the test.
 pub(crate) struct StoreFixture {
     pub(crate) home: Home,
     _folder: TempDir,
@@ -32,46 +32,46 @@ pub(crate) fn task(n: u128) -> TaskId {
 }
 
 /// This process, which is alive.
-pub(crate) fn me() -> ProcessIdentity {
+pub(crate) fn this_process() -> ProcessIdentity {
     ProcessIdentity::current().unwrap()
 }
 
-/// A process of another boot, which is not.
-pub(crate) fn dead() -> ProcessIdentity {
-    ProcessIdentity { boot: "an earlier boot".into(), pid: 1, started: 1 }
+/// A process of another boot, which is not alive.
+pub(crate) fn dead_process() -> ProcessIdentity {
+    ProcessIdentity { boot: "an earlier boot".into(), pid: 1, start_ticks: 1 }
 }
 
 pub(crate) fn create(home: &Home, id: SessionId) -> OwnedSession {
-    SessionFile::create(home, id, &dead(), Timestamp(1)).unwrap()
+    SessionFile::create(home, id, &dead_process(), Timestamp(1)).unwrap()
 }
 
 pub(crate) fn adopt(home: &Home, id: SessionId) -> OwnedSession {
-    SessionFile::adopt(home, id, &dead(), Timestamp(2)).unwrap()
+    SessionFile::adopt(home, id, &dead_process(), Timestamp(2)).unwrap()
 }
 
 pub(crate) fn reader(home: &Home, id: SessionId) -> SessionReader {
     SessionReader::open(home, id).unwrap()
 }
 
-pub(crate) fn wait<F: Future>(future: F) -> F::Output {
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
 }
 
 pub(crate) fn commit(writer: &SessionWriter, entries: Vec<LogEntry>) -> Result<CommitReceipt, StoreError> {
-    wait(writer.commit(WriteBatch { entries, applied_commands: Vec::new() }))
+    block_on(writer.commit(WriteBatch { entries, applied_commands: Vec::new() }))
 }
 
 pub(crate) fn entry(at: u64, event: Event) -> LogEntry {
     LogEntry { task: task(1), at: Timestamp(at), event }
 }
 
-/// Some event that says which one it is.
+/// An event that contains its number.
 pub(crate) fn intent(n: u64) -> LogEntry {
     entry(n, Event::IntentReported { intent: format!("step {n}") })
 }
 
-/// How every session is run.
-pub(crate) fn terms() -> SessionConfig {
+/// The configuration of every session.
+pub(crate) fn session_config() -> SessionConfig {
     SessionConfig {
         cwd: "/src".into(),
         model: "script/demo".into(),
@@ -89,11 +89,11 @@ pub(crate) fn terms() -> SessionConfig {
     }
 }
 
-/// How every session begins.
-pub(crate) fn opening() -> Vec<LogEntry> {
+/// The first events of every session.
+pub(crate) fn first_entries() -> Vec<LogEntry> {
     let body = MailBody::text("\n  Count the tests\nplease");
     vec![
-        entry(10, Event::SessionOpened(terms())),
+        entry(10, Event::SessionOpened(session_config())),
         entry(11, Event::TaskCreated(Box::new(spec(None, "root")))),
         entry(12, Event::MailAdmitted { mail: MailId(1), from: Principal::User, delivery: MailDelivery::Steer, body }),
     ]
@@ -111,7 +111,7 @@ pub(crate) fn spec(parent: Option<TaskId>, name: &str) -> TaskSpec {
     }
 }
 
-pub(crate) fn begun(turn: u32) -> Event {
+pub(crate) fn turn_begun(turn: u32) -> Event {
     Event::TurnBegun {
         turn: Turn(turn),
         model: "script/demo".into(),
@@ -122,9 +122,9 @@ pub(crate) fn begun(turn: u32) -> Event {
     }
 }
 
-/// Every row of every runtime table, to see that nothing changed.
+/// Every row of every runtime table, to check that nothing changed.
 pub(crate) fn runtime_rows(home: &Home, id: SessionId) -> Vec<String> {
-    let conn = raw(&home.session_db(id));
+    let conn = raw_connection(&home.session_db(id));
     let names = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'bosun%' ORDER BY name";
     let mut rows = Vec::new();
     for table in strings(&conn, names) {
@@ -141,16 +141,16 @@ pub(crate) fn strings(conn: &rusqlite::Connection, sql: &str) -> Vec<String> {
     conn.prepare(sql).unwrap().query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
-/// A connection without any of the store's care.
+/// A connection that bypasses the store.
 #[expect(clippy::disallowed_methods, reason = "tests look at and damage files behind the store's back")]
-pub(crate) fn raw(path: &Path) -> rusqlite::Connection {
+pub(crate) fn raw_connection(path: &Path) -> rusqlite::Connection {
     rusqlite::Connection::open(path).unwrap()
 }
 
 const CHILD: &str = "BOSUN_STORE_CHILD";
 
-/// Runs one test of this binary in another process, which finds `argument` in `child_argument`.
-pub(crate) fn again(program: &Path, case: &str, argument: &Path) -> Command {
+/// A command that runs one test of this binary in another process, where `child_argument` returns `argument`.
+pub(crate) fn child_command(program: &Path, case: &str, argument: &Path) -> Command {
     let mut command = command(program);
     command.args([case, "--exact", "--nocapture", "--test-threads=1"]).env(CHILD, argument);
     command
@@ -165,7 +165,7 @@ pub(crate) fn this_binary() -> PathBuf {
     std::env::current_exe().unwrap()
 }
 
-/// What the parent gave this process, if it is a child.
+/// The argument from the parent process, if this is a child.
 #[expect(clippy::disallowed_methods, reason = "the parent's word to a child of the same test")]
 pub(crate) fn child_argument() -> Option<PathBuf> {
     std::env::var_os(CHILD).map(PathBuf::from)

@@ -1,5 +1,5 @@
-//! Who changed which todo rests on nothing that an agent's SQL can write: whatever a worker tries, each row that it
-//! changed is noted as its own, and what only the main agent may change stays.
+//! The recorded author of a todo change does not depend on anything that an agent's SQL can write: each row that a
+//! worker changes is recorded as its own, and it cannot change what only the main agent may change.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,31 +8,31 @@ use store::{OwnedSession, SqlConnection, SqlError, SqlLimits, TodoAuthor};
 
 use crate::support::*;
 
-struct Scene {
+struct TodoAuthorFixture {
     fixture: StoreFixture,
     opened: OwnedSession,
     space: SqlConnection,
 }
 
 /// A main agent, task 1, with a plan, and a worker, task 2.
-fn scene() -> Scene {
+fn scene() -> TodoAuthorFixture {
     let fixture = fixture();
     let opened = create(&fixture.home, session(1));
-    commit(&opened.writer, opening()).unwrap();
+    commit(&opened.writer, first_entries()).unwrap();
     let below = Event::TaskCreated(Box::new(spec(Some(task(1)), "worker")));
     commit(&opened.writer, vec![LogEntry { task: task(2), ..entry(20, below) }]).unwrap();
     let space = SqlConnection::open(&fixture.home.session_db(session(1)), SqlLimits::default()).unwrap();
     let plan = "INSERT INTO todos (id, title, check_command) VALUES ('own', 'mine', 'true'), ('victim', 'v', 'make test'), ('low', 'l', NULL);
                 INSERT INTO todo_deps VALUES ('low', 'victim')";
     space.run_by(task(1), plan, || false).unwrap();
-    let scene = Scene { fixture, opened, space };
-    scene.take();
+    let scene = TodoAuthorFixture { fixture, opened, space };
+    scene.record_changes();
     scene
 }
 
-impl Scene {
-    /// Takes over what was changed, as the runtime does.
-    fn take(&self) {
+impl TodoAuthorFixture {
+    /// Records the changes in events, as the runtime does.
+    fn record_changes(&self) {
         for batch in reader(&self.fixture.home, session(1)).todo_changes(&|_n| true).unwrap() {
             let by = match batch.by {
                 TodoAuthor::Root(id) | TodoAuthor::Worker(id) => protocol::Principal::Task { id },
@@ -43,9 +43,9 @@ impl Scene {
         }
     }
 
-    /// Every todo by its id, with everything that is in its rows.
+    /// All columns and dependencies of every todo, by id.
     fn rows(&self) -> BTreeMap<String, String> {
-        let conn = raw(&self.fixture.home.session_db(session(1)));
+        let conn = raw_connection(&self.fixture.home.session_db(session(1)));
         let deps = "(SELECT group_concat(quote(depends_on)) FROM (SELECT * FROM todo_deps WHERE todo_id IS t.id ORDER BY depends_on))";
         let row =
             "quote(title) || quote(status) || quote(description) || quote(reason) || quote(task) || quote(attempts)";
@@ -56,9 +56,9 @@ impl Scene {
         rows.map(Result::unwrap).collect()
     }
 
-    /// What a worker may not change.
-    fn orders(&self) -> Vec<String> {
-        let conn = raw(&self.fixture.home.session_db(session(1)));
+    /// The columns that a worker may not change.
+    fn guarded_columns(&self) -> Vec<String> {
+        let conn = raw_connection(&self.fixture.home.session_db(session(1)));
         let column = |name| format!("quote(nullif(trim({name}), ''))");
         let orders = ["agent_type", "model", "files", "check_command", "expects"].map(column).join(" || ");
         strings(
@@ -67,11 +67,11 @@ impl Scene {
         )
     }
 
-    /// The todos that were changed, and of which nobody but the worker is told to have changed them.
+    /// The changed todos. Asserts that only the worker is recorded as their author.
     fn signed(&self) -> BTreeSet<String> {
         let mut signed = BTreeSet::new();
         for batch in reader(&self.fixture.home, session(1)).todo_changes(&|_n| true).unwrap() {
-            assert_eq!(batch.by, TodoAuthor::Worker(task(2)), "somebody else is told to have done it: {batch:?}");
+            assert_eq!(batch.by, TodoAuthor::Worker(task(2)), "another author is recorded: {batch:?}");
             let ids = batch.changed.into_iter().map(|todo| todo.id).chain(batch.gone);
             signed.extend(ids.map(|id| format!("'{}'", id.0.replace('\'', "''"))));
         }
@@ -81,7 +81,7 @@ impl Scene {
 
 #[rustfmt::skip]
 const ATTACKS: &[&str] = &[
-    // The engine's table of numbers.
+    // SQLite's table of assigned numbers.
     "CREATE TEMP TABLE k AS SELECT seq FROM sqlite_sequence WHERE name = 'bosun_todo_log'; UPDATE todos SET status = 'done' WHERE id = 'victim'; UPDATE sqlite_sequence SET seq = (SELECT seq FROM k) WHERE name = 'bosun_todo_log'",
     "UPDATE todos SET status = 'done'; DELETE FROM sqlite_sequence",
     "UPDATE todos SET status = 'done'; DELETE FROM main.\"SQLITE_Sequence\"",
@@ -94,7 +94,7 @@ const ATTACKS: &[&str] = &[
     "UPDATE todos SET status = 'done'; CREATE TABLE t (x INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE t; UPDATE sqlite_sequence SET seq = 0",
     "CREATE TABLE t (x INTEGER PRIMARY KEY AUTOINCREMENT); ALTER TABLE t RENAME TO u; DELETE FROM sqlite_sequence",
     "CREATE TABLE sqlite_stat1 (tbl, idx, stat)",
-    // Rows that are replaced and not deleted.
+    // Rows that are replaced instead of deleted.
     "INSERT OR REPLACE INTO todos (rowid, id, title) SELECT rowid, 'new', 'x' FROM todos WHERE id = 'victim'",
     "REPLACE INTO todos (_rowid_, id, title) SELECT rowid, 'own', 'x' FROM todos WHERE id = 'victim'",
     "UPDATE OR REPLACE todos SET rowid = (SELECT rowid FROM todos WHERE id = 'victim') WHERE id = 'own'",
@@ -115,7 +115,7 @@ const ATTACKS: &[&str] = &[
     "DELETE FROM todos",
     "DELETE FROM todos WHERE id = 'victim' RETURNING id",
     "DELETE FROM todos WHERE rowid IN (SELECT rowid FROM todos WHERE id = 'victim')",
-    // Names that stand before the real ones.
+    // Names that shadow the real tables.
     "CREATE TEMP TABLE todos (id, title, status)",
     "CREATE TEMP TABLE x (id, title, status); ALTER TABLE x RENAME TO todos; UPDATE main.todos SET status = 'done'",
     "CREATE TEMP TABLE x (n, todo, author); ALTER TABLE x RENAME TO bosun_todo_log; UPDATE todos SET status = 'done'",
@@ -144,7 +144,7 @@ const ATTACKS: &[&str] = &[
     "CREATE VIRTUAL TABLE f USING fts5 (id, content = 'todos')",
     "CREATE TABLE todos AS SELECT * FROM todos",
     "DROP TABLE todos; CREATE TABLE todos (id, title)",
-    // Indexes that would forbid what the runtime writes.
+    // Indexes that would prevent the runtime's writes.
     "CREATE UNIQUE INDEX u ON todos (status)",
     "CREATE INDEX e ON todos (json(title))",
     "CREATE INDEX e ON todo_deps (abs(-9223372036854775807 - 1 + length(todo_id)))",
@@ -154,7 +154,7 @@ const ATTACKS: &[&str] = &[
     "UPDATE todos SET status = 'done'; END; BEGIN; SELECT 1",
     "SAVEPOINT s; UPDATE todos SET status = 'done'; RELEASE s",
     "UPDATE todos SET status = 'done'; ROLLBACK",
-    // Who did it is nobody's to say.
+    // Changing the recorded author.
     "UPDATE bosun_todo_log SET author = NULL",
     "INSERT INTO bosun_todo_log (todo, author) VALUES ('victim', NULL)",
     "DELETE FROM bosun_todo_log",
@@ -166,23 +166,23 @@ const ATTACKS: &[&str] = &[
 ];
 
 #[test]
-fn whatever_a_worker_writes_is_signed_with_its_name_or_refused() {
+fn every_change_of_a_worker_is_signed_with_its_id_or_refused() {
     for sql in ATTACKS {
         let scene = scene();
-        let (rows, orders) = (scene.rows(), scene.orders());
+        let (rows, orders) = (scene.rows(), scene.guarded_columns());
         let answer = scene.space.run_by(task(2), sql, || false);
         assert!(matches!(answer, Ok(_) | Err(SqlError::Refused(_))), "{sql}\n{answer:?}");
         let after = scene.rows();
-        assert_eq!(scene.orders(), orders, "{sql}");
+        assert_eq!(scene.guarded_columns(), orders, "{sql}");
         let changed: BTreeSet<String> =
             rows.keys().chain(after.keys()).filter(|id| rows.get(*id) != after.get(*id)).cloned().collect();
         if answer.is_err() {
-            assert_eq!(changed, BTreeSet::new(), "{sql}\nwas refused and changed something");
+            assert_eq!(changed, BTreeSet::new(), "{sql}\nwas refused but changed something");
         }
         let signed = scene.signed();
         assert!(changed.is_subset(&signed), "{sql}\nchanged {changed:?}, signed {signed:?}");
-        // The next change of a person is the person's alone, and the runtime can still write.
-        scene.take();
+        // The user's next change is recorded as the user's only, and the runtime can still write.
+        scene.record_changes();
         store::edit_todos(
             &scene.fixture.home,
             session(1),
@@ -193,9 +193,9 @@ fn whatever_a_worker_writes_is_signed_with_its_name_or_refused() {
             })],
         )
         .unwrap();
-        let told = reader(&scene.fixture.home, session(1)).todo_changes(&|_n| true).unwrap();
+        let changes = reader(&scene.fixture.home, session(1)).todo_changes(&|_n| true).unwrap();
         assert_eq!(
-            told.iter().map(|batch| (batch.by, batch.changed.len())).collect::<Vec<_>>(),
+            changes.iter().map(|batch| (batch.by, batch.changed.len())).collect::<Vec<_>>(),
             [(TodoAuthor::Person, 1)],
             "{sql}"
         );
@@ -207,7 +207,7 @@ fn whatever_a_worker_writes_is_signed_with_its_name_or_refused() {
 }
 
 #[test]
-fn tables_with_numbers_of_their_own_can_be_made_renamed_and_dropped() {
+fn tables_with_autoincrement_can_be_created_renamed_and_dropped() {
     let scene = scene();
     let own = "CREATE TABLE t (x INTEGER PRIMARY KEY AUTOINCREMENT, y); INSERT INTO t (y) VALUES (1), (2);
                ALTER TABLE t RENAME TO u; INSERT INTO u (y) VALUES (3); CREATE INDEX i ON u (y); DROP TABLE u";

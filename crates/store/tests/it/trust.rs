@@ -1,4 +1,4 @@
-//! Trust is kept, taken back, and lost rather than invented.
+//! Trusted projects: adding, removing, and restoring them from the backup.
 
 use protocol::Timestamp;
 use store::{IndexRebuild, SessionIndex, TrustRow, TrustStore, take_index_rebuilds};
@@ -10,7 +10,7 @@ fn row(top: &str, digest: &str, at: u64) -> TrustRow {
 }
 
 #[test]
-fn a_project_is_trusted_until_it_is_taken_back() {
+fn a_project_is_trusted_until_it_is_removed() {
     let fixture = fixture();
     let trust = TrustStore::open(&fixture.home).unwrap();
     assert_eq!(trust.digest("/src").unwrap(), None);
@@ -25,49 +25,50 @@ fn a_project_is_trusted_until_it_is_taken_back() {
 }
 
 #[test]
-fn what_was_trusted_is_trusted_when_the_index_was_damaged_and_nothing_else_is() {
+fn exactly_the_trusted_projects_are_restored_after_damage() {
     let fixture = fixture();
     let trust = TrustStore::open(&fixture.home).unwrap();
     [row("/src", "a", 1), row("/lib", "b", 2), row("/src", "c", 3)].iter().for_each(|row| trust.add(row).unwrap());
     trust.remove("/lib").unwrap();
     drop(trust);
-    for harm in ["damage, long enough to be taken for a header", ""] {
-        std::fs::write(fixture.home.index_db(), harm).unwrap();
-        if harm.is_empty() {
+    for content in ["damage, long enough to be taken for a header", ""] {
+        std::fs::write(fixture.home.index_db(), content).unwrap();
+        if content.is_empty() {
             std::fs::remove_file(fixture.home.index_db()).unwrap();
         }
-        assert_eq!(TrustStore::open(&fixture.home).unwrap().list().unwrap(), [row("/src", "c", 3)], "{harm}");
+        assert_eq!(TrustStore::open(&fixture.home).unwrap().list().unwrap(), [row("/src", "c", 3)], "{content}");
     }
-    // Damage that only reading finds.
+    // Damage that is only detected when the table is read.
     let file = fixture.home.index_db();
-    let page = strings(&raw(&file), "SELECT CAST(rootpage AS TEXT) FROM sqlite_schema WHERE name = 'trust'")[0]
-        .parse::<usize>();
+    let page = strings(&raw_connection(&file), "SELECT CAST(rootpage AS TEXT) FROM sqlite_schema WHERE name = 'trust'")
+        [0]
+    .parse::<usize>();
     let page = page.unwrap() - 1;
-    raw(&file).pragma_update(None, "wal_checkpoint", "TRUNCATE").unwrap_or_default();
+    raw_connection(&file).pragma_update(None, "wal_checkpoint", "TRUNCATE").unwrap_or_default();
     let mut bytes = std::fs::read(&file).unwrap();
     bytes[page * 4096..(page + 1) * 4096].fill(0xAA);
     std::fs::write(&file, bytes).unwrap();
     assert_eq!(TrustStore::open(&fixture.home).unwrap().digest("/src").unwrap().as_deref(), Some("c"));
 }
 
-/// D16: whoever lost the index hears of it.
+/// D16: a rebuild of the index is reported.
 #[test]
-fn an_index_that_was_made_again_is_told_of_once() {
+fn a_rebuilt_index_is_reported_once() {
     let fixture = fixture();
-    commit(&create(&fixture.home, session(1)).writer, opening()).unwrap();
+    commit(&create(&fixture.home, session(1)).writer, first_entries()).unwrap();
     TrustStore::open(&fixture.home).unwrap().add(&row("/src", "a", 1)).unwrap();
     let index = fixture.home.index_db();
-    // Another test of the same process may have lost an index of its own.
-    let told =
+    // Another test of the same process may have rebuilt its own index.
+    let reports =
         || -> Vec<IndexRebuild> { take_index_rebuilds().into_iter().filter(|rebuilt| rebuilt.path == index).collect() };
-    assert_eq!(told(), []);
+    assert_eq!(reports(), []);
     std::fs::write(&index, "damage, long enough to be taken for a header").unwrap();
     drop(SessionIndex::open(&fixture.home).unwrap());
-    let [rebuilt] = told().try_into().unwrap();
+    let [rebuilt] = reports().try_into().unwrap();
     let aside = index.with_file_name("bosun.db.damaged-1");
     assert_eq!((rebuilt.sessions, rebuilt.items, rebuilt.trusted), (1, 0, 1));
-    for words in ["was damaged (", "was rebuilt", "1 trusted project", aside.to_str().unwrap()] {
-        assert!(rebuilt.to_string().contains(words), "{words}: {rebuilt}");
+    for text in ["was damaged (", "was rebuilt", "1 trusted project", aside.to_str().unwrap()] {
+        assert!(rebuilt.to_string().contains(text), "{text}: {rebuilt}");
     }
-    assert_eq!(told(), []);
+    assert_eq!(reports(), []);
 }

@@ -1,4 +1,4 @@
-//! The writer: what is acknowledged is durable, what fails leaves nothing.
+//! The writer: acknowledged events are durable, and a failed commit changes nothing.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ fn events_are_numbered_without_gaps_and_read_back_as_written() {
     let fixture = fixture();
     let opened = create(&fixture.home, session(1));
     assert!(opened.log.is_empty());
-    assert_eq!(commit(&opened.writer, opening()).unwrap().last_seq, 3);
+    assert_eq!(commit(&opened.writer, first_entries()).unwrap().last_seq, 3);
     assert_eq!(commit(&opened.writer, vec![intent(20), intent(21)]).unwrap().last_seq, 5);
     assert_eq!(commit(&opened.writer, vec![]).unwrap().last_seq, 5);
     drop(opened);
@@ -25,16 +25,16 @@ fn events_are_numbered_without_gaps_and_read_back_as_written() {
     assert_eq!(log.iter().map(|envelope| envelope.seq).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
     assert!(log.iter().all(|envelope| envelope.session == session(1) && envelope.v == 1));
     let entries: Vec<_> = log.into_iter().map(|envelope| envelope.entry).collect();
-    assert_eq!(entries, [opening(), vec![intent(20), intent(21)]].concat());
+    assert_eq!(entries, [first_entries(), vec![intent(20), intent(21)]].concat());
 }
 
-/// Holds the first commit until told to go on, and counts commits.
-struct Gate {
+/// Blocks the first commit until it is released, and counts commits.
+struct BlockingProbe {
     go: Mutex<mpsc::Receiver<()>>,
     commits: AtomicUsize,
 }
 
-impl WriterProbe for Gate {
+impl WriterProbe for BlockingProbe {
     fn at(&self, point: WriterPoint) -> Result<(), io::Error> {
         if let WriterPoint::BeforeCommit { .. } = point
             && self.commits.fetch_add(1, Ordering::SeqCst) == 0
@@ -49,17 +49,18 @@ impl WriterProbe for Gate {
 fn batches_that_wait_share_one_transaction_and_each_gets_its_own_receipt() {
     let fixture = fixture();
     let (go, gate) = mpsc::channel();
-    let gate = Arc::new(Gate { go: Mutex::new(gate), commits: AtomicUsize::new(0) });
-    let opened = SessionFile::create_probed(&fixture.home, session(1), &dead(), Timestamp(1), gate.clone()).unwrap();
+    let gate = Arc::new(BlockingProbe { go: Mutex::new(gate), commits: AtomicUsize::new(0) });
+    let opened =
+        SessionFile::create_probed(&fixture.home, session(1), &dead_process(), Timestamp(1), gate.clone()).unwrap();
     let writer = Arc::new(opened.writer);
-    let mut seqs = wait(async {
+    let mut seqs = block_on(async {
         let mut commits = JoinSet::new();
         for n in 1..=101 {
             let writer = writer.clone();
             commits.spawn(async move {
                 writer.commit(WriteBatch { entries: vec![intent(n)], ..WriteBatch::default() }).await
             });
-            // The first is held at the gate before the others queue behind it.
+            // The first commit must be blocked before the others are queued behind it.
             while n == 1 && gate.commits.load(Ordering::SeqCst) == 0 {
                 tokio::task::yield_now().await;
             }
@@ -79,12 +80,12 @@ fn batches_that_wait_share_one_transaction_and_each_gets_its_own_receipt() {
 }
 
 #[derive(Default)]
-struct Broken {
+struct FailingWriterProbe {
     fails: AtomicBool,
-    after: AtomicUsize,
+    last_committed: AtomicUsize,
 }
 
-impl WriterProbe for Broken {
+impl WriterProbe for FailingWriterProbe {
     fn at(&self, point: WriterPoint) -> Result<(), io::Error> {
         match point {
             WriterPoint::BeforeCommit { .. } if self.fails.load(Ordering::SeqCst) => {
@@ -92,7 +93,7 @@ impl WriterProbe for Broken {
             }
             WriterPoint::BeforeCommit { .. } => Ok(()),
             WriterPoint::AfterCommit { last_seq } => {
-                self.after.store(usize::try_from(last_seq).unwrap(), Ordering::SeqCst);
+                self.last_committed.store(usize::try_from(last_seq).unwrap(), Ordering::SeqCst);
                 Err(io::Error::other("too late to matter"))
             }
         }
@@ -100,39 +101,40 @@ impl WriterProbe for Broken {
 }
 
 #[test]
-fn a_failed_commit_leaves_nothing_and_can_be_tried_again() {
+fn a_failed_commit_changes_nothing_and_can_be_retried() {
     let fixture = fixture();
-    let probe = Arc::new(Broken::default());
-    let opened = SessionFile::create_probed(&fixture.home, session(1), &dead(), Timestamp(1), probe.clone()).unwrap();
-    commit(&opened.writer, opening()).unwrap();
+    let probe = Arc::new(FailingWriterProbe::default());
+    let opened =
+        SessionFile::create_probed(&fixture.home, session(1), &dead_process(), Timestamp(1), probe.clone()).unwrap();
+    commit(&opened.writer, first_entries()).unwrap();
     let before = runtime_rows(&fixture.home, session(1));
 
     probe.fails.store(true, Ordering::SeqCst);
     let path = fixture.home.session_db(session(1));
     assert_eq!(commit(&opened.writer, vec![intent(20)]), Err(StoreError::Full { path }));
     assert_eq!(runtime_rows(&fixture.home, session(1)), before);
-    assert_eq!(probe.after.load(Ordering::SeqCst), 3);
+    assert_eq!(probe.last_committed.load(Ordering::SeqCst), 3);
 
     probe.fails.store(false, Ordering::SeqCst);
     assert_eq!(commit(&opened.writer, vec![intent(20)]).unwrap().last_seq, 4);
-    assert_eq!(probe.after.load(Ordering::SeqCst), 4);
+    assert_eq!(probe.last_committed.load(Ordering::SeqCst), 4);
 }
 
 #[test]
 fn an_event_that_cannot_be_projected_fails_its_batch_only() {
     let fixture = fixture();
     let opened = create(&fixture.home, session(1));
-    commit(&opened.writer, opening()).unwrap();
+    commit(&opened.writer, first_entries()).unwrap();
     let orphan = entry(20, Event::TaskCreated(Box::new(spec(Some(task(99)), "orphan"))));
     assert!(commit(&opened.writer, vec![intent(19), orphan]).is_err());
     assert_eq!(commit(&opened.writer, vec![intent(21)]).unwrap().last_seq, 4);
 }
 
 #[test]
-fn dropping_the_writer_loses_nothing_that_was_handed_over() {
+fn dropping_the_writer_loses_no_queued_batch() {
     let fixture = fixture();
     let opened = create(&fixture.home, session(1));
-    wait(async {
+    block_on(async {
         let writer = Arc::new(opened.writer);
         let mut commits = JoinSet::new();
         for n in 1..=50 {
@@ -148,7 +150,7 @@ fn dropping_the_writer_loses_nothing_that_was_handed_over() {
 }
 
 #[test]
-fn commands_wait_until_an_owner_says_it_applied_them() {
+fn commands_are_pending_until_an_owner_applies_them() {
     let fixture = fixture();
     let home = &fixture.home;
     let opened = create(home, session(1));
@@ -162,42 +164,46 @@ fn commands_wait_until_an_owner_says_it_applied_them() {
     let first = post_command(home, session(1), &send, Timestamp(5)).unwrap();
     let second = post_command(home, session(1), &SessionCommand::Stop, Timestamp(6)).unwrap();
     let newer = r#"INSERT INTO bosun_commands (at, body) VALUES (7, '{"type":"levitate"}')"#;
-    raw(&home.session_db(session(1))).execute(newer, []).unwrap();
+    raw_connection(&home.session_db(session(1))).execute(newer, []).unwrap();
 
     let reader = reader(home, session(1));
     assert_eq!(reader.pending_commands().unwrap(), [(first, send), (second, SessionCommand::Stop)]);
     let outcome = CommandOutcome::Applied { mail: Some(MailId(9)) };
-    wait(opened.writer.commit(WriteBatch { entries: opening(), applied_commands: vec![(first, outcome.clone())] }))
-        .unwrap();
+    block_on(
+        opened.writer.commit(WriteBatch { entries: first_entries(), applied_commands: vec![(first, outcome.clone())] }),
+    )
+    .unwrap();
     assert_eq!(reader.pending_commands().unwrap(), [(second, SessionCommand::Stop)]);
     assert_eq!(reader.command_outcome(first), Ok(Some(outcome)));
     assert_eq!(reader.command_outcome(second), Ok(None));
     let refused = CommandOutcome::Refused { kind: RefusalKind::NoTask, message: "there is no such task".into() };
-    wait(opened.writer.commit(WriteBatch { entries: Vec::new(), applied_commands: vec![(second, refused.clone())] }))
-        .unwrap();
+    block_on(
+        opened.writer.commit(WriteBatch { entries: Vec::new(), applied_commands: vec![(second, refused.clone())] }),
+    )
+    .unwrap();
     assert_eq!(reader.command_outcome(second), Ok(Some(refused)));
 }
 
 #[test]
-fn what_appears_in_a_file_while_its_owner_lives_is_gone_when_it_leaves() {
+fn commands_written_to_the_file_while_it_has_an_owner_are_removed_on_release() {
     let fixture = fixture();
     let home = &fixture.home;
-    let opened = SessionFile::create(home, session(1), &crate::support::me(), Timestamp(1)).unwrap();
-    commit(&opened.writer, opening()).unwrap();
+    let opened = SessionFile::create(home, session(1), &crate::support::this_process(), Timestamp(1)).unwrap();
+    commit(&opened.writer, first_entries()).unwrap();
     assert!(matches!(
         post_command(home, session(1), &SessionCommand::Stop, Timestamp(5)),
         Err(StoreError::Owned { .. })
     ));
     let forged = r#"INSERT INTO bosun_commands (at, body) VALUES (7, '{"type":"stop"}')"#;
-    raw(&home.session_db(session(1))).execute(forged, []).unwrap();
+    raw_connection(&home.session_db(session(1))).execute(forged, []).unwrap();
     opened.writer.release().unwrap();
     assert_eq!(reader(home, session(1)).pending_commands().unwrap(), []);
-    let left = post_command(home, session(1), &SessionCommand::Stop, Timestamp(8)).unwrap();
-    assert_eq!(reader(home, session(1)).pending_commands().unwrap(), [(left, SessionCommand::Stop)]);
+    let posted = post_command(home, session(1), &SessionCommand::Stop, Timestamp(8)).unwrap();
+    assert_eq!(reader(home, session(1)).pending_commands().unwrap(), [(posted, SessionCommand::Stop)]);
 }
 
 #[test]
-fn what_programs_may_have_left_is_refused_by_whoever_comes_next() {
+fn commands_that_programs_may_have_written_are_refused() {
     let forged = [
         r#"INSERT INTO bosun_commands (at, body) VALUES (7, '{"type":"stop"}')"#,
         r#"INSERT INTO bosun_commands (id, at, body) VALUES (-5, 0, '{"type":"interrupt"}')"#,
@@ -210,12 +216,12 @@ fn what_programs_may_have_left_is_refused_by_whoever_comes_next() {
             let fixture = fixture();
             let home = &fixture.home;
             drop(create(home, session(1)));
-            raw(&home.session_db(session(1))).execute_batch(sql).unwrap();
+            raw_connection(&home.session_db(session(1))).execute_batch(sql).unwrap();
             std::fs::write(home.session_dir(session(1)).join("programs"), record).unwrap();
-            let left = post_command(home, session(1), &SessionCommand::Interrupt, Timestamp(8)).unwrap();
+            let posted = post_command(home, session(1), &SessionCommand::Interrupt, Timestamp(8)).unwrap();
             assert_eq!(
                 reader(home, session(1)).pending_commands().unwrap(),
-                [(left, SessionCommand::Interrupt)],
+                [(posted, SessionCommand::Interrupt)],
                 "{sql}"
             );
         }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::args::TypedTool;
 use crate::patch::{Hunk, PatchChange, parse};
 use crate::patch::{HunkFit, apply};
-use crate::refusal::stale;
+use crate::refusal::stale_refusal;
 use crate::workspace_files::{self, PermittedPath, changed_output};
 use crate::{FileAccess, RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
 
@@ -43,10 +43,10 @@ impl TypedTool for ApplyPatch {
     async fn run(args: ApplyPatchArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         workspace_files::blocking(cx, move |cx| {
             let changes = parse(&args.patch).map_err(|error| ToolError::Refused(error.to_string()))?;
-            let steps = plan(&changes, cx).map_err(|error| note(error, "no file was changed"))?;
+            let steps = plan(&changes, cx).map_err(|error| with_note(error, "no file was changed"))?;
             perform(&steps, cx)?;
             let text: Vec<String> = steps.iter().map(|step| step.describe(cx)).collect();
-            Ok(changed_output(cx, &text.join("\n"), steps.iter().map(|step| step.place.path())))
+            Ok(changed_output(cx, &text.join("\n"), steps.iter().map(|step| step.target.path())))
         })
         .await
     }
@@ -54,7 +54,7 @@ impl TypedTool for ApplyPatch {
 
 /// One file to write or remove, checked and computed.
 struct PatchStep {
-    place: PermittedPath,
+    target: PermittedPath,
     action: PatchAction,
 }
 
@@ -80,7 +80,7 @@ impl PatchStep {
             PatchAction::Update(..) => "updated",
             PatchAction::Remove(_) => "removed",
         };
-        format!("{verb} {}", workspace_files::display_path(cx, self.place.path()))
+        format!("{verb} {}", workspace_files::display_path(cx, self.target.path()))
     }
 }
 
@@ -95,8 +95,8 @@ fn plan(changes: &[PatchChange], cx: &ToolContext) -> Result<Vec<PatchStep>, Too
         }
     }
     let mut paths: HashSet<PathBuf> = HashSet::new();
-    if let Some(step) = steps.iter().find(|step| !paths.insert(step.place.path().to_owned())) {
-        let shown = workspace_files::display_path(cx, step.place.path());
+    if let Some(step) = steps.iter().find(|step| !paths.insert(step.target.path().to_owned())) {
+        let shown = workspace_files::display_path(cx, step.target.path());
         return Err(ToolError::Refused(format!("{shown} occurs twice in the patch; put its changes into one section")));
     }
     steps.sort_by_key(|step| matches!(step.action, PatchAction::Remove(_)));
@@ -104,41 +104,41 @@ fn plan(changes: &[PatchChange], cx: &ToolContext) -> Result<Vec<PatchStep>, Too
 }
 
 fn plan_add(path: &str, lines: &[String], cx: &ToolContext) -> Result<PatchStep, ToolError> {
-    let place = resolve_vacant(path, cx)?;
+    let target = resolve_new_path(path, cx)?;
     let text: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
-    Ok(PatchStep { place, action: PatchAction::Add(text.into_bytes()) })
+    Ok(PatchStep { target, action: PatchAction::Add(text.into_bytes()) })
 }
 
-fn resolve_vacant(path: &str, cx: &ToolContext) -> Result<PermittedPath, ToolError> {
-    let place = workspace_files::resolve(cx, path, FileAccess::Edit)?;
-    if place.exists() {
+fn resolve_new_path(path: &str, cx: &ToolContext) -> Result<PermittedPath, ToolError> {
+    let path_to_create = workspace_files::resolve(cx, path, FileAccess::Edit)?;
+    if path_to_create.exists() {
         return Err(ToolError::Refused(format!("{path} already exists; use `*** Update File` or another name")));
     }
-    Ok(place)
+    Ok(path_to_create)
 }
 
 fn plan_update(path: &str, to: Option<&str>, hunks: &[Hunk], cx: &ToolContext) -> Result<Vec<PatchStep>, ToolError> {
-    let (place, before, seen) = read_existing(path, cx)?;
+    let (target, before, view_state) = read_existing(path, cx)?;
     let patched = apply(&before.bytes, hunks).map_err(|error| ToolError::Refused(format!("{path}: {error}")))?;
-    if seen == FileViewState::Unseen && (patched.fit != HunkFit::Exact || hunks.is_empty()) {
+    if view_state == FileViewState::Unseen && (patched.fit != HunkFit::Exact || hunks.is_empty()) {
         let text = format!("{path} was not viewed yet, and the patch does not match it exactly; view it first");
         return Err(ToolError::Refused(text));
     }
     Ok(match to {
-        None => vec![PatchStep { place, action: PatchAction::Update(before, patched.bytes) }],
+        None => vec![PatchStep { target, action: PatchAction::Update(before, patched.bytes) }],
         Some(to) => vec![
-            PatchStep { place: resolve_vacant(to, cx)?, action: PatchAction::AddMoved(patched.bytes, before.mode) },
-            PatchStep { place, action: PatchAction::Remove(before) },
+            PatchStep { target: resolve_new_path(to, cx)?, action: PatchAction::AddMoved(patched.bytes, before.mode) },
+            PatchStep { target, action: PatchAction::Remove(before) },
         ],
     })
 }
 
 fn plan_delete(path: &str, cx: &ToolContext) -> Result<PatchStep, ToolError> {
-    let (place, before, seen) = read_existing(path, cx)?;
-    if seen == FileViewState::Unseen {
+    let (place, before, view_state) = read_existing(path, cx)?;
+    if view_state == FileViewState::Unseen {
         return Err(ToolError::Refused(format!("{path} was not viewed yet; view it before you delete it")));
     }
-    Ok(PatchStep { place, action: PatchAction::Remove(before) })
+    Ok(PatchStep { target: place, action: PatchAction::Remove(before) })
 }
 
 /// Whether the agent has viewed the current content of a file.
@@ -151,12 +151,12 @@ enum FileViewState {
 fn read_existing(path: &str, cx: &ToolContext) -> Result<(PermittedPath, OriginalFile, FileViewState), ToolError> {
     let place = workspace_files::resolve(cx, path, FileAccess::Edit)?;
     let file = workspace_files::read(cx, &place)?;
-    let seen = match cx.stamps.seen(place.path()) {
+    let view_state = match cx.stamps.last_seen(place.path()) {
         None => FileViewState::Unseen,
         Some(stamp) if stamp == file.stamp => FileViewState::Current,
-        Some(_) => return Err(stale(&workspace_files::display_path(cx, place.path()))),
+        Some(_) => return Err(stale_refusal(&workspace_files::display_path(cx, place.path()))),
     };
-    Ok((place, OriginalFile { bytes: file.bytes, stamp: file.stamp, mode: file.mode }, seen))
+    Ok((place, OriginalFile { bytes: file.bytes, stamp: file.stamp, mode: file.mode }, view_state))
 }
 
 /// Makes the changes; when one fails, reverts the ones made before it.
@@ -165,9 +165,9 @@ fn perform(steps: &[PatchStep], cx: &ToolContext) -> Result<(), ToolError> {
         if let Err(error) = apply_step(step, cx) {
             let failed: Vec<String> = steps[..count].iter().rev().filter_map(|step| revert_step(step, cx)).collect();
             return Err(if failed.is_empty() {
-                note(error, "no file was changed: the changes already made were reverted")
+                with_note(error, "no file was changed: the changes already made were reverted")
             } else {
-                note(error, &format!("these files could not be reverted and stay changed: {}", failed.join(", ")))
+                with_note(error, &format!("these files could not be reverted and stay changed: {}", failed.join(", ")))
             });
         }
     }
@@ -175,7 +175,7 @@ fn perform(steps: &[PatchStep], cx: &ToolContext) -> Result<(), ToolError> {
 }
 
 fn apply_step(step: &PatchStep, cx: &ToolContext) -> Result<(), ToolError> {
-    let PatchStep { place, action } = step;
+    let PatchStep { target: place, action } = step;
     match action {
         PatchAction::Add(bytes) => workspace_files::write(cx, place, bytes, ExpectedContent::New),
         PatchAction::AddMoved(bytes, mode) => workspace_files::write_with_mode(cx, place, bytes, *mode),
@@ -188,9 +188,9 @@ fn apply_step(step: &PatchStep, cx: &ToolContext) -> Result<(), ToolError> {
 
 /// Restores a file unless it was changed meanwhile; returns its path when that fails.
 fn revert_step(step: &PatchStep, cx: &ToolContext) -> Option<String> {
-    let PatchStep { place, action } = step;
+    let PatchStep { target: place, action } = step;
     // A written file has a stamp; a removed one has none.
-    let result = match (action, cx.stamps.seen(place.path())) {
+    let result = match (action, cx.stamps.last_seen(place.path())) {
         (PatchAction::Add(_) | PatchAction::AddMoved(..), Some(ours)) => workspace_files::remove(cx, place, ours),
         (PatchAction::Update(before, _), Some(ours)) => {
             workspace_files::write(cx, place, &before.bytes, ExpectedContent::Unchanged(ours))
@@ -201,9 +201,9 @@ fn revert_step(step: &PatchStep, cx: &ToolContext) -> Option<String> {
     result.err().map(|_| workspace_files::display_path(cx, place.path()))
 }
 
-fn note(error: ToolError, note: &str) -> ToolError {
+fn with_note(error: ToolError, note: &str) -> ToolError {
     match error {
         ToolError::Refused(text) => ToolError::Refused(format!("{text}\n{note}")),
-        ToolError::Broken(source) => ToolError::broken(format!("{source}; {note}")),
+        ToolError::Failed(source) => ToolError::failed(format!("{source}; {note}")),
     }
 }

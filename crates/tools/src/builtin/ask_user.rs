@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::TypedTool;
-use crate::text::shown_letters;
+use crate::text::visible_text;
 use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, UserQuestion};
 
 /// The `ask_user` tool.
@@ -21,11 +21,11 @@ pub(crate) struct AskUserArgs {
 }
 
 /// Maximum characters of a question.
-const QUESTION: usize = 2000;
+const MAX_QUESTION_CHARS: usize = 2000;
 /// Maximum number of choices.
-const CHOICES: usize = 10;
+const MAX_CHOICES: usize = 10;
 /// Maximum characters of a choice.
-const CHOICE: usize = 200;
+const MAX_CHOICE_CHARS: usize = 200;
 
 impl TypedTool for AskUser {
     type Args = AskUserArgs;
@@ -34,12 +34,12 @@ impl TypedTool for AskUser {
     const ACCESS: ToolAccess = ToolAccess::Session;
 
     fn required_permissions(args: &AskUserArgs) -> Result<Vec<RequiredPermission>, ToolError> {
-        question(args).map(|_| vec![RequiredPermission::Session])
+        parse_question(args).map(|_| vec![RequiredPermission::Session])
     }
 
     async fn run(args: AskUserArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let answer = cx.user_prompter.ask(question(&args)?).await?;
-        let text = match answer.map(|answer| shown_letters(&answer)) {
+        let answer = cx.user_prompter.ask(parse_question(&args)?).await?;
+        let text = match answer.map(|answer| visible_text(&answer)) {
             Some(answer) if !answer.trim().is_empty() => format!("The user answers: {}", answer.trim()),
             Some(_) | None => "The user did not answer; decide yourself and report what you assumed.".to_owned(),
         };
@@ -48,23 +48,25 @@ impl TypedTool for AskUser {
 }
 
 /// The question as the user sees it.
-fn question(args: &AskUserArgs) -> Result<UserQuestion, ToolError> {
-    let question = shown_letters(&args.question).trim().to_owned();
+fn parse_question(args: &AskUserArgs) -> Result<UserQuestion, ToolError> {
+    let question = visible_text(&args.question).trim().to_owned();
     if question.is_empty() {
         return Err(ToolError::refused("`question` is empty"));
     }
-    if question.chars().count() > QUESTION {
-        return Err(ToolError::Refused(format!("`question` has more than {QUESTION} characters; ask more briefly")));
+    if question.chars().count() > MAX_QUESTION_CHARS {
+        return Err(ToolError::Refused(format!(
+            "`question` has more than {MAX_QUESTION_CHARS} characters; ask more briefly"
+        )));
     }
     let choices = args.choices.iter().flatten().map(|choice| one_line(choice)).filter(|choice| !choice.is_empty());
     let choices: Vec<String> = choices.collect();
-    if choices.len() > CHOICES || choices.iter().any(|choice| choice.chars().count() > CHOICE) {
-        let rule = format!("`choices` takes at most {CHOICES} answers of at most {CHOICE} characters");
+    if choices.len() > MAX_CHOICES || choices.iter().any(|choice| choice.chars().count() > MAX_CHOICE_CHARS) {
+        let rule = format!("`choices` takes at most {MAX_CHOICES} answers of at most {MAX_CHOICE_CHARS} characters");
         return Err(ToolError::Refused(format!("{rule}; put the rest into the question")));
     }
     Ok(UserQuestion { question, choices })
 }
 
 fn one_line(text: &str) -> String {
-    shown_letters(text).split_whitespace().collect::<Vec<_>>().join(" ")
+    visible_text(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }

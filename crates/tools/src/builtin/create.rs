@@ -34,7 +34,7 @@ impl TypedTool for CreateTool {
     async fn run(args: CreateArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         workspace_files::blocking(cx, move |cx| {
             let place = workspace_files::resolve(cx, &args.path, FileAccess::Edit)?;
-            let (expect, verb) = match cx.stamps.seen(place.path()) {
+            let (expect, verb) = match cx.stamps.last_seen(place.path()) {
                 Some(stamp) if place.exists() => (ExpectedContent::Unchanged(stamp), "replaced"),
                 Some(_) | None => (ExpectedContent::New, "created"),
             };

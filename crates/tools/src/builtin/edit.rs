@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::TypedTool;
-use crate::refusal::stale;
+use crate::refusal::stale_refusal;
 use crate::text::{ReplaceScope, replace, snippet};
 use crate::workspace_files::{self, changed_output};
 use crate::{FileAccess, RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
@@ -48,13 +48,13 @@ fn edit(args: &EditArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
     let place = workspace_files::resolve(cx, &args.path, FileAccess::Edit)?;
     let file = workspace_files::read(cx, &place)?;
     let shown = workspace_files::display_path(cx, place.path());
-    match cx.stamps.seen(place.path()) {
+    match cx.stamps.last_seen(place.path()) {
         None => return Err(ToolError::Refused(format!("{shown} was not viewed yet; view it, then edit it"))),
-        Some(seen) if seen != file.stamp => return Err(stale(&shown)),
+        Some(seen) if seen != file.stamp => return Err(stale_refusal(&shown)),
         Some(_) => {}
     }
     let scope = if args.all { ReplaceScope::All } else { ReplaceScope::Only };
-    let bytes = replace(&file.bytes, &args.old, &args.new, scope, cx.limits.file)
+    let bytes = replace(&file.bytes, &args.old, &args.new, scope, cx.limits.file_bytes)
         .map_err(|error| ToolError::Refused(format!("{shown}: {error}")))?;
     workspace_files::write(cx, &place, &bytes, ExpectedContent::Unchanged(file.stamp))?;
     Ok(changed_output(cx, &format!("edited {shown}\n{}", snippet(&file.bytes, &bytes)), [place.path()]))

@@ -65,9 +65,9 @@ impl TypedTool for GrepTool {
 /// Maximum bytes shown of a matching line.
 const MAX_LINE_BYTES: usize = 400;
 /// Maximum lines of context around a match.
-const MAX_CONTEXT: u32 = 20;
+const MAX_CONTEXT_LINES: u32 = 20;
 /// Maximum bytes of a pattern.
-const PATTERN: usize = 16 * 1024;
+const MAX_PATTERN_BYTES: usize = 16 * 1024;
 /// Maximum bytes of a compiled pattern, and of the cache it matches with.
 const MAX_COMPILED_BYTES: usize = 10 * 1024 * 1024;
 /// Maximum bytes of a parser's message passed on: it underlines the error in a copy of the pattern.
@@ -87,7 +87,7 @@ struct GrepSearch<'a> {
     pattern: Option<GlobPattern>,
     root: PermittedPath,
     limit: usize,
-    stop: SearchDeadline,
+    deadline: SearchDeadline,
 }
 
 impl<'a> GrepSearch<'a> {
@@ -95,8 +95,8 @@ impl<'a> GrepSearch<'a> {
         let invalid = |error: &dyn fmt::Display| {
             ToolError::Refused(format!("invalid pattern: {}", clip_middle(&error.to_string(), MAX_MESSAGE_BYTES)))
         };
-        if args.pattern.len() > PATTERN {
-            return Err(invalid(&format!("{} bytes, at most {PATTERN} are accepted", args.pattern.len())));
+        if args.pattern.len() > MAX_PATTERN_BYTES {
+            return Err(invalid(&format!("{} bytes, at most {MAX_PATTERN_BYTES} are accepted", args.pattern.len())));
         }
         // The matcher wraps the pattern before it parses it, so its errors point at other positions.
         let mut syntax = regex_syntax::ParserBuilder::new().utf8(false).build();
@@ -112,11 +112,11 @@ impl<'a> GrepSearch<'a> {
         let pattern = args.glob.as_deref().map(GlobPattern::new).transpose()?;
         let root = workspace_files::resolve_existing(cx, args.path.as_deref().unwrap_or("."))?;
         let limit = args.limit.unwrap_or(cx.limits.rows).max(1);
-        Ok(GrepSearch { cx, args, matcher, pattern, root, limit, stop: SearchDeadline::new(cx) })
+        Ok(GrepSearch { cx, args, matcher, pattern, root, limit, deadline: SearchDeadline::new(cx) })
     }
 
     fn run(&self) -> String {
-        let context = self.args.context.min(MAX_CONTEXT) as usize;
+        let context = self.args.context.min(MAX_CONTEXT_LINES) as usize;
         let mut searcher = SearcherBuilder::new()
             .binary_detection(BinaryDetection::quit(0))
             .heap_limit(Some(MAX_HEAP_BYTES))
@@ -125,19 +125,19 @@ impl<'a> GrepSearch<'a> {
             .before_context(context)
             .after_context(context)
             .build();
-        let mut found =
+        let mut matches =
             GrepMatches { search: self, text: String::new(), count: 0, heading: None, unread: UnreadFiles::default() };
-        let (mut seen, mut block) = (0_usize, vec![0; BLOCK_BYTES]);
-        let mut walk = FileWalk::new(self.cx, &self.root, self.pattern.as_ref(), self.stop.clone());
-        while !found.is_full()
+        let (mut searched_files, mut block) = (0_usize, vec![0; BLOCK_BYTES]);
+        let mut walk = FileWalk::new(self.cx, &self.root, self.pattern.as_ref(), self.deadline.clone());
+        while !matches.is_full()
             && let Some((path, file)) = walk.next_open()
         {
-            match file.and_then(|file| found.file(&mut searcher, &mut block, &path, file)) {
-                Ok(()) => seen += 1,
-                Err(_) => found.unread.add(workspace_files::display_path(self.cx, &path)),
+            match file.and_then(|file| matches.search_file(&mut searcher, &mut block, &path, file)) {
+                Ok(()) => searched_files += 1,
+                Err(_) => matches.unread.add(workspace_files::display_path(self.cx, &path)),
             }
         }
-        found.finish(seen, walk.left_out())
+        matches.finish(searched_files, walk.left_out())
     }
 }
 
@@ -151,7 +151,7 @@ struct GrepMatches<'a> {
     unread: UnreadFiles,
 }
 
-/// Files that could not be read to their end; matches found in them before count.
+/// Files that could not be read to their end. Matches that were found in them still count.
 #[derive(Default)]
 struct UnreadFiles {
     count: usize,
@@ -172,22 +172,22 @@ impl UnreadFiles {
 }
 
 impl GrepMatches<'_> {
-    fn file(&mut self, searcher: &mut Searcher, block: &mut [u8], path: &Path, file: File) -> io::Result<()> {
+    fn search_file(&mut self, searcher: &mut Searcher, block: &mut [u8], path: &Path, file: File) -> io::Result<()> {
         self.heading = Some(path.to_owned());
-        let mut reader = StoppableFile { file, stop: &self.search.stop };
+        let mut reader = StoppableFile { file, deadline: &self.search.deadline };
         let filled = fill(&mut reader, block)?;
-        let begin = block.get(..filled).unwrap_or_default();
+        let start = block.get(..filled).unwrap_or_default();
         if filled < block.len() {
-            return searcher.search_slice(&self.search.matcher, begin, &mut *self);
+            return searcher.search_slice(&self.search.matcher, start, &mut *self);
         }
-        searcher.search_reader(&self.search.matcher, begin.chain(reader), &mut *self)
+        searcher.search_reader(&self.search.matcher, start.chain(reader), &mut *self)
     }
 
     fn is_full(&self) -> bool {
         self.count >= self.search.limit || self.text.len() >= workspace_files::text_budget(self.search.cx)
     }
 
-    fn line(&mut self, number: Option<u64>, mark: char, line: &[u8]) {
+    fn write_line(&mut self, number: Option<u64>, mark: char, line: &[u8]) {
         if let Some(path) = self.heading.take() {
             let gap = if self.text.is_empty() { "" } else { "\n" };
             self.text += &format!("{gap}{}\n", workspace_files::display_path(self.search.cx, &path));
@@ -195,10 +195,10 @@ impl GrepMatches<'_> {
         self.text += &format!("{}{mark} {}\n", number.unwrap_or_default(), display_line(line, MAX_LINE_BYTES));
     }
 
-    fn finish(mut self, seen: usize, left_out: usize) -> String {
-        let stopped = self.search.stop.is_due();
+    fn finish(mut self, searched_files: usize, left_out: usize) -> String {
+        let stopped = self.search.deadline.is_due();
         if self.count == 0 && !stopped {
-            self.text = format!("no matches in {seen} files");
+            self.text = format!("no matches in {searched_files} files");
             self.text += if self.unread.count + left_out == 0 { "" } else { "\n" };
         }
         if stopped {
@@ -218,20 +218,20 @@ impl GrepMatches<'_> {
 impl Sink for GrepMatches<'_> {
     type Error = io::Error;
 
-    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+    fn matched(&mut self, _: &Searcher, line_match: &SinkMatch<'_>) -> io::Result<bool> {
         self.count += 1;
         if self.search.args.files_only {
             let path = self.heading.take().unwrap_or_default();
             self.text += &format!("{}\n", workspace_files::display_path(self.search.cx, &path));
             return Ok(false);
         }
-        self.line(found.line_number(), ':', found.bytes());
+        self.write_line(line_match.line_number(), ':', line_match.bytes());
         Ok(!self.is_full())
     }
 
-    fn context(&mut self, _: &Searcher, found: &SinkContext<'_>) -> io::Result<bool> {
+    fn context(&mut self, _: &Searcher, line: &SinkContext<'_>) -> io::Result<bool> {
         if !self.search.args.files_only {
-            self.line(found.line_number(), '-', found.bytes());
+            self.write_line(line.line_number(), '-', line.bytes());
         }
         Ok(true)
     }
@@ -259,11 +259,11 @@ fn fill(reader: &mut impl Read, block: &mut [u8]) -> io::Result<usize> {
 /// A file whose reads fail once the search must stop.
 struct StoppableFile<'a> {
     file: File,
-    stop: &'a SearchDeadline,
+    deadline: &'a SearchDeadline,
 }
 
 impl Read for StoppableFile<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.stop.is_due() { Err(io::ErrorKind::TimedOut.into()) } else { self.file.read(buffer) }
+        if self.deadline.is_due() { Err(io::ErrorKind::TimedOut.into()) } else { self.file.read(buffer) }
     }
 }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::TypedTool;
-use crate::launch::{ShellCommand, check, follow, launch};
+use crate::launch::{ShellCommand, check_command, follow, launch};
 use crate::{BackgroundCommand, Capture, RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
 
 /// The `shell` tool.
@@ -40,15 +40,15 @@ impl TypedTool for ShellTool {
     }
 
     async fn run(args: ShellArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        if args.background { start(args, cx).await } else { run(&args, cx).await }
+        if args.background { start_in_background(args, cx).await } else { run(&args, cx).await }
     }
 }
 
 /// Maximum bytes of a description.
 const MAX_DESCRIPTION_BYTES: usize = 200;
 
-async fn start(args: ShellArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-    check(&args.command)?;
+async fn start_in_background(args: ShellArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+    check_command(&args.command)?;
     let description = args.description.as_deref().unwrap_or(&args.command);
     let line = description.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let description = clip_middle(line, MAX_DESCRIPTION_BYTES);
@@ -64,38 +64,38 @@ const KILL_GRACE: Duration = Duration::from_secs(5);
 const NOTE_BYTES: usize = 512;
 
 async fn run(args: &ShellArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-    let limit = args.timeout_secs.map_or(cx.limits.shell, |secs| Duration::from_secs(secs.max(1)));
-    let limit = limit.min(cx.limits.shell_max);
-    let memory = cx.limits.command_memory;
-    let command = ShellCommand { command: &args.command, cwd: cx.workspace.cwd(), env: &cx.env, memory };
+    let limit = args.timeout_secs.map_or(cx.limits.shell_timeout, |secs| Duration::from_secs(secs.max(1)));
+    let limit = limit.min(cx.limits.max_shell_timeout);
+    let memory = cx.limits.command_memory_bytes;
+    let command = ShellCommand { command: &args.command, cwd: cx.workspace.cwd(), env: &cx.env, memory_bytes: memory };
     let mut process = launch(&cx.guardian, command).await?;
     let mut capture = Capture::new(MAX_HELD_BYTES);
-    let mut take = |bytes: &[u8]| {
+    let mut on_output = |bytes: &[u8]| {
         cx.heartbeat.beat();
         capture.push(bytes);
     };
     let end = tokio::select! {
-        exit = follow(&mut process, &mut take) => ShellCommandEnd::Exited(exit.map_err(ToolError::broken)?),
+        exit = follow(&mut process, &mut on_output) => ShellCommandEnd::Exited(exit.map_err(ToolError::failed)?),
         () = tokio::time::sleep(limit) => ShellCommandEnd::TimedOut(limit),
         () = cx.cancel.cancelled() => ShellCommandEnd::Cancelled,
     };
-    let gone = match end {
+    let kill_outcome = match end {
         ShellCommandEnd::Exited(_) => KillOutcome::Confirmed,
         ShellCommandEnd::TimedOut(_) => kill(&mut process, &mut capture, KillMode::Gentle).await,
         ShellCommandEnd::Cancelled => kill(&mut process, &mut capture, KillMode::Now).await,
     };
-    let text = capture.text(cx.limits.output.saturating_sub(NOTE_BYTES));
+    let text = capture.text(cx.limits.output_bytes.saturating_sub(NOTE_BYTES));
     let cwd = cx.workspace.cwd();
     if !cwd.is_dir() {
         // Its output about files in that directory may be wrong.
-        let report = end.describe(text.as_str(), gone, cx);
+        let report = end.describe(text.as_str(), kill_outcome, cx);
         return Err(ToolError::refused(format!(
             "the working directory {} was removed while the command ran: {report}",
             cwd.display()
         )));
     }
-    let ran = Evidence::Ran { command: clip_middle(&args.command, MAX_DESCRIPTION_BYTES), exit: end.code() };
-    Ok(ToolOutput { evidence: vec![ran], ..ToolOutput::text(&end.describe(text.as_str(), gone, cx), cx) })
+    let evidence = Evidence::Ran { command: clip_middle(&args.command, MAX_DESCRIPTION_BYTES), exit: end.code() };
+    Ok(ToolOutput { evidence: vec![evidence], ..ToolOutput::text(&end.describe(text.as_str(), kill_outcome, cx), cx) })
 }
 
 /// Whether a killed command and all its processes are known to be gone.
@@ -106,8 +106,8 @@ enum KillOutcome {
 }
 
 /// Kills a command and captures its remaining output. Processes left after this are killed when `process` is dropped.
-async fn kill(process: &mut Process, capture: &mut Capture, how: KillMode) -> KillOutcome {
-    process.kill(how);
+async fn kill(process: &mut Process, capture: &mut Capture, mode: KillMode) -> KillOutcome {
+    process.kill(mode);
     match tokio::time::timeout(KILL_GRACE, follow(process, |bytes| capture.push(bytes))).await {
         Ok(Ok(_exit)) => KillOutcome::Confirmed,
         Ok(Err(_)) | Err(_) => KillOutcome::Unknown,
@@ -128,9 +128,9 @@ impl ShellCommandEnd {
         }
     }
 
-    fn describe(&self, output: &str, gone: KillOutcome, cx: &ToolContext) -> String {
+    fn describe(&self, output: &str, kill_outcome: KillOutcome, cx: &ToolContext) -> String {
         let mut notes = Vec::new();
-        let killed = match gone {
+        let killed = match kill_outcome {
             KillOutcome::Confirmed => "killed with everything it started",
             KillOutcome::Unknown => "told to stop; it may still be running",
         };
@@ -153,7 +153,7 @@ impl ShellCommandEnd {
                 "[timed out after {} s and was {killed}; raise `timeout_secs` (at most {}) or \
                  use `background`]",
                 limit.as_secs(),
-                cx.limits.shell_max.as_secs()
+                cx.limits.max_shell_timeout.as_secs()
             )),
             ShellCommandEnd::Cancelled => notes.push(format!("[cancelled, and {killed}]")),
         }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::TypedTool;
-use crate::text::{TextWindow, WindowEnd, WindowRequest, binary_kind, window};
+use crate::text::{TextWindow, WindowEnd, WindowRequest, binary_kind, read_window};
 use crate::workspace_files::{self, FileReader, OpenedPath, PermittedPath};
 use crate::{FileAccess, RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
 
@@ -66,42 +66,45 @@ fn show(
         return Err(ToolError::Refused(format!("{shown} is not text: {kind}, {size} bytes")));
     }
     let request = WindowRequest {
-        first: args.offset.unwrap_or(1).max(1),
-        lines: args.limit.unwrap_or(cx.limits.view_lines).min(cx.limits.view_lines).max(1),
-        line: cx.limits.line,
-        room: workspace_files::text_budget(cx),
-        scan: cx.limits.scan,
+        first_line: args.offset.unwrap_or(1).max(1),
+        max_lines: args.limit.unwrap_or(cx.limits.view_lines).min(cx.limits.view_lines).max(1),
+        max_line_bytes: cx.limits.line_bytes,
+        max_text_bytes: workspace_files::text_budget(cx),
+        max_scan_bytes: cx.limits.scan_bytes,
     };
-    let seen = window(&mut file.bytes, request).map_err(unreadable)?;
-    let text = describe_window(&seen, request, size)?;
+    let view = read_window(&mut file.bytes, request).map_err(unreadable)?;
+    let text = describe_window(&view, request, size)?;
     cx.stamps.record(place.path(), file.stamp);
     Ok(ToolOutput::text(&text, cx))
 }
 
-fn describe_window(seen: &TextWindow, request: WindowRequest, size: u64) -> Result<String, ToolError> {
-    if seen.text.is_empty() {
-        return describe_empty_window(seen, request);
+fn describe_window(view: &TextWindow, request: WindowRequest, size: u64) -> Result<String, ToolError> {
+    if view.text.is_empty() {
+        return describe_empty_window(view, request);
     }
-    let note = match seen.end {
-        WindowEnd::File if request.first == 1 => String::new(),
-        WindowEnd::File => format!("[end of file at line {}]\n", seen.last),
+    let note = match view.end {
+        WindowEnd::EndOfFile if request.first_line == 1 => String::new(),
+        WindowEnd::EndOfFile => format!("[end of file at line {}]\n", view.last_line),
         WindowEnd::Full => {
-            format!("[more lines follow in this file of {size} bytes; continue with offset {}]\n", seen.last + 1)
+            format!("[more lines follow in this file of {size} bytes; continue with offset {}]\n", view.last_line + 1)
         }
-        WindowEnd::Scanned => format!("[stopped after {} of {size} bytes; use the shell for the rest]\n", request.scan),
+        WindowEnd::ScanLimit => {
+            format!("[stopped after {} of {size} bytes; use the shell for the rest]\n", request.max_scan_bytes)
+        }
     };
-    Ok(format!("{}{note}", seen.text))
+    Ok(format!("{}{note}", view.text))
 }
 
-fn describe_empty_window(seen: &TextWindow, request: WindowRequest) -> Result<String, ToolError> {
-    match seen.end {
-        WindowEnd::File if seen.last == 0 => Ok("[empty file]".to_owned()),
-        WindowEnd::File => {
-            Err(ToolError::Refused(format!("offset {} is past the end; the last line is {}", request.first, seen.last)))
-        }
-        WindowEnd::Full | WindowEnd::Scanned => Err(ToolError::Refused(format!(
+fn describe_empty_window(view: &TextWindow, request: WindowRequest) -> Result<String, ToolError> {
+    match view.end {
+        WindowEnd::EndOfFile if view.last_line == 0 => Ok("[empty file]".to_owned()),
+        WindowEnd::EndOfFile => Err(ToolError::Refused(format!(
+            "offset {} is past the end; the last line is {}",
+            request.first_line, view.last_line
+        ))),
+        WindowEnd::Full | WindowEnd::ScanLimit => Err(ToolError::Refused(format!(
             "line {} was not reached within {} bytes; use the shell, for example `tail -c` or `sed -n`",
-            request.first, request.scan
+            request.first_line, request.max_scan_bytes
         ))),
     }
 }
@@ -118,7 +121,7 @@ fn list(folder: &PermittedPath, cx: &ToolContext) -> Result<ToolOutput, ToolErro
                 EntryKind::Link => "@",
                 EntryKind::File | EntryKind::Other => "",
             };
-            names.push(format!("{}{mark}", workspace_files::one_line(&entry.name.to_string_lossy())));
+            names.push(format!("{}{mark}", workspace_files::escape_control(&entry.name.to_string_lossy())));
         } else {
             left_out += 1;
         }

@@ -49,7 +49,7 @@ impl PatchChange {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Hunk {
     /// The line of the patch where it starts, for messages.
-    pub(crate) number: usize,
+    pub(crate) patch_line: usize,
     /// Lines to find first, one after the other (`@@ …`).
     pub(crate) scopes: Vec<String>,
     /// The lines themselves.
@@ -87,7 +87,7 @@ const MOVE: &str = "*** Move to: ";
 
 /// Reads a patch.
 pub(crate) fn parse(text: &str) -> Result<Vec<PatchChange>, PatchError> {
-    let mut lines = PatchLines { lines: text.trim().lines().collect(), at: 0 };
+    let mut lines = PatchLines { lines: text.trim().lines().collect(), lines_read: 0 };
     if lines.next().map(str::trim_end) != Some(BEGIN) {
         return Err(lines.error(format!("it must be `{BEGIN}`")));
     }
@@ -99,10 +99,10 @@ pub(crate) fn parse(text: &str) -> Result<Vec<PatchChange>, PatchError> {
         if line.trim_end() == END {
             break;
         }
-        changes.push(change(line, &mut lines)?);
+        changes.push(parse_change(line, &mut lines)?);
     }
     if lines.peek().is_some() {
-        lines.at += 1;
+        lines.lines_read += 1;
         return Err(lines.error(format!("nothing may follow `{END}`")));
     }
     if changes.is_empty() {
@@ -113,17 +113,18 @@ pub(crate) fn parse(text: &str) -> Result<Vec<PatchChange>, PatchError> {
 
 struct PatchLines<'a> {
     lines: Vec<&'a str>,
-    at: usize,
+    /// The number of lines read so far.
+    lines_read: usize,
 }
 
 impl<'a> PatchLines<'a> {
     fn peek(&self) -> Option<&'a str> {
-        self.lines.get(self.at).copied()
+        self.lines.get(self.lines_read).copied()
     }
 
     fn next(&mut self) -> Option<&'a str> {
         let line = self.peek();
-        self.at += 1;
+        self.lines_read += 1;
         line
     }
 
@@ -135,37 +136,37 @@ impl<'a> PatchLines<'a> {
 
     /// An error at the line last read.
     fn error(&self, what: String) -> PatchError {
-        PatchError { line: self.at, what }
+        PatchError { line: self.lines_read, what }
     }
 }
 
-fn change(header: &str, lines: &mut PatchLines<'_>) -> Result<PatchChange, PatchError> {
+fn parse_change(header: &str, lines: &mut PatchLines<'_>) -> Result<PatchChange, PatchError> {
     if let Some(path) = header.strip_prefix(ADD) {
-        let path = path_of(path, lines)?;
+        let path = parse_path(path, lines)?;
         return Ok(PatchChange::Add { path, lines: added_lines(lines)? });
     }
     if let Some(path) = header.strip_prefix(DELETE) {
-        return Ok(PatchChange::Delete { path: path_of(path, lines)? });
+        return Ok(PatchChange::Delete { path: parse_path(path, lines)? });
     }
     let Some(path) = header.strip_prefix(UPDATE) else {
         return Err(lines.error(format!("expected `{ADD}…`, `{UPDATE}…`, `{DELETE}…` or `{END}`")));
     };
-    let path = path_of(path, lines)?;
+    let path = parse_path(path, lines)?;
     let to = match lines.peek().and_then(|line| line.strip_prefix(MOVE)) {
         Some(to) => {
-            lines.at += 1;
-            Some(path_of(to, lines)?)
+            lines.lines_read += 1;
+            Some(parse_path(to, lines)?)
         }
         None => None,
     };
-    let hunks = hunks(lines)?;
+    let hunks = parse_hunks(lines)?;
     if hunks.is_empty() && to.is_none() {
         return Err(lines.error(format!("the update of {path} has no lines")));
     }
     Ok(PatchChange::Update { path, to, hunks })
 }
 
-fn path_of(text: &str, lines: &PatchLines<'_>) -> Result<String, PatchError> {
+fn parse_path(text: &str, lines: &PatchLines<'_>) -> Result<String, PatchError> {
     let path = text.trim();
     if path.is_empty() { Err(lines.error("the path is missing".into())) } else { Ok(path.to_owned()) }
 }
@@ -181,43 +182,43 @@ fn added_lines(lines: &mut PatchLines<'_>) -> Result<Vec<String>, PatchError> {
     Ok(added)
 }
 
-fn hunks(lines: &mut PatchLines<'_>) -> Result<Vec<Hunk>, PatchError> {
+fn parse_hunks(lines: &mut PatchLines<'_>) -> Result<Vec<Hunk>, PatchError> {
     let mut hunks: Vec<Hunk> = Vec::new();
-    let mut open = Hunk::default();
+    let mut hunk = Hunk::default();
     loop {
         if lines.peek().is_some_and(|line| line.trim_end() == END_OF_FILE) {
-            lines.at += 1;
-            open.at_end = true;
-            finish(&mut open, &mut hunks, lines)?;
+            lines.lines_read += 1;
+            hunk.at_end = true;
+            finish_hunk(&mut hunk, &mut hunks, lines)?;
             continue;
         }
         let Some(line) = lines.next_in_section() else { break };
         if let Some(scope) = line.strip_prefix("@@") {
-            if !open.lines.is_empty() {
-                finish(&mut open, &mut hunks, lines)?;
+            if !hunk.lines.is_empty() {
+                finish_hunk(&mut hunk, &mut hunks, lines)?;
             }
             // A bare `@@` only separates.
-            open.scopes.extend(Some(scope.trim()).filter(|scope| !scope.is_empty()).map(str::to_owned));
+            hunk.scopes.extend(Some(scope.trim()).filter(|scope| !scope.is_empty()).map(str::to_owned));
             continue;
         }
-        if open.lines.is_empty() {
-            open.number = lines.at;
+        if hunk.lines.is_empty() {
+            hunk.patch_line = lines.lines_read;
         }
-        open.lines.push(hunk_line(line, lines)?);
+        hunk.lines.push(hunk_line(line, lines)?);
     }
-    if !open.lines.is_empty() || !open.scopes.is_empty() {
-        finish(&mut open, &mut hunks, lines)?;
+    if !hunk.lines.is_empty() || !hunk.scopes.is_empty() {
+        finish_hunk(&mut hunk, &mut hunks, lines)?;
     }
     Ok(hunks)
 }
 
-fn finish(open: &mut Hunk, hunks: &mut Vec<Hunk>, lines: &PatchLines<'_>) -> Result<(), PatchError> {
-    let hunk = std::mem::take(open);
+fn finish_hunk(current: &mut Hunk, hunks: &mut Vec<Hunk>, lines: &PatchLines<'_>) -> Result<(), PatchError> {
+    let hunk = std::mem::take(current);
     if hunk.lines.is_empty() {
         return Err(lines.error("the hunk has no lines".into()));
     }
     if hunk.lines.iter().all(|line| matches!(line, HunkLine::Keep(_))) {
-        return Err(PatchError { line: hunk.number, what: "the hunk neither adds nor removes a line".into() });
+        return Err(PatchError { line: hunk.patch_line, what: "the hunk neither adds nor removes a line".into() });
     }
     hunks.push(hunk);
     Ok(())
@@ -244,7 +245,7 @@ mod tests {
         let text = "*** Begin Patch\n*** Add File: a b.txt\n+one\n+\n*** Update File: x.rs\n*** Move to: y.rs\n@@ mod m\n@@ \
                     fn f\n keep\n-old\n+new\n\n@@\n+end\n*** End of File\n*** Delete File: gone\n*** End Patch\n";
         let first = Hunk {
-            number: 9,
+            patch_line: 9,
             scopes: vec!["mod m".into(), "fn f".into()],
             lines: vec![
                 HunkLine::Keep("keep".into()),
@@ -254,7 +255,7 @@ mod tests {
             ],
             at_end: false,
         };
-        let second = Hunk { number: 14, scopes: vec![], lines: vec![HunkLine::Add("end".into())], at_end: true };
+        let second = Hunk { patch_line: 14, scopes: vec![], lines: vec![HunkLine::Add("end".into())], at_end: true };
         let expected = vec![
             PatchChange::Add { path: "a b.txt".into(), lines: vec!["one".into(), String::new()] },
             PatchChange::Update { path: "x.rs".into(), to: Some("y.rs".into()), hunks: vec![first, second] },

@@ -2,7 +2,7 @@
 //! endings stay as they are in the file.
 
 use super::envelope::{Hunk, HunkLine};
-use crate::text::{LineEndings, bare, split};
+use crate::text::{LineEndings, split_lines, without_ending};
 
 /// A file after its hunks were applied.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(crate) enum HunkFit {
     /// Some lines differ in trailing white space.
     Trimmed,
     /// The hunk has no lines to compare.
-    Blind,
+    NothingToCompare,
 }
 
 /// Why a hunk was not applied.
@@ -49,15 +49,15 @@ const MAX_COMPARISONS: usize = 10_000_000_000;
 
 /// Applies the hunks from top to bottom.
 pub(crate) fn apply(file: &[u8], hunks: &[Hunk]) -> Result<PatchedFile, HunkError> {
-    let old = split(file);
-    let wanted = hunks.iter().map(|hunk| 1 + hunk.scopes.len() + hunk.lines.len()).sum::<usize>();
-    if wanted.saturating_mul(old.len()) > MAX_COMPARISONS {
-        return Err(HunkError::TooMany { wanted, lines: old.len() });
+    let old = split_lines(file);
+    let line_count = hunks.iter().map(|hunk| 1 + hunk.scopes.len() + hunk.lines.len()).sum::<usize>();
+    if line_count.saturating_mul(old.len()) > MAX_COMPARISONS {
+        return Err(HunkError::TooMany { wanted: line_count, lines: old.len() });
     }
-    let mut edit = PatchEdit { old: &old, ending: LineEndings::of(file).newline(), taken: 0, new: Vec::new() };
+    let mut edit = PatchEdit { old: &old, ending: LineEndings::detect(file).newline(), consumed: 0, new: Vec::new() };
     let mut fit = HunkFit::Exact;
     for hunk in hunks {
-        let (at, found) = locate(&old, edit.taken, hunk)?;
+        let (at, found) = locate(&old, edit.consumed, hunk)?;
         edit.copy_to(at);
         edit.replace(&hunk.lines);
         fit = fit.max(found);
@@ -69,24 +69,25 @@ pub(crate) fn apply(file: &[u8], hunks: &[Hunk]) -> Result<PatchedFile, HunkErro
 struct PatchEdit<'a> {
     old: &'a [&'a [u8]],
     ending: &'static [u8],
-    taken: usize,
+    /// The number of old lines copied or removed so far.
+    consumed: usize,
     new: Vec<u8>,
 }
 
 impl PatchEdit<'_> {
     fn copy_to(&mut self, end: usize) {
-        for line in &self.old[self.taken..end] {
+        for line in &self.old[self.consumed..end] {
             self.new.extend_from_slice(line);
         }
-        self.taken = end;
+        self.consumed = end;
     }
 
     fn replace(&mut self, lines: &[HunkLine]) {
         for line in lines {
             match line {
                 // The file's own line: it may differ in trailing white space, and it has its own line ending.
-                HunkLine::Keep(_) => self.copy_to(self.taken + 1),
-                HunkLine::Remove(_) => self.taken += 1,
+                HunkLine::Keep(_) => self.copy_to(self.consumed + 1),
+                HunkLine::Remove(_) => self.consumed += 1,
                 HunkLine::Add(text) => {
                     self.end_line();
                     self.new.extend_from_slice(text.as_bytes());
@@ -109,46 +110,54 @@ fn locate(file: &[&[u8]], from: usize, hunk: &Hunk) -> Result<(usize, HunkFit), 
     for scope in &hunk.scopes {
         let found = (from..file.len()).find(|&at| file[at].trim_ascii() == scope.as_bytes());
         let found = found.or_else(|| (from..file.len()).find(|&at| contains(file[at], scope.as_bytes())));
-        let missing = || HunkError::NoScope { number: hunk.number, scope: scope.clone(), after: from };
+        let missing = || HunkError::NoScope { number: hunk.patch_line, scope: scope.clone(), after: from };
         from = found.ok_or_else(missing)? + 1;
     }
-    let wanted: Vec<&[u8]> = hunk.lines.iter().filter_map(expected).collect();
+    let wanted: Vec<&[u8]> = hunk.lines.iter().filter_map(expected_text).collect();
     if wanted.is_empty() {
         let at = if hunk.scopes.is_empty() || hunk.at_end { file.len() } else { from };
-        return Ok((at, HunkFit::Blind));
+        return Ok((at, HunkFit::NothingToCompare));
     }
-    for (fit, same) in [(HunkFit::Exact, exact as fn(&[u8], &[u8]) -> bool), (HunkFit::Trimmed, trimmed)] {
-        let places = places(file, from, &wanted, same, hunk.at_end);
+    for (fit, is_same) in
+        [(HunkFit::Exact, equal_without_ending as fn(&[u8], &[u8]) -> bool), (HunkFit::Trimmed, equal_when_trimmed)]
+    {
+        let places = matching_lines(file, from, &wanted, is_same, hunk.at_end);
         match places[..] {
             [] => {}
             [at] => return Ok((at, fit)),
             // The scope selects the first one.
             [at, ..] if !hunk.scopes.is_empty() => return Ok((at, fit)),
-            [..] => return Err(HunkError::Ambiguous { number: hunk.number, places: numbers(&places) }),
+            [..] => return Err(HunkError::Ambiguous { number: hunk.patch_line, places: line_numbers(&places) }),
         }
     }
-    Err(HunkError::NotFound { number: hunk.number, after: from, hint: hint(file, &wanted) })
+    Err(HunkError::NotFound { number: hunk.patch_line, after: from, hint: hint(file, &wanted) })
 }
 
-fn expected(line: &HunkLine) -> Option<&[u8]> {
+fn expected_text(line: &HunkLine) -> Option<&[u8]> {
     match line {
         HunkLine::Keep(text) | HunkLine::Remove(text) => Some(text.as_bytes()),
         HunkLine::Add(_) => None,
     }
 }
 
-fn places(file: &[&[u8]], from: usize, wanted: &[&[u8]], same: fn(&[u8], &[u8]) -> bool, at_end: bool) -> Vec<usize> {
+fn matching_lines(
+    file: &[&[u8]],
+    from: usize,
+    wanted: &[&[u8]],
+    is_same: fn(&[u8], &[u8]) -> bool,
+    at_end: bool,
+) -> Vec<usize> {
     let Some(last) = file.len().checked_sub(wanted.len()) else { return Vec::new() };
     let first = if at_end { from.max(last) } else { from };
-    (first..=last).filter(|&at| file[at..].iter().zip(wanted).all(|(line, want)| same(line, want))).collect()
+    (first..=last).filter(|&at| file[at..].iter().zip(wanted).all(|(line, want)| is_same(line, want))).collect()
 }
 
 /// Compares without the line ending, which a patch does not show.
-fn exact(line: &[u8], want: &[u8]) -> bool {
-    bare(line) == bare(want)
+fn equal_without_ending(line: &[u8], want: &[u8]) -> bool {
+    without_ending(line) == without_ending(want)
 }
 
-fn trimmed(line: &[u8], want: &[u8]) -> bool {
+fn equal_when_trimmed(line: &[u8], want: &[u8]) -> bool {
     line.trim_ascii_end() == want.trim_ascii_end()
 }
 
@@ -156,7 +165,7 @@ fn contains(line: &[u8], part: &[u8]) -> bool {
     memchr::memmem::find(line, part).is_some()
 }
 
-fn numbers(places: &[usize]) -> String {
+fn line_numbers(places: &[usize]) -> String {
     let shown: Vec<String> = places.iter().take(8).map(|at| (at + 1).to_string()).collect();
     let more = if places.len() > shown.len() { " …" } else { "" };
     format!("{}{more}", shown.join(", "))
@@ -165,7 +174,7 @@ fn numbers(places: &[usize]) -> String {
 /// The closest match in the file, as a hint for the model.
 fn hint(file: &[&[u8]], wanted: &[&[u8]]) -> String {
     let loose = |line: &[u8], want: &[u8]| line.trim_ascii() == want.trim_ascii();
-    if let [at, ..] = places(file, 0, wanted, loose, false)[..] {
+    if let [at, ..] = matching_lines(file, 0, wanted, loose, false)[..] {
         return format!("; line {} has them with other indentation or before an earlier hunk", at + 1);
     }
     let first = wanted.iter().find(|want| !want.trim_ascii().is_empty());
@@ -190,41 +199,46 @@ mod tests {
         Ok((String::from_utf8(patched.bytes).unwrap(), patched.fit))
     }
 
-    fn fits(file: &str, body: &str, expected: &str, fit: HunkFit) {
+    fn assert_patched(file: &str, body: &str, expected: &str, fit: HunkFit) {
         assert_eq!(run(file, body), Ok((expected.into(), fit)), "{body}");
     }
 
     #[test]
     fn hunks_apply_where_their_lines_are() {
-        fits("a\nb\nc\n", " a\n-b\n+B\n c", "a\nB\nc\n", HunkFit::Exact);
-        fits("a\nb\nc\n", "-a\n+A\n@@\n-c\n+C", "A\nb\nC\n", HunkFit::Exact);
-        fits("a  \nb\n", " a\n-b\n+B", "a  \nB\n", HunkFit::Trimmed);
-        fits("a\nb\n", "+c", "a\nb\nc\n", HunkFit::Blind);
-        fits("a", "+b", "a\nb\n", HunkFit::Blind);
-        fits("a", "-a\n+b", "b\n", HunkFit::Exact);
-        fits("", "+a", "a\n", HunkFit::Blind);
-        fits("a\nb", " a\n+x\n b", "a\nx\nb", HunkFit::Exact);
-        fits("x\na\nx\n", "-x\n+y\n*** End of File", "x\na\ny\n", HunkFit::Exact);
+        assert_patched("a\nb\nc\n", " a\n-b\n+B\n c", "a\nB\nc\n", HunkFit::Exact);
+        assert_patched("a\nb\nc\n", "-a\n+A\n@@\n-c\n+C", "A\nb\nC\n", HunkFit::Exact);
+        assert_patched("a  \nb\n", " a\n-b\n+B", "a  \nB\n", HunkFit::Trimmed);
+        assert_patched("a\nb\n", "+c", "a\nb\nc\n", HunkFit::NothingToCompare);
+        assert_patched("a", "+b", "a\nb\n", HunkFit::NothingToCompare);
+        assert_patched("a", "-a\n+b", "b\n", HunkFit::Exact);
+        assert_patched("", "+a", "a\n", HunkFit::NothingToCompare);
+        assert_patched("a\nb", " a\n+x\n b", "a\nx\nb", HunkFit::Exact);
+        assert_patched("x\na\nx\n", "-x\n+y\n*** End of File", "x\na\ny\n", HunkFit::Exact);
     }
 
     #[test]
-    fn line_ends_stay_as_the_file_has_them() {
-        fits("a\r\nb\r\nc\r\n", " a\n-b\n+B\n c", "a\r\nB\r\nc\r\n", HunkFit::Exact);
-        fits("a\r\nb\nc\r\n", " a\n b\n+x\n c", "a\r\nb\nx\nc\r\n", HunkFit::Exact);
+    fn line_endings_of_the_file_are_kept() {
+        assert_patched("a\r\nb\r\nc\r\n", " a\n-b\n+B\n c", "a\r\nB\r\nc\r\n", HunkFit::Exact);
+        assert_patched("a\r\nb\nc\r\n", " a\n b\n+x\n c", "a\r\nb\nx\nc\r\n", HunkFit::Exact);
     }
 
     #[test]
-    fn a_scope_says_which_of_equal_lines_is_meant() {
+    fn a_scope_selects_among_equal_lines() {
         let file = "fn a() {\n    x\n}\nfn b() {\n    x\n}\n";
-        fits(file, "@@ fn b() {\n-    x\n+    y", "fn a() {\n    x\n}\nfn b() {\n    y\n}\n", HunkFit::Exact);
-        fits(file, "@@ fn b\n-    x\n+    y", "fn a() {\n    x\n}\nfn b() {\n    y\n}\n", HunkFit::Exact);
-        fits(file, "@@ fn b() {\n+    z", "fn a() {\n    x\n}\nfn b() {\n    z\n    x\n}\n", HunkFit::Blind);
+        assert_patched(file, "@@ fn b() {\n-    x\n+    y", "fn a() {\n    x\n}\nfn b() {\n    y\n}\n", HunkFit::Exact);
+        assert_patched(file, "@@ fn b\n-    x\n+    y", "fn a() {\n    x\n}\nfn b() {\n    y\n}\n", HunkFit::Exact);
+        assert_patched(
+            file,
+            "@@ fn b() {\n+    z",
+            "fn a() {\n    x\n}\nfn b() {\n    z\n    x\n}\n",
+            HunkFit::NothingToCompare,
+        );
         assert!(run(file, "-    x\n+    y").unwrap_err().contains("occur at lines 2, 5"));
         assert!(run(file, "@@ fn c\n-    x").unwrap_err().contains("no line `fn c`"));
     }
 
     #[test]
-    fn a_patch_that_could_take_for_ever_is_refused() {
+    fn a_patch_that_would_take_too_long_is_refused() {
         let file = "\n".repeat(1 << 20);
         let began = std::time::Instant::now();
         for body in [format!("{}-x", "\n".repeat(1 << 19)), "-x\n@@\n".repeat(1 << 16) + "-x"] {
@@ -235,7 +249,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is patched into whatever, as many lines come and go as the patch says.
+        /// A patch that applies adds and removes exactly the lines that it names.
         #[test]
         fn any_patch_applies_or_is_refused(
             file in "([ab ]{0,2}\r?\n){0,8}[ab]?",
@@ -246,14 +260,14 @@ mod tests {
             let [PatchChange::Update { hunks, .. }] = &changes[..] else { panic!("{text}") };
             if let Ok(patched) = apply(file.as_bytes(), hunks) {
                 let count = |kind: char| body.lines().filter(|line| line.starts_with(kind)).count();
-                let lines = split(file.as_bytes()).len() + count('+') - count('-');
-                prop_assert_eq!(split(&patched.bytes).len(), lines);
+                let lines = split_lines(file.as_bytes()).len() + count('+') - count('-');
+                prop_assert_eq!(split_lines(&patched.bytes).len(), lines);
             }
         }
     }
 
     #[test]
-    fn a_hunk_that_fits_nowhere_says_what_comes_closest() {
+    fn a_hunk_that_is_not_found_gets_a_hint() {
         let file = "a\n    b\nc\n";
         assert!(run(file, " a\n-b\n+B").unwrap_err().contains("line 1 has them with other indentation"));
         assert!(run(file, " a\n-x\n+B").unwrap_err().contains("line 1 matches the hunk's first line"));

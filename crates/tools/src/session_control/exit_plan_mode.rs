@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::TypedTool;
-use crate::text::shown_letters;
+use crate::text::visible_text;
 use crate::{PlanExitRequest, RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
 
 /// The `exit_plan_mode` tool.
@@ -24,7 +24,7 @@ pub(crate) struct ExitPlanModeArgs {
 }
 
 /// Maximum characters of a summary.
-const SUMMARY: usize = 2000;
+const MAX_SUMMARY_CHARS: usize = 2000;
 
 impl TypedTool for ExitPlanMode {
     type Args = ExitPlanModeArgs;
@@ -42,17 +42,18 @@ impl TypedTool for ExitPlanMode {
 }
 
 fn plan_exit_request(args: &ExitPlanModeArgs) -> Result<PlanExitRequest, ToolError> {
-    let summary = shown_letters(&args.summary).trim().to_owned();
+    let summary = visible_text(&args.summary).trim().to_owned();
     if summary.is_empty() {
         return Err(ToolError::refused("`summary` is empty"));
     }
-    if summary.chars().count() > SUMMARY {
+    if summary.chars().count() > MAX_SUMMARY_CHARS {
         return Err(ToolError::refused(format!(
-            "`summary` has more than {SUMMARY} characters; the plan itself goes into `write_plan`"
+            "`summary` has more than {MAX_SUMMARY_CHARS} characters; the plan itself goes into `write_plan`"
         )));
     }
-    let named = args.actions.iter().flatten().map(|name| action("actions", name)).collect::<Result<Vec<_>, _>>()?;
-    let recommended = args.recommended.as_deref().map(|name| action("recommended", name)).transpose()?;
+    let named =
+        args.actions.iter().flatten().map(|name| parse_action("actions", name)).collect::<Result<Vec<_>, _>>()?;
+    let recommended = args.recommended.as_deref().map(|name| parse_action("recommended", name)).transpose()?;
     // The user can always choose to do nothing, or the recommended action.
     let offered = |action: &PlanAction| {
         named.is_empty() || named.contains(action) || *action == PlanAction::ExitOnly || Some(*action) == recommended
@@ -62,9 +63,9 @@ fn plan_exit_request(args: &ExitPlanModeArgs) -> Result<PlanExitRequest, ToolErr
     Ok(PlanExitRequest { summary, actions, recommended })
 }
 
-fn action(field: &str, name: &str) -> Result<PlanAction, ToolError> {
+fn parse_action(field: &str, name: &str) -> Result<PlanAction, ToolError> {
     PlanAction::from_name(name).ok_or_else(|| {
         let known = PlanAction::ALL.map(PlanAction::as_str).join(", ");
-        ToolError::refused(format!("`{field}` has `{}`; use only: {known}", crate::text::shown_letters(name)))
+        ToolError::refused(format!("`{field}` has `{}`; use only: {known}", crate::text::visible_text(name)))
     })
 }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::TypedTool;
-use crate::text::shown_letters;
+use crate::text::visible_text;
 use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
 
 /// The `task_complete` tool.
@@ -33,15 +33,15 @@ impl TypedTool for TaskComplete {
     const ACCESS: ToolAccess = ToolAccess::Session;
 
     fn required_permissions(args: &TaskCompleteArgs) -> Result<Vec<RequiredPermission>, ToolError> {
-        completion(args).map(|_| vec![RequiredPermission::Session])
+        parse_report(args).map(|_| vec![RequiredPermission::Session])
     }
 
     async fn run(args: TaskCompleteArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text(&cx.session_control.complete(completion(&args)?).await?, cx))
+        Ok(ToolOutput::text(&cx.session_control.complete(parse_report(&args)?).await?, cx))
     }
 }
 
-fn completion(args: &TaskCompleteArgs) -> Result<ObjectiveReport, ToolError> {
+fn parse_report(args: &TaskCompleteArgs) -> Result<ObjectiveReport, ToolError> {
     let summary = bounded_text("summary", &args.summary)?;
     match (args.status.as_str(), &args.reason) {
         ("done", None) => Ok(ObjectiveReport::Done { summary }),
@@ -52,14 +52,14 @@ fn completion(args: &TaskCompleteArgs) -> Result<ObjectiveReport, ToolError> {
         ("blocked", Some(reason)) => Ok(ObjectiveReport::Blocked { summary, reason: bounded_text("reason", reason)? }),
         ("blocked", None) => Err(ToolError::refused("`reason` is missing: say what is in the way")),
         (other, _) => {
-            let other = shown_letters(other);
+            let other = visible_text(other);
             Err(ToolError::refused(format!("`status` is `{other}`; use only: done, blocked")))
         }
     }
 }
 
 fn bounded_text(field: &str, text: &str) -> Result<String, ToolError> {
-    let text = shown_letters(text).trim().to_owned();
+    let text = visible_text(text).trim().to_owned();
     match text.chars().count() {
         0 => Err(ToolError::refused(format!("`{field}` is empty"))),
         count if count > MAX_TEXT_CHARS => {

@@ -18,7 +18,7 @@ pub(crate) struct WritePlanArgs {
 }
 
 /// Maximum bytes of a plan.
-const PLAN: usize = 64 * 1024;
+const MAX_PLAN_BYTES: usize = 64 * 1024;
 
 impl TypedTool for WritePlan {
     type Args = WritePlanArgs;
@@ -27,21 +27,21 @@ impl TypedTool for WritePlan {
     const ACCESS: ToolAccess = ToolAccess::Session;
 
     fn required_permissions(args: &WritePlanArgs) -> Result<Vec<RequiredPermission>, ToolError> {
-        plan(args).map(|_| vec![RequiredPermission::Session])
+        check_plan(args).map(|_| vec![RequiredPermission::Session])
     }
 
     async fn run(args: WritePlanArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        cx.session_control.write_plan(plan(&args)?.to_owned()).await?;
+        cx.session_control.write_plan(check_plan(&args)?.to_owned()).await?;
         Ok(ToolOutput::text("The plan is saved.", cx))
     }
 }
 
-fn plan(args: &WritePlanArgs) -> Result<&str, ToolError> {
+fn check_plan(args: &WritePlanArgs) -> Result<&str, ToolError> {
     match args.text.len() {
         _ if args.text.trim().is_empty() => Err(ToolError::refused("`text` is empty")),
-        length if length > PLAN => {
-            Err(ToolError::refused(format!("`text` has {length} bytes, and a plan at most {PLAN}; shorten it")))
-        }
+        length if length > MAX_PLAN_BYTES => Err(ToolError::refused(format!(
+            "`text` has {length} bytes, and a plan at most {MAX_PLAN_BYTES}; shorten it"
+        ))),
         _fits => Ok(&args.text),
     }
 }

@@ -23,9 +23,9 @@ pub(crate) use task_update::TaskUpdate;
 const MAX_WAIT: Duration = Duration::from_secs(24 * 3600);
 
 /// How long a call waits, if it does: the requested time or the default.
-fn waiting(waits: bool, millis: Option<u64>, default: Duration) -> WaitLimit {
+fn wait_limit(waits: bool, millis: Option<u64>, default: Duration) -> WaitLimit {
     match waits {
         true => WaitLimit::For(millis.map_or(default, Duration::from_millis).min(MAX_WAIT)),
-        false => WaitLimit::No,
+        false => WaitLimit::NoWait,
     }
 }

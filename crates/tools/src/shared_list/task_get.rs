@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::waiting;
+use super::wait_limit;
 use crate::args::TypedTool;
 use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
 
@@ -40,7 +40,7 @@ impl TypedTool for TaskGet {
     }
 
     async fn run(args: TaskGetArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let wait = waiting(args.wait, args.timeout, DEFAULT_WAIT);
+        let wait = wait_limit(args.wait, args.timeout, DEFAULT_WAIT);
         Ok(ToolOutput::text(&cx.shared_list.get(args.task_id, wait).await?, cx))
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::waiting;
+use super::wait_limit;
 use crate::args::TypedTool;
 use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
 
@@ -38,7 +38,7 @@ impl TypedTool for TaskOutput {
     }
 
     async fn run(args: TaskOutputArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let wait = waiting(args.block.unwrap_or(true), args.timeout, DEFAULT_WAIT);
+        let wait = wait_limit(args.block.unwrap_or(true), args.timeout, DEFAULT_WAIT);
         Ok(ToolOutput::text(&cx.shared_list.output(args.task_id, wait).await?, cx))
     }
 }

@@ -47,26 +47,26 @@ impl TypedTool for TaskUpdate {
     const ACCESS: ToolAccess = ToolAccess::Session;
 
     fn required_permissions(args: &TaskUpdateArgs) -> Result<Vec<RequiredPermission>, ToolError> {
-        status(args.status.as_deref())?;
+        parse_status(args.status.as_deref())?;
         Ok(vec![RequiredPermission::Session])
     }
 
     async fn run(args: TaskUpdateArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let edit = ItemEdit {
-            status: status(args.status.as_deref())?,
-            add_blocks: ids(&args.add_blocks)?,
-            add_blocked_by: ids(&args.add_blocked_by)?,
+            status: parse_status(args.status.as_deref())?,
+            add_blocks: parse_ids(&args.add_blocks)?,
+            add_blocked_by: parse_ids(&args.add_blocked_by)?,
             subject: args.subject,
             description: args.description,
             active_form: args.active_form,
             owner: args.owner,
             metadata: args.metadata,
         };
-        Ok(ToolOutput::text(&cx.shared_list.update(id(&args.task_id)?, edit).await?, cx))
+        Ok(ToolOutput::text(&cx.shared_list.update(parse_id(&args.task_id)?, edit).await?, cx))
     }
 }
 
-fn status(name: Option<&str>) -> Result<Option<ItemStatus>, ToolError> {
+fn parse_status(name: Option<&str>) -> Result<Option<ItemStatus>, ToolError> {
     let Some(name) = name else { return Ok(None) };
     let known = ItemStatus::ALL.map(ItemStatus::as_str).join(", ");
     let unknown = || {
@@ -76,10 +76,10 @@ fn status(name: Option<&str>) -> Result<Option<ItemStatus>, ToolError> {
     ItemStatus::from_name(name).map(Some).ok_or_else(unknown)
 }
 
-fn ids(given: &[String]) -> Result<Vec<ItemId>, ToolError> {
-    given.iter().map(|given| id(given)).collect()
+fn parse_ids(given: &[String]) -> Result<Vec<ItemId>, ToolError> {
+    given.iter().map(|given| parse_id(given)).collect()
 }
 
-fn id(given: &str) -> Result<ItemId, ToolError> {
+fn parse_id(given: &str) -> Result<ItemId, ToolError> {
     given.parse().map_err(|_not_a_number| ToolError::refused(format!("Task not found: {}", Clip::new(given, 100))))
 }

@@ -41,7 +41,7 @@ impl TypedTool for ReadAgent {
 
     async fn run(args: ReadAgentArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let time = args.timeout_secs.map_or(DEFAULT_WAIT, Duration::from_secs);
-        let wait = if args.wait { WaitLimit::For(time) } else { WaitLimit::No };
+        let wait = if args.wait { WaitLimit::For(time) } else { WaitLimit::NoWait };
         let request = ReadAgentRequest { agent: args.agent, wait, since_turn: args.since_turn };
         Ok(ToolOutput::text(&cx.subagents.read(request).await?, cx))
     }

@@ -61,14 +61,14 @@ fn start_request(args: &StartTaskArgs) -> Result<StartAgentRequest, ToolError> {
         None => None,
         Some("sync") => Some(TaskMode::Sync),
         Some("background") => Some(TaskMode::Background),
-        Some(other) => return Err(unknown("mode", other, "sync, background")),
+        Some(other) => return Err(unknown_value("mode", other, "sync, background")),
     };
     let effort = match args.reasoning_effort.as_deref() {
         None => None,
         Some("low") => Some(ReasoningEffort::Low),
         Some("medium") => Some(ReasoningEffort::Medium),
         Some("high") => Some(ReasoningEffort::High),
-        Some(other) => return Err(unknown("reasoning_effort", other, "low, medium, high")),
+        Some(other) => return Err(unknown_value("reasoning_effort", other, "low, medium, high")),
     };
     Ok(StartAgentRequest {
         description: args.description.clone(),
@@ -78,17 +78,17 @@ fn start_request(args: &StartTaskArgs) -> Result<StartAgentRequest, ToolError> {
         model: args.model.clone(),
         mode,
         effort,
-        expects: args.expects.as_ref().map(expects).transpose()?,
+        expects: args.expects.as_ref().map(parse_expectations).transpose()?,
     })
 }
 
-fn unknown(field: &str, given: &str, known: &str) -> ToolError {
+fn unknown_value(field: &str, given: &str, known: &str) -> ToolError {
     ToolError::refused(format!("`{field}` is `{given}`; use only: {known}"))
 }
 
 /// Parses the expectations. An unknown or misspelt field is refused: the model must not believe in a check that is not
 /// made.
-fn expects(value: &Value) -> Result<Expectations, ToolError> {
+fn parse_expectations(value: &Value) -> Result<Expectations, ToolError> {
     #[derive(Default, Deserialize)]
     #[serde(deny_unknown_fields, default)]
     struct ExpectsInput {

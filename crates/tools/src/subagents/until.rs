@@ -43,7 +43,9 @@ impl TypedTool for UntilTool {
         let every = Duration::from_secs(args.every_secs.unwrap_or(5).max(1));
         let time = args.timeout_secs.map_or(DEFAULT_WAIT, Duration::from_secs);
         Ok(ToolOutput::text(
-            &cx.subagents.wait_until(WaitUntilRequest { command: args.command, every, time }).await?,
+            &cx.subagents
+                .wait_until(WaitUntilRequest { command: args.command, interval: every, timeout: time })
+                .await?,
             cx,
         ))
     }

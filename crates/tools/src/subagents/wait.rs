@@ -43,7 +43,7 @@ impl TypedTool for WaitFor {
                 return Err(ToolError::refused(format!("`mode` is `{other}`; use only: any, all")));
             }
         };
-        let request = WaitRequest { on: args.on, mode, time: args.timeout_secs.map(Duration::from_secs) };
+        let request = WaitRequest { targets: args.on, mode, timeout: args.timeout_secs.map(Duration::from_secs) };
         Ok(ToolOutput::text(&cx.subagents.wait(request).await?, cx))
     }
 }

@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_told_from_other_kinds() {
+    fn binary_kinds_are_detected() {
         for (start, expected) in [
             (&b""[..], None),
             (b"plain\n", None),

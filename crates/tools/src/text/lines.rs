@@ -13,9 +13,9 @@ pub(crate) enum LineEndings {
 
 impl LineEndings {
     /// Detects the line endings of `bytes`.
-    pub(crate) fn of(bytes: &[u8]) -> LineEndings {
+    pub(crate) fn detect(bytes: &[u8]) -> LineEndings {
         let (mut lf, mut crlf) = (false, false);
-        for line in split(bytes) {
+        for line in split_lines(bytes) {
             crlf |= line.ends_with(b"\r\n");
             lf |= line.ends_with(b"\n") && !line.ends_with(b"\r\n");
         }
@@ -36,7 +36,7 @@ impl LineEndings {
 }
 
 /// The lines with their endings, without an empty line after the last ending.
-pub(crate) fn split(bytes: &[u8]) -> Vec<&[u8]> {
+pub(crate) fn split_lines(bytes: &[u8]) -> Vec<&[u8]> {
     bytes.split_inclusive(|&byte| byte == b'\n').collect()
 }
 
@@ -46,14 +46,14 @@ pub(crate) fn to_crlf(text: &str) -> String {
 }
 
 /// The line without its ending.
-pub(crate) fn bare(line: &[u8]) -> &[u8] {
+pub(crate) fn without_ending(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
 /// The line for display: without its ending, at most about `max` bytes.
 pub(crate) fn display_line(line: &[u8], max: usize) -> String {
-    let text = String::from_utf8_lossy(bare(line));
+    let text = String::from_utf8_lossy(without_ending(line));
     if text.len() <= max {
         return text.into_owned();
     }
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endings_are_told_apart() {
+    fn line_endings_are_detected() {
         for (bytes, expected) in [
             (&b""[..], LineEndings::Lf),
             (b"a", LineEndings::Lf),
@@ -75,7 +75,7 @@ mod tests {
             (b"a\r\nb\n", LineEndings::Mixed),
             (b"a\rb", LineEndings::Lf),
         ] {
-            assert_eq!(LineEndings::of(bytes), expected, "{}", bytes.escape_ascii());
+            assert_eq!(LineEndings::detect(bytes), expected, "{}", bytes.escape_ascii());
         }
     }
 

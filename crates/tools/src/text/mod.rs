@@ -10,10 +10,10 @@ mod visible_text;
 mod window;
 
 pub(crate) use kind::binary_kind;
-pub(crate) use lines::{LineEndings, bare, display_line, split};
+pub(crate) use lines::{LineEndings, display_line, split_lines, without_ending};
 pub(crate) use nearest::nearest;
 pub(crate) use replace::{ReplaceScope, replace};
 pub(crate) use snippet::snippet;
 pub(crate) use terminal_text::terminal_text;
-pub(crate) use visible_text::{is_visible, visible_text as shown_letters};
-pub(crate) use window::{TextWindow, WindowEnd, WindowRequest, window};
+pub(crate) use visible_text::{is_visible, visible_text};
+pub(crate) use window::{TextWindow, WindowEnd, WindowRequest, read_window};

@@ -27,7 +27,7 @@ mod tests {
     }
 
     #[test]
-    fn close_names_come_first_and_far_ones_not_at_all() {
+    fn similar_names_come_first_and_others_are_left_out() {
         let names = ["main.rs", "Mian.rs", "maim.rs", "man.rs", "README.md"].map(str::to_owned);
         assert_eq!(nearest("Main.rs", names), ["main.rs", "maim.rs", "man.rs"]);
     }

@@ -1,6 +1,6 @@
 //! Exact replacement in a file's bytes, and hints for text that was not found.
 
-use super::lines::{LineEndings, bare, display_line, split, to_crlf};
+use super::lines::{LineEndings, display_line, split_lines, to_crlf, without_ending};
 
 /// Which occurrences are replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,13 +31,13 @@ pub(crate) enum ReplaceError {
     TooLarge { size: u64, most: u64 },
 }
 
-/// Replaces `old` with `new`; the result has at most `most` bytes. Both texts take the file's line endings.
+/// Replaces `old` with `new`; the result has at most `max_size` bytes. Both texts take the file's line endings.
 pub(crate) fn replace(
     file: &[u8],
     old: &str,
     new: &str,
     scope: ReplaceScope,
-    most: u64,
+    max_size: u64,
 ) -> Result<Vec<u8>, ReplaceError> {
     if old.is_empty() {
         return Err(ReplaceError::Empty);
@@ -47,31 +47,33 @@ pub(crate) fn replace(
     }
     let exact = (old.to_owned(), new.to_owned());
     let crlf = (to_crlf(old), to_crlf(new));
-    let forms = match LineEndings::of(file) {
+    let forms = match LineEndings::detect(file) {
         LineEndings::Lf => vec![exact],
         LineEndings::CrLf => vec![crlf],
         LineEndings::Mixed => vec![exact, crlf],
     };
     for (form, new) in forms {
-        let places = places(file, form.as_bytes(), scope);
+        let places = find_occurrences(file, form.as_bytes(), scope);
         match (places.len(), scope) {
             (0, _) => {}
             _ if form == new => return Err(ReplaceError::Same),
             (1, _) | (_, ReplaceScope::All) => {
-                let size = size(file.len() - places.len() * form.len(), places.len(), new.len());
-                if size > most {
-                    return Err(ReplaceError::TooLarge { size, most });
+                let size = new_size(file.len() - places.len() * form.len(), places.len(), new.len());
+                if size > max_size {
+                    return Err(ReplaceError::TooLarge { size, most: max_size });
                 }
-                return Ok(spliced(file, &places, form.len(), new.as_bytes()));
+                return Ok(splice(file, &places, form.len(), new.as_bytes()));
             }
-            (count, ReplaceScope::Only) => return Err(ReplaceError::Several { count, lines: numbers(file, &places) }),
+            (count, ReplaceScope::Only) => {
+                return Err(ReplaceError::Several { count, lines: line_numbers(file, &places) });
+            }
         }
     }
     Err(ReplaceError::NotFound(hint(file, old)))
 }
 
 /// The offsets of `old`, without overlaps. If it must be unique, an occurrence that overlaps it also counts.
-fn places(file: &[u8], old: &[u8], scope: ReplaceScope) -> Vec<usize> {
+fn find_occurrences(file: &[u8], old: &[u8], scope: ReplaceScope) -> Vec<usize> {
     let mut places: Vec<usize> = memchr::memmem::find_iter(file, old).collect();
     if let ([only], ReplaceScope::Only) = (&places[..], scope)
         && let Some(at) = memchr::memmem::find(&file[only + 1..], old)
@@ -82,12 +84,12 @@ fn places(file: &[u8], old: &[u8], scope: ReplaceScope) -> Vec<usize> {
 }
 
 /// The size of a file that keeps `kept` bytes and gets `new` bytes `times` times.
-fn size(kept: usize, times: usize, new: usize) -> u64 {
+fn new_size(kept: usize, times: usize, new: usize) -> u64 {
     let (kept, times, new) = (kept as u64, times as u64, new as u64);
     times.saturating_mul(new).saturating_add(kept)
 }
 
-fn spliced(file: &[u8], places: &[usize], old: usize, new: &[u8]) -> Vec<u8> {
+fn splice(file: &[u8], places: &[usize], old: usize, new: &[u8]) -> Vec<u8> {
     let mut result = Vec::with_capacity(file.len());
     let mut from = 0;
     for &at in places {
@@ -99,7 +101,7 @@ fn spliced(file: &[u8], places: &[usize], old: usize, new: &[u8]) -> Vec<u8> {
     result
 }
 
-fn numbers(file: &[u8], places: &[usize]) -> String {
+fn line_numbers(file: &[u8], places: &[usize]) -> String {
     let line = |&at: &usize| file[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
     let shown: Vec<String> = places.iter().take(8).map(|at| line(at).to_string()).collect();
     let more = if places.len() > shown.len() { " …" } else { "" };
@@ -107,37 +109,37 @@ fn numbers(file: &[u8], places: &[usize]) -> String {
 }
 
 /// Maximum line comparisons for a hint.
-const MOST_WORK: usize = 100_000_000;
+const MAX_COMPARISONS: usize = 100_000_000;
 
 /// A hint at the text the model most likely meant.
 fn hint(file: &[u8], old: &str) -> String {
     if old.lines().all(|line| line.split_once('\t').is_some_and(|(n, _)| n.trim().parse::<u32>().is_ok())) {
         return "; leave out the line numbers that `view` shows".into();
     }
-    let lines = split(file);
+    let lines = split_lines(file);
     let wanted: Vec<&[u8]> = old.lines().map(|line| line.as_bytes().trim_ascii()).collect();
-    let same = |at: usize| lines[at..].iter().zip(&wanted).all(|(line, want)| line.trim_ascii() == *want);
-    let is_cheap = lines.len().saturating_mul(wanted.len()) <= MOST_WORK;
+    let matches_at = |at: usize| lines[at..].iter().zip(&wanted).all(|(line, want)| line.trim_ascii() == *want);
+    let is_cheap = lines.len().saturating_mul(wanted.len()) <= MAX_COMPARISONS;
     let last = lines.len().checked_sub(wanted.len()).filter(|_| is_cheap);
-    if let Some(at) = last.and_then(|last| (0..=last).find(|&at| same(at))) {
-        let text = quoted(&lines[at..at + wanted.len().min(6)]);
+    if let Some(at) = last.and_then(|last| (0..=last).find(|&at| matches_at(at))) {
+        let text = display_lines(&lines[at..at + wanted.len().min(6)]);
         return format!("; lines from {} on differ only in white space:\n{text}", at + 1);
     }
     let first = wanted.iter().find(|want| !want.is_empty());
-    match first.and_then(|want| closest(&lines, want)) {
-        Some(at) => format!("; line {} is closest:\n{}", at + 1, quoted(&lines[at..=at])),
+    match first.and_then(|want| closest_line(&lines, want)) {
+        Some(at) => format!("; line {} is closest:\n{}", at + 1, display_lines(&lines[at..=at])),
         None => "; view the file and copy the text exactly".into(),
     }
 }
 
-fn quoted(lines: &[&[u8]]) -> String {
+fn display_lines(lines: &[&[u8]]) -> String {
     lines.iter().map(|line| display_line(line, 200)).collect::<Vec<_>>().join("\n")
 }
 
 /// The line that shares most of its beginning and end with `want`, if they share at least half.
-fn closest(lines: &[&[u8]], want: &[u8]) -> Option<usize> {
-    let likeness = |line: &[u8]| {
-        let line = bare(line).trim_ascii();
+fn closest_line(lines: &[&[u8]], want: &[u8]) -> Option<usize> {
+    let similarity = |line: &[u8]| {
+        let line = without_ending(line).trim_ascii();
         let shorter = line.len().min(want.len());
         let start = line.iter().zip(want).take_while(|(a, b)| a == b).count();
         let end = line.iter().rev().zip(want.iter().rev()).take(shorter - start).take_while(|(a, b)| a == b).count();
@@ -146,7 +148,7 @@ fn closest(lines: &[&[u8]], want: &[u8]) -> Option<usize> {
     let (best, at) = lines
         .iter()
         .enumerate()
-        .map(|(at, line)| (likeness(line), at))
+        .map(|(at, line)| (similarity(line), at))
         .max_by_key(|&(like, at)| (like, usize::MAX - at))?;
     (best >= 50).then_some(at)
 }
@@ -155,67 +157,71 @@ fn closest(lines: &[&[u8]], want: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    const MOST: u64 = 1000;
+    const MAX_SIZE: u64 = 1000;
 
-    fn only(file: &str, old: &str, new: &str) -> Result<String, String> {
-        let bytes = replace(file.as_bytes(), old, new, ReplaceScope::Only, MOST).map_err(|error| error.to_string())?;
+    fn replace_only(file: &str, old: &str, new: &str) -> Result<String, String> {
+        let bytes =
+            replace(file.as_bytes(), old, new, ReplaceScope::Only, MAX_SIZE).map_err(|error| error.to_string())?;
         Ok(String::from_utf8(bytes).unwrap())
     }
 
     #[test]
     fn the_only_occurrence_is_replaced() {
-        assert_eq!(only("one two", "two", "2").as_deref(), Ok("one 2"));
-        assert_eq!(only("a\nb\n", "a\nb\n", "").as_deref(), Ok(""));
-        assert_eq!(replace(b"\xff old \xfe", "old", "new", ReplaceScope::Only, MOST), Ok(b"\xff new \xfe".to_vec()));
+        assert_eq!(replace_only("one two", "two", "2").as_deref(), Ok("one 2"));
+        assert_eq!(replace_only("a\nb\n", "a\nb\n", "").as_deref(), Ok(""));
+        assert_eq!(
+            replace(b"\xff old \xfe", "old", "new", ReplaceScope::Only, MAX_SIZE),
+            Ok(b"\xff new \xfe".to_vec())
+        );
     }
 
     #[test]
-    fn occurrences_that_overlap_are_several() {
-        let several = only("{\n}\n}\n}\n", "}\n}\n", "}\n").unwrap_err();
+    fn overlapping_occurrences_count_as_several() {
+        let several = replace_only("{\n}\n}\n}\n", "}\n}\n", "}\n").unwrap_err();
         assert!(several.contains("occurs 2 times, at lines 2, 3;"), "{several}");
-        assert_eq!(only("}\n}\n", "}\n}\n", "}\n").as_deref(), Ok("}\n"));
+        assert_eq!(replace_only("}\n}\n", "}\n}\n", "}\n").as_deref(), Ok("}\n"));
     }
 
     #[test]
-    fn a_result_that_is_too_large_is_never_made() {
+    fn too_large_results_are_refused() {
         let (file, new) = ("a".repeat(1 << 20), "x".repeat(1 << 20));
-        let error = replace(file.as_bytes(), "a", &new, ReplaceScope::All, MOST).unwrap_err();
-        assert_eq!(error, ReplaceError::TooLarge { size: 1 << 40, most: MOST });
-        assert_eq!(replace(b"aa", "a", &"x".repeat(500), ReplaceScope::All, MOST).unwrap().len(), 1000);
-        assert!(replace(b"aaa", "a", &"x".repeat(500), ReplaceScope::All, MOST).is_err());
+        let error = replace(file.as_bytes(), "a", &new, ReplaceScope::All, MAX_SIZE).unwrap_err();
+        assert_eq!(error, ReplaceError::TooLarge { size: 1 << 40, most: MAX_SIZE });
+        assert_eq!(replace(b"aa", "a", &"x".repeat(500), ReplaceScope::All, MAX_SIZE).unwrap().len(), 1000);
+        assert!(replace(b"aaa", "a", &"x".repeat(500), ReplaceScope::All, MAX_SIZE).is_err());
     }
 
     #[test]
-    fn texts_that_differ_only_in_line_ends_are_the_same_for_a_file_with_one_kind() {
-        assert_eq!(only("a\r\nb\r\n", "a\r\nb", "a\nb"), Err(ReplaceError::Same.to_string()));
-        assert_eq!(only("a\r\nb\nc\n", "a\r\nb", "a\nb").as_deref(), Ok("a\nb\nc\n"));
+    fn texts_that_differ_only_in_line_endings_are_equal_in_a_uniform_file() {
+        assert_eq!(replace_only("a\r\nb\r\n", "a\r\nb", "a\nb"), Err(ReplaceError::Same.to_string()));
+        assert_eq!(replace_only("a\r\nb\nc\n", "a\r\nb", "a\nb").as_deref(), Ok("a\nb\nc\n"));
     }
 
     #[test]
     fn every_occurrence_is_replaced_when_asked() {
-        assert_eq!(replace(b"aaa", "a", "aa", ReplaceScope::All, MOST), Ok(b"aaaaaa".to_vec()));
-        assert_eq!(replace(b"aaaa", "aa", "b", ReplaceScope::All, MOST), Ok(b"bb".to_vec()));
-        assert!(only("x\nx\ny\nx\n", "x", "y").unwrap_err().contains("occurs 3 times, at lines 1, 2, 4"));
+        assert_eq!(replace(b"aaa", "a", "aa", ReplaceScope::All, MAX_SIZE), Ok(b"aaaaaa".to_vec()));
+        assert_eq!(replace(b"aaaa", "aa", "b", ReplaceScope::All, MAX_SIZE), Ok(b"bb".to_vec()));
+        assert!(replace_only("x\nx\ny\nx\n", "x", "y").unwrap_err().contains("occurs 3 times, at lines 1, 2, 4"));
     }
 
     #[test]
-    fn line_ends_stay_as_the_file_has_them() {
-        assert_eq!(only("a\r\nb\r\n", "a\nb", "x\ny").as_deref(), Ok("x\r\ny\r\n"));
-        assert_eq!(only("a\r\nb\r\n", "a\r\nb", "x\ny").as_deref(), Ok("x\r\ny\r\n"));
-        assert_eq!(only("a\r\nb\nc\n", "a\nb", "x\ny").as_deref(), Ok("x\r\ny\nc\n"));
-        assert_eq!(only("a\r\nb\nc\n", "b\nc", "x\ny").as_deref(), Ok("a\r\nx\ny\n"));
+    fn line_endings_of_the_file_are_kept() {
+        assert_eq!(replace_only("a\r\nb\r\n", "a\nb", "x\ny").as_deref(), Ok("x\r\ny\r\n"));
+        assert_eq!(replace_only("a\r\nb\r\n", "a\r\nb", "x\ny").as_deref(), Ok("x\r\ny\r\n"));
+        assert_eq!(replace_only("a\r\nb\nc\n", "a\nb", "x\ny").as_deref(), Ok("x\r\ny\nc\n"));
+        assert_eq!(replace_only("a\r\nb\nc\n", "b\nc", "x\ny").as_deref(), Ok("a\r\nx\ny\n"));
     }
 
     #[test]
-    fn a_hint_that_would_take_for_ever_is_left_out() {
+    fn expensive_hints_are_left_out() {
         let began = std::time::Instant::now();
         let old = format!("{}x", " \n".repeat(1 << 17));
-        assert!(only(&"\n".repeat(1 << 18), &old, "y").unwrap_err().contains("not found"));
+        assert!(replace_only(&"\n".repeat(1 << 18), &old, "y").unwrap_err().contains("not found"));
         assert!(began.elapsed() < std::time::Duration::from_secs(10));
     }
 
     #[test]
-    fn text_that_is_not_there_gets_a_hint() {
+    fn missing_text_gets_a_hint() {
         let file = "fn main() {\n    let count = 1;\n}\n";
         let table = [
             (
@@ -229,9 +235,9 @@ mod tests {
             ("x", "the same"),
         ];
         for (old, expected) in table {
-            let message = only(file, old, "x").unwrap_err();
+            let message = replace_only(file, old, "x").unwrap_err();
             assert!(message.contains(expected), "{old}: {message}");
         }
-        assert!(only("", "x", "y").unwrap_err().contains("not found"));
+        assert!(replace_only("", "x", "y").unwrap_err().contains("not found"));
     }
 }

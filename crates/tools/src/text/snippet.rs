@@ -1,6 +1,6 @@
 //! Shows the difference between two versions of a file in a few lines.
 
-use super::lines::{display_line, split};
+use super::lines::{display_line, split_lines};
 
 /// Lines of unchanged text shown before and after.
 const CONTEXT_LINES: usize = 2;
@@ -11,21 +11,21 @@ const MAX_LINE_BYTES: usize = 200;
 
 /// The lines that differ, numbered and marked with `-` and `+`, with a few lines of context.
 pub(crate) fn snippet(old: &[u8], new: &[u8]) -> String {
-    let (old, new) = (split(old), split(new));
+    let (old, new) = (split_lines(old), split_lines(new));
     let start = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
     let shorter = old.len().min(new.len()) - start;
     let end = old.iter().rev().zip(new.iter().rev()).take(shorter).take_while(|(a, b)| a == b).count();
     let before = start.saturating_sub(CONTEXT_LINES)..start;
     let after = new.len() - end..(new.len() - end + CONTEXT_LINES).min(new.len());
     let mut text = String::new();
-    push(&mut text, ' ', &new, before);
-    push(&mut text, '-', &old, start..old.len() - end);
-    push(&mut text, '+', &new, start..new.len() - end);
-    push(&mut text, ' ', &new, after);
+    push_lines(&mut text, ' ', &new, before);
+    push_lines(&mut text, '-', &old, start..old.len() - end);
+    push_lines(&mut text, '+', &new, start..new.len() - end);
+    push_lines(&mut text, ' ', &new, after);
     text
 }
 
-fn push(text: &mut String, mark: char, lines: &[&[u8]], range: std::ops::Range<usize>) {
+fn push_lines(text: &mut String, mark: char, lines: &[&[u8]], range: std::ops::Range<usize>) {
     let left_out = range.len().saturating_sub(MAX_LINES);
     for number in range.take(MAX_LINES) {
         *text += &format!("{mark}{}\t{}\n", number + 1, display_line(lines[number], MAX_LINE_BYTES));
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn a_great_change_stays_small() {
+    fn a_large_change_is_shortened() {
         let old: String = (0..1000).map(|n| format!("{n}\n")).collect();
         let text = snippet(old.as_bytes(), b"x\n");
         assert!(text.contains("-… 988 lines more\n+1\tx\n"), "{text}");

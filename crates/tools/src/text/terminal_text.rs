@@ -4,17 +4,18 @@
 pub(crate) fn terminal_text(bytes: &[u8]) -> String {
     let mut screen = TerminalScreen::default();
     for &byte in bytes {
-        screen.put(byte);
+        screen.write_byte(byte);
     }
-    screen.done.append(&mut screen.line);
-    String::from_utf8(screen.done).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+    screen.finished_lines.append(&mut screen.line);
+    String::from_utf8(screen.finished_lines)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 #[derive(Default)]
 struct TerminalScreen {
-    done: Vec<u8>,
+    finished_lines: Vec<u8>,
     line: Vec<u8>,
-    /// The cursor is at the start of the line; the next visible byte overwrites the line.
+    /// Whether the cursor is at the start of the line, so that the next visible byte overwrites the line.
     returned: bool,
     state: EscapeState,
 }
@@ -38,13 +39,13 @@ const BELL: u8 = 0x07;
 const BACKSPACE: u8 = 0x08;
 
 impl TerminalScreen {
-    fn put(&mut self, byte: u8) {
+    fn write_byte(&mut self, byte: u8) {
         // An unfinished sequence must not swallow the following lines.
         if byte == b'\n' {
             self.state = EscapeState::Text;
         }
         self.state = match self.state {
-            EscapeState::Text => self.text(byte),
+            EscapeState::Text => self.write_text_byte(byte),
             // ESC starts a new sequence anywhere.
             EscapeState::Escape | EscapeState::Skip | EscapeState::Control | EscapeState::StringSequence
                 if byte == ESCAPE =>
@@ -69,12 +70,12 @@ impl TerminalScreen {
         }
     }
 
-    fn text(&mut self, byte: u8) -> EscapeState {
+    fn write_text_byte(&mut self, byte: u8) -> EscapeState {
         match byte {
             ESCAPE => return EscapeState::Escape,
             b'\n' => {
                 self.line.push(byte);
-                self.done.append(&mut self.line);
+                self.finished_lines.append(&mut self.line);
                 self.returned = false;
             }
             b'\r' => self.returned = true,

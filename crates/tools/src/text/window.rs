@@ -8,15 +8,15 @@ use super::lines::display_line;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WindowRequest {
     /// The first line, from 1.
-    pub(crate) first: u64,
+    pub(crate) first_line: u64,
     /// Maximum lines.
-    pub(crate) lines: usize,
+    pub(crate) max_lines: usize,
     /// Maximum bytes shown of one line.
-    pub(crate) line: usize,
+    pub(crate) max_line_bytes: usize,
     /// Maximum bytes of text.
-    pub(crate) room: usize,
+    pub(crate) max_text_bytes: usize,
     /// Maximum bytes read.
-    pub(crate) scan: u64,
+    pub(crate) max_scan_bytes: u64,
 }
 
 /// The text of a window.
@@ -25,7 +25,7 @@ pub(crate) struct TextWindow {
     /// The numbered lines.
     pub(crate) text: String,
     /// The number of the last line read, shown or not.
-    pub(crate) last: u64,
+    pub(crate) last_line: u64,
     /// Why reading ended.
     pub(crate) end: WindowEnd,
 }
@@ -34,34 +34,34 @@ pub(crate) struct TextWindow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WindowEnd {
     /// The file ended.
-    File,
+    EndOfFile,
     /// The window is full and more lines follow.
     Full,
     /// Too many bytes were read before the window was full.
-    Scanned,
+    ScanLimit,
 }
 
 /// Reads the window.
-pub(crate) fn window(reader: &mut impl BufRead, request: WindowRequest) -> io::Result<TextWindow> {
-    let mut seen = TextWindow { text: String::new(), last: 0, end: WindowEnd::File };
-    let mut left = request.scan;
+pub(crate) fn read_window(reader: &mut impl BufRead, request: WindowRequest) -> io::Result<TextWindow> {
+    let mut result = TextWindow { text: String::new(), last_line: 0, end: WindowEnd::EndOfFile };
+    let mut bytes_left = request.max_scan_bytes;
     let mut count = 0;
     loop {
         if reader.fill_buf()?.is_empty() {
-            return Ok(seen);
+            return Ok(result);
         }
-        if count == request.lines || seen.text.len() >= request.room {
-            return Ok(TextWindow { end: WindowEnd::Full, ..seen });
+        if count == request.max_lines || result.text.len() >= request.max_text_bytes {
+            return Ok(TextWindow { end: WindowEnd::Full, ..result });
         }
-        let keep = if seen.last + 1 >= request.first { request.line } else { 0 };
-        let line = next_line(reader, keep, &mut left)?;
-        seen.last += 1;
-        if seen.last >= request.first {
-            seen.text += &format!("{}\t{}\n", seen.last, line.display());
+        let max_bytes = if result.last_line + 1 >= request.first_line { request.max_line_bytes } else { 0 };
+        let line = next_line(reader, max_bytes, &mut bytes_left)?;
+        result.last_line += 1;
+        if result.last_line >= request.first_line {
+            result.text += &format!("{}\t{}\n", result.last_line, line.display());
             count += 1;
         }
-        if left == 0 {
-            return Ok(TextWindow { end: WindowEnd::Scanned, ..seen });
+        if bytes_left == 0 {
+            return Ok(TextWindow { end: WindowEnd::ScanLimit, ..result });
         }
     }
 }
@@ -82,22 +82,22 @@ impl LineStart {
     }
 }
 
-fn next_line(reader: &mut impl BufRead, keep: usize, left: &mut u64) -> io::Result<LineStart> {
+fn next_line(reader: &mut impl BufRead, max_bytes: usize, bytes_left: &mut u64) -> io::Result<LineStart> {
     let mut line = LineStart { bytes: Vec::new(), rest: 0 };
     loop {
         let buffer = reader.fill_buf()?;
-        if buffer.is_empty() || *left == 0 {
+        if buffer.is_empty() || *bytes_left == 0 {
             return Ok(line);
         }
-        let buffer = &buffer[..buffer.len().min(usize::try_from(*left).unwrap_or(usize::MAX))];
+        let buffer = &buffer[..buffer.len().min(usize::try_from(*bytes_left).unwrap_or(usize::MAX))];
         let newline = memchr::memchr(b'\n', buffer);
         let taken = newline.map_or(buffer.len(), |at| at + 1);
         let visible = newline.unwrap_or(taken);
-        let kept = visible.min(keep - line.bytes.len());
+        let kept = visible.min(max_bytes - line.bytes.len());
         line.bytes.extend_from_slice(&buffer[..kept]);
         line.rest += (visible - kept) as u64;
         reader.consume(taken);
-        *left -= taken as u64;
+        *bytes_left -= taken as u64;
         if newline.is_some() {
             return Ok(line);
         }
@@ -110,49 +110,56 @@ mod tests {
 
     use super::*;
 
-    const ASK: WindowRequest = WindowRequest { first: 1, lines: 10, line: 20, room: 1000, scan: 1000 };
+    const REQUEST: WindowRequest =
+        WindowRequest { first_line: 1, max_lines: 10, max_line_bytes: 20, max_text_bytes: 1000, max_scan_bytes: 1000 };
 
-    fn see(file: &[u8], ask: WindowRequest) -> (String, u64, WindowEnd) {
-        let whole = window(&mut &file[..], ask).unwrap();
-        let bitwise = window(&mut BufReader::with_capacity(1, file), ask).unwrap();
+    fn view(file: &[u8], request: WindowRequest) -> (String, u64, WindowEnd) {
+        let whole = read_window(&mut &file[..], request).unwrap();
+        let bitwise = read_window(&mut BufReader::with_capacity(1, file), request).unwrap();
         assert_eq!(whole, bitwise);
-        (whole.text, whole.last, whole.end)
+        (whole.text, whole.last_line, whole.end)
     }
 
     #[test]
     fn a_small_file_is_shown_whole() {
-        assert_eq!(see(b"a\r\nb", ASK), ("1\ta\n2\tb\n".into(), 2, WindowEnd::File));
-        assert_eq!(see(b"a\n", ASK), ("1\ta\n".into(), 1, WindowEnd::File));
-        assert_eq!(see(b"", ASK), (String::new(), 0, WindowEnd::File));
+        assert_eq!(view(b"a\r\nb", REQUEST), ("1\ta\n2\tb\n".into(), 2, WindowEnd::EndOfFile));
+        assert_eq!(view(b"a\n", REQUEST), ("1\ta\n".into(), 1, WindowEnd::EndOfFile));
+        assert_eq!(view(b"", REQUEST), (String::new(), 0, WindowEnd::EndOfFile));
     }
 
     #[test]
     fn the_window_starts_and_ends_where_asked() {
         let file = b"1\n2\n3\n4\n5\n";
-        assert_eq!(see(file, WindowRequest { first: 2, lines: 2, ..ASK }), ("2\t2\n3\t3\n".into(), 3, WindowEnd::Full));
-        assert_eq!(see(file, WindowRequest { first: 4, lines: 2, ..ASK }), ("4\t4\n5\t5\n".into(), 5, WindowEnd::File));
-        assert_eq!(see(file, WindowRequest { first: 9, ..ASK }), (String::new(), 5, WindowEnd::File));
-        assert_eq!(see(file, WindowRequest { room: 5, ..ASK }).2, WindowEnd::Full);
+        assert_eq!(
+            view(file, WindowRequest { first_line: 2, max_lines: 2, ..REQUEST }),
+            ("2\t2\n3\t3\n".into(), 3, WindowEnd::Full)
+        );
+        assert_eq!(
+            view(file, WindowRequest { first_line: 4, max_lines: 2, ..REQUEST }),
+            ("4\t4\n5\t5\n".into(), 5, WindowEnd::EndOfFile)
+        );
+        assert_eq!(view(file, WindowRequest { first_line: 9, ..REQUEST }), (String::new(), 5, WindowEnd::EndOfFile));
+        assert_eq!(view(file, WindowRequest { max_text_bytes: 5, ..REQUEST }).2, WindowEnd::Full);
     }
 
     #[test]
     fn long_lines_are_cut_and_counted() {
         let file = [&[b'x'; 50][..], b"\ny\n"].concat();
-        assert_eq!(see(&file, ASK).0, format!("1\t{} [… 30 bytes more]\n2\ty\n", "x".repeat(20)));
+        assert_eq!(view(&file, REQUEST).0, format!("1\t{} [… 30 bytes more]\n2\ty\n", "x".repeat(20)));
         let file = format!("x{}", "é".repeat(15));
-        assert_eq!(see(file.as_bytes(), ASK).0, format!("1\tx{} [… 12 bytes more]\n", "é".repeat(9)));
-        assert_eq!(see(b"caf\xe9", ASK).0, "1\tcaf\u{fffd}\n");
+        assert_eq!(view(file.as_bytes(), REQUEST).0, format!("1\tx{} [… 12 bytes more]\n", "é".repeat(9)));
+        assert_eq!(view(b"caf\xe9", REQUEST).0, "1\tcaf\u{fffd}\n");
     }
 
     #[test]
-    fn reading_ends_when_it_costs_too_much() {
+    fn reading_stops_at_the_scan_limit() {
         assert_eq!(
-            see(&[0; 5000], ASK),
-            (format!("1\t{} [… 980 bytes more]\n", "\u{fffd}".repeat(20)), 1, WindowEnd::Scanned)
+            view(&[0; 5000], REQUEST),
+            (format!("1\t{} [… 980 bytes more]\n", "\u{fffd}".repeat(20)), 1, WindowEnd::ScanLimit)
         );
         assert_eq!(
-            see(&b"a\n".repeat(5000), WindowRequest { first: 4000, ..ASK }),
-            (String::new(), 500, WindowEnd::Scanned)
+            view(&b"a\n".repeat(5000), WindowRequest { first_line: 4000, ..REQUEST }),
+            (String::new(), 500, WindowEnd::ScanLimit)
         );
     }
 }

@@ -12,7 +12,7 @@ const SNIFFED_BYTES: usize = 4096;
 /// The text of a page. A byte order mark takes precedence, then the server's content type, then the page's own
 /// declaration; the default is UTF-8. Invalid bytes become replacement characters.
 pub(super) fn decode(bytes: &[u8], content_type: Option<&str>, kind: PageKind) -> String {
-    let by_server = || Encoding::for_label_no_replacement(label(content_type?)?.as_bytes());
+    let by_server = || Encoding::for_label_no_replacement(charset_label(content_type?)?.as_bytes());
     let by_page = || match kind {
         PageKind::Html => declared_encoding(bytes),
         PageKind::Text | PageKind::Unknown => None,
@@ -27,7 +27,7 @@ fn declared_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
     let start = String::from_utf8_lossy(&bytes[..bytes.len().min(SNIFFED_BYTES)]);
     let name = HtmlTokens::new(&start).find_map(|token| match token {
         HtmlToken::Open(tag) if tag.element == HtmlElement::Meta => {
-            tag.attribute("charset").or_else(|| label(&tag.attribute("content")?))
+            tag.attribute("charset").or_else(|| charset_label(&tag.attribute("content")?))
         }
         HtmlToken::Open(_) | HtmlToken::Close(_) | HtmlToken::Text(_) | HtmlToken::Title(_) => None,
     })?;
@@ -39,7 +39,7 @@ fn declared_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
 }
 
 /// The `charset` of a content type.
-fn label(content_type: &str) -> Option<String> {
+fn charset_label(content_type: &str) -> Option<String> {
     let lower = content_type.to_ascii_lowercase();
     let value =
         lower.split(';').find_map(|part| part.trim().strip_prefix("charset")?.trim_start().strip_prefix('='))?;
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_letters_are_those_that_were_meant() {
+    fn pages_are_decoded_with_the_right_encoding() {
         let table: &[(&[u8], Option<&str>, &str)] = &[
             (b"caf\xc3\xa9", None, "café"),
             (b"caf\xe9", None, "caf\u{fffd}"),

@@ -61,7 +61,7 @@ const MAX_NAME_LENGTH: usize = 10;
 
 impl HtmlElement {
     /// The element of this name, in any case.
-    pub(super) fn named(name: &str) -> HtmlElement {
+    pub(super) fn from_name(name: &str) -> HtmlElement {
         if name.len() > MAX_NAME_LENGTH {
             return HtmlElement::Inline;
         }

@@ -13,17 +13,17 @@ const MAX_REFERENCE_LENGTH: usize = 10;
 pub(super) fn decode(text: &str) -> Cow<'_, str> {
     let Some(first) = memchr::memchr(b'&', text.as_bytes()) else { return Cow::Borrowed(text) };
     let (mut decoded, mut rest) = (text[..first].to_owned(), &text[first..]);
-    while let Some(behind) = rest.strip_prefix('&') {
-        let start = &behind.as_bytes()[..behind.len().min(MAX_REFERENCE_LENGTH)];
-        let reference = memchr::memchr(b';', start).map(|end| &behind[..end]);
-        match reference.and_then(|reference| Some((letter(reference)?, reference.len()))) {
-            Some((letter, length)) => {
-                decoded.push(letter);
-                rest = &behind[length + 1..];
+    while let Some(after) = rest.strip_prefix('&') {
+        let start = &after.as_bytes()[..after.len().min(MAX_REFERENCE_LENGTH)];
+        let reference = memchr::memchr(b';', start).map(|end| &after[..end]);
+        match reference.and_then(|reference| Some((decode_reference(reference)?, reference.len()))) {
+            Some((character, length)) => {
+                decoded.push(character);
+                rest = &after[length + 1..];
             }
             None => {
                 decoded.push('&');
-                rest = behind;
+                rest = after;
             }
         }
         let next = memchr::memchr(b'&', rest.as_bytes()).unwrap_or(rest.len());
@@ -33,18 +33,18 @@ pub(super) fn decode(text: &str) -> Cow<'_, str> {
     Cow::Owned(decoded)
 }
 
-fn letter(reference: &str) -> Option<char> {
+fn decode_reference(reference: &str) -> Option<char> {
     match reference.strip_prefix('#') {
-        None => named(reference),
+        None => char_of_name(reference),
         Some(number) => {
             let hex = number.strip_prefix(['x', 'X']);
             let number = hex.map_or_else(|| number.parse(), |hex| u32::from_str_radix(hex, 16)).ok()?;
-            Some(numbered(number))
+            Some(char_of_number(number))
         }
     }
 }
 
-fn numbered(number: u32) -> char {
+fn char_of_number(number: u32) -> char {
     match (number, u8::try_from(number)) {
         // Pages mean Windows-1252 characters by these.
         (0x80..=0x9f, Ok(byte)) => {
@@ -55,18 +55,18 @@ fn numbered(number: u32) -> char {
     }
 }
 
-fn named(name: &str) -> Option<char> {
+fn char_of_name(name: &str) -> Option<char> {
     NAMES.get(name).copied()
 }
 
 static NAMES: LazyLock<HashMap<&str, char>> = LazyLock::new(|| {
-    let in_order = [(LATIN, 0xa0), (GREEK, 0x391), (SMALL, 0x3b1)].into_iter();
+    let in_order = [(LATIN_NAMES, 0xa0), (GREEK_CAPITAL_NAMES, 0x391), (GREEK_SMALL_NAMES, 0x3b1)].into_iter();
     let in_order = in_order.flat_map(|(names, first)| names.split(' ').zip((first..).filter_map(char::from_u32)));
-    in_order.chain(OTHERS.iter().copied()).collect()
+    in_order.chain(OTHER_NAMES.iter().copied()).collect()
 });
 
 /// From U+00A0 on.
-const LATIN: &str = "nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr deg plusmn sup2 \
+const LATIN_NAMES: &str = "nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr deg plusmn sup2 \
                      sup3 acute micro para middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest Agrave Aacute \
                      Acirc Atilde Auml Aring AElig Ccedil Egrave Eacute Ecirc Euml Igrave Iacute Icirc Iuml ETH \
                      Ntilde Ograve Oacute Ocirc Otilde Ouml times Oslash Ugrave Uacute Ucirc Uuml Yacute THORN szlig \
@@ -75,14 +75,14 @@ const LATIN: &str = "nbsp iexcl cent pound curren yen brvbar sect uml copy ordf 
                      thorn yuml";
 
 /// From U+0391 on, with one unassigned code point.
-const GREEK: &str = "Alpha Beta Gamma Delta Epsilon Zeta Eta Theta Iota Kappa Lambda Mu Nu Xi Omicron Pi Rho - Sigma \
+const GREEK_CAPITAL_NAMES: &str = "Alpha Beta Gamma Delta Epsilon Zeta Eta Theta Iota Kappa Lambda Mu Nu Xi Omicron Pi Rho - Sigma \
                      Tau Upsilon Phi Chi Psi Omega";
 
 /// From U+03B1 on.
-const SMALL: &str = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigmaf \
+const GREEK_SMALL_NAMES: &str = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigmaf \
                      sigma tau upsilon phi chi psi omega";
 
-const OTHERS: &[(&str, char)] = &[
+const OTHER_NAMES: &[(&str, char)] = &[
     ("amp", '&'),
     ("AMP", '&'),
     ("lt", '<'),
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entities_become_letters_and_nothing_else_does() {
+    fn only_valid_entities_are_decoded() {
         for (text, expected) in [
             ("a &amp; b &lt;c&gt; &quot;&apos;", "a & b <c> \"'"),
             ("&eacute;&Uuml;&yuml;&szlig;&times;", "éÜÿß×"),

@@ -9,7 +9,7 @@ use super::tags::HtmlTag;
 use super::writer::WordGap;
 
 /// Maximum length of a language's name.
-const MAX_LANGUAGE: usize = 20;
+const MAX_LANGUAGE_BYTES: usize = 20;
 
 /// The marks of the following text.
 #[derive(Debug, Default)]
@@ -48,7 +48,7 @@ impl MarkdownConverter {
 
     pub(super) fn end_link(&mut self) {
         if let Some(LinkMark { address, is_open: true }) = self.marks.link.take() {
-            self.writer.attach(&format!("]({address})"));
+            self.writer.write_attached(&format!("]({address})"));
         }
     }
 
@@ -67,11 +67,11 @@ impl MarkdownConverter {
     pub(super) fn begin_inline(&mut self) {
         if let Some(link @ LinkMark { is_open: false, .. }) = &mut self.marks.link {
             link.is_open = true;
-            self.writer.mark("[");
+            self.writer.write_mark("[");
         }
         if let code @ CodeMark { depth: 1.., is_open: false } = &mut self.marks.code {
             code.is_open = true;
-            self.writer.mark("`");
+            self.writer.write_mark("`");
         }
     }
 
@@ -107,7 +107,7 @@ impl MarkdownConverter {
         }
         if !text.trim().is_empty() {
             pre.is_open = true;
-            self.writer.mark(&format!("```{}", pre.language));
+            self.writer.write_mark(&format!("```{}", pre.language));
             self.writer.gap(WordGap::Line);
             let first = text.strip_prefix("\r\n").or_else(|| text.strip_prefix('\n'));
             self.writer.verbatim(first.unwrap_or(text));
@@ -118,14 +118,14 @@ impl MarkdownConverter {
         if let Some(PreMark { is_open: true, .. }) = self.marks.pre.take() {
             self.writer.end_verbatim();
             self.writer.gap(WordGap::Line);
-            self.writer.mark("```");
+            self.writer.write_mark("```");
             self.writer.gap(WordGap::EmptyLine);
         }
     }
 
     fn end_code(&mut self) {
         if std::mem::take(&mut self.marks.code.is_open) {
-            self.writer.attach("`");
+            self.writer.write_attached("`");
         }
     }
 }
@@ -137,7 +137,7 @@ fn language(tag: &HtmlTag<'_>) -> String {
         ["language-", "lang-", "highlight-source-"].iter().find_map(|start| class.strip_prefix(start))
     });
     let is_plain = |name: &&str| {
-        name.len() <= MAX_LANGUAGE
+        name.len() <= MAX_LANGUAGE_BYTES
             && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "+#-".contains(letter))
     };
     named.filter(is_plain).unwrap_or_default().to_owned()

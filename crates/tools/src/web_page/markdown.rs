@@ -12,13 +12,13 @@ use super::writer::{BlockEnd, MarkdownWriter, WordGap};
 use crate::text::is_visible;
 
 /// Maximum characters of a title.
-const MAX_TITLE: usize = 300;
+const MAX_TITLE_CHARS: usize = 300;
 
 /// Maximum bytes of a link's address.
 const MAX_ADDRESS_BYTES: usize = 2048;
 
 /// Maximum characters of an image's description.
-const MAX_ALT: usize = 500;
+const MAX_ALT_CHARS: usize = 500;
 
 /// A page as Markdown.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -29,17 +29,17 @@ pub(super) struct MarkdownPage {
 
 /// Converts a page to Markdown. Relative links are resolved against `base`.
 pub(super) fn markdown(html: &str, base: Option<Url>) -> MarkdownPage {
-    let mut page =
+    let mut converter =
         MarkdownConverter { base, tables: tables::visible_tables(html).into_iter(), ..MarkdownConverter::default() };
     for token in HtmlTokens::new(html) {
-        if page.writer.is_full() {
+        if converter.writer.is_full() {
             break;
         }
-        page.read(token);
+        converter.convert_token(token);
     }
-    page.end_pre();
-    page.end_inline();
-    MarkdownPage { title: page.title.filter(|title| !title.is_empty()), text: page.writer.finish() }
+    converter.end_pre();
+    converter.end_inline();
+    MarkdownPage { title: converter.title.filter(|title| !title.is_empty()), text: converter.writer.finish() }
 }
 
 /// The conversion of a page.
@@ -54,24 +54,24 @@ pub(super) struct MarkdownConverter {
     /// Whether each of the following tables is shown as a table.
     tables: std::vec::IntoIter<bool>,
     /// Whether the last table is shown as a table.
-    pub(super) is_table: bool,
+    pub(super) shows_table: bool,
     pub(super) grid: Option<TableState>,
 }
 
 impl MarkdownConverter {
-    fn read(&mut self, token: HtmlToken<'_>) {
+    fn convert_token(&mut self, token: HtmlToken<'_>) {
         if let HtmlToken::Open(tag) = token
             && tag.element == HtmlElement::Table
         {
-            self.is_table = self.tables.next().unwrap_or(false);
+            self.shows_table = self.tables.next().unwrap_or(false);
         }
         match token {
             HtmlToken::Open(tag) if tag.element == HtmlElement::Hidden => self.hidden += usize::from(!tag.is_closed()),
             HtmlToken::Close(HtmlElement::Hidden) => self.hidden = self.hidden.saturating_sub(1),
             _ if self.hidden > 0 => {}
-            HtmlToken::Text(text) => self.text(&decode(text)),
+            HtmlToken::Text(text) => self.convert_text(&decode(text)),
             HtmlToken::Title(text) => {
-                self.title.get_or_insert_with(|| one_line(&decode(text), MAX_TITLE));
+                self.title.get_or_insert_with(|| one_line(&decode(text), MAX_TITLE_CHARS));
             }
             HtmlToken::Open(tag) if self.is_in_pre() => self.open_in_pre(&tag),
             HtmlToken::Open(tag) => self.open(&tag),
@@ -81,7 +81,7 @@ impl MarkdownConverter {
         }
     }
 
-    fn text(&mut self, text: &str) {
+    fn convert_text(&mut self, text: &str) {
         if self.is_in_pre() {
             return self.verbatim(text);
         }
@@ -107,17 +107,17 @@ impl MarkdownConverter {
             HtmlElement::Cell => self.open_cell(),
             HtmlElement::Link => {
                 let address = tag.attribute("href").filter(|href| !href.trim().starts_with('#'));
-                self.open_link(address.and_then(|href| self.absolute(&href)));
+                self.open_link(address.and_then(|href| self.resolve_link(&href)));
             }
             HtmlElement::Code => self.open_code(),
             HtmlElement::Image => {
-                let alt = one_line(&tag.attribute("alt").unwrap_or_default(), MAX_ALT);
+                let alt = one_line(&tag.attribute("alt").unwrap_or_default(), MAX_ALT_CHARS);
                 if !alt.is_empty() {
-                    self.text(&format!("[image: {alt}]"));
+                    self.convert_text(&format!("[image: {alt}]"));
                 }
             }
             HtmlElement::Base => {
-                let base = tag.attribute("href").and_then(|href| self.absolute(&href));
+                let base = tag.attribute("href").and_then(|href| self.resolve_link(&href));
                 self.base = base.or_else(|| self.base.take());
             }
             element if self.is_in_cell() => self.space_in_cell(element),
@@ -144,7 +144,7 @@ impl MarkdownConverter {
             }
             HtmlElement::Rule => {
                 self.gap(WordGap::EmptyLine);
-                self.writer.mark("---");
+                self.writer.write_mark("---");
                 self.gap(WordGap::EmptyLine);
             }
             HtmlElement::Apart => self.gap(WordGap::EmptyLine),
@@ -200,7 +200,7 @@ impl MarkdownConverter {
         self.writer.gap(gap);
     }
 
-    fn absolute(&self, href: &str) -> Option<Url> {
+    fn resolve_link(&self, href: &str) -> Option<Url> {
         let url = match &self.base {
             Some(base) => base.join(href.trim()).ok()?,
             None => Url::parse(href.trim()).ok()?,
@@ -209,8 +209,8 @@ impl MarkdownConverter {
     }
 }
 
-/// The text in one line, cut to `most` characters.
-fn one_line(text: &str, most: usize) -> String {
+/// The text in one line, cut to `max_chars` characters.
+fn one_line(text: &str, max_chars: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.chars().filter(|&letter| is_visible(letter)).take(most).collect()
+    line.chars().filter(|&letter| is_visible(letter)).take(max_chars).collect()
 }

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_told_from_what_is_none() {
+    fn page_kinds_are_decided_by_content_type() {
         for (content_type, expected) in [
             (Some("text/html; charset=utf-8"), Ok(PageKind::Html)),
             (Some("TEXT/HTML"), Ok(PageKind::Html)),
@@ -87,7 +87,7 @@ mod tests {
         ] {
             match (page_kind(content_type), expected) {
                 (Ok(kind), Ok(expected)) => assert_eq!(kind, expected, "{content_type:?}"),
-                (Err(why), Err(words)) => assert!(why.contains(words), "{content_type:?}: {why}"),
+                (Err(why), Err(part)) => assert!(why.contains(part), "{content_type:?}: {why}"),
                 (kind, expected) => panic!("{content_type:?}: {kind:?}, not {expected:?}"),
             }
         }

@@ -12,7 +12,7 @@ pub(crate) struct QuotedWindow {
 }
 
 /// Bytes of the mark and the line ending.
-const MARKS: usize = 3;
+const MARK_BYTES: usize = 3;
 
 /// The lines from character `start` on that fit into `room` bytes, at least one character; none when `start` is past
 /// the end.
@@ -20,10 +20,10 @@ pub(crate) fn quote(text: &str, start: usize, room: usize) -> Option<QuotedWindo
     let first = text.char_indices().map(|(at, _)| at).chain([text.len()]).nth(start)?;
     let mut quoted = QuotedWindow { lines: String::new(), end: start, is_cut: false };
     for line in text[first..].split_inclusive('\n') {
-        let left = room.saturating_sub(quoted.lines.len() + MARKS);
+        let left = room.saturating_sub(quoted.lines.len() + MARK_BYTES);
         let fits = &line[..line.floor_char_boundary(left)];
         // A line that fits whole into the next window is not split.
-        let part = match (fits.len() < line.len(), quoted.lines.is_empty(), line.len() + MARKS <= room) {
+        let part = match (fits.len() < line.len(), quoted.lines.is_empty(), line.len() + MARK_BYTES <= room) {
             (false, _, _) | (true, false, false) => fits,
             (true, true, _) if fits.is_empty() => &line[..line.ceil_char_boundary(1)],
             (true, true, _) => fits,
@@ -54,7 +54,7 @@ mod tests {
             let (mut start, mut read) = (0, String::new());
             loop {
                 let quoted = quote(&text, start, room).unwrap();
-                assert!(quoted.lines.len() <= room.max(6 + MARKS), "{room}: {quoted:?}");
+                assert!(quoted.lines.len() <= room.max(6 + MARK_BYTES), "{room}: {quoted:?}");
                 assert!(quoted.lines.lines().all(|line| line.starts_with("> ")), "{room}: {quoted:?}");
                 read.extend(text.chars().skip(start).take(quoted.end - start));
                 assert!(quoted.end > start || !quoted.is_cut, "{room} stands still at {start}");
@@ -68,13 +68,13 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_not_cut_where_the_next_window_could_hold_it() {
+    fn a_line_that_fits_the_next_window_is_not_split() {
         let quoted = quote("one two\nthree four\n", 0, 16).unwrap();
         assert_eq!(quoted, QuotedWindow { lines: "> one two\n".into(), end: 8, is_cut: true });
     }
 
     #[test]
-    fn there_is_nothing_behind_the_end() {
+    fn a_start_past_the_end_returns_none() {
         assert_eq!(quote("äb", 3, 100), None);
         assert_eq!(quote("äb", 2, 100), Some(QuotedWindow { lines: String::new(), end: 2, is_cut: false }));
         assert_eq!(quote("", 0, 100), Some(QuotedWindow { lines: String::new(), end: 0, is_cut: false }));

@@ -5,7 +5,7 @@ use url::Url;
 use super::PageKind;
 use super::charset::decode;
 use super::markdown::{MarkdownPage, markdown};
-use crate::text::{binary_kind, shown_letters};
+use crate::text::{binary_kind, visible_text};
 
 /// Bytes at a page's start that decide what it is.
 const SNIFFED_BYTES: usize = 8 * 1024;
@@ -27,7 +27,7 @@ pub(crate) fn read(
     address: &str,
 ) -> Result<ReadablePage, String> {
     let kind = match kind {
-        PageKind::Unknown => guess(&bytes[..bytes.len().min(SNIFFED_BYTES)])?,
+        PageKind::Unknown => guess_kind(&bytes[..bytes.len().min(SNIFFED_BYTES)])?,
         known => known,
     };
     let text = decode(bytes, content_type, kind);
@@ -36,12 +36,12 @@ pub(crate) fn read(
             let MarkdownPage { title, text } = markdown(&text, Url::parse(address).ok());
             ReadablePage { title, text }
         }
-        PageKind::Text | PageKind::Unknown => ReadablePage { title: None, text: shown_letters(&text) },
+        PageKind::Text | PageKind::Unknown => ReadablePage { title: None, text: visible_text(&text) },
     })
 }
 
 /// The kind of a page that begins like this.
-fn guess(start: &[u8]) -> Result<PageKind, String> {
+fn guess_kind(start: &[u8]) -> Result<PageKind, String> {
     let is_html = || {
         let text = String::from_utf8_lossy(start.trim_ascii_start()).to_ascii_lowercase();
         text.starts_with("<!doctype html") || text.starts_with("<html")
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_named_is_known_by_its_bytes() {
+    fn unknown_pages_are_recognised_by_their_bytes() {
         let text = |bytes: &[u8]| read(bytes, None, PageKind::Unknown, "http://a.example/").map(|page| page.text);
         assert_eq!(text(b" <!DOCTYPE html><p>a<p>b"), Ok("a\n\nb".into()));
         assert_eq!(text(b"a < b\r\n<p>"), Ok("a < b\n<p>".into()));
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_passed_on_without_what_nobody_sees() {
+    fn invisible_characters_are_removed() {
         let bytes = "a\0\u{1b}[31mb\u{202e}c\u{e0041}d\te\n".as_bytes();
         assert_eq!(read(bytes, None, PageKind::Text, "").unwrap().text, "a[31mbcd\te\n");
     }

@@ -75,7 +75,7 @@ impl MarkdownConverter {
 
     pub(super) fn open_table(&mut self) {
         self.gap(WordGap::EmptyLine);
-        self.grid = self.is_table.then(TableState::default);
+        self.grid = self.shows_table.then(TableState::default);
     }
 
     pub(super) fn open_cell(&mut self) {
@@ -83,7 +83,7 @@ impl MarkdownConverter {
         match &mut self.grid {
             Some(grid) => {
                 self.writer.gap(if grid.cells == 0 { WordGap::Line } else { WordGap::Space });
-                self.writer.mark("|");
+                self.writer.write_mark("|");
                 self.writer.gap(WordGap::Space);
                 grid.cells += 1;
                 grid.is_in_cell = true;
@@ -103,10 +103,10 @@ impl MarkdownConverter {
         self.close_cell();
         if let Some(TableState { cells: cells @ 1.., is_ruled, .. }) = &mut self.grid {
             self.writer.gap(WordGap::Space);
-            self.writer.mark("|");
+            self.writer.write_mark("|");
             if !std::mem::replace(is_ruled, true) {
                 self.writer.gap(WordGap::Line);
-                self.writer.mark(&format!("|{}", " --- |".repeat(*cells)));
+                self.writer.write_mark(&format!("|{}", " --- |".repeat(*cells)));
             }
             *cells = 0;
         }

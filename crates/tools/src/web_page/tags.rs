@@ -12,16 +12,17 @@ pub(super) struct HtmlTag<'a> {
 }
 
 impl<'a> HtmlTag<'a> {
-    /// Reads the tag after a `<`; also returns its name and its length in bytes with the `>`. An unclosed tag is none.
-    pub(super) fn read(text: &'a str) -> Option<(HtmlTag<'a>, &'a str, usize)> {
-        let name = name(text);
-        let mut steps = AttributeCursor { text, at: name.len() };
+    /// Reads the tag after a `<`; also returns its name and its length in bytes with the `>`. `None` if it is unclosed.
+    pub(super) fn parse(text: &'a str) -> Option<(HtmlTag<'a>, &'a str, usize)> {
+        let name = tag_name(text);
+        let mut cursor = AttributeCursor { text, at: name.len() };
         loop {
-            match steps.step()? {
+            match cursor.next_token()? {
                 AttributeToken::Attribute { .. } => {}
                 AttributeToken::End => {
-                    let tag = HtmlTag { element: HtmlElement::named(name), attributes: &text[name.len()..steps.at] };
-                    return Some((tag, name, steps.at));
+                    let tag =
+                        HtmlTag { element: HtmlElement::from_name(name), attributes: &text[name.len()..cursor.at] };
+                    return Some((tag, name, cursor.at));
                 }
             }
         }
@@ -29,9 +30,9 @@ impl<'a> HtmlTag<'a> {
 
     /// The value of the first attribute of that name.
     pub(super) fn attribute(&self, wanted: &str) -> Option<String> {
-        let mut steps = AttributeCursor { text: self.attributes, at: 0 };
+        let mut cursor = AttributeCursor { text: self.attributes, at: 0 };
         loop {
-            match steps.step()? {
+            match cursor.next_token()? {
                 AttributeToken::Attribute { name, value } if name.eq_ignore_ascii_case(wanted) => {
                     return Some(decode(value).into_owned());
                 }
@@ -48,7 +49,7 @@ impl<'a> HtmlTag<'a> {
 }
 
 /// The name that a tag begins with.
-pub(super) fn name(text: &str) -> &str {
+pub(super) fn tag_name(text: &str) -> &str {
     let end = text.bytes().position(|byte| byte.is_ascii_whitespace() || matches!(byte, b'/' | b'>'));
     &text[..end.unwrap_or(text.len())]
 }
@@ -66,8 +67,8 @@ enum AttributeToken<'a> {
 impl<'a> AttributeCursor<'a> {
     /// The next attribute, or the tag's end; none if there is neither. Every byte is examined once: all delimiters are
     /// ASCII, so parts end between characters.
-    fn step(&mut self) -> Option<AttributeToken<'a>> {
-        self.pass(|byte| byte.is_ascii_whitespace() || byte == b'/');
+    fn next_token(&mut self) -> Option<AttributeToken<'a>> {
+        self.take_while(|byte| byte.is_ascii_whitespace() || byte == b'/');
         if self.peek()? == b'>' {
             self.at += 1;
             return Some(AttributeToken::End);
@@ -75,17 +76,17 @@ impl<'a> AttributeCursor<'a> {
         let start = self.at;
         // A name may begin with `=`, and then does not end there.
         self.at += usize::from(self.peek()? == b'=');
-        self.pass(|byte| !byte.is_ascii_whitespace() && !matches!(byte, b'/' | b'>' | b'='));
+        self.take_while(|byte| !byte.is_ascii_whitespace() && !matches!(byte, b'/' | b'>' | b'='));
         let name = &self.text[start..self.at];
-        self.pass(|byte| byte.is_ascii_whitespace());
+        self.take_while(|byte| byte.is_ascii_whitespace());
         if self.peek()? != b'=' {
             return Some(AttributeToken::Attribute { name, value: "" });
         }
         self.at += 1;
-        self.pass(|byte| byte.is_ascii_whitespace());
+        self.take_while(|byte| byte.is_ascii_whitespace());
         let value = match self.peek()? {
             quote @ (b'"' | b'\'') => self.quoted(quote)?,
-            _ => self.pass(|byte| !byte.is_ascii_whitespace() && byte != b'>'),
+            _ => self.take_while(|byte| !byte.is_ascii_whitespace() && byte != b'>'),
         };
         Some(AttributeToken::Attribute { name, value })
     }
@@ -97,7 +98,7 @@ impl<'a> AttributeCursor<'a> {
         Some(&self.text[start..start + length])
     }
 
-    fn pass(&mut self, matches: impl Fn(u8) -> bool) -> &'a str {
+    fn take_while(&mut self, matches: impl Fn(u8) -> bool) -> &'a str {
         let rest = &self.text[self.at..];
         let length = rest.bytes().position(|byte| !matches(byte)).unwrap_or(rest.len());
         self.at += length;

@@ -1,4 +1,4 @@
-//! Pages as people write them, and as nobody should.
+//! Tests with ordinary and with hostile pages.
 
 use proptest::prelude::*;
 use url::Url;
@@ -14,7 +14,7 @@ fn text(html: &str) -> String {
 }
 
 #[test]
-fn a_page_keeps_what_is_for_reading() {
+fn a_page_keeps_its_readable_text() {
     let html = "<!doctype html><html><head><title> The\n <b>guide </title><style>p { x: y }</style>
         <script>document.write('<p>no')</script><meta charset=utf-8></head><body>
         <nav><a href='/'>Home</a> <a href=other.html#x>Next</a></nav>
@@ -64,7 +64,7 @@ fn tables_are_rows_of_cells() {
 }
 
 #[test]
-fn links_lead_to_pages_and_nowhere_else() {
+fn only_links_to_pages_are_kept() {
     for (html, expected) in [
         ("<a href=' ../x?q=1&amp;r=2 '>a b </a>c", "[a b](https://docs.example/x?q=1&r=2) c"),
         ("<a href=#part>a</a>", "a"),
@@ -84,7 +84,7 @@ fn links_lead_to_pages_and_nowhere_else() {
 }
 
 #[test]
-fn hostile_pages_are_read_in_time_in_proportion_to_their_size() {
+fn hostile_pages_are_read_in_linear_time() {
     let size = 1 << 19;
     let filled = |piece: &str| piece.repeat(size / piece.len());
     let pages = [
@@ -126,19 +126,19 @@ fn hostile_pages_are_read_in_time_in_proportion_to_their_size() {
         let text = text(&html);
         let start: String = html.chars().take(40).collect();
         assert!(text.len() <= 16 << 20, "{start}: {} bytes", text.len());
-        // What is not in proportion would take hours; what is takes seconds on a machine that is busy.
+        // Superlinear work would take hours; linear work takes seconds even on a busy machine.
         assert!(begun.elapsed().as_secs() < 60, "{start}: {:?}", begun.elapsed());
     }
 }
 
 #[test]
-fn depth_has_an_end_and_what_comes_after_it_is_still_read() {
+fn nesting_is_limited_and_later_text_is_kept() {
     let html = format!("{}deep{}<p>after", "<div><ul><li>".repeat(100_000), "</li></ul></div>".repeat(100_000));
     let text = text(&html);
     assert!(text.len() < 200 && text.ends_with("deep\n\nafter"), "{text}");
 }
 
-fn soup() -> impl Strategy<Value = String> {
+fn random_html() -> impl Strategy<Value = String> {
     let pieces = [
         "<p>",
         "</p>",
@@ -199,18 +199,18 @@ fn soup() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn no_page_does_harm(html in soup()) {
+    fn any_page_gives_bounded_text(html in random_html()) {
         let text = text(&html);
         prop_assert!(text.len() < html.len() * 50 + 100);
     }
 
     #[test]
-    fn no_text_does_harm(html in any::<String>()) {
+    fn any_text_can_be_converted(html in any::<String>()) {
         text(&html);
     }
 
     #[test]
-    fn no_bytes_do_harm(bytes in any::<Vec<u8>>()) {
+    fn any_bytes_can_be_read(bytes in any::<Vec<u8>>()) {
         let kind = super::PageKind::Html;
         prop_assert!(super::read(&bytes, None, kind, "http://a.example/").is_ok());
     }

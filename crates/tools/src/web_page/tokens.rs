@@ -4,7 +4,7 @@
 use memchr::{memchr, memchr_iter, memmem};
 
 use super::element::HtmlElement;
-use super::tags::{HtmlTag, name};
+use super::tags::{HtmlTag, tag_name};
 
 /// A token of a page.
 #[derive(Debug, Clone, Copy)]
@@ -37,13 +37,13 @@ impl<'a> HtmlTokens<'a> {
     }
 
     /// Skips to after the next `>`.
-    fn pass_to_end(&mut self) {
+    fn skip_past_tag_end(&mut self) {
         let end = memchr(b'>', self.rest.as_bytes()).map_or(self.rest.len(), |end| end + 1);
         self.take(end);
     }
 
     fn open(&mut self) -> Option<HtmlToken<'a>> {
-        let Some((tag, name, length)) = HtmlTag::read(&self.rest[1..]) else {
+        let Some((tag, name, length)) = HtmlTag::parse(&self.rest[1..]) else {
             // An unclosed tag is dropped with the rest.
             self.rest = "";
             return None;
@@ -51,26 +51,26 @@ impl<'a> HtmlTokens<'a> {
         self.take(1 + length);
         match tag.element {
             HtmlElement::Raw => {
-                self.raw(name);
+                self.take_raw_text(name);
                 None
             }
-            HtmlElement::Title => Some(HtmlToken::Title(self.raw(name))),
+            HtmlElement::Title => Some(HtmlToken::Title(self.take_raw_text(name))),
             _ => Some(HtmlToken::Open(tag)),
         }
     }
 
     /// The text up to the closing tag of this name; skips that tag.
-    fn raw(&mut self, wanted: &str) -> &'a str {
+    fn take_raw_text(&mut self, wanted: &str) -> &'a str {
         let rest = self.rest;
         let closes = |&at: &usize| {
-            let behind = rest[at..].strip_prefix("</").unwrap_or_default();
+            let after = rest[at..].strip_prefix("</").unwrap_or_default();
             // Only this much is compared, so that one long name is not read repeatedly.
-            behind.get(..wanted.len()).is_some_and(|start| start.eq_ignore_ascii_case(wanted))
-                && name(behind.get(wanted.len()..wanted.len() + 1).unwrap_or_default()).is_empty()
+            after.get(..wanted.len()).is_some_and(|start| start.eq_ignore_ascii_case(wanted))
+                && tag_name(after.get(wanted.len()..wanted.len() + 1).unwrap_or_default()).is_empty()
         };
         let end = memchr_iter(b'<', rest.as_bytes()).find(closes);
         let text = self.take(end.unwrap_or(rest.len()));
-        self.pass_to_end();
+        self.skip_past_tag_end();
         text
     }
 }
@@ -80,7 +80,7 @@ impl<'a> Iterator for HtmlTokens<'a> {
 
     fn next(&mut self) -> Option<HtmlToken<'a>> {
         while !self.rest.is_empty() {
-            let token = match markup(self.rest.as_bytes()) {
+            let token = match markup_kind(self.rest.as_bytes()) {
                 HtmlMarkup::None => {
                     let starts = memchr_iter(b'<', self.rest.as_bytes());
                     let next = starts.filter(|&at| at > 0).find(|&at| is_markup(&self.rest.as_bytes()[at..]));
@@ -88,8 +88,8 @@ impl<'a> Iterator for HtmlTokens<'a> {
                 }
                 HtmlMarkup::Open => self.open(),
                 HtmlMarkup::Close => {
-                    let element = HtmlElement::named(name(&self.rest[2..]));
-                    self.pass_to_end();
+                    let element = HtmlElement::from_name(tag_name(&self.rest[2..]));
+                    self.skip_past_tag_end();
                     Some(HtmlToken::Close(element))
                 }
                 HtmlMarkup::Comment => {
@@ -99,7 +99,7 @@ impl<'a> Iterator for HtmlTokens<'a> {
                     None
                 }
                 HtmlMarkup::Other => {
-                    self.pass_to_end();
+                    self.skip_past_tag_end();
                     None
                 }
             };
@@ -119,7 +119,7 @@ enum HtmlMarkup {
     None,
 }
 
-fn markup(bytes: &[u8]) -> HtmlMarkup {
+fn markup_kind(bytes: &[u8]) -> HtmlMarkup {
     match bytes {
         [b'<', b'!', b'-', b'-', ..] => HtmlMarkup::Comment,
         [b'<', b'/', letter, ..] if letter.is_ascii_alphabetic() => HtmlMarkup::Close,
@@ -130,7 +130,7 @@ fn markup(bytes: &[u8]) -> HtmlMarkup {
 }
 
 fn is_markup(bytes: &[u8]) -> bool {
-    !matches!(markup(bytes), HtmlMarkup::None)
+    !matches!(markup_kind(bytes), HtmlMarkup::None)
 }
 
 #[cfg(test)]
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_read_as_browsers_do() {
+    fn pages_are_tokenized_as_in_browsers() {
         for (html, expected) in [
             ("a < b > c", r#""a < b > c""#),
             ("1<2 <p>x", r#""1<2 " <Apart None> "x""#),

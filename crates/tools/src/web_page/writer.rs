@@ -42,11 +42,11 @@ pub(super) struct MarkdownWriter {
     gap: WordGap,
     frames: Vec<BlockFrame>,
     /// The number of open quotes and lists that are too deep.
-    ignored: usize,
+    ignored_depth: usize,
     /// The prefix of the next line of text.
     lead: &'static str,
     /// Pending line endings of verbatim text, written if more text follows.
-    ends: usize,
+    pending_line_ends: usize,
 }
 
 impl MarkdownWriter {
@@ -82,20 +82,20 @@ impl MarkdownWriter {
                 self.gap(WordGap::Space);
             }
             if word.chars().any(is_visible) {
-                self.begin();
+                self.write_gap();
                 self.push(word);
             }
         }
     }
 
     /// Writes a mark after the gap.
-    pub(super) fn mark(&mut self, mark: &str) {
-        self.begin();
+    pub(super) fn write_mark(&mut self, mark: &str) {
+        self.write_gap();
         self.push(mark);
     }
 
     /// Writes a mark directly after the last word.
-    pub(super) fn attach(&mut self, mark: &str) {
+    pub(super) fn write_attached(&mut self, mark: &str) {
         self.push(mark);
     }
 
@@ -105,14 +105,16 @@ impl MarkdownWriter {
             if self.is_full() {
                 return;
             }
-            self.ends += usize::from(index > 0);
+            self.pending_line_ends += usize::from(index > 0);
             if line.is_empty() {
                 continue;
             }
-            self.begin();
-            for _ in 0..std::mem::take(&mut self.ends).min(MAX_TEXT_BYTES - self.text.len().min(MAX_TEXT_BYTES)) {
+            self.write_gap();
+            for _ in
+                0..std::mem::take(&mut self.pending_line_ends).min(MAX_TEXT_BYTES - self.text.len().min(MAX_TEXT_BYTES))
+            {
                 self.push("\n");
-                self.prefix();
+                self.write_prefix();
             }
             self.push(line);
         }
@@ -120,7 +122,7 @@ impl MarkdownWriter {
 
     /// Ends verbatim text.
     pub(super) fn end_verbatim(&mut self) {
-        self.ends = 0;
+        self.pending_line_ends = 0;
     }
 
     /// Begins a quote.
@@ -145,7 +147,7 @@ impl MarkdownWriter {
             }
             Some(_) | None => "- ".to_owned(),
         };
-        if self.ignored == 0 && self.frames.len() < MAX_DEPTH {
+        if self.ignored_depth == 0 && self.frames.len() < MAX_DEPTH {
             self.frames.push(BlockFrame::Item { mark, is_marked: false });
         }
     }
@@ -155,7 +157,7 @@ impl MarkdownWriter {
         let list = self.frames.iter().rposition(|frame| matches!(frame, BlockFrame::List { .. }));
         let first = list.map_or(0, |list| list + 1);
         let item = self.frames[first..].iter().position(|frame| matches!(frame, BlockFrame::Item { .. }));
-        if let (Some(item), 0) = (item, self.ignored) {
+        if let (Some(item), 0) = (item, self.ignored_depth) {
             self.frames.truncate(first + item);
         }
     }
@@ -166,12 +168,12 @@ impl MarkdownWriter {
     }
 
     /// Ends the innermost quote or list and everything in it.
-    pub(super) fn close(&mut self, what: BlockEnd) {
-        if self.ignored > 0 {
-            self.ignored -= 1;
+    pub(super) fn close(&mut self, end: BlockEnd) {
+        if self.ignored_depth > 0 {
+            self.ignored_depth -= 1;
             return;
         }
-        let matches_end = |frame: &BlockFrame| match (frame, what) {
+        let matches_end = |frame: &BlockFrame| match (frame, end) {
             (BlockFrame::Quote, BlockEnd::Quote) | (BlockFrame::List { .. }, BlockEnd::List) => true,
             (BlockFrame::Quote | BlockFrame::List { .. } | BlockFrame::Item { .. }, _) => false,
         };
@@ -181,18 +183,18 @@ impl MarkdownWriter {
     }
 
     fn open(&mut self, frame: BlockFrame) {
-        if self.ignored > 0 || self.frames.len() >= MAX_DEPTH {
-            self.ignored += 1;
+        if self.ignored_depth > 0 || self.frames.len() >= MAX_DEPTH {
+            self.ignored_depth += 1;
         } else {
             self.frames.push(frame);
         }
     }
 
     /// Writes the gap and the line prefix.
-    fn begin(&mut self) {
+    fn write_gap(&mut self) {
         let gap = std::mem::take(&mut self.gap);
         if self.text.is_empty() {
-            self.line();
+            self.begin_line();
             return;
         }
         match gap {
@@ -200,22 +202,22 @@ impl MarkdownWriter {
             WordGap::Space => self.push(" "),
             WordGap::Line => {
                 self.push("\n");
-                self.line();
+                self.begin_line();
             }
             WordGap::EmptyLine => {
                 self.push("\n\n");
-                self.line();
+                self.begin_line();
             }
         }
     }
 
-    fn line(&mut self) {
-        self.prefix();
+    fn begin_line(&mut self) {
+        self.write_prefix();
         let lead = std::mem::take(&mut self.lead);
         self.push(lead);
     }
 
-    fn prefix(&mut self) {
+    fn write_prefix(&mut self) {
         let mut prefix = String::new();
         for frame in &mut self.frames {
             match frame {

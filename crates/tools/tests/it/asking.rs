@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::fixture::Agent;
 
 #[tokio::test]
-async fn the_answer_is_told_without_what_nobody_sees() {
+async fn answer_is_returned_without_invisible_characters() {
     let agent = Agent::new();
     *agent.above.answer.lock().unwrap() = Some(" the\u{1b}[31m second\n".into());
     let input = json!({ "question": "Which\u{7} one?\n", "choices": ["first\nline", "", " second "] });
@@ -24,7 +24,7 @@ async fn without_an_answer_the_agent_decides() {
 }
 
 #[tokio::test]
-async fn a_question_that_nobody_should_have_to_read_is_refused() {
+async fn empty_too_long_or_malformed_question_is_refused() {
     let agent = Agent::new();
     for (input, words) in [
         (json!({ "question": " \n\u{200e}\u{7}" }), "is empty"),
@@ -46,5 +46,5 @@ async fn a_long_answer_is_clipped() {
     let agent = Agent::new();
     *agent.above.answer.lock().unwrap() = Some("x".repeat(100_000));
     let said = agent.done("ask_user", json!({ "question": "Which one?" })).await;
-    assert!(said.contains("bytes left out") && said.len() <= agent.cx.limits.output);
+    assert!(said.contains("bytes left out") && said.len() <= agent.cx.limits.output_bytes);
 }

@@ -14,10 +14,10 @@ use tempfile::TempDir;
 use crate::fixture::Agent;
 use crate::reach::{asking, patch};
 
-/// What only the files outside say.
+/// A text that only the files outside contain.
 const SECRET: &str = "outside-secret";
 
-/// A folder beside the workspace, with what must not be seen or changed.
+/// A folder beside the workspace, with files that must not be read or changed.
 struct Outside(TempDir);
 
 impl Outside {
@@ -35,7 +35,7 @@ impl Outside {
         self.0.path().join(name)
     }
 
-    /// Fails unless everything is as it was made.
+    /// Fails if a file has changed.
     fn verify(&self, what: &str) {
         let names = |path: &Path| fs::read_dir(path).unwrap().count();
         assert_eq!((names(self.0.path()), names(&self.path("sub"))), (3, 1), "{what}");
@@ -61,7 +61,7 @@ fn calls(path: &str) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// What a call said, whether it was done or refused.
+/// The output of a call, whether it succeeded or was refused.
 async fn said(agent: &Agent, tool: &str, input: &Value) -> String {
     match agent.raw(tool, &input.to_string()).await {
         Ok(output) => output.text.into_string(),
@@ -75,7 +75,7 @@ fn assert_blind(said: &str, what: &str) {
 }
 
 #[tokio::test]
-async fn a_link_put_there_by_the_check_itself_leads_nowhere() {
+async fn link_created_during_the_check_is_not_followed() {
     for number in 0..calls("x").len() {
         for moment in 1..=4 {
             for (path, swapped, target) in
@@ -105,7 +105,7 @@ async fn a_link_put_there_by_the_check_itself_leads_nowhere() {
 }
 
 #[tokio::test]
-async fn no_path_leads_a_tool_out() {
+async fn no_path_leads_a_tool_outside() {
     let (agent, outside) = (Agent::new(), Outside::new());
     agent.put("ours.txt", "ours\n");
     agent.put("dir/ours.txt", "ours\n");
@@ -166,7 +166,7 @@ async fn no_path_leads_a_tool_out() {
     for path in &paths {
         for (tool, input) in calls(path) {
             let what = format!("{tool} {input}");
-            // A name that only looks like another is a name to move it to.
+            // A call may move the file to a name that only looks like another path; so it is written again.
             agent.put("ours.txt", "ours\n");
             assert_blind(&said(&agent, tool, &input).await, &what);
             outside.verify(&what);
@@ -176,7 +176,7 @@ async fn no_path_leads_a_tool_out() {
 }
 
 #[tokio::test]
-async fn odd_names_are_names_like_any_other() {
+async fn unusual_file_names_work() {
     let agent = Agent::new();
     for name in ["new\nline", "\u{1b}[2Jx", "tab\t", "\u{202e}txt", " ", "...", "-rf", "*", "ﬁle", "FILE", "file"] {
         agent.done("create", json!({ "path": name, "content": "one\n" })).await;
@@ -191,7 +191,7 @@ async fn odd_names_are_names_like_any_other() {
 }
 
 #[tokio::test]
-async fn a_race_is_not_won() {
+async fn swapping_paths_for_links_never_leads_outside() {
     let (agent, outside) = (Agent::new(), Outside::new());
     agent.put("dir/a.txt", "ours\n");
     agent.put("ours.txt", "ours\n");
@@ -224,7 +224,7 @@ async fn a_race_is_not_won() {
 }
 
 #[tokio::test]
-async fn a_walk_goes_on_while_folders_move_and_shows_nothing_from_outside() {
+async fn walk_continues_while_folders_move_and_shows_nothing_from_outside() {
     let (mut agent, outside) = (Agent::with(ToolLimits { rows: 1000, ..ToolLimits::default() }), Outside::new());
     for folder in 0..20 {
         agent.put(&format!("dir-{folder:02}/a.txt"), "ours\n");
@@ -248,7 +248,7 @@ async fn a_walk_goes_on_while_folders_move_and_shows_nothing_from_outside() {
 }
 
 #[tokio::test]
-async fn a_workspace_that_became_a_link_shows_nothing() {
+async fn workspace_replaced_by_a_link_shows_nothing() {
     let (agent, outside) = (Agent::new(), Outside::new());
     agent.put("a.txt", "ours\n");
     let top = agent.path("");
@@ -267,7 +267,7 @@ async fn a_workspace_that_became_a_link_shows_nothing() {
 }
 
 #[tokio::test]
-async fn a_root_that_becomes_a_link_during_a_walk_shows_no_names() {
+async fn root_replaced_by_a_link_during_a_walk_shows_no_names() {
     let (mut agent, outside) = (Agent::new(), Outside::new());
     agent.put("dir/a.txt", "ours\n");
     let (dir, target) = (agent.path("dir"), outside.path(""));
@@ -283,7 +283,7 @@ async fn a_root_that_becomes_a_link_during_a_walk_shows_no_names() {
 }
 
 #[tokio::test]
-async fn a_second_name_of_a_file_becomes_a_file_of_its_own() {
+async fn editing_through_a_hard_link_creates_a_separate_file() {
     // Reading a hard link reads the file, which is in the workspace as much as anywhere else; whoever made the link
     // could read it already.
     let (agent, outside) = (Agent::new(), Outside::new());

@@ -12,7 +12,7 @@ use crate::fixture::Agent;
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// Answers so many connections alike, on a thread that ends after them.
+/// Answers this many connections with the same page, on a separate thread.
 fn serve(connections: usize, answer: String) -> SocketAddr {
     let listener = TcpListener::bind((HERE, 0)).unwrap();
     let address = listener.local_addr().unwrap();
@@ -25,7 +25,7 @@ fn serve(connections: usize, answer: String) -> SocketAddr {
                 stream.read_exact(&mut byte).unwrap();
                 request.push(byte[0]);
             }
-            // A client that has read enough goes away.
+            // A client that has read enough closes the connection.
             let _gone = stream.write_all(answer.as_bytes());
         }
     });
@@ -70,7 +70,7 @@ async fn a_page_is_quoted_with_its_address_and_title() {
 async fn a_long_page_is_read_window_by_window() {
     let lines: Vec<String> = (0..500).map(|number| format!("line {number} é")).collect();
     let server = serve(10, page("text/plain; charset=utf-8", &lines.join("\n")));
-    let agent = agent_with(ToolLimits { output: 2048, ..ToolLimits::default() });
+    let agent = agent_with(ToolLimits { output_bytes: 2048, ..ToolLimits::default() });
     let (mut start, mut read) = (0, Vec::new());
     loop {
         let text = agent.done("web_fetch", json!({ "url": format!("http://{server}/"), "start": start })).await;
@@ -84,7 +84,7 @@ async fn a_long_page_is_read_window_by_window() {
 }
 
 #[tokio::test]
-async fn what_is_no_text_is_not_read() {
+async fn page_that_is_not_text_is_refused() {
     for (kind, words) in [("application/pdf", "pdftotext"), ("image/png", "`image/png`")] {
         let server = serve(1, page(kind, "x"));
         let refusal = agent().refused("web_fetch", json!({ "url": format!("http://{server}/") })).await;
@@ -96,20 +96,20 @@ async fn what_is_no_text_is_not_read() {
 }
 
 #[tokio::test]
-async fn a_page_without_text_and_one_that_is_too_long_say_so() {
+async fn empty_and_too_long_pages_are_reported() {
     let server = serve(1, page("text/html", "<script>x</script>"));
     let text = agent().done("web_fetch", json!({ "url": format!("http://{server}/") })).await;
     assert!(text.ends_with(":\n[no text]\n"), "{text}");
     let server = serve(1, page("text/plain", &"x".repeat(5000)));
     let mut agent = agent();
-    let limits = net::fetch::FetchLimits { body: 1000, ..net::fetch::FetchLimits::default() };
+    let limits = net::fetch::FetchLimits { max_body_bytes: 1000, ..net::fetch::FetchLimits::default() };
     agent.cx.fetcher = PageFetcher::new(NetworkRoute::default(), limits);
     let text = agent.done("web_fetch", json!({ "url": format!("http://{server}/") })).await;
     assert!(text.ends_with("[the page is longer than 1000 bytes; the rest was not read]\n"), "{text}");
 }
 
 #[tokio::test]
-async fn an_error_gives_its_status_and_the_beginning_of_its_text() {
+async fn error_page_shows_its_status_and_the_start_of_its_text() {
     let body = format!("<h1>Not here</h1><p>{}", "word ".repeat(2000));
     let server = serve(1, answer("404 Not Found", "content-type: text/html\r\n", &body));
     let refusal = agent().refused("web_fetch", json!({ "url": format!("http://{server}/x") })).await;
@@ -121,14 +121,14 @@ async fn an_error_gives_its_status_and_the_beginning_of_its_text() {
 }
 
 #[tokio::test]
-async fn a_redirect_to_another_host_is_told() {
+async fn redirect_to_another_host_is_reported() {
     let server = serve(1, answer("302 Found", "location: https://other.example/x\r\n", ""));
     let text = agent().done("web_fetch", json!({ "url": format!("http://{server}/") })).await;
     assert_eq!(text, "This page redirects to https://other.example/x; call web_fetch with that if you want it.");
 }
 
 #[tokio::test]
-async fn a_closed_address_is_refused_with_the_rule_that_would_open_it() {
+async fn forbidden_address_is_refused_with_the_rule_that_allows_it() {
     let agent = Agent::new();
     for (url, host, address) in [
         ("http://0x7f.1:1/", "127.0.0.1", "127.0.0.1"),
@@ -148,7 +148,7 @@ async fn a_closed_address_is_refused_with_the_rule_that_would_open_it() {
 }
 
 #[test]
-fn what_a_call_needs_is_its_host_in_plain_form() {
+fn fetch_request_has_the_normalised_host() {
     let tool = builtin_tools().into_iter().find(|tool| tool.spec().name == "web_fetch").unwrap();
     let needs = |url: &str| tool.required_permissions(&json!({ "url": url }).to_string(), &ToolLimits::default());
     assert_eq!(needs("HTTP://0x7f.1/a b#c").unwrap(), [RequiredPermission::Fetch("http://127.0.0.1/a%20b".into())]);

@@ -69,7 +69,7 @@ impl Agent {
             session_control: above.clone(),
             user_prompter: above.clone(),
             fetcher: PageFetcher::new(NetworkRoute::default(), net::fetch::FetchLimits::default()),
-            gate: above.clone(),
+            address_gate: above.clone(),
         };
         Agent { folder, cx, above }
     }
@@ -79,19 +79,19 @@ impl Agent {
         self.folder.path().join(name)
     }
 
-    /// Puts a file there behind the agents' backs.
+    /// Writes a file without a tool.
     pub(crate) fn put(&self, name: &str, bytes: impl AsRef<[u8]>) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, bytes).unwrap();
     }
 
-    /// What a file holds.
+    /// The bytes of a file.
     pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
         fs::read(self.path(name)).unwrap()
     }
 
-    /// What a text file holds.
+    /// The text of a file.
     pub(crate) fn text(&self, name: &str) -> String {
         String::from_utf8(self.bytes(name)).unwrap()
     }
@@ -115,17 +115,17 @@ impl Agent {
         let tool = tools.into_iter().find(|candidate| candidate.spec().name == tool).unwrap();
         let result = tool.run(input, &self.cx).await;
         if let Ok(output) = &result {
-            assert!(output.text.as_str().len() <= self.cx.limits.output);
+            assert!(output.text.as_str().len() <= self.cx.limits.output_bytes);
         }
         result
     }
 
-    /// Calls a tool that must give output.
+    /// Calls a tool that must succeed, and returns its text.
     pub(crate) async fn done(&self, tool: &str, input: Value) -> String {
         self.output(tool, input).await.text.into_string()
     }
 
-    /// Calls a tool that must give output, and gives all of it.
+    /// Calls a tool that must succeed, and returns its whole output.
     pub(crate) async fn output(&self, tool: &str, input: Value) -> ToolOutput {
         self.raw(tool, &input.to_string()).await.unwrap_or_else(|error| panic!("{tool} {input}: {error}"))
     }
@@ -149,11 +149,11 @@ fn collect(root: &Path, folder: &Path, names: &mut Vec<String>) {
     }
 }
 
-/// What tools need from above, written down.
+/// Records the calls of tools to the runtime.
 #[derive(Debug, Default)]
 pub(crate) struct Above {
     pub(crate) heard: Mutex<Vec<String>>,
-    /// What the user will answer.
+    /// The user's next answer.
     pub(crate) answer: Mutex<Option<String>>,
     /// The address that may be connected to.
     pub(crate) open: Mutex<Option<IpAddr>>,
@@ -164,7 +164,7 @@ impl Above {
         self.heard.lock().unwrap().push(words);
     }
 
-    /// Hears an order, and answers with it.
+    /// Records a request and returns its text.
     fn told(&self, words: String) -> BoxFuture<'_, Result<String, ToolError>> {
         Box::pin(async move {
             self.hear(words.clone());
@@ -263,7 +263,7 @@ impl BackgroundCommands for Above {
     fn read(&self, name: String, wait: WaitLimit) -> BoxFuture<'_, Result<BackgroundStatus, ToolError>> {
         Box::pin(async move {
             match wait {
-                WaitLimit::No => {
+                WaitLimit::NoWait => {
                     Ok(BackgroundStatus { state: format!("{name} runs"), output: Clip::new("line\n", 100) })
                 }
                 WaitLimit::For(time) if time < Duration::from_secs(60) => Err(ToolError::refused(format!("{time:?}"))),

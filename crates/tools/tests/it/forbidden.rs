@@ -45,7 +45,7 @@ async fn forbidden_files_and_folders_are_refused() {
 
 #[expect(clippy::disallowed_methods, reason = "this test is about another user's process")]
 fn as_nobody(test: &str) {
-    // The test's own executable may lie where `nobody` cannot go.
+    // `nobody` may not be able to enter the folder of the test executable.
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("test");
     fs::copy(std::env::current_exe().unwrap(), &program).unwrap();

@@ -1,4 +1,4 @@
-//! The tools from outside: what a model gets for what it writes, on real files and real processes.
+//! Tools as a model uses them, on real files and processes.
 
 #![cfg(test)]
 

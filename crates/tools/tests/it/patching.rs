@@ -34,7 +34,7 @@ async fn every_kind_of_change_is_made() {
 }
 
 #[tokio::test]
-async fn one_bad_change_stops_all_of_them() {
+async fn one_invalid_change_cancels_the_whole_patch() {
     let agent = Agent::new();
     agent.put("a.txt", "a\nb  \nc\n");
     agent.put("b.txt", "b\n");
@@ -74,7 +74,7 @@ async fn a_viewed_file_may_differ_in_trailing_white_space_but_not_be_changed() {
 }
 
 #[tokio::test]
-async fn a_failing_write_takes_the_earlier_ones_back() {
+async fn failed_write_reverts_the_earlier_ones() {
     let agent = Agent::new();
     agent.put("a.txt", "a\n");
     agent.put("blocked", "a file where a folder must be\n");

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::fixture::Agent;
 
-/// Permits what `may` says.
+/// Permits the files for which `may` returns true.
 struct Asked<F: Fn(&Path, FileAccess) -> bool>(F);
 
 impl<F: Fn(&Path, FileAccess) -> bool> std::fmt::Debug for Asked<F> {
@@ -36,7 +36,7 @@ pub(crate) fn patch(body: &str) -> Value {
 }
 
 #[tokio::test]
-async fn what_may_not_be_read_is_left_out_and_counted() {
+async fn forbidden_files_are_left_out_and_counted() {
     let mut agent = Agent::new();
     for name in ["a.txt", "hidden-1.txt", "sub/hidden-2.txt", "sub/b.txt"] {
         agent.put(name, format!("needle in {name}\n"));
@@ -67,7 +67,7 @@ async fn what_may_not_be_read_is_left_out_and_counted() {
 }
 
 #[tokio::test]
-async fn every_file_is_asked_about_as_it_is_used() {
+async fn every_file_is_checked_when_it_is_used() {
     let mut agent = Agent::new();
     agent.put("a.txt", "one\n");
     agent.put("b.txt", "one\n");
@@ -92,7 +92,7 @@ async fn every_file_is_asked_about_as_it_is_used() {
         agent.done(tool, input).await;
         let mut asked = heard.lock().unwrap().clone();
         asked.sort_by(|a, b| a.0.cmp(&b.0));
-        // Once when the path is followed, and again whenever it is used.
+        // Once when the path is resolved, and again with each use.
         assert!(asked.len() >= 2 * expected.len(), "{tool}: {asked:?}");
         asked.dedup();
         let expected: Vec<_> = expected.into_iter().map(|(path, how)| (path.to_owned(), how)).collect();
@@ -100,9 +100,9 @@ async fn every_file_is_asked_about_as_it_is_used() {
     }
 }
 
-/// Asking and opening are most of what a search through many files takes.
+/// A search through many files spends most of its time on permission checks and on opening files.
 #[tokio::test]
-async fn a_search_asks_about_each_file_once() {
+async fn search_checks_each_file_once() {
     let mut agent = Agent::new();
     for name in ["a.txt", "b.txt", "sub/c.txt"] {
         agent.put(name, "one\n");
@@ -119,7 +119,7 @@ async fn a_search_asks_about_each_file_once() {
 }
 
 #[tokio::test]
-async fn what_may_not_be_edited_stays_as_it_is() {
+async fn forbidden_edit_changes_nothing() {
     let mut agent = Agent::new();
     agent.put("fixed.txt", "one\n");
     agent.put("free.txt", "one\n");
@@ -142,7 +142,7 @@ async fn what_may_not_be_edited_stays_as_it_is() {
 }
 
 #[test]
-fn a_call_says_everything_it_would_open() {
+fn call_lists_every_file_that_it_would_open() {
     let needs = |tool: &str, input: Value| {
         let tool = builtin_tools().into_iter().find(|candidate| candidate.spec().name == tool).unwrap();
         tool.required_permissions(&input.to_string(), &ToolLimits::default()).unwrap()
@@ -158,7 +158,7 @@ fn a_call_says_everything_it_would_open() {
     assert_eq!(needs("apply_patch", patch(body)), [read("a"), edit("a"), edit("b"), edit("c"), edit("d")]);
 }
 
-/// Asks by name, then swaps the file for another one, and knows that one when it is open.
+/// Permits the path, then swaps the file for another one; the check of the open file must recognise it.
 #[derive(Debug)]
 struct Swapped {
     secret: std::path::PathBuf,
@@ -188,9 +188,9 @@ impl FileAccessGuard for Swapped {
     }
 }
 
-/// What was asked about by name may be another file by the time it is opened.
+/// A permitted path may lead to another file by the time it is opened.
 #[tokio::test]
-async fn a_file_that_is_swapped_while_it_is_searched_is_known_by_what_is_open() {
+async fn swapped_file_is_checked_by_its_open_descriptor() {
     let mut agent = Agent::new();
     for name in ["a.txt", "b.txt", "c.txt"] {
         agent.put(name, "needle\n");

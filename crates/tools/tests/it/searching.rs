@@ -44,7 +44,7 @@ async fn matching_lines_come_under_their_file_sorted_by_path() {
 
 #[tokio::test]
 async fn results_are_bounded() {
-    let agent = Agent::with(ToolLimits { output: 4096, ..ToolLimits::default() });
+    let agent = Agent::with(ToolLimits { output_bytes: 4096, ..ToolLimits::default() });
     agent.put("many.txt", "needle\n".repeat(10_000));
     let text = agent.done("grep", json!({ "pattern": "needle", "limit": 2 })).await;
     assert!(text.ends_with("2: needle\n[stopped at 2 matches; narrow the search or raise `limit`]\n"), "{text}");
@@ -63,7 +63,7 @@ async fn results_are_bounded() {
 }
 
 #[tokio::test]
-async fn a_bad_pattern_is_refused_with_its_place() {
+async fn invalid_pattern_is_refused_with_its_position() {
     let agent = project();
     let text = agent.refused("grep", json!({ "pattern": "a(b" })).await;
     assert!(text.contains("a(b\n") && text.contains("^") && text.contains("unclosed group"), "{text}");
@@ -102,8 +102,8 @@ async fn searching_never_hangs_or_leaves_the_workspace() {
 }
 
 #[tokio::test]
-async fn a_search_ends_with_its_call_or_its_time() {
-    let agent = Agent::with(ToolLimits { search: Duration::ZERO, ..ToolLimits::default() });
+async fn search_ends_when_cancelled_or_timed_out() {
+    let agent = Agent::with(ToolLimits { search_time: Duration::ZERO, ..ToolLimits::default() });
     agent.put("a.txt", "needle");
     assert!(agent.done("grep", json!({ "pattern": "needle" })).await.contains("stopped before the end"));
     let agent = Agent::new();
@@ -114,7 +114,7 @@ async fn a_search_ends_with_its_call_or_its_time() {
 }
 
 #[tokio::test]
-async fn a_hostile_pattern_is_refused_before_it_costs_much() {
+async fn expensive_pattern_is_refused_early() {
     let agent = project();
     let deep = |depth: usize| format!("{}a{}", "{".repeat(depth), "}".repeat(depth));
     for glob in [deep(300), deep(100_000), "[a-z]".repeat(500_000), "{a,b}".repeat(200_000)] {
@@ -139,9 +139,9 @@ async fn files_that_could_not_be_searched_are_counted() {
     assert_eq!(text, "a.txt\n1: needle\n[1 files could not be read completely: long.txt]\n");
 }
 
-/// Small files are searched at once and large ones in parts; nobody should notice.
+/// Small files are searched at once and large ones in parts, with the same results.
 #[tokio::test]
-async fn small_and_large_files_are_searched_alike() {
+async fn small_and_large_files_give_the_same_matches() {
     let line = "an ordinary line\n";
     for lines in [0, 3, 3855, 3856, 20_000] {
         let agent = Agent::new();
@@ -164,7 +164,7 @@ async fn small_and_large_files_are_searched_alike() {
 }
 
 #[tokio::test]
-async fn a_name_cannot_pass_for_several_or_control_a_terminal() {
+async fn control_characters_in_file_names_are_escaped() {
     let agent = Agent::new();
     agent.put("a\nb.txt", "needle\n");
     agent.put("\u{1b}[31mred", "needle\n");
@@ -176,7 +176,7 @@ async fn a_name_cannot_pass_for_several_or_control_a_terminal() {
 }
 
 #[tokio::test]
-async fn a_hostile_ignore_file_does_no_harm() {
+async fn hostile_ignore_file_is_harmless() {
     let deep = format!("{}a{}\n", "{".repeat(100_000), "}".repeat(100_000));
     for name in [".gitignore", ".ignore", "sub/.gitignore", "sub/.ignore", ".git/info/exclude"] {
         let agent = Agent::new();

@@ -1,4 +1,4 @@
-//! Tools that only pass on, and input that no tool takes.
+//! Tools that only pass requests on, and malformed input.
 
 use bosun_tools::{ToolError, builtin_tools, shared_list_tools};
 use serde_json::json;
@@ -31,14 +31,14 @@ async fn background_commands_are_passed_on() {
 }
 
 #[tokio::test]
-async fn the_list_tools_take_what_such_tools_usually_take() {
+async fn list_tools_accept_the_usual_arguments() {
     let agent = Agent::new();
     let made = agent.done("TaskCreate", json!({ "subject": "s", "description": "d", "activeForm": "doing" })).await;
     assert!(made.contains(r#"active_form: Some("doing")"#), "{made}");
     let edit = json!({ "taskId": "#3", "status": "in_progress", "addBlocks": ["4"], "owner": "", "metadata": {} });
     let edited = agent.done("TaskUpdate", edit).await;
     assert!(edited.starts_with("3: ") && edited.contains("add_blocks: [ItemId(4)]"), "{edited}");
-    assert_eq!(agent.done("TaskGet", json!({ "taskId": "a" })).await, "get a No");
+    assert_eq!(agent.done("TaskGet", json!({ "taskId": "a" })).await, "get a NoWait");
     assert_eq!(agent.done("TaskGet", json!({ "taskId": "3", "wait": true })).await, "get 3 For(600s)");
     assert_eq!(agent.done("TaskOutput", json!({ "task_id": "a", "timeout": 1500 })).await, "output a For(1.5s)");
     assert_eq!(agent.done("TaskOutput", json!({ "task_id": "a", "block": false })).await, "output a No");
@@ -63,7 +63,7 @@ async fn waiting_for_a_background_command_ends_with_the_call() {
 }
 
 #[tokio::test]
-async fn no_tool_takes_malformed_input() {
+async fn malformed_input_is_refused_by_every_tool() {
     let agent = Agent::new();
     let deep = format!("{{\"x\":{}", "[".repeat(50_000));
     let huge = format!("{{\"path\":\"{}\"}}", "x".repeat(9 << 20));

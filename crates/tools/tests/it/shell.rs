@@ -14,7 +14,7 @@ async fn sh(agent: &Agent, command: &str) -> String {
 }
 
 #[tokio::test]
-async fn output_is_merged_and_a_failure_is_told() {
+async fn output_is_merged_and_a_failure_is_reported() {
     let agent = Agent::new();
     assert_eq!(sh(&agent, "echo out; echo err >&2; echo out").await, "out\nerr\nout\n");
     assert_eq!(sh(&agent, "true").await, "[no output]");
@@ -29,7 +29,7 @@ async fn output_is_merged_and_a_failure_is_told() {
 }
 
 #[tokio::test]
-async fn it_runs_in_the_workspace_with_the_given_environment() {
+async fn command_runs_in_the_workspace_with_the_given_environment() {
     let agent = Agent::new();
     sh(&agent, "echo hi > made.txt").await;
     assert_eq!(agent.text("made.txt"), "hi\n");
@@ -37,7 +37,7 @@ async fn it_runs_in_the_workspace_with_the_given_environment() {
 }
 
 #[tokio::test]
-async fn what_cannot_start_is_refused() {
+async fn command_that_cannot_start_is_refused() {
     let agent = Agent::new();
     assert!(agent.refused("shell", json!({ "command": "  " })).await.contains("empty"));
     assert!(agent.refused("shell", json!({ "command": "a\0b" })).await.contains("NUL"));
@@ -48,14 +48,14 @@ async fn what_cannot_start_is_refused() {
 }
 
 #[tokio::test]
-async fn endless_output_is_held_in_bounded_memory() {
+async fn endless_output_uses_bounded_memory() {
     let agent = Agent::new();
     let before = resident();
     let text = sh(&agent, "yes | head -c 1G; echo; echo done").await;
     assert!(text.starts_with("y\ny\n") && text.ends_with("y\n\ndone\n"), "{}", &text[text.len() - 100..]);
     assert!(text.contains("bytes left out"), "{text}");
     let grown = resident().saturating_sub(before);
-    // Other tests run meanwhile; the output alone would be 1024 MiB.
+    // Other tests run at the same time; the output alone would be 1024 MiB.
     assert!(grown < 256 * 1024, "{grown} KiB");
 }
 
@@ -73,13 +73,13 @@ async fn a_command_that_takes_too_long_is_killed_with_its_tree() {
     let text = agent.done("shell", input).await;
     assert!(text.starts_with("start\n[timed out after 1 s"), "{text}");
     assert!(is_gone(&agent.text("pid")));
-    let short = Agent::with(ToolLimits { shell_max: Duration::from_millis(300), ..ToolLimits::default() });
+    let short = Agent::with(ToolLimits { max_shell_timeout: Duration::from_millis(300), ..ToolLimits::default() });
     let text = short.done("shell", json!({ "command": "sleep 300", "timeout_secs": 400 })).await;
     assert!(text.contains("timed out"), "{text}");
 }
 
 #[tokio::test]
-async fn a_cancelled_call_gives_what_there_was() {
+async fn cancelled_call_returns_its_output_so_far() {
     let agent = Agent::new();
     let call = sh(&agent, "trap '' TERM; echo start; echo $$ > pid; while :; do sleep 1; done");
     let cancel = async {
@@ -112,13 +112,13 @@ async fn processes_left_behind_are_killed_and_mentioned() {
     assert!(started.elapsed() < Duration::from_secs(60));
 }
 
-/// Whether no process has this number, or only its remains.
+/// Whether the process is gone, or ended but not reaped.
 fn is_gone(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
     stat.is_empty() || stat.contains(") Z ")
 }
 
-/// Waits until it is so.
+/// Waits until the condition holds.
 async fn wait_for(so: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(20);
     while !so() {
@@ -128,12 +128,12 @@ async fn wait_for(so: impl Fn() -> bool) {
 }
 
 #[tokio::test]
-async fn a_command_is_followed_into_a_spool() {
+async fn command_output_is_copied_into_a_spool() {
     let agent = Agent::new();
     let folder = agent.path("spool");
     let mut spool = Spool::create(&folder, 3000).unwrap();
     let (cwd, env) = (agent.cx.workspace.cwd(), &agent.cx.env);
-    let command = ShellCommand { command: "seq 100000; exit 7", cwd, env, memory: None };
+    let command = ShellCommand { command: "seq 100000; exit 7", cwd, env, memory_bytes: None };
     let mut process = launch(&agent.cx.guardian, command).await.unwrap();
     let exit = follow(&mut process, |bytes| spool.write(bytes).unwrap()).await.unwrap();
     assert_eq!(exit.status, ExitStatus::Code(7));

@@ -9,7 +9,7 @@ fn heard(agent: &Agent) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_plan_is_kept_whole_and_within_bounds() {
+async fn plan_is_stored_unchanged_and_its_size_is_limited() {
     let agent = Agent::new();
     assert_eq!(agent.done("write_plan", json!({ "text": "# Plan\n" })).await, "The plan is saved.");
     assert_eq!(heard(&agent), ["plan # Plan\n"]);
@@ -21,7 +21,7 @@ async fn a_plan_is_kept_whole_and_within_bounds() {
 }
 
 #[tokio::test]
-async fn what_is_recommended_is_offered_and_so_is_doing_nothing() {
+async fn recommended_action_and_exit_only_are_always_offered() {
     let agent = Agent::new();
     for (input, told) in [
         (json!({ "summary": "s" }), "actions: [Interactive, Autopilot, AutopilotFleet, ExitOnly], recommended: Inter"),
@@ -45,7 +45,7 @@ async fn what_is_recommended_is_offered_and_so_is_doing_nothing() {
 }
 
 #[tokio::test]
-async fn who_is_blocked_says_why_and_who_is_done_is_not() {
+async fn only_the_status_blocked_needs_a_reason() {
     let agent = Agent::new();
     agent.done("task_complete", json!({ "summary": "all", "status": "done" })).await;
     agent.done("task_complete", json!({ "summary": "some", "status": "blocked", "reason": "no key" })).await;

@@ -46,8 +46,8 @@ async fn a_file_that_is_not_text_is_refused_with_its_kind() {
 }
 
 #[tokio::test]
-async fn a_huge_file_is_shown_in_part_or_refused_at_once() {
-    let agent = Agent::with(ToolLimits { scan: 1 << 20, ..ToolLimits::default() });
+async fn huge_file_is_shown_partly_or_refused_at_once() {
+    let agent = Agent::with(ToolLimits { scan_bytes: 1 << 20, ..ToolLimits::default() });
     File::create(agent.path("sparse")).unwrap().set_len(5 << 30).unwrap();
     assert!(agent.refused("view", json!({ "path": "sparse" })).await.contains("binary data, 5368709120 bytes"));
     agent.put("log", "line\n".repeat(4000));
@@ -58,7 +58,7 @@ async fn a_huge_file_is_shown_in_part_or_refused_at_once() {
 }
 
 #[tokio::test]
-async fn a_missing_file_is_refused_with_names_close_to_it() {
+async fn missing_file_is_refused_with_similar_names() {
     let agent = Agent::new();
     agent.put("src/main.rs", "");
     agent.put("src/other", "");
@@ -84,7 +84,7 @@ async fn folders_are_listed() {
 }
 
 #[tokio::test]
-async fn what_is_outside_or_no_file_is_refused_without_blocking() {
+async fn outside_paths_and_special_files_are_refused_without_blocking() {
     let agent = Agent::new();
     let outside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("secret"), "s").unwrap();

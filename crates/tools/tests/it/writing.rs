@@ -10,7 +10,7 @@ use crate::fixture::{Agent, changed};
 use crate::viewing::make_fifo;
 
 #[tokio::test]
-async fn a_new_file_is_made_with_its_folders() {
+async fn new_file_is_created_with_its_folders() {
     let agent = Agent::new();
     let output = agent.output("create", json!({ "path": "a/b/c.txt", "content": "x\ny\n" })).await;
     assert_eq!(output.text.as_str(), "created a/b/c.txt (2 lines)");
@@ -55,7 +55,7 @@ async fn text_is_replaced_and_shown() {
 }
 
 #[tokio::test]
-async fn bytes_line_ends_and_mode_stay() {
+async fn other_bytes_line_endings_and_mode_are_kept() {
     let agent = Agent::new();
     agent.put("run.sh", b"a\r\nb \xff\r\n");
     fs::set_permissions(agent.path("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -80,7 +80,7 @@ async fn a_file_is_edited_only_as_it_was_viewed() {
 }
 
 #[tokio::test]
-async fn of_two_agents_the_second_is_refused() {
+async fn second_agent_to_edit_a_viewed_file_is_refused() {
     let first = Agent::new();
     let second = first.other();
     first.put("a.txt", "one");
@@ -96,7 +96,7 @@ async fn of_two_agents_the_second_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_agents_that_edit_at_the_same_moment_one_wins() {
+async fn one_of_several_concurrent_edits_succeeds() {
     let agents: Vec<Agent> = {
         let first = Agent::new();
         first.put("a.txt", "one");
@@ -118,8 +118,8 @@ async fn of_agents_that_edit_at_the_same_moment_one_wins() {
 }
 
 #[tokio::test]
-async fn a_file_too_large_to_be_held_is_not_edited() {
-    let agent = Agent::with(ToolLimits { file: 10, ..ToolLimits::default() });
+async fn too_large_file_is_not_edited() {
+    let agent = Agent::with(ToolLimits { file_bytes: 10, ..ToolLimits::default() });
     agent.put("a.txt", "more than ten bytes");
     assert_eq!(agent.done("view", json!({ "path": "a.txt" })).await, "1\tmore than ten bytes\n");
     let text = agent.refused("edit", json!({ "path": "a.txt", "old": "more", "new": "less" })).await;
@@ -127,7 +127,7 @@ async fn a_file_too_large_to_be_held_is_not_edited() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_written_is_refused() {
+async fn unwritable_file_is_refused() {
     let agent = Agent::new();
     let outside = tempfile::tempdir().unwrap();
     symlink(outside.path(), agent.path("out")).unwrap();
@@ -140,6 +140,6 @@ async fn what_cannot_be_written_is_refused() {
     }
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
     let long = agent.refused("edit", json!({ "path": "../".repeat(100_000), "old": "x", "new": "y" })).await;
-    assert!(long.len() <= agent.cx.limits.output);
+    assert!(long.len() <= agent.cx.limits.output_bytes);
     assert!(agent.refused("edit", json!({ "path": "none", "old": "x", "new": "y" })).await.contains("none"));
 }

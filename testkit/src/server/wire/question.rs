@@ -23,14 +23,14 @@ impl From<ConversationQuestion> for ModelRequest {
         ModelRequest {
             agent: "main".into(),
             path: "/root".into(),
-            at: SystemClock.now(),
+            requested_at: SystemClock.now(),
             turn: u32::try_from(spoken + 1).unwrap_or(u32::MAX),
             attempt: 1,
             system: system.into(),
             messages: messages.into(),
             tools: tools.into(),
             call_policy: calls,
-            max_output,
+            max_output_tokens: max_output,
             effort: None,
         }
     }
@@ -90,7 +90,7 @@ pub(super) fn image(media: &str, data: &str) -> Result<MessagePart, BodyProblem>
 pub(super) fn function(function: &Value) -> Result<ToolSpec, BodyProblem> {
     let about = function.get("description").and_then(Value::as_str).unwrap_or_default().into();
     let schema = field::object(function, "parameters")?.clone();
-    Ok(ToolSpec { name: field::tool_name(function, "name")?.into(), about, schema })
+    Ok(ToolSpec { name: field::tool_name(function, "name")?.into(), description: about, schema })
 }
 
 /// Whether tools may be called, in OpenAI's wire formats.

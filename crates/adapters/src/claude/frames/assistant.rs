@@ -5,13 +5,13 @@ use protocol::{ContentBlock, HookDialect, StopReason, Usage};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{frame_id, usage};
+use super::{frame_id, usage_json};
 
 /// The agent that a frame comes from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::claude) struct FrameSource {
     /// The call that started it; none for the root.
-    pub(in crate::claude) parent: Option<String>,
+    pub(in crate::claude) parent_call: Option<String>,
     /// The agent type.
     pub(in crate::claude) agent: String,
     /// The description of its task.
@@ -21,8 +21,8 @@ pub(in crate::claude) struct FrameSource {
 impl FrameSource {
     /// Adds the source to a frame.
     pub(in crate::claude) fn annotate(&self, frame: &mut Value) {
-        frame["parent_tool_use_id"] = json!(self.parent);
-        if self.parent.is_some() {
+        frame["parent_tool_use_id"] = json!(self.parent_call);
+        if self.parent_call.is_some() {
             frame["subagent_type"] = json!(self.agent);
             frame["task_description"] = json!(self.description);
         }
@@ -30,15 +30,15 @@ impl FrameSource {
 }
 
 /// A message without content, in the format of the provider's API.
-pub(in crate::claude) fn message(id: &str, model: &str, used: Usage) -> Value {
+pub(in crate::claude) fn empty_message(id: &str, model: &str, used: Usage) -> Value {
     json!({
         "id": id, "type": "message", "role": "assistant", "model": model, "content": [],
-        "stop_reason": null, "stop_sequence": null, "usage": usage(used),
+        "stop_reason": null, "stop_sequence": null, "usage": usage_json(used),
     })
 }
 
 /// The frame of one block.
-pub(in crate::claude) fn assistant(
+pub(in crate::claude) fn assistant_frame(
     session: Uuid,
     (seq, index): (u64, u16),
     mut message: Value,
@@ -54,7 +54,7 @@ pub(in crate::claude) fn assistant(
 }
 
 /// A block in the format of the provider's API; `None` for opaque blocks, which only their provider can read.
-pub(in crate::claude) fn block(block: &ContentBlock) -> Option<Value> {
+pub(in crate::claude) fn block_json(block: &ContentBlock) -> Option<Value> {
     match block {
         ContentBlock::Text { text } => Some(json!({ "type": "text", "text": text })),
         ContentBlock::Thinking { text } => Some(json!({ "type": "thinking", "thinking": text, "signature": "" })),
@@ -69,7 +69,7 @@ pub(in crate::claude) fn block(block: &ContentBlock) -> Option<Value> {
 /// A call in the Claude SDK's terms. Arguments that are not an object are passed on as text.
 pub(in crate::claude) fn client_tool_call(tool: &str, input: &str) -> (String, Value) {
     let input = match serde_json::from_str(input) {
-        Ok(Value::Object(input)) if tool == "ask_user" => question(&input),
+        Ok(Value::Object(input)) if tool == "ask_user" => question_input(&input),
         Ok(Value::Object(input)) => Value::Object(tool_names::args_to_dialect(tool, HookDialect::Snake, input)),
         Ok(_) | Err(_) if input.trim().is_empty() => json!({}),
         Ok(_) | Err(_) => json!({ "input": input }),
@@ -78,15 +78,15 @@ pub(in crate::claude) fn client_tool_call(tool: &str, input: &str) -> (String, V
 }
 
 /// A question to the user, in the Claude SDK's format.
-fn question(input: &serde_json::Map<String, Value>) -> Value {
+fn question_input(input: &serde_json::Map<String, Value>) -> Value {
     let text = input.get("question").and_then(Value::as_str).unwrap_or_default();
     let choices = input.get("choices").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let choices: Vec<&str> = choices.iter().filter_map(Value::as_str).collect();
-    questions(text, &choices)
+    questions_input(text, &choices)
 }
 
 /// One question with its choices, in the Claude SDK's format.
-pub(in crate::claude) fn questions(question: &str, choices: &[&str]) -> Value {
+pub(in crate::claude) fn questions_input(question: &str, choices: &[&str]) -> Value {
     let options: Vec<Value> = choices.iter().map(|label| json!({ "label": label, "description": "" })).collect();
     json!({ "questions": [{ "question": question, "header": "Question", "options": options, "multiSelect": false }] })
 }
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_are_told_in_the_family_s_words() {
+    fn calls_use_claude_names_and_arguments() {
         let (name, input) = client_tool_call("shell", r#"{"command":"ls","timeout_secs":3}"#);
         assert_eq!((name.as_str(), &input), ("Bash", &json!({ "command": "ls", "timeout": 3000 })));
         let (name, input) = client_tool_call("task", r#"{"agent_type":"explore","prompt":"p","mode":"background"}"#);

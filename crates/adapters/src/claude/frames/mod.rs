@@ -10,11 +10,13 @@ use protocol::Usage;
 use serde_json::{Value, json};
 use uuid::{Builder, Uuid};
 
-pub(super) use assistant::{FrameSource, assistant, block, client_tool_call, message, questions, stop_reason};
+pub(super) use assistant::{
+    FrameSource, assistant_frame, block_json, client_tool_call, empty_message, questions_input, stop_reason,
+};
 pub(super) use results::{TurnResult, TurnStats, result_frame};
 pub(super) use session_info::{INIT_TOOLS, SessionInfo, init_frame, initialize_response};
 pub(super) use stream::MessageStream;
-pub(super) use user::{interrupted, replayed, tool_result};
+pub(super) use user::{interrupted_frame, replay_frame, tool_result_frame};
 
 /// The version of Claude Code that this adapter stands in for: clients check it.
 pub(super) const VERSION: &str = "2.1.325";
@@ -27,7 +29,7 @@ pub(super) fn frame_id(session: Uuid, seq: u64, index: u16) -> Uuid {
 }
 
 /// Usage, in the format of the provider's API.
-pub(super) fn usage(usage: Usage) -> Value {
+pub(super) fn usage_json(usage: Usage) -> Value {
     json!({
         "input_tokens": usage.input,
         "output_tokens": usage.output,
@@ -39,7 +41,7 @@ pub(super) fn usage(usage: Usage) -> Value {
 }
 
 /// A system frame.
-pub(super) fn system(session: Uuid, subtype: &str, fields: Value) -> Value {
+pub(super) fn system_frame(session: Uuid, subtype: &str, fields: Value) -> Value {
     let mut frame = json!({ "type": "system", "subtype": subtype });
     if let (Value::Object(frame), Value::Object(fields)) = (&mut frame, fields) {
         frame.extend(fields);
@@ -54,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_leads_to_the_same_ids_again_and_no_two_are_alike() {
+    fn frame_ids_are_stable_and_unique() {
         let session = Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0001);
         let ids: std::collections::BTreeSet<Uuid> =
             (0..100_000).step_by(7).flat_map(|seq| (0..4).map(move |index| frame_id(session, seq, index))).collect();

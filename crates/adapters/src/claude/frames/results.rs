@@ -6,7 +6,7 @@ use protocol::{Cost, FailKind, LimitKind, TaskOutcome, Usage};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::usage;
+use super::usage_json;
 
 /// How a turn ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,7 +95,7 @@ impl TurnResult {
         }
     }
 
-    fn message(self) -> (&'static str, Value) {
+    fn message_field(self) -> (&'static str, Value) {
         match self {
             TurnResult::Answered(text) | TurnResult::ModelFailed(text) | TurnResult::Refused(text) => {
                 ("result", json!(text))
@@ -114,9 +114,9 @@ impl TurnResult {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::claude) struct TurnStats {
     /// Its duration in milliseconds.
-    pub(in crate::claude) millis: u64,
+    pub(in crate::claude) duration_ms: u64,
     /// The part of it that model requests took.
-    pub(in crate::claude) model_millis: u64,
+    pub(in crate::claude) model_ms: u64,
     /// The number of model answers.
     pub(in crate::claude) turns: u64,
     /// Their usage.
@@ -144,13 +144,13 @@ pub(in crate::claude) fn result_frame(session: Uuid, result: TurnResult, stats: 
         "subtype": result.subtype(),
         "is_error": is_error,
         "api_error_status": null,
-        "duration_ms": stats.millis,
-        "duration_api_ms": stats.model_millis,
+        "duration_ms": stats.duration_ms,
+        "duration_api_ms": stats.model_ms,
         "num_turns": stats.turns,
         "stop_reason": stats.stop,
         "session_id": session,
         "total_cost_usd": usd(spent),
-        "usage": usage(stats.usage),
+        "usage": usage_json(stats.usage),
         "modelUsage": models,
         "permission_denials": stats.denials,
         "terminal_reason": result.terminal_reason(stats.ended_in_tools),
@@ -163,7 +163,7 @@ pub(in crate::claude) fn result_frame(session: Uuid, result: TurnResult, stats: 
     if let TurnResult::Structured(answer) = &result {
         frame["structured_output"] = answer.clone();
     }
-    let (key, value) = result.message();
+    let (key, value) = result.message_field();
     frame[key] = value;
     frame
 }
@@ -191,11 +191,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_ending_is_one_of_the_family_s_results() {
-        let of = |outcome: TaskOutcome| {
+    fn outcomes_map_to_claude_result_subtypes() {
+        let result_of = |outcome: TaskOutcome| {
             result_frame(Uuid::nil(), TurnResult::from_outcome(&outcome, "answer", true), TurnStats::default())
         };
-        let seen = |frame: &Value| (frame["subtype"].clone(), frame["is_error"].clone(), frame["errors"].is_array());
+        let summary = |frame: &Value| (frame["subtype"].clone(), frame["is_error"].clone(), frame["errors"].is_array());
         let model = TaskOutcome::Failed { kind: FailKind::Model, message: "down".into() };
         let contract = TaskOutcome::Failed { kind: FailKind::Contract, message: "no".into() };
         for (outcome, expected) in [
@@ -207,22 +207,22 @@ mod tests {
             (TaskOutcome::Cancelled { by: protocol::CancelBy::User }, ("error_during_execution", true, true)),
             (TaskOutcome::Lost, ("error_during_execution", true, true)),
         ] {
-            let frame = of(outcome);
-            assert_eq!(seen(&frame), (json!(expected.0), json!(expected.1), expected.2));
+            let frame = result_of(outcome);
+            assert_eq!(summary(&frame), (json!(expected.0), json!(expected.1), expected.2));
             for key in ["duration_ms", "duration_api_ms", "num_turns", "session_id", "usage", "modelUsage", "uuid"] {
                 assert!(!frame[key].is_null(), "{key}");
             }
         }
-        assert_eq!(of(TaskOutcome::Completed)["result"], "answer");
+        assert_eq!(result_of(TaskOutcome::Completed)["result"], "answer");
     }
 
     #[test]
-    fn money_is_told_in_dollars_over_all_models() {
+    fn results_sum_the_cost_of_all_models_in_dollars() {
         let cost = |micros| Cost { tokens: 0, micros };
         let models =
             [("a".to_owned(), (Usage::default(), cost(1_500_000))), ("b".to_owned(), (Usage::default(), cost(7)))];
-        let figures = TurnStats { models: models.into(), is_wake_up: true, ..TurnStats::default() };
-        let frame = result_frame(Uuid::nil(), TurnResult::Answered(String::new()), figures);
+        let stats = TurnStats { models: models.into(), is_wake_up: true, ..TurnStats::default() };
+        let frame = result_frame(Uuid::nil(), TurnResult::Answered(String::new()), stats);
         assert_eq!(frame["total_cost_usd"], 1.500_007);
         assert_eq!(frame["origin"]["kind"], "task-notification");
     }

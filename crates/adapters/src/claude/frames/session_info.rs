@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::VERSION;
 use crate::claude::mode::ClaudePermissionMode;
 
-/// The tools of every session, by their Claude names. The one that starts agents has its older name here.
+/// The tools of every session, by their Claude names. The tool that starts agents has its older name, `Task`, here.
 pub(in crate::claude) const INIT_TOOLS: [&str; 22] = [
     "Task",
     "Bash",
@@ -49,7 +49,7 @@ pub(in crate::claude) struct SessionInfo {
 
 impl SessionInfo {
     /// The commands that a client can use; some work only in a terminal.
-    fn offered(&self) -> impl Iterator<Item = &SlashView> {
+    fn client_commands(&self) -> impl Iterator<Item = &SlashView> {
         self.commands.iter().filter(|command| command.kind != SlashKind::Screen)
     }
 }
@@ -57,12 +57,12 @@ impl SessionInfo {
 /// The `init` frame, which starts every turn.
 pub(in crate::claude) fn init_frame(session: Uuid, info: &SessionInfo) -> Value {
     let names = |kind: fn(&SlashView) -> bool| -> Vec<&str> {
-        info.offered().filter(|command| kind(command)).map(|command| command.name.as_str()).collect()
+        info.client_commands().filter(|command| kind(command)).map(|command| command.name.as_str()).collect()
     };
     let agents: Vec<&str> = info.agents.iter().map(|agent| agent.name.as_str()).collect();
     let server = |server: &Value| json!({ "name": server["name"], "status": server["status"] });
     let servers: Vec<Value> = info.servers.iter().map(server).collect();
-    super::system(
+    super::system_frame(
         session,
         "init",
         json!({
@@ -85,8 +85,8 @@ pub(in crate::claude) fn init_frame(session: Uuid, info: &SessionInfo) -> Value 
 
 /// The response to the client's `initialize` request.
 pub(in crate::claude) fn initialize_response(info: &SessionInfo) -> Value {
-    let commands: Vec<Value> = info.offered().map(command).collect();
-    let agents: Vec<Value> = info.agents.iter().map(agent).collect();
+    let commands: Vec<Value> = info.client_commands().map(command_json).collect();
+    let agents: Vec<Value> = info.agents.iter().map(agent_json).collect();
     json!({
         "commands": commands,
         "agents": agents,
@@ -104,14 +104,14 @@ pub(in crate::claude) fn initialize_response(info: &SessionInfo) -> Value {
     })
 }
 
-fn command(command: &SlashView) -> Value {
+fn command_json(command: &SlashView) -> Value {
     json!({
         "name": command.name, "description": command.description,
         "argumentHint": command.hint.as_deref().unwrap_or_default(),
     })
 }
 
-fn agent(agent: &AgentView) -> Value {
+fn agent_json(agent: &AgentView) -> Value {
     let mut view = json!({ "name": agent.name, "description": agent.description });
     if let Some(model) = agent.models.first() {
         view["model"] = json!(model);
@@ -133,8 +133,8 @@ mod tests {
             source: String::new(),
         };
         let commands = vec![command("compact", SlashKind::BuiltIn), command("exit", SlashKind::Screen)];
-        let known = SessionInfo { commands, ..SessionInfo::default() };
-        assert_eq!(init_frame(Uuid::nil(), &known)["slash_commands"], json!(["compact"]));
-        assert_eq!(initialize_response(&known)["commands"].as_array().map(Vec::len), Some(1));
+        let info = SessionInfo { commands, ..SessionInfo::default() };
+        assert_eq!(init_frame(Uuid::nil(), &info)["slash_commands"], json!(["compact"]));
+        assert_eq!(initialize_response(&info)["commands"].as_array().map(Vec::len), Some(1));
     }
 }

@@ -5,24 +5,25 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::FrameSource;
-use super::assistant::message;
+use super::assistant::empty_message;
 
 /// A message that is being streamed.
 #[derive(Debug)]
 pub(in crate::claude) struct MessageStream {
     session: Uuid,
-    speaker: FrameSource,
+    source: FrameSource,
     /// The text so far; none when no text block is open.
     text: Option<String>,
     /// The number of blocks so far.
-    blocks: u64,
+    block_count: u64,
 }
 
 impl MessageStream {
     /// Starts a message; also returns its first event.
     pub(in crate::claude) fn new(session: Uuid, id: &str, model: &str, speaker: FrameSource) -> (MessageStream, Value) {
-        let stream = MessageStream { session, speaker, text: None, blocks: 0 };
-        let start = stream.event(json!({ "type": "message_start", "message": message(id, model, Usage::default()) }));
+        let stream = MessageStream { session, source: speaker, text: None, block_count: 0 };
+        let start =
+            stream.frame(json!({ "type": "message_start", "message": empty_message(id, model, Usage::default()) }));
         (stream, start)
     }
 
@@ -30,29 +31,29 @@ impl MessageStream {
     pub(in crate::claude) fn push_text(&mut self, text: &str) -> Vec<Value> {
         let mut events = Vec::new();
         if self.text.is_none() {
-            events.push(self.start(json!({ "type": "text", "text": "" })));
+            events.push(self.start_block(json!({ "type": "text", "text": "" })));
             self.text = Some(String::new());
         }
         self.text.get_or_insert_default().push_str(text);
-        events.push(self.delta(json!({ "type": "text_delta", "text": text })));
+        events.push(self.block_delta(json!({ "type": "text_delta", "text": text })));
         events
     }
 
-    /// Completes the text, adding what was not streamed, and closes the block.
-    pub(in crate::claude) fn finish_text(&mut self, whole: &str) -> Vec<Value> {
-        let missed = match &self.text {
-            Some(text) => whole.strip_prefix(text.as_str()).unwrap_or_default().to_owned(),
-            None => whole.to_owned(),
+    /// Adds the part of `full_text` that was not streamed, and closes the text block.
+    pub(in crate::claude) fn finish_text(&mut self, full_text: &str) -> Vec<Value> {
+        let missing = match &self.text {
+            Some(text) => full_text.strip_prefix(text.as_str()).unwrap_or_default().to_owned(),
+            None => full_text.to_owned(),
         };
-        let mut events = if missed.is_empty() { Vec::new() } else { self.push_text(&missed) };
+        let mut events = if missing.is_empty() { Vec::new() } else { self.push_text(&missing) };
         if self.text.take().is_some() {
-            events.push(self.stop());
+            events.push(self.stop_block());
         }
         events
     }
 
     /// Adds a complete block.
-    pub(in crate::claude) fn block(&mut self, block: &Value) -> Vec<Value> {
+    pub(in crate::claude) fn push_block(&mut self, block: &Value) -> Vec<Value> {
         let (empty, delta) = match block["type"].as_str() {
             Some("thinking") => (
                 json!({ "type": "thinking", "thinking": "", "signature": "" }),
@@ -64,38 +65,38 @@ impl MessageStream {
                 (empty, json!({ "type": "input_json_delta", "partial_json": block["input"].to_string() }))
             }
         };
-        let start = self.start(empty);
-        let delta = self.delta(delta);
-        vec![start, delta, self.stop()]
+        let start = self.start_block(empty);
+        let delta = self.block_delta(delta);
+        vec![start, delta, self.stop_block()]
     }
 
     /// Ends the message.
     pub(in crate::claude) fn end(mut self, stop_reason: Option<&str>, usage: Value) -> Vec<Value> {
         let mut events = self.finish_text("");
-        events.push(self.event(json!({
+        events.push(self.frame(json!({
             "type": "message_delta", "delta": { "stop_reason": stop_reason, "stop_sequence": null }, "usage": usage,
         })));
-        events.push(self.event(json!({ "type": "message_stop" })));
+        events.push(self.frame(json!({ "type": "message_stop" })));
         events
     }
 
-    fn start(&mut self, block: Value) -> Value {
-        self.blocks += 1;
-        self.event(json!({ "type": "content_block_start", "index": self.blocks - 1, "content_block": block }))
+    fn start_block(&mut self, block: Value) -> Value {
+        self.block_count += 1;
+        self.frame(json!({ "type": "content_block_start", "index": self.block_count - 1, "content_block": block }))
     }
 
-    fn delta(&self, delta: Value) -> Value {
-        let index = self.blocks.saturating_sub(1);
-        self.event(json!({ "type": "content_block_delta", "index": index, "delta": delta }))
+    fn block_delta(&self, delta: Value) -> Value {
+        let index = self.block_count.saturating_sub(1);
+        self.frame(json!({ "type": "content_block_delta", "index": index, "delta": delta }))
     }
 
-    fn stop(&self) -> Value {
-        self.event(json!({ "type": "content_block_stop", "index": self.blocks.saturating_sub(1) }))
+    fn stop_block(&self) -> Value {
+        self.frame(json!({ "type": "content_block_stop", "index": self.block_count.saturating_sub(1) }))
     }
 
-    fn event(&self, event: Value) -> Value {
+    fn frame(&self, event: Value) -> Value {
         json!({
-            "type": "stream_event", "event": event, "parent_tool_use_id": self.speaker.parent,
+            "type": "stream_event", "event": event, "parent_tool_use_id": self.source.parent_call,
             "session_id": self.session, "uuid": Uuid::now_v7(),
         })
     }
@@ -106,12 +107,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_streamed_as_the_api_does_and_lost_ones_are_made_up_for() {
-        let (mut stream, begun) = MessageStream::new(Uuid::nil(), "m", "model", FrameSource::default());
-        let mut events = vec![begun];
+    fn text_is_streamed_as_api_events_and_gaps_are_filled() {
+        let (mut stream, start) = MessageStream::new(Uuid::nil(), "m", "model", FrameSource::default());
+        let mut events = vec![start];
         events.extend(stream.push_text("Hel"));
         events.extend(stream.finish_text("Hello"));
-        events.extend(stream.block(&json!({ "type": "tool_use", "id": "c", "name": "Bash", "input": { "a": 1 } })));
+        events
+            .extend(stream.push_block(&json!({ "type": "tool_use", "id": "c", "name": "Bash", "input": { "a": 1 } })));
         events.extend(stream.end(Some("tool_use"), json!({})));
         let kinds: Vec<&str> = events.iter().filter_map(|frame| frame["event"]["type"].as_str()).collect();
         assert_eq!(

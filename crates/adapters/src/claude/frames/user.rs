@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{FrameSource, frame_id};
 
 /// A tool's result.
-pub(in crate::claude) fn tool_result(
+pub(in crate::claude) fn tool_result_frame(
     session: Uuid,
     seq: u64,
     call: &CallId,
@@ -24,14 +24,14 @@ pub(in crate::claude) fn tool_result(
         "uuid": frame_id(session, seq, 0),
     });
     source.annotate(&mut frame);
-    if source.parent.is_none() {
+    if source.parent_call.is_none() {
         frame["tool_use_result"] = if is_error { json!(format!("Error: {}", answer.text)) } else { json!(answer.text) };
     }
     frame
 }
 
 /// Reports that the user interrupted the turn.
-pub(in crate::claude) fn interrupted(session: Uuid) -> Value {
+pub(in crate::claude) fn interrupted_frame(session: Uuid) -> Value {
     json!({
         "type": "user", "parent_tool_use_id": null, "session_id": session, "uuid": Uuid::now_v7(), "isSynthetic": true,
         "message": { "role": "user", "content": [{ "type": "text", "text": "[The user interrupted the turn]" }] },
@@ -39,7 +39,7 @@ pub(in crate::claude) fn interrupted(session: Uuid) -> Value {
 }
 
 /// A message of the client, replayed to it.
-pub(in crate::claude) fn replayed(session: Uuid, mut frame: Value) -> Value {
+pub(in crate::claude) fn replay_frame(session: Uuid, mut frame: Value) -> Value {
     frame["session_id"] = json!(session);
     frame["isReplay"] = json!(true);
     if frame["uuid"].is_null() {

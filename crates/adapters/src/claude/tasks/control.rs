@@ -19,13 +19,13 @@ pub(in crate::claude) async fn stop(client: &RpcClient, request: &Value) -> Resu
     Ok(json!({}))
 }
 
-/// Moves tasks that the root waits for to the background: that of one tool call, or all.
+/// Moves tasks that the root waits for to the background: those of one tool call, or all.
 pub(in crate::claude) async fn background(
     client: &RpcClient,
     tasks: &TaskReporter,
     request: &Value,
 ) -> Result<Value, String> {
-    for task in tasks.running(request["tool_use_id"].as_str()) {
+    for task in tasks.running_tasks(request["tool_use_id"].as_str()) {
         let promoted: Result<Value, CallError> = client.call(Method::TasksPromote, TaskParams { task }).await;
         if let Err(error) = promoted {
             tracing::debug!(%task, %error, "cannot move a task to the background");

@@ -9,8 +9,8 @@ use super::tracked_task::{TaskEndStatus, TrackedTask};
 
 impl TaskReporter {
     pub(super) fn started_frame(&self, task: TaskId, tracked: &TrackedTask) -> Value {
-        let mut fields = head(task, tracked);
-        fields["task_type"] = kind(tracked).into();
+        let mut fields = common_fields(task, tracked);
+        fields["task_type"] = task_type(tracked).into();
         fields["spawn_depth"] = tracked.depth.into();
         fields["is_backgrounded"] = tracked.background.into();
         if let Some(prompt) = &tracked.prompt {
@@ -29,7 +29,7 @@ impl TaskReporter {
         at: Timestamp,
         tool: Option<&str>,
     ) -> Value {
-        let mut fields = head(task, tracked);
+        let mut fields = common_fields(task, tracked);
         fields["usage"] = usage_json(tracked, at);
         if let Some(tool) = tool {
             fields["last_tool_name"] = (self.claude_tool_name)(tool).into();
@@ -48,7 +48,7 @@ impl TaskReporter {
         at: Timestamp,
         outcome: &TaskOutcome,
     ) -> [Value; 2] {
-        let TaskEndStatus { status, notification_status: word, error } = TaskEndStatus::of(outcome);
+        let TaskEndStatus { status, notification_status, error } = TaskEndStatus::from_outcome(outcome);
         let mut patch = json!({ "status": status, "end_time": at.0 });
         if let Some(error) = &error {
             patch["error"] = error.clone().into();
@@ -57,9 +57,9 @@ impl TaskReporter {
             true => error.unwrap_or_else(|| outcome.as_str().to_owned()),
             false => tracked.last_text.clone(),
         };
-        let mut fields = head(task, tracked);
-        fields["status"] = word.into();
-        // Its text is in the summary and in its session file.
+        let mut fields = common_fields(task, tracked);
+        fields["status"] = notification_status.into();
+        // The task's text is in the summary and in its session file.
         fields["output_file"] = "".into();
         fields["summary"] = summary.into();
         fields["usage"] = usage_json(tracked, at);
@@ -69,8 +69,8 @@ impl TaskReporter {
     /// All tasks that run in the background.
     pub(super) fn background_frame(&self) -> Value {
         let row = |(id, tracked): (&TaskId, &TrackedTask)| {
-            let mut row = head(*id, tracked);
-            row["task_type"] = kind(tracked).into();
+            let mut row = common_fields(*id, tracked);
+            row["task_type"] = task_type(tracked).into();
             row
         };
         let rows: Vec<Value> = self.tasks.iter().filter(|(_, tracked)| tracked.is_in_background()).map(row).collect();
@@ -87,7 +87,7 @@ impl TaskReporter {
 }
 
 /// The fields that all task frames share.
-fn head(task: TaskId, tracked: &TrackedTask) -> Value {
+fn common_fields(task: TaskId, tracked: &TrackedTask) -> Value {
     let mut fields = json!({ "task_id": task.to_string(), "description": tracked.spec.description });
     if let Some(call) = &tracked.spec.call {
         fields["tool_use_id"] = call.to_string().into();
@@ -99,11 +99,11 @@ fn head(task: TaskId, tracked: &TrackedTask) -> Value {
 }
 
 fn usage_json(tracked: &TrackedTask, at: Timestamp) -> Value {
-    let duration = u64::try_from(at.since(tracked.since).as_millis()).unwrap_or(u64::MAX);
+    let duration = u64::try_from(at.since(tracked.started_at).as_millis()).unwrap_or(u64::MAX);
     json!({ "total_tokens": tracked.usage.total(), "tool_uses": tracked.tool_uses, "duration_ms": duration })
 }
 
-fn kind(tracked: &TrackedTask) -> &'static str {
+fn task_type(tracked: &TrackedTask) -> &'static str {
     match tracked.spec.kind {
         TaskType::Main | TaskType::Agent => "local_agent",
         TaskType::Shell => "local_bash",

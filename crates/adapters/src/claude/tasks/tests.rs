@@ -18,7 +18,7 @@ fn envelope(task: u128, at: u64, event: Event) -> Envelope {
 }
 
 /// A session whose root has started an agent.
-fn begun(mode: TaskMode) -> (TaskReporter, Vec<Value>) {
+fn started_session(mode: TaskMode) -> (TaskReporter, Vec<Value>) {
     let mut tasks = TaskReporter::new(Uuid::nil(), |tool| format!("their {tool}"));
     let root = TaskSpec::new(TaskType::Main, "main", "root");
     let child = TaskSpec {
@@ -45,7 +45,7 @@ fn begun(mode: TaskMode) -> (TaskReporter, Vec<Value>) {
     (tasks, frames)
 }
 
-fn ended(at: u64, outcome: TaskOutcome) -> Envelope {
+fn end_event(at: u64, outcome: TaskOutcome) -> Envelope {
     envelope(CHILD, at, Event::ActivationEnded { activation: Activation(1), outcome, text: "ten".into() })
 }
 
@@ -54,8 +54,8 @@ fn subtypes(frames: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn an_agent_is_started_makes_progress_and_is_over() {
-    let (mut tasks, frames) = begun(TaskMode::Sync);
+fn agent_frames_from_start_to_end() {
+    let (mut tasks, frames) = started_session(TaskMode::Sync);
     assert_eq!(subtypes(&frames), ["task_started"]);
     let started = &frames[0];
     assert_eq!((&started["prompt"], &started["task_type"]), (&json!("count to ten"), &json!("local_agent")));
@@ -73,7 +73,7 @@ fn an_agent_is_started_makes_progress_and_is_over() {
     let frames = tasks.apply_event(&envelope(CHILD, 1002, answered));
     assert_eq!(frames[0]["usage"], json!({ "total_tokens": 7, "tool_uses": 1, "duration_ms": 1000 }));
     assert_eq!(frames[0]["last_tool_name"], "their view");
-    let frames = tasks.apply_event(&ended(2000, TaskOutcome::Completed));
+    let frames = tasks.apply_event(&end_event(2000, TaskOutcome::Completed));
     assert_eq!(subtypes(&frames), ["task_updated", "task_notification"]);
     assert_eq!(frames[0]["patch"], json!({ "status": "completed", "end_time": 2000 }));
     assert_eq!((&frames[1]["status"], &frames[1]["summary"]), (&json!("completed"), &json!("ten")));
@@ -83,28 +83,28 @@ fn an_agent_is_started_makes_progress_and_is_over() {
 }
 
 #[test]
-fn what_is_in_the_background_is_told_whenever_it_changes() {
-    let (mut tasks, frames) = begun(TaskMode::Background);
+fn background_changes_are_reported() {
+    let (mut tasks, frames) = started_session(TaskMode::Background);
     assert_eq!(subtypes(&frames), ["task_started", "background_tasks_changed"]);
     assert_eq!(frames[1]["tasks"][0]["task_id"], id(CHILD).to_string());
-    assert_eq!(subtypes(&tasks.recap()), ["task_started", "background_tasks_changed"]);
+    assert_eq!(subtypes(&tasks.running_task_frames()), ["task_started", "background_tasks_changed"]);
     let stopped = TaskOutcome::Cancelled { by: protocol::CancelBy::User };
-    let frames = tasks.apply_event(&ended(5, stopped));
+    let frames = tasks.apply_event(&end_event(5, stopped));
     assert_eq!(subtypes(&frames), ["task_updated", "task_notification", "background_tasks_changed"]);
     assert_eq!((&frames[0]["patch"]["status"], &frames[1]["status"]), (&json!("killed"), &json!("stopped")));
     assert_eq!(frames[2]["tasks"], json!([]));
-    assert_eq!(tasks.recap(), Vec::<Value>::new());
+    assert_eq!(tasks.running_task_frames(), Vec::<Value>::new());
 }
 
 #[test]
-fn an_agent_that_is_sent_to_the_background_or_woken_again_is_told_of() {
-    let (mut tasks, _) = begun(TaskMode::Sync);
+fn promoted_and_woken_agents_are_reported() {
+    let (mut tasks, _) = started_session(TaskMode::Sync);
     let frames = tasks.apply_event(&envelope(CHILD, 4, Event::TaskPromoted));
     assert_eq!(subtypes(&frames), ["task_updated", "background_tasks_changed"]);
-    assert_eq!(tasks.running(Some("c1")), [id(CHILD)]);
-    assert_eq!(tasks.running(Some("c2")), []);
-    tasks.apply_event(&ended(5, TaskOutcome::Completed));
-    let again = Event::ActivationStarted { activation: Activation(2), attempt: Attempt(1) };
-    let frames = tasks.apply_event(&envelope(CHILD, 6, again));
+    assert_eq!(tasks.running_tasks(Some("c1")), [id(CHILD)]);
+    assert_eq!(tasks.running_tasks(Some("c2")), []);
+    tasks.apply_event(&end_event(5, TaskOutcome::Completed));
+    let woken = Event::ActivationStarted { activation: Activation(2), attempt: Attempt(1) };
+    let frames = tasks.apply_event(&envelope(CHILD, 6, woken));
     assert_eq!(subtypes(&frames), ["task_updated", "task_started", "background_tasks_changed"]);
 }

@@ -1,19 +1,21 @@
-//! The state of one task.
+//! The state of one task below the root.
 
 use protocol::{TaskMode, TaskOutcome, TaskSpec, Timestamp, Usage, clip_middle};
 
 /// Maximum bytes of a prompt or final message in a frame.
-const TEXT: usize = 8 * 1024;
+const MAX_TEXT_BYTES: usize = 8 * 1024;
 
-/// The state of one task.
+/// A task below the root: what was reported of it, and what the next frames need.
 #[derive(Debug)]
 pub(super) struct TrackedTask {
     pub(super) spec: TaskSpec,
     pub(super) depth: usize,
     pub(super) prompt: Option<String>,
     pub(super) reported: ReportedState,
+    /// Whether the root does not wait for it.
     pub(super) background: bool,
-    pub(super) since: Timestamp,
+    /// When it was created or last woken.
+    pub(super) started_at: Timestamp,
     pub(super) usage: Usage,
     pub(super) tool_uses: u64,
     /// Its final message.
@@ -36,7 +38,7 @@ impl TrackedTask {
             prompt: None,
             reported: ReportedState::Unreported,
             background: spec.mode == TaskMode::Background,
-            since: at,
+            started_at: at,
             usage: Usage::default(),
             tool_uses: 0,
             last_text: String::new(),
@@ -52,11 +54,11 @@ impl TrackedTask {
     pub(super) fn restart(&mut self, at: Timestamp) {
         self.reported = ReportedState::Started;
         self.background = true;
-        self.since = at;
+        self.started_at = at;
     }
 
     /// Records that the end was reported. Texts are dropped, because there may be very many such tasks.
-    pub(super) fn end(&mut self) {
+    pub(super) fn mark_ended(&mut self) {
         self.reported = ReportedState::Ended;
         self.prompt = None;
         self.last_text = String::new();
@@ -79,8 +81,8 @@ pub(super) struct TaskEndStatus {
 }
 
 impl TaskEndStatus {
-    pub(super) fn of(outcome: &TaskOutcome) -> TaskEndStatus {
-        let (status, word, error) = match outcome {
+    pub(super) fn from_outcome(outcome: &TaskOutcome) -> TaskEndStatus {
+        let (status, notification_status, error) = match outcome {
             TaskOutcome::Completed => ("completed", "completed", None),
             TaskOutcome::Cancelled { .. } => ("killed", "stopped", None),
             TaskOutcome::Failed { message, .. } => ("failed", "failed", Some(clip_text(message))),
@@ -88,11 +90,11 @@ impl TaskEndStatus {
                 ("failed", "failed", Some(outcome.as_str().replace('_', " ")))
             }
         };
-        TaskEndStatus { status, notification_status: word, error }
+        TaskEndStatus { status, notification_status, error }
     }
 }
 
 /// Clips a text so that it fits a frame.
 pub(super) fn clip_text(text: &str) -> String {
-    clip_middle(text, TEXT)
+    clip_middle(text, MAX_TEXT_BYTES)
 }

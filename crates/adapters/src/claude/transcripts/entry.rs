@@ -4,7 +4,7 @@ use protocol::{CallId, MailBody, Principal, StopReason, TaskId, Timestamp, ToolR
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::claude::frames::{VERSION, stop_reason, usage};
+use crate::claude::frames::{VERSION, stop_reason, usage_json};
 
 /// The fields that all entries of a file share.
 #[derive(Debug, Clone)]
@@ -19,12 +19,13 @@ pub(super) struct EntryHeader {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EntryPosition {
     pub(super) uuid: Uuid,
+    /// The entry before it.
     pub(super) parent: Option<Uuid>,
     pub(super) at: Timestamp,
 }
 
 impl EntryHeader {
-    fn line(&self, position: EntryPosition, kind: &str, message: Value) -> Value {
+    fn entry(&self, position: EntryPosition, kind: &str, message: Value) -> Value {
         let mut line = json!({
             "parentUuid": position.parent,
             "isSidechain": self.agent.is_some(),
@@ -44,7 +45,7 @@ impl EntryHeader {
     }
 
     /// A message to the agent. Messages that are not from a person are marked, so that they are not shown as prompts.
-    pub(super) fn mail(&self, position: EntryPosition, from: Principal, body: &MailBody) -> Value {
+    pub(super) fn mail_entry(&self, position: EntryPosition, from: Principal, body: &MailBody) -> Value {
         let content: Value = match body {
             MailBody::Text { text, images, .. } if images.is_empty() => text.clone().into(),
             MailBody::Text { text, images, .. } => {
@@ -57,7 +58,7 @@ impl EntryHeader {
             }
             MailBody::Result { task, .. } => format!("The task {task} has ended.").into(),
         };
-        let mut line = self.line(position, "user", json!({ "role": "user", "content": content }));
+        let mut line = self.entry(position, "user", json!({ "role": "user", "content": content }));
         let is_prompt = from == Principal::User || (self.agent.is_some() && matches!(body, MailBody::Text { .. }));
         if !is_prompt {
             line["isMeta"] = true.into();
@@ -69,7 +70,7 @@ impl EntryHeader {
     }
 
     /// One block of a model's answer.
-    pub(super) fn block(&self, position: EntryPosition, answer: &AnswerMetadata<'_>, block: &Value) -> Value {
+    pub(super) fn block_entry(&self, position: EntryPosition, answer: &AnswerMetadata<'_>, block: &Value) -> Value {
         let message = json!({
             "id": answer.id,
             "type": "message",
@@ -78,16 +79,16 @@ impl EntryHeader {
             "content": [block],
             "stop_reason": stop_reason(answer.stop),
             "stop_sequence": null,
-            "usage": usage(answer.usage),
+            "usage": usage_json(answer.usage),
         });
-        self.line(position, "assistant", message)
+        self.entry(position, "assistant", message)
     }
 
     /// The result of a tool call.
-    pub(super) fn answer(&self, position: EntryPosition, call: &CallId, answer: &ToolResult) -> Value {
+    pub(super) fn result_entry(&self, position: EntryPosition, call: &CallId, answer: &ToolResult) -> Value {
         let failed = answer.status != ToolResultStatus::Done;
         let block = json!({ "type": "tool_result", "tool_use_id": call, "content": answer.text, "is_error": failed });
-        let mut line = self.line(position, "user", json!({ "role": "user", "content": [block] }));
+        let mut line = self.entry(position, "user", json!({ "role": "user", "content": [block] }));
         line["toolUseResult"] = match failed {
             true => format!("Error: {}", answer.text).into(),
             false => answer.text.clone().into(),

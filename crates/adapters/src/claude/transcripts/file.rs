@@ -12,13 +12,13 @@ use uuid::Uuid;
 use super::event_part::EventPart;
 
 /// Maximum bytes of a line whose id is read.
-const LINE: u64 = 64 * 1024 * 1024;
+const MAX_LINE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A transcript file.
 #[derive(Debug)]
 pub(super) struct ClaudeTranscriptFile {
     file: File,
-    /// The last entry that Bosun wrote to it.
+    /// The event and part of the last entry that Bosun wrote to it.
     last: Option<EventPart>,
 }
 
@@ -29,15 +29,15 @@ impl ClaudeTranscriptFile {
             DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
         let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
-        let (last, complete) = scan(&file, session)?;
-        if file.seek(SeekFrom::End(0))? > complete {
-            file.set_len(complete)?;
+        let (last, complete_len) = scan(&file, session)?;
+        if file.seek(SeekFrom::End(0))? > complete_len {
+            file.set_len(complete_len)?;
         }
         Ok(ClaudeTranscriptFile { file, last })
     }
 
     /// Appends an entry, unless it is there already.
-    pub(super) fn add(&mut self, part: EventPart, line: &Value) -> io::Result<()> {
+    pub(super) fn append(&mut self, part: EventPart, line: &Value) -> io::Result<()> {
         if self.last >= Some(part) {
             return Ok(());
         }
@@ -57,15 +57,15 @@ struct EntryUuid {
 /// Finds the last entry that Bosun wrote, and the end of the last complete line. Lines of other programs are ignored.
 fn scan(file: &File, session: Uuid) -> io::Result<(Option<EventPart>, u64)> {
     let mut reader = BufReader::new(file);
-    let (mut last, mut complete) = (None, 0);
+    let (mut last, mut complete_len) = (None, 0);
     let mut line = Vec::new();
     loop {
         line.clear();
-        let read = reader.by_ref().take(LINE).read_until(b'\n', &mut line)? as u64;
-        if line.last() != Some(&b'\n') && read < LINE {
-            return Ok((last, complete));
+        let read = reader.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? as u64;
+        if line.last() != Some(&b'\n') && read < MAX_LINE_BYTES {
+            return Ok((last, complete_len));
         }
-        complete += read;
+        complete_len += read;
         let uuid = serde_json::from_slice::<EntryUuid>(&line).ok().and_then(|entry| entry.uuid);
         last = last.max(uuid.and_then(|uuid| EventPart::from_uuid(session, uuid)));
     }
@@ -94,26 +94,26 @@ mod tests {
 
     const SESSION: Uuid = Uuid::from_u128(0x0198_1234_5678_7abc_8def_0123_4567_89ab);
 
-    fn add(page: &mut ClaudeTranscriptFile, seq: u64, part: u16) {
-        page.add(EventPart { seq, part }, &json!({ "uuid": frame_id(SESSION, seq, part) })).unwrap();
+    fn add(transcript: &mut ClaudeTranscriptFile, seq: u64, part: u16) {
+        transcript.append(EventPart { seq, part }, &json!({ "uuid": frame_id(SESSION, seq, part) })).unwrap();
     }
 
     #[test]
-    fn a_file_that_was_cut_off_is_gone_on_with_and_has_nothing_twice() {
+    fn reopening_a_truncated_file_continues_without_duplicates() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a/b.jsonl");
-        let mut page = ClaudeTranscriptFile::open(&path, SESSION).unwrap();
-        add(&mut page, 1, 0);
-        add(&mut page, 3, 0);
-        add(&mut page, 3, 1);
-        let whole = fs::read_to_string(&path).unwrap();
-        let others = format!("{whole}{{\"type\":\"custom-title\"}}\nnonsense\n");
-        fs::write(&path, format!("{others}{{\"uuid\":\"01981")).unwrap();
-        let mut page = ClaudeTranscriptFile::open(&path, SESSION).unwrap();
-        add(&mut page, 1, 0);
-        add(&mut page, 3, 1);
-        assert_eq!(fs::read_to_string(&path).unwrap(), others);
-        add(&mut page, 4, 0);
+        let mut transcript = ClaudeTranscriptFile::open(&path, SESSION).unwrap();
+        add(&mut transcript, 1, 0);
+        add(&mut transcript, 3, 0);
+        add(&mut transcript, 3, 1);
+        let entries = fs::read_to_string(&path).unwrap();
+        let complete = format!("{entries}{{\"type\":\"custom-title\"}}\nnonsense\n");
+        fs::write(&path, format!("{complete}{{\"uuid\":\"01981")).unwrap();
+        let mut transcript = ClaudeTranscriptFile::open(&path, SESSION).unwrap();
+        add(&mut transcript, 1, 0);
+        add(&mut transcript, 3, 1);
+        assert_eq!(fs::read_to_string(&path).unwrap(), complete);
+        add(&mut transcript, 4, 0);
         assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 6);
     }
 }

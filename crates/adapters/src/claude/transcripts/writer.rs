@@ -13,7 +13,7 @@ use super::event_part::EventPart;
 use super::file::{ClaudeTranscriptFile, write_once};
 use super::paths::folder_name;
 use crate::claude::frame_writer::message_id;
-use crate::claude::frames::{block, frame_id};
+use crate::claude::frames::{block_json, frame_id};
 
 /// The transcript files of one session.
 #[derive(Debug)]
@@ -22,12 +22,13 @@ pub(in crate::claude) struct ClaudeTranscripts {
     session: SessionId,
     cwd: String,
     /// The root's file, known after the first events.
-    file: Option<PathBuf>,
+    root_file: Option<PathBuf>,
     agents: HashMap<TaskId, ClaudeAgentTranscript>,
-    mail: HashMap<MailId, (Principal, MailBody)>,
+    /// Unread mail.
+    unread_mail: HashMap<MailId, (Principal, MailBody)>,
     last_seq: u64,
     /// Whether writing failed, which is logged once.
-    broken: bool,
+    write_failed: bool,
 }
 
 /// The transcript of one agent.
@@ -37,7 +38,8 @@ struct ClaudeAgentTranscript {
     path: PathBuf,
     depth: usize,
     file: Option<ClaudeTranscriptFile>,
-    parent: Option<Uuid>,
+    /// The last entry written, the parent of the next one.
+    last_entry: Option<Uuid>,
 }
 
 impl ClaudeTranscripts {
@@ -47,24 +49,24 @@ impl ClaudeTranscripts {
             projects,
             session,
             cwd: String::new(),
-            file: None,
+            root_file: None,
             agents: HashMap::new(),
-            mail: HashMap::new(),
+            unread_mail: HashMap::new(),
             last_seq: 0,
-            broken: false,
+            write_failed: false,
         }
     }
 
     /// Writes an event, once. The session continues if a file cannot be written.
-    pub(in crate::claude) fn follow(&mut self, envelope: &Envelope) {
-        if self.broken || envelope.seq <= self.last_seq {
+    pub(in crate::claude) fn write_event(&mut self, envelope: &Envelope) {
+        if self.write_failed || envelope.seq <= self.last_seq {
             return;
         }
         self.last_seq = envelope.seq;
         if let Err(error) = self.write(envelope) {
-            let file = self.file.as_deref().unwrap_or(&self.projects);
+            let file = self.root_file.as_deref().unwrap_or(&self.projects);
             tracing::warn!(file = %file.display(), %error, "cannot write the session file; it is no longer updated");
-            self.broken = true;
+            self.write_failed = true;
         }
     }
 
@@ -72,26 +74,30 @@ impl ClaudeTranscripts {
         let task = envelope.entry.task;
         match &envelope.entry.event {
             Event::SessionOpened(config) | Event::SessionAdopted { config, .. } => self.cwd.clone_from(&config.cwd),
-            Event::TaskCreated(spec) => self.create(task, spec)?,
-            Event::MailAdmitted { mail, from, body, .. } => drop(self.mail.insert(*mail, (*from, body.clone()))),
-            Event::MailExpired { mail } => drop(self.mail.remove(mail)),
+            Event::TaskCreated(spec) => self.create_transcript(task, spec)?,
+            Event::MailAdmitted { mail, from, body, .. } => drop(self.unread_mail.insert(*mail, (*from, body.clone()))),
+            Event::MailExpired { mail } => drop(self.unread_mail.remove(mail)),
             Event::MailDelivered { mail } => {
-                let read: Vec<_> = mail.iter().filter_map(|mail| self.mail.remove(mail)).collect();
-                let entries =
-                    read.iter().map(|(from, body)| |header: &EntryHeader, position| header.mail(position, *from, body));
-                self.add(envelope, (0..).zip(entries))?;
+                let read: Vec<_> = mail.iter().filter_map(|mail| self.unread_mail.remove(mail)).collect();
+                let entries = read
+                    .iter()
+                    .map(|(from, body)| |header: &EntryHeader, position| header.mail_entry(position, *from, body));
+                self.append_entries(envelope, (0..).zip(entries))?;
             }
             Event::TurnAnswered { turn, content, stop, usage, model, .. } => {
                 let metadata = AnswerMetadata { id: message_id(task, *turn), model, stop: *stop, usage: *usage };
-                let blocks = (0_u16..).zip(content).filter_map(|(part, content)| Some((part, block(content)?)));
+                let blocks = (0_u16..).zip(content).filter_map(|(part, content)| Some((part, block_json(content)?)));
                 let metadata = &metadata;
                 let entries = blocks.map(|(part, block)| {
-                    (part, move |header: &EntryHeader, position| header.block(position, metadata, &block))
+                    (part, move |header: &EntryHeader, position| header.block_entry(position, metadata, &block))
                 });
-                self.add(envelope, entries)?;
+                self.append_entries(envelope, entries)?;
             }
             Event::CallAnswered { call, answer, .. } => {
-                self.add(envelope, [(0, |header: &EntryHeader, position| header.answer(position, call, answer))])?;
+                self.append_entries(
+                    envelope,
+                    [(0, |header: &EntryHeader, position| header.result_entry(position, call, answer))],
+                )?;
             }
             // Close the file: there may be very many agents, and the number of open files is limited.
             Event::ActivationEnded { .. } | Event::TaskFinished { .. } => {
@@ -105,15 +111,16 @@ impl ClaudeTranscripts {
     }
 
     /// Creates the transcript of a new agent.
-    fn create(&mut self, task: TaskId, spec: &TaskSpec) -> io::Result<()> {
+    fn create_transcript(&mut self, task: TaskId, spec: &TaskSpec) -> io::Result<()> {
         let session = crate::session_uuid(self.session).to_string();
         let Some(parent) = spec.parent else {
             let path = self.projects.join(folder_name(&self.cwd)).join(format!("{session}.jsonl"));
-            self.file = Some(path.clone());
-            self.agents.insert(task, ClaudeAgentTranscript { agent: None, path, depth: 0, file: None, parent: None });
+            self.root_file = Some(path.clone());
+            self.agents
+                .insert(task, ClaudeAgentTranscript { agent: None, path, depth: 0, file: None, last_entry: None });
             return Ok(());
         };
-        let Some(file) = self.file.as_ref().filter(|_| spec.kind != TaskType::Shell) else { return Ok(()) };
+        let Some(file) = self.root_file.as_ref().filter(|_| spec.kind != TaskType::Shell) else { return Ok(()) };
         let parent_transcript = self.agents.get(&parent);
         let depth = parent_transcript.map_or(1, |transcript| transcript.depth + 1);
         let path = file.with_extension("").join("subagents").join(format!("agent-{task}.jsonl"));
@@ -126,12 +133,13 @@ impl ClaudeTranscripts {
             meta["parentAgentId"] = agent.to_string().into();
         }
         write_once(&path.with_extension("meta.json"), &meta.to_string())?;
-        self.agents.insert(task, ClaudeAgentTranscript { agent: Some(task), path, depth, file: None, parent: None });
+        self.agents
+            .insert(task, ClaudeAgentTranscript { agent: Some(task), path, depth, file: None, last_entry: None });
         Ok(())
     }
 
     /// Appends entries to the file of the event's agent.
-    fn add<F: Fn(&EntryHeader, EntryPosition) -> Value>(
+    fn append_entries<F: Fn(&EntryHeader, EntryPosition) -> Value>(
         &mut self,
         envelope: &Envelope,
         lines: impl IntoIterator<Item = (u16, F)>,
@@ -141,12 +149,12 @@ impl ClaudeTranscripts {
         let header = EntryHeader { session, cwd: self.cwd.clone(), agent: transcript.agent };
         for (part, line) in lines {
             let uuid = frame_id(session, envelope.seq, part);
-            let position = EntryPosition { uuid, parent: transcript.parent.replace(uuid), at: envelope.entry.at };
+            let position = EntryPosition { uuid, parent: transcript.last_entry.replace(uuid), at: envelope.entry.at };
             let file = match &mut transcript.file {
                 Some(file) => file,
                 none => none.insert(ClaudeTranscriptFile::open(&transcript.path, session)?),
             };
-            file.add(EventPart { seq: envelope.seq, part }, &line(&header, position))?;
+            file.append(EventPart { seq: envelope.seq, part }, &line(&header, position))?;
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ type ControlResult = Result<Value, String>;
 #[derive(Debug)]
 pub(in crate::claude) struct ControlChannel {
     writer: ClientWriter,
-    next: AtomicU64,
+    next_id: AtomicU64,
     waiting: Mutex<HashMap<String, oneshot::Sender<ControlResult>>>,
     /// Cancelled when the client no longer answers.
     closed: CancellationToken,
@@ -27,7 +27,12 @@ pub(in crate::claude) struct ControlChannel {
 impl ControlChannel {
     /// Creates a channel on a writer.
     pub(in crate::claude) fn new(writer: ClientWriter) -> ControlChannel {
-        ControlChannel { writer, next: AtomicU64::new(1), waiting: Mutex::default(), closed: CancellationToken::new() }
+        ControlChannel {
+            writer,
+            next_id: AtomicU64::new(1),
+            waiting: Mutex::default(),
+            closed: CancellationToken::new(),
+        }
     }
 
     /// The writer for frames.
@@ -37,7 +42,7 @@ impl ControlChannel {
 
     /// Sends a request and waits for the answer; dropping the future cancels the request.
     pub(in crate::claude) async fn request(&self, request: Value) -> ControlResult {
-        let id = format!("bosun-{}", self.next.fetch_add(1, Ordering::Relaxed));
+        let id = format!("bosun-{}", self.next_id.fetch_add(1, Ordering::Relaxed));
         let frame = json!({ "type": "control_request", "request_id": id, "request": request });
         let (sender, answer) = oneshot::channel();
         if self.is_closed() {
@@ -53,7 +58,7 @@ impl ControlChannel {
         }
     }
 
-    /// Records that the client no longer answers, whether it reads or not.
+    /// Records that the client no longer answers; it may still read frames.
     pub(in crate::claude) fn close(&self) {
         self.closed.cancel();
     }
@@ -114,28 +119,28 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn an_answer_finds_its_question_and_a_dropped_question_is_cancelled() {
+    async fn responses_reach_their_request_and_dropped_requests_are_cancelled() {
         let (client, output) = tokio::io::duplex(4096);
-        let (writer, carrying) = ClientWriter::new(output);
+        let (writer, write) = ClientWriter::new(output);
         let control = Arc::new(ControlChannel::new(writer));
-        let mut set = JoinSet::new();
-        set.spawn(carrying);
+        let mut writing = JoinSet::new();
+        writing.spawn(write);
         let mut lines = BufReader::new(client).lines();
-        let asked = Arc::clone(&control);
-        let mut asking = JoinSet::new();
-        asking.spawn(async move { asked.request(json!({ "subtype": "first" })).await });
+        let requester = Arc::clone(&control);
+        let mut requests = JoinSet::new();
+        requests.spawn(async move { requester.request(json!({ "subtype": "first" })).await });
         let first: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
         let id = &first["request_id"];
         control.receive_response(&json!({ "response": { "subtype": "success", "request_id": "else" } }));
         control.receive_response(
             &json!({ "response": { "subtype": "success", "request_id": id, "response": { "a": 1 } } }),
         );
-        assert_eq!(asking.join_next().await.unwrap().unwrap(), Ok(json!({ "a": 1 })));
+        assert_eq!(requests.join_next().await.unwrap().unwrap(), Ok(json!({ "a": 1 })));
 
-        let asked = Arc::clone(&control);
-        asking.spawn(async move { asked.request(json!({ "subtype": "second" })).await });
+        let requester = Arc::clone(&control);
+        requests.spawn(async move { requester.request(json!({ "subtype": "second" })).await });
         let second: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
-        asking.shutdown().await;
+        requests.shutdown().await;
         let cancelled: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
         assert_eq!(cancelled["type"], "control_cancel_request");
         assert_eq!(cancelled["request_id"], second["request_id"]);

@@ -22,7 +22,7 @@ pub(in crate::claude) enum WireError {
     Io(#[from] io::Error),
 }
 
-/// Reads JSON lines from a client. Dropping a read loses nothing of the next.
+/// Reads JSON lines from a client. Dropping the future of `next` loses no input.
 #[derive(Debug)]
 pub(in crate::claude) struct JsonLineReader<R> {
     input: R,
@@ -39,18 +39,18 @@ impl<R: AsyncBufRead + Unpin> JsonLineReader<R> {
     /// needs no line break.
     pub(in crate::claude) async fn next(&mut self) -> Result<Option<(Value, usize)>, WireError> {
         loop {
-            let piece = self.input.fill_buf().await?;
-            let is_over = piece.is_empty();
-            let (taken, is_whole) = match piece.iter().position(|byte| *byte == b'\n') {
-                Some(at) => (at + 1, true),
-                None => (piece.len(), is_over),
+            let chunk = self.input.fill_buf().await?;
+            let at_end = chunk.is_empty();
+            let (used, is_complete) = match chunk.iter().position(|byte| *byte == b'\n') {
+                Some(index) => (index + 1, true),
+                None => (chunk.len(), at_end),
             };
-            if self.partial.len() + taken > LINE_MAX + 1 {
+            if self.partial.len() + used > LINE_MAX + 1 {
                 return Err(WireError::TooLong);
             }
-            self.partial.extend_from_slice(&piece[..taken]);
-            self.input.consume(taken);
-            if !is_whole {
+            self.partial.extend_from_slice(&chunk[..used]);
+            self.input.consume(used);
+            if !is_complete {
                 continue;
             }
             let line = std::mem::take(&mut self.partial);
@@ -58,7 +58,7 @@ impl<R: AsyncBufRead + Unpin> JsonLineReader<R> {
                 let frame = rpc::read_json(&line).map_err(WireError::Malformed)?;
                 return Ok(Some((frame, line.len())));
             }
-            if is_over {
+            if at_end {
                 return Ok(None);
             }
         }
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn frames_are_lines_and_the_last_needs_no_break() {
+    async fn last_line_needs_no_line_break() {
         let mut lines = JsonLineReader::new(&b"\n  \r\n{\"a\":1}\r\n{\"b\":2}"[..]);
         assert_eq!(lines.next().await.unwrap().unwrap().0, json!({ "a": 1 }));
         assert_eq!(lines.next().await.unwrap().unwrap().0, json!({ "b": 2 }));
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_json_and_what_is_too_long_is_an_error() {
+    async fn invalid_json_and_long_lines_are_errors() {
         assert!(matches!(JsonLineReader::new(&b"hello\n"[..]).next().await, Err(WireError::Malformed(_))));
         let long = vec![b'['; LINE_MAX + 2];
         assert!(matches!(JsonLineReader::new(&long[..]).next().await, Err(WireError::TooLong)));

@@ -3,18 +3,18 @@
 use protocol::clip_middle;
 use serde_json::Value;
 
-/// The first and the last limit that long texts are clipped to.
-const TEXTS: (usize, usize) = (256 * 1024, 256);
+/// The first and the last limit in bytes that long texts are clipped to.
+const TEXT_LIMITS: (usize, usize) = (256 * 1024, 256);
 
 /// A frame as a line of at most `max` bytes; `None` if clipping texts is not enough.
 pub(super) fn fit_line(mut frame: Value, max: usize) -> Option<Vec<u8>> {
-    let mut text_max = TEXTS.0;
+    let mut text_max = TEXT_LIMITS.0;
     loop {
         let line = to_line(&frame);
         if line.len() <= max {
             return Some(line);
         }
-        if text_max < TEXTS.1 {
+        if text_max < TEXT_LIMITS.1 {
             return None;
         }
         clip(&mut frame, text_max);
@@ -49,12 +49,12 @@ mod tests {
         let frame = json!({ "type": "user", "list": ["x".repeat(90_000), "short", "\u{1}".repeat(90_000)] });
         let line = fit_line(frame, 100_000).unwrap();
         assert!(line.len() <= 100_000);
-        let read: Value = serde_json::from_slice(&line).unwrap();
-        assert_eq!((&read["type"], &read["list"][1]), (&json!("user"), &json!("short")));
+        let parsed: Value = serde_json::from_slice(&line).unwrap();
+        assert_eq!((&parsed["type"], &parsed["list"][1]), (&json!("user"), &json!("short")));
     }
 
     #[test]
-    fn what_no_clipping_makes_fit_is_not_sent() {
+    fn frames_that_stay_too_large_have_no_line() {
         assert_eq!(fit_line(json!(vec![1; 1000]), 100), None);
         assert_eq!(fit_line(json!([1]), 4), Some(b"[1]\n".to_vec()));
     }

@@ -13,7 +13,7 @@ use super::shrink;
 pub(in crate::claude) const FRAME_MAX: usize = 1_000_000;
 
 /// Maximum bytes queued for writing.
-const WAITING_MAX: usize = 8 * FRAME_MAX;
+const MAX_QUEUED_BYTES: usize = 8 * FRAME_MAX;
 
 /// The client no longer accepts frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -51,7 +51,7 @@ impl ClientWriter {
         output: W,
     ) -> (ClientWriter, impl Future<Output = ()> + Send) {
         let (sender, queue) = mpsc::unbounded_channel();
-        let capacity = Arc::new(Semaphore::new(WAITING_MAX));
+        let capacity = Arc::new(Semaphore::new(MAX_QUEUED_BYTES));
         let gone = CancellationToken::new();
         let write = write_queue(queue, output, gone.clone());
         (ClientWriter { queue: sender, capacity, gone }, write)
@@ -137,10 +137,10 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn frames_come_in_order_and_none_is_longer_than_a_client_reads() {
+    async fn frames_keep_order_and_fit_the_client_limit() {
         let (mut client, output) = tokio::io::duplex(64);
-        let (writer, carrying) = ClientWriter::new(output);
-        let speaking = async {
+        let (writer, writing) = ClientWriter::new(output);
+        let sending = async {
             writer.send(json!({ "n": 1 })).await.unwrap();
             writer.send(json!({ "n": "x".repeat(3 * FRAME_MAX) })).await.unwrap();
             assert_eq!(writer.send_exact(&json!("x".repeat(FRAME_MAX))).await, Err(FrameSendError::TooLarge));
@@ -148,18 +148,18 @@ mod tests {
             drop(writer);
         };
         let mut read = String::new();
-        tokio::join!(carrying, speaking, async { client.read_to_string(&mut read).await.unwrap() });
+        tokio::join!(writing, sending, async { client.read_to_string(&mut read).await.unwrap() });
         let lines: Vec<&str> = read.lines().collect();
         assert_eq!((lines.len(), lines[0], lines[2]), (3, r#"{"n":1}"#, r#"{"n":3}"#));
         assert!(lines[1].len() < FRAME_MAX);
     }
 
     #[tokio::test]
-    async fn a_client_that_reads_nothing_holds_up_its_writer_within_bounds_and_is_seen_to_leave() {
+    async fn unread_frames_are_bounded_and_a_leaving_client_is_noticed() {
         let (client, output) = tokio::io::duplex(64);
-        let (writer, carrying) = ClientWriter::new(output);
+        let (writer, writing) = ClientWriter::new(output);
         let mut set = tokio::task::JoinSet::new();
-        set.spawn(carrying);
+        set.spawn(writing);
         let frame = json!("x".repeat(FRAME_MAX - 100));
         let sent = AtomicUsize::new(0);
         let flooding = async {

@@ -22,7 +22,7 @@ impl EventTranslator {
             AskSubject::Permission { tool, input, reason, rules } => {
                 let content = json!({
                     "requestId": request,
-                    "permissionRequest": permission::request(&ask.call, tool, input, reason, !rules.is_empty()),
+                    "permissionRequest": permission::permission_request(&ask.call, tool, input, reason, !rules.is_empty()),
                     "agentMode": self.mode.to_string(),
                     "permissionMode": "manual",
                     "ownerSessionId": self.session_name,

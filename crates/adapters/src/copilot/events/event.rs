@@ -4,7 +4,7 @@ use protocol::{SessionId, TaskId, Timestamp, Turn};
 use serde_json::{Value, json};
 use uuid::{Builder, Uuid};
 
-/// One event, without its id and parent.
+/// One event, without its id, parent and time.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CopilotEvent {
     pub(crate) kind: &'static str,
@@ -31,7 +31,7 @@ impl CopilotEvent {
     }
 
     /// Adds id, parent and time.
-    pub(crate) fn into_envelope(self, id: Uuid, parent: Option<Uuid>, at: Timestamp) -> Value {
+    pub(crate) fn into_json(self, id: Uuid, parent: Option<Uuid>, at: Timestamp) -> Value {
         let mut event = json!({
             "id": id.to_string(),
             "timestamp": at.to_string(),
@@ -49,21 +49,21 @@ impl CopilotEvent {
     }
 }
 
-/// Maximum number of events for one log entry.
-const PARTS: u64 = 256;
+/// Up to this many events of one log entry have different ids; ids repeat after that.
+const MAX_EVENTS_PER_ENTRY: u64 = 256;
 
-/// The id of one event of a log entry.
-pub(super) fn event_id(session: SessionId, seq: u64, part: u64) -> Uuid {
-    mixed(session.uuid(), seq.wrapping_mul(PARTS) + part % PARTS)
+/// The id of an event, which is the one at `index` among the events of log entry `seq`.
+pub(super) fn event_id(session: SessionId, seq: u64, index: u64) -> Uuid {
+    derived_id(session.uuid(), seq.wrapping_mul(MAX_EVENTS_PER_ENTRY) + index % MAX_EVENTS_PER_ENTRY)
 }
 
 /// The id of an agent's message in a turn, known while it is still being streamed.
 pub(crate) fn message_id(task: TaskId, turn: Turn) -> String {
-    mixed(task.uuid(), u64::from(turn.0)).to_string()
+    derived_id(task.uuid(), u64::from(turn.0)).to_string()
 }
 
 /// Derives an id from a base id and a number.
-fn mixed(base: Uuid, number: u64) -> Uuid {
+fn derived_id(base: Uuid, number: u64) -> Uuid {
     Builder::from_custom_bytes((base.as_u128() ^ u128::from(number)).to_be_bytes()).into_uuid()
 }
 
@@ -72,10 +72,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_the_same_every_time_and_differ() {
+    fn event_ids_are_stable_and_unique() {
         let session = SessionId::new(Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0001));
         let ids: std::collections::BTreeSet<_> =
-            (1..50).flat_map(|seq| (0..4).map(move |part| event_id(session, seq, part))).collect();
+            (1..50).flat_map(|seq| (0..4).map(move |index| event_id(session, seq, index))).collect();
         assert_eq!(ids.len(), 49 * 4);
         assert_eq!(event_id(session, 7, 1), event_id(session, 7, 1));
     }

@@ -5,9 +5,9 @@ use serde_json::json;
 
 use super::EventTranslator;
 use super::event::CopilotEvent;
-use super::tasks::TrackedAgent;
+use super::tasks::TrackedTask;
 
-/// Mail that its reader has not read yet.
+/// Mail that its task has not read yet.
 #[derive(Debug)]
 pub(super) struct UnreadMail {
     from: Principal,
@@ -24,7 +24,7 @@ impl EventTranslator {
         delivery: MailDelivery,
         body: MailBody,
     ) -> Vec<CopilotEvent> {
-        let is_running = self.agents.get(&task).is_some_and(TrackedAgent::is_running);
+        let is_running = self.agents.get(&task).is_some_and(TrackedTask::is_running);
         let delivery = match delivery {
             _ if !is_running => "idle",
             MailDelivery::Steer | MailDelivery::Interrupt => "steering",

@@ -1,5 +1,5 @@
-//! Translates a session's log into events of the Copilot SDK. The same log always gives the same events with the same
-//! ids, so a client can receive again what it missed.
+//! Translates a session's log into events of the Copilot SDK. The same log always yields the same events with the same
+//! ids, so a client can receive missed events later.
 
 mod asks;
 mod event;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::turns::{arguments, client_tool_name};
 
 /// A permission request in the SDK's format.
-pub(super) fn request(call: &CallId, tool: &str, input: &str, reason: &str, offers_rule: bool) -> Value {
+pub(super) fn permission_request(call: &CallId, tool: &str, input: &str, reason: &str, offers_rule: bool) -> Value {
     let fields: Map<String, Value> = serde_json::from_str(input).unwrap_or_default();
     let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
     let mut request = match tool {
@@ -60,9 +60,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_has_the_fields_that_clients_insist_on() {
+    fn every_kind_has_the_fields_that_clients_require() {
         let call = CallId("c1".into());
-        let fields = |tool: &str, input: &str| request(&call, tool, input, "it is asked about", true);
+        let fields = |tool: &str, input: &str| permission_request(&call, tool, input, "needs approval", true);
         let shell = fields("shell", r#"{"command":"rm -r x > y"}"#);
         assert_eq!((&shell["kind"], &shell["hasWriteFileRedirection"]), (&json!("shell"), &json!(true)));
         assert_eq!(shell["commands"], json!([{ "identifier": "rm", "readOnly": false }]));

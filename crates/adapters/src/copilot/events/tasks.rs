@@ -7,9 +7,9 @@ use super::EventTranslator;
 use super::event::CopilotEvent;
 use super::translator::tasks_changed;
 
-/// The tracked state of a task.
+/// What the translator remembers of a task to build its events.
 #[derive(Debug)]
-pub(super) struct TrackedAgent {
+pub(super) struct TrackedTask {
     pub(super) spec: TaskSpec,
     /// The model of the last turn.
     pub(super) model: Option<String>,
@@ -28,19 +28,19 @@ enum AgentRunState {
     Running { since: Timestamp },
 }
 
-impl TrackedAgent {
+impl TrackedTask {
     pub(super) fn is_running(&self) -> bool {
         matches!(self.run, AgentRunState::Running { .. })
     }
 
     /// The call that started it, or its own id if there is none.
-    pub(super) fn call(&self, id: TaskId) -> String {
+    pub(super) fn call_id(&self, id: TaskId) -> String {
         self.spec.call.as_ref().map_or_else(|| id.to_string(), ToString::to_string)
     }
 
-    fn names(&self, id: TaskId) -> Value {
+    fn identity(&self, id: TaskId) -> Value {
         json!({
-            "toolCallId": self.call(id),
+            "toolCallId": self.call_id(id),
             "agentName": self.spec.agent,
             "agentDisplayName": self.spec.name,
         })
@@ -57,7 +57,7 @@ impl EventTranslator {
             TaskType::Main => AgentRunState::Idle,
             TaskType::Agent | TaskType::Shell => AgentRunState::Running { since: at },
         };
-        let agent = TrackedAgent { spec, model, turn: None, calls: 0, usage: Usage::default(), run, outcome: None };
+        let agent = TrackedTask { spec, model, turn: None, calls: 0, usage: Usage::default(), run, outcome: None };
         let events = match agent.spec.kind {
             TaskType::Main => Vec::new(),
             TaskType::Shell => tasks_changed(),
@@ -74,7 +74,7 @@ impl EventTranslator {
         tasks_changed()
     }
 
-    /// An activation has ended.
+    /// Handles the end of an activation.
     pub(super) fn activation_ended(&mut self, task: TaskId, at: Timestamp, outcome: &TaskOutcome) -> Vec<CopilotEvent> {
         let mut events: Vec<CopilotEvent> = self.end_turn(task).into_iter().collect();
         let agent_id = self.subagent_id(task);
@@ -82,7 +82,7 @@ impl EventTranslator {
         let run = std::mem::replace(&mut agent.run, AgentRunState::Idle);
         agent.outcome = Some(outcome.clone());
         match agent.spec.kind {
-            TaskType::Main => events.extend(root_ended(outcome)),
+            TaskType::Main => events.extend(root_activation_ended(outcome)),
             TaskType::Agent => {
                 events.push(agent_ended(task, agent, &run, at, outcome).for_agent(agent_id));
                 events.extend(tasks_changed());
@@ -92,9 +92,9 @@ impl EventTranslator {
         events
     }
 
-    /// A task has finished. If it finished outside an activation, its end has not been reported yet.
+    /// Handles the end of a task. A task that still counts as running has not had its end reported: report it now.
     pub(super) fn task_finished(&mut self, task: TaskId, at: Timestamp, outcome: &TaskOutcome) -> Vec<CopilotEvent> {
-        match self.agents.get(&task).is_some_and(TrackedAgent::is_running) {
+        match self.agents.get(&task).is_some_and(TrackedTask::is_running) {
             true => self.activation_ended(task, at, outcome),
             false => tasks_changed(),
         }
@@ -104,7 +104,7 @@ impl EventTranslator {
     pub(super) fn notification(&self, task: TaskId) -> Option<CopilotEvent> {
         let agent = self.agents.get(&task)?;
         let (name, description) = (&agent.spec.name, &agent.spec.description);
-        let completed = !matches!(agent.outcome, Some(TaskOutcome::Failed { .. } | TaskOutcome::Lost));
+        let failed = agent.outcome.as_ref().is_some_and(is_failure);
         let kind = match agent.spec.kind {
             TaskType::Shell => {
                 json!({ "type": "shell_completed", "shellId": task.to_string(), "description": description })
@@ -115,7 +115,7 @@ impl EventTranslator {
                 "agentType": agent.spec.agent,
                 "displayName": name,
                 "description": description,
-                "status": if completed { "completed" } else { "failed" },
+                "status": if failed { "failed" } else { "completed" },
             }),
         };
         let outcome = agent.outcome.as_ref().map_or("ended", TaskOutcome::as_str);
@@ -124,8 +124,8 @@ impl EventTranslator {
     }
 }
 
-fn agent_started(task: TaskId, agent: &TrackedAgent) -> CopilotEvent {
-    let mut content = agent.names(task);
+fn agent_started(task: TaskId, agent: &TrackedTask) -> CopilotEvent {
+    let mut content = agent.identity(task);
     content["agentDescription"] = agent.spec.description.clone().into();
     content["agentType"] = agent.spec.agent.clone().into();
     content["resumable"] = true.into();
@@ -141,12 +141,12 @@ fn agent_started(task: TaskId, agent: &TrackedAgent) -> CopilotEvent {
 
 fn agent_ended(
     task: TaskId,
-    agent: &TrackedAgent,
+    agent: &TrackedTask,
     run: &AgentRunState,
     at: Timestamp,
     outcome: &TaskOutcome,
 ) -> CopilotEvent {
-    let mut content = agent.names(task);
+    let mut content = agent.identity(task);
     content["totalToolCalls"] = agent.calls.into();
     content["totalTokens"] = agent.usage.total().into();
     if let AgentRunState::Running { since } = run {
@@ -155,24 +155,29 @@ fn agent_ended(
     if let Some(model) = &agent.model {
         content["model"] = model.clone().into();
     }
+    if is_failure(outcome) {
+        content["error"] = outcome_text(outcome).into();
+        return CopilotEvent::persistent("subagent.failed", content);
+    }
+    if matches!(outcome, TaskOutcome::Cancelled { .. }) {
+        content["cancelled"] = true.into();
+    }
+    CopilotEvent::persistent("subagent.completed", content)
+}
+
+/// Whether clients are told that the agent failed. The SDK counts a cancelled agent as completed.
+fn is_failure(outcome: &TaskOutcome) -> bool {
     match outcome {
-        TaskOutcome::Completed => CopilotEvent::persistent("subagent.completed", content),
-        TaskOutcome::Cancelled { .. } => {
-            content["cancelled"] = true.into();
-            CopilotEvent::persistent("subagent.completed", content)
-        }
+        TaskOutcome::Completed | TaskOutcome::Cancelled { .. } => false,
         TaskOutcome::Failed { .. }
         | TaskOutcome::TimedOut { .. }
         | TaskOutcome::BudgetExhausted
-        | TaskOutcome::Lost => {
-            content["error"] = outcome_text(outcome).into();
-            CopilotEvent::persistent("subagent.failed", content)
-        }
+        | TaskOutcome::Lost => true,
     }
 }
 
 /// The events for the end of a root activation.
-fn root_ended(outcome: &TaskOutcome) -> Vec<CopilotEvent> {
+fn root_activation_ended(outcome: &TaskOutcome) -> Vec<CopilotEvent> {
     let (event, aborted) = match outcome {
         TaskOutcome::Completed => (None, false),
         TaskOutcome::Cancelled { .. } => {
@@ -193,9 +198,39 @@ fn root_ended(outcome: &TaskOutcome) -> Vec<CopilotEvent> {
 fn outcome_text(outcome: &TaskOutcome) -> String {
     match outcome {
         TaskOutcome::Failed { message, .. } => message.clone(),
-        TaskOutcome::TimedOut { .. } => "the limit of turns or time is reached".to_owned(),
+        TaskOutcome::TimedOut { .. } => "the turn limit or the time limit was reached".to_owned(),
         TaskOutcome::BudgetExhausted => "the budget is used up".to_owned(),
         TaskOutcome::Lost => "the outcome is unknown".to_owned(),
         TaskOutcome::Completed | TaskOutcome::Cancelled { .. } => outcome.as_str().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::{CancelBy, FailKind, LimitKind, SessionId};
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn notification_and_end_event_agree_on_failure() {
+        let failed = TaskOutcome::Failed { kind: FailKind::Model, message: "400".into() };
+        for (outcome, status) in [
+            (TaskOutcome::Completed, "completed"),
+            (TaskOutcome::Cancelled { by: CancelBy::User }, "completed"),
+            (failed, "failed"),
+            (TaskOutcome::TimedOut { limit: LimitKind::Time }, "failed"),
+            (TaskOutcome::BudgetExhausted, "failed"),
+            (TaskOutcome::Lost, "failed"),
+        ] {
+            let mut translator = EventTranslator::new(SessionId::new(Uuid::nil()), "session".into());
+            let task = TaskId::new(Uuid::from_u128(1));
+            translator.task_created(task, Timestamp(1), TaskSpec::new(TaskType::Agent, "worker", "counter"));
+            let ended = translator.activation_ended(task, Timestamp(2), &outcome);
+            let kind = format!("subagent.{status}");
+            assert!(ended.iter().any(|event| event.kind == kind), "{outcome:?}: {ended:?}");
+            let notification = translator.notification(task).expect("the task is known");
+            assert_eq!(notification.content["kind"]["status"], status, "{outcome:?}");
+        }
     }
 }

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::event::{CopilotEvent, event_id};
 use super::mail::UnreadMail;
 use super::session::{autopilot_stopped, compacted};
-use super::tasks::TrackedAgent;
+use super::tasks::TrackedTask;
 use super::turns::TrackedCall;
 
 /// The state needed to translate the next log entry.
@@ -26,26 +26,27 @@ pub(crate) struct EventTranslator {
     pub(super) model: String,
     /// Whether the session's agent has written a plan.
     pub(super) has_plan: bool,
-    pub(super) agents: HashMap<TaskId, TrackedAgent>,
+    pub(super) agents: HashMap<TaskId, TrackedTask>,
     pub(super) calls: HashMap<(TaskId, CallId), TrackedCall>,
     pub(super) asks: HashMap<AskId, AskSubject>,
     /// Unread mail.
     pub(super) mail: HashMap<MailId, UnreadMail>,
     /// Autopilot continuations that the root has not read.
     pub(super) continuations: HashSet<MailId>,
+    /// Whether the next mail from the runtime to the root is an autopilot continuation.
     pub(super) continuation_due: bool,
-    /// The last event of the history.
-    last: Option<Uuid>,
-    /// The last log entry.
+    /// The id of the last event of the history.
+    last_event: Option<Uuid>,
+    /// The number of the last log entry.
     seq: u64,
 }
 
 impl EventTranslator {
     /// Creates a translator at the beginning of a log.
-    pub(crate) fn new(session: SessionId, called: String) -> EventTranslator {
+    pub(crate) fn new(session: SessionId, session_name: String) -> EventTranslator {
         EventTranslator {
             session,
-            session_name: called,
+            session_name,
             root: None,
             mode: SessionMode::default(),
             model: String::new(),
@@ -56,31 +57,31 @@ impl EventTranslator {
             mail: HashMap::new(),
             continuations: HashSet::new(),
             continuation_due: false,
-            last: None,
+            last_event: None,
             seq: 0,
         }
     }
 
     /// Translates the next entry.
-    pub(crate) fn read(&mut self, envelope: Envelope) -> Vec<Value> {
+    pub(crate) fn translate_entry(&mut self, envelope: Envelope) -> Vec<Value> {
         let (seq, task, at) = (envelope.seq, envelope.entry.task, envelope.entry.at);
         let events = self.translate(task, at, seq, envelope.entry.event);
         self.seq = seq;
-        (0..).zip(events).map(|(part, event)| self.place_event(event, part, at)).collect()
+        (0..).zip(events).map(|(index, event)| self.place_event(event, index, at)).collect()
     }
 
     /// Formats an event that is not in the log, as a child of the last one that is.
     pub(crate) fn unlogged_event(&self, event: CopilotEvent, id: Uuid) -> Value {
-        event.into_envelope(id, self.last, SystemClock.now())
+        event.into_json(id, self.last_event, SystemClock.now())
     }
 
-    fn place_event(&mut self, event: CopilotEvent, part: u64, at: Timestamp) -> Value {
-        let id = event_id(self.session, self.seq, part);
-        let parent = self.last;
+    fn place_event(&mut self, event: CopilotEvent, index: u64, at: Timestamp) -> Value {
+        let id = event_id(self.session, self.seq, index);
+        let parent = self.last_event;
         if !event.ephemeral {
-            self.last = Some(id);
+            self.last_event = Some(id);
         }
-        event.into_envelope(id, parent, at)
+        event.into_json(id, parent, at)
     }
 
     pub(crate) fn is_root(&self, task: TaskId) -> bool {
@@ -88,7 +89,7 @@ impl EventTranslator {
     }
 
     /// Whether an ask was announced and is open.
-    pub(crate) fn has_asked(&self, ask: &AskId) -> bool {
+    pub(crate) fn is_ask_open(&self, ask: &AskId) -> bool {
         self.asks.contains_key(ask)
     }
 
@@ -97,7 +98,7 @@ impl EventTranslator {
         self.calls.get(&(task, call.clone())).is_none_or(TrackedCall::is_started)
     }
 
-    /// The last entry that was read.
+    /// The number of the last entry that was read.
     pub(crate) fn seq(&self) -> u64 {
         self.seq
     }

@@ -90,7 +90,7 @@ impl EventTranslator {
         let calls = requests.len();
         events.push(CopilotEvent::persistent(
             "assistant.message",
-            self.message(task, turn, text, requests, model, usage),
+            self.message_content(task, turn, text, requests, model, usage),
         ));
         let agent_id = self.subagent_id(task);
         if let Some(agent) = self.agents.get_mut(&task) {
@@ -103,7 +103,7 @@ impl EventTranslator {
         events.into_iter().map(|event| event.for_agent(agent_id)).collect()
     }
 
-    fn message(
+    fn message_content(
         &self,
         task: TaskId,
         turn: Turn,
@@ -121,7 +121,7 @@ impl EventTranslator {
             "outputTokens": usage.output,
         });
         if let Some(agent) = self.agents.get(&task).filter(|_| self.subagent_id(task).is_some()) {
-            message["parentToolCallId"] = agent.call(task).into();
+            message["parentToolCallId"] = agent.call_id(task).into();
         }
         message
     }
@@ -180,7 +180,7 @@ impl EventTranslator {
         // A denied call never started, but clients expect a start for every end.
         let mut events = self.call_started(task, call.clone());
         let tracked = self.calls.remove(&(task, call.clone()));
-        let has_planned =
+        let wrote_plan =
             tracked.as_ref().is_some_and(|tracked| tracked.tool == "write_plan") && !answer.status.is_error();
         let turn = tracked.map(|tracked| tracked.turn.0.to_string());
         let mut content = json!({
@@ -196,7 +196,7 @@ impl EventTranslator {
         }
         let agent_id = self.subagent_id(task);
         events.push(CopilotEvent::persistent("tool.execution_complete", content).for_agent(agent_id));
-        if has_planned {
+        if wrote_plan {
             let operation = if std::mem::replace(&mut self.has_plan, true) { "update" } else { "create" };
             events.push(CopilotEvent::persistent("session.plan_changed", json!({ "operation": operation })));
         }

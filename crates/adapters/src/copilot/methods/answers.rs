@@ -29,12 +29,12 @@ pub(crate) async fn call(
             decide(session, request, decision).await
         }
         "session.permissions.setApproveAll" => {
-            session.approve_all(params["enabled"] == true);
+            session.set_approves_all(params["enabled"] == true);
             let is_on = session.approves_all.load(Ordering::Acquire);
             Ok(json!({ "success": is_on == (params["enabled"] == true) }))
         }
         "session.permissions.setMode" => {
-            session.approve_all(params["mode"] == "allow-all");
+            session.set_approves_all(params["mode"] == "allow-all");
             let mode = if session.approves_all.load(Ordering::Acquire) { "allow-all" } else { "manual" };
             Ok(json!({ "success": params["mode"] == mode, "mode": mode }))
         }
@@ -93,7 +93,7 @@ async fn permission_decision(
     })
 }
 
-/// The rules that would allow the call and similar ones, if there are any.
+/// The rules offered with the ask, which would allow the call and similar ones.
 async fn offered_rules(session: &HostedSession, request: &str) -> Result<Vec<String>, ErrorObject> {
     let query = AsksParams { limit: Some(1000), ..AsksParams::default() };
     let open: AsksResult = session.call(Method::AsksList, query).await?;

@@ -30,19 +30,20 @@ impl Attachments {
         }
         let input = input.clone();
         // Images are read from disk.
-        tokio::task::spawn_blocking(move || Attachments::gather(&input)).await.map_err(ErrorObject::internal)?
+        tokio::task::spawn_blocking(move || Attachments::read_all(&input)).await.map_err(ErrorObject::internal)?
     }
 
-    fn gather(input: &Value) -> Result<Attachments, ErrorObject> {
-        let mut all = Attachments::default();
+    fn read_all(input: &Value) -> Result<Attachments, ErrorObject> {
+        let mut attachments = Attachments::default();
         for attachment in input.as_array().into_iter().flatten() {
-            all.add(attachment)
-                .map_err(|why| ErrorObject::bad_params(format!("attachment {}: {why}", name(attachment))))?;
+            attachments
+                .add(attachment)
+                .map_err(|why| ErrorObject::bad_params(format!("attachment {}: {why}", attachment_name(attachment))))?;
         }
-        if all.images.len() > Image::MAX_PER_MESSAGE {
+        if attachments.images.len() > Image::MAX_PER_MESSAGE {
             return Err(ErrorObject::bad_params(format!("more than {} images are attached", Image::MAX_PER_MESSAGE)));
         }
-        Ok(all)
+        Ok(attachments)
     }
 
     fn add(&mut self, attachment: &Value) -> Result<(), String> {
@@ -75,20 +76,20 @@ impl Attachments {
         match String::from_utf8(bytes) {
             Ok(text) if text.len() > TEXT => Err(format!("it is larger than {TEXT} bytes")),
             Ok(text) => {
-                self.add_text("Attached", &format!("{}:\n{text}", name(attachment)));
+                self.add_text("Attached", &format!("{}:\n{text}", attachment_name(attachment)));
                 Ok(())
             }
             Err(_) => Err("it is neither a PNG, JPEG, GIF or WebP image nor text".to_owned()),
         }
     }
 
-    fn add_text(&mut self, what: &str, which: &str) {
-        self.text.push_str(&format!("\n\n{what} {which}"));
+    fn add_text(&mut self, label: &str, content: &str) {
+        self.text.push_str(&format!("\n\n{label} {content}"));
     }
 }
 
 /// The name of an attachment.
-fn name(attachment: &Value) -> &str {
+fn attachment_name(attachment: &Value) -> &str {
     ["displayName", "path", "filePath", "mimeType", "type"]
         .iter()
         .find_map(|name| attachment[*name].as_str().filter(|text| !text.is_empty()))
@@ -118,16 +119,16 @@ mod tests {
     }
 
     #[test]
-    fn pictures_are_shown_and_texts_are_read_out() {
-        let shown = Attachments::gather(&blob(b"GIF89a...", "image/png")).unwrap();
-        assert_eq!(shown.images, [Image { media: "image/gif".into(), data: STANDARD.encode(b"GIF89a...") }]);
-        let read = Attachments::gather(&blob("größe\n".as_bytes(), "text/plain")).unwrap();
-        assert_eq!((read.text.as_str(), read.images.len()), ("\n\nAttached it:\ngröße\n", 0));
+    fn images_and_texts_are_read() {
+        let with_image = Attachments::read_all(&blob(b"GIF89a...", "image/png")).unwrap();
+        assert_eq!(with_image.images, [Image { media: "image/gif".into(), data: STANDARD.encode(b"GIF89a...") }]);
+        let with_text = Attachments::read_all(&blob("größe\n".as_bytes(), "text/plain")).unwrap();
+        assert_eq!((with_text.text.as_str(), with_text.images.len()), ("\n\nAttached it:\ngröße\n", 0));
     }
 
     #[test]
-    fn what_no_model_takes_is_refused_and_not_kept() {
-        let refused = |given: Value| Attachments::gather(&given).unwrap_err().message;
+    fn unsupported_attachments_are_refused() {
+        let refused = |attachments: Value| Attachments::read_all(&attachments).unwrap_err().message;
         assert!(refused(blob(b"%PDF-1.7\xff\xfe", "application/pdf")).contains("attachment it: it is neither"));
         assert!(refused(json!([{ "type": "blob", "data": "no base64!" }])).contains("not base64"));
         assert!(refused(json!([{ "path": "/x" }])).contains("no `type`"));
@@ -137,20 +138,20 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_named_and_a_picture_is_shown_too() {
+    fn files_are_named_and_images_are_attached() {
         let folder = tempfile::tempdir().unwrap();
-        let (picture, text) = (folder.path().join("a.png"), folder.path().join("b.txt"));
-        fs::write(&picture, b"\x89PNG\r\n\x1a\n...").unwrap();
+        let (image, text) = (folder.path().join("a.png"), folder.path().join("b.txt"));
+        fs::write(&image, b"\x89PNG\r\n\x1a\n...").unwrap();
         fs::write(&text, b"words").unwrap();
-        let given = json!([{ "type": "file", "path": picture }, { "type": "file", "path": text },
+        let attachments = json!([{ "type": "file", "path": image }, { "type": "file", "path": text },
             { "type": "file", "path": "/no/such/file" }, { "type": "directory", "path": "/f" }]);
-        let Attachments { text: words, images } = Attachments::gather(&given).unwrap();
+        let Attachments { text: attached, images } = Attachments::read_all(&attachments).unwrap();
         assert_eq!(images.len(), 1);
-        let wanted = format!(
+        let expected = format!(
             "\n\nAttached file: {}\n\nAttached file: {}\n\nAttached file: /no/such/file\n\nAttached folder: /f",
-            picture.display(),
+            image.display(),
             text.display()
         );
-        assert_eq!(words, wanted);
+        assert_eq!(attached, expected);
     }
 }

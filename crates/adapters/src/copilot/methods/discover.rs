@@ -21,8 +21,9 @@ pub(crate) fn call(connection: &CopilotConnection, method: &str, params: &Value)
 fn models(connection: &CopilotConnection) -> Result<Value, ErrorObject> {
     let catalog = connection.server().host.catalog(None).map_err(ErrorObject::internal)?;
     // The default model comes first, and each model once.
-    let others = catalog.models.into_iter().filter(|model| catalog.model.as_ref() != Some(model));
-    let all: Vec<Value> = catalog.model.iter().cloned().chain(others).map(|name| model::model_view(&name)).collect();
+    let others = catalog.models.into_iter().filter(|model| catalog.default_model.as_ref() != Some(model));
+    let all: Vec<Value> =
+        catalog.default_model.iter().cloned().chain(others).map(|name| model::model_view(&name)).collect();
     Ok(json!({ "models": all }))
 }
 
@@ -42,7 +43,7 @@ fn tools() -> Value {
         .chain(tools::shared_list_tools());
     let view = |tool: std::sync::Arc<dyn tools::Tool>| {
         let spec = tool.spec();
-        json!({ "name": spec.name, "description": spec.about, "parameters": spec.schema })
+        json!({ "name": spec.name, "description": spec.description, "parameters": spec.schema })
     };
     json!({ "tools": all.map(view).collect::<Vec<_>>() })
 }

@@ -39,7 +39,7 @@ pub(crate) async fn call(
 
 /// Sends the client's message to the root.
 async fn send(session: &HostedSession, params: &Value) -> Result<MailId, ErrorObject> {
-    if let Some(mode) = mode(&params["agentMode"]) {
+    if let Some(mode) = requested_mode(&params["agentMode"]) {
         let current: ModeParams = session.call(Method::ModeGet, json!({})).await?;
         if current.mode != mode {
             session.call::<Value>(Method::ModeSet, ModeParams { mode }).await?;
@@ -47,16 +47,16 @@ async fn send(session: &HostedSession, params: &Value) -> Result<MailId, ErrorOb
     }
     session.resume_unfinished().await?;
     session.send_notices();
-    let receipt: SendResult = session.call(Method::SessionSend, message(params).await?).await?;
+    let receipt: SendResult = session.call(Method::SessionSend, send_params(params).await?).await?;
     Ok(receipt.mail)
 }
 
 /// The requested mode; `None` for modes that Bosun does not have, which change nothing.
-fn mode(name: &Value) -> Option<SessionMode> {
+fn requested_mode(name: &Value) -> Option<SessionMode> {
     SessionMode::ALL.into_iter().find(|mode| name.as_str() == Some(mode.to_string().as_str()))
 }
 
-async fn message(params: &Value) -> Result<SendParams, ErrorObject> {
+async fn send_params(params: &Value) -> Result<SendParams, ErrorObject> {
     let prompt = params["prompt"].as_str().ok_or_else(|| ErrorObject::bad_params("`prompt` is missing"))?;
     let Attachments { text: attached, images } = Attachments::read(&params["attachments"]).await?;
     let mut text = format!("{prompt}{attached}");
@@ -79,7 +79,7 @@ async fn send_and_wait(
     let reports = connection.idle_reports(session.id());
     let mut reports = reports.ok_or_else(|| ErrorObject::internal("the client has left the session"))?;
     let mail = send(session, params).await?;
-    let report = reports.wait_for(|report| report.mail >= Some(mail)).await;
+    let report = reports.wait_for(|report| report.last_mail >= Some(mail)).await;
     let IdleReport { event, last_message, error, aborted, .. } =
         report.map_err(|_| ErrorObject::internal("the client left the session before it became idle"))?.clone();
     let event = event.map(|event| event["id"].clone());

@@ -35,7 +35,7 @@ pub(crate) async fn call(
         "session.metadata.snapshot" => snapshot(session).await,
         "session.usage.getMetrics" => metrics(session).await,
         "session.options.update" => Ok(json!({ "success": true })),
-        "session.eventLog.read" => read(session, &params).await,
+        "session.eventLog.read" => read_event_log(session, &params).await,
         // Every client receives all events.
         "session.eventLog.registerInterest" => Ok(json!({ "handle": params["eventType"] })),
         other => Err(unhandled(other)),
@@ -90,14 +90,14 @@ async fn metrics(session: &HostedSession) -> Result<Value, ErrorObject> {
 }
 
 /// Maximum events of one page.
-const PAGE: u64 = 1000;
+const MAX_PAGE_EVENTS: u64 = 1000;
 
 /// One page of the event log; a cursor is the number of events before the page.
-async fn read(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
+async fn read_event_log(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
     let events = history::recorded_events(session.home(), session.id()).await?;
     let from = params["cursor"].as_str().map_or(Ok(0), str::parse::<usize>);
     let from = from.map_err(|_| ErrorObject::bad_params("`cursor` is not valid: use one that this method returned"))?;
-    let max = usize::try_from(params["max"].as_u64().unwrap_or(100).clamp(1, PAGE)).unwrap_or(1);
+    let max = usize::try_from(params["max"].as_u64().unwrap_or(100).clamp(1, MAX_PAGE_EVENTS)).unwrap_or(1);
     let next = from.saturating_add(max).min(events.len());
     let is_wanted = |event: &Value| match &params["types"] {
         Value::Array(types) => types.contains(&event["type"]),

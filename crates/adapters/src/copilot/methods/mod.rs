@@ -73,7 +73,7 @@ pub(crate) fn unhandled(method: &str) -> ErrorObject {
     ErrorObject::new(ErrorObject::UNKNOWN_METHOD, format!("Unhandled method {method}"))
 }
 
-/// An error in the format that SDKs expect: codes of JSON-RPC and the adapter stay, all others become one.
+/// An error in the format that SDKs expect: codes of JSON-RPC and the adapter stay, all others become `INTERNAL`.
 fn to_sdk_error(method: &str, error: ErrorObject) -> ErrorObject {
     match error.code {
         ErrorObject::UNKNOWN_METHOD | ErrorObject::BAD_PARAMS | -32002 | UNAUTHENTICATED => error,

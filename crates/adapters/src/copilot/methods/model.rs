@@ -45,12 +45,12 @@ fn resolve_model(current: &str, requested: &str) -> String {
 }
 
 /// The context size reported to clients, which only display it.
-const CONTEXT: u64 = 128_000;
+const REPORTED_CONTEXT_TOKENS: u64 = 128_000;
 
 /// A model in the SDK's format.
 pub(crate) fn model_view(model: &str) -> Value {
     let supports = json!({ "vision": true, "reasoningEffort": true });
-    let limits = json!({ "max_context_window_tokens": CONTEXT });
+    let limits = json!({ "max_context_window_tokens": REPORTED_CONTEXT_TOKENS });
     json!({ "id": model, "name": model, "capabilities": { "supports": supports, "limits": limits } })
 }
 
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bare_name_is_a_model_of_the_client_s_own_provider() {
+    fn bare_names_are_models_of_the_client_provider() {
         assert_eq!(resolve_model("client/a", "b"), "client/b");
         assert_eq!(resolve_model("client/a", "openai/b"), "openai/b");
         assert_eq!(resolve_model("script/x.yaml", "b"), "b");

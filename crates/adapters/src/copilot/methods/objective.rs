@@ -29,7 +29,7 @@ async fn state(session: &HostedSession) -> Result<Option<Value>, ErrorObject> {
     let (home, id) = (session.home().clone(), session.id());
     let reading = tokio::task::spawn_blocking(move || SessionReader::open(&home, id)?.task_events(root));
     let log = reading.await.map_err(ErrorObject::internal)?.map_err(ErrorObject::internal)?;
-    Ok(log.into_iter().fold(ObjectiveProgress::default(), ObjectiveProgress::read).into_state())
+    Ok(log.into_iter().fold(ObjectiveProgress::default(), ObjectiveProgress::apply_event).into_state())
 }
 
 /// The progress of the current objective.
@@ -39,12 +39,12 @@ struct ObjectiveProgress {
     /// How many objectives there have been.
     number: u64,
     objective: Option<String>,
-    continues: u32,
+    continuation_count: u32,
     stopped: Option<AutopilotStop>,
 }
 
 impl ObjectiveProgress {
-    fn read(mut self, envelope: Envelope) -> ObjectiveProgress {
+    fn apply_event(mut self, envelope: Envelope) -> ObjectiveProgress {
         match envelope.entry.event {
             Event::ModeChanged { mode, .. } => self.mode = mode,
             Event::MailAdmitted { from: Principal::User, body: MailBody::Text { text, .. }, .. }
@@ -58,7 +58,7 @@ impl ObjectiveProgress {
                     ..ObjectiveProgress::default()
                 };
             }
-            Event::AutopilotContinued { count, .. } => self.continues = count,
+            Event::AutopilotContinued { count, .. } => self.continuation_count = count,
             Event::AutopilotStopped { why, .. } => self.stopped = Some(why),
             _other => {}
         }
@@ -70,7 +70,7 @@ impl ObjectiveProgress {
             "id": self.number,
             "objective": self.objective?,
             "status": "active",
-            "turnCount": self.continues,
+            "turnCount": self.continuation_count,
             "creditCountNanoAiu": "0",
         });
         match self.stopped {

@@ -33,9 +33,9 @@ pub struct CopilotProviderParams {
     pub kind: Option<String>,
     /// The variant of OpenAI's API: `completions` or `responses`.
     pub wire_api: Option<String>,
-    /// The address.
+    /// The URL of the API.
     pub base_url: String,
-    /// Its key.
+    /// The API key.
     #[serde(deserialize_with = "secret")]
     pub api_key: Option<Secret>,
     /// A key that is sent as a bearer token with any API.
@@ -45,7 +45,7 @@ pub struct CopilotProviderParams {
     pub has_bearer_token_provider: bool,
     /// Options for Azure.
     pub azure: Option<AzureOptions>,
-    /// More headers.
+    /// Additional headers.
     #[serde(deserialize_with = "headers")]
     pub headers: BTreeMap<String, Secret>,
     /// The model's id.
@@ -88,7 +88,7 @@ impl CopilotProviderParams {
             return Err("provider.bearerTokenProvider is not supported: use an apiKey or a bearerToken".into());
         }
         let dialect = self.dialect()?;
-        let wire = self.wire(dialect)?;
+        let wire = self.wire_format(dialect)?;
         let model = self.wire_model.clone().or_else(|| self.model_id.clone()).filter(|name| !name.is_empty());
         let (base_url, query) = self.address(dialect, model.as_deref())?;
         let (key, mut headers) = self.key(dialect);
@@ -111,7 +111,7 @@ impl CopilotProviderParams {
         }
     }
 
-    fn wire(&self, dialect: ProviderDialect) -> Result<WireFormat, String> {
+    fn wire_format(&self, dialect: ProviderDialect) -> Result<WireFormat, String> {
         match (dialect, self.wire_api.as_deref()) {
             (ProviderDialect::Anthropic, _) => Ok(WireFormat::Anthropic),
             (ProviderDialect::OpenAi | ProviderDialect::Azure, None | Some("completions")) => Ok(WireFormat::Chat),
@@ -122,7 +122,7 @@ impl CopilotProviderParams {
         }
     }
 
-    /// The address and query string of requests. An Azure server with a version has an address for each model.
+    /// The URL and query string of requests. Azure with an API version has a URL for each model.
     fn address(&self, dialect: ProviderDialect, model: Option<&str>) -> Result<(String, Option<String>), String> {
         let base = self.base_url.trim().trim_end_matches('/');
         let version = self.azure.as_ref().and_then(|azure| azure.api_version.clone());
@@ -133,8 +133,8 @@ impl CopilotProviderParams {
             (ProviderDialect::Azure, None) => Ok((format!("{base}/openai/v1"), None)),
             (ProviderDialect::Azure, Some(version)) => {
                 let model = model.ok_or("provider.modelId is missing; Azure with an apiVersion needs it")?;
-                let plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
-                if !plain(&version) || !plain(model) {
+                let is_url_safe = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+                if !is_url_safe(&version) || !is_url_safe(model) {
                     return Err(
                         "provider.azure.apiVersion and provider.modelId may only contain letters, digits, `-._`".into(),
                     );
@@ -168,7 +168,7 @@ impl CopilotProviderParams {
         let output = self.max_output_tokens.filter(|tokens| *tokens > 0);
         let prompt = self.max_prompt_tokens.filter(|tokens| *tokens > 0);
         let context = prompt.map(|tokens| u64::from(tokens) + u64::from(output.unwrap_or_default()));
-        ModelListing { price: None, context, max_output: output }
+        ModelListing { price: None, context_tokens: context, max_output_tokens: output }
     }
 }
 
@@ -188,12 +188,12 @@ mod tests {
 
     use super::*;
 
-    fn provider(given: Value) -> Result<ClientProvider, String> {
-        CopilotProviderParams::read(&given)?.into_provider()
+    fn provider(params: Value) -> Result<ClientProvider, String> {
+        CopilotProviderParams::read(&params)?.into_provider()
     }
 
     #[test]
-    fn a_provider_of_the_client_is_understood_in_all_its_kinds() {
+    fn all_provider_types_are_read() {
         let plain = provider(json!({ "baseUrl": "http://127.0.0.1:1/v1/", "apiKey": "sk-1", "modelId": "m" })).unwrap();
         assert_eq!(plain.provider.wire, WireFormat::Chat);
         assert_eq!(plain.provider.base_url, "http://127.0.0.1:1/v1");
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn azure_has_its_own_addresses_and_its_own_header() {
+    fn azure_has_its_own_urls_and_key_header() {
         let newest = json!({ "type": "azure", "baseUrl": "https://h", "apiKey": "k", "modelId": "m" });
         let newest = provider(newest).unwrap();
         assert_eq!(newest.provider.base_url, "https://h/openai/v1");
@@ -224,11 +224,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_provider_is_refused_without_showing_a_key() {
+    fn invalid_providers_are_refused_without_showing_a_key() {
         let wrong = provider(json!({ "baseUrl": 7, "apiKey": "sk-hidden" })).unwrap_err();
         assert!(!wrong.contains("sk-hidden"), "{wrong}");
-        let asks = json!({ "baseUrl": "https://h", "hasBearerTokenProvider": true });
-        assert!(provider(asks).unwrap_err().contains("bearerTokenProvider is not supported"));
+        let token_provider = json!({ "baseUrl": "https://h", "hasBearerTokenProvider": true });
+        assert!(provider(token_provider).unwrap_err().contains("bearerTokenProvider is not supported"));
         assert!(provider(json!({ "type": "fax", "baseUrl": "https://h" })).unwrap_err().contains("fax"));
         assert!(
             !format!("{:?}", CopilotProviderParams::read(&json!({ "apiKey": "sk-hidden" })).unwrap())

@@ -15,12 +15,13 @@ use crate::copilot::session_names;
 use crate::session_uuid;
 
 /// The version of the Copilot SDK's protocol.
-const PROTOCOL: u32 = 3;
+const PROTOCOL_VERSION: u32 = 3;
 
 /// The kinds of tasks that clients can report or start.
 const TASK_KINDS: [&str; 3] = ["agent", "client", "shell"];
 
-const METHODS: [&str; 21] = [
+/// The methods that this module answers.
+const SERVER_METHODS: [&str; 21] = [
     "connect",
     "ping",
     "status.get",
@@ -46,7 +47,7 @@ const METHODS: [&str; 21] = [
 
 /// Whether a method is answered here.
 pub(crate) fn serves(method: &str) -> bool {
-    METHODS.contains(&method)
+    SERVER_METHODS.contains(&method)
 }
 
 pub(crate) async fn call(
@@ -59,9 +60,9 @@ pub(crate) async fn call(
         "ping" => Ok(json!({
             "message": format!("pong: {}", params["message"].as_str().unwrap_or_default()),
             "timestamp": SystemClock.now().to_string(),
-            "protocolVersion": PROTOCOL,
+            "protocolVersion": PROTOCOL_VERSION,
         })),
-        "status.get" => Ok(json!({ "version": env!("CARGO_PKG_VERSION"), "protocolVersion": PROTOCOL })),
+        "status.get" => Ok(json!({ "version": env!("CARGO_PKG_VERSION"), "protocolVersion": PROTOCOL_VERSION })),
         "auth.getStatus" => Ok(json!({ "isAuthenticated": false, "statusMessage": "Bosun needs no login" })),
         "models.list" | "agents.discover" | "tools.list" => discover::call(connection, method, &params),
         "runtime.shutdown" => {
@@ -81,13 +82,13 @@ pub(crate) async fn call(
             Ok(json!({ "sessionId": session_uuid(copy).to_string() }))
         }
         "session.getLastId" => {
-            let newest = known_sessions(connection).await?.into_iter().max_by_key(|session| session.row.updated_at);
+            let newest = visible_sessions(connection).await?.into_iter().max_by_key(|session| session.row.updated_at);
             Ok(newest.map_or(json!({}), |session| json!({ "sessionId": session.name })))
         }
         "session.getMetadata" => {
             let id = session_param(&params)?;
-            let found = known_sessions(connection).await?.into_iter().find(|session| session.row.id == id);
-            Ok(found.map_or(json!({}), |session| json!({ "session": metadata(&session) })))
+            let session = visible_sessions(connection).await?.into_iter().find(|session| session.row.id == id);
+            Ok(session.map_or(json!({}), |session| json!({ "session": metadata(&session) })))
         }
         "session.getForeground" => Ok(json!({})),
         "session.setForeground" => Ok(json!({ "success": false, "error": "there is no screen to show a session on" })),
@@ -98,7 +99,7 @@ pub(crate) async fn call(
 
 fn connect(connection: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
     connection.admit(params["token"].as_str())?;
-    let mut answer = json!({ "ok": true, "protocolVersion": PROTOCOL, "version": env!("CARGO_PKG_VERSION") });
+    let mut answer = json!({ "ok": true, "protocolVersion": PROTOCOL_VERSION, "version": env!("CARGO_PKG_VERSION") });
     if let Some(supported) = params["supportedTaskKinds"].as_array() {
         let common = TASK_KINDS.into_iter().filter(|kind| supported.iter().any(|supported| supported == kind));
         answer["taskKinds"] = common.collect();
@@ -107,12 +108,12 @@ fn connect(connection: &CopilotConnection, params: &Value) -> Result<Value, Erro
 }
 
 async fn messages(connection: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
-    let (home, id) = (connection.server().host.home(), own_session(connection, params)?);
+    let (home, id) = (connection.server().host.home(), visible_session(connection, params)?);
     Ok(json!({ "events": crate::copilot::history::recorded_events(home, id).await? }))
 }
 
 async fn delete(connection: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
-    let id = own_session(connection, params)?;
+    let id = visible_session(connection, params)?;
     connection.leave_session(id).await;
     connection.server().evict(id).await;
     let home = connection.server().host.home().clone();
@@ -132,7 +133,7 @@ async fn delete(connection: &CopilotConnection, params: &Value) -> Result<Value,
 
 async fn list(connection: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
     let cwd = params["filter"]["cwd"].as_str().or(params["filter"]["workingDirectory"].as_str());
-    let sessions = known_sessions(connection).await?;
+    let sessions = visible_sessions(connection).await?;
     let matching = sessions.iter().filter(|session| cwd.is_none_or(|cwd| session.row.cwd == cwd));
     Ok(json!({ "sessions": matching.map(metadata).collect::<Vec<_>>() }))
 }
@@ -144,19 +145,19 @@ struct NamedSession {
 }
 
 /// All sessions that the client can see.
-async fn known_sessions(connection: &CopilotConnection) -> Result<Vec<NamedSession>, ErrorObject> {
+async fn visible_sessions(connection: &CopilotConnection) -> Result<Vec<NamedSession>, ErrorObject> {
     let (home, base) = (connection.server().host.home().clone(), connection.server().base_dir.clone());
     let reading = tokio::task::spawn_blocking(move || -> Result<Vec<NamedSession>, StoreError> {
         let rows = SessionIndex::open(&home)?.reconcile(&home)?.list(None)?;
         let named = |row: SessionRow| NamedSession { name: session_names::session_name(&home, row.id), row };
-        Ok(rows.into_iter().filter(|row| base.owns(&home, row.id)).map(named).collect())
+        Ok(rows.into_iter().filter(|row| base.can_see(&home, row.id)).map(named).collect())
     });
     reading.await.map_err(ErrorObject::internal)?.map_err(ErrorObject::internal)
 }
 
-fn metadata(NamedSession { row, name: called }: &NamedSession) -> Value {
+fn metadata(NamedSession { row, name }: &NamedSession) -> Value {
     json!({
-        "sessionId": called,
+        "sessionId": name,
         "startTime": row.created_at.to_string(),
         "modifiedTime": row.updated_at.to_string(),
         "isRemote": false,
@@ -171,9 +172,9 @@ fn session_param(params: &Value) -> Result<SessionId, ErrorObject> {
 }
 
 /// The session in the parameters, if the client can see it.
-fn own_session(connection: &CopilotConnection, params: &Value) -> Result<SessionId, ErrorObject> {
+fn visible_session(connection: &CopilotConnection, params: &Value) -> Result<SessionId, ErrorObject> {
     let id = session_param(params)?;
     let server = connection.server();
-    let is_known = server.base_dir.owns(server.host.home(), id);
-    is_known.then_some(id).ok_or_else(|| session_not_found(params["sessionId"].as_str().unwrap_or_default()))
+    let is_visible = server.base_dir.can_see(server.host.home(), id);
+    is_visible.then_some(id).ok_or_else(|| session_not_found(params["sessionId"].as_str().unwrap_or_default()))
 }

@@ -19,7 +19,7 @@ use crate::copilot::connection::CopilotConnection;
 use crate::copilot::hosted_session::HostedSession;
 
 /// How many tasks are requested at once.
-const PAGE: u64 = 1_000;
+const TASKS_PER_REQUEST: u64 = 1_000;
 
 pub(crate) async fn call(
     connection: &CopilotConnection,
@@ -36,8 +36,8 @@ pub(crate) async fn call(
         "session.tasks.remove" => remove(session, &params).await,
         "session.tasks.promoteToBackground" => {
             let task = task_param(&params)?;
-            let done: Result<Value, _> = session.call(Method::TasksPromote, TaskParams { task }).await;
-            Ok(json!({ "promoted": unless_refused(done)? }))
+            let promoted: Result<Value, _> = session.call(Method::TasksPromote, TaskParams { task }).await;
+            Ok(json!({ "promoted": was_performed(promoted)? }))
         }
         "session.tasks.getCurrentPromotable" => match promotable(session).await? {
             Some(task) => Ok(json!({ "task": task_view(session, &task)? })),
@@ -62,7 +62,7 @@ async fn list(session: &HostedSession) -> Result<Value, ErrorObject> {
     for task in below_root(session).await? {
         tasks.push(task_view(session, &task)?);
     }
-    tasks.extend(client_tasks::all(session).await?.iter().map(client_tasks::task_view));
+    tasks.extend(client_tasks::external_tasks(session).await?.iter().map(client_tasks::task_view));
     Ok(json!({ "tasks": tasks }))
 }
 
@@ -70,7 +70,7 @@ async fn list(session: &HostedSession) -> Result<Value, ErrorObject> {
 async fn below_root(session: &HostedSession) -> Result<Vec<TaskView>, ErrorObject> {
     let (mut all, mut offset) = (Vec::new(), 0);
     loop {
-        let query = TasksParams { offset, limit: Some(PAGE), ..TasksParams::default() };
+        let query = TasksParams { offset, limit: Some(TASKS_PER_REQUEST), ..TasksParams::default() };
         let TasksPage { tasks, total } = session.call(Method::TasksList, query).await?;
         let is_last = tasks.is_empty();
         offset += tasks.len() as u64;
@@ -82,8 +82,8 @@ async fn below_root(session: &HostedSession) -> Result<Vec<TaskView>, ErrorObjec
 }
 
 fn task_view(session: &HostedSession, task: &TaskView) -> Result<Value, ErrorObject> {
-    let call = SessionReader::open(session.home(), session.id()).and_then(|reader| reader.call_of(task.id));
-    Ok(view::task(task, call.map_err(ErrorObject::internal)?.as_ref()))
+    let call = SessionReader::open(session.home(), session.id()).and_then(|reader| reader.starting_call(task.id));
+    Ok(view::task_json(task, call.map_err(ErrorObject::internal)?.as_ref()))
 }
 
 async fn start_agent(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
@@ -102,16 +102,16 @@ async fn start_agent(session: &HostedSession, params: &Value) -> Result<Value, E
 async fn progress(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
     let id = required_text(params, "id")?;
     if let Some(external_task) = client_tasks::find(session, id).await? {
-        return Ok(json!({ "progress": client_tasks::progress(&external_task) }));
+        return Ok(json!({ "progress": client_tasks::progress_view(&external_task) }));
     }
-    let Some(record) = record(session, id).await? else { return Ok(json!({ "progress": null })) };
+    let Some(record) = task_record(session, id).await? else { return Ok(json!({ "progress": null })) };
     Ok(json!({ "progress": match record.task.kind {
         TaskType::Shell => json!({ "type": "shell", "recentOutput": output::task_output(session, record.task.id).await? }),
         TaskType::Main | TaskType::Agent => view::progress(&record),
     }}))
 }
 
-async fn record(session: &HostedSession, id: &str) -> Result<Option<TaskRecord>, ErrorObject> {
+async fn task_record(session: &HostedSession, id: &str) -> Result<Option<TaskRecord>, ErrorObject> {
     let Ok(task) = id.parse::<TaskId>() else { return Ok(None) };
     match session.call(Method::TasksGet, TaskParams { task }).await {
         Ok(record) => Ok(Some(record)),
@@ -143,7 +143,7 @@ async fn cancel(session: &HostedSession, params: &Value) -> Result<Value, ErrorO
     }
     let stop = StopTaskParams { task: task_param(params)?, how: CancelMode::Abort };
     let stopped: Result<Value, _> = session.call(Method::TasksStop, stop).await;
-    Ok(json!({ "cancelled": unless_refused(stopped)? }))
+    Ok(json!({ "cancelled": was_performed(stopped)? }))
 }
 
 async fn remove(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
@@ -153,7 +153,7 @@ async fn remove(session: &HostedSession, params: &Value) -> Result<Value, ErrorO
         }
         None => session.call(Method::TasksForget, TaskParams { task: task_param(params)? }).await,
     };
-    Ok(json!({ "removed": unless_refused(removed)? }))
+    Ok(json!({ "removed": was_performed(removed)? }))
 }
 
 /// The newest task that the root waits for.
@@ -163,8 +163,8 @@ async fn promotable(session: &HostedSession) -> Result<Option<TaskView>, ErrorOb
 
 async fn promote_current(session: &HostedSession) -> Result<Value, ErrorObject> {
     let Some(TaskView { id: task, .. }) = promotable(session).await? else { return Ok(json!({})) };
-    let done: Result<Value, _> = session.call(Method::TasksPromote, TaskParams { task }).await;
-    if !unless_refused(done)? {
+    let promoted: Result<Value, _> = session.call(Method::TasksPromote, TaskParams { task }).await;
+    if !was_performed(promoted)? {
         return Ok(json!({}));
     }
     let TaskRecord { task, .. } = session.call(Method::TasksGet, TaskParams { task }).await?;
@@ -178,7 +178,7 @@ fn task_param(params: &Value) -> Result<TaskId, ErrorObject> {
 }
 
 /// Whether a call was performed; `false` if the session refused it.
-fn unless_refused(result: Result<Value, ErrorObject>) -> Result<bool, ErrorObject> {
+fn was_performed(result: Result<Value, ErrorObject>) -> Result<bool, ErrorObject> {
     match result {
         Ok(_) => Ok(true),
         Err(error) if is_refusal(&error) => Ok(false),

@@ -15,7 +15,7 @@ use crate::copilot::hosted_session::HostedSession;
 const FILE: usize = 4 << 20;
 
 /// Maximum number of listed files.
-const FILES: usize = 10_000;
+const MAX_LISTED_FILES: usize = 10_000;
 
 pub(crate) async fn call(
     _connection: &CopilotConnection,
@@ -27,12 +27,12 @@ pub(crate) async fn call(
     match method {
         "session.workspaces.listFiles" => blocking(move || Ok(json!({ "files": list(&folder)? }))).await,
         "session.workspaces.readFile" => {
-            let path = within(&folder, required_text(&params, "path")?)?;
+            let path = path_within(&folder, required_text(&params, "path")?)?;
             blocking(move || Ok(json!({ "content": read(&path)? }))).await
         }
         "session.workspaces.createFile" => {
             let (path, content) =
-                (within(&folder, required_text(&params, "path")?)?, required_text(&params, "content")?.to_owned());
+                (path_within(&folder, required_text(&params, "path")?)?, required_text(&params, "content")?.to_owned());
             if content.len() > FILE {
                 return Err(ErrorObject::bad_params(format!("`content` is larger than {FILE} bytes")));
             }
@@ -53,7 +53,7 @@ async fn blocking(work: impl FnOnce() -> io::Result<Value> + Send + 'static) -> 
 }
 
 /// A path below the folder. Only the user can write there, so no link leads out of it.
-fn within(folder: &Path, path: &str) -> Result<PathBuf, ErrorObject> {
+fn path_within(folder: &Path, path: &str) -> Result<PathBuf, ErrorObject> {
     let relative = Path::new(path);
     let is_plain = relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     match is_plain && relative.file_name().is_some() {
@@ -70,27 +70,27 @@ fn read(path: &Path) -> io::Result<String> {
 }
 
 fn list(folder: &Path) -> io::Result<Vec<String>> {
-    let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
-    while let Some(at) = folders.pop() {
-        let entries = match fs::read_dir(&at) {
+    let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(current) = folders.pop() {
+        let entries = match fs::read_dir(&current) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => return Err(error),
         };
-        for entry in entries.take(FILES) {
+        for entry in entries.take(MAX_LISTED_FILES) {
             let entry = entry?;
             if entry.file_type()?.is_dir() {
                 folders.push(entry.path());
             } else if let Ok(relative) = entry.path().strip_prefix(folder) {
-                found.push(relative.display().to_string());
+                files.push(relative.display().to_string());
             }
         }
-        if found.len() >= FILES {
+        if files.len() >= MAX_LISTED_FILES {
             break;
         }
     }
-    found.sort();
-    Ok(found)
+    files.sort();
+    Ok(files)
 }
 
 #[cfg(test)]
@@ -98,11 +98,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_does_not_leave_the_session_s_own_folder() {
+    fn paths_stay_inside_the_session_folder() {
         let folder = Path::new("/f");
-        assert_eq!(within(folder, "a/b.md").unwrap(), Path::new("/f/a/b.md"));
+        assert_eq!(path_within(folder, "a/b.md").unwrap(), Path::new("/f/a/b.md"));
         for outside in ["", "/etc/passwd", "../x", "a/../../x", ".."] {
-            assert!(within(folder, outside).is_err(), "{outside}");
+            assert!(path_within(folder, outside).is_err(), "{outside}");
         }
     }
 }

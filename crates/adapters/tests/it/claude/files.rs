@@ -1,4 +1,4 @@
-//! Session files, as the family's own functions find and read them.
+//! Session files, in the places and the format that the Claude SDKs expect.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use testkit::session::scenario;
 
-use super::visit::{Inn, Visit};
+use super::visit::{ClaudeTestClient, ClaudeTestHost};
 
 const SCRIPT: &str = "
 version: 1
@@ -25,12 +25,12 @@ rules:
 ";
 
 /// Every file below a folder, with its lines.
-fn files(folder: &Path) -> Vec<(PathBuf, Vec<Value>)> {
+fn read_files(folder: &Path) -> Vec<(PathBuf, Vec<Value>)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            found.extend(files(&path));
+            found.extend(read_files(&path));
         } else {
             let text = fs::read_to_string(&path).unwrap();
             found.push((path, text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()));
@@ -40,74 +40,75 @@ fn files(folder: &Path) -> Vec<(PathBuf, Vec<Value>)> {
     found
 }
 
-fn inn(folder: &TempDir) -> std::sync::Arc<Inn> {
+fn test_host(folder: &TempDir) -> std::sync::Arc<ClaudeTestHost> {
     let scenario = scenario().script(SCRIPT);
-    Inn::knowing(scenario, &[("CLAUDE_CONFIG_DIR", folder.path().to_str().unwrap())])
+    ClaudeTestHost::with_variables(scenario, &[("CLAUDE_CONFIG_DIR", folder.path().to_str().unwrap())])
 }
 
-/// That every line but the first names the one before it.
+/// Whether every line but the first names the one before it as its parent.
 fn is_chain(lines: &[Value]) -> bool {
     lines[0]["parentUuid"].is_null() && lines.windows(2).all(|two| two[1]["parentUuid"] == two[0]["uuid"])
 }
 
-fn words(lines: &[Value]) -> Vec<String> {
-    let word = |line: &Value| {
+fn line_types(lines: &[Value]) -> Vec<String> {
+    let block_type = |line: &Value| {
         let content = &line["message"]["content"];
         let kind = content[0]["type"].as_str().unwrap_or("words");
         format!("{} {kind}", line["type"].as_str().unwrap())
     };
-    lines.iter().map(word).collect()
+    lines.iter().map(block_type).collect()
 }
 
 #[tokio::test]
-async fn what_was_said_is_in_files_and_a_resumed_session_goes_on_in_them() {
+async fn messages_are_written_to_files_and_resumed_sessions_append_to_them() {
     let folder = TempDir::new().unwrap();
-    let inn = inn(&folder);
-    let mut visit = Visit::greeted(&inn, &[], json!({})).await;
-    visit.prompt("count").await;
-    let result = visit.until_type("result").await;
+    let test_host = test_host(&folder);
+    let mut client = ClaudeTestClient::initialized(&test_host, &[], json!({})).await;
+    client.prompt("count").await;
+    let result = client.next_of_type("result").await;
     let id = result["session_id"].as_str().unwrap().to_owned();
-    let shown: Vec<Value> = visit.seen.iter().filter(|frame| frame["type"] == "assistant").cloned().collect();
-    let found = files(folder.path());
+    let assistant_frames: Vec<Value> =
+        client.received.iter().filter(|frame| frame["type"] == "assistant").cloned().collect();
+    let found = read_files(folder.path());
     assert_eq!(found.len(), 3, "{found:#?}");
     let (main, lines) = found.iter().find(|(path, _)| path.ends_with(format!("{id}.jsonl"))).unwrap();
     assert_eq!(main.parent().unwrap().parent().unwrap(), folder.path().join("projects"));
     let expected = ["user words", "assistant text", "assistant tool_use", "user tool_result", "assistant text"];
-    assert_eq!(words(lines), expected);
+    assert_eq!(line_types(lines), expected);
     assert!(is_chain(lines) && lines.iter().all(|line| line["sessionId"] == *id && line["isSidechain"] == false));
     assert!(
-        shown
+        assistant_frames
             .iter()
             .any(|frame| frame["uuid"] == lines[1]["uuid"] && frame["message"]["id"] == lines[1]["message"]["id"])
     );
     let (_, agent) =
         found.iter().find(|(path, _)| path.extension().is_some_and(|end| end == "jsonl") && path != main).unwrap();
-    assert_eq!(words(agent), ["user words", "assistant text"]);
+    assert_eq!(line_types(agent), ["user words", "assistant text"]);
     assert!(is_chain(agent) && agent[0]["isSidechain"] == true && agent[0]["message"]["content"] == "to ten");
     let (_, meta) = found.iter().find(|(path, _)| path.extension().is_some_and(|end| end == "json")).unwrap();
     assert_eq!((&meta[0]["toolUseId"], &meta[0]["agentType"]), (&json!("c1"), &json!("worker")));
 
-    visit.die().await;
-    // A killed adapter leaves half a line, and a line less than the log has.
+    client.disconnect().await;
+    // Simulate a killed adapter: half a line, and one entry fewer than in the log.
     let text = fs::read_to_string(main).unwrap();
     let cut = text.trim_end().rfind('\n').unwrap();
     fs::write(main, &text[..cut + 20]).unwrap();
-    let mut again = Visit::greeted(&inn, &["--resume", &id], json!({})).await;
-    again.prompt("more").await;
-    again.until_type("result").await;
-    let found = files(folder.path());
+    let mut resumed = ClaudeTestClient::initialized(&test_host, &["--resume", &id], json!({})).await;
+    resumed.prompt("more").await;
+    resumed.next_of_type("result").await;
+    let found = read_files(folder.path());
     let (_, lines) = found.iter().find(|(path, _)| path == main).unwrap();
-    assert_eq!(words(lines).len(), 7, "{:#?}", words(lines));
+    assert_eq!(line_types(lines).len(), 7, "{:#?}", line_types(lines));
     assert!(is_chain(lines));
     assert_eq!(found.len(), 3);
 }
 
 #[tokio::test]
-async fn a_client_that_wants_no_files_gets_none() {
+async fn no_files_are_written_without_session_persistence() {
     let folder = TempDir::new().unwrap();
-    let inn = inn(&folder);
-    let mut visit = Visit::greeted(&inn, &["--no-session-persistence"], json!({})).await;
-    visit.prompt("hello").await;
-    visit.until_type("result").await;
-    assert_eq!(files(folder.path()), []);
+    let test_host = test_host(&folder);
+    let mut client = ClaudeTestClient::initialized(&test_host, &["--no-session-persistence"], json!({})).await;
+    client.prompt("hello").await;
+    client.next_of_type("result").await;
+    assert_eq!(read_files(folder.path()), []);
 }

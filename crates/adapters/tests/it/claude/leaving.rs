@@ -1,9 +1,9 @@
-//! A client that goes away.
+//! Clients that leave.
 
 use serde_json::json;
 use testkit::session::scenario;
 
-use super::visit::{Inn, Visit};
+use super::visit::{ClaudeTestClient, ClaudeTestHost};
 
 const SCRIPT: &str = "
 version: 1
@@ -19,14 +19,14 @@ rules:
 ";
 
 #[tokio::test]
-async fn a_client_that_dies_in_mid_turn_leaves_a_session_that_goes_on() {
-    let inn = Inn::new(scenario().script(SCRIPT));
-    let mut visit = Visit::greeted(&inn, &["--include-partial-messages"], json!({})).await;
-    visit.prompt("slow").await;
-    let begun = visit.until(|frame| frame["event"]["delta"]["text"] == "I begin.").await;
-    let id = begun["session_id"].as_str().unwrap().to_owned();
-    visit.die().await;
-    let view = store::SessionReader::open(inn.stage.home(), bosun_adapters::session_id(&id).unwrap())
+async fn session_can_be_resumed_after_its_client_died() {
+    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT));
+    let mut client = ClaudeTestClient::initialized(&test_host, &["--include-partial-messages"], json!({})).await;
+    client.prompt("slow").await;
+    let delta = client.next_matching(|frame| frame["event"]["delta"]["text"] == "I begin.").await;
+    let id = delta["session_id"].as_str().unwrap().to_owned();
+    client.disconnect().await;
+    let view = store::SessionReader::open(test_host.fixture.home(), bosun_adapters::session_id(&id).unwrap())
         .unwrap()
         .session_view()
         .unwrap();
@@ -34,97 +34,99 @@ async fn a_client_that_dies_in_mid_turn_leaves_a_session_that_goes_on() {
 }
 
 #[tokio::test]
-async fn what_a_dead_client_did_not_decide_is_asked_again() {
-    let inn = Inn::new(scenario().script(SCRIPT));
+async fn undecided_asks_of_a_dead_client_are_sent_to_the_next() {
+    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT));
     let args = ["--permission-prompt-tool", "stdio"];
-    let mut visit = Visit::greeted(&inn, &args, json!({})).await;
-    visit.prompt("write").await;
-    visit.asked("can_use_tool").await;
-    let id = visit.seen.iter().find_map(|frame| frame["session_id"].as_str()).unwrap().to_owned();
-    visit.die().await;
-    assert_eq!(inn.stage.file("a.txt"), None);
+    let mut client = ClaudeTestClient::initialized(&test_host, &args, json!({})).await;
+    client.prompt("write").await;
+    client.next_request("can_use_tool").await;
+    let id = client.received.iter().find_map(|frame| frame["session_id"].as_str()).unwrap().to_owned();
+    client.disconnect().await;
+    assert_eq!(test_host.fixture.file("a.txt"), None);
 
     let resumed = [args[0], args[1], "--resume", &id];
-    let mut visit = Visit::greeted(&inn, &resumed, json!({})).await;
-    let asked = visit.asked("can_use_tool").await;
-    assert_eq!(asked["request"]["tool_name"], "Write");
-    visit.answer(&asked, json!({ "behavior": "allow" })).await;
-    visit.until_type("result").await;
-    visit.close().await;
-    assert_eq!(inn.stage.file("a.txt").as_deref(), Some("one"));
+    let mut client = ClaudeTestClient::initialized(&test_host, &resumed, json!({})).await;
+    let request_frame = client.next_request("can_use_tool").await;
+    assert_eq!(request_frame["request"]["tool_name"], "Write");
+    client.answer(&request_frame, json!({ "behavior": "allow" })).await;
+    client.next_of_type("result").await;
+    client.close().await;
+    assert_eq!(test_host.fixture.file("a.txt").as_deref(), Some("one"));
 }
 
 #[tokio::test]
-async fn a_client_that_closes_its_side_with_a_question_open_leaves_it_open() {
-    let inn = Inn::new(scenario().script(SCRIPT));
-    let mut visit = Visit::greeted(&inn, &["--permission-prompt-tool", "stdio"], json!({})).await;
-    visit.prompt("write").await;
-    visit.asked("can_use_tool").await;
-    let id = visit.seen.iter().find_map(|frame| frame["session_id"].as_str()).unwrap().to_owned();
-    visit.close().await;
-    let view = store::SessionReader::open(inn.stage.home(), bosun_adapters::session_id(&id).unwrap())
+async fn asks_stay_open_when_the_client_closes_its_input() {
+    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT));
+    let mut client = ClaudeTestClient::initialized(&test_host, &["--permission-prompt-tool", "stdio"], json!({})).await;
+    client.prompt("write").await;
+    client.next_request("can_use_tool").await;
+    let id = client.received.iter().find_map(|frame| frame["session_id"].as_str()).unwrap().to_owned();
+    client.close().await;
+    let view = store::SessionReader::open(test_host.fixture.home(), bosun_adapters::session_id(&id).unwrap())
         .unwrap()
         .session_view()
         .unwrap();
-    assert_eq!((view.state, inn.stage.file("a.txt")), (protocol::TaskState::Interrupted, None));
+    assert_eq!((view.state, test_host.fixture.file("a.txt")), (protocol::TaskState::Interrupted, None));
 }
 
 #[tokio::test]
-async fn two_clients_watch_one_session_and_one_may_leave() {
-    let inn = Inn::new(scenario().script(SCRIPT));
-    let mut owner = Visit::greeted(&inn, &[], json!({})).await;
+async fn one_of_two_clients_can_leave_a_session() {
+    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT));
+    let mut owner = ClaudeTestClient::initialized(&test_host, &[], json!({})).await;
     owner.prompt("hello").await;
-    let id = owner.until_type("result").await["session_id"].as_str().unwrap().to_owned();
+    let id = owner.next_of_type("result").await["session_id"].as_str().unwrap().to_owned();
 
-    let mut guest = Visit::greeted(&inn, &["--resume", &id], json!({})).await;
-    assert_eq!(guest.seen[0]["response"]["response"]["hooks_applied"], false);
+    let mut guest = ClaudeTestClient::initialized(&test_host, &["--resume", &id], json!({})).await;
+    assert_eq!(guest.received[0]["response"]["response"]["hooks_applied"], false);
     guest.prompt("hello from the other side").await;
-    let (theirs, ours) = (guest.until_type("result").await, owner.until_type("result").await);
-    assert_eq!((&theirs["result"], &ours["result"]), (&json!("Done."), &json!("Done.")));
+    let (guest_result, owner_result) = (guest.next_of_type("result").await, owner.next_of_type("result").await);
+    assert_eq!((&guest_result["result"], &owner_result["result"]), (&json!("Done."), &json!("Done.")));
     guest.close().await;
 
     owner.prompt("still there?").await;
-    assert_eq!(owner.until_type("result").await["result"], "Done.");
+    assert_eq!(owner.next_of_type("result").await["result"], "Done.");
     owner.close().await;
 }
 
-/// A client that says nothing more waits for the status that follows the last event it was told of. An event that changes
-/// nothing else of the status, such as another mode, must have one too.
+/// A client that has closed its input waits for the status after the last event it received. An event that changes only
+/// the mode must be followed by a status too.
 #[tokio::test]
-async fn a_client_may_leave_after_an_event_that_changed_only_the_mode() {
-    let inn = Inn::new(scenario().script(SCRIPT));
-    let mut owner = Visit::greeted(&inn, &[], json!({})).await;
+async fn client_can_leave_after_a_mode_change() {
+    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT));
+    let mut owner = ClaudeTestClient::initialized(&test_host, &[], json!({})).await;
     owner.prompt("hello").await;
-    let id = owner.until_type("result").await["session_id"].as_str().unwrap().to_owned();
-    let mut guest = Visit::greeted(&inn, &["--resume", &id], json!({})).await;
+    let id = owner.next_of_type("result").await["session_id"].as_str().unwrap().to_owned();
+    let mut guest = ClaudeTestClient::initialized(&test_host, &["--resume", &id], json!({})).await;
     guest.request(json!({ "subtype": "set_permission_mode", "mode": "plan" })).await;
-    owner.until(|frame| frame["permissionMode"] == "plan").await;
-    // The session is the owner's, and ends with it.
+    owner.next_matching(|frame| frame["permissionMode"] == "plan").await;
+    // The session ends with its owner, so the guest leaves first.
     for client in [guest, owner] {
         let closed = tokio::time::timeout(std::time::Duration::from_secs(20), client.close()).await;
         assert_eq!(closed.expect("the adapter does not end").1, bosun_adapters::AdapterExit::Success);
     }
 }
 
-/// A client that joined another's session is told the truth when that one leaves first, and has failed only if it waited
-/// for something.
+/// A client that joined another client's session is told when the owner leaves first. It fails only if it was waiting for
+/// an answer.
 #[tokio::test]
-async fn a_client_of_another_s_session_is_told_that_its_owner_left() {
+async fn guest_is_told_that_the_owner_left() {
     let script = SCRIPT.replace("prompt: slow, turn: 1", "prompt: slow");
     for waits in [false, true] {
-        let inn = Inn::new(scenario().script(&script));
-        let mut owner = Visit::greeted(&inn, &[], json!({})).await;
+        let test_host = ClaudeTestHost::new(scenario().script(&script));
+        let mut owner = ClaudeTestClient::initialized(&test_host, &[], json!({})).await;
         owner.prompt("hello").await;
-        let id = owner.until_type("result").await["session_id"].as_str().unwrap().to_owned();
-        let mut guest = Visit::greeted(&inn, &["--resume", &id, "--include-partial-messages"], json!({})).await;
+        let id = owner.next_of_type("result").await["session_id"].as_str().unwrap().to_owned();
+        let mut guest =
+            ClaudeTestClient::initialized(&test_host, &["--resume", &id, "--include-partial-messages"], json!({}))
+                .await;
         if waits {
             guest.prompt("slow").await;
-            guest.until(|frame| frame["event"]["delta"]["text"] == "I begin.").await;
+            guest.next_matching(|frame| frame["event"]["delta"]["text"] == "I begin.").await;
         }
-        owner.die().await;
-        let told = guest.until_type("result").await.to_string();
-        assert!(told.contains("the session ended because the client that owns it left"), "{told}");
-        let wanted = if waits { bosun_adapters::AdapterExit::Failed } else { bosun_adapters::AdapterExit::Success };
-        assert_eq!(guest.close().await.1, wanted);
+        owner.disconnect().await;
+        let result = guest.next_of_type("result").await.to_string();
+        assert!(result.contains("the session ended because the client that owns it left"), "{result}");
+        let expected = if waits { bosun_adapters::AdapterExit::Failed } else { bosun_adapters::AdapterExit::Success };
+        assert_eq!(guest.close().await.1, expected);
     }
 }

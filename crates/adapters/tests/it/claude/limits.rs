@@ -1,11 +1,11 @@
-//! What ends a turn early, and what a client that does not keep up costs.
+//! Limits that end a turn early, and clients that do not read.
 
 use bosun_adapters::AdapterExit;
 use protocol::Budget;
 use serde_json::json;
 use testkit::session::scenario;
 
-use super::visit::{Inn, Visit};
+use super::visit::{ClaudeTestClient, ClaudeTestHost};
 
 const RESTLESS: &str = "
 version: 1
@@ -19,7 +19,7 @@ rules:
 ";
 
 #[tokio::test]
-async fn most_turns_and_most_money_are_errors_of_their_own() {
+async fn turn_limit_and_budget_have_their_own_errors() {
     for (scenario, subtype, reason) in [
         (scenario().max_turns(2), "error_max_turns", "max_turns"),
         (
@@ -28,19 +28,19 @@ async fn most_turns_and_most_money_are_errors_of_their_own() {
             "budget_exhausted",
         ),
     ] {
-        let inn = Inn::new(scenario.script(RESTLESS));
-        let mut visit = Visit::greeted(&inn, &[], json!({})).await;
-        visit.prompt("go").await;
-        let result = visit.until_type("result").await;
+        let test_host = ClaudeTestHost::new(scenario.script(RESTLESS));
+        let mut client = ClaudeTestClient::initialized(&test_host, &[], json!({})).await;
+        client.prompt("go").await;
+        let result = client.next_of_type("result").await;
         assert_eq!((&result["subtype"], &result["is_error"]), (&json!(subtype), &json!(true)), "{result}");
         assert_eq!(result["terminal_reason"], reason);
         assert!(result["errors"][0].is_string());
-        assert_eq!(visit.close().await.1, AdapterExit::Failed);
+        assert_eq!(client.close().await.1, AdapterExit::Failed);
     }
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_stalls_no_run_and_misses_nothing() {
+async fn slow_client_does_not_stall_the_run_and_misses_nothing() {
     const TURNS: usize = 16;
     let words = "w".repeat(900_000);
     let script = format!(
@@ -54,17 +54,17 @@ rules:
   - answer: [ {{ say: All said. }} ]
 "
     );
-    let inn = Inn::new(scenario().script(&script));
+    let test_host = ClaudeTestHost::new(scenario().script(&script));
     let id = "01900000-0000-7000-8000-0000000000aa";
-    let mut visit = Visit::greeted(&inn, &[&format!("--session-id={id}")], json!({})).await;
-    visit.prompt("go").await;
-    visit.until(|frame| frame["subtype"] == "init").await;
+    let mut client = ClaudeTestClient::initialized(&test_host, &[&format!("--session-id={id}")], json!({})).await;
+    client.prompt("go").await;
+    client.next_matching(|frame| frame["subtype"] == "init").await;
     let session = bosun_adapters::session_id(id).unwrap();
-    tokio::time::timeout(std::time::Duration::from_secs(60), inn.stage.model(session).until_asked(TURNS + 1))
+    tokio::time::timeout(std::time::Duration::from_secs(60), test_host.fixture.model(session).until_asked(TURNS + 1))
         .await
-        .expect("the run goes on without its client");
-    assert_eq!(visit.until_type("result").await["result"], "All said.");
-    let (seen, _) = visit.close().await;
-    let said = seen.iter().filter(|frame| frame["message"]["content"][0]["type"] == "text").count();
-    assert_eq!(said, TURNS + 1);
+        .expect("the run waits for its client");
+    assert_eq!(client.next_of_type("result").await["result"], "All said.");
+    let (seen, _) = client.close().await;
+    let text_frames = seen.iter().filter(|frame| frame["message"]["content"][0]["type"] == "text").count();
+    assert_eq!(text_frames, TURNS + 1);
 }

@@ -1,9 +1,9 @@
-//! Turns: what a client gets for its messages.
+//! Turns: the frames that a client receives for its messages.
 
 use serde_json::json;
 use testkit::session::scenario;
 
-use super::visit::{Inn, Visit, kinds};
+use super::visit::{ClaudeTestClient, ClaudeTestHost, kinds};
 
 const SCRIPT: &str = "
 version: 1
@@ -30,15 +30,15 @@ rules:
 ";
 
 #[tokio::test]
-async fn a_turn_is_told_block_by_block_and_ends_with_a_result() {
-    let inn = Inn::new(scenario().script(SCRIPT).file("a.txt", "hello"));
-    let mut visit = Visit::greeted(&inn, &[], json!({})).await;
-    let hello = visit.seen.last().unwrap()["response"]["response"].clone();
-    assert_eq!(hello["hook_on_failure_supported"], true);
-    assert!(hello["commands"].as_array().is_some_and(|commands| !commands.is_empty()));
-    visit.prompt("look").await;
-    let result = visit.until_type("result").await;
-    let (seen, ended) = visit.close().await;
+async fn turn_is_sent_block_by_block_and_ends_with_a_result() {
+    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT).file("a.txt", "hello"));
+    let mut client = ClaudeTestClient::initialized(&test_host, &[], json!({})).await;
+    let initialize = client.received.last().unwrap()["response"]["response"].clone();
+    assert_eq!(initialize["hook_on_failure_supported"], true);
+    assert!(initialize["commands"].as_array().is_some_and(|commands| !commands.is_empty()));
+    client.prompt("look").await;
+    let result = client.next_of_type("result").await;
+    let (seen, ended) = client.close().await;
     assert_eq!(
         kinds(&seen)[1..8],
         [
@@ -63,31 +63,31 @@ async fn a_turn_is_told_block_by_block_and_ends_with_a_result() {
 }
 
 #[tokio::test]
-async fn several_messages_are_several_turns_and_costs_add_up() {
-    let inn = Inn::new(scenario().script(SCRIPT));
-    let mut visit = Visit::greeted(&inn, &[], json!({})).await;
+async fn each_message_is_a_turn_and_costs_add_up() {
+    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT));
+    let mut client = ClaudeTestClient::initialized(&test_host, &[], json!({})).await;
     for text in ["one", "two", "three"] {
-        visit.prompt(text).await;
+        client.prompt(text).await;
     }
     let mut results = Vec::new();
     for _ in 0..3 {
-        results.push(visit.until_type("result").await);
+        results.push(client.next_of_type("result").await);
     }
-    let said: Vec<_> = results.iter().map(|result| result["result"].as_str().unwrap().to_owned()).collect();
-    assert_eq!(said, ["You said: one", "You said: two", "You said: three"]);
-    let model = |at: usize| results[at]["modelUsage"].as_object().unwrap().values().next().unwrap().clone();
+    let texts: Vec<_> = results.iter().map(|result| result["result"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(texts, ["You said: one", "You said: two", "You said: three"]);
+    let model = |index: usize| results[index]["modelUsage"].as_object().unwrap().values().next().unwrap().clone();
     assert_eq!((&results[2]["usage"]["input_tokens"], &model(2)["inputTokens"]), (&json!(10), &json!(30)));
     assert!(results[2]["total_cost_usd"].as_f64() > results[0]["total_cost_usd"].as_f64());
-    let (seen, _) = visit.close().await;
+    let (seen, _) = client.close().await;
     assert_eq!(kinds(&seen).iter().filter(|kind| *kind == "system init").count(), 3);
 }
 
 #[tokio::test]
-async fn a_message_without_a_greeting_and_with_a_closed_side_is_answered_all_the_same() {
-    let inn = Inn::new(scenario().script(SCRIPT));
-    let mut visit = Visit::new(&inn, &["--session-id=01900000-0000-7000-8000-000000000abc"]);
-    visit.prompt("hello").await;
-    let (seen, ended) = visit.close().await;
+async fn message_without_initialize_is_answered_after_input_is_closed() {
+    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT));
+    let mut client = ClaudeTestClient::new(&test_host, &["--session-id=01900000-0000-7000-8000-000000000abc"]);
+    client.prompt("hello").await;
+    let (seen, ended) = client.close().await;
     let result = seen.iter().find(|frame| frame["type"] == "result").unwrap();
     assert_eq!(result["result"], "You said: hello");
     assert_eq!(result["session_id"], "01900000-0000-7000-8000-000000000abc");
@@ -95,12 +95,12 @@ async fn a_message_without_a_greeting_and_with_a_closed_side_is_answered_all_the
 }
 
 #[tokio::test]
-async fn words_come_as_they_are_said_when_they_are_wanted() {
-    let inn = Inn::new(scenario().script(SCRIPT).file("a.txt", "hello"));
-    let mut visit = Visit::greeted(&inn, &["--include-partial-messages"], json!({})).await;
-    visit.prompt("look").await;
-    visit.until_type("result").await;
-    let (seen, _) = visit.close().await;
+async fn text_is_streamed_on_request() {
+    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT).file("a.txt", "hello"));
+    let mut client = ClaudeTestClient::initialized(&test_host, &["--include-partial-messages"], json!({})).await;
+    client.prompt("look").await;
+    client.next_of_type("result").await;
+    let (seen, _) = client.close().await;
     let events: Vec<_> = seen.iter().filter(|frame| frame["type"] == "stream_event").collect();
     let count = |kind: &str| events.iter().filter(|frame| frame["event"]["type"] == kind).count();
     assert_eq!((count("message_start"), count("message_stop")), (2, 2));
@@ -110,159 +110,164 @@ async fn words_come_as_they_are_said_when_they_are_wanted() {
 }
 
 #[tokio::test]
-async fn an_interrupted_turn_says_so_and_the_session_can_be_used_again() {
-    let inn = Inn::new(scenario().script(SCRIPT));
-    let mut visit = Visit::greeted(&inn, &["--include-partial-messages"], json!({})).await;
-    visit.prompt("slow").await;
-    visit.until(|frame| frame["event"]["delta"]["text"] == "I begin.").await;
-    let answer = visit.request(json!({ "subtype": "interrupt" })).await;
+async fn interrupted_turn_is_reported_and_the_session_stays_usable() {
+    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT));
+    let mut client = ClaudeTestClient::initialized(&test_host, &["--include-partial-messages"], json!({})).await;
+    client.prompt("slow").await;
+    client.next_matching(|frame| frame["event"]["delta"]["text"] == "I begin.").await;
+    let answer = client.request(json!({ "subtype": "interrupt" })).await;
     assert_eq!(answer["subtype"], "success");
-    let result = visit.until_type("result").await;
+    let result = client.next_of_type("result").await;
     assert_eq!(
         (&result["subtype"], &result["terminal_reason"]),
         (&json!("error_during_execution"), &json!("aborted_streaming"))
     );
-    visit.prompt("again").await;
-    assert_eq!(visit.until_type("result").await["result"], "You said: again");
-    let (_, ended) = visit.close().await;
+    client.prompt("again").await;
+    assert_eq!(client.next_of_type("result").await["result"], "You said: again");
+    let (_, ended) = client.close().await;
     assert_eq!(ended, bosun_adapters::AdapterExit::Success);
 }
 
 #[tokio::test]
 async fn a_message_is_interrupted_before_it_is_read() {
-    let inn = Inn::new(scenario().script(SCRIPT));
-    let hello = json!({ "hooks": { "UserPromptSubmit": [{ "hookCallbackIds": ["hook_0"] }] } });
-    let mut visit = Visit::greeted(&inn, &[], hello).await;
-    visit.prompt("slow").await;
-    let asked = visit.asked("hook_callback").await;
-    assert_eq!(visit.request(json!({ "subtype": "interrupt" })).await["subtype"], "success");
-    visit.answer(&asked, json!({})).await;
-    assert_eq!(visit.until_type("result").await["subtype"], "error_during_execution");
-    visit.prompt("again").await;
-    let asked = visit.asked("hook_callback").await;
-    visit.answer(&asked, json!({})).await;
-    assert_eq!(visit.until_type("result").await["result"], "You said: again");
-    visit.close().await;
+    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT));
+    let initialize = json!({ "hooks": { "UserPromptSubmit": [{ "hookCallbackIds": ["hook_0"] }] } });
+    let mut client = ClaudeTestClient::initialized(&test_host, &[], initialize).await;
+    client.prompt("slow").await;
+    let request_frame = client.next_request("hook_callback").await;
+    assert_eq!(client.request(json!({ "subtype": "interrupt" })).await["subtype"], "success");
+    client.answer(&request_frame, json!({})).await;
+    assert_eq!(client.next_of_type("result").await["subtype"], "error_during_execution");
+    client.prompt("again").await;
+    let request_frame = client.next_request("hook_callback").await;
+    client.answer(&request_frame, json!({})).await;
+    assert_eq!(client.next_of_type("result").await["result"], "You said: again");
+    client.close().await;
 }
 
 #[tokio::test]
-async fn a_model_that_fails_is_told_and_is_the_exit_code() {
-    let inn = Inn::new(scenario().script(SCRIPT));
-    let mut visit = Visit::greeted(&inn, &[], json!({})).await;
-    visit.prompt("fail").await;
-    let result = visit.until_type("result").await;
+async fn model_failure_is_reported_and_fails_the_process() {
+    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT));
+    let mut client = ClaudeTestClient::initialized(&test_host, &[], json!({})).await;
+    client.prompt("fail").await;
+    let result = client.next_of_type("result").await;
     assert_eq!((&result["subtype"], &result["is_error"]), (&json!("success"), &json!(true)));
     assert!(result["result"].as_str().unwrap().contains("no credit"), "{result}");
-    assert_eq!(visit.close().await.1, bosun_adapters::AdapterExit::Failed);
+    assert_eq!(client.close().await.1, bosun_adapters::AdapterExit::Failed);
 }
 
 #[tokio::test]
-async fn a_session_that_is_not_there_is_an_error_with_the_first_message() {
-    let inn = Inn::new(scenario().script(SCRIPT));
-    let mut visit = Visit::greeted(&inn, &["--resume=01900000-0000-7000-8000-000000000001"], json!({})).await;
-    visit.prompt("hello").await;
-    let result = visit.until_type("result").await;
+async fn unknown_session_is_an_error_on_the_first_message() {
+    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT));
+    let mut client =
+        ClaudeTestClient::initialized(&test_host, &["--resume=01900000-0000-7000-8000-000000000001"], json!({})).await;
+    client.prompt("hello").await;
+    let result = client.next_of_type("result").await;
     assert_eq!((&result["subtype"], &result["is_error"]), (&json!("error_during_execution"), &json!(true)));
     assert!(result["errors"][0].as_str().unwrap().contains("no session"), "{result}");
-    assert_eq!(visit.close().await.1, bosun_adapters::AdapterExit::Failed);
+    assert_eq!(client.close().await.1, bosun_adapters::AdapterExit::Failed);
 }
 
 #[tokio::test]
-async fn a_session_is_gone_on_with_and_copied() {
-    let inn = Inn::new(scenario().script(SCRIPT));
-    let mut visit = Visit::greeted(&inn, &[], json!({})).await;
-    visit.prompt("first").await;
-    let id = visit.until_type("result").await["session_id"].as_str().unwrap().to_owned();
-    visit.close().await;
+async fn session_is_resumed_and_forked() {
+    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT));
+    let mut client = ClaudeTestClient::initialized(&test_host, &[], json!({})).await;
+    client.prompt("first").await;
+    let id = client.next_of_type("result").await["session_id"].as_str().unwrap().to_owned();
+    client.close().await;
 
-    let mut again = Visit::greeted(&inn, &[&format!("--resume={id}")], json!({})).await;
-    again.prompt("second").await;
-    assert_eq!(again.until_type("result").await["session_id"], *id);
-    again.close().await;
+    let mut resumed = ClaudeTestClient::initialized(&test_host, &[&format!("--resume={id}")], json!({})).await;
+    resumed.prompt("second").await;
+    assert_eq!(resumed.next_of_type("result").await["session_id"], *id);
+    resumed.close().await;
 
     let fork = ["--resume", &id, "--fork-session", "--session-id=01900000-0000-7000-8000-00000000000f"];
-    let mut fork = Visit::greeted(&inn, &fork, json!({})).await;
+    let mut fork = ClaudeTestClient::initialized(&test_host, &fork, json!({})).await;
     fork.prompt("third").await;
-    let result = fork.until_type("result").await;
+    let result = fork.next_of_type("result").await;
     assert_eq!(result["session_id"], "01900000-0000-7000-8000-00000000000f");
     fork.close().await;
-    let asked = inn.stage.model("ses-01900000-0000-7000-8000-00000000000f".parse().unwrap()).requests();
-    let told = format!("{:?}", asked.last().unwrap());
-    assert!(told.contains("first") && told.contains("second") && told.contains("third"), "{told}");
+    let requests = test_host.fixture.model("ses-01900000-0000-7000-8000-00000000000f".parse().unwrap()).requests();
+    let last_request = format!("{:?}", requests.last().unwrap());
+    assert!(
+        last_request.contains("first") && last_request.contains("second") && last_request.contains("third"),
+        "{last_request}"
+    );
 }
 
 #[tokio::test]
 async fn a_copy_of_a_running_session_answers_at_once() {
-    let inn = Inn::new(scenario().script(SCRIPT));
-    let mut visit = Visit::greeted(&inn, &["--include-partial-messages"], json!({})).await;
-    visit.prompt("slow").await;
-    let begun = visit.until(|frame| frame["event"]["delta"]["text"] == "I begin.").await;
-    let id = begun["session_id"].as_str().unwrap();
-    let mut copy = Visit::greeted(&inn, &["--resume", id, "--fork-session"], json!({})).await;
+    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT));
+    let mut client = ClaudeTestClient::initialized(&test_host, &["--include-partial-messages"], json!({})).await;
+    client.prompt("slow").await;
+    let delta = client.next_matching(|frame| frame["event"]["delta"]["text"] == "I begin.").await;
+    let id = delta["session_id"].as_str().unwrap();
+    let mut copy = ClaudeTestClient::initialized(&test_host, &["--resume", id, "--fork-session"], json!({})).await;
     copy.prompt("hello").await;
-    assert_eq!(copy.until_type("result").await["result"], "You said: hello");
+    assert_eq!(copy.next_of_type("result").await["result"], "You said: hello");
     copy.close().await;
-    visit.die().await;
+    client.disconnect().await;
 }
 
 #[tokio::test]
-async fn modes_models_and_what_is_not_known_are_answered() {
-    let inn = Inn::new(scenario().script(SCRIPT));
-    let mut visit = Visit::greeted(&inn, &["--permission-mode", "acceptEdits"], json!({})).await;
-    let answer = visit.request(json!({ "subtype": "set_permission_mode", "mode": "plan" })).await;
+async fn mode_model_and_unknown_requests_are_answered() {
+    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT));
+    let mut client = ClaudeTestClient::initialized(&test_host, &["--permission-mode", "acceptEdits"], json!({})).await;
+    let answer = client.request(json!({ "subtype": "set_permission_mode", "mode": "plan" })).await;
     assert_eq!(answer["response"]["mode"], "plan");
-    let status = visit.until_type("system").await;
+    let status = client.next_of_type("system").await;
     assert_eq!((&status["subtype"], &status["permissionMode"]), (&json!("status"), &json!("plan")));
-    let wrong = visit.request(json!({ "subtype": "set_permission_mode", "mode": "sideways" })).await;
+    let wrong = client.request(json!({ "subtype": "set_permission_mode", "mode": "sideways" })).await;
     assert_eq!(wrong["subtype"], "error");
-    let same = visit.request(json!({ "subtype": "set_model", "model": "sonnet" })).await;
+    let same = client.request(json!({ "subtype": "set_model", "model": "sonnet" })).await;
     assert_eq!(same["subtype"], "success");
-    let unknown = visit.request(json!({ "subtype": "fly" })).await;
+    let unknown = client.request(json!({ "subtype": "fly" })).await;
     assert_eq!(unknown["error"], "Unsupported control request subtype: fly");
-    visit.prompt("hello").await;
-    let init = visit.until(|frame| frame["subtype"] == "init").await;
+    client.prompt("hello").await;
+    let init = client.next_matching(|frame| frame["subtype"] == "init").await;
     assert_eq!(init["permissionMode"], "plan");
-    visit.until_type("result").await;
-    visit.close().await;
-    assert!(inn.orders.lock().unwrap()[0].contains(&"--permission-mode=accept-edits".to_owned()));
+    client.next_of_type("result").await;
+    client.close().await;
+    assert!(test_host.opened_flags.lock().unwrap()[0].contains(&"--permission-mode=accept-edits".to_owned()));
 }
 
 #[tokio::test]
 async fn a_session_that_was_left_in_plan_mode_can_leave_it() {
-    let inn = Inn::new(scenario().script(SCRIPT));
-    let mut visit = Visit::greeted(&inn, &[], json!({})).await;
-    visit.request(json!({ "subtype": "set_permission_mode", "mode": "plan" })).await;
-    visit.prompt("first").await;
-    let id = visit.until_type("result").await["session_id"].as_str().unwrap().to_owned();
-    visit.close().await;
+    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT));
+    let mut client = ClaudeTestClient::initialized(&test_host, &[], json!({})).await;
+    client.request(json!({ "subtype": "set_permission_mode", "mode": "plan" })).await;
+    client.prompt("first").await;
+    let id = client.next_of_type("result").await["session_id"].as_str().unwrap().to_owned();
+    client.close().await;
 
-    let mut again = Visit::greeted(&inn, &["--resume", &id], json!({})).await;
-    again.prompt("second").await;
-    assert_eq!(again.until(|frame| frame["subtype"] == "init").await["permissionMode"], "plan");
-    again.until_type("result").await;
-    again.request(json!({ "subtype": "set_permission_mode", "mode": "acceptEdits" })).await;
-    again.prompt("third").await;
-    let result = again.until_type("result").await;
+    let mut resumed = ClaudeTestClient::initialized(&test_host, &["--resume", &id], json!({})).await;
+    resumed.prompt("second").await;
+    assert_eq!(resumed.next_matching(|frame| frame["subtype"] == "init").await["permissionMode"], "plan");
+    resumed.next_of_type("result").await;
+    resumed.request(json!({ "subtype": "set_permission_mode", "mode": "acceptEdits" })).await;
+    resumed.prompt("third").await;
+    let result = resumed.next_of_type("result").await;
     assert!(result["result"].as_str().unwrap().contains("interactive again"), "{result}");
-    again.request(json!({ "subtype": "set_permission_mode", "mode": "plan" })).await;
-    again.close().await;
+    resumed.request(json!({ "subtype": "set_permission_mode", "mode": "plan" })).await;
+    resumed.close().await;
 
-    let mut other = Visit::greeted(&inn, &["--resume", &id, "--permission-mode=acceptEdits"], json!({})).await;
+    let mut other =
+        ClaudeTestClient::initialized(&test_host, &["--resume", &id, "--permission-mode=acceptEdits"], json!({})).await;
     other.prompt("fourth").await;
-    assert_eq!(other.until(|frame| frame["subtype"] == "init").await["permissionMode"], "acceptEdits");
-    let result = other.until_type("result").await;
+    assert_eq!(other.next_matching(|frame| frame["subtype"] == "init").await["permissionMode"], "acceptEdits");
+    let result = other.next_of_type("result").await;
     assert!(!result["result"].as_str().unwrap().contains("is in plan mode"), "{result}");
     other.close().await;
 }
 
 #[tokio::test]
 async fn slash_commands_run_and_are_listed() {
-    let inn = Inn::new(scenario().script(SCRIPT));
-    let mut visit = Visit::greeted(&inn, &[], json!({})).await;
-    visit.prompt("/tasks").await;
-    let result = visit.until_type("result").await;
+    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT));
+    let mut client = ClaudeTestClient::initialized(&test_host, &[], json!({})).await;
+    client.prompt("/tasks").await;
+    let result = client.next_of_type("result").await;
     assert_eq!((&result["subtype"], &result["num_turns"]), (&json!("success"), &json!(0)));
-    visit.prompt("/nosuchthing at all").await;
-    assert_eq!(visit.until_type("result").await["result"], "You said: /nosuchthing at all");
-    visit.close().await;
+    client.prompt("/nosuchthing at all").await;
+    assert_eq!(client.next_of_type("result").await["result"], "You said: /nosuchthing at all");
+    client.close().await;
 }

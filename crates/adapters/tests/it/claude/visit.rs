@@ -1,4 +1,4 @@
-//! A client of the adapter, in the test's own process.
+//! A test client of the adapter, and the session host that it uses.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,171 +11,183 @@ use testkit::session::{Scenario, SessionFixture};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 use tokio::task::JoinSet;
 
-/// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long any step may take.
+const STEP_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Opens the sessions of a stage, and keeps what was ordered.
+/// Opens the sessions of a fixture, and records the requested flags.
 #[derive(Debug)]
-pub(super) struct Inn {
-    pub(super) stage: SessionFixture,
-    pub(super) orders: Mutex<Vec<Vec<String>>>,
+pub(super) struct ClaudeTestHost {
+    pub(super) fixture: SessionFixture,
+    pub(super) opened_flags: Mutex<Vec<Vec<String>>>,
     variables: Vec<(String, String)>,
 }
 
-impl Inn {
-    pub(super) fn new(scenario: Scenario) -> Arc<Inn> {
-        Inn::knowing(scenario, &[])
+impl ClaudeTestHost {
+    pub(super) fn new(scenario: Scenario) -> Arc<ClaudeTestHost> {
+        ClaudeTestHost::with_variables(scenario, &[])
     }
 
-    /// One whose environment says this.
-    pub(super) fn knowing(scenario: Scenario, variables: &[(&str, &str)]) -> Arc<Inn> {
+    /// Creates a host with these environment variables.
+    pub(super) fn with_variables(scenario: Scenario, variables: &[(&str, &str)]) -> Arc<ClaudeTestHost> {
         let stage = scenario.ready();
         stage.set_ask_wait(None);
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Arc::new(Inn { stage, orders: Mutex::default(), variables })
+        Arc::new(ClaudeTestHost { fixture: stage, opened_flags: Mutex::default(), variables })
     }
 }
 
-impl SessionHost for Inn {
+impl SessionHost for ClaudeTestHost {
     fn home(&self) -> &Home {
-        self.stage.home()
+        self.fixture.home()
     }
 
     fn variable(&self, name: &str) -> Option<String> {
         self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
     }
 
-    fn open(&self, order: OpenRequest) -> OpenSessionFuture<'_> {
+    fn open(&self, request: OpenRequest) -> OpenSessionFuture<'_> {
         Box::pin(async move {
-            let OpenRequest { start, id, flags, client_extensions: extensions, .. } = order;
+            let OpenRequest { start, id, flags, client_extensions: extensions, .. } = request;
             if flags.iter().any(|flag| flag == "--allow-all") {
-                self.stage.set_mode(PermissionMode::AllowAll);
+                self.fixture.set_mode(PermissionMode::AllowAll);
             }
-            self.orders.lock().unwrap().push(flags);
-            let opened = self.stage.open_as_adapter(start, id, extensions).await;
+            self.opened_flags.lock().unwrap().push(flags);
+            let opened = self.fixture.open_as_adapter(start, id, extensions).await;
             opened.map_err(|error| OpenRefusal { words: error.to_string(), hint: None })
         })
     }
 }
 
 /// A client of the adapter.
-pub(super) struct Visit {
+pub(super) struct ClaudeTestClient {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     input: Option<WriteHalf<DuplexStream>>,
     adapter: JoinSet<AdapterExit>,
-    pub(super) seen: Vec<Value>,
+    pub(super) received: Vec<Value>,
 }
 
-impl Visit {
+impl ClaudeTestClient {
     /// Starts the adapter.
-    pub(super) fn new(inn: &Arc<Inn>, args: &[&str]) -> Visit {
+    pub(super) fn new(test_host: &Arc<ClaudeTestHost>, args: &[&str]) -> ClaudeTestClient {
         let (client, adapter) = tokio::io::duplex(1 << 20);
         let (their_input, their_output) = tokio::io::split(adapter);
         let (our_input, our_output) = tokio::io::split(client);
         let args = args.iter().map(|arg| (*arg).to_owned()).collect();
-        let mut set = JoinSet::new();
-        set.spawn(bosun_adapters::claude::serve_on(
-            Arc::clone(inn) as Arc<dyn SessionHost>,
+        let mut adapter_task = JoinSet::new();
+        adapter_task.spawn(bosun_adapters::claude::serve_on(
+            Arc::clone(test_host) as Arc<dyn SessionHost>,
             args,
             their_input,
             their_output,
         ));
-        Visit { lines: BufReader::new(our_input).lines(), input: Some(our_output), adapter: set, seen: Vec::new() }
+        ClaudeTestClient {
+            lines: BufReader::new(our_input).lines(),
+            input: Some(our_output),
+            adapter: adapter_task,
+            received: Vec::new(),
+        }
     }
 
-    /// Starts the adapter and says hello.
-    pub(super) async fn greeted(inn: &Arc<Inn>, args: &[&str], hello: Value) -> Visit {
-        let mut visit = Visit::new(inn, args);
-        let mut request = hello;
+    /// Starts the adapter and sends `initialize`.
+    pub(super) async fn initialized(
+        test_host: &Arc<ClaudeTestHost>,
+        args: &[&str],
+        initialize: Value,
+    ) -> ClaudeTestClient {
+        let mut client = ClaudeTestClient::new(test_host, args);
+        let mut request = initialize;
         request["subtype"] = json!("initialize");
-        let answer = visit.request(request).await;
+        let answer = client.request(request).await;
         assert_eq!(answer["subtype"], "success", "{answer}");
-        visit
+        client
     }
 
     /// Sends a line.
-    pub(super) async fn say(&mut self, frame: Value) {
-        self.raw(format!("{frame}\n").as_bytes()).await;
+    pub(super) async fn send(&mut self, frame: Value) {
+        self.send_bytes(format!("{frame}\n").as_bytes()).await;
     }
 
     /// Sends bytes.
-    pub(super) async fn raw(&mut self, bytes: &[u8]) {
+    pub(super) async fn send_bytes(&mut self, bytes: &[u8]) {
         let input = self.input.as_mut().unwrap();
-        tokio::time::timeout(PATIENCE, input.write_all(bytes)).await.unwrap().unwrap();
+        tokio::time::timeout(STEP_TIMEOUT, input.write_all(bytes)).await.unwrap().unwrap();
     }
 
-    /// Sends a message of the user.
+    /// Sends a user message.
     pub(super) async fn prompt(&mut self, text: &str) {
         let message = json!({ "role": "user", "content": text });
-        self.say(json!({ "type": "user", "session_id": "default", "message": message, "parent_tool_use_id": null }))
+        self.send(json!({ "type": "user", "session_id": "default", "message": message, "parent_tool_use_id": null }))
             .await;
     }
 
-    /// Asks for something, and gives the answer.
+    /// Sends a control request and returns the response.
     pub(super) async fn request(&mut self, request: Value) -> Value {
-        let id = format!("req-{}", self.seen.len());
-        self.say(json!({ "type": "control_request", "request_id": id, "request": request })).await;
-        let answer =
-            self.until(|frame| frame["type"] == "control_response" && frame["response"]["request_id"] == *id).await;
+        let id = format!("req-{}", self.received.len());
+        self.send(json!({ "type": "control_request", "request_id": id, "request": request })).await;
+        let answer = self
+            .next_matching(|frame| frame["type"] == "control_response" && frame["response"]["request_id"] == *id)
+            .await;
         answer["response"].clone()
     }
 
-    /// Answers a request of the adapter's.
+    /// Answers a request of the adapter.
     pub(super) async fn answer(&mut self, request: &Value, answer: Value) {
         let response = json!({ "subtype": "success", "request_id": request["request_id"], "response": answer });
-        self.say(json!({ "type": "control_response", "response": response })).await;
+        self.send(json!({ "type": "control_response", "response": response })).await;
     }
 
-    /// The next frame; nothing at the end.
+    /// Returns the next frame; `None` at the end.
     pub(super) async fn next(&mut self) -> Option<Value> {
-        let line =
-            tokio::time::timeout(PATIENCE, self.lines.next_line()).await.expect("the adapter is silent").unwrap()?;
+        let line = tokio::time::timeout(STEP_TIMEOUT, self.lines.next_line())
+            .await
+            .expect("the adapter is silent")
+            .unwrap()?;
         let frame: Value = serde_json::from_str(&line).unwrap();
-        self.seen.push(frame.clone());
+        self.received.push(frame.clone());
         Some(frame)
     }
 
-    /// The next frame that is wanted; those before it are passed over.
-    pub(super) async fn until(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
+    /// Returns the next frame that matches, skipping others.
+    pub(super) async fn next_matching(&mut self, matches: impl Fn(&Value) -> bool) -> Value {
         loop {
-            let frame = self.next().await.unwrap_or_else(|| panic!("the adapter closed: {:#?}", self.seen));
-            if wanted(&frame) {
+            let frame = self.next().await.unwrap_or_else(|| panic!("the adapter closed: {:#?}", self.received));
+            if matches(&frame) {
                 return frame;
             }
         }
     }
 
     /// The next frame of a type.
-    pub(super) async fn until_type(&mut self, kind: &str) -> Value {
-        self.until(|frame| frame["type"] == kind).await
+    pub(super) async fn next_of_type(&mut self, kind: &str) -> Value {
+        self.next_matching(|frame| frame["type"] == kind).await
     }
 
-    /// The next request of the adapter's.
-    pub(super) async fn asked(&mut self, subtype: &str) -> Value {
-        self.until(|frame| frame["type"] == "control_request" && frame["request"]["subtype"] == subtype).await
+    /// Returns the next request of the adapter with this subtype.
+    pub(super) async fn next_request(&mut self, subtype: &str) -> Value {
+        self.next_matching(|frame| frame["type"] == "control_request" && frame["request"]["subtype"] == subtype).await
     }
 
-    /// Says nothing more, reads to the end, and tells how the adapter ended.
+    /// Closes the input, reads to the end, and returns all frames and the adapter's exit.
     pub(super) async fn close(mut self) -> (Vec<Value>, AdapterExit) {
         self.input.take().unwrap().shutdown().await.unwrap();
         while self.next().await.is_some() {}
-        let ended = tokio::time::timeout(PATIENCE, self.adapter.join_next()).await.expect("the adapter stays open");
-        (self.seen, ended.unwrap().unwrap())
+        let ended = tokio::time::timeout(STEP_TIMEOUT, self.adapter.join_next()).await.expect("the adapter stays open");
+        (self.received, ended.unwrap().unwrap())
     }
 
-    /// Dies without a word; tells how the adapter ended.
-    pub(super) async fn die(self) -> AdapterExit {
-        let Visit { lines, input, mut adapter, .. } = self;
+    /// Disconnects abruptly, and returns the adapter's exit.
+    pub(super) async fn disconnect(self) -> AdapterExit {
+        let ClaudeTestClient { lines, input, mut adapter, .. } = self;
         drop((lines, input));
-        tokio::time::timeout(PATIENCE, adapter.join_next()).await.expect("the adapter stays open").unwrap().unwrap()
+        tokio::time::timeout(STEP_TIMEOUT, adapter.join_next()).await.expect("the adapter stays open").unwrap().unwrap()
     }
 }
 
-/// The types of frames, with what tells those of a type apart.
+/// The types of frames, with their subtype and the type of their first block.
 pub(super) fn kinds(frames: &[Value]) -> Vec<String> {
     let kind = |frame: &Value| {
-        let words = [&frame["type"], &frame["subtype"], &frame["message"]["content"][0]["type"]];
-        words.into_iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")
+        let names = [&frame["type"], &frame["subtype"], &frame["message"]["content"][0]["type"]];
+        names.into_iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")
     };
     frames.iter().map(kind).collect()
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use testkit::session::scenario;
 
-use super::visit::{Inn, Visit};
+use super::visit::{ClaudeTestClient, ClaudeTestHost};
 
 const SCRIPT: &str = "
 version: 1
@@ -12,10 +12,10 @@ rules:
 ";
 
 #[tokio::test]
-async fn odd_frames_are_passed_over_or_answered_and_nothing_breaks() {
-    let inn = Inn::new(scenario().script(SCRIPT));
-    let mut visit = Visit::new(&inn, &[]);
-    for odd in [
+async fn invalid_frames_are_ignored_or_answered() {
+    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT));
+    let mut client = ClaudeTestClient::new(&test_host, &[]);
+    for invalid in [
         json!(null),
         json!([1, 2]),
         json!("user"),
@@ -28,38 +28,39 @@ async fn odd_frames_are_passed_over_or_answered_and_nothing_breaks() {
         json!({ "type": "keep_alive" }),
         json!({ "type": "hologram" }),
     ] {
-        visit.say(odd).await;
+        client.send(invalid).await;
     }
-    let early = visit.request(json!({ "subtype": "interrupt" })).await;
+    let early = client.request(json!({ "subtype": "interrupt" })).await;
     assert_eq!(early["subtype"], "error");
-    let odd_hello = json!({ "subtype": "initialize", "hooks": 7, "agents": {}, "systemPrompt": { "a": 1 } });
-    assert_eq!(visit.request(odd_hello).await["subtype"], "success");
-    visit.say(json!({ "type": "user", "message": { "content": [] } })).await;
-    assert_eq!(visit.until_type("result").await["num_turns"], 0);
-    visit.prompt("hello").await;
-    assert_eq!(visit.until_type("result").await["result"], "Fine.");
-    visit.close().await;
+    let invalid_initialize = json!({ "subtype": "initialize", "hooks": 7, "agents": {}, "systemPrompt": { "a": 1 } });
+    assert_eq!(client.request(invalid_initialize).await["subtype"], "success");
+    client.send(json!({ "type": "user", "message": { "content": [] } })).await;
+    assert_eq!(client.next_of_type("result").await["num_turns"], 0);
+    client.prompt("hello").await;
+    assert_eq!(client.next_of_type("result").await["result"], "Fine.");
+    client.close().await;
 }
 
 #[tokio::test]
-async fn what_is_no_json_ends_the_talk_with_an_error() {
-    let inn = Inn::new(scenario().script(SCRIPT));
-    let mut visit = Visit::greeted(&inn, &[], json!({})).await;
-    visit.raw(b"hello?\n").await;
-    let result = visit.until_type("result").await;
+async fn invalid_json_ends_the_conversation_with_an_error() {
+    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT));
+    let mut client = ClaudeTestClient::initialized(&test_host, &[], json!({})).await;
+    client.send_bytes(b"hello?\n").await;
+    let result = client.next_of_type("result").await;
     assert_eq!(result["subtype"], "error_during_execution");
-    assert_eq!(visit.close().await.1, bosun_adapters::AdapterExit::Failed);
+    assert_eq!(client.close().await.1, bosun_adapters::AdapterExit::Failed);
 }
 
-/// Half of a surrogate pair, as a program writes that cuts a text in the middle of a character.
+/// A lone surrogate, as written by a program that cuts text in the middle of a character.
 #[tokio::test]
-async fn half_a_character_does_not_end_the_session() {
-    let inn = Inn::new(scenario().script("version: 1\nrules: [ { answer: [ { say: 'You said: ${prompt}' } ] } ]"));
-    let mut visit = Visit::greeted(&inn, &[], json!({})).await;
+async fn lone_surrogate_does_not_end_the_session() {
+    let test_host =
+        ClaudeTestHost::new(scenario().script("version: 1\nrules: [ { answer: [ { say: 'You said: ${prompt}' } ] } ]"));
+    let mut client = ClaudeTestClient::initialized(&test_host, &[], json!({})).await;
     let line = r#"{"type":"user","message":{"role":"user","content":"half \ud83d of it"}}"#;
-    visit.raw(format!("{line}\n").as_bytes()).await;
-    assert_eq!(visit.until_type("result").await["result"], "You said: half \u{FFFD} of it");
-    visit.prompt("and on").await;
-    assert_eq!(visit.until_type("result").await["result"], "You said: and on");
-    visit.close().await;
+    client.send_bytes(format!("{line}\n").as_bytes()).await;
+    assert_eq!(client.next_of_type("result").await["result"], "You said: half \u{FFFD} of it");
+    client.prompt("and on").await;
+    assert_eq!(client.next_of_type("result").await["result"], "You said: and on");
+    client.close().await;
 }

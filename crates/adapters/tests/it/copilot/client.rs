@@ -1,4 +1,4 @@
-//! A client of the adapter as small as can be, and a house with one stage.
+//! A minimal test client of the adapter, and the session host that it uses.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -11,93 +11,101 @@ use testkit::session::{Scenario, SessionFixture};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::task::JoinSet;
 
-/// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long any step may take.
+const STEP_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A house whose sessions are all of one stage.
-pub(crate) struct Cottage {
-    stage: SessionFixture,
+/// A session host whose sessions all belong to one fixture.
+pub(crate) struct CopilotTestHost {
+    fixture: SessionFixture,
     pub(crate) flags: Mutex<Vec<String>>,
-    /// What `COPILOT_HOME` names.
-    base: Option<String>,
+    /// The value of `COPILOT_HOME`.
+    base_dir: Option<String>,
 }
 
-impl SessionHost for Cottage {
+impl SessionHost for CopilotTestHost {
     fn home(&self) -> &Home {
-        self.stage.home()
+        self.fixture.home()
     }
 
     fn variable(&self, name: &str) -> Option<String> {
-        self.base.clone().filter(|_| name == "COPILOT_HOME")
+        self.base_dir.clone().filter(|_| name == "COPILOT_HOME")
     }
 
-    fn open(&self, order: OpenRequest) -> OpenSessionFuture<'_> {
+    fn open(&self, request: OpenRequest) -> OpenSessionFuture<'_> {
         Box::pin(async move {
-            *self.flags.lock().unwrap() = order.flags;
-            let opened = self.stage.open_as_adapter(order.start, order.id, order.client_extensions).await;
+            *self.flags.lock().unwrap() = request.flags;
+            let opened = self.fixture.open_as_adapter(request.start, request.id, request.client_extensions).await;
             opened.map_err(|error| OpenRefusal { words: error.to_string(), hint: None })
         })
     }
 }
 
 /// A client of an adapter that runs in this process.
-pub(crate) struct Client {
+pub(crate) struct CopilotTestClient {
     input: BufReader<ReadHalf<DuplexStream>>,
     output: WriteHalf<DuplexStream>,
-    pub(crate) session_host: Arc<Cottage>,
+    pub(crate) session_host: Arc<CopilotTestHost>,
     adapter: JoinSet<AdapterExit>,
     next: u64,
-    /// What was told and not looked at.
-    heard: VecDeque<Value>,
+    /// Messages that were received but not returned yet.
+    unread: VecDeque<Value>,
 }
 
-impl Client {
-    /// Opens an adapter to a scenario.
-    pub(crate) fn of(scenario: Scenario) -> Client {
-        Client::at(scenario.ready())
+impl CopilotTestClient {
+    /// Starts an adapter on a scenario.
+    pub(crate) fn start(scenario: Scenario) -> CopilotTestClient {
+        CopilotTestClient::on_fixture(scenario.ready())
     }
 
-    pub(crate) fn at(stage: SessionFixture) -> Client {
-        Client::under(stage, None)
+    pub(crate) fn on_fixture(stage: SessionFixture) -> CopilotTestClient {
+        CopilotTestClient::with_base_dir(stage, None)
     }
 
-    /// One whose program keeps its sessions under a base directory.
-    pub(crate) fn under(stage: SessionFixture, base: Option<&str>) -> Client {
-        let session_host = Arc::new(Cottage { stage, flags: Mutex::default(), base: base.map(str::to_owned) });
-        let (ours, theirs) = tokio::io::duplex(1 << 16);
-        let (input, output) = tokio::io::split(theirs);
+    /// Starts an adapter whose clients have this base directory.
+    pub(crate) fn with_base_dir(stage: SessionFixture, base: Option<&str>) -> CopilotTestClient {
+        let session_host =
+            Arc::new(CopilotTestHost { fixture: stage, flags: Mutex::default(), base_dir: base.map(str::to_owned) });
+        let (client_end, adapter_end) = tokio::io::duplex(1 << 16);
+        let (input, output) = tokio::io::split(adapter_end);
         let mut adapter = JoinSet::new();
         adapter.spawn(bosun_adapters::copilot::serve_on(
             Arc::clone(&session_host) as Arc<dyn SessionHost>,
             input,
             output,
         ));
-        let (input, output) = tokio::io::split(ours);
-        Client { input: BufReader::new(input), output, session_host, adapter, next: 0, heard: VecDeque::new() }
+        let (input, output) = tokio::io::split(client_end);
+        CopilotTestClient {
+            input: BufReader::new(input),
+            output,
+            session_host,
+            adapter,
+            next: 0,
+            unread: VecDeque::new(),
+        }
     }
 
-    pub(crate) fn stage(&self) -> SessionFixture {
-        self.session_host.stage.clone()
+    pub(crate) fn fixture(&self) -> SessionFixture {
+        self.session_host.fixture.clone()
     }
 
-    /// Makes a session and gives its id.
-    pub(crate) async fn session(&mut self, params: Value) -> String {
+    /// Creates a session and returns its id.
+    pub(crate) async fn create_session(&mut self, params: Value) -> String {
         let id = params["sessionId"].as_str().unwrap_or("0190aaaa-0000-7000-8000-000000000001").to_owned();
         let mut params = params;
         params["sessionId"] = id.clone().into();
-        let made = self.call("session.create", params).await.unwrap();
-        assert_eq!(made["sessionId"], id.as_str());
+        let created = self.call("session.create", params).await.unwrap();
+        assert_eq!(created["sessionId"], id.as_str());
         id
     }
 
-    /// Calls the adapter; what it says meanwhile is kept.
+    /// Calls the adapter, keeping other messages for later.
     pub(crate) async fn call(&mut self, method: &str, params: Value) -> Result<Value, Value> {
-        let id = self.begin(method, params).await;
-        self.answered(id).await
+        let id = self.send_call(method, params).await;
+        self.response(id).await
     }
 
-    /// The answer to a call; what is said meanwhile is kept.
-    pub(crate) async fn answered(&mut self, id: u64) -> Result<Value, Value> {
+    /// Waits for the answer to a call, keeping other messages for later.
+    pub(crate) async fn response(&mut self, id: u64) -> Result<Value, Value> {
         loop {
             let message = self.read().await.expect("the adapter closed");
             if message["id"] == id && message["method"].is_null() {
@@ -106,11 +114,11 @@ impl Client {
                     None => Ok(message["result"].clone()),
                 };
             }
-            self.heard.push_back(message);
+            self.unread.push_back(message);
         }
     }
 
-    pub(crate) async fn begin(&mut self, method: &str, params: Value) -> u64 {
+    pub(crate) async fn send_call(&mut self, method: &str, params: Value) -> u64 {
         let id = self.next;
         self.next += 1;
         self.write(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await;
@@ -127,12 +135,12 @@ impl Client {
     }
 
     /// The next event of this type.
-    pub(crate) async fn event(&mut self, kind: &str) -> Value {
+    pub(crate) async fn next_event(&mut self, kind: &str) -> Value {
         self.until(|message| message["params"]["event"]["type"] == kind).await["params"]["event"].clone()
     }
 
     /// Every event up to the first of this type.
-    pub(crate) async fn events_to(&mut self, kind: &str) -> Vec<Value> {
+    pub(crate) async fn events_until(&mut self, kind: &str) -> Vec<Value> {
         let mut events = Vec::new();
         loop {
             let message = self.until(|message| message["method"] == "session.event").await;
@@ -145,44 +153,44 @@ impl Client {
         }
     }
 
-    /// The next request of the adapter's; what is told meanwhile is kept.
-    pub(crate) async fn asked(&mut self, method: &str) -> Value {
-        let mut passed = VecDeque::new();
-        let found = loop {
+    /// Returns the next request of the adapter, keeping other messages for later.
+    pub(crate) async fn next_request(&mut self, method: &str) -> Value {
+        let mut skipped = VecDeque::new();
+        let request = loop {
             let message = self.next().await;
             if message["method"] == method {
                 break message;
             }
-            passed.push_back(message);
+            skipped.push_back(message);
         };
-        passed.append(&mut self.heard);
-        self.heard = passed;
-        found
+        skipped.append(&mut self.unread);
+        self.unread = skipped;
+        request
     }
 
     pub(crate) async fn answer(&mut self, request: &Value, result: Value) {
         self.write(json!({ "jsonrpc": "2.0", "id": request["id"], "result": result })).await;
     }
 
-    async fn until(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
+    async fn until(&mut self, matches: impl Fn(&Value) -> bool) -> Value {
         loop {
             let message = self.next().await;
-            if wanted(&message) {
+            if matches(&message) {
                 return message;
             }
         }
     }
 
     async fn next(&mut self) -> Value {
-        match self.heard.pop_front() {
+        match self.unread.pop_front() {
             Some(message) => message,
             None => self.read().await.expect("the adapter closed"),
         }
     }
 
-    /// The next message; none when the adapter has closed.
+    /// Returns the next message; `None` when the adapter has closed.
     pub(crate) async fn read(&mut self) -> Option<Value> {
-        tokio::time::timeout(PATIENCE, self.frame()).await.expect("the adapter says nothing")
+        tokio::time::timeout(STEP_TIMEOUT, self.frame()).await.expect("the adapter says nothing")
     }
 
     async fn frame(&mut self) -> Option<Value> {
@@ -196,16 +204,16 @@ impl Client {
         Some(serde_json::from_slice(&rest[2..]).unwrap())
     }
 
-    /// Hangs up and waits until the adapter has closed.
-    pub(crate) async fn leave(mut self) -> AdapterExit {
+    /// Disconnects and waits until the adapter has closed.
+    pub(crate) async fn close(mut self) -> AdapterExit {
         self.output.shutdown().await.unwrap();
         let draining = async { while self.frame().await.is_some() {} };
-        tokio::time::timeout(PATIENCE, draining).await.unwrap();
+        tokio::time::timeout(STEP_TIMEOUT, draining).await.unwrap();
         self.adapter.join_next().await.unwrap().unwrap()
     }
 }
 
-/// The types of events, without those that only say that something else is to be looked at.
+/// The types of events, without those that only announce a change.
 pub(crate) fn kinds(events: &[Value]) -> Vec<&str> {
     let all = events.iter().filter_map(|event| event["type"].as_str());
     all.filter(|kind| !kind.ends_with("_changed") && *kind != "pending_messages.modified").collect()

@@ -1,4 +1,4 @@
-//! The OpenAPI document is what is checked in, and what the docs say.
+//! The OpenAPI document matches the checked-in file and the docs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,46 +6,46 @@ use std::path::{Path, PathBuf};
 use bosun_adapters::http::{openapi, routes_markdown};
 use serde_json::Value;
 
-use super::{serve, tight};
+use super::{serve, small_limits};
 
-fn root(path: &str) -> PathBuf {
+fn workspace_path(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "how a person tells a test to write the file anew")]
+#[expect(clippy::disallowed_methods, reason = "lets a person have the test rewrite the file")]
 fn the_openapi_document_is_the_one_that_is_checked_in() {
-    let path = root("schemas/openapi.json");
+    let path = workspace_path("schemas/openapi.json");
     if std::env::var_os("BOSUN_BLESS").is_some() {
         fs::write(&path, format!("{:#}\n", openapi())).unwrap();
     }
     let checked_in: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
-    assert_eq!(&checked_in, openapi(), "run this test with BOSUN_BLESS=1 to write the document anew");
+    assert_eq!(&checked_in, openapi(), "run this test with BOSUN_BLESS=1 to rewrite the document");
 }
 
 #[test]
-fn the_docs_list_every_request() {
-    let docs = fs::read_to_string(root("docs/http.md")).unwrap();
-    assert!(docs.contains(&routes_markdown()), "docs/http.md does not hold this table:\n{}", routes_markdown());
+fn docs_list_every_request() {
+    let docs = fs::read_to_string(workspace_path("docs/http.md")).unwrap();
+    assert!(docs.contains(&routes_markdown()), "docs/http.md does not contain this table:\n{}", routes_markdown());
 }
 
 #[test]
-fn the_document_is_served_and_every_reference_in_it_leads_somewhere() {
-    let served = serve(tight());
-    let document = served.http.done("GET", "/v1/openapi.json", None);
+fn document_is_served_and_its_references_resolve() {
+    let served = serve(small_limits());
+    let document = served.http.request_ok("GET", "/v1/openapi.json", None);
     assert_eq!(&document, openapi());
     assert_eq!(document["openapi"], "3.1.0");
-    let mut open = vec![&document];
-    while let Some(value) = open.pop() {
+    let mut pending = vec![&document];
+    while let Some(value) = pending.pop() {
         match value {
             Value::Object(fields) => {
                 if let Some(Value::String(reference)) = fields.get("$ref") {
                     let path = reference.strip_prefix('#').unwrap();
                     assert!(document.pointer(path).is_some(), "{reference}");
                 }
-                open.extend(fields.values());
+                pending.extend(fields.values());
             }
-            Value::Array(values) => open.extend(values),
+            Value::Array(values) => pending.extend(values),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }

@@ -1,4 +1,4 @@
-//! The HTTP adapter without a session behind it: who comes in, what is understood, and what hostile clients get.
+//! The HTTP adapter without sessions: access, parsing, and hostile clients.
 
 mod document;
 mod hostile;
@@ -16,65 +16,65 @@ use tempfile::TempDir;
 use testkit::http::Http;
 use tokio::sync::oneshot;
 
-/// A house in which no session can be opened.
-struct Empty(Home);
+/// A session host that opens no sessions.
+struct EmptyHttpHost(Home);
 
-impl SessionHost for Empty {
+impl SessionHost for EmptyHttpHost {
     fn home(&self) -> &Home {
         &self.0
     }
 
-    fn open(&self, _order: OpenRequest) -> OpenSessionFuture<'_> {
+    fn open(&self, _request: OpenRequest) -> OpenSessionFuture<'_> {
         let refusal = OpenRefusal { words: "the house is empty".into(), hint: Some("build it".into()) };
         Box::pin(async move { Err(refusal) })
     }
 }
 
-/// An adapter that is served until it is dropped.
-struct Served {
+/// An adapter that runs until this is dropped.
+struct ServedAdapter {
     http: Http,
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
     _folder: TempDir,
 }
 
-const WORD: &str = "0123456789abcdef0123456789abcdef";
+const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
-/// Limits that tests need not send much for.
-fn tight() -> HttpLimits {
-    HttpLimits { head: 8 << 10, body: 64 << 10, ..HttpLimits::default() }
+/// Small size limits, which tests reach with little data.
+fn small_limits() -> HttpLimits {
+    HttpLimits { max_head_bytes: 8 << 10, max_body_bytes: 64 << 10, ..HttpLimits::default() }
 }
 
-/// Limits that tests need not wait long for, and that a client keeps to on a loaded machine too.
-fn hasty() -> HttpLimits {
-    let moment = Duration::from_secs(1);
-    HttpLimits { head_time: moment, body_time: moment, ..tight() }
+/// Short time limits, which an ordinary client meets even on a loaded machine.
+fn short_limits() -> HttpLimits {
+    let limit = Duration::from_secs(1);
+    HttpLimits { head_time: limit, body_time: limit, ..small_limits() }
 }
 
-fn serve(limits: HttpLimits) -> Served {
+fn serve(limits: HttpLimits) -> ServedAdapter {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(folder.path().join("home")).unwrap();
-    serve_house(Arc::new(Empty(home)), limits, folder)
+    serve_host(Arc::new(EmptyHttpHost(home)), limits, folder)
 }
 
-/// Serves the sessions of a house; the folder is removed with the server.
-fn serve_house(session_host: Arc<dyn SessionHost>, limits: HttpLimits, folder: TempDir) -> Served {
+/// Serves the sessions of a host; the folder is removed with the server.
+fn serve_host(session_host: Arc<dyn SessionHost>, limits: HttpLimits, folder: TempDir) -> ServedAdapter {
     let (end, ended) = oneshot::channel();
-    let (told, url) = std::sync::mpsc::channel();
+    let (url_sender, url) = std::sync::mpsc::channel();
     let thread = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let listener = HttpListener::bind(0).await.unwrap();
-            told.send(listener.url()).unwrap();
+            url_sender.send(listener.url()).unwrap();
             let end = async move { drop(ended.await) };
-            listener.serve(session_host, AccessToken::new(WORD).unwrap(), limits, end).await.unwrap();
+            listener.serve(session_host, AccessToken::new(TOKEN).unwrap(), limits, end).await.unwrap();
         });
     });
-    let http = Http::new(&url.recv().unwrap(), WORD);
-    Served { http, end: Some(end), thread: Some(thread), _folder: folder }
+    let http = Http::new(&url.recv().unwrap(), TOKEN);
+    ServedAdapter { http, end: Some(end), thread: Some(thread), _folder: folder }
 }
 
-impl Drop for Served {
+impl Drop for ServedAdapter {
     fn drop(&mut self) {
         drop(self.end.take());
         let ended = self.thread.take().unwrap().join();

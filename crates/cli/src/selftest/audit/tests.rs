@@ -9,7 +9,7 @@ use super::*;
 const ROOT: u128 = 1;
 const FRONT: u128 = 2;
 
-/// A log of one agent that made one call and got its result.
+/// A log of one agent that made one call and received its result.
 fn log() -> Vec<(u128, Event)> {
     let call = CallId("one".into());
     let content =
@@ -65,86 +65,87 @@ fn envelopes(events: Vec<(u128, Event)>) -> Vec<Envelope> {
     (1..).zip(events).map(envelope).collect()
 }
 
-fn remains(events: Vec<(u128, Event)>) -> RunArtifacts {
+fn artifacts(events: Vec<(u128, Event)>) -> RunArtifacts {
     let witness = "/root/front-0 one\n".into();
     let (deaths, tasks) = (Vec::new(), Vec::new());
     let id = TaskId::new(Uuid::from_u128(FRONT));
-    let told = |event: &str| format!("{{\"bosun\":{{\"event\":\"{event}\",\"agent\":\"{id}\",\"activation\":1}}}}\n");
-    let told = told("subagentStart") + &told("subagentStop");
+    let hook_line =
+        |event: &str| format!("{{\"bosun\":{{\"event\":\"{event}\",\"agent\":\"{id}\",\"activation\":1}}}}\n");
+    let hook_lines = hook_line("subagentStart") + &hook_line("subagentStop");
     RunArtifacts {
         log: envelopes(events),
         tasks,
         deaths,
         witness,
         recording: String::new(),
-        hook_lines: told,
-        strays: 0,
+        hook_lines,
+        stray_processes: 0,
     }
 }
 
 /// The kinds of faults, except those about agents that this log lacks.
-fn kinds(remains: &RunArtifacts) -> Vec<AuditFaultKind> {
-    let faults = audit_run(Workload::of(1), remains);
+fn kinds(artifacts: &RunArtifacts) -> Vec<AuditFaultKind> {
+    let faults = audit_run(Workload::of(1), artifacts);
     faults.iter().map(|fault| fault.kind).filter(|kind| *kind != AuditFaultKind::Lost).collect()
 }
 
 #[test]
-fn a_log_with_nothing_wrong_but_missing_agents_has_no_other_fault() {
-    let remains = remains(log());
-    assert_eq!(kinds(&remains), []);
-    let lost = audit_run(Workload::of(1), &remains).len();
-    assert_eq!(lost, 11, "every agent of the group, none of which any view shows at rest, and the root");
+fn correct_log_lacks_only_agents() {
+    let artifacts = artifacts(log());
+    assert_eq!(kinds(&artifacts), []);
+    let lost = audit_run(Workload::of(1), &artifacts).len();
+    assert_eq!(lost, 11, "every agent of the group and the root: no view shows them as idle");
 }
 
 #[test]
-fn whatever_is_done_or_told_twice_is_found() {
+fn repetitions_are_found() {
     let twice = |nth: usize| {
         let mut events = log();
         events.push(events[nth].clone());
-        kinds(&remains(events))
+        kinds(&artifacts(events))
     };
     assert_eq!(twice(4), [AuditFaultKind::Delivery], "mail");
     assert_eq!(twice(6), [AuditFaultKind::Delivery], "an answer");
     assert_eq!(twice(7), [AuditFaultKind::Untrue], "an ending");
     let witness = "/root/front-0 one\n".repeat(2);
-    assert_eq!(kinds(&RunArtifacts { witness, ..remains(log()) }), [AuditFaultKind::RepeatedCall]);
+    assert_eq!(kinds(&RunArtifacts { witness, ..artifacts(log()) }), [AuditFaultKind::RepeatedCall]);
     assert_eq!(
-        kinds(&RunArtifacts { witness: String::new(), ..remains(log()) }),
+        kinds(&RunArtifacts { witness: String::new(), ..artifacts(log()) }),
         [AuditFaultKind::Untrue],
         "a call that did nothing"
     );
 }
 
 #[test]
-fn a_turn_that_was_durable_is_not_asked_again() {
+fn repeated_durable_turns_are_found() {
     let asked = |turn: u32| {
         let recording = format!("{{\"path\":\"/root/front-0\",\"turn\":{turn}}}\n");
-        let deaths = vec![OwnerDeath { log: envelopes(log()), recorded: 0 }];
-        kinds(&RunArtifacts { recording, deaths, ..remains(log()) })
+        let deaths = vec![OwnerDeath { log: envelopes(log()), recorded_bytes: 0 }];
+        kinds(&RunArtifacts { recording, deaths, ..artifacts(log()) })
     };
     assert_eq!(asked(1), [AuditFaultKind::RepeatedTurn]);
     assert_eq!(asked(2), []);
 }
 
 #[test]
-fn starts_without_stops_processes_and_lost_events_are_found() {
-    let parted = log().len() - 1;
-    let unpaired = remains(log()[..parted].to_vec());
+fn unpaired_starts_stray_processes_and_lost_events_are_found() {
+    let last = log().len() - 1;
+    let unpaired = artifacts(log()[..last].to_vec());
     assert_eq!(kinds(&unpaired), [AuditFaultKind::Unpaired]);
-    let ungreeted = remains(log()[..parted - 1].to_vec());
-    assert_eq!(kinds(&ungreeted), [AuditFaultKind::Unpaired]);
-    assert_eq!(kinds(&RunArtifacts { strays: 1, ..remains(log()) }), [AuditFaultKind::Stray]);
-    let deaths = vec![OwnerDeath { log: envelopes(log()), recorded: 0 }];
+    let without_hooks = artifacts(log()[..last - 1].to_vec());
+    assert_eq!(kinds(&without_hooks), [AuditFaultKind::Unpaired]);
+    assert_eq!(kinds(&RunArtifacts { stray_processes: 1, ..artifacts(log()) }), [AuditFaultKind::Stray]);
+    let deaths = vec![OwnerDeath { log: envelopes(log()), recorded_bytes: 0 }];
     assert_eq!(kinds(&RunArtifacts { deaths, ..unpaired }), [AuditFaultKind::Untrue, AuditFaultKind::Unpaired]);
 }
 
 #[test]
-fn what_hooks_were_told_is_what_the_log_says() {
-    let told = remains(log()).hook_lines;
-    let lines: Vec<&str> = told.lines().collect();
-    let kinds = |told: String| kinds(&RunArtifacts { hook_lines: told, ..remains(log()) });
-    assert_eq!(kinds(told.repeat(2)), [], "told again by the next owner");
+fn hook_lines_are_compared_with_the_log() {
+    let hook_lines = artifacts(log()).hook_lines;
+    let lines: Vec<&str> = hook_lines.lines().collect();
+    let kinds = |hook_lines: String| kinds(&RunArtifacts { hook_lines, ..artifacts(log()) });
+    assert_eq!(kinds(hook_lines.repeat(2)), [], "repeated by the next owner");
     assert_eq!(kinds(lines[0].to_owned()), [AuditFaultKind::Unpaired; 2], "a start without a stop");
     assert_eq!(kinds(lines[1].to_owned()), [AuditFaultKind::Unpaired], "a stop without a start");
-    assert_eq!(kinds(String::new()), [AuditFaultKind::Unpaired], "nothing was told");
+    assert_eq!(kinds(String::new()), [AuditFaultKind::Unpaired], "no hook ran");
 }

@@ -1,6 +1,7 @@
-//! Whole trees of agents, whose owners die at any moment: nothing is lost, nothing is done twice, no limit is passed.
+//! Sessions with many agents whose owning process is killed at any moment: nothing is lost or repeated, and no limit
+//! is exceeded.
 
-mod caps;
+mod agent_limits;
 mod owners;
 mod selftest;
 mod storm;

@@ -1,4 +1,4 @@
-//! A storm of messages over owners that are killed: each is read once or expires, in the order it was written.
+//! Many messages to owners that are killed: each is read once or expires, in the order of sending.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -10,23 +10,23 @@ use protocol::{CancelMode, Envelope, Event, MailDelivery, SessionId, TaskId, Tas
 use testkit::binary::{BinaryFixture, BinaryInvocation, ProcessSignal};
 use testkit::chaos::{check_mail, letters};
 
-use crate::stage;
+use crate::fixture;
 
 const KILLS: u64 = 20;
 
-/// Fewest messages in all.
-const MESSAGES: usize = 10_000;
+/// The minimum number of messages in total.
+const MIN_MESSAGES: usize = 10_000;
 
-/// How many people write at a time.
-const BATCH: u64 = 20;
+/// Messages per batch.
+const BATCH_SIZE: u64 = 20;
 
-/// Every one of them hears what one of them passes on.
+/// Workers; a message that one passes on reaches all others.
 const WORKERS: u64 = 8;
 
-/// How often one passes a word on.
+/// How often a worker passes a message on.
 const ECHOES: u64 = 15;
 
-/// Workers rest until they are written to; now and then one passes a word on to all others. The root starts more.
+/// Workers are idle until they get a message; some pass it on to all others. The root starts more workers.
 fn script() -> String {
     let call = |tool: &str, input: String| format!("      - call: {{ tool: {tool}, input: {{ {input} }} }}\n");
     let task = |name: &str| {
@@ -52,20 +52,20 @@ rules:
 }
 
 struct Storm {
-    stage: BinaryFixture,
+    fixture: BinaryFixture,
     home: Home,
     id: SessionId,
-    /// What was posted to whom, in order.
+    /// The posted messages and their recipients, in order.
     posted: Vec<(TaskId, String)>,
-    /// Those whose reader died before it answered.
+    /// Messages whose owner died before it answered.
     doubtful: Vec<(TaskId, String)>,
-    dice: u64,
+    rng_state: u64,
 }
 
 impl Storm {
-    fn roll(&mut self, most: u64) -> u64 {
-        self.dice = self.dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.dice >> 33) % most
+    fn random(&mut self, max: u64) -> u64 {
+        self.rng_state = self.rng_state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.rng_state >> 33) % max
     }
 
     fn log(&self) -> Vec<Envelope> {
@@ -82,14 +82,14 @@ impl Storm {
     }
 
     fn resume(&self) -> BinaryInvocation {
-        self.stage.bosun(["--resume", &self.id.to_string(), "--allow-all"])
+        self.fixture.bosun(["--resume", &self.id.to_string(), "--allow-all"])
     }
 
-    /// Gives a command to whoever runs the session, or leaves it where nobody does.
-    fn command(&self, command: &SessionCommand) -> Given {
+    /// Delivers a command to the owner of the session, or queues it if there is none.
+    fn command(&self, command: &SessionCommand) -> DeliveryCertainty {
         loop {
             match store::post_command(&self.home, self.id, command, SystemClock.now()) {
-                Ok(_row) => return Given::Certainly,
+                Ok(_row) => return DeliveryCertainty::Certain,
                 Err(store::StoreError::Owned { .. }) => {}
                 Err(error) => panic!("{error}"),
             }
@@ -99,43 +99,43 @@ impl Storm {
                 Some(client.call::<CommandOutcome>(Method::SessionCommand, command).await)
             };
             match runtime.block_on(call) {
-                Some(Ok(_fate)) => return Given::Certainly,
-                // It was killed before it answered.
-                Some(Err(_)) => return Given::Perhaps,
+                Some(Ok(_fate)) => return DeliveryCertainty::Certain,
+                // The owner was killed before it answered.
+                Some(Err(_)) => return DeliveryCertainty::Uncertain,
                 None => thread::sleep(Duration::from_millis(5)),
             }
         }
     }
 
     fn send(&mut self, task: TaskId, text: String) {
-        let delivery = match self.roll(20) {
+        let delivery = match self.random(20) {
             0 => MailDelivery::Interrupt,
             1..8 => MailDelivery::FollowUp,
             _ => MailDelivery::Steer,
         };
-        let letter = SendParams { task: Some(task), text: text.clone(), images: Vec::new(), delivery, display: None };
-        match self.command(&SessionCommand::Send(letter)) {
-            Given::Certainly => self.posted.push((task, text)),
-            Given::Perhaps => self.doubtful.push((task, text)),
+        let message = SendParams { task: Some(task), text: text.clone(), images: Vec::new(), delivery, display: None };
+        match self.command(&SessionCommand::Send(message)) {
+            DeliveryCertainty::Certain => self.posted.push((task, text)),
+            DeliveryCertainty::Uncertain => self.doubtful.push((task, text)),
         }
     }
 
-    /// Writes to whoever is there.
-    fn blow(&mut self, tasks: &[TaskId]) {
-        for _ in 0..BATCH {
+    /// Sends a batch of messages to random tasks.
+    fn send_batch(&mut self, tasks: &[TaskId]) {
+        for _ in 0..BATCH_SIZE {
             let n = self.posted.len() + self.doubtful.len();
-            let to = tasks[1 + self.roll(tasks.len() as u64 - 1) as usize];
-            let text = if self.roll(3) == 0 { format!("pass {n}") } else { format!("word {n}") };
+            let to = tasks[1 + self.random(tasks.len() as u64 - 1) as usize];
+            let text = if self.random(3) == 0 { format!("pass {n}") } else { format!("word {n}") };
             self.send(to, text);
         }
     }
 
-    /// Each posted message was accepted once, unless its reader had ended.
+    /// Checks that each posted message was accepted once, unless its recipient had ended.
     fn check(&self, stopped: &[TaskId]) {
         let log = self.log();
         let count = check_mail(&log);
         assert_eq!(count.waiting(), 0, "{count:?}");
-        assert!(count.letters >= MESSAGES, "{count:?}");
+        assert!(count.letters >= MIN_MESSAGES, "{count:?}");
         let mut accepted: BTreeMap<(TaskId, String), u32> = BTreeMap::new();
         for letter in letters(&log) {
             *accepted.entry(letter).or_default() += 1;
@@ -151,51 +151,51 @@ impl Storm {
     }
 }
 
-/// Whether a session has a command.
+/// Whether a command reached the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Given {
-    Certainly,
-    /// Its process died before it answered.
-    Perhaps,
+enum DeliveryCertainty {
+    Certain,
+    /// The owner died before it answered.
+    Uncertain,
 }
 
-fn begun() -> Storm {
-    let stage = stage();
-    stage.script(&script()).prompt("begin").run().expect(0);
-    let home = Home::open(stage.home()).unwrap();
-    let id = stage.newest().parse().unwrap();
-    Storm { stage, home, id, posted: Vec::new(), doubtful: Vec::new(), dice: 42 }
+fn started_storm() -> Storm {
+    let fixture = fixture();
+    fixture.script(&script()).prompt("begin").run().expect(0);
+    let home = Home::open(fixture.home()).unwrap();
+    let id = fixture.newest().parse().unwrap();
+    Storm { fixture, home, id, posted: Vec::new(), doubtful: Vec::new(), rng_state: 42 }
 }
 
 #[test]
-fn ten_thousand_messages_over_twenty_kills_are_each_read_once_and_in_order() {
-    let mut storm = begun();
+fn ten_thousand_messages_survive_twenty_kills_once_and_in_order() {
+    let mut storm = started_storm();
     let mut stopped = Vec::new();
     for life in 0..KILLS {
         let tasks = storm.tasks();
         if life % 5 == 0 {
             storm.send(tasks[0], format!("more {life}"));
         }
-        // Half of it is there before the owner is, and half comes while it works.
-        storm.blow(&tasks);
+        // Half of the messages are sent before the owner starts, and half while it works.
+        storm.send_batch(&tasks);
         let mut running = storm.resume().discard_output().start();
-        storm.blow(&tasks);
+        storm.send_batch(&tasks);
         if life % 7 == 3 {
-            let task = tasks[1 + storm.roll(WORKERS) as usize];
+            let task = tasks[1 + storm.random(WORKERS) as usize];
             storm.command(&SessionCommand::StopTask(StopTaskParams { task, how: CancelMode::Abort }));
             stopped.push(task);
         }
-        thread::sleep(Duration::from_millis(storm.roll(500)));
+        thread::sleep(Duration::from_millis(storm.random(500)));
         running.signal(ProcessSignal::Kill);
         running.wait();
     }
     for _ in 0..20 {
         assert_ne!(storm.resume().run().code(), Some(1));
-        if check_mail(&storm.log()).letters >= MESSAGES {
+        if check_mail(&storm.log()).letters >= MIN_MESSAGES {
             break;
         }
         let tasks = storm.tasks();
-        storm.blow(&tasks);
+        storm.send_batch(&tasks);
     }
     storm.check(&stopped);
 }

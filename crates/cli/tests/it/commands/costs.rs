@@ -1,9 +1,9 @@
-//! What was spent, summed up from the sessions' own rows.
+//! `bosun cost`: sums of what sessions spent.
 
 use serde_json::{Value, json};
 use testkit::binary::BinaryFixture;
 
-use crate::stage;
+use crate::fixture;
 
 /// Two turns of known size.
 const MEASURED: &str = "
@@ -16,54 +16,54 @@ rules:
     usage: { input: 200, output: 30, cache_read: 100, cache_write: 0 }
 ";
 
-fn cost(stage: &BinaryFixture, args: &[&str]) -> Value {
+fn cost(fixture: &BinaryFixture, args: &[&str]) -> Value {
     let args: Vec<&str> = ["cost", "--json"].iter().chain(args).copied().collect();
-    stage.bosun(args).run().expect(0).json()
+    fixture.bosun(args).run().expect(0).json()
 }
 
 #[test]
-fn sums_are_what_the_turns_used() {
-    let stage = stage();
-    stage.script(MEASURED).prompt("first").run().expect(0);
-    let first = stage.newest();
-    std::fs::write(stage.path("other.yaml"), MEASURED).unwrap();
-    stage.prompt("second").args(["--model", "script/other.yaml"]).run().expect(0);
+fn sums_equal_the_usage_of_the_turns() {
+    let fixture = fixture();
+    fixture.script(MEASURED).prompt("first").run().expect(0);
+    let first = fixture.newest();
+    std::fs::write(fixture.path("other.yaml"), MEASURED).unwrap();
+    fixture.prompt("second").args(["--model", "script/other.yaml"]).run().expect(0);
 
-    let all = cost(&stage, &[]);
+    let all = cost(&fixture, &[]);
     assert_eq!((&all["by"], all["lines"].as_array().unwrap().len()), (&json!("model"), 2));
     let total = &all["total"];
     assert_eq!(total["usage"], json!({ "input": 600, "output": 100, "cacheRead": 206, "cacheWrite": 8 }));
     assert_eq!((&total["turns"], &total["tokens"], &total["unansweredTokens"]), (&json!(4), &json!(914), &json!(0)));
     assert!(total["costUsd"].is_null(), "a script has no price: {total}");
 
-    let one = cost(&stage, &[&first, "--by", "session"]);
+    let one = cost(&fixture, &[&first, "--by", "session"]);
     assert_eq!((&one["lines"][0]["session"], &one["lines"][0]["name"]), (&json!(first), &json!("first")));
     assert_eq!((&one["total"]["tokens"], one["lines"].as_array().unwrap().len()), (&json!(457), 1));
-    let twice = cost(&stage, &[&first, &first, "--by", "task"]);
+    let twice = cost(&fixture, &[&first, &first, "--by", "task"]);
     assert_eq!((&twice["lines"][0]["name"], &twice["total"]["tokens"]), (&json!("/root"), &json!(457)));
-    let agents = cost(&stage, &["--by", "agent", "--here"]);
+    let agents = cost(&fixture, &["--by", "agent", "--here"]);
     assert_eq!((&agents["lines"][0]["name"], &agents["lines"][0]["tokens"]), (&json!("main"), &json!(914)));
-    assert_eq!(cost(&stage, &["--since", "1h"])["total"]["tokens"], 914);
-    assert_eq!(cost(&stage, &["--since", "0s"])["lines"], json!([]));
+    assert_eq!(cost(&fixture, &["--since", "1h"])["total"]["tokens"], 914);
+    assert_eq!(cost(&fixture, &["--since", "0s"])["lines"], json!([]));
 }
 
 #[test]
 fn the_table_has_a_line_for_each_and_the_total() {
-    let stage = stage();
-    stage.script(MEASURED).prompt("first").run().expect(0);
-    let table = stage.bosun(["cost", "--by", "agent"]).run().expect(0);
+    let fixture = fixture();
+    fixture.script(MEASURED).prompt("first").run().expect(0);
+    let table = fixture.bosun(["cost", "--by", "agent"]).run().expect(0);
     insta::assert_snapshot!(table.stdout, @r"
     agent  turns   in  from cache  to cache  out  unanswered     cost
     main       2  300         103         4   50           0  unknown
     total      2  300         103         4   50           0  unknown
     ");
     table.says(&["unknown: a model has no price; set one in config.toml"]);
-    stage.bosun(["cost", "nothing"]).run().expect(2).says(&["no session begins with `nothing`"]);
+    fixture.bosun(["cost", "nothing"]).run().expect(2).says(&["no session begins with `nothing`"]);
 }
 
 #[test]
-fn a_question_that_was_cut_is_counted_apart() {
-    let stage = stage();
+fn cut_off_request_is_counted_separately() {
+    let fixture = fixture();
     let script = "
 version: 1
 rules:
@@ -72,29 +72,29 @@ rules:
   - answer: [{ say: Whole. }]
     usage: { input: 10, output: 5 }
 ";
-    stage.script(script).prompt("go").args(["--max-tokens-total", "200000"]).run().expect(0);
-    let total = cost(&stage, &[])["total"].clone();
+    fixture.script(script).prompt("go").args(["--max-tokens-total", "200000"]).run().expect(0);
+    let total = cost(&fixture, &[])["total"].clone();
     assert_eq!((&total["turns"], &total["usage"]["input"]), (&json!(1), &json!(10)));
     let unanswered = total["unansweredTokens"].as_u64().unwrap();
     assert!(unanswered > 0 && total["tokens"] == unanswered + 15, "{total}");
 }
 
 #[test]
-fn what_a_session_cost_is_known_when_its_file_is_damaged_and_named_when_it_is_not_known() {
-    let stage = stage();
-    stage.script(MEASURED).prompt("first").run().expect(0);
-    let damaged = stage.newest();
-    stage.prompt("second").run().expect(0);
-    testkit::binary::garble(&stage.session_db(&damaged), 0..4096);
-    assert_eq!(stage.bosun(["cost", "--json"]).run().expect(0).json()["total"]["tokens"], 2 * 457);
-    // The index is made again from the files that can be read.
-    std::fs::remove_file(stage.home().join("bosun.db")).unwrap();
-    let ended = stage.bosun(["cost", "--json"]).run().expect(1);
+fn cost_of_a_damaged_session_comes_from_the_index_or_is_reported_missing() {
+    let fixture = fixture();
+    fixture.script(MEASURED).prompt("first").run().expect(0);
+    let damaged = fixture.newest();
+    fixture.prompt("second").run().expect(0);
+    testkit::binary::garble(&fixture.session_db(&damaged), 0..4096);
+    assert_eq!(fixture.bosun(["cost", "--json"]).run().expect(0).json()["total"]["tokens"], 2 * 457);
+    // The index is rebuilt from the readable files.
+    std::fs::remove_file(fixture.home().join("bosun.db")).unwrap();
+    let ended = fixture.bosun(["cost", "--json"]).run().expect(1);
     assert_eq!(ended.json()["total"]["tokens"], 457);
     ended.says(&[&format!("{damaged} is left out")]);
 }
 
-/// A tree three deep, of which one agent fails and one is woken again, at prices that do not divide evenly.
+/// A tree of three levels in which one agent fails and one is woken again, with prices that do not divide evenly.
 const TREE: &str = r#"
 version: 1
 price: { input: 3.1, output: 15.7 }
@@ -119,12 +119,12 @@ rules:
 "#;
 
 #[test]
-fn what_a_tree_of_agents_cost_adds_up_however_it_is_split() {
-    let stage = stage();
-    let ended = stage.script(TREE).prompt("go").args(["--output-format", "json"]).run().expect(3).json();
-    let total = cost(&stage, &[])["total"].clone();
+fn cost_of_an_agent_tree_adds_up_for_every_grouping() {
+    let fixture = fixture();
+    let ended = fixture.script(TREE).prompt("go").args(["--output-format", "json"]).run().expect(3).json();
+    let total = cost(&fixture, &[])["total"].clone();
     for by in ["agent", "model", "task", "session"] {
-        let split = cost(&stage, &["--by", by]);
+        let split = cost(&fixture, &["--by", by]);
         assert_eq!(split["total"], total, "{by}");
         for figure in ["turns", "tokens", "costMicros"] {
             let sum: u64 = split["lines"].as_array().unwrap().iter().filter_map(|line| line[figure].as_u64()).sum();
@@ -136,8 +136,11 @@ fn what_a_tree_of_agents_cost_adds_up_however_it_is_split() {
     }
     let tasks = ended["tasks"].as_array().unwrap();
     assert_eq!(tasks.len(), 5);
-    let of = |figure: &str| tasks.iter().map(|task| task["usage"][figure].as_u64().unwrap()).sum::<u64>();
-    assert_eq!((&total["usage"]["input"], &total["usage"]["output"]), (&json!(of("input")), &json!(of("output"))));
+    let sum_of = |figure: &str| tasks.iter().map(|task| task["usage"][figure].as_u64().unwrap()).sum::<u64>();
+    assert_eq!(
+        (&total["usage"]["input"], &total["usage"]["output"]),
+        (&json!(sum_of("input")), &json!(sum_of("output")))
+    );
     assert_eq!((&ended["usage"], &ended["turns"]), (&total["usage"], &total["turns"]), "{ended}");
     let micros: u64 = tasks.iter().map(|task| task["costMicros"].as_u64().unwrap()).sum();
     let dollars = total["costUsd"].as_f64().unwrap();

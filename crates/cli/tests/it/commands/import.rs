@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use crate::stage;
+use crate::fixture;
 
 #[test]
-fn import_shows_what_becomes_what_and_writes_only_when_told() {
-    let stage = stage();
-    let user = stage.path("user");
+fn import_shows_changes_and_writes_only_on_request() {
+    let fixture = fixture();
+    let user = fixture.path("user");
     let write = |below: &str, text: &str| {
         let path = user.join(below);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -16,10 +16,10 @@ fn import_shows_what_becomes_what_and_writes_only_when_told() {
     write(".claude/settings.json", r#"{"permissions": {"allow": ["Bash(npm test)"]}, "env": {"CI": "1"}}"#);
     write(".claude/agents/a.md", "x");
     let import = |args: &[&str]| {
-        let words = ["import", "claude"].into_iter().chain(args.iter().copied()).collect::<Vec<_>>();
-        stage.bosun(words).env("HOME", &user).run()
+        let command = ["import", "claude"].into_iter().chain(args.iter().copied()).collect::<Vec<_>>();
+        fixture.bosun(command).env("HOME", &user).run()
     };
-    let config = stage.home().join("config.toml");
+    let config = fixture.home().join("config.toml");
     let before = fs::read(&config).ok();
     let shown = import(&[]).expect(0);
     for part in ["~/.claude/settings.json", "permissions.allow shell(npm test)", "already read in place"] {
@@ -32,7 +32,7 @@ fn import_shows_what_becomes_what_and_writes_only_when_told() {
     assert!(after.contains("shell(npm test)") && after.contains("CI = \"1\""), "{after}");
     let again = import(&["--yes", "--json"]).expect(0).json();
     assert_eq!(again["findings"][0]["outcome"], "present", "{again}");
-    // A file that stops other commands is named here, and the exit code says so.
+    // A file that breaks other commands is named here, and the exit code is 1.
     write(".claude/settings.json", "{\n\"model\": ,}");
     let named = import(&[]).expect(1);
     assert!(named.stdout.contains("invalid: line 2: is not valid JSON"), "{}", named.stdout);

@@ -1,19 +1,19 @@
-//! The log: one line a record, without keys, and never more than a few files.
+//! The log: one line per record, without keys, in a limited number of files.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use crate::fixture;
 use crate::scripts::HELLO;
-use crate::stage;
 
 #[test]
 fn a_record_is_one_line_with_its_process_and_session_and_without_keys() {
     const KEY: &str = "sk-very-secret-key";
-    let stage = stage();
-    // The home's path is in the message of a commit that fails.
-    let home = stage.path(KEY);
+    let fixture = fixture();
+    // The error message of a failed commit contains the path of the home.
+    let home = fixture.path(KEY);
     let failing = |key: &str| {
-        stage.script(HELLO).prompt("hi").env("BOSUN_HOME", &home).env("BOSUN_FAULT", "fail-commit:4").env(key, KEY)
+        fixture.script(HELLO).prompt("hi").env("BOSUN_HOME", &home).env("BOSUN_FAULT", "fail-commit:4").env(key, KEY)
     };
     failing("ANTHROPIC_API_KEY").run().expect(1);
     fs::write(
@@ -40,13 +40,13 @@ fn a_record_is_one_line_with_its_process_and_session_and_without_keys() {
 }
 
 #[test]
-fn a_log_that_is_large_is_set_aside() {
-    let stage = stage();
-    stage.script(HELLO).prompt("hi").run().expect(0);
-    let logs = stage.home().join("logs");
+fn large_log_is_rotated() {
+    let fixture = fixture();
+    fixture.script(HELLO).prompt("hi").run().expect(0);
+    let logs = fixture.home().join("logs");
     fs::write(logs.join("bosun.log"), "old\n".repeat(2 << 20)).unwrap();
     for _ in 0..2 {
-        stage.prompt("hi").env("BOSUN_FAULT", "fail-commit:4").run().expect(1);
+        fixture.prompt("hi").env("BOSUN_FAULT", "fail-commit:4").run().expect(1);
     }
     assert!(fs::read_to_string(logs.join("bosun.log.1")).unwrap().starts_with("old\n"));
     let log = fs::read_to_string(logs.join("bosun.log")).unwrap();

@@ -1,4 +1,4 @@
-//! Every flag and command, as somebody new to it would use it.
+//! Every flag and command, as a new user would use it.
 
 mod approvals;
 mod budgets;
@@ -34,9 +34,10 @@ mod trust;
 
 use testkit::binary::BinaryFixture;
 
-/// A text without what differs from run to run: the stage's folder and the newest session's id.
-fn shown(stage: &BinaryFixture, text: &str) -> String {
-    let base = stage.home().parent().unwrap().display().to_string();
-    let id = stage.sessions().first().map_or_else(|| "no session".to_owned(), |row| row["id"].as_str().unwrap().into());
+/// A text without the parts that differ between runs: the fixture's folder and the newest session's id.
+fn normalized(fixture: &BinaryFixture, text: &str) -> String {
+    let base = fixture.home().parent().unwrap().display().to_string();
+    let id =
+        fixture.sessions().first().map_or_else(|| "no session".to_owned(), |row| row["id"].as_str().unwrap().into());
     text.replace(&base, "/stage").replace(&id, "ses-ID")
 }

@@ -1,4 +1,4 @@
-//! What can be asked, and what runs on this machine.
+//! `bosun models`: providers, models and local servers.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -7,9 +7,9 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::stage;
+use crate::fixture;
 
-/// A server on this machine that has one list under each path, and remembers what it was asked.
+/// A local server that returns a list for each path and records the requested paths.
 struct Server {
     address: String,
     asked: Arc<Mutex<Vec<String>>>,
@@ -20,7 +20,7 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let asked = Arc::new(Mutex::new(Vec::new()));
-        let heard = Arc::clone(&asked);
+        let received = Arc::clone(&asked);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
@@ -28,10 +28,10 @@ impl Server {
                 while lines.next().is_some_and(|line| !line.is_empty()) {}
                 let path = request.split(' ').nth(1).unwrap_or_default().to_owned();
                 let list = lists.iter().find(|(known, _)| *known == path).map_or(json!({}), |(_, list)| list.clone());
-                heard.lock().unwrap().push(path);
+                received.lock().unwrap().push(path);
                 let body = list.to_string();
                 let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
-                // One that went away is not missed.
+                // The client may be gone.
                 let _gone = (&stream).write_all(format!("{head}{body}").as_bytes());
             }
         });
@@ -43,24 +43,24 @@ fn provider<'a>(list: &'a Value, name: &str) -> &'a Value {
     list["providers"].as_array().unwrap().iter().find(|provider| provider["name"] == name).unwrap()
 }
 
-/// Nothing of the machine's own is looked at.
+/// Settings with which the machine's own servers are not probed.
 const NOWHERE: &str = "[providers.llama-server]\nbase-url = 'http://127.0.0.1:1/v1'\n[providers.llamacpp]\nbase-url = 'http://127.0.0.1:1/v1'\n[providers.lmstudio]\nbase-url = 'http://127.0.0.1:1/v1'\n";
 
 #[test]
 fn providers_are_listed_with_keys_prices_and_what_runs_here() {
-    let stage = stage();
+    let fixture = fixture();
     let server = Server::start(vec![
         ("/api/tags", json!({ "models": [{ "name": "qwen3:8b" }] })),
         ("/v1/models", json!({ "data": [{ "id": "model.gguf" }] })),
     ]);
-    std::fs::create_dir(stage.home()).unwrap();
+    std::fs::create_dir(fixture.home()).unwrap();
     let config = format!(
         "[providers.llamacpp]\nbase-url = 'http://{}/v1'\n[providers.lmstudio]\nbase-url = 'http://127.0.0.1:1/v1'\n\
          [providers.ollama.models.'qwen3:8b']\ncontext = 32768\n",
         server.address
     );
-    std::fs::write(stage.home().join("config.toml"), config).unwrap();
-    let models = stage.bosun(["models", "--json"]).env("OLLAMA_HOST", &server.address).env("OPENAI_API_KEY", "sk-1");
+    std::fs::write(fixture.home().join("config.toml"), config).unwrap();
+    let models = fixture.bosun(["models", "--json"]).env("OLLAMA_HOST", &server.address).env("OPENAI_API_KEY", "sk-1");
     let list = models.run().expect(0).json();
     assert_eq!(provider(&list, "anthropic")["key"], json!({ "state": "missing", "variable": "ANTHROPIC_API_KEY" }));
     assert_eq!(provider(&list, "openai")["key"], json!({ "state": "present", "variable": "OPENAI_API_KEY" }));
@@ -78,28 +78,28 @@ fn providers_are_listed_with_keys_prices_and_what_runs_here() {
 }
 
 #[test]
-fn people_are_told_how_to_choose() {
-    let stage = stage();
-    std::fs::create_dir(stage.home()).unwrap();
-    std::fs::write(stage.home().join("config.toml"), NOWHERE).unwrap();
-    let ended = stage.bosun(["models"]).env("OLLAMA_HOST", "127.0.0.1:1").run().expect(0);
-    for words in
+fn table_says_how_to_choose_a_model() {
+    let fixture = fixture();
+    std::fs::create_dir(fixture.home()).unwrap();
+    std::fs::write(fixture.home().join("config.toml"), NOWHERE).unwrap();
+    let ended = fixture.bosun(["models"]).env("OLLAMA_HOST", "127.0.0.1:1").run().expect(0);
+    for expected in
         ["no key: set ANTHROPIC_API_KEY", "$2.00 in, $10.00 out", "not running", "same models as openai", "script "]
     {
-        assert!(ended.stdout.contains(words), "{words}: {ended:?}");
+        assert!(ended.stdout.contains(expected), "{expected}: {ended:?}");
     }
     ended.says(&["as of 20", "--model PROVIDER/NAME"]);
 }
 
 #[test]
-fn a_server_that_hangs_or_babbles_does_not_hold_up_the_list() {
-    let stage = stage();
+fn hanging_or_invalid_server_does_not_delay_the_list() {
+    let fixture = fixture();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    let babbling = Server::start(vec![("/api/tags", json!("moo"))]);
-    std::fs::create_dir(stage.home()).unwrap();
-    let silence = NOWHERE.replacen("127.0.0.1:1", &silent.local_addr().unwrap().to_string(), 1);
-    std::fs::write(stage.home().join("config.toml"), silence).unwrap();
-    let list = stage.bosun(["models", "--json"]).env("OLLAMA_HOST", &babbling.address).run().expect(0).json();
+    let invalid = Server::start(vec![("/api/tags", json!("moo"))]);
+    std::fs::create_dir(fixture.home()).unwrap();
+    let config = NOWHERE.replacen("127.0.0.1:1", &silent.local_addr().unwrap().to_string(), 1);
+    std::fs::write(fixture.home().join("config.toml"), config).unwrap();
+    let list = fixture.bosun(["models", "--json"]).env("OLLAMA_HOST", &invalid.address).run().expect(0).json();
     assert_eq!(
         (&provider(&list, "llamacpp")["server"], &provider(&list, "ollama")["server"]),
         (&json!("none"), &json!("other"))

@@ -1,6 +1,6 @@
-//! An agent that runs Bosun itself: it may ask what there is, and do nothing that is its user's to do.
+//! An agent that runs Bosun itself: it may run read-only commands, but nothing reserved for its user.
 //!
-//! What it tries stands in a file that its shell runs, so that no rule on commands sees it coming.
+//! Its attempts are in a script file, so that no permission rule for commands sees them.
 
 use std::fs;
 
@@ -11,34 +11,34 @@ use testkit::binary::BinaryFixture;
 use crate::BOSUN;
 use crate::scripts::{HELLO, shell};
 
-/// Says what each attempt said and how it ended, under a name of its own.
+/// Records the output and exit code of each attempt under its name.
 const TRY: &str = r#"
 try() { name=$1; shift; "$@" > "said.$name" 2>&1; echo "$name $?" >> ends; }
 "#;
 
-/// A session that has ended, and another whose agent runs this.
-fn tried(stage: &BinaryFixture, attempts: &str) -> String {
-    stage.script(HELLO).prompt("hi").run().expect(0);
-    let id = stage.newest();
-    let script = format!("B='{}'\nID={id}\n{TRY}{attempts}", stage.program().display());
-    fs::write(stage.path("attempts.sh"), script).unwrap();
-    stage.script(&shell("sh attempts.sh")).prompt("go").run();
+/// Runs the attempts in the agent of a second session; returns the first session, which has ended.
+fn run_attempts(fixture: &BinaryFixture, attempts: &str) -> String {
+    fixture.script(HELLO).prompt("hi").run().expect(0);
+    let id = fixture.newest();
+    let script = format!("B='{}'\nID={id}\n{TRY}{attempts}", fixture.program().display());
+    fs::write(fixture.path("attempts.sh"), script).unwrap();
+    fixture.script(&shell("sh attempts.sh")).prompt("go").run();
     id
 }
 
-/// How each attempt ended, and what it said.
-fn ends(stage: &BinaryFixture) -> Vec<(String, String, String)> {
-    let ends = fs::read_to_string(stage.path("ends")).unwrap();
+/// The name, exit code and output of each attempt.
+fn attempt_results(fixture: &BinaryFixture) -> Vec<(String, String, String)> {
+    let ends = fs::read_to_string(fixture.path("ends")).unwrap();
     let end = |line: &str| {
         let (name, code) = line.split_once(' ').unwrap();
-        (name.to_owned(), code.to_owned(), fs::read_to_string(stage.path(&format!("said.{name}"))).unwrap())
+        (name.to_owned(), code.to_owned(), fs::read_to_string(fixture.path(&format!("said.{name}"))).unwrap())
     };
     ends.lines().map(end).collect()
 }
 
 #[test]
-fn an_agent_cannot_act_for_its_user_however_it_starts_bosun() {
-    let stage = BinaryFixture::of_ordinary_user(BOSUN);
+fn agent_cannot_act_for_its_user_through_bosun() {
+    let fixture = BinaryFixture::of_ordinary_user(BOSUN);
     let attempts = r#"
 try run "$B" --allow-all -p x
 try again "$B" --continue -p x
@@ -71,27 +71,27 @@ try forked sh -c '(env -u BOSUN_JOB setsid sh -c "\"$0\" gc --days 0 > said.fork
 until [ -s ends.fork ]; do sleep 0.01; done
 cat ends.fork >> ends
 "#;
-    let id = tried(&stage, attempts);
-    let ends = ends(&stage);
+    let id = run_attempts(&fixture, attempts);
+    let ends = attempt_results(&fixture);
     assert_eq!(ends.len(), 27, "{ends:#?}");
-    for (name, code, said) in &ends {
+    for (name, code, output) in &ends {
         let expected = if name == "forked" { "0" } else { "2" };
-        assert_eq!(code, expected, "{name}: {said}");
+        assert_eq!(code, expected, "{name}: {output}");
         assert!(
-            name == "forked" || said.contains("started by an agent: an agent's command may not "),
-            "{name}: {said}"
+            name == "forked" || output.contains("started by an agent: an agent's command may not "),
+            "{name}: {output}"
         );
     }
-    assert!(!stage.path("other").exists() && !stage.home().join("config.toml").exists());
-    assert_eq!(stage.sessions().len(), 2);
+    assert!(!fixture.path("other").exists() && !fixture.home().join("config.toml").exists());
+    assert_eq!(fixture.sessions().len(), 2);
     let mail = |event: &Event| matches!(event, Event::MailAdmitted { .. });
-    assert_eq!(stage.log(&id).iter().filter(|envelope| mail(&envelope.entry.event)).count(), 1);
+    assert_eq!(fixture.log(&id).iter().filter(|envelope| mail(&envelope.entry.event)).count(), 1);
 }
 
 #[test]
 fn no_mode_lets_an_agent_reach_its_own_controls() {
-    let stage = BinaryFixture::of_ordinary_user(BOSUN);
-    let home = stage.home().display().to_string();
+    let fixture = BinaryFixture::of_ordinary_user(BOSUN);
+    let home = fixture.home().display().to_string();
     let attempts = [
         ("shell", json!({ "command": "bosun approvals allow --all" })),
         ("shell", json!({ "command": "env -u BOSUN_JOB bosun trust --yes" })),
@@ -107,23 +107,23 @@ fn no_mode_lets_an_agent_reach_its_own_controls() {
     let calls: Vec<Value> =
         attempts.iter().map(|(tool, input)| json!({ "call": { "tool": tool, "input": input } })).collect();
     let rules = json!([{ "when": { "turn": 1 }, "answer": calls }, { "answer": [{ "say": "done" }] }]);
-    stage.script(&json!({ "version": 1, "rules": rules }).to_string());
+    fixture.script(&json!({ "version": 1, "rules": rules }).to_string());
     for mode in ["default", "accept-edits", "plan", "allow-all"] {
         let go =
             ["-p", "go", "--permission-mode", mode, "--allow", "shell", "--allow", "edit", "--output-format", "json"];
-        let ended = stage.bosun(go).run().expect(0).json();
+        let ended = fixture.bosun(go).run().expect(0).json();
         let denials = ended["denials"].as_array().unwrap();
         assert_eq!(denials.len(), attempts.len(), "{mode}: {denials:#?}");
     }
     let made = [".bosun/config.toml", ".claude/settings.json", ".mcp.json", ".github/hooks/a.json"];
-    assert_eq!(made.iter().find(|file| stage.path(file).exists()), None);
-    assert!(!stage.home().join("config.toml").exists());
+    assert_eq!(made.iter().find(|file| fixture.path(file).exists()), None);
+    assert!(!fixture.home().join("config.toml").exists());
 }
 
 #[test]
-fn a_parent_that_ends_meanwhile_hides_nobody() {
-    let stage = BinaryFixture::of_ordinary_user(BOSUN);
-    // Their ancestors end one after the other, at about the moment they are looked for.
+fn ending_parents_do_not_hide_an_agents_command() {
+    let fixture = BinaryFixture::of_ordinary_user(BOSUN);
+    // Their ancestors end one by one, at about the time Bosun looks for them.
     let nest = r#"
 if [ "$3" = 0 ]; then
     "$1" gc --days 0 > "said.$2" 2>&1
@@ -133,23 +133,23 @@ else
     sleep "$4"
 fi
 "#;
-    fs::write(stage.path("nest.sh"), nest).unwrap();
+    fs::write(fixture.path("nest.sh"), nest).unwrap();
     let attempts = r#"
 for number in $(seq 60); do
     env -u BOSUN_JOB setsid sh nest.sh "$B" "$number" 3 "0.0$((number % 20 + 10))" &
 done
 until [ "$(cat ends 2> /dev/null | wc -l)" = 60 ]; do sleep 0.01; done
 "#;
-    tried(&stage, attempts);
-    for (number, code, said) in ends(&stage) {
-        assert_eq!(code, "2", "{number}: {said}");
-        assert!(said.contains("started by an agent"), "{number}: {said}");
+    run_attempts(&fixture, attempts);
+    for (number, code, output) in attempt_results(&fixture) {
+        assert_eq!(code, "2", "{number}: {output}");
+        assert!(output.contains("started by an agent"), "{number}: {output}");
     }
 }
 
 #[test]
-fn an_agent_may_look_things_up() {
-    let stage = BinaryFixture::of_ordinary_user(BOSUN);
+fn agent_may_run_read_only_commands() {
+    let fixture = BinaryFixture::of_ordinary_user(BOSUN);
     let attempts = r#"
 try help "$B" --help
 try version "$B" --version
@@ -159,18 +159,18 @@ try models "$B" models --json
 try doctor "$B" doctor --json
 try explain "$B" explain 'shell(git push)'
 "#;
-    tried(&stage, attempts);
-    let ends = ends(&stage);
+    run_attempts(&fixture, attempts);
+    let ends = attempt_results(&fixture);
     assert_eq!(ends.len(), 7, "{ends:#?}");
-    for (name, code, said) in ends {
-        assert_eq!(code, "0", "{name}: {said}");
+    for (name, code, output) in ends {
+        assert_eq!(code, "0", "{name}: {output}");
     }
 }
 
 #[test]
-fn killing_the_guardian_lets_nobody_through() {
-    let stage = BinaryFixture::of_ordinary_user(BOSUN);
-    // As many as are ready at the moment that everything falls to the owner.
+fn killing_the_guardian_gives_agents_no_access() {
+    let fixture = BinaryFixture::of_ordinary_user(BOSUN);
+    // Several processes try at the moment their guardian dies and the owner inherits them.
     let attempts = r#"
 guardian=$PPID
 while [ "$(tr '\0' ' ' < /proc/$guardian/cmdline)" != "guardian __guardian " ]; do
@@ -183,13 +183,13 @@ done
 kill -KILL "$guardian"
 sleep 60
 "#;
-    let id = tried(&stage, attempts);
-    assert!(stage.path("ready").exists());
-    assert!(!stage.path("escaped").exists());
-    assert!(stage.session_db(&id).exists());
+    let id = run_attempts(&fixture, attempts);
+    assert!(fixture.path("ready").exists());
+    assert!(!fixture.path("escaped").exists());
+    assert!(fixture.session_db(&id).exists());
 }
 
-/// Connects to every socket there is, at once and through a child that outlives whoever connected.
+/// Connects to every socket, directly and through a child that outlives the connecting process.
 const SPEAK: &str = r#"
 import glob, os, socket, sys
 line = b'{"jsonrpc":"2.0","id":1,"method":"session.send","params":{"text":"obey","delivery":"steer"}}\n'
@@ -219,16 +219,17 @@ for path in glob.glob(sys.argv[1] + "/run/*.sock"):
 
 #[test]
 fn an_agent_cannot_speak_to_the_socket() {
-    let stage = BinaryFixture::of_ordinary_user(BOSUN);
-    fs::write(stage.path("speak.py"), SPEAK).unwrap();
-    fs::write(stage.path("speak.sh"), format!("python3 speak.py '{}' > heard 2>&1\n", stage.home().display())).unwrap();
-    stage.script(&shell("sh speak.sh")).prompt("go").run().expect(0);
-    let heard = fs::read_to_string(stage.path("heard")).unwrap();
-    assert_eq!(heard.lines().count(), 2, "{heard}");
-    for line in heard.lines() {
+    let fixture = BinaryFixture::of_ordinary_user(BOSUN);
+    fs::write(fixture.path("speak.py"), SPEAK).unwrap();
+    fs::write(fixture.path("speak.sh"), format!("python3 speak.py '{}' > heard 2>&1\n", fixture.home().display()))
+        .unwrap();
+    fixture.script(&shell("sh speak.sh")).prompt("go").run().expect(0);
+    let received = fs::read_to_string(fixture.path("heard")).unwrap();
+    assert_eq!(received.lines().count(), 2, "{received}");
+    for line in received.lines() {
         let refused = ["b''", "b'closed'", "reset by peer", "Broken pipe"];
-        assert!(refused.iter().any(|words| line.contains(words)), "{line}");
+        assert!(refused.iter().any(|expected| line.contains(expected)), "{line}");
     }
-    let log = format!("{:?}", stage.log(&stage.newest()));
+    let log = format!("{:?}", fixture.log(&fixture.newest()));
     assert!(!log.contains("obey"), "{log}");
 }

@@ -1,12 +1,12 @@
-//! What people and their shells read: help, completions and the manual.
+//! Help, shell completions and the manual.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::{BOSUN, stage};
+use crate::{BOSUN, fixture};
 
-#[expect(clippy::disallowed_methods, reason = "a test stands outside what it tests")]
+#[expect(clippy::disallowed_methods, reason = "tests start programs directly")]
 fn run(program: &str, args: &[&str]) -> Option<Output> {
     Command::new(program).args(args).env("LC_ALL", "C.UTF-8").output().ok()
 }
@@ -41,21 +41,21 @@ fn bash_completes_commands_and_flags() {
 
 #[test]
 fn every_shell_has_completions_and_no_home_is_needed() {
-    let stage = stage();
+    let fixture = fixture();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let ended = stage.bosun(["completions", shell]).without_env("HOME").without_env("BOSUN_HOME").run().expect(0);
+        let ended = fixture.bosun(["completions", shell]).without_env("HOME").without_env("BOSUN_HOME").run().expect(0);
         assert!(ended.stdout.contains("sessions") && ended.stderr.is_empty(), "{shell}");
     }
-    assert!(!stage.home().exists());
-    stage.bosun(["completions", "tcsh"]).run().expect(2).says(&["possible values", "bash", "zsh"]);
+    assert!(!fixture.home().exists());
+    fixture.bosun(["completions", "tcsh"]).run().expect(2).says(&["possible values", "bash", "zsh"]);
 }
 
 #[test]
 fn the_manual_is_rendered_without_a_warning() {
-    let stage = stage();
-    let pages = stage.path("man");
-    stage.bosun(["man", "--dir", pages.to_str().unwrap()]).run().expect(0);
-    fs::write(pages.join("printed.1"), stage.bosun(["man"]).run().expect(0).stdout).unwrap();
+    let fixture = fixture();
+    let pages = fixture.path("man");
+    fixture.bosun(["man", "--dir", pages.to_str().unwrap()]).run().expect(0);
+    fs::write(pages.join("printed.1"), fixture.bosun(["man"]).run().expect(0).stdout).unwrap();
     let names: Vec<_> = fs::read_dir(&pages).unwrap().map(|page| page.unwrap().path()).collect();
     assert!(names.len() > 10 && pages.join("bosun-sessions-export.1").exists(), "{names:?}");
     for page in names {
@@ -68,15 +68,15 @@ fn the_manual_is_rendered_without_a_warning() {
 }
 
 #[test]
-fn a_folder_for_the_manual_that_cannot_be_made_is_named() {
-    let stage = stage();
-    fs::write(stage.path("file"), "").unwrap();
-    stage.bosun(["man", "--dir", "file"]).run().expect(1).says(&["cannot write manual pages to file", "hint:"]);
+fn uncreatable_manual_folder_is_named() {
+    let fixture = fixture();
+    fs::write(fixture.path("file"), "").unwrap();
+    fixture.bosun(["man", "--dir", "file"]).run().expect(1).says(&["cannot write manual pages to file", "hint:"]);
 }
 
 #[test]
 fn help_fits_a_terminal_and_groups_its_flags() {
-    let help = stage().bosun(["--help"]).run().expect(0).stdout;
+    let help = fixture().bosun(["--help"]).run().expect(0).stdout;
     let run = ["Prompt and workspace:", "Model:", "Continuing a session:", "Permissions:", "Limits:", "Output:"];
     for heading in ["Commands:"].into_iter().chain(run) {
         assert!(help.lines().any(|line| line == heading), "{heading}: {help}");
@@ -87,10 +87,10 @@ fn help_fits_a_terminal_and_groups_its_flags() {
 }
 
 #[test]
-fn a_reader_that_goes_away_or_never_was_there_ends_nothing_badly() {
+fn closed_streams_do_not_break_commands() {
     for command in ["--help", "--version", "doctor", "man", "completions bash", "sessions", "models", "nonsense", ""] {
         for closed in [">&-", "2>&-", ">&- 2>&- <&-", "| head -c 1 >/dev/null"] {
-            let home = tempfile();
+            let home = unique_home();
             let script = format!(
                 r#"BOSUN_HOME="{}" OLLAMA_HOST=http://10.0.0.1 timeout 60 "$1" {command} {closed}; echo "${{PIPESTATUS[0]}}""#,
                 home.display()
@@ -104,8 +104,8 @@ fn a_reader_that_goes_away_or_never_was_there_ends_nothing_badly() {
     }
 }
 
-/// A home that nobody else has.
-fn tempfile() -> std::path::PathBuf {
+/// A unique home folder.
+fn unique_home() -> std::path::PathBuf {
     let number = testkit::binary::unique_sleep();
     Path::new("/tmp").join(format!("bosun-closed-{number}"))
 }

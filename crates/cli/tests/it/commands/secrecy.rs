@@ -1,4 +1,4 @@
-//! What an agent's commands can find out about the processes that started them.
+//! What an agent's commands can read of the processes that started them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use testkit::binary::{BinaryFixture, PATIENCE, within};
 use crate::BOSUN;
 use crate::scripts::shell;
 
-/// Looks at a sleeper of its own, at its guardian and at the guardian's owner, in the same ways.
+/// Reads the /proc files of its own child, of its guardian and of the guardian's owner.
 const LOOK: &str = r#"
 up() { sed -n 's/^PPid:[[:space:]]*//p' "/proc/$1/status"; }
 look() {
@@ -33,35 +33,36 @@ look owner $(up $guardian)
 
 #[test]
 fn an_agent_can_read_neither_its_owner_nor_its_guardian() {
-    let stage = BinaryFixture::of_ordinary_user(BOSUN);
-    fs::write(stage.path("look.sh"), LOOK).unwrap();
+    let fixture = BinaryFixture::of_ordinary_user(BOSUN);
+    fs::write(fixture.path("look.sh"), LOOK).unwrap();
     let key = "sk-never-to-be-seen";
-    let ended = stage.script(&shell("sh look.sh; cat seen")).prompt("go").env("ANTHROPIC_API_KEY", key).run().expect(0);
-    assert!(stage.path("done").exists(), "{ended:?}");
-    let looks = fs::read_to_string(stage.path("looks")).unwrap();
+    let ended =
+        fixture.script(&shell("sh look.sh; cat seen")).prompt("go").env("ANTHROPIC_API_KEY", key).run().expect(0);
+    assert!(fixture.path("done").exists(), "{ended:?}");
+    let looks = fs::read_to_string(fixture.path("looks")).unwrap();
     for own in ["own environ", "own maps", "own mem", "own fd", "own exe", "own task"] {
-        assert!(looks.contains(own), "the look itself works: {looks}");
+        assert!(looks.contains(own), "the script itself works: {looks}");
     }
     assert!(!looks.contains("guardian ") && !looks.contains("owner "), "{looks}");
-    let errors = fs::read_to_string(stage.path("errors")).unwrap();
+    let errors = fs::read_to_string(fixture.path("errors")).unwrap();
     assert!(errors.lines().filter(|line| line.contains("ermission denied")).count() >= 18, "{errors}");
     assert!(!ended.stdout.contains(key) && !ended.stderr.contains(key), "{ended:?}");
-    for path in files(stage.home().parent().unwrap()).into_iter().filter(|path| path != stage.program()) {
+    for path in files(fixture.home().parent().unwrap()).into_iter().filter(|path| path != fixture.program()) {
         let bytes = fs::read(&path).unwrap();
         assert!(!bytes.windows(key.len()).any(|window| window == key.as_bytes()), "{}", path.display());
     }
 }
 
 #[test]
-fn a_sealed_owner_is_still_known_to_live_and_heard() {
-    let stage = BinaryFixture::of_ordinary_user(BOSUN);
-    let running = stage.script(&shell("touch begun; sleep 1000")).prompt("go").start();
-    within(PATIENCE, "the command runs", || stage.path("begun").exists());
-    let id = stage.newest();
-    let shown = stage.bosun(["sessions", "show", &id, "--json"]).run().expect(0).json();
+fn sealed_owner_is_still_detected_and_reachable() {
+    let fixture = BinaryFixture::of_ordinary_user(BOSUN);
+    let running = fixture.script(&shell("touch begun; sleep 1000")).prompt("go").start();
+    within(PATIENCE, "the command runs", || fixture.path("begun").exists());
+    let id = fixture.newest();
+    let shown = fixture.bosun(["sessions", "show", &id, "--json"]).run().expect(0).json();
     assert_eq!(shown["session"]["ownerPid"], running.pid());
-    stage.bosun(["--resume", &id, "-p", "more"]).run().expect(2).says(&["is run by process"]);
-    stage.bosun(["sessions", "stop", &id]).run().expect(0);
+    fixture.bosun(["--resume", &id, "-p", "more"]).run().expect(2).says(&["is run by process"]);
+    fixture.bosun(["sessions", "stop", &id]).run().expect(0);
     running.wait().expect(5);
 }
 

@@ -1,6 +1,6 @@
 //! The `console` blocks of each page run as they are printed: `$ ` begins a command, `> ` continues it, and the lines
-//! below are its output on stdout and stderr. `…` stands for any text in a line, and alone for any lines. A page's
-//! commands share one shell, an empty folder and a fresh HOME, and each must succeed.
+//! below are its output on stdout and stderr. `…` stands for any text within a line; on a line of its own, for any
+//! number of lines. A page's commands share one shell, an empty folder and a fresh HOME, and each must succeed.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,10 +10,10 @@ use std::process::Command;
 use super::read;
 use crate::BOSUN;
 
-/// Pages whose commands no test can run: the first has none, and the benches of the second take minutes.
-const WITHOUT_EXAMPLES: [&str; 2] = ["docs/glossary.md", "docs/performance.md"];
+/// Pages whose examples are not run: the first has none, and the benchmarks of the second take minutes.
+const UNTESTED_PAGES: [&str; 2] = ["docs/glossary.md", "docs/performance.md"];
 
-/// Separates the outputs of the commands.
+/// Printed before and after each exit code, to separate it from the commands' output.
 const MARK: char = '\u{1}';
 
 /// A command of a page.
@@ -26,13 +26,13 @@ struct ConsoleExample {
 
 fn parse(text: &str) -> Vec<ConsoleExample> {
     let mut examples: Vec<ConsoleExample> = Vec::new();
-    let mut is_console = false;
+    let mut in_console_block = false;
     for (number, line) in text.lines().enumerate() {
         if line.starts_with("```") {
-            is_console = line == "```console";
-        } else if is_console && let Some(command) = line.strip_prefix("$ ") {
+            in_console_block = line == "```console";
+        } else if in_console_block && let Some(command) = line.strip_prefix("$ ") {
             examples.push(ConsoleExample { line: number + 1, command: command.to_owned(), output: Vec::new() });
-        } else if is_console && let Some(last) = examples.last_mut() {
+        } else if in_console_block && let Some(last) = examples.last_mut() {
             match line.strip_prefix("> ").or((line == ">").then_some("")) {
                 Some(more) => last.command = format!("{}\n{more}", last.command),
                 None => last.output.push(line.to_owned()),
@@ -43,7 +43,7 @@ fn parse(text: &str) -> Vec<ConsoleExample> {
 }
 
 /// Runs all commands in one shell; returns each exit code and output.
-#[expect(clippy::disallowed_methods, reason = "a reader types them in a shell beside the program")]
+#[expect(clippy::disallowed_methods, reason = "the examples run in a shell, as a reader would run them")]
 fn run(examples: &[ConsoleExample]) -> Vec<(String, Vec<String>)> {
     let base = tempfile::Builder::new().prefix("bosun-").tempdir().unwrap();
     let [bin, folder] = ["bin", "folder"].map(|name| base.path().join(name));
@@ -78,17 +78,17 @@ fn is_as_shown(shown: &[String], printed: &[String]) -> bool {
             (0..=printed.len()).any(|skipped| is_as_shown(rest, &printed[skipped..]))
         }
         Some((line, rest)) => {
-            printed.split_first().is_some_and(|(first, more)| is_line(line, first) && is_as_shown(rest, more))
+            printed.split_first().is_some_and(|(first, more)| line_matches(line, first) && is_as_shown(rest, more))
         }
     }
 }
 
-fn is_line(shown: &str, printed: &str) -> bool {
+fn line_matches(shown: &str, printed: &str) -> bool {
     match shown.trim_end().split_once('…') {
         None => shown.trim_end() == printed.trim_end(),
         Some((begin, rest)) => printed.strip_prefix(begin).is_some_and(|printed| {
-            let ends = printed.char_indices().map(|(at, _)| at).chain([printed.len()]);
-            ends.into_iter().any(|at| is_line(rest, &printed[at..]))
+            let wildcard_ends = printed.char_indices().map(|(at, _)| at).chain([printed.len()]);
+            wildcard_ends.into_iter().any(|end| line_matches(rest, &printed[end..]))
         }),
     }
 }
@@ -101,7 +101,7 @@ fn check(page: &str) {
         let (code, printed) = outcomes.next().unwrap_or_else(|| panic!("{page}:{line}: `{command}` did not end"));
         let all = printed.join("\n");
         assert_eq!(code, "0", "{page}:{line}: `{command}` failed:\n{all}");
-        // A page need not show all that is printed, but what it shows is right.
+        // A page may omit the output of a command; an output that it shows must match.
         assert!(output.is_empty() || is_as_shown(output, &printed), "{page}:{line}: `{command}` printed:\n{all}");
     }
 }
@@ -143,17 +143,17 @@ pages! {
 }
 
 #[test]
-fn every_page_has_examples_that_run() {
+fn every_page_is_tested_or_exempt() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     for entry in fs::read_dir(docs).unwrap() {
         let page = format!("docs/{}", entry.unwrap().file_name().into_string().unwrap());
-        let is_checked = PAGES.contains(&&*page) || WITHOUT_EXAMPLES.contains(&&*page) || !page.ends_with(".md");
+        let is_checked = PAGES.contains(&&*page) || UNTESTED_PAGES.contains(&&*page) || !page.ends_with(".md");
         assert!(is_checked, "{page} is not in the list of pages whose examples run");
     }
 }
 
 #[test]
-fn output_is_compared_line_by_line() {
+fn examples_are_parsed_and_compared_line_by_line() {
     let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
     let compare = |shown, printed| is_as_shown(&lines(shown), &lines(printed));
     assert!(compare("a\n…\nb … c", "a\nx\ny\nb 1 c"));

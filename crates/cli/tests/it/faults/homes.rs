@@ -1,4 +1,4 @@
-//! Homes and settings that cannot be used.
+//! Unusable homes and settings.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -6,22 +6,22 @@ use std::path::Path;
 
 use testkit::binary::{BinaryFixture, PATIENCE, is_root, within};
 
-use super::{restore, shown};
+use super::{path_text, restore};
 use crate::scripts::HELLO;
-use crate::{BOSUN, stage};
+use crate::{BOSUN, fixture};
 
 #[test]
-fn a_home_that_cannot_be_used_is_named_with_the_remedy() {
-    let stage = stage();
-    stage.script(HELLO);
-    fs::write(stage.home(), "a file").unwrap();
-    stage.prompt("hi").run().expect(2).says(&[shown(&stage.home()), "is not a directory", "BOSUN_HOME"]);
-    let below = stage.home().join("below");
-    let said = stage.prompt("hi").env("BOSUN_HOME", &below).run().expect(2);
-    said.says(&["is not a directory", "BOSUN_HOME"]);
-    let long = stage.path(&"long".repeat(30));
-    stage.prompt("hi").env("BOSUN_HOME", long).run().expect(2).says(&["too long a path", "BOSUN_HOME"]);
-    let nowhere = stage.prompt("hi").without_env("BOSUN_HOME").without_env("HOME").run().expect(2);
+fn unusable_home_is_named_with_a_remedy() {
+    let fixture = fixture();
+    fixture.script(HELLO);
+    fs::write(fixture.home(), "a file").unwrap();
+    fixture.prompt("hi").run().expect(2).says(&[path_text(&fixture.home()), "is not a directory", "BOSUN_HOME"]);
+    let below = fixture.home().join("below");
+    let output = fixture.prompt("hi").env("BOSUN_HOME", &below).run().expect(2);
+    output.says(&["is not a directory", "BOSUN_HOME"]);
+    let long = fixture.path(&"long".repeat(30));
+    fixture.prompt("hi").env("BOSUN_HOME", long).run().expect(2).says(&["too long a path", "BOSUN_HOME"]);
+    let nowhere = fixture.prompt("hi").without_env("BOSUN_HOME").without_env("HOME").run().expect(2);
     nowhere.says(&["neither BOSUN_HOME nor HOME is set", "hint:"]);
 }
 
@@ -31,67 +31,67 @@ fn mode(path: &Path, mode: u32) {
 }
 
 #[test]
-fn what_an_ordinary_user_may_not_use_is_named_with_the_remedy() {
-    let stage = BinaryFixture::of_ordinary_user(BOSUN);
-    stage.script(HELLO).prompt("hi").run().expect(0);
-    let id = stage.newest();
-    let (db, folder) = (stage.session_db(&id), stage.session_dir(&id));
+fn missing_permissions_are_named_with_a_remedy() {
+    let fixture = BinaryFixture::of_ordinary_user(BOSUN);
+    fixture.script(HELLO).prompt("hi").run().expect(0);
+    let id = fixture.newest();
+    let (db, folder) = (fixture.session_db(&id), fixture.session_dir(&id));
 
     mode(&db, 0o000);
-    stage.bosun(["sessions", "show", &id]).run().expect(1).says(&[shown(&db), "permission denied", "BOSUN_HOME"]);
+    fixture.bosun(["sessions", "show", &id]).run().expect(1).says(&[path_text(&db), "permission denied", "BOSUN_HOME"]);
     mode(&db, 0o400);
-    stage.bosun(["--resume", &id, "-p", "hi"]).run().expect(1).says(&[shown(&db), "read-only"]);
+    fixture.bosun(["--resume", &id, "-p", "hi"]).run().expect(1).says(&[path_text(&db), "read-only"]);
     mode(&db, 0o600);
     restore(&db, &fs::read(&db).unwrap());
     mode(&folder, 0o500);
-    stage.bosun(["--resume", &id, "-p", "hi"]).run().expect(1).says(&[shown(&db), "read-only"]);
+    fixture.bosun(["--resume", &id, "-p", "hi"]).run().expect(1).says(&[path_text(&db), "read-only"]);
     mode(&folder, 0o700);
-    stage.bosun(["--resume", &id, "-p", "hi"]).run().expect(0);
+    fixture.bosun(["--resume", &id, "-p", "hi"]).run().expect(0);
 
-    let theirs = stage.path("theirs");
+    let theirs = fixture.path("theirs");
     fs::create_dir(&theirs).unwrap();
     mode(&theirs, 0o555);
-    let said = stage.prompt("hi").env("BOSUN_HOME", theirs.join("home")).run().expect(2);
-    said.says(&[shown(&theirs), "no permission", "BOSUN_HOME"]);
-    let said = stage.prompt("hi").env("BOSUN_HOME", "/").run().expect(2);
-    said.says(&["/ is open to other users and contains other files", "BOSUN_HOME"]);
+    let output = fixture.prompt("hi").env("BOSUN_HOME", theirs.join("home")).run().expect(2);
+    output.says(&[path_text(&theirs), "no permission", "BOSUN_HOME"]);
+    let output = fixture.prompt("hi").env("BOSUN_HOME", "/").run().expect(2);
+    output.says(&["/ is open to other users and contains other files", "BOSUN_HOME"]);
 }
 
 #[test]
-fn a_home_that_belongs_to_somebody_else_is_named_with_the_remedy() {
+fn home_of_another_user_is_named_with_a_remedy() {
     if !is_root() {
-        return println!("skipped: only root can give a home to somebody else");
+        return println!("skipped: only root can give a home to another user");
     }
-    let stage = BinaryFixture::of_ordinary_user(BOSUN);
-    stage.script(HELLO).prompt("hi").run().expect(0);
-    chown(stage.home(), Some(0), Some(0)).unwrap();
+    let fixture = BinaryFixture::of_ordinary_user(BOSUN);
+    fixture.script(HELLO).prompt("hi").run().expect(0);
+    chown(fixture.home(), Some(0), Some(0)).unwrap();
     for readable in [0o755, 0o700] {
-        mode(&stage.home(), readable);
+        mode(&fixture.home(), readable);
         for args in [&["-p", "hi"][..], &["sessions"], &["gc"]] {
-            stage.bosun(args).run().expect(2).says(&[shown(&stage.home()), "no permission", "BOSUN_HOME"]);
+            fixture.bosun(args).run().expect(2).says(&[path_text(&fixture.home()), "no permission", "BOSUN_HOME"]);
         }
     }
 }
 
 #[test]
-fn settings_that_make_no_sense_are_named_with_file_and_line() {
-    let stage = stage();
-    stage.script(HELLO).prompt("hi").run().expect(0);
-    let config = stage.home().join("config.toml");
+fn invalid_settings_are_named_with_file_and_line() {
+    let fixture = fixture();
+    fixture.script(HELLO).prompt("hi").run().expect(0);
+    let config = fixture.home().join("config.toml");
     fs::write(&config, "model = 'script/x'\nturns = 3\n").unwrap();
-    let said = stage.bosun(["sessions"]).run().expect(2);
-    said.says(&[shown(&config), "line 2", "unknown field `turns`", "max-turns"]);
+    let output = fixture.bosun(["sessions"]).run().expect(2);
+    output.says(&[path_text(&config), "line 2", "unknown field `turns`", "max-turns"]);
     fs::write(&config, "[limits]\nlive = 0\n").unwrap();
-    stage.prompt("hi").run().expect(2).says(&[shown(&config), "limits.live", "between 1 and 4096"]);
+    fixture.prompt("hi").run().expect(2).says(&[path_text(&config), "limits.live", "between 1 and 4096"]);
     fs::write(&config, [0xff, 0xfe]).unwrap();
-    stage.prompt("hi").run().expect(2).says(&[shown(&config)]);
+    fixture.prompt("hi").run().expect(2).says(&[path_text(&config)]);
     fs::write(&config, "max-turns = 50\n").unwrap();
-    stage.prompt("hi").run().expect(0);
+    fixture.prompt("hi").run().expect(0);
 }
 
-/// D11: what cannot be written any more is not done, and what was said is not lost.
+/// The run stops when its session cannot be written any more, and its text is not lost.
 #[test]
-fn a_run_whose_session_is_removed_stops_and_prints_what_was_said() {
+fn run_of_a_removed_session_stops_and_prints_its_text() {
     let script = r#"
 version: 1
 rules:
@@ -101,12 +101,12 @@ rules:
       - call: { tool: shell, input: { command: "touch started; while [ ! -e go ]; do sleep 0.01; done" } }
   - answer: [ { say: Nobody asked for this any more. } ]
 "#;
-    let stage = stage();
-    let running = stage.script(script).prompt("go").start();
-    within(PATIENCE, "the command runs", || stage.path("started").exists());
-    fs::remove_dir_all(stage.home().join("sessions")).unwrap();
-    fs::create_dir(stage.home().join("sessions")).unwrap();
-    fs::write(stage.path("go"), "").unwrap();
+    let fixture = fixture();
+    let running = fixture.script(script).prompt("go").start();
+    within(PATIENCE, "the command runs", || fixture.path("started").exists());
+    fs::remove_dir_all(fixture.home().join("sessions")).unwrap();
+    fs::create_dir(fixture.home().join("sessions")).unwrap();
+    fs::write(fixture.path("go"), "").unwrap();
     let ended = running.wait().expect(1);
     assert_eq!(ended.stdout, "The first half is done.\n");
     ended.says(&["was removed while the session ran"]);

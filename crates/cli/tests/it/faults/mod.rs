@@ -1,5 +1,5 @@
-//! Disks that fill, homes that cannot be used, and files that are not what was written: a clear word, the right exit
-//! code, and no harm to any other session.
+//! Full disks, unusable homes and damaged files: a clear message, the right exit code, and no effect on other
+//! sessions.
 
 mod damage;
 mod disks;
@@ -8,16 +8,16 @@ mod homes;
 use std::fs;
 use std::path::Path;
 
-/// Where a file is, as messages name it.
-fn shown(path: &Path) -> &str {
+/// A path as text, as messages show it.
+fn path_text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// Writes a file as it was, without what SQLite keeps beside it.
+/// Restores a file's contents and removes SQLite's files beside it.
 fn restore(path: &Path, whole: &[u8]) {
     for ending in ["-wal", "-shm"] {
-        // Beside a file that is at rest there may be neither.
-        let _missing = fs::remove_file(format!("{}{ending}", shown(path)));
+        // They may not exist.
+        let _missing = fs::remove_file(format!("{}{ending}", path_text(path)));
     }
     fs::write(path, whole).unwrap();
 }

@@ -1,11 +1,11 @@
-//! Fleets whose workers have checkouts of their own.
+//! Fleets with isolated workers.
 
 use std::fs;
 use std::process::Command;
 
 use testkit::binary::BinaryFixture;
 
-use super::planned;
+use super::fixture_with_plan;
 
 const PLAN: &str = "
 isolation: worktree
@@ -20,56 +20,56 @@ const SCRIPT: &str = "
   - answer: [say: done]
 ";
 
-#[expect(clippy::disallowed_methods, reason = "a repository to work in is made beside the program")]
-fn git(stage: &BinaryFixture, args: &[&str]) -> String {
-    let done = Command::new("git").current_dir(stage.folder()).args(args).output().unwrap();
-    assert!(done.status.success(), "{args:?}: {done:?}");
-    String::from_utf8(done.stdout).unwrap()
+#[expect(clippy::disallowed_methods, reason = "the repository is created outside of Bosun")]
+fn git(fixture: &BinaryFixture, args: &[&str]) -> String {
+    let output = Command::new("git").current_dir(fixture.folder()).args(args).output().unwrap();
+    assert!(output.status.success(), "{args:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
 }
 
-fn repository(stage: &BinaryFixture) {
-    git(stage, &["init", "-q", "-b", "main"]);
-    git(stage, &["config", "user.name", "T"]);
-    git(stage, &["config", "user.email", "t@example.com"]);
-    fs::write(stage.path(".git/info/exclude"), "home\n").unwrap();
-    git(stage, &["add", "."]);
-    git(stage, &["commit", "-qm", "first"]);
+fn repository(fixture: &BinaryFixture) {
+    git(fixture, &["init", "-q", "-b", "main"]);
+    git(fixture, &["config", "user.name", "T"]);
+    git(fixture, &["config", "user.email", "t@example.com"]);
+    fs::write(fixture.path(".git/info/exclude"), "home\n").unwrap();
+    git(fixture, &["add", "."]);
+    git(fixture, &["commit", "-qm", "first"]);
 }
 
 #[test]
-fn a_branch_moves_when_asked_and_nothing_else_does() {
-    let stage = planned(PLAN, SCRIPT);
-    repository(&stage);
-    let ended = stage.bosun(["fleet", "run", "plan.yaml", "--allow-all"]).run().expect(0);
+fn branch_moves_only_with_merge() {
+    let fixture = fixture_with_plan(PLAN, SCRIPT);
+    repository(&fixture);
+    let ended = fixture.bosun(["fleet", "run", "plan.yaml", "--allow-all"]).run().expect(0);
     assert!(ended.stdout.contains("git merge bosun/fleet-"), "{}", ended.stdout);
-    assert!(!stage.path("one.txt").exists());
+    assert!(!fixture.path("one.txt").exists());
     let merge = ["fleet", "run", "plan.yaml", "--allow-all", "--fresh", "--merge"];
-    stage.bosun(merge).run().expect(0);
-    assert_eq!(fs::read_to_string(stage.path("two.txt")).unwrap(), "two");
-    assert_eq!(git(&stage, &["status", "--short"]), "");
+    fixture.bosun(merge).run().expect(0);
+    assert_eq!(fs::read_to_string(fixture.path("two.txt")).unwrap(), "two");
+    assert_eq!(git(&fixture, &["status", "--short"]), "");
 }
 
 #[test]
-fn a_branch_that_was_to_move_and_did_not_is_no_success() {
-    let stage = planned(PLAN, SCRIPT);
-    repository(&stage);
+fn unmoved_branch_is_a_partial_result() {
+    let fixture = fixture_with_plan(PLAN, SCRIPT);
+    repository(&fixture);
     let plan = format!("{PLAN}# not committed\n");
-    fs::write(stage.path("plan.yaml"), plan).unwrap();
+    fs::write(fixture.path("plan.yaml"), plan).unwrap();
     let json = ["fleet", "run", "plan.yaml", "--allow-all", "--merge", "--output-format", "json"];
-    let told = stage.bosun(json).run().expect(3).json();
-    assert_eq!((&told["outcome"], &told["exitCode"]), (&"done".into(), &3.into()), "{told}");
-    assert!(told["merged"]["destination"]["kept"].as_str().unwrap().contains("plan.yaml"), "{told}");
+    let output = fixture.bosun(json).run().expect(3).json();
+    assert_eq!((&output["outcome"], &output["exitCode"]), (&"done".into(), &3.into()), "{output}");
+    assert!(output["merged"]["destination"]["kept"].as_str().unwrap().contains("plan.yaml"), "{output}");
 }
 
 #[test]
-fn what_needs_a_repository_is_refused_without_one() {
-    let stage = planned(PLAN, "  - fail: { class: terminal }\n");
+fn isolation_needs_a_repository() {
+    let fixture = fixture_with_plan(PLAN, "  - fail: { class: terminal }\n");
     let alone = ["fleet", "think it over", "--isolation", "worktree"];
-    stage.bosun(alone).run().expect(2).says(&["is not in a git repository", "git init"]);
-    git(&stage, &["init", "-q"]);
-    stage.bosun(["fleet", "run", "plan.yaml", "--allow-all"]).run().expect(2).says(&["commit"]);
+    fixture.bosun(alone).run().expect(2).says(&["is not in a git repository", "git init"]);
+    git(&fixture, &["init", "-q"]);
+    fixture.bosun(["fleet", "run", "plan.yaml", "--allow-all"]).run().expect(2).says(&["commit"]);
     for flag in ["--merge", "--include-dirty", "--check=true"] {
         let shared = ["fleet", "think it over", flag];
-        stage.bosun(shared).run().expect(2).says(&["their own checkouts", "--isolation worktree"]);
+        fixture.bosun(shared).run().expect(2).says(&["their own checkouts", "--isolation worktree"]);
     }
 }

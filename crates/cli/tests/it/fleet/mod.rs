@@ -1,4 +1,4 @@
-//! `bosun fleet` as people and machines use it.
+//! `bosun fleet` through the binary.
 
 mod apart;
 mod ends;
@@ -12,12 +12,12 @@ use std::fs;
 
 use testkit::binary::BinaryFixture;
 
-use crate::stage;
+use crate::fixture;
 
-/// A stage with a plan and a script.
-pub(crate) fn planned(plan: &str, script: &str) -> BinaryFixture {
-    let stage = stage();
-    stage.script(&format!("version: 1\nrules:\n{script}"));
-    fs::write(stage.path("plan.yaml"), plan).unwrap();
-    stage
+/// A fixture with a plan and a script.
+pub(crate) fn fixture_with_plan(plan: &str, script: &str) -> BinaryFixture {
+    let fixture = fixture();
+    fixture.script(&format!("version: 1\nrules:\n{script}"));
+    fs::write(fixture.path("plan.yaml"), plan).unwrap();
+    fixture
 }

@@ -1,51 +1,54 @@
-//! A fleet is stopped, by Ctrl-C and from another terminal, and goes on.
+//! Stopping a fleet with Ctrl-C and from another terminal, and resuming it.
 
 use std::fs;
 
 use testkit::binary::{BinaryFixture, PATIENCE, ProcessSignal, within};
 
-use super::planned;
+use super::fixture_with_plan;
 
 /// The first todo waits for a file called `go`.
-fn waiting() -> BinaryFixture {
+fn waiting_fleet() -> BinaryFixture {
     let script = "
   - when: { path: \"/root/one.*\", turn: 1 }
     answer: [call: { tool: shell, input: { command: \"touch began; until [ -e go ]; do sleep 0.01; done\" } }]
   - answer: [say: done]
 ";
-    planned("todos: [{ id: one, title: The first }, { id: two, title: The second, depends_on: [one] }]\n", script)
+    fixture_with_plan(
+        "todos: [{ id: one, title: The first }, { id: two, title: The second, depends_on: [one] }]\n",
+        script,
+    )
 }
 
-fn began(stage: &BinaryFixture) {
-    within(PATIENCE, "the worker is at work", || stage.path("began").exists());
+fn await_worker(fixture: &BinaryFixture) {
+    within(PATIENCE, "the worker is at work", || fixture.path("began").exists());
 }
 
 #[test]
-fn an_interrupt_leaves_a_fleet_that_goes_on() {
-    let stage = waiting();
-    let mut running = stage.bosun(["fleet", "run", "plan.yaml", "--allow-all"]).start();
-    began(&stage);
+fn interrupted_fleet_can_be_resumed() {
+    let fixture = waiting_fleet();
+    let mut running = fixture.bosun(["fleet", "run", "plan.yaml", "--allow-all"]).start();
+    await_worker(&fixture);
     running.signal(ProcessSignal::Interrupt);
     running.wait().expect(5).says(&["resume it: bosun fleet resume"]);
-    fs::write(stage.path("go"), "").unwrap();
-    // Another prompt of the same session tells of the fleet, and is answered.
-    let prompted = stage.bosun(["--continue", "-p", "hello", "--allow-all"]).run();
+    fs::write(fixture.path("go"), "").unwrap();
+    // Another prompt in the same session mentions the fleet, and is answered.
+    let prompted = fixture.bosun(["--continue", "-p", "hello", "--allow-all"]).run();
     prompted.expect(0).says(&["this session has an unfinished fleet", "bosun fleet resume"]);
-    stage.bosun(["fleet", "resume", "--allow-all"]).run().expect(0).says(&["fleet done: 2/2 done"]);
+    fixture.bosun(["fleet", "resume", "--allow-all"]).run().expect(0).says(&["fleet done: 2/2 done"]);
 }
 
 #[test]
 fn a_fleet_is_stopped_from_another_terminal() {
-    let stage = waiting();
-    let running = stage.bosun(["fleet", "run", "plan.yaml", "--allow-all"]).start();
-    began(&stage);
-    let status = stage.bosun(["fleet", "status"]).run().expect(0).stdout;
+    let fixture = waiting_fleet();
+    let running = fixture.bosun(["fleet", "run", "plan.yaml", "--allow-all"]).start();
+    await_worker(&fixture);
+    let status = fixture.bosun(["fleet", "status"]).run().expect(0).stdout;
     assert!(status.contains("at work in process") && status.contains("in_progress"), "{status}");
-    stage.bosun(["fleet", "stop"]).run().expect(0).says(&["delivered"]);
+    fixture.bosun(["fleet", "stop"]).run().expect(0).says(&["delivered"]);
     running.wait().expect(5).says(&["returned one", "fleet stopped"]);
-    let json = stage.bosun(["fleet", "status", "--json"]).run().expect(0).json();
+    let json = fixture.bosun(["fleet", "status", "--json"]).run().expect(0).json();
     assert_eq!((&json["end"], &json["todos"][0]["status"]), (&"stopped".into(), &"pending".into()));
-    stage.bosun(["fleet", "stop"]).run().expect(0).says(&["not running"]);
-    fs::write(stage.path("go"), "").unwrap();
-    stage.bosun(["fleet", "resume", "--allow-all"]).run().expect(0);
+    fixture.bosun(["fleet", "stop"]).run().expect(0).says(&["not running"]);
+    fs::write(fixture.path("go"), "").unwrap();
+    fixture.bosun(["fleet", "resume", "--allow-all"]).run().expect(0);
 }

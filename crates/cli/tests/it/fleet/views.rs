@@ -1,10 +1,10 @@
-//! What a person sees while a fleet runs: a picture on a terminal of any size, and lines in a file.
+//! The output of a running fleet: a live view on a terminal of any size, and lines in a file.
 
 use std::fs;
 
 use testkit::binary::{BinaryFixture, PATIENCE, ProcessSignal, Tmux, within};
 
-use super::planned;
+use super::fixture_with_plan;
 
 const PLAN: &str = "
 goal: Make a language that people like to read
@@ -15,55 +15,58 @@ todos:
   - { id: sign, title: Sign it, check: \"false\", depends_on: [lexer] }
 ";
 
-/// Whoever writes the manual waits for a file.
+/// The worker of `docs` waits for a file.
 const SCRIPT: &str = "
   - when: { path: /root/docs, turn: 1 }
     answer: [call: { tool: shell, input: { command: \"until [ -e go ]; do sleep 0.01; done\" } }]
   - answer: [say: done]
 ";
 
-fn stage() -> BinaryFixture {
-    planned(PLAN, SCRIPT)
+fn fixture() -> BinaryFixture {
+    fixture_with_plan(PLAN, SCRIPT)
 }
 
 const RUN: [&str; 6] = ["fleet", "run", "plan.yaml", "--allow-all", "--retries", "0"];
 
-/// One picture is seen at a time, and no row is broken or left over.
-fn check_picture(terminal: &Tmux, columns: usize) {
+/// Checks that one frame is visible, and that no row is too wide or left over.
+fn check_frame(terminal: &Tmux, columns: usize) {
     let screen = terminal.screen();
     assert_eq!(screen.matches("Fleet").count(), 1, "{screen}");
     assert!(screen.lines().all(|line| line.chars().count() <= columns), "{screen}");
 }
 
 #[test]
-fn q_the_picture_of_a_fleet_fits_a_terminal_of_any_size() {
+fn q_live_view_fits_a_terminal_of_any_size() {
     for (columns, rows) in [(80, 24), (200, 60)] {
-        let stage = stage();
-        let terminal = Tmux::start(&stage.bosun(RUN), columns, rows);
+        let fixture = fixture();
+        let terminal = Tmux::start(&fixture.bosun(RUN), columns, rows);
         terminal.shows("Fleet  Make a language that people like to read");
         terminal.shows("2/4 done · 1 at work · 1 blocked");
         terminal.shows("● docs").shows("Write the manual").shows("until [ -e go ]").shows("tokens");
         terminal.shows("✗ sign").shows("Sign it");
-        check_picture(&terminal, columns as usize);
+        check_frame(&terminal, columns as usize);
         assert!(!terminal.screen().contains("claimed"), "lines are for files: {}", terminal.screen());
         terminal.resize(60, 12);
-        terminal.until("a picture in a smaller terminal", |screen| {
+        terminal.until("a frame in a smaller terminal", |screen| {
             screen.contains("● docs") && screen.lines().all(|line| line.chars().count() <= 60)
         });
-        fs::write(stage.path("go"), "").unwrap();
+        fs::write(fixture.path("go"), "").unwrap();
         assert_eq!(terminal.ends(), 3, "{}", terminal.history());
         let left = terminal.history();
-        assert!(left.contains("Fleet blocked") && left.contains("3/4 done · 1 blocked"), "the last one stays: {left}");
+        assert!(
+            left.contains("Fleet blocked") && left.contains("3/4 done · 1 blocked"),
+            "the last frame stays: {left}"
+        );
     }
 }
 
 #[test]
-fn q_a_fleet_in_a_file_is_one_line_for_each_change() {
-    let stage = stage();
-    let file = stage.path("out.txt");
-    let running = stage.bosun(RUN).with_stdout_to(&file).start();
+fn q_fleet_output_in_a_file_has_one_line_per_change() {
+    let fixture = fixture();
+    let file = fixture.path("out.txt");
+    let running = fixture.bosun(RUN).with_stdout_to(&file).start();
     within(PATIENCE, "the lines come as it happens", || running.stderr().contains("blocked sign"));
-    fs::write(stage.path("go"), "").unwrap();
+    fs::write(fixture.path("go"), "").unwrap();
     let ended = running.wait().expect(3).says(&[
         "Fleet deployed: Make a language that people like to read (4 todos)",
         "claimed lexer (Write the lexer)",
@@ -73,19 +76,19 @@ fn q_a_fleet_in_a_file_is_one_line_for_each_change() {
         "blocked sign (Sign it): ",
         "fleet blocked: 3/4 done in ",
     ]);
-    let told = fs::read_to_string(&file).unwrap();
-    for text in [&ended.stderr, &told] {
-        assert!(!text.contains('\u{1b}') && !text.contains('\r'), "nothing drives a terminal: {text:?}");
+    let output = fs::read_to_string(&file).unwrap();
+    for text in [&ended.stderr, &output] {
+        assert!(!text.contains('\u{1b}') && !text.contains('\r'), "no control characters: {text:?}");
     }
 }
 
-/// A10: nothing looks at work after the process that ran the fleet was killed, and every view agrees.
+/// After the owner of a fleet was killed, no view shows running work.
 #[test]
-fn after_a_kill_every_view_says_interrupted_and_a_todo_that_is_done_by_hand_is_done_in_all() {
-    let stage = stage();
-    let mut running = stage.bosun(RUN).start();
+fn after_a_kill_all_views_agree() {
+    let fixture = fixture();
+    let mut running = fixture.bosun(RUN).start();
     within(PATIENCE, "only the manual is left", || {
-        let todos = stage.bosun(["todos", "--json"]).run();
+        let todos = fixture.bosun(["todos", "--json"]).run();
         let far = |n: usize| todos.json()["todos"][n]["status"].as_str().unwrap_or_default().to_owned();
         todos.status.success() && [0, 1, 2, 3].map(far) == ["done", "done", "in_progress", "blocked"]
     });
@@ -93,7 +96,7 @@ fn after_a_kill_every_view_says_interrupted_and_a_todo_that_is_done_by_hand_is_d
     running.wait();
     let views = || {
         [&["todos"][..], &["fleet", "status"], &["todos", "watch"], &["todos", "graph"]].map(|args| {
-            let run = stage.bosun(args).run().expect(0);
+            let run = fixture.bosun(args).run().expect(0);
             format!("{}{}", run.stdout, run.stderr)
         })
     };
@@ -101,7 +104,7 @@ fn after_a_kill_every_view_says_interrupted_and_a_todo_that_is_done_by_hand_is_d
         assert!(view.contains("interrupted"), "{view}");
         assert!(!view.contains("at work") && !view.contains("left") && !view.contains("in_progress"), "{view}");
     }
-    stage.bosun(["todos", "done", "docs"]).run().expect(0);
+    fixture.bosun(["todos", "done", "docs"]).run().expect(0);
     for view in views() {
         assert!(view.contains("✓ docs") || !view.contains("◌ docs") && !view.contains("interrupted  docs"), "{view}");
         assert!(!view.contains("1 interrupted"), "{view}");

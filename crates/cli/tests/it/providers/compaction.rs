@@ -1,4 +1,4 @@
-//! A conversation that outgrows the model, as the provider tells it.
+//! A conversation that exceeds the context window of the provider.
 
 use std::fs;
 
@@ -6,9 +6,9 @@ use testkit::oracle::check_requests;
 use testkit::server::ModelServer;
 
 use super::MODELS;
-use crate::stage;
+use crate::fixture;
 
-/// Twelve steps, each with much to read. What comes next depends on the last answer alone, and so does each call's id.
+/// Twelve steps with long output. The next step and its call id depend only on the last answer.
 const STEPS: &str = r#"
 version: 1
 rules:
@@ -26,14 +26,14 @@ rules:
 const STEP: &str = "n=$(($(cat n 2>/dev/null || echo 0) + 1)); echo $n > n; echo step $n; seq 1 800\n";
 
 #[test]
-fn a_provider_that_finds_the_conversation_too_long_gets_a_shorter_one_and_no_call_runs_twice() {
+fn too_long_conversation_is_shortened_and_no_call_repeats() {
     let mut requests = Vec::new();
     for model in MODELS {
         let server = ModelServer::script(STEPS).context(6000).start();
-        let stage = stage();
-        fs::write(stage.path("step.sh"), STEP).unwrap();
-        let ended = stage.prompt_over(&server, model, "take twelve steps").run().expect(0);
-        assert_eq!((&*ended.stdout, &*fs::read_to_string(stage.path("n")).unwrap()), ("Done.\n", "12\n"), "{model}");
+        let fixture = fixture();
+        fs::write(fixture.path("step.sh"), STEP).unwrap();
+        let ended = fixture.prompt_over(&server, model, "take twelve steps").run().expect(0);
+        assert_eq!((&*ended.stdout, &*fs::read_to_string(fixture.path("n")).unwrap()), ("Done.\n", "12\n"), "{model}");
         let seen = server.requests();
         let with = |status| seen.iter().filter(|seen| seen.status == Some(status)).count();
         assert_eq!(with(200), 13, "{model}");

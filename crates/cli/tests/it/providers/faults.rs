@@ -1,4 +1,4 @@
-//! What goes wrong at a provider once, and what a run makes of it: the same on every wire, and no call runs twice.
+//! Single provider faults: runs handle them alike on every wire, and no call runs twice.
 
 use std::fs;
 use std::thread;
@@ -8,9 +8,9 @@ use testkit::binary::{BinaryExit, BinaryFixture, PATIENCE, within};
 use testkit::server::ModelServer;
 
 use super::MODELS;
-use crate::stage;
+use crate::fixture;
 
-/// A call that leaves a mark each time it runs, then the last word.
+/// A call that appends a line each time it runs, then the answer.
 const MARK: &str = "
 version: 1
 rules:
@@ -35,16 +35,16 @@ struct Run {
 
 /// Runs over every wire at once.
 fn run(script: &str, faults: &str) -> Vec<Run> {
-    run_on(stage, script, faults)
+    run_on(fixture, script, faults)
 }
 
-/// Runs over every wire at once, each on a stage of its own.
-fn run_on(stage: fn() -> BinaryFixture, script: &str, faults: &str) -> Vec<Run> {
+/// Runs over every wire at once, each with its own fixture.
+fn run_on(fixture: fn() -> BinaryFixture, script: &str, faults: &str) -> Vec<Run> {
     let run = |model| {
         let server = ModelServer::script(script).faults(faults.parse().unwrap()).start();
-        let stage = stage();
-        let ended = stage.prompt_over(&server, model, "go").run();
-        let marks = fs::read_to_string(stage.path("marks")).unwrap_or_default().lines().count();
+        let fixture = fixture();
+        let ended = fixture.prompt_over(&server, model, "go").run();
+        let marks = fs::read_to_string(fixture.path("marks")).unwrap_or_default().lines().count();
         Run { model, ended, marks, requests: server.count() }
     };
     thread::scope(|scope| {
@@ -53,18 +53,18 @@ fn run_on(stage: fn() -> BinaryFixture, script: &str, faults: &str) -> Vec<Run> 
     })
 }
 
-/// A stage whose binary does not wait long on a silent server.
+/// A fixture whose binary does not wait long on a silent server.
 fn impatient() -> BinaryFixture {
-    let stage = stage();
-    fs::create_dir_all(stage.home()).unwrap();
+    let fixture = fixture();
+    fs::create_dir_all(fixture.home()).unwrap();
     let config = "[network]\nfirst-byte-timeout = '2s'\nidle-timeout = '2s'\n";
-    fs::write(stage.home().join("config.toml"), config).unwrap();
-    stage
+    fs::write(fixture.home().join("config.toml"), config).unwrap();
+    fixture
 }
 
-/// Fails unless the fault of the first request passes with the second.
+/// Checks that the second request succeeds after each fault of the first.
 #[track_caller]
-fn assert_passes(faults: &[&str]) {
+fn assert_recovers(faults: &[&str]) {
     for fault in faults {
         for Run { model, ended, marks, requests } in run(MARK, &format!("1={fault}")) {
             let ended = ended.expect(0);
@@ -75,32 +75,32 @@ fn assert_passes(faults: &[&str]) {
 }
 
 #[test]
-fn an_error_of_the_server_is_tried_again() {
-    assert_passes(&["status:500", "status:503", "status:529", "html", "close"]);
+fn server_error_is_retried() {
+    assert_recovers(&["status:500", "status:503", "status:529", "html", "close"]);
 }
 
 #[test]
-fn a_provider_that_asks_to_slow_down_is_asked_again_later() {
-    assert_passes(&["status:429", "status:429:1s"]);
+fn rate_limited_request_is_retried_later() {
+    assert_recovers(&["status:429", "status:429:1s"]);
 }
 
 #[test]
-fn a_cut_answer_is_asked_for_again_and_its_calls_do_not_run() {
-    assert_passes(&["cut:bytes:0", "cut:bytes:300", "cut:events:3", "cut:call"]);
+fn cut_answer_is_requested_again_and_its_calls_do_not_run() {
+    assert_recovers(&["cut:bytes:0", "cut:bytes:300", "cut:events:3", "cut:call"]);
 }
 
 #[test]
-fn an_answer_that_ends_early_is_asked_for_again_and_its_calls_do_not_run() {
-    assert_passes(&["empty", "end:bytes:300", "end:events:3", "end:call"]);
+fn truncated_answer_is_requested_again_and_its_calls_do_not_run() {
+    assert_recovers(&["empty", "end:bytes:300", "end:events:3", "end:call"]);
 }
 
 #[test]
-fn a_malformed_answer_is_asked_for_again() {
-    assert_passes(&["bad-sse", "bad-json"]);
+fn malformed_answer_is_requested_again() {
+    assert_recovers(&["bad-sse", "bad-json"]);
 }
 
 #[test]
-fn a_server_that_says_nothing_is_given_up_in_time() {
+fn silent_server_times_out() {
     for Run { model, ended, marks, requests } in run_on(impatient, MARK, "1=hang") {
         let ended = ended.expect(0).says(&["sent nothing within 2 s"]);
         assert_eq!((&*ended.stdout, marks, requests), ("Done.\n", 1, 3), "{model}");
@@ -108,7 +108,7 @@ fn a_server_that_says_nothing_is_given_up_in_time() {
 }
 
 #[test]
-fn a_stream_that_falls_silent_is_given_up_in_time() {
+fn silent_stream_times_out() {
     let script = "
 version: 1
 rules:
@@ -162,26 +162,26 @@ fn what_cannot_work_is_not_tried_again() {
     }
 }
 
-/// Most memory that a run may take, in KiB: what an answer may have, a few times over.
-const MOST_MEMORY: u64 = 128 << 10;
+/// The maximum memory of a run in KiB: a few times the maximum size of an answer.
+const MAX_MEMORY_KIB: u64 = 128 << 10;
 
 #[test]
-fn an_answer_without_end_is_an_error_and_does_not_fill_the_memory() {
+fn endless_answer_is_an_error_and_uses_bounded_memory() {
     for fault in ["1=endless", "1=endless-line"] {
         for model in MODELS {
             let server = ModelServer::script(MARK).faults(fault.parse().unwrap()).start();
-            let stage = stage();
-            let running = stage.prompt_over(&server, model, "go").start();
-            let peak = peak(running.pid());
+            let fixture = fixture();
+            let running = fixture.prompt_over(&server, model, "go").start();
+            let peak = peak_memory(running.pid());
             let ended = running.wait().expect(1).says(&["larger than"]);
             assert_eq!((&*ended.stdout, server.count()), ("", 1), "{fault}, {model}");
-            assert!((1..MOST_MEMORY).contains(&peak), "{fault}, {model}: {peak} KiB");
+            assert!((1..MAX_MEMORY_KIB).contains(&peak), "{fault}, {model}: {peak} KiB");
         }
     }
 }
 
-/// The most memory that a process has until its end, in KiB.
-fn peak(pid: u32) -> u64 {
+/// The peak memory of a process until its end, in KiB.
+fn peak_memory(pid: u32) -> u64 {
     let mut peak = 0;
     within(PATIENCE, "the end of the process", || {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
@@ -194,7 +194,7 @@ fn peak(pid: u32) -> u64 {
 }
 
 #[test]
-fn another_model_than_the_one_that_was_asked_is_named() {
+fn different_answering_model_is_reported() {
     for Run { model, ended, marks, requests } in run(MARK, "1=model:other") {
         let ended = ended.expect(0).says(&[&format!("requested {model}, but other answered")]);
         assert_eq!((&*ended.stdout, marks, requests), ("Done.\n", 1, 2));

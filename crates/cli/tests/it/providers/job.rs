@@ -1,4 +1,4 @@
-//! One job, and everything that is left of it.
+//! A job of many calls, and its results.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,40 +8,40 @@ use protocol::{ContentBlock, Envelope, Event, Usage};
 use serde_json::Value;
 use testkit::binary::{BinaryFixture, BinaryInvocation};
 
-use crate::stage;
+use crate::fixture;
 
 /// The script of the job.
 pub(super) const JOB: &str = include_str!("job.yaml");
 
-/// What a job left.
+/// The results of a job.
 #[derive(Debug)]
-pub(super) struct Done {
-    /// What it printed.
+pub(super) struct JobResult {
+    /// Its output.
     pub(super) stdout: String,
     /// The files of its folder.
     pub(super) tree: BTreeMap<String, String>,
     /// The calls as they were made.
     pub(super) calls: Vec<String>,
-    /// Everything that happened, without what is of this run alone.
+    /// All events, without the parts that differ between runs.
     pub(super) transcript: String,
-    /// What its turns used.
+    /// The total usage of its turns.
     pub(super) usage: Usage,
 }
 
 /// Does the job in a folder of its own, with the binary as `ask` invokes it.
-pub(super) fn work(ask: impl Fn(&BinaryFixture) -> BinaryInvocation) -> Done {
-    let stage = stage();
-    fs::create_dir_all(stage.path("src")).unwrap();
-    fs::create_dir_all(stage.path("notes")).unwrap();
-    fs::write(stage.path("src/greet.sh"), "echo 'helo, world'\n").unwrap();
-    fs::write(stage.path("größe.txt"), "eins\nzwei ☃\n").unwrap();
-    let ended = ask(&stage).run().expect(0);
-    let log = stage.log(&stage.newest());
-    Done {
+pub(super) fn run_job(ask: impl Fn(&BinaryFixture) -> BinaryInvocation) -> JobResult {
+    let fixture = fixture();
+    fs::create_dir_all(fixture.path("src")).unwrap();
+    fs::create_dir_all(fixture.path("notes")).unwrap();
+    fs::write(fixture.path("src/greet.sh"), "echo 'helo, world'\n").unwrap();
+    fs::write(fixture.path("größe.txt"), "eins\nzwei ☃\n").unwrap();
+    let ended = ask(&fixture).run().expect(0);
+    let log = fixture.log(&fixture.newest());
+    JobResult {
         stdout: ended.stdout,
-        tree: tree(&stage.folder()),
+        tree: tree(&fixture.folder()),
         calls: calls(&log),
-        transcript: transcript(&stage, &log),
+        transcript: transcript(&fixture, &log),
         usage: usage(&log),
     }
 }
@@ -83,22 +83,22 @@ pub(super) fn usage(log: &[Envelope]) -> Usage {
     })
 }
 
-fn transcript(stage: &BinaryFixture, log: &[Envelope]) -> String {
-    let mut events: Vec<Value> = log.iter().map(normal).collect();
-    // Readers that stand together run together: which of them ends first is nobody's choice.
+fn transcript(fixture: &BinaryFixture, log: &[Envelope]) -> String {
+    let mut events: Vec<Value> = log.iter().map(normalized).collect();
+    // Adjacent read-only calls run at the same time, so their answers may come in any order.
     for run in events.chunk_by_mut(|a, b| is_answer(a) && is_answer(b)) {
         run.sort_by_key(|event| event["call"].as_str().map(str::to_owned));
     }
     let text: String = events.iter().map(|event| format!("{event}\n")).collect();
-    text.replace(&stage.folder().display().to_string(), "FOLDER")
+    text.replace(&fixture.folder().display().to_string(), "FOLDER")
 }
 
 fn is_answer(event: &Value) -> bool {
     event["type"] == "callAnswered"
 }
 
-/// An event without its ids and times, without what names the model, and without what only its wire understands.
-fn normal(envelope: &Envelope) -> Value {
+/// An event without ids, times, model names and opaque data of its wire.
+fn normalized(envelope: &Envelope) -> Value {
     let mut event = serde_json::to_value(envelope).unwrap();
     let fields = event.as_object_mut().unwrap();
     for name in ["seq", "session", "task", "at", "by", "model", "reserved", "price", "maxOutput"] {

@@ -1,4 +1,4 @@
-//! Providers that fail for long: every run ends as documented, within its time, and nobody is asked in vain.
+//! Long provider outages: every run ends as documented and in time, without needless requests.
 
 use std::fs;
 use std::thread;
@@ -10,9 +10,9 @@ use testkit::binary::{BinaryExit, BinaryFixture, ProcessSignal};
 use testkit::server::{FaultPlan, ModelServer, ProviderFault, StreamPoint, Unit};
 
 use super::MODELS;
-use crate::stage;
+use crate::fixture;
 
-/// Runs one command that leaves a line behind, and says that it did.
+/// Runs one command that appends a line, and reports it.
 const JOB: &str = "
 version: 1
 about: One call, and a last word
@@ -26,12 +26,12 @@ rules:
       - say: It ran.
 ";
 
-/// Waits short enough to see the end of each.
+/// Timeouts short enough for a test.
 const NETWORK: &str = "[network]\nconnect-timeout = '2s'\nfirst-byte-timeout = '600ms'\nidle-timeout = '600ms'\n";
 
-/// A run against a server that fails in this way, and how it ended.
+/// A finished run against a failing server.
 struct Outage {
-    stage: BinaryFixture,
+    fixture: BinaryFixture,
     ended: BinaryExit,
     requests: u64,
     took: Duration,
@@ -40,17 +40,17 @@ struct Outage {
 impl Outage {
     fn run(wire: &str, faults: FaultPlan, flags: &[&str]) -> Outage {
         let server = ModelServer::script(JOB).faults(faults).start();
-        let stage = stage();
-        fs::create_dir_all(stage.home()).unwrap();
-        fs::write(stage.home().join("config.toml"), NETWORK).unwrap();
-        let began = Instant::now();
-        let ended = stage.prompt_over(&server, wire, "go").args(flags).run();
-        Outage { ended, requests: server.count(), took: began.elapsed(), stage }
+        let fixture = fixture();
+        fs::create_dir_all(fixture.home()).unwrap();
+        fs::write(fixture.home().join("config.toml"), NETWORK).unwrap();
+        let started = Instant::now();
+        let ended = fixture.prompt_over(&server, wire, "go").args(flags).run();
+        Outage { ended, requests: server.count(), took: started.elapsed(), fixture }
     }
 
     /// How often the command ran.
     fn ran(&self) -> usize {
-        fs::read_to_string(self.stage.path("log")).unwrap_or_default().lines().count()
+        fs::read_to_string(self.fixture.path("log")).unwrap_or_default().lines().count()
     }
 }
 
@@ -65,7 +65,7 @@ fn each_wire(case: impl Fn(&str) + Sync) {
 }
 
 #[test]
-fn a_fault_that_stays_ends_the_run_as_failed_and_says_so() {
+fn lasting_fault_fails_the_run_with_an_explanation() {
     let cases = [
         (ProviderFault::Hang, "sent nothing within 0.6 s"),
         (ProviderFault::Close, "connection"),
@@ -76,12 +76,12 @@ fn a_fault_that_stays_ends_the_run_as_failed_and_says_so() {
     ];
     each_wire(|wire| {
         thread::scope(|scope| {
-            for (fault, words) in cases.clone() {
+            for (fault, expected) in cases.clone() {
                 scope.spawn(move || {
                     let outage = Outage::run(wire, FaultPlan::always(fault.clone()), &[]);
                     let ended = &outage.ended;
                     assert_eq!(ended.code(), Some(1), "{wire} {fault:?}: {}", ended.stderr);
-                    assert!(ended.stderr.contains(words), "{wire} {fault:?}: {}", ended.stderr);
+                    assert!(ended.stderr.contains(expected), "{wire} {fault:?}: {}", ended.stderr);
                     assert!(ended.stderr.contains("--resume"), "{wire} {fault:?}: {}", ended.stderr);
                     assert_eq!((ended.stdout.as_str(), outage.ran()), ("", 0), "{wire} {fault:?}");
                     assert_eq!(outage.requests, 5, "{wire} {fault:?}: {}", ended.stderr);
@@ -93,7 +93,7 @@ fn a_fault_that_stays_ends_the_run_as_failed_and_says_so() {
 }
 
 #[test]
-fn an_overloaded_provider_is_asked_again_until_the_time_is_up() {
+fn overloaded_provider_is_retried_until_the_time_limit() {
     let cases = [
         ProviderFault::Status { code: 500, retry_after: None },
         ProviderFault::Status { code: 529, retry_after: None },
@@ -116,7 +116,7 @@ fn an_overloaded_provider_is_asked_again_until_the_time_is_up() {
 }
 
 #[test]
-fn a_quota_or_a_long_wait_parks_the_run_and_nothing_more_is_asked() {
+fn quota_or_long_wait_parks_the_run_without_more_requests() {
     let hour = Duration::from_secs(3600);
     let cases = [ProviderFault::Quota(hour), ProviderFault::Status { code: 429, retry_after: Some(hour) }];
     each_wire(|wire| {
@@ -124,21 +124,21 @@ fn a_quota_or_a_long_wait_parks_the_run_and_nothing_more_is_asked() {
             let outage = Outage::run(wire, FaultPlan::always(fault.clone()), &["--park-wait", "0s"]);
             assert_eq!(outage.ended.code(), Some(7), "{wire} {fault:?}: {}", outage.ended.stderr);
             assert_eq!(outage.requests, 1, "{wire} {fault:?}");
-            // Somebody else on this machine is not sent there either.
+            // Another session on this machine sends no request either.
             let server = ModelServer::script(JOB).start();
-            let other = outage.stage.prompt_over(&server, wire, "me too").args(["--park-wait", "0s"]).run();
+            let other = outage.fixture.prompt_over(&server, wire, "me too").args(["--park-wait", "0s"]).run();
             assert_eq!((other.code(), server.count()), (Some(7), 0), "{wire} {fault:?}: {}", other.stderr);
-            // Unless somebody knows better.
-            outage.stage.bosun(["models"]).run().expect(0).says(&["is closed until", "--reopen"]);
-            outage.stage.bosun(["models", "--reopen"]).run().expect(0);
-            let again = outage.stage.prompt_over(&server, wire, "now").args(["--continue", "--fork"]).run();
+            // Unless the user reopens the provider.
+            outage.fixture.bosun(["models"]).run().expect(0).says(&["is closed until", "--reopen"]);
+            outage.fixture.bosun(["models", "--reopen"]).run().expect(0);
+            let again = outage.fixture.prompt_over(&server, wire, "now").args(["--continue", "--fork"]).run();
             assert_eq!((again.code(), again.stdout.as_str()), (Some(0), "It ran.\n"), "{wire}: {}", again.stderr);
         }
     });
 }
 
 #[test]
-fn a_provider_that_is_never_free_is_left_when_the_time_is_up() {
+fn throttled_run_ends_at_its_time_limit() {
     each_wire(|wire| {
         let busy = ProviderFault::Status { code: 429, retry_after: None };
         let outage = Outage::run(wire, FaultPlan::always(busy), &["--timeout", "2s"]);
@@ -148,35 +148,35 @@ fn a_provider_that_is_never_free_is_left_when_the_time_is_up() {
 }
 
 #[test]
-fn a_machine_that_slept_in_the_middle_of_an_answer_goes_on() {
+fn run_continues_after_suspend_during_an_answer() {
     each_wire(|wire| {
         let drip = ProviderFault::Drip { unit: Unit::Event, every: Duration::from_millis(150) };
         let server = ModelServer::script(JOB).faults(FaultPlan::always(drip)).start();
-        let stage = stage();
-        fs::create_dir_all(stage.home()).unwrap();
-        fs::write(stage.home().join("config.toml"), NETWORK).unwrap();
-        let mut running = stage.prompt_over(&server, wire, "go").start();
+        let fixture = fixture();
+        fs::create_dir_all(fixture.home()).unwrap();
+        fs::write(fixture.home().join("config.toml"), NETWORK).unwrap();
+        let mut running = fixture.prompt_over(&server, wire, "go").start();
         testkit::binary::within(Duration::from_secs(20), "the first question", || server.count() == 1);
         running.signal(ProcessSignal::Stop);
-        // Longer than the idle time of a stream: whatever came meanwhile is there when it wakes.
+        // Longer than the idle timeout: data that arrived meanwhile is read after the wake-up.
         thread::sleep(Duration::from_secs(2));
         running.signal(ProcessSignal::Continue);
         let ended = running.wait();
         assert_eq!((ended.code(), ended.stdout.as_str()), (Some(0), "It ran.\n"), "{wire}: {}", ended.stderr);
-        let log = stage.log(&stage.newest());
+        let log = fixture.log(&fixture.newest());
         let ends = |event: &Event| matches!(event, Event::ActivationEnded { outcome: TaskOutcome::Completed, .. });
         assert_eq!(log.iter().filter(|envelope| ends(&envelope.entry.event)).count(), 1);
     });
 }
 
 #[test]
-fn a_provider_that_is_not_there_is_named_with_its_address() {
+fn unreachable_provider_is_named_with_its_address() {
     let gone = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.local_addr().unwrap()
     };
-    let stage = stage();
-    let ended = stage
+    let fixture = fixture();
+    let ended = fixture
         .prompt("go")
         .args(["--model", "anthropic/test-model"])
         .env("ANTHROPIC_API_KEY", "sk-test-0123456789")
@@ -187,7 +187,7 @@ fn a_provider_that_is_not_there_is_named_with_its_address() {
 }
 
 #[test]
-fn a_provider_s_model_has_its_last_turn_too_when_the_time_is_up() {
+fn provider_model_gets_a_last_turn_at_the_time_limit() {
     let script = "
 version: 1
 rules:
@@ -196,56 +196,56 @@ rules:
   - answer: [{ call: { tool: shell, input: { command: sleep 1000 } } }]
 ";
     each_wire(|wire| {
-        let (stage, server) = (stage(), ModelServer::script(script).start());
-        let go = stage.prompt_over(&server, wire, "go").args(["--timeout", "2s"]);
+        let (fixture, server) = (fixture(), ModelServer::script(script).start());
+        let go = fixture.prompt_over(&server, wire, "go").args(["--timeout", "2s"]);
         let ended = go.run().expect(4).says(&["  ! the time limit is reached: one last turn"]);
         assert_eq!((ended.stdout.as_str(), server.count()), ("This far I came.\n", 2), "{wire}");
     });
 }
 
 #[test]
-fn the_time_of_a_run_goes_on_while_it_waits_for_a_quota() {
+fn time_limit_includes_waiting_for_a_quota() {
     each_wire(|wire| {
         let quota = ProviderFault::Quota(Duration::from_secs(3600));
         let outage = Outage::run(wire, FaultPlan::always(quota.clone()), &["--timeout", "1s"]);
         let ended = outage.ended.expect(4);
-        let id = outage.stage.newest();
+        let id = outage.fixture.newest();
         let hint = format!("hint: resume later with: bosun --resume {id}");
         ended.says(&["error: the time limit was reached while waiting for a quota", &hint]);
         let server = ModelServer::script(JOB).start();
         let json = ["--timeout", "500ms", "--output-format", "json"];
-        let result = outage.stage.prompt_over(&server, wire, "me too").args(json).run().expect(4).json();
+        let result = outage.fixture.prompt_over(&server, wire, "me too").args(json).run().expect(4).json();
         assert_eq!((&result["outcome"], &result["exitCode"]), (&json!("parked"), &json!(4)), "{result}");
         let wait = ["--park-wait", "100ms", "--timeout", "60s"];
-        let parked = outage.stage.prompt_over(&server, wire, "me too").args(wait).run().expect(7);
+        let parked = outage.fixture.prompt_over(&server, wire, "me too").args(wait).run().expect(7);
         let line = parked.stderr.lines().last().unwrap();
         assert!(line.contains(&format!("; model: {wire}; 0 agents; ")), "{line}");
     });
 }
 
-/// B4: whoever does not want to wait for the next attempt stops it, and what was done before is there.
+/// A user may interrupt the wait for the next attempt; finished work is kept.
 #[test]
-fn an_interrupt_while_the_next_attempt_is_waited_for_ends_the_run_at_once_and_loses_nothing() {
+fn interrupt_during_a_retry_wait_ends_the_run_without_loss() {
     each_wire(|wire| {
         let wait = Duration::from_secs(50);
         let overloaded = ProviderFault::Status { code: 529, retry_after: Some(wait) };
         let server = ModelServer::script(JOB).faults(FaultPlan::none().on(2, overloaded)).start();
-        let stage = stage();
-        let mut running = stage.prompt_over(&server, wire, "go").start();
+        let fixture = fixture();
+        let mut running = fixture.prompt_over(&server, wire, "go").start();
         running.await_stderr("attempt 2 of ");
         let interrupted = Instant::now();
         running.signal(ProcessSignal::Interrupt);
         let ended = running.wait().expect(5);
         assert!(interrupted.elapsed() < wait / 2, "{wire}: {:?}", interrupted.elapsed());
-        let id = stage.newest();
+        let id = fixture.newest();
         assert_eq!((server.count(), ended.stdout.as_str()), (2, "I run it.\n"), "{wire}: {}", ended.stderr);
         ended.says(&["cancelled; resume with: bosun --resume", &id]);
-        assert_eq!(stage.sessions()[0]["state"], "idle", "{wire}");
+        assert_eq!(fixture.sessions()[0]["state"], "idle", "{wire}");
         let again = ModelServer::script(JOB).start();
-        // The provider asked for time, which nobody has to wait for here.
-        stage.bosun(["models", "--reopen"]).run().expect(0);
-        let resumed = stage.prompt_over(&again, wire, "and now?").args(["--resume", &id]).run().expect(0);
+        // The provider asked to wait, which the test skips.
+        fixture.bosun(["models", "--reopen"]).run().expect(0);
+        let resumed = fixture.prompt_over(&again, wire, "and now?").args(["--resume", &id]).run().expect(0);
         assert_eq!(resumed.stdout, "It ran.\n", "{wire}");
-        assert_eq!(fs::read_to_string(stage.path("log")).unwrap(), "ran\n", "{wire}: the command ran once");
+        assert_eq!(fs::read_to_string(fixture.path("log")).unwrap(), "ran\n", "{wire}: the command ran once");
     });
 }

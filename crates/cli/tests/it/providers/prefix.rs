@@ -1,10 +1,10 @@
-//! What a provider's cache can hold: each request begins as the one before it.
+//! Prompt caching: each request starts with the bytes of the previous one.
 
 use model::WireFormat;
 use testkit::server::{ModelServer, RecordedRequest};
 
 use super::MODELS;
-use super::job::{JOB, work};
+use super::job::{JOB, run_job};
 
 /// The bytes that the next request must begin with: everything before what marks or closes the conversation.
 fn prefix(request: &RecordedRequest) -> &[u8] {
@@ -21,7 +21,7 @@ fn prefix(request: &RecordedRequest) -> &[u8] {
     &body[..at.unwrap_or_else(|| panic!("no end: {}", String::from_utf8_lossy(body)))]
 }
 
-/// Where the list that begins so ends.
+/// The end of the list that starts with these bytes.
 fn end_of_list(body: &[u8], begin: &[u8]) -> Option<usize> {
     let start = body.windows(begin.len()).position(|bytes| bytes == begin)? + begin.len();
     let (mut depth, mut quoted, mut escaped) = (1, false, false);
@@ -42,10 +42,10 @@ fn end_of_list(body: &[u8], begin: &[u8]) -> Option<usize> {
 }
 
 #[test]
-fn each_request_begins_with_the_bytes_of_the_one_before_up_to_the_mark() {
+fn each_request_starts_with_the_bytes_of_the_previous_one() {
     for model in MODELS {
         let server = ModelServer::script(JOB).start();
-        work(|stage| stage.prompt_over(&server, model, "do the job"));
+        run_job(|fixture| fixture.prompt_over(&server, model, "do the job"));
         let requests = server.requests();
         for pair in requests.windows(2) {
             let (before, after) = (prefix(&pair[0]), &pair[1].body);

@@ -1,4 +1,4 @@
-//! Keys are used and nothing else: not stored, not shown, not passed on.
+//! Keys are only used: not stored, shown or passed on.
 
 use std::fs;
 use std::path::Path;
@@ -7,9 +7,9 @@ use testkit::binary::BinaryInvocation;
 use testkit::server::ModelServer;
 
 use super::MODELS;
-use crate::stage;
+use crate::fixture;
 
-/// Looks at the environment, then is refused by a provider that repeats the key.
+/// Prints the environment; then the provider refuses the key and repeats it in its message.
 fn script() -> String {
     format!(
         "
@@ -25,17 +25,17 @@ rules:
 }
 
 #[test]
-fn a_key_is_in_no_file_no_output_and_no_program_s_environment() {
+fn key_is_in_no_file_output_or_program_environment() {
     for model in MODELS {
         let server = ModelServer::script(&script()).key(BinaryInvocation::KEY).start();
-        let stage = stage();
+        let fixture = fixture();
         let run =
-            stage.prompt_over(&server, model, "go").args(["--output-format", "jsonl", "--record", "record.jsonl"]);
+            fixture.prompt_over(&server, model, "go").args(["--output-format", "jsonl", "--record", "record.jsonl"]);
         let ended = run.env("BOSUN_LOG", "debug").run().expect(7);
         assert_eq!(server.count(), 2, "{model}: the key was accepted");
-        assert!(fs::read_to_string(stage.path("seen.txt")).unwrap().contains("PATH="));
+        assert!(fs::read_to_string(fixture.path("seen.txt")).unwrap().contains("PATH="));
         assert!(!(ended.stdout + &ended.stderr).contains(BinaryInvocation::KEY), "{model}");
-        for folder in [stage.home(), stage.folder()] {
+        for folder in [fixture.home(), fixture.folder()] {
             assert_without_key(&folder);
         }
     }

@@ -1,4 +1,4 @@
-//! The same job over the three wires, and without any.
+//! The same job over the three wires, and directly with the script model.
 
 use std::fs;
 
@@ -7,13 +7,13 @@ use testkit::oracle::check_requests;
 use testkit::server::ModelServer;
 
 use super::MODELS;
-use super::job::{Done, JOB, work};
+use super::job::{JOB, JobResult, run_job};
+use crate::fixture;
 use crate::scripts::HELLO;
-use crate::stage;
 
-/// The job by the script itself, which no wire can spoil.
-fn reference() -> Done {
-    work(|stage: &BinaryFixture| stage.script(JOB).prompt("do the job"))
+/// The job with the script model itself, without a wire.
+fn reference() -> JobResult {
+    run_job(|fixture: &BinaryFixture| fixture.script(JOB).prompt("do the job"))
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn the_same_job_over_three_wires_leaves_the_same_tree_calls_and_transcript() {
     assert_eq!(expected.tree["notes/q.txt"], "a \"quoted\" \\ line\n");
     for model in MODELS {
         let server = ModelServer::script(JOB).start();
-        let done = work(|stage| stage.prompt_over(&server, model, "do the job"));
+        let done = run_job(|fixture| fixture.prompt_over(&server, model, "do the job"));
         assert_eq!(done.stdout, expected.stdout, "{model}");
         assert_eq!(done.tree, expected.tree, "{model}");
         assert_eq!(done.calls, expected.calls, "{model}");
@@ -34,22 +34,22 @@ fn the_same_job_over_three_wires_leaves_the_same_tree_calls_and_transcript() {
 }
 
 #[test]
-fn every_request_of_the_job_is_one_that_the_sdks_types_know() {
+fn requests_of_the_job_match_the_sdk_types() {
     let mut requests = Vec::new();
     for model in MODELS {
         let server = ModelServer::script(JOB).start();
-        work(|stage| stage.prompt_over(&server, model, "do the job"));
+        run_job(|fixture| fixture.prompt_over(&server, model, "do the job"));
         requests.extend(server.requests());
     }
     assert_eq!(requests.len(), 18);
     check_requests(&requests);
 }
 
-/// A picture of one pixel.
+/// An image of one pixel.
 const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x04\0\0\0\xb5\x1c\x0c\x02\
     \0\0\0\x0bIDATx\xdac\xfc\xff\x1f\0\x03\x03\x02\0\xef\xa2\x62\xd2\0\0\0\0IEND\xaeB`\x82";
 
-/// Thinks, calls, and goes on when it is asked again.
+/// Thinks, makes calls, and continues with a second prompt.
 const TALK: &str = "
 version: 1
 rules:
@@ -74,15 +74,15 @@ rules:
 ";
 
 #[test]
-fn requests_with_pictures_efforts_and_a_second_prompt_are_known_to_the_sdks_too() {
+fn requests_with_images_effort_and_resume_match_the_sdk_types() {
     let mut requests = Vec::new();
     for model in MODELS.into_iter().chain(["anthropic/claude-opus-5-5", "anthropic/claude-sonnet-4-5"]) {
         let server = ModelServer::script(TALK).start();
-        let stage = stage();
-        fs::write(stage.path("pixel.png"), PIXEL).unwrap();
-        let first = stage.prompt_over(&server, model, "look").args(["--effort", "high", "--image", "pixel.png"]);
+        let fixture = fixture();
+        fs::write(fixture.path("pixel.png"), PIXEL).unwrap();
+        let first = fixture.prompt_over(&server, model, "look").args(["--effort", "high", "--image", "pixel.png"]);
         assert_eq!(first.run().expect(0).stdout, "That was all.\n", "{model}");
-        let second = stage.prompt_over(&server, model, "and now?").args(["--continue"]);
+        let second = fixture.prompt_over(&server, model, "and now?").args(["--continue"]);
         assert_eq!(second.run().expect(0).stdout, "Good bye.\n", "{model}");
         assert_eq!(server.count(), 4, "{model}");
         requests.extend(server.requests());
@@ -91,12 +91,12 @@ fn requests_with_pictures_efforts_and_a_second_prompt_are_known_to_the_sdks_too(
 }
 
 #[test]
-fn the_last_turn_of_a_budget_is_known_to_the_sdks_too() {
+fn last_turn_request_matches_the_sdk_types() {
     let mut requests = Vec::new();
     for model in MODELS {
         let server = ModelServer::script(ENDLESS_WORK).start();
-        let stage = stage();
-        let ended = stage.prompt_over(&server, model, "go").args(["--max-tokens-total", "60000"]).run().expect(6);
+        let fixture = fixture();
+        let ended = fixture.prompt_over(&server, model, "go").args(["--max-tokens-total", "60000"]).run().expect(6);
         assert!(ended.stdout.contains("I stop here."), "{model}: {ended:?}");
         let sent = server.usage_sent().total();
         assert!(sent <= 60_000, "{model}: {sent}");
@@ -124,21 +124,25 @@ rules:
 fn the_first_request_has_less_than_ten_kib() {
     for model in MODELS {
         let server = ModelServer::script(HELLO).start();
-        assert_eq!(stage().prompt_over(&server, model, "hello").run().expect(0).stdout, "Hello.\n");
+        assert_eq!(fixture().prompt_over(&server, model, "hello").run().expect(0).stdout, "Hello.\n");
         let size = server.requests()[0].body.len();
         assert!((1000..10 << 10).contains(&size), "{model}: {size}");
     }
 }
 
 #[test]
-fn a_session_goes_on_over_another_wire() {
+fn session_continues_over_another_wire() {
     let mut requests = Vec::new();
     for (at, first) in MODELS.into_iter().enumerate() {
         for second in [MODELS[(at + 1) % 3], MODELS[(at + 2) % 3]] {
             let server = ModelServer::script(TALK).start();
-            let stage = stage();
-            assert_eq!(stage.prompt_over(&server, first, "look").run().expect(0).stdout, "That was all.\n", "{first}");
-            let ended = stage.prompt_over(&server, first, "and now?").args(["--continue", "--model", second]).run();
+            let fixture = fixture();
+            assert_eq!(
+                fixture.prompt_over(&server, first, "look").run().expect(0).stdout,
+                "That was all.\n",
+                "{first}"
+            );
+            let ended = fixture.prompt_over(&server, first, "and now?").args(["--continue", "--model", second]).run();
             assert_eq!(ended.expect(0).stdout, "Good bye.\n", "{first}, then {second}");
             let seen = server.requests();
             assert!(seen[1].wire != seen[2].wire, "{first}, then {second}");

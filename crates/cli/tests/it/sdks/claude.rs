@@ -6,27 +6,27 @@ use std::path::Path;
 use testkit::binary::{BinaryFixture, BinaryInvocation, sdk};
 
 use super::program;
-use crate::stage;
+use crate::fixture;
 
-/// What the model says to all of these programs.
+/// The script of the model for all of these programs.
 pub(super) const SCRIPT: &str = include_str!("../../sdk/claude.yaml");
 
 #[track_caller]
 pub(super) fn passes(run: fn(&BinaryFixture, &str) -> BinaryInvocation, group: &str, check: &str) {
-    let stage = stage();
-    stage.script(SCRIPT);
-    let ended = run(&stage, group).args([check]).run().expect(0);
+    let fixture = fixture();
+    fixture.script(SCRIPT);
+    let ended = run(&fixture, group).args([check]).run().expect(0);
     assert_eq!(ended.json()["passed"], check, "{ended:#?}");
 }
 
 #[track_caller]
-pub(super) fn python(stage: &BinaryFixture, group: &str) -> BinaryInvocation {
-    sdk::python(stage, &program(&format!("claude_py/{group}.py")))
+pub(super) fn python(fixture: &BinaryFixture, group: &str) -> BinaryInvocation {
+    sdk::python(fixture, &program(&format!("claude_py/{group}.py")))
 }
 
 #[track_caller]
-pub(super) fn typescript(stage: &BinaryFixture, group: &str) -> BinaryInvocation {
-    sdk::node(stage, &program(&format!("claude_ts/{group}.mjs")))
+pub(super) fn typescript(fixture: &BinaryFixture, group: &str) -> BinaryInvocation {
+    sdk::node(fixture, &program(&format!("claude_ts/{group}.mjs")))
 }
 
 /// One test per check and language.
@@ -60,9 +60,9 @@ checks! {
         output_is_structured "gives_structured_output";
     "modes":
         the_permission_mode_changes "changes_the_permission_mode",
-        what_nobody_allowed_is_denied "denies_what_nobody_allowed",
+        unpermitted_calls_are_denied "denies_unpermitted_calls",
         an_approved_plan_is_carried_out "leaves_plan_mode_when_a_plan_is_approved",
-        a_refused_plan_is_not "stays_in_plan_mode_when_a_plan_is_refused",
+        a_refused_plan_keeps_plan_mode "stays_in_plan_mode_when_a_plan_is_refused",
         questions_are_answered "answers_questions_of_the_model";
     "agents":
         the_program_has_agents "starts_an_agent_of_the_program",
@@ -70,12 +70,12 @@ checks! {
         an_agent_is_stopped "stops_an_agent";
     "sessions":
         a_session_is_resumed "resumes",
-        a_missing_session_is_not "refuses_to_resume_what_is_not_there",
+        a_missing_session_is_not_resumed "refuses_to_resume_what_is_not_there",
         a_session_is_forked "forks",
         a_session_is_read_again "reads_sessions_again";
 }
 
-/// What the first programs of both SDKs print.
+/// The output of the quick-start programs of both SDKs.
 const FIRST_WORDS: &str = "\
 Agent: Two and two is four.
 Turns: 1
@@ -89,10 +89,10 @@ Turns: 2
 
 #[track_caller]
 fn says_first_words(run: fn(&BinaryFixture, &Path) -> BinaryInvocation, name: &str) {
-    let stage = stage();
-    stage.script(include_str!("../../sdk/quickstart/claude.yaml"));
-    assert_eq!(run(&stage, &program(name)).run().expect(0).stdout, FIRST_WORDS);
-    assert_eq!(fs::read_to_string(stage.path("hello.txt")).unwrap(), "Hello!\n");
+    let fixture = fixture();
+    fixture.script(include_str!("../../sdk/quickstart/claude.yaml"));
+    assert_eq!(run(&fixture, &program(name)).run().expect(0).stdout, FIRST_WORDS);
+    assert_eq!(fs::read_to_string(fixture.path("hello.txt")).unwrap(), "Hello!\n");
 }
 
 #[test]

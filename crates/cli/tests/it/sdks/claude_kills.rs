@@ -1,30 +1,30 @@
-//! Kill -9 of a program that drives the Claude adapter, and of the adapter itself: what was durable is kept, and another program
-//! goes on with it.
+//! Kill -9 of a program that uses the Claude adapter, and of the adapter itself: durable events are kept, and another
+//! program continues the session.
 
 use testkit::binary::{BinaryFixture, PATIENCE, ProcessSignal, commands_with, sdk, within};
 
 use super::claude::{SCRIPT, python, typescript};
-use crate::stage;
+use crate::fixture;
 
 type Language = fn(&BinaryFixture, &str) -> testkit::binary::BinaryInvocation;
 
-/// One program is killed in the middle of a turn; another, in the other language, goes on.
+/// Kills a program in the middle of a turn; a program in the other language continues.
 #[track_caller]
 fn killed_and_continued(killed: Language, other: Language) {
-    let stage = stage();
-    stage.script(SCRIPT);
-    let mut client = killed(&stage, "kills").args(["works_until_it_is_killed"]).discard_output().start();
-    within(PATIENCE, "the turn is under way", || stage.path("working").exists());
+    let fixture = fixture();
+    fixture.script(SCRIPT);
+    let mut client = killed(&fixture, "kills").args(["works_until_it_is_killed"]).discard_output().start();
+    within(PATIENCE, "the turn is under way", || fixture.path("working").exists());
     client.signal(ProcessSignal::Kill);
     client.wait().expect_killed();
-    let adapters = sdk::adapters(&stage).display().to_string();
+    let adapters = sdk::adapters(&fixture).display().to_string();
     within(PATIENCE, "the adapter leaves with its client", || commands_with(&adapters).is_empty());
 
-    let id = stage.newest();
-    let before = stage.log(&id);
-    other(&stage, "kills").args(["goes_on"]).run().expect(0);
-    let after = stage.log(&id);
-    assert_eq!(after[..before.len()], before[..], "what was durable is kept as it was");
+    let id = fixture.newest();
+    let before = fixture.log(&id);
+    other(&fixture, "kills").args(["goes_on"]).run().expect(0);
+    let after = fixture.log(&id);
+    assert_eq!(after[..before.len()], before[..], "durable events are unchanged");
     let numbers: Vec<u64> = after.iter().map(|envelope| envelope.seq).collect();
     assert_eq!(numbers, (1..).take(after.len()).collect::<Vec<u64>>(), "no gaps");
 }

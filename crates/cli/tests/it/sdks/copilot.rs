@@ -1,35 +1,35 @@
-//! The Copilot SDKs against the binary: the same things in both languages, answered by the same script.
+//! The Copilot SDKs with the binary: the same checks in both languages, with the same script.
 
 use testkit::binary::{BinaryExit, BinaryFixture, BinaryInvocation, sdk};
 use testkit::server::ModelServer;
 
-use crate::stage;
+use crate::fixture;
 
-/// A language that there is an SDK for.
+/// A language with an SDK.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Language {
     Node,
     Python,
 }
 
-/// A program of these tests, with the adapter in the place of the agent that the SDK would start.
-pub(super) fn program(stage: &BinaryFixture, language: Language, name: &str) -> BinaryInvocation {
+/// A test program, with the adapter in place of the agent that the SDK would start.
+pub(super) fn program(fixture: &BinaryFixture, language: Language, name: &str) -> BinaryInvocation {
     let invocation = match language {
-        Language::Node => sdk::node(stage, &super::program(&format!("copilot_node/{name}.mjs"))),
-        Language::Python => sdk::python(stage, &super::program(&format!("copilot_py/{name}.py"))),
+        Language::Node => sdk::node(fixture, &super::program(&format!("copilot_node/{name}.mjs"))),
+        Language::Python => sdk::python(fixture, &super::program(&format!("copilot_py/{name}.py"))),
     };
-    invocation.env("COPILOT_CLI_PATH", sdk::adapters(stage).join("bosun-copilot"))
+    invocation.env("COPILOT_CLI_PATH", sdk::adapters(fixture).join("bosun-copilot"))
 }
 
-/// Runs a program whose checks all hold.
+/// Runs a program and checks that all its checks passed.
 #[track_caller]
 pub(super) fn holds(language: Language, name: &str, script: &str) {
-    let stage = stage();
-    stage.script(script);
-    all_held(program(&stage, language, name).run());
+    let fixture = fixture();
+    fixture.script(script);
+    all_held(program(&fixture, language, name).run());
 }
 
-/// Fails unless the program came to its end, with a line for each of its checks.
+/// Fails unless the program succeeded and printed a line for each passed check.
 #[track_caller]
 pub(super) fn all_held(ended: BinaryExit) {
     let ended = ended.expect(0);
@@ -149,12 +149,12 @@ rules:
 "#;
 
 fn sessions(language: Language) {
-    let stage = stage();
-    stage.script(SESSIONS);
-    let other = stage.path("other.yaml");
+    let fixture = fixture();
+    fixture.script(SESSIONS);
+    let other = fixture.path("other.yaml");
     std::fs::write(&other, "version: 1\nrules:\n  - answer: [say: I am the second.]\n").unwrap();
     let model = format!("script/{}", other.display());
-    all_held(program(&stage, language, "sessions").env("OTHER_MODEL", model).run());
+    all_held(program(&fixture, language, "sessions").env("OTHER_MODEL", model).run());
 }
 
 #[test]
@@ -170,8 +170,8 @@ fn python_resumes_forks_switches_models_and_gets_answers_in_a_form() {
 fn provider(language: Language) {
     let script = "version: 1\nrules:\n  - answer: [say: \"Served: ${prompt}\"]\n";
     let server = ModelServer::script(script).key("sk-client").start();
-    let stage = stage();
-    let program = program(&stage, language, "byok").without_env("BOSUN_MODEL").env("PROVIDER_KEY", "sk-client");
+    let fixture = fixture();
+    let program = program(&fixture, language, "byok").without_env("BOSUN_MODEL").env("PROVIDER_KEY", "sk-client");
     all_held(program.env("PROVIDER_URL", server.openai_url()).env("MESSAGES_URL", server.url()).run());
 }
 
@@ -195,11 +195,11 @@ fn python_serves_two_clients_on_a_port_with_a_token() {
     holds(Language::Python, "two_clients", TOOLS);
 }
 
-/// The programs name a model of their own; what answers is the model that the person who runs them has chosen.
+/// The programs name their own model; the model chosen by the user answers.
 fn quick_start(language: Language) {
-    let stage = stage();
-    stage.script("version: 1\nrules:\n  - answer: [say: \"2 + 2 = 4\"]\n");
-    let ended = program(&stage, language, "quick_start").run().expect(0);
+    let fixture = fixture();
+    fixture.script("version: 1\nrules:\n  - answer: [say: \"2 + 2 = 4\"]\n");
+    let ended = program(&fixture, language, "quick_start").run().expect(0);
     assert_eq!(ended.stdout, "2 + 2 = 4\n", "{ended:#?}");
 }
 

@@ -1,4 +1,5 @@
-//! Copilot clients and their adapter, killed in the middle of a turn: nothing is lost, and whoever comes sees it in order.
+//! Copilot clients and their adapter, killed in the middle of a turn: nothing is lost, and the next client sees all
+//! events in order.
 
 use std::fs;
 
@@ -8,12 +9,12 @@ use testkit::binary::{
 };
 
 use super::copilot::{Language, all_held, program};
-use crate::stage;
+use crate::fixture;
 
 const SESSION: &str = "0190aaaa-0000-7000-8000-000000000001";
 const TOKEN: &str = "a-token";
 
-/// A turn that is in the middle of a command until there is a file, with an agent in the background.
+/// A turn whose command waits for a file, with an agent in the background.
 const WORK: &str = r#"
 version: 1
 rules:
@@ -40,12 +41,12 @@ rules:
 "#;
 
 fn at_work() -> BinaryFixture {
-    let stage = stage();
-    stage.script(WORK);
-    stage
+    let fixture = fixture();
+    fixture.script(WORK);
+    fixture
 }
 
-/// Kills a client that is in the middle of the work.
+/// Kills a client in the middle of its turn.
 #[track_caller]
 fn kill(client: BinaryInvocation) {
     let mut client = client.env("SESSION", SESSION).start();
@@ -62,9 +63,9 @@ struct Server {
 
 impl Server {
     #[track_caller]
-    fn start(stage: &BinaryFixture) -> Server {
+    fn start(fixture: &BinaryFixture) -> Server {
         let args = ["sdk", "serve", "copilot", "--", "--headless", "--no-auto-update"];
-        let running = stage.bosun(args).env("COPILOT_CONNECTION_TOKEN", TOKEN).start();
+        let running = fixture.bosun(args).env("COPILOT_CONNECTION_TOKEN", TOKEN).start();
         running.await_stdout("listening on port");
         within(PATIENCE, "the whole line", || running.stdout().ends_with('\n'));
         let port = running.stdout().trim().rsplit(' ').next().unwrap().to_owned();
@@ -77,11 +78,11 @@ impl Server {
     }
 }
 
-fn log(stage: &BinaryFixture) -> Vec<Envelope> {
-    stage.log(&stage.newest())
+fn log(fixture: &BinaryFixture) -> Vec<Envelope> {
+    fixture.log(&fixture.newest())
 }
 
-/// Fails unless the log has no gap and begins as it did before.
+/// Fails unless the log has no gaps and starts with the earlier events.
 #[track_caller]
 fn is_whole(before: &[Envelope], after: &[Envelope]) {
     assert_eq!(after[..before.len()], before[..]);
@@ -90,51 +91,51 @@ fn is_whole(before: &[Envelope], after: &[Envelope]) {
 }
 
 /// The processes that serve this session's client.
-fn adapters(stage: &BinaryFixture) -> Vec<String> {
-    commands_with(&sdk::adapters(stage).join("bosun-copilot").display().to_string())
+fn adapters(fixture: &BinaryFixture) -> Vec<String> {
+    commands_with(&sdk::adapters(fixture).join("bosun-copilot").display().to_string())
 }
 
 #[test]
 fn a_killed_client_on_stdio_leaves_its_session_to_be_resumed() {
     for language in [Language::Node, Language::Python] {
-        let stage = at_work();
-        kill(program(&stage, Language::Node, "holding"));
-        within(PATIENCE, "the adapter has ended", || adapters(&stage).is_empty());
-        let before = log(&stage);
-        fs::write(stage.path("go"), "").unwrap();
-        all_held(program(&stage, language, "coming_back").env("SESSION", SESSION).run());
-        is_whole(&before, &log(&stage));
-        assert_eq!(fs::read_to_string(stage.path("witness")).unwrap(), "ran\n");
+        let fixture = at_work();
+        kill(program(&fixture, Language::Node, "holding"));
+        within(PATIENCE, "the adapter has ended", || adapters(&fixture).is_empty());
+        let before = log(&fixture);
+        fs::write(fixture.path("go"), "").unwrap();
+        all_held(program(&fixture, language, "coming_back").env("SESSION", SESSION).run());
+        is_whole(&before, &log(&fixture));
+        assert_eq!(fs::read_to_string(fixture.path("witness")).unwrap(), "ran\n");
     }
 }
 
 #[test]
 fn a_session_on_a_port_runs_on_when_its_client_is_killed() {
     for language in [Language::Node, Language::Python] {
-        let stage = at_work();
-        let server = Server::start(&stage);
-        kill(server.serve(program(&stage, Language::Node, "holding")));
-        let before = log(&stage);
-        let other = server.serve(program(&stage, language, "coming_back")).env("SESSION", SESSION);
+        let fixture = at_work();
+        let server = Server::start(&fixture);
+        kill(server.serve(program(&fixture, Language::Node, "holding")));
+        let before = log(&fixture);
+        let other = server.serve(program(&fixture, language, "coming_back")).env("SESSION", SESSION);
         let other = other.env("LEFT", "running").start();
         other.await_stdout("everything");
-        fs::write(stage.path("go"), "").unwrap();
+        fs::write(fixture.path("go"), "").unwrap();
         all_held(other.wait());
-        is_whole(&before, &log(&stage));
-        assert_eq!(fs::read_to_string(stage.path("witness")).unwrap(), "ran\n");
+        is_whole(&before, &log(&fixture));
+        assert_eq!(fs::read_to_string(fixture.path("witness")).unwrap(), "ran\n");
     }
 }
 
 #[test]
 fn a_session_whose_adapter_was_killed_is_resumed_with_its_tasks() {
     for language in [Language::Node, Language::Python] {
-        let stage = at_work();
-        let client = program(&stage, Language::Node, "holding").args(["and kill the adapter"]);
+        let fixture = at_work();
+        let client = program(&fixture, Language::Node, "holding").args(["and kill the adapter"]);
         client.env("SESSION", SESSION).run().expect(0);
-        let before = log(&stage);
-        fs::write(stage.path("go"), "").unwrap();
-        all_held(program(&stage, language, "coming_back").env("SESSION", SESSION).run());
-        is_whole(&before, &log(&stage));
-        assert_eq!(fs::read_to_string(stage.path("witness")).unwrap(), "ran\n");
+        let before = log(&fixture);
+        fs::write(fixture.path("go"), "").unwrap();
+        all_held(program(&fixture, language, "coming_back").env("SESSION", SESSION).run());
+        is_whole(&before, &log(&fixture));
+        assert_eq!(fs::read_to_string(fixture.path("witness")).unwrap(), "ran\n");
     }
 }

@@ -1,4 +1,4 @@
-//! The page about adapters names tests that exist, and the methods that are served.
+//! The page about adapters names existing tests and the served methods.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,9 +14,9 @@ fn page() -> String {
     fs::read_to_string(crates().join("../docs/sdks.md")).unwrap()
 }
 
-/// Everything between backticks that `wanted` holds for.
+/// All texts between backticks that `wanted` accepts.
 fn quoted(page: &str, wanted: impl Fn(&str) -> bool) -> BTreeSet<String> {
-    page.split('`').skip(1).step_by(2).filter(|words| wanted(words)).map(str::to_owned).collect()
+    page.split('`').skip(1).step_by(2).filter(|text| wanted(text)).map(str::to_owned).collect()
 }
 
 /// The text of every Rust file below a folder.
@@ -35,13 +35,13 @@ fn sources(folder: &Path) -> String {
     text
 }
 
-/// Requests of the SDKs that the page names though they are not served, and that look like tests.
+/// Unserved SDK requests that the page names and that look like test names.
 const REQUESTS: [&str; 3] = ["get_context_usage", "mcp_set_servers", "apply_flag_settings"];
 
-/// Names of tests are sentences.
-fn is_test(words: &str) -> bool {
-    let is_plain = words.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
-    is_plain && words.matches('_').count() >= 2 && !REQUESTS.contains(&words)
+/// Whether a text looks like the name of a test: at least three words.
+fn is_test(name: &str) -> bool {
+    let is_plain = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    is_plain && name.matches('_').count() >= 2 && !REQUESTS.contains(&name)
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Programs written for other agents' SDKs drive the real binary.
+//! Programs written for other agents' SDKs, with the real binary.
 
 mod claude;
 mod claude_kills;
@@ -9,7 +9,7 @@ mod docs;
 
 use std::path::{Path, PathBuf};
 
-/// A program of the folder with those that tests run.
+/// The path of a test program.
 fn program(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sdk").join(name)
 }

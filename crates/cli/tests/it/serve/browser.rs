@@ -1,6 +1,6 @@
-//! A page of another origin in a real browser, which knows everything but may do nothing.
+//! A page of another origin in a real browser: it knows the address and the token, but can do nothing.
 
-#![expect(clippy::disallowed_methods, reason = "the browser stands outside what is tested")]
+#![expect(clippy::disallowed_methods, reason = "tests start the browser directly")]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -13,21 +13,21 @@ use tempfile::TempDir;
 use testkit::binary::PATIENCE;
 
 use super::{HELD, await_held, hold, release, serve};
-use crate::stage;
+use crate::fixture;
 
-/// What the page tries. Each attempt tells how far it got.
+/// The page, which reports the outcome of each of its attempts.
 const PAGE: &str = include_str!("page.html");
 
 #[test]
-fn a_page_of_another_origin_can_neither_read_nor_do_anything() {
+fn page_of_another_origin_can_read_and_do_nothing() {
     for (attempt, outcome) in visited(&[]) {
         assert!(matches!(outcome.as_str(), Some("blocked" | "opaque")), "{attempt}: {outcome}");
     }
 }
 
-/// A browser that lets pages do what they like still tells where they come from.
+/// A browser without web security still sends the origin of a page.
 #[test]
-fn the_server_itself_refuses_what_a_careless_browser_lets_through() {
+fn server_refuses_cross_origin_requests_by_itself() {
     let attempts = visited(&["--disable-web-security"]);
     for (attempt, outcome) in &attempts {
         assert!(matches!(outcome.as_str(), Some("blocked" | "opaque" | "read 403")), "{attempt}: {outcome}");
@@ -35,27 +35,27 @@ fn the_server_itself_refuses_what_a_careless_browser_lets_through() {
     assert!(attempts.iter().any(|(_, outcome)| outcome == "read 403"), "{attempts:#?}");
 }
 
-/// Shows the page to a browser, sees to it that nothing came of it, and says how far each attempt got.
+/// Opens the page in a browser, checks that it had no effect, and returns the outcome of each attempt.
 fn visited(flags: &[&str]) -> Vec<(String, Value)> {
-    let stage = stage();
-    stage.script(HELD);
-    hold(&stage);
-    let server = serve(&stage);
+    let fixture = fixture();
+    fixture.script(HELD);
+    hold(&fixture);
+    let server = serve(&fixture);
     let path = server.begin("go");
-    await_held(&stage);
+    await_held(&fixture);
     let known = json!({ "target": format!("http://{}", server.http.address()), "token": server.token, "path": path });
     let (port, reports) = host(PAGE.replace("KNOWN", &known.to_string()));
-    // A name of somebody else's that was bent to point here.
+    // A foreign host name that resolves to this machine.
     let browser = Browser::show(&format!("http://evil.test:{port}/"), flags);
     let report = reports.recv_timeout(PATIENCE).unwrap();
     drop(browser);
 
-    // Nothing was begun, sent, stopped or removed.
-    assert_eq!(server.http.done("GET", "/v1/sessions", None)["total"], 1);
-    assert_eq!(server.http.done("GET", &path, None)["state"]["type"], "running");
-    release(&stage);
+    // Nothing was created, sent, stopped or removed.
+    assert_eq!(server.http.request_ok("GET", "/v1/sessions", None)["total"], 1);
+    assert_eq!(server.http.request_ok("GET", &path, None)["state"]["type"], "running");
+    release(&fixture);
     server.await_state(&path, "idle");
-    let log = stage.log(&stage.newest());
+    let log = fixture.log(&fixture.newest());
     assert!(!log.iter().any(|event| format!("{event:?}").contains("smuggled")));
     let Value::Object(attempts) = report else { panic!("{report}") };
     assert_eq!(attempts.len(), 11, "{attempts:#?}");
@@ -63,10 +63,10 @@ fn visited(flags: &[&str]) -> Vec<(String, Value)> {
 }
 
 #[test]
-fn a_name_that_was_bent_to_point_here_is_no_address_of_ours() {
-    let stage = stage();
-    stage.script(HELD);
-    let server = serve(&stage);
+fn rebound_host_name_is_refused() {
+    let fixture = fixture();
+    fixture.script(HELD);
+    let server = serve(&fixture);
     let port = server.http.address().rsplit(':').next().unwrap();
     let profile = tempfile::tempdir().unwrap();
     let mut command = Browser::command(&format!("http://evil.test:{port}/v1"), &profile);
@@ -117,7 +117,7 @@ impl Drop for Browser {
     }
 }
 
-/// Serves the page, and passes on what it reports.
+/// Serves the page; returns the port and the reports of the page.
 fn host(page: String) -> (u16, Receiver<Value>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -125,10 +125,10 @@ fn host(page: String) -> (u16, Receiver<Value>) {
     thread::spawn(move || {
         for stream in listener.incoming() {
             let (page, report) = (page.clone(), report.clone());
-            // A browser opens connections on which it says nothing.
+            // A browser also opens connections without a request.
             thread::spawn(move || {
-                if let Some(told) = serve_page(stream.unwrap(), &page) {
-                    report.send(told).ok();
+                if let Some(output) = serve_page(stream.unwrap(), &page) {
+                    report.send(output).ok();
                 }
             });
         }

@@ -1,15 +1,15 @@
-//! Schemathesis reads the OpenAPI document and asks everything that it says may be asked, and much that it does not.
+//! Schemathesis reads the OpenAPI document and sends valid and invalid requests.
 
-#![expect(clippy::disallowed_methods, reason = "Schemathesis stands outside what is tested")]
+#![expect(clippy::disallowed_methods, reason = "tests start Schemathesis directly")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{Server, serve};
-use crate::stage;
+use crate::fixture;
 
-/// What is looked at. Whether everything that fits is also accepted is not: a session may refuse for reasons that no
-/// schema knows, such as a folder that is not there.
+/// The checks. Whether all valid data is accepted is not checked: a session may refuse it for reasons that no schema
+/// expresses, such as a missing folder.
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
     response_headers_conformance,response_schema_conformance,negative_data_rejection,unsupported_method,\
     allow_header_conformance,ignored_auth";
@@ -17,32 +17,38 @@ const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_co
 const HELLO: &str = "version: 1\nrules:\n  - answer: [{ say: Hello. }]\n";
 
 #[test]
-fn schemathesis_finds_no_server_error_and_no_answer_that_breaks_the_schema() {
-    let stage = stage();
-    stage.script(HELLO);
-    let server = serve(&stage);
+fn schemathesis_finds_no_server_error_or_schema_violation() {
+    let fixture = fixture();
+    fixture.script(HELLO);
+    let server = serve(&fixture);
     let path = server.begin("hello");
-    let task = server.http.done("GET", &format!("{path}/tasks"), None)["tasks"][0]["id"].as_str().unwrap().to_owned();
+    let task =
+        server.http.request_ok("GET", &format!("{path}/tasks"), None)["tasks"][0]["id"].as_str().unwrap().to_owned();
     let session = path.rsplit('/').next().unwrap();
-    // A session that is there, so that what is asked of it gets further than to its absence.
-    let config = stage.path("known.toml");
+    // An existing session, so that requests do not just fail with 404.
+    let config = fixture.path("known.toml");
     let known = format!("[parameters]\n\"path.session\" = \"{session}\"\n\"path.task\" = \"{task}\"\n");
     std::fs::write(&config, known).unwrap();
-    // A stream has no end, and what ends or removes the session comes last.
+    // A stream never ends, and requests that end or remove the session come last.
     let quiet = "^(watchSession|stopSession|removeSession)$";
-    judge(
+    run_schemathesis(
         &server,
-        &stage.folder(),
+        &fixture.folder(),
         &["--config-file", config.to_str().unwrap()],
         &["--exclude-operation-id-regex", quiet],
     );
-    judge(&server, &stage.folder(), &[], &["--include-operation-id-regex", "^(stopSession|removeSession|getSession)$"]);
-    // Whatever came, the session is as it was.
-    assert_eq!(server.http.done("GET", &path, None)["id"], session);
+    run_schemathesis(
+        &server,
+        &fixture.folder(),
+        &[],
+        &["--include-operation-id-regex", "^(stopSession|removeSession|getSession)$"],
+    );
+    // The session still exists.
+    assert_eq!(server.http.request_ok("GET", &path, None)["id"], session);
 }
 
 #[track_caller]
-fn judge(server: &Server, folder: &Path, before: &[&str], which: &[&str]) {
+fn run_schemathesis(server: &Server, folder: &Path, before: &[&str], which: &[&str]) {
     let address = server.http.address();
     let mut command = Command::new(schemathesis());
     command.args(before).args(["run", &format!("http://{address}/v1/openapi.json")]).args(which);
@@ -52,7 +58,7 @@ fn judge(server: &Server, folder: &Path, before: &[&str], which: &[&str]) {
         "examples,coverage,fuzzing",
         "--max-examples",
         "5",
-        // One: its own threads trip over each other in Python's parser.
+        // One worker: its threads conflict in Python's parser.
         "--workers",
         "1",
         "--seed",
@@ -60,10 +66,10 @@ fn judge(server: &Server, folder: &Path, before: &[&str], which: &[&str]) {
         "--no-color",
     ]);
     command.args(["--request-timeout", "20", "--suppress-health-check", "all", "--warnings", "off"]);
-    // It keeps what it found in the folder that it works in.
+    // It stores its findings in its working folder.
     let output = command.current_dir(folder).output().unwrap();
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{told}\n{}", String::from_utf8_lossy(&output.stderr));
+    let report = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{report}\n{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// Where `cargo xtask test` says that it is, or beside what was built: tests are in `target/debug/deps`.

@@ -1,67 +1,67 @@
-//! Clients and servers that go away, politely or not.
+//! Clients and servers that end or are killed.
 
 use std::fs;
 
 use testkit::binary::ProcessSignal;
 
 use super::{HELD, await_held, hold, release, serve};
-use crate::stage;
+use crate::fixture;
 
 #[test]
-fn a_session_runs_on_without_its_client_and_is_there_when_it_comes_back() {
-    let stage = stage();
-    stage.script(HELD);
-    hold(&stage);
-    let server = serve(&stage);
+fn session_keeps_running_without_its_client() {
+    let fixture = fixture();
+    fixture.script(HELD);
+    hold(&fixture);
+    let server = serve(&fixture);
     let path = server.begin("go");
     let watching = server.http.watch(&format!("{path}/events"), None);
-    await_held(&stage);
+    await_held(&fixture);
     drop(watching);
-    release(&stage);
+    release(&fixture);
     server.await_state(&path, "idle");
-    let told: Vec<_> = server.http.watch(&format!("{path}/events"), None).until(|told| told.name == "status");
-    assert!(told.iter().any(|told| told.data["text"] == "It is done."), "{told:#?}");
+    let events: Vec<_> = server.http.watch(&format!("{path}/events"), None).until(|event| event.name == "status");
+    assert!(events.iter().any(|event| event.data["text"] == "It is done."), "{events:#?}");
 }
 
 #[test]
-fn a_killed_server_leaves_a_session_that_is_interrupted_and_resumes() {
-    let stage = stage();
-    stage.script(HELD);
-    hold(&stage);
-    let mut server = serve(&stage);
+fn session_of_a_killed_server_is_interrupted_and_resumes() {
+    let fixture = fixture();
+    fixture.script(HELD);
+    hold(&fixture);
+    let mut server = serve(&fixture);
     let path = server.begin("go");
-    await_held(&stage);
-    let before = server.http.watch(&format!("{path}/events"), None).until(|told| told.data["type"] == "callStarted");
-    let last = before.iter().filter_map(|told| told.id).next_back().unwrap();
+    await_held(&fixture);
+    let before = server.http.watch(&format!("{path}/events"), None).until(|event| event.data["type"] == "callStarted");
+    let last = before.iter().filter_map(|event| event.id).next_back().unwrap();
     server.running.signal(ProcessSignal::Kill);
     server.running.wait().expect_killed();
 
-    let server = serve(&stage);
-    let listed = server.http.done("GET", "/v1/sessions?state=interrupted", None);
+    let server = serve(&fixture);
+    let listed = server.http.request_ok("GET", "/v1/sessions?state=interrupted", None);
     assert_eq!(listed["total"], 1, "{listed}");
-    release(&stage);
-    server.http.done("POST", &format!("{path}/resume"), None);
+    release(&fixture);
+    server.http.request_ok("POST", &format!("{path}/resume"), None);
     server.await_state(&path, "idle");
-    let after = server.http.watch(&format!("{path}/events"), Some(last)).until(|told| told.name == "status");
-    let numbers: Vec<u64> = before.iter().chain(&after).filter_map(|told| told.id).collect();
+    let after = server.http.watch(&format!("{path}/events"), Some(last)).until(|event| event.name == "status");
+    let numbers: Vec<u64> = before.iter().chain(&after).filter_map(|event| event.id).collect();
     assert!(numbers.iter().zip(1..).all(|(seq, n)| *seq == n), "{numbers:?}");
     // A call that ran is not run again.
-    assert_eq!(fs::read_to_string(stage.path("witness")).unwrap(), "run\n");
+    assert_eq!(fs::read_to_string(fixture.path("witness")).unwrap(), "run\n");
 }
 
 #[test]
-fn a_server_that_is_asked_to_end_leaves_its_sessions_resumable() {
-    let stage = stage();
-    stage.script(HELD);
-    hold(&stage);
-    let mut server = serve(&stage);
+fn terminated_server_leaves_its_sessions_resumable() {
+    let fixture = fixture();
+    fixture.script(HELD);
+    hold(&fixture);
+    let mut server = serve(&fixture);
     let path = server.begin("go");
     let watching = server.http.watch(&format!("{path}/events"), None);
-    await_held(&stage);
+    await_held(&fixture);
     server.running.signal(ProcessSignal::Terminate);
-    let told: Vec<_> = watching.collect();
-    assert_eq!(told.last().unwrap().name, "end", "{told:#?}");
+    let events: Vec<_> = watching.collect();
+    assert_eq!(events.last().unwrap().name, "end", "{events:#?}");
     server.running.wait().expect(0);
-    let session = stage.sessions()[0].clone();
+    let session = fixture.sessions()[0].clone();
     assert_eq!(session["state"], "interrupted");
 }

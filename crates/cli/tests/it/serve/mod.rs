@@ -19,31 +19,33 @@ struct Server {
 
 /// Starts a server.
 #[track_caller]
-fn serve(stage: &BinaryFixture) -> Server {
-    let running = stage.bosun(["serve", "--json"]).start();
+fn serve(fixture: &BinaryFixture) -> Server {
+    let running = fixture.bosun(["serve", "--json"]).start();
     running.await_stdout("\n");
-    let told: Value = serde_json::from_str(running.stdout().trim()).unwrap();
-    let token = told["token"].as_str().unwrap().to_owned();
-    Server { http: Http::new(told["url"].as_str().unwrap(), &token), running, token }
+    let output: Value = serde_json::from_str(running.stdout().trim()).unwrap();
+    let token = output["token"].as_str().unwrap().to_owned();
+    Server { http: Http::new(output["url"].as_str().unwrap(), &token), running, token }
 }
 
 impl Server {
-    /// Begins a session in which every call may run, and gives its path.
+    /// Starts a session in which every call is allowed; returns its path.
     #[track_caller]
     fn begin(&self, prompt: &str) -> String {
         let session = json!({ "prompt": prompt, "permission": "allowAll" });
-        let begun = self.http.done("POST", "/v1/sessions", Some(session));
+        let begun = self.http.request_ok("POST", "/v1/sessions", Some(session));
         format!("/v1/sessions/{}", begun["id"].as_str().unwrap())
     }
 
     /// Waits until the root of a session is in a state.
     #[track_caller]
     fn await_state(&self, path: &str, state: &str) {
-        within(PATIENCE, &format!("{path} is {state}"), || self.http.done("GET", path, None)["state"]["type"] == state);
+        within(PATIENCE, &format!("{path} is {state}"), || {
+            self.http.request_ok("GET", path, None)["state"]["type"] == state
+        });
     }
 }
 
-/// One turn that holds for as long as there is a file called `hold`, and one after it.
+/// One turn that waits while a file called `hold` exists, and one after it.
 const HELD: &str = r#"
 version: 1
 agents:
@@ -53,18 +55,18 @@ agents:
     - - say: It is done.
 "#;
 
-/// Lets shell calls of [`HELD`] hold.
-fn hold(stage: &BinaryFixture) {
-    std::fs::write(stage.path("hold"), "").unwrap();
+/// Makes shell calls of [`HELD`] wait.
+fn hold(fixture: &BinaryFixture) {
+    std::fs::write(fixture.path("hold"), "").unwrap();
 }
 
-/// Lets them go on.
-fn release(stage: &BinaryFixture) {
-    std::fs::remove_file(stage.path("hold")).unwrap();
+/// Lets them continue.
+fn release(fixture: &BinaryFixture) {
+    std::fs::remove_file(fixture.path("hold")).unwrap();
 }
 
-/// Waits until one holds.
+/// Waits until one has started.
 #[track_caller]
-fn await_held(stage: &BinaryFixture) {
-    within(PATIENCE, "the call runs", || stage.path("witness").exists());
+fn await_held(fixture: &BinaryFixture) {
+    within(PATIENCE, "the call runs", || fixture.path("witness").exists());
 }

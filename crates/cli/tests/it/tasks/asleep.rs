@@ -1,4 +1,4 @@
-//! A machine that sleeps: longer than anything may be silent, and everything goes on.
+//! A machine that is suspended for longer than any silence limit: everything continues.
 
 use std::thread;
 use std::time::Duration;
@@ -7,9 +7,9 @@ use protocol::{Event, TaskOutcome};
 use testkit::binary::{PATIENCE, ProcessSignal, within};
 
 use super::{let_go, state, tasks, tasks_json};
-use crate::stage;
+use crate::fixture;
 
-/// An agent in a command, one that waits for it, one whose model thinks, and one that rests.
+/// An agent that runs a command, one that waits for it, one whose model answers slowly, and one that is idle.
 const SUBAGENTS: &str = r#"
 version: 1
 rules:
@@ -35,38 +35,38 @@ rules:
   - answer: [say: "Done by ${path}."]
 "#;
 
-/// How long anything may be silent, in seconds.
+/// The silence limit in seconds.
 const ABORT: u64 = 8;
 
-/// A night, as these limits see it.
+/// A suspension longer than the limit.
 const NIGHT: Duration = Duration::from_secs(ABORT + 3);
 
 #[test]
-fn after_a_night_in_which_the_machine_slept_everything_goes_on() {
-    let stage = stage();
-    std::fs::create_dir_all(stage.home()).unwrap();
+fn everything_continues_after_a_long_suspend() {
+    let fixture = fixture();
+    std::fs::create_dir_all(fixture.home()).unwrap();
     let limits = format!("[limits]\nstall-secs = 5\nabort-secs = {ABORT}\n");
-    std::fs::write(stage.home().join("config.toml"), limits).unwrap();
-    let mut running = stage.script(SUBAGENTS).prompt("go").args(["--output-format", "jsonl"]).start();
+    std::fs::write(fixture.home().join("config.toml"), limits).unwrap();
+    let mut running = fixture.script(SUBAGENTS).prompt("go").args(["--output-format", "jsonl"]).start();
     within(PATIENCE, "the agents are at work", || {
-        stage.path("hand-busy").exists() && running.stdout().contains("Done by /root/rest.")
+        fixture.path("hand-busy").exists() && running.stdout().contains("Done by /root/rest.")
     });
     running.signal(ProcessSignal::Stop);
     thread::sleep(NIGHT);
-    assert_eq!(state(&tasks_json(&stage, &["list"]), "/root/lead/hand"), "running");
-    stage.bosun(["tasks", "send", "rest", "message good morning"]).run().expect(1).says(&["does not answer"]);
-    let_go(&stage, "hand");
+    assert_eq!(state(&tasks_json(&fixture, &["list"]), "/root/lead/hand"), "running");
+    fixture.bosun(["tasks", "send", "rest", "message good morning"]).run().expect(1).says(&["does not answer"]);
+    let_go(&fixture, "hand");
     running.signal(ProcessSignal::Continue);
     running.wait().expect(0);
-    for (agent, said) in [
+    for (agent, output) in [
         ("think", "I have thought.\n"),
         ("lead", "Done by /root/lead.\n"),
         ("lead/hand", "Done by /root/lead/hand.\n"),
         ("rest", "Done by /root/rest.\n"),
     ] {
-        assert_eq!(tasks(&stage, &["output", agent]), said);
+        assert_eq!(tasks(&fixture, &["output", agent]), output);
     }
-    for envelope in stage.log(&stage.newest()) {
+    for envelope in fixture.log(&fixture.newest()) {
         match envelope.entry.event {
             Event::ActivationEnded { outcome, .. } => assert_eq!(outcome, TaskOutcome::Completed),
             Event::TaskStalled { .. } | Event::TaskInterrupted => panic!("{envelope:?}"),

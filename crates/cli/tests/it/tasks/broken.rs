@@ -1,11 +1,11 @@
-//! Hooks that do not do what hooks should, and agents that work on all the same.
+//! Broken hooks, and agents that work despite them.
 
 use std::fs;
 
 use protocol::Event;
 use serde_json::{Value, json};
 
-use crate::stage;
+use crate::fixture;
 
 const SUBAGENTS: &str = r#"
 version: 1
@@ -21,17 +21,17 @@ rules:
   - answer: [say: "Done by ${path}."]
 "#;
 
-/// A hook of a second at most, whose failure means nothing.
+/// A hook with a timeout of one second whose failure is ignored.
 fn hook(command: &str) -> Value {
     json!([{ "type": "command", "bash": command, "timeoutSec": 1, "onFailure": "allow" }])
 }
 
 #[test]
-fn hooks_that_hang_flood_and_say_no_for_ever_cost_a_run_no_more_than_their_deadlines() {
-    let stage = stage();
-    // Whoever runs it first makes the home.
-    stage.bosun(["catalog", "list"]).run().expect(0);
-    fs::create_dir_all(stage.home().join("hooks")).unwrap();
+fn broken_hooks_delay_a_run_only_by_their_timeouts() {
+    let fixture = fixture();
+    // The first command creates the home.
+    fixture.bosun(["catalog", "list"]).run().expect(0);
+    fs::create_dir_all(fixture.home().join("hooks")).unwrap();
     let file = json!({ "version": 1, "hooks": {
         "sessionStart": hook("exec /nowhere/at/all"),
         "subagentStart": hook("exec sleep 1000"),
@@ -41,20 +41,20 @@ fn hooks_that_hang_flood_and_say_no_for_ever_cost_a_run_no_more_than_their_deadl
         "agentStop": hook("echo again >&2; exit 2"),
         "sessionEnd": hook("sleep 1000 & sleep 1000"),
     } });
-    fs::write(stage.home().join("hooks/broken.json"), file.to_string()).unwrap();
-    let ended = stage.script(SUBAGENTS).prompt("go").run().expect(0);
+    fs::write(fixture.home().join("hooks/broken.json"), file.to_string()).unwrap();
+    let ended = fixture.script(SUBAGENTS).prompt("go").run().expect(0);
     assert_eq!(ended.stdout, "All done.\n");
     let mut witness: Vec<String> =
-        fs::read_to_string(stage.path("witness")).unwrap().lines().map(str::to_owned).collect();
+        fs::read_to_string(fixture.path("witness")).unwrap().lines().map(str::to_owned).collect();
     witness.sort_unstable();
     assert_eq!(witness, ["/root/one", "/root/two"]);
     assert!(ended.took.as_secs() < 60, "it took {:?}", ended.took);
-    let log = stage.log(&stage.newest());
+    let log = fixture.log(&fixture.newest());
     let count = |wanted: fn(&Event) -> bool| log.iter().filter(|envelope| wanted(&envelope.entry.event)).count();
-    let greeted = count(|event| matches!(event, Event::StartHooksRan { .. }));
-    let parted = count(|event| matches!(event, Event::StopHooksRan { .. }));
-    assert_eq!(greeted, parted);
-    assert!(greeted >= 2, "{greeted}");
-    let held = count(|event| matches!(event, Event::StopBlocked { .. }));
-    assert!((16..=8 * parted + 8 * 3).contains(&held), "{held} of {parted}");
+    let starts = count(|event| matches!(event, Event::StartHooksRan { .. }));
+    let stops = count(|event| matches!(event, Event::StopHooksRan { .. }));
+    assert_eq!(starts, stops);
+    assert!(starts >= 2, "{starts}");
+    let blocked = count(|event| matches!(event, Event::StopBlocked { .. }));
+    assert!((16..=8 * stops + 8 * 3).contains(&blocked), "{blocked} of {stops}");
 }

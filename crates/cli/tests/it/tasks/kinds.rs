@@ -1,9 +1,9 @@
-//! One registry for every kind of work: the session itself, agents and commands, in the same words.
+//! One registry for all kinds of tasks: the root, agents and commands, with the same states.
 
 use serde_json::{Value, json};
 
 use super::{let_go, tasks, tasks_json};
-use crate::stage;
+use crate::fixture;
 
 const SUBAGENTS: &str = r#"
 version: 1
@@ -26,19 +26,19 @@ rules:
   - answer: [say: "Done by ${path}."]
 "#;
 
-/// Path, kind and state of each task in the five outer words.
-fn outer(listed: &Value) -> Vec<(String, String, String)> {
+/// Path, kind and status of each task.
+fn task_rows(listed: &Value) -> Vec<(String, String, String)> {
     let word = |value: &Value| value.as_str().unwrap().to_owned();
     let row = |task: &Value| (word(&task["path"]), word(&task["kind"]), word(&task["status"]));
     listed["tasks"].as_array().unwrap().iter().map(row).collect()
 }
 
 #[test]
-fn every_kind_is_listed_in_the_same_words_and_what_has_ended_stays_ended() {
-    let stage = stage();
-    let running = stage.script(SUBAGENTS).prompt("go").args(["--output-format", "jsonl"]).start();
+fn all_kinds_share_states_and_ended_tasks_stay_ended() {
+    let fixture = fixture();
+    let running = fixture.script(SUBAGENTS).prompt("go").args(["--output-format", "jsonl"]).start();
     running.await_stdout("All is under way.");
-    assert_eq!(tasks(&stage, &["stop", "doomed", "--now"]), "/root/doomed is stopped\n");
+    assert_eq!(tasks(&fixture, &["stop", "doomed", "--now"]), "/root/doomed is stopped\n");
     let all = [
         ("/root/true", "shell", "completed"),
         ("/root/false", "shell", "failed"),
@@ -47,30 +47,30 @@ fn every_kind_is_listed_in_the_same_words_and_what_has_ended_stays_ended() {
         ("/root/works", "agent", "running"),
         ("/root/doomed", "agent", "cancelled"),
     ];
-    let rows = outer(&tasks_json(&stage, &["list"]));
+    let rows = task_rows(&tasks_json(&fixture, &["list"]));
     assert_eq!((rows[0].0.as_str(), rows[0].1.as_str()), ("/root", "main"));
-    let wanted = all.map(|(path, kind, status)| (path.to_owned(), kind.to_owned(), status.to_owned()));
-    assert_eq!(rows[1..], wanted);
+    let expected = all.map(|(path, kind, status)| (path.to_owned(), kind.to_owned(), status.to_owned()));
+    assert_eq!(rows[1..], expected);
 
     let ended = ["/root/true", "/root/false", "/root/fails", "/root/doomed"];
-    let record = |path: &str| tasks_json(&stage, &["show", path])["record"]["task"].clone();
+    let record = |path: &str| tasks_json(&fixture, &["show", path])["record"]["task"].clone();
     for path in ended {
         let before = record(path);
-        assert_eq!(tasks(&stage, &["stop", path, "--now"]), format!("{path} had already ended\n"));
+        assert_eq!(tasks(&fixture, &["stop", path, "--now"]), format!("{path} had already ended\n"));
         for args in [&["send", path, "message again"][..], &["background", path]] {
-            let refused = stage.bosun(["tasks"].iter().chain(args)).run().expect(2);
+            let refused = fixture.bosun(["tasks"].iter().chain(args)).run().expect(2);
             assert!(refused.stdout.is_empty() && !refused.stderr.is_empty(), "{args:?}: {refused:?}");
         }
-        assert_eq!(record(path), before, "{path} is as it was");
+        assert_eq!(record(path), before, "{path} is unchanged");
     }
-    // What rests is awaited by nobody.
-    stage.bosun(["tasks", "background", "rests"]).run().expect(2);
-    let_go(&stage, "works");
+    // No task waits for an idle one.
+    fixture.bosun(["tasks", "background", "rests"]).run().expect(2);
+    let_go(&fixture, "works");
     let result = running.wait().expect(3).json_lines().pop().unwrap();
     assert_eq!((&result["exitCode"], result["tasks"].as_array().unwrap().len()), (&json!(3), 7));
-    assert_eq!(tasks(&stage, &["output", "works"]), "Done by /root/works.\n");
+    assert_eq!(tasks(&fixture, &["output", "works"]), "Done by /root/works.\n");
     for path in ended {
-        assert_eq!(tasks(&stage, &["rm", path]), format!("{path} is removed\n"));
+        assert_eq!(tasks(&fixture, &["rm", path]), format!("{path} is removed\n"));
     }
-    assert_eq!(outer(&tasks_json(&stage, &["list"])).len(), 3);
+    assert_eq!(task_rows(&tasks_json(&fixture, &["list"])).len(), 3);
 }

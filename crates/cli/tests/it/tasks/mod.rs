@@ -1,4 +1,4 @@
-//! The agents and commands of a session, seen and spoken to from another terminal.
+//! `bosun tasks`: the agents and commands of a session, from another terminal.
 
 mod asleep;
 mod broken;
@@ -41,31 +41,31 @@ rules:
     usage: { input: 200, output: 20 }
 "#;
 
-/// A session of which both agents wait for their file.
-fn busy(stage: &BinaryFixture) -> RunningBinary {
-    let running = stage.script(SUBAGENTS).prompt("go").args(["--output-format", "json"]).start();
+/// A session both of whose agents wait for their files.
+fn busy(fixture: &BinaryFixture) -> RunningBinary {
+    let running = fixture.script(SUBAGENTS).prompt("go").args(["--output-format", "json"]).start();
     for agent in ["docs", "tests"] {
-        let busy = stage.path(&format!("{agent}-busy"));
+        let busy = fixture.path(&format!("{agent}-busy"));
         within(PATIENCE, "the agent's command runs", || busy.exists());
     }
     running
 }
 
-/// Lets an agent go on.
-fn let_go(stage: &BinaryFixture, agent: &str) {
-    fs::write(stage.path(&format!("{agent}-go")), "").unwrap();
+/// Lets an agent continue.
+fn let_go(fixture: &BinaryFixture, agent: &str) {
+    fs::write(fixture.path(&format!("{agent}-go")), "").unwrap();
 }
 
-/// What `bosun tasks` prints with these arguments.
+/// The output of `bosun tasks` with these arguments.
 #[track_caller]
-fn tasks(stage: &BinaryFixture, args: &[&str]) -> String {
-    stage.bosun(["tasks"].iter().chain(args)).run().expect(0).stdout
+fn tasks(fixture: &BinaryFixture, args: &[&str]) -> String {
+    fixture.bosun(["tasks"].iter().chain(args)).run().expect(0).stdout
 }
 
 #[track_caller]
-fn tasks_json(stage: &BinaryFixture, args: &[&str]) -> Value {
+fn tasks_json(fixture: &BinaryFixture, args: &[&str]) -> Value {
     let all = ["tasks"].iter().chain(args).chain(&["--json"]);
-    stage.bosun(all).run().expect(0).json()
+    fixture.bosun(all).run().expect(0).json()
 }
 
 /// The state of a task in a list.

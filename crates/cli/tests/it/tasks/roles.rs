@@ -1,8 +1,8 @@
-//! Who may start whom, with the agents that there are.
+//! Which agents may start which, with built-in agents and one from a file.
 
 use std::fs;
 
-use crate::stage;
+use crate::fixture;
 
 const SUBAGENTS: &str = r#"
 version: 1
@@ -22,22 +22,22 @@ rules:
 "#;
 
 #[test]
-fn a_coordinator_of_a_file_starts_explore_which_greps_and_starts_and_writes_nothing() {
-    let stage = stage();
-    fs::write(stage.path("hay.txt"), "hay\nthe needle\n").unwrap();
-    fs::create_dir_all(stage.path(".claude/agents")).unwrap();
+fn agents_have_only_the_tools_of_their_role() {
+    let fixture = fixture();
+    fs::write(fixture.path("hay.txt"), "hay\nthe needle\n").unwrap();
+    fs::create_dir_all(fixture.path(".claude/agents")).unwrap();
     let lead = "---\nname: lead\ndescription: leads\ntools: Task\n---\nYou only delegate.\n";
-    fs::write(stage.path(".claude/agents/lead.md"), lead).unwrap();
-    stage.bosun(["trust", "--yes"]).run().expect(0);
+    fs::write(fixture.path(".claude/agents/lead.md"), lead).unwrap();
+    fixture.bosun(["trust", "--yes"]).run().expect(0);
 
     let ended =
-        stage.script(SUBAGENTS).prompt("go").args(["--agent", "lead", "--output-format", "json"]).run().expect(0);
+        fixture.script(SUBAGENTS).prompt("go").args(["--agent", "lead", "--output-format", "json"]).run().expect(0);
     assert!(ended.json()["text"].as_str().unwrap().contains("It is in what grep said"), "{}", ended.stdout);
     let ended = ended.json();
     let paths: Vec<&str> =
         ended["tasks"].as_array().unwrap().iter().map(|task| task["path"].as_str().unwrap()).collect();
     assert_eq!(paths, ["/root", "/root/eye"]);
-    let log = format!("{:?}", stage.log(&stage.newest()));
+    let log = format!("{:?}", fixture.log(&fixture.newest()));
     assert!(log.contains("the needle") && log.contains("There is no tool `task`"), "{log}");
-    assert!(!stage.path("made").exists());
+    assert!(!fixture.path("made").exists());
 }

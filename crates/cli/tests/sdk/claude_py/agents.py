@@ -13,7 +13,7 @@ from claude_agent_sdk import (
     query,
 )
 
-from kit import answers, calls, equal, options, result, run, said, system, turn
+from kit import answers, assistant_texts, calls, equal, options, result, run, system, turn
 
 COUNTER = AgentDefinition(description="Counts files", prompt="You count files.", tools=["Bash", "Read"])
 
@@ -37,7 +37,7 @@ async def starts_an_agent_of_the_program():
     (ended,) = kind(messages, TaskNotificationMessage)
     equal((ended.task_id, ended.status), (started.task_id, "completed"))
     of_agent = [message for message in kind(messages, AssistantMessage) if message.parent_tool_use_id]
-    equal(said(of_agent), ["There are 12 files."])
+    equal(assistant_texts(of_agent), ["There are 12 files."])
     equal({message.parent_tool_use_id for message in of_agent}, {started.tool_use_id})
     assert "There are 12 files." in answers(messages)[0], answers(messages)
 

@@ -1,4 +1,4 @@
-"""A session whose client or whose adapter is killed, and what a program sees that goes on with it."""
+"""A session whose client or adapter is killed, and a program that continues it."""
 
 import asyncio
 import os
@@ -59,13 +59,13 @@ async def goes_on():
     equal(ended, [(task, "completed") for task in started])
     equal(len(started), 1)
     assert "counted slowly" in results[-1].result, results
-    check_words(get_session_messages(SESSION))
+    check_prompts(get_session_messages(SESSION))
 
 
-def check_words(messages):
-    """Every prompt once, in order, before what was said of it."""
-    said = [message.message["content"] for message in messages if message.type == "user"]
-    prompts = [content for content in said if content in [*PROMPTS, "what was it?"]]
+def check_prompts(messages):
+    """Checks that every prompt is there once, in order."""
+    contents = [message.message["content"] for message in messages if message.type == "user"]
+    prompts = [content for content in contents if content in [*PROMPTS, "what was it?"]]
     equal(prompts, [*PROMPTS, "what was it?"])
 
 

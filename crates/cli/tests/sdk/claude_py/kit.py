@@ -1,4 +1,4 @@
-"""What the programs share: options that lead to Bosun, one turn of a talk, and one check chosen by its name."""
+"""Shared helpers: options that select Bosun, one turn of a session, and one check chosen by name."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ def options(**more):
 
 
 async def turn(client, prompt):
-    """Everything from a prompt to its result."""
+    """All messages from a prompt to its result."""
     await client.query(prompt)
     return [message async for message in client.receive_response()]
 
@@ -41,7 +41,7 @@ def blocks(messages, kind):
     return [block for content in contents for block in content if isinstance(block, kind)]
 
 
-def said(messages):
+def assistant_texts(messages):
     return [block.text for block in blocks([m for m in messages if isinstance(m, AssistantMessage)], TextBlock)]
 
 
@@ -50,7 +50,7 @@ def calls(messages):
 
 
 def answers(messages):
-    """The answers of tools as plain text."""
+    """The results of tools as plain text."""
     return [text(block.content) for block in blocks(messages, ToolResultBlock)]
 
 

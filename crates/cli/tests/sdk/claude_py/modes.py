@@ -25,7 +25,7 @@ async def changes_the_permission_mode():
     equal(modes, ["default", "acceptEdits"])
 
 
-async def denies_what_nobody_allowed():
+async def denies_unpermitted_calls():
     async with ClaudeSDKClient(options(permission_mode="dontAsk", allowed_tools=["Bash(touch a*)"])) as client:
         allowed = await turn(client, "run `touch allowed`")
         denied = await turn(client, "run `touch forbidden`")
@@ -76,7 +76,7 @@ async def answers_questions_of_the_model():
 
 run(
     changes_the_permission_mode,
-    denies_what_nobody_allowed,
+    denies_unpermitted_calls,
     leaves_plan_mode_when_a_plan_is_approved,
     stays_in_plan_mode_when_a_plan_is_refused,
     answers_questions_of_the_model,

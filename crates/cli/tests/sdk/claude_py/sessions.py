@@ -1,4 +1,4 @@
-"""Sessions that go on, are copied, and are read again."""
+"""Sessions that are resumed, forked, and read from disk."""
 
 import os
 import uuid
@@ -60,10 +60,10 @@ async def reads_sessions_again():
     equal([message.type for message in kept], ["user", "assistant", "user", "assistant"])
     equal(kept[0].message["content"], "start an agent to count them")
     (agent,) = list_subagents(name)
-    told = get_subagent_messages(name, agent)
-    equal([message.type for message in told], ["user", "assistant"])
-    assert "There are 12 files." in str(told[1].message["content"]), told
-    equal(told[0].parent_tool_use_id, kept[1].message["content"][0]["id"])
+    agent_messages = get_subagent_messages(name, agent)
+    equal([message.type for message in agent_messages], ["user", "assistant"])
+    assert "There are 12 files." in str(agent_messages[1].message["content"]), agent_messages
+    equal(agent_messages[0].parent_tool_use_id, kept[1].message["content"][0]["id"])
 
 
 run(resumes, refuses_to_resume_what_is_not_there, forks, reads_sessions_again)

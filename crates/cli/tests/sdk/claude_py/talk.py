@@ -1,4 +1,4 @@
-"""Turns: how they are told while they happen and at their end, and what ends them early."""
+"""Turns: the messages during a turn and at its end, and what ends a turn early."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from claude_agent_sdk import (
     query,
 )
 
-from kit import answers, calls, equal, options, result, run, said, system, turn
+from kit import answers, assistant_texts, calls, equal, options, result, run, system, turn
 
 
 async def streams():
@@ -26,7 +26,7 @@ async def streams():
     deltas = [event["delta"]["text"] for event in events if event["type"] == "content_block_delta"]
     equal("".join(deltas), sentence)
     assert len(deltas) > 1, deltas
-    equal(said(messages), [sentence])
+    equal(assistant_texts(messages), [sentence])
     (init,) = system(messages, "init")
     assert {"Bash", "Read", "Edit", "Write", "Task"} <= set(init["tools"]), init["tools"]
     equal(init["cwd"], str(Path.cwd()))
@@ -54,16 +54,16 @@ async def takes_a_stream_of_prompts():
             yield {"type": "user", "message": {"role": "user", "content": content}, "parent_tool_use_id": None}
 
     messages = [message async for message in query(prompt=prompts(), options=options())]
-    equal(said(messages), ["I will remember ropes.", "It was ropes."])
+    equal(assistant_texts(messages), ["I will remember ropes.", "It was ropes."])
 
 
 async def sends_one_frame_per_block():
     async with ClaudeSDKClient(options(permission_mode="bypassPermissions")) as client:
         messages = await turn(client, "two at once")
-    told = [message for message in messages if isinstance(message, AssistantMessage)]
-    kinds = [[type(block) for block in message.content] for message in told]
+    assistant_messages = [message for message in messages if isinstance(message, AssistantMessage)]
+    kinds = [[type(block) for block in message.content] for message in assistant_messages]
     equal(kinds, [[ThinkingBlock], [TextBlock], [ToolUseBlock], [ToolUseBlock], [TextBlock]])
-    equal(len({message.message_id for message in told[:4]}), 1)
+    equal(len({message.message_id for message in assistant_messages[:4]}), 1)
     equal(calls(messages), [("Bash", {"command": "echo one"}), ("Bash", {"command": "echo two"})])
     equal(["one" in answers(messages)[0], "two" in answers(messages)[1]], [True, True], answers(messages))
     equal((result(messages).result, result(messages).num_turns), ("Both are done.", 2))

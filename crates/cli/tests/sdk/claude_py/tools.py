@@ -1,4 +1,4 @@
-"""What a program brings along: tools, a word about permissions, hooks, and the shape of the answer."""
+"""What a program supplies: tools, permission decisions, hooks and an output schema."""
 
 from pathlib import Path
 
@@ -94,10 +94,10 @@ async def stops_at_a_denial_that_interrupts():
 
 
 async def asks_hooks_before_and_after():
-    told = []
+    hook_calls = []
 
     async def before(input, tool_use_id, _context):
-        told.append((input["hook_event_name"], input["tool_name"], input["tool_input"]["command"]))
+        hook_calls.append((input["hook_event_name"], input["tool_name"], input["tool_input"]["command"]))
         assert tool_use_id, input
         if "blocked" not in input["tool_input"]["command"]:
             return {}
@@ -105,17 +105,17 @@ async def asks_hooks_before_and_after():
         return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **verdict}}
 
     async def after(input, _tool_use_id, _context):
-        told.append((input["hook_event_name"], input["tool_name"], input["tool_input"]["command"]))
+        hook_calls.append((input["hook_event_name"], input["tool_name"], input["tool_input"]["command"]))
         return {}
 
     async def context(input, _tool_use_id, _context):
         if "secret" not in input["prompt"]:
             return {}
-        words = {"hookEventName": "UserPromptSubmit", "additionalContext": "the secret word is rosebud"}
-        return {"hookSpecificOutput": words}
+        output = {"hookEventName": "UserPromptSubmit", "additionalContext": "the secret word is rosebud"}
+        return {"hookSpecificOutput": output}
 
     async def stop(input, _tool_use_id, _context):
-        told.append((input["hook_event_name"],))
+        hook_calls.append((input["hook_event_name"],))
         return {}
 
     hooks = {
@@ -129,7 +129,7 @@ async def asks_hooks_before_and_after():
         blocked = await turn(client, "run `touch blocked`")
         informed = await turn(client, "tell me the secret word")
     equal(
-        told,
+        hook_calls,
         [
             ("PreToolUse", "Bash", "echo loud"),
             ("PostToolUse", "Bash", "echo loud"),

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { query } from "@anthropic-ai/claude-agent-sdk";
-import { answers, calls, ofType, options, result, run, said, system, talk } from "./kit.mjs";
+import { answers, assistantTexts, calls, ofType, options, result, run, system, talk } from "./kit.mjs";
 
 const counter = { description: "Counts files", prompt: "You count files.", tools: ["Bash", "Read"] };
 const withCounter = {
@@ -25,7 +25,7 @@ await run({
       const [ended] = system(messages, "task_notification");
       assert.deepEqual([ended.task_id, ended.status], [started.task_id, "completed"]);
       const ofAgent = ofType(messages, "assistant").filter((message) => message.parent_tool_use_id);
-      assert.deepEqual(said(ofAgent), ["There are 12 files."]);
+      assert.deepEqual(assistantTexts(ofAgent), ["There are 12 files."]);
       assert.equal(ofAgent[0].parent_tool_use_id, started.tool_use_id);
       assert.match(answers(messages)[0], /There are 12 files\./);
     });

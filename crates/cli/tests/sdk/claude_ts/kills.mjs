@@ -1,4 +1,4 @@
-// A session whose client or whose adapter is killed, and what a program sees that goes on with it.
+// A session whose client or adapter is killed, and a program that continues it.
 
 import assert from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";
@@ -43,10 +43,10 @@ const checks = {
       assert.equal(started.length, 1);
       assert.match(results.at(-1).result, /counted slowly/);
     });
-    const said = (await getSessionMessages(session)).filter(({ type }) => type === "user");
+    const userMessages = (await getSessionMessages(session)).filter(({ type }) => type === "user");
     const wanted = [...prompts, "what was it?"];
-    const words = said.map(({ message }) => message.content).filter((content) => wanted.includes(content));
-    assert.deepEqual(words, wanted);
+    const foundPrompts = userMessages.map(({ message }) => message.content).filter((content) => wanted.includes(content));
+    assert.deepEqual(foundPrompts, wanted);
   },
 
   async outlives_its_adapter() {

@@ -1,18 +1,18 @@
-// What the programs share: options that lead to Bosun, a talk of many turns, and one check chosen by its name.
+// Shared helpers: options that select Bosun, a session of many turns, and one check chosen by name.
 
 import assert from "node:assert/strict";
 import { query } from "@anthropic-ai/claude-agent-sdk";
 
 export const options = (more = {}) => ({ pathToClaudeCodeExecutable: process.env.CLAUDE_ADAPTER, ...more });
 
-/** Everything that one prompt brings. */
+/** All messages that follow one prompt. */
 export async function ask(prompt, more) {
   const messages = [];
   for await (const message of query({ prompt, options: options(more) })) messages.push(message);
   return messages;
 }
 
-/** A session that is given prompts one after the other. */
+/** A session that receives prompts one after the other. */
 export class Talk {
   #prompts = [];
   #wake = () => {};
@@ -35,7 +35,7 @@ export class Talk {
     this.#wake();
   }
 
-  /** The messages up to one of which `last` holds. */
+  /** The messages up to the first one for which `last` is true. */
   async until(last) {
     const messages = [];
     for (;;) {
@@ -46,13 +46,13 @@ export class Talk {
     }
   }
 
-  /** Everything from a prompt to its result. */
+  /** All messages from a prompt to its result. */
   turn(content) {
     this.say(content);
     return this.until((message) => message.type === "result");
   }
 
-  /** Ends the session, and waits until it has. */
+  /** Ends the session and waits until it has ended. */
   async end() {
     this.#open = false;
     this.#wake();
@@ -60,7 +60,7 @@ export class Talk {
   }
 }
 
-/** Runs a talk and ends it. */
+/** Runs a session and ends it. */
 export async function talk(more, body) {
   const open = new Talk(more);
   const value = await body(open);
@@ -85,10 +85,10 @@ export function blocks(messages, type) {
   return contents.flat().filter((block) => block.type === type);
 }
 
-export const said = (messages) => blocks(ofType(messages, "assistant"), "text").map((block) => block.text);
+export const assistantTexts = (messages) => blocks(ofType(messages, "assistant"), "text").map((block) => block.text);
 export const calls = (messages) => blocks(messages, "tool_use").map(({ name, input }) => [name, input]);
 
-/** The answers of tools as plain text. */
+/** The results of tools as plain text. */
 export const answers = (messages) =>
   blocks(messages, "tool_result").map(({ content }) =>
     typeof content === "string" ? content : (content ?? []).map((part) => part.text ?? "").join(""),

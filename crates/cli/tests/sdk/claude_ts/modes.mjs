@@ -23,7 +23,7 @@ await run({
     });
   },
 
-  async denies_what_nobody_allowed() {
+  async denies_unpermitted_calls() {
     await talk({ permissionMode: "dontAsk", allowedTools: ["Bash(touch a*)"] }, async (open) => {
       const allowed = await open.turn("run `touch allowed`");
       const denied = await open.turn("run `touch forbidden`");

@@ -1,4 +1,4 @@
-// Sessions that go on, are copied, and are read again.
+// Sessions that are resumed, forked, and read from disk.
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -48,9 +48,9 @@ await run({
     assert.deepEqual(kept.map((message) => message.type), ["user", "assistant", "user", "assistant"]);
     assert.equal(kept[0].message.content, "start an agent to count them");
     const [agent] = await listSubagents(name);
-    const told = await getSubagentMessages(name, agent);
-    assert.deepEqual(told.map((message) => message.type), ["user", "assistant"]);
-    assert.match(JSON.stringify(told[1].message.content), /There are 12 files\./);
-    assert.equal(told[0].parent_tool_use_id, kept[1].message.content[0].id);
+    const agentMessages = await getSubagentMessages(name, agent);
+    assert.deepEqual(agentMessages.map((message) => message.type), ["user", "assistant"]);
+    assert.match(JSON.stringify(agentMessages[1].message.content), /There are 12 files\./);
+    assert.equal(agentMessages[0].parent_tool_use_id, kept[1].message.content[0].id);
   },
 });

@@ -1,10 +1,10 @@
-// Turns: how they are told while they happen and at their end, and what ends them early.
+// Turns: the messages during a turn and at its end, and what ends a turn early.
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
-import { answers, ask, blocks, calls, ofType, result, run, said, system, talk } from "./kit.mjs";
+import { answers, ask, assistantTexts, blocks, calls, ofType, result, run, system, talk } from "./kit.mjs";
 
-/** What a query told before it failed. */
+/** The messages of a query before it failed. */
 async function failing(prompt, more) {
   const messages = [];
   await talk(more, async (open) => {
@@ -24,7 +24,7 @@ await run({
     const deltas = events.filter((event) => event.type === "content_block_delta").map((event) => event.delta.text);
     assert.equal(deltas.join(""), sentence);
     assert.ok(deltas.length > 1, deltas);
-    assert.deepEqual(said(messages), [sentence]);
+    assert.deepEqual(assistantTexts(messages), [sentence]);
     const [init] = system(messages, "init");
     for (const name of ["Bash", "Read", "Edit", "Write", "Task"]) assert.ok(init.tools.includes(name), init.tools);
     assert.equal(init.cwd, process.cwd());
@@ -50,16 +50,16 @@ await run({
       open.say([{ type: "text", text: "remember ropes" }]);
       open.say([{ type: "text", text: "what was it?" }]);
       const messages = await open.until((message) => message.type === "result" && message.result.startsWith("It was"));
-      assert.deepEqual(said(messages), ["I will remember ropes.", "It was ropes."]);
+      assert.deepEqual(assistantTexts(messages), ["I will remember ropes.", "It was ropes."]);
     });
   },
 
   async sends_one_frame_per_block() {
     const messages = await ask("two at once", { permissionMode: "bypassPermissions", allowDangerouslySkipPermissions: true });
-    const told = ofType(messages, "assistant");
-    const kinds = told.map((message) => message.message.content.map((block) => block.type).join());
+    const assistantMessages = ofType(messages, "assistant");
+    const kinds = assistantMessages.map((message) => message.message.content.map((block) => block.type).join());
     assert.deepEqual(kinds, ["thinking", "text", "tool_use", "tool_use", "text"]);
-    assert.equal(new Set(told.slice(0, 4).map((message) => message.message.id)).size, 1);
+    assert.equal(new Set(assistantMessages.slice(0, 4).map((message) => message.message.id)).size, 1);
     assert.deepEqual(calls(messages), [["Bash", { command: "echo one" }], ["Bash", { command: "echo two" }]]);
     assert.match(answers(messages)[0], /one/);
     assert.match(answers(messages)[1], /two/);

@@ -1,4 +1,4 @@
-// What a program brings along: tools, a word about permissions, hooks, and the shape of the answer.
+// What a program supplies: tools, permission decisions, hooks and an output schema.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -80,17 +80,17 @@ await run({
   },
 
   async asks_hooks_before_and_after() {
-    const told = [];
-    const tell = (input) => told.push([input.hook_event_name, input.tool_name, input.tool_input.command]);
+    const hookCalls = [];
+    const record = (input) => hookCalls.push([input.hook_event_name, input.tool_name, input.tool_input.command]);
     const before = async (input, toolUseID) => {
-      tell(input);
+      record(input);
       assert.ok(toolUseID);
       if (!input.tool_input.command.includes("blocked")) return {};
       const verdict = { permissionDecision: "deny", permissionDecisionReason: "a hook says no" };
       return { hookSpecificOutput: { hookEventName: "PreToolUse", ...verdict } };
     };
     const after = async (input) => {
-      tell(input);
+      record(input);
       return {};
     };
     const context = async ({ prompt }) => {
@@ -99,7 +99,7 @@ await run({
       return { hookSpecificOutput: { hookEventName: "UserPromptSubmit", additionalContext } };
     };
     const stop = async (input) => {
-      told.push([input.hook_event_name]);
+      hookCalls.push([input.hook_event_name]);
       return {};
     };
     const hooks = {
@@ -113,7 +113,7 @@ await run({
       const ran = await open.turn("run `echo loud`");
       const blocked = await open.turn("run `touch blocked`");
       const informed = await open.turn("tell me the secret word");
-      assert.deepEqual(told, [
+      assert.deepEqual(hookCalls, [
         ["PreToolUse", "Bash", "echo loud"],
         ["PostToolUse", "Bash", "echo loud"],
         ["Stop"],

@@ -1,6 +1,6 @@
-// Agents: the client's own, those in the background, and what is done to them from outside.
+// Agents: the client's own, background agents, and how a client controls them.
 import { approveAll } from "@github/copilot-sdk";
-import { assert, checks, Heard, inOrder } from "./kit.mjs";
+import { assert, checks, EventRecorder, inOrder } from "./kit.mjs";
 
 const POET = {
     name: "poet",
@@ -13,58 +13,58 @@ const POET = {
 await checks({
     async "an agent of the client's own does a task"(client) {
         const session = await client.createSession({ onPermissionRequest: approveAll, customAgents: [POET] });
-        const heard = new Heard(session);
+        const recorder = new EventRecorder(session);
         const { agents } = await session.rpc.agent.list();
         assert.equal(agents.find((agent) => agent.name === "poet").description, "Writes verses");
         const answer = await session.sendAndWait({ prompt: "ask the poet" });
         assert.equal(answer.data.content, "The poet says: Roses are red.");
-        const started = heard.all("subagent.started")[0];
+        const started = recorder.all("subagent.started")[0];
         assert.equal(started.data.agentName, "poet");
-        const verse = heard.all("assistant.message").find((event) => event.data.content === "Roses are red.");
+        const verse = recorder.all("assistant.message").find((event) => event.data.content === "Roses are red.");
         assert.equal(verse.agentId, started.agentId);
         assert.equal(answer.agentId, undefined);
-        inOrder(heard.types, ["subagent.started", "subagent.completed", "session.idle"]);
+        inOrder(recorder.types, ["subagent.started", "subagent.completed", "session.idle"]);
         await session.disconnect();
     },
 
     async "a session is idle when its agents in the background are"(client) {
         const session = await client.createSession({ onPermissionRequest: approveAll });
-        const heard = new Heard(session);
+        const recorder = new EventRecorder(session);
         const answer = await session.sendAndWait({ prompt: "start slow work" });
         assert.equal(answer.data.content, "All is in.");
-        assert.equal(heard.all("session.idle").length, 1);
-        const words = heard.all("assistant.message").filter((event) => !event.agentId).map((event) => event.data.content);
-        inOrder(words, ["It is under way.", "All is in."]);
-        assert.equal(heard.all("assistant.message").find((event) => event.agentId).data.content, "slow result");
-        inOrder(heard.types, ["subagent.started", "subagent.completed", "session.idle"]);
-        const note = heard.all("system.notification")[0].data;
-        assert.deepEqual([note.kind.type, note.kind.agentId], ["agent_completed", heard.all("subagent.started")[0].agentId]);
+        assert.equal(recorder.all("session.idle").length, 1);
+        const contents = recorder.all("assistant.message").filter((event) => !event.agentId).map((event) => event.data.content);
+        inOrder(contents, ["It is under way.", "All is in."]);
+        assert.equal(recorder.all("assistant.message").find((event) => event.agentId).data.content, "slow result");
+        inOrder(recorder.types, ["subagent.started", "subagent.completed", "session.idle"]);
+        const note = recorder.all("system.notification")[0].data;
+        assert.deepEqual([note.kind.type, note.kind.agentId], ["agent_completed", recorder.all("subagent.started")[0].agentId]);
         await session.disconnect();
     },
 
     async "tasks are started, listed, written to and cancelled"(client) {
         const session = await client.createSession({ onPermissionRequest: approveAll });
-        const heard = new Heard(session);
+        const recorder = new EventRecorder(session);
         const { tasks } = session.rpc;
         const start = (name) =>
             tasks.startAgent({ agentType: "general-purpose", name, prompt: `be ${name}`, description: `Is ${name}` });
         const { agentId: ear } = await start("ear");
-        await heard.first("assistant.message", (event) => event.data.content === "I listen.");
-        await heard.first("session.idle");
+        await recorder.first("assistant.message", (event) => event.data.content === "I listen.");
+        await recorder.first("session.idle");
         const find = async (id) => (await tasks.list()).tasks.find((task) => task.id === id);
         const listed = await find(ear);
         assert.deepEqual([listed.type, listed.agentType, listed.description], ["agent", "general-purpose", "Is ear"]);
         assert.equal(listed.result ?? listed.latestResponse, "I listen.");
         assert.equal((await tasks.sendMessage({ id: ear, message: "hello ear" })).sent, true);
-        const heardIt = await heard.first("assistant.message", (event) => event.data.content === "I heard hello ear.");
-        assert.equal(heardIt.agentId, ear);
+        const message = await recorder.first("assistant.message", (event) => event.data.content === "I heard hello ear.");
+        assert.equal(message.agentId, ear);
 
         const { agentId: stuck } = await start("stuck");
-        await heard.first("subagent.started", (event) => event.agentId === stuck);
+        await recorder.first("subagent.started", (event) => event.agentId === stuck);
         assert.equal((await find(stuck)).status, "running");
         assert.equal((await tasks.getProgress({ id: stuck })).progress.type, "agent");
         assert.deepEqual(await tasks.cancel({ id: stuck }), { cancelled: true });
-        await heard.first("subagent.completed", (event) => event.agentId === stuck && event.data.cancelled === true);
+        await recorder.first("subagent.completed", (event) => event.agentId === stuck && event.data.cancelled === true);
         assert.equal((await find(stuck)).status, "cancelled");
         assert.deepEqual(await tasks.remove({ id: stuck }), { removed: true });
         assert.equal(await find(stuck), undefined);
@@ -74,23 +74,23 @@ await checks({
 
     async "a fleet is started and done when its agents are"(client) {
         const session = await client.createSession({ onPermissionRequest: approveAll });
-        const heard = new Heard(session);
+        const recorder = new EventRecorder(session);
         assert.deepEqual(await session.rpc.fleet.start({ prompt: "make three things" }), { started: true });
-        await heard.first("session.idle");
-        assert.equal(heard.all("subagent.started").length, 3);
-        assert.equal(heard.all("subagent.completed").length, 3);
-        assert.match(heard.all("user.message")[0].data.content, /make three things/);
-        assert.equal(heard.all("assistant.message").at(-1).data.content, "Three things are made.");
+        await recorder.first("session.idle");
+        assert.equal(recorder.all("subagent.started").length, 3);
+        assert.equal(recorder.all("subagent.completed").length, 3);
+        assert.match(recorder.all("user.message")[0].data.content, /make three things/);
+        assert.equal(recorder.all("assistant.message").at(-1).data.content, "Three things are made.");
         await session.disconnect();
     },
 
     async "an abort ends the agents in the background too"(client) {
         const session = await client.createSession({ onPermissionRequest: approveAll });
-        const heard = new Heard(session);
+        const recorder = new EventRecorder(session);
         await session.send({ prompt: "start stuck work" });
-        await heard.first("assistant.message", (event) => event.data.content === "It is under way.");
+        await recorder.first("assistant.message", (event) => event.data.content === "It is under way.");
         await session.abort();
-        await heard.first("session.idle");
+        await recorder.first("session.idle");
         const { tasks } = await session.rpc.tasks.list();
         assert.deepEqual(tasks.map((task) => task.status), ["cancelled"]);
         await session.disconnect();

@@ -1,4 +1,4 @@
-// A provider that the client brings along, over each wire.
+// A provider that the client supplies, with each wire format.
 import { approveAll } from "@github/copilot-sdk";
 import { assert, checks } from "./kit.mjs";
 

@@ -1,6 +1,6 @@
-// Tasks that the client runs itself and keeps the session informed about.
+// Tasks that the client runs itself and reports to the session.
 import { approveAll } from "@github/copilot-sdk";
-import { assert, checks, Heard } from "./kit.mjs";
+import { assert, checks, EventRecorder } from "./kit.mjs";
 
 const order = (clientTaskId) => ({
     type: "client",
@@ -12,14 +12,14 @@ const order = (clientTaskId) => ({
 await checks({
     async "a task is registered, told about and completed"(client) {
         const session = await client.createSession({ onPermissionRequest: approveAll });
-        const heard = new Heard(session);
+        const recorder = new EventRecorder(session);
         const { tasks } = session.rpc;
         const { task, created } = await tasks.register(order("build"));
         assert.deepEqual([created, task.status, task.clientTaskId], [true, "running", "build"]);
         assert.equal((await tasks.register(order("build"))).created, false);
         const progress = { kind: "progress", percentage: 50, message: "half of it" };
-        const told = await tasks.update({ id: task.id, sequence: task.sequence + 1, update: progress });
-        assert.equal(told.applied, true);
+        const updated = await tasks.update({ id: task.id, sequence: task.sequence + 1, update: progress });
+        assert.equal(updated.applied, true);
         const again = await tasks.update({ id: task.id, sequence: task.sequence + 1, update: progress });
         assert.deepEqual([again.applied, again.duplicate], [false, true]);
         assert.equal((await tasks.getProgress({ id: task.id })).progress.percentage, 50);
@@ -27,7 +27,7 @@ await checks({
         assert.deepEqual(listed.map((task) => [task.type, task.id, task.status]), [["client", task.id, "running"]]);
         const ended = { id: task.id, sequence: task.sequence + 2, update: { kind: "completed", result: { pages: 3 } } };
         assert.equal((await tasks.update(ended)).task.status, "completed");
-        assert.ok(heard.all("session.background_tasks_changed").length > 0);
+        assert.ok(recorder.all("session.background_tasks_changed").length > 0);
         await session.disconnect();
     },
 

@@ -1,17 +1,17 @@
-// A client that finds a session which another one left in the middle of something, and goes on with it.
+// A client that finds a session that another client left unfinished, and continues it.
 import { approveAll, RuntimeConnection } from "@github/copilot-sdk";
-import { assert, checks, Heard, inOrder } from "./kit.mjs";
+import { assert, checks, EventRecorder, inOrder } from "./kit.mjs";
 
 const { SERVER, TOKEN, SESSION, LEFT } = process.env;
 const connection = SERVER ? RuntimeConnection.forUri(SERVER, { connectionToken: TOKEN }) : undefined;
 const resuming = { onPermissionRequest: approveAll, continuePendingWork: true };
-let session, heard, before;
+let session, recorder, before;
 
 await checks(
     {
         async "everything is there, in order"(client) {
             session = await client.resumeSession(SESSION, resuming);
-            heard = new Heard(session);
+            recorder = new EventRecorder(session);
             const { tasks } = await session.rpc.tasks.list();
             const agents = tasks.filter((task) => task.type === "agent");
             assert.deepEqual(agents.map((task) => task.description), ["Looks around"]);
@@ -24,12 +24,12 @@ await checks(
 
         async "it goes on"() {
             if (LEFT === "running") {
-                await heard.first("session.idle");
-                const words = (await session.getEvents()).filter((event) => event.type === "assistant.message");
-                assert.ok(words.some((event) => event.data.content === "All of it is done."));
+                await recorder.first("session.idle");
+                const messages = (await session.getEvents()).filter((event) => event.type === "assistant.message");
+                assert.ok(messages.some((event) => event.data.content === "All of it is done."));
             }
             await session.send({ prompt: "are you there?" });
-            await heard.first("assistant.message", (event) => event.data.content === "I am here.");
+            await recorder.first("assistant.message", (event) => event.data.content === "I am here.");
             const after = await session.getEvents();
             assert.deepEqual(after.slice(0, before.length).map((event) => event.id), before.map((event) => event.id));
             await session.disconnect();

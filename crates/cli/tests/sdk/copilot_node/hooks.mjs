@@ -1,4 +1,4 @@
-// Hooks of a client: they see, add, change and block.
+// Hooks of a client: they observe calls, add context, change input and block.
 import { existsSync } from "node:fs";
 import { approveAll } from "@github/copilot-sdk";
 import { assert, checks } from "./kit.mjs";

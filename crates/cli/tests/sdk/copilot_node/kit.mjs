@@ -1,4 +1,4 @@
-// What the programs here share: one client for all checks of a program, and a line for each check that held.
+// Shared helpers: one client for all checks of a program, and one output line for each check that passed.
 import assert from "node:assert/strict";
 import { CopilotClient } from "@github/copilot-sdk";
 
@@ -7,7 +7,7 @@ export { assert };
 /** How long one check may take. */
 const PATIENCE = 30_000;
 
-/** Runs checks with one client. Any that fails ends the program with its error. */
+/** Runs checks with one client. A failed check ends the program with its error. */
 export async function checks(table, options = {}) {
     const client = new CopilotClient({ logLevel: "error", ...options });
     for (const [name, check] of Object.entries(table)) {
@@ -26,8 +26,8 @@ export function within(promise, what) {
     return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
-/** Everything that a session tells from now on. */
-export class Heard {
+/** All events of a session from now on. */
+export class EventRecorder {
     events = [];
     #waiting = new Set();
 
@@ -48,7 +48,7 @@ export class Heard {
         return this.events.filter((event) => event.type === type);
     }
 
-    /** The first event of a type that fits, which may come later. */
+    /** The first event of a type that matches; waits for it if necessary. */
     first(type, fits = () => true) {
         const found = () => this.events.find((event) => event.type === type && fits(event));
         const coming = new Promise((resolve) => {
@@ -65,7 +65,7 @@ export class Heard {
     }
 }
 
-/** Fails unless these came in this order, with anything between them. */
+/** Fails unless these occur in this order; other items may be between them. */
 export function inOrder(found, wanted) {
     let from = 0;
     for (const item of wanted) {

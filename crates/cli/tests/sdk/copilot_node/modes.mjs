@@ -1,7 +1,7 @@
 // Plan mode, autopilot, plans and todos.
 import { existsSync } from "node:fs";
 import { approveAll } from "@github/copilot-sdk";
-import { assert, checks, Heard, inOrder } from "./kit.mjs";
+import { assert, checks, EventRecorder, inOrder } from "./kit.mjs";
 
 const planning = async (client, decide) => {
     const requests = [];
@@ -12,26 +12,26 @@ const planning = async (client, decide) => {
             return decide;
         },
     });
-    const heard = new Heard(session);
+    const recorder = new EventRecorder(session);
     await session.rpc.mode.set({ mode: "plan" });
-    return { session, heard, requests };
+    return { session, recorder, requests };
 };
 
 await checks({
     async "a mode is read, set and told"(client) {
         const session = await client.createSession({ onPermissionRequest: approveAll });
-        const heard = new Heard(session);
+        const recorder = new EventRecorder(session);
         assert.equal(await session.rpc.mode.get(), "interactive");
         await session.rpc.mode.set({ mode: "plan" });
         assert.equal(await session.rpc.mode.get(), "plan");
-        const changed = await heard.first("session.mode_changed");
+        const changed = await recorder.first("session.mode_changed");
         assert.deepEqual([changed.data.previousMode, changed.data.newMode], ["interactive", "plan"]);
         await session.disconnect();
     },
 
     async "a plan that is approved is carried out"(client) {
         const approved = { approved: true, selectedAction: "interactive" };
-        const { session, heard, requests } = await planning(client, approved);
+        const { session, recorder, requests } = await planning(client, approved);
         const answer = await session.sendAndWait({ prompt: "plan it" });
         assert.equal(answer.data.content, "It is carried out.");
         assert.equal(existsSync("planned.txt"), true);
@@ -41,7 +41,7 @@ await checks({
         assert.ok(requests[0].actions.includes("autopilot_fleet") && requests[0].actions.includes("exit_only"));
         assert.equal(await session.rpc.mode.get(), "interactive");
         assert.equal((await session.rpc.plan.read()).content, "1. Write planned.txt\n");
-        inOrder(heard.types, ["session.plan_changed", "session.mode_changed", "session.idle"]);
+        inOrder(recorder.types, ["session.plan_changed", "session.mode_changed", "session.idle"]);
         await session.disconnect();
     },
 
@@ -66,7 +66,7 @@ await checks({
 
     async "todos of the model are read with what they wait for"(client) {
         const session = await client.createSession({ onPermissionRequest: approveAll });
-        const heard = new Heard(session);
+        const recorder = new EventRecorder(session);
         await session.sendAndWait({ prompt: "keep todos" });
         const { rows, dependencies } = await session.rpc.plan.readSqlTodosWithDependencies();
         assert.deepEqual(rows.map((row) => [row.id, row.title, row.status]), [
@@ -75,18 +75,18 @@ await checks({
         ]);
         assert.deepEqual(dependencies, [{ todoId: "b", dependsOn: "a" }]);
         assert.equal((await session.rpc.plan.readSqlTodos()).rows.length, 2);
-        assert.ok(heard.all("session.todos_changed").length > 0);
+        assert.ok(recorder.all("session.todos_changed").length > 0);
         await session.disconnect();
     },
 
     async "autopilot goes on until it is done, and the wait for it ends"(client) {
         const session = await client.createSession({ onPermissionRequest: approveAll });
-        const heard = new Heard(session);
+        const recorder = new EventRecorder(session);
         await session.rpc.mode.set({ mode: "autopilot" });
         await session.sendAndWait({ prompt: "do it all" }, 30_000);
-        const complete = heard.all("session.task_complete")[0].data;
+        const complete = recorder.all("session.task_complete")[0].data;
         assert.equal(complete.summary, "Everything is done");
-        assert.equal(heard.all("session.idle").length, 1);
+        assert.equal(recorder.all("session.idle").length, 1);
         assert.equal(await session.rpc.mode.get(), "autopilot");
         await session.disconnect();
     },

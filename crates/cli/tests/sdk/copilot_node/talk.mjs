@@ -1,8 +1,8 @@
-// Sessions from their beginning to their end.
+// The life of a session: creation, turns, abort, deletion.
 import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { approveAll } from "@github/copilot-sdk";
-import { assert, checks, Heard, inOrder } from "./kit.mjs";
+import { assert, checks, EventRecorder, inOrder } from "./kit.mjs";
 
 const kept = { id: randomUUID() };
 
@@ -17,62 +17,62 @@ await checks({
 
     async "an answer is streamed in pieces, then told whole"(client) {
         const session = await client.createSession({ streaming: true, onPermissionRequest: approveAll });
-        const heard = new Heard(session);
+        const recorder = new EventRecorder(session);
         const answer = await session.sendAndWait({ prompt: "stream it" });
         assert.equal(answer.data.content, "These words come in pieces.");
-        const pieces = heard.all("assistant.message_delta");
+        const pieces = recorder.all("assistant.message_delta");
         assert.ok(pieces.length > 1, "more than one piece");
         assert.equal(pieces.map((event) => event.data.deltaContent).join(""), answer.data.content);
         assert.ok(pieces.every((event) => event.data.messageId === answer.data.messageId));
-        inOrder(heard.types, ["user.message", "assistant.message_delta", "assistant.message", "session.idle"]);
-        assert.equal(heard.all("session.idle").length, 1);
+        inOrder(recorder.types, ["user.message", "assistant.message_delta", "assistant.message", "session.idle"]);
+        assert.equal(recorder.all("session.idle").length, 1);
         await session.disconnect();
     },
 
     async "without streaming there are no pieces"(client) {
         const session = await client.createSession({ sessionId: kept.id, onPermissionRequest: approveAll });
         assert.equal(session.sessionId, kept.id);
-        const heard = new Heard(session);
+        const recorder = new EventRecorder(session);
         const messageId = await session.send({ prompt: "stream it" });
         assert.equal(typeof messageId, "string");
-        await heard.first("session.idle");
-        assert.equal(heard.all("assistant.message_delta").length, 0);
-        assert.equal(heard.all("assistant.message")[0].data.content, "These words come in pieces.");
+        await recorder.first("session.idle");
+        assert.equal(recorder.all("assistant.message_delta").length, 0);
+        assert.equal(recorder.all("assistant.message")[0].data.content, "These words come in pieces.");
         await session.disconnect();
     },
 
     async "an abort ends the turn and not the session"(client) {
         const session = await client.createSession({ streaming: true, onPermissionRequest: approveAll });
-        const heard = new Heard(session);
+        const recorder = new EventRecorder(session);
         await session.send({ prompt: "never end" });
-        await heard.first("assistant.message_delta");
+        await recorder.first("assistant.message_delta");
         await session.abort();
-        const idle = await heard.first("session.idle");
+        const idle = await recorder.first("session.idle");
         assert.equal(idle.data.aborted, true);
-        inOrder(heard.types, ["abort", "session.idle"]);
+        inOrder(recorder.types, ["abort", "session.idle"]);
         assert.equal((await session.sendAndWait({ prompt: "still there?" })).data.content, "You said: still there?");
         await session.disconnect();
     },
 
     async "what fails is an error, and the session goes on"(client) {
         const session = await client.createSession({ onPermissionRequest: approveAll });
-        const heard = new Heard(session);
+        const recorder = new EventRecorder(session);
         await assert.rejects(session.sendAndWait({ prompt: "fail" }), /the model is out of order/);
-        await heard.first("session.idle");
+        await recorder.first("session.idle");
         assert.equal((await session.sendAndWait({ prompt: "again" })).data.content, "You said: again");
         await session.disconnect();
     },
 
     async "a message for a busy session steers it or waits for its turn"(client) {
         const session = await client.createSession({ onPermissionRequest: approveAll });
-        const heard = new Heard(session);
+        const recorder = new EventRecorder(session);
         await session.send({ prompt: "count slowly" });
-        await heard.first("tool.execution_start");
+        await recorder.first("tool.execution_start");
         await session.send({ prompt: "faster", mode: "immediate" });
         writeFileSync("faster", "");
-        await heard.first("assistant.message", (event) => event.data.content === "You said: faster");
-        assert.equal(heard.all("user.message").at(-1).data.content, "faster");
-        await heard.first("session.idle");
+        await recorder.first("assistant.message", (event) => event.data.content === "You said: faster");
+        assert.equal(recorder.all("user.message").at(-1).data.content, "faster");
+        await recorder.first("session.idle");
         await session.disconnect();
     },
 

@@ -1,7 +1,7 @@
-// What a client brings along: tools, and its word on calls and questions.
+// Tools of a client, and its decisions on calls and questions.
 import { z } from "zod";
 import { approveAll, defineTool } from "@github/copilot-sdk";
-import { assert, checks, Heard, inOrder } from "./kit.mjs";
+import { assert, checks, EventRecorder, inOrder } from "./kit.mjs";
 
 const lookUp = (seen, more = {}) =>
     defineTool("lookup_issue", {
@@ -26,15 +26,15 @@ await checks({
                 return { kind: "approve-once" };
             },
         });
-        const heard = new Heard(session);
+        const recorder = new EventRecorder(session);
         const answer = await session.sendAndWait({ prompt: "look up 7" });
         assert.equal(answer.data.content, "The tracker says: issue 7 is open");
         assert.deepEqual(seen.map((call) => call.id), ["7"]);
         assert.deepEqual(asked.map((request) => [request.kind, request.toolName]), [["custom-tool", "lookup_issue"]]);
-        const requested = heard.all("external_tool.requested")[0].data;
+        const requested = recorder.all("external_tool.requested")[0].data;
         assert.deepEqual([requested.toolName, requested.arguments, requested.toolCallId], ["lookup_issue", { id: "7" }, seen[0].call]);
-        inOrder(heard.types, ["tool.execution_start", "external_tool.requested", "tool.execution_complete", "session.idle"]);
-        const ended = heard.all("tool.execution_complete")[0].data;
+        inOrder(recorder.types, ["tool.execution_start", "external_tool.requested", "tool.execution_complete", "session.idle"]);
+        const ended = recorder.all("tool.execution_complete")[0].data;
         assert.deepEqual([ended.success, ended.toolCallId], [true, seen[0].call]);
         await session.disconnect();
     },
@@ -67,14 +67,14 @@ await checks({
                     { kind: "reject", feedback: "not this file" };
             },
         });
-        const heard = new Heard(session);
+        const recorder = new EventRecorder(session);
         assert.equal((await session.sendAndWait({ prompt: "write good.txt" })).data.content, "It is written.");
         assert.match((await session.sendAndWait({ prompt: "write bad.txt" })).data.content, /^Denied: .*not this file/s);
         assert.deepEqual(asked.map((request) => request.kind), ["write", "write"]);
-        const [allowed, denied] = heard.all("permission.completed").map((event) => event.data.result.kind);
+        const [allowed, denied] = recorder.all("permission.completed").map((event) => event.data.result.kind);
         assert.match(allowed, /^approved/);
         assert.match(denied, /^denied/);
-        assert.deepEqual(heard.all("tool.execution_complete").map((event) => event.data.success), [true, false]);
+        assert.deepEqual(recorder.all("tool.execution_complete").map((event) => event.data.success), [true, false]);
         await session.disconnect();
     },
 
@@ -96,16 +96,16 @@ await checks({
 
     async "without a handler a request waits for somebody to decide"(client) {
         const session = await client.createSession({});
-        const heard = new Heard(session);
+        const recorder = new EventRecorder(session);
         await session.send({ prompt: "write later.txt" });
-        const { requestId } = (await heard.first("permission.requested")).data;
+        const { requestId } = (await recorder.first("permission.requested")).data;
         const { success } = await session.rpc.permissions.handlePendingPermissionRequest({
             requestId,
             result: { kind: "approve-once" },
         });
         assert.equal(success, true);
-        await heard.first("session.idle");
-        assert.equal(heard.all("assistant.message").at(-1).data.content, "It is written.");
+        await recorder.first("session.idle");
+        assert.equal(recorder.all("assistant.message").at(-1).data.content, "It is written.");
         await session.disconnect();
     },
 

@@ -1,9 +1,9 @@
 // One server on a port, and two clients that watch one session.
 import { approveAll, CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
-import { assert, checks, Heard, within } from "./kit.mjs";
+import { assert, checks, EventRecorder, within } from "./kit.mjs";
 
 const TOKEN = "a-token-of-both";
-const kept = (heard) => heard.events.filter((event) => !event.ephemeral).map((event) => event.id);
+const kept = (recorder) => recorder.events.filter((event) => !event.ephemeral).map((event) => event.id);
 
 await checks(
     {
@@ -19,9 +19,9 @@ await checks(
             const uri = `127.0.0.1:${client.runtimePort}`;
             const other = new CopilotClient({ connection: RuntimeConnection.forUri(uri, { connectionToken: TOKEN }) });
             const mine = await client.createSession({});
-            const here = new Heard(mine);
+            const here = new EventRecorder(mine);
             const theirs = await other.resumeSession(mine.sessionId, { onPermissionRequest: approveAll });
-            const there = new Heard(theirs);
+            const there = new EventRecorder(theirs);
             await mine.send({ prompt: "write shared.txt" });
             await Promise.all([here.first("session.idle"), there.first("session.idle")]);
             const from = kept(there)[0];

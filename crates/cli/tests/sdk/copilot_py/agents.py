@@ -1,4 +1,4 @@
-"""Agents: the client's own, those in the background, and what is done to them from outside."""
+"""Agents: the client's own, background agents, and how a client controls them."""
 
 from copilot.rpc import (
     FleetStartRequest,
@@ -8,7 +8,7 @@ from copilot.rpc import (
     TasksStartAgentRequest,
 )
 from copilot.session import PermissionHandler
-from kit import Heard, ask, in_order, run
+from kit import EventRecorder, ask, in_order, run
 
 USUAL = {"on_permission_request": PermissionHandler.approve_all}
 POET = {
@@ -22,30 +22,30 @@ POET = {
 
 async def an_agent_of_the_clients_own_does_a_task(client):
     async with await client.create_session(custom_agents=[POET], **USUAL) as session:
-        heard = Heard(session)
+        recorder = EventRecorder(session)
         answer = await session.send_and_wait("ask the poet")
         assert answer.data.content == "The poet says: Roses are red."
         assert answer.agent_id is None
-        started = heard.all("subagent.started")[0]
+        started = recorder.all("subagent.started")[0]
         assert started.data.agent_name == "poet"
-        said = [event for event in heard.all("assistant.message") if event.agent_id == started.agent_id]
-        assert [event.data.content for event in said] == ["Roses are red."]
-        in_order(heard.types, ["subagent.started", "subagent.completed", "session.idle"])
+        agent_messages = [event for event in recorder.all("assistant.message") if event.agent_id == started.agent_id]
+        assert [event.data.content for event in agent_messages] == ["Roses are red."]
+        in_order(recorder.types, ["subagent.started", "subagent.completed", "session.idle"])
 
 
 async def a_session_is_idle_when_its_agents_in_the_background_are(client):
     async with await client.create_session(**USUAL) as session:
-        heard = Heard(session)
+        recorder = EventRecorder(session)
         assert await ask(session, "start slow work") == "All is in."
-        assert len(heard.all("session.idle")) == 1
-        in_order(heard.types, ["subagent.started", "subagent.completed", "session.idle"])
-        kind = heard.all("system.notification")[0].data.kind
-        assert kind.agent_id == heard.all("subagent.started")[0].agent_id
+        assert len(recorder.all("session.idle")) == 1
+        in_order(recorder.types, ["subagent.started", "subagent.completed", "session.idle"])
+        kind = recorder.all("system.notification")[0].data.kind
+        assert kind.agent_id == recorder.all("subagent.started")[0].agent_id
 
 
 async def tasks_are_started_listed_written_to_and_cancelled(client):
     async with await client.create_session(**USUAL) as session:
-        heard = Heard(session)
+        recorder = EventRecorder(session)
         tasks = session.rpc.tasks
 
         async def start(name):
@@ -56,18 +56,18 @@ async def tasks_are_started_listed_written_to_and_cancelled(client):
             return next((task for task in (await tasks.list()).tasks if task.id == id), None)
 
         ear = await start("ear")
-        await heard.first("assistant.message", lambda event: event.data.content == "I listen.")
-        await heard.first("session.idle")
+        await recorder.first("assistant.message", lambda event: event.data.content == "I listen.")
+        await recorder.first("session.idle")
         assert (await find(ear)).agent_type == "general-purpose"
         assert (await tasks.send_message(TasksSendMessageRequest(id=ear, message="hello ear"))).sent
-        told = await heard.first("assistant.message", lambda event: event.data.content == "I heard hello ear.")
-        assert told.agent_id == ear
+        message = await recorder.first("assistant.message", lambda event: event.data.content == "I heard hello ear.")
+        assert message.agent_id == ear
 
         stuck = await start("stuck")
-        await heard.first("subagent.started", lambda event: event.agent_id == stuck)
+        await recorder.first("subagent.started", lambda event: event.agent_id == stuck)
         assert (await find(stuck)).status.value == "running"
         assert (await tasks.cancel(TasksCancelRequest(id=stuck))).cancelled
-        await heard.first("subagent.completed", lambda event: event.agent_id == stuck)
+        await recorder.first("subagent.completed", lambda event: event.agent_id == stuck)
         assert (await find(stuck)).status.value == "cancelled"
         assert (await tasks.remove(TasksRemoveRequest(id=stuck))).removed
         assert await find(stuck) is None
@@ -75,11 +75,11 @@ async def tasks_are_started_listed_written_to_and_cancelled(client):
 
 async def a_fleet_is_started_and_done_when_its_agents_are(client):
     async with await client.create_session(**USUAL) as session:
-        heard = Heard(session)
+        recorder = EventRecorder(session)
         assert (await session.rpc.fleet.start(FleetStartRequest(prompt="make three things"))).started
-        await heard.first("session.idle")
-        assert len(heard.all("subagent.started")) == len(heard.all("subagent.completed")) == 3
-        assert heard.all("assistant.message")[-1].data.content == "Three things are made."
+        await recorder.first("session.idle")
+        assert len(recorder.all("subagent.started")) == len(recorder.all("subagent.completed")) == 3
+        assert recorder.all("assistant.message")[-1].data.content == "Three things are made."
 
 
 run([

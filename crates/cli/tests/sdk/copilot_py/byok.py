@@ -1,4 +1,4 @@
-"""A provider that the client brings along."""
+"""A provider that the client supplies."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Hooks of a client: they see, add, change and block."""
+"""Hooks of a client: they observe calls, add context, change input and block."""
 
 import os
 from datetime import datetime
@@ -23,8 +23,8 @@ async def a_call_is_blocked_with_a_reason(client):
         inputs.append(given)
         return {"permissionDecision": "deny", "permissionDecisionReason": "no files on Sundays"}
 
-    said = await with_hooks(client, {"on_pre_tool_use": block}, "write blocked.txt")
-    assert said.startswith("Denied: ") and "no files on Sundays" in said, said
+    answer = await with_hooks(client, {"on_pre_tool_use": block}, "write blocked.txt")
+    assert answer.startswith("Denied: ") and "no files on Sundays" in answer, answer
     assert not Path("blocked.txt").exists()
     assert (inputs[0]["toolName"], inputs[0]["toolArgs"]["path"]) == ("create", "blocked.txt")
     assert isinstance(inputs[0]["timestamp"], datetime)
@@ -41,8 +41,8 @@ async def the_arguments_of_a_call_are_changed(client):
 
 async def context_is_added_to_a_prompt_to_a_beginning_and_to_a_result(client):
     for name in ["on_user_prompt_submitted", "on_session_start"]:
-        said = await with_hooks(client, {name: lambda given, invocation: SECRET}, "do you know it?")
-        assert said == "I know: tulip.", (name, said)
+        answer = await with_hooks(client, {name: lambda given, invocation: SECRET}, "do you know it?")
+        assert answer == "I know: tulip.", (name, answer)
     hooks = {"on_post_tool_use": lambda given, invocation: SECRET}
     assert await with_hooks(client, hooks, "write known.txt") == "I know: tulip."
     assert await with_hooks(client, {}, "do you know it?") == "I know nothing."
@@ -61,13 +61,13 @@ async def an_agent_that_stops_is_sent_on_once(client):
 
 
 async def the_agents_of_a_session_are_told_as_they_come_and_go(client):
-    told = []
+    hook_calls = []
     hooks = {
-        "on_subagent_start": lambda given, invocation: told.append(("start", given["agentType"])),
-        "on_subagent_stop": lambda given, invocation: told.append(("stop", given["agentType"])),
+        "on_subagent_start": lambda given, invocation: hook_calls.append(("start", given["agentType"])),
+        "on_subagent_stop": lambda given, invocation: hook_calls.append(("stop", given["agentType"])),
     }
     assert await with_hooks(client, hooks, "send somebody") == "Somebody came back."
-    assert told == [("start", "general-purpose"), ("stop", "general-purpose")], told
+    assert hook_calls == [("start", "general-purpose"), ("stop", "general-purpose")], hook_calls
 
 
 run([

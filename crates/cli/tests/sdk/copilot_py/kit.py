@@ -1,4 +1,4 @@
-"""What the programs here share: one client for all checks of a program, and a line for each check that held."""
+"""Shared helpers: one client for all checks of a program, and one output line for each check that passed."""
 
 import asyncio
 import json
@@ -10,10 +10,10 @@ PATIENCE = 30
 
 
 def run(checks, **options):
-    """Runs checks with one client. Any that fails ends the program with its error."""
+    """Runs checks with one client. A failed check ends the program with its error."""
 
     async def all_of_them():
-        # An event that the SDK cannot read is told to nobody else.
+        # The SDK reports an event that it cannot parse only here.
         unread = []
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: unread.append(context))
         async with CopilotClient(log_level="error", **options) as client:
@@ -27,12 +27,12 @@ def run(checks, **options):
 
 
 async def ask(session, prompt, **more):
-    """The words of a session's answer."""
+    """The text of a session's answer."""
     return (await session.send_and_wait(prompt, **more)).data.content
 
 
-class Heard:
-    """Everything that a session tells from now on."""
+class EventRecorder:
+    """All events of a session from now on."""
 
     def __init__(self, session):
         self.events = []
@@ -51,7 +51,7 @@ class Heard:
         return [event for event in self.events if event.type.value == kind]
 
     async def first(self, kind, fits=lambda event: True):
-        """The first event of a kind that fits, which may come later."""
+        """The first event of a type that matches; waits for it if necessary."""
         while True:
             self._news.clear()
             found = next((event for event in self.all(kind) if fits(event)), None)
@@ -65,7 +65,7 @@ class Heard:
 
 
 def in_order(found, wanted):
-    """Fails unless these came in this order, with anything between them."""
+    """Fails unless these occur in this order; other items may be between them."""
     left = iter(found)
     for item in wanted:
         assert any(item == other for other in left), f"no {item} in its place in {found}"

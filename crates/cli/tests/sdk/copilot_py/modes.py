@@ -5,7 +5,7 @@ from pathlib import Path
 from copilot.rpc import ModeSetRequest, PlanUpdateRequest
 from copilot.session import PermissionHandler
 from copilot.session_events import SessionMode
-from kit import Heard, ask, in_order, run
+from kit import EventRecorder, ask, in_order, run
 
 USUAL = {"on_permission_request": PermissionHandler.approve_all}
 
@@ -20,11 +20,11 @@ def planning(client, decision, requests):
 
 async def a_mode_is_read_set_and_told(client):
     async with await client.create_session(**USUAL) as session:
-        heard = Heard(session)
+        recorder = EventRecorder(session)
         assert await session.rpc.mode.get() == SessionMode.INTERACTIVE
         await session.rpc.mode.set(ModeSetRequest(mode=SessionMode.PLAN))
         assert await session.rpc.mode.get() == SessionMode.PLAN
-        changed = (await heard.first("session.mode_changed")).data
+        changed = (await recorder.first("session.mode_changed")).data
         assert (changed.previous_mode.value, changed.new_mode.value) == ("interactive", "plan")
 
 
@@ -32,7 +32,7 @@ async def a_plan_that_is_approved_is_carried_out(client):
     requests = []
     approved = {"approved": True, "selectedAction": "interactive"}
     async with await planning(client, approved, requests) as session:
-        heard = Heard(session)
+        recorder = EventRecorder(session)
         await session.rpc.mode.set(ModeSetRequest(mode=SessionMode.PLAN))
         assert await ask(session, "plan it") == "It is carried out."
         assert Path("planned.txt").exists()
@@ -40,14 +40,14 @@ async def a_plan_that_is_approved_is_carried_out(client):
         assert (request["summary"], request["planContent"]) == ("Write one file", "1. Write planned.txt\n")
         assert request["recommendedAction"] == "autopilot" and "exit_only" in request["actions"]
         assert await session.rpc.mode.get() == SessionMode.INTERACTIVE
-        in_order(heard.types, ["session.plan_changed", "session.mode_changed", "session.idle"])
+        in_order(recorder.types, ["session.plan_changed", "session.mode_changed", "session.idle"])
 
 
 async def a_plan_that_is_not_approved_comes_back_with_what_is_wrong(client):
     async with await planning(client, {"approved": False, "feedback": "too short"}, []) as session:
         await session.rpc.mode.set(ModeSetRequest(mode=SessionMode.PLAN))
-        said = await ask(session, "plan it")
-        assert said.startswith("I plan anew: ") and "too short" in said, said
+        answer = await ask(session, "plan it")
+        assert answer.startswith("I plan anew: ") and "too short" in answer, answer
         assert await session.rpc.mode.get() == SessionMode.PLAN
 
 
@@ -74,10 +74,10 @@ async def todos_of_the_model_are_read_with_what_they_wait_for(client):
 
 async def autopilot_goes_on_until_it_is_done_and_the_wait_for_it_ends(client):
     async with await client.create_session(**USUAL) as session:
-        heard = Heard(session)
+        recorder = EventRecorder(session)
         await session.rpc.mode.set(ModeSetRequest(mode=SessionMode.AUTOPILOT))
         await session.send_and_wait("do it all", timeout=30)
-        assert heard.all("session.task_complete")[0].data.summary == "Everything is done"
+        assert recorder.all("session.task_complete")[0].data.summary == "Everything is done"
         assert await session.rpc.mode.get() == SessionMode.AUTOPILOT
 
 

@@ -1,15 +1,15 @@
-"""Sessions that go on: resumed, copied, with another model, with an answer in a form."""
+"""Sessions that are resumed, forked, continued with another model, or asked for structured output."""
 
 import os
 
 from copilot.rpc import SessionsForkRequest
 from copilot.session import PermissionHandler
-from kit import Heard, ask, run
+from kit import EventRecorder, ask, run
 from pydantic import BaseModel, ConfigDict
 
 USUAL = {"on_permission_request": PermissionHandler.approve_all}
-# A name as programs give them; others have UUIDs.
-TOLD = "what-we-said"
+# A session name that the program chose; other sessions have UUIDs.
+SESSION = "what-we-said"
 
 
 async def prompts(session):
@@ -18,31 +18,31 @@ async def prompts(session):
 
 
 async def a_session_that_was_left_is_resumed_with_what_it_knows(client):
-    async with await client.create_session(session_id=TOLD, **USUAL) as session:
+    async with await client.create_session(session_id=SESSION, **USUAL) as session:
         await ask(session, "remember tulip")
-    async with await client.resume_session(TOLD, **USUAL) as session:
+    async with await client.resume_session(SESSION, **USUAL) as session:
         assert await ask(session, "what was it?") == "It was tulip."
         assert await prompts(session) == ["remember tulip", "what was it?"]
 
 
 async def a_copy_goes_its_own_way(client):
-    copied = (await client.rpc.sessions.fork(SessionsForkRequest(session_id=TOLD))).session_id
-    assert copied != TOLD
+    copied = (await client.rpc.sessions.fork(SessionsForkRequest(session_id=SESSION))).session_id
+    assert copied != SESSION
     async with await client.resume_session(copied, **USUAL) as session:
         assert await ask(session, "what was it?") == "It was tulip."
-    async with await client.resume_session(TOLD, **USUAL) as session:
+    async with await client.resume_session(SESSION, **USUAL) as session:
         assert await prompts(session) == ["remember tulip", "what was it?"]
 
 
 async def another_model_answers_from_the_next_message_on(client):
     other = os.environ["OTHER_MODEL"]
     async with await client.create_session(**USUAL) as session:
-        heard = Heard(session)
+        recorder = EventRecorder(session)
         assert await ask(session, "who are you?") == "I am the first."
         await session.set_model(other)
         assert (await session.rpc.model.get_current()).model_id == other
         assert await ask(session, "who are you?") == "I am the second."
-        assert heard.all("session.model_change")[0].data.new_model == other
+        assert recorder.all("session.model_change")[0].data.new_model == other
 
 
 class Total(BaseModel):

@@ -1,10 +1,10 @@
-"""Sessions from their beginning to their end."""
+"""The life of a session: creation, turns, abort, deletion."""
 
 import pathlib
 from uuid import uuid4
 
 from copilot.session import PermissionHandler
-from kit import Heard, ask, in_order, run
+from kit import EventRecorder, ask, in_order, run
 
 USUAL = {"on_permission_request": PermissionHandler.approve_all}
 KEPT = str(uuid4())
@@ -19,34 +19,34 @@ async def the_server_answers_about_itself(client):
 
 async def an_answer_is_streamed_in_pieces_then_told_whole(client):
     async with await client.create_session(streaming=True, **USUAL) as session:
-        heard = Heard(session)
+        recorder = EventRecorder(session)
         answer = await session.send_and_wait("stream it")
         assert answer.data.content == "These words come in pieces."
-        pieces = heard.all("assistant.message_delta")
+        pieces = recorder.all("assistant.message_delta")
         assert len(pieces) > 1
         assert "".join(event.data.delta_content for event in pieces) == answer.data.content
         assert all(event.data.message_id == answer.data.message_id for event in pieces)
-        in_order(heard.types, ["user.message", "assistant.message_delta", "assistant.message", "session.idle"])
+        in_order(recorder.types, ["user.message", "assistant.message_delta", "assistant.message", "session.idle"])
 
 
 async def without_streaming_there_are_no_pieces(client):
     async with await client.create_session(session_id=KEPT, **USUAL) as session:
         assert session.session_id == KEPT
-        heard = Heard(session)
+        recorder = EventRecorder(session)
         assert isinstance(await session.send("stream it"), str)
-        await heard.first("session.idle")
-        assert heard.all("assistant.message_delta") == []
-        assert heard.all("assistant.message")[0].data.content == "These words come in pieces."
+        await recorder.first("session.idle")
+        assert recorder.all("assistant.message_delta") == []
+        assert recorder.all("assistant.message")[0].data.content == "These words come in pieces."
 
 
 async def an_abort_ends_the_turn_and_not_the_session(client):
     async with await client.create_session(streaming=True, **USUAL) as session:
-        heard = Heard(session)
+        recorder = EventRecorder(session)
         await session.send("never end")
-        await heard.first("assistant.message_delta")
+        await recorder.first("assistant.message_delta")
         await session.abort()
-        assert (await heard.first("session.idle")).data.aborted is True
-        in_order(heard.types, ["abort", "session.idle"])
+        assert (await recorder.first("session.idle")).data.aborted is True
+        in_order(recorder.types, ["abort", "session.idle"])
         assert await ask(session, "still there?") == "You said: still there?"
 
 
@@ -64,13 +64,13 @@ async def what_fails_is_an_error_and_the_session_goes_on(client):
 
 async def a_message_for_a_busy_session_steers_it(client):
     async with await client.create_session(**USUAL) as session:
-        heard = Heard(session)
+        recorder = EventRecorder(session)
         await session.send("count slowly")
-        await heard.first("tool.execution_start")
+        await recorder.first("tool.execution_start")
         await session.send("faster", mode="immediate")
         pathlib.Path("faster").touch()
-        await heard.first("assistant.message", lambda event: event.data.content == "You said: faster")
-        await heard.first("session.idle")
+        await recorder.first("assistant.message", lambda event: event.data.content == "You said: faster")
+        await recorder.first("session.idle")
 
 
 async def sessions_are_listed_read_and_deleted(client):

@@ -1,4 +1,4 @@
-"""What a client brings along: tools, and its word on calls and questions."""
+"""Tools of a client, and its decisions on calls and questions."""
 
 from copilot import define_tool
 from copilot.rpc import (
@@ -7,7 +7,7 @@ from copilot.rpc import (
     PermissionDecisionReject,
 )
 from copilot.session import PermissionHandler
-from kit import Heard, ask, in_order, run
+from kit import EventRecorder, ask, in_order, run
 from pydantic import BaseModel
 
 
@@ -38,24 +38,24 @@ async def a_tool_of_the_client_is_called_and_answers(client):
     seen, asked = [], []
     handler = deciding(asked, lambda request: PermissionDecisionApproveOnce())
     async with await client.create_session(tools=[look_up(seen)], on_permission_request=handler) as session:
-        heard = Heard(session)
+        recorder = EventRecorder(session)
         assert await ask(session, "look up 7") == "The tracker says: issue 7 is open"
         assert [number for number, call in seen] == ["7"]
         assert [(request.kind, request.tool_name) for request in asked] == [("custom-tool", "lookup_issue")]
         in_order(
-            heard.types,
+            recorder.types,
             ["tool.execution_start", "external_tool.requested", "tool.execution_complete", "session.idle"],
         )
-        ended = heard.all("tool.execution_complete")[0].data
+        ended = recorder.all("tool.execution_complete")[0].data
         assert (ended.success, ended.tool_call_id) == (True, seen[0][1])
 
 
 async def a_tool_that_fails_fails_for_the_model_too(client):
     usual = {"on_permission_request": PermissionHandler.approve_all}
     async with await client.create_session(tools=[look_up([])], **usual) as session:
-        heard = Heard(session)
+        recorder = EventRecorder(session)
         assert (await ask(session, "look up 0")).startswith("It failed: ")
-        assert heard.all("tool.execution_complete")[0].data.success is False
+        assert recorder.all("tool.execution_complete")[0].data.success is False
 
 
 async def a_tool_that_needs_no_permission_asks_for_none(client):
@@ -75,12 +75,12 @@ async def a_call_is_allowed_and_denied(client):
         return PermissionDecisionApproveOnce() if good else PermissionDecisionReject(feedback="not this file")
 
     async with await client.create_session(on_permission_request=deciding(asked, decide)) as session:
-        heard = Heard(session)
+        recorder = EventRecorder(session)
         assert await ask(session, "write good.txt") == "It is written."
         denied = await ask(session, "write bad.txt")
         assert denied.startswith("Denied: ") and "not this file" in denied, denied
         assert [request.kind for request in asked] == ["write", "write"]
-        assert [event.data.success for event in heard.all("tool.execution_complete")] == [True, False]
+        assert [event.data.success for event in recorder.all("tool.execution_complete")] == [True, False]
 
 
 async def a_command_is_asked_about_by_its_text_and_allowed_for_the_session(client):

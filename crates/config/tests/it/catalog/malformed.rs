@@ -1,4 +1,4 @@
-//! Definitions that cannot be used as they are: each is told with its file, its line and what to do about it.
+//! Invalid definitions: each is reported with its file, its line and a remedy.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,7 +8,7 @@ use config::Severity::{Error, Warning};
 
 use super::{Asked, Machine, agent};
 
-/// A file, what it says, and what is told of it: how bad, in which line, in which words, with which remedy.
+/// A file, its content, and the expected report: severity, line, message and remedy.
 type Row = (&'static str, &'static str, Severity, u64, &'static str, &'static str);
 
 const AGENTS: [Row; 32] = [
@@ -138,7 +138,7 @@ const AGENTS: [Row; 32] = [
 ];
 
 #[test]
-fn every_malformed_agent_is_told_with_its_line_and_a_remedy() {
+fn malformed_agents_are_reported_with_line_and_remedy() {
     let mut wrong = Vec::new();
     for (name, text, severity, line, words, remedy) in AGENTS {
         let machine = Machine::new();
@@ -160,7 +160,7 @@ fn every_malformed_agent_is_told_with_its_line_and_a_remedy() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The same for everything else, where the place is not always a line.
+/// The same for other files, where the position is not always a line.
 const OTHERS: [(&str, &str, &str, &str); 14] = [
     ("project/.claude/skills/a/SKILL.md", "---\nname: a\n---\nDo.\n", "no description", "add `description`"),
     (
@@ -189,7 +189,7 @@ const OTHERS: [(&str, &str, &str, &str); 14] = [
 ];
 
 #[test]
-fn every_malformed_skill_and_plugin_is_told_with_a_remedy() {
+fn malformed_skills_and_plugins_are_reported_with_a_remedy() {
     for (path, text, words, remedy) in OTHERS {
         let machine = Machine::new();
         machine.write(path, text);
@@ -200,7 +200,7 @@ fn every_malformed_skill_and_plugin_is_told_with_a_remedy() {
 }
 
 #[test]
-fn bytes_that_are_no_text_and_files_that_are_too_large_are_told() {
+fn invalid_utf8_and_too_large_files_are_reported() {
     let machine = Machine::new();
     machine.write("home/agents/large.md", &format!("{}{}", agent("x"), "x".repeat(5 << 20)));
     fs::write(machine.path("home/agents/binary.md"), b"---\ndescription: \xff\xfe\n---\nDo.\n").unwrap();
@@ -218,7 +218,7 @@ fn bytes_that_are_no_text_and_files_that_are_too_large_are_told() {
 }
 
 #[test]
-fn aliases_cannot_make_a_small_file_large() {
+fn yaml_aliases_cannot_expand_without_limit() {
     let machine = Machine::new();
     let mut bomb = String::from("---\ndescription: x\na: &a [x, x, x, x, x, x, x, x, x, x]\n");
     for (one, other) in ["ab", "bc", "cd", "de", "ef", "fg"].map(|pair| pair.split_at(1)) {
@@ -231,7 +231,7 @@ fn aliases_cannot_make_a_small_file_large() {
 }
 
 #[test]
-fn definitions_on_the_command_line_that_are_none_are_errors() {
+fn invalid_definitions_on_the_command_line_are_errors() {
     let cases = [
         ("{bad", "not JSON"),
         ("", "not JSON"),

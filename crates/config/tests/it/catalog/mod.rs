@@ -1,4 +1,4 @@
-//! Definitions as files, flags, plugins and the network give them.
+//! Definitions from files, flags, plugins and the network.
 
 mod malformed;
 mod realistic;
@@ -15,7 +15,7 @@ use config::{
 
 use super::Machine;
 
-/// What is looked at, besides the machine itself.
+/// The inputs of a catalog besides the files of the machine.
 #[derive(Default)]
 struct Asked<'a> {
     given: Option<&'a str>,
@@ -34,19 +34,19 @@ impl Machine {
         let (home, user, top) = (self.home(), self.path("user"), self.top());
         gather_catalog(&CatalogLocations {
             home: &home,
-            user: Some(&user),
-            top: &top,
+            user_home: Some(&user),
+            project_dir: &top,
             trust: if asked.untrusted { TrustStatus::Untrusted } else { TrustStatus::Trusted },
             scopes: &SettingsFileScope::ALL,
             plugins: &asked.plugins,
             inline: asked.given.map(|text| InlineDefinitions { name: Path::new("--agents"), text }),
             remote: asked.remote,
-            no_hooks: asked.no_hooks,
+            hooks_forbidden_by: asked.no_hooks,
         })
     }
 }
 
-/// A definition that says no more than it must.
+/// A minimal definition.
 fn agent(description: &str) -> String {
     format!("---\ndescription: {description}\n---\nDo it.\n")
 }

@@ -1,4 +1,4 @@
-//! Definitions as people write them, for either family of programs and for Bosun.
+//! Realistic definitions, for Claude, for Copilot and for Bosun.
 
 use std::path::{Path, PathBuf};
 
@@ -16,20 +16,20 @@ fn catalog() -> CatalogListing {
     let wild = wild();
     gather_catalog(&CatalogLocations {
         home: &wild.join("home"),
-        user: Some(&wild.join("user")),
-        top: &wild.join("project"),
+        user_home: Some(&wild.join("user")),
+        project_dir: &wild.join("project"),
         trust: TrustStatus::Trusted,
         scopes: &SettingsFileScope::ALL,
         plugins: &[wild.join("plugins/quality"), wild.join("plugins/flat")],
         inline: None,
         remote: RemoteDefinitions::default(),
-        no_hooks: None,
+        hooks_forbidden_by: None,
     })
     .unwrap()
 }
 
 #[test]
-fn realistic_files_of_both_families_all_load() {
+fn realistic_files_of_both_products_load() {
     let catalog = catalog();
     let custom = catalog.agents.iter().filter(|agent| agent.spec.source != DefinitionSource::BuiltIn);
     assert_eq!(
@@ -44,7 +44,7 @@ fn realistic_files_of_both_families_all_load() {
     assert_eq!(plugins, ["quality", "flat", "toolbox"]);
     assert!(custom.clone().all(|agent| agent.shadowed_by.is_none()));
     assert!(custom.count() + skills.len() + plugins.len() >= 30);
-    // Everything that was left out of them is told, with its line, and nothing was dropped.
+    // Every ignored part is reported with its line, and no definition is dropped.
     let told: Vec<String> = catalog
         .problems
         .iter()
@@ -71,7 +71,7 @@ fn realistic_files_of_both_families_all_load() {
 }
 
 #[test]
-fn what_the_files_say_is_what_the_agents_are() {
+fn agents_have_the_values_of_their_files() {
     let catalog = catalog();
     let of = |name: &str| &catalog.agent(name).unwrap().spec;
     let tools = |name: &str| of(name).tools.as_ref().map(|tools| tools.join(" "));
@@ -107,7 +107,7 @@ fn what_the_files_say_is_what_the_agents_are() {
 }
 
 #[test]
-fn skills_and_hooks_are_found_with_what_they_say() {
+fn skills_and_hooks_are_found_with_their_content() {
     let catalog = catalog();
     let of = |name: &str| &catalog.skills.iter().find(|skill| skill.spec.name == name).unwrap().spec;
     assert_eq!(of("commit").allowed_tools, ["Bash(git add:*)", "Bash(git commit:*)"]);

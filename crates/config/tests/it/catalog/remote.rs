@@ -1,4 +1,4 @@
-//! A catalogue on the network: asked, kept, and done without.
+//! A remote catalogue: requests, cache, and failures.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -14,7 +14,7 @@ use super::{Asked, Machine};
 const DEFINITIONS: &str = r#"{"agents": [{"name": "Org Reviewer", "description": "x", "prompt": "y",
     "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "touch ran"}]}]}}]}"#;
 
-/// A server that answers once, and gives what it was asked.
+/// A server that answers once and returns the request.
 fn server(answer: String) -> (String, JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/agents?org=1", listener.local_addr().unwrap());
@@ -26,7 +26,7 @@ fn server(answer: String) -> (String, JoinHandle<String>) {
             let read = stream.read(&mut part).unwrap();
             request.extend_from_slice(&part[..read]);
         }
-        // A client that has read enough hangs up.
+        // A client that has read enough closes the connection.
         let _gone = stream.write_all(answer.as_bytes());
         String::from_utf8(request).unwrap()
     });
@@ -48,7 +48,7 @@ fn catalog(url: &str, home: PathBuf) -> RemoteCatalog {
 }
 
 #[tokio::test]
-async fn a_remote_catalogue_is_asked_for_the_user_and_the_repository_and_kept() {
+async fn remote_catalogue_is_requested_for_user_and_repository_and_cached() {
     let machine = Machine::new();
     let (url, asked) = server(http("200 OK", DEFINITIONS));
     let remote = catalog(&url, machine.home());
@@ -64,7 +64,7 @@ async fn a_remote_catalogue_is_asked_for_the_user_and_the_repository_and_kept() 
     assert_eq!((&agent.spec.source, &agent.hooks), (&DefinitionSource::Remote { url: url.clone() }, &None));
     assert!(found.problems[0].message.contains("hooks are ignored"), "{:?}", found.problems);
 
-    // Nobody listens there any more.
+    // No server listens there any more.
     let down = remote.fetch(Timestamp(9)).await;
     let RemoteState::Cached { fetched_at: Timestamp(7), why: Some(_), .. } = &down.state else { panic!("{down:?}") };
     assert!(machine.asked(Asked { remote: down, ..Asked::default() }).unwrap().agent("org-reviewer").is_some());
@@ -76,7 +76,7 @@ async fn a_remote_catalogue_is_asked_for_the_user_and_the_repository_and_kept() 
 }
 
 #[tokio::test]
-async fn a_remote_catalogue_that_answers_nonsense_is_down() {
+async fn invalid_remote_catalogue_counts_as_unavailable() {
     let machine = Machine::new();
     let cases = [
         (http("200 OK", "<html>"), "not JSON"),
@@ -95,7 +95,7 @@ async fn a_remote_catalogue_that_answers_nonsense_is_down() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_remote_catalogue_that_never_answers_is_not_waited_for() {
+async fn silent_remote_catalogue_times_out() {
     let machine = Machine::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());

@@ -1,4 +1,4 @@
-//! Which definition of a name counts, and what does not count at all.
+//! Which definition of a name is used, and which files are ignored.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -40,7 +40,7 @@ fn every_place_is_searched_and_the_strongest_of_a_name_counts() {
 }
 
 #[test]
-fn a_file_may_stand_in_for_a_built_in_agent() {
+fn file_can_replace_a_built_in_agent() {
     let machine = Machine::new();
     machine.write("user/.claude/agents/explore.md", &agent("mine"));
     let catalog = machine.catalog();
@@ -51,7 +51,7 @@ fn a_file_may_stand_in_for_a_built_in_agent() {
 }
 
 #[test]
-fn a_role_says_whom_it_may_start() {
+fn role_defines_which_agents_it_may_start() {
     let machine = Machine::new();
     let written = [
         ("all", "", SpawnPolicy::Any),
@@ -79,7 +79,7 @@ fn a_role_says_whom_it_may_start() {
 }
 
 #[test]
-fn an_agent_starts_without_the_tools_that_this_version_has_not() {
+fn unsupported_tools_are_left_out_of_an_agent() {
     let machine = Machine::new();
     let text = "---\ndescription: x\nmcp-servers:\n  db:\n    command: db\nisolation: remote\ngithub:\n  permissions: read\ntools: [read, 'github/*', search/codebase, mcp__db__query]\n\
                 ---\nDo it.\n";
@@ -100,7 +100,7 @@ fn an_agent_starts_without_the_tools_that_this_version_has_not() {
 }
 
 #[test]
-fn a_definition_that_a_program_gives_keeps_the_tools_of_its_servers() {
+fn definition_from_a_client_keeps_its_mcp_tools() {
     let given = r#"{"counter": {"description": "x", "prompt": "x", "tools": ["Read", "mcp__calc__add"]}}"#;
     let catalog = Machine::new().asked(Asked { given: Some(given), ..Asked::default() }).unwrap();
     let spec = &catalog.agent("counter").unwrap().spec;
@@ -111,7 +111,7 @@ fn a_definition_that_a_program_gives_keeps_the_tools_of_its_servers() {
 }
 
 #[test]
-fn files_of_an_untrusted_project_are_named_and_not_used() {
+fn files_of_an_untrusted_project_are_reported_and_ignored() {
     let machine = Machine::new();
     machine.write("project/.github/agents/evil.agent.md", &agent("x"));
     machine.write("project/.claude/skills/evil/SKILL.md", &agent("x"));
@@ -130,7 +130,7 @@ fn files_of_an_untrusted_project_are_named_and_not_used() {
 }
 
 #[test]
-fn hooks_that_a_manager_forbids_are_not_gathered() {
+fn hooks_forbidden_by_managed_settings_are_ignored() {
     let machine = Machine::new();
     machine.write("home/hooks/mine.json", r#"{"hooks": {}}"#);
     let no_hooks = Some("/etc/bosun/managed.toml".into());
@@ -140,7 +140,7 @@ fn hooks_that_a_manager_forbids_are_not_gathered() {
 }
 
 #[test]
-fn hooks_in_an_agent_s_file_are_forbidden_with_all_others() {
+fn forbidding_hooks_includes_hooks_of_agents() {
     let machine = Machine::new();
     let hooked = "---\nname: mine\ndescription: x\nhooks:\n  Stop:\n    - hooks:\n        - type: command\n          \
                   command: evil\n---\nWork.\n";
@@ -153,20 +153,20 @@ fn hooks_in_an_agent_s_file_are_forbidden_with_all_others() {
 }
 
 #[test]
-fn a_file_that_only_switches_hooks_off_is_gathered() {
+fn file_that_only_disables_hooks_is_read() {
     let machine = Machine::new();
     machine.write("user/.claude/settings.json", r#"{"disableAllHooks": true}"#);
     assert_eq!(machine.catalog().hooks.len(), 1);
 }
 
 #[test]
-fn links_of_a_project_are_not_followed_and_those_of_the_user_are() {
+fn only_links_of_the_user_are_followed() {
     let machine = Machine::new();
     machine.write("elsewhere/linked.md", &agent("x"));
     machine.write("project/.claude/agents/real.md", &agent("x")).write("user/.claude/agents/real.md", &agent("y"));
     symlink(machine.path("elsewhere/linked.md"), machine.path("project/.claude/agents/stolen.md")).unwrap();
     symlink(machine.path("elsewhere"), machine.path("user/.claude/agents/more")).unwrap();
-    // A loop in the user's own folder ends.
+    // A loop of links in the user's folder does not hang.
     symlink(machine.path("user/.claude/agents"), machine.path("elsewhere/loop")).unwrap();
     symlink("loop2", machine.path("elsewhere/loop2")).unwrap();
     let catalog = machine.catalog();
@@ -179,7 +179,7 @@ fn links_of_a_project_are_not_followed_and_those_of_the_user_are() {
 }
 
 #[test]
-fn a_folder_with_too_much_in_it_is_told() {
+fn too_large_folder_is_reported() {
     let machine = Machine::new();
     let folder = machine.path("project/.claude/agents");
     fs::create_dir_all(&folder).unwrap();
@@ -193,7 +193,7 @@ fn a_folder_with_too_much_in_it_is_told() {
 }
 
 #[test]
-fn an_agent_or_skill_that_is_named_and_not_there_is_told() {
+fn missing_referenced_agent_or_skill_is_reported() {
     let machine = Machine::new();
     let text = "---\ndescription: x\nskills: [gone]\ntools: Agent(explore, nobody)\n---\nDo it.\n";
     machine.write("home/agents/lead.md", text);
@@ -203,12 +203,12 @@ fn an_agent_or_skill_that_is_named_and_not_there_is_told() {
 }
 
 #[test]
-fn long_descriptions_are_weighed() {
+fn total_length_of_descriptions_is_checked() {
     let machine = Machine::new();
     machine.write("home/agents/long.md", &agent(&"word ".repeat(4_000)));
     let catalog = machine.catalog();
     let specs = || catalog.effective().map(|agent| &agent.spec);
-    let pressure = DescriptionOverflow::of(specs(), 15_000).unwrap();
+    let pressure = DescriptionOverflow::measure(specs(), 15_000).unwrap();
     assert_eq!((pressure.largest[0].0.as_str(), pressure.threshold), ("long", 15_000));
-    assert_eq!(DescriptionOverflow::of(specs(), 30_000), None);
+    assert_eq!(DescriptionOverflow::measure(specs(), 30_000), None);
 }

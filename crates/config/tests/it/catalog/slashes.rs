@@ -46,7 +46,7 @@ fn every_place_is_searched_and_the_strongest_of_a_name_counts() {
 }
 
 #[test]
-fn the_head_of_a_command_says_what_it_takes() {
+fn frontmatter_of_a_command_is_read() {
     let machine = Machine::new();
     let head =
         "---\ndescription: Fixes\nargument-hint: [issue]\nallowed-tools: Bash(git add:*), Read\nagent: Explore\n---\n";
@@ -61,7 +61,7 @@ fn the_head_of_a_command_says_what_it_takes() {
 }
 
 #[test]
-fn what_is_wrong_with_a_command_is_told_with_its_line() {
+fn errors_in_a_command_are_reported_with_their_line() {
     let machine = Machine::new();
     machine.write("project/.claude/commands/open.md", "---\ndescription: x\n");
     machine.write("project/.claude/commands/empty.md", "---\ndescription: x\n---\n");
@@ -95,7 +95,7 @@ fn what_is_wrong_with_a_command_is_told_with_its_line() {
 }
 
 #[test]
-fn commands_of_a_project_that_nobody_trusts_are_known_by_name_alone() {
+fn only_names_of_untrusted_project_commands_are_read() {
     let machine = Machine::new();
     machine.write("project/.claude/commands/git/evil.md", "---\ndescription: looks kind\n---\n!`id`\n");
     machine.write("home/commands/mine.md", "Mine.\n");

@@ -1,4 +1,4 @@
-//! Branches made in one go, without a work tree.
+//! Creates branches with one git command, without a work tree.
 
 use git::{Commit, MergePart};
 
@@ -27,7 +27,7 @@ pub(crate) struct Branch {
     pub(crate) edits: Vec<Edit>,
 }
 
-/// Makes the branches, and gives what they brought.
+/// Creates the branches and returns their parts.
 pub(crate) async fn import(stage: &Stage, branches: &[Branch]) -> Vec<MergePart> {
     let mut stream = Vec::new();
     for (age, branch) in branches.iter().enumerate() {
@@ -39,7 +39,7 @@ pub(crate) async fn import(stage: &Stage, branches: &[Branch]) -> Vec<MergePart>
         stream.extend(format!("from {}\n", branch.from).into_bytes());
         branch.edits.iter().for_each(|edit| line(&mut stream, edit));
     }
-    stage.git.done(&["fast-import", "--quiet", "--force"], &stream).await.unwrap();
+    stage.git.run_checked(&["fast-import", "--quiet", "--force"], &stream).await.unwrap();
     let mut parts = Vec::new();
     for Branch { name, .. } in branches {
         let commit = super::named(&stage.git, &format!("refs/bosun/test/work/{name}")).await;

@@ -1,20 +1,20 @@
-//! Commits joined on a base, and conflicts that somebody resolves.
+//! Commits merged onto a base, and resolved conflicts.
 
-use git::{Commit, MergeOutcome, ResolveOutcome, join, merge};
+use git::{Commit, MergeOutcome, ResolveOutcome, merge, merge_all};
 
 use super::branches::{branch, write};
 use super::{file, head, signature, tree};
 use crate::stage::Stage;
 
 async fn whole(stage: &Stage, base: &Commit, parts: &[git::MergePart]) -> Commit {
-    match join(&stage.git, base, parts, &signature()).await.unwrap() {
-        MergeOutcome::Whole(commit) => commit,
+    match merge_all(&stage.git, base, parts, &signature()).await.unwrap() {
+        MergeOutcome::Merged(commit) => commit,
         MergeOutcome::Conflict(conflict) => panic!("{conflict:?}"),
     }
 }
 
 #[tokio::test]
-async fn the_same_commits_in_the_same_order_are_the_same_merge() {
+async fn same_commits_in_the_same_order_give_the_same_merge() {
     let stage = Stage::new().await;
     let base = head(&stage).await;
     let a = branch(&stage, &base, "a", vec![write("a.txt", "one\na\n")]).await;
@@ -25,11 +25,11 @@ async fn the_same_commits_in_the_same_order_are_the_same_merge() {
     assert_eq!(whole(&stage, &base, &parts).await, once);
     assert_eq!(file(&stage.git, &once, "a.txt").await, "one\na");
     assert_eq!(file(&stage.git, &once, "c.txt").await, "c");
-    // Another order is another commit, and the same tree.
+    // Another order gives another commit with the same tree.
     let other = whole(&stage, &base, &[b.clone(), on_a.clone(), a.clone()]).await;
     assert_ne!(other, once);
     assert_eq!(tree(&stage.git, &other).await, tree(&stage.git, &once).await);
-    // What is built on the tip needs no merge, and what is there already changes nothing.
+    // A descendant of the tip needs no merge, and a commit that the tip contains changes nothing.
     assert_eq!(whole(&stage, &base, &[a.clone(), on_a.clone(), a]).await, on_a.commit);
     assert_eq!(whole(&stage, &base, &[]).await, base);
     let said = stage.git.text(&["log", "-1", "--format=%an %ae %cn %at %ct %s", once.as_str()]).await.unwrap();
@@ -37,7 +37,7 @@ async fn the_same_commits_in_the_same_order_are_the_same_merge() {
 }
 
 #[tokio::test]
-async fn a_conflict_names_its_files_and_is_whole_once_no_mark_is_left() {
+async fn conflict_names_its_files_and_is_resolved_once_no_marker_is_left() {
     let stage = Stage::new().await;
     let base = head(&stage).await;
     let a = branch(&stage, &base, "a", vec![write("a.txt", "left\n"), write("own.txt", "a\n")]).await;
@@ -55,21 +55,21 @@ async fn a_conflict_names_its_files_and_is_whole_once_no_mark_is_left() {
     assert!(marked.contains(&ours) && marked.contains(&theirs), "{marked}");
 
     let resolve = async |done| conflict.resolve(&stage.git, done, &signature()).await.unwrap();
-    assert_eq!(resolve(&begun).await, ResolveOutcome::Marked(vec!["a.txt".into()]));
+    assert_eq!(resolve(&begun).await, ResolveOutcome::MarkersLeft(vec!["a.txt".into()]));
     let moved =
         branch(&stage, &begun, "moved", vec![super::branches::Edit::Rename("a.txt".into(), "z.txt".into())]).await;
-    assert_eq!(resolve(&moved.commit).await, ResolveOutcome::Marked(vec!["z.txt".into()]));
-    // Marks of anybody else are text like any other.
+    assert_eq!(resolve(&moved.commit).await, ResolveOutcome::MarkersLeft(vec!["z.txt".into()]));
+    // Conflict markers that the merge did not write are plain text.
     let text = "<<<<<<< HEAD\nboth\n=======\n>>>>>>> main\n";
     let done = branch(&stage, &begun, "done", vec![write("a.txt", text)]).await;
-    let ResolveOutcome::Whole(commit) = resolve(&done.commit).await else { panic!() };
+    let ResolveOutcome::Merged(commit) = resolve(&done.commit).await else { panic!() };
     let parents = stage.git.text(&["log", "-1", "--format=%P", commit.as_str()]).await.unwrap();
     assert_eq!(parents, format!("{} {}", a.commit, b.commit));
     assert_eq!(tree(&stage.git, &commit).await, tree(&stage.git, &done.commit).await);
 }
 
 #[tokio::test]
-async fn settings_of_the_user_do_not_change_a_merge() {
+async fn user_settings_do_not_change_a_merge() {
     let stage = Stage::new().await;
     let base = head(&stage).await;
     let a = branch(&stage, &base, "a", vec![super::branches::Edit::Rename("a.txt".into(), "b.txt".into())]).await;
@@ -82,32 +82,32 @@ async fn settings_of_the_user_do_not_change_a_merge() {
         ("user.name", "other"),
         ("commit.gpgSign", "true"),
     ] {
-        stage.git.done(&["config", name, value], &[]).await.unwrap();
+        stage.git.run_checked(&["config", name, value], &[]).await.unwrap();
     }
     assert_eq!(whole(&stage, &base, &[a, b]).await, before);
     assert_eq!(file(&stage.git, &before, "b.txt").await, "one\ntwo");
 }
 
 #[tokio::test]
-async fn commits_are_merged_in_a_repository_with_longer_ids_and_in_one_without_its_beginning() {
+async fn merges_work_in_sha256_and_shallow_repositories() {
     let stage = Stage::new().await;
     stage.write("a.txt", "two\n");
-    stage.git.done(&["commit", "-q", "-a", "-m", "second"], &[]).await.unwrap();
+    stage.git.run_checked(&["commit", "-q", "-a", "-m", "second"], &[]).await.unwrap();
     let origin = format!("file://{}", stage.git.folder().display());
     let shallow = stage.path().join("shallow");
-    stage.git.done(&["clone", "-q", "--depth=1", &origin, shallow.to_str().unwrap()], &[]).await.unwrap();
+    stage.git.run_checked(&["clone", "-q", "--depth=1", &origin, shallow.to_str().unwrap()], &[]).await.unwrap();
     let long = stage.path().join("long");
     std::fs::create_dir(&long).unwrap();
-    let git = stage.git.at(&long);
-    git.done(&["init", "-q", "--object-format=sha256", "-b", "main"], &[]).await.unwrap();
+    let git = stage.git.in_folder(&long);
+    git.run_checked(&["init", "-q", "--object-format=sha256", "-b", "main"], &[]).await.unwrap();
     std::fs::write(long.join("a.txt"), "two\n").unwrap();
-    git.done(&["add", "-A"], &[]).await.unwrap();
+    git.run_checked(&["add", "-A"], &[]).await.unwrap();
     let git = ["AUTHOR", "COMMITTER"].into_iter().fold(git, |git, who| {
-        git.with(&format!("GIT_{who}_NAME"), "a").with(&format!("GIT_{who}_EMAIL"), "a@example.invalid")
+        git.with_env(&format!("GIT_{who}_NAME"), "a").with_env(&format!("GIT_{who}_EMAIL"), "a@example.invalid")
     });
-    git.done(&["commit", "-q", "-m", "first"], &[]).await.unwrap();
+    git.run_checked(&["commit", "-q", "-m", "first"], &[]).await.unwrap();
     for repository in [shallow, long] {
-        let at = git.at(&repository);
+        let at = git.in_folder(&repository);
         let mut repository = Stage::new().await;
         repository.git = at;
         let base = head(&repository).await;
@@ -117,7 +117,7 @@ async fn commits_are_merged_in_a_repository_with_longer_ids_and_in_one_without_i
         for part in [a, b] {
             super::take(&mut queue, &part).await.unwrap();
         }
-        queue.workspace().scratch.show(queue.tip()).await.unwrap();
+        queue.workspace().scratch.check_out(queue.tip()).await.unwrap();
         let shown = |name| std::fs::read_to_string(queue.workspace().scratch.folder().join(name)).unwrap();
         assert_eq!((shown("a.txt").as_str(), shown("b.txt").as_str()), ("a\n", "b\n"));
     }

@@ -1,4 +1,4 @@
-//! A landing loses no file of the user, whatever lies where the result has a file, and whenever the user saves one.
+//! A landing loses no file of the user: neither files at paths of the result, nor files saved meanwhile.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -12,7 +12,7 @@ use crate::stage::Stage;
 
 const MARK: &str = "refs/bosun/test/landing";
 
-/// What the user has in the work tree, and no commit has.
+/// Files in the user's work tree that are in no commit.
 #[derive(Debug, Clone, Copy)]
 enum Mine {
     File(&'static str),
@@ -24,10 +24,10 @@ use Mine::{File, Folder, Link};
 struct Case {
     name: &'static str,
     mine: &'static [Mine],
-    /// What a worker wrote and removed.
+    /// The files that a worker wrote and removed.
     writes: &'static [&'static str],
     removes: &'static [&'static str],
-    /// What is said to be in the way; nothing if the result lands.
+    /// The reported obstacles; none if the result lands.
     in_the_way: &'static [&'static str],
 }
 
@@ -63,8 +63,8 @@ async fn scene() -> Stage {
     for name in ["kept.txt", "dir/one.txt", "dir/two.txt"] {
         stage.write(name, "old\n");
     }
-    stage.git.done(&["add", "-A"], &[]).await.unwrap();
-    stage.git.done(&["commit", "-q", "-m", "second"], &[]).await.unwrap();
+    stage.git.run_checked(&["add", "-A"], &[]).await.unwrap();
+    stage.git.run_checked(&["commit", "-q", "-m", "second"], &[]).await.unwrap();
     stage
 }
 
@@ -87,7 +87,7 @@ fn is_mine(top: &Path, mine: Mine) -> bool {
     }
 }
 
-/// No folder of ours is left.
+/// Fails if a folder of Bosun is left.
 fn leftovers(top: &Path) -> Vec<String> {
     let all = [top.to_owned(), top.join(".git")].into_iter().flat_map(|folder| fs::read_dir(folder).unwrap().flatten());
     let names = all.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -95,7 +95,7 @@ fn leftovers(top: &Path) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn no_file_that_lies_where_the_result_has_one_is_lost_ignored_or_not() {
+async fn landing_never_overwrites_untracked_or_ignored_files() {
     for case in CASES {
         let stage = scene().await;
         let (top, name) = (stage.git.folder().to_owned(), case.name);
@@ -106,7 +106,7 @@ async fn no_file_that_lies_where_the_result_has_one_is_lost_ignored_or_not() {
         let scratch = super::scratch(&stage, &base_commit.head).await;
         case.mine.iter().for_each(|mine| put(&top, *mine));
         let before = stage.belongings().await;
-        let landing = LandRequest { base_commit: &base_commit, tip: &part.commit, scratch: &scratch, mark: MARK };
+        let landing = LandRequest { base_commit: &base_commit, tip: &part.commit, scratch: &scratch, mark_ref: MARK };
         let landed = landing.land(&stage.git).await;
         assert_eq!(leftovers(&top), Vec::<String>::new(), "{name}");
         for mine in case.mine {
@@ -118,7 +118,7 @@ async fn no_file_that_lies_where_the_result_has_one_is_lost_ignored_or_not() {
             for path in case.writes {
                 assert_eq!(fs::read_to_string(top.join(path)).unwrap(), "theirs\n", "{name}");
             }
-            stage.git.done(&["reset", "-q", "--keep", "ORIG_HEAD"], &[]).await.unwrap();
+            stage.git.run_checked(&["reset", "-q", "--keep", "ORIG_HEAD"], &[]).await.unwrap();
             for mine in case.mine {
                 assert!(is_mine(&top, *mine), "{name}: {mine:?} is lost when the user takes it back");
             }
@@ -131,15 +131,15 @@ async fn no_file_that_lies_where_the_result_has_one_is_lost_ignored_or_not() {
 }
 
 #[tokio::test]
-async fn edits_that_git_was_told_not_to_look_at_are_not_overwritten() {
+async fn edits_to_files_marked_as_unchanged_are_not_overwritten() {
     for mark in ["--assume-unchanged", "--skip-worktree"] {
         let stage = scene().await;
         let base_commit = BaseCommit::current(&stage.git).await.unwrap();
         let part = branch(&stage, &base_commit.base, "work", vec![write("kept.txt", "theirs\n")]).await;
         let scratch = super::scratch(&stage, &base_commit.head).await;
-        stage.git.done(&["update-index", mark, "kept.txt"], &[]).await.unwrap();
+        stage.git.run_checked(&["update-index", mark, "kept.txt"], &[]).await.unwrap();
         stage.write("kept.txt", "mine\n");
-        let landing = LandRequest { base_commit: &base_commit, tip: &part.commit, scratch: &scratch, mark: MARK };
+        let landing = LandRequest { base_commit: &base_commit, tip: &part.commit, scratch: &scratch, mark_ref: MARK };
         let landed = landing.land(&stage.git).await;
         assert_eq!(fs::read_to_string(stage.git.folder().join("kept.txt")).unwrap(), "mine\n", "{mark} {landed:?}");
         assert!(landed.is_err(), "{mark}");
@@ -150,15 +150,15 @@ async fn edits_that_git_was_told_not_to_look_at_are_not_overwritten() {
 /// A user who saves files all the time while thousands of them are moved loses none of them: what was saved is in its
 /// place, or the whole landing was taken back.
 #[tokio::test]
-async fn what_is_saved_while_files_are_moved_is_kept() {
+async fn files_saved_during_a_landing_are_kept() {
     const FILES: usize = 1_500;
     let name = |n: usize| format!("many/{n}.txt");
     let stage = scene().await;
     let top = stage.git.folder().to_owned();
     fs::create_dir(top.join("many")).unwrap();
     (0..FILES).for_each(|n| stage.write(&name(n), "old\n"));
-    stage.git.done(&["add", "-A"], &[]).await.unwrap();
-    stage.git.done(&["commit", "-q", "-m", "many"], &[]).await.unwrap();
+    stage.git.run_checked(&["add", "-A"], &[]).await.unwrap();
+    stage.git.run_checked(&["commit", "-q", "-m", "many"], &[]).await.unwrap();
     let base_commit = BaseCommit::current(&stage.git).await.unwrap();
     let part =
         branch(&stage, &base_commit.base, "work", (0..FILES).map(|n| write(&name(n), "theirs\n")).collect()).await;
@@ -170,7 +170,7 @@ async fn what_is_saved_while_files_are_moved_is_kept() {
         let saves = std::thread::spawn(move || {
             let mut saved = Vec::new();
             let mut n = round * 7;
-            // Begins when files are moved, so that the look before that finds nothing.
+            // Begins when files are moved, after the check for changes.
             while !user.join(".git/refs/bosun/test/landing").exists() {
                 if saver.load(std::sync::atomic::Ordering::Relaxed) {
                     return saved;
@@ -196,7 +196,7 @@ async fn what_is_saved_while_files_are_moved_is_kept() {
             }
             saved
         });
-        let landing = LandRequest { base_commit: &base_commit, tip: &part.commit, scratch: &scratch, mark: MARK };
+        let landing = LandRequest { base_commit: &base_commit, tip: &part.commit, scratch: &scratch, mark_ref: MARK };
         let landed = landing.land(&stage.git).await;
         over.store(true, std::sync::atomic::Ordering::Relaxed);
         let saved = saves.join().unwrap();
@@ -207,39 +207,39 @@ async fn what_is_saved_while_files_are_moved_is_kept() {
         if landed.is_ok() {
             return;
         }
-        stage.git.done(&["reset", "-q", "--hard", base_commit.head.as_str()], &[]).await.unwrap();
+        stage.git.run_checked(&["reset", "-q", "--hard", base_commit.head.as_str()], &[]).await.unwrap();
     }
 }
 
 #[tokio::test]
-async fn a_file_that_the_user_made_private_stays_private() {
+async fn private_file_stays_private_after_a_landing() {
     let stage = scene().await;
     let path = stage.git.folder().join("kept.txt");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     let base_commit = BaseCommit::current(&stage.git).await.unwrap();
     let part = branch(&stage, &base_commit.base, "work", vec![write("kept.txt", "theirs\n")]).await;
     let scratch = super::scratch(&stage, &base_commit.head).await;
-    let landing = LandRequest { base_commit: &base_commit, tip: &part.commit, scratch: &scratch, mark: MARK };
+    let landing = LandRequest { base_commit: &base_commit, tip: &part.commit, scratch: &scratch, mark_ref: MARK };
     landing.land(&stage.git).await.unwrap();
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(fs::read_to_string(&path).unwrap(), "theirs\n");
 }
 
 #[tokio::test]
-async fn a_linked_worktree_and_a_broken_off_landing_lose_nothing_either() {
+async fn linked_worktree_and_interrupted_landing_lose_nothing() {
     let stage = scene().await;
     let other = stage.path().join("linked");
-    stage.git.done(&["worktree", "add", "-q", "-b", "other", other.to_str().unwrap()], &[]).await.unwrap();
-    let linked = stage.git.at(&other);
+    stage.git.run_checked(&["worktree", "add", "-q", "-b", "other", other.to_str().unwrap()], &[]).await.unwrap();
+    let linked = stage.git.in_folder(&other);
     let base_commit = BaseCommit::current(&linked).await.unwrap();
     let part =
         branch(&stage, &base_commit.base, "work", vec![write("kept.txt", "theirs\n"), write("build/a", "x\n")]).await;
     let scratch = super::scratch(&stage, &base_commit.head).await;
-    let landing = LandRequest { base_commit: &base_commit, tip: &part.commit, scratch: &scratch, mark: MARK };
+    let landing = LandRequest { base_commit: &base_commit, tip: &part.commit, scratch: &scratch, mark_ref: MARK };
     fs::write(other.join("build"), "mine\n").unwrap();
     assert_eq!(landing.land(&linked).await, Err(LandError::InTheWay(vec!["build".into()])));
-    // The same after an owner died in the middle of it.
-    linked.done(&["update-ref", MARK, part.commit.as_str()], &[]).await.unwrap();
+    // The same after the owner died during the landing.
+    linked.run_checked(&["update-ref", MARK, part.commit.as_str()], &[]).await.unwrap();
     assert_eq!(landing.land(&linked).await, Err(LandError::InTheWay(vec!["build".into()])));
     assert_eq!(fs::read_to_string(other.join("build")).unwrap(), "mine\n");
     fs::remove_file(other.join("build")).unwrap();

@@ -6,27 +6,29 @@ use super::branches::{Branch, Edit, import, write};
 use super::{head, queue, take, tree};
 use crate::stage::Stage;
 
-/// What `git merge` makes of the parts, one after the other, in a clone with a work tree.
+/// The result of `git merge` for the parts, one after the other, in a clone with a work tree.
 pub(super) async fn merged_by_hand(stage: &Stage, name: &str, base: &Commit, parts: &[MergePart]) -> (Git, Vec<bool>) {
     let folder = stage.path().join(name);
     let origin = stage.git.folder().to_str().unwrap();
-    stage.git.done(&["clone", "-q", "--shared", origin, folder.to_str().unwrap()], &[]).await.unwrap();
-    let git = stage.git.at(folder).with("GIT_COMMITTER_NAME", "hand").with("GIT_AUTHOR_NAME", "hand");
-    let git = git.with("GIT_COMMITTER_EMAIL", "hand@example.invalid").with("GIT_AUTHOR_EMAIL", "hand@example.invalid");
-    git.done(&["checkout", "-q", "--detach", base.as_str()], &[]).await.unwrap();
+    stage.git.run_checked(&["clone", "-q", "--shared", origin, folder.to_str().unwrap()], &[]).await.unwrap();
+    let git = stage.git.in_folder(folder).with_env("GIT_COMMITTER_NAME", "hand").with_env("GIT_AUTHOR_NAME", "hand");
+    let git = git
+        .with_env("GIT_COMMITTER_EMAIL", "hand@example.invalid")
+        .with_env("GIT_AUTHOR_EMAIL", "hand@example.invalid");
+    git.run_checked(&["checkout", "-q", "--detach", base.as_str()], &[]).await.unwrap();
     let mut clean = Vec::new();
     for part in parts {
         let said = git.run(&["merge", "-q", "--no-edit", part.commit.as_str()], &[]).await.unwrap();
         clean.push(said.code == 0);
         if said.code != 0 {
-            git.done(&["merge", "--abort"], &[]).await.unwrap();
+            git.run_checked(&["merge", "--abort"], &[]).await.unwrap();
         }
     }
     (git, clean)
 }
 
 #[tokio::test]
-async fn every_kind_of_change_is_merged_as_git_merges_it() {
+async fn every_kind_of_change_is_merged_like_git() {
     let stage = Stage::new().await;
     let folder = stage.git.folder().join("folder");
     std::fs::create_dir(&folder).unwrap();
@@ -39,9 +41,9 @@ async fn every_kind_of_change_is_merged_as_git_merges_it() {
     std::fs::write(folder.join("in.txt"), &long).unwrap();
     std::fs::write(stage.git.folder().join("picture"), [0, 159, 146, 150, 0, 1]).unwrap();
     std::os::unix::fs::symlink("a.txt", stage.git.folder().join("link")).unwrap();
-    stage.git.done(&["config", "core.autocrlf", "false"], &[]).await.unwrap();
-    stage.git.done(&["add", "-A"], &[]).await.unwrap();
-    stage.git.done(&["commit", "-q", "-m", "kinds"], &[]).await.unwrap();
+    stage.git.run_checked(&["config", "core.autocrlf", "false"], &[]).await.unwrap();
+    stage.git.run_checked(&["add", "-A"], &[]).await.unwrap();
+    stage.git.run_checked(&["commit", "-q", "-m", "kinds"], &[]).await.unwrap();
     let base = head(&stage).await;
     let changed = long.replace("line 7\n", "line seven\n");
     let kinds: Vec<(&str, Vec<Edit>)> = vec![
@@ -73,7 +75,7 @@ async fn every_kind_of_change_is_merged_as_git_merges_it() {
     let mut clean = Vec::new();
     for part in &parts {
         clean.push(take(&mut queue, part).await.is_ok());
-        queue.workspace().scratch.show(queue.tip()).await.unwrap();
+        queue.workspace().scratch.check_out(queue.tip()).await.unwrap();
     }
     let (git, by_hand) = merged_by_hand(&stage, "hand", &base, &parts).await;
     assert_eq!(clean, by_hand);

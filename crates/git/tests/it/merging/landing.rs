@@ -20,8 +20,8 @@ impl Scene {
         let stage = Stage::new().await;
         stage.write("b.txt", "b\n");
         stage.write("gone.txt", "x\n");
-        stage.git.done(&["add", "-A"], &[]).await.unwrap();
-        stage.git.done(&["commit", "-q", "-m", "second"], &[]).await.unwrap();
+        stage.git.run_checked(&["add", "-A"], &[]).await.unwrap();
+        stage.git.run_checked(&["commit", "-q", "-m", "second"], &[]).await.unwrap();
         Scene::on(stage).await
     }
 
@@ -38,7 +38,7 @@ impl Scene {
     }
 
     async fn land_at(&self, tip: &Commit) -> Result<LandOutcome, LandError> {
-        let landing = LandRequest { base_commit: &self.base_commit, tip, scratch: &self.scratch, mark: MARK };
+        let landing = LandRequest { base_commit: &self.base_commit, tip, scratch: &self.scratch, mark_ref: MARK };
         landing.land(self.git()).await
     }
 
@@ -83,13 +83,13 @@ async fn branch_index_and_work_tree_move_together() {
 }
 
 #[tokio::test]
-async fn whatever_the_user_did_meanwhile_the_branch_stays() {
+async fn branch_does_not_move_if_the_user_changed_something_meanwhile() {
     let scene = Scene::new().await;
     scene.stage.write("b.txt", "changed\n");
     assert_eq!(scene.refuses().await, LandError::Unclean(vec!["b.txt".into()]));
-    scene.git().done(&["add", "-A"], &[]).await.unwrap();
+    scene.git().run_checked(&["add", "-A"], &[]).await.unwrap();
     assert_eq!(scene.refuses().await, LandError::Unclean(vec!["b.txt".into()]));
-    scene.git().done(&["reset", "-q", "--hard"], &[]).await.unwrap();
+    scene.git().run_checked(&["reset", "-q", "--hard"], &[]).await.unwrap();
 
     std::fs::create_dir(scene.git().folder().join("new")).unwrap();
     scene.stage.write("new/file.txt", "mine\n");
@@ -97,30 +97,30 @@ async fn whatever_the_user_did_meanwhile_the_branch_stays() {
     assert!(words.contains("new/file.txt") && words.contains("in the way"), "{words}");
     std::fs::remove_dir_all(scene.git().folder().join("new")).unwrap();
 
-    scene.git().done(&["checkout", "-q", "-b", "other"], &[]).await.unwrap();
-    assert_eq!(scene.refuses().await, LandError::Elsewhere { was: "main".into(), is: "other".into() });
-    scene.git().done(&["checkout", "-q", "--detach"], &[]).await.unwrap();
-    assert!(matches!(scene.refuses().await, LandError::Elsewhere { .. }));
-    scene.git().done(&["checkout", "-q", "main"], &[]).await.unwrap();
+    scene.git().run_checked(&["checkout", "-q", "-b", "other"], &[]).await.unwrap();
+    assert_eq!(scene.refuses().await, LandError::HeadMoved { was: "main".into(), is: "other".into() });
+    scene.git().run_checked(&["checkout", "-q", "--detach"], &[]).await.unwrap();
+    assert!(matches!(scene.refuses().await, LandError::HeadMoved { .. }));
+    scene.git().run_checked(&["checkout", "-q", "main"], &[]).await.unwrap();
 
     std::fs::write(scene.git().folder().join(".git/MERGE_HEAD"), format!("{}\n", scene.part.commit)).unwrap();
     assert_eq!(scene.refuses().await, LandError::Busy("a merge"));
     std::fs::remove_file(scene.git().folder().join(".git/MERGE_HEAD")).unwrap();
 
-    scene.git().done(&["commit", "-q", "--allow-empty", "-m", "meanwhile"], &[]).await.unwrap();
+    scene.git().run_checked(&["commit", "-q", "--allow-empty", "-m", "meanwhile"], &[]).await.unwrap();
     let at = head(&scene.stage).await;
     assert_eq!(scene.refuses().await, LandError::Diverged { branch: "main".into(), at });
-    // What the result holds already is not an obstacle.
-    scene.git().done(&["reset", "-q", "--hard", scene.base_commit.head.as_str()], &[]).await.unwrap();
+    // A file with the same content as in the result is not an obstacle.
+    scene.git().run_checked(&["reset", "-q", "--hard", scene.base_commit.head.as_str()], &[]).await.unwrap();
     let next = branch(&scene.stage, &scene.part.commit, "next", vec![write("c.txt", "c\n")]).await;
     scene.land().await.unwrap();
     assert_eq!(scene.land_at(&next.commit).await, Ok(LandOutcome::Moved { from: scene.part.commit.clone() }));
 }
 
 #[tokio::test]
-async fn a_head_that_is_on_no_branch_moves_if_it_stayed() {
+async fn unchanged_detached_head_is_moved() {
     let stage = Stage::new().await;
-    stage.git.done(&["checkout", "-q", "--detach"], &[]).await.unwrap();
+    stage.git.run_checked(&["checkout", "-q", "--detach"], &[]).await.unwrap();
     let scene = Scene::on(stage).await;
     assert_eq!(scene.base_commit.branch, None);
     scene.land().await.unwrap();
@@ -129,29 +129,29 @@ async fn a_head_that_is_on_no_branch_moves_if_it_stayed() {
 }
 
 #[tokio::test]
-async fn what_work_is_built_on_is_kept_once() {
+async fn base_commit_is_kept_once() {
     let stage = Stage::new().await;
     let below = "refs/bosun/test";
-    assert_eq!(BaseCommit::kept(&stage.git, below).await.unwrap(), None);
-    stage.git.done(&["checkout", "-q", "-b", "some/branch"], &[]).await.unwrap();
+    assert_eq!(BaseCommit::load(&stage.git, below).await.unwrap(), None);
+    stage.git.run_checked(&["checkout", "-q", "-b", "some/branch"], &[]).await.unwrap();
     let base_commit = BaseCommit::current(&stage.git).await.unwrap();
     let work = branch(&stage, &base_commit.head, "snapshot", vec![write("a.txt", "dirty\n")]).await;
     let base_commit = base_commit.with_snapshot(work.commit);
-    base_commit.keep(&stage.git, below).await.unwrap();
-    assert_eq!(BaseCommit::kept(&stage.git, below).await.unwrap(), Some(base_commit.clone()));
-    assert!(base_commit.keep(&stage.git, below).await.is_err(), "what is kept stays");
-    stage.git.done(&["checkout", "-q", "--detach"], &[]).await.unwrap();
+    base_commit.store(&stage.git, below).await.unwrap();
+    assert_eq!(BaseCommit::load(&stage.git, below).await.unwrap(), Some(base_commit.clone()));
+    assert!(base_commit.store(&stage.git, below).await.is_err(), "what is kept stays");
+    stage.git.run_checked(&["checkout", "-q", "--detach"], &[]).await.unwrap();
     let detached = BaseCommit::current(&stage.git).await.unwrap();
-    detached.keep(&stage.git, "refs/bosun/other").await.unwrap();
-    assert_eq!(BaseCommit::kept(&stage.git, "refs/bosun/other").await.unwrap(), Some(detached));
+    detached.store(&stage.git, "refs/bosun/other").await.unwrap();
+    assert_eq!(BaseCommit::load(&stage.git, "refs/bosun/other").await.unwrap(), Some(detached));
 }
 
-/// A stage with work that is not committed, and a base commit that holds it.
+/// A stage with uncommitted work, and a base commit that contains it.
 async fn dirty() -> Scene {
     let stage = Stage::new().await;
     stage.write("b.txt", "b\n");
-    stage.git.done(&["add", "-A"], &[]).await.unwrap();
-    stage.git.done(&["commit", "-q", "-m", "second"], &[]).await.unwrap();
+    stage.git.run_checked(&["add", "-A"], &[]).await.unwrap();
+    stage.git.run_checked(&["commit", "-q", "-m", "second"], &[]).await.unwrap();
     stage.write("b.txt", "not committed\n");
     stage.write("untracked.txt", "u\n");
     let base_commit = BaseCommit::current(&stage.git).await.unwrap();
@@ -164,7 +164,7 @@ async fn dirty() -> Scene {
 }
 
 #[tokio::test]
-async fn what_was_not_committed_stays_so_and_never_becomes_history() {
+async fn uncommitted_work_stays_uncommitted() {
     let scene = dirty().await;
     let lifted = scene
         .base_commit
@@ -184,7 +184,7 @@ async fn what_was_not_committed_stays_so_and_never_becomes_history() {
 }
 
 #[tokio::test]
-async fn uncommitted_work_that_changed_or_is_mixed_with_the_result_keeps_the_branch() {
+async fn changed_or_overlapping_uncommitted_work_prevents_landing() {
     let scene = dirty().await;
     let lifted = scene
         .base_commit
@@ -207,27 +207,27 @@ async fn uncommitted_work_that_changed_or_is_mixed_with_the_result_keeps_the_bra
 }
 
 #[tokio::test]
-async fn refs_of_sessions_are_told_apart_by_whether_a_branch_holds_their_work() {
+async fn session_refs_are_classified_by_whether_a_branch_contains_them() {
     let stage = Stage::new().await;
     let ids = [1_u128, 2].map(|n| protocol::SessionId::new(uuid::Uuid::from_u128((0x7 << 76) | n)));
     let on_branch = head(&stage).await;
     let only = branch(&stage, &on_branch, "work", vec![write("a.txt", "two\n")]).await.commit;
-    stage.git.done(&["update-ref", "-d", "refs/bosun/test/work/work"], &[]).await.unwrap();
+    stage.git.run_checked(&["update-ref", "-d", "refs/bosun/test/work/work"], &[]).await.unwrap();
     for (session, kind, commit) in [(ids[0], "base", &on_branch), (ids[0], "work", &only), (ids[1], "work", &on_branch)]
     {
         let name = format!("refs/bosun/{session}/{kind}/x");
-        stage.git.done(&["update-ref", &name, commit.as_str()], &[]).await.unwrap();
+        stage.git.run_checked(&["update-ref", &name, commit.as_str()], &[]).await.unwrap();
     }
     let pins = git::Pins::read(&stage.git).await.unwrap();
     assert_eq!(pins.landed.keys().collect::<Vec<_>>(), [&ids[0], &ids[1]]);
-    assert_eq!(pins.only.values().flatten().map(|pin| &pin.commit).collect::<Vec<_>>(), [&only]);
+    assert_eq!(pins.not_landed.values().flatten().map(|pin| &pin.commit).collect::<Vec<_>>(), [&only]);
     git::Pins::remove(&stage.git, pins.landed.values().flatten()).await.unwrap();
     let left = git::Pins::read(&stage.git).await.unwrap();
-    assert_eq!(left, git::Pins { landed: std::collections::BTreeMap::new(), only: pins.only });
+    assert_eq!(left, git::Pins { landed: std::collections::BTreeMap::new(), not_landed: pins.not_landed });
 }
 
 #[tokio::test]
-async fn uncommitted_files_are_those_that_are_changed_staged_or_new() {
+async fn uncommitted_files_include_changed_staged_and_new_ones() {
     let stage = Stage::new().await;
     let repository = git::Repository::find(&stage.git).await.unwrap();
     assert_eq!(repository.uncommitted().await.unwrap(), Vec::<String>::new());
@@ -235,7 +235,7 @@ async fn uncommitted_files_are_those_that_are_changed_staged_or_new() {
     stage.write("new name.txt", "n\n");
     stage.write(".gitignore", "*.log\n");
     stage.write("x.log", "ignored\n");
-    stage.git.done(&["add", ".gitignore"], &[]).await.unwrap();
+    stage.git.run_checked(&["add", ".gitignore"], &[]).await.unwrap();
     let mut found = repository.uncommitted().await.unwrap();
     found.sort();
     assert_eq!(found, [".gitignore", "a.txt", "new name.txt"]);

@@ -1,4 +1,4 @@
-//! What many brought becomes one tree.
+//! Merging the work of many workers into one tree.
 
 mod branches;
 mod joining;
@@ -32,7 +32,7 @@ async fn head(stage: &Stage) -> Commit {
 async fn scratch(stage: &Stage, base: &Commit) -> ScratchCheckout {
     let repository = Repository::find(&stage.git).await.unwrap();
     let root = stage.home.make_checkouts(stage.session).unwrap();
-    ScratchCheckout::make(
+    ScratchCheckout::create(
         &repository,
         &root,
         CheckoutRequest { id: stage.id(), name: "merging".into(), title: String::new(), base: base.clone() },
@@ -44,13 +44,13 @@ async fn scratch(stage: &Stage, base: &Commit) -> ScratchCheckout {
 async fn queue(stage: &Stage, tip: &Commit) -> MergeQueue {
     let scratch = scratch(stage, tip).await;
     let (repository, pin) = (stage.git.clone(), "refs/bosun/test/merged".into());
-    MergeQueue::new(MergeWorkspace { repository, scratch, pin, by: signature() }, tip.clone())
+    MergeQueue::new(MergeWorkspace { repository, scratch, pin, author: signature() }, tip.clone())
 }
 
-/// Offers a part and accepts what comes of it; tells the files otherwise.
+/// Merges a part and accepts the result; returns the files in conflict otherwise.
 async fn take(queue: &mut MergeQueue, part: &MergePart) -> Result<Commit, Vec<String>> {
-    match queue.offer(part).await.unwrap() {
-        MergeCandidateOutcome::Held => Ok(queue.tip().clone()),
+    match queue.try_merge(part).await.unwrap() {
+        MergeCandidateOutcome::AlreadyContained => Ok(queue.tip().clone()),
         MergeCandidateOutcome::Candidate(candidate) => Ok(queue.accept(candidate).await.unwrap().clone()),
         MergeCandidateOutcome::Conflict(conflict) => Err(conflict.files),
     }

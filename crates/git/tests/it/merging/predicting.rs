@@ -1,4 +1,4 @@
-//! What will clash is told before anything is merged.
+//! Prediction of conflicts before anything is merged.
 
 use git::{PredictedConflict, predict};
 
@@ -7,7 +7,7 @@ use super::head;
 use crate::stage::Stage;
 
 #[tokio::test]
-async fn clashes_are_predicted_among_two_hundred_branches() {
+async fn conflicts_are_predicted_among_two_hundred_branches() {
     let stage = Stage::new().await;
     let base = head(&stage).await;
     let edits = |n: usize| match n {

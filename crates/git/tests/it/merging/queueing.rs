@@ -9,7 +9,7 @@ use super::branches::{Branch, Edit, import, write};
 use super::{file, head, queue, take};
 use crate::stage::Stage;
 
-/// Twenty branches: most are clean, four change the same line, one takes away what another calls.
+/// Twenty branches: most are clean, four change the same line, one removes a function that another calls.
 fn edits(n: usize) -> Vec<Edit> {
     let own = write(&format!("parts/{n:02}.sh"), format!("shout {n}\n"));
     match n {
@@ -30,8 +30,8 @@ async fn project(stage: &Stage) -> Commit {
         "set -e\ngrep -qx '[0-9]*' version\n. ./lib.sh\nfor part in parts/*.sh; do . ./$part; done\n",
     );
     stage.write("parts/first.sh", "say first\n");
-    stage.git.done(&["add", "-A"], &[]).await.unwrap();
-    stage.git.done(&["commit", "-q", "-m", "project"], &[]).await.unwrap();
+    stage.git.run_checked(&["add", "-A"], &[]).await.unwrap();
+    stage.git.run_checked(&["commit", "-q", "-m", "project"], &[]).await.unwrap();
     head(stage).await
 }
 
@@ -48,10 +48,10 @@ enum End {
 }
 
 async fn step(queue: &mut MergeQueue, part: &MergePart) -> End {
-    match queue.offer(part).await.unwrap() {
-        MergeCandidateOutcome::Held => End::Merged(queue.tip().clone()),
+    match queue.try_merge(part).await.unwrap() {
+        MergeCandidateOutcome::AlreadyContained => End::Merged(queue.tip().clone()),
         MergeCandidateOutcome::Conflict(conflict) => End::Conflict(conflict.files),
-        MergeCandidateOutcome::Candidate(candidate) => match check(queue.show(&candidate).await.unwrap()) {
+        MergeCandidateOutcome::Candidate(candidate) => match check(queue.check_out(&candidate).await.unwrap()) {
             Ok(()) => End::Merged(queue.accept(candidate).await.unwrap().clone()),
             Err(said) => End::Failed(said),
         },
@@ -59,7 +59,7 @@ async fn step(queue: &mut MergeQueue, part: &MergePart) -> End {
 }
 
 #[tokio::test]
-async fn of_twenty_branches_the_clean_ones_land_and_the_check_holds_after_every_step() {
+async fn clean_branches_of_twenty_land_and_pass_the_check_after_every_step() {
     let stage = Stage::new().await;
     let base = project(&stage).await;
     let branches: Vec<Branch> =
@@ -70,7 +70,7 @@ async fn of_twenty_branches_the_clean_ones_land_and_the_check_holds_after_every_
     let mut ends = Vec::new();
     for part in &parts {
         ends.push(step(&mut queue, part).await);
-        queue.workspace().scratch.show(queue.tip()).await.unwrap();
+        queue.workspace().scratch.check_out(queue.tip()).await.unwrap();
         assert_eq!(check(queue.workspace().scratch.folder()), Ok(()), "after {}", part.name);
     }
     for (n, end) in ends.iter().enumerate() {
@@ -88,7 +88,7 @@ async fn of_twenty_branches_the_clean_ones_land_and_the_check_holds_after_every_
     assert_eq!(super::named(&stage.git, "refs/bosun/test/merged").await, tip);
     assert!(stage.belongings().await == before, "what is the user's is as it was");
 
-    // Whoever goes on in the middle comes to the same commits.
+    // A process that continues in the middle gets the same commits.
     for stop in [1, 9, 14] {
         let done = ends[..stop].iter().rev().find_map(|end| match end {
             End::Merged(commit) => Some(commit.clone()),
@@ -103,21 +103,21 @@ async fn of_twenty_branches_the_clean_ones_land_and_the_check_holds_after_every_
 }
 
 #[tokio::test]
-async fn what_a_check_leaves_behind_is_gone_at_the_next_but_for_what_is_ignored() {
+async fn files_left_by_a_check_are_removed_unless_ignored() {
     let stage = Stage::new().await;
     stage.write(".gitignore", "target\n");
-    stage.git.done(&["add", "-A"], &[]).await.unwrap();
-    stage.git.done(&["commit", "-q", "-m", "ignore"], &[]).await.unwrap();
+    stage.git.run_checked(&["add", "-A"], &[]).await.unwrap();
+    stage.git.run_checked(&["commit", "-q", "-m", "ignore"], &[]).await.unwrap();
     let base = head(&stage).await;
     let queue = queue(&stage, &base).await;
-    queue.workspace().scratch.show(&base).await.unwrap();
+    queue.workspace().scratch.check_out(&base).await.unwrap();
     let folder = queue.workspace().scratch.folder();
     for name in ["a.txt", "left", "target"] {
         std::fs::write(folder.join(name), "by a check\n").unwrap();
     }
-    stage.git.at(folder).done(&["init", "-q", "nested"], &[]).await.unwrap();
-    stage.git.at(folder).done(&["config", "core.sparseCheckout", "true"], &[]).await.unwrap();
-    queue.workspace().scratch.show(&base).await.unwrap();
+    stage.git.in_folder(folder).run_checked(&["init", "-q", "nested"], &[]).await.unwrap();
+    stage.git.in_folder(folder).run_checked(&["config", "core.sparseCheckout", "true"], &[]).await.unwrap();
+    queue.workspace().scratch.check_out(&base).await.unwrap();
     let mut names: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
     assert_eq!(names, [".git", ".gitignore", "a.txt", "target"]);
@@ -125,7 +125,7 @@ async fn what_a_check_leaves_behind_is_gone_at_the_next_but_for_what_is_ignored(
 }
 
 #[tokio::test]
-async fn a_conflict_that_somebody_resolved_is_taken_as_a_merge() {
+async fn resolved_conflict_is_accepted_as_a_merge() {
     let stage = Stage::new().await;
     let base = head(&stage).await;
     let branches = ["a", "b"].map(|name| Branch {
@@ -136,12 +136,17 @@ async fn a_conflict_that_somebody_resolved_is_taken_as_a_merge() {
     let [a, b] = import(&stage, &branches).await.try_into().unwrap();
     let mut queue = queue(&stage, &base).await;
     take(&mut queue, &a).await.unwrap();
-    let MergeCandidateOutcome::Conflict(conflict) = queue.offer(&b).await.unwrap() else { panic!() };
+    let MergeCandidateOutcome::Conflict(conflict) = queue.try_merge(&b).await.unwrap() else { panic!() };
     let begun = conflict.start_commit(&stage.git, &super::signature()).await.unwrap();
-    assert_eq!(queue.settle(&conflict, &begun).await.unwrap(), ConflictOutcome::Marked(vec!["a.txt".into()]));
+    assert_eq!(
+        queue.try_resolution(&conflict, &begun).await.unwrap(),
+        ConflictOutcome::MarkersLeft(vec!["a.txt".into()])
+    );
     let done = super::branches::branch(&stage, &begun, "done", vec![write("a.txt", "a\nb\n")]).await;
-    let ConflictOutcome::Candidate(candidate) = queue.settle(&conflict, &done.commit).await.unwrap() else { panic!() };
+    let ConflictOutcome::Candidate(candidate) = queue.try_resolution(&conflict, &done.commit).await.unwrap() else {
+        panic!()
+    };
     queue.accept(candidate).await.unwrap();
     assert_eq!(file(&stage.git, queue.tip(), "a.txt").await, "a\nb");
-    assert_eq!(queue.offer(&b).await.unwrap(), MergeCandidateOutcome::Held);
+    assert_eq!(queue.try_merge(&b).await.unwrap(), MergeCandidateOutcome::AlreadyContained);
 }

@@ -27,7 +27,7 @@ fn touches() -> impl Strategy<Value = Vec<Vec<Touch>>> {
     prop::collection::vec(prop::collection::vec(touch, 1..4), 1..8)
 }
 
-/// The files as a branch leaves them, and the lines that are its own.
+/// The files of a branch, and the lines that only it has.
 fn written(branch: usize, touches: &[Touch]) -> (Vec<Vec<String>>, BTreeSet<(usize, String)>) {
     let mut files: Vec<Vec<String>> = (0..FILES).map(original).collect();
     let mut own = BTreeSet::new();
@@ -58,8 +58,8 @@ async fn tried(all: Vec<Vec<Touch>>) {
     for n in 0..FILES {
         stage.write(&format!("f{n}"), &text(&original(n)));
     }
-    stage.git.done(&["add", "-A"], &[]).await.unwrap();
-    stage.git.done(&["commit", "-q", "-m", "files"], &[]).await.unwrap();
+    stage.git.run_checked(&["add", "-A"], &[]).await.unwrap();
+    stage.git.run_checked(&["commit", "-q", "-m", "files"], &[]).await.unwrap();
     let base = head(&stage).await;
     let (mut branches, mut own) = (Vec::new(), Vec::new());
     for (n, touches) in all.iter().enumerate() {
@@ -97,7 +97,7 @@ async fn merged(stage: &Stage, base: &Commit, parts: &[MergePart], own: &[BTreeS
 }
 
 #[test]
-fn no_line_of_an_accepted_branch_is_lost_and_the_result_is_what_git_merges() {
+fn random_merges_lose_no_lines_and_match_git() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let config = Config { cases: 8, failure_persistence: None, ..Config::default() };
     let run = |all| {

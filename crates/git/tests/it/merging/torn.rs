@@ -1,4 +1,4 @@
-//! A landing that was broken off is finished by the next, whichever step it had come to.
+//! The next landing finishes an interrupted one, at whichever step it stopped.
 
 use git::{BaseCommit, Commit, LandError, LandOutcome, LandRequest};
 
@@ -8,7 +8,7 @@ use crate::stage::Stage;
 
 const MARK: &str = "refs/bosun/test/landing";
 
-/// What had happened before it was broken off.
+/// The steps that the landing had completed before it was interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     Marked,
@@ -22,8 +22,8 @@ async fn begun(stage: &Stage) -> (BaseCommit, Commit) {
     for (name, text) in [("changes.txt", "old\n"), ("goes.txt", "old\n"), ("stays.txt", "old\n")] {
         stage.write(name, text);
     }
-    stage.git.done(&["add", "-A"], &[]).await.unwrap();
-    stage.git.done(&["commit", "-q", "-m", "second"], &[]).await.unwrap();
+    stage.git.run_checked(&["add", "-A"], &[]).await.unwrap();
+    stage.git.run_checked(&["commit", "-q", "-m", "second"], &[]).await.unwrap();
     let base_commit = BaseCommit::current(&stage.git).await.unwrap();
     let edits = vec![
         write("a.txt", "new\n"),
@@ -37,7 +37,7 @@ async fn begun(stage: &Stage) -> (BaseCommit, Commit) {
 
 async fn break_off(stage: &Stage, step: Step, base_commit: &BaseCommit, tip: &Commit) {
     let git = &stage.git;
-    git.done(&["update-ref", MARK, tip.as_str()], &[]).await.unwrap();
+    git.run_checked(&["update-ref", MARK, tip.as_str()], &[]).await.unwrap();
     if matches!(step, Step::SomeFiles | Step::AllFiles) {
         stage.write("changes.txt", "new\n");
         stage.write("comes.txt", "new\n");
@@ -47,22 +47,22 @@ async fn break_off(stage: &Stage, step: Step, base_commit: &BaseCommit, tip: &Co
         std::fs::remove_file(git.folder().join("goes.txt")).unwrap();
     }
     if matches!(step, Step::Index | Step::Branch) {
-        git.done(&["read-tree", "-m", "-u", base_commit.head.as_str(), tip.as_str()], &[]).await.unwrap();
+        git.run_checked(&["read-tree", "-m", "-u", base_commit.head.as_str(), tip.as_str()], &[]).await.unwrap();
     }
     if step == Step::Branch {
-        git.done(&["update-ref", "HEAD", tip.as_str()], &[]).await.unwrap();
+        git.run_checked(&["update-ref", "HEAD", tip.as_str()], &[]).await.unwrap();
     }
 }
 
 #[tokio::test]
-async fn a_landing_that_was_broken_off_is_finished() {
+async fn interrupted_landing_is_finished() {
     for step in [Step::Marked, Step::SomeFiles, Step::AllFiles, Step::Index, Step::Branch] {
         let stage = Stage::new().await;
         let (base_commit, tip) = begun(&stage).await;
         stage.write("notes", "mine\n");
         break_off(&stage, step, &base_commit, &tip).await;
         let scratch = super::scratch(&stage, &base_commit.head).await;
-        let landing = LandRequest { base_commit: &base_commit, tip: &tip, scratch: &scratch, mark: MARK };
+        let landing = LandRequest { base_commit: &base_commit, tip: &tip, scratch: &scratch, mark_ref: MARK };
         let expected = if step == Step::Branch {
             LandOutcome::AlreadyContained
         } else {
@@ -76,22 +76,22 @@ async fn a_landing_that_was_broken_off_is_finished() {
 }
 
 #[tokio::test]
-async fn a_file_that_somebody_changed_since_is_not_overwritten() {
+async fn file_changed_after_an_interrupted_landing_is_not_overwritten() {
     for name in ["a.txt", "comes.txt"] {
         let stage = Stage::new().await;
         let (base_commit, tip) = begun(&stage).await;
         break_off(&stage, Step::SomeFiles, &base_commit, &tip).await;
         stage.write(name, "mine\n");
         let scratch = super::scratch(&stage, &base_commit.head).await;
-        let landing = LandRequest { base_commit: &base_commit, tip: &tip, scratch: &scratch, mark: MARK };
-        let torn = LandError::Torn { tip: tip.clone(), files: vec![name.into()] };
+        let landing = LandRequest { base_commit: &base_commit, tip: &tip, scratch: &scratch, mark_ref: MARK };
+        let torn = LandError::Interrupted { tip: tip.clone(), files: vec![name.into()] };
         assert_eq!(landing.land(&stage.git).await, Err(torn));
         assert_eq!(std::fs::read_to_string(stage.git.folder().join(name)).unwrap(), "mine\n");
         assert_eq!(head(&stage).await, base_commit.head);
     }
 }
 
-/// A folder as a landing leaves it that was killed by this process, or by one of an earlier boot.
+/// The folder that a killed landing leaves, of this process or of one from an earlier boot.
 fn folder(stage: &Stage, n: usize, owner: &str, taken: &str) -> std::path::PathBuf {
     let folder = stage.git.folder().join(format!(".git/bosun-landing-{n}"));
     std::fs::create_dir_all(folder.join("old/deep")).unwrap();
@@ -100,15 +100,15 @@ fn folder(stage: &Stage, n: usize, owner: &str, taken: &str) -> std::path::PathB
     folder
 }
 
-/// A landing's owner that is gone, and one that lives, as they are written down.
+/// The recorded owners of a landing: one that is gone, and one that is alive.
 fn owners() -> (&'static str, String) {
-    let host::ProcessIdentity { boot, pid, started } = host::ProcessIdentity::current().unwrap();
+    let host::ProcessIdentity { boot, pid, start_ticks: started } = host::ProcessIdentity::current().unwrap();
     let alive = format!(r#"{{"boot":"{boot}","pid":{pid},"started":{started}}}"#);
     (r#"{"boot":"an earlier boot","pid":1,"started":1}"#, alive)
 }
 
 #[tokio::test]
-async fn the_next_landing_clears_what_a_killed_one_left_unless_a_file_is_nowhere_else() {
+async fn next_landing_removes_leftovers_except_unique_files() {
     let stage = Stage::new().await;
     let (base_commit, tip) = begun(&stage).await;
     let (dead, alive) = owners();
@@ -116,7 +116,7 @@ async fn the_next_landing_clears_what_a_killed_one_left_unless_a_file_is_nowhere
     let saved = folder(&stage, 2, dead, "saved at the last moment\n");
     let used = folder(&stage, 3, &alive, "old\n");
     let scratch = super::scratch(&stage, &base_commit.head).await;
-    let landing = LandRequest { base_commit: &base_commit, tip: &tip, scratch: &scratch, mark: MARK };
+    let landing = LandRequest { base_commit: &base_commit, tip: &tip, scratch: &scratch, mark_ref: MARK };
     landing.land(&stage.git).await.unwrap();
     assert!(!committed.exists(), "everything in it is committed");
     assert_eq!(std::fs::read_to_string(saved.join("old/deep/file")).unwrap(), "saved at the last moment\n");
@@ -127,14 +127,14 @@ async fn the_next_landing_clears_what_a_killed_one_left_unless_a_file_is_nowhere
 
 /// The moment between taking the lock of the index and putting the index in its place.
 #[tokio::test]
-async fn the_lock_of_the_index_that_a_killed_landing_left_is_removed_and_nobody_else_s() {
+async fn only_the_index_lock_of_a_killed_landing_is_removed() {
     let stage = Stage::new().await;
     let (base_commit, tip) = begun(&stage).await;
     let (dead, alive) = owners();
     let lock = stage.git.folder().join(".git/index.lock");
     let scratch = super::scratch(&stage, &base_commit.head).await;
-    let landing = LandRequest { base_commit: &base_commit, tip: &tip, scratch: &scratch, mark: MARK };
-    // That of a git command, whose content happens to be the same; and that of a landing under way.
+    let landing = LandRequest { base_commit: &base_commit, tip: &tip, scratch: &scratch, mark_ref: MARK };
+    // The lock of a git command that has the same content by chance, and the lock of a running landing.
     let left = folder(&stage, 1, dead, "old\n");
     std::fs::write(left.join("index.put"), "an index").unwrap();
     std::fs::write(&lock, "an index").unwrap();
@@ -146,7 +146,7 @@ async fn the_lock_of_the_index_that_a_killed_landing_left_is_removed_and_nobody_
     std::fs::hard_link(used.join("index.put"), &lock).unwrap();
     assert!(landing.land(&stage.git).await.is_err());
     assert_eq!((git::clear_ref_locks(&stage.git, stage.session).await.unwrap(), lock.exists()), (0, true));
-    // The same after its process was killed: whoever takes its session over removes it, or the next landing does.
+    // The same after its process was killed: the next owner of its session, or the next landing, removes the lock.
     std::fs::write(used.join("owner"), dead).unwrap();
     assert_eq!((git::clear_ref_locks(&stage.git, stage.session).await.unwrap(), lock.exists()), (1, false));
     std::fs::hard_link(used.join("index.put"), &lock).unwrap();

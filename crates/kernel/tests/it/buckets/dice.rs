@@ -1,10 +1,10 @@
-//! Chance from a seed.
+//! A source of randomness for tests.
 
-/// A small generator of numbers that look random.
+/// A small random number generator with a seed.
 #[derive(Debug, Clone)]
-pub(crate) struct Dice(pub(crate) u64);
+pub(crate) struct SeededRng(pub(crate) u64);
 
-impl Dice {
+impl SeededRng {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut x = self.0;
@@ -19,7 +19,7 @@ impl Dice {
     }
 
     /// A number between 0 and 1.
-    pub(crate) fn share(&mut self) -> f64 {
+    pub(crate) fn fraction(&mut self) -> f64 {
         f64::from(u32::try_from(self.next() >> 32).unwrap()) / f64::from(u32::MAX)
     }
 }

@@ -1,11 +1,11 @@
-//! Buckets: what each event does, and whole crowds against servers that throttle.
+//! Tests of buckets: single events, and simulations of many callers against servers that throttle.
 
 mod closings;
 mod crowd;
 mod crowds;
 mod damage;
 mod dice;
+mod fixture;
 mod openings;
 mod plan;
-mod scene;
 mod server;

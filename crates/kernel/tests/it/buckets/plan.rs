@@ -1,28 +1,29 @@
-//! What a crowd is to do, and what became of it.
+//! The parameters and results of a simulation.
 
-/// Who asks, and how it travels.
+/// The parameters of a simulation.
 #[derive(Debug, Clone)]
-pub(crate) struct Plan {
+pub(crate) struct CrowdPlan {
     pub(crate) processes: usize,
     pub(crate) callers: usize,
     /// Turns of each caller.
     pub(crate) turns: u32,
-    /// The least and most time until an answer, in milliseconds.
+    /// The minimum and maximum time until an answer, in milliseconds.
     pub(crate) latency: (u64, u64),
-    pub(crate) most: Option<u32>,
+    /// How many requests the server accepts at once, if the holders know it.
+    pub(crate) server_limit: Option<u32>,
     /// How many processes die.
     pub(crate) deaths: u32,
     pub(crate) seed: u64,
 }
 
-/// What became of it.
+/// The results of a simulation.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct Report {
+pub(crate) struct CrowdReport {
     pub(crate) answered: u32,
     pub(crate) wasted: u32,
     pub(crate) parked: u32,
     pub(crate) closings: u32,
     pub(crate) ended_at: u64,
-    /// How many turns each process had at the moment when the first was done.
-    pub(crate) shares: Vec<u32>,
+    /// How many turns each process had when the first caller was finished.
+    pub(crate) turns_by_process: Vec<u32>,
 }

@@ -29,7 +29,7 @@ pub(super) struct OutputConfig {
 }
 
 /// The minimum that the provider accepts.
-const LEAST: u32 = 1024;
+const MIN_BUDGET_TOKENS: u32 = 1024;
 
 /// Claude models that accept only a number of tokens.
 const TOKEN_BUDGET_MODELS: [&str; 11] = [
@@ -49,18 +49,18 @@ const TOKEN_BUDGET_MODELS: [&str; 11] = [
 /// The fields for `model`. A budget that would not fit beside the answer is left out.
 pub(super) fn thinking_fields(model: &str, effort: Option<ReasoningEffort>, max_tokens: u32) -> ThinkingFields {
     let Some(effort) = effort else { return ThinkingFields::default() };
-    let (word, tokens) = match effort {
+    let (level, tokens) = match effort {
         ReasoningEffort::Low => ("low", 2_048),
         ReasoningEffort::Medium => ("medium", 8_192),
         ReasoningEffort::High => ("high", 24_576),
     };
     if !takes_token_budget(model) {
         let thinking = Some(ThinkingConfig::Adaptive { display: "summarized" });
-        return ThinkingFields { thinking, output_config: Some(OutputConfig { effort: word }) };
+        return ThinkingFields { thinking, output_config: Some(OutputConfig { effort: level }) };
     }
     // A quarter is left for the text.
     let budget_tokens = tokens.min(max_tokens - max_tokens / 4);
-    let fits = budget_tokens >= LEAST && budget_tokens < max_tokens;
+    let fits = budget_tokens >= MIN_BUDGET_TOKENS && budget_tokens < max_tokens;
     ThinkingFields { thinking: fits.then_some(ThinkingConfig::Enabled { budget_tokens }), output_config: None }
 }
 

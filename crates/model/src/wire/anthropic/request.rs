@@ -101,7 +101,7 @@ struct TypeObject {
 }
 
 /// The mark up to which the provider caches.
-const MARK: Option<TypeObject> = Some(TypeObject { r#type: "ephemeral" });
+const CACHE_MARK: Option<TypeObject> = Some(TypeObject { r#type: "ephemeral" });
 
 /// The body of `request` to `model`.
 pub(in crate::wire) fn body(model: &str, request: &ModelRequest, max_tokens: u32) -> serde_json::Result<Vec<u8>> {
@@ -121,23 +121,23 @@ pub(in crate::wire) fn body(model: &str, request: &ModelRequest, max_tokens: u32
     };
     request.messages.fold(|sent: &AnthropicMessages| {
         let last = sent.last.as_ref().and_then(|(at, _)| request.messages.get(*at));
-        json_items::object(&head, "messages", &[&sent.before, &marked(last)], &tail)
+        json_items::object(&head, "messages", &[&sent.earlier, &with_cache_mark(last)], &tail)
     })
 }
 
 /// The messages as they are sent; the last one is separate, because it has the mark.
 #[derive(Default)]
 struct AnthropicMessages {
-    before: JsonItems,
+    earlier: JsonItems,
     /// The last message that is sent, without its mark, and its index.
     last: Option<(usize, JsonItems)>,
 }
 
 impl MessageFold for AnthropicMessages {
     fn add(&mut self, at: usize, message: &ModelMessage) {
-        let Some(entry) = entry(message) else { return };
+        let Some(entry) = to_message(message) else { return };
         if let Some((_, last)) = self.last.take() {
-            self.before.append(&last);
+            self.earlier.append(&last);
         }
         let mut last = JsonItems::default();
         last.push(&entry);
@@ -145,26 +145,26 @@ impl MessageFold for AnthropicMessages {
     }
 }
 
-fn marked(message: Option<&ModelMessage>) -> JsonItems {
+fn with_cache_mark(message: Option<&ModelMessage>) -> JsonItems {
     let mut items = JsonItems::default();
-    if let Some(mut entry) = message.and_then(entry) {
-        entry.content.last_mut().into_iter().for_each(AnthropicContent::mark);
+    if let Some(mut entry) = message.and_then(to_message) {
+        entry.content.last_mut().into_iter().for_each(AnthropicContent::add_cache_mark);
         items.push(&entry);
     }
     items
 }
 
 fn system(text: &str) -> Vec<AnthropicContent<'_>> {
-    let block = AnthropicContent::Text { text, cache_control: MARK };
+    let block = AnthropicContent::Text { text, cache_control: CACHE_MARK };
     if text.is_empty() { Vec::new() } else { vec![block] }
 }
 
 fn tool(tool: &ToolSpec) -> AnthropicTool<'_> {
-    AnthropicTool { name: safe_name(&tool.name), description: &tool.about, input_schema: &tool.schema }
+    AnthropicTool { name: safe_name(&tool.name), description: &tool.description, input_schema: &tool.schema }
 }
 
 /// A message; none if nothing in it can be sent.
-fn entry(message: &ModelMessage) -> Option<AnthropicMessage<'_>> {
+fn to_message(message: &ModelMessage) -> Option<AnthropicMessage<'_>> {
     let (role, content): (_, Vec<AnthropicContent<'_>>) = match message {
         ModelMessage::User { parts } => ("user", parts.iter().filter_map(part).collect()),
         ModelMessage::Assistant { content } => ("assistant", assistant_content(content)),
@@ -204,11 +204,11 @@ fn block(block: &ContentBlock) -> Option<AnthropicContent<'_>> {
         ContentBlock::Call(call) => Some(AnthropicContent::ToolUse {
             id: safe_name(&call.id.0),
             name: safe_name(&call.tool),
-            input: verbatim::arguments(call),
+            input: verbatim::raw_arguments(call),
             cache_control: None,
         }),
         ContentBlock::Opaque { provider, json } if provider == WIRE => {
-            verbatim::object(json).map(AnthropicContent::Verbatim)
+            verbatim::raw_object(json).map(AnthropicContent::Verbatim)
         }
         ContentBlock::Opaque { .. } => None,
     }
@@ -224,12 +224,12 @@ fn answer((id, answer): &(CallId, ToolResult)) -> AnthropicContent<'_> {
 }
 
 impl AnthropicContent<'_> {
-    fn mark(&mut self) {
+    fn add_cache_mark(&mut self) {
         match self {
             AnthropicContent::Text { cache_control, .. }
             | AnthropicContent::Image { cache_control, .. }
             | AnthropicContent::ToolUse { cache_control, .. }
-            | AnthropicContent::ToolResult { cache_control, .. } => *cache_control = MARK,
+            | AnthropicContent::ToolResult { cache_control, .. } => *cache_control = CACHE_MARK,
             AnthropicContent::Verbatim(_) => {}
         }
     }

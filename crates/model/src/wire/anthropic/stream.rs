@@ -56,10 +56,10 @@ impl AnthropicStream {
     pub(in crate::wire) fn event(&mut self, event: &ServerSentEvent) -> Result<(), StreamError> {
         let data = event.data.as_str();
         match &*event_kind(event)? {
-            "message_start" => self.begin(parse(data)?),
+            "message_start" => self.begin_message(parse(data)?),
             "content_block_start" => self.open(parse::<BlockStart<'_>>(data)?.content_block)?,
-            "content_block_delta" => self.extend(parse::<BlockDelta>(data)?.delta)?,
-            "content_block_stop" => self.close()?,
+            "content_block_delta" => self.extend_block(parse::<BlockDelta>(data)?.delta)?,
+            "content_block_stop" => self.close_block()?,
             "message_delta" => self.apply_message_delta(parse(data)?),
             "message_stop" => self.end()?,
             "error" => return Err(reported_error(data)),
@@ -72,18 +72,18 @@ impl AnthropicStream {
     /// Handles the end of the stream. The answer is complete if it had a stop reason.
     pub(in crate::wire) fn end(&mut self) -> Result<(), StreamError> {
         let stop = self.stop.ok_or(StreamError::Cut)?;
-        self.close()?;
-        self.queue.done(stop, &self.requested_model);
+        self.close_block()?;
+        self.queue.finish(stop, &self.requested_model);
         Ok(())
     }
 
-    fn begin(&mut self, start: MessageStart) {
+    fn begin_message(&mut self, start: MessageStart) {
         self.queue.model = start.message.model;
-        self.count(start.message.usage);
+        self.add_usage(start.message.usage);
     }
 
     fn open(&mut self, block: AnthropicBlock<'_>) -> Result<(), StreamError> {
-        self.close()?;
+        self.close_block()?;
         self.open = match block.r#type.as_str() {
             "text" => PartialBlock::Text,
             "thinking" => PartialBlock::Thinking { thinking: String::new(), signature: String::new() },
@@ -100,33 +100,33 @@ impl AnthropicStream {
             _ => PartialBlock::None,
         };
         let (text, thinking, signature) = (block.text, block.thinking, block.signature);
-        self.extend(BlockDeltaBody { text, thinking, signature, partial_json: None })
+        self.extend_block(BlockDeltaBody { text, thinking, signature, partial_json: None })
     }
 
-    fn extend(&mut self, more: BlockDeltaBody) -> Result<(), StreamError> {
+    fn extend_block(&mut self, more: BlockDeltaBody) -> Result<(), StreamError> {
         match &mut self.open {
             PartialBlock::None => {}
-            PartialBlock::Text => self.queue.text(more.text.unwrap_or_default()),
+            PartialBlock::Text => self.queue.push_text(more.text.unwrap_or_default()),
             PartialBlock::Thinking { thinking, signature } => {
                 let (text, sign) = (more.thinking.unwrap_or_default(), more.signature.unwrap_or_default());
-                self.queue.hold(text.len() + sign.len())?;
+                self.queue.count_buffered(text.len() + sign.len())?;
                 thinking.push_str(&text);
                 signature.push_str(&sign);
-                self.queue.thinking(text);
+                self.queue.push_thinking(text);
             }
             PartialBlock::Call { input, .. } => {
                 let json = more.partial_json.unwrap_or_default();
-                self.queue.hold(json.len())?;
+                self.queue.count_buffered(json.len())?;
                 input.push_str(&json);
             }
         }
         Ok(())
     }
 
-    fn close(&mut self) -> Result<(), StreamError> {
+    fn close_block(&mut self) -> Result<(), StreamError> {
         match mem::take(&mut self.open) {
             PartialBlock::None | PartialBlock::Text => {}
-            PartialBlock::Call { id, name, input } => self.queue.call(id, name, input),
+            PartialBlock::Call { id, name, input } => self.queue.push_call(id, name, input),
             // Without a signature the provider would not accept it back.
             PartialBlock::Thinking { signature, .. } if signature.is_empty() => {}
             PartialBlock::Thinking { thinking, signature } => {
@@ -138,12 +138,12 @@ impl AnthropicStream {
 
     fn push_returned(&mut self, block: &ReturnedThinking<'_>) -> Result<(), StreamError> {
         let json = serde_json::to_string(block).map_err(|error| StreamError::Malformed(error.to_string()))?;
-        self.queue.opaque(WIRE, json);
+        self.queue.push_opaque(WIRE, json);
         Ok(())
     }
 
     fn apply_message_delta(&mut self, delta: MessageDelta) {
-        self.count(delta.usage);
+        self.add_usage(delta.usage);
         let Some(reason) = delta.delta.stop_reason else { return };
         self.stop = Some(match reason.as_str() {
             "tool_use" => StopReason::Calls,
@@ -152,10 +152,10 @@ impl AnthropicStream {
             _ => StopReason::End,
         });
         let explanation = delta.delta.stop_details.and_then(|details| details.explanation);
-        self.queue.text(explanation.unwrap_or_default());
+        self.queue.push_text(explanation.unwrap_or_default());
     }
 
-    fn count(&mut self, tokens: Option<AnthropicUsage>) {
+    fn add_usage(&mut self, tokens: Option<AnthropicUsage>) {
         let Some(more) = tokens else { return };
         let tokens = &mut self.tokens;
         tokens.input_tokens = more.input_tokens.max(tokens.input_tokens);

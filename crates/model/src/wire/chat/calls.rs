@@ -40,11 +40,11 @@ struct PartialCall {
 impl PartialCalls {
     /// Adds a piece to its call.
     pub(super) fn add(&mut self, piece: ToolCallDelta<'_>, queue: &mut DeltaQueue) -> Result<(), StreamError> {
-        let call = self.find(&piece, queue)?;
+        let call = self.find_or_add(&piece, queue)?;
         let FunctionDelta { name, arguments } = piece.function.unwrap_or_default();
-        let [id, name, arguments] = [piece.id.unwrap_or_default(), name.unwrap_or_default(), text(arguments)];
+        let [id, name, arguments] = [piece.id.unwrap_or_default(), name.unwrap_or_default(), arguments_text(arguments)];
         let extra = piece.extra_content.and_then(ReturnedExtra::of_call);
-        queue.hold(id.len() + name.len() + arguments.len() + extra.as_ref().map_or(0, String::len))?;
+        queue.count_buffered(id.len() + name.len() + arguments.len() + extra.as_ref().map_or(0, String::len))?;
         if call.id.is_empty() {
             call.id = id;
         }
@@ -66,22 +66,26 @@ impl PartialCalls {
         self.0.sort_by_key(|call| call.index);
         for call in self.0.drain(..) {
             if let Some(extra) = call.extra {
-                queue.opaque(WIRE, extra);
+                queue.push_opaque(WIRE, extra);
             }
-            queue.call(call.id, call.name, call.arguments);
+            queue.push_call(call.id, call.name, call.arguments);
         }
     }
 
     /// The call that a piece belongs to. Some servers omit the index, or give every call the same one.
-    fn find(&mut self, piece: &ToolCallDelta<'_>, queue: &mut DeltaQueue) -> Result<&mut PartialCall, StreamError> {
+    fn find_or_add(
+        &mut self,
+        piece: &ToolCallDelta<'_>,
+        queue: &mut DeltaQueue,
+    ) -> Result<&mut PartialCall, StreamError> {
         // The fixed cost of a call, which limits their number: they are searched linearly.
-        const EACH: usize = 1024;
+        const CALL_OVERHEAD: usize = 1024;
         let last = self.0.last().map_or(0, |call| call.index);
         let index = piece.index.unwrap_or(last);
         let at = match self.0.iter().rposition(|call| call.index == index) {
-            Some(at) if !piece.begins_after(&self.0[at]) => at,
+            Some(at) if !piece.starts_call_after(&self.0[at]) => at,
             Some(_) | None => {
-                queue.hold(EACH)?;
+                queue.count_buffered(CALL_OVERHEAD)?;
                 self.0.push(PartialCall { index, ..PartialCall::default() });
                 self.0.len() - 1
             }
@@ -93,7 +97,7 @@ impl PartialCalls {
 impl ToolCallDelta<'_> {
     /// Whether it starts another call with the same index: it has another id, or, without ids, another name, or the
     /// same name and new arguments after complete ones.
-    fn begins_after(&self, call: &PartialCall) -> bool {
+    fn starts_call_after(&self, call: &PartialCall) -> bool {
         let id = self.id.as_deref().unwrap_or_default();
         if !id.is_empty() && !call.id.is_empty() {
             return id != call.id;
@@ -114,7 +118,7 @@ fn begins_object(arguments: Option<&Value>) -> bool {
     }
 }
 
-fn text(arguments: Option<Value>) -> String {
+fn arguments_text(arguments: Option<Value>) -> String {
     match arguments {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => text,

@@ -25,7 +25,7 @@ pub(in crate::wire) enum MaxTokensField {
 
 impl MaxTokensField {
     /// OpenAI itself gets the new name; any other address gets the common one.
-    pub(in crate::wire) fn of(base_url: &str) -> MaxTokensField {
+    pub(in crate::wire) fn for_url(base_url: &str) -> MaxTokensField {
         let host = base_url.split("://").nth(1).unwrap_or_default().split(['/', ':']).next().unwrap_or_default();
         let host = host.to_ascii_lowercase();
         let is_openai =
@@ -175,7 +175,8 @@ fn effort_name(effort: ReasoningEffort) -> &'static str {
 }
 
 fn tool(tool: &ToolSpec) -> ChatTool<'_> {
-    let function = ChatFunction { name: safe_name(&tool.name), description: &tool.about, parameters: &tool.schema };
+    let function =
+        ChatFunction { name: safe_name(&tool.name), description: &tool.description, parameters: &tool.schema };
     ChatTool { r#type: "function", function }
 }
 
@@ -245,7 +246,7 @@ fn assistant_message(content: &[ContentBlock]) -> Option<ChatMessage<'_>> {
 }
 
 fn tool_call<'a>(call: &'a ToolCallRequest, extra_content: Option<&'a RawValue>) -> ChatToolCall<'a> {
-    let function = ChatFunctionCall { name: safe_name(&call.tool), arguments: verbatim::arguments(call).get() };
+    let function = ChatFunctionCall { name: safe_name(&call.tool), arguments: verbatim::raw_arguments(call).get() };
     ChatToolCall { id: safe_name(&call.id.0), r#type: "function", function, extra_content }
 }
 
@@ -259,12 +260,12 @@ mod tests {
 
     #[test]
     fn only_openai_gets_its_own_name_for_the_limit() {
-        assert_eq!(MaxTokensField::of("https://api.openai.com/v1"), MaxTokensField::Completion);
-        assert_eq!(MaxTokensField::of("https://eu.API.OpenAI.com/v1"), MaxTokensField::Completion);
-        assert_eq!(MaxTokensField::of("https://mine.openai.azure.com/openai/v1"), MaxTokensField::Completion);
+        assert_eq!(MaxTokensField::for_url("https://api.openai.com/v1"), MaxTokensField::Completion);
+        assert_eq!(MaxTokensField::for_url("https://eu.API.OpenAI.com/v1"), MaxTokensField::Completion);
+        assert_eq!(MaxTokensField::for_url("https://mine.openai.azure.com/openai/v1"), MaxTokensField::Completion);
         for other in ["http://127.0.0.1:8080/v1", "https://openrouter.ai/api/v1", "https://api.openai.com.evil/v1", ""]
         {
-            assert_eq!(MaxTokensField::of(other), MaxTokensField::Tokens, "{other}");
+            assert_eq!(MaxTokensField::for_url(other), MaxTokensField::Tokens, "{other}");
         }
     }
 }

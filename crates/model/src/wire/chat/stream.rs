@@ -108,7 +108,7 @@ impl ChatStream {
         self.keep_reasoning();
         self.calls.finish(&mut self.queue);
         let stop = if self.has_refused { StopReason::Refusal } else { stop };
-        self.queue.done(stop, &self.requested_model);
+        self.queue.finish(stop, &self.requested_model);
         Ok(())
     }
 
@@ -129,16 +129,16 @@ impl ChatStream {
 
     fn delta(&mut self, delta: ChatDelta<'_>) -> Result<(), StreamError> {
         if let Some(more) = delta.reasoning_content.filter(|more| !more.is_empty()) {
-            self.queue.hold(more.len())?;
+            self.queue.count_buffered(more.len())?;
             self.reasoning.push_str(&more);
-            self.queue.thinking(more);
+            self.queue.push_thinking(more);
         } else {
-            self.queue.thinking(delta.reasoning.unwrap_or_default());
+            self.queue.push_thinking(delta.reasoning.unwrap_or_default());
         }
-        self.queue.text(text(delta.content));
+        self.queue.push_text(text(delta.content));
         if let Some(refusal) = delta.refusal.filter(|refusal| !refusal.is_empty()) {
             self.has_refused = true;
-            self.queue.text(refusal);
+            self.queue.push_text(refusal);
         }
         for piece in delta.tool_calls.unwrap_or_default() {
             self.calls.add(piece, &mut self.queue)?;
@@ -151,7 +151,7 @@ impl ChatStream {
             return;
         }
         if let Some(json) = ReturnedExtra::of_message(&self.reasoning) {
-            self.queue.opaque(WIRE, json);
+            self.queue.push_opaque(WIRE, json);
         }
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::phase::{MessagePhase, WIRE};
-use crate::wire::account::digest;
+use crate::wire::account::short_digest;
 use crate::wire::json_items::{self, JsonItems};
 use crate::wire::reasoning::can_reason;
 use crate::wire::safe_names::safe_name;
@@ -76,7 +76,7 @@ enum ResponsesInputItem<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum ResponsesMessageContent<'a> {
-    Said(&'a str),
+    PlainText(&'a str),
     Parts(Vec<ResponsesInputContent<'a>>),
 }
 
@@ -125,11 +125,11 @@ impl MessageFold for ResponsesInput {
 /// A key that stays the same for a conversation, so that its requests share a cache.
 fn cache_key(request: &ModelRequest) -> String {
     let first = request.messages.first().map(|message| format!("{message:?}")).unwrap_or_default();
-    format!("bosun-{}", digest(&format!("{}\0{}\0{first}", request.path, request.system)))
+    format!("bosun-{}", short_digest(&format!("{}\0{}\0{first}", request.path, request.system)))
 }
 
 fn tool(tool: &ToolSpec) -> ResponsesTool<'_> {
-    let (name, description) = (safe_name(&tool.name), tool.about.as_str());
+    let (name, description) = (safe_name(&tool.name), tool.description.as_str());
     ResponsesTool { r#type: "function", name, description, parameters: &tool.schema, strict: false }
 }
 
@@ -179,7 +179,7 @@ fn assistant_items(content: &[ContentBlock]) -> Vec<ResponsesInputItem<'_>> {
             ContentBlock::Text { text } => {
                 items.push(ResponsesInputItem::Message {
                     role: "assistant",
-                    content: ResponsesMessageContent::Said(text),
+                    content: ResponsesMessageContent::PlainText(text),
                     phase: phase.take(),
                 });
             }
@@ -187,7 +187,7 @@ fn assistant_items(content: &[ContentBlock]) -> Vec<ResponsesInputItem<'_>> {
             ContentBlock::Opaque { provider, json } if provider == WIRE => {
                 match serde_json::from_str::<MessagePhase<'_>>(json) {
                     Ok(marked) => phase = Some(marked.phase),
-                    Err(_) => items.extend(verbatim::object(json).map(ResponsesInputItem::Verbatim)),
+                    Err(_) => items.extend(verbatim::raw_object(json).map(ResponsesInputItem::Verbatim)),
                 }
             }
             // For display only; the provider's own form of it is in an opaque block.
@@ -202,7 +202,7 @@ fn assistant_items(content: &[ContentBlock]) -> Vec<ResponsesInputItem<'_>> {
 
 fn function_call(call: &ToolCallRequest) -> ResponsesInputItem<'_> {
     let (call_id, name) = (safe_name(&call.id.0), safe_name(&call.tool));
-    ResponsesInputItem::FunctionCall { call_id, name, arguments: verbatim::arguments(call).get() }
+    ResponsesInputItem::FunctionCall { call_id, name, arguments: verbatim::raw_arguments(call).get() }
 }
 
 fn answer((id, answer): &(CallId, ToolResult)) -> ResponsesInputItem<'_> {

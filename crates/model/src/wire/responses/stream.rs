@@ -106,20 +106,20 @@ impl ResponsesStream {
         }
         match &*event_kind(event)? {
             "response.created" => self.queue.model = parse::<ResponseEvent>(data)?.response.model,
-            "response.output_item.added" => self.begin(&parse(parse::<OutputItemEvent<'_>>(data)?.item.get())?)?,
-            "response.output_item.done" => self.finish(parse::<OutputItemEvent<'_>>(data)?.item.get())?,
-            "response.output_text.delta" => self.say(parse::<TextDeltaEvent>(data)?.delta),
-            "response.refusal.delta" => self.refuse(parse::<TextDeltaEvent>(data)?.delta),
+            "response.output_item.added" => self.begin_item(&parse(parse::<OutputItemEvent<'_>>(data)?.item.get())?)?,
+            "response.output_item.done" => self.finish_item(parse::<OutputItemEvent<'_>>(data)?.item.get())?,
+            "response.output_text.delta" => self.push_text(parse::<TextDeltaEvent>(data)?.delta),
+            "response.refusal.delta" => self.push_refusal(parse::<TextDeltaEvent>(data)?.delta),
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                self.queue.thinking(parse::<TextDeltaEvent>(data)?.delta);
+                self.queue.push_thinking(parse::<TextDeltaEvent>(data)?.delta);
             }
             "response.reasoning_summary_part.added" if parse::<SummaryPartEvent>(data)?.summary_index > 0 => {
-                self.queue.thinking("\n\n".into());
+                self.queue.push_thinking("\n\n".into());
             }
             "response.completed" => self.end(parse::<ResponseEvent>(data)?.response, StopReason::End),
             "response.incomplete" => {
                 let response = parse::<ResponseEvent>(data)?.response;
-                let stop = incomplete(&response);
+                let stop = incomplete_stop_reason(&response);
                 self.end(response, stop);
             }
             "response.failed" | "error" => return Err(reported_error(data)),
@@ -129,60 +129,60 @@ impl ResponsesStream {
         Ok(())
     }
 
-    fn begin(&mut self, item: &ResponsesOutputItem) -> Result<(), StreamError> {
+    fn begin_item(&mut self, item: &ResponsesOutputItem) -> Result<(), StreamError> {
         self.has_streamed = false;
         if let ("message", Some(phase)) = (item.r#type.as_str(), item.phase.as_deref()) {
             let marked = serde_json::to_string(&MessagePhase { phase: phase.into() });
-            self.queue.opaque(WIRE, marked.map_err(|error| StreamError::Malformed(error.to_string()))?);
+            self.queue.push_opaque(WIRE, marked.map_err(|error| StreamError::Malformed(error.to_string()))?);
         }
         Ok(())
     }
 
-    fn finish(&mut self, raw: &str) -> Result<(), StreamError> {
+    fn finish_item(&mut self, raw: &str) -> Result<(), StreamError> {
         let item: ResponsesOutputItem = parse(raw)?;
         match item.r#type.as_str() {
-            "reasoning" => self.queue.opaque(WIRE, raw.to_owned()),
+            "reasoning" => self.queue.push_opaque(WIRE, raw.to_owned()),
             // The length limit truncated it; it must not run.
             "function_call" if item.status.as_deref() == Some("incomplete") => {}
             "function_call" => {
                 let [id, name, arguments] = [item.call_id, item.name, item.arguments].map(Option::unwrap_or_default);
-                self.queue.call(id, name, arguments);
+                self.queue.push_call(id, name, arguments);
             }
-            "message" if !self.has_streamed => self.say_whole(item.content.unwrap_or_default()),
+            "message" if !self.has_streamed => self.push_whole_message(item.content.unwrap_or_default()),
             _ => {}
         }
         Ok(())
     }
 
-    /// The text of a message from servers that send it only when it is complete.
-    fn say_whole(&mut self, content: Vec<ResponsesOutputContent>) {
+    /// Adds the text of a message from servers that send it only when it is complete.
+    fn push_whole_message(&mut self, content: Vec<ResponsesOutputContent>) {
         for part in content {
-            self.say(part.text.unwrap_or_default());
+            self.push_text(part.text.unwrap_or_default());
             if let Some(refusal) = part.refusal {
-                self.refuse(refusal);
+                self.push_refusal(refusal);
             }
         }
     }
 
-    fn say(&mut self, text: String) {
+    fn push_text(&mut self, text: String) {
         self.has_streamed = true;
-        self.queue.text(text);
+        self.queue.push_text(text);
     }
 
-    fn refuse(&mut self, text: String) {
+    fn push_refusal(&mut self, text: String) {
         self.has_refused = true;
-        self.say(text);
+        self.push_text(text);
     }
 
     fn end(&mut self, response: ResponseBody, stop: StopReason) {
         self.queue.usage = response.usage.map(usage);
         self.queue.model = response.model.or_else(|| self.queue.model.take());
         let stop = if self.has_refused { StopReason::Refusal } else { stop };
-        self.queue.done(stop, &self.requested_model);
+        self.queue.finish(stop, &self.requested_model);
     }
 }
 
-fn incomplete(response: &ResponseBody) -> StopReason {
+fn incomplete_stop_reason(response: &ResponseBody) -> StopReason {
     match response.incomplete_details.as_ref().and_then(|details| details.reason.as_deref()) {
         Some("max_output_tokens") => StopReason::Length,
         Some("content_filter") => StopReason::Refusal,

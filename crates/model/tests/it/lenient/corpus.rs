@@ -1,4 +1,4 @@
-//! Every output of the corpus, whole and in pieces, and under the conditions in which nothing may be called.
+//! Every output of the corpus, whole and in pieces, and under conditions that forbid calls.
 
 use bosun_model::{Delta, Model, ModelTier, ToolCallPolicy};
 use protocol::{CallId, ContentBlock, StopReason, ToolCallRequest};
@@ -12,13 +12,13 @@ fn calls(read: &Read) -> bool {
 }
 
 #[test]
-fn the_model_is_still_itself() {
+fn wrapper_keeps_the_name_and_facts_of_the_model() {
     let model = lenient(Vec::new());
     assert_eq!((model.name(), model.facts().tier), ("said/it", ModelTier::Small));
 }
 
 #[test]
-fn what_is_certain_is_read() {
+fn unambiguous_calls_are_read() {
     assert!(READ.len() + REFUSED.len() >= 60, "{} and {}", READ.len(), REFUSED.len());
     for case in READ {
         let reply = read(case.text);
@@ -29,7 +29,7 @@ fn what_is_certain_is_read() {
 }
 
 #[test]
-fn what_is_not_certain_stays_text() {
+fn ambiguous_calls_stay_text() {
     for case in REFUSED {
         let reply = read(case.text);
         assert_eq!(reply.content, only(case.text), "{}", case.why);
@@ -38,7 +38,7 @@ fn what_is_not_certain_stays_text() {
 }
 
 #[test]
-fn the_pieces_do_not_matter() {
+fn splitting_an_answer_changes_nothing() {
     let texts = READ.iter().map(|case| case.text).chain(REFUSED.iter().map(|case| case.text));
     for text in texts {
         for size in [1, 2, 3, 7] {
@@ -48,7 +48,7 @@ fn the_pieces_do_not_matter() {
 }
 
 #[test]
-fn an_answer_that_was_cut_calls_nothing() {
+fn truncated_answer_makes_no_calls() {
     for case in READ.iter().filter(|case| calls(case)) {
         for stop in [StopReason::Length, StopReason::Refusal] {
             let reply = read_in_pieces(case.text, 5, stop);
@@ -59,7 +59,7 @@ fn an_answer_that_was_cut_calls_nothing() {
 }
 
 #[test]
-fn nothing_is_called_when_calls_are_forbidden() {
+fn no_calls_are_read_if_calls_are_forbidden() {
     for case in READ.iter().filter(|case| calls(case)) {
         let reply = reply(vec![Delta::Text(case.text.into()), done(StopReason::End)], ToolCallPolicy::Forbidden);
         assert_eq!(reply.stop, StopReason::End);
@@ -68,7 +68,7 @@ fn nothing_is_called_when_calls_are_forbidden() {
 }
 
 #[test]
-fn structured_calls_pass_and_texts_beside_them_are_texts() {
+fn structured_calls_pass_and_surrounding_text_stays_text() {
     let call = ToolCallRequest { id: CallId("x".into()), tool: "view".into(), input: "{".into() };
     let stop = StopReason::Calls;
     for case in READ.iter().filter(|case| calls(case)) {
@@ -82,7 +82,7 @@ fn structured_calls_pass_and_texts_beside_them_are_texts() {
     }
 }
 
-/// The content is the text, but for thoughts at its beginning when they were told apart.
+/// The content is the text, without reasoning that was recognised at its start.
 fn assert_text(content: &[ContentBlock], text: &str) {
     let thoughts = text.strip_prefix("<think>").and_then(|text| text.rsplit_once("</think>"));
     let rest = thoughts.map_or(text, |(_, rest)| rest.trim_start());
@@ -92,7 +92,7 @@ fn assert_text(content: &[ContentBlock], text: &str) {
 }
 
 #[test]
-fn ids_tell_the_calls_of_an_answer_and_of_its_turn_apart() {
+fn call_ids_are_unique_in_an_answer_and_a_turn() {
     let one = "<tool_call>{\"name\": \"todos\"}</tool_call>";
     let reply = read(&format!("{one}{one} and\n```json\n[{{\"tool\": \"view\", \"path\": \"a\"}}]\n```"));
     let ids = reply.content.iter().filter_map(|block| match block {
@@ -103,7 +103,7 @@ fn ids_tell_the_calls_of_an_answer_and_of_its_turn_apart() {
 }
 
 #[test]
-fn words_flow_on_until_something_may_be_a_call_and_again_when_it_is_none() {
+fn text_is_streamed_except_while_it_may_be_a_call() {
     let texts = ["It is ", "so.\n", "```json\n", "{\"a\":", " 1}\n```", " And", " on ", "<tool", "_bar> it goes."];
     let deltas: Vec<Delta> = texts.iter().map(|text| Delta::Text((*text).into())).collect();
     let text = |text: &str| Delta::Text(text.into());
@@ -119,7 +119,7 @@ fn words_flow_on_until_something_may_be_a_call_and_again_when_it_is_none() {
 }
 
 #[test]
-fn thoughts_flow_too() {
+fn reasoning_is_streamed() {
     let deltas = ["<thi", "nk> a b", " c</th", "e </thi", "nk>\n", "d"].map(|text| Delta::Text(text.into())).to_vec();
     let think = |text: &str| Delta::Thinking(text.into());
     let expected = [think("a b"), think(" c"), think("</the"), Delta::Text("d".into())];
@@ -127,7 +127,7 @@ fn thoughts_flow_too() {
 }
 
 #[test]
-fn what_comes_in_other_forms_keeps_its_place() {
+fn other_content_keeps_its_position() {
     let thinking = Delta::Thinking("hm".into());
     let call = "<tool_call>{\"name\": \"todos\"}</tool_call>";
     let deltas = |text: &str| vec![Delta::Text(text.into()), thinking.clone(), done(StopReason::End)];

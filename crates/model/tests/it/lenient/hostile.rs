@@ -1,4 +1,4 @@
-//! Answers that would cost much.
+//! Answers that are expensive to read.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ fn quickly(text: &str) {
 }
 
 #[test]
-fn a_long_run_of_anything_is_read_once() {
+fn long_repetitions_take_linear_time() {
     let unending = [
         "{",
         "[",
@@ -56,18 +56,18 @@ fn a_long_run_of_anything_is_read_once() {
 }
 
 #[test]
-fn white_space_without_end_is_no_text_for_ever() {
+fn endless_white_space_is_limited() {
     for beginning in ["", "<think>", "<think></think>", "```json\n"] {
         let first = Delta::Text(beginning.into());
         let deltas = std::iter::once(first).chain(std::iter::repeat_n(Delta::Text(" ".repeat(MIB)), 34));
-        let asked = ModelReply::collect(lenient(deltas.collect()).ask(request(ToolCallPolicy::Allowed)));
+        let asked = ModelReply::collect(lenient(deltas.collect()).send(request(ToolCallPolicy::Allowed)));
         let error = asked.now_or_never().unwrap().unwrap_err();
         assert_eq!(error.fault, ModelFault::Terminal, "{beginning}");
     }
 }
 
 #[test]
-fn more_than_is_held_back_is_passed_on_as_it_is() {
+fn too_long_possible_call_is_passed_on_as_text() {
     let call = "<tool_call>{\"name\": \"todos\"}</tool_call>";
     let long = format!(
         "<tool_call>{{\"name\": \"shell\", \"arguments\": {{\"command\": \"{}\"}}}}</tool_call>",
@@ -79,7 +79,7 @@ fn more_than_is_held_back_is_passed_on_as_it_is() {
 }
 
 #[test]
-fn nesting_has_a_limit() {
+fn nesting_is_limited() {
     let nested = |depth: usize| {
         let value = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         format!("{{\"name\": \"view\", \"arguments\": {{\"path\": {value}}}}}")
@@ -89,15 +89,15 @@ fn nesting_has_a_limit() {
 }
 
 #[test]
-fn an_answer_that_breaks_off_calls_nothing() {
+fn interrupted_answer_makes_no_calls() {
     let text = Delta::Text("<tool_call>{\"name\": \"todos\"}</tool_call>".into());
-    let cut = lenient(vec![text]).ask(request(ToolCallPolicy::Allowed)).collect::<Vec<_>>();
+    let cut = lenient(vec![text]).send(request(ToolCallPolicy::Allowed)).collect::<Vec<_>>();
     assert_eq!(cut.now_or_never().unwrap(), []);
 }
 
 #[test]
-fn pieces_of_nothing_come_to_an_end() {
+fn endless_empty_pieces_are_refused() {
     let deltas = std::iter::repeat_n(Delta::Text(String::new()), 3 * MIB);
-    let asked = ModelReply::collect(lenient(deltas.collect()).ask(request(ToolCallPolicy::Allowed)));
+    let asked = ModelReply::collect(lenient(deltas.collect()).send(request(ToolCallPolicy::Allowed)));
     assert_eq!(asked.now_or_never().unwrap().unwrap_err().fault, ModelFault::Terminal);
 }

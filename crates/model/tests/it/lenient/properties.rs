@@ -1,4 +1,4 @@
-//! What holds for every answer.
+//! Properties of every answer.
 
 use proptest::prelude::*;
 use protocol::{ContentBlock, StopReason};
@@ -57,12 +57,12 @@ fn answer() -> impl Strategy<Value = String> {
     prop::collection::vec(piece(), 0..40).prop_map(|pieces| pieces.concat())
 }
 
-/// Words that begin and end no mark.
+/// Text that contains no start or end of a marker.
 fn words() -> impl Strategy<Value = String> {
     "[a-z][a-z .,\n]{0,20}[a-z.]"
 }
 
-/// Whether it begins with thoughts, from which white space is taken.
+/// Whether it begins with reasoning, from which white space is removed.
 fn thinks(text: &str) -> bool {
     text.trim_start().starts_with("<think>")
 }
@@ -73,26 +73,26 @@ fn is_call(block: &ContentBlock) -> bool {
 
 proptest! {
     #[test]
-    fn the_pieces_of_an_answer_change_nothing(text in answer(), size in 1..9usize) {
+    fn splitting_any_answer_changes_nothing(text in answer(), size in 1..9usize) {
         prop_assert_eq!(read_in_pieces(&text, size, StopReason::End), read(&text));
     }
 
     #[test]
-    fn an_answer_without_calls_is_what_it_was(text in answer()) {
+    fn answer_without_calls_is_unchanged(text in answer()) {
         let reply = read(&text);
         let called = reply.content.iter().any(is_call);
         prop_assert!(called || thinks(&text) || text.is_empty() || reply.content == only(&text), "{:?}", reply);
     }
 
     #[test]
-    fn a_cut_answer_calls_nothing_and_loses_nothing(text in answer()) {
+    fn truncated_answer_makes_no_calls_and_loses_no_text(text in answer()) {
         let reply = read_in_pieces(&text, 3, StopReason::Length);
         prop_assert!(!reply.content.iter().any(is_call));
         prop_assert!(thinks(&text) || text.is_empty() || reply.content == only(&text), "{:?}", reply);
     }
 
     #[test]
-    fn words_between_calls_keep_their_order(parts in prop::collection::vec((words(), "[a-z]{1,8}", 0..3usize), 1..5)) {
+    fn text_between_calls_keeps_its_order(parts in prop::collection::vec((words(), "[a-z]{1,8}", 0..3usize), 1..5)) {
         let mut text = String::new();
         let mut expected = Vec::new();
         for (words, path, form) in &parts {

@@ -1,6 +1,6 @@
-//! Outputs that are read, and what must come of each.
+//! Outputs that are read as calls, and the expected result of each.
 
-/// A model's output, and the lines that it must become.
+/// A model's output, and the expected lines.
 pub(crate) struct Read {
     /// What is wrong with it.
     pub(crate) name: &'static str,

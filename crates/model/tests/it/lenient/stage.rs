@@ -1,4 +1,4 @@
-//! A model that says what a test tells it, in the pieces that the test tells it.
+//! A model that sends the given pieces.
 
 use std::sync::Arc;
 
@@ -24,14 +24,14 @@ impl Model for Said {
         &SMALL
     }
 
-    fn ask(&self, _request: ModelRequest) -> Deltas {
+    fn send(&self, _request: ModelRequest) -> Deltas {
         stream::iter(self.0.clone().into_iter().map(Ok)).boxed()
     }
 }
 
 fn tool(name: &str, properties: Value) -> ToolSpec {
     let schema = json!({ "type": "object", "properties": properties });
-    ToolSpec { name: name.into(), about: String::new(), schema }
+    ToolSpec { name: name.into(), description: String::new(), schema }
 }
 
 pub(crate) fn request(calls: ToolCallPolicy) -> ModelRequest {
@@ -46,14 +46,14 @@ pub(crate) fn request(calls: ToolCallPolicy) -> ModelRequest {
     ModelRequest {
         agent: "main".into(),
         path: "/root".into(),
-        at: Timestamp(0),
+        requested_at: Timestamp(0),
         turn: 3,
         attempt: 1,
         system: Arc::default(),
         messages: vec![ModelMessage::user("go")].into(),
         tools: tools.into(),
         call_policy: calls,
-        max_output: None,
+        max_output_tokens: None,
         effort: None,
     }
 }
@@ -66,23 +66,23 @@ pub(crate) fn done(stop: StopReason) -> Delta {
     Delta::Done { stop, usage: Usage::default(), model: "m".into() }
 }
 
-/// The pieces that a model's pieces become.
+/// Returns the pieces after the lenient reader.
 pub(crate) fn pieces(deltas: Vec<Delta>, calls: ToolCallPolicy) -> Vec<Delta> {
-    let deltas = lenient(deltas).ask(request(calls)).map(Result::unwrap).collect::<Vec<_>>();
+    let deltas = lenient(deltas).send(request(calls)).map(Result::unwrap).collect::<Vec<_>>();
     deltas.now_or_never().unwrap()
 }
 
-/// What becomes of an answer.
+/// Returns an answer after the lenient reader.
 pub(crate) fn reply(deltas: Vec<Delta>, calls: ToolCallPolicy) -> ModelReply {
-    ModelReply::collect(lenient(deltas).ask(request(calls))).now_or_never().unwrap().unwrap()
+    ModelReply::collect(lenient(deltas).send(request(calls))).now_or_never().unwrap().unwrap()
 }
 
-/// What becomes of a text that the model ended by itself.
+/// Returns a complete text after the lenient reader.
 pub(crate) fn read(text: &str) -> ModelReply {
     reply(vec![Delta::Text(text.into()), done(StopReason::End)], ToolCallPolicy::Allowed)
 }
 
-/// The same of a text that comes in pieces of so many characters.
+/// The same for a text in pieces of this many characters.
 pub(crate) fn read_in_pieces(text: &str, size: usize, stop: StopReason) -> ModelReply {
     let chars: Vec<char> = text.chars().collect();
     let pieces = chars.chunks(size).map(|piece| Delta::Text(piece.iter().collect()));

@@ -20,7 +20,7 @@ fn visible(content: Vec<ContentBlock>) -> Vec<ContentBlock> {
 }
 
 #[tokio::test]
-async fn a_recorded_answer_is_the_same_on_every_wire() {
+async fn recorded_answer_is_the_same_with_every_protocol() {
     for (wire, model, thought, ids) in [
         (Anthropic, "claude-sonnet-5-20260901", "Both files, \"a\" and b: 漢\n", ["toolu_01A", "toolu_01B"]),
         (Responses, "gpt-5.6-2026-08-01", "**Looking**\n\nAt both.", ["call_A", "call_B"]),
@@ -40,7 +40,7 @@ async fn a_recorded_answer_is_the_same_on_every_wire() {
 }
 
 #[tokio::test]
-async fn words_are_passed_on_as_they_come() {
+async fn text_is_passed_on_as_it_arrives() {
     for wire in WIRES {
         let sent = deltas(wire, &events(recorded(wire)), prompt("go")).await;
         let words: Vec<_> = sent.iter().filter(|delta| matches!(delta, Ok(Delta::Text(_)))).collect();
@@ -87,7 +87,7 @@ async fn ends(wire: WireFormat, body: &str) -> (Vec<ContentBlock>, StopReason) {
 }
 
 #[tokio::test]
-async fn at_the_length_limit_a_half_call_is_dropped() {
+async fn incomplete_call_at_the_length_limit_is_dropped() {
     let half = r#"{"path": "a"#;
     let tool = r#"{"type":"tool_use","id":"1","name":"view","input":{}}"#;
     let piece = r#"{"type":"input_json_delta","partial_json":"{\"path\": \"a"}"#;
@@ -106,7 +106,7 @@ async fn at_the_length_limit_a_half_call_is_dropped() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_one() {
+async fn refusal_is_recognised() {
     let words = r#"{"type":"text","text":"I will not."}"#;
     let details = r#"{"stop_reason":"refusal","stop_details":{"type":"refusal","explanation":"I will not."}}"#;
     let item = r#"{"type":"message","content":[{"type":"refusal","refusal":"I will not."}]}"#;
@@ -124,7 +124,7 @@ async fn a_refusal_is_one() {
 }
 
 #[tokio::test]
-async fn other_reasons_to_stop_are_an_end() {
+async fn other_stop_reasons_count_as_a_normal_end() {
     let words = r#"{"type":"text","text":"Hi"}"#;
     let item = r#"{"type":"message","content":[{"type":"output_text","text":"Hi"}]}"#;
     for (wire, body) in [
@@ -143,7 +143,7 @@ async fn other_reasons_to_stop_are_an_end() {
 }
 
 #[tokio::test]
-async fn servers_that_bend_the_format_are_understood() {
+async fn deviations_from_the_format_are_accepted() {
     let object =
         r#"{"tool_calls":[{"id":"1","function":{"name":"a","arguments":{"x":1}}},{"id":"2","function":{"name":"b"}}]}"#;
     let same = r#"{"tool_calls":[{"index":0,"id":"1","function":{"name":"a","arguments":"{\"x\":1}"}},{"index":0,"id":"2","function":{"name":"b","arguments":null}}]}"#;
@@ -191,13 +191,13 @@ async fn reasoning_is_read_under_either_name() {
 }
 
 #[tokio::test]
-async fn without_a_count_and_a_name_there_are_zeros_and_the_name_that_was_asked() {
+async fn missing_usage_is_zero_and_missing_model_is_the_requested_one() {
     let reply = answer(Chat, &chat(r#"{"content":"Hi"}"#, "stop")).await.unwrap();
     assert_eq!((reply.usage, reply.model.as_str()), (Usage::default(), "asked"));
 }
 
 #[tokio::test]
-async fn a_connection_is_used_again() {
+async fn connection_is_reused() {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: keep-alive\r\n";
     for wire in WIRES {
         let body = recorded(wire);
@@ -205,7 +205,7 @@ async fn a_connection_is_used_again() {
         let server = Server::start(Act::Send(answer)).await;
         let model = server.model(wire, "m");
         for _ in 0..3 {
-            ModelReply::collect(model.ask(prompt("go"))).await.unwrap();
+            ModelReply::collect(model.send(prompt("go"))).await.unwrap();
         }
         assert_eq!((server.requests().len(), server.connections()), (3, 1), "{wire:?}");
     }

@@ -1,4 +1,4 @@
-//! Everything that goes wrong at a provider, and what is made of it.
+//! Failures at a provider, and their classification.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ async fn error_of(wire: WireFormat, act: Act) -> ModelError {
 async fn error_within(patience: HttpTimeouts, wire: WireFormat, act: Act) -> ModelError {
     let server = Server::start(act).await;
     let model = server.model_with(wire, "m", patience);
-    ModelReply::collect(model.ask(prompt("go"))).await.unwrap_err()
+    ModelReply::collect(model.send(prompt("go"))).await.unwrap_err()
 }
 
 async fn status(status: u16, headers: &str, body: &str) -> ModelError {
@@ -74,7 +74,7 @@ async fn every_status_has_its_class() {
 }
 
 #[tokio::test]
-async fn messages_name_the_provider_the_model_and_a_way_out() {
+async fn error_messages_name_provider_model_and_remedy() {
     let error = status(404, "", r#"{"error":{"message":"no such model"}}"#).await;
     assert_eq!(error.message, "test answered 404 for m: no such model");
     assert_eq!(error.hint.as_deref(), Some("`bosun models` lists the known models"));
@@ -94,7 +94,7 @@ async fn a_page_is_shown_clipped_and_without_control_characters() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_echoed_does_not_show() {
+async fn echoed_key_is_not_shown() {
     let echo = format!("{}bad header: Bearer {KEY}", "x".repeat(280));
     let stream = format!("data: {{\"error\":{{\"message\":\"key {KEY}\"}}}}\n\n");
     for act in [
@@ -115,7 +115,7 @@ async fn a_key_that_is_echoed_does_not_show() {
 }
 
 #[tokio::test]
-async fn an_error_inside_of_an_answer_counts_by_its_kind_and_as_begun() {
+async fn error_in_an_answer_has_its_class_and_counts_as_started() {
     let anthropic = |kind: &str| {
         format!(
             "event: error\ndata: {{\"type\":\"error\",\"error\":{{\"type\":\"{kind}\",\"message\":\"words\"}}}}\n\n"
@@ -155,7 +155,7 @@ async fn an_error_inside_of_an_answer_counts_by_its_kind_and_as_begun() {
 }
 
 #[tokio::test]
-async fn broken_answers_may_work_another_time() {
+async fn malformed_answers_are_retryable() {
     for wire in WIRES {
         for body in
             ["data: {\n\n", "data: [1]\n\n", "data: {\"type\":\"message_start\",\"message\":7}\n\n", "", "hello"]
@@ -167,7 +167,7 @@ async fn broken_answers_may_work_another_time() {
 }
 
 #[tokio::test]
-async fn an_answer_that_ends_anywhere_but_at_its_end_was_cut() {
+async fn answer_without_its_end_marker_counts_as_cut() {
     for wire in WIRES {
         let whole = recorded(wire);
         let ends = whole.match_indices("\n\n").map(|(at, _)| at + 2);
@@ -183,7 +183,7 @@ async fn an_answer_that_ends_anywhere_but_at_its_end_was_cut() {
 }
 
 #[tokio::test]
-async fn a_cut_connection_and_a_silent_one_may_work_another_time() {
+async fn lost_and_silent_connections_are_retryable() {
     for wire in WIRES {
         let begun = events(recorded(wire));
         let half = &begun[..begun.len() / 2];
@@ -205,7 +205,7 @@ async fn a_cut_connection_and_a_silent_one_may_work_another_time() {
 }
 
 #[tokio::test]
-async fn the_words_of_an_error_are_read_though_they_do_not_end() {
+async fn endless_error_body_is_read_partly() {
     let body = r#"HTTP/1.1 401 X#content-length: 9999##{"error":{"message":"words"}}"#.replace('#', "\r\n");
     let patience = HttpTimeouts { idle: Duration::from_millis(50), ..PATIENT };
     for act in [Act::Hang(body.clone()), Act::Send(body)] {
@@ -216,7 +216,7 @@ async fn the_words_of_an_error_are_read_though_they_do_not_end() {
 }
 
 #[tokio::test]
-async fn a_good_status_with_something_else_is_explained() {
+async fn success_with_an_unexpected_body_is_explained() {
     let page = http(200, "content-type: text/html\r\n", "<html>");
     let error = error_of(Responses, Act::Send(page)).await;
     assert_eq!(error.message, "test answered with text/html, not with a stream of events");
@@ -227,7 +227,7 @@ async fn a_good_status_with_something_else_is_explained() {
 }
 
 #[tokio::test]
-async fn an_event_without_an_end_is_not_read_for_ever() {
+async fn endless_event_is_refused() {
     let flood = events(&format!("data: {}", "x".repeat(17 << 20)));
     let error = error_of(Chat, Act::Send(flood)).await;
     assert_eq!(error.message, "the answer of m is larger than 16777216 bytes");
@@ -235,7 +235,7 @@ async fn an_event_without_an_end_is_not_read_for_ever() {
 }
 
 #[tokio::test]
-async fn what_came_before_an_error_is_passed_on_before_it() {
+async fn parts_before_an_error_are_passed_on_first() {
     let body = "data: {\"choices\":[{\"delta\":{\"content\":\"half\"}}]}\n\ndata: {\"error\":\"words\"}\n\n";
     let sent = deltas(Chat, &events(body), prompt("go")).await;
     assert_eq!(sent[0], Ok(Delta::Text("half".into())));

@@ -9,17 +9,17 @@ use serde_json::json;
 use super::server::{Act, Server, WIRES, http};
 use crate::conversation::{Then, prompt};
 
-/// A conversation at each of its turns; what may vary between turns does.
+/// The requests of a conversation, turn by turn; everything that may vary between turns does.
 fn turns() -> Vec<ModelRequest> {
     let mut first = prompt("Fix it, \"please\".");
     first.tools = ["view", "edit"]
-        .map(|name| ToolSpec { name: name.into(), about: "Does.".into(), schema: json!({ "type": "object" }) })
+        .map(|name| ToolSpec { name: name.into(), description: "Does.".into(), schema: json!({ "type": "object" }) })
         .into();
     let second = first.clone().calls("view", r#"{"path":"a"}"#).answered("view", Done, "text");
     let third = second.clone().calls("edit", "{}").answered("edit", Broken, "").user("hurry");
     let mut fourth = third.clone().says("Done.").user("and now?");
     fourth.call_policy = ToolCallPolicy::Forbidden;
-    fourth.max_output = Some(10_000);
+    fourth.max_output_tokens = Some(10_000);
     let mut fifth = fourth.clone().says("Nothing.").user("fine");
     fifth.call_policy = ToolCallPolicy::Allowed;
     vec![first, second, third, fourth, fifth]
@@ -43,7 +43,7 @@ async fn on_every_wire() {
         for (n, mut request) in turns().into_iter().enumerate() {
             request.effort = (n > 2).then_some(ReasoningEffort::High);
             request.messages = request.messages.to_vec().into();
-            model.ask(request).collect::<Vec<_>>().await;
+            model.send(request).collect::<Vec<_>>().await;
         }
         let requests = server.requests();
         let bodies: Vec<&str> = requests.iter().map(|request| request.split_once("\r\n\r\n").unwrap().1).collect();
@@ -57,7 +57,7 @@ async fn on_every_wire() {
 }
 
 #[tokio::test]
-async fn a_conversation_that_grows_is_written_as_one_that_is_written_at_once() {
+async fn growing_conversation_is_serialised_like_a_complete_one() {
     for wire in WIRES {
         let server = Server::start(Act::Send(http(500, "", ""))).await;
         let model = server.model(wire, "m");
@@ -65,8 +65,11 @@ async fn a_conversation_that_grows_is_written_as_one_that_is_written_at_once() {
         for request in turns() {
             request.messages[growing.len()..].iter().for_each(|message| growing.push(message.clone()));
             let grown = ModelRequest { messages: growing.clone(), ..request.clone() };
-            model.ask(grown).collect::<Vec<_>>().await;
-            model.ask(ModelRequest { messages: request.messages.to_vec().into(), ..request }).collect::<Vec<_>>().await;
+            model.send(grown).collect::<Vec<_>>().await;
+            model
+                .send(ModelRequest { messages: request.messages.to_vec().into(), ..request })
+                .collect::<Vec<_>>()
+                .await;
         }
         let requests = server.requests();
         let bodies: Vec<&str> = requests.iter().map(|request| request.split_once("\r\n\r\n").unwrap().1).collect();

@@ -50,8 +50,8 @@ fn everything() -> ModelRequest {
         .push(ModelMessage::Assistant { content: vec![ContentBlock::Text { text: String::new() }] })
         .push(ModelMessage::user("  "));
     let schema = json!({ "type": "object", "properties": {} });
-    request.tools = Arc::new([ToolSpec { name: "view".into(), about: "Shows.".into(), schema }]);
-    request.max_output = Some(4096);
+    request.tools = Arc::new([ToolSpec { name: "view".into(), description: "Shows.".into(), schema }]);
+    request.max_output_tokens = Some(4096);
     request.effort = Some(ReasoningEffort::Medium);
     request.call_policy = ToolCallPolicy::Forbidden;
     request
@@ -59,7 +59,7 @@ fn everything() -> ModelRequest {
 
 async fn sent(wire: WireFormat, model: &str, request: ModelRequest) -> Server {
     let server = Server::start(Act::Send(http(500, "", ""))).await;
-    server.model(wire, model).ask(request).collect::<Vec<_>>().await;
+    server.model(wire, model).send(request).collect::<Vec<_>>().await;
     server
 }
 
@@ -137,7 +137,7 @@ async fn on_the_chat_wire() {
 }
 
 #[tokio::test]
-async fn what_is_absent_is_not_sent() {
+async fn absent_values_are_not_sent() {
     let mut bare = prompt("go");
     bare.system = "".into();
     bare.call_policy = ToolCallPolicy::Forbidden;
@@ -159,7 +159,7 @@ async fn what_is_absent_is_not_sent() {
 }
 
 #[tokio::test]
-async fn a_model_that_does_not_think_is_not_told_how_hard_to() {
+async fn effort_is_not_sent_to_models_without_reasoning() {
     for wire in [WireFormat::Responses, WireFormat::Chat] {
         for (model, is_told) in [("gpt-4.1", false), ("openai/gpt-4o", false), ("gpt-5", true), ("qwen3", true)] {
             let body = body(wire, model, everything()).await;
@@ -169,7 +169,7 @@ async fn a_model_that_does_not_think_is_not_told_how_hard_to() {
 }
 
 #[tokio::test]
-async fn the_key_goes_where_the_wire_wants_it() {
+async fn key_is_sent_in_the_header_of_the_protocol() {
     for (wire, path, header) in [
         (WireFormat::Anthropic, "POST /v1/messages ", format!("x-api-key: {KEY}")),
         (WireFormat::Responses, "POST /responses ", format!("authorization: Bearer {KEY}")),
@@ -182,12 +182,12 @@ async fn the_key_goes_where_the_wire_wants_it() {
 }
 
 #[tokio::test]
-async fn a_model_that_holds_the_key_does_not_show_it() {
+async fn debug_output_of_a_model_hides_the_key() {
     for wire in WIRES {
         let server = Server::start(Act::Send(http(500, "", ""))).await;
         let model = server.model(wire, "m");
         assert!(!format!("{model:?}").contains(KEY));
-        let bucket = model.facts().bucket.clone().unwrap();
+        let bucket = model.facts().bucket_key.clone().unwrap();
         assert!(bucket.starts_with("test/") && bucket.ends_with("/m") && !bucket.contains("sk-"), "{bucket}");
     }
 }

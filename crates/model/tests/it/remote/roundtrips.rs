@@ -1,4 +1,4 @@
-//! What a provider sends goes back to it byte for byte, and to no other.
+//! Provider-specific data goes back to its provider byte for byte, and to no other.
 
 use bosun_model::{ModelMessage, ModelReply, WireFormat};
 use futures_util::StreamExt;
@@ -11,18 +11,18 @@ use crate::conversation::{Then, prompt};
 /// The second request of a conversation whose first answer is the recorded one of `from`, on the wire `to`.
 async fn second_request(from: WireFormat, to: WireFormat) -> String {
     let server = Server::start(Act::Send(events(recorded(from)))).await;
-    let reply = ModelReply::collect(server.model(from, "m").ask(prompt("go"))).await.unwrap();
+    let reply = ModelReply::collect(server.model(from, "m").send(prompt("go"))).await.unwrap();
     let call = |block: &ContentBlock| if let ContentBlock::Call(call) = block { Some(call.id.clone()) } else { None };
     let answer = ToolResult { status: Done, text: "fine".into() };
     let answers = reply.content.iter().filter_map(call).map(|id| (id, answer.clone())).collect();
     let request =
         prompt("go").push(ModelMessage::Assistant { content: reply.content }).push(ModelMessage::Answers { answers });
     let server = Server::start(Act::Send(http(500, "", ""))).await;
-    server.model(to, "m").ask(request).collect::<Vec<_>>().await;
+    server.model(to, "m").send(request).collect::<Vec<_>>().await;
     server.body()
 }
 
-/// What must come back of the recorded answer, as it was sent.
+/// The part of the recorded answer that must come back unchanged.
 fn kept(wire: WireFormat) -> &'static [&'static str] {
     match wire {
         WireFormat::Anthropic => &[

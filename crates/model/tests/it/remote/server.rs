@@ -1,4 +1,4 @@
-//! A provider that says what it is told to, and remembers what it was asked.
+//! A provider that sends given answers and records the requests.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -31,7 +31,7 @@ pub(crate) const PATIENT: HttpTimeouts = HttpTimeouts {
 pub(crate) enum Act {
     /// Sends these bytes and closes.
     Send(String),
-    /// Sends these bytes and keeps still.
+    /// Sends these bytes and keeps the connection open.
     Hang(String),
 }
 
@@ -71,7 +71,7 @@ impl Server {
         self.requests().pop().unwrap().split_once("\r\n\r\n").unwrap().1.to_owned()
     }
 
-    /// How often somebody connected.
+    /// The number of connections.
     pub(crate) fn connections(&self) -> usize {
         *self.connections.lock().unwrap()
     }
@@ -81,7 +81,7 @@ impl Server {
         self.model_with(wire, name, PATIENT)
     }
 
-    /// The model `name` of this provider, which is waited for so long.
+    /// The model `name` of this provider, with these timeouts.
     pub(crate) fn model_with(&self, wire: WireFormat, name: &str, patience: HttpTimeouts) -> Arc<dyn Model> {
         let key = ProviderKey::Present(Secret::new(KEY).found_in("TEST_API_KEY"));
         let at = Provider {
@@ -145,17 +145,17 @@ pub(crate) fn events(body: &str) -> String {
     http(200, "content-type: text/event-stream\r\n", body)
 }
 
-/// Everything that a model makes of an answer.
+/// All deltas of a model for an answer.
 pub(crate) async fn deltas(wire: WireFormat, answer: &str, request: ModelRequest) -> Vec<Result<Delta, ModelError>> {
     let server = Server::start(Act::Send(answer.into())).await;
-    server.model(wire, "asked").ask(request).collect().await
+    server.model(wire, "asked").send(request).collect().await
 }
 
-/// What a model makes of a body of events.
+/// The reply of a model to a body of events.
 pub(crate) async fn answer(wire: WireFormat, body: &str) -> Result<ModelReply, ModelError> {
     let server = Server::start(Act::Send(events(body))).await;
     let model = server.model(wire, "asked");
-    ModelReply::collect(model.ask(crate::conversation::prompt("go"))).await
+    ModelReply::collect(model.send(crate::conversation::prompt("go"))).await
 }
 
 /// A recorded answer of a wire.

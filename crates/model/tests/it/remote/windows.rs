@@ -1,4 +1,4 @@
-//! How the context of a model on a server of one's own is found out.
+//! Finding out the context window of a model on a local server.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,14 +32,14 @@ fn local(url: &str, key: ProviderKey, listed: ModelListing) -> Arc<dyn Model> {
 
 async fn learnt(server: &Server) -> Option<u64> {
     let model = local(&server.url, ProviderKey::NotNeeded, ModelListing::default());
-    assert_eq!(model.facts().context, None);
+    assert_eq!(model.facts().context_tokens, None);
     model.refresh_facts().await;
-    model.facts().context
+    model.facts().context_tokens
 }
 
 /// B9.
 #[tokio::test]
-async fn the_context_of_a_local_model_is_read_from_its_server() {
+async fn context_window_of_a_local_model_is_requested_from_its_server() {
     let llama = says("200 OK", r#"{"default_generation_settings":{"id":0,"n_ctx":16384},"total_slots":1}"#).await;
     assert_eq!(learnt(&llama).await, Some(16_384));
     let ollama =
@@ -52,7 +52,7 @@ async fn the_context_of_a_local_model_is_read_from_its_server() {
 }
 
 #[tokio::test]
-async fn a_server_is_asked_for_the_context_only_until_it_has_said_or_does_not_know() {
+async fn context_window_is_requested_until_the_server_has_answered() {
     let told = says("200 OK", r#"{"default_generation_settings":{"n_ctx":16384}}"#).await;
     let unknowing = says("404 Not Found", "{}").await;
     for (server, requests) in [(told, 1), (unknowing, 2)] {
@@ -69,16 +69,16 @@ async fn a_server_is_asked_for_the_context_only_until_it_has_said_or_does_not_kn
 }
 
 #[tokio::test]
-async fn nobody_is_asked_whose_context_is_known_or_who_asks_for_a_key() {
+async fn context_window_is_not_requested_if_known_or_if_a_key_is_needed() {
     let server = says("200 OK", r#"{"default_generation_settings":{"n_ctx":16384}}"#).await;
-    let known = ModelListing { context: Some(5), ..ModelListing::default() };
+    let known = ModelListing { context_tokens: Some(5), ..ModelListing::default() };
     for model in [
         local(&server.url, ProviderKey::NotNeeded, known),
         local(&server.url, ProviderKey::Present(Secret::new("sk-1")), ModelListing::default()),
     ] {
-        let before = model.facts().context;
+        let before = model.facts().context_tokens;
         model.refresh_facts().await;
-        assert_eq!(model.facts().context, before);
+        assert_eq!(model.facts().context_tokens, before);
     }
     assert_eq!(server.requests().len(), 0);
 }

@@ -5,18 +5,18 @@ mod paths;
 mod table;
 
 use super::raw_command::RawWord;
-use paths::{NAMED_FOLDER, is_elsewhere, names_git_folder, touches};
+use paths::{NAMES_GIT_FOLDER, is_elsewhere, names_git_folder, risk_of_operands};
 use table::{COMMANDS, GitCommand};
 
-const OPTION: &str = "one of its options may name a program, a file or settings";
-const EDITOR: &str = "it may open an editor";
+const UNKNOWN_OPTION: &str = "one of its options may name a program, a file or settings";
+const OPENS_EDITOR: &str = "it may open an editor";
 
 /// Subcommands of `git bisect` that start no other program; `visualize` runs its arguments, `replay` a file.
-const BISECT: [&str; 10] = ["bad", "good", "log", "new", "next", "old", "reset", "skip", "start", "terms"];
+const HARMLESS_BISECT: [&str; 10] = ["bad", "good", "log", "new", "next", "old", "reset", "skip", "start", "terms"];
 
 /// Why a git command may start other programs, or touch more than its name says.
 pub(super) fn risks(args: &[RawWord]) -> Option<String> {
-    let at = match command_at(args) {
+    let at = match command_position(args) {
         Ok(Some(at)) => at,
         Ok(None) => return None,
         Err(why) => return Some(why.to_owned()),
@@ -25,16 +25,18 @@ pub(super) fn risks(args: &[RawWord]) -> Option<String> {
     let Some(command) = command.and_then(|name| COMMANDS.iter().find(|known| known.name == name)) else {
         return Some("its command may be an alias or another program".to_owned());
     };
-    let parsed = match GitArguments::read(command, args) {
+    let parsed = match GitArguments::parse(command, args) {
         Ok(parsed) => parsed,
         Err(why) => return Some(why.to_owned()),
     };
-    let why = by_words(args).or_else(|| by_command(command.name, &parsed)).or_else(|| touches(command.name, &parsed));
+    let why = risk_of_words(args)
+        .or_else(|| risk_of_command(command.name, &parsed))
+        .or_else(|| risk_of_operands(command.name, &parsed));
     why.map(str::to_owned)
 }
 
 /// The position of the command, after the options of git itself.
-fn command_at(args: &[RawWord]) -> Result<Option<usize>, &'static str> {
+fn command_position(args: &[RawWord]) -> Result<Option<usize>, &'static str> {
     let mut at = 0;
     while let Some(arg) = args.get(at) {
         match arg.text() {
@@ -75,7 +77,7 @@ pub(super) struct GitArguments<'a> {
 }
 
 impl<'a> GitArguments<'a> {
-    fn read(command: &GitCommand, args: &'a [RawWord]) -> Result<GitArguments<'a>, &'static str> {
+    fn parse(command: &GitCommand, args: &'a [RawWord]) -> Result<GitArguments<'a>, &'static str> {
         let mut parsed = GitArguments::default();
         let mut rest = args.iter();
         let mut after_option = false;
@@ -94,17 +96,17 @@ impl<'a> GitArguments<'a> {
             if let Some(long) = text.strip_prefix("--") {
                 let name = long.split('=').next().unwrap_or(long);
                 if name.is_empty() || !command.has_long(name) {
-                    return Err(OPTION);
+                    return Err(UNKNOWN_OPTION);
                 }
                 // These open an editor.
                 if long.starts_with("rebase=i") || name == "fixup" && long.contains(':') {
-                    return Err(EDITOR);
+                    return Err(OPENS_EDITOR);
                 }
                 parsed.options.push(name);
                 after_option = !long.contains('=');
             } else if let Some(letters) = text.strip_prefix('-').filter(|letters| !letters.is_empty()) {
                 parsed.options.push(text);
-                after_option = !command.takes_next(letters).ok_or(OPTION)?;
+                after_option = !command.takes_next(letters).ok_or(UNKNOWN_OPTION)?;
                 if !after_option && rest.next().is_some_and(|value| !value.is_one_word()) {
                     return Err("an argument is only known when it runs");
                 }
@@ -116,7 +118,7 @@ impl<'a> GitArguments<'a> {
     }
 
     /// Whether one of these options is given, by its letter or its name.
-    fn has(&self, letters: &str, longs: &[&str]) -> bool {
+    fn has_option(&self, letters: &str, longs: &[&str]) -> bool {
         self.options.iter().any(|option| match option.strip_prefix('-') {
             Some(cluster) => cluster.contains(|c| letters.contains(c)),
             None => longs.contains(option),
@@ -124,7 +126,7 @@ impl<'a> GitArguments<'a> {
     }
 
     /// The first operand; an unknown one is returned as empty, so that it matches no known word.
-    fn first(&self) -> Option<&'a str> {
+    fn first_operand(&self) -> Option<&'a str> {
         self.operands.first().map(|operand| operand.text().unwrap_or_default())
     }
 }
@@ -153,31 +155,31 @@ impl GitCommand {
 }
 
 /// Risky words for any command.
-fn by_words(args: &[RawWord]) -> Option<&'static str> {
+fn risk_of_words(args: &[RawWord]) -> Option<&'static str> {
     let known = || args.iter().filter_map(RawWord::text);
     if known().any(names_git_folder) {
-        return Some(NAMED_FOLDER);
+        return Some(NAMES_GIT_FOLDER);
     }
     known().any(|text| text.contains("%G")).then_some("it starts another program to check signatures")
 }
 
-fn by_command(command: &str, parsed: &GitArguments<'_>) -> Option<&'static str> {
+fn risk_of_command(command: &str, parsed: &GitArguments<'_>) -> Option<&'static str> {
     const BUILDS: &str = "it changes files to content from elsewhere";
-    let first = parsed.first();
+    let first = parsed.first_operand();
     match command {
-        "am" => (!parsed.has("", &["abort", "quit", "skip"])).then_some(BUILDS),
-        "apply" => (!parsed.has("", &["check", "stat", "numstat", "summary"])).then_some(BUILDS),
-        "config" => (!looks_up(parsed)).then_some("it changes settings, which may name programs"),
-        "bisect" => (!first.is_none_or(|first| BISECT.contains(&first))).then_some("it runs a command"),
+        "am" => (!parsed.has_option("", &["abort", "quit", "skip"])).then_some(BUILDS),
+        "apply" => (!parsed.has_option("", &["check", "stat", "numstat", "summary"])).then_some(BUILDS),
+        "config" => (!only_reads_settings(parsed)).then_some("it changes settings, which may name programs"),
+        "bisect" => (!first.is_none_or(|first| HARMLESS_BISECT.contains(&first))).then_some("it runs a command"),
         "bundle" => (!matches!(first, Some("verify" | "list-heads"))).then_some("it writes to a file"),
         "submodule" => (first != Some("status")).then_some("it may run a command in every submodule"),
-        "commit" => (!says_message(parsed)).then_some(EDITOR),
-        "tag" => (parsed.has("a", &["annotate"]) && !says_message(parsed)).then_some(EDITOR),
-        "notes" => (!matches!(first, None | Some("list" | "show"))).then_some(EDITOR),
+        "commit" => (!has_message(parsed)).then_some(OPENS_EDITOR),
+        "tag" => (parsed.has_option("a", &["annotate"]) && !has_message(parsed)).then_some(OPENS_EDITOR),
+        "notes" => (!matches!(first, None | Some("list" | "show"))).then_some(OPENS_EDITOR),
         "remote" => (!matches!(first, None | Some("show" | "get-url"))).then_some("it changes settings"),
         "worktree" => (first != Some("list")).then_some("it creates or removes a worktree"),
         "sparse-checkout" => (first != Some("list")).then_some("it removes and restores files"),
-        "format-patch" => (!parsed.has("", &["stdout"])).then_some("it writes to files"),
+        "format-patch" => (!parsed.has_option("", &["stdout"])).then_some("it writes to files"),
         "reflog" => matches!(first, Some("expire" | "delete" | "drop")).then_some("it deletes entries of the reflog"),
         "stash" => (matches!(first, Some("store" | "export" | "import")) || first == Some(""))
             .then_some("it treats commits as stashed changes"),
@@ -186,15 +188,15 @@ fn by_command(command: &str, parsed: &GitArguments<'_>) -> Option<&'static str> 
 }
 
 /// Whether settings are only read. The option for that must come first: later it may be the value of another.
-fn looks_up(parsed: &GitArguments<'_>) -> bool {
+fn only_reads_settings(parsed: &GitArguments<'_>) -> bool {
     let scopes =
         ["global", "local", "system", "worktree", "show-origin", "show-scope", "null", "-z", "name-only", "includes"];
     let first_option = parsed.options.iter().find(|option| !scopes.contains(option));
     let by_option = matches!(first_option, Some(&("get" | "get-all" | "get-regexp" | "list" | "-l")));
-    by_option || first_option.is_none() && matches!(parsed.first(), Some("get" | "list"))
+    by_option || first_option.is_none() && matches!(parsed.first_operand(), Some("get" | "list"))
 }
 
 /// Whether a commit or tag has its message in the arguments.
-fn says_message(parsed: &GitArguments<'_>) -> bool {
-    parsed.has("mFC", &["message", "file", "no-edit", "fixup", "reuse-message"])
+fn has_message(parsed: &GitArguments<'_>) -> bool {
+    parsed.has_option("mFC", &["message", "file", "no-edit", "fixup", "reuse-message"])
 }

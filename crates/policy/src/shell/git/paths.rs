@@ -4,35 +4,35 @@
 use super::super::raw_command::RawWord;
 use super::GitArguments;
 
-pub(super) const NAMED_FOLDER: &str = "it names git's own folder, from which git runs programs";
-const FILES: &str = "it may change files that control programs";
-const ADDRESS: &str = "its address may be a folder or a program";
+pub(super) const NAMES_GIT_FOLDER: &str = "it names git's own folder, from which git runs programs";
+const MAY_CHANGE_FILES: &str = "it may change files that control programs";
+const UNSAFE_ADDRESS: &str = "its address may be a folder or a program";
 
 /// Why the operands of a command may reach more than the project's files.
-pub(super) fn touches(command: &str, parsed: &GitArguments<'_>) -> Option<&'static str> {
+pub(super) fn risk_of_operands(command: &str, parsed: &GitArguments<'_>) -> Option<&'static str> {
     let operands = parsed.operands.as_slice();
     let plain = |operands: &[&RawWord]| operands.iter().all(|operand| is_plain_path(operand));
     match command {
-        "mv" => (!plain(operands)).then_some(FILES),
-        "rm" => (!parsed.has("n", &["cached", "dry-run"]) && !plain(operands)).then_some(FILES),
+        "mv" => (!plain(operands)).then_some(MAY_CHANGE_FILES),
+        "rm" => (!parsed.has_option("n", &["cached", "dry-run"]) && !plain(operands)).then_some(MAY_CHANGE_FILES),
         "clean" => {
-            let dry = parsed.has("n", &["dry-run"]);
-            (!dry && (operands.is_empty() || !plain(operands))).then_some(FILES)
+            let dry = parsed.has_option("n", &["dry-run"]);
+            (!dry && (operands.is_empty() || !plain(operands))).then_some(MAY_CHANGE_FILES)
         }
         "restore" => {
-            let only_staged = parsed.has("S", &["staged"]) && !parsed.has("W", &["worktree"]);
-            (!only_staged && !plain(operands)).then_some(FILES)
+            let only_staged = parsed.has_option("S", &["staged"]) && !parsed.has_option("W", &["worktree"]);
+            (!only_staged && !plain(operands)).then_some(MAY_CHANGE_FILES)
         }
-        "checkout" => checkout(parsed, plain),
-        "stash" => parsed.has("ua", &["include-untracked", "all", "only-untracked"]).then_some(FILES),
+        "checkout" => checkout_risk(parsed, plain),
+        "stash" => parsed.has_option("ua", &["include-untracked", "all", "only-untracked"]).then_some(MAY_CHANGE_FILES),
         "init" => (!plain(operands)).then_some("it creates a repository elsewhere"),
-        "clone" => clone(operands),
+        "clone" => clone_risk(operands),
         "fetch" | "pull" | "push" | "ls-remote" => match operands.first() {
             // Several remotes may follow.
-            Some(_) if command == "fetch" && parsed.has("", &["multiple"]) => {
-                (!operands.iter().all(|operand| is_remote(operand))).then_some(ADDRESS)
+            Some(_) if command == "fetch" && parsed.has_option("", &["multiple"]) => {
+                (!operands.iter().all(|operand| is_remote(operand))).then_some(UNSAFE_ADDRESS)
             }
-            Some(address) => (!is_remote(address)).then_some(ADDRESS),
+            Some(address) => (!is_remote(address)).then_some(UNSAFE_ADDRESS),
             None => None,
         },
         _ => None,
@@ -40,28 +40,28 @@ pub(super) fn touches(command: &str, parsed: &GitArguments<'_>) -> Option<&'stat
 }
 
 /// With paths, checkout takes files from any commit; without, it switches to a commit.
-fn checkout(parsed: &GitArguments<'_>, plain: impl Fn(&[&RawWord]) -> bool) -> Option<&'static str> {
-    let commit = |operand: &RawWord| operand.text().is_some_and(|text| !text.contains(':') && !is_dots(text));
+fn checkout_risk(parsed: &GitArguments<'_>, plain: impl Fn(&[&RawWord]) -> bool) -> Option<&'static str> {
+    let commit = |operand: &RawWord| operand.text().is_some_and(|text| !text.contains(':') && !has_only_dots(text));
     let operands = parsed.operands.as_slice();
     // Of several operands without a `--`, the first may be a commit.
     let (commits, paths) = operands.split_at_checked(parsed.before_dashes.unwrap_or(operands.len().min(1)))?;
-    let makes_branch = parsed.has("bB", &["orphan"]);
+    let makes_branch = parsed.has_option("bB", &["orphan"]);
     let fine = commits.iter().all(|operand| commit(operand)) && (makes_branch || plain(paths));
-    (!fine).then_some(FILES)
+    (!fine).then_some(MAY_CHANGE_FILES)
 }
 
-fn is_dots(text: &str) -> bool {
+fn has_only_dots(text: &str) -> bool {
     text.split('/').all(|part| matches!(part, "" | "." | ".."))
 }
 
-fn clone(operands: &[&RawWord]) -> Option<&'static str> {
+fn clone_risk(operands: &[&RawWord]) -> Option<&'static str> {
     let (address, folder) = match operands {
         [address] => (address, None),
         [address, folder] => (address, Some(folder)),
-        _ => return Some(ADDRESS),
+        _ => return Some(UNSAFE_ADDRESS),
     };
     if !address.text().is_some_and(is_url) {
-        return Some(ADDRESS);
+        return Some(UNSAFE_ADDRESS);
     }
     let name = address.text().and_then(|text| text.trim_end_matches('/').rsplit(['/', ':']).next());
     let fine = match folder {

@@ -1,17 +1,17 @@
-//! What changes a cache key, and what does not.
+//! Tests what changes a cache key and what does not.
 
 use protocol::{ReasoningEffort, Todo};
 
-use super::{means, todo};
+use super::{default_assignment, todo};
 use crate::result_cache::Assignment;
 use crate::result_cache::cache_key::CacheKeys;
 
 /// The cache key of the last of these todos; the result of each other todo is its id.
-fn cache_key(todos: &[Todo], means: &Assignment) -> String {
+fn cache_key(todos: &[Todo], assignment: &Assignment) -> String {
     let mut cache_keys = CacheKeys::default();
-    todos.iter().for_each(|todo| cache_keys.register(todo, means));
-    let (last, above) = todos.split_last().unwrap();
-    for todo in above {
+    todos.iter().for_each(|todo| cache_keys.register(todo, assignment));
+    let (last, dependencies) = todos.split_last().unwrap();
+    for todo in dependencies {
         let cache_key = cache_keys.key(&todo.id).unwrap();
         cache_keys.set_result(&todo.id, cache_key, &todo.id.0);
     }
@@ -19,15 +19,15 @@ fn cache_key(todos: &[Todo], means: &Assignment) -> String {
 }
 
 #[test]
-fn a_cache_key_is_everything_that_a_todo_is_done_with() {
-    let of = |todo: Todo| cache_key(&[todo], &means());
+fn a_cache_key_covers_everything_that_determines_a_result() {
+    let key_of = |todo: Todo| cache_key(&[todo], &default_assignment());
     let plain = || todo("a", &[], &["x", "y"]);
     let same = [
         Todo { id: "other".into(), ..plain() },
         Todo { files: vec!["y".into(), "x".into(), "y".into()], ..plain() },
         Todo { status: protocol::TodoStatus::Blocked, reason: Some("because".into()), ..plain() },
     ];
-    same.into_iter().for_each(|todo| assert_eq!(of(todo.clone()), of(plain()), "{todo:?}"));
+    same.into_iter().for_each(|todo| assert_eq!(key_of(todo.clone()), key_of(plain()), "{todo:?}"));
     let some = |text: &str| Some(text.to_owned());
     let others = [
         Todo { title: "Do b".into(), ..plain() },
@@ -39,14 +39,14 @@ fn a_cache_key_is_everything_that_a_todo_is_done_with() {
         Todo { files: vec!["xy".into()], ..plain() },
         Todo { files: Vec::new(), ..plain() },
     ];
-    let mut all: Vec<String> = others.into_iter().map(of).chain([of(plain())]).collect();
+    let mut all: Vec<String> = others.into_iter().map(key_of).chain([key_of(plain())]).collect();
     let others = [
-        Assignment { agent: "b".into(), ..means() },
-        Assignment { model: "b".into(), ..means() },
-        Assignment { effort: Some(ReasoningEffort::High), ..means() },
-        Assignment { agent: "am".into(), model: String::new(), ..means() },
+        Assignment { agent: "b".into(), ..default_assignment() },
+        Assignment { model: "b".into(), ..default_assignment() },
+        Assignment { effort: Some(ReasoningEffort::High), ..default_assignment() },
+        Assignment { agent: "am".into(), model: String::new(), ..default_assignment() },
     ];
-    all.extend(others.map(|means| cache_key(&[plain()], &means)));
+    all.extend(others.map(|assignment| cache_key(&[plain()], &assignment)));
     let count = all.len();
     all.sort();
     all.dedup();
@@ -54,15 +54,15 @@ fn a_cache_key_is_everything_that_a_todo_is_done_with() {
 }
 
 #[test]
-fn a_cache_key_holds_what_came_before_it_in_any_order() {
+fn a_cache_key_covers_the_dependencies_in_any_order() {
     let [a, b] = [todo("a", &[], &[]), todo("b", &[], &[])];
-    let last = |above: &[&str]| todo("z", above, &[]);
-    let both = cache_key(&[a.clone(), b.clone(), last(&["a", "b"])], &means());
-    assert_eq!(cache_key(&[b.clone(), a.clone(), last(&["b", "a", "b"])], &means()), both);
-    assert_ne!(cache_key(&[a.clone(), b.clone(), last(&["a"])], &means()), both);
-    assert_ne!(cache_key(&[last(&[])], &means()), both);
+    let last = |depends_on: &[&str]| todo("z", depends_on, &[]);
+    let both = cache_key(&[a.clone(), b.clone(), last(&["a", "b"])], &default_assignment());
+    assert_eq!(cache_key(&[b.clone(), a.clone(), last(&["b", "a", "b"])], &default_assignment()), both);
+    assert_ne!(cache_key(&[a.clone(), b.clone(), last(&["a"])], &default_assignment()), both);
+    assert_ne!(cache_key(&[last(&[])], &default_assignment()), both);
     let mut cache_keys = CacheKeys::default();
-    [&a, &b, &last(&["a", "b"])].iter().for_each(|todo| cache_keys.register(todo, &means()));
+    [&a, &b, &last(&["a", "b"])].iter().for_each(|todo| cache_keys.register(todo, &default_assignment()));
     assert_eq!(cache_keys.key(&"z".into()), Err("a".into()));
     for (id, result) in [("a", "a"), ("b", "another")] {
         let cache_key = cache_keys.key(&id.into()).unwrap();
@@ -72,11 +72,11 @@ fn a_cache_key_holds_what_came_before_it_in_any_order() {
 }
 
 #[test]
-fn todos_that_are_the_same_have_cache_keys_of_their_own() {
+fn identical_todos_have_different_cache_keys() {
     let twins = ["a", "b"].map(|id| Todo { id: id.into(), ..todo("x", &[], &[]) });
     let below = ["c", "d"].map(|id| Todo { id: id.into(), ..todo("y", &[if id == "c" { "a" } else { "b" }], &[]) });
     let mut cache_keys = CacheKeys::default();
-    twins.iter().chain(&below).for_each(|todo| cache_keys.register(todo, &means()));
+    twins.iter().chain(&below).for_each(|todo| cache_keys.register(todo, &default_assignment()));
     let mut all = Vec::new();
     for id in ["a", "b", "c", "d"] {
         let cache_key = cache_keys.key(&id.into()).unwrap();

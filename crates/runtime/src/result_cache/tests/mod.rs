@@ -27,7 +27,7 @@ impl ResultBackend for &mut MemoryResultStore {
         Ok(())
     }
 
-    fn set_after(&mut self, states: &[(String, String)], _at: Timestamp) -> Result<(), StoreError> {
+    fn set_files_after(&mut self, states: &[(String, String)], _at: Timestamp) -> Result<(), StoreError> {
         for (key, after) in states {
             self.0.get_mut(key).unwrap().after = Some(after.clone());
         }
@@ -40,7 +40,7 @@ impl ResultBackend for &mut MemoryResultStore {
     }
 }
 
-fn means() -> Assignment {
+fn default_assignment() -> Assignment {
     Assignment { agent: "a".into(), model: "m".into(), effort: None }
 }
 

@@ -1,11 +1,11 @@
-//! For any plan, a second run does exactly what failed, what was edited, and what an edit invalidates.
+//! Tests random plans: a second run does exactly the todos that failed, were edited, or are invalidated by an edit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use protocol::{Timestamp, Todo, TodoId};
 
-use super::{MemoryResultStore, means};
+use super::{MemoryResultStore, default_assignment};
 use crate::result_cache::content_hash::ContentHash;
 use crate::result_cache::{CacheLookup, RunResultCache, TreeSnapshot, WorkLocation};
 
@@ -15,98 +15,101 @@ const FOLDERS: u8 = 3;
 /// A todo of a random plan, and what happens to it.
 #[derive(Debug, Clone)]
 struct RandomTodo {
-    /// Which of the todos before it it depends on.
-    above: u16,
-    /// Which folders it declares.
-    folders: u8,
+    /// Which of the earlier todos it depends on, as bits.
+    dependency_bits: u16,
+    /// Which folders it declares, as bits.
+    folder_bits: u8,
+    /// Whether it fails in the first run.
     fails: bool,
-    /// Between the runs.
+    /// Whether its text is edited between the runs.
     edited: bool,
-    loses: Option<u16>,
-    work_gone: bool,
+    /// The dependencies that it loses between the runs, as bits.
+    lost_dependencies: Option<u16>,
+    /// Whether the commit with its work is gone in later runs.
+    commit_gone: bool,
     /// Whether its result differs each time.
-    moody: bool,
+    result_varies: bool,
 }
 
 #[derive(Debug, Clone)]
 struct RandomPlan {
-    lots: Vec<RandomTodo>,
+    random_todos: Vec<RandomTodo>,
     /// Folders in which a file is edited between the runs; the last one is not declared by any todo.
     edits: u8,
     isolated: bool,
 }
 
-fn lot() -> impl Strategy<Value = RandomTodo> {
+fn random_todo() -> impl Strategy<Value = RandomTodo> {
     let rarely = || proptest::bool::weighted(0.1);
     let some = proptest::option::weighted(0.1, any::<u16>());
     (any::<u16>(), 0..1_u8 << FOLDERS, rarely(), rarely(), some, rarely(), any::<bool>()).prop_map(
         |(above, folders, fails, edited, loses, work_gone, moody)| RandomTodo {
-            // Few edges, or everything is downstream of everything.
-            above: above & (above >> 8 | above << 7) & 0x7777,
-            folders,
+            // Few edges, or almost every todo would depend on all others.
+            dependency_bits: above & (above >> 8 | above << 7) & 0x7777,
+            folder_bits: folders,
             fails,
             edited,
-            loses,
-            work_gone,
-            moody,
+            lost_dependencies: loses,
+            commit_gone: work_gone,
+            result_varies: moody,
         },
     )
 }
 
-fn story() -> impl Strategy<Value = RandomPlan> {
+fn random_plan() -> impl Strategy<Value = RandomPlan> {
     let edits = prop_oneof![3 => Just(0_u8), 1 => 0..1_u8 << (FOLDERS + 1)];
-    (proptest::collection::vec(lot(), 1..12), edits, any::<bool>()).prop_map(|(lots, edits, isolated)| RandomPlan {
-        lots,
-        edits,
-        isolated,
-    })
+    (proptest::collection::vec(random_todo(), 1..12), edits, any::<bool>())
+        .prop_map(|(lots, edits, isolated)| RandomPlan { random_todos: lots, edits, isolated })
 }
 
 impl RandomPlan {
     fn above(&self, n: usize, run: u32) -> Vec<usize> {
-        let lot = &self.lots[n];
-        let lost = lot.loses.filter(|_| run > 1).unwrap_or_default();
-        (0..n).filter(|above| lot.above & !lost & (1 << above) != 0).collect()
+        let lot = &self.random_todos[n];
+        let lost = lot.lost_dependencies.filter(|_| run > 1).unwrap_or_default();
+        (0..n).filter(|above| lot.dependency_bits & !lost & (1 << above) != 0).collect()
     }
 
     fn folders(&self, n: usize) -> impl Iterator<Item = u8> {
-        let folders = self.lots[n].folders;
+        let folders = self.random_todos[n].folder_bits;
         (0..FOLDERS).filter(move |folder| folders & (1 << folder) != 0)
     }
 
-    fn plan(&self, run: u32) -> Vec<Todo> {
+    fn todos(&self, run: u32) -> Vec<Todo> {
         let todo = |n: usize| Todo {
             depends_on: self.above(n, run).into_iter().map(id).collect(),
             files: self.folders(n).map(|folder| format!("d{folder}")).collect(),
-            description: (self.lots[n].edited && run > 1).then(|| "other words".into()),
+            description: (self.random_todos[n].edited && run > 1).then(|| "other words".into()),
             ..Todo::new(id(n).0, format!("Do {n}"))
         };
-        (0..self.lots.len()).map(todo).collect()
+        (0..self.random_todos.len()).map(todo).collect()
     }
 
-    fn says(&self, n: usize, run: u32) -> String {
-        if self.lots[n].moody { format!("{n} in {run}") } else { format!("{n} as ever") }
+    fn result_text(&self, n: usize, run: u32) -> String {
+        if self.random_todos[n].result_varies { format!("{n} in {run}") } else { format!("{n} as ever") }
     }
 
-    /// What the second run must do, from the graph alone.
+    /// The todos that the second run must do, from the graph alone.
     fn expected(&self, done: &BTreeSet<usize>) -> BTreeSet<usize> {
-        let (mut runs, mut invalid) = (BTreeSet::new(), BTreeSet::new());
-        for n in 0..self.lots.len() {
-            let lot = &self.lots[n];
+        let (mut must_run, mut invalid) = (BTreeSet::new(), BTreeSet::new());
+        for n in 0..self.random_todos.len() {
+            let lot = &self.random_todos[n];
             let above = self.above(n, 2);
-            let other = lot.edited || above != self.above(n, 1) || above.iter().any(|above| invalid.contains(above));
-            let touched = match lot.folders {
+            let is_changed =
+                lot.edited || above != self.above(n, 1) || above.iter().any(|above| invalid.contains(above));
+            let touched = match lot.folder_bits {
                 0 => self.edits != 0,
                 folders => folders & self.edits != 0,
             };
-            if !done.contains(&n) || other || touched || (self.isolated && lot.work_gone) {
-                runs.insert(n);
+            if !done.contains(&n) || is_changed || touched || (self.isolated && lot.commit_gone) {
+                must_run.insert(n);
             }
-            if other || (runs.contains(&n) && done.contains(&n) && self.says(n, 1) != self.says(n, 2)) {
+            if is_changed
+                || (must_run.contains(&n) && done.contains(&n) && self.result_text(n, 1) != self.result_text(n, 2))
+            {
                 invalid.insert(n);
             }
         }
-        runs
+        must_run
     }
 }
 
@@ -121,45 +124,45 @@ struct FakeFiles(BTreeMap<String, String>);
 impl FakeFiles {
     fn snapshot(&self) -> TreeSnapshot {
         TreeSnapshot::from_files(
-            self.0.iter().map(|(path, text)| (path.clone().into_bytes(), ContentHash::of(text))).collect(),
+            self.0.iter().map(|(path, text)| (path.clone().into_bytes(), ContentHash::of_text(text))).collect(),
         )
     }
 }
 
-/// One run: which todos were done by a worker, and which are done in the end.
+/// Simulates one run. Returns the todos that a worker did, and those that are done in the end.
 fn run(
-    story: &RandomPlan,
+    plan: &RandomPlan,
     run: u32,
     fails: bool,
     files: &mut FakeFiles,
-    board: &mut MemoryResultStore,
+    store: &mut MemoryResultStore,
 ) -> (BTreeSet<usize>, BTreeSet<usize>) {
-    let plan = story.plan(run);
-    let mut recollection = RunResultCache::begin(board, Ok(files.snapshot()));
-    plan.iter().for_each(|todo| recollection.register(todo, &means()));
+    let todos = plan.todos(run);
+    let mut cache = RunResultCache::begin(store, Ok(files.snapshot()));
+    todos.iter().for_each(|todo| cache.register(todo, &default_assignment()));
     let (mut worked, mut done) = (BTreeSet::new(), BTreeSet::new());
-    for (n, todo) in plan.iter().enumerate() {
-        if !story.above(n, run).iter().all(|above| done.contains(above)) {
+    for (n, todo) in todos.iter().enumerate() {
+        if !plan.above(n, run).iter().all(|above| done.contains(above)) {
             continue;
         }
-        let has_work = |_: &str| !story.lots[n].work_gone;
-        if let CacheLookup::Hit { .. } = recollection.lookup(todo, has_work) {
+        let has_commit = |_: &str| !plan.random_todos[n].commit_gone;
+        if let CacheLookup::Hit { .. } = cache.lookup(todo, has_commit) {
             done.insert(n);
             continue;
         }
         worked.insert(n);
-        if !story.isolated {
-            let folder = story.folders(n).next().map_or("elsewhere".into(), |folder| format!("d{folder}"));
+        if !plan.isolated {
+            let folder = plan.folders(n).next().map_or("elsewhere".into(), |folder| format!("d{folder}"));
             files.0.insert(format!("{folder}/of-{n}"), format!("written in {run}"));
         }
-        if fails && story.lots[n].fails {
+        if fails && plan.random_todos[n].fails {
             continue;
         }
-        recollection.store(todo, &story.says(n, run), story.isolated.then_some("c0ffee"), Timestamp(1));
+        cache.store(todo, &plan.result_text(n, run), plan.isolated.then_some("c0ffee"), Timestamp(1));
         done.insert(n);
     }
-    let landing = if story.isolated { WorkLocation::InCommits } else { WorkLocation::InWorkspace };
-    recollection.finish(Ok(files.snapshot()), landing, Timestamp(2));
+    let location = if plan.isolated { WorkLocation::InCommits } else { WorkLocation::InWorkspace };
+    cache.finish(Ok(files.snapshot()), location, Timestamp(2));
     (worked, done)
 }
 
@@ -167,19 +170,19 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_second_run_does_exactly_what_failed_was_edited_or_is_invalid(story in story()) {
-        let (mut files, mut board) = (FakeFiles::default(), MemoryResultStore::default());
-        let (first, done) = run(&story, 1, true, &mut files, &mut board);
-        prop_assert!(done.is_subset(&first), "nothing is known before the first run");
-        for folder in (0..=FOLDERS).filter(|folder| story.edits & (1 << folder) != 0) {
+    fn a_second_run_does_exactly_the_failed_edited_and_invalid_todos(plan in random_plan()) {
+        let (mut files, mut store) = (FakeFiles::default(), MemoryResultStore::default());
+        let (first, done) = run(&plan, 1, true, &mut files, &mut store);
+        prop_assert!(done.is_subset(&first), "the first run reuses nothing");
+        for folder in (0..=FOLDERS).filter(|folder| plan.edits & (1 << folder) != 0) {
             files.0.insert(format!("d{folder}/by-hand"), "edited".into());
         }
-        let (second, all) = run(&story, 2, false, &mut files, &mut board);
-        prop_assert_eq!(second, story.expected(&done));
-        prop_assert_eq!(all.len(), story.lots.len());
-        if !(story.isolated && story.lots.iter().any(|lot| lot.work_gone)) {
-            let (third, _) = run(&story, 3, false, &mut files, &mut board);
-            prop_assert!(third.is_empty(), "nothing changed, and {third:?} ran again");
+        let (second, all) = run(&plan, 2, false, &mut files, &mut store);
+        prop_assert_eq!(second, plan.expected(&done));
+        prop_assert_eq!(all.len(), plan.random_todos.len());
+        if !(plan.isolated && plan.random_todos.iter().any(|lot| lot.commit_gone)) {
+            let (third, _) = run(&plan, 3, false, &mut files, &mut store);
+            prop_assert!(third.is_empty(), "nothing changed, but {third:?} ran again");
         }
     }
 }

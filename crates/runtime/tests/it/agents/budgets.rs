@@ -1,4 +1,4 @@
-//! What trees of agents may spend.
+//! The budgets of trees of agents.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde_json::json;
 use testkit::session::{PlayedSession, SessionDriver, scenario};
 use tokio::sync::Semaphore;
 
-use super::played::{answer, asked, calls, played, raw, says, with, work};
+use super::played::{answer, calls, played, raw_call, requests_of, says, with_fields, worker_input};
 
 fn tokens(tokens: u64) -> Budget {
     Budget { tokens: Some(tokens), micros: None }
@@ -20,32 +20,32 @@ fn tokens(tokens: u64) -> Budget {
 fn audit(run: &PlayedSession) {
     let mut kernel = Kernel::new(SessionLimits::default());
     for envelope in run.events() {
-        kernel.evolve(&envelope.entry).unwrap();
+        kernel.apply_event(&envelope.entry).unwrap();
         for task in kernel.tasks() {
             let booked = task.ledger.spent.plus(task.ledger.reserved);
-            assert!(task.ledger.budget.allows(booked), "event {} goes past the budget of {}", envelope.seq, task.name);
+            assert!(task.ledger.budget.allows(booked), "event {} exceeds the budget of {}", envelope.seq, task.name);
         }
     }
     let sum: u64 = run.tasks().iter().map(|task| task.usage.total()).sum();
     let root = kernel.root().and_then(|root| kernel.task(root)).unwrap();
-    assert_eq!(root.ledger.spent.tokens, sum, "what tasks used is what the root spent");
+    assert_eq!(root.ledger.spent.tokens, sum, "the root has spent what all tasks used");
 }
 
-/// Looks around until it is told to come to an end.
-fn looks(request: &ModelRequest) -> Vec<Delta> {
+/// Calls a tool in every turn but the last.
+fn calls_until_last_turn(request: &ModelRequest) -> Vec<Delta> {
     if request.call_policy == ToolCallPolicy::Forbidden {
         return says("this far I came");
     }
     let id = format!("{}-{}", request.path, request.turn);
-    vec![raw(&id, "list_shells", "{}")]
+    vec![raw_call(&id, "list_shells", "{}")]
 }
 
 #[tokio::test]
 async fn many_agents_on_one_budget_wait_for_each_other() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => (0..64).map(|n| raw(&format!("t{n}"), "task", &work("n").to_string())).collect(),
+        ("/root", 1) => (0..64).map(|n| raw_call(&format!("t{n}"), "task", &worker_input("n").to_string())).collect(),
         ("/root", _) => says("done"),
-        (_, 1) => looks(request),
+        (_, 1) => calls_until_last_turn(request),
         _ => says("here"),
     });
     let limits = SessionLimits { live: 64, ..SessionLimits::default() };
@@ -62,17 +62,17 @@ const DOLLAR: u64 = 1_000_000;
 
 /// A root that starts eight agents in the background, each held until the gate is opened. The longest answer that its
 /// model can give costs a dollar.
-async fn eight(budget: u64) -> (SessionDriver, Arc<Semaphore>) {
+async fn start_eight(budget: u64) -> (SessionDriver, Arc<Semaphore>) {
     let price = Price { input: 3 * DOLLAR, output: 15 * DOLLAR, cache_read: 0, cache_write: 0 };
-    let facts = ModelFacts { price: Some(price), max_output: 66_667, ..ModelFacts::UNKNOWN };
+    let facts = ModelFacts { price: Some(price), max_output_tokens: 66_667, ..ModelFacts::UNKNOWN };
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => {
-            let start = |n| with(work(&format!("kid{n}")), json!({ "mode": "background" })).to_string();
-            (0..8).map(|n| raw(&format!("t{n}"), "task", &start(n))).collect()
+            let start = |n| with_fields(worker_input(&format!("kid{n}")), json!({ "mode": "background" })).to_string();
+            (0..8).map(|n| raw_call(&format!("t{n}"), "task", &start(n))).collect()
         }
         _ => says("done"),
     });
-    let (model, gate) = model.known(facts).holding(|request| request.path != "/root");
+    let (model, gate) = model.with_facts(facts).holding(|request| request.path != "/root");
     let limits = SessionLimits { live: 9, ..SessionLimits::default() };
     let budget = Budget { tokens: None, micros: Some(budget) };
     let stage = scenario().model(Arc::new(model)).limits(limits).budget(budget).ready();
@@ -81,11 +81,11 @@ async fn eight(budget: u64) -> (SessionDriver, Arc<Semaphore>) {
     (driver, gate)
 }
 
-/// A13: what is set aside for an answer is what answers usually take, so that the longest one there can be does not let
-/// only two at work.
+/// A13: a reservation is based on the usual length of answers. With the maximum length, only two agents could work at
+/// once.
 #[tokio::test]
 async fn eight_agents_work_at_once_on_a_budget_of_two_of_the_longest_answers() {
-    let (mut driver, gate) = eight(2 * DOLLAR).await;
+    let (mut driver, gate) = start_eight(2 * DOLLAR).await;
     // The root asks twice.
     driver.asked(10).await;
     gate.add_permits(8);
@@ -96,17 +96,17 @@ async fn eight_agents_work_at_once_on_a_budget_of_two_of_the_longest_answers() {
 }
 
 #[tokio::test]
-async fn whoever_waits_for_what_others_have_reserved_says_so_once() {
-    let (mut driver, gate) = eight(DOLLAR / 2).await;
+async fn an_agent_that_waits_for_reserved_budget_reports_it_once() {
+    let (mut driver, gate) = start_eight(DOLLAR / 2).await;
     let waits = driver.until("a wait for the budget", |event| matches!(event, Event::BudgetAwaited)).await;
     gate.add_permits(8);
     driver.rest().await;
     let run = driver.leave().await;
     audit(&run);
-    let of_one = |envelope: &&protocol::Envelope| {
+    let of_same_task = |envelope: &&protocol::Envelope| {
         envelope.entry.task == waits.entry.task && envelope.entry.event == Event::BudgetAwaited
     };
-    assert_eq!(run.events().iter().filter(of_one).count(), 1, "{}", run.transcript());
+    assert_eq!(run.events().iter().filter(of_same_task).count(), 1, "{}", run.transcript());
     assert!(
         run.tasks()[1..].iter().all(|task| task.last_outcome == Some(TaskOutcome::Completed)),
         "{}",
@@ -115,12 +115,12 @@ async fn whoever_waits_for_what_others_have_reserved_says_so_once() {
 }
 
 #[tokio::test]
-async fn an_agents_own_budget_ends_it_with_what_it_has_and_its_parent_goes_on() {
+async fn an_agents_own_budget_ends_it_and_its_parent_continues() {
     let poor = AgentSpec { name: "poor".into(), model_invocable: true, budget: tokens(9_000), ..AgentSpec::default() };
     let model = played(|request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => calls([("t", "task", with(work("kid"), json!({ "agent_type": "poor" })))]),
+        ("/root", 1) => calls([("t", "task", with_fields(worker_input("kid"), json!({ "agent_type": "poor" })))]),
         ("/root", _) => says("done"),
-        _ => looks(request),
+        _ => calls_until_last_turn(request),
     });
     let run = scenario().model(Arc::new(model)).agent(poor).prompt("go").run().await;
     audit(&run);
@@ -128,7 +128,7 @@ async fn an_agents_own_budget_ends_it_with_what_it_has_and_its_parent_goes_on() 
     assert_eq!(run.tasks()[1].result.as_deref(), Some("this far I came"));
     assert!(answer(&run, "t").text.contains("): budget_exhausted\n"), "{}", answer(&run, "t").text);
     let last: Vec<bool> =
-        asked(&run, "/root/kid").iter().map(|request| request.call_policy == ToolCallPolicy::Forbidden).collect();
+        requests_of(&run, "/root/kid").iter().map(|request| request.call_policy == ToolCallPolicy::Forbidden).collect();
     assert!(last.len() > 2 && last.iter().filter(|last| **last).count() == 1 && last.ends_with(&[true]), "{last:?}");
     assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
 }
@@ -138,9 +138,9 @@ async fn a_child_spends_no_more_than_its_parent_has_left() {
     let rich =
         AgentSpec { name: "rich".into(), model_invocable: true, budget: tokens(900_000), ..AgentSpec::default() };
     let model = played(|request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => calls([("t", "task", with(work("kid"), json!({ "agent_type": "rich" })))]),
+        ("/root", 1) => calls([("t", "task", with_fields(worker_input("kid"), json!({ "agent_type": "rich" })))]),
         ("/root", _) => says("done"),
-        _ => looks(request),
+        _ => calls_until_last_turn(request),
     });
     let run = scenario().model(Arc::new(model)).agent(rich).budget(tokens(30_000)).prompt("go").run().await;
     audit(&run);

@@ -9,28 +9,28 @@ use runtime::SessionStart;
 use serde_json::json;
 use testkit::session::{PlayedSession, SessionFixture, scenario};
 
-use super::played::{asked, calls, heard, played, says, tools, with, work};
+use super::played::{calls, input_texts, played, requests_of, says, tools, with_fields, worker_input};
 
-/// A root with a long conversation: it starts two in the background, loads a tool, asks one for more, waits for both.
+/// A root with a long conversation: it starts two agents in the background, loads tools, asks one for more and waits.
 fn job(request: &ModelRequest) -> Vec<Delta> {
     let look = |n: u32| (format!("v{n}"), json!({ "path": "big.txt" }));
     let turn = request.turn;
     let (id, path) = look(turn);
-    let also = |more: (&str, &str, serde_json::Value)| calls([more, (id.as_str(), "view", path.clone())]);
+    let with_view = |more: (&str, &str, serde_json::Value)| calls([more, (id.as_str(), "view", path.clone())]);
     match (request.path.as_str(), turn) {
-        ("/root", 1) => also(("a", "task", with(work("a"), json!({ "mode": "background" })))),
-        ("/root", 2) => also(("b", "task", with(work("b"), json!({ "mode": "background" })))),
-        ("/root", 3) => also(("s", "tool_search", json!({ "query": "wait read_agent write_agent" }))),
-        ("/root", 4) => also(("wa", "wait", json!({ "on": ["a"] }))),
-        ("/root", 5) => also(("m", "write_agent", json!({ "to": ["a"], "message": "more" }))),
-        ("/root", 6) => also(("wb", "wait", json!({ "on": ["a"] }))),
-        ("/root", 7) => also(("r", "read_agent", json!({ "agent": "a" }))),
-        ("/root", 8) => also(("wc", "wait", json!({}))),
+        ("/root", 1) => with_view(("a", "task", with_fields(worker_input("a"), json!({ "mode": "background" })))),
+        ("/root", 2) => with_view(("b", "task", with_fields(worker_input("b"), json!({ "mode": "background" })))),
+        ("/root", 3) => with_view(("s", "tool_search", json!({ "query": "wait read_agent write_agent" }))),
+        ("/root", 4) => with_view(("wa", "wait", json!({ "on": ["a"] }))),
+        ("/root", 5) => with_view(("m", "write_agent", json!({ "to": ["a"], "message": "more" }))),
+        ("/root", 6) => with_view(("wb", "wait", json!({ "on": ["a"] }))),
+        ("/root", 7) => with_view(("r", "read_agent", json!({ "agent": "a" }))),
+        ("/root", 8) => with_view(("wc", "wait", json!({}))),
         ("/root", _) => says("all is done"),
         (path, _) if path.ends_with("/leaf") => says("leaf"),
         (path, 1) => {
             let mut answer = says("first");
-            answer.extend(calls([(format!("{path}-u").as_str(), "task", work("leaf"))]));
+            answer.extend(calls([(format!("{path}-u").as_str(), "task", worker_input("leaf"))]));
             answer
         }
         (path, turn) => says(format!("{path} says {turn}")),
@@ -38,8 +38,8 @@ fn job(request: &ModelRequest) -> Vec<Delta> {
 }
 
 fn stage(context: Option<u64>) -> (SessionFixture, Arc<tokio::sync::Semaphore>) {
-    let facts = ModelFacts { context, max_output: 200, ..ModelFacts::UNKNOWN };
-    let model = played(job).known(facts).uncounted();
+    let facts = ModelFacts { context_tokens: context, max_output_tokens: 200, ..ModelFacts::UNKNOWN };
+    let model = played(job).with_facts(facts).without_usage();
     let (model, gate) = model.holding(|request| request.path == "/root/b" && request.turn == 1);
     let big: String = (0..150).map(|n| format!("line {n} of a file that is long for its meaning\n")).collect();
     (scenario().model(Arc::new(model)).file("big.txt", &big).allow_all().ready(), gate)
@@ -55,7 +55,7 @@ async fn run(context: Option<u64>) -> PlayedSession {
     driver.leave().await
 }
 
-fn said(run: &PlayedSession) -> Vec<&[ContentBlock]> {
+fn root_answers(run: &PlayedSession) -> Vec<&[ContentBlock]> {
     let root = run.tasks()[0].id;
     let events = run.events().iter().filter(|envelope| envelope.entry.task == root);
     let said = events.filter_map(|envelope| match &envelope.entry.event {
@@ -65,7 +65,7 @@ fn said(run: &PlayedSession) -> Vec<&[ContentBlock]> {
     said.collect()
 }
 
-/// What became of every task, whichever was made first.
+/// The state and result of every task, by its path.
 fn states(run: &PlayedSession) -> BTreeMap<&str, (&TaskState, Option<&str>)> {
     run.tasks().iter().map(|task| (task.path.as_str(), (&task.state, task.result.as_deref()))).collect()
 }
@@ -81,17 +81,17 @@ fn digests(run: &PlayedSession) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn compacted_at_every_turn_the_work_is_the_same_and_no_agent_is_forgotten() {
-    let free = run(None).await;
-    assert_eq!(free.outcome(), Some(&TaskOutcome::Completed), "{}", free.transcript());
-    let window = free.events().iter().find_map(|envelope| match &envelope.entry.event {
+async fn compaction_at_every_turn_changes_no_work_and_forgets_no_agent() {
+    let unlimited = run(None).await;
+    assert_eq!(unlimited.outcome(), Some(&TaskOutcome::Completed), "{}", unlimited.transcript());
+    let window = unlimited.events().iter().find_map(|envelope| match &envelope.entry.event {
         Event::TurnBegun { reserved, quoted, .. } => Some(reserved.tokens - u64::from(quoted.output)),
         _other => None,
     });
     let small = run(window).await;
     assert_eq!(small.outcome(), Some(&TaskOutcome::Completed), "{}", small.transcript());
-    assert_eq!(said(&small), said(&free));
-    assert_eq!(states(&small), states(&free));
+    assert_eq!(root_answers(&small), root_answers(&unlimited));
+    assert_eq!(states(&small), states(&unlimited));
     let digests = digests(&small);
     assert!(digests.len() >= 6, "{}", small.transcript());
     let [a, b] = ["/root/a", "/root/b"].map(|path| small.tasks().iter().find(|task| task.path == path).unwrap().id);
@@ -104,10 +104,10 @@ async fn compacted_at_every_turn_the_work_is_the_same_and_no_agent_is_forgotten(
     let last = digests.last().unwrap();
     assert!(last.contains(&format!("`b`, {b}: idle")), "{last}");
     assert!(last.contains("> - tools loaded: read_agent, wait, write_agent"), "{last}");
-    // Each result was told once, when it came.
-    let root = asked(&small, "/root");
-    for words in ["> /root/a says 2", "> /root/a says 3", "> /root/b says 2"] {
-        assert!(root.iter().any(|request| heard(request).iter().any(|text| text.contains(words))), "{words}");
+    // Each result was delivered when it arrived.
+    let root = requests_of(&small, "/root");
+    for result in ["> /root/a says 2", "> /root/a says 3", "> /root/b says 2"] {
+        assert!(root.iter().any(|request| input_texts(request).iter().any(|text| text.contains(result))), "{result}");
     }
     assert_eq!(small.count(|event| matches!(event, Event::MailExpired { .. })), 0);
     assert!(root[4..].iter().all(|request| tools(request).contains(&"wait")));
@@ -116,19 +116,19 @@ async fn compacted_at_every_turn_the_work_is_the_same_and_no_agent_is_forgotten(
 #[tokio::test]
 async fn a_childs_compaction_leaves_its_parent_alone() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => calls([("t", "task", work("kid"))]),
+        ("/root", 1) => calls([("t", "task", worker_input("kid"))]),
         ("/root", _) => says("done"),
         (_, turn @ ..=5) => calls([(format!("v{turn}").as_str(), "view", json!({ "path": "big.txt" }))]),
         _ => says("read it all"),
     });
-    let facts = ModelFacts { context: Some(6_000), max_output: 200, ..ModelFacts::UNKNOWN };
+    let facts = ModelFacts { context_tokens: Some(6_000), max_output_tokens: 200, ..ModelFacts::UNKNOWN };
     let big: String = (0..150).map(|n| format!("line {n} of a file that is long for its meaning\n")).collect();
-    let scenario = scenario().model(Arc::new(model.known(facts).uncounted())).file("big.txt", &big);
+    let scenario = scenario().model(Arc::new(model.with_facts(facts).without_usage())).file("big.txt", &big);
     let run = scenario.prompt("go").run().await;
     let compacted = |id| {
         let of = run.events().iter().filter(|envelope| envelope.entry.task == id);
         of.filter(|envelope| matches!(envelope.entry.event, Event::Compacted(_))).count()
     };
     assert!(compacted(run.tasks()[1].id) > 0 && compacted(run.tasks()[0].id) == 0, "{}", run.transcript());
-    assert!(heard(asked(&run, "/root").last().unwrap()).join("\n").contains("> read it all"));
+    assert!(input_texts(requests_of(&run, "/root").last().unwrap()).join("\n").contains("> read it all"));
 }

@@ -1,4 +1,4 @@
-//! What all sessions of a home may spend in a day.
+//! The daily budget of all sessions in a home.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +15,10 @@ const NEXT_DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// A model whose answers cost a dollar each, and are expected to cost no more.
 fn dollar() -> Arc<dyn Model> {
-    // Each has ten tokens.
+    // Each answer has ten tokens.
     let price = Price { output: 100_000_000_000, ..Price::default() };
-    let facts = ModelFacts { price: Some(price), max_output: 10, ..ModelFacts::UNKNOWN };
-    Arc::new(played(|_| says("done")).known(facts))
+    let facts = ModelFacts { price: Some(price), max_output_tokens: 10, ..ModelFacts::UNKNOWN };
+    Arc::new(played(|_| says("done")).with_facts(facts))
 }
 
 fn limited(dollars: u64) -> Scenario {
@@ -30,7 +30,7 @@ fn is_parked(status: &SessionStatus) -> bool {
 }
 
 #[tokio::test]
-async fn a_session_is_parked_when_the_budget_of_the_day_is_used_up_and_goes_on_the_next_day() {
+async fn a_session_is_parked_when_the_day_budget_is_spent_and_resumes_the_next_day() {
     let stage = limited(2).ready();
     for _ in 0..2 {
         let mut driver = stage.open(SessionStart::New).await;
@@ -51,7 +51,7 @@ async fn a_session_is_parked_when_the_budget_of_the_day_is_used_up_and_goes_on_t
 }
 
 #[tokio::test]
-async fn whoever_resumes_a_session_before_the_day_is_over_is_told_the_same_and_asks_nobody() {
+async fn a_session_resumed_on_the_same_day_stays_parked() {
     let stage = limited(1).ready();
     let mut driver = stage.open(SessionStart::New).await;
     driver.send("go", MailDelivery::FollowUp).await;
@@ -70,7 +70,7 @@ async fn whoever_resumes_a_session_before_the_day_is_over_is_told_the_same_and_a
 }
 
 #[tokio::test]
-async fn sessions_that_ask_at_once_never_spend_more_together_than_the_day_allows() {
+async fn concurrent_sessions_never_exceed_the_day_budget_together() {
     let stage = limited(3).ready();
     let mut drivers = Vec::new();
     for _ in 0..6 {
@@ -78,17 +78,17 @@ async fn sessions_that_ask_at_once_never_spend_more_together_than_the_day_allows
         driver.send("go", MailDelivery::FollowUp).await;
         drivers.push(driver);
     }
-    let mut asked = 0;
+    let mut requests = 0;
     for driver in &mut drivers {
         driver.until_status("parked or done", |status| is_parked(status) || status.quiet).await;
-        asked += driver.model().requests().len();
+        requests += driver.model().requests().len();
     }
-    assert_eq!(asked, 3);
+    assert_eq!(requests, 3);
 }
 
-/// D16: the index is lost, and the sessions know what they spent.
+/// D16: if the index is lost, the sessions still record what they spent.
 #[tokio::test]
-async fn a_lost_index_gives_nobody_another_budget_for_the_same_day() {
+async fn a_lost_index_does_not_renew_the_day_budget() {
     let stage = limited(2).ready();
     for _ in 0..2 {
         let mut driver = stage.open(SessionStart::New).await;

@@ -1,4 +1,4 @@
-//! An agent is complete only when it is.
+//! When an agent counts as completed.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use runtime::SessionStart;
 use serde_json::json;
 use testkit::session::scenario;
 
-use super::played::{answer, asked, calls, heard, played, says, with, work};
+use super::played::{answer, calls, input_texts, played, requests_of, says, with_fields, worker_input};
 use crate::support::rules;
 
 #[tokio::test]
@@ -31,14 +31,14 @@ async fn an_agent_that_dies_in_the_middle_of_an_answer_is_not_complete() {
     let Some(TaskOutcome::Failed { kind: FailKind::Model, .. }) = &run.tasks()[1].last_outcome else {
         panic!("{}", run.transcript())
     };
-    let told = &answer(&run, "t").text;
-    assert!(told.contains("): failed (Model: the line is dead)") && !told.contains("The result is"), "{told}");
+    let result = &answer(&run, "t").text;
+    assert!(result.contains("): failed (Model: the line is dead)") && !result.contains("The result is"), "{result}");
     assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
 }
 
 #[tokio::test]
 async fn an_answer_that_is_cut_off_at_its_limit_or_empty_is_not_complete() {
-    for (steps, words) in
+    for (steps, problem) in
         [("[say: and so on, stop: length]", "reached its output limit"), ("[]", "ended without an answer")]
     {
         let script = rules(&format!(
@@ -52,15 +52,15 @@ async fn an_answer_that_is_cut_off_at_its_limit_or_empty_is_not_complete() {
             steps
         ));
         let run = scenario().script(&script).prompt("go").run().await;
-        let told = &answer(&run, "t").text;
-        assert!(told.contains("): failed (NoAnswer: ") && told.contains(words), "{told}");
+        let result = &answer(&run, "t").text;
+        assert!(result.contains("): failed (NoAnswer: ") && result.contains(problem), "{result}");
     }
 }
 
 #[tokio::test]
 async fn every_waiter_gets_the_outcome_of_an_agent_that_is_stopped_from_elsewhere() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => calls([("t", "task", work("kid"))]),
+        ("/root", 1) => calls([("t", "task", worker_input("kid"))]),
         (path, _) => says(format!("{path} is done")),
     });
     let (model, _gate) = model.holding(|request| request.path == "/root/kid");
@@ -79,10 +79,12 @@ async fn every_waiter_gets_the_outcome_of_an_agent_that_is_stopped_from_elsewher
 }
 
 #[tokio::test]
-async fn results_that_arrive_together_are_one_message_and_each_is_told_once() {
+async fn results_that_arrive_together_are_delivered_once_each() {
     let names = ["a", "b", "c"];
     let model = played(move |request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => calls(names.map(|name| (name, "task", with(work(name), json!({ "mode": "background" }))))),
+        ("/root", 1) => {
+            calls(names.map(|name| (name, "task", with_fields(worker_input(name), json!({ "mode": "background" })))))
+        }
         (path, _) => says(format!("{path} is done")),
     });
     let (model, gate) = model.holding(|request| request.path == "/root" && request.turn == 2);
@@ -95,17 +97,17 @@ async fn results_that_arrive_together_are_one_message_and_each_is_told_once() {
     gate.add_permits(9);
     driver.rest().await;
     let run = driver.leave().await;
-    let heard = heard(asked(&run, "/root").last().unwrap());
+    let heard = input_texts(requests_of(&run, "/root").last().unwrap());
     for name in names {
-        let told = format!("> /root/{name} is done");
-        assert_eq!(heard.iter().map(|text| text.matches(&told).count()).sum::<usize>(), 1, "{heard:?}");
+        let result = format!("> /root/{name} is done");
+        assert_eq!(heard.iter().map(|text| text.matches(&result).count()).sum::<usize>(), 1, "{heard:?}");
     }
 }
 
 #[tokio::test]
-async fn a_result_that_comes_while_nobody_owns_the_session_is_told_by_the_next_owner() {
+async fn a_result_that_an_owner_did_not_deliver_is_delivered_by_the_next_one() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => calls([("t", "task", with(work("kid"), json!({ "mode": "background" })))]),
+        ("/root", 1) => calls([("t", "task", with_fields(worker_input("kid"), json!({ "mode": "background" })))]),
         (path, _) => says(format!("{path} is done")),
     });
     let (model, gate) = model.holding(|request| request.path == "/root" && request.turn == 2);
@@ -119,9 +121,9 @@ async fn a_result_that_comes_while_nobody_owns_the_session_is_told_by_the_next_o
     driver.resume().await;
     driver.rest().await;
     let run = driver.leave().await;
-    let told = heard(asked(&run, "/root").last().unwrap()).join("\n");
-    assert_eq!(told.matches("> /root/kid is done").count(), 1, "{told}");
-    assert_eq!(asked(&run, "/root/kid").len(), 1, "{}", run.transcript());
+    let result = input_texts(requests_of(&run, "/root").last().unwrap()).join("\n");
+    assert_eq!(result.matches("> /root/kid is done").count(), 1, "{result}");
+    assert_eq!(requests_of(&run, "/root/kid").len(), 1, "{}", run.transcript());
 }
 
 /// B9: an empty answer is asked about once.
@@ -130,12 +132,12 @@ async fn an_empty_answer_is_asked_about_once() {
     let model = played(|request| if request.turn == 1 { Vec::new() } else { says("here it is") });
     let run = scenario().model(Arc::new(model)).prompt("go").run().await;
     assert_eq!((run.text(), run.outcome()), ("here it is", Some(&TaskOutcome::Completed)), "{}", run.transcript());
-    assert!(heard(asked(&run, "/root").last().unwrap()).pop().unwrap().contains("Your answer was empty"));
+    assert!(input_texts(requests_of(&run, "/root").last().unwrap()).pop().unwrap().contains("Your answer was empty"));
 }
 
-/// B9: a model that knows the tools of another family is understood.
+/// B9: a model may use the tool names of another product.
 #[tokio::test]
-async fn calls_in_the_words_of_other_families_are_run() {
+async fn calls_with_tool_names_of_other_products_are_run() {
     let model = played(|request| match request.turn {
         1 => calls([
             ("w", "Write", json!({ "file_path": "a.txt", "content": "one\n" })),

@@ -1,4 +1,4 @@
-//! How many agents there may be.
+//! Limits on the number of agents.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,12 +9,14 @@ use protocol::{Event, MailDelivery, TaskOutcome, ToolResultStatus};
 use runtime::SessionStart;
 use testkit::session::{PlayedSession, scenario};
 
-use super::played::{answer, asked, calls, played, raw, says, tools, work};
+use super::played::{answer, calls, played, raw_call, requests_of, says, tools, worker_input};
 
-/// Starts one below itself as long as that is offered, and tries it even when it is not.
-fn digs(request: &ModelRequest) -> Vec<Delta> {
+/// Starts one agent below itself, and tries to even where the tool is not offered.
+fn starts_one_below(request: &ModelRequest) -> Vec<Delta> {
     match request.turn {
-        1 => vec![raw(&format!("at{}", request.path.matches('/').count()), "task", &work("n").to_string())],
+        1 => {
+            vec![raw_call(&format!("at{}", request.path.matches('/').count()), "task", &worker_input("n").to_string())]
+        }
         _ => says(format!("{} is done", request.path)),
     }
 }
@@ -22,35 +24,37 @@ fn digs(request: &ModelRequest) -> Vec<Delta> {
 #[tokio::test]
 async fn at_the_depth_cap_the_tool_is_not_offered_and_is_refused() {
     let limits = SessionLimits { depth: 2, ..SessionLimits::default() };
-    let run = scenario().model(Arc::new(played(digs))).limits(limits).prompt("go").run().await;
+    let run = scenario().model(Arc::new(played(starts_one_below))).limits(limits).prompt("go").run().await;
     assert_eq!(run.tasks().len(), 3, "{}", run.transcript());
     let offered = |path: &str| {
-        let request = &asked(&run, path)[0];
-        let all = request.tools.iter().map(|tool| format!("{} {}", tool.name, tool.about)).collect::<String>();
+        let request = &requests_of(&run, path)[0];
+        let all = request.tools.iter().map(|tool| format!("{} {}", tool.name, tool.description)).collect::<String>();
         all.contains("task")
     };
     assert!(offered("/root") && offered("/root/n") && !offered("/root/n/n"));
     let refused = answer(&run, "at3");
     assert_eq!(refused.status, ToolResultStatus::Refused);
     assert!(refused.text.starts_with("There is no tool `task`."), "{}", refused.text);
-    assert!(tools(&asked(&run, "/root")[0]).contains(&"task"));
+    assert!(tools(&requests_of(&run, "/root")[0]).contains(&"task"));
 }
 
 #[tokio::test]
 async fn a_model_that_always_starts_five_stops_at_the_total_and_at_the_rate() {
     let five = |request: &ModelRequest| match request.turn {
-        1 => (0..5).map(|n| raw(&format!("{}-{n}", request.path), "task", &work("n").to_string())).collect(),
+        1 => {
+            (0..5).map(|n| raw_call(&format!("{}-{n}", request.path), "task", &worker_input("n").to_string())).collect()
+        }
         _ => says("done"),
     };
-    for (limits, words) in [
+    for (limits, refusal) in [
         (SessionLimits { total: 12, ..SessionLimits::default() }, "this session has reached its limit of 12 agents"),
         (SessionLimits { rate: 12, ..SessionLimits::default() }, "agents may start at most 12 others within a minute"),
     ] {
-        let rooted = u32::from(limits.rate == 12) * 5;
+        let from_root = u32::from(limits.rate == 12) * 5;
         let run = scenario().model(Arc::new(played(five))).limits(limits).prompt("go").run().await;
-        assert_eq!(run.tasks().len() - 1, 12 + rooted as usize, "{}", run.transcript());
+        assert_eq!(run.tasks().len() - 1, 12 + from_root as usize, "{}", run.transcript());
         let refused = run.count(|event| match event {
-            Event::CallAnswered { answer, .. } => answer.text.starts_with(words),
+            Event::CallAnswered { answer, .. } => answer.text.starts_with(refusal),
             _other => false,
         });
         assert!(refused > 0, "{}", run.transcript());
@@ -58,7 +62,7 @@ async fn a_model_that_always_starts_five_stops_at_the_total_and_at_the_rate() {
     }
 }
 
-/// The most agents that ran at once.
+/// The maximum number of agents that ran at once.
 fn most_at_once(run: &PlayedSession) -> usize {
     let (mut live, mut most) = (BTreeSet::new(), 0);
     for envelope in run.events() {
@@ -78,9 +82,9 @@ fn most_at_once(run: &PlayedSession) -> usize {
 }
 
 #[tokio::test]
-async fn over_the_live_cap_agents_wait_for_their_turn() {
+async fn agents_over_the_live_cap_wait_for_a_slot() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => (0..100).map(|n| raw(&format!("t{n}"), "task", &work("n").to_string())).collect(),
+        ("/root", 1) => (0..100).map(|n| raw_call(&format!("t{n}"), "task", &worker_input("n").to_string())).collect(),
         _ => says("done"),
     });
     let limits = SessionLimits { live: 3, ..SessionLimits::default() };
@@ -90,10 +94,12 @@ async fn over_the_live_cap_agents_wait_for_their_turn() {
 }
 
 #[tokio::test]
-async fn many_that_start_others_at_once_stop_exactly_at_the_total() {
+async fn concurrent_starts_stop_exactly_at_the_total() {
     let model = played(|request| match (depth(request), request.turn) {
-        (0, 1) => (0..64).map(|n| raw(&format!("t{n}"), "task", &work("n").to_string())).collect(),
-        (1, 1) => (0..5).map(|n| raw(&format!("{}-{n}", request.path), "task", &work("n").to_string())).collect(),
+        (0, 1) => (0..64).map(|n| raw_call(&format!("t{n}"), "task", &worker_input("n").to_string())).collect(),
+        (1, 1) => {
+            (0..5).map(|n| raw_call(&format!("{}-{n}", request.path), "task", &worker_input("n").to_string())).collect()
+        }
         _ => says("done"),
     });
     let limits = SessionLimits { live: 64, total: 200, rate: 10_000, ..SessionLimits::default() };
@@ -114,7 +120,7 @@ fn depth(request: &ModelRequest) -> usize {
 #[tokio::test]
 async fn a_chain_finishes_with_one_slot() {
     let limits = SessionLimits { live: 1, depth: 4, ..SessionLimits::default() };
-    let run = scenario().model(Arc::new(played(digs))).limits(limits).prompt("go").run().await;
+    let run = scenario().model(Arc::new(played(starts_one_below))).limits(limits).prompt("go").run().await;
     assert_eq!((run.tasks().len(), run.text()), (5, "/root is done"), "{}", run.transcript());
     assert!(run.tasks().iter().all(|task| task.last_outcome == Some(TaskOutcome::Completed)));
     assert_eq!(most_at_once(&run), 1);
@@ -124,7 +130,7 @@ async fn a_chain_finishes_with_one_slot() {
 async fn the_caps_hold_across_owners() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", turn) if !request.prompt().contains("enough") => {
-            calls([(format!("t{turn}").as_str(), "task", work("n"))])
+            calls([(format!("t{turn}").as_str(), "task", worker_input("n"))])
         }
         ("/root", _) => says("done"),
         _ => says("here"),

@@ -1,4 +1,4 @@
-//! Tools and skills that a model is told of when it asks.
+//! Tools and skills that a model loads on request.
 
 use std::fs;
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use runtime::SessionStart;
 use serde_json::json;
 use testkit::session::scenario;
 
-use super::played::{answer, asked, calls, played, says, tools, with, work};
+use super::played::{answer, calls, played, requests_of, says, tools, with_fields, worker_input};
 
-/// An agent that loads a tool, and calls another that it was not told of.
+/// An agent that loads a tool, and calls another one that was not offered to it.
 fn loads(request: &ModelRequest) -> Vec<Delta> {
     match (request.path.as_str(), request.turn) {
-        ("/root", 1) => calls([("t", "task", work("kid"))]),
+        ("/root", 1) => calls([("t", "task", worker_input("kid"))]),
         ("/root/kid", 1) => calls([
             ("name", "tool_search", json!({ "query": "sql" })),
             ("words", "tool_search", json!({ "query": "fetch a page of the web" })),
@@ -27,7 +27,7 @@ fn loads(request: &ModelRequest) -> Vec<Delta> {
 }
 
 #[tokio::test]
-async fn tools_are_loaded_when_they_are_asked_for_and_stay() {
+async fn tools_are_loaded_on_request_and_stay() {
     let (model, gate) = played(loads).holding(|request| request.path == "/root/kid" && request.turn == 3);
     let stage = scenario().model(Arc::new(model)).ready();
     let driver = stage.open(SessionStart::New).await;
@@ -44,16 +44,16 @@ async fn tools_are_loaded_when_they_are_asked_for_and_stay() {
     assert_eq!(answer(&run, "none").status, ToolResultStatus::Refused);
     assert_eq!(answer(&run, "direct").status, ToolResultStatus::Done);
     assert_eq!(answer(&run, "use").status, ToolResultStatus::Done);
-    let requests = asked(&run, "/root/kid");
+    let requests = requests_of(&run, "/root/kid");
     assert_eq!(requests.len(), 4, "the owner that died asked once more");
-    let told: Vec<bool> = requests.iter().map(|request| tools(request).contains(&"sql")).collect();
-    assert_eq!(told, [false, true, true, true]);
-    assert!(requests[0].tools.iter().any(|tool| tool.name == "tool_search" && tool.about.contains("sql")));
+    let offered: Vec<bool> = requests.iter().map(|request| tools(request).contains(&"sql")).collect();
+    assert_eq!(offered, [false, true, true, true]);
+    assert!(requests[0].tools.iter().any(|tool| tool.name == "tool_search" && tool.description.contains("sql")));
     assert_eq!(run.text(), "/root is done");
 }
 
 #[tokio::test]
-async fn the_tool_says_how_it_is_used_and_names_custom_agents_first() {
+async fn the_task_tool_explains_its_use_and_lists_custom_agents_first() {
     let custom = AgentSpec {
         name: "own".into(),
         description: "the project's".into(),
@@ -61,10 +61,10 @@ async fn the_tool_says_how_it_is_used_and_names_custom_agents_first() {
         ..AgentSpec::default()
     };
     let run = scenario().model(Arc::new(played(|_| says("hi")))).agent(custom).prompt("go").run().await;
-    let request = &asked(&run, "/root")[0];
-    let about = &request.tools.iter().find(|tool| tool.name == "task").unwrap().about;
-    for words in ["sync", "background", "never poll", "Prefer a custom type"] {
-        assert!(about.contains(words), "{about}");
+    let request = &requests_of(&run, "/root")[0];
+    let about = &request.tools.iter().find(|tool| tool.name == "task").unwrap().description;
+    for phrase in ["sync", "background", "never poll", "Prefer a custom type"] {
+        assert!(about.contains(phrase), "{about}");
     }
     assert!(about.find("- own: the project's").unwrap() < about.find("- worker: ").unwrap(), "{about}");
 }
@@ -86,20 +86,21 @@ async fn an_agent_is_given_the_skills_of_its_definition() {
         ..AgentSpec::default()
     };
     let model = played(|request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => {
-            calls(["monk", "thief", "spy"].map(|name| (name, "task", with(work(name), json!({ "agent_type": name })))))
-        }
+        ("/root", 1) => calls(
+            ["monk", "thief", "spy"]
+                .map(|name| (name, "task", with_fields(worker_input(name), json!({ "agent_type": name })))),
+        ),
         (path, _) => says(format!("{path} is done")),
     });
     let scenario = scenario().model(Arc::new(model)).skill(skill).skill(link).agent(skilled("spy", "link"));
     let scenario = scenario.agent(skilled("monk", "calm")).agent(skilled("thief", "stealth"));
     let run = scenario.prompt("go").run().await;
-    // As text, and nothing of it is run.
+    // The skill is only text: its command is not run.
     let given = ":\nCount to [not run here: seq 10] first.\n";
-    assert!(asked(&run, "/root/monk")[0].system.contains(given), "{}", run.transcript());
-    // What a link of the project leads to may not be the project's.
+    assert!(requests_of(&run, "/root/monk")[0].system.contains(given), "{}", run.transcript());
+    // The target of a link in the project may be outside the project.
     assert!(answer(&run, "spy").text.contains("LINK.md cannot be read"), "{}", answer(&run, "spy").text);
-    assert!(asked(&run, "/root/spy").is_empty());
+    assert!(requests_of(&run, "/root/spy").is_empty());
     assert_eq!(answer(&run, "thief").text, "`thief` needs the skill `stealth`, which does not exist (see built in)");
 }
 
@@ -115,11 +116,11 @@ async fn the_skill_of_a_definition_is_not_read_through_a_link() {
     let monk =
         AgentSpec { name: "monk".into(), skills: vec!["calm".into()], model_invocable: true, ..AgentSpec::default() };
     let model = played(|request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => calls([("t", "task", with(work("monk"), json!({ "agent_type": "monk" })))]),
+        ("/root", 1) => calls([("t", "task", with_fields(worker_input("monk"), json!({ "agent_type": "monk" })))]),
         (path, _) => says(format!("{path} is done")),
     });
     let run = scenario().model(Arc::new(model)).skill(skill).agent(monk).prompt("go").run().await;
-    assert!(asked(&run, "/root/monk").is_empty(), "{}", run.transcript());
+    assert!(requests_of(&run, "/root/monk").is_empty(), "{}", run.transcript());
     assert!(answer(&run, "t").text.contains("link"), "{}", answer(&run, "t").text);
 }
 
@@ -149,7 +150,7 @@ async fn skills_are_named_and_read_when_they_are_loaded() {
     for id in ["private", "none"] {
         assert!(answer(&run, id).text.ends_with("there are: calm, gone"), "{}", answer(&run, id).text);
     }
-    let requests = asked(&run, "/root");
-    let about = &requests[0].tools.iter().find(|tool| tool.name == "skill").unwrap().about;
+    let requests = requests_of(&run, "/root");
+    let about = &requests[0].tools.iter().find(|tool| tool.name == "skill").unwrap().description;
     assert!(about.contains("- calm: when you are angry") && !about.contains("private"), "{about}");
 }

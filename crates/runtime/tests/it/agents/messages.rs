@@ -1,4 +1,4 @@
-//! Agents are written to, read and listed.
+//! Messages to agents, and reading and listing agents.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,36 +9,36 @@ use runtime::{SessionFeatures, SessionStart};
 use serde_json::json;
 use testkit::session::scenario;
 
-use super::played::{answer, asked, calls, heard, played, says, with, work};
+use super::played::{answer, calls, input_texts, played, requests_of, says, with_fields, worker_input};
 
 #[tokio::test]
-async fn a_message_wakes_an_agent_that_rests_with_all_it_knew() {
+async fn a_message_wakes_an_idle_agent_with_its_conversation() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => calls([("t", "task", work("kid"))]),
+        ("/root", 1) => calls([("t", "task", worker_input("kid"))]),
         ("/root", 2) => calls([("w", "write_agent", json!({ "to": ["kid"], "message": "and then?" }))]),
         ("/root", 3) => calls([("wait", "wait", json!({ "on": ["kid"] }))]),
         ("/root", _) => says("done"),
         (_, turn) => says(format!("answer {turn}")),
     });
     let run = scenario().model(Arc::new(model)).prompt("go").run().await;
-    let told = &answer(&run, "w").text;
-    assert!(told.starts_with("/root/kid: accepted as mail-2, now "), "{told}");
-    let requests = asked(&run, "/root/kid");
+    let result = &answer(&run, "w").text;
+    assert!(result.starts_with("/root/kid: accepted as mail-2, now "), "{result}");
+    let requests = requests_of(&run, "/root/kid");
     let last = requests.last().unwrap();
     assert_eq!(requests.len(), 2, "{}", run.transcript());
     assert_eq!(last.messages[0], ModelMessage::user("do kid"));
-    assert_eq!(last.messages[2], ModelMessage::user("and then?"), "a parent's words are plain");
+    assert_eq!(last.messages[2], ModelMessage::user("and then?"), "a parent's message is not quoted");
     assert!(answer(&run, "wait").text.contains("> /root/kid: idle"), "{}", answer(&run, "wait").text);
-    let results: Vec<String> = heard(asked(&run, "/root").last().unwrap());
+    let results: Vec<String> = input_texts(requests_of(&run, "/root").last().unwrap());
     assert_eq!(results.iter().filter(|text| text.contains("answer 2")).count(), 1, "{results:?}");
     assert_eq!(run.tasks()[1].state, TaskState::Idle);
 }
 
 #[tokio::test]
-async fn a_reader_who_is_named_often_reads_a_message_once() {
+async fn a_recipient_named_many_times_gets_a_message_once() {
     let often = vec!["kid"; 1_000];
     let model = played(move |request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => calls([("t", "task", work("kid"))]),
+        ("/root", 1) => calls([("t", "task", worker_input("kid"))]),
         ("/root", 2) => calls([("w", "write_agent", json!({ "to": often, "message": "and then?" }))]),
         (path, _) => says(format!("{path} is done")),
     });
@@ -51,9 +51,9 @@ async fn a_reader_who_is_named_often_reads_a_message_once() {
 }
 
 #[tokio::test]
-async fn an_agent_that_cannot_rest_takes_no_messages_and_says_so() {
+async fn a_finished_agent_takes_no_messages() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => calls([("t", "task", work("kid"))]),
+        ("/root", 1) => calls([("t", "task", worker_input("kid"))]),
         ("/root", 2) => calls([
             ("w", "write_agent", json!({ "to": ["kid"], "message": "and then?" })),
             ("e", "write_agent", json!({ "to": ["kid"], "message": " " })),
@@ -66,18 +66,18 @@ async fn an_agent_that_cannot_rest_takes_no_messages_and_says_so() {
     });
     let features = SessionFeatures { multi_turn: false, ..SessionFeatures::default() };
     let run = scenario().model(Arc::new(model)).features(features).prompt("go").run().await;
-    let told = |id: &str| answer(&run, id).text.clone();
+    let result = |id: &str| answer(&run, id).text.clone();
     let id = run.tasks()[1].id;
-    assert_eq!(told("w"), format!("/root/kid: not accepted: task {id} has ended"));
+    assert_eq!(result("w"), format!("/root/kid: not accepted: task {id} has ended"));
     assert_eq!(["e", "n", "s", "d", "p"].map(|id| answer(&run, id).status), [ToolResultStatus::Refused; 5]);
     assert_eq!(run.tasks()[1].state, TaskState::Finished { outcome: TaskOutcome::Completed });
-    assert_eq!(asked(&run, "/root/kid").len(), 1);
+    assert_eq!(requests_of(&run, "/root/kid").len(), 1);
 }
 
 #[tokio::test]
 async fn agents_write_to_their_parent_siblings_and_children() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => calls(["a", "b"].map(|name| (name, "task", work(name)))),
+        ("/root", 1) => calls(["a", "b"].map(|name| (name, "task", worker_input(name)))),
         ("/root", 2) => calls([
             ("all", "write_agent", json!({ "to": ["children"], "message": "to you all" })),
             (
@@ -106,7 +106,7 @@ async fn agents_write_to_their_parent_siblings_and_children() {
     assert!(answer(&run, "side").text.starts_with("/root/b: accepted as mail-"));
     assert_eq!(answer(&run, "all").text.lines().count(), 2);
     assert_eq!(answer(&run, "two").text.lines().count(), 2);
-    let all = |path: &str| heard(asked(&run, path).last().unwrap()).join("\n");
+    let all = |path: &str| input_texts(requests_of(&run, path).last().unwrap()).join("\n");
     assert!(all("/root").contains("Message from /root/a ") && all("/root").contains("> up"), "{}", all("/root"));
     assert!(all("/root/b").contains("> aside"));
     for path in ["/root/a", "/root/b"] {
@@ -118,9 +118,9 @@ async fn agents_write_to_their_parent_siblings_and_children() {
 #[tokio::test]
 async fn agents_are_found_by_id_name_and_path_and_others_are_not() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => calls([("t", "task", work("kid"))]),
+        ("/root", 1) => calls([("t", "task", worker_input("kid"))]),
         ("/root", 2) => {
-            let heard = heard(request).join("\n");
+            let heard = input_texts(request).join("\n");
             let id = heard.split_once("task-").unwrap().1[..32].to_owned();
             calls([
                 ("name", "read_agent", json!({ "agent": "kid" })),
@@ -135,7 +135,7 @@ async fn agents_are_found_by_id_name_and_path_and_others_are_not() {
             ])
         }
         ("/root/kid", 1) => {
-            calls([("i", "report_intent", json!({ "intent": "to count" })), ("u", "task", work("leaf"))])
+            calls([("i", "report_intent", json!({ "intent": "to count" })), ("u", "task", worker_input("leaf"))])
         }
         (path, _) => says(format!("{path} is done")),
     });
@@ -155,11 +155,11 @@ async fn agents_are_found_by_id_name_and_path_and_others_are_not() {
     assert!(list.contains("> /root/kid/leaf (worker, played): idle, turn 1; some work\n"), "{list}");
 }
 
-/// What the first agent said and left behind is not held any more by then.
+/// By then, the trace of the first agent is no longer held in memory.
 #[tokio::test]
-async fn an_agent_that_ended_long_ago_is_read_and_goes_on_as_any_other() {
+async fn an_agent_that_ended_long_ago_can_be_read_and_woken() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
-        ("/root", turn @ 1..=40) => calls([(&format!("t{turn}"), "task", work(&format!("kid{turn}")))]),
+        ("/root", turn @ 1..=40) => calls([(&format!("t{turn}"), "task", worker_input(&format!("kid{turn}")))]),
         ("/root", 41) => calls([("r", "read_agent", json!({ "agent": "kid1" }))]),
         ("/root", 42) => calls([("w", "write_agent", json!({ "to": ["kid1"], "message": "and then?" }))]),
         ("/root", 43) => calls([("wait", "wait", json!({ "on": ["kid1"] }))]),
@@ -169,18 +169,22 @@ async fn an_agent_that_ended_long_ago_is_read_and_goes_on_as_any_other() {
         (path, turn) => says(format!("{path} said {turn}")),
     });
     let run = scenario().model(Arc::new(model)).allow_all().prompt("go").run().await;
-    let told = |id: &str| answer(&run, id).text.clone();
+    let result = |id: &str| answer(&run, id).text.clone();
     let body = |text: &str| text.split_once("tokens").unwrap().1.to_owned();
-    assert!(body(&told("t1")).contains("> [files changed: b.txt]\n> It said:\n> /root/kid1 said 2"), "{}", told("t1"));
-    assert_eq!(body(&told("r")), body(&told("t1")), "whoever is told again is told the same");
-    let again = body(&told("again"));
+    assert!(
+        body(&result("t1")).contains("> [files changed: b.txt]\n> It said:\n> /root/kid1 said 2"),
+        "{}",
+        result("t1")
+    );
+    assert_eq!(body(&result("r")), body(&result("t1")), "a later read returns the same");
+    let again = body(&result("again"));
     assert!(again.contains("> [files changed: b.txt]\n> It said:\n> /root/kid1 said 3"), "{again}");
 }
 
 #[tokio::test]
-async fn a_reader_waits_gives_up_in_time_and_hears_only_what_is_new() {
+async fn read_agent_waits_times_out_and_returns_only_new_turns() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => calls([("t", "task", with(work("kid"), json!({ "mode": "background" })))]),
+        ("/root", 1) => calls([("t", "task", with_fields(worker_input("kid"), json!({ "mode": "background" })))]),
         ("/root", 2) => calls([("late", "read_agent", json!({ "agent": "kid", "wait": true, "timeout_secs": 30 }))]),
         ("/root", 3) => calls([("done", "read_agent", json!({ "agent": "kid", "wait": true }))]),
         ("/root", 4) => calls([("new", "read_agent", json!({ "agent": "kid", "since_turn": 1 }))]),
@@ -213,7 +217,7 @@ async fn a_reader_waits_gives_up_in_time_and_hears_only_what_is_new() {
 #[tokio::test]
 async fn mail_that_interrupts_is_read_at_once() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => calls([("t", "task", with(work("kid"), json!({ "mode": "background" })))]),
+        ("/root", 1) => calls([("t", "task", with_fields(worker_input("kid"), json!({ "mode": "background" })))]),
         ("/root", 2) => {
             calls([("w", "write_agent", json!({ "to": ["kid"], "message": "stop that", "delivery": "interrupt" }))])
         }
@@ -226,7 +230,7 @@ async fn mail_that_interrupts_is_read_at_once() {
     let mut driver = stage.open(SessionStart::New).await;
     driver.send("go", MailDelivery::FollowUp).await;
     driver.asked(3).await;
-    // One of the two that wait goes on: whichever it is, the message comes before the other's answer or after it.
+    // The requests are released in either order, so the message arrives before the agent's answer or after it.
     gate.add_permits(2);
     driver.rest().await;
     let run = driver.leave().await;

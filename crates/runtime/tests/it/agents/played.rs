@@ -1,4 +1,4 @@
-//! A model that does what a function says, and waits where a test holds it.
+//! A model whose answers come from a function, and wait where a test holds them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use testkit::session::PlayedSession;
 use tokio::sync::Semaphore;
 
-/// What every answer is said to have used.
+/// The usage that every answer reports.
 pub(super) const USED: Usage = Usage { input: 100, output: 10, cache_read: 0, cache_write: 0 };
 
-/// A model that does what a function says.
-pub(super) struct Played<F> {
+/// A model whose answers come from a function.
+pub(super) struct FunctionModel<F> {
     name: &'static str,
     facts: ModelFacts,
     act: F,
@@ -24,48 +24,48 @@ pub(super) struct Played<F> {
     gate: Arc<Semaphore>,
 }
 
-/// A model that answers like this.
-pub(super) fn played<F: Fn(&ModelRequest) -> Vec<Delta>>(act: F) -> Played<F> {
-    let facts = ModelFacts { max_output: 200, ..ModelFacts::UNKNOWN };
+/// A model whose answers come from this function.
+pub(super) fn played<F: Fn(&ModelRequest) -> Vec<Delta>>(act: F) -> FunctionModel<F> {
+    let facts = ModelFacts { max_output_tokens: 200, ..ModelFacts::UNKNOWN };
     let gate = Arc::new(Semaphore::new(0));
-    Played { name: "played", facts, act, used: USED, fails: |_| None, held: |_| false, gate }
+    FunctionModel { name: "played", facts, act, used: USED, fails: |_| None, held: |_| false, gate }
 }
 
-impl<F> Played<F> {
-    /// It is called this.
-    pub(super) fn named(self, name: &'static str) -> Played<F> {
-        Played { name, ..self }
+impl<F> FunctionModel<F> {
+    /// Sets the model's name.
+    pub(super) fn named(self, name: &'static str) -> FunctionModel<F> {
+        FunctionModel { name, ..self }
     }
 
-    /// This is known of it.
-    pub(super) fn known(self, facts: ModelFacts) -> Played<F> {
-        Played { facts, ..self }
+    /// Sets the model's facts.
+    pub(super) fn with_facts(self, facts: ModelFacts) -> FunctionModel<F> {
+        FunctionModel { facts, ..self }
     }
 
-    /// It counts nothing.
-    pub(super) fn uncounted(self) -> Played<F> {
-        Played { used: Usage::default(), ..self }
+    /// Makes the model report no usage.
+    pub(super) fn without_usage(self) -> FunctionModel<F> {
+        FunctionModel { used: Usage::default(), ..self }
     }
 
-    /// Such requests fail for good.
-    pub(super) fn failing(self, fails: fn(&ModelRequest) -> Option<String>) -> Played<F> {
-        Played { fails, ..self }
+    /// Makes requests fail for good, with the message that the function returns.
+    pub(super) fn failing(self, fails: fn(&ModelRequest) -> Option<String>) -> FunctionModel<F> {
+        FunctionModel { fails, ..self }
     }
 
-    /// Such requests are answered when the gate lets them.
-    pub(super) fn holding(self, held: fn(&ModelRequest) -> bool) -> (Played<F>, Arc<Semaphore>) {
+    /// Holds the answers to these requests until the gate has permits for them.
+    pub(super) fn holding(self, held: fn(&ModelRequest) -> bool) -> (FunctionModel<F>, Arc<Semaphore>) {
         let gate = Arc::clone(&self.gate);
-        (Played { held, ..self }, gate)
+        (FunctionModel { held, ..self }, gate)
     }
 }
 
-impl<F> fmt::Debug for Played<F> {
+impl<F> fmt::Debug for FunctionModel<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Played").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-impl<F: Fn(&ModelRequest) -> Vec<Delta> + Send + Sync> Model for Played<F> {
+impl<F: Fn(&ModelRequest) -> Vec<Delta> + Send + Sync> Model for FunctionModel<F> {
     fn name(&self) -> &str {
         self.name
     }
@@ -74,9 +74,9 @@ impl<F: Fn(&ModelRequest) -> Vec<Delta> + Send + Sync> Model for Played<F> {
         &self.facts
     }
 
-    fn ask(&self, request: ModelRequest) -> Deltas {
-        if let Some(words) = (self.fails)(&request) {
-            return stream::iter([Err(ModelError::new(ModelFault::Terminal, words))]).boxed();
+    fn send(&self, request: ModelRequest) -> Deltas {
+        if let Some(message) = (self.fails)(&request) {
+            return stream::iter([Err(ModelError::new(ModelFault::Terminal, message))]).boxed();
         }
         let mut deltas = (self.act)(&request);
         let calls = deltas.iter().any(|delta| matches!(delta, Delta::Call(_)));
@@ -93,28 +93,28 @@ impl<F: Fn(&ModelRequest) -> Vec<Delta> + Send + Sync> Model for Played<F> {
     }
 }
 
-/// An answer of these words.
+/// An answer with this text.
 pub(super) fn says(text: impl Into<String>) -> Vec<Delta> {
     vec![Delta::Text(text.into())]
 }
 
-/// An answer that makes these calls.
+/// An answer with these calls.
 pub(super) fn calls<const N: usize>(calls: [(&str, &str, Value); N]) -> Vec<Delta> {
-    calls.into_iter().map(|(id, tool, input)| raw(id, tool, &input.to_string())).collect()
+    calls.into_iter().map(|(id, tool, input)| raw_call(id, tool, &input.to_string())).collect()
 }
 
-/// A call with whatever input.
-pub(super) fn raw(id: &str, tool: &str, input: &str) -> Delta {
+/// A call whose input may be invalid.
+pub(super) fn raw_call(id: &str, tool: &str, input: &str) -> Delta {
     Delta::Call(ToolCallRequest { id: CallId(id.into()), tool: tool.into(), input: input.into() })
 }
 
-/// What starts a worker of this name.
-pub(super) fn work(name: &str) -> Value {
+/// The input of `task` for a worker of this name.
+pub(super) fn worker_input(name: &str) -> Value {
     json!({ "description": "some work", "prompt": format!("do {name}"), "agent_type": "worker", "name": name })
 }
 
-/// The same with more said about it.
-pub(super) fn with(mut input: Value, more: Value) -> Value {
+/// The input with further fields.
+pub(super) fn with_fields(mut input: Value, more: Value) -> Value {
     let (Value::Object(into), Value::Object(more)) = (&mut input, more) else { panic!("both are objects") };
     into.extend(more);
     input
@@ -130,30 +130,30 @@ pub(super) fn answer<'a>(run: &'a PlayedSession, id: &str) -> &'a ToolResult {
     answered.unwrap_or_else(|| panic!("{id} has no answer:\n{}", run.transcript()))
 }
 
-/// What a task's model was asked, in order.
-pub(super) fn asked(run: &PlayedSession, path: &str) -> Vec<ModelRequest> {
+/// The model requests of a task, in order.
+pub(super) fn requests_of(run: &PlayedSession, path: &str) -> Vec<ModelRequest> {
     let requests = run.stage().model(run.id()).requests();
     requests.into_iter().filter(|request| request.path == path).collect()
 }
 
-/// Every text that a request tells besides the model's own words.
-pub(super) fn heard(request: &ModelRequest) -> Vec<String> {
+/// All texts of a request, except the model's own answers.
+pub(super) fn input_texts(request: &ModelRequest) -> Vec<String> {
     let texts = |message: &ModelMessage| match message {
-        ModelMessage::User { parts } => parts.iter().filter_map(words).collect(),
+        ModelMessage::User { parts } => parts.iter().filter_map(text_of).collect(),
         ModelMessage::Answers { answers } => answers.iter().map(|(_, answer)| answer.text.clone()).collect(),
         ModelMessage::Assistant { .. } => Vec::new(),
     };
     request.messages.iter().flat_map(texts).collect()
 }
 
-fn words(part: &MessagePart) -> Option<String> {
+fn text_of(part: &MessagePart) -> Option<String> {
     match part {
         MessagePart::Text(text) => Some(text.clone()),
         MessagePart::Image(_) => None,
     }
 }
 
-/// The names of the tools that a request tells of.
+/// The names of the tools in a request.
 pub(super) fn tools(request: &ModelRequest) -> Vec<&str> {
     request.tools.iter().map(|tool| tool.name.as_str()).collect()
 }

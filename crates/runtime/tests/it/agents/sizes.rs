@@ -1,4 +1,4 @@
-//! How large requests are, byte for byte, over every wire.
+//! The size of requests in every wire format.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use testkit::session::scenario;
 
 use crate::support::rules;
 
-/// Stand-ins for the agents that there are besides two of the scenario's.
+/// Stand-ins for the built-in agents, in addition to the two of the scenario.
 const OTHERS: [(&str, &str); 6] = [
     (
         "explore",
@@ -41,7 +41,7 @@ const SCRIPT: &str = "  - when: { turn: 1, prompt: begin }
   - answer: [say: done]
 ";
 
-fn over(server: &ModelServer, wire: WireFormat) -> Arc<dyn Model> {
+fn model_over(server: &ModelServer, wire: WireFormat) -> Arc<dyn Model> {
     let base_url = match wire {
         WireFormat::Anthropic => server.url(),
         WireFormat::Responses | WireFormat::Chat => server.openai_url(),
@@ -53,7 +53,7 @@ fn over(server: &ModelServer, wire: WireFormat) -> Arc<dyn Model> {
         is_small: false,
         max_concurrent_requests: None,
         extra: model::RequestExtras::default(),
-        models: [("m".into(), ModelListing { max_output: Some(1_000), ..ModelListing::default() })].into(),
+        models: [("m".into(), ModelListing { max_output_tokens: Some(1_000), ..ModelListing::default() })].into(),
     };
     let providers = Providers { by_name: [("test".into(), provider)].into(), ..Providers::default() };
     model::open("test/m", Path::new("/"), &providers).unwrap()
@@ -69,14 +69,14 @@ async fn first_requests_are_small_over_every_wire() {
             AgentSpec { name, description, model_invocable: true, ..AgentSpec::default() }
         };
         let scenario = OTHERS.into_iter().fold(scenario(), |scenario, other| scenario.agent(agent(other)));
-        // The question is offered too.
-        let scenario = scenario.ask_wait(None).model(over(&server, wire));
+        // With this, the `ask_user` tool is offered too.
+        let scenario = scenario.ask_wait(None).model(model_over(&server, wire));
         let run = scenario.prompt("begin").run().await;
         assert_eq!(run.tasks().len(), 3, "{wire:?}: {}", run.transcript());
         let requests = server.requests();
-        let size = |words: &str| {
-            let says = |seen: &&RecordedRequest| String::from_utf8_lossy(&seen.body).contains(words);
-            requests.iter().find(says).map(|seen| seen.body.len()).unwrap()
+        let size = |prompt: &str| {
+            let says = |recorded: &&RecordedRequest| String::from_utf8_lossy(&recorded.body).contains(prompt);
+            requests.iter().find(says).map(|recorded| recorded.body.len()).unwrap()
         };
         let (root, every, three) = (requests[0].body.len(), size("\"with every tool\""), size("\"with three tools\""));
         assert!((2_000..10 * 1024).contains(&root), "{wire:?}: the root's first request has {root} bytes");
@@ -87,7 +87,7 @@ async fn first_requests_are_small_over_every_wire() {
 
 /// B9.
 #[tokio::test]
-async fn a_conversation_is_kept_within_what_a_local_server_says_of_its_context() {
+async fn a_conversation_stays_within_the_context_that_a_local_server_reports() {
     let script = "  - answer: [call: { tool: shell, input: { command: 'seq 1000 1999' } }]\n";
     let server = ModelServer::script(&rules(script)).context(6_000).start();
     let provider = Provider {
@@ -97,7 +97,7 @@ async fn a_conversation_is_kept_within_what_a_local_server_says_of_its_context()
         is_small: false,
         max_concurrent_requests: None,
         extra: model::RequestExtras::default(),
-        models: [("m".into(), ModelListing { max_output: Some(500), ..ModelListing::default() })].into(),
+        models: [("m".into(), ModelListing { max_output_tokens: Some(500), ..ModelListing::default() })].into(),
     };
     let providers = Providers { by_name: [("own".into(), provider)].into(), ..Providers::default() };
     let model = model::open("own/m", Path::new("/"), &providers).unwrap();

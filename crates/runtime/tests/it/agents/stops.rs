@@ -1,4 +1,4 @@
-//! Agents are stopped.
+//! Stopping agents.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,16 +9,16 @@ use runtime::SessionStart;
 use serde_json::json;
 use testkit::session::scenario;
 
-use super::played::{answer, asked, calls, played, says, with, work};
+use super::played::{answer, calls, played, requests_of, says, with_fields, worker_input};
 
 #[tokio::test]
-async fn an_agent_that_is_asked_to_stop_says_what_it_has() {
+async fn an_agent_that_is_asked_to_stop_reports_what_it_has() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => calls([("t", "task", with(work("kid"), json!({ "mode": "background" })))]),
+        ("/root", 1) => calls([("t", "task", with_fields(worker_input("kid"), json!({ "mode": "background" })))]),
         ("/root", 2) => {
             calls([("s", "stop_agent", json!({ "agent": "kid" })), ("w", "wait", json!({ "on": ["kid"] }))])
         }
-        ("/root/kid", 1) => calls([("u", "task", work("leaf"))]),
+        ("/root/kid", 1) => calls([("u", "task", worker_input("leaf"))]),
         ("/root/kid", _) => says("half of it"),
         ("/root/kid/leaf", 1) => calls([("sh", "shell", json!({ "command": "sleep 600" }))]),
         (path, _) => says(format!("{path} is done")),
@@ -35,16 +35,16 @@ async fn an_agent_that_is_asked_to_stop_says_what_it_has() {
     let kid = &run.tasks()[1];
     assert_eq!(kid.state, TaskState::Finished { outcome: TaskOutcome::Cancelled { by: CancelBy::Agent } });
     assert_eq!(kid.result.as_deref(), Some("half of it"), "{}", run.transcript());
-    assert_eq!(asked(&run, "/root/kid").last().unwrap().call_policy, ToolCallPolicy::Forbidden);
+    assert_eq!(requests_of(&run, "/root/kid").last().unwrap().call_policy, ToolCallPolicy::Forbidden);
     assert!(matches!(run.tasks()[2].state, TaskState::Finished { outcome: TaskOutcome::Cancelled { .. } }));
-    let told = super::played::heard(asked(&run, "/root").last().unwrap()).join("\n");
-    assert!(told.contains("): cancelled") && told.contains("> half of it"), "{told}");
+    let texts = super::played::input_texts(requests_of(&run, "/root").last().unwrap()).join("\n");
+    assert!(texts.contains("): cancelled") && texts.contains("> half of it"), "{texts}");
 }
 
 #[tokio::test]
-async fn an_agent_that_is_stopped_now_says_nothing_more() {
+async fn an_aborted_agent_reports_nothing() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => calls([("t", "task", with(work("kid"), json!({ "mode": "background" })))]),
+        ("/root", 1) => calls([("t", "task", with_fields(worker_input("kid"), json!({ "mode": "background" })))]),
         ("/root", 2) => calls([("s", "stop_agent", json!({ "agent": "kid", "now": true }))]),
         (path, _) => says(format!("{path} is done")),
     });
@@ -60,9 +60,9 @@ async fn an_agent_that_is_stopped_now_says_nothing_more() {
 }
 
 #[tokio::test]
-async fn one_that_does_not_come_to_its_last_word_is_stopped_when_its_time_is_over() {
+async fn an_agent_that_does_not_finish_its_last_turn_in_time_is_aborted() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => calls([("t", "task", with(work("kid"), json!({ "mode": "background" })))]),
+        ("/root", 1) => calls([("t", "task", with_fields(worker_input("kid"), json!({ "mode": "background" })))]),
         ("/root", 2) => {
             calls([("s", "stop_agent", json!({ "agent": "kid" })), ("w", "wait", json!({ "on": ["kid"] }))])
         }
@@ -81,11 +81,11 @@ async fn one_that_does_not_come_to_its_last_word_is_stopped_when_its_time_is_ove
 }
 
 #[tokio::test]
-async fn after_a_stop_nothing_is_started_any_more() {
-    // Everybody starts others for ever.
+async fn after_a_stop_no_task_starts() {
+    // Every agent starts others for ever.
     let model = played(|request| {
         let name = |n: usize| format!("{}-{}-{n}", request.path, request.turn);
-        (0..3).map(|n| super::played::raw(&name(n), "task", &work("n").to_string())).collect()
+        (0..3).map(|n| super::played::raw_call(&name(n), "task", &worker_input("n").to_string())).collect()
     });
     let limits = kernel::SessionLimits { total: 40, ..kernel::SessionLimits::default() };
     let stage = scenario().model(Arc::new(model)).limits(limits).ready();
@@ -95,10 +95,10 @@ async fn after_a_stop_nothing_is_started_any_more() {
         driver.until("a task", |event| matches!(event, Event::TaskCreated(_))).await;
     }
     driver.stop().await.unwrap();
-    let made = driver.tasks().len();
+    let created = driver.tasks().len();
     driver.rest().await;
     let run = driver.leave().await;
-    assert_eq!(run.tasks().len(), made);
+    assert_eq!(run.tasks().len(), created);
     let closed = run.events().iter().position(|envelope| envelope.entry.event == Event::AdmissionClosed).unwrap();
     assert!(!run.events()[closed..].iter().any(|envelope| matches!(envelope.entry.event, Event::TaskCreated(_))));
     assert!(run.tasks()[1..].iter().all(|task| matches!(task.state, TaskState::Finished { .. })));

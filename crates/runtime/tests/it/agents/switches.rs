@@ -1,4 +1,4 @@
-//! The session's model changes while it works, and agents are started by hand with what they were asked for.
+//! Changing the session's model while it works, and agents that the user starts.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use runtime::SessionStart;
 use serde_json::json;
 use testkit::session::{PlayedSession, Scenario, SessionDriver, TestModels, scenario};
 
-use super::played::{calls, played, says, with, work};
+use super::played::{calls, played, says, with_fields, worker_input};
 
 fn priced(name: &'static str) -> Arc<dyn Model> {
     let price = Price { input: 1_000_000, output: 1_000_000, ..Price::default() };
-    let facts = ModelFacts { price: Some(price), max_output: 200, ..ModelFacts::UNKNOWN };
-    Arc::new(played(move |_| says(format!("said by {name}"))).named(name).known(facts))
+    let facts = ModelFacts { price: Some(price), max_output_tokens: 200, ..ModelFacts::UNKNOWN };
+    Arc::new(played(move |_| says(format!("said by {name}"))).named(name).with_facts(facts))
 }
 
 fn unpriced(name: &'static str) -> Arc<dyn Model> {
@@ -34,7 +34,7 @@ async fn client(driver: &SessionDriver) -> RpcClient {
     driver.session().connect().await.unwrap().0
 }
 
-async fn set(client: &RpcClient, model: &str) -> Result<String, String> {
+async fn set_model(client: &RpcClient, model: &str) -> Result<String, String> {
     match client.call::<ModelParams>(Method::ModelSet, ModelParams { model: model.into() }).await {
         Ok(ModelParams { model }) => Ok(model),
         Err(CallError::Refused(error)) => Err(error.message),
@@ -42,8 +42,8 @@ async fn set(client: &RpcClient, model: &str) -> Result<String, String> {
     }
 }
 
-/// The models that were asked for a task, in order.
-fn asked(run: &PlayedSession, path: &str) -> Vec<String> {
+/// The models of a task's turns, in order.
+fn models_of(run: &PlayedSession, path: &str) -> Vec<String> {
     let task = run.tasks().iter().find(|task| task.path == path).unwrap().id;
     let models = run.events().iter().filter(|envelope| envelope.entry.task == task);
     models
@@ -55,13 +55,13 @@ fn asked(run: &PlayedSession, path: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_next_turn_is_asked_of_the_new_model_and_everybody_is_told_of_it() {
+async fn the_next_turn_uses_the_new_model_and_clients_see_it() {
     let mut driver = answers().ready().open(SessionStart::New).await;
     let client = client(&driver).await;
     driver.send("hello", MailDelivery::FollowUp).await;
     driver.rest().await;
-    assert_eq!(set(&client, "other").await, Ok("other".into()));
-    assert_eq!(set(&client, "other").await, Ok("other".into()));
+    assert_eq!(set_model(&client, "other").await, Ok("other".into()));
+    assert_eq!(set_model(&client, "other").await, Ok("other".into()));
     let now: ModelParams = client.call(Method::ModelGet, json!({})).await.unwrap();
     let view: SessionView = client.call(Method::SessionGet, json!({})).await.unwrap();
     assert_eq!((now.model.as_str(), view.model.as_str(), driver.session().model()), ("other", "other", "other".into()));
@@ -69,16 +69,16 @@ async fn the_next_turn_is_asked_of_the_new_model_and_everybody_is_told_of_it() {
     driver.rest().await;
     let run = driver.leave().await;
     assert_eq!(run.text(), "said by other");
-    assert_eq!(asked(&run, "/root"), ["played", "other"]);
+    assert_eq!(models_of(&run, "/root"), ["played", "other"]);
     assert_eq!(run.count(|event| matches!(event, Event::ModelChanged { .. })), 1, "{}", run.transcript());
 }
 
 #[tokio::test]
-async fn agents_at_work_follow_the_session_unless_they_want_another_model() {
+async fn running_agents_follow_the_session_model_unless_they_requested_another() {
     let (model, gate) = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls([
-            ("a", "task", with(work("kid"), json!({ "mode": "background" }))),
-            ("b", "task", with(work("own"), json!({ "mode": "background", "model": "small" }))),
+            ("a", "task", with_fields(worker_input("kid"), json!({ "mode": "background" }))),
+            ("b", "task", with_fields(worker_input("own"), json!({ "mode": "background", "model": "small" }))),
         ]),
         ("/root/kid", 1) => calls([("c", "list_agents", json!({}))]),
         _ => says("said by the first"),
@@ -89,13 +89,13 @@ async fn agents_at_work_follow_the_session_unless_they_want_another_model() {
     let kid = |event: &Event| matches!(event, Event::TaskCreated(spec) if spec.name == "kid");
     let kid = driver.until("the agent", kid).await.entry.task;
     driver.until_status("the root rests", |status| status.root_is_at_rest() && status.background == 1).await;
-    // The agent's first answer is held; it hears of the new model with its second turn.
-    assert_eq!(set(&client(&driver).await, "other").await, Ok("other".into()));
+    // The agent's first answer is held; its second turn uses the new model.
+    assert_eq!(set_model(&client(&driver).await, "other").await, Ok("other".into()));
     gate.add_permits(9);
     driver.rest().await;
     let run = driver.leave().await;
-    assert_eq!(asked(&run, "/root/kid"), ["played", "other"], "{}", run.transcript());
-    assert_eq!(asked(&run, "/root/own"), ["small"]);
+    assert_eq!(models_of(&run, "/root/kid"), ["played", "other"], "{}", run.transcript());
+    assert_eq!(models_of(&run, "/root/own"), ["small"]);
     let shown = |path: &str| {
         let task = run.tasks().iter().find(|task| task.path == path).unwrap();
         task.model.as_ref().map(|model| model.effective.clone())
@@ -104,7 +104,7 @@ async fn agents_at_work_follow_the_session_unless_they_want_another_model() {
 }
 
 #[tokio::test]
-async fn the_sessions_own_agent_takes_the_model_that_a_person_chooses_over_its_definitions() {
+async fn the_users_choice_overrides_the_model_of_the_roots_definition() {
     let main = AgentSpec { name: "captain".into(), models: vec!["small".into()], ..AgentSpec::default() };
     let stage = answers().ready();
     stage.set_main(Some(main));
@@ -115,35 +115,35 @@ async fn the_sessions_own_agent_takes_the_model_that_a_person_chooses_over_its_d
     driver.send("hello", MailDelivery::FollowUp).await;
     driver.rest().await;
     let run = driver.leave().await;
-    assert_eq!(asked(&run, "/root"), ["small", "other"]);
+    assert_eq!(models_of(&run, "/root"), ["small", "other"]);
 }
 
 #[tokio::test]
-async fn a_model_that_is_unknown_or_has_no_price_for_a_budget_in_dollars_is_refused_in_words() {
+async fn an_unknown_or_unpriced_model_is_refused_with_the_reason() {
     let driver = answers().ready().open(SessionStart::New).await;
-    let words = set(&client(&driver).await, "nobody").await.unwrap_err();
+    let reason = set_model(&client(&driver).await, "nobody").await.unwrap_err();
     assert_eq!(
-        words,
+        reason,
         "the model `nobody` cannot be used: no provider has `nobody`; there are: played, other, small, free"
     );
-    assert_eq!(set(&client(&driver).await, "free").await, Ok("free".into()), "nobody counts dollars here");
+    assert_eq!(set_model(&client(&driver).await, "free").await, Ok("free".into()), "there is no budget in dollars");
     driver.leave().await;
 
     let price = Price { input: 1, output: 1, ..Price::default() };
-    let facts = ModelFacts { price: Some(price), max_output: 200, ..ModelFacts::UNKNOWN };
-    let own = Arc::new(played(|_| says("said by the first")).known(facts));
+    let facts = ModelFacts { price: Some(price), max_output_tokens: 200, ..ModelFacts::UNKNOWN };
+    let own = Arc::new(played(|_| says("said by the first")).with_facts(facts));
     let budget = Budget { micros: Some(1_000_000), ..Budget::default() };
     let driver = scenario().model(own).models(shelf()).budget(budget).ready().open(SessionStart::New).await;
-    let words = set(&client(&driver).await, "free").await.unwrap_err();
-    assert!(words.starts_with("the price of free is unknown, so a budget in dollars cannot be enforced"), "{words}");
+    let reason = set_model(&client(&driver).await, "free").await.unwrap_err();
+    assert!(reason.starts_with("the price of free is unknown, so a budget in dollars cannot be enforced"), "{reason}");
     assert_eq!(driver.session().model(), "played");
-    assert_eq!(set(&client(&driver).await, "other").await, Ok("other".into()));
+    assert_eq!(set_model(&client(&driver).await, "other").await, Ok("other".into()));
     let run = driver.leave().await;
     assert_eq!(run.count(|event| matches!(event, Event::ModelChanged { .. })), 1);
 }
 
 #[tokio::test]
-async fn a_slash_command_tells_the_model_and_goes_on_with_another() {
+async fn a_slash_command_shows_and_changes_the_model() {
     use runtime::slash::SlashOutcome;
     let driver = answers().ready().open(SessionStart::New).await;
     let done = driver.session().dispatch("/model other").await;
@@ -154,7 +154,7 @@ async fn a_slash_command_tells_the_model_and_goes_on_with_another() {
 }
 
 #[tokio::test]
-async fn an_agent_started_by_hand_has_the_name_words_and_model_it_was_asked_with() {
+async fn an_agent_started_by_the_user_has_the_requested_name_description_and_model() {
     let mut driver = answers().ready().open(SessionStart::New).await;
     let client = client(&driver).await;
     let wanted = StartAgentParams {
@@ -171,5 +171,8 @@ async fn an_agent_started_by_hand_has_the_name_words_and_model_it_was_asked_with
     let run = driver.leave().await;
     let view = run.tasks().iter().find(|view| view.id == task).unwrap();
     assert_eq!((view.path.as_str(), view.description.as_str()), ("/root/counter", "counts the files"));
-    assert_eq!((asked(&run, "/root/counter"), view.result.as_deref()), (vec!["small".into()], Some("said by small")));
+    assert_eq!(
+        (models_of(&run, "/root/counter"), view.result.as_deref()),
+        (vec!["small".into()], Some("said by small"))
+    );
 }

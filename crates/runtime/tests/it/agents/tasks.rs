@@ -9,10 +9,10 @@ use runtime::SessionStart;
 use serde_json::json;
 use testkit::session::{TestModels, scenario};
 
-use super::played::{answer, asked, calls, heard, played, raw, says, with, work};
+use super::played::{answer, calls, input_texts, played, raw_call, requests_of, says, with_fields, worker_input};
 use crate::support::rules;
 
-/// A root that starts one worker and tells what it said.
+/// A root that starts one worker and repeats its result.
 fn delegates(mode: &str) -> String {
     rules(&format!(
         "  - when: {{ agent: worker }}
@@ -45,19 +45,31 @@ async fn a_malformed_call_is_refused_with_what_to_do_and_starts_nothing() {
     let wrong = [
         ("{ not json".to_owned(), ""),
         (json!({ "description": "d", "agent_type": "worker", "name": "n" }).to_string(), "prompt"),
-        (with(work("n"), json!({ "prompt": 7 })).to_string(), "prompt"),
-        (with(work("n"), json!({ "promt": "x" })).to_string(), "promt"),
-        (with(work("n"), json!({ "name": " " })).to_string(), "`name` is empty"),
-        (with(work("n"), json!({ "mode": "later" })).to_string(), "sync, background"),
-        (with(work("n"), json!({ "reasoning_effort": "extreme" })).to_string(), "low, medium, high"),
-        (with(work("n"), json!({ "expects": { "file": ["a"] } })).to_string(), "`files`, `command` and `schema`"),
-        (with(work("n"), json!({ "expects": { "files": ["a["] } })).to_string(), "`files` has an invalid pattern"),
-        (with(work("n"), json!({ "expects": { "schema": { "type": "oddity" } } })).to_string(), "`schema` is not"),
-        (with(work("n"), json!({ "expects": { "schema": { "$ref": "#" } } })).to_string(), "not in its `$defs`"),
+        (with_fields(worker_input("n"), json!({ "prompt": 7 })).to_string(), "prompt"),
+        (with_fields(worker_input("n"), json!({ "promt": "x" })).to_string(), "promt"),
+        (with_fields(worker_input("n"), json!({ "name": " " })).to_string(), "`name` is empty"),
+        (with_fields(worker_input("n"), json!({ "mode": "later" })).to_string(), "sync, background"),
+        (with_fields(worker_input("n"), json!({ "reasoning_effort": "extreme" })).to_string(), "low, medium, high"),
+        (
+            with_fields(worker_input("n"), json!({ "expects": { "file": ["a"] } })).to_string(),
+            "`files`, `command` and `schema`",
+        ),
+        (
+            with_fields(worker_input("n"), json!({ "expects": { "files": ["a["] } })).to_string(),
+            "`files` has an invalid pattern",
+        ),
+        (
+            with_fields(worker_input("n"), json!({ "expects": { "schema": { "type": "oddity" } } })).to_string(),
+            "`schema` is not",
+        ),
+        (
+            with_fields(worker_input("n"), json!({ "expects": { "schema": { "$ref": "#" } } })).to_string(),
+            "not in its `$defs`",
+        ),
     ];
     let inputs: Vec<String> = wrong.iter().map(|(input, _)| input.clone()).collect();
     let model = played(move |request| match request.turn {
-        1 => inputs.iter().enumerate().map(|(n, input)| raw(&n.to_string(), "task", input)).collect(),
+        1 => inputs.iter().enumerate().map(|(n, input)| raw_call(&n.to_string(), "task", input)).collect(),
         _ => says("so be it"),
     });
     let run = scenario().model(Arc::new(model)).prompt("go").run().await;
@@ -70,40 +82,40 @@ async fn a_malformed_call_is_refused_with_what_to_do_and_starts_nothing() {
 }
 
 #[tokio::test]
-async fn what_there_is_not_is_refused_with_what_there_is() {
+async fn unknown_agents_and_models_are_refused_with_the_known_ones() {
     let agent = |name: &str| AgentSpec { name: name.into(), model_invocable: true, ..AgentSpec::default() };
     let hidden = AgentSpec { model_invocable: false, ..agent("hidden") };
     let unserved = AgentSpec { unsupported: vec!["it wants the MCP server `db`".into()], ..agent("db-reader") };
     let model = played(|request| match request.turn {
         1 => calls([
-            ("type", "task", with(work("n"), json!({ "agent_type": "wizard" }))),
-            ("hidden", "task", with(work("n"), json!({ "agent_type": "hidden" }))),
-            ("unserved", "task", with(work("n"), json!({ "agent_type": "DB_reader" }))),
-            ("model", "task", with(work("n"), json!({ "model": "acme/huge" }))),
+            ("type", "task", with_fields(worker_input("n"), json!({ "agent_type": "wizard" }))),
+            ("hidden", "task", with_fields(worker_input("n"), json!({ "agent_type": "hidden" }))),
+            ("unserved", "task", with_fields(worker_input("n"), json!({ "agent_type": "DB_reader" }))),
+            ("model", "task", with_fields(worker_input("n"), json!({ "model": "acme/huge" }))),
         ]),
         _ => says("so be it"),
     });
     let small = Arc::new(played(|_| says("hi")).named("acme/small"));
     let stage = scenario().model(Arc::new(model)).agent(hidden).agent(unserved);
     let run = stage.models(Arc::new(TestModels::default().with(small))).prompt("go").run().await;
-    let told = |id: &str| answer(&run, id).text.as_str();
-    assert_eq!(told("type"), "there is no agent type `wizard`; there are: db-reader, worker, reader");
-    assert!(told("hidden").starts_with("there is no agent type `hidden`"), "{}", told("hidden"));
-    assert!(told("unserved").contains("cannot be started: it wants the MCP server `db`"), "{}", told("unserved"));
+    let refusal = |id: &str| answer(&run, id).text.as_str();
+    assert_eq!(refusal("type"), "there is no agent type `wizard`; there are: db-reader, worker, reader");
+    assert!(refusal("hidden").starts_with("there is no agent type `hidden`"), "{}", refusal("hidden"));
+    assert!(refusal("unserved").contains("cannot be started: it wants the MCP server `db`"), "{}", refusal("unserved"));
     let why = "the model `acme/huge` cannot be used: no provider has `acme/huge`; there are: played, acme/small";
-    assert_eq!(told("model"), why);
+    assert_eq!(refusal("model"), why);
     assert_eq!(run.tasks().len(), 1);
 }
 
 #[tokio::test]
 async fn a_child_sees_its_prompt_and_nothing_of_its_parent() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => calls([("t", "task", work("kid"))]),
+        ("/root", 1) => calls([("t", "task", worker_input("kid"))]),
         ("/root", _) => says("done"),
         _ => says("forty-two"),
     });
     let run = scenario().model(Arc::new(model)).prompt("a secret of the root").run().await;
-    let [request] = &asked(&run, "/root/kid")[..] else { panic!("{}", run.transcript()) };
+    let [request] = &requests_of(&run, "/root/kid")[..] else { panic!("{}", run.transcript()) };
     assert_eq!(*request.messages, [ModelMessage::user("do kid")]);
     assert!(!request.system.contains("a secret of the root"));
     assert!(answer(&run, "t").text.contains("> [1 turns, 110 tokens, 0.0 s]\n> It said:\n> forty-two\n"));
@@ -112,7 +124,7 @@ async fn a_child_sees_its_prompt_and_nothing_of_its_parent() {
 #[tokio::test]
 async fn the_tasks_of_one_message_start_together() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => calls(["a", "b", "c"].map(|name| (name, "task", work(name)))),
+        ("/root", 1) => calls(["a", "b", "c"].map(|name| (name, "task", worker_input(name)))),
         ("/root", _) => says("done"),
         _ => says("here"),
     });
@@ -124,15 +136,17 @@ async fn the_tasks_of_one_message_start_together() {
     gate.add_permits(3);
     driver.rest().await;
     let run = driver.leave().await;
-    assert_eq!(asked(&run, "/root").len(), 2);
+    assert_eq!(requests_of(&run, "/root").len(), 2);
     assert!(["a", "b", "c"].iter().all(|id| answer(&run, id).text.contains("completed")), "{}", run.transcript());
 }
 
 #[tokio::test]
-async fn in_the_background_inside_an_agent_is_not_in_the_background() {
+async fn a_background_task_of_a_subagent_is_awaited() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => calls([("t", "task", work("middle"))]),
-        ("/root/middle", 1) => calls([("u", "task", with(work("leaf"), json!({ "mode": "background" })))]),
+        ("/root", 1) => calls([("t", "task", worker_input("middle"))]),
+        ("/root/middle", 1) => {
+            calls([("u", "task", with_fields(worker_input("leaf"), json!({ "mode": "background" })))])
+        }
         ("/root/middle/leaf", _) => says("leaf"),
         (path, _) => says(format!("{path} is done")),
     });
@@ -142,12 +156,12 @@ async fn in_the_background_inside_an_agent_is_not_in_the_background() {
 }
 
 #[tokio::test]
-async fn a_definition_says_where_results_go_unless_the_call_does() {
+async fn the_mode_of_a_call_overrides_that_of_the_definition() {
     let shy = AgentSpec { name: "shy".into(), model_invocable: true, background: true, ..AgentSpec::default() };
     let model = played(|request| match (request.path.as_str(), request.turn) {
         ("/root", 1) => calls([
-            ("left", "task", with(work("a"), json!({ "agent_type": "shy" }))),
-            ("said", "task", with(work("b"), json!({ "agent_type": "shy", "mode": "sync" }))),
+            ("left", "task", with_fields(worker_input("a"), json!({ "agent_type": "shy" }))),
+            ("said", "task", with_fields(worker_input("b"), json!({ "agent_type": "shy", "mode": "sync" }))),
         ]),
         _ => says("done"),
     });
@@ -159,7 +173,7 @@ async fn a_definition_says_where_results_go_unless_the_call_does() {
 #[tokio::test]
 async fn another_process_sends_an_awaited_child_to_the_background() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => calls([("t", "task", work("slow"))]),
+        ("/root", 1) => calls([("t", "task", worker_input("slow"))]),
         ("/root/slow", _) => says("at last"),
         (_, turn) => says(format!("turn {turn}")),
     });
@@ -176,6 +190,10 @@ async fn another_process_sends_an_awaited_child_to_the_background() {
     let run = driver.leave().await;
     let words = format!("The user sent /root/slow ({task}) to the background.");
     assert!(answer(&run, "t").text.starts_with(&words), "{}", run.transcript());
-    assert!(heard(asked(&run, "/root").last().unwrap()).last().unwrap().contains("> at last"), "{}", run.transcript());
+    assert!(
+        input_texts(requests_of(&run, "/root").last().unwrap()).last().unwrap().contains("> at last"),
+        "{}",
+        run.transcript()
+    );
     assert_eq!(run.text(), "turn 3");
 }

@@ -1,4 +1,4 @@
-//! Waiting costs nothing.
+//! Waiting, which sends no model requests.
 
 use std::fs;
 use std::sync::Arc;
@@ -11,14 +11,15 @@ use serde_json::{Value, json};
 use testkit::session::{PlayedSession, SessionDriver, scenario};
 use tokio::sync::Semaphore;
 
-use super::played::{answer, asked, calls, played, says, with, work};
+use super::played::{answer, calls, played, requests_of, says, with_fields, worker_input};
 
 /// A root that starts a quick and a slow agent in the background, and then waits like this.
 fn waits(wait: Value) -> impl Fn(&ModelRequest) -> Vec<Delta> {
     move |request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => {
-            calls(["quick", "slow"].map(|name| (name, "task", with(work(name), json!({ "mode": "background" })))))
-        }
+        ("/root", 1) => calls(
+            ["quick", "slow"]
+                .map(|name| (name, "task", with_fields(worker_input(name), json!({ "mode": "background" })))),
+        ),
         ("/root", 2) => calls([("w", "wait", wait.clone())]),
         (path, _) => says(format!("{path} is done")),
     }
@@ -55,13 +56,13 @@ async fn waiting_for_all_asks_no_model_meanwhile_and_wakes_once() {
     gate.add_permits(1);
     let run = finish(driver).await;
     assert!(answer(&run, "w").text.contains("> /root/slow: idle\n"), "{}", run.transcript());
-    assert_eq!((before, asked(&run, "/root").len()), (2, 3));
-    let results = super::played::heard(asked(&run, "/root").last().unwrap()).join("\n");
+    assert_eq!((before, requests_of(&run, "/root").len()), (2, 3));
+    let results = super::played::input_texts(requests_of(&run, "/root").last().unwrap()).join("\n");
     assert!(results.contains("> /root/quick is done") && results.contains("> /root/slow is done"), "{results}");
 }
 
 #[tokio::test]
-async fn waiting_ends_in_time() {
+async fn waiting_ends_at_its_timeout() {
     let (mut driver, gate) = waiting(json!({ "on": ["slow"], "timeout_secs": 20 })).await;
     driver.stage().clock().advance(Duration::from_secs(21));
     driver.until("the end of it", |event| matches!(event, Event::WaitEnded { .. })).await;
@@ -91,7 +92,7 @@ async fn an_hour_of_waiting_asks_no_model() {
 }
 
 #[tokio::test]
-async fn a_wait_goes_on_under_the_next_owner() {
+async fn a_wait_continues_under_the_next_owner() {
     let (driver, gate) = waiting(json!({ "on": ["slow"] })).await;
     let stage = driver.stage().clone();
     let id = driver.crash().await.id();
@@ -134,12 +135,12 @@ async fn a_command_is_run_until_it_succeeds_and_no_model_is_asked() {
     driver.rest().await;
     let run = driver.leave().await;
     assert_eq!(answer(&run, "u").text, "`echo tried >> tries; [ -e go ]` succeeded");
-    assert_eq!(asked(&run, "/root").len(), 2);
+    assert_eq!(requests_of(&run, "/root").len(), 2);
 }
 
 #[tokio::test]
 async fn a_command_is_run_by_the_shell_that_it_was_judged_for() {
-    // To bash it is one program and its word; a plain shell sees the end of a quote, and another command.
+    // bash sees one program and its argument; a plain shell sees the end of a quote, and another command.
     let trick = r"echo $'\'; touch witness #'";
     let model = played(move |request| match request.turn {
         1 => calls([("u", "until", json!({ "command": trick }))]),
@@ -152,7 +153,7 @@ async fn a_command_is_run_by_the_shell_that_it_was_judged_for() {
 }
 
 #[tokio::test]
-async fn a_command_that_never_succeeds_is_given_up_in_time() {
+async fn a_command_that_never_succeeds_times_out() {
     let model = played(|request| match request.turn {
         1 => calls([("u", "until", json!({ "command": "exit 1", "every_secs": 600, "timeout_secs": 60 }))]),
         _ => says("done"),
@@ -168,16 +169,16 @@ async fn a_command_that_never_succeeds_is_given_up_in_time() {
     assert_eq!(run.count(|event| matches!(event, Event::TaskFinished { .. })), 1, "{}", run.transcript());
 }
 
-/// A12: what a call told is not told again.
+/// A12: a result in a call's answer is not delivered again.
 #[tokio::test]
-async fn a_result_that_a_reader_waited_for_comes_once() {
+async fn a_result_that_was_waited_for_is_delivered_once() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => calls([("t", "task", with(work("kid"), json!({ "mode": "background" })))]),
+        ("/root", 1) => calls([("t", "task", with_fields(worker_input("kid"), json!({ "mode": "background" })))]),
         ("/root", 2) => calls([("r", "read_agent", json!({ "agent": "kid", "wait": true }))]),
         (path, _) => says(format!("{path} is done")),
     });
     let run = scenario().model(Arc::new(model)).allow_all().prompt("go").run().await;
-    let requests = asked(&run, "/root");
+    let requests = requests_of(&run, "/root");
     let last = format!("{:?}", requests.last().unwrap().messages);
     assert_eq!((requests.len(), last.matches("/root/kid is done").count()), (3, 1), "{}", run.transcript());
     assert!(answer(&run, "r").text.contains("> /root/kid is done"), "{}", run.transcript());
@@ -187,7 +188,7 @@ async fn a_result_that_a_reader_waited_for_comes_once() {
 #[tokio::test]
 async fn a_reader_can_wait_for_a_turn() {
     let model = played(|request| match (request.path.as_str(), request.turn) {
-        ("/root", 1) => calls([("t", "task", with(work("kid"), json!({ "mode": "background" })))]),
+        ("/root", 1) => calls([("t", "task", with_fields(worker_input("kid"), json!({ "mode": "background" })))]),
         ("/root", 2) => calls([("r", "read_agent", json!({ "agent": "kid", "wait": true, "since_turn": 1 }))]),
         ("/root/kid", 1 | 2) => calls([("l", "list_shells", json!({}))]),
         (path, turn) => says(format!("{path} says {turn}")),
@@ -201,6 +202,6 @@ async fn a_reader_can_wait_for_a_turn() {
     driver.until("the answer", |event| matches!(event, Event::CallAnswered { call, .. } if call.0 == "r")).await;
     gate.add_permits(1);
     let run = finish(driver).await;
-    let told = &answer(&run, "r").text;
-    assert!(told.contains("running") && told.contains("turn 2: [calls list_shells]"), "{told}");
+    let result = &answer(&run, "r").text;
+    assert!(result.contains("running") && result.contains("turn 2: [calls list_shells]"), "{result}");
 }

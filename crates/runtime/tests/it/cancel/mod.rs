@@ -1,4 +1,4 @@
-//! Stopping an agent, a tree or everything, whatever it is in the middle of.
+//! Stopping an agent, a tree or the session, whatever it is waiting for.
 
 mod stops;
 mod stuck;
@@ -16,13 +16,13 @@ use testkit::session::{PlayedSession, Scenario, SessionDriver, scenario};
 use crate::support::{UNTIL_GO, eventually, rules};
 
 /// Longest time that an abort may take.
-pub(super) const AT_ONCE: Duration = Duration::from_secs(2);
+pub(super) const MAX_ABORT_TIME: Duration = Duration::from_secs(2);
 
 /// Where an agent is stuck.
 pub(super) struct Stuck {
-    /// The rules of `/root/stuck`, and of those below it.
+    /// The rules of `/root/stuck` and of agents below it.
     pub(super) rules: String,
-    /// The event of it after which it is.
+    /// Recognises the event after which it is stuck.
     pub(super) since: fn(&Event) -> bool,
 }
 
@@ -30,7 +30,7 @@ pub(super) fn stuck(rules: &str, since: fn(&Event) -> bool) -> Stuck {
     Stuck { rules: rules.into(), since }
 }
 
-pub(super) fn starts(name: &str, mode: &str) -> String {
+pub(super) fn task_call(name: &str, mode: &str) -> String {
     format!(
         "      - call: {{ id: {name}, tool: task, input: {{ description: work, prompt: work, agent_type: worker, name: \
          {name}, mode: {mode} }} }}"
@@ -72,8 +72,8 @@ pub(super) async fn until(driver: &mut SessionDriver, path: &str, wanted: fn(&Ev
     }
 }
 
-/// Begins a tree: a sibling that works on, and an agent that gets stuck while the root waits for it. There is room for
-/// these two only.
+/// Starts a tree: a sibling that keeps working, and an agent that gets stuck while the root waits for it. There are
+/// slots for these two only.
 pub(super) async fn begin(base: Scenario, stuck: &Stuck) -> SessionDriver {
     let script = rules(&format!(
         "{}  - when: {{ path: /root/sibling, turn: 1 }}
@@ -93,9 +93,9 @@ pub(super) async fn begin(base: Scenario, stuck: &Stuck) -> SessionDriver {
   - answer: [say: 'all is well']
 ",
         stuck.rules,
-        starts("sibling", "background"),
-        starts("stuck", "sync"),
-        starts("after", "sync"),
+        task_call("sibling", "background"),
+        task_call("stuck", "sync"),
+        task_call("after", "sync"),
     ));
     let limits = kernel::SessionLimits { live: 2, ..kernel::SessionLimits::default() };
     let mut driver = base.script(&script).limits(limits).ready().open(SessionStart::New).await;
@@ -106,11 +106,11 @@ pub(super) async fn begin(base: Scenario, stuck: &Stuck) -> SessionDriver {
     driver
 }
 
-/// Aborts the one that is stuck: it is over in time, its waiter goes on, its slot is free, its sibling works on.
+/// Aborts the stuck agent: it ends in time, the root continues, its slot is free, and its sibling keeps working.
 pub(super) async fn abort(mut driver: SessionDriver) -> PlayedSession {
     let began = Instant::now();
     stop(&driver, task(&driver, "/root/stuck").id, CancelMode::Abort).await;
-    assert!(began.elapsed() < AT_ONCE, "{:?}", began.elapsed());
+    assert!(began.elapsed() < MAX_ABORT_TIME, "{:?}", began.elapsed());
     let cancelled = TaskOutcome::Cancelled { by: CancelBy::User };
     assert_eq!(task(&driver, "/root/stuck").state, TaskState::Finished { outcome: cancelled });
     driver.until_status("the root at rest", |status| status.root == Some(TaskState::Idle)).await;
@@ -124,6 +124,6 @@ pub(super) async fn abort(mut driver: SessionDriver) -> PlayedSession {
     run
 }
 
-pub(super) fn free() -> Scenario {
+pub(super) fn allow_all_scenario() -> Scenario {
     scenario().allow_all()
 }

@@ -1,4 +1,4 @@
-//! Last turns, and what a stop leaves alone.
+//! Last turns, and what a stop does not affect.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -8,18 +8,20 @@ use rpc::RpcClient;
 use runtime::{SessionStart, SessionStatus};
 use testkit::session::scenario;
 
-use super::{AT_ONCE, asks_its_model, begin, free, runs_a_call, starts, stop, stuck, task, until};
-use crate::support::{UNTIL_GO, breathe, eventually, rules};
+use super::{
+    MAX_ABORT_TIME, allow_all_scenario, asks_its_model, begin, runs_a_call, stop, stuck, task, task_call, until,
+};
+use crate::support::{UNTIL_GO, eventually, rules, run_ready_tasks};
 
 #[tokio::test]
-async fn one_who_is_asked_to_stop_takes_a_last_turn_and_leaves_what_it_has() {
+async fn an_agent_that_is_asked_to_stop_takes_a_last_turn_and_reports() {
     let rules = "  - when: { path: /root/stuck, prompt: '(?i)last' }
     answer: [say: I got this far]
   - when: { path: /root/stuck }
     answer:
       - call: { id: endless, tool: shell, input: { command: 'sleep 600', timeout_secs: 600 } }
 ";
-    let mut driver = begin(free(), &stuck(rules, runs_a_call)).await;
+    let mut driver = begin(allow_all_scenario(), &stuck(rules, runs_a_call)).await;
     stop(&driver, task(&driver, "/root/stuck").id, CancelMode::WrapUp).await;
     driver.until_status("the root at rest", |status| status.root == Some(TaskState::Idle)).await;
     let stuck = task(&driver, "/root/stuck");
@@ -31,7 +33,7 @@ async fn one_who_is_asked_to_stop_takes_a_last_turn_and_leaves_what_it_has() {
 }
 
 #[tokio::test]
-async fn one_who_takes_too_long_for_its_last_turn_is_aborted() {
+async fn an_agent_that_takes_too_long_for_its_last_turn_is_aborted() {
     let rules = "  - when: { path: /root/stuck, prompt: '(?i)last' }
     answer:
       - say: I got
@@ -40,10 +42,10 @@ async fn one_who_takes_too_long_for_its_last_turn_is_aborted() {
     answer:
       - call: { id: endless, tool: shell, input: { command: 'sleep 600', timeout_secs: 600 } }
 ";
-    let mut driver = begin(free(), &stuck(rules, runs_a_call)).await;
+    let mut driver = begin(allow_all_scenario(), &stuck(rules, runs_a_call)).await;
     stop(&driver, task(&driver, "/root/stuck").id, CancelMode::WrapUp).await;
     until(&mut driver, "/root/stuck", asks_its_model).await;
-    breathe().await;
+    run_ready_tasks().await;
     driver.stage().clock().advance(Duration::from_secs(31));
     driver.until_status("the root at rest", |status| status.root == Some(TaskState::Idle)).await;
     let stuck = task(&driver, "/root/stuck");
@@ -55,9 +57,9 @@ async fn one_who_takes_too_long_for_its_last_turn_is_aborted() {
 }
 
 #[tokio::test]
-async fn after_a_stop_nothing_begins_any_more_though_64_agents_are_starting_others() {
-    let spawners: Vec<String> = (0..64).map(|n| starts(&format!("s{n}"), "background")).collect();
-    let five: Vec<String> = (0..5).map(|n| starts(&format!("c{n}"), "background")).collect();
+async fn after_a_stop_nothing_starts_although_64_agents_are_starting_others() {
+    let spawners: Vec<String> = (0..64).map(|n| task_call(&format!("s{n}"), "background")).collect();
+    let five: Vec<String> = (0..5).map(|n| task_call(&format!("c{n}"), "background")).collect();
     let script = rules(&format!(
         "  - when: {{ agent: main }}
     answer:
@@ -76,7 +78,7 @@ async fn after_a_stop_nothing_begins_any_more_though_64_agents_are_starting_othe
     }
     let began = Instant::now();
     driver.stop().await.unwrap();
-    assert!(began.elapsed() < AT_ONCE, "{:?}", began.elapsed());
+    assert!(began.elapsed() < MAX_ABORT_TIME, "{:?}", began.elapsed());
     let quiet = |status: &SessionStatus| status.quiet;
     assert!(quiet(&driver.session().status().borrow()));
     driver.rest().await;
@@ -97,7 +99,7 @@ async fn after_a_stop_nothing_begins_any_more_though_64_agents_are_starting_othe
 }
 
 #[tokio::test]
-async fn a_hundred_agents_that_are_done_hold_no_slot() {
+async fn a_hundred_finished_agents_hold_no_slot() {
     let script = rules(&format!(
         "  - when: {{ agent: worker }}
     answer: [say: done]
@@ -106,7 +108,7 @@ async fn a_hundred_agents_that_are_done_hold_no_slot() {
 {}
   - answer: [say: all done]
 ",
-        starts("'w${turn}'", "sync")
+        task_call("'w${turn}'", "sync")
     ));
     let limits = kernel::SessionLimits { live: 2, ..kernel::SessionLimits::default() };
     let run = scenario().script(&script).limits(limits).prompt("go").run().await;
@@ -116,7 +118,7 @@ async fn a_hundred_agents_that_are_done_hold_no_slot() {
 }
 
 #[tokio::test]
-async fn one_who_leaves_or_interrupts_the_root_ends_nothing_else() {
+async fn disconnecting_or_interrupting_the_root_ends_nothing_else() {
     let script = rules(&format!(
         "  - when: {{ agent: worker, turn: 1 }}
     answer:
@@ -130,9 +132,9 @@ async fn one_who_leaves_or_interrupts_the_root_ends_nothing_else() {
     answer: [say: 'heard of it']
   - answer: [hang: true]
 ",
-        starts("w", "background")
+        task_call("w", "background")
     ));
-    let mut driver = free().script(&script).ready().open(SessionStart::New).await;
+    let mut driver = allow_all_scenario().script(&script).ready().open(SessionStart::New).await;
     driver.send("go", MailDelivery::FollowUp).await;
     let busy = driver.stage().path("busy");
     eventually("an agent at work", || busy.exists()).await;
@@ -148,13 +150,13 @@ async fn one_who_leaves_or_interrupts_the_root_ends_nothing_else() {
 }
 
 #[tokio::test]
-async fn the_words_of_one_who_is_stopped_show_no_key() {
+async fn the_partial_answer_of_a_stopped_agent_shows_no_secret() {
     const KEY: &str = "sk-0123456789abcdef";
     let script = rules(&format!("  - answer:\n      - say: the key is {KEY}\n      - hang: true\n"));
     let mut driver = scenario().script(&script).secret(KEY).ready().open(SessionStart::New).await;
     driver.send("go", MailDelivery::FollowUp).await;
     driver.asked(1).await;
-    breathe().await;
+    run_ready_tasks().await;
     driver.interrupt().await;
     driver.rest().await;
     let run = driver.leave().await;

@@ -1,4 +1,4 @@
-//! An abort takes no longer than two seconds, wherever an agent is stuck.
+//! An abort takes at most two seconds, whatever an agent is stuck in. Each test is named after it.
 
 use std::fs;
 use std::net::TcpListener;
@@ -11,9 +11,10 @@ use runtime::SessionStart;
 use testkit::session::{PlayedSession, Scenario, scenario};
 
 use super::{
-    AT_ONCE, Stuck, abort, asks_its_model, begin, free, has_failed_once, runs_a_call, starts, stop, stuck, task, until,
+    MAX_ABORT_TIME, Stuck, abort, allow_all_scenario, asks_its_model, begin, has_failed_once, runs_a_call, stop, stuck,
+    task, task_call, until,
 };
-use crate::support::{Gate, Known, breathe, eventually, relay, rules, script};
+use crate::support::{Gate, ScriptWithFacts, eventually, relay, rules, run_ready_tasks, script};
 
 /// A call that never ends by itself.
 fn calls(tool: &str, input: &str, since: fn(&Event) -> bool) -> Stuck {
@@ -42,16 +43,16 @@ async fn is_aborted(base: Scenario, stuck: Stuck) -> PlayedSession {
 #[tokio::test]
 async fn a_model_that_never_begins() {
     let silent = "  - when: { path: /root/stuck }\n    answer: [hang: true]\n";
-    is_aborted(free(), stuck(silent, asks_its_model)).await;
+    is_aborted(allow_all_scenario(), stuck(silent, asks_its_model)).await;
 }
 
 #[tokio::test]
-async fn a_model_that_stops_in_the_middle_and_its_words_are_kept() {
+async fn a_model_that_stops_in_the_middle_and_its_text_is_kept() {
     let half = "  - when: { path: /root/stuck }\n    answer:\n      - say: half a\n      - hang: true\n";
-    let driver = begin(free(), &stuck(half, asks_its_model)).await;
+    let driver = begin(allow_all_scenario(), &stuck(half, asks_its_model)).await;
     driver.asked(3).await;
-    // The words are on their way as soon as it is asked.
-    breathe().await;
+    // The model streams its text as soon as it gets the request.
+    run_ready_tasks().await;
     let run = abort(driver).await;
     let stuck = run.tasks().iter().find(|task| task.path == "/root/stuck").unwrap();
     assert_eq!(stuck.result.as_deref(), Some("half a"));
@@ -60,7 +61,7 @@ async fn a_model_that_stops_in_the_middle_and_its_words_are_kept() {
 #[tokio::test]
 async fn a_retry_that_waits() {
     let slow = "  - when: { path: /root/stuck }\n    fail: { class: retry-after, after: 50s, message: slow down }\n";
-    is_aborted(free(), stuck(slow, has_failed_once)).await;
+    is_aborted(allow_all_scenario(), stuck(slow, has_failed_once)).await;
 }
 
 #[tokio::test]
@@ -68,7 +69,7 @@ async fn a_command_that_ignores_signals_and_hides_its_children() {
     let nap = format!("1000.{}", std::process::id());
     let command = format!("trap \"\" TERM INT HUP; setsid sleep {nap} & touch deaf; sleep {nap}; sleep {nap}");
     let stuck = calls("shell", &format!("{{ command: '{command}', timeout_secs: 600 }}"), runs_a_call);
-    let driver = begin(free(), &stuck).await;
+    let driver = begin(allow_all_scenario(), &stuck).await;
     let deaf = driver.stage().path("deaf");
     eventually("a command", || deaf.exists()).await;
     abort(driver).await;
@@ -85,7 +86,7 @@ fn is_running(argument: &str) -> bool {
 #[tokio::test]
 async fn an_sql_statement_without_end() {
     let endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c";
-    is_aborted(free(), calls("sql", &format!("{{ query: '{endless}' }}"), runs_a_call)).await;
+    is_aborted(allow_all_scenario(), calls("sql", &format!("{{ query: '{endless}' }}"), runs_a_call)).await;
 }
 
 #[tokio::test]
@@ -93,22 +94,22 @@ async fn a_page_that_never_comes() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let fetch = calls("web_fetch", &format!("{{ url: 'http://{address}/' }}"), runs_a_call);
-    is_aborted(free().rule(RuleEffect::Allow, "fetch(127.0.0.1)"), fetch).await;
+    is_aborted(allow_all_scenario().rule(RuleEffect::Allow, "fetch(127.0.0.1)"), fetch).await;
 }
 
 #[tokio::test]
 async fn a_wait_for_a_command() {
-    is_aborted(free(), calls("until", "{ command: 'false' }", waits)).await;
+    is_aborted(allow_all_scenario(), calls("until", "{ command: 'false' }", waits)).await;
 }
 
 #[tokio::test]
-async fn a_person_who_does_not_decide() {
-    let asking = free().rule(RuleEffect::Ask, "shell(make:*)").ask_wait(None);
+async fn a_user_who_does_not_decide() {
+    let asking = allow_all_scenario().rule(RuleEffect::Ask, "shell(make:*)").ask_wait(None);
     is_aborted(asking, calls("shell", "{ command: make }", asks_a_person)).await;
 }
 
 #[tokio::test]
-async fn a_child_that_never_ends_goes_with_its_parent() {
+async fn a_child_that_never_ends_is_cancelled_with_its_parent() {
     let rules = format!(
         "  - when: {{ path: /root/stuck/below }}
     answer: [hang: true]
@@ -116,16 +117,16 @@ async fn a_child_that_never_ends_goes_with_its_parent() {
     answer:
 {}
 ",
-        starts("below", "sync")
+        task_call("below", "sync")
     );
     let below = |event: &Event| matches!(event, Event::WaitBegan { .. });
-    let run = is_aborted(free(), Stuck { rules, since: below }).await;
+    let run = is_aborted(allow_all_scenario(), Stuck { rules, since: below }).await;
     let below = run.tasks().iter().find(|task| task.path == "/root/stuck/below").unwrap();
     assert!(matches!(below.last_outcome, Some(TaskOutcome::Cancelled { .. })), "{below:?}");
 }
 
 #[tokio::test]
-async fn an_agent_in_the_line_of_the_governor() {
+async fn an_agent_that_waits_at_the_governor() {
     let slow = script(&rules(
         "  - when: { agent: worker }
     fail: { class: retry-after, after: 1h, message: slow down }
@@ -134,28 +135,29 @@ async fn an_agent_in_the_line_of_the_governor() {
       - call: { id: t, tool: task, input: { description: w, prompt: w, agent_type: worker, name: stuck, mode: sync } }
 ",
     ));
-    let facts = ModelFacts { bucket: Some("demo/account/model".into()), ..ModelFacts::UNKNOWN };
-    let mut driver = scenario().model(Arc::new(Known { script: slow, facts })).ready().open(SessionStart::New).await;
+    let facts = ModelFacts { bucket_key: Some("demo/account/model".into()), ..ModelFacts::UNKNOWN };
+    let mut driver =
+        scenario().model(Arc::new(ScriptWithFacts { script: slow, facts })).ready().open(SessionStart::New).await;
     driver.send("go", MailDelivery::FollowUp).await;
     until(&mut driver, "/root/stuck", has_failed_once).await;
     let began = Instant::now();
     stop(&driver, task(&driver, "/root/stuck").id, CancelMode::Abort).await;
-    assert!(began.elapsed() < AT_ONCE);
+    assert!(began.elapsed() < MAX_ABORT_TIME);
     assert!(matches!(task(&driver, "/root/stuck").state, TaskState::Finished { .. }));
-    // The root is in that line too by now.
+    // By now the root waits at the governor too.
     driver.stop().await.unwrap();
     driver.rest().await;
-    assert!(began.elapsed() < AT_ONCE);
+    assert!(began.elapsed() < MAX_ABORT_TIME);
     driver.leave().await;
 }
 
-/// A runtime whose only thread for what blocks is taken, as it is by a file system that hangs.
+/// A runtime whose only blocking thread is busy, as with a file system that hangs.
 #[test]
 fn a_permission_check_that_blocks_on_a_thread() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap();
     let (release, released) = std::sync::mpsc::channel::<()>();
     runtime.block_on(async {
-        let starts = script(&rules(&format!("  - answer:\n{}\n", starts("stuck", "sync"))));
+        let starts = script(&rules(&format!("  - answer:\n{}\n", task_call("stuck", "sync"))));
         let gate = Gate::calls("view", "{\"path\":\"a.txt\"}");
         let model = relay([starts, Arc::clone(&gate) as Arc<dyn Model>, script(&rules("  - answer: [say: told]\n"))]);
         let mut driver = scenario().model(model).ready().open(SessionStart::New).await;
@@ -164,11 +166,11 @@ fn a_permission_check_that_blocks_on_a_thread() {
         let taken = tokio::task::spawn_blocking(move || released.recv());
         gate.open();
         until(&mut driver, "/root/stuck", |event| matches!(event, Event::TurnAnswered { .. })).await;
-        breathe().await;
+        run_ready_tasks().await;
         let began = Instant::now();
         stop(&driver, task(&driver, "/root/stuck").id, CancelMode::Abort).await;
         driver.rest().await;
-        assert!(began.elapsed() < AT_ONCE, "{:?}", began.elapsed());
+        assert!(began.elapsed() < MAX_ABORT_TIME, "{:?}", began.elapsed());
         release.send(()).unwrap();
         taken.await.unwrap().unwrap();
         let run = driver.leave().await;
@@ -178,7 +180,7 @@ fn a_permission_check_that_blocks_on_a_thread() {
 }
 
 #[tokio::test]
-async fn a_quota_that_is_used_up_and_what_was_said_before_is_kept() {
+async fn a_used_up_quota_and_earlier_text_is_kept() {
     let rules = "  - when: { path: /root/stuck, turn: 1 }
     answer:
       - say: half of it
@@ -186,7 +188,7 @@ async fn a_quota_that_is_used_up_and_what_was_said_before_is_kept() {
   - when: { path: /root/stuck }
     fail: { class: quota-until, after: 1h, message: used up }
 ";
-    let driver = begin(free(), &stuck(rules, |event| matches!(event, Event::TaskParked { .. }))).await;
+    let driver = begin(allow_all_scenario(), &stuck(rules, |event| matches!(event, Event::TaskParked { .. }))).await;
     let parked = task(&driver, "/root/stuck").id;
     eventually("nobody at work", || driver.session().status().borrow().background == 2).await;
     stop(&driver, parked, CancelMode::Abort).await;

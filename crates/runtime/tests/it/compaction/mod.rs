@@ -1,46 +1,46 @@
-//! A conversation that outgrows its model: whenever it is compacted, the work comes out the same.
+//! Conversations that outgrow the model's window: whenever they are compacted, the resulting work is the same.
 
 mod windowed;
 
 use protocol::{Event, MailDelivery, ModelFault, TaskOutcome};
 use runtime::SessionStart;
 
-use windowed::{FIRST, PROMPT, TURNS, Windowed, compacted, digests, inputs, window, work};
+use windowed::{FIRST_COMPACTABLE_TURN, PROMPT, TURNS, Windowed, compacted_turns, digests, inputs, window, work};
 
 #[tokio::test]
-async fn whichever_turn_is_the_first_to_be_compacted_the_work_is_the_same() {
-    let free = Windowed::of(None).run().await;
-    assert_eq!((free.outcome(), compacted(&free)), (Some(&TaskOutcome::Completed), Vec::new()));
-    let (inputs, expected) = (inputs(&free), work(&free));
+async fn the_work_is_the_same_whichever_turn_is_compacted_first() {
+    let unlimited = Windowed::with_context(None).run().await;
+    assert_eq!((unlimited.outcome(), compacted_turns(&unlimited)), (Some(&TaskOutcome::Completed), Vec::new()));
+    let (inputs, expected) = (inputs(&unlimited), work(&unlimited));
     assert_eq!(expected.1["all.txt"], "three\nbbuilt\n");
     assert_eq!(inputs.len(), TURNS as usize);
     let (mut first, mut without_digest) = (Vec::new(), 0);
-    for turn in FIRST..=TURNS {
-        let run = Windowed::of(Some(window(&inputs, turn))).run().await;
+    for turn in FIRST_COMPACTABLE_TURN..=TURNS {
+        let run = Windowed::with_context(Some(window(&inputs, turn))).run().await;
         assert_eq!(run.outcome(), Some(&TaskOutcome::Completed), "{}", run.transcript());
         assert_eq!(work(&run), expected);
-        first.push(compacted(&run)[0]);
-        without_digest += compacted(&run).len() - digests(&run).len();
+        first.push(compacted_turns(&run)[0]);
+        without_digest += compacted_turns(&run).len() - digests(&run).len();
     }
     assert!(without_digest > 0);
-    assert_eq!(first, (FIRST..=TURNS).collect::<Vec<_>>());
+    assert_eq!(first, (FIRST_COMPACTABLE_TURN..=TURNS).collect::<Vec<_>>());
 }
 
 #[tokio::test]
-async fn a_window_that_is_always_too_small_is_made_the_most_of() {
-    let free = Windowed::of(None).run().await;
-    let run = Windowed::of(Some(inputs(&free)[0])).run().await;
+async fn a_window_that_is_always_too_small_still_completes_the_work() {
+    let unlimited = Windowed::with_context(None).run().await;
+    let run = Windowed::with_context(Some(inputs(&unlimited)[0])).run().await;
     assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
-    assert_eq!(work(&run), work(&free));
-    assert_eq!(compacted(&run), (FIRST..=TURNS).collect::<Vec<_>>());
+    assert_eq!(work(&run), work(&unlimited));
+    assert_eq!(compacted_turns(&run), (FIRST_COMPACTABLE_TURN..=TURNS).collect::<Vec<_>>());
 }
 
 #[tokio::test]
 async fn a_digest_names_the_task_the_todos_and_what_runs() {
-    let free = Windowed::of(None).run().await;
-    let run = Windowed::of(Some(inputs(&free)[0])).run().await;
+    let unlimited = Windowed::with_context(None).run().await;
+    let run = Windowed::with_context(Some(inputs(&unlimited)[0])).run().await;
     let digests = digests(&run);
-    let of_turn = |turn: u32| digests[(turn - FIRST) as usize];
+    let of_turn = |turn: u32| digests[(turn - FIRST_COMPACTABLE_TURN) as usize];
     let while_it_runs = of_turn(6);
     assert!(while_it_runs.contains(PROMPT) && while_it_runs.contains("> - t2 (pending): tidy up\n"), "{while_it_runs}");
     assert!(!while_it_runs.contains("t1 ("), "{while_it_runs}");
@@ -65,18 +65,18 @@ async fn a_digest_names_the_task_the_todos_and_what_runs() {
 }
 
 #[tokio::test]
-async fn an_owner_that_dies_after_a_compaction_is_followed_by_one_that_asks_the_same() {
-    let free = Windowed::of(None).run().await;
-    let inputs = inputs(&free);
-    // In between the command runs, which no new owner takes over.
-    for turn in [FIRST, 8, 9, TURNS] {
-        let windowed = Windowed::of(Some(window(&inputs, turn))).hanging_at(turn);
+async fn the_next_owner_sends_the_same_request_after_a_compaction() {
+    let unlimited = Windowed::with_context(None).run().await;
+    let inputs = inputs(&unlimited);
+    // In the turns between, the background command runs, which no new owner takes over.
+    for turn in [FIRST_COMPACTABLE_TURN, 8, 9, TURNS] {
+        let windowed = Windowed::with_context(Some(window(&inputs, turn))).hanging_at(turn);
         let stage = windowed.stage();
         let driver = stage.open(SessionStart::New).await;
         driver.send(PROMPT, MailDelivery::FollowUp).await;
         driver.asked(turn as usize).await;
         let dead = driver.crash().await;
-        assert_eq!(compacted(&dead), [turn]);
+        assert_eq!(compacted_turns(&dead), [turn]);
         let mut driver = stage.open(SessionStart::Resume(dead.id())).await;
         driver.resume().await;
         driver.asked(turn as usize + 1).await;
@@ -85,40 +85,40 @@ async fn an_owner_that_dies_after_a_compaction_is_followed_by_one_that_asks_the_
         assert_eq!(before.messages, after.messages);
         driver.rest().await;
         let run = driver.leave().await;
-        assert_eq!(work(&run), work(&free));
+        assert_eq!(work(&run), work(&unlimited));
     }
 }
 
 #[tokio::test]
-async fn a_model_that_says_it_is_too_long_is_asked_again_with_less() {
-    let free = Windowed::of(None).run().await;
-    let run = Windowed::of(None).refusing(|request| request.messages.len() > 8).run().await;
+async fn a_request_that_is_too_long_is_sent_again_compacted() {
+    let unlimited = Windowed::with_context(None).run().await;
+    let run = Windowed::with_context(None).refusing(|request| request.messages.len() > 8).run().await;
     assert_eq!(run.outcome(), Some(&TaskOutcome::Completed), "{}", run.transcript());
-    assert_eq!(work(&run), work(&free));
+    assert_eq!(work(&run), work(&unlimited));
     let failed = |event: &Event| matches!(event, Event::TurnFailed { fault: ModelFault::TooLong, .. });
-    assert_eq!(run.count(failed), compacted(&run).len());
+    assert_eq!(run.count(failed), compacted_turns(&run).len());
     assert!(digests(&run).len() >= 2);
 }
 
 #[tokio::test]
-async fn a_model_that_always_says_it_is_too_long_ends_the_run_with_advice() {
-    let run = Windowed::of(None).refusing(|request| request.turn >= 2).run().await;
-    assert_eq!(compacted(&run), [] as [u32; 0]);
+async fn requests_that_stay_too_long_end_the_run_with_advice() {
+    let run = Windowed::with_context(None).refusing(|request| request.turn >= 2).run().await;
+    assert_eq!(compacted_turns(&run), [] as [u32; 0]);
     let Some(TaskOutcome::Failed { message, .. }) = run.outcome() else { panic!("{}", run.transcript()) };
     assert_eq!(
         message,
         "the conversation is too long for windowed and cannot be compacted further: that is too long for me; \
          continue with a model that has a larger context window, or start a new session"
     );
-    let run = Windowed::of(None).refusing(|request| request.turn >= 3).run().await;
-    assert_eq!((compacted(&run), inputs(&run).len()), (vec![3], 4));
+    let run = Windowed::with_context(None).refusing(|request| request.turn >= 3).run().await;
+    assert_eq!((compacted_turns(&run), inputs(&run).len()), (vec![3], 4));
     let Some(TaskOutcome::Failed { message, .. }) = run.outcome() else { panic!("{}", run.transcript()) };
     assert!(message.contains("cannot be compacted further"), "{message}");
 }
 
 #[tokio::test]
-async fn a_window_that_holds_not_even_the_beginning_is_not_asked_for_nothing() {
-    let mut driver = Windowed::of(Some(300)).stage().open(SessionStart::New).await;
+async fn a_window_too_small_for_the_first_request_gets_no_request() {
+    let mut driver = Windowed::with_context(Some(300)).stage().open(SessionStart::New).await;
     driver.send(PROMPT, MailDelivery::FollowUp).await;
     driver.rest().await;
     assert_eq!(driver.model().requests().len(), 0);
@@ -128,13 +128,13 @@ async fn a_window_that_holds_not_even_the_beginning_is_not_asked_for_nothing() {
 }
 
 #[tokio::test]
-async fn an_answer_is_no_longer_than_the_window_leaves() {
-    let mut driver = Windowed::of(Some(20_000)).answering(19_000).stage().open(SessionStart::New).await;
+async fn an_answer_is_limited_to_the_rest_of_the_window() {
+    let mut driver = Windowed::with_context(Some(20_000)).answering(19_000).stage().open(SessionStart::New).await;
     driver.send(PROMPT, MailDelivery::FollowUp).await;
     driver.rest().await;
-    let asked = driver.model().requests();
+    let requests = driver.model().requests();
     let run = driver.leave().await;
     let input = inputs(&run)[0];
-    assert_eq!(asked[0].max_output, Some(u32::try_from(20_000 - input).unwrap()));
-    assert!(asked.iter().all(|request| request.max_output >= Some(4_000)));
+    assert_eq!(requests[0].max_output_tokens, Some(u32::try_from(20_000 - input).unwrap()));
+    assert!(requests.iter().all(|request| request.max_output_tokens >= Some(4_000)));
 }

@@ -1,4 +1,4 @@
-//! A long job for a model with a window, and what can be read off its runs.
+//! A long job for a model with a small window, and functions that read facts from its runs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,8 +14,8 @@ use testkit::session::{PlayedSession, SessionFixture, scenario};
 
 use crate::support::{UNTIL_GO, script, turns};
 
-/// The output that each answer may have, so that windows can be small.
-pub(super) const OUTPUT: u32 = 200;
+/// The maximum output tokens of an answer, small so that windows can be small.
+pub(super) const MAX_OUTPUT_TOKENS: u32 = 200;
 
 pub(super) const PROMPT: &str = "Build it, then tidy up: the release is today.";
 
@@ -55,40 +55,40 @@ fn job() -> String {
 /// The number of the job's turns.
 pub(super) const TURNS: u32 = 10;
 
-/// The first turn before which something is there to be left out.
-pub(super) const FIRST: u32 = 3;
+/// The first turn before which something can be left out.
+pub(super) const FIRST_COMPACTABLE_TURN: u32 = 3;
 
-/// A model that has a window, or says that it has one.
+/// A model that has a window or rejects requests as too long.
 #[derive(Debug)]
 pub(super) struct Windowed {
     model: Arc<dyn Model>,
     facts: ModelFacts,
-    /// The turn that it does not answer when it is first asked.
+    /// The turn whose first request it does not answer.
     hangs_at: Option<u32>,
     hung: AtomicBool,
-    /// Whether it says that a request is too long.
+    /// Whether it rejects a request as too long.
     is_too_long: fn(&ModelRequest) -> bool,
 }
 
 impl Windowed {
-    pub(super) fn of(context: Option<u64>) -> Windowed {
-        let facts = ModelFacts { context, max_output: OUTPUT, ..ModelFacts::UNKNOWN };
+    pub(super) fn with_context(context: Option<u64>) -> Windowed {
+        let facts = ModelFacts { context_tokens: context, max_output_tokens: MAX_OUTPUT_TOKENS, ..ModelFacts::UNKNOWN };
         Windowed { model: script(&job()), facts, hangs_at: None, hung: AtomicBool::new(false), is_too_long: |_| false }
     }
 
-    /// It does not answer this turn when it is first asked.
+    /// Leaves the first request of this turn unanswered.
     pub(super) fn hanging_at(self, turn: u32) -> Windowed {
         Windowed { hangs_at: Some(turn), ..self }
     }
 
-    /// It says of such requests that they are too long.
+    /// Rejects these requests as too long.
     pub(super) fn refusing(self, is_too_long: fn(&ModelRequest) -> bool) -> Windowed {
         Windowed { is_too_long, ..self }
     }
 
-    /// Its answers may have so many tokens.
+    /// Sets the maximum output tokens of an answer.
     pub(super) fn answering(mut self, max_output: u32) -> Windowed {
-        self.facts.max_output = max_output;
+        self.facts.max_output_tokens = max_output;
         self
     }
 
@@ -114,7 +114,7 @@ impl Model for Windowed {
         &self.facts
     }
 
-    fn ask(&self, request: ModelRequest) -> Deltas {
+    fn send(&self, request: ModelRequest) -> Deltas {
         if self.hangs_at == Some(request.turn) && !self.hung.swap(true, Ordering::SeqCst) {
             return stream::pending().boxed();
         }
@@ -122,7 +122,7 @@ impl Model for Windowed {
             let error = ModelError::new(ModelFault::TooLong, "that is too long for me");
             return stream::iter([Err(error)]).boxed();
         }
-        self.model.ask(request)
+        self.model.send(request)
     }
 }
 
@@ -143,7 +143,7 @@ fn tree(run: &PlayedSession) -> BTreeMap<String, String> {
     files
 }
 
-/// How many tokens each turn was thought to read.
+/// The estimated input tokens of each turn.
 pub(super) fn inputs(run: &PlayedSession) -> Vec<u64> {
     let input = |event: &Event| match event {
         Event::TurnBegun { reserved, quoted, .. } => Some(reserved.tokens - u64::from(quoted.output)),
@@ -153,7 +153,7 @@ pub(super) fn inputs(run: &PlayedSession) -> Vec<u64> {
 }
 
 /// The turns before which the conversation was compacted.
-pub(super) fn compacted(run: &PlayedSession) -> Vec<u32> {
+pub(super) fn compacted_turns(run: &PlayedSession) -> Vec<u32> {
     let (mut next, mut found) = (1, Vec::new());
     for envelope in run.events() {
         match &envelope.entry.event {
@@ -174,19 +174,19 @@ pub(super) fn digests(run: &PlayedSession) -> Vec<&str> {
     compactions.filter_map(|compaction| compaction.digest.as_deref()).collect()
 }
 
-/// What the model said and called, turn by turn, and what became of the files.
+/// The model's answers, turn by turn, and the resulting files.
 pub(super) fn work(run: &PlayedSession) -> (Vec<&[ContentBlock]>, BTreeMap<String, String>) {
     let events = run.events().iter().map(|envelope| &envelope.entry.event);
-    let said = events.filter_map(|event| match event {
+    let answers = events.filter_map(|event| match event {
         Event::TurnAnswered { content, .. } => Some(content.as_slice()),
         _other => None,
     });
-    (said.collect(), tree(run))
+    (answers.collect(), tree(run))
 }
 
-/// The window that a run first outgrows before this turn.
+/// A window that a run first exceeds at this turn.
 pub(super) fn window(inputs: &[u64], turn: u32) -> u64 {
     let (before, this) = (inputs[..turn as usize - 1].iter().max().unwrap(), inputs[turn as usize - 1]);
     assert!(*before < this, "{inputs:?}");
-    (before.midpoint(this) + u64::from(OUTPUT)) * 100 / 85
+    (before.midpoint(this) + u64::from(MAX_OUTPUT_TOKENS)) * 100 / 85
 }

@@ -1,4 +1,4 @@
-//! A decision may come with other arguments, which are judged like any.
+//! A decision may change the arguments of a call; they are judged like any others.
 
 use protocol::api::DecideParams;
 use protocol::{Ask, AskDecision, Event, MailDelivery, RuleEffect, ToolResultStatus};
@@ -39,7 +39,7 @@ fn status(run: &PlayedSession) -> ToolResultStatus {
 }
 
 #[tokio::test]
-async fn a_call_runs_with_the_arguments_that_the_decision_brings() {
+async fn a_call_runs_with_the_arguments_of_the_decision() {
     let stage = stage();
     let (mut driver, ask) = asked(&stage).await;
     driver.session().decide(with(&ask, r#"{"path":"second.txt","content":"other words"}"#)).await.unwrap();
@@ -50,7 +50,7 @@ async fn a_call_runs_with_the_arguments_that_the_decision_brings() {
 }
 
 #[tokio::test]
-async fn arguments_of_a_decision_do_not_lift_what_is_denied() {
+async fn arguments_of_a_decision_do_not_override_a_denial() {
     let denied = [r#"{"path":"secret/x.txt","content":"w"}"#, r#"{"path":"../x.txt","content":"w"}"#, "no JSON"];
     for input in denied {
         let stage = stage();
@@ -64,7 +64,7 @@ async fn arguments_of_a_decision_do_not_lift_what_is_denied() {
 }
 
 #[tokio::test]
-async fn arguments_of_a_decision_hold_though_the_process_dies_before_the_call_runs() {
+async fn arguments_of_a_decision_survive_the_death_of_the_process() {
     let stage = stage();
     let (driver, ask) = asked(&stage).await;
     let id = driver.crash().await.id();
@@ -80,7 +80,7 @@ async fn arguments_of_a_decision_hold_though_the_process_dies_before_the_call_ru
     driver.rest().await;
     let run = driver.leave().await;
     assert_eq!(stage.file("first.txt"), None, "{}", run.transcript());
-    // Once it has begun, a call whose end nobody saw is not repeated.
+    // A started call whose end was not recorded is not repeated.
     let began_once = run.count(|event| matches!(event, Event::CallStarted { .. }));
     assert_eq!(began_once, 1);
     if status(&run) == ToolResultStatus::Done {

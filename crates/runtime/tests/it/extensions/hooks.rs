@@ -1,4 +1,4 @@
-//! Hooks that the program answers.
+//! Hooks that the client program answers.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -10,14 +10,14 @@ use runtime::ClientExtensions;
 use serde_json::{Value, json};
 use testkit::session::{PlayedSession, scenario};
 
-use super::Guest;
+use super::RecordingTool;
 use crate::support::rules;
 
-/// A program that gives fixed answers, and notes what it is told.
+/// A program that gives fixed answers and records the hooks' inputs.
 #[derive(Debug, Default)]
 struct Program {
     answers: HashMap<String, Value>,
-    told: Mutex<Vec<Value>>,
+    inputs: Mutex<Vec<Value>>,
 }
 
 impl ClientHookCaller for Program {
@@ -26,7 +26,7 @@ impl ClientHookCaller for Program {
         id: &'a str,
         payload: Value,
     ) -> Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>> {
-        self.told.lock().unwrap().push(payload);
+        self.inputs.lock().unwrap().push(payload);
         Box::pin(async move {
             match self.answers.get(id) {
                 Some(answer) => Ok(answer.to_string()),
@@ -55,11 +55,11 @@ const CALLS: &str = "
   - answer: [say: 'heard ${answer}']
 ";
 
-/// Plays a call under these hooks; tells whether the tool ran and what the program was told.
-async fn plays(hooks: Vec<HookSpec>, driver: Option<Arc<Program>>) -> (PlayedSession, usize) {
-    let guest = Guest::named("lookup");
+/// Runs a call with these hooks; returns the session and how often the tool ran.
+async fn run_call(hooks: Vec<HookSpec>, driver: Option<Arc<Program>>) -> (PlayedSession, usize) {
+    let guest = RecordingTool::named("lookup");
     let driver = driver.map(|driver| driver as Arc<dyn ClientHookCaller>);
-    let extensions = ClientExtensions { hooks, hook_driver: driver, ..guest.alone() };
+    let extensions = ClientExtensions { hooks, hook_driver: driver, ..guest.as_extensions() };
     let run = scenario().script(&rules(CALLS)).extensions(extensions).allow_all().prompt("go").run().await;
     let ran = guest.called().len();
     (run, ran)
@@ -78,44 +78,44 @@ fn answering(id: &str, answer: Value) -> Option<Arc<Program>> {
 }
 
 #[tokio::test]
-async fn a_hook_of_the_program_blocks_a_call_in_its_familys_words() {
+async fn a_client_hook_blocks_a_call_in_either_dialect() {
     let snake = json!({ "hookSpecificOutput": {
         "hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "not today"
     } });
     let camel = json!({ "permissionDecision": "deny", "permissionDecisionReason": "not today" });
     for (dialect, answer, key) in [(HookDialect::Snake, snake, "tool_name"), (HookDialect::Camel, camel, "toolName")] {
         let program = answering("h", answer);
-        let (run, ran) = plays(vec![on(HookEvent::PreToolUse, "h", dialect)], program.clone()).await;
+        let (run, ran) = run_call(vec![on(HookEvent::PreToolUse, "h", dialect)], program.clone()).await;
         assert_eq!((status(&run), ran), (ToolResultStatus::Denied, 0));
         assert!(run.text().contains("not today"), "{}", run.text());
-        let told = program.unwrap().told.lock().unwrap().clone();
-        assert_eq!((told.len(), told[0][key].as_str()), (1, Some("lookup")));
+        let inputs = program.unwrap().inputs.lock().unwrap().clone();
+        assert_eq!((inputs.len(), inputs[0][key].as_str()), (1, Some("lookup")));
     }
 }
 
 #[tokio::test]
-async fn a_hook_of_the_program_adds_to_what_the_model_is_told() {
+async fn a_client_hook_adds_context_for_the_model() {
     let added = json!({ "hookSpecificOutput": {
         "hookEventName": "UserPromptSubmit", "additionalContext": "the tide is high"
     } });
     let hook = on(HookEvent::UserPromptSubmitted, "h", HookDialect::Snake);
-    let (run, _ran) = plays(vec![hook], answering("h", added)).await;
+    let (run, _ran) = run_call(vec![hook], answering("h", added)).await;
     let first = &run.stage().model(run.id()).requests()[0].messages;
     assert!(format!("{first:?}").contains("the tide is high"), "{first:?}");
 }
 
 #[tokio::test]
-async fn a_late_or_absent_hook_of_the_program_means_what_it_says_of_itself() {
+async fn a_late_or_absent_client_hook_follows_its_failure_policy() {
     let late = |failure| HookSpec { timeout_ms: 20, failure, ..on(HookEvent::PreToolUse, "late", HookDialect::Snake) };
     let silent = || Some(Arc::new(Program::default()));
-    let (run, ran) = plays(vec![late(HookFailure::Open)], silent()).await;
+    let (run, ran) = run_call(vec![late(HookFailure::Open)], silent()).await;
     assert_eq!((status(&run), ran), (ToolResultStatus::Done, 1));
-    let (run, ran) = plays(vec![late(HookFailure::Closed)], silent()).await;
+    let (run, ran) = run_call(vec![late(HookFailure::Closed)], silent()).await;
     assert_eq!((status(&run), ran), (ToolResultStatus::Denied, 0));
     assert!(run.text().contains("the hook of the program failed"), "{}", run.text());
 
-    let (run, ran) = plays(vec![late(HookFailure::Open)], None).await;
+    let (run, ran) = run_call(vec![late(HookFailure::Open)], None).await;
     assert_eq!((status(&run), ran), (ToolResultStatus::Done, 1));
-    let (run, ran) = plays(vec![late(HookFailure::Closed)], None).await;
+    let (run, ran) = run_call(vec![late(HookFailure::Closed)], None).await;
     assert_eq!((status(&run), ran), (ToolResultStatus::Denied, 0));
 }

@@ -1,4 +1,4 @@
-//! The API inside the process: events in order, and the session's state after those that it follows from.
+//! The API inside the process: events come in order, and a status only after the events that led to it.
 
 use std::time::Duration;
 
@@ -43,19 +43,19 @@ async fn follow(client: &RpcClient, notifications: &mut Notifications, after: u6
 }
 
 #[tokio::test]
-async fn a_client_inside_the_process_hears_the_state_only_after_its_events() {
+async fn a_client_inside_the_process_gets_a_status_only_after_its_events() {
     let driver =
         scenario().script(&rules("  - answer: [say: \"<${prompt}>\"]\n")).ready().open(SessionStart::New).await;
     let (client, mut notifications) = driver.session().connect().await.unwrap();
     let _: Value = client.call(Method::SessionSend, message("one")).await.unwrap();
     let first = follow(&client, &mut notifications, 0, 1).await;
 
-    // Another that comes later sees the same, and what comes next as well.
-    let (other, mut heard) = driver.session().connect().await.unwrap();
+    // A client that connects later gets the same events, and the following ones.
+    let (other, mut other_notifications) = driver.session().connect().await.unwrap();
     let _: Value = other.call(Method::SessionSend, message("two")).await.unwrap();
-    let second = follow(&other, &mut heard, 0, 2).await;
+    let second = follow(&other, &mut other_notifications, 0, 2).await;
     assert_eq!(second[..first.len()], first);
-    let rest = follow(&other, &mut heard, first.len() as u64, 1).await;
+    let rest = follow(&other, &mut other_notifications, first.len() as u64, 1).await;
     assert_eq!(rest, second[first.len()..]);
     drop((client, other));
     let run = driver.leave().await;

@@ -1,4 +1,4 @@
-//! What the program that drives a session brings along: tools, hooks and words; and how it hears of the session.
+//! Extensions of the program that drives a session (tools, hooks and system text), and its connection to the session.
 
 mod decisions;
 mod hooks;
@@ -14,32 +14,32 @@ use ::tools::{
 use runtime::ClientExtensions;
 use serde_json::json;
 
-/// A tool of the program, which notes what it is called with.
+/// A tool of the program, which records its inputs.
 #[derive(Debug)]
-struct Guest {
+struct RecordingTool {
     spec: ToolDescriptor,
     called: Mutex<Vec<String>>,
 }
 
-impl Guest {
-    fn named(name: &'static str) -> Arc<Guest> {
+impl RecordingTool {
+    fn named(name: &'static str) -> Arc<RecordingTool> {
         let schema = json!({ "type": "object", "properties": { "path": { "type": "string" } } });
         let about = "Looks something up in the program.".into();
-        let spec = ToolDescriptor { name: name.into(), about, schema, access: ToolAccess::Other };
-        Arc::new(Guest { spec, called: Mutex::default() })
+        let spec = ToolDescriptor { name: name.into(), description: about, schema, access: ToolAccess::Other };
+        Arc::new(RecordingTool { spec, called: Mutex::default() })
     }
 
     fn called(&self) -> Vec<String> {
         self.called.lock().unwrap().clone()
     }
 
-    /// Extensions that are this tool alone.
-    fn alone(self: &Arc<Guest>) -> ClientExtensions {
+    /// Extensions that consist of this tool only.
+    fn as_extensions(self: &Arc<RecordingTool>) -> ClientExtensions {
         ClientExtensions { tools: vec![Arc::clone(self) as Arc<dyn Tool>], ..ClientExtensions::default() }
     }
 }
 
-impl Tool for Guest {
+impl Tool for RecordingTool {
     fn spec(&self) -> &ToolDescriptor {
         &self.spec
     }

@@ -5,10 +5,10 @@ use protocol::{AgentSpec, AskDecision, AskSubject, Event, MailDelivery, Permissi
 use runtime::SessionStart;
 use testkit::session::{PlayedSession, Scenario, scenario};
 
-use super::Guest;
+use super::RecordingTool;
 use crate::support::rules;
 
-/// A root that calls the program's tool and says what it heard.
+/// A root that calls the program's tool and repeats its answer.
 const ASKS: &str = "
   - when: { turn: 1 }
     answer: [call: { id: c, tool: lookup, input: { path: secrets/key } }]
@@ -28,8 +28,8 @@ const DEEP: &str = "
   - answer: [say: 'heard ${answer}']
 ";
 
-fn plays(guest: &std::sync::Arc<Guest>, script: &str) -> Scenario {
-    scenario().script(&rules(script)).extensions(guest.alone()).prompt("go")
+fn client_tool_scenario(guest: &std::sync::Arc<RecordingTool>, script: &str) -> Scenario {
+    scenario().script(&rules(script)).extensions(guest.as_extensions()).prompt("go")
 }
 
 fn answer(run: &PlayedSession) -> (ToolResultStatus, String) {
@@ -41,22 +41,22 @@ fn answer(run: &PlayedSession) -> (ToolResultStatus, String) {
 }
 
 #[tokio::test]
-async fn a_tool_of_the_program_is_offered_and_run_when_a_rule_names_it() {
-    let guest = Guest::named("lookup");
-    let run = plays(&guest, ASKS).rule(RuleEffect::Allow, "lookup").run().await;
+async fn a_client_tool_is_offered_and_run_when_a_rule_allows_it() {
+    let guest = RecordingTool::named("lookup");
+    let run = client_tool_scenario(&guest, ASKS).rule(RuleEffect::Allow, "lookup").run().await;
     let offered = &run.stage().model(run.id()).requests()[0].tools;
     let known = offered.iter().find(|tool| tool.name == "lookup").unwrap();
-    assert_eq!(known.about, "Looks something up in the program.");
+    assert_eq!(known.description, "Looks something up in the program.");
     assert_eq!((run.text(), guest.called()), ("heard forty-two", vec![r#"{"path":"secrets/key"}"#.to_owned()]));
 }
 
 #[tokio::test]
-async fn a_tool_of_the_program_is_asked_about_and_nobody_there_means_no() {
-    let guest = Guest::named("lookup");
-    let run = plays(&guest, ASKS).run().await;
+async fn a_client_tool_needs_permission_and_is_denied_without_a_user() {
+    let guest = RecordingTool::named("lookup");
+    let run = client_tool_scenario(&guest, ASKS).run().await;
     assert_eq!((answer(&run).0, guest.called()), (ToolResultStatus::Denied, vec![]), "{}", run.transcript());
 
-    let stage = plays(&guest, ASKS).ask_wait(None).ready();
+    let stage = client_tool_scenario(&guest, ASKS).ask_wait(None).ready();
     let mut driver = stage.open(SessionStart::New).await;
     driver.send("go", MailDelivery::FollowUp).await;
     let asked = driver.until("the ask", |event| matches!(event, Event::AskOpened(_))).await;
@@ -70,29 +70,30 @@ async fn a_tool_of_the_program_is_asked_about_and_nobody_there_means_no() {
 }
 
 #[tokio::test]
-async fn a_tool_of_the_program_takes_the_place_of_ours() {
-    let guest = Guest::named("view");
+async fn a_client_tool_replaces_the_built_in_one_of_its_name() {
+    let guest = RecordingTool::named("view");
     let script = ASKS.replace("lookup", "view");
-    let run = plays(&guest, &script).rule(RuleEffect::Allow, "view").file("secrets/key", "ours").run().await;
+    let run =
+        client_tool_scenario(&guest, &script).rule(RuleEffect::Allow, "view").file("secrets/key", "ours").run().await;
     let offered = run.stage().model(run.id()).requests()[0].tools.iter().filter(|tool| tool.name == "view").count();
     assert_eq!((run.text(), offered, guest.called().len()), ("heard forty-two", 1, 1));
 }
 
 #[tokio::test]
-async fn a_tool_that_the_program_calls_as_its_family_calls_ours_takes_the_place_of_ours() {
-    let guest = Guest::named("bash");
+async fn a_client_tool_with_another_products_name_replaces_the_built_in_one() {
+    let guest = RecordingTool::named("bash");
     let script = ASKS.replace("lookup", "bash");
-    let run = plays(&guest, &script).allow_all().run().await;
-    let told = run.stage().model(run.id()).requests()[0].tools.clone();
-    assert!(told.iter().any(|tool| tool.name == "bash"));
-    assert!(!told.iter().any(|tool| tool.name == "shell"), "its model would go round it");
+    let run = client_tool_scenario(&guest, &script).allow_all().run().await;
+    let offered = run.stage().model(run.id()).requests()[0].tools.clone();
+    assert!(offered.iter().any(|tool| tool.name == "bash"));
+    assert!(!offered.iter().any(|tool| tool.name == "shell"), "the model could bypass the client tool");
     assert_eq!((run.text(), guest.called().len()), ("heard forty-two", 1));
 }
 
 #[tokio::test]
-async fn what_is_allowed_of_a_program_s_tool_for_good_is_that_tool_alone() {
-    let guest = Guest::named("edit");
-    let stage = plays(&guest, &ASKS.replace("lookup", "edit")).ask_wait(None).ready();
+async fn a_rule_offered_for_a_client_tool_covers_only_that_tool() {
+    let guest = RecordingTool::named("edit");
+    let stage = client_tool_scenario(&guest, &ASKS.replace("lookup", "edit")).ask_wait(None).ready();
     let mut driver = stage.open(SessionStart::New).await;
     driver.send("go", MailDelivery::FollowUp).await;
     let asked = driver.until("the ask", |event| matches!(event, Event::AskOpened(_))).await;
@@ -103,8 +104,8 @@ async fn what_is_allowed_of_a_program_s_tool_for_good_is_that_tool_alone() {
 }
 
 #[tokio::test]
-async fn an_agent_whose_definition_does_not_list_a_tool_of_the_program_has_none() {
-    let guest = Guest::named("lookup");
+async fn an_agent_whose_definition_does_not_list_a_client_tool_does_not_have_it() {
+    let guest = RecordingTool::named("lookup");
     let script = "
   - when: { agent: reader, turn: 1 }
     answer: [call: { id: c, tool: lookup, input: {} }]
@@ -112,13 +113,13 @@ async fn an_agent_whose_definition_does_not_list_a_tool_of_the_program_has_none(
     answer: [call: { tool: task, input: { description: d, prompt: p, agent_type: reader, name: one } }]
   - answer: [say: done]
 ";
-    let run = plays(&guest, script).allow_all().run().await;
+    let run = client_tool_scenario(&guest, script).allow_all().run().await;
     let requests = run.stage().model(run.id()).requests();
-    let told = |agent: &str| {
+    let is_offered = |agent: &str| {
         let asked = requests.iter().find(|request| request.agent == agent).unwrap();
         asked.tools.iter().any(|tool| tool.name == "lookup")
     };
-    assert_eq!((told("main"), told("reader")), (true, false));
+    assert_eq!((is_offered("main"), is_offered("reader")), (true, false));
     assert_eq!(guest.called(), Vec::<String>::new());
     assert_ne!(answer(&run).0, ToolResultStatus::Done);
 
@@ -128,40 +129,47 @@ async fn an_agent_whose_definition_does_not_list_a_tool_of_the_program_has_none(
         model_invocable: true,
         ..AgentSpec::default()
     };
-    let run = plays(&guest, &script.replace("reader", "asker")).agent(listed).allow_all().run().await;
+    let run = client_tool_scenario(&guest, &script.replace("reader", "asker")).agent(listed).allow_all().run().await;
     assert_eq!((answer(&run).0, guest.called().len()), (ToolResultStatus::Done, 1));
 }
 
 #[tokio::test]
-async fn a_rule_against_a_tool_of_the_program_holds_at_every_depth() {
+async fn a_deny_rule_on_a_client_tool_applies_at_every_depth() {
     let shallow = DEEP.replace("agent_type: worker, name: two", "agent_type: worker, name: x");
     let one = shallow.replace("/root/one/two/three", "/root/one/x");
     for script in [ASKS, &one, DEEP] {
         for mode in [PermissionMode::Default, PermissionMode::AllowAll] {
-            let guest = Guest::named("lookup");
-            let scene = plays(&guest, script).mode(mode).rule(RuleEffect::Allow, "lookup");
+            let guest = RecordingTool::named("lookup");
+            let scene = client_tool_scenario(&guest, script).mode(mode).rule(RuleEffect::Allow, "lookup");
             let run = scene.rule(RuleEffect::Deny, "lookup").run().await;
             assert_eq!((answer(&run).0, guest.called()), (ToolResultStatus::Denied, vec![]), "{}", run.transcript());
         }
-        let guest = Guest::named("lookup");
-        let run = plays(&guest, script).rule(RuleEffect::Allow, "lookup").run().await;
+        let guest = RecordingTool::named("lookup");
+        let run = client_tool_scenario(&guest, script).rule(RuleEffect::Allow, "lookup").run().await;
         assert_eq!((answer(&run).0, guest.called().len()), (ToolResultStatus::Done, 1), "{}", run.transcript());
     }
 }
 
 #[tokio::test]
-async fn a_rule_against_a_tool_of_ours_holds_for_the_programs_tool_of_its_name() {
+async fn a_deny_rule_on_a_built_in_tool_applies_to_the_client_tool_of_its_name() {
     for (name, rule) in [("shell", "shell"), ("view", "view"), ("view", "read"), ("create", "edit"), ("task", "task")] {
-        let guest = Guest::named(name);
-        let scene = plays(&guest, &ASKS.replace("lookup", name)).allow_all().rule(RuleEffect::Deny, rule);
+        let guest = RecordingTool::named(name);
+        let scene =
+            client_tool_scenario(&guest, &ASKS.replace("lookup", name)).allow_all().rule(RuleEffect::Deny, rule);
         let run = scene.run().await;
         assert_eq!((answer(&run).0, guest.called()), (ToolResultStatus::Denied, vec![]), "{name}, {rule}");
     }
-    // What only some calls may do is asked about, since nobody can tell which this is.
-    let guest = Guest::named("shell");
-    let run =
-        plays(&guest, &ASKS.replace("lookup", "shell")).allow_all().rule(RuleEffect::Deny, "shell(rm *)").run().await;
+    // If a rule covers only some calls, the user is asked: the client tool's calls cannot be told apart.
+    let guest = RecordingTool::named("shell");
+    let run = client_tool_scenario(&guest, &ASKS.replace("lookup", "shell"))
+        .allow_all()
+        .rule(RuleEffect::Deny, "shell(rm *)")
+        .run()
+        .await;
     assert_eq!((answer(&run).0, guest.called()), (ToolResultStatus::Denied, vec![]));
-    let run = plays(&guest, &ASKS.replace("lookup", "shell")).rule(RuleEffect::Allow, "shell(ls *)").run().await;
+    let run = client_tool_scenario(&guest, &ASKS.replace("lookup", "shell"))
+        .rule(RuleEffect::Allow, "shell(ls *)")
+        .run()
+        .await;
     assert_eq!((answer(&run).0, guest.called()), (ToolResultStatus::Denied, vec![]));
 }

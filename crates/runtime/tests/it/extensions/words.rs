@@ -1,4 +1,4 @@
-//! Words of the program for the session's own agent, and the name of the session.
+//! System text from the program for the root, and the session id that the program chooses.
 
 use protocol::{MailDelivery, SessionId};
 use runtime::{ClientExtensions, SessionOpenError, SessionStart, SystemText};
@@ -6,13 +6,13 @@ use testkit::session::scenario;
 
 use crate::support::rules;
 
-async fn systems(text: SystemText) -> (String, String) {
+async fn system_prompts(text: SystemText) -> (String, String) {
     let script = "
   - when: { path: /root, turn: 1 }
     answer: [call: { tool: task, input: { description: d, prompt: p, agent_type: reader, name: one } }]
   - answer: [say: done]
 ";
-    let extensions = ClientExtensions { system: text, ..ClientExtensions::default() };
+    let extensions = ClientExtensions { system_text: text, ..ClientExtensions::default() };
     let run = scenario().script(&rules(script)).extensions(extensions).prompt("go").run().await;
     let requests = run.stage().model(run.id()).requests();
     let of = |agent: &str| requests.iter().find(|request| request.agent == agent).unwrap().system.to_string();
@@ -20,16 +20,16 @@ async fn systems(text: SystemText) -> (String, String) {
 }
 
 #[tokio::test]
-async fn the_programs_words_are_added_to_ours_or_take_their_place_for_the_root_alone() {
-    let (ours, readers) = systems(SystemText::BuiltIn).await;
-    let (more, reader) = systems(SystemText::Appended("Speak like a pirate.".into())).await;
+async fn client_system_text_extends_or_replaces_the_built_in_text_of_the_root_only() {
+    let (ours, readers) = system_prompts(SystemText::BuiltIn).await;
+    let (more, reader) = system_prompts(SystemText::Appended("Speak like a pirate.".into())).await;
     assert_eq!((more, &reader), (format!("{ours}\nSpeak like a pirate.\n"), &readers));
-    let (theirs, reader) = systems(SystemText::Replaced("  You are a parrot.\n".into())).await;
+    let (theirs, reader) = system_prompts(SystemText::Replaced("  You are a parrot.\n".into())).await;
     assert_eq!((theirs.as_str(), &reader), ("You are a parrot.\n", &readers));
 }
 
 #[tokio::test]
-async fn a_session_has_the_name_that_the_program_gives_it_once() {
+async fn a_session_id_from_the_program_can_be_used_only_once() {
     let id: SessionId = "ses-0198c0de00007000800000000000abcd".parse().unwrap();
     let stage = scenario().script(&rules("  - answer: [say: hello]\n")).id(id).ready();
     let mut driver = stage.open(SessionStart::New).await;

@@ -1,4 +1,4 @@
-//! What others have to say to a fleet: what is known already, where work is done, and what becomes of it.
+//! The services of a fleet: reused results, workspaces, and the collection of work.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,20 +12,20 @@ use store::{SessionFile, WriteBatch};
 use testkit::session::FakeClock;
 use tools::BoxFuture;
 
-use super::{by, course, given, prompts, reason, statuses, todo};
+use super::{prompts, reason, statuses, todo, todo_steps, with_plan, with_script};
 use crate::support::{UNTIL_GO, until_file};
 
-/// Knows what `a` brought, and notes what it is told.
+/// Has a cached result for `a`, and records all calls.
 #[derive(Debug, Default)]
-struct Notes(Mutex<Vec<String>>);
+struct RecordingServices(Mutex<Vec<String>>);
 
-impl Notes {
-    fn note(&self, words: String) {
-        self.0.lock().unwrap().push(words);
+impl RecordingServices {
+    fn note(&self, text: String) {
+        self.0.lock().unwrap().push(text);
     }
 }
 
-impl TodoResultCache for Notes {
+impl TodoResultCache for RecordingServices {
     fn begin<'a>(&'a self, todos: &'a [Todo]) -> BoxFuture<'a, ()> {
         Box::pin(async move { self.note(format!("begin {}", todos.len())) })
     }
@@ -36,65 +36,65 @@ impl TodoResultCache for Notes {
         Box::pin(async move { known })
     }
 
-    fn store<'a>(&'a self, todo: &'a Todo, brought: &'a ReusedResult) -> BoxFuture<'a, ()> {
-        Box::pin(async move { self.note(format!("{}: {}", todo.id, brought.result)) })
+    fn store<'a>(&'a self, todo: &'a Todo, result: &'a ReusedResult) -> BoxFuture<'a, ()> {
+        Box::pin(async move { self.note(format!("{}: {}", todo.id, result.result)) })
     }
 
-    fn finish(&self, landing: WorkLocation) -> BoxFuture<'_, ()> {
-        Box::pin(async move { self.note(format!("{landing:?}")) })
+    fn finish(&self, location: WorkLocation) -> BoxFuture<'_, ()> {
+        Box::pin(async move { self.note(format!("{location:?}")) })
     }
 }
 
-impl WorkspaceProvider for Notes {
+impl WorkspaceProvider for RecordingServices {
     fn workspace_for<'a>(
         &'a self,
         _terms: &'a FleetConfig,
         todo: &'a Todo,
     ) -> BoxFuture<'a, Result<Option<Isolation>, String>> {
-        let place = if todo.id.0 == "nowhere" { Err("there is no repository here".to_owned()) } else { Ok(None) };
-        Box::pin(async move { place })
+        let workspace = if todo.id.0 == "nowhere" { Err("there is no repository here".to_owned()) } else { Ok(None) };
+        Box::pin(async move { workspace })
     }
 }
 
-impl Collector for Notes {
+impl Collector for RecordingServices {
     fn collect<'a>(&'a self, _terms: &'a FleetConfig, done: &'a [FinishedTodo]) -> BoxFuture<'a, CollectedWork> {
-        let works: Vec<String> = done.iter().map(|done| format!("{}={:?}", done.todo.id, done.work)).collect();
+        let works: Vec<String> = done.iter().map(|done| format!("{}={:?}", done.todo.id, done.commit)).collect();
         self.note(works.join(" "));
-        let short = done.iter().filter(|done| done.todo.id.0 == "c").map(|done| done.todo.id.clone());
-        let short: Vec<_> = short.map(|id| (id, "conflicts in x.txt".to_owned())).collect();
-        Box::pin(async move { CollectedWork { landing: WorkLocation::InCommits, missing: short } })
+        let missing = done.iter().filter(|done| done.todo.id.0 == "c").map(|done| done.todo.id.clone());
+        let missing: Vec<_> = missing.map(|id| (id, "conflicts in x.txt".to_owned())).collect();
+        Box::pin(async move { CollectedWork { location: WorkLocation::InCommits, missing: missing } })
     }
 }
 
 #[tokio::test]
-async fn what_is_known_is_not_done_again_and_what_is_done_is_kept() {
-    let notes = Arc::new(Notes::default());
-    let aids = FleetServices {
+async fn cached_todos_are_not_done_again_and_new_results_are_stored() {
+    let notes = Arc::new(RecordingServices::default());
+    let services = FleetServices {
         result_cache: Arc::clone(&notes) as _,
         workspaces: Arc::clone(&notes) as _,
         collector: Arc::clone(&notes) as _,
     };
-    let mut driver = by("  - answer: [say: \"${path} is done\"]\n").ready().open(SessionStart::New).await;
+    let mut driver = with_script("  - answer: [say: \"${path} is done\"]\n").ready().open(SessionStart::New).await;
     let plan = [todo("a", &[]), todo("b", &["a"]), todo("c", &[]), todo("nowhere", &[])];
-    let mut fleet = driver.session_mut().start_fleet(given(plan), aids).await.unwrap();
+    let mut fleet = driver.session_mut().start_fleet(with_plan(plan), services).await.unwrap();
     assert_eq!(driver.fleet_ended(&mut fleet).await, FleetOutcome::Ended(FleetEnd::Blocked));
     let run = driver.leave().await;
-    assert!(!course(&run).contains(&"+a".to_owned()), "{:?}", course(&run));
+    assert!(!todo_steps(&run).contains(&"+a".to_owned()), "{:?}", todo_steps(&run));
     assert_eq!(run.count(|event| matches!(event, Event::TodoDone { fence: None, .. })), 1);
     assert!(prompts(&run, "/root/b")[0].contains("> Result of a:\n> as ever"));
     assert_eq!(reason(&run, "nowhere"), "there is no repository here");
     assert_eq!((statuses(&run)[2].1, reason(&run, "c").as_str()), (TodoStatus::Blocked, "conflicts in x.txt"));
-    let mut told = notes.0.lock().unwrap().clone();
-    told[1..3].sort();
+    let mut recorded = notes.0.lock().unwrap().clone();
+    recorded[1..3].sort();
     let expected =
         ["begin 4", "b: /root/b is done", "c: /root/c is done", "a=Some(\"c0ffee\") b=None c=None", "InCommits"];
-    assert_eq!(told, expected);
+    assert_eq!(recorded, expected);
 }
 
 #[tokio::test]
-async fn what_another_owner_used_again_is_not_lost_to_the_next() {
-    let notes = Arc::new(Notes::default());
-    let aids = || FleetServices {
+async fn results_reused_by_an_earlier_owner_are_kept_by_the_next() {
+    let notes = Arc::new(RecordingServices::default());
+    let services = || FleetServices {
         result_cache: Arc::clone(&notes) as _,
         workspaces: Arc::clone(&notes) as _,
         collector: Arc::clone(&notes) as _,
@@ -106,29 +106,29 @@ async fn what_another_owner_used_again_is_not_lost_to_the_next() {
   - answer: [say: \"${{path}} is done\"]
 "
     );
-    let stage = by(&script).ready();
+    let stage = with_script(&script).ready();
     let mut driver = stage.open(SessionStart::New).await;
     let id = driver.id();
-    let plan = given([todo("a", &[]), todo("b", &["a"])]);
-    let _fleet = driver.session_mut().start_fleet(plan, aids()).await.unwrap();
+    let plan = with_plan([todo("a", &[]), todo("b", &["a"])]);
+    let _fleet = driver.session_mut().start_fleet(plan, services()).await.unwrap();
     until_file(&stage.path("began")).await;
     driver.crash().await;
     std::fs::write(stage.path("go"), "").unwrap();
     notes.0.lock().unwrap().clear();
     let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
-    let mut fleet = driver.session_mut().resume_fleet(aids()).await.unwrap();
+    let mut fleet = driver.session_mut().resume_fleet(services()).await.unwrap();
     assert_eq!(driver.fleet_ended(&mut fleet).await, FleetOutcome::Ended(FleetEnd::Done));
     driver.leave().await;
-    let told = notes.0.lock().unwrap().clone();
+    let recorded = notes.0.lock().unwrap().clone();
     let kept = ["begin 2", "a: as ever", "b: /root/b is done", "a=Some(\"c0ffee\") b=None", "InCommits"];
-    assert_eq!(told, kept);
+    assert_eq!(recorded, kept);
 }
 
-/// C6: a todo whose row is gone, however that came, would be due for ever.
+/// C6: without special care, a todo whose row is missing would be due for ever.
 #[tokio::test]
-async fn a_fleet_ends_though_the_row_of_a_todo_is_gone() {
-    let stage = by("  - answer: [say: done]\n").ready();
+async fn a_fleet_ends_although_the_row_of_a_todo_is_missing() {
+    let stage = with_script("  - answer: [say: done]\n").ready();
     let driver = stage.open(SessionStart::New).await;
     let root = driver.tasks()[0].id;
     let id = driver.leave().await.id();
@@ -139,7 +139,7 @@ async fn a_fleet_ends_though_the_row_of_a_todo_is_gone() {
     opened.writer.commit(WriteBatch { entries, applied_commands: Vec::new() }).await.unwrap();
     opened.writer.release().unwrap();
     let mut driver = stage.open(SessionStart::Resume(id)).await;
-    let mut fleet = driver.fleet(given([todo("a", &[])])).await;
+    let mut fleet = driver.fleet(with_plan([todo("a", &[])])).await;
     assert_eq!(driver.fleet_ended(&mut fleet).await, FleetOutcome::Ended(FleetEnd::Done));
     assert_eq!(statuses(&driver.leave().await), [("a".to_owned(), TodoStatus::Done)]);
 }

@@ -1,4 +1,4 @@
-//! What isolated workers bring becomes one tree.
+//! Merging the work of isolated workers into one tree.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use protocol::{Event, FleetEnd, PermissionMode, Todo, TodoStatus};
 use runtime::{FleetOutcome, FleetRequest, MergeDestination, MergeSummary, SessionStart, TodoMergeOutcome};
 use testkit::session::{PlayedSession, Scenario, SessionFixture};
 
-use super::{by, given, reason, statuses, todo};
+use super::{reason, statuses, todo, with_plan, with_script};
 
 const DONE: FleetOutcome = FleetOutcome::Ended(FleetEnd::Done);
 
@@ -19,10 +19,10 @@ fn git(folder: &Path, args: &[&str]) -> String {
 
 /// A stage whose folder is a repository, and whose model answers by these rules.
 fn ready(script: &str) -> SessionFixture {
-    made(by(script))
+    with_repository(with_script(script))
 }
 
-fn made(scenario: Scenario) -> SessionFixture {
+fn with_repository(scenario: Scenario) -> SessionFixture {
     let stage = scenario.file("shared.txt", "first\nmiddle\nlast\n").ready();
     let folder = stage.path(".");
     for args in [
@@ -38,14 +38,14 @@ fn made(scenario: Scenario) -> SessionFixture {
 }
 
 fn isolated(todos: impl IntoIterator<Item = Todo>) -> FleetRequest {
-    let mut order = given(todos);
-    (order.terms.isolated, order.terms.check) = (true, Some("! grep -rq '^wrong' .".into()));
-    order
+    let mut request = with_plan(todos);
+    (request.config.isolated, request.config.check) = (true, Some("! grep -rq '^wrong' .".into()));
+    request
 }
 
-async fn play(stage: &SessionFixture, order: FleetRequest) -> (FleetOutcome, MergeSummary, PlayedSession) {
+async fn play(stage: &SessionFixture, request: FleetRequest) -> (FleetOutcome, MergeSummary, PlayedSession) {
     let mut driver = stage.open(SessionStart::New).await;
-    let mut fleet = driver.fleet(order).await;
+    let mut fleet = driver.fleet(request).await;
     let outcome = driver.fleet_ended(&mut fleet).await;
     let summary = driver.session().merger().summary().unwrap();
     (outcome, summary, driver.leave().await)
@@ -55,11 +55,11 @@ fn show(stage: &SessionFixture, commit: &str, path: &str) -> String {
     git(&stage.path("."), &["show", &format!("{commit}:{path}")])
 }
 
-fn fits(summary: &MergeSummary) -> Vec<(&str, &TodoMergeOutcome)> {
-    summary.todos.iter().map(|fitted| (fitted.todo.0.as_str(), &fitted.outcome)).collect()
+fn merge_outcomes(summary: &MergeSummary) -> Vec<(&str, &TodoMergeOutcome)> {
+    summary.todos.iter().map(|result| (result.todo.0.as_str(), &result.outcome)).collect()
 }
 
-/// Two who work apart, and one who builds on both.
+/// Two independent workers, and one that builds on both.
 const THREE: &str = "
   - when: { turn: 1, path: /root/a }
     answer: [call: { tool: shell, input: { description: x, command: 'echo a > a.txt' } }]
@@ -81,7 +81,7 @@ async fn workers_build_on_what_they_depend_on_and_the_result_is_a_branch() {
     let (outcome, summary, run) = play(&stage, three()).await;
     assert_eq!(outcome, DONE, "{}\n{}", summary.text(), run.transcript());
     assert_eq!(
-        fits(&summary),
+        merge_outcomes(&summary),
         [("b", &TodoMergeOutcome::Merged), ("a", &TodoMergeOutcome::Merged), ("c", &TodoMergeOutcome::Merged)]
     );
     let MergeDestination::Branch { name, kept: None } = &summary.destination else {
@@ -98,11 +98,11 @@ async fn workers_build_on_what_they_depend_on_and_the_result_is_a_branch() {
 }
 
 #[tokio::test]
-async fn the_users_branch_moves_if_asked_and_all_is_green() {
+async fn the_users_branch_moves_if_requested_and_all_checks_pass() {
     let stage = ready(THREE);
-    let mut order = three();
-    order.terms.merge = true;
-    let (outcome, summary, _run) = play(&stage, order).await;
+    let mut request = three();
+    request.config.merge = true;
+    let (outcome, summary, _run) = play(&stage, request).await;
     assert_eq!((outcome, &summary.destination), (DONE, &MergeDestination::Landed { branch: Some("main".into()) }));
     assert_eq!(git(&stage.path("."), &["rev-parse", "main"]), summary.tip);
     assert_eq!(stage.file("c.txt").as_deref(), Some("a\nb\n"));
@@ -110,34 +110,34 @@ async fn the_users_branch_moves_if_asked_and_all_is_green() {
 }
 
 #[tokio::test]
-async fn what_has_landed_leaves_no_refs_and_commits_are_titled_like_their_todos() {
+async fn landed_work_leaves_no_refs_and_its_commits_have_the_titles_of_todos() {
     let stage = ready(THREE);
     let refs = || git(&stage.path("."), &["for-each-ref", "--format=%(refname)", "refs/bosun/"]);
-    let mut order = three();
-    order.terms.merge = true;
-    order.todos.iter_mut().for_each(|todo| todo.title = format!("Write {}.txt", todo.id));
-    let (outcome, summary, _run) = play(&stage, order).await;
+    let mut request = three();
+    request.config.merge = true;
+    request.todos.iter_mut().for_each(|todo| todo.title = format!("Write {}.txt", todo.id));
+    let (outcome, summary, _run) = play(&stage, request).await;
     assert_eq!((outcome, &summary.destination), (DONE, &MergeDestination::Landed { branch: Some("main".into()) }));
-    assert_eq!(refs(), "", "history keeps all of it");
+    assert_eq!(refs(), "", "the history holds all of it");
     let subjects = git(&stage.path("."), &["log", "--format=%s"]);
     for subject in ["Write a.txt", "Write b.txt", "Write c.txt", "Merge a: Write a.txt"] {
         assert!(subjects.lines().any(|line| line == subject), "{subject} is missing in\n{subjects}");
     }
-    // What is only a branch of its own is kept by its refs.
+    // The work on a separate branch is kept by its refs.
     let apart = ready(THREE);
     play(&apart, three()).await;
     assert_ne!(git(&apart.path("."), &["for-each-ref", "refs/bosun/"]), "");
 }
 
 #[tokio::test]
-async fn what_has_landed_beside_uncommitted_edits_leaves_no_refs_and_is_titled_by_its_goal() {
+async fn work_landed_beside_uncommitted_edits_leaves_no_refs_and_is_titled_by_the_goal() {
     let stage = ready(THREE);
     std::fs::write(stage.path("shared.txt"), "not committed\n").unwrap();
-    let mut order = three();
-    (order.terms.merge, order.terms.dirty) = (true, true);
-    order.terms.goal = "Write three files\nand more".into();
-    order.todos.iter_mut().for_each(|todo| todo.title = format!("Write {}.txt", todo.id));
-    let (outcome, summary, run) = play(&stage, order).await;
+    let mut request = three();
+    (request.config.merge, request.config.dirty) = (true, true);
+    request.config.goal = "Write three files\nand more".into();
+    request.todos.iter_mut().for_each(|todo| todo.title = format!("Write {}.txt", todo.id));
+    let (outcome, summary, run) = play(&stage, request).await;
     assert_eq!(
         (outcome, &summary.destination),
         (DONE, &MergeDestination::Landed { branch: Some("main".into()) }),
@@ -150,8 +150,8 @@ async fn what_has_landed_beside_uncommitted_edits_leaves_no_refs_and_is_titled_b
     assert_eq!(message, "Write three files\n\n- Write b.txt\n- Write a.txt\n- Write c.txt");
 }
 
-/// Two who change the same line; `mend` is what the agent does that is to bring them together.
-fn clashing(mend: &str) -> SessionFixture {
+/// Two workers that change the same line; `fix` is the command of the agent that resolves the conflict.
+fn conflicting_session(fix: &str) -> SessionFixture {
     ready(&format!(
         "
   - when: {{ turn: 1, path: /root/a }}
@@ -159,35 +159,36 @@ fn clashing(mend: &str) -> SessionFixture {
   - when: {{ turn: 1, path: /root/b }}
     answer: [call: {{ tool: shell, input: {{ description: x, command: 'sed -i s/middle/b/ shared.txt; echo b > b.txt' }} }}]
   - when: {{ turn: 1, path: /root/merge-b }}
-    answer: [call: {{ tool: shell, input: {{ description: x, command: '{mend}' }} }}]
+    answer: [call: {{ tool: shell, input: {{ description: x, command: '{fix}' }} }}]
   - answer: [say: done]
 "
     ))
 }
 
 fn two() -> FleetRequest {
-    let mut order = isolated([todo("a", &[]), todo("b", &[]), todo("on-b", &["b"])]);
-    order.terms.merge = true;
-    order
+    let mut request = isolated([todo("a", &[]), todo("b", &[]), todo("on-b", &["b"])]);
+    request.config.merge = true;
+    request
 }
 
 #[tokio::test]
 async fn a_conflict_goes_to_an_agent_once() {
-    let stage = clashing("grep -q \"^<<<<<<<\" shared.txt && printf \"first\\na and b\\nlast\\n\" > shared.txt");
+    let stage =
+        conflicting_session("grep -q \"^<<<<<<<\" shared.txt && printf \"first\\na and b\\nlast\\n\" > shared.txt");
     let (outcome, summary, run) = play(&stage, two()).await;
     assert_eq!(outcome, DONE, "{}\n{}", summary.text(), run.transcript());
     assert_eq!(summary.predicted_conflicts, [("a".into(), "b".into()), ("a".into(), "on-b".into())]);
     assert_eq!(stage.file("shared.txt").as_deref(), Some("first\na and b\nlast\n"));
     assert_eq!(stage.file("b.txt").as_deref(), Some("b\n"));
-    let asked = run.stage().model(run.id()).requests();
-    assert!(asked.iter().all(|asked| asked.path != "/root"), "nobody asks the root");
-    assert_eq!(asked.iter().filter(|asked| asked.path == "/root/merge-b" && asked.turn == 1).count(), 1);
+    let requests = run.stage().model(run.id()).requests();
+    assert!(requests.iter().all(|requests| requests.path != "/root"), "the root gets no request");
+    assert_eq!(requests.iter().filter(|requests| requests.path == "/root/merge-b" && requests.turn == 1).count(), 1);
 }
 
 #[tokio::test]
-async fn a_conflict_that_the_agent_leaves_is_reported_and_the_branch_stays() {
-    for (mend, why) in [("true", "left conflict markers"), ("echo wrong > shared.txt", "the check fails")] {
-        let stage = clashing(mend);
+async fn an_unresolved_conflict_is_reported_and_the_branch_stays() {
+    for (fix, why) in [("true", "left conflict markers"), ("echo wrong > shared.txt", "the check fails")] {
+        let stage = conflicting_session(fix);
         let head = git(&stage.path("."), &["rev-parse", "HEAD"]);
         let (outcome, summary, run) = play(&stage, two()).await;
         assert_eq!(outcome, FleetOutcome::Ended(FleetEnd::Blocked), "{}", run.transcript());
@@ -195,7 +196,7 @@ async fn a_conflict_that_the_agent_leaves_is_reported_and_the_branch_stays() {
             ("a", TodoMergeOutcome::Merged),
             ("b", TodoMergeOutcome::Conflict { files, .. }),
             ("on-b", TodoMergeOutcome::Blocked { on }),
-        ] = &fits(&summary)[..]
+        ] = &merge_outcomes(&summary)[..]
         else {
             panic!("{}", summary.text())
         };
@@ -211,7 +212,7 @@ async fn a_conflict_that_the_agent_leaves_is_reported_and_the_branch_stays() {
 }
 
 #[tokio::test]
-async fn an_owner_that_dies_in_the_middle_of_the_queue_leaves_the_rest_to_the_next() {
+async fn the_next_owner_continues_the_merge_queue() {
     let stage = ready(THREE);
     let mut driver = stage.open(SessionStart::New).await;
     let _fleet = driver.fleet(three()).await;
@@ -225,15 +226,15 @@ async fn an_owner_that_dies_in_the_middle_of_the_queue_leaves_the_rest_to_the_ne
     assert_eq!(show(&stage, &summary.tip, "c.txt"), "a\nb");
     let merges =
         git(&stage.path("."), &["rev-list", "--count", "--merges", &format!("{}..{}", summary.base, summary.tip)]);
-    assert_eq!(merges, "1", "what was merged is not merged again");
+    assert_eq!(merges, "1", "merged work is not merged again");
     let run = driver.leave().await;
     let claims = run.count(|event| matches!(event, Event::TodoClaimed { .. }));
     assert_eq!(claims, 3, "finished work is kept");
 }
 
 #[tokio::test]
-async fn who_goes_on_after_a_conflict_neither_works_nor_asks_an_agent_again() {
-    let stage = clashing("true");
+async fn a_resumed_fleet_neither_repeats_work_nor_resolves_a_conflict_again() {
+    let stage = conflicting_session("true");
     let mut driver = stage.open(SessionStart::New).await;
     let mut fleet = driver.fleet(two()).await;
     let blocked = FleetOutcome::Ended(FleetEnd::Blocked);
@@ -247,7 +248,7 @@ async fn who_goes_on_after_a_conflict_neither_works_nor_asks_an_agent_again() {
     assert!(reason(&run, "b").contains("left conflict markers"), "{}", reason(&run, "b"));
 }
 
-/// The folders of the checkouts that are left of a session.
+/// The remaining checkout folders of a session.
 fn checkouts(run: &PlayedSession) -> Vec<String> {
     let folder = run.stage().home().checkouts_dir().join(run.id().to_string());
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
@@ -255,19 +256,19 @@ fn checkouts(run: &PlayedSession) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn checkouts_whose_work_is_merged_are_gone_and_their_commits_stay() {
+async fn checkouts_with_merged_work_are_removed_and_their_commits_stay() {
     let stage = ready(THREE);
     let (outcome, summary, run) = play(&stage, three()).await;
     assert_eq!((outcome, &summary.leftover_checkouts), (DONE, &Vec::new()), "{}", summary.text());
     assert_eq!(checkouts(&run), Vec::<String>::new());
     let pinned = git(&stage.path("."), &["for-each-ref", "--format=%(objectname)", "refs/bosun/"]);
-    for fitted in &summary.todos {
-        assert!(pinned.contains(&fitted.commit), "{} is not among {pinned}", fitted.commit);
+    for result in &summary.todos {
+        assert!(pinned.contains(&result.commit), "{} is not among {pinned}", result.commit);
     }
 }
 
 #[tokio::test]
-async fn a_try_that_failed_is_kept_and_told_and_the_next_begins_clean() {
+async fn a_failed_attempt_is_kept_and_reported_and_the_next_starts_clean() {
     let stage = ready(
         "
   - when: { turn: 1, prompt: An earlier attempt failed }
@@ -287,7 +288,7 @@ async fn a_try_that_failed_is_kept_and_told_and_the_next_begins_clean() {
 }
 
 #[tokio::test]
-async fn a_check_that_was_written_after_the_work_is_judged_before_it_runs() {
+async fn a_check_that_was_changed_after_the_work_is_judged_before_it_runs() {
     let script = "
   - when: { turn: 1, path: /root }
     answer: [call: { tool: sql, input: { query: \"UPDATE todos SET check_command = 'touch witness'\" } }]
@@ -295,12 +296,12 @@ async fn a_check_that_was_written_after_the_work_is_judged_before_it_runs() {
     answer: [call: { tool: create, input: { path: a.txt, content: a } }]
   - answer: [say: done]
 ";
-    let stage = made(by(script).mode(PermissionMode::AcceptEdits));
-    let mut order = isolated([todo("a", &[])]);
-    (order.terms.check, order.terms.rounds) = (None, 1);
-    let (_outcome, summary, run) = play(&stage, order).await;
-    let [("a", TodoMergeOutcome::CheckFailed { said })] = fits(&summary)[..] else {
-        panic!("{:?}\n{}", fits(&summary), run.transcript());
+    let stage = with_repository(with_script(script).mode(PermissionMode::AcceptEdits));
+    let mut request = isolated([todo("a", &[])]);
+    (request.config.check, request.config.rounds) = (None, 1);
+    let (_outcome, summary, run) = play(&stage, request).await;
+    let [("a", TodoMergeOutcome::CheckFailed { said })] = merge_outcomes(&summary)[..] else {
+        panic!("{:?}\n{}", merge_outcomes(&summary), run.transcript());
     };
     assert!(said.contains("`touch witness` is not permitted"), "{said}");
 }

@@ -14,8 +14,8 @@ use testkit::session::{PlayedSession, Scenario, SessionDriver, scenario};
 
 use crate::support::rules;
 
-/// Terms with nothing special in them: one more try, and no look at the result.
-fn terms() -> FleetConfig {
+/// Default settings: one retry, and no review of the result.
+fn default_config() -> FleetConfig {
     FleetConfig {
         goal: "all of it".into(),
         agent: Some("worker".into()),
@@ -30,14 +30,14 @@ fn terms() -> FleetConfig {
     }
 }
 
-/// A fleet that works by these todos.
-fn given(todos: impl IntoIterator<Item = Todo>) -> FleetRequest {
-    FleetRequest { terms: terms(), todos: todos.into_iter().collect() }
+/// A fleet with this plan.
+fn with_plan(todos: impl IntoIterator<Item = Todo>) -> FleetRequest {
+    FleetRequest { config: default_config(), todos: todos.into_iter().collect() }
 }
 
-/// A fleet whose main agent plans, and looks at the result so often.
-fn planned(rounds: u32) -> FleetRequest {
-    FleetRequest { terms: FleetConfig { rounds, ..terms() }, todos: Vec::new() }
+/// A fleet whose main agent plans, and reviews the result this often.
+fn without_plan(rounds: u32) -> FleetRequest {
+    FleetRequest { config: FleetConfig { rounds, ..default_config() }, todos: Vec::new() }
 }
 
 fn todo(id: &str, depends_on: &[&str]) -> Todo {
@@ -52,15 +52,15 @@ fn checked(id: &str, check: &str) -> Todo {
     Todo { check: Some(check.into()), ..todo(id, &[]) }
 }
 
-/// A scenario whose model answers by these rules, and may do everything.
-fn by(script: &str) -> Scenario {
+/// A scenario whose model answers by these rules, with all permissions.
+fn with_script(script: &str) -> Scenario {
     scenario().script(&rules(script)).allow_all()
 }
 
 /// Plays a fleet to its end.
-async fn play(scenario: Scenario, order: FleetRequest) -> (FleetOutcome, PlayedSession) {
+async fn play(scenario: Scenario, request: FleetRequest) -> (FleetOutcome, PlayedSession) {
     let mut driver = scenario.ready().open(runtime::SessionStart::New).await;
-    let mut fleet = driver.fleet(order).await;
+    let mut fleet = driver.fleet(request).await;
     let outcome = driver.fleet_ended(&mut fleet).await;
     (outcome, driver.leave().await)
 }
@@ -69,24 +69,24 @@ fn rows(run: &PlayedSession) -> Vec<TodoRow> {
     SessionReader::open(run.stage().home(), run.id()).unwrap().todos().unwrap()
 }
 
-/// Every todo with how far it is.
+/// Every todo with its status.
 fn statuses(run: &PlayedSession) -> Vec<(String, TodoStatus)> {
     rows(run).into_iter().map(|row| (row.todo.id.0, row.todo.status)).collect()
 }
 
-/// How far a todo is in a session that is open.
+/// The status of a todo in an open session.
 fn status(driver: &SessionDriver, id: &str) -> TodoStatus {
     let reader = SessionReader::open(driver.stage().home(), driver.id()).unwrap();
     reader.todo(&id.into()).unwrap().unwrap().todo.status
 }
 
-/// Why a todo is where it is.
+/// The reason for a todo's status.
 fn reason(run: &PlayedSession, id: &str) -> String {
     rows(run).into_iter().find(|row| row.todo.id.0 == id).and_then(|row| row.todo.reason).unwrap_or_default()
 }
 
-/// The order in which todos were claimed and done: `+a` and `-a`.
-fn course(run: &PlayedSession) -> Vec<String> {
+/// The steps of todos in order: claimed `+a`, done `-a`, returned `~a`, blocked `!a`.
+fn todo_steps(run: &PlayedSession) -> Vec<String> {
     let step = |event: &Event| match event {
         Event::TodoClaimed { todo, .. } => Some(format!("+{todo}")),
         Event::TodoDone { todo, .. } => Some(format!("-{todo}")),
@@ -97,7 +97,7 @@ fn course(run: &PlayedSession) -> Vec<String> {
     run.events().iter().filter_map(|envelope| step(&envelope.entry.event)).collect()
 }
 
-/// What a task's model was asked, as the texts of its first message.
+/// The prompts of a task: the first message of each first request.
 fn prompts(run: &PlayedSession, path: &str) -> Vec<String> {
     let first = |request: &model::ModelRequest| match request.messages.first() {
         Some(model::ModelMessage::User { parts }) => parts

@@ -1,16 +1,16 @@
-//! A fleet goes on under another owner, and is stopped.
+//! Fleets that continue under another owner, and fleets that are stopped.
 
 use protocol::api::SessionCommand;
 use protocol::{Event, FleetEnd, MailDelivery, TodoStatus};
 use runtime::{FleetOutcome, SessionStart};
 
-use super::{by, course, given, planned, prompts, status, statuses, todo};
+use super::{prompts, status, statuses, todo, todo_steps, with_plan, with_script, without_plan};
 use crate::support::{UNTIL_GO, until_file};
 
 const DONE: FleetOutcome = FleetOutcome::Ended(FleetEnd::Done);
 
 /// `one` is done at once, `two` waits for a file called `go`, and `three` comes after both.
-fn waits() -> String {
+fn waiting_script() -> String {
     format!(
         "
   - when: {{ path: \"/root/two.*\", turn: 1 }}
@@ -21,12 +21,12 @@ fn waits() -> String {
 }
 
 fn three() -> runtime::FleetRequest {
-    given([todo("one", &[]), todo("two", &[]), todo("three", &["one", "two"])])
+    with_plan([todo("one", &[]), todo("two", &[]), todo("three", &["one", "two"])])
 }
 
 #[tokio::test]
-async fn killed_in_the_middle_it_goes_on_and_asks_nothing_twice() {
-    let stage = by(&waits()).ready();
+async fn a_killed_fleet_continues_and_repeats_no_prompt() {
+    let stage = with_script(&waiting_script()).ready();
     let mut driver = stage.open(SessionStart::New).await;
     let id = driver.id();
     let _fleet = driver.fleet(three()).await;
@@ -39,33 +39,33 @@ async fn killed_in_the_middle_it_goes_on_and_asks_nothing_twice() {
     let mut fleet = driver.resume_fleet().await;
     assert_eq!(driver.fleet_ended(&mut fleet).await, DONE);
     let run = driver.leave().await;
-    assert_eq!(course(&run).iter().filter(|step| step.starts_with('+')).count(), 3, "{:?}", course(&run));
+    assert_eq!(todo_steps(&run).iter().filter(|step| step.starts_with('+')).count(), 3, "{:?}", todo_steps(&run));
     assert!(statuses(&run).iter().all(|(_, status)| *status == TodoStatus::Done));
     assert_eq!(prompts(&run, "/root/one").len(), 1);
     assert_eq!(run.count(|event| matches!(event, Event::FleetBegan(_))), 1);
 }
 
 #[tokio::test]
-async fn left_in_the_middle_its_workers_go_on_with_what_they_knew() {
-    let stage = by(&waits()).ready();
+async fn workers_of_a_closed_session_resume_their_conversations() {
+    let stage = with_script(&waiting_script()).ready();
     let mut driver = stage.open(SessionStart::New).await;
     let mut fleet = driver.fleet(three()).await;
     until_file(&stage.path("began")).await;
     let id = driver.id();
     let run = driver.leave().await;
     assert_eq!(fleet.wait().await, FleetOutcome::SessionEnded);
-    assert!(!course(&run).iter().any(|step| step == "+three" || step == "~two"), "{:?}", course(&run));
+    assert!(!todo_steps(&run).iter().any(|step| step == "+three" || step == "~two"), "{:?}", todo_steps(&run));
     std::fs::write(stage.path("go"), "").unwrap();
     let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     let mut fleet = driver.resume_fleet().await;
     assert_eq!(driver.fleet_ended(&mut fleet).await, DONE);
     let run = driver.leave().await;
-    assert_eq!(run.tasks().len(), 4, "nobody else was started for `two`");
+    assert_eq!(run.tasks().len(), 4, "no other worker was started for `two`");
 }
 
 #[tokio::test]
-async fn killed_while_it_plans_it_plans_on() {
+async fn a_fleet_killed_while_planning_continues_planning() {
     let script = "
   - when: { agent: main, turn: 1 }
     answer: [call: { tool: shell, input: { command: \"touch began; until [ -e go ]; do sleep 0.01; done\" } }]
@@ -73,10 +73,10 @@ async fn killed_while_it_plans_it_plans_on() {
     answer: [call: { tool: sql, input: { query: \"INSERT INTO todos (id, title) VALUES ('a', 'First')\" } }]
   - answer: [say: done]
 ";
-    let stage = by(script).ready();
+    let stage = with_script(script).ready();
     let mut driver = stage.open(SessionStart::New).await;
     let id = driver.id();
-    let _fleet = driver.fleet(planned(1)).await;
+    let _fleet = driver.fleet(without_plan(1)).await;
     until_file(&stage.path("began")).await;
     driver.crash().await;
     std::fs::write(stage.path("go"), "").unwrap();
@@ -85,13 +85,13 @@ async fn killed_while_it_plans_it_plans_on() {
     let mut fleet = driver.resume_fleet().await;
     assert_eq!(driver.fleet_ended(&mut fleet).await, DONE);
     let run = driver.leave().await;
-    let asked = run.count(|event| matches!(event, Event::MailAdmitted { .. }));
-    assert_eq!(asked, 3, "one plan, one prompt of a worker, one look at the result:\n{}", run.transcript());
+    let messages = run.count(|event| matches!(event, Event::MailAdmitted { .. }));
+    assert_eq!(messages, 3, "one plan, one prompt of a worker, one review of the result:\n{}", run.transcript());
 }
 
 #[tokio::test]
-async fn a_fleet_is_stopped_from_elsewhere_and_goes_on_later() {
-    let stage = by(&waits()).ready();
+async fn a_fleet_stopped_by_another_process_can_be_resumed() {
+    let stage = with_script(&waiting_script()).ready();
     let mut driver = stage.open(SessionStart::New).await;
     let mut fleet = driver.fleet(three()).await;
     until_file(&stage.path("began")).await;
@@ -99,18 +99,18 @@ async fn a_fleet_is_stopped_from_elsewhere_and_goes_on_later() {
     driver.command(&SessionCommand::StopFleet).await;
     assert_eq!(driver.fleet_ended(&mut fleet).await, FleetOutcome::Ended(FleetEnd::Stopped));
     assert_eq!((status(&driver, "one"), status(&driver, "two")), (TodoStatus::Done, TodoStatus::Pending));
-    // Without a fleet the session is one like any other.
+    // Without a fleet, the session can be used like any other.
     driver.send("hello", MailDelivery::FollowUp).await;
     driver.rest().await;
     std::fs::write(stage.path("go"), "").unwrap();
     let mut fleet = driver.resume_fleet().await;
     assert_eq!(driver.fleet_ended(&mut fleet).await, DONE);
     let run = driver.leave().await;
-    assert_eq!(course(&run), ["+one", "+two", "-one", "~two", "+two", "-two", "+three", "-three"]);
+    assert_eq!(todo_steps(&run), ["+one", "+two", "-one", "~two", "+two", "-two", "+three", "-three"]);
 }
 
 #[tokio::test]
-async fn a_fleet_that_goes_on_has_its_plan() {
+async fn a_resumed_fleet_keeps_its_plan() {
     let script = "
   - when: { agent: main, turn: 1 }
     answer: [call: { tool: sql, input: { query: \"INSERT INTO todos (id, title) VALUES ('a', 'First')\" } }]
@@ -118,9 +118,9 @@ async fn a_fleet_that_goes_on_has_its_plan() {
     answer: [call: { tool: shell, input: { command: \"touch began; until [ -e go ]; do sleep 0.01; done\" } }]
   - answer: [say: done]
 ";
-    let stage = by(script).ready();
+    let stage = with_script(script).ready();
     let mut driver = stage.open(SessionStart::New).await;
-    let mut fleet = driver.fleet(planned(1)).await;
+    let mut fleet = driver.fleet(without_plan(1)).await;
     until_file(&stage.path("began")).await;
     driver.command(&SessionCommand::StopFleet).await;
     assert_eq!(driver.fleet_ended(&mut fleet).await, FleetOutcome::Ended(FleetEnd::Stopped));
@@ -136,7 +136,7 @@ async fn a_fleet_that_goes_on_has_its_plan() {
 }
 
 #[tokio::test]
-async fn a_fleet_whose_main_agent_could_not_look_at_the_result_goes_on_later() {
+async fn a_fleet_whose_review_failed_can_be_resumed() {
     let script = "
   - when: { agent: main, prompt: \"The fleet has done what it could\" }
     fail: { class: terminal, message: no such model }
@@ -144,9 +144,9 @@ async fn a_fleet_whose_main_agent_could_not_look_at_the_result_goes_on_later() {
     answer: [call: { tool: sql, input: { query: \"INSERT INTO todos (id, title, check_command) VALUES ('a', 'First', 'test -e go')\" } }]
   - answer: [say: done]
 ";
-    let stage = by(script).ready();
+    let stage = with_script(script).ready();
     let mut driver = stage.open(SessionStart::New).await;
-    let mut fleet = driver.fleet(planned(1)).await;
+    let mut fleet = driver.fleet(without_plan(1)).await;
     assert_eq!(driver.fleet_ended(&mut fleet).await, FleetOutcome::Ended(FleetEnd::Blocked));
     std::fs::write(stage.path("go"), "").unwrap();
     let mut fleet = driver.resume_fleet().await;
@@ -156,8 +156,8 @@ async fn a_fleet_whose_main_agent_could_not_look_at_the_result_goes_on_later() {
 }
 
 #[tokio::test]
-async fn a_session_that_is_stopped_takes_its_fleet_with_it() {
-    let stage = by(&waits()).ready();
+async fn stopping_a_session_stops_its_fleet() {
+    let stage = with_script(&waiting_script()).ready();
     let mut driver = stage.open(SessionStart::New).await;
     let mut fleet = driver.fleet(three()).await;
     until_file(&stage.path("began")).await;
@@ -168,12 +168,12 @@ async fn a_session_that_is_stopped_takes_its_fleet_with_it() {
 }
 
 #[tokio::test]
-async fn what_was_blocked_is_tried_again_when_it_goes_on() {
-    let stage = by("  - answer: [say: done]\n").ready();
+async fn blocked_todos_are_tried_again_when_a_fleet_resumes() {
+    let stage = with_script("  - answer: [say: done]\n").ready();
     let mut driver = stage.open(SessionStart::New).await;
-    let mut order = given([super::checked("a", "test -e fixed"), todo("b", &["a"])]);
-    order.terms.retries = 0;
-    let mut fleet = driver.fleet(order).await;
+    let mut request = with_plan([super::checked("a", "test -e fixed"), todo("b", &["a"])]);
+    request.config.retries = 0;
+    let mut fleet = driver.fleet(request).await;
     assert_eq!(driver.fleet_ended(&mut fleet).await, FleetOutcome::Ended(FleetEnd::Blocked));
     std::fs::write(stage.path("fixed"), "").unwrap();
     let mut fleet = driver.resume_fleet().await;
@@ -182,13 +182,13 @@ async fn what_was_blocked_is_tried_again_when_it_goes_on() {
 }
 
 #[tokio::test]
-async fn a_fleet_is_not_begun_twice_and_one_that_never_was_cannot_go_on() {
-    let stage = by(&waits()).ready();
+async fn a_fleet_cannot_start_twice_or_resume_without_a_start() {
+    let stage = with_script(&waiting_script()).ready();
     let mut driver = stage.open(SessionStart::New).await;
     let none = driver.session_mut().resume_fleet(runtime::FleetServices::default()).await;
     assert_eq!(none.unwrap_err().to_string(), "no fleet has run in this session");
     let _fleet = driver.fleet(three()).await;
-    let twice = driver.session_mut().start_fleet(planned(0), runtime::FleetServices::default()).await;
+    let twice = driver.session_mut().start_fleet(without_plan(0), runtime::FleetServices::default()).await;
     assert_eq!(twice.unwrap_err().to_string(), "a fleet is already working on the todos of this session");
     driver.leave().await;
 }

@@ -1,14 +1,14 @@
-//! The main agent plans, mends its plan, and looks at what came of it.
+//! The main agent plans, fixes its plan, and reviews the result.
 
 use protocol::{Event, FleetEnd, Principal, TodoStatus};
 use runtime::{FleetError, FleetOutcome, FleetServices, SessionStart};
 
-use super::{by, given, planned, play, prompts, reason, statuses, todo};
+use super::{play, prompts, reason, statuses, todo, with_plan, with_script, without_plan};
 
 const DONE: FleetOutcome = FleetOutcome::Ended(FleetEnd::Done);
 
 #[tokio::test]
-async fn a_goal_becomes_a_plan_that_is_worked_through_and_looked_at() {
+async fn a_goal_becomes_a_plan_that_is_worked_through_and_reviewed() {
     let script = "
   - when: { agent: main, turn: 1 }
     answer:
@@ -20,7 +20,7 @@ async fn a_goal_becomes_a_plan_that_is_worked_through_and_looked_at() {
   - when: { agent: worker }
     answer: [say: \"${path} is done\"]
 ";
-    let (outcome, run) = play(by(script), planned(3)).await;
+    let (outcome, run) = play(with_script(script), without_plan(3)).await;
     assert_eq!(outcome, DONE, "{}", run.transcript());
     assert_eq!(statuses(&run), [("a".to_owned(), TodoStatus::Done), ("b".to_owned(), TodoStatus::Done)]);
     let first = &prompts(&run, "/root")[0];
@@ -28,11 +28,11 @@ async fn a_goal_becomes_a_plan_that_is_worked_through_and_looked_at() {
     assert!(first.ends_with("Agent types: worker, reader; worker unless a todo says otherwise."), "{first}");
     assert_eq!(run.text(), "The goal is met.");
     let reviews = run.count(|event| matches!(event, Event::MailAdmitted { from: Principal::Runtime, .. }));
-    assert_eq!(reviews, 1, "nothing new was planned, so there is nothing new to look at");
+    assert_eq!(reviews, 1, "nothing new was planned, so there is nothing new to review");
 }
 
 #[tokio::test]
-async fn a_plan_that_cannot_be_worked_by_is_sent_back() {
+async fn an_unusable_plan_is_sent_back() {
     let script = "
   - when: { agent: main, turn: 1 }
     answer: [say: I have no plan.]
@@ -44,13 +44,13 @@ async fn a_plan_that_cannot_be_worked_by_is_sent_back() {
     answer: [call: { tool: sql, input: { query: \"UPDATE todos SET agent_type = NULL\" } }]
   - answer: [say: done]
 ";
-    let (outcome, run) = play(by(script), planned(0)).await;
+    let (outcome, run) = play(with_script(script), without_plan(0)).await;
     assert_eq!(outcome, DONE, "{}", run.transcript());
 }
 
 #[tokio::test]
-async fn a_plan_is_mended_only_so_often() {
-    let (outcome, run) = play(by("  - answer: [say: I have no plan.]\n"), planned(3)).await;
+async fn a_plan_is_sent_back_only_a_few_times() {
+    let (outcome, run) = play(with_script("  - answer: [say: I have no plan.]\n"), without_plan(3)).await;
     assert_eq!(outcome, FleetOutcome::Unplanned("1. there are no todos; write at least one".into()));
     assert_eq!(run.stage().model(run.id()).requests().len(), 3);
     let ends = run.count(|event| matches!(event, Event::FleetEnded { end: FleetEnd::Stopped }));
@@ -60,14 +60,14 @@ async fn a_plan_is_mended_only_so_often() {
 #[tokio::test]
 async fn a_main_agent_that_fails_is_not_asked_again() {
     let script = "  - fail: { class: terminal, message: no such model }\n";
-    let (outcome, run) = play(by(script), planned(3)).await;
-    let FleetOutcome::Unplanned(words) = outcome else { panic!("{outcome:?}") };
-    assert!(words.contains("no such model"), "{words}");
+    let (outcome, run) = play(with_script(script), without_plan(3)).await;
+    let FleetOutcome::Unplanned(reason) = outcome else { panic!("{outcome:?}") };
+    assert!(reason.contains("no such model"), "{reason}");
     assert_eq!(run.stage().model(run.id()).requests().len(), 1);
 }
 
 #[tokio::test]
-async fn the_main_agent_mends_what_is_blocked_and_the_fleet_goes_on() {
+async fn the_main_agent_fixes_blocked_todos_and_the_fleet_continues() {
     let script = "
   - when: { agent: main, turn: 1 }
     answer: [call: { tool: sql, input: { query: \"INSERT INTO todos (id, title, check_command) VALUES ('a', 'First', 'test -e out.txt'), ('b', 'Then', NULL); INSERT INTO todo_deps VALUES ('b', 'a')\" } }]
@@ -84,18 +84,18 @@ async fn the_main_agent_mends_what_is_blocked_and_the_fleet_goes_on() {
   - when: { agent: worker }
     answer: [say: I did my best.]
 ";
-    let mut order = planned(3);
-    order.terms.retries = 0;
-    let (outcome, run) = play(by(script), order).await;
+    let mut request = without_plan(3);
+    request.config.retries = 0;
+    let (outcome, run) = play(with_script(script), request).await;
     assert_eq!(outcome, DONE, "{}", run.transcript());
     assert_eq!(run.text(), "Now it is done.");
-    let told = prompts(&run, "/root/a-2").remove(0);
-    assert!(told.contains("An earlier attempt failed:"), "{told}");
+    let prompt = prompts(&run, "/root/a-2").remove(0);
+    assert!(prompt.contains("An earlier attempt failed:"), "{prompt}");
 }
 
 #[tokio::test]
-async fn looks_at_the_result_are_bounded() {
-    // It plans the same impossible thing again and again.
+async fn the_number_of_reviews_is_limited() {
+    // The main agent plans the same impossible todo again and again.
     let script = "
   - when: { answered: { tool: sql } }
     answer: [say: again]
@@ -105,20 +105,20 @@ async fn looks_at_the_result_are_bounded() {
     answer: [call: { tool: sql, input: { query: \"INSERT INTO todos (id, title, check_command) VALUES ('a', 'First', 'false')\" } }]
   - answer: [say: done]
 ";
-    let mut order = planned(2);
-    order.terms.retries = 0;
-    let (outcome, run) = play(by(script), order).await;
+    let mut request = without_plan(2);
+    request.config.retries = 0;
+    let (outcome, run) = play(with_script(script), request).await;
     assert_eq!(outcome, FleetOutcome::Ended(FleetEnd::Blocked), "{}", run.transcript());
     let claims = run.count(|event| matches!(event, Event::TodoClaimed { .. }));
     assert_eq!((claims, reason(&run, "a").contains("`false` must exit with code 0")), (3, true));
 }
 
 #[tokio::test]
-async fn a_plan_of_a_person_is_looked_at_before_anything_begins() {
-    let mut driver = by("  - answer: [say: done]\n").ready().open(SessionStart::New).await;
+async fn a_plan_from_the_user_is_checked_before_the_fleet_starts() {
+    let mut driver = with_script("  - answer: [say: done]\n").ready().open(SessionStart::New).await;
     let mut wrong = vec![todo("a", &["b"]), todo("b", &["a"])];
     let mut refused = async |todos| {
-        let refused = driver.session_mut().start_fleet(given(todos), FleetServices::default()).await;
+        let refused = driver.session_mut().start_fleet(with_plan(todos), FleetServices::default()).await;
         refused.map(|_fleet| ()).unwrap_err()
     };
     let error = refused(wrong.clone()).await;

@@ -1,4 +1,4 @@
-//! Tool calls: denied, asked about, rewritten, and answered with more than the tool said.
+//! Hooks on tool calls: they deny, ask, rewrite, and add to the answer.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::{noting, on, told_of};
+use super::{command_hook, hook_inputs_of, record_input_then};
 use crate::support::rules;
 
-/// A root that makes one call and tells what came of it.
+/// A root that makes one call and repeats its answer.
 fn calls(command: &str) -> String {
     rules(&format!(
         "  - when: {{ turn: 1 }}
@@ -28,11 +28,11 @@ fn calls(command: &str) -> String {
     ))
 }
 
-fn says(event: HookEvent, json: &str) -> HookSpec {
-    on(event, &noting(&format!("echo '{json}'")))
+fn answering_hook(event: HookEvent, json: &str) -> HookSpec {
+    command_hook(event, &record_input_then(&format!("echo '{json}'")))
 }
 
-fn plays(command: &str) -> Scenario {
+fn call_scenario(command: &str) -> Scenario {
     scenario().script(&calls(command)).allow_all().prompt("go")
 }
 
@@ -45,21 +45,21 @@ fn status(run: &PlayedSession) -> ToolResultStatus {
 }
 
 #[tokio::test]
-async fn a_denied_call_does_not_run_and_its_model_hears_why() {
+async fn a_denied_call_does_not_run_and_the_model_gets_the_reason() {
     let deny = r#"{"permissionDecision":"deny","permissionDecisionReason":"not on a Sunday"}"#;
-    let denied = on(HookEvent::PermissionDenied, &noting("true"));
-    let run = plays("touch ran").hook(says(HookEvent::PreToolUse, deny)).hook(denied).run().await;
+    let denied = command_hook(HookEvent::PermissionDenied, &record_input_then("true"));
+    let run = call_scenario("touch ran").hook(answering_hook(HookEvent::PreToolUse, deny)).hook(denied).run().await;
     assert_eq!((run.file("ran"), status(&run)), (None, ToolResultStatus::Denied));
     assert!(run.text().contains("not on a Sunday"), "{}", run.text());
-    assert_eq!(told_of(run.stage(), "permissionDenied").len(), 1);
+    assert_eq!(hook_inputs_of(run.stage(), "permissionDenied").len(), 1);
 }
 
 #[tokio::test]
-async fn a_hook_is_not_told_secrets() {
-    let scene = plays("cat key").file("key", "the key is sk-0123456789\n").secret("sk-0123456789");
-    let run = scene.hook(on(HookEvent::PostToolUse, &noting("true"))).run().await;
-    let told = run.file("told").unwrap();
-    assert!(told.contains("the key is ") && !told.contains("sk-0123456789"), "{told}");
+async fn hook_inputs_contain_no_secrets() {
+    let scene = call_scenario("cat key").file("key", "the key is sk-0123456789\n").secret("sk-0123456789");
+    let run = scene.hook(command_hook(HookEvent::PostToolUse, &record_input_then("true"))).run().await;
+    let inputs = run.file("told").unwrap();
+    assert!(inputs.contains("the key is ") && !inputs.contains("sk-0123456789"), "{inputs}");
 }
 
 #[tokio::test]
@@ -74,7 +74,8 @@ async fn a_hook_on_commands_sees_every_command() {
   - answer: [say: done]
 ",
     );
-    let guard = HookSpec { matcher: Some("Bash".into()), ..on(HookEvent::PreToolUse, "echo no shells >&2; exit 2") };
+    let guard =
+        HookSpec { matcher: Some("Bash".into()), ..command_hook(HookEvent::PreToolUse, "echo no shells >&2; exit 2") };
     let run = scenario().script(&script).allow_all().prompt("go").hook(guard).run().await;
     assert_eq!((run.file("ran"), status(&run)), (None, ToolResultStatus::Denied), "{}", run.transcript());
     match &run.tasks()[1].last_outcome {
@@ -88,42 +89,45 @@ async fn a_hook_on_commands_sees_every_command() {
 #[tokio::test]
 async fn a_rewritten_call_is_what_is_judged_run_and_recorded() {
     let rewrite = r#"{"modifiedArgs":{"command":"touch safe"}}"#;
-    let run = plays("touch ran").hook(says(HookEvent::PreToolUse, rewrite)).run().await;
+    let run = call_scenario("touch ran").hook(answering_hook(HookEvent::PreToolUse, rewrite)).run().await;
     assert_eq!((run.file("ran"), run.file("safe").as_deref()), (None, Some("")));
     insta::assert_snapshot!(run.transcript());
 
-    let denied = plays("echo fine").hook(says(HookEvent::PreToolUse, rewrite)).rule(RuleEffect::Deny, "shell(touch *)");
+    let denied = call_scenario("echo fine")
+        .hook(answering_hook(HookEvent::PreToolUse, rewrite))
+        .rule(RuleEffect::Deny, "shell(touch *)");
     let run = denied.run().await;
     assert_eq!((run.file("safe"), status(&run)), (None, ToolResultStatus::Denied));
 }
 
 #[tokio::test]
-async fn a_hook_can_ask_and_its_allow_lifts_nothing() {
-    let ask = says(HookEvent::PreToolUse, r#"{"permissionDecision":"ask","permissionDecisionReason":"sure?"}"#);
-    let run = plays("touch ran").hook(ask).run().await;
+async fn a_hook_can_ask_and_its_allow_overrides_nothing() {
+    let ask =
+        answering_hook(HookEvent::PreToolUse, r#"{"permissionDecision":"ask","permissionDecisionReason":"sure?"}"#);
+    let run = call_scenario("touch ran").hook(ask).run().await;
     assert_eq!(run.count(|event| matches!(event, Event::AskOpened(_))), 1);
     assert_eq!((run.file("ran"), status(&run)), (None, ToolResultStatus::Denied));
 
-    let allow = || says(HookEvent::PreToolUse, r#"{"permissionDecision":"allow"}"#);
-    let permit = says(HookEvent::PermissionRequest, r#"{"behavior":"allow"}"#);
+    let allow = || answering_hook(HookEvent::PreToolUse, r#"{"permissionDecision":"allow"}"#);
+    let permit = answering_hook(HookEvent::PermissionRequest, r#"{"behavior":"allow"}"#);
     let run = scenario().script(&calls("touch ran")).prompt("go").hook(allow()).hook(permit).run().await;
     assert_eq!((run.file("ran"), status(&run)), (None, ToolResultStatus::Denied));
-    assert_eq!(told_of(run.stage(), "permissionRequest").len(), 1);
-    let run = plays("touch ran").hook(allow()).rule(RuleEffect::Deny, "shell").run().await;
+    assert_eq!(hook_inputs_of(run.stage(), "permissionRequest").len(), 1);
+    let run = call_scenario("touch ran").hook(allow()).rule(RuleEffect::Deny, "shell").run().await;
     assert_eq!((run.file("ran"), status(&run)), (None, ToolResultStatus::Denied));
 }
 
 #[tokio::test]
-async fn a_hook_can_deny_what_a_person_would_be_asked() {
-    let deny = says(HookEvent::PermissionRequest, r#"{"behavior":"deny","message":"we never do"}"#);
+async fn a_hook_can_deny_what_the_user_would_be_asked() {
+    let deny = answering_hook(HookEvent::PermissionRequest, r#"{"behavior":"deny","message":"we never do"}"#);
     let run = scenario().script(&calls("touch ran")).prompt("go").hook(deny).run().await;
     assert_eq!(run.count(|event| matches!(event, Event::AskOpened(_))), 0);
     assert!(run.text().contains("we never do"), "{}", run.text());
 }
 
-/// A hook of either family may change the rules with its decision, as far as that narrows.
+/// A hook of either dialect may change the rules with its decision, but only to narrow them.
 #[tokio::test]
-async fn rules_that_a_hook_denies_with_its_decision_hold_from_then_on() {
+async fn deny_rules_from_a_hooks_decision_apply_from_then_on() {
     let script = rules(
         "  - when: { turn: 1 }
     answer: [call: { id: c, tool: shell, input: { command: touch first } }]
@@ -134,16 +138,16 @@ async fn rules_that_a_hook_denies_with_its_decision_hold_from_then_on() {
     );
     let update = r#"{"type":"addRules","behavior":"deny","rules":[{"toolName":"Bash"}],"destination":"session"}"#;
     let decision = format!(r#"{{"behavior":"deny","message":"no","updatedPermissions":[{update}]}}"#);
-    let said = format!(r#"{{"hookSpecificOutput":{{"hookEventName":"PermissionRequest","decision":{decision}}}}}"#);
-    let hook = says(HookEvent::PermissionRequest, &said);
+    let output = format!(r#"{{"hookSpecificOutput":{{"hookEventName":"PermissionRequest","decision":{decision}}}}}"#);
+    let hook = answering_hook(HookEvent::PermissionRequest, &output);
     let scene = scenario().script(&script).allow_all().prompt("go").rule(RuleEffect::Ask, "shell(touch *)");
     let run = scene.hook(hook).run().await;
     assert_eq!((run.file("first"), run.file("second")), (None, None), "{}", run.transcript());
 }
 
-/// The answer of a call that starts an agent in the background is durable before hooks hear of it.
+/// The answer of a call that starts a background agent is durable before hooks run.
 #[tokio::test]
-async fn what_a_hook_puts_in_the_place_of_a_task_s_answer_reaches_the_model() {
+async fn a_hooks_replacement_of_a_task_answer_reaches_the_model() {
     for mode in ["sync", "background"] {
         let script = rules(&format!(
             "  - when: {{ agent: worker }}
@@ -153,7 +157,7 @@ async fn what_a_hook_puts_in_the_place_of_a_task_s_answer_reaches_the_model() {
   - answer: [say: 'told ${{answer}}']
 "
         ));
-        let only = says(HookEvent::PostToolUse, r#"{"updatedToolOutput":"only this"}"#);
+        let only = answering_hook(HookEvent::PostToolUse, r#"{"updatedToolOutput":"only this"}"#);
         let run = scenario().script(&script).allow_all().prompt("go").hook(only).run().await;
         let requests = run.stage().model(run.id()).requests();
         let of_root: Vec<_> = requests.iter().filter(|request| request.agent != "worker").collect();
@@ -165,12 +169,12 @@ async fn what_a_hook_puts_in_the_place_of_a_task_s_answer_reaches_the_model() {
 }
 
 #[tokio::test]
-async fn what_hooks_say_after_a_call_is_part_of_its_answer() {
-    let context = says(HookEvent::PostToolUse, r#"{"additionalContext":"and mind the gap"}"#);
-    let run = plays("echo out").hook(context).run().await;
+async fn the_context_of_hooks_after_a_call_is_part_of_its_answer() {
+    let context = answering_hook(HookEvent::PostToolUse, r#"{"additionalContext":"and mind the gap"}"#);
+    let run = call_scenario("echo out").hook(context).run().await;
     assert!(run.text().contains("out") && run.text().contains("and mind the gap"), "{}", run.text());
-    let short = says(HookEvent::PostToolUse, r#"{"modifiedResult":{"textResultForLlm":"short"}}"#);
-    assert_eq!(plays("echo out").hook(short).run().await.text(), "told short");
+    let short = answering_hook(HookEvent::PostToolUse, r#"{"modifiedResult":{"textResultForLlm":"short"}}"#);
+    assert_eq!(call_scenario("echo out").hook(short).run().await.text(), "told short");
 
     let failed = rules(
         "  - when: { turn: 1 }
@@ -178,19 +182,19 @@ async fn what_hooks_say_after_a_call_is_part_of_its_answer() {
   - answer: [say: 'told ${answer}']
 ",
     );
-    let failure = says(HookEvent::PostToolUseFailure, r#"{"additionalContext":"look elsewhere"}"#);
+    let failure = answering_hook(HookEvent::PostToolUseFailure, r#"{"additionalContext":"look elsewhere"}"#);
     let run = scenario().script(&failed).prompt("go").hook(failure).run().await;
     assert!(run.text().contains("look elsewhere"), "{}", run.text());
-    assert_eq!(told_of(run.stage(), "postToolUseFailure")[0]["toolName"], "view");
+    assert_eq!(hook_inputs_of(run.stage(), "postToolUseFailure")[0]["toolName"], "view");
 }
 
 #[tokio::test]
-async fn what_a_person_was_asked_is_what_runs_though_the_hook_would_say_otherwise_by_now() {
-    // Each time it is told, it makes another command of the call.
+async fn the_call_that_the_user_approved_runs_although_the_hook_would_now_change_it() {
+    // Each time it runs, the hook changes the call to another command.
     let counting = "n=$(wc -l < told); echo \"{\\\"modifiedArgs\\\":{\\\"command\\\":\\\"touch ran$n\\\"}}\"";
     let stage = scenario()
         .script(&calls("touch ran"))
-        .hook(on(HookEvent::PreToolUse, &noting(counting)))
+        .hook(command_hook(HookEvent::PreToolUse, &record_input_then(counting)))
         .ask_wait(None)
         .ready();
     let mut driver = stage.open(SessionStart::New).await;
@@ -210,37 +214,37 @@ async fn what_a_person_was_asked_is_what_runs_though_the_hook_would_say_otherwis
     driver.rest().await;
     let run = driver.leave().await;
     assert_eq!((run.file("ran1").as_deref(), run.file("ran2")), (Some(""), None));
-    assert_eq!(told_of(&stage, "preToolUse").len(), 1);
+    assert_eq!(hook_inputs_of(&stage, "preToolUse").len(), 1);
 }
 
 #[tokio::test]
-async fn broken_hooks_cost_no_more_than_their_deadline() {
+async fn broken_hooks_take_no_longer_than_their_timeout() {
     let quick = |hook: HookSpec| HookSpec { timeout_ms: 300, ..hook };
     for broken in ["sleep 60", "trap '' TERM; while :; do sleep 1; done", "exit 3"] {
-        let mut scene = plays("touch ran");
+        let mut scene = call_scenario("touch ran");
         for event in [HookEvent::PreToolUse, HookEvent::PostToolUse, HookEvent::AgentStop, HookEvent::SessionStart] {
-            scene = scene.hook(quick(on(event, broken)));
+            scene = scene.hook(quick(command_hook(event, broken)));
         }
         let run = tokio::time::timeout(Duration::from_secs(20), scene.run()).await.unwrap();
         assert_eq!((run.file("ran").as_deref(), status(&run)), (Some(""), ToolResultStatus::Done), "{broken}");
     }
-    // What a guard wrote and nobody could read to its end may have been a no.
-    let flood = on(HookEvent::PreToolUse, "yes");
-    let closed = HookSpec { failure: HookFailure::Closed, ..quick(on(HookEvent::PreToolUse, "sleep 60")) };
+    // Output of a hook that could not be read to its end may have been a denial.
+    let flood = command_hook(HookEvent::PreToolUse, "yes");
+    let closed = HookSpec { failure: HookFailure::Closed, ..quick(command_hook(HookEvent::PreToolUse, "sleep 60")) };
     for no in [flood, closed] {
-        let run = plays("touch ran").hook(no).run().await;
+        let run = call_scenario("touch ran").hook(no).run().await;
         assert_eq!((run.file("ran"), status(&run)), (None, ToolResultStatus::Denied));
     }
 }
 
 #[tokio::test]
-async fn a_file_of_either_family_guards_a_session() {
+async fn a_hook_file_of_either_dialect_guards_a_session() {
     let nested = r#"{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"grep -q 'rm -rf' && { echo dangerous >&2; exit 2; }; exit 0"}]}]}}"#;
     let flat = r#"{"version":1,"hooks":{"preToolUse":[{"type":"command","matcher":"bash","bash":"grep -q 'rm -rf' && { echo dangerous >&2; exit 2; }; exit 0"}]}}"#;
     for text in [nested, flat] {
         let (hooks, problems) = read(text, "hooks.json", &HookFileLocation::Folder);
         assert_eq!(problems, []);
-        let guarded = |command: &str| hooks.iter().cloned().fold(plays(command), Scenario::hook);
+        let guarded = |command: &str| hooks.iter().cloned().fold(call_scenario(command), Scenario::hook);
         let run = guarded("touch ran").run().await;
         assert_eq!(run.file("ran").as_deref(), Some(""), "{text}");
         let run = guarded("rm -rf ran").run().await;
@@ -249,25 +253,26 @@ async fn a_file_of_either_family_guards_a_session() {
 }
 
 #[tokio::test]
-async fn an_address_guards_a_session() {
+async fn an_http_hook_guards_a_session() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/hook", listener.local_addr().unwrap());
     let mut serving = JoinSet::new();
     serving.spawn(async move {
         let (mut stream, _) = listener.accept().await.unwrap();
-        let mut asked = Vec::new();
-        // The names of the payload are in order, and this is the last.
-        while !String::from_utf8_lossy(&asked).contains("transcriptPath") {
+        let mut request = Vec::new();
+        // The keys of the payload are sorted, and this is the last one.
+        while !String::from_utf8_lossy(&request).contains("transcriptPath") {
             let mut buffer = [0; 4096];
             let count = stream.read(&mut buffer).await.unwrap();
-            asked.extend_from_slice(&buffer[..count]);
+            request.extend_from_slice(&buffer[..count]);
         }
-        let said = r#"{"permissionDecision":"deny","permissionDecisionReason":"says the server"}"#;
-        let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{said}", said.len());
+        let decision = r#"{"permissionDecision":"deny","permissionDecisionReason":"says the server"}"#;
+        let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{decision}", decision.len());
         stream.write_all(answer.as_bytes()).await.unwrap();
     });
     let action = HookAction::Http { url, headers: BTreeMap::new(), allowed_env: Vec::new() };
-    let run = plays("touch ran").hook(HookSpec { action, ..on(HookEvent::PreToolUse, "") }).run().await;
+    let run =
+        call_scenario("touch ran").hook(HookSpec { action, ..command_hook(HookEvent::PreToolUse, "") }).run().await;
     assert_eq!((run.file("ran"), status(&run)), (None, ToolResultStatus::Denied));
     assert!(run.text().contains("says the server"), "{}", run.text());
 }

@@ -1,4 +1,4 @@
-//! Hooks in a session: what they are told, what becomes of what they say, and that starts and stops pair.
+//! Hooks in a session: their inputs, the effects of their outputs, and the pairing of starts and stops.
 
 mod calls;
 mod ends;
@@ -12,8 +12,8 @@ use protocol::{AgentSpec, HookAction, HookDialect, HookEvent, HookFailure, HookS
 use serde_json::Value;
 use testkit::session::SessionFixture;
 
-/// A hook of the first family that runs this.
-pub(crate) fn on(event: HookEvent, command: &str) -> HookSpec {
+/// A camel-case hook that runs this command.
+pub(crate) fn command_hook(event: HookEvent, command: &str) -> HookSpec {
     HookSpec {
         event,
         matcher: None,
@@ -26,23 +26,23 @@ pub(crate) fn on(event: HookEvent, command: &str) -> HookSpec {
     }
 }
 
-/// Writes what a hook is told to `told`, a line each, and then does this.
-fn noting(then: &str) -> String {
+/// A command that appends the hook's input to the file `told`, one line each, and then runs `then`.
+fn record_input_then(then: &str) -> String {
     format!("told=$(cat); printf '%s\\n' \"$told\" >> told; {then}")
 }
 
-/// What hooks that note it were told, in order.
-fn told(stage: &SessionFixture) -> Vec<Value> {
+/// The recorded inputs of hooks, in order.
+fn hook_inputs(stage: &SessionFixture) -> Vec<Value> {
     let lines = stage.file("told").unwrap_or_default();
     lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What they were told of such an event.
-fn told_of(stage: &SessionFixture, event: &str) -> Vec<Value> {
-    told(stage).into_iter().filter(|told| told["bosun"]["event"] == event).collect()
+/// The recorded inputs of hooks on this event.
+fn hook_inputs_of(stage: &SessionFixture, event: &str) -> Vec<Value> {
+    hook_inputs(stage).into_iter().filter(|told| told["bosun"]["event"] == event).collect()
 }
 
-/// An agent that may do everything, with hooks of its own.
+/// An agent with all tools, and with hooks of its own.
 fn agent(name: &str, hooks: Vec<HookSpec>) -> AgentSpec {
     AgentSpec {
         name: name.into(),

@@ -1,4 +1,4 @@
-//! One start and one stop for each activation, however it ends and whoever owns the session by then.
+//! Start hooks and stop hooks run once per activation, however it ends and whichever process owns the session by then.
 
 use std::collections::BTreeSet;
 
@@ -7,15 +7,15 @@ use runtime::SessionStart;
 use serde_json::Value;
 use testkit::session::{PlayedSession, Scenario, SessionDriver, SessionFixture, scenario};
 
-use super::{noting, on, told_of};
-use crate::support::{UNTIL_GO, eventually, relay, rules, script, silence, until_file};
+use super::{command_hook, hook_inputs_of, record_input_then};
+use crate::support::{UNTIL_GO, eventually, relay, rules, script, silent_model, until_file};
 
 fn start(then: &str) -> HookSpec {
-    on(HookEvent::SubagentStart, &noting(then))
+    command_hook(HookEvent::SubagentStart, &record_input_then(then))
 }
 
 fn stop(then: &str) -> HookSpec {
-    on(HookEvent::SubagentStop, &noting(then))
+    command_hook(HookEvent::SubagentStop, &record_input_then(then))
 }
 
 /// A root that starts a worker, which makes this call and is done.
@@ -32,27 +32,27 @@ fn delegates(command: &str) -> String {
     ))
 }
 
-fn plays(command: &str) -> Scenario {
+fn worker_scenario(command: &str) -> Scenario {
     scenario().script(&delegates(command)).allow_all()
 }
 
-/// Which activations hooks were told of, by everything that tells one from another but the attempt.
-fn ids(told: &[Value]) -> BTreeSet<String> {
+/// The activations in hook inputs, identified by everything except the attempt.
+fn activation_ids(told: &[Value]) -> BTreeSet<String> {
     told.iter()
         .map(|told| format!("{} {} {}", told["bosun"]["session"], told["bosun"]["agent"], told["bosun"]["activation"]))
         .collect()
 }
 
-/// Each activation that was told of when it began was told of once when it ended.
+/// Checks that each activation with start hooks had stop hooks once; returns the number of activations.
 fn assert_paired(stage: &SessionFixture) -> usize {
-    let (starts, stops) = (told_of(stage, "subagentStart"), told_of(stage, "subagentStop"));
-    assert_eq!(ids(&starts), ids(&stops), "{starts:#?} {stops:#?}");
+    let (starts, stops) = (hook_inputs_of(stage, "subagentStart"), hook_inputs_of(stage, "subagentStop"));
+    assert_eq!(activation_ids(&starts), activation_ids(&stops), "{starts:#?} {stops:#?}");
     let first = stops.iter().filter(|told| told["stop_hook_active"] == false).count();
-    assert_eq!(first, ids(&starts).len(), "{stops:#?}");
+    assert_eq!(first, activation_ids(&starts).len(), "{stops:#?}");
     first
 }
 
-async fn go_on(stage: &SessionFixture, crashed: PlayedSession) -> PlayedSession {
+async fn resume_to_end(stage: &SessionFixture, crashed: PlayedSession) -> PlayedSession {
     let mut driver = stage.open(SessionStart::Resume(crashed.id())).await;
     driver.resume().await;
     driver.rest().await;
@@ -66,8 +66,8 @@ async fn begin(stage: &SessionFixture) -> SessionDriver {
 }
 
 #[tokio::test]
-async fn an_agent_that_ends_well_fails_or_is_stopped_is_told_of_twice() {
-    let run = plays("true").hook(start("true")).hook(stop("true")).prompt("go").run().await;
+async fn start_and_stop_hooks_run_whether_an_agent_succeeds_fails_or_is_stopped() {
+    let run = worker_scenario("true").hook(start("true")).hook(stop("true")).prompt("go").run().await;
     assert_eq!(assert_paired(run.stage()), 1);
 
     let failing = rules(
@@ -80,20 +80,20 @@ async fn an_agent_that_ends_well_fails_or_is_stopped_is_told_of_twice() {
     );
     let run = scenario().script(&failing).hook(start("true")).hook(stop("true")).prompt("go").run().await;
     assert_eq!(assert_paired(run.stage()), 1);
-    assert_eq!(told_of(run.stage(), "subagentStop")[0]["stopReason"], "failed");
+    assert_eq!(hook_inputs_of(run.stage(), "subagentStop")[0]["stopReason"], "failed");
 
-    let stage = plays(&format!("touch began; {UNTIL_GO}")).hook(start("true")).hook(stop("true")).ready();
+    let stage = worker_scenario(&format!("touch began; {UNTIL_GO}")).hook(start("true")).hook(stop("true")).ready();
     let driver = begin(&stage).await;
     until_file(&stage.path("began")).await;
     driver.stop().await.unwrap();
     let run = driver.leave().await;
     assert_eq!(assert_paired(&stage), 1);
-    assert_eq!(told_of(&stage, "subagentStop")[0]["stopReason"], "cancelled");
+    assert_eq!(hook_inputs_of(&stage, "subagentStop")[0]["stopReason"], "cancelled");
     assert_eq!(run.count(|event| matches!(event, Event::StopHooksRan { .. })), 1);
 }
 
 #[tokio::test]
-async fn each_activation_of_an_agent_is_a_pair_of_its_own() {
+async fn each_activation_of_an_agent_has_its_own_pair() {
     let script = rules(
         "  - when: { agent: worker }
     answer: [say: 'heard ${prompt}']
@@ -107,42 +107,42 @@ async fn each_activation_of_an_agent_is_a_pair_of_its_own() {
 ",
     );
     let run = scenario().script(&script).allow_all().hook(start("true")).hook(stop("true")).prompt("go").run().await;
-    let greeted = run.count(|event| matches!(event, Event::StartHooksRan { .. }));
-    assert_eq!(assert_paired(run.stage()), greeted, "{}", run.transcript());
-    assert_eq!(greeted, 2, "{}", run.transcript());
+    let start_hook_runs = run.count(|event| matches!(event, Event::StartHooksRan { .. }));
+    assert_eq!(assert_paired(run.stage()), start_hook_runs, "{}", run.transcript());
+    assert_eq!(start_hook_runs, 2, "{}", run.transcript());
 }
 
 #[tokio::test]
-async fn an_owner_that_dies_while_the_start_is_told_tells_it_again() {
-    let stage = plays("true").hook(start(&format!("touch telling; {UNTIL_GO}"))).hook(stop("true")).ready();
+async fn start_hooks_run_again_if_the_owner_dies_while_they_run() {
+    let stage = worker_scenario("true").hook(start(&format!("touch telling; {UNTIL_GO}"))).hook(stop("true")).ready();
     let driver = begin(&stage).await;
     until_file(&stage.path("telling")).await;
     let crashed = driver.crash().await;
     assert_eq!(crashed.count(|event| matches!(event, Event::StartHooksRan { .. })), 0);
     std::fs::write(stage.path("go"), "").unwrap();
-    go_on(&stage, crashed).await;
+    resume_to_end(&stage, crashed).await;
     let attempts: Vec<Value> =
-        told_of(&stage, "subagentStart").iter().map(|told| told["bosun"]["attempt"].clone()).collect();
+        hook_inputs_of(&stage, "subagentStart").iter().map(|told| told["bosun"]["attempt"].clone()).collect();
     assert_eq!(attempts, [1, 2]);
     assert_eq!(assert_paired(&stage), 1);
 }
 
 #[tokio::test]
-async fn an_owner_that_dies_in_the_middle_leaves_one_stop_to_the_next() {
-    let stage = plays(&format!("touch began; {UNTIL_GO}")).hook(start("true")).hook(stop("true")).ready();
+async fn stop_hooks_run_once_if_the_owner_dies_during_a_call() {
+    let stage = worker_scenario(&format!("touch began; {UNTIL_GO}")).hook(start("true")).hook(stop("true")).ready();
     let driver = begin(&stage).await;
     until_file(&stage.path("began")).await;
     let crashed = driver.crash().await;
-    go_on(&stage, crashed).await;
-    assert_eq!(told_of(&stage, "subagentStart").len(), 1);
+    resume_to_end(&stage, crashed).await;
+    assert_eq!(hook_inputs_of(&stage, "subagentStart").len(), 1);
     assert_eq!(assert_paired(&stage), 1);
 }
 
 #[tokio::test]
-async fn an_owner_that_dies_while_the_model_is_asked_leaves_one_stop_to_the_next() {
+async fn stop_hooks_run_once_if_the_owner_dies_during_a_request() {
     let calls = script(&delegates("true"));
     let stage = scenario()
-        .model(relay([calls.clone(), silence(), calls]))
+        .model(relay([calls.clone(), silent_model(), calls]))
         .allow_all()
         .hook(start("true"))
         .hook(stop("true"))
@@ -150,30 +150,30 @@ async fn an_owner_that_dies_while_the_model_is_asked_leaves_one_stop_to_the_next
     let driver = begin(&stage).await;
     driver.asked(2).await;
     let crashed = driver.crash().await;
-    go_on(&stage, crashed).await;
-    assert_eq!(told_of(&stage, "subagentStart").len(), 1);
+    resume_to_end(&stage, crashed).await;
+    assert_eq!(hook_inputs_of(&stage, "subagentStart").len(), 1);
     assert_eq!(assert_paired(&stage), 1);
 }
 
 #[tokio::test]
-async fn an_owner_that_dies_while_the_stop_is_told_tells_it_again() {
-    let stage = plays("true").hook(start("true")).hook(stop(&format!("touch telling; {UNTIL_GO}"))).ready();
+async fn stop_hooks_run_again_if_the_owner_dies_while_they_run() {
+    let stage = worker_scenario("true").hook(start("true")).hook(stop(&format!("touch telling; {UNTIL_GO}"))).ready();
     let driver = begin(&stage).await;
     until_file(&stage.path("telling")).await;
     let crashed = driver.crash().await;
     std::fs::write(stage.path("go"), "").unwrap();
-    go_on(&stage, crashed).await;
-    let stops = told_of(&stage, "subagentStop");
-    assert_eq!((stops.len(), ids(&stops).len()), (2, 1));
+    resume_to_end(&stage, crashed).await;
+    let stops = hook_inputs_of(&stage, "subagentStop");
+    assert_eq!((stops.len(), activation_ids(&stops).len()), (2, 1));
     let attempts: Vec<Value> = stops.iter().map(|told| told["bosun"]["attempt"].clone()).collect();
-    assert_eq!(attempts, [1, 2], "a hook can tell the repeat");
-    assert_eq!(ids(&told_of(&stage, "subagentStart")), ids(&stops));
+    assert_eq!(attempts, [1, 2], "a hook can recognise the repetition");
+    assert_eq!(activation_ids(&hook_inputs_of(&stage, "subagentStart")), activation_ids(&stops));
 }
 
 #[tokio::test]
-async fn an_agent_that_was_stopped_by_an_owner_that_died_is_parted_from_by_the_next() {
+async fn the_next_owner_runs_the_stop_hooks_of_a_cancelled_agent() {
     let hang = format!("touch telling; {UNTIL_GO}");
-    let stage = plays(&format!("touch began; {UNTIL_GO}")).hook(start("true")).hook(stop(&hang)).ready();
+    let stage = worker_scenario(&format!("touch began; {UNTIL_GO}")).hook(start("true")).hook(stop(&hang)).ready();
     let driver = begin(&stage).await;
     until_file(&stage.path("began")).await;
     driver.stop().await.unwrap();
@@ -183,21 +183,21 @@ async fn an_agent_that_was_stopped_by_an_owner_that_died_is_parted_from_by_the_n
     assert_eq!(crashed.count(|event| matches!(event, Event::StopHooksRan { .. })), 0);
     std::fs::write(stage.path("go"), "").unwrap();
     let driver = stage.open(SessionStart::Resume(crashed.id())).await;
-    eventually("the next owner's word", || told_of(&stage, "subagentStop").len() == 2).await;
+    eventually("the stop hooks of the next owner", || hook_inputs_of(&stage, "subagentStop").len() == 2).await;
     let run = driver.leave().await;
     assert_eq!(run.count(|event| matches!(event, Event::StopHooksRan { .. })), 1);
-    assert_eq!(told_of(&stage, "subagentStop")[1]["stopReason"], "cancelled");
+    assert_eq!(hook_inputs_of(&stage, "subagentStop")[1]["stopReason"], "cancelled");
     stage.open(SessionStart::Resume(run.id())).await.leave().await;
-    assert_eq!(told_of(&stage, "subagentStop").len(), 2, "it is told no more");
+    assert_eq!(hook_inputs_of(&stage, "subagentStop").len(), 2, "the stop hooks do not run again");
 }
 
 #[tokio::test]
-async fn a_copy_does_not_tell_what_the_original_will() {
-    let stage = plays(&format!("touch began; {UNTIL_GO}")).hook(start("true")).hook(stop("true")).ready();
+async fn a_fork_does_not_run_the_stop_hooks_of_the_original() {
+    let stage = worker_scenario(&format!("touch began; {UNTIL_GO}")).hook(start("true")).hook(stop("true")).ready();
     let mut driver = begin(&stage).await;
     until_file(&stage.path("began")).await;
     stage.open(SessionStart::Fork(driver.id())).await.leave().await;
-    assert_eq!(told_of(&stage, "subagentStop").len(), 0);
+    assert_eq!(hook_inputs_of(&stage, "subagentStop").len(), 0);
     std::fs::write(stage.path("go"), "").unwrap();
     driver.rest().await;
     driver.leave().await;
@@ -205,8 +205,8 @@ async fn a_copy_does_not_tell_what_the_original_will() {
 }
 
 #[tokio::test]
-async fn the_roots_own_end_is_told_once_an_activation() {
-    let root = on(HookEvent::AgentStop, &noting("true"));
+async fn stop_hooks_of_the_root_run_once_per_activation() {
+    let root = command_hook(HookEvent::AgentStop, &record_input_then("true"));
     let stage = scenario().script(&rules("  - answer: [say: done]\n")).hook(root).ready();
     let mut driver = stage.open(SessionStart::New).await;
     for prompt in ["one", "two"] {
@@ -215,15 +215,18 @@ async fn the_roots_own_end_is_told_once_an_activation() {
     }
     driver.rest().await;
     driver.leave().await;
-    let told: Vec<Value> =
-        told_of(&stage, "agentStop").iter().map(|told| told["bosun"]["activation"].clone()).collect();
-    assert_eq!(told, [1, 2]);
+    let activations: Vec<Value> = hook_inputs_of(&stage, "agentStop")
+        .iter()
+        .map(|activations| activations["bosun"]["activation"].clone())
+        .collect();
+    assert_eq!(activations, [1, 2]);
 }
 
 #[tokio::test]
-async fn an_agent_in_a_hook_is_stopped_at_once() {
+async fn an_agent_whose_hook_is_running_is_stopped_at_once() {
     for event in [HookEvent::SubagentStart, HookEvent::PreToolUse, HookEvent::PostToolUse] {
-        let stage = plays("true").hook(on(event, "grep -q agentId && touch telling && sleep 60")).ready();
+        let stage =
+            worker_scenario("true").hook(command_hook(event, "grep -q agentId && touch telling && sleep 60")).ready();
         let driver = begin(&stage).await;
         until_file(&stage.path("telling")).await;
         let before = std::time::Instant::now();

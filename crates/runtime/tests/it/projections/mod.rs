@@ -1,5 +1,5 @@
-//! What the store's rows say of tasks, against what the kernel knows: random sessions are written as they happen, and
-//! read back now and then.
+//! Compares the store's task rows with the kernel's state: random sessions are written as they happen, and read back
+//! from time to time.
 
 mod world;
 
@@ -14,16 +14,16 @@ use world::World;
 
 const STEPS: usize = 400;
 
-/// Compares one row with what the kernel knows of the task.
+/// Compares one row with the kernel's state of the task.
 fn compare(row: &TaskView, task: &KernelTask, seed: u64) {
-    let said = (row.parent, row.kind, row.depth, row.mode, &row.state, row.name.as_str());
-    let known = (task.parent, task.kind, task.depth, task.mode, &task.phase.state(), task.name.as_str());
-    assert_eq!(said, known, "{} of history {seed}", task.id);
-    let said = (row.activation, row.attempt, row.unread as usize, row.stalled_since_at.is_some(), row.forgotten);
-    let known = (task.activation, task.attempt, task.inbox.len(), task.stalled, task.forgotten);
-    assert_eq!(said, known, "{} of history {seed}", task.id);
+    let row_state = (row.parent, row.kind, row.depth, row.mode, &row.state, row.name.as_str());
+    let kernel_state = (task.parent, task.kind, task.depth, task.mode, &task.phase.state(), task.name.as_str());
+    assert_eq!(row_state, kernel_state, "{} of history {seed}", task.id);
+    let row_state = (row.activation, row.attempt, row.unread as usize, row.stalled_since_at.is_some(), row.forgotten);
+    let kernel_state = (task.activation, task.attempt, task.inbox.len(), task.stalled, task.forgotten);
+    assert_eq!(row_state, kernel_state, "{} of history {seed}", task.id);
     let cancel = row.cancel.as_ref().map(|cancel| ((cancel.by, cancel.how), cancel.until_at));
-    // Of a root that was stopped the record tells until it begins anew.
+    // The row of a stopped root keeps the cancel request until the root starts again.
     if task.cancel.is_some() || task.kind != TaskType::Main {
         assert_eq!(cancel, task.cancel.map(|cancel| (cancel, task.cancel_until)), "{} of history {seed}", task.id);
     }
@@ -39,7 +39,7 @@ fn compare(row: &TaskView, task: &KernelTask, seed: u64) {
     assert_eq!(row.ended_at.is_some(), has_ended, "{} of history {seed}", task.id);
 }
 
-/// Compares every row, and that what tasks spent adds up to the accounts of those above them; gives what was seen.
+/// Compares all rows, and checks that the costs of tasks add up in the ledgers above them; returns the observed states.
 fn compare_all(reader: &SessionReader, kernel: &Kernel, seed: u64) -> BTreeSet<&'static str> {
     let rows = reader.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() }).unwrap().tasks;
     assert_eq!(rows.len(), kernel.tasks().count(), "history {seed}");
@@ -77,17 +77,17 @@ async fn history(seed: u64) -> BTreeSet<&'static str> {
             seen.extend(compare_all(&reader, &world.kernel, seed));
         }
     }
-    // A state that is read back is the one that wrote it, but for what is not durable.
-    let mut again = Kernel::new(SessionLimits::default());
+    // A kernel that is rebuilt from the log has the same state, except for what is not durable.
+    let mut rebuilt = Kernel::new(SessionLimits::default());
     for envelope in reader.events_after(0, usize::MAX).unwrap() {
-        again.evolve(&envelope.entry).unwrap();
+        rebuilt.apply_event(&envelope.entry).unwrap();
     }
-    assert!(again.tasks().eq(world.kernel.tasks()), "history {seed}");
+    assert!(rebuilt.tasks().eq(world.kernel.tasks()), "history {seed}");
     seen
 }
 
 #[tokio::test]
-async fn the_rows_of_random_sessions_say_what_the_kernel_knows() {
+async fn the_rows_of_random_sessions_match_the_kernel() {
     let mut seen = BTreeSet::new();
     for seed in 1..=30 {
         seen.extend(history(seed).await);

@@ -1,4 +1,4 @@
-//! A session made of dice.
+//! A session with random inputs.
 
 use kernel::{
     BoundaryPoint, CallPhase, FailedCallCharge, InputRefusal, Kernel, KernelEffect, KernelInput, KernelTask, NewMail,
@@ -6,13 +6,13 @@ use kernel::{
 };
 use protocol::*;
 
-/// Numbers that are the same in every run.
+/// Random numbers that are the same in every run.
 struct Dice(u64);
 
 impl Dice {
-    fn below(&mut self, most: usize) -> usize {
+    fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % most
+        (self.0 >> 33) as usize % limit
     }
 
     fn pick<T: Clone>(&mut self, all: &[T]) -> Option<T> {
@@ -26,11 +26,11 @@ pub(super) struct World {
     now: Timestamp,
     ids: u128,
     fence: u64,
-    /// What happened and is not written.
+    /// Events that are not written yet.
     pub(super) unwritten: Vec<LogEntry>,
 }
 
-fn terms() -> SessionConfig {
+fn session_config() -> SessionConfig {
     SessionConfig {
         cwd: "/work".into(),
         model: "m".into(),
@@ -56,7 +56,7 @@ impl World {
             World { kernel: Kernel::new(limits), dice, now: Timestamp(1_000), ids: 0, fence: 1, unwritten: Vec::new() };
         let root = world.id();
         let spec = TaskSpec { on_complete: CompletionPolicy::Idle, ..TaskSpec::new(TaskType::Main, "main", "root") };
-        world.apply(KernelInput::Open { root, spec, definition: None, config: terms() });
+        world.apply(KernelInput::Open { root, spec, definition: None, config: session_config() });
         world
     }
 
@@ -65,9 +65,9 @@ impl World {
         TaskId::new(format!("{:032x}", self.ids).parse().unwrap())
     }
 
-    /// Most of what dice ask for is refused, which must be all that is wrong with it.
+    /// Applies an input. Most random inputs are refused, but none may lead to an invalid event.
     fn apply(&mut self, input: KernelInput) {
-        match self.kernel.apply(self.now, input) {
+        match self.kernel.decide(self.now, input) {
             Ok(effects) => self.unwritten.extend(effects.into_iter().filter_map(|effect| match effect {
                 KernelEffect::Record(entry) => Some(entry),
                 _other => None,
@@ -84,7 +84,7 @@ impl World {
         if task.is_running() && self.dice.below(4) > 0 {
             return self.report(&task);
         }
-        let input = self.outside(&task);
+        let input = self.outside_input(&task);
         let resumes = matches!(input, KernelInput::Adopt { .. } | KernelInput::Suspend);
         self.apply(input);
         if resumes && self.dice.below(3) > 0 {
@@ -92,8 +92,8 @@ impl World {
         }
     }
 
-    /// Something that is done to a task.
-    fn outside(&mut self, task: &KernelTask) -> KernelInput {
+    /// A random input about a task from outside its run.
+    fn outside_input(&mut self, task: &KernelTask) -> KernelInput {
         let (id, by) = (task.id, CancelBy::User);
         match self.dice.below(24) {
             0..7 => {
@@ -107,7 +107,7 @@ impl World {
             11..13 => KernelInput::Promote(id),
             13 => {
                 self.fence += 1;
-                KernelInput::Adopt { fence: Fence(self.fence), config: terms() }
+                KernelInput::Adopt { fence: Fence(self.fence), config: session_config() }
             }
             14 => KernelInput::Suspend,
             15 if self.dice.below(4) == 0 => KernelInput::Stop { by },
@@ -128,13 +128,13 @@ impl World {
         KernelInput::Spawn(TaskSpawn { id: self.id(), spec, prompt: "work".into(), by, until, definition: None })
     }
 
-    /// Something that a run says of itself.
+    /// Applies a random report of a task's run.
     fn report(&mut self, task: &KernelTask) {
         let (run, turn) = (task.run_id(), task.turn);
         let calls: Vec<(CallId, CallPhase)> =
             task.work.calls().map(|(call, phase)| (call.clone(), phase.clone())).collect();
         if let Some((call, _)) = self.dice.pick(&calls) {
-            let input = self.of_call(task, call);
+            let input = self.call_input(task, call);
             return self.apply(input);
         }
         let text = String::from("so far");
@@ -145,7 +145,7 @@ impl World {
                     input: 10,
                     estimated: 10,
                     min_output: 1,
-                    expected: 5,
+                    expected_output: 5,
                     max_output: 9,
                     price: None,
                     last_turn_reserve: Cost::ZERO,
@@ -186,7 +186,7 @@ impl World {
         RunUpdate::TurnAnswered { turn, content, stop, usage, cost, model: "m".into() }
     }
 
-    fn of_call(&mut self, task: &KernelTask, call: CallId) -> KernelInput {
+    fn call_input(&mut self, task: &KernelTask, call: CallId) -> KernelInput {
         let (run, turn) = (task.run_id(), task.turn);
         let report = match self.dice.below(8) {
             0..3 => {

@@ -1,33 +1,33 @@
-//! Commands that are part of the program.
+//! Built-in slash commands.
 
 use protocol::{Event, MailDelivery, SessionMode};
 use runtime::SessionStart;
 use runtime::slash::SlashOutcome;
 use testkit::session::scenario;
 
-use super::{prompt, refused, told};
+use super::{prompt, refused, shown_text};
 use crate::support::rules;
 
 const SAYS: &str = "  - answer: [say: \"answer ${turn}\"]\n";
 
 #[tokio::test]
-async fn commands_tell_what_the_session_is_without_a_model() {
+async fn commands_report_on_the_session_without_a_model() {
     let mut driver = scenario().script(&rules(SAYS)).ready().open(SessionStart::New).await;
     driver.send("hello", MailDelivery::FollowUp).await;
     driver.rest().await;
-    assert!(told(&driver, "/help").await.contains("/fleet [PROMPT]"));
-    assert!(told(&driver, "/agents").await.contains("worker: "));
-    assert_eq!(told(&driver, "/tasks").await, "/root (main): idle, 1 turn");
-    assert_eq!(told(&driver, "/todos").await, "there are no todos");
-    assert!(told(&driver, "/model").await.starts_with("the model is script/"));
-    assert!(told(&driver, "/cost").await.starts_with("turns: 1; tokens: "));
-    assert!(told(&driver, "/context").await.contains(" tokens: 2 messages, "));
+    assert!(shown_text(&driver, "/help").await.contains("/fleet [PROMPT]"));
+    assert!(shown_text(&driver, "/agents").await.contains("worker: "));
+    assert_eq!(shown_text(&driver, "/tasks").await, "/root (main): idle, 1 turn");
+    assert_eq!(shown_text(&driver, "/todos").await, "there are no todos");
+    assert!(shown_text(&driver, "/model").await.starts_with("the model is script/"));
+    assert!(shown_text(&driver, "/cost").await.starts_with("turns: 1; tokens: "));
+    assert!(shown_text(&driver, "/context").await.contains(" tokens: 2 messages, "));
     let run = driver.leave().await;
     assert_eq!(run.count(|event| matches!(event, Event::TurnBegun { .. })), 1);
 }
 
 #[tokio::test]
-async fn commands_that_have_agents_do_something_are_prompts() {
+async fn commands_that_start_agents_are_prompts() {
     let driver = scenario().ready().open(SessionStart::New).await;
     let review = prompt(&driver, "/review main..HEAD").await;
     assert_eq!(review.display, "/review main..HEAD");
@@ -41,7 +41,7 @@ async fn commands_that_have_agents_do_something_are_prompts() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_command_is_told_and_nothing_happens() {
+async fn an_invalid_command_is_refused_with_the_reason() {
     let driver = scenario().ready().open(SessionStart::New).await;
     for line in
         ["/help me", "/cost now", "/agent worker", "/agent nobody x", "/share", "/every 5m", "/subconscious run"]
@@ -62,7 +62,7 @@ async fn a_session_is_shared_as_a_new_file_only() {
     let mut driver = stage.open(SessionStart::New).await;
     driver.send("hello", MailDelivery::FollowUp).await;
     driver.rest().await;
-    assert!(told(&driver, "/share page.md").await.ends_with("page.md"));
+    assert!(shown_text(&driver, "/share page.md").await.ends_with("page.md"));
     assert!(stage.file("page.md").unwrap().contains("## User\n\nhello"));
     assert!(refused(&driver, "/share old.md").await.contains("cannot write"));
     assert_eq!(stage.file("old.md").as_deref(), Some("mine"));
@@ -70,15 +70,15 @@ async fn a_session_is_shared_as_a_new_file_only() {
 }
 
 #[tokio::test]
-async fn a_conversation_is_compacted_when_a_person_says_so() {
+async fn a_conversation_is_compacted_on_request() {
     let long = rules("  - answer: [say: \"${repeat:All work and no play. :400}\"]\n");
     let mut driver = scenario().script(&long).ready().open(SessionStart::New).await;
     for word in ["one", "two", "three"] {
         driver.send(word, MailDelivery::FollowUp).await;
         driver.rest().await;
     }
-    assert_eq!(told(&driver, "/compact").await, "a digest replaces the first 5 messages");
-    assert_eq!(told(&driver, "/compact").await, "the conversation is too short to compact");
+    assert_eq!(shown_text(&driver, "/compact").await, "a digest replaces the first 5 messages");
+    assert_eq!(shown_text(&driver, "/compact").await, "the conversation is too short to compact");
     for word in ["four", "five"] {
         driver.send(word, MailDelivery::FollowUp).await;
         driver.rest().await;
@@ -89,7 +89,7 @@ async fn a_conversation_is_compacted_when_a_person_says_so() {
 
 /// A6: `bosun -c -p /compact` leaves the session right after the command.
 #[tokio::test]
-async fn a_conversation_at_rest_is_compacted_at_once_and_stays_so() {
+async fn an_idle_conversation_is_compacted_at_once_and_stays_compacted() {
     let long = rules("  - answer: [say: \"${repeat:All work and no play. :400}\"]\n");
     let stage = scenario().script(&long).ready();
     let mut driver = stage.open(SessionStart::New).await;
@@ -97,12 +97,12 @@ async fn a_conversation_at_rest_is_compacted_at_once_and_stays_so() {
         driver.send(word, MailDelivery::FollowUp).await;
         driver.rest().await;
     }
-    told(&driver, "/compact").await;
+    shown_text(&driver, "/compact").await;
     let id = driver.leave().await.id();
     let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.send("four", MailDelivery::FollowUp).await;
     driver.rest().await;
-    let asked = driver.model().requests().last().unwrap().messages.len();
+    let messages = driver.model().requests().last().unwrap().messages.len();
     let run = driver.leave().await;
     let causes: Vec<_> = run
         .events()
@@ -112,17 +112,17 @@ async fn a_conversation_at_rest_is_compacted_at_once_and_stays_so() {
             _other => None,
         })
         .collect();
-    assert_eq!((asked, causes), (3, vec![protocol::CompactionCause::Requested]), "{}", run.transcript());
+    assert_eq!((messages, causes), (3, vec![protocol::CompactionCause::Requested]), "{}", run.transcript());
 }
 
 #[tokio::test]
-async fn an_agent_is_started_by_a_person() {
+async fn the_user_can_start_an_agent() {
     let script = rules("  - when: { agent: worker }\n    answer: [say: found]\n  - answer: [say: heard]\n");
     let mut driver = scenario().script(&script).ready().open(SessionStart::New).await;
-    assert!(told(&driver, "/agent worker find it").await.starts_with("/root/worker works in the background"));
+    assert!(shown_text(&driver, "/agent worker find it").await.starts_with("/root/worker works in the background"));
     driver.until("its end", |event| matches!(event, Event::ActivationEnded { text, .. } if text == "found")).await;
     driver.rest().await;
-    assert!(told(&driver, "/tasks").await.contains("/root/worker (worker): "));
+    assert!(shown_text(&driver, "/tasks").await.contains("/root/worker (worker): "));
     assert_eq!(driver.leave().await.text(), "heard");
 }
 
@@ -138,12 +138,12 @@ async fn plan_and_autopilot_change_the_mode() {
         ("/autopilot on", SessionMode::Autopilot, None),
         ("/autopilot port it", SessionMode::Autopilot, Some("port it")),
     ] {
-        let said = match session.dispatch(line).await {
+        let text = match session.dispatch(line).await {
             SlashOutcome::Prompt(prompt) => Some(prompt.text),
             SlashOutcome::Done { .. } => None,
             other => panic!("{line}: {other:?}"),
         };
-        assert_eq!((session.mode().await.unwrap(), said.as_deref()), (mode, prompt), "{line}");
+        assert_eq!((session.mode().await.unwrap(), text.as_deref()), (mode, prompt), "{line}");
     }
     driver.leave().await;
 }

@@ -1,11 +1,11 @@
-//! The manual lists the commands there are.
+//! The manual lists all built-in commands.
 
 use protocol::api::SlashKind;
 use runtime::Catalog;
 use runtime::slash::SlashRegistry;
 
 #[test]
-fn the_manual_lists_every_command_in_its_words() {
+fn the_manual_lists_every_command_with_its_description() {
     let manual = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/slash-commands.md")).unwrap();
     let rows: Vec<String> =
         manual.lines().filter(|line| line.starts_with("| `/")).map(|line| line.replace("\\|", "|")).collect();

@@ -1,15 +1,15 @@
-//! The fleet that a prompt starts, played by the book.
+//! A fleet started by a prompt, whose root follows the instructions.
 
 use protocol::{Event, TaskState, TodoStatus};
 use runtime::SessionStart;
 use store::SessionReader;
 use testkit::session::{SessionDriver, scenario};
 
-use super::told;
+use super::shown_text;
 use crate::support::rules;
 
-/// A root that follows the protocol: it looks, splits, asks what is ready, starts two at once, waits, goes on with the
-/// third, and looks at the end.
+/// A root that follows the instructions: it reads the table, writes todos, asks which are ready, starts two agents at
+/// once, waits, continues with the third todo, and checks the result.
 const ROOT: &str = "
   - when: { path: /root, turn: 1, prompt: '(?s)You lead a fleet.*User request: bake' }
     answer: [call: { tool: sql, input: { query: \"SELECT id, title, status FROM todos WHERE status <> 'done'\" } }]
@@ -51,7 +51,7 @@ const HONEST: &str = "
 
 async fn deploy(workers: &str) -> SessionDriver {
     let mut driver = scenario().script(&script(workers)).ready().open(SessionStart::New).await;
-    driver.session().fleet(Some("bake")).await.unwrap();
+    driver.session().request_fleet(Some("bake")).await.unwrap();
     driver.rest().await;
     driver
 }
@@ -62,11 +62,11 @@ fn statuses(driver: &SessionDriver) -> Vec<(String, TodoStatus)> {
 }
 
 #[tokio::test]
-async fn a_fleet_splits_starts_what_is_ready_at_once_and_ends_when_all_is_done() {
+async fn a_fleet_writes_todos_starts_ready_ones_at_once_and_ends_when_all_are_done() {
     let driver = deploy(HONEST).await;
     let done = |id: &str| (id.to_owned(), TodoStatus::Done);
     assert_eq!(statuses(&driver), [done("dough"), done("sauce"), done("bake")]);
-    let todos = told(&driver, "/todos").await;
+    let todos = shown_text(&driver, "/todos").await;
     assert!(todos.starts_with("3 of 3 are done\n") && todos.contains("bake: Bake it (after dough, sauce)"), "{todos}");
     let states: Vec<TaskState> = driver.tasks().into_iter().map(|task| task.state).collect();
     assert_eq!(states, [TaskState::Idle, TaskState::Idle, TaskState::Idle, TaskState::Idle]);
@@ -82,10 +82,10 @@ async fn a_fleet_splits_starts_what_is_ready_at_once_and_ends_when_all_is_done()
 }
 
 #[tokio::test]
-async fn a_worker_that_says_done_while_its_check_fails_is_believed_here() {
-    // The check of `dough` is `false`, and nobody runs it: there is no engine behind a fleet of a prompt.
+async fn a_worker_that_reports_done_is_believed_although_its_check_would_fail() {
+    // The check of `dough` is `false`, but is not run: the runtime does not drive a fleet that a prompt starts.
     let driver = deploy(HONEST).await;
     assert_eq!(statuses(&driver)[0], ("dough".to_owned(), TodoStatus::Done));
-    assert!(told(&driver, "/todos").await.contains("done        dough: Make dough"));
+    assert!(shown_text(&driver, "/todos").await.contains("done        dough: Make dough"));
     driver.leave().await;
 }

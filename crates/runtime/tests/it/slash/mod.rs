@@ -1,4 +1,4 @@
-//! Slash commands: what they tell, do and ask the model for.
+//! Slash commands: their texts, actions and prompts.
 
 mod built_in;
 mod clients;
@@ -12,7 +12,7 @@ use protocol::{DefinitionSource, SlashSpec};
 use runtime::slash::{SlashOutcome, SlashPrompt};
 use testkit::session::SessionDriver;
 
-/// A command of a file with this text.
+/// A command from a file with this text.
 fn command(folder: &Path, name: &str, text: &str) -> SlashSpec {
     let file = folder.canonicalize().unwrap().join(format!("{name}.md"));
     std::fs::write(&file, text).unwrap();
@@ -25,7 +25,7 @@ fn command(folder: &Path, name: &str, text: &str) -> SlashSpec {
     }
 }
 
-/// What a command tells the model.
+/// The prompt that a command becomes.
 async fn prompt(driver: &SessionDriver, line: &str) -> SlashPrompt {
     match driver.session().dispatch(line).await {
         SlashOutcome::Prompt(prompt) => prompt,
@@ -33,15 +33,15 @@ async fn prompt(driver: &SessionDriver, line: &str) -> SlashPrompt {
     }
 }
 
-/// What a command tells a person.
-async fn told(driver: &SessionDriver, line: &str) -> String {
+/// The text that a command shows to the user.
+async fn shown_text(driver: &SessionDriver, line: &str) -> String {
     match driver.session().dispatch(line).await {
         SlashOutcome::Text(text) | SlashOutcome::Done { message: text, .. } => text,
         other => panic!("{line}: {other:?}"),
     }
 }
 
-/// Why a command is not run.
+/// The reason why a command is refused.
 async fn refused(driver: &SessionDriver, line: &str) -> String {
     let outcome = driver.session().dispatch(line).await;
     outcome.refusal().unwrap_or_else(|| panic!("{line}: {outcome:?}"))

@@ -1,5 +1,5 @@
-//! What is silent is found and in the end given up, what has a reason to be silent is not, and a machine that is short
-//! of memory begins one agent at a time.
+//! The watchdog marks silent tasks as stalled and then aborts them, unless they have a reason to be silent. When memory
+//! is short, it lets one agent start at a time.
 
 mod memory;
 mod reasons;
@@ -9,19 +9,21 @@ use protocol::{Event, FailKind, MailDelivery, TaskOutcome};
 use runtime::SessionStart;
 use testkit::session::{Scenario, SessionDriver};
 
-/// Longer than the usual patience before something is called stalled, and before it is given up.
-pub(super) const LONG: u32 = 5 * 60 + 5;
-pub(super) const TOO_LONG: u32 = 30 * 60 + 10;
+/// Seconds until a silent task is marked as stalled, and a little more.
+pub(super) const STALL_SECONDS: u32 = 5 * 60 + 5;
+
+/// Seconds until a stalled task is aborted, and a little more.
+pub(super) const ABORT_SECONDS: u32 = 30 * 60 + 10;
 
 pub(super) fn stalled(event: &Event) -> bool {
     matches!(event, Event::TaskStalled { .. })
 }
 
-pub(super) fn stirred(event: &Event) -> bool {
+pub(super) fn unstalled(event: &Event) -> bool {
     matches!(event, Event::TaskUnstalled)
 }
 
-pub(super) fn given_up(event: &Event) -> bool {
+pub(super) fn aborted_as_stalled(event: &Event) -> bool {
     matches!(event, Event::ActivationEnded { outcome: TaskOutcome::Failed { kind: FailKind::Stalled, .. }, .. })
 }
 

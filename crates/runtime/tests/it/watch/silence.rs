@@ -1,4 +1,4 @@
-//! Agents of which nothing is heard.
+//! Agents that show no sign of life.
 
 use std::sync::Arc;
 
@@ -6,15 +6,15 @@ use model::Model;
 use protocol::{Event, FailKind, TaskOutcome, TaskState};
 use testkit::session::{PlayedSession, scenario};
 
-use super::{LONG, TOO_LONG, begin, given_up, stalled, starts, stirred};
-use crate::support::{Gate, awake, rules};
+use super::{ABORT_SECONDS, STALL_SECONDS, aborted_as_stalled, begin, stalled, starts, unstalled};
+use crate::support::{Gate, pass_seconds, rules};
 
 fn named<'a>(run: &'a PlayedSession, name: &str) -> &'a protocol::api::TaskView {
     run.tasks().iter().find(|task| task.path == format!("/root/{name}")).unwrap()
 }
 
 #[tokio::test]
-async fn one_of_eight_agents_that_hears_nothing_from_its_provider_harms_no_other() {
+async fn a_stalled_agent_does_not_affect_seven_others() {
     let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
     let script = rules(&format!(
         "  - when: {{ path: /root/c }}
@@ -30,12 +30,12 @@ async fn one_of_eight_agents_that_hears_nothing_from_its_provider_harms_no_other
     let mut driver = begin(scenario().script(&script)).await;
     let only_one = |status: &runtime::SessionStatus| status.root_is_at_rest() && status.background == 1;
     driver.until_status("seven results", only_one).await;
-    awake(LONG).await;
+    pass_seconds(STALL_SECONDS).await;
     driver.until("a stall", stalled).await;
-    awake(TOO_LONG).await;
+    pass_seconds(ABORT_SECONDS).await;
     driver.rest().await;
     let run = driver.leave().await;
-    assert_eq!((run.count(stalled), run.count(given_up)), (1, 1), "{}", run.transcript());
+    assert_eq!((run.count(stalled), run.count(aborted_as_stalled)), (1, 1), "{}", run.transcript());
     for name in names {
         let task = named(&run, name);
         match &task.last_outcome {
@@ -47,7 +47,7 @@ async fn one_of_eight_agents_that_hears_nothing_from_its_provider_harms_no_other
 }
 
 #[tokio::test]
-async fn an_agent_that_is_given_up_leaves_its_words_its_slot_and_its_waiters() {
+async fn an_aborted_agent_leaves_its_text_and_releases_its_slot_and_waiters() {
     let script = rules(&format!(
         "  - when: {{ path: /root/mute }}
     answer:
@@ -64,13 +64,13 @@ async fn an_agent_that_is_given_up_leaves_its_words_its_slot_and_its_waiters() {
     let limits = kernel::SessionLimits { live: 1, ..kernel::SessionLimits::default() };
     let mut driver = begin(scenario().script(&script).limits(limits)).await;
     driver.asked(2).await;
-    awake(LONG).await;
+    pass_seconds(STALL_SECONDS).await;
     driver.until("a stall", stalled).await;
-    awake(TOO_LONG).await;
+    pass_seconds(ABORT_SECONDS).await;
     driver.rest().await;
     let run = driver.leave().await;
-    // The root waited all the time, which is not silence.
-    assert_eq!((run.count(stalled), run.count(given_up)), (1, 1), "{}", run.transcript());
+    // The root waited all the time, which does not count as silence.
+    assert_eq!((run.count(stalled), run.count(aborted_as_stalled)), (1, 1), "{}", run.transcript());
     let mute = named(&run, "mute");
     assert!(matches!(mute.state, TaskState::Finished { .. }), "{mute:?}");
     assert_eq!(mute.result.as_deref(), Some("half a"));
@@ -84,20 +84,20 @@ async fn an_agent_that_is_given_up_leaves_its_words_its_slot_and_its_waiters() {
 }
 
 #[tokio::test]
-async fn an_agent_that_is_heard_again_goes_on() {
+async fn a_stalled_agent_that_answers_continues() {
     let gate = Gate::says("here I am");
     let mut driver = begin(scenario().model(Arc::clone(&gate) as Arc<dyn Model>)).await;
     driver.asked(1).await;
-    awake(LONG).await;
+    pass_seconds(STALL_SECONDS).await;
     driver.until("a stall", stalled).await;
     gate.open();
     driver.rest().await;
     let run = driver.leave().await;
-    assert_eq!((run.outcome(), run.count(given_up)), (Some(&TaskOutcome::Completed), 0));
+    assert_eq!((run.outcome(), run.count(aborted_as_stalled)), (Some(&TaskOutcome::Completed), 0));
 }
 
 #[tokio::test]
-async fn a_stalled_agent_stirs_with_its_next_word() {
+async fn a_stalled_agent_is_unmarked_at_its_next_text() {
     let script = rules(
         "  - answer:
       - wait: 6m
@@ -108,11 +108,11 @@ async fn a_stalled_agent_stirs_with_its_next_word() {
     );
     let mut driver = begin(scenario().script(&script)).await;
     driver.asked(1).await;
-    awake(LONG).await;
+    pass_seconds(STALL_SECONDS).await;
     driver.until("a stall", stalled).await;
-    awake(70).await;
+    pass_seconds(70).await;
     driver.rest().await;
     let run = driver.leave().await;
-    assert_eq!((run.count(stalled), run.count(stirred)), (1, 1), "{}", run.transcript());
+    assert_eq!((run.count(stalled), run.count(unstalled)), (1, 1), "{}", run.transcript());
     assert_eq!(run.outcome(), Some(&TaskOutcome::Completed));
 }

@@ -11,14 +11,14 @@ use protocol::{
 
 use crate::support::*;
 
-/// A part of the events: each is written after the one before it.
+/// A part of the events. The stages are written in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stage {
     /// A root and its child, from their beginning to their end.
     Tasks,
     /// A turn that has a price.
     Prices,
-    /// What a person is asked.
+    /// Asks.
     Asks,
     /// An agent that another one started.
     Subagents,
@@ -43,7 +43,7 @@ impl Stage {
 }
 
 /// The events up to and including a stage.
-pub(super) fn written(last: Stage) -> Vec<LogEntry> {
+pub(super) fn entries_until(last: Stage) -> Vec<LogEntry> {
     Stage::ALL.into_iter().filter(|stage| *stage <= last).flat_map(Stage::entries).collect()
 }
 
@@ -52,7 +52,7 @@ fn task_entries() -> Vec<LogEntry> {
     let (call, child) = (CallId("call-1".into()), task(2));
     let usage = Usage { input: 100, output: 20, cache_read: 3, cache_write: 4 };
     let failed = TaskOutcome::Failed { kind: FailKind::Model, message: "no answer".into() };
-    let said = vec![
+    let content = vec![
         ContentBlock::Thinking { text: "first the child".into() },
         ContentBlock::Call(ToolCallRequest {
             id: call.clone(),
@@ -63,12 +63,12 @@ fn task_entries() -> Vec<LogEntry> {
     ];
     let of_root = [
         Event::SessionForked { from: session(7) },
-        Event::SessionAdopted { fence: Fence(1), config: terms() },
+        Event::SessionAdopted { fence: Fence(1), config: session_config() },
         Event::AdmissionClosed,
         Event::AdmissionOpened,
         Event::ActivationStarted { activation: Activation(1), attempt: Attempt(1) },
         Event::MailDelivered { mail: vec![MailId(1)] },
-        begun(1),
+        turn_begun(1),
         Event::TurnFailed {
             turn: Turn(1),
             fault: ModelFault::RetryAfter { millis: 10 },
@@ -76,10 +76,10 @@ fn task_entries() -> Vec<LogEntry> {
             cost: Cost { tokens: 1, micros: 2 },
             retry: None,
         },
-        begun(1),
+        turn_begun(1),
         Event::TurnAnswered {
             turn: Turn(1),
-            content: said,
+            content,
             stop: StopReason::Calls,
             usage,
             cost: Cost { tokens: 127, micros: 50 },
@@ -122,7 +122,7 @@ fn task_entries() -> Vec<LogEntry> {
             text: "There are 12.".into(),
         },
     ];
-    let mut entries = opening();
+    let mut entries = first_entries();
     entries.extend((20..).zip(of_root).map(|(at, event)| entry(at, event)));
     entries.extend((40..).zip(of_child).map(|(at, event)| LogEntry { task: child, ..entry(at, event) }));
     entries.extend((60..).zip(of_root_again).map(|(at, event)| entry(at, event)));
@@ -131,7 +131,7 @@ fn task_entries() -> Vec<LogEntry> {
 
 pub(super) const BUDGET: Budget = Budget { tokens: Some(1_000), micros: Some(2_000_000) };
 
-/// A turn whose tokens have a price, with another model than the requested one, and what a budget brings.
+/// A turn whose tokens have a price, answered by another model than the requested one, and events about the budget.
 fn price_entries() -> Vec<LogEntry> {
     let price = Price { input: 3_000_000, output: 15_000_000, cache_read: 300_000, cache_write: 3_750_000 };
     let (requested, turn, reserved) = ("anthropic/claude".to_owned(), Turn(2), Cost { tokens: 40, micros: 90 });
@@ -148,7 +148,7 @@ fn price_entries() -> Vec<LogEntry> {
     let events = [
         Event::SessionAdopted {
             fence: Fence(1),
-            config: SessionConfig { budget: BUDGET, effort: Some(ReasoningEffort::High), ..terms() },
+            config: SessionConfig { budget: BUDGET, effort: Some(ReasoningEffort::High), ..session_config() },
         },
         begins.clone(),
         Event::TurnFailed { turn, fault, message: "cut".into(), cost: reserved, retry: None },
@@ -173,7 +173,7 @@ fn price_entries() -> Vec<LogEntry> {
     (70..).zip(events).map(|(at, event)| entry(at, event)).collect()
 }
 
-/// What waits for a person, was decided, came too late and was withdrawn.
+/// Asks that are open, decided, denied by the deadline and withdrawn.
 fn ask_entries() -> Vec<LogEntry> {
     let (call, id) = (|n: u32| CallId(format!("call-{n}")), |name: &str| AskId(name.into()));
     let permission = |name: &str, n: u32, until: Option<u64>| {
@@ -192,16 +192,16 @@ fn ask_entries() -> Vec<LogEntry> {
         decision,
         by,
     };
-    let terms = SessionConfig {
+    let config = SessionConfig {
         permission: PermissionMode::AcceptEdits,
         rules: vec![RuleText { effect: RuleEffect::Deny, rule: "shell(sudo *)".into() }],
         roots: vec!["/more".into()],
         ask_user: false,
-        ..terms()
+        ..session_config()
     };
     let denied = ToolResult { status: ToolResultStatus::Cancelled, text: "never mind".into() };
     let events = [
-        Event::SessionAdopted { fence: Fence(1), config: terms },
+        Event::SessionAdopted { fence: Fence(1), config },
         Event::AskOpened(permission("0a", 2, None)),
         Event::AskOpened(permission("0b", 3, Some(96))),
         Event::AskOpened(permission("0c", 4, None)),
@@ -213,7 +213,7 @@ fn ask_entries() -> Vec<LogEntry> {
     (90..).zip(events).map(|(at, event)| entry(at, event)).collect()
 }
 
-/// An agent that another one started: how it is made, watched, held and forgotten, and what it left behind.
+/// An agent that another one started: its creation, hooks, evidence, a blocked stop, stalls and its cancellation.
 fn subagent_entries() -> Vec<LogEntry> {
     let (child, call) = (task(3), CallId("call-9".into()));
     let model = ModelUse {
@@ -223,7 +223,7 @@ fn subagent_entries() -> Vec<LogEntry> {
     };
     let expects = Some(Expectations { files: vec!["*.md".into()], command: None, schema: None });
     let definition = DefinitionId("d1".into());
-    let made = TaskSpec {
+    let child_spec = TaskSpec {
         definition: Some(definition.clone()),
         model: Some(model),
         effort: Some(ReasoningEffort::Low),
@@ -246,7 +246,7 @@ fn subagent_entries() -> Vec<LogEntry> {
     let agent = AgentSpec { name: "writer".into(), ..AgentSpec::default() };
     let events = [
         Event::AgentDefined { id: definition, spec: Box::new(agent) },
-        Event::TaskCreated(Box::new(made)),
+        Event::TaskCreated(Box::new(child_spec)),
         mail(3, Principal::Task { id: task(1) }, "write the docs"),
         Event::ActivationStarted { activation: Activation(1), attempt: Attempt(1) },
         Event::StartHooksRan { activation: Activation(1), context: vec!["be brief".into()] },
@@ -267,7 +267,7 @@ fn subagent_entries() -> Vec<LogEntry> {
     (100..).zip(events).map(|(at, event)| LogEntry { task: child, ..entry(at, event) }).collect()
 }
 
-/// A session plans, and a fleet works through its todos; an item is on a list, and the root goes on by itself.
+/// A plan, a fleet that works through its todos, an item of a list, and autopilot.
 fn fleet_entries() -> Vec<LogEntry> {
     let (root, user) = (Principal::Task { id: task(1) }, Principal::User);
     let (read, write) = (TodoId::from("a"), TodoId::from("b"));
@@ -292,7 +292,7 @@ fn fleet_entries() -> Vec<LogEntry> {
         updated_at: Timestamp(121),
         archived: false,
     };
-    let terms = FleetConfig {
+    let config = FleetConfig {
         goal: "all of it".into(),
         agent: Some("writer".into()),
         parallel: Some(2),
@@ -308,7 +308,7 @@ fn fleet_entries() -> Vec<LogEntry> {
     let events = [
         Event::ModeChanged { mode: SessionMode::Plan, by: user },
         Event::TodosChanged { by: root, changed, gone: vec!["c".into()], upto: 3 },
-        Event::FleetBegan(terms),
+        Event::FleetBegan(config),
         Event::TodoClaimed { todo: write.clone(), fence: 1 },
         Event::WorkCheckedOut { path: "/checkouts/b".into(), base: "c0ffee".into() },
         Event::WorkSealed { commit: "beef".into(), files: vec!["docs.md".into()] },

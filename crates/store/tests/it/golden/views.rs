@@ -1,4 +1,4 @@
-//! What the golden files say.
+//! The expected views of the golden files.
 
 use protocol::api::{AskState, AskView, CancelView, MailState, MailView, SessionView, TaskRecord, TaskView, TurnView};
 use protocol::{
@@ -8,7 +8,7 @@ use protocol::{
 };
 use store::TaskSpending;
 
-use super::log::{BUDGET, Stage, written};
+use super::log::{BUDGET, Stage, entries_until};
 use crate::support::*;
 
 pub(super) fn tasks() -> Vec<TaskView> {
@@ -80,7 +80,7 @@ pub(super) fn tasks() -> Vec<TaskView> {
     vec![root, child]
 }
 
-/// An agent that another one started. Whoever runs it is dead.
+/// An agent that another one started. Its owner is dead.
 pub(super) fn subagent_task() -> TaskView {
     let [_root, before] = <[TaskView; 2]>::try_from(tasks()).unwrap();
     TaskView {
@@ -113,7 +113,7 @@ pub(super) fn subagent_task() -> TaskView {
     }
 }
 
-/// Its whole record.
+/// The full record of that agent.
 pub(super) fn subagent_record() -> TaskRecord {
     let mail = |mail, from, text: &str, at, state, moved: Option<u64>| MailView {
         mail: MailId(mail),
@@ -192,7 +192,7 @@ pub(super) fn view() -> SessionView {
         state: TaskState::Idle,
         last_outcome: Some(TaskOutcome::Completed),
         owner_pid: None,
-        events: u64::try_from(written(Stage::Tasks).len()).unwrap(),
+        events: u64::try_from(entries_until(Stage::Tasks).len()).unwrap(),
         turns: 1,
         usage: Usage { input: 100, output: 20, cache_read: 3, cache_write: 4 },
         spent: Cost { tokens: 128, micros: 52 },
@@ -200,13 +200,13 @@ pub(super) fn view() -> SessionView {
     }
 }
 
-/// The same with a turn that has a price.
+/// The session after [`Stage::Prices`].
 pub(super) fn price_view() -> SessionView {
     SessionView {
         budget: BUDGET,
         effort: Some(ReasoningEffort::High),
         updated_at: Timestamp(78),
-        events: u64::try_from(written(Stage::Prices).len()).unwrap(),
+        events: u64::try_from(entries_until(Stage::Prices).len()).unwrap(),
         turns: 2,
         usage: Usage { input: 105, output: 26, cache_read: 3, cache_write: 4 },
         spent: Cost { tokens: 179, micros: 247 },
@@ -214,7 +214,7 @@ pub(super) fn price_view() -> SessionView {
     }
 }
 
-/// The same with what a person was asked.
+/// The session after [`Stage::Asks`].
 pub(super) fn ask_view() -> SessionView {
     SessionView {
         permission: PermissionMode::AcceptEdits,
@@ -224,27 +224,27 @@ pub(super) fn ask_view() -> SessionView {
         budget: Budget::default(),
         effort: None,
         updated_at: Timestamp(97),
-        events: u64::try_from(written(Stage::Asks).len()).unwrap(),
+        events: u64::try_from(entries_until(Stage::Asks).len()).unwrap(),
         ..price_view()
     }
 }
 
-/// The same with what other agents did.
+/// The session after [`Stage::Subagents`].
 pub(super) fn subagent_view() -> SessionView {
     SessionView {
         updated_at: Timestamp(117),
-        events: u64::try_from(written(Stage::Subagents).len()).unwrap(),
+        events: u64::try_from(entries_until(Stage::Subagents).len()).unwrap(),
         ..ask_view()
     }
 }
 
-/// The same after a fleet, on autopilot.
+/// The session after [`Stage::Fleet`].
 pub(super) fn fleet_view() -> SessionView {
-    let events = u64::try_from(written(Stage::Fleet).len()).unwrap();
+    let events = u64::try_from(entries_until(Stage::Fleet).len()).unwrap();
     SessionView { updated_at: Timestamp(137), events, mode: protocol::SessionMode::Autopilot, ..subagent_view() }
 }
 
-/// What was asked, and how it stands.
+/// The asks with their states.
 pub(super) fn asks() -> Vec<AskView> {
     let decided = |decision, by, at| AskState::Decided { decision, by, at: Timestamp(at) };
     let states = [
@@ -264,7 +264,7 @@ pub(super) fn asks() -> Vec<AskView> {
     (1..).zip(asked.zip(states)).map(view).collect()
 }
 
-/// What the first turn came to.
+/// The spending of the first turn.
 pub(super) fn spending() -> TaskSpending {
     TaskSpending {
         task: task(1),
@@ -280,7 +280,7 @@ pub(super) fn spending() -> TaskSpending {
     }
 }
 
-/// What the turn that has a price came to.
+/// The spending of the turn that has a price.
 pub(super) fn price_spending() -> TaskSpending {
     TaskSpending {
         requested_model: "anthropic/claude".into(),

@@ -189,7 +189,7 @@ fn tool(tool: &Value) -> Result<ToolSpec, BodyProblem> {
         return Err(BodyProblem::new("must be `object`").within("type").within("input_schema"));
     }
     let description = tool.get("description").and_then(Value::as_str).unwrap_or_default().into();
-    Ok(ToolSpec { name: field::tool_name(tool, "name")?.into(), about: description, schema: schema.clone() })
+    Ok(ToolSpec { name: field::tool_name(tool, "name")?.into(), description, schema: schema.clone() })
 }
 
 fn calls(body: &Value) -> Result<ToolCallPolicy, BodyProblem> {

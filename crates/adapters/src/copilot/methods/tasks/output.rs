@@ -10,29 +10,29 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::super::fields::{optional_text, required_text};
-use super::{record, view};
+use super::{task_record, view};
 use crate::copilot::hosted_session::HostedSession;
 
 /// The maximum time that a call waits for more output.
-const LONGEST: Duration = Duration::from_secs(30);
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// Polling interval: there are no events for output.
-const PAUSE: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Returns new output, or how the task ended; waits a while for either.
 pub(super) async fn read(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
     let id = required_text(params, "id")?;
-    let cursor = optional_text(params, "cursor").map(OutputCursor::read).unwrap_or_default();
-    let wait = Duration::from_millis(params["waitMs"].as_u64().unwrap_or_default()).min(LONGEST);
-    let until = Instant::now() + wait;
+    let cursor = optional_text(params, "cursor").map(OutputCursor::parse).unwrap_or_default();
+    let wait = Duration::from_millis(params["waitMs"].as_u64().unwrap_or_default()).min(MAX_WAIT);
+    let deadline = Instant::now() + wait;
     loop {
         let record =
-            record(session, id).await?.ok_or_else(|| ErrorObject::internal(format!("Task not found: {id}")))?;
+            task_record(session, id).await?.ok_or_else(|| ErrorObject::internal(format!("Task not found: {id}")))?;
         let status = view::status(&record.task);
         let output = task_output(session, record.task.id).await?;
-        let new = cursor.rest(&output);
-        if !new.is_empty() || status != "running" || Instant::now() >= until {
-            let mut answer = json!({ "text": new, "cursor": OutputCursor::of(&output).to_string() });
+        let new_output = cursor.unread(&output);
+        if !new_output.is_empty() || status != "running" || Instant::now() >= deadline {
+            let mut answer = json!({ "text": new_output, "cursor": OutputCursor::after(&output).to_string() });
             if status != "running" {
                 answer["exit"] = json!({ "status": status });
                 if status == "completed" {
@@ -41,7 +41,7 @@ pub(super) async fn read(session: &HostedSession, params: &Value) -> Result<Valu
             }
             return Ok(answer);
         }
-        sleep(PAUSE).await;
+        sleep(POLL_INTERVAL).await;
     }
 }
 
@@ -51,7 +51,7 @@ pub(super) async fn task_output(session: &HostedSession, task: TaskId) -> Result
 }
 
 /// A client's read position: the number of bytes, and their digest. If the middle of the output has been cut since
-/// then, all of it is returned again: nothing is lost, and at worst something is repeated.
+/// then, all of it is returned again: nothing is lost, but parts may be repeated.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct OutputCursor {
     bytes: usize,
@@ -59,22 +59,22 @@ struct OutputCursor {
 }
 
 impl OutputCursor {
-    fn of(text: &str) -> OutputCursor {
+    fn after(text: &str) -> OutputCursor {
         let mut hasher = DefaultHasher::new();
         text.hash(&mut hasher);
         OutputCursor { bytes: text.len(), digest: hasher.finish() }
     }
 
-    fn read(given: &str) -> OutputCursor {
-        let parts = given.split_once('-').and_then(|(bytes, digest)| {
+    fn parse(text: &str) -> OutputCursor {
+        let parts = text.split_once('-').and_then(|(bytes, digest)| {
             Some(OutputCursor { bytes: bytes.parse().ok()?, digest: u64::from_str_radix(digest, 16).ok()? })
         });
         parts.unwrap_or_default()
     }
 
-    fn rest<'a>(&self, text: &'a str) -> &'a str {
+    fn unread<'a>(&self, text: &'a str) -> &'a str {
         match text.get(..self.bytes) {
-            Some(seen) if OutputCursor::of(seen) == *self => &text[self.bytes..],
+            Some(seen) if OutputCursor::after(seen) == *self => &text[self.bytes..],
             Some(_) | None => text,
         }
     }
@@ -91,13 +91,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cursor_tells_what_is_new_and_loses_nothing() {
-        let first = OutputCursor::of("one\n");
-        assert_eq!(OutputCursor::read(&first.to_string()), first);
-        assert_eq!(first.rest("one\ntwo\n"), "two\n");
-        assert_eq!(first.rest("one\n"), "");
-        assert_eq!(first.rest("on… left out …two\n"), "on… left out …two\n");
-        assert_eq!(OutputCursor::read("nonsense").rest("all"), "all");
-        assert_eq!(OutputCursor { bytes: 1, digest: 0 }.rest("é"), "é");
+    fn cursors_return_new_output_and_lose_nothing() {
+        let first = OutputCursor::after("one\n");
+        assert_eq!(OutputCursor::parse(&first.to_string()), first);
+        assert_eq!(first.unread("one\ntwo\n"), "two\n");
+        assert_eq!(first.unread("one\n"), "");
+        assert_eq!(first.unread("on… left out …two\n"), "on… left out …two\n");
+        assert_eq!(OutputCursor::parse("nonsense").unread("all"), "all");
+        assert_eq!(OutputCursor { bytes: 1, digest: 0 }.unread("é"), "é");
     }
 }

@@ -5,13 +5,13 @@ use protocol::{CallId, Evidence, TaskMode, TaskOutcome, TaskState, TaskType};
 use serde_json::{Value, json};
 
 /// Maximum lines of recent activity.
-const LINES: usize = 20;
+const MAX_ACTIVITY_LINES: usize = 20;
 
 /// A task in the exact format of its kind. `call` is the tool call that started it.
-pub(super) fn task(task: &TaskView, call: Option<&CallId>) -> Value {
+pub(super) fn task_json(task: &TaskView, call: Option<&CallId>) -> Value {
     let mut view = match task.kind {
-        TaskType::Shell => shell(task),
-        TaskType::Main | TaskType::Agent => agent(task, call),
+        TaskType::Shell => shell_json(task),
+        TaskType::Main | TaskType::Agent => agent_json(task, call),
     };
     if let Some(at) = task.ended_at.filter(|_| is_over(task)) {
         view["completedAt"] = at.to_string().into();
@@ -22,14 +22,15 @@ pub(super) fn task(task: &TaskView, call: Option<&CallId>) -> Value {
 
 /// Whether the root waits for the task and could continue without it.
 pub(super) fn is_promotable(task: &TaskView) -> bool {
-    task.mode == TaskMode::Sync && task.depth == 1 && is_under_way(task)
+    task.mode == TaskMode::Sync && task.depth == 1 && is_active(task)
 }
 
 /// The progress of an agent.
 pub(super) fn progress(record: &TaskRecord) -> Value {
     let at = record.task.updated_at.to_string();
-    let newest = record.evidence.iter().rev().take(LINES).rev();
-    let lines: Vec<Value> = newest.map(|evidence| json!({ "message": line(evidence), "timestamp": at })).collect();
+    let newest = record.evidence.iter().rev().take(MAX_ACTIVITY_LINES).rev();
+    let lines: Vec<Value> =
+        newest.map(|evidence| json!({ "message": activity_line(evidence), "timestamp": at })).collect();
     let mut view = json!({ "type": "agent", "recentActivity": lines });
     if let Some(intent) = &record.task.intent {
         view["latestIntent"] = intent.as_str().into();
@@ -57,7 +58,7 @@ pub(super) fn status(task: &TaskView) -> &'static str {
     }
 }
 
-fn shell(task: &TaskView) -> Value {
+fn shell_json(task: &TaskView) -> Value {
     json!({
         "type": "shell",
         "id": task.id.to_string(),
@@ -66,11 +67,11 @@ fn shell(task: &TaskView) -> Value {
         "startedAt": started_at(task),
         "command": task.prompt.as_deref().unwrap_or_default(),
         "attachmentMode": "attached",
-        "executionMode": mode(task),
+        "executionMode": execution_mode(task),
     })
 }
 
-fn agent(task: &TaskView, call: Option<&CallId>) -> Value {
+fn agent_json(task: &TaskView, call: Option<&CallId>) -> Value {
     let mut view = json!({
         "type": "agent",
         "id": task.id.to_string(),
@@ -81,27 +82,27 @@ fn agent(task: &TaskView, call: Option<&CallId>) -> Value {
         "startedAt": started_at(task),
         "agentType": task.agent,
         "prompt": task.prompt.as_deref().unwrap_or_default(),
-        "executionMode": mode(task),
+        "executionMode": execution_mode(task),
     });
     let mut set = |name: &str, value: Option<Value>| {
         if let Some(value) = value {
             view[name] = value;
         }
     };
-    set("error", error(task).map(Value::from));
+    set("error", error_text(task).map(Value::from));
     set("result", task.result.as_deref().filter(|_| is_over(task)).map(Value::from));
     set("latestResponse", task.result.as_deref().map(Value::from));
     set("model", task.model.as_ref().and_then(|model| model.requested.as_deref()).map(Value::from));
     let effective = task.model.as_ref().map(|model| model.effective.as_str());
     set("resolvedModel", task.reported_model.as_deref().or(effective).map(Value::from));
-    set("activeStartedAt", task.started_at.filter(|_| is_under_way(task)).map(|at| at.to_string().into()));
+    set("activeStartedAt", task.started_at.filter(|_| is_active(task)).map(|at| at.to_string().into()));
     set("idleSince", task.ended_at.filter(|_| task.state == TaskState::Idle).map(|at| at.to_string().into()));
-    let worked = task.started_at.zip(task.ended_at).map(|(from, to)| to.0.saturating_sub(from.0));
-    set("activeTimeMs", worked.map(Value::from));
+    let active_ms = task.started_at.zip(task.ended_at).map(|(from, to)| to.0.saturating_sub(from.0));
+    set("activeTimeMs", active_ms.map(Value::from));
     view
 }
 
-fn error(task: &TaskView) -> Option<String> {
+fn error_text(task: &TaskView) -> Option<String> {
     let outcome = match &task.state {
         TaskState::Finished { outcome } => Some(outcome),
         TaskState::Idle => task.last_outcome.as_ref(),
@@ -116,7 +117,7 @@ fn error(task: &TaskView) -> Option<String> {
     }
 }
 
-fn is_under_way(task: &TaskView) -> bool {
+fn is_active(task: &TaskView) -> bool {
     match &task.state {
         TaskState::Queued | TaskState::Running | TaskState::Parked { .. } | TaskState::Interrupted => true,
         TaskState::Idle | TaskState::Finished { .. } => false,
@@ -124,7 +125,7 @@ fn is_under_way(task: &TaskView) -> bool {
 }
 
 fn is_over(task: &TaskView) -> bool {
-    !is_under_way(task)
+    !is_active(task)
 }
 
 fn description_of(task: &TaskView) -> &str {
@@ -135,14 +136,14 @@ fn started_at(task: &TaskView) -> String {
     task.started_at.unwrap_or(task.created_at).to_string()
 }
 
-fn mode(task: &TaskView) -> &'static str {
+fn execution_mode(task: &TaskView) -> &'static str {
     match task.mode {
         TaskMode::Sync => "sync",
         TaskMode::Background => "background",
     }
 }
 
-fn line(evidence: &Evidence) -> String {
+fn activity_line(evidence: &Evidence) -> String {
     match evidence {
         Evidence::Changed { path } => format!("changed {path}"),
         Evidence::Ran { command, exit: Some(code) } => format!("ran `{command}`, exit code {code}"),

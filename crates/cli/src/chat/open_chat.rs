@@ -21,7 +21,7 @@ use crate::{current_session, print, sessions, time};
 const MAX_LISTED_SESSIONS: usize = 10;
 
 /// How many events are read at a time to find the last exchange.
-const PAGE: u64 = 512;
+const EVENTS_PER_PAGE: u64 = 512;
 
 /// A session that is ready to open: its settings are valid.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl PreparedChat {
         start: SessionStart,
         mode: Option<PermissionMode>,
     ) -> Result<PreparedChat, CliError> {
-        let before = match start {
+        let resumed = match start {
             SessionStart::New => None,
             SessionStart::Resume(id) | SessionStart::Fork(id) => {
                 Some(SessionReader::open(&setup.home, id)?.session_view()?)
@@ -49,7 +49,7 @@ impl PreparedChat {
         if let Some(mode) = mode {
             args.permissions = PermissionArgs { allow_all: false, permission_mode: Some(mode), ..args.permissions };
         }
-        Ok(PreparedChat { settings: setup.settings(&args, before.as_ref())?, start })
+        Ok(PreparedChat { settings: setup.settings(&args, resumed.as_ref())?, start })
     }
 
     pub(super) async fn open(self) -> Result<OpenChat, CliError> {
@@ -58,8 +58,17 @@ impl PreparedChat {
         let (cwd, slashes) = (settings.cwd.display().to_string(), SlashRegistry::of(&settings.catalog));
         let session = Session::open(settings, start).await?;
         current_session::set(session.id());
-        let steering = session.mode().await?;
-        Ok(OpenChat { session, slashes, start, model, cwd, mode, session_mode: steering, secrets })
+        let session_mode = session.mode().await?;
+        Ok(OpenChat {
+            session,
+            slash_commands: slashes,
+            start,
+            model,
+            cwd,
+            permission_mode: mode,
+            session_mode,
+            secrets,
+        })
     }
 }
 
@@ -68,12 +77,12 @@ impl PreparedChat {
 pub(super) struct OpenChat {
     pub(super) session: Session,
     /// Its slash commands.
-    pub(super) slashes: SlashRegistry,
+    pub(super) slash_commands: SlashRegistry,
     pub(super) start: SessionStart,
     pub(super) model: String,
     pub(super) cwd: String,
-    pub(super) mode: PermissionMode,
-    /// The session mode when it was opened.
+    pub(super) permission_mode: PermissionMode,
+    /// The session mode at the time of opening.
     pub(super) session_mode: SessionMode,
     /// Secrets that must not be stored.
     pub(super) secrets: Arc<[Secret]>,
@@ -94,15 +103,15 @@ pub(super) fn welcome_rows(opened: &OpenChat, columns: usize) -> Vec<StyledRow> 
     let rows = [
         ("model", escape_invisible(&opened.model)),
         ("folder", escape_invisible(&opened.cwd)),
-        ("mode", format!("{}: {}", opened.mode, describe_mode(opened.mode))),
+        ("mode", format!("{}: {}", opened.permission_mode, describe_mode(opened.permission_mode))),
     ];
     let mut shown = vec![vec![StyledSpan::new(TextRole::Strong, &format!("bosun {}", env!("CARGO_PKG_VERSION")))]];
-    let steering = match opened.session_mode {
+    let mode_row = match opened.session_mode {
         SessionMode::Interactive => None,
         SessionMode::Plan => Some(("how", "in plan mode: nothing is changed until you approve a plan".to_owned())),
         SessionMode::Autopilot => Some(("how", "on autopilot: continues until the objective is met".to_owned())),
     };
-    for (name, value) in rows.into_iter().chain(steering) {
+    for (name, value) in rows.into_iter().chain(mode_row) {
         let lead = LinePrefix::hanging(StyledSpan::new(TextRole::Dim, &format!("{name:<7}")));
         shown.extend(wrap(&[StyledSpan::plain(&value)], columns, &lead));
     }
@@ -133,8 +142,8 @@ pub(super) fn describe_mode(mode: PermissionMode) -> &'static str {
 pub(super) fn other_session_rows(opened: &OpenChat, columns: usize) -> Result<Vec<StyledRow>, CliError> {
     let (home, current) = (opened.session.home(), opened.session.id());
     let limit = u64::try_from(MAX_LISTED_SESSIONS).unwrap_or(u64::MAX).saturating_add(1);
-    let wanted = SessionQuery { cwd: Some(opened.cwd.clone()), limit: Some(limit), ..SessionQuery::default() };
-    let rows = SessionIndex::open(home)?.reconcile(home)?.page(home, &wanted)?.rows;
+    let query = SessionQuery { cwd: Some(opened.cwd.clone()), limit: Some(limit), ..SessionQuery::default() };
+    let rows = SessionIndex::open(home)?.reconcile(home)?.page(home, &query)?.rows;
     let now = SystemClock.now();
     let mut shown = Vec::new();
     for row in rows.iter().filter(|row| row.id != current).take(MAX_LISTED_SESSIONS) {
@@ -156,7 +165,7 @@ pub(super) fn last_exchange(home: &Home, id: SessionId, root: TaskId) -> Result<
     let mut exchange = (String::new(), String::new());
     let mut end = reader.session_view()?.events;
     while end > 0 && exchange.0.is_empty() {
-        let start = end.saturating_sub(PAGE);
+        let start = end.saturating_sub(EVENTS_PER_PAGE);
         let page = reader.events_after(start, usize::try_from(end - start).unwrap_or(usize::MAX))?;
         for envelope in page.iter().rev().filter(|envelope| envelope.entry.task == root) {
             collect_exchange(envelope, &mut exchange);
@@ -166,14 +175,14 @@ pub(super) fn last_exchange(home: &Home, id: SessionId, root: TaskId) -> Result<
     Ok(exchange)
 }
 
-fn collect_exchange(envelope: &Envelope, (asked, answered): &mut (String, String)) {
+fn collect_exchange(envelope: &Envelope, (message, answer): &mut (String, String)) {
     match &envelope.entry.event {
-        Event::MailAdmitted { from: Principal::User, body, .. } if asked.is_empty() => {
-            *asked = body.display_text().unwrap_or_default().to_owned();
+        Event::MailAdmitted { from: Principal::User, body, .. } if message.is_empty() => {
+            *message = body.display_text().unwrap_or_default().to_owned();
         }
         // Text before the last message is not an answer to it.
-        Event::TurnAnswered { content, .. } if asked.is_empty() && answered.is_empty() => {
-            *answered = content.iter().filter_map(block_text).collect();
+        Event::TurnAnswered { content, .. } if message.is_empty() && answer.is_empty() => {
+            *answer = content.iter().filter_map(block_text).collect();
         }
         _other => {}
     }

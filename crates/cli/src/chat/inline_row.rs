@@ -7,15 +7,15 @@ use crate::style::{Style, TextRole};
 /// Parses a line. Without colour, code keeps its backticks, which are then its only mark.
 pub(super) fn spans(line: &str, style: Style) -> StyledRow {
     let mut row = StyledRow::new();
-    parse_inline(line).iter().for_each(|piece| add(&mut row, piece, TextRole::Plain, style));
+    parse_inline(line).iter().for_each(|span| push_span(&mut row, span, TextRole::Plain, style));
     row
 }
 
-/// Adds a piece inside text of this role.
-fn add(row: &mut StyledRow, piece: &InlineSpan<'_>, role: TextRole, style: Style) {
-    match piece {
-        InlineSpan::Text(words) => row.push(StyledSpan::new(role, words)),
-        InlineSpan::BareUrl(address) => row.push(StyledSpan::new(role, address)),
+/// Adds a span to the row; its plain text gets this role.
+fn push_span(row: &mut StyledRow, span: &InlineSpan<'_>, role: TextRole, style: Style) {
+    match span {
+        InlineSpan::Text(text) => row.push(StyledSpan::new(role, text)),
+        InlineSpan::BareUrl(url) => row.push(StyledSpan::new(role, url)),
         InlineSpan::Code { whole, inner } => {
             let shown = match style {
                 Style::Plain => whole,
@@ -26,13 +26,13 @@ fn add(row: &mut StyledRow, piece: &InlineSpan<'_>, role: TextRole, style: Style
         // Not every terminal supports strikethrough.
         InlineSpan::Styled { mark: InlineStyle::Strikethrough, whole, .. } => row.push(StyledSpan::new(role, whole)),
         InlineSpan::Styled { mark: InlineStyle::Strong | InlineStyle::Emphasis, inner, .. } => {
-            inner.iter().for_each(|piece| add(row, piece, TextRole::Strong, style));
+            inner.iter().for_each(|span| push_span(row, span, TextRole::Strong, style));
         }
         InlineSpan::Link { words, address, .. } if words == address => {
             row.push(StyledSpan::new(TextRole::Code, address))
         }
         InlineSpan::Link { shown, address, .. } => {
-            shown.iter().for_each(|piece| add(row, piece, role, style));
+            shown.iter().for_each(|span| push_span(row, span, role, style));
             row.push(StyledSpan::new(role, " "));
             row.push(StyledSpan::new(TextRole::Code, &format!("({address})")));
         }
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_markdown_stays_as_it_is() {
+    fn text_without_markdown_is_unchanged() {
         for line in ["2 * 3 * 4", "a ** b", "f(*args)", "a[0](", "[x] done", "snake_case_name", "`unfinished", "**"] {
             assert_eq!(plain(line), line);
         }

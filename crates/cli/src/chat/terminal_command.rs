@@ -16,39 +16,39 @@ pub(super) enum ChatCommand {
 }
 
 /// Parses the arguments of a terminal command.
-pub(super) fn parse_command(screen: TerminalCommand, rest: &str) -> Result<ChatCommand, String> {
-    match screen {
-        TerminalCommand::Mode => parse_mode(rest),
-        TerminalCommand::Approvals => without_arguments(rest, ChatCommand::Approvals),
-        TerminalCommand::Show => parse_show(rest),
-        TerminalCommand::Resume => Ok(ChatCommand::Resume(optional_word(rest)?)),
-        TerminalCommand::New => without_arguments(rest, ChatCommand::New),
-        TerminalCommand::Keys => without_arguments(rest, ChatCommand::Keys),
-        TerminalCommand::Exit => without_arguments(rest, ChatCommand::Exit),
+pub(super) fn parse_command(command: TerminalCommand, arguments: &str) -> Result<ChatCommand, String> {
+    match command {
+        TerminalCommand::Mode => parse_mode(arguments),
+        TerminalCommand::Approvals => without_arguments(arguments, ChatCommand::Approvals),
+        TerminalCommand::Show => parse_show(arguments),
+        TerminalCommand::Resume => Ok(ChatCommand::Resume(optional_word(arguments)?)),
+        TerminalCommand::New => without_arguments(arguments, ChatCommand::New),
+        TerminalCommand::Keys => without_arguments(arguments, ChatCommand::Keys),
+        TerminalCommand::Exit => without_arguments(arguments, ChatCommand::Exit),
     }
 }
 
-fn without_arguments(rest: &str, command: ChatCommand) -> Result<ChatCommand, String> {
-    if rest.is_empty() { Ok(command) } else { Err("this command takes no argument".into()) }
+fn without_arguments(arguments: &str, command: ChatCommand) -> Result<ChatCommand, String> {
+    if arguments.is_empty() { Ok(command) } else { Err("this command takes no argument".into()) }
 }
 
-fn optional_word(rest: &str) -> Result<Option<String>, String> {
-    match rest.split_whitespace().collect::<Vec<_>>()[..] {
+fn optional_word(arguments: &str) -> Result<Option<String>, String> {
+    match arguments.split_whitespace().collect::<Vec<_>>()[..] {
         [] => Ok(None),
         [word] => Ok(Some(word.to_owned())),
         [..] => Err("this command takes at most one argument".into()),
     }
 }
 
-fn parse_mode(rest: &str) -> Result<ChatCommand, String> {
-    let Some(word) = optional_word(rest)? else { return Ok(ChatCommand::Mode(None)) };
-    let found = PermissionMode::ALL.into_iter().find(|mode| mode.as_str() == word);
+fn parse_mode(arguments: &str) -> Result<ChatCommand, String> {
+    let Some(word) = optional_word(arguments)? else { return Ok(ChatCommand::Mode(None)) };
+    let mode = PermissionMode::ALL.into_iter().find(|mode| mode.as_str() == word);
     let modes = PermissionMode::ALL.map(PermissionMode::as_str).join(", ");
-    found.map(|mode| ChatCommand::Mode(Some(mode))).ok_or_else(|| format!("`{word}` is not one of {modes}"))
+    mode.map(|mode| ChatCommand::Mode(Some(mode))).ok_or_else(|| format!("`{word}` is not one of {modes}"))
 }
 
-fn parse_show(rest: &str) -> Result<ChatCommand, String> {
-    match optional_word(rest)? {
+fn parse_show(arguments: &str) -> Result<ChatCommand, String> {
+    match optional_word(arguments)? {
         None => Ok(ChatCommand::Show(1)),
         Some(word) => match word.parse() {
             Ok(ago @ 1..) => Ok(ChatCommand::Show(ago)),
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_follows_a_command_is_read() {
+    fn command_arguments_are_parsed() {
         assert_eq!(parse_command(TerminalCommand::Exit, ""), Ok(ChatCommand::Exit));
         assert_eq!(parse_command(TerminalCommand::Mode, "plan"), Ok(ChatCommand::Mode(Some(PermissionMode::Plan))));
         assert_eq!(parse_command(TerminalCommand::Show, "3"), Ok(ChatCommand::Show(3)));

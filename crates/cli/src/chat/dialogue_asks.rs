@@ -7,64 +7,64 @@ use protocol::{Ask, Event, TaskId};
 use runtime::BusMessage;
 
 use super::ask_queue::{AskDetail, AskInputResult};
-use super::ask_updates::{AskChange, DecisionNotice, FrontAsk, apply_event, send_decision};
+use super::ask_updates::{AskChange, CurrentAsk, DecisionNotice, apply_event, send_decision};
 use super::dialogue::Dialogue;
 use crate::approvals;
 use crate::error::CliError;
 
 impl Dialogue<'_> {
     /// Shows an event, and updates the asks.
-    pub(super) fn handle_message(&mut self, live: &BusMessage) {
-        let rows = self.feed.handle_message(live, Instant::now(), self.columns());
+    pub(super) fn handle_message(&mut self, message: &BusMessage) {
+        let rows = self.feed.handle_message(message, Instant::now(), self.columns());
         self.show(rows);
-        let BusMessage::Event(envelope) = live else { return };
+        let BusMessage::Event(envelope) = message else { return };
         let task = envelope.entry.task;
         match apply_event(&mut self.asks, task, &envelope.entry.event) {
             AskChange::None => {}
             AskChange::Opened(ask) => {
                 let task_name = self.feed.task_name(task).to_owned();
-                self.ask(task, &task_name, ask);
+                self.enqueue_ask(task, &task_name, ask);
             }
             AskChange::Decided { words: Some(text), next, .. } => {
                 self.show_note(&text);
-                self.show_next_ask(next);
+                self.refresh_ask(next);
             }
             AskChange::Decided { words: None, .. } => {}
-            AskChange::Withdrawn(next) => self.show_next_ask(next),
+            AskChange::Withdrawn(next) => self.refresh_ask(next),
         }
-        let is_own = task == self.chat.session.root();
-        if is_own && matches!(envelope.entry.event, Event::ActivationEnded { .. }) {
+        let is_root = task == self.chat.session.root();
+        if is_root && matches!(envelope.entry.event, Event::ActivationEnded { .. }) {
             self.hint = None;
         }
     }
 
     /// Adds an ask to the queue.
-    pub(super) fn ask(&mut self, task: TaskId, task_name: &str, ask: Ask) {
+    pub(super) fn enqueue_ask(&mut self, task: TaskId, task_name: &str, ask: Ask) {
         let session = &self.chat.session;
         let number = approvals::ask_number(session.home(), session.id(), &ask.id);
         if self.asks.add(task, task_name, number, ask) {
-            self.show_next_ask(FrontAsk::Changed);
+            self.refresh_ask(CurrentAsk::Changed);
         }
     }
 
-    /// Shows the next ask, or restores the draft of the user.
-    fn show_next_ask(&mut self, next: FrontAsk) {
+    /// Shows the current ask if it has changed; without open asks, restores the user's draft.
+    fn refresh_ask(&mut self, change: CurrentAsk) {
         if self.asks.is_empty() {
             self.terminal.editor.replace("");
             self.terminal.editor.restore_draft();
-        } else if next == FrontAsk::Changed {
+        } else if change == CurrentAsk::Changed {
             self.terminal.editor.save_draft();
             self.terminal.editor.replace("");
-            self.show_ask(AskDetail::Most);
+            self.show_ask(AskDetail::Clipped);
         }
     }
 
     /// Shows the current ask. A dumb terminal has no panel for the hint.
-    fn show_ask(&mut self, whole: AskDetail) {
+    fn show_ask(&mut self, detail: AskDetail) {
         let columns = self.columns();
-        self.show(self.asks.rows(whole, columns));
+        self.show(self.asks.current_rows(detail, columns));
         if self.terminal.screen.is_dumb() {
-            self.show(self.asks.hint(columns));
+            self.show(self.asks.input_hint_rows(columns));
         }
     }
 
@@ -73,8 +73,8 @@ impl Dialogue<'_> {
         let prompt = self.asks.prompt().unwrap_or_default();
         self.echo(&prompt, line);
         match self.asks.answer(line) {
-            AskInputResult::More => {}
-            AskInputResult::Explain => self.show_ask(AskDetail::All),
+            AskInputResult::NeedsReason => {}
+            AskInputResult::Explain => self.show_ask(AskDetail::Full),
             AskInputResult::Unclear(text) => self.show_note(text),
             AskInputResult::Decided(params) => {
                 let cwd = Path::new(&self.chat.cwd);
@@ -84,7 +84,7 @@ impl Dialogue<'_> {
                         DecisionNotice::Error(text) => self.show_error(&text),
                     }
                 }
-                self.show_next_ask(FrontAsk::Changed);
+                self.refresh_ask(CurrentAsk::Changed);
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! A bucket and a few words to tell its stories with.
+//! A test fixture around one bucket.
 
 use std::time::Duration;
 
@@ -20,43 +20,43 @@ pub(crate) fn retry_after(millis: u64) -> RequestOutcome {
     RequestOutcome::Throttled(Some(Duration::from_millis(millis)))
 }
 
-/// A bucket.
+/// A bucket, with helpers for admitting and settling requests.
 #[derive(Default)]
-pub(crate) struct Scene {
+pub(crate) struct BucketFixture {
     pub(crate) bucket: RateBucket,
 }
 
-impl Scene {
-    pub(crate) fn ask(&mut self, at: Timestamp, who: &str) -> AdmitDecision {
+impl BucketFixture {
+    pub(crate) fn admit(&mut self, at: Timestamp, who: &str) -> AdmitDecision {
         self.bucket.admit(at, &holder(who), None)
     }
 
     #[track_caller]
-    pub(crate) fn go(&mut self, at: Timestamp, who: &str) -> RequestPermit {
-        match self.ask(at, who) {
+    pub(crate) fn expect_permit(&mut self, at: Timestamp, who: &str) -> RequestPermit {
+        match self.admit(at, who) {
             AdmitDecision::Go(permit) => permit,
             other => panic!("{other:?} {:?}", self.bucket),
         }
     }
 
     #[track_caller]
-    pub(crate) fn waits(&mut self, at: Timestamp, who: &str) -> Timestamp {
-        match self.ask(at, who) {
+    pub(crate) fn expect_wait(&mut self, at: Timestamp, who: &str) -> Timestamp {
+        match self.admit(at, who) {
             AdmitDecision::Wait(until) => until,
             other => panic!("{other:?} {:?}", self.bucket),
         }
     }
 
-    pub(crate) fn tell(&mut self, at: Timestamp, who: &str, permit: RequestPermit, news: RequestOutcome) {
-        self.bucket.settle(at, &holder(who), permit, news, 0.0);
+    pub(crate) fn settle(&mut self, at: Timestamp, who: &str, permit: RequestPermit, outcome: RequestOutcome) {
+        self.bucket.settle(at, &holder(who), permit, outcome, 0.0);
     }
 
     /// A bucket that `a` has closed.
-    pub(crate) fn closed(news: RequestOutcome) -> Scene {
-        let mut scene = Scene::default();
-        let permit = scene.go(NOW, "a");
-        scene.tell(NOW, "a", permit, news);
-        scene
+    pub(crate) fn closed(outcome: RequestOutcome) -> BucketFixture {
+        let mut fixture = BucketFixture::default();
+        let permit = fixture.expect_permit(NOW, "a");
+        fixture.settle(NOW, "a", permit, outcome);
+        fixture
     }
 
     pub(crate) fn closed_for(&self, now: Timestamp) -> u64 {
