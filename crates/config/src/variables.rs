@@ -17,7 +17,7 @@ const KEY_LIKE: [&str; 30] = [
 ];
 
 /// Bosun's own variables.
-const BOSUN_VARIABLES: &str = "BOSUN_*";
+const OWN_VARIABLES: &str = "BOSUN_*";
 
 /// A pattern of variable names, in which `*` matches any characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl HiddenVariables<'_> {
             (false, true) => Some(true),
             (false, false) => None,
         });
-        decided.unwrap_or_else(|| matches(BOSUN_VARIABLES, name) || self.is_secret(name))
+        decided.unwrap_or_else(|| matches(OWN_VARIABLES, name) || self.is_secret(name))
     }
 
     /// The variables that settings set. The strongest layer that sets or hides a variable decides.
@@ -80,7 +80,7 @@ impl HiddenVariables<'_> {
 pub(crate) fn is_settable(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let begins = name.chars().next().is_some_and(|first| !first.is_ascii_digit());
-    begins && name.chars().all(plain) && !matches(BOSUN_VARIABLES, name)
+    begins && name.chars().all(plain) && !matches(OWN_VARIABLES, name)
 }
 
 /// Whether a variable may contain a key, judging by its name and value. This covers more than is hidden.

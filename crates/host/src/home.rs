@@ -86,7 +86,7 @@ const MAX_SOCKET_PATH_BYTES: usize = 107;
 /// Bytes of a socket's path below Bosun's folder.
 const SOCKET_NAME_BYTES: usize = "/run/0123456789abcdef.sock".len();
 /// Files and folders that identify a folder as Bosun's.
-const BOSUN_NAMES: [&str; 2] = ["sessions", "config.toml"];
+const PRODUCT_NAMES: [&str; 2] = ["sessions", "config.toml"];
 /// Files and folders that users put there before the first run.
 const DEFINITION_NAMES: [&str; 6] = ["agents", "skills", "hooks", "commands", "plugins", "AGENTS.md"];
 const CHECKOUTS: &str = "checkouts";
@@ -367,7 +367,7 @@ fn require_own(path: &Path) -> Result<(), HomeError> {
 fn has_bosun_files(path: &Path, folder: &fs::Metadata) -> bool {
     let any = |names: &[&str]| names.iter().any(|name| path.join(name).exists());
     let is_mine = folder.uid() == crate::user_id() && folder.mode() & 0o002 == 0;
-    any(&BOSUN_NAMES) || (is_mine && any(&DEFINITION_NAMES))
+    any(&PRODUCT_NAMES) || (is_mine && any(&DEFINITION_NAMES))
 }
 
 /// Creates a folder that only its user can enter, or changes an existing one to be such a folder.

@@ -61,12 +61,12 @@ impl InputDraft {
     }
 
     /// Moves to the beginning of the line.
-    pub(super) fn to_line_start(&mut self) {
+    pub(super) fn move_to_line_start(&mut self) {
         self.cursor = self.line_start();
     }
 
     /// Moves to the end of the line.
-    pub(super) fn to_line_end(&mut self) {
+    pub(super) fn move_to_line_end(&mut self) {
         self.cursor = self.line_end();
     }
 
@@ -180,7 +180,7 @@ mod tests {
         assert!(!draft.up());
         assert!(draft.down() && !draft.down());
         assert_eq!(draft.erase_word(), "second  ");
-        draft.to_line_start();
+        draft.move_to_line_start();
         draft.word_right();
         assert_eq!(draft.after_cursor(), "");
         assert_eq!(draft.erase_to_start(), "one");

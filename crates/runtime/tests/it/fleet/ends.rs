@@ -62,7 +62,7 @@ impl Collector for RecordingServices {
         self.note(works.join(" "));
         let missing = done.iter().filter(|done| done.todo.id.0 == "c").map(|done| done.todo.id.clone());
         let missing: Vec<_> = missing.map(|id| (id, "conflicts in x.txt".to_owned())).collect();
-        Box::pin(async move { CollectedWork { location: WorkLocation::InCommits, missing: missing } })
+        Box::pin(async move { CollectedWork { location: WorkLocation::InCommits, missing } })
     }
 }
 
