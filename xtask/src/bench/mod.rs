@@ -40,8 +40,8 @@ pub(crate) fn bench() -> Result<()> {
     let rows = [
         ("start-up: `bosun --version`", ground.measure(&["--version"], RUNS)?),
         ("one scripted turn: `bosun -p`", ground.prompt("one-turn.yaml", RUNS)?),
-        ("the same on an empty `BOSUN_HOME`", ground.first_start()?),
-        ("one turn with a shell call, and the answer", ground.prompt("one-shell.yaml", RUNS)?),
+        ("the same with an empty `BOSUN_HOME`", ground.first_start()?),
+        ("one turn with a shell call, and a turn with the answer", ground.prompt("one-shell.yaml", RUNS)?),
         ("500 turns with one call each", ground.prompt("long.yaml", LONG_RUNS)?),
     ];
     println!("\nMedians of {RUNS} runs ({LONG_RUNS} of the last).\n\n{}", table(&rows));

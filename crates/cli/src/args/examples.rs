@@ -117,7 +117,7 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
         "sdk install" => "Example:\n  bosun sdk install ~/.local/bin --json",
         "explain" => EXPLAIN,
         "fleet" => {
-            "Examples:\n  bosun fleet \"accept every input in the parser\" --permission-mode accept-edits --allow 'shell(cargo test *)'\n  \
+            "Examples:\n  bosun fleet \"make the parser accept any input\" --permission-mode accept-edits --allow 'shell(cargo test *)'\n  \
              bosun fleet run plan.yaml         work through a plan; finished todos are not done again\n  \
              bosun fleet status                its progress, from any terminal\n  \
              bosun fleet stop                  stop it\n  \

@@ -15,7 +15,7 @@ Examples:
   git diff | bosun -p --model ollama/qwen3:8b        the prompt from stdin
   bosun -p \"how would we split the parser?\" --plan   a plan, and nothing is changed
   bosun -p \"make the tests pass\" --autopilot --permission-mode accept-edits --share run.html
-  bosun fleet \"accept every input in the parser\" --isolation worktree    many agents at once
+  bosun fleet \"make the parser accept any input\" --isolation worktree    many agents at once
   bosun --continue -p \"and the docs\"                 continue the last session of this folder
   bosun explain 'shell(git push)'                    whether a call would be allowed, and why
   bosun approvals                                    calls and questions that wait for you

@@ -88,7 +88,7 @@ pub(crate) struct RunArgs {
     pub(crate) agent: Option<String>,
     #[command(flatten)]
     pub(crate) definitions: DefinitionArgs,
-    /// Refuses to start if an agent, skill, hook or plugin has an error
+    /// Refuses to start if an agent, skill, hook or plugin has any problem, even one that is only a warning
     #[arg(long)]
     pub(crate) strict: bool,
     #[command(flatten)]

@@ -200,7 +200,8 @@ impl Dialogue<'_> {
         Ok(None)
     }
 
-    /// Stops the turn or clears the line; a second interrupt within two seconds ends the session.
+    /// Stops the turn or clears the line; a second interrupt within two seconds leaves, and during a turn also cancels
+    /// all agents.
     async fn interrupt(&mut self) -> Result<Option<DialogueEnd>, CliError> {
         let target = if self.is_busy() { InterruptTarget::Turn } else { InterruptTarget::Line };
         let previous = self.last_interrupt.replace((Instant::now(), target));
@@ -224,7 +225,7 @@ impl Dialogue<'_> {
             (None, InterruptTarget::Turn) => {
                 let stopped = session.interrupt().await;
                 self.check_accepted(stopped)?;
-                self.hint = Some("stopping; Ctrl-C again ends the session");
+                self.hint = Some("stopping; Ctrl-C again leaves and cancels all agents");
             }
             (None, InterruptTarget::Line | InterruptTarget::BackgroundWork) => {
                 self.terminal.editor.replace("");

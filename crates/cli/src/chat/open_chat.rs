@@ -131,7 +131,7 @@ pub(super) fn welcome_rows(opened: &OpenChat, columns: usize) -> Vec<StyledRow> 
 /// Describes what a permission mode allows.
 pub(super) fn describe_mode(mode: PermissionMode) -> &'static str {
     match mode {
-        PermissionMode::Default => "reading is allowed, also by commands; everything else asks you",
+        PermissionMode::Default => "reading and read-only commands are allowed; all else asks you",
         PermissionMode::AcceptEdits => "reading and edits in this folder are allowed, everything else asks you",
         PermissionMode::Plan => "reading is allowed, edits and commands are not",
         PermissionMode::AllowAll => "everything is allowed that no rule asks about or denies",

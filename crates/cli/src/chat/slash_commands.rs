@@ -21,7 +21,7 @@ const KEY_HELP: [(&str, &str); 14] = [
     ("Enter", "sends the message, or answers the question"),
     ("Alt-Enter, Ctrl-J, \\ Enter", "starts a new line"),
     ("Tab", "completes the name of a command"),
-    ("Ctrl-C", "stops the turn, or clears the line; twice ends the session"),
+    ("Ctrl-C", "stops the turn, or clears the line; twice leaves"),
     ("Ctrl-D", "leaves, on an empty line"),
     ("Ctrl-O", "shows the whole last call, like /show"),
     ("Ctrl-L", "draws the screen again"),
