@@ -67,8 +67,8 @@ fn panic_failure() -> CliError {
         None => "Bosun stopped because of a bug".to_owned(),
     };
     let failure = CliError::failed(message);
-    match current_session::get() {
-        Some(id) => failure.with_hint(format!("no work is lost; resume with: bosun --resume {id}")),
+    match current_session::resume_command() {
+        Some(command) => failure.with_hint(format!("no work is lost; resume with: {command}")),
         None => failure.with_hint("no session was open; try again, and report the bug if it happens again"),
     }
 }

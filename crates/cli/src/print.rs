@@ -40,6 +40,15 @@ pub(crate) fn clear_transient() {
 /// Returns to the start of the line and erases it.
 const ERASE_LINE: &str = "\r\u{1b}[K";
 
+/// The name of an agent or a command for people: its path below the main agent.
+pub(crate) fn agent_name(path: &str) -> &str {
+    match path.strip_prefix("/root") {
+        Some("") => "main agent",
+        Some(below) => below.strip_prefix('/').unwrap_or(path),
+        None => path,
+    }
+}
+
 /// Writes a line of the answer.
 pub(crate) fn output(text: impl fmt::Display) {
     clear_transient();
@@ -245,6 +254,12 @@ mod tests {
         assert_eq!(one_line("  a\n b\tc ", 10), "a b c");
         assert_eq!(one_line("abcdef ghijkl", 8), "abcdef …");
         assert_eq!(one_line(&"é".repeat(20), 5), "éééé…");
+    }
+
+    #[test]
+    fn agents_are_named_without_the_root() {
+        let names = ["/root", "/root/readme", "/root/a/b", "/rooted"].map(agent_name);
+        assert_eq!(names, ["main agent", "readme", "a/b", "/rooted"]);
     }
 
     #[test]

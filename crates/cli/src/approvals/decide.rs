@@ -11,8 +11,8 @@ use crate::deliver::{DeliveryOutcome, deliver_command};
 use crate::error::CliError;
 use crate::escape::escape_invisible;
 use crate::exit::CommandExit;
-use crate::print;
 use crate::run::event_text;
+use crate::{fleet, print};
 
 /// The response to one or more asks.
 #[derive(Debug)]
@@ -108,7 +108,7 @@ pub(super) async fn decide(
             *behind = count_calls_ahead(&SessionReader::open(home, row.session)?.asks(true)?, &pending.view);
         }
         if !json {
-            print_outcome(pending, &row.decision, &row.fate);
+            print_outcome(home, pending, &row.decision, &row.fate);
         }
     }
     if json {
@@ -189,8 +189,8 @@ fn count_calls_ahead(asks: &[AskView], this: &AskView) -> usize {
     earlier.filter(|view| view.task == this.task && view.state == AskState::Open).count()
 }
 
-fn print_outcome(pending: &PendingAsk, decision: &AskDecision, outcome: &DecisionOutcome) {
-    let (id, session, decided) = (pending.view.ask.id.short(), pending.view.session, decision.as_str());
+fn print_outcome(home: &Home, pending: &PendingAsk, decision: &AskDecision, outcome: &DecisionOutcome) {
+    let (id, decided) = (pending.view.ask.id.short(), decision.as_str());
     let subject = match &pending.view.ask.subject {
         AskSubject::Permission { tool, input, .. } => format!("{tool} {}", event_text::main_argument(input)),
         AskSubject::Question { question, .. } => question.clone(),
@@ -207,7 +207,8 @@ fn print_outcome(pending: &PendingAsk, decision: &AskDecision, outcome: &Decisio
         DecisionOutcome::Queued => {
             print::output(format_args!("{id} {decided}: {subject}"));
             print::note(format_args!(
-                "the session is not running, so the decision waits; resume with: bosun --resume {session}"
+                "the session is not running, so the decision waits; resume with: {}",
+                fleet::resume_command(home, pending.view.session)
             ));
         }
         DecisionOutcome::TooLate { message } => print::error(&format!("{id} {message}")),

@@ -13,7 +13,7 @@ use store::{SessionIndex, SessionReader, StoreError};
 use crate::deliver::live_owner;
 use crate::error::CliError;
 use crate::escape::escape_invisible;
-use crate::{print, run, time};
+use crate::{fleet, print, run, time};
 
 /// A user may still mean the number of an ask that was decided within this time.
 const RECENTLY_DECIDED: Duration = Duration::from_secs(600);
@@ -92,8 +92,7 @@ impl ApprovalInbox<'_> {
                 Err(CliError::usage(format!("several asks begin with `{}`: {ids}", print::sanitize(name)))
                     .with_hint("give more of the id"))
             }
-            (None, _) => Err(CliError::usage(format!("no ask begins with `{}`", print::sanitize(name)))
-                .with_hint("`bosun approvals` lists what waits for you")),
+            (None, _) => Err(unknown_ask(name, &self.collect_asks(&unsettled, AskFilter::Open))),
         }
     }
 
@@ -104,15 +103,19 @@ impl ApprovalInbox<'_> {
         match (&pending.view.state, &pending.queued_decision) {
             (AskState::Open, None) => Ok(pending),
             (AskState::Open, Some(decision)) => {
-                let session = pending.view.session;
                 Err(CliError::usage(format!("{id} is already {}, and waits for its session", decision.as_str()))
-                    .with_hint(format!("resume with: bosun --resume {session}")))
+                    .with_hint(format!("resume with: {}", self.resume_command(&pending))))
             }
             (state @ (AskState::Decided { .. } | AskState::Withdrawn), _) => {
                 Err(CliError::usage(format!("{id} {}", describe_ask_state(state)))
                     .with_hint("`bosun approvals` lists what waits for you"))
             }
         }
+    }
+
+    /// The command that resumes the session of an ask.
+    pub(super) fn resume_command(&self, pending: &PendingAsk) -> String {
+        fleet::resume_command(self.home, pending.view.session)
     }
 
     /// Finds the asks with these numbers and prefixes, each once; fails if one of them is wrong.
@@ -233,6 +236,15 @@ fn resolve_ask_number(mut open: Vec<PendingAsk>, all: &[PendingAsk], now: Timest
         .with_hint(format!("use the id instead, such as {}", first.view.ask.id.short())))
 }
 
+/// The error for a number or id that no ask has.
+fn unknown_ask(name: &str, open: &[PendingAsk]) -> CliError {
+    let message = format!("there is no ask `{}`", print::sanitize(name));
+    match open.iter().any(|pending| pending.queued_decision.is_none()) {
+        true => CliError::usage(message).with_hint("`bosun approvals` lists what waits for you"),
+        false => CliError::usage(format!("{message}; nothing waits for your decision")),
+    }
+}
+
 fn has_id_prefix(id: &AskId, prefix: &str) -> bool {
     !prefix.is_empty() && id.0.starts_with(&prefix.to_ascii_lowercase())
 }
@@ -282,6 +294,18 @@ mod tests {
         for part in ["several sessions have an ask 2", "12abcdef0123 in ses-", "22abcdef0123 in ses-", ": a title"] {
             assert!(error.contains(part), "{part}: {error}");
         }
+    }
+
+    #[test]
+    fn unknown_number_is_named_and_the_list_is_suggested_only_if_something_waits() {
+        let error = |open: &[PendingAsk]| unknown_ask("7", open).into_message_and_hint();
+        let nothing = ("there is no ask `7`; nothing waits for your decision".to_owned(), None);
+        assert_eq!(error(&[]), nothing);
+        let queued = Some(AskDecision::Deny { message: String::new() });
+        assert_eq!(error(&[PendingAsk { queued_decision: queued, ..ask(1, 1, AskState::Open) }]), nothing);
+        let (message, hint) = error(&[ask(1, 1, AskState::Open)]);
+        assert_eq!(message, "there is no ask `7`");
+        assert!(hint.is_some_and(|hint| hint.contains("`bosun approvals` lists")));
     }
 
     #[test]

@@ -78,23 +78,29 @@ pub(super) fn list(
     }
     let now = SystemClock.now();
     for ask in &asks {
-        print_heading(ask, now, style);
+        print_heading(inbox, ask, now, style);
         print::output(format_args!("  in {}", session_label(ask)));
         print_body(ask, Some(MAX_SHOWN_CHARS), style);
     }
-    let first = &asks[0];
-    print::note(next_command_hint(first, &ask_argument(first, &asks)));
+    if let Some(first) = asks.iter().find(|pending| pending.queued_decision.is_none()) {
+        print::note(next_command_hint(first, &ask_argument(first, &asks)));
+    }
     Ok(CommandExit::Success)
 }
 
-pub(super) fn show(pending: &PendingAsk, json: bool, style: Style) -> Result<CommandExit, CliError> {
+pub(super) fn show(
+    inbox: &ApprovalInbox<'_>,
+    pending: &PendingAsk,
+    json: bool,
+    style: Style,
+) -> Result<CommandExit, CliError> {
     if json {
         print::json(&AskRow::from_ask(pending));
         return Ok(CommandExit::Success);
     }
     let view = &pending.view;
     let now = SystemClock.now();
-    print_heading(pending, now, style);
+    print_heading(inbox, pending, now, style);
     let owner = pending.owner.map_or_else(|| "no process".to_owned(), |pid| format!("process {pid}"));
     let rows = [
         ("id", view.ask.id.to_string()),
@@ -121,13 +127,13 @@ pub(super) fn show(pending: &PendingAsk, json: bool, style: Style) -> Result<Com
 }
 
 /// Prints the heading of an ask: its number, id, age, agent and deadline.
-fn print_heading(pending: &PendingAsk, now: Timestamp, style: Style) {
+fn print_heading(inbox: &ApprovalInbox<'_>, pending: &PendingAsk, now: Timestamp, style: Style) {
     let view = &pending.view;
     let age = time::format_age(view.asked_at, now);
-    let path = escape_invisible(&view.path);
+    let agent = escape_invisible(print::agent_name(&view.path));
     let number = style.paint(TextRole::Accent, &view.number.to_string());
     let id = style.paint(TextRole::Dim, view.ask.id.short());
-    print::output(format_args!("{number}  {id}  {age:>3} ago  {path}{}", status_suffix(pending, now)));
+    print::output(format_args!("{number}  {id}  {age:>3} ago  {agent}{}", status_suffix(inbox, pending, now)));
 }
 
 /// The argument that selects an ask: its number, or its id if another ask has the same number.
@@ -144,11 +150,11 @@ fn session_label(pending: &PendingAsk) -> String {
     format!("{}: {}", pending.view.session, escape_invisible(&print::one_line(&pending.title, 36)))
 }
 
-fn status_suffix(pending: &PendingAsk, now: Timestamp) -> String {
+fn status_suffix(inbox: &ApprovalInbox<'_>, pending: &PendingAsk, now: Timestamp) -> String {
     match (&pending.queued_decision, pending.owner, pending.view.ask.until_at) {
         _ if pending.view.state != AskState::Open => String::new(),
         (Some(decision), ..) => {
-            format!("  {}; resume with: bosun --resume {}", decision.as_str(), pending.view.session)
+            format!("  {}; resume with: {}", decision.as_str(), inbox.resume_command(pending))
         }
         (None, None, _) => "  (its session is not running)".into(),
         (None, Some(_), None) => String::new(),

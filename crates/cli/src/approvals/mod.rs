@@ -28,7 +28,7 @@ pub(crate) async fn perform(args: ApprovalsArgs) -> Result<CommandExit, CliError
     match args.command {
         None => list::list(&inbox, &args.list, style),
         Some(ApprovalsCommand::List(options)) => list::list(&inbox, &options, style),
-        Some(ApprovalsCommand::Show { id, json }) => list::show(&inbox.find(&id)?, json, style),
+        Some(ApprovalsCommand::Show { id, json }) => list::show(&inbox, &inbox.find(&id)?, json, style),
         Some(ApprovalsCommand::Allow(chosen)) => {
             let calls = select_asks(&inbox, &chosen, is_call)?;
             decide(

@@ -17,9 +17,9 @@ use super::view::MESSAGE_PROMPT;
 use crate::args::RunArgs;
 use crate::error::CliError;
 use crate::run::SessionUsageSummary;
-use crate::sessions;
 use crate::setup::Setup;
 use crate::style::TextRole;
+use crate::{fleet, sessions};
 
 /// State kept from a dialogue for the next one.
 #[derive(Debug)]
@@ -66,6 +66,7 @@ impl<'a> Dialogue<'a> {
         dialogue.show(open_chat::welcome_rows(&dialogue.chat, dialogue.columns()));
         if !is_same_session {
             dialogue.restore_conversation()?;
+            dialogue.show_unfinished_fleet();
         }
         if let SessionStart::Resume(_) = dialogue.chat.start {
             dialogue.chat.session.resume().await?;
@@ -89,6 +90,14 @@ impl<'a> Dialogue<'a> {
             self.enqueue_ask(view.task, &task_name, view.ask);
         }
         Ok(())
+    }
+
+    /// Reminds the user of a fleet that is unfinished or was stopped.
+    fn show_unfinished_fleet(&mut self) {
+        let session = &self.chat.session;
+        if let Some(note) = fleet::unfinished_fleet_note(session.home(), session.id()) {
+            self.show_note(&note);
+        }
     }
 
     /// Leaves the session. Shows how to resume it, unless it is resumed at once. Removes an empty session.

@@ -11,11 +11,12 @@ use store::{SessionIndex, SessionQuery, SessionReader, StoreError};
 
 use super::text::{LinePrefix, StyledRow, StyledSpan, truncate, wrap};
 use crate::args::{AskWait, PermissionArgs, RunArgs};
+use crate::current_session::{self, SessionUse};
 use crate::error::CliError;
 use crate::escape::escape_invisible;
 use crate::setup::Setup;
 use crate::style::TextRole;
-use crate::{current_session, print, sessions, time};
+use crate::{print, sessions, time};
 
 /// How many sessions are listed.
 const MAX_LISTED_SESSIONS: usize = 10;
@@ -57,7 +58,7 @@ impl PreparedChat {
         let (model, mode, secrets) = (settings.model_spec.clone(), settings.policy.mode, Arc::clone(&settings.secrets));
         let (cwd, slashes) = (settings.cwd.display().to_string(), SlashRegistry::of(&settings.catalog));
         let session = Session::open(settings, start).await?;
-        current_session::set(session.id());
+        current_session::set(session.id(), SessionUse::Conversation);
         let session_mode = session.mode().await?;
         Ok(OpenChat {
             session,

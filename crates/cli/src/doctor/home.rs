@@ -9,6 +9,7 @@ use protocol::{SessionId, TaskState};
 use store::{HeaderStatus, SessionReader};
 
 use super::{DoctorCheck, DoctorContext};
+use crate::fleet;
 
 /// Time limit for adding up sizes; after it, the sum is reported as a minimum.
 const SIZE_TIMEOUT: Duration = Duration::from_millis(300);
@@ -177,7 +178,7 @@ fn interrupted_session(home: &Home, id: SessionId) -> Option<DoctorCheck> {
         TaskState::Interrupted if !alive => Some(DoctorCheck::warn(
             "sessions",
             format!("{id} was at work when its process ended"),
-            format!("resume with: bosun --resume {id}"),
+            format!("resume with: {}", fleet::resume_command(home, id)),
         )),
         TaskState::Running
         | TaskState::Queued

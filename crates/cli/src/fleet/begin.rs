@@ -18,11 +18,12 @@ use super::follow::{FleetWaitLimits, follow};
 use super::progress::FleetProgress;
 use super::{status, validate};
 use crate::args::{FleetIsolation, FleetWorkArgs, RunArgs};
+use crate::current_session::{self, SessionUse};
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::setup::Setup;
 use crate::share::ShareFile;
-use crate::{current_session, print, run, sessions};
+use crate::{print, run, sessions};
 
 /// How often the main agent may review the outcome of its own plan.
 const DEFAULT_ROUNDS: u32 = 3;
@@ -231,7 +232,7 @@ impl FleetLaunch {
         }
         let shared = share.as_ref().map(ShareFile::paths).unwrap_or_default();
         let mut session = Session::open(settings.clone(), start).await?;
-        current_session::set(session.id());
+        current_session::set(session.id(), SessionUse::Fleet);
         for notice in session.notices() {
             print::note(format_args!("{}: {}", notice.path.display(), notice.text));
         }

@@ -19,7 +19,7 @@ use crate::setup::Setup;
 use crate::todos;
 
 pub(crate) use begin::run_plan;
-pub(crate) use status::{is_done, note_unfinished_fleet};
+pub(crate) use status::{is_done, resume_command, unfinished_fleet_note};
 
 pub(crate) async fn perform(args: FleetArgs) -> Result<CommandExit, CliError> {
     match args.command {

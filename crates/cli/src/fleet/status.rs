@@ -96,10 +96,25 @@ pub(crate) fn is_done(reader: &SessionReader) -> Result<bool, StoreError> {
     Ok(latest_fleet(reader)? == Some(LatestFleetStatus::Ended(FleetEnd::Done)))
 }
 
-/// Tells the user who resumes a session that it has an unfinished fleet.
-pub(crate) fn note_unfinished_fleet(home: &Home, id: SessionId) {
-    let latest = SessionReader::open(home, id).and_then(|reader| latest_fleet(&reader));
-    if latest.is_ok_and(|latest| latest == Some(LatestFleetStatus::Unfinished)) {
-        print::note(format_args!("this session has an unfinished fleet; resume it: bosun fleet resume {id}"));
+/// A note for the user who resumes a session whose latest fleet is unfinished or was stopped.
+pub(crate) fn unfinished_fleet_note(home: &Home, id: SessionId) -> Option<String> {
+    let adjective = match read_latest_fleet(home, id)? {
+        LatestFleetStatus::Unfinished => "an unfinished",
+        LatestFleetStatus::Ended(FleetEnd::Stopped) => "a stopped",
+        LatestFleetStatus::Ended(FleetEnd::Done | FleetEnd::Blocked) => return None,
+    };
+    Some(format!("this session has {adjective} fleet; resume it: bosun fleet resume {id}"))
+}
+
+/// The command that resumes a session: its unfinished fleet, or else its conversation. A fleet that ended has no open
+/// work, so any work that is left belongs to the conversation.
+pub(crate) fn resume_command(home: &Home, id: SessionId) -> String {
+    match read_latest_fleet(home, id) {
+        Some(LatestFleetStatus::Unfinished) => format!("bosun fleet resume {id}"),
+        Some(LatestFleetStatus::Ended(_)) | None => format!("bosun --resume {id}"),
     }
+}
+
+fn read_latest_fleet(home: &Home, id: SessionId) -> Option<LatestFleetStatus> {
+    SessionReader::open(home, id).and_then(|reader| latest_fleet(&reader)).ok().flatten()
 }

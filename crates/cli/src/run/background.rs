@@ -7,6 +7,8 @@ use protocol::{TaskState, TaskType};
 use runtime::Session;
 use store::{SessionReader, StoreError};
 
+use crate::print;
+
 /// How long commands may keep running: many never end.
 const COMMAND_WAIT: Duration = Duration::from_secs(30);
 
@@ -37,9 +39,9 @@ impl BackgroundWait {
 /// Work that is still running after the answer.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct BackgroundWork {
-    /// The paths of the agents.
+    /// The names of the agents.
     pub(crate) agents: Vec<String>,
-    /// The paths of the commands with their descriptions.
+    /// The names of the commands with their descriptions.
     pub(crate) commands: Vec<String>,
 }
 
@@ -54,8 +56,10 @@ impl BackgroundWork {
     fn of(tasks: &[TaskView]) -> BackgroundWork {
         let busy = |kind: TaskType| tasks.iter().filter(move |task| task.kind == kind && is_busy(&task.state));
         BackgroundWork {
-            agents: busy(TaskType::Agent).map(|task| task.path.clone()).collect(),
-            commands: busy(TaskType::Shell).map(|task| format!("{} ({})", task.path, task.description)).collect(),
+            agents: busy(TaskType::Agent).map(|task| print::agent_name(&task.path).to_owned()).collect(),
+            commands: busy(TaskType::Shell)
+                .map(|task| format!("{} ({})", print::agent_name(&task.path), task.description))
+                .collect(),
         }
     }
 }
@@ -115,7 +119,7 @@ mod tests {
         let times = |last_event: u64| BackgroundWaitTimes { answered_at: start, last_event_at: after(last_event) };
         let decide =
             |work: &BackgroundWork, last_event: u64, now: u64| work.decide(wait, times(last_event), after(now));
-        let (commands, agents) = (at_work(&[]), at_work(&["/root/a"]));
+        let (commands, agents) = (at_work(&[]), at_work(&["a"]));
         assert_eq!(decide(&commands, 29, 29), BackgroundWaitDecision::Wait(after(30)));
         assert_eq!(decide(&commands, 29, 30), BackgroundWaitDecision::Stop);
         assert_eq!(decide(&agents, 0, 599), BackgroundWaitDecision::Wait(after(600)));

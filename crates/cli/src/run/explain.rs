@@ -67,12 +67,12 @@ impl RunSummary {
         let failed: Vec<_> =
             self.finished.iter().filter(|(_, outcome)| task_exit(outcome) == CommandExit::Partial).collect();
         for (task, outcome) in failed.iter().take(MAX_LISTED_TASKS) {
-            let path = self.tasks.iter().find(|view| view.id == *task).map_or("", |view| &view.path);
+            let name = self.tasks.iter().find(|view| view.id == *task).map_or("", |view| print::agent_name(&view.path));
             let detail = match outcome {
                 TaskOutcome::Failed { message, .. } => format!(": {}", print::one_line(message, 100)),
                 _other => String::new(),
             };
-            print::note(print::sanitize(&format!("{}: {path}{detail}", outcome.as_str())));
+            print::note(print::sanitize(&format!("{}: {name}{detail}", outcome.as_str())));
         }
         if let Some(more) = failed.len().checked_sub(MAX_LISTED_TASKS).filter(|more| *more > 0) {
             print::note(format_args!("and {more} more"));
@@ -88,9 +88,9 @@ impl RunSummary {
             (&self.stopped_agents, "stopped after a time without activity"),
             (&self.stopped_commands, "stopped background commands that were still running"),
         ] {
-            let paths: Vec<&str> = stopped.iter().map(String::as_str).collect();
-            if !paths.is_empty() {
-                print::error(&print::sanitize(&format!("{why}: {}", paths.join(", "))));
+            let names: Vec<&str> = stopped.iter().map(String::as_str).collect();
+            if !names.is_empty() {
+                print::error(&print::sanitize(&format!("{why}: {}", names.join(", "))));
             }
         }
         if self.stopped_agents.is_empty() && self.stopped_commands.is_empty() {

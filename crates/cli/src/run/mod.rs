@@ -24,11 +24,12 @@ use store::{SessionIndex, SessionMatch, SessionQuery, SessionReader};
 
 use crate::args::{OutputFormat, RunArgs};
 use crate::chat::{PromptSurface, Prompter};
+use crate::current_session::{self, SessionUse};
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::setup::Setup;
 use crate::share::ShareFile;
-use crate::{chat, current_session, fleet, print, setup, suggestions};
+use crate::{chat, fleet, print, setup, suggestions};
 
 pub(crate) use background::{BackgroundWait, BackgroundWork};
 pub(crate) use countdown::Countdown;
@@ -96,9 +97,9 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
     }
     let cwd = settings.cwd.clone();
     let mut session = Session::open(settings, start).await?;
-    current_session::set(session.id());
+    current_session::set(session.id(), SessionUse::Conversation);
     if start != SessionStart::New && !args.quiet {
-        fleet::note_unfinished_fleet(session.home(), session.id());
+        fleet::unfinished_fleet_note(session.home(), session.id()).into_iter().for_each(print::note);
     }
     let progress = match (args.output_format, args.quiet) {
         (OutputFormat::Jsonl, _) => ProgressMode::Events,

@@ -75,8 +75,7 @@ impl<'a> RunScreen<'a> {
     /// Adds the agents that earlier processes started.
     pub(super) fn with_tasks(mut self, tasks: &[TaskView]) -> RunScreen<'a> {
         let agents = tasks.iter().filter(|task| task.kind == TaskType::Agent);
-        let path_below_root = |task: &TaskView| task.path.strip_prefix("/root/").unwrap_or(&task.path).to_owned();
-        self.agents.extend(agents.map(|task| (task.id, path_below_root(task))));
+        self.agents.extend(agents.map(|task| (task.id, print::agent_name(&task.path).to_owned())));
         self
     }
 

@@ -12,7 +12,7 @@ use crate::args::SendTiming;
 use crate::deliver::{DeliveryOutcome, deliver_command};
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
+use crate::{fleet, print};
 
 /// The number of events read per page.
 const EVENTS_PER_PAGE: usize = 512;
@@ -46,7 +46,8 @@ pub(crate) async fn send_command(home: &Home, id: SessionId, command: SessionCom
             return Err(CliError::usage(print::sanitize(&message)));
         }
         DeliveryOutcome::Queued => {
-            print::note(format_args!("queued, since the session is not running; resume with: bosun --resume {id}"));
+            let command = fleet::resume_command(home, id);
+            print::note(format_args!("queued, since the session is not running; resume with: {command}"));
         }
     }
     Ok(CommandExit::Success)

@@ -16,9 +16,9 @@ pub(crate) use self::export::read_log;
 use crate::args::{SessionsArgs, SessionsCommand};
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 use crate::run::find_session;
 use crate::setup::Setup;
+use crate::{fleet, print};
 
 pub(crate) use commands::send_command;
 
@@ -34,9 +34,8 @@ pub(crate) async fn perform(args: SessionsArgs) -> Result<CommandExit, CliError>
         Some(SessionsCommand::Repair { id }) => {
             let id = find_session(&home, &id)?;
             let last = store::accept_log(&home, id)?;
-            print::note(format_args!(
-                "{id} is accepted as it is; its last event is {last}; resume it: bosun --resume {id}"
-            ));
+            let command = fleet::resume_command(&home, id);
+            print::note(format_args!("{id} is accepted as it is; its last event is {last}; resume it: {command}"));
             Ok(CommandExit::Success)
         }
         Some(SessionsCommand::Rm { ids }) => remove_all(&home, &ids),

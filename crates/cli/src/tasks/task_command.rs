@@ -9,7 +9,7 @@ use super::selection::SelectedTask;
 use crate::deliver::{DeliveryOutcome, deliver_command, live_owner};
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
+use crate::{fleet, print};
 
 /// The outcome of a command.
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -40,7 +40,7 @@ pub(super) async fn deliver_to_task(
     json: bool,
 ) -> Result<CommandExit, CliError> {
     let command = command(chosen.task.id);
-    reject_impossible(chosen, &command)?;
+    reject_impossible(home, chosen, &command)?;
     let outcome = match deliver_command(home, chosen.session, &command).await? {
         DeliveryOutcome::Answered(CommandOutcome::Applied { mail }) => TaskCommandOutcome::Applied { mail },
         DeliveryOutcome::Answered(CommandOutcome::Refused { kind, message }) => {
@@ -57,7 +57,7 @@ pub(super) async fn deliver_to_task(
         TaskCommandOutcome::Refused { kind, message } => Err(refusal_failure(chosen, *kind, message)),
         TaskCommandOutcome::Applied { .. } | TaskCommandOutcome::Kept => {
             if !json {
-                print_outcome(chosen, &command, &outcome);
+                print_outcome(home, chosen, &command, &outcome);
             }
             Ok(CommandExit::Success)
         }
@@ -65,7 +65,7 @@ pub(super) async fn deliver_to_task(
 }
 
 /// Rejects commands that no session would carry out, now or later.
-fn reject_impossible(chosen: &SelectedTask, command: &SessionCommand) -> Result<(), CliError> {
+fn reject_impossible(home: &Home, chosen: &SelectedTask, command: &SessionCommand) -> Result<(), CliError> {
     let (path, session) = (print::sanitize(&chosen.task.path), chosen.session);
     match command {
         SessionCommand::Forget(_) if chosen.task.kind == TaskType::Main => {
@@ -77,7 +77,7 @@ fn reject_impossible(chosen: &SelectedTask, command: &SessionCommand) -> Result<
         }
         SessionCommand::Promote(_) if live_owner(&chosen.reader)?.is_none() => {
             Err(CliError::usage(format!("no process runs {session}, so nothing waits for {path}"))
-                .with_hint(format!("resume with: bosun --resume {session}")))
+                .with_hint(format!("resume with: {}", fleet::resume_command(home, session))))
         }
         SessionCommand::Send(_)
         | SessionCommand::Interrupt
@@ -95,7 +95,7 @@ fn has_ended(chosen: &SelectedTask) -> bool {
     matches!(chosen.task.state, TaskState::Finished { .. })
 }
 
-fn print_outcome(chosen: &SelectedTask, command: &SessionCommand, outcome: &TaskCommandOutcome) {
+fn print_outcome(home: &Home, chosen: &SelectedTask, command: &SessionCommand, outcome: &TaskCommandOutcome) {
     let path = print::sanitize(&chosen.task.path);
     let verb = match command {
         SessionCommand::Send(_) => "received the message",
@@ -123,8 +123,8 @@ fn print_outcome(chosen: &SelectedTask, command: &SessionCommand, outcome: &Task
         }
         TaskCommandOutcome::Kept => {
             print::output(format_args!("queued for {path}"));
-            let session = chosen.session;
-            print::note(format_args!("no process runs the session; resume with: bosun --resume {session}"));
+            let command = fleet::resume_command(home, chosen.session);
+            print::note(format_args!("no process runs the session; resume with: {command}"));
         }
         TaskCommandOutcome::Refused { .. } => {}
     }

@@ -417,7 +417,7 @@ fn background_work_is_shown_and_messages_reach_the_session() {
     tmux.says("wait").shows("It runs.").shows("1 task runs in the background");
     tmux.says("hello").shows("<hello>").says("/new").shows("would be lost");
     // Leaving while something runs first shows a warning.
-    tmux.press("C-d").shows("Ctrl-D again leaves and stops for good: /root/sleep (");
+    tmux.press("C-d").shows("Ctrl-D again leaves and stops for good: sleep (");
     tmux.shows("Ctrl-D again leaves").press("C-d");
     assert_eq!(tmux.ends(), 0);
 }

@@ -62,7 +62,8 @@ fn a_call_is_listed_shown_and_allowed_while_its_session_runs() {
     let listed = approvals(&fixture, &[]).expect(0);
     let lines: Vec<&str> = listed.stdout.lines().collect();
     assert!(
-        lines[0].starts_with(&format!("1  {}", &id(&row)[..12])) && lines[0].contains("  /root  (will be denied in "),
+        lines[0].starts_with(&format!("1  {}", &id(&row)[..12]))
+            && lines[0].contains("  main agent  (will be denied in "),
         "{listed:#?}"
     );
     assert_eq!(lines[1], format!("  in {}: go", row["session"].as_str().unwrap()));
@@ -159,7 +160,7 @@ fn wrong_ids_and_verbs_decide_nothing_and_are_explained() {
     let asks = open_asks(&fixture);
     approvals(&fixture, &["allow", "no-such"])
         .expect(2)
-        .says(&["no ask begins with `no-such`", "hint: `bosun approvals` lists"]);
+        .says(&["there is no ask `no-such`", "hint: `bosun approvals` lists"]);
     // With sixty ids, at least two start with the same of six letters. An argument of digits is a number.
     let is_ambiguous = |digit: &char| asks.iter().filter(|ask| id(ask).starts_with(*digit)).count() > 1;
     let digit = "abcdef".chars().find(is_ambiguous).unwrap().to_string();

@@ -91,7 +91,7 @@ fn failed_agent_makes_the_answer_partial() {
 fn cut_off(fixture: &BinaryFixture) {
     let ended = fixture.prompt("go").args(["--background-wait", "200ms"]).run().expect(4);
     assert_eq!(ended.stdout, "This is turn 2.\n");
-    let expected = "stopped after a time without activity: /root/a";
+    let expected = "stopped after a time without activity: a";
     assert_eq!(ended.says(&["--background-wait TIME"]).stderr.matches(expected).count(), 1);
 }
 
