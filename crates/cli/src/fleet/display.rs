@@ -122,12 +122,22 @@ impl<'a> FleetDisplay<'a> {
         self.view.tick();
     }
 
-    /// Ends the display and restores the terminal.
+    /// Ends the display and restores the terminal. The last view stays.
     pub(super) fn end(&mut self) {
+        self.close_prompter();
+        self.view.finish();
+    }
+
+    /// Ends the display, restores the terminal and removes the view.
+    pub(super) fn discard(&mut self) {
+        self.close_prompter();
+        self.view.discard();
+    }
+
+    fn close_prompter(&mut self) {
         if self.prompter.take().is_some() {
             self.view.draw_with(Vec::new(), None);
         }
-        self.view.finish();
     }
 }
 

@@ -97,8 +97,17 @@ pub(super) async fn follow(
         leave_result?;
     }
     let FleetObserver { report, mut display, .. } = observer;
-    display.end();
     let outcome = outcome.or_paused(paused.as_ref());
+    match outcome {
+        // Its view is empty; the error says everything.
+        FollowOutcome::Ended(FleetOutcome::Unplanned(_)) => display.discard(),
+        FollowOutcome::Ended(
+            FleetOutcome::Ended(_) | FleetOutcome::Halted(_) | FleetOutcome::Broken(_) | FleetOutcome::SessionEnded,
+        )
+        | FollowOutcome::Interrupted
+        | FollowOutcome::Parked
+        | FollowOutcome::Paused => display.end(),
+    }
     let report = match (FleetReport::read(&home, id, outcome, paused.clone(), report, started), paused) {
         // A file that cannot be written may be unreadable too; the cause is the failed commit.
         (Err(_unread), Some(reason)) => return Err((*reason).clone().into()),

@@ -196,6 +196,13 @@ impl FleetView {
         }
     }
 
+    /// Removes the frame; the lines above it stay.
+    pub(crate) fn discard(&mut self) {
+        if let FleetViewMode::Screen(screen) = &mut self.mode {
+            screen.draw_frame(Vec::new(), TerminalSize::read());
+        }
+    }
+
     /// Whether the output is closed.
     fn is_closed(&self) -> bool {
         match &self.mode {
@@ -207,16 +214,22 @@ impl FleetView {
 
 impl FleetScreen {
     fn draw(&mut self, board: &FleetBoard) {
-        let TerminalSize { columns, rows } = TerminalSize::read();
+        let terminal = TerminalSize::read();
+        let TerminalSize { columns, rows } = terminal;
         // A row as wide as the terminal, or one below the last, would make it scroll.
         let footer_rows = self.footer.as_ref().map_or(0, |footer| footer.rows.len());
         let size = TerminalSize { columns: columns.saturating_sub(1), rows: rows.saturating_sub(1 + footer_rows) };
-        let mut frame = draw::draw(board, SystemClock.now(), size);
+        self.draw_frame(draw::draw(board, SystemClock.now(), size), terminal);
+    }
+
+    /// Draws a frame below the lines that stay, with the footer below it.
+    fn draw_frame(&mut self, mut frame: Vec<BoardRow>, terminal: TerminalSize) {
+        let columns = terminal.columns;
         let cursor = self.footer.as_ref().map(|footer| (frame.len() + footer.cursor.0, footer.cursor.1));
         frame.extend(self.footer.iter().flat_map(|footer| footer.rows.iter().cloned()));
         let style = self.style;
         let above = std::mem::take(&mut self.scrollback).into_iter().flat_map(|above| match above {
-            ScrollbackLine::Line(line) => wrap_indented(&line, size.columns),
+            ScrollbackLine::Line(line) => wrap_indented(&line, columns.saturating_sub(1)),
             ScrollbackLine::Row(row) => vec![draw::paint(&row, style)],
         });
         let above: Vec<String> = above.collect();

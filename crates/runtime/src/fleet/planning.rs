@@ -91,7 +91,7 @@ impl FleetDriver {
 
     async fn problems(&self, config: &FleetConfig, todos: &[Todo]) -> Result<Vec<String>, InputRejection> {
         if todos.is_empty() {
-            return Ok(vec!["there are no todos; write at least one".into()]);
+            return Ok(vec!["there are no todos".into()]);
         }
         let FleetContext { context, supervisor, root, .. } = &*self.fleet;
         let mut problems = plan_check::problems(context, *root, config, todos).await;
