@@ -53,7 +53,7 @@ impl Style {
 /// The role of a state in lists of tasks, sessions, todos and checks.
 pub(crate) fn role_of_state(word: &str) -> Option<TextRole> {
     Some(match word {
-        "ok" | "done" | "completed" => TextRole::Good,
+        "ok" | "done" | "reused" | "completed" => TextRole::Good,
         "fail" | "failed" | "blocked" | "lost" | "timed_out" | "budget_exhausted" | "damaged" | "unreadable" => {
             TextRole::Bad
         }

@@ -3,14 +3,13 @@
 use std::time::{Duration, Instant};
 
 use host::Home;
-use protocol::api::TodoView;
 use protocol::{FleetEnd, SessionId, TodoStatus};
 use runtime::{FleetLimit, FleetOutcome, MergeDestination, MergeSummary};
 use serde::Serialize;
 use store::SessionReader;
 
 use super::follow::{FollowOutcome, PauseReason};
-use super::progress::{FleetProgress, TodoLine};
+use super::progress::{FleetProgress, REUSED_LABEL, TodoLine};
 use crate::args::{OutputFormat, RunArgs};
 use crate::error::CliError;
 use crate::exit::CommandExit;
@@ -93,9 +92,9 @@ impl FleetReport {
                     print::output(format_args!("{}\n", answer.trim_end()));
                 }
                 self.progress.iter().for_each(print_table);
-                self.merged
-                    .iter()
-                    .for_each(|merged| print::output(format_args!("\n{}", print::sanitize(&merged.text()))));
+                if let Some(text) = self.merge_text() {
+                    print::output(format_args!("\n{}", print::sanitize(&text)));
+                }
             }
             OutputFormat::Json | OutputFormat::Jsonl => print::json(&self.to_output()),
         }
@@ -106,6 +105,14 @@ impl FleetReport {
             print::note(line);
         }
         Ok(self.exit())
+    }
+
+    /// The merges as text; none if there was nothing to merge because every result is reused.
+    fn merge_text(&self) -> Option<String> {
+        let is_all_reused = self.progress.as_ref().is_some_and(FleetProgress::is_all_reused);
+        let is_silent =
+            |merged: &MergeSummary| is_all_reused && merged.todos.is_empty() && merged.leftover_checkouts.is_empty();
+        self.merged.as_ref().filter(|merged| !is_silent(merged)).map(MergeSummary::text)
     }
 
     fn to_output(&self) -> FleetReportOutput<'_> {
@@ -163,9 +170,7 @@ impl FleetReport {
         if let Some(message) = self.message() {
             let message = print::sanitize(&message);
             match &self.follow_outcome {
-                FollowOutcome::Ended(FleetOutcome::Unplanned(_)) => {
-                    print::error(&format!("the main agent made no plan:\n{message}"))
-                }
+                FollowOutcome::Ended(FleetOutcome::Unplanned(_)) => print::error(&describe_unplanned(&message)),
                 _other => print::error(&message),
             }
         }
@@ -214,8 +219,11 @@ impl FleetReport {
     }
 }
 
-/// Prints the todos as a table, with the reason below each todo that has one.
+/// Prints the todos, if there are any, as a table, with the reason below each todo that has one.
 pub(super) fn print_table(progress: &FleetProgress) {
+    if progress.todos.is_empty() {
+        return;
+    }
     let name = |line: &TodoLine| print::sanitize(&print::one_line(&line.id.0, MAX_TITLE_CHARS));
     let width = progress.todos.iter().map(|line| name(line).chars().count()).chain([4]).max().unwrap_or(4);
     let row = |cells: [&str; 7]| {
@@ -235,13 +243,58 @@ pub(super) fn print_table(progress: &FleetProgress) {
             print::output(format_args!("  {}", print::format_reason(reason, MAX_REASON_CHARS)));
         }
     }
-    let count = |label: &str| progress.todos.iter().filter(|line| line.status_label() == label).count();
-    let statuses = TodoStatus::ALL.map(TodoStatus::as_str).into_iter();
-    let labels = [TodoMark::NeedsYou.label()].into_iter().chain(statuses).chain([TodoView::INTERRUPTED]);
+    let labels: Vec<&str> = progress.todos.iter().map(TodoLine::status_label).collect();
+    print::output(summarize(&labels, progress.other_tokens()));
+}
+
+/// The number of todos with each label, and the tokens that are in no row.
+fn summarize(todos: &[&str], other_tokens: u64) -> String {
+    let count = |label: &str| todos.iter().filter(|other| **other == label).count();
+    let labels = TodoMark::ALL.map(TodoMark::label).into_iter().chain([REUSED_LABEL]);
     let counts: Vec<String> = labels
         .map(|label| (count(label), label))
         .filter(|(n, _)| *n > 0)
         .map(|(n, label)| format!("{n} {label}"))
         .collect();
-    print::output(format_args!("{}: {}", print::pluralize(progress.todos.len(), "todo"), counts.join(", ")));
+    let others = match other_tokens {
+        0 => String::new(),
+        tokens => format!("; {tokens} more tokens were used outside the todos, by the main agent or for merging"),
+    };
+    format!("{}: {}{others}", print::pluralize(todos.len(), "todo"), counts.join(", "))
+}
+
+/// Why there is no plan, on one line if there is one reason.
+fn describe_unplanned(reasons: &str) -> String {
+    match reasons.strip_prefix("1. ").filter(|only| !only.contains('\n')) {
+        Some(only) => format!("the main agent made no plan: {only}"),
+        None if reasons.contains('\n') => format!("the main agent made no plan:\n{reasons}"),
+        None => format!("the main agent made no plan: {reasons}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_are_counted_in_the_words_of_other_views() {
+        let todos = ["waiting", "done", "reused", "done", "ready", "at work"];
+        assert_eq!(summarize(&todos, 0), "6 todos: 2 done, 1 at work, 1 ready, 1 waiting, 1 reused");
+    }
+
+    #[test]
+    fn tokens_outside_the_rows_are_explained() {
+        let line = summarize(&["done"], 5_012);
+        assert_eq!(
+            line,
+            "1 todo: 1 done; 5012 more tokens were used outside the todos, by the main agent or for merging"
+        );
+    }
+
+    #[test]
+    fn single_reason_for_no_plan_is_on_the_line_of_the_error() {
+        assert_eq!(describe_unplanned("1. there are no todos"), "the main agent made no plan: there are no todos");
+        assert_eq!(describe_unplanned("1. a\n2. b"), "the main agent made no plan:\n1. a\n2. b");
+        assert_eq!(describe_unplanned("no key"), "the main agent made no plan: no key");
+    }
 }

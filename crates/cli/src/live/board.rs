@@ -20,6 +20,9 @@ const EVENTS_PER_PAGE: usize = 512;
 /// The number of todos above which a graph is large.
 const LARGE_GRAPH_TODOS: usize = 1_000;
 
+/// The shortest duration of a single finished todo that the remaining time is estimated from.
+const MIN_SINGLE_SAMPLE: Duration = Duration::from_secs(5);
+
 /// The state of a fleet.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FleetBoard {
@@ -68,6 +71,8 @@ pub(super) struct BoardTodo {
     files: Vec<String>,
     pub(super) reason: Option<String>,
     pub(super) merged: bool,
+    /// Whether its latest result is an earlier one that is reused.
+    reused: bool,
 }
 
 /// A task that works on a todo.
@@ -117,9 +122,10 @@ impl FleetBoard {
     pub(super) fn apply_todo_rows(&mut self, rows: Vec<TodoView>, is_unowned: bool) {
         let mut previous = std::mem::take(&mut self.items);
         for (order, row) in (1..).zip(rows) {
-            let merged = previous.remove(&row.id).is_some_and(|item| item.merged);
+            let (merged, reused) = previous.remove(&row.id).map_or((false, false), |item| (item.merged, item.reused));
             let TodoView { id, title, status, interrupted, reason, depends_on, files, .. } = row;
-            self.items.insert(id, BoardTodo { order, title, status, interrupted, depends_on, files, reason, merged });
+            let item = BoardTodo { order, title, status, interrupted, depends_on, files, reason, merged, reused };
+            self.items.insert(id, item);
             self.next_order = order;
         }
         self.find_shared_files();
@@ -200,6 +206,9 @@ impl FleetBoard {
                     self.finished_durations = (self.finished_durations.0 + duration, self.finished_durations.1 + 1);
                 }
                 self.release(todo, TodoStatus::Done, None);
+                if let Some(item) = self.items.get_mut(todo) {
+                    item.reused = fence.is_none();
+                }
             }
             Event::TodoBlocked { todo, why } => self.release(todo, TodoStatus::Blocked, Some(why.to_string())),
             Event::TodoUnblocked { todo } => self.release(todo, TodoStatus::Pending, None),
@@ -225,6 +234,11 @@ impl FleetBoard {
     /// The number of done todos and of all todos. Called for every line, so it makes a single pass.
     pub(super) fn done_and_total(&self) -> (usize, usize) {
         (self.items.values().filter(|item| item.status == TodoStatus::Done).count(), self.items.len())
+    }
+
+    /// The number of done todos whose results are reused.
+    pub(super) fn reused_count(&self) -> usize {
+        self.items.values().filter(|item| item.status == TodoStatus::Done && item.reused).count()
     }
 
     /// A todo's title, or an empty string if it is unknown.
@@ -288,19 +302,26 @@ impl FleetBoard {
         self.began_at.map_or(Duration::ZERO, |began| until.since(began))
     }
 
-    /// The estimated remaining time: the average duration of finished todos for each pending or running one.
+    /// The estimated remaining time: the average duration of finished todos for each pending or running one. None while
+    /// the user must decide something, since that may take any time.
     pub(super) fn time_left(&self, now: Timestamp) -> Option<Duration> {
-        let (sum, count) = self.finished_durations;
-        if count == 0 || self.ended.is_some() || self.is_unowned {
+        if self.ended.is_some() || self.is_unowned || !self.asks.is_empty() {
             return None;
         }
-        let mean = sum / count;
+        let mean = self.mean_duration()?;
         let pending = self.items.values().filter(|item| item.status == TodoStatus::Pending).count();
         let running = self.workers.values().map(|worker| mean.saturating_sub(now.since(worker.since)));
         let work = running.sum::<Duration>() + mean.saturating_mul(u32::try_from(pending).unwrap_or(u32::MAX));
         let limit = self.parallel.map_or(self.max_workers, |parallel| usize::try_from(parallel).unwrap_or(usize::MAX));
         let workers = limit.min(pending + self.workers.len()).max(1);
-        Some(work / u32::try_from(workers).unwrap_or(1)).filter(|left| !left.is_zero())
+        Some(work / u32::try_from(workers).unwrap_or(1)).filter(|left| left.as_secs() > 0)
+    }
+
+    /// The average duration of finished todos, if it says something about the others.
+    fn mean_duration(&self) -> Option<Duration> {
+        let (sum, count) = self.finished_durations;
+        let mean = sum.checked_div(count)?;
+        (count > 1 || mean >= MIN_SINGLE_SAMPLE).then_some(mean)
     }
 
     fn mark(&self, item: &BoardTodo) -> TodoMark {
@@ -348,16 +369,17 @@ impl FleetBoard {
             let done_changed = is_done(item.status) != is_done(todo.status);
             done_changed || item.files != todo.files || item.depends_on != todo.depends_on
         });
-        let (order, merged) = self.items.get(&todo.id).map_or_else(
+        let (order, merged, reused) = self.items.get(&todo.id).map_or_else(
             || {
                 self.next_order += 1;
-                (self.next_order, false)
+                (self.next_order, false, false)
             },
-            |item| (item.order, item.merged),
+            |item| (item.order, item.merged, item.reused),
         );
         let item = BoardTodo {
             order,
             merged,
+            reused,
             title: todo.title.clone(),
             status: todo.status,
             interrupted: false,
@@ -379,7 +401,7 @@ impl FleetBoard {
 
     fn claim(&mut self, task: TaskId, todo: &TodoId, at: Timestamp) {
         if let Some(item) = self.items.get_mut(todo) {
-            (item.status, item.interrupted) = (TodoStatus::InProgress, false);
+            (item.status, item.interrupted, item.reused) = (TodoStatus::InProgress, false, false);
         }
         let worker = BoardWorker { todo: todo.clone(), since: at, activity: "starting".into(), tokens: 0 };
         self.workers.insert(task, worker);

@@ -125,7 +125,9 @@ fn progress_rows(board: &FleetBoard, now: Timestamp, columns: usize) -> Vec<Boar
     let filled = (done * length).checked_div(total).unwrap_or(0);
     let bar = (TextRole::Good, format!("{}{}  ", "█".repeat(filled), "░".repeat(length - filled)));
     let merged = items.iter().filter(|(_, item, _)| item.merged).count();
+    let reused = board.reused_count();
     let mut progress = vec![format!("{done}/{total} done")];
+    progress.extend((reused > 0).then(|| format!("{reused} reused")));
     progress.extend(match count(TodoMark::NeedsYou) {
         0 => None,
         1 => Some("1 needs you".to_owned()),

@@ -36,10 +36,13 @@ pub(super) fn event_line(board: &FleetBoard, envelope: &Envelope) -> Option<Stri
             format!("merged {} as {}", todo_label(board, todo), commit.get(..12).unwrap_or(commit))
         }
         Event::FleetEnded { end } => {
-            let (done, total) = board.done_and_total();
+            let progress = match board.done_and_total() {
+                (_, 0) => "no todos after".to_owned(),
+                (done, total) => format!("{done}/{total} done in"),
+            };
             let cost = if board.unpriced { String::new() } else { format!(", {}", Money::Known(board.spent.micros)) };
             format!(
-                "fleet {}: {done}/{total} done in {}, {} tokens{cost}",
+                "fleet {}: {progress} {}, {} tokens{cost}",
                 fleet_end_word(*end),
                 format_elapsed(board.elapsed(at)),
                 format_count(board.spent.tokens)

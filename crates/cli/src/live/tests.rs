@@ -209,6 +209,50 @@ fn time_left_is_estimated_from_finished_todos_and_parallelism() {
 }
 
 #[test]
+fn time_left_is_unknown_after_one_short_todo_and_while_the_user_must_decide() {
+    let mut scenario = FleetScenario::default();
+    scenario.plan((0..4).map(|n| todo(&format!("t{n}"), "x", &[])).collect());
+    scenario.then(0, 1, Event::FleetBegan(terms("all")));
+    let left = |scenario: &FleetScenario| scenario.board.time_left(Timestamp(scenario.now)).map(|left| left.as_secs());
+    scenario.claim(2, "t0");
+    scenario.then(1, 2, Event::TodoDone { todo: "t0".into(), fence: Some(1), reused: None });
+    assert_eq!(left(&scenario), None, "one todo of a second says nothing");
+    scenario.claim(3, "t1");
+    scenario.then(29, 3, Event::TodoDone { todo: "t1".into(), fence: Some(1), reused: None });
+    assert_eq!(left(&scenario), Some(15));
+    scenario.claim(4, "t2");
+    let (id, call) = (AskId("a".into()), CallId("c".into()));
+    let subject = AskSubject::Question { question: "Which?".into(), choices: Vec::new() };
+    scenario.then(0, 4, Event::AskOpened(Ask { id: id.clone(), call: call.clone(), subject, until_at: None }));
+    assert_eq!(left(&scenario), None, "the user may take any time");
+    let decision = AskDecision::Reply { text: "this".into() };
+    scenario.then(0, 4, Event::AskDecided { ask: id, call, decision, by: DecidedBy::User });
+    assert_eq!(left(&scenario), Some(15));
+}
+
+#[test]
+fn reused_todos_are_counted_until_they_are_done_again() {
+    let mut scenario = FleetScenario::default();
+    scenario.plan(vec![todo("a", "A", &[]), todo("b", "B", &[])]);
+    scenario.then(0, 1, Event::FleetBegan(terms("all")));
+    for id in ["a", "b"] {
+        scenario.then(0, 1, Event::TodoDone { todo: id.into(), fence: None, reused: None });
+    }
+    assert!(scenario.drawn(SMALL).contains("2/2 done · 2 reused"), "{}", scenario.drawn(SMALL));
+    scenario.claim(2, "a");
+    scenario.then(1, 2, Event::TodoDone { todo: "a".into(), fence: Some(1), reused: None });
+    assert!(scenario.drawn(SMALL).contains("2/2 done · 1 reused"), "{}", scenario.drawn(SMALL));
+}
+
+#[test]
+fn fleet_without_todos_ends_without_a_count() {
+    let mut scenario = FleetScenario::default();
+    scenario.then(0, 1, Event::FleetBegan(terms("all")));
+    scenario.then(3, 1, Event::FleetEnded { end: FleetEnd::Stopped });
+    assert_eq!(scenario.lines.last().unwrap(), "fleet stopped: no todos after 3s, 0 tokens, $0.00");
+}
+
+#[test]
 fn worker_needs_you_while_it_or_its_agent_asks() {
     let mut scenario = running_fleet();
     let at_work =

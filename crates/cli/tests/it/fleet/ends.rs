@@ -36,7 +36,8 @@ fn plan_is_completed_and_reported() {
     let output = fixture.bosun(["fleet", "status"]).run().expect(0).stdout;
     assert!(output.contains("all todos are done") && output.contains("3 todos: 3 done"), "{output}");
     let again = fixture.bosun(["fleet", "run", "plan.yaml", "--allow-all"]).run().expect(0);
-    again.says(&["reused one", "reused two", "reused three"]);
+    let again = again.says(&["reused one", "reused two", "reused three"]);
+    assert!(again.stdout.contains("one    reused ") && again.stdout.contains("3 todos: 3 reused"), "{}", again.stdout);
     fixture.bosun(["fleet", "run", "plan.yaml", "--allow-all", "--fresh"]).run().expect(0).says(&["done one"]);
 }
 
@@ -74,7 +75,8 @@ rules:
     assert!(ended.stdout.starts_with("It is written.\n"), "{}", ended.stdout);
     ended.says(&["- sql", "claimed a (Write)", "done a"]);
     let unplanned = fixture.bosun(["fleet", "think of nothing", "--allow-all"]).run().expect(1);
-    unplanned.says(&["the main agent made no plan", "1. there are no todos", "bosun fleet resume"]);
+    let unplanned = unplanned.says(&["error: the main agent made no plan: there are no todos", "bosun fleet resume"]);
+    assert_eq!(unplanned.stdout, "Nothing to plan.\n\n", "no table");
 }
 
 #[test]

@@ -87,7 +87,8 @@ fn only_edited_todos_are_redone_and_the_merge_is_complete() {
     assert_prints(&again.says(&["reused a", "reused c", "again: definition changed", "done d"]), "main has moved");
     assert_complete(&fixture);
     let third = fixture.bosun(["fleet", "run", "plan.yaml", "--allow-all", "--merge"]).run().expect(0);
-    third.says(&["reused a", "reused b", "reused c", "reused d"]);
+    let third = third.says(&["reused a", "reused b", "reused c", "reused d"]);
+    assert!(third.stdout.trim_end().ends_with("4 todos: 4 reused"), "no merge is reported: {}", third.stdout);
     assert!(claimed(&fixture).is_empty());
 }
 
