@@ -1,12 +1,13 @@
 //! `cargo xtask test`: runs the check, then every test.
 
+use std::collections::BTreeSet;
 use std::num::NonZero;
 use std::time::Instant;
 
 use anyhow::Result;
 
 use crate::run::{cargo, run, works};
-use crate::sources::{self, ByteKind, only};
+use crate::sources::{self, ByteKind, SourceFile, only};
 use crate::{oracle, sdks, web};
 
 /// The test runner.
@@ -24,8 +25,10 @@ pub(crate) fn test() -> Result<()> {
     let start = Instant::now();
     crate::check::check()?;
     println!("check: passed in {:.0?}", start.elapsed());
-    if runner == TestRunner::Nextest && has_doc_tests()? {
-        run(&mut cargo(&["test", "--workspace", "--doc", "--quiet"]))?;
+    if runner == TestRunner::Nextest {
+        for package in packages_with_doc_tests(&sources::all()?) {
+            run(&mut cargo(&["test", "--package", &package, "--doc", "--quiet"]))?;
+        }
     }
     let threads = test_threads().to_string();
     let mut tests = match runner {
@@ -59,13 +62,37 @@ fn runner() -> TestRunner {
     }
 }
 
-/// Whether any doc comment has an example; building them all to run none takes a while.
-fn has_doc_tests() -> Result<bool> {
-    let fence = |source: &sources::SourceFile| {
-        only(&source.text, &[ByteKind::Comment]).lines().any(|line| {
+/// The packages with examples in doc comments. Building the examples of every crate to run none takes a minute.
+fn packages_with_doc_tests(sources: &[SourceFile]) -> BTreeSet<String> {
+    let has_example = |source: &&SourceFile| {
+        let comments = only(&source.text, &[ByteKind::Comment]);
+        let fences = comments.lines().filter_map(|line| {
             let line = line.trim_start();
-            line.starts_with("/// ```") || line.starts_with("//! ```")
-        })
+            line.strip_prefix("/// ```").or_else(|| line.strip_prefix("//! ```"))
+        });
+        // Every second fence closes a block.
+        fences.step_by(2).any(|language| language != "text")
     };
-    Ok(sources::all()?.iter().any(fence))
+    sources.iter().filter(has_example).map(|source| format!("bosun-{}", source.owner())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn only_packages_with_examples_in_doc_comments_are_named() {
+        let source = |path: &str, text: &str| SourceFile { path: PathBuf::from(path), text: text.to_owned() };
+        let named = packages_with_doc_tests(&[
+            source("crates/host/src/lib.rs", "//! ```text\n//! a ─ b\n//! ```\n"),
+            source(
+                "crates/sdk/src/lib.rs",
+                "/// ```text\n/// a\n/// ```\n/// ```\n/// let a = 1;\n/// ```\nfn a() {}\n",
+            ),
+            source("crates/cli/src/main.rs", "const TEXT: &str = \"\n/// ```\n\";\n"),
+        ]);
+        assert_eq!(named.into_iter().collect::<Vec<_>>(), ["bosun-sdk"]);
+    }
 }

@@ -118,9 +118,10 @@ impl AgentRun {
             }
             fault => tries.decide(fault, self.context.settings.clock.now(), self.context.settings.ids.uuid()),
         };
+        let next = if self.conversation.wrap_up() == Some(WrapUpReason::Time) { next.when_time_is_up() } else { next };
         let retry = match next {
             RetryDecision::Retry(_, retry) => Some(retry),
-            RetryDecision::Park(_) | RetryDecision::GiveUp => None,
+            RetryDecision::Park(_) | RetryDecision::GiveUp | RetryDecision::TimeIsUp => None,
         };
         let report = RunUpdate::TurnFailed { turn, fault, message: error_text.clone(), charge, retry };
         let reported = self.report(report).await;
@@ -169,6 +170,7 @@ impl AgentRun {
                 let _verdict = run_hooks(&self.context, self.link.run, error).await;
                 self.end(RunEnding::Failed { kind: FailKind::Model, message }).await.map(Some)
             }
+            RetryDecision::TimeIsUp => self.end(ending_of(WrapUpReason::Time)).await.map(Some),
         }
     }
 

@@ -37,6 +37,8 @@ pub(super) enum RetryDecision {
     Park(Parking),
     /// Fail the activation.
     GiveUp,
+    /// End the activation as timed out.
+    TimeIsUp,
 }
 
 impl RetryDecision {
@@ -47,6 +49,14 @@ impl RetryDecision {
         }
         let in_millis = u64::try_from(shown_wait.as_millis()).unwrap_or(u64::MAX);
         RetryDecision::Retry(after, RetryPlan { attempt: failed + 1, of: max_tries, in_millis })
+    }
+
+    /// The decision for a run whose time is up: its last turn has one try.
+    pub(super) fn when_time_is_up(self) -> RetryDecision {
+        match self {
+            RetryDecision::Retry(..) => RetryDecision::TimeIsUp,
+            other @ (RetryDecision::Park(_) | RetryDecision::GiveUp | RetryDecision::TimeIsUp) => other,
+        }
     }
 
     fn park(until: Timestamp) -> RetryDecision {

@@ -230,6 +230,17 @@ async fn time_that_is_up_breaks_a_question_off_too() {
 }
 
 #[tokio::test]
+async fn failed_last_turn_is_not_retried_when_the_time_is_up() {
+    let yaml = "  - when: { prompt: 'your last answer' }
+    fail: { class: transient, message: busy }
+  - answer: [hang: true]
+";
+    let run = run_past_deadline(scenario().script(&rules(yaml)), Slow::Answer).await;
+    assert_eq!(run.outcome(), Some(&TaskOutcome::TimedOut { limit: protocol::LimitKind::Time }));
+    assert_eq!(run.count(|event| matches!(event, Event::TurnFailed { message, .. } if message == "busy")), 1);
+}
+
+#[tokio::test]
 async fn a_model_that_makes_calls_in_its_last_turn_gets_no_other() {
     let yaml = "  - answer:
       - say: I cannot stop.
