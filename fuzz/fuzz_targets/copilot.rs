@@ -1,4 +1,4 @@
-//! The adapter of the Copilot SDKs, with a house that opens nothing.
+//! The adapter of the Copilot SDKs, with a session host that opens no sessions.
 
 #![no_main]
 

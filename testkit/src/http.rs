@@ -31,7 +31,7 @@ pub struct HttpReply {
     /// The status.
     pub status: u16,
     /// The status line and the headers.
-    pub request_head: String,
+    pub response_head: String,
     /// The body.
     pub body: String,
 }
@@ -95,7 +95,7 @@ impl Http {
         let response = String::from_utf8_lossy(&response);
         let (head, body) = response.split_once("\r\n\r\n").unwrap_or((&response, ""));
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
-        HttpReply { status, request_head: head.to_owned(), body: body.to_owned() }
+        HttpReply { status, response_head: head.to_owned(), body: body.to_owned() }
     }
 
     /// The head of a request, up to its extra headers. The server closes the connection after its answer.
@@ -143,7 +143,7 @@ impl HttpReply {
     #[track_caller]
     pub fn problem(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{self:#?}");
-        assert!(self.request_head.contains("application/problem+json"), "{self:#?}");
+        assert!(self.response_head.contains("application/problem+json"), "{self:#?}");
         let problem = self.json();
         assert_eq!(problem["status"], status);
         problem

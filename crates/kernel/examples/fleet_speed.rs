@@ -65,7 +65,7 @@ fn done_todos(kernel: &Kernel) -> usize {
 }
 
 fn limits(todos: u32) -> SessionLimits {
-    SessionLimits { live: MAX_WORKERS + 1, total: todos, ..SessionLimits::default() }
+    SessionLimits { live: MAX_WORKERS, total: todos, ..SessionLimits::default() }
 }
 
 /// Todos in layers, the same every time.

@@ -15,9 +15,9 @@ use crate::{ActivationWork, CallPhase, KernelTask, SlotStatus, TaskPhase};
 /// The reason for an alarm.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Alarm {
-    /// A quota resets.
-    Quota,
-    /// A lease expires.
+    /// A parked task may resume.
+    Parking,
+    /// The lease of a run expires.
     Lease,
     /// The time for a last turn is over.
     Grace,
@@ -122,7 +122,7 @@ impl KernelState {
             }
         }
         for (was, is, alarm) in [
-            (before.quota, after.quota, Alarm::Quota),
+            (before.parking, after.parking, Alarm::Parking),
             (before.lease, after.lease, Alarm::Lease),
             (before.grace, after.grace, Alarm::Grace),
             (before.results, after.results, Alarm::Results),
@@ -192,7 +192,7 @@ impl KernelState {
         }
     }
 
-    /// Removes the wake-up times of all tasks, for a session whose admission is closed.
+    /// Removes the wake-up times of all tasks, for a session that is stopping and starts nothing new.
     pub(crate) fn clear_wake_times(&mut self) {
         for task in self.tasks.filter_mut(|task| task.wake_at.is_some()) {
             if let Some(at) = task.wake_at.take() {
@@ -225,7 +225,7 @@ struct TaskIndexEntry {
     running: bool,
     slot: SlotPlace,
     /// When [`Alarm::Quota`] is due, if it is set; the other alarms likewise.
-    quota: Option<Timestamp>,
+    parking: Option<Timestamp>,
     lease: Option<Timestamp>,
     grace: Option<Timestamp>,
     results: Option<Timestamp>,
@@ -250,7 +250,7 @@ impl TaskIndexEntry {
         active: false,
         running: false,
         slot: SlotPlace::Nowhere,
-        quota: None,
+        parking: None,
         lease: None,
         grace: None,
         results: None,
@@ -276,7 +276,7 @@ impl TaskIndexEntry {
             active: is_agent && is_active(task),
             running: task.is_running(),
             slot: SlotPlace::of(task),
-            quota,
+            parking: quota,
             lease: task.lease,
             grace,
             results: task.wake_at,

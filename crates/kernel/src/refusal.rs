@@ -87,11 +87,13 @@ pub enum InputRefusal {
     /// The root has no objective, or has reported on it.
     #[error("there is no objective to report on: the session is not on autopilot, or has already reported")]
     NoObjective,
-    /// The root has no objective, or agents still work on it.
-    #[error("the root must not be told to continue or to finish now")]
-    NotDue,
-    /// Agents start others too fast.
-    #[error("agents may start at most {cap} others within a minute; wait, or do the work yourself")]
+    /// It is not time to tell the root to continue, or to give it a last turn.
+    #[error("the root cannot be told to continue or be given a last turn now")]
+    RootNotDue,
+    /// Subagents start agents too fast.
+    #[error(
+        "the subagents of a session may together start at most {cap} agents within a minute; wait, or do the work yourself"
+    )]
     Rate {
         /// The cap.
         cap: u32,
@@ -105,7 +107,7 @@ pub enum InputRefusal {
         /// The cap.
         cap: u32,
     },
-    /// Only a task that has ended can be forgotten.
+    /// Only the record of a task that has ended can be removed.
     #[error("task {0} has not ended; stop it first")]
     NotEnded(TaskId),
     /// The limit of turns is reached.

@@ -18,7 +18,7 @@ pub struct RootControl {
     pub model: Option<String>,
     /// Whether the plan is approved but must not be carried out yet: plan mode ends with the activation.
     pub(crate) leaving_plan_mode: bool,
-    /// Turns of the root since it was last given an objective.
+    /// Turns of the root since the user's last message or the last change of mode.
     pub(crate) turns: u32,
     /// Why the next turn of the activation is its last, if its objective is over.
     pub(crate) last_turn_reason: Option<WrapUpReason>,

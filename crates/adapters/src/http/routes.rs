@@ -31,9 +31,9 @@ macro_rules! routes {
 }
 
 routes! {
-    GET "/v1", "greet", RouteInput::Nothing, RouteOutput::json::<ServerInfo>(), RouteAction::ServerInfo,
+    GET "/v1", "getServerInfo", RouteInput::Nothing, RouteOutput::json::<ServerInfo>(), RouteAction::ServerInfo,
         "Describes the server.";
-    GET "/v1/openapi.json", "describe", RouteInput::Nothing, RouteOutput::json::<serde_json::Value>(), RouteAction::OpenApiDocument,
+    GET "/v1/openapi.json", "getOpenApi", RouteInput::Nothing, RouteOutput::json::<serde_json::Value>(), RouteAction::OpenApiDocument,
         "Returns this table as an OpenAPI document.";
 
     GET "/v1/sessions", "listSessions", RouteInput::query::<SessionListQuery>(), RouteOutput::json::<SessionsPage>(), RouteAction::List,

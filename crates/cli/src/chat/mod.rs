@@ -1,4 +1,4 @@
-//! Line mode: a conversation at a terminal.
+//! `bosun` on a terminal: a conversation with the main agent.
 //!
 //! The conversation scrolls away like the output of any command; below it, a small panel shows the status and the input
 //! line. One loop owns the terminal and the session: it handles keys, events and signals one at a time, so nothing is

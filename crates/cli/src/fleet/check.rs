@@ -138,7 +138,7 @@ fn print_plan(
     print_line(format!("longest path: {} ({})", join_ids(shape.longest.iter(), " → "), shape.longest.len()));
     match checked {
         [] => print_line("no todo has a check: each worker's own report counts".into()),
-        checked => print_line(format!("checked: {} ({})", join_ids(checked.iter().copied(), ", "), checked.len())),
+        checked => print_line(format!("with a check: {} ({})", join_ids(checked.iter().copied(), ", "), checked.len())),
     }
     let Some(lookups) = lookups else {
         print_line("cannot tell which results would be reused without a model: give --model".into());

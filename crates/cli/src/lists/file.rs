@@ -51,16 +51,16 @@ fn read(file: &Path) -> io::Result<String> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ListImportOutput<'a> {
-    made: &'a [ItemId],
+    created: &'a [ItemId],
     changed: &'a [ItemId],
-    kept: &'a [ItemId],
+    unchanged: &'a [ItemId],
     conflicts: &'a [ItemId],
 }
 
 fn print_import(imported: &ItemImportReport, json: bool) {
     let ItemImportReport { created, changed, unchanged, conflicts } = imported;
     if json {
-        return print::json(&ListImportOutput { made: created, changed, kept: unchanged, conflicts });
+        return print::json(&ListImportOutput { created, changed, unchanged, conflicts });
     }
     print::output(format!("{} new, {} changed, {} unchanged", created.len(), changed.len(), unchanged.len()));
     for id in conflicts {

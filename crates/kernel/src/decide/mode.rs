@@ -45,7 +45,7 @@ impl DecisionDraft<'_> {
         let root = self.state.root.ok_or(InputRefusal::Closed)?;
         let Some(objective) = self.state.root_control.objective.as_ref().filter(|_| self.state.is_continuation_due())
         else {
-            return Err(InputRefusal::NotDue);
+            return Err(InputRefusal::RootNotDue);
         };
         if objective.unchanged_times(&state) >= MAX_UNCHANGED_CONTINUES {
             return self.stop_autopilot(root, AutopilotStop::NoChange);
@@ -83,7 +83,11 @@ impl DecisionDraft<'_> {
     /// Refuses a last turn for lack of change, unless the task is a root on autopilot and no other agent is at work.
     pub(super) fn expect_alone_on_autopilot(&self, id: TaskId) -> Result<(), InputRefusal> {
         let alone = self.state.root == Some(id) && self.state.busy == 1;
-        if alone && self.state.root_control.mode == SessionMode::Autopilot { Ok(()) } else { Err(InputRefusal::NotDue) }
+        if alone && self.state.root_control.mode == SessionMode::Autopilot {
+            Ok(())
+        } else {
+            Err(InputRefusal::RootNotDue)
+        }
     }
 
     /// Refuses the root a turn that its mode does not allow.

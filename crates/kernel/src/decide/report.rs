@@ -172,7 +172,7 @@ impl DecisionDraft<'_> {
             WrapUpReason::Budget | WrapUpReason::Time | WrapUpReason::Turns | WrapUpReason::Stop => {}
             WrapUpReason::Reported
                 if self.state.root == Some(run.task) && self.state.root_control.last_turn_reason == Some(why) => {}
-            WrapUpReason::Reported => return Err(InputRefusal::NotDue),
+            WrapUpReason::Reported => return Err(InputRefusal::RootNotDue),
             WrapUpReason::NoChange => {
                 self.expect_alone_on_autopilot(run.task)?;
                 self.stop_autopilot(run.task, AutopilotStop::NoChange)?;

@@ -80,7 +80,7 @@ fn check_lookups(kernel: &Kernel) {
     for task in kernel.tasks() {
         let mut add_alarm = |at: Option<Timestamp>, alarm| alarms.extend(at.map(|at| (at, task.id, alarm)));
         if let TaskPhase::Parked(parking) = task.phase {
-            add_alarm(parking.until, Alarm::Quota);
+            add_alarm(parking.until, Alarm::Parking);
         }
         add_alarm(task.lease, Alarm::Lease);
         add_alarm(task.wake_at, Alarm::Results);

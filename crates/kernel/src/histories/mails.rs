@@ -19,7 +19,7 @@ pub(super) struct MailAudit {
     admitted: BTreeSet<MailId>,
     /// Activations whose result was sent as mail.
     sent_results: BTreeSet<(TaskId, Activation)>,
-    /// Shell tasks, which read no mail except their first.
+    /// Shell tasks, which read no mail except the prompt that starts them.
     shell_tasks: BTreeSet<TaskId>,
     /// Tasks whose result goes to a waiting call.
     awaited: BTreeSet<TaskId>,
@@ -92,7 +92,7 @@ impl MailAudit {
 
     fn remove_unread(&mut self, id: TaskId, mail: MailId) {
         let settled = self.unread.get_mut(&id).and_then(|unread| unread.remove(&mail));
-        assert!(settled.is_some(), "{mail} was delivered twice or to another task");
+        assert!(settled.is_some(), "{mail} is not unread mail of {id}");
         self.block_reasons.entry(id).or_default().remove(&mail);
     }
 

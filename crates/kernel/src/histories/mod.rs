@@ -85,7 +85,7 @@ fn histories_reach_every_event_and_every_limit() {
         "Turns",
         "WrappedUp",
         "NoObjective",
-        "Closing",
+        "ObjectiveOver",
     ];
     let states = ["Closed", "Ended", "MailWaiting", "NoSlot", "NotAwaited", "NotRootChild", "Stopping", "WaitCycle"];
     for refusal in limits.into_iter().chain(states) {

@@ -175,7 +175,7 @@ fn a_deadline_denies_only_open_asks() {
 }
 
 #[test]
-fn between_adopt_and_resume_asks_are_decided_even_after_their_deadline() {
+fn between_adopt_and_resume_asks_can_be_decided_after_their_deadline() {
     let mut kernel = KernelFixture::new();
     let turn = kernel.answer_with_calls(kernel.root, &["a", "b"]);
     for call in ["a", "b"] {

@@ -52,7 +52,8 @@ fn the_spawn_rate_limits_subagents_but_not_the_root() {
         |_| {},
     );
     let start = kernel.now.0;
-    let refusal = "agents may start at most 2 others within a minute; wait, or do the work yourself";
+    let refusal =
+        "the subagents of a session may together start at most 2 agents within a minute; wait, or do the work yourself";
     for n in 2..5 {
         kernel.ok(spawn(n, 1));
     }
@@ -81,7 +82,7 @@ fn setting_the_clock_back_does_not_block_spawns() {
     kernel.ok(spawn(3, 2));
     kernel.now = Timestamp(1_000_000);
     kernel.ok(spawn(4, 2));
-    assert!(kernel.refused(spawn(5, 2)).starts_with("agents may start at most 1 others"));
+    assert!(kernel.refused(spawn(5, 2)).starts_with("the subagents of a session may together start at most 1 agents"));
     kernel.now = Timestamp(1_060_000);
     kernel.ok(spawn(5, 2));
 }

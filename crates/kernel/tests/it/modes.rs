@@ -43,7 +43,10 @@ fn report_objective(kernel: &mut KernelFixture, completion: ObjectiveReport) -> 
 fn an_idle_root_that_has_not_reported_is_told_to_continue() {
     let mut kernel = on_autopilot(5);
     assert!(!kernel.kernel.is_continuation_due(), "it works");
-    assert_eq!(kernel.refused(continue_autopilot("a")), "the root must not be told to continue or to finish now");
+    assert_eq!(
+        kernel.refused(continue_autopilot("a")),
+        "the root cannot be told to continue or be given a last turn now"
+    );
     complete_root(&mut kernel);
     assert!(kernel.kernel.is_continuation_due());
     let effects = kernel.ok(continue_autopilot("a"));

@@ -140,7 +140,7 @@ fn find_tool<'a>(
     }
     let withheld = || {
         context
-            .withheld_tools
+            .tools_for_started_calls
             .iter()
             .find(|tool| progress == PermissionProgress::Started && tool.spec().name == call.tool)
     };

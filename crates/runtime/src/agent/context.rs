@@ -49,9 +49,9 @@ pub(crate) struct SessionContext {
     pub(crate) added_models: AddedModels,
     /// Whether the user can be asked.
     pub(crate) can_ask_user: bool,
-    /// Tools that this process may not offer to an agent. A call to one of them continues if it started under an
-    /// earlier owner of the session.
-    pub(crate) withheld_tools: Vec<Arc<dyn Tool>>,
+    /// Tools that are not offered to every agent. A call to one of them that started under an earlier owner of the
+    /// session continues even if this owner does not offer it.
+    pub(crate) tools_for_started_calls: Vec<Arc<dyn Tool>>,
     /// The workspaces of tasks.
     pub(crate) task_workspaces: TaskWorkspaces,
     pub(crate) guardian: Guardian,
@@ -162,7 +162,7 @@ impl SessionContext {
         Ok(result)
     }
 
-    /// The trace of a task, from the log if the roster does not hold it any more.
+    /// The text and evidence of a task, from the log if the roster does not hold them any more.
     pub(crate) fn task_trace(&self, task: TaskId) -> Arc<TaskTrace> {
         if let Some(trace) = self.roster.trace(task) {
             return trace;
@@ -170,7 +170,7 @@ impl SessionContext {
         match self.query_log(|reader| reader.task_outcome_events(task)) {
             Ok(log) => Arc::new(TaskTrace::from_log(&log)),
             Err(error) => {
-                tracing::warn!(%task, %error, "the trace of a task cannot be read");
+                tracing::warn!(%task, %error, "the text and evidence of a task cannot be read");
                 Arc::default()
             }
         }

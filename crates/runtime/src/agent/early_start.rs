@@ -86,6 +86,7 @@ impl AgentRun {
         let tool = prepared.tool(&call.tool).filter(|tool| tool.spec().access != ToolAccess::Agent)?;
         let judging =
             tokio::time::timeout(MAX_JUDGE_WAIT, permission_check::judge_call(&context, &prepared, tool, &call));
+        // An interrupt that closes the turn ends the check too.
         match self.before_deadline(Conversation::is_awaiting_answer, judging).await {
             Some(InterruptibleOutcome::Finished(Ok(Ok(judgement))))
                 if judgement.verdict.effect == RuleEffect::Allow =>

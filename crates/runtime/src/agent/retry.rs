@@ -211,7 +211,7 @@ mod tests {
     fn waits_for(next: RetryDecision) -> Option<Duration> {
         match next {
             RetryDecision::Retry(after, _) => Some(after),
-            RetryDecision::Park(_) | RetryDecision::GiveUp => None,
+            RetryDecision::Park(_) | RetryDecision::GiveUp | RetryDecision::TimeIsUp => None,
         }
     }
 

@@ -343,7 +343,7 @@ impl AgentRun {
     /// Makes the next turn the last because nothing changes, unless other tasks are still at work.
     async fn wrap_up_without_change(&mut self) -> Result<(), InputRejection> {
         match self.wrap_up(WrapUpReason::NoChange).await {
-            Err(InputRejection::Refused(InputRefusal::NotDue)) => Ok(()),
+            Err(InputRejection::Refused(InputRefusal::RootNotDue)) => Ok(()),
             result => result,
         }
     }

@@ -11,8 +11,8 @@ pub trait ResultBackend {
     fn has_todo(&self, todo: &TodoId) -> Result<bool, StoreError>;
     /// Stores the result of a todo.
     fn put(&mut self, row: &FleetResultRow, at: Timestamp) -> Result<(), StoreError>;
-    /// Records the states of todos' files at the end of a fleet, as pairs of a cache key and a state.
-    fn set_files_after(&mut self, states: &[(String, String)], at: Timestamp) -> Result<(), StoreError>;
+    /// Records the hashes of todos' files at the end of a fleet, as pairs of a cache key and the hashes.
+    fn set_files_after(&mut self, hashes: &[(String, String)], at: Timestamp) -> Result<(), StoreError>;
     /// Forgets a result.
     fn remove(&mut self, key: &str) -> Result<(), StoreError>;
 }
@@ -30,8 +30,8 @@ impl ResultBackend for FleetResultStore {
         FleetResultStore::put(self, row, at)
     }
 
-    fn set_files_after(&mut self, states: &[(String, String)], at: Timestamp) -> Result<(), StoreError> {
-        FleetResultStore::set_files_after(self, states, at)
+    fn set_files_after(&mut self, hashes: &[(String, String)], at: Timestamp) -> Result<(), StoreError> {
+        FleetResultStore::set_files_after(self, hashes, at)
     }
 
     fn remove(&mut self, key: &str) -> Result<(), StoreError> {

@@ -458,7 +458,10 @@ fn build_context(
         prepared_agents: PreparedAgents::default(),
         added_models: AddedModels::default(),
         can_ask_user: can_ask_user(&settings),
-        withheld_tools: [tools::ask_user(), tools::task(&[])].into_iter().chain(tools::subagent_tools()).collect(),
+        tools_for_started_calls: [tools::ask_user(), tools::task(&[])]
+            .into_iter()
+            .chain(tools::subagent_tools())
+            .collect(),
         task_workspaces: TaskWorkspaces::new(TaskWorkspace::shared(workspace, settings.env.clone())),
         session_hooks: SessionHooks::new(&settings, guardian.clone()),
         guardian,

@@ -70,7 +70,7 @@ fn kind(refusal: &InputRefusal) -> RefusalKind {
         | InputRefusal::TodoNotReady(_)
         | InputRefusal::NotPlanning
         | InputRefusal::NoObjective
-        | InputRefusal::NotDue
+        | InputRefusal::RootNotDue
         | InputRefusal::AlreadyOpen
         | InputRefusal::DuplicateId(_)
         | InputRefusal::StaleRun

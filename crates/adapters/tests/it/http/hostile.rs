@@ -75,7 +75,7 @@ fn requests_without_the_token_have_no_effect() {
     for (verb, path) in [("GET", "/v1/openapi.json"), ("POST", "/v1/sessions"), ("GET", "/nowhere")] {
         let answer = served.http.send_raw(&format!("{verb} {path} HTTP/1.0\r\nHost: {address}\r\n\r\n"));
         answer.problem(401);
-        assert!(answer.request_head.to_ascii_lowercase().contains("www-authenticate: bearer"), "{answer:?}");
+        assert!(answer.response_head.to_ascii_lowercase().contains("www-authenticate: bearer"), "{answer:?}");
     }
 }
 

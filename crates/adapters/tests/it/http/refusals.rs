@@ -26,7 +26,7 @@ fn unknown_paths_are_404_and_wrong_methods_list_the_allowed_ones() {
     http.request("DELETE", NOBODY, None).problem(404);
     let refused = http.request("PUT", NOBODY, None);
     refused.problem(405);
-    assert!(refused.request_head.to_ascii_lowercase().contains("allow: get, delete"), "{refused:?}");
+    assert!(refused.response_head.to_ascii_lowercase().contains("allow: get, delete"), "{refused:?}");
     http.request("OPTIONS", "/v1/sessions", None).problem(405);
 }
 
@@ -61,7 +61,7 @@ fn invalid_input_is_refused_with_the_reason() {
 fn responses_forbid_caching_and_cross_origin_use() {
     let served = serve(small_limits());
     for answer in [served.http.request("GET", "/v1", None), served.http.request("GET", "/nowhere", None)] {
-        let head = answer.request_head.to_ascii_lowercase();
+        let head = answer.response_head.to_ascii_lowercase();
         for header in ["cache-control: no-store", "nosniff", "cross-origin-resource-policy: same-origin"] {
             assert!(head.contains(header), "{head}");
         }

@@ -26,7 +26,7 @@ fn valid_plan_is_summarized() {
         checked.stdout,
         "4 todos in 3 layers, at most 2 at once\n\
          longest path: tokens → lexer → parser (3)\n\
-         checked: lexer (1)\n\
+         with a check: lexer (1)\n\
          cannot tell which results would be reused without a model: give --model\n"
     );
     fixture.script(HELLO);

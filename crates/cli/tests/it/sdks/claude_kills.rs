@@ -30,12 +30,12 @@ fn killed_and_continued(killed: Language, other: Language) {
 }
 
 #[test]
-fn another_program_goes_on_when_a_python_program_is_killed() {
+fn another_program_continues_the_session_of_a_killed_python_program() {
     killed_and_continued(python, typescript);
 }
 
 #[test]
-fn another_program_goes_on_when_a_typescript_program_is_killed() {
+fn another_program_continues_the_session_of_a_killed_typescript_program() {
     killed_and_continued(typescript, python);
 }
 

@@ -158,12 +158,12 @@ fn sessions(language: Language) {
 }
 
 #[test]
-fn node_resumes_forks_switches_models_and_gets_answers_in_a_form() {
+fn node_resumes_forks_switches_models_and_gets_structured_answers() {
     sessions(Language::Node);
 }
 
 #[test]
-fn python_resumes_forks_switches_models_and_gets_answers_in_a_form() {
+fn python_resumes_forks_switches_models_and_gets_structured_answers() {
     sessions(Language::Python);
 }
 

@@ -24,7 +24,7 @@ fn session_is_created_decided_read_and_removed() {
     let begun = server.http.request("POST", "/v1/sessions", Some(json!({ "prompt": "leave a mark" })));
     assert_eq!(begun.status, 201, "{begun:?}");
     let path = format!("/v1/sessions/{}", begun.json()["id"].as_str().unwrap());
-    assert!(begun.request_head.contains(&format!("location: {path}")), "{begun:?}");
+    assert!(begun.response_head.contains(&format!("location: {path}")), "{begun:?}");
 
     let asks = format!("{path}/asks");
     within(PATIENCE, "an ask", || server.http.request_ok("GET", &asks, None)["total"] == 1);

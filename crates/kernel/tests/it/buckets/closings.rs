@@ -28,7 +28,7 @@ fn without_a_retry_after_time_the_wait_doubles_with_each_failed_probe_up_to_30_s
     for _ in 0..8 {
         now = fixture.bucket.closed_until().unwrap();
         let probe = fixture.expect_permit(now, "a");
-        // Zero counts as no time.
+        // A retry-after time of zero counts as none.
         fixture.settle(now, "a", probe, RequestOutcome::Throttled(Some(Duration::ZERO)));
         waits.push(fixture.closed_for(now));
     }
@@ -108,7 +108,7 @@ fn holders_park_if_a_closing_is_longer_than_a_minute_and_it_lasts_at_most_31_day
 }
 
 #[test]
-fn three_failures_in_a_row_close_a_bucket_unless_there_is_an_answer_between_them() {
+fn three_failures_close_a_bucket_unless_an_answer_or_a_refusal_comes_between_them() {
     let mut fixture = BucketFixture::default();
     for outcome in [
         RequestOutcome::Down,

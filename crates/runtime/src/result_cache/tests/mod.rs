@@ -27,8 +27,8 @@ impl ResultBackend for &mut MemoryResultStore {
         Ok(())
     }
 
-    fn set_files_after(&mut self, states: &[(String, String)], _at: Timestamp) -> Result<(), StoreError> {
-        for (key, after) in states {
+    fn set_files_after(&mut self, hashes: &[(String, String)], _at: Timestamp) -> Result<(), StoreError> {
+        for (key, after) in hashes {
             self.0.get_mut(key).unwrap().after = Some(after.clone());
         }
         Ok(())

@@ -48,7 +48,10 @@ async fn a_model_that_always_starts_five_stops_at_the_total_and_at_the_rate() {
     };
     for (limits, refusal) in [
         (SessionLimits { total: 12, ..SessionLimits::default() }, "this session has reached its limit of 12 agents"),
-        (SessionLimits { rate: 12, ..SessionLimits::default() }, "agents may start at most 12 others within a minute"),
+        (
+            SessionLimits { rate: 12, ..SessionLimits::default() },
+            "may together start at most 12 agents within a minute",
+        ),
     ] {
         let from_root = u32::from(limits.rate == 12) * 5;
         let run = scenario().model(Arc::new(played(five))).limits(limits).prompt("go").run().await;
