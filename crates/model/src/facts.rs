@@ -37,6 +37,10 @@ impl ModelFacts {
         self.price.is_none() && self.is_billed
     }
 
+    /// The facts of a model that answers from a file: no provider, so no cost.
+    pub(crate) const FILE: ModelFacts =
+        ModelFacts { price: Some(Price { input: 0, output: 0, cache_read: 0, cache_write: 0 }), ..ModelFacts::UNKNOWN };
+
     /// The facts of an unknown model.
     pub const UNKNOWN: ModelFacts = ModelFacts {
         bucket_key: None,

@@ -25,7 +25,8 @@ pub fn price_table(wire: WireFormat) -> BTreeMap<String, ModelListing> {
 impl Provider {
     /// The listing of a model: by its name, or by the name without the date that a vendor adds.
     pub fn listing(&self, name: &str) -> ModelListing {
-        self.find(name).copied().unwrap_or_default()
+        let listing = self.find(name).copied().unwrap_or_default();
+        ModelListing { price: listing.price.or(self.is_free.then(Price::default)), ..listing }
     }
 
     /// The entry of a model, if there is one.
@@ -113,6 +114,7 @@ mod tests {
             base_url: String::new(),
             key: ProviderKey::NotNeeded,
             is_small: false,
+            is_free: false,
             max_concurrent_requests: None,
             extra: RequestExtras::default(),
             models,

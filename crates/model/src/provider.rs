@@ -53,6 +53,8 @@ pub struct Provider {
     pub key: ProviderKey,
     /// Whether its models are small and need help with tool calls.
     pub is_small: bool,
+    /// Whether its models run on this machine, so that their tokens cost nothing.
+    pub is_free: bool,
     /// How many requests it accepts at once.
     pub max_concurrent_requests: Option<u32>,
     /// Additional parts of its requests.

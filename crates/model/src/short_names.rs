@@ -92,6 +92,7 @@ mod tests {
             base_url: "http://127.0.0.1:1".into(),
             key,
             is_small: false,
+            is_free: false,
             max_concurrent_requests: None,
             extra: RequestExtras::default(),
             models: prices::price_table(wire),

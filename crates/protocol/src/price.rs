@@ -30,6 +30,11 @@ impl Price {
         ])
     }
 
+    /// Whether tokens cost nothing.
+    pub fn is_free(self) -> bool {
+        self == Price::default()
+    }
+
     /// The highest possible cost of so many tokens: all input is charged at the highest input price.
     pub fn max_cost(self, input: u64, output: u64) -> u64 {
         let highest = self.input.max(self.cache_read).max(self.cache_write);

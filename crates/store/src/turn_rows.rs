@@ -35,6 +35,18 @@ pub struct TaskSpending {
     pub priced: bool,
 }
 
+impl TaskSpending {
+    /// The estimated tokens of answered turns, if their server reported no usage.
+    pub fn unreported_tokens(&self) -> u64 {
+        if self.turns > 0 && self.usage.total() == 0 { self.lost.tokens } else { 0 }
+    }
+
+    /// The estimated tokens of requests without an answer.
+    pub fn unanswered_tokens(&self) -> u64 {
+        self.lost.tokens - self.unreported_tokens()
+    }
+}
+
 /// A spending, and when the first and the last of its turns began.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DatedSpending {
@@ -262,6 +274,25 @@ mod tests {
 
     use super::*;
     use crate::schema::SESSION;
+
+    #[test]
+    fn estimates_of_answered_turns_are_told_from_those_of_unanswered_ones() {
+        let spending = |turns, input| TaskSpending {
+            task: TaskId::new(uuid::Uuid::nil()),
+            path: String::new(),
+            agent: String::new(),
+            requested_model: String::new(),
+            reported_model: None,
+            turns,
+            usage: Usage { input, ..Usage::default() },
+            cost: Cost { tokens: input + 5, micros: 0 },
+            lost: Cost { tokens: 5, micros: 0 },
+            priced: true,
+        };
+        let estimates = |spending: TaskSpending| (spending.unreported_tokens(), spending.unanswered_tokens());
+        assert_eq!(estimates(spending(1, 0)), (5, 0));
+        assert_eq!([spending(0, 0), spending(1, 9)].map(estimates), [(0, 5), (0, 5)]);
+    }
 
     #[test]
     fn the_database_steps_of_a_price_check_do_not_grow_with_the_turns() {

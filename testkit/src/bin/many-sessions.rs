@@ -89,6 +89,7 @@ fn model(url: &str) -> Arc<dyn Model> {
         base_url: url.to_owned(),
         key: ProviderKey::Present(Secret::new("sk-0123456789")),
         is_small: false,
+        is_free: false,
         max_concurrent_requests: None,
         extra: model::RequestExtras::default(),
         models: std::collections::BTreeMap::new(),

@@ -7,7 +7,7 @@ use crate::args::CostGrouping;
 use crate::money::Money;
 use crate::print;
 
-const HEADERS: [&str; 7] = ["turns", "in", "from cache", "to cache", "out", "unanswered", "cost"];
+const HEADERS: [&str; 7] = ["turns", "in", "from cache", "to cache", "out", "estimated", "cost"];
 
 /// Minimum width of a name on a narrow terminal.
 const MIN_NAME_WIDTH: usize = 12;
@@ -27,7 +27,7 @@ pub(super) fn print_table(sums: &CostTotals) {
         print::output(line);
     }
     if sums.total.unanswered.tokens > 0 {
-        print::note("unanswered: estimated tokens of requests that were cut off; their real usage is unknown");
+        print::note("estimated: tokens of answers whose server reports no usage, and of requests that were cut off");
     }
     if sums.total.money() == Money::Unknown {
         print::note("unknown: a model has no price; set one in config.toml: [providers.NAME.models.\"MODEL\"]");

@@ -141,7 +141,7 @@ fn progress_rows(board: &FleetBoard, now: Timestamp, columns: usize) -> Vec<Boar
     let mut totals: Vec<String> =
         board.time_left(now).map(|left| format!("about {} left", format_elapsed(left))).into_iter().collect();
     totals.extend((board.spent.tokens > 0).then(|| format!("{} tokens", format_count(board.spent.tokens))));
-    totals.extend((board.spent.tokens > 0 && !board.unpriced).then(|| Money::Known(board.spent.micros).to_string()));
+    totals.extend((board.spent.micros > 0 && !board.unpriced).then(|| Money::Known(board.spent.micros).to_string()));
     let (progress, totals) = (progress.join(" · "), totals.join(" · "));
     if totals.is_empty() {
         return vec![vec![bar, (TextRole::Plain, progress)]];

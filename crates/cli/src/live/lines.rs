@@ -40,7 +40,9 @@ pub(super) fn event_line(board: &FleetBoard, envelope: &Envelope) -> Option<Stri
                 (_, 0) => "no todos after".to_owned(),
                 (done, total) => format!("{done}/{total} done in"),
             };
-            let cost = if board.unpriced { String::new() } else { format!(", {}", Money::Known(board.spent.micros)) };
+            let micros = board.spent.micros;
+            let cost =
+                if board.unpriced || micros == 0 { String::new() } else { format!(", {}", Money::Known(micros)) };
             format!(
                 "fleet {}: {progress} {}, {} tokens{cost}",
                 fleet_end_word(*end),

@@ -72,9 +72,10 @@ fn model_line(name: &str, listed: ModelListing) -> String {
     let window = listed
         .context_tokens
         .map_or_else(|| "unknown window".to_owned(), |tokens| format!("{} k window", tokens / 1000));
-    let price = listed.price.map_or_else(
-        || "unknown price".to_owned(),
-        |price| format!("{} in, {} out", Money::Known(price.input), Money::Known(price.output)),
-    );
+    let price = match listed.price {
+        None => "unknown price".to_owned(),
+        Some(price) if price.is_free() => "free".to_owned(),
+        Some(price) => format!("{} in, {} out", Money::Known(price.input), Money::Known(price.output)),
+    };
     format!("  {name:<24}  {price:<22}  {window}")
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use protocol::api::SessionView;
-use protocol::{Cost, Timestamp, Usage};
+use protocol::{Timestamp, Usage};
 use serde::Serialize;
-use store::{SessionReader, StoreError};
+use store::{SessionReader, StoreError, TaskSpending};
 
 use crate::money::Money;
 use crate::{print, setup};
@@ -15,8 +15,16 @@ use crate::{print, setup};
 pub(crate) struct SessionUsageSummary {
     pub(super) view: SessionView,
     pub(super) models: UsedModels,
-    /// The cost counted for requests without an answer.
-    unanswered_cost: Cost,
+    estimated: EstimatedTokens,
+}
+
+/// Tokens that no server reported.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct EstimatedTokens {
+    /// Of answered turns whose server reports no usage.
+    unreported: u64,
+    /// Of requests without an answer.
+    unanswered: u64,
 }
 
 /// The models that were used.
@@ -32,13 +40,16 @@ pub(super) struct UsedModels {
 impl SessionUsageSummary {
     pub(crate) fn read(reader: &SessionReader) -> Result<SessionUsageSummary, StoreError> {
         let (view, spendings) = (reader.session_view()?, reader.spendings(Timestamp(0))?);
-        let unanswered_cost = spendings.iter().fold(Cost::ZERO, |sum, spending| sum.plus(spending.lost));
+        let estimated = EstimatedTokens {
+            unreported: spendings.iter().map(TaskSpending::unreported_tokens).sum(),
+            unanswered: spendings.iter().map(TaskSpending::unanswered_tokens).sum(),
+        };
         let mut models = UsedModels::default();
         for spending in spendings {
             models.asked.insert(spending.requested_model);
             models.answered.extend(spending.reported_model);
         }
-        Ok(SessionUsageSummary { view, models, unanswered_cost })
+        Ok(SessionUsageSummary { view, models, estimated })
     }
 
     pub(crate) fn turns(&self) -> u64 {
@@ -60,21 +71,30 @@ impl SessionUsageSummary {
         if is_free && budget.tokens.is_none() && budget.micros.is_none() {
             return None;
         }
-        let mut line = format!(
-            "{turns} {}; tokens: {} in, {} from cache, {} to cache, {} out; cost: {}; model: {}",
-            if *turns == 1 { "turn" } else { "turns" },
-            usage.input,
-            usage.cache_read,
-            usage.cache_write,
-            usage.output,
-            self.cost(),
-            if self.models.asked.is_empty() { model.clone() } else { self.models.describe() }
-        );
-        if self.unanswered_cost.tokens > 0 {
-            line +=
-                &format!("; {} more tokens are counted for requests without an answer", self.unanswered_cost.tokens);
+        let model = if self.models.asked.is_empty() { model::display_name(model) } else { self.models.describe() };
+        let cost = match self.cost() {
+            Money::Known(0) if *turns > 0 => "none".to_owned(),
+            cost => cost.to_string(),
+        };
+        let turns = print::pluralize(usize::try_from(*turns).unwrap_or(usize::MAX), "turn");
+        let mut line = format!("{turns}; {}; cost: {cost}; model: {model}", describe_tokens(*usage, self.estimated));
+        if self.estimated.unanswered > 0 {
+            let unanswered = self.estimated.unanswered;
+            line += &format!("; {unanswered} more tokens are counted for requests without an answer");
         }
         Some(print::sanitize(&line))
+    }
+}
+
+/// The tokens of answered turns.
+fn describe_tokens(usage: Usage, estimated: EstimatedTokens) -> String {
+    const ESTIMATED: &str = "(estimated; the server reports none)";
+    let Usage { input, output, cache_read, cache_write } = usage;
+    let reported = format!("tokens: {input} in, {cache_read} from cache, {cache_write} to cache, {output} out");
+    match (usage.total(), estimated.unreported) {
+        (_, 0) => reported,
+        (0, tokens) => format!("about {tokens} tokens {ESTIMATED}"),
+        (_, tokens) => format!("{reported}, and about {tokens} more {ESTIMATED}"),
     }
 }
 
@@ -97,6 +117,16 @@ impl UsedModels {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tokens_that_the_server_does_not_report_are_called_estimated() {
+        let described = |usage, unreported| describe_tokens(usage, EstimatedTokens { unreported, unanswered: 9 });
+        let usage = Usage { input: 7, output: 2, ..Usage::default() };
+        assert_eq!(described(usage, 0), "tokens: 7 in, 0 from cache, 0 to cache, 2 out");
+        let estimated = described(Usage::default(), 6523);
+        assert_eq!(estimated, "about 6523 tokens (estimated; the server reports none)");
+        assert!(described(usage, 50).ends_with("2 out, and about 50 more (estimated; the server reports none)"));
+    }
 
     #[test]
     fn different_answering_model_is_named() {

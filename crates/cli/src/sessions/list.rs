@@ -13,7 +13,6 @@ use crate::args::SessionListArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::money::Money;
-use crate::tasks::short_model;
 use crate::{print, setup, time};
 
 /// The default number of sessions in a table.
@@ -89,7 +88,7 @@ fn table(rows: &[SessionListRow], now: Timestamp) -> Vec<String> {
             row.id.to_string().chars().take(length).collect(),
             row.state.clone(),
             time::format_age(Timestamp(row.updated_at), now),
-            print::sanitize(&print::one_line(short_model(&row.model), 28)),
+            print::sanitize(&print::one_line(&model::display_name(&row.model), 28)),
             row.cost_usd.to_string(),
             print::sanitize(&path_end(&row.cwd, MAX_FOLDER_COLUMNS)),
             print::sanitize(&print::one_line(&row.title, 60)),
@@ -161,6 +160,17 @@ pub(super) fn show(home: &Home, id: SessionId, json: bool) -> Result<CommandExit
     Ok(CommandExit::Success)
 }
 
+/// How a session was left that is now resumed.
+pub(crate) fn describe_resumed(session: &SessionView, now: Timestamp) -> String {
+    let ages = [session.created_at, session.updated_at].map(|at| time::format_age(at, now));
+    format_resumed(session.turns, ages)
+}
+
+fn format_resumed(turns: u64, [started, used]: [String; 2]) -> String {
+    let turns = print::pluralize(usize::try_from(turns).unwrap_or(usize::MAX), "turn");
+    format!("resumed: a session of {turns}, started {started} ago, last used {used} ago")
+}
+
 fn print_session(session: &SessionView) {
     let owner = session.owner_pid.map_or_else(|| "no process".to_owned(), |pid| format!("process {pid}"));
     let outcome = session.last_outcome.as_ref().map_or("none yet", |outcome| outcome.as_str());
@@ -169,7 +179,7 @@ fn print_session(session: &SessionView) {
         ("session", session.id.to_string()),
         ("title", print::sanitize(&print::one_line(&session.title, 70))),
         ("folder", print::sanitize(&session.cwd)),
-        ("model", print::sanitize(&session.model)),
+        ("model", print::sanitize(&model::display_name(&session.model))),
         ("mode", session.mode.to_string()),
         ("state", session.state.as_str().to_owned()),
         ("last outcome", outcome.to_owned()),
@@ -192,5 +202,16 @@ fn format_spent(spent: String, max: Option<String>) -> String {
     match max {
         Some(max) => format!("{spent} of {max}"),
         None => spent,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resumed_session_is_described_by_its_age_and_length() {
+        let ages = ["3h", "5m"].map(str::to_owned);
+        assert_eq!(format_resumed(6, ages), "resumed: a session of 6 turns, started 3h ago, last used 5m ago");
     }
 }

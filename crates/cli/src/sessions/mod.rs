@@ -12,6 +12,7 @@ use protocol::api::SessionCommand;
 use store::{SessionIndex, SessionReader, StoreError};
 
 pub(crate) use self::export::read_log;
+pub(crate) use self::list::describe_resumed;
 
 use crate::args::{SessionsArgs, SessionsCommand};
 use crate::error::CliError;

@@ -82,7 +82,7 @@ impl SessionPageBuilder {
             ("started", session.created_at.to_string()),
             ("last event", session.updated_at.to_string()),
             ("folder", session.cwd.clone()),
-            ("model", session.model.clone()),
+            ("model", model::display_name(&session.model)),
             ("mode", session.mode.to_string()),
             ("outcome", outcome),
         ];
@@ -150,7 +150,12 @@ impl SessionPageBuilder {
         for task in tasks.iter().filter(|task| task.kind != TaskType::Shell) {
             let model = task.model.as_ref().map_or(&session.model, |model| &model.effective);
             let cost = Money::new(task.cost_micros, task.priced);
-            self.add_cost_row(&task.path, model, [task.turns, task.usage.input, task.usage.output], cost);
+            self.add_cost_row(
+                &task.path,
+                &model::display_name(model),
+                [task.turns, task.usage.input, task.usage.output],
+                cost,
+            );
         }
         let total = Money::new(session.spent.micros, session.priced);
         self.add_cost_row("all", "", [session.turns, session.usage.input, session.usage.output], total);

@@ -200,7 +200,7 @@ fn cells(row: &TaskTreeRow<'_>, listed: &SessionTasks, now: Timestamp) -> [Strin
         format!("{indent}{}", print::sanitize(&print::one_line(row.name, MAX_NAME_COLUMNS))),
         format!("{}{stalled}{removed}", describe_state(&task.state, listed.asking.contains(&task.id))),
         print::sanitize(&task.agent),
-        print::sanitize(&print::one_line(short_model(model), 28)),
+        print::sanitize(&print::one_line(&model::display_name(model), 28)),
         task.turns.to_string(),
         task.usage.total().to_string(),
         cost,
@@ -214,14 +214,6 @@ fn describe_state(state: &TaskState, is_asking: bool) -> String {
         (TaskState::Running, true) => "needs you".into(),
         (state, true) => format!("{}, needs you", state.as_str()),
         (state, false) => state.as_str().into(),
-    }
-}
-
-/// The model's name; for a file, its last path component.
-pub(crate) fn short_model(model: &str) -> &str {
-    match model.split_once('/') {
-        Some((provider, path)) if crate::setup::is_file_provider(provider) => path.rsplit('/').next().unwrap_or(path),
-        _named => model,
     }
 }
 

@@ -12,7 +12,6 @@ use protocol::api::{SendParams, SessionCommand, StopTaskParams, TaskParams, Task
 use protocol::{CancelMode, MailDelivery, TaskOutcome, TaskState};
 use serde::Serialize;
 
-pub(crate) use self::list::short_model;
 use self::selection::SelectedTask;
 use crate::args::{TaskArgs, TasksArgs, TasksCommand};
 use crate::error::CliError;
@@ -94,7 +93,7 @@ fn no_output_message(task: &TaskView) -> String {
     let (path, state) = (print::sanitize(&task.path), task.state.as_str());
     match &task.state {
         TaskState::Finished { outcome: TaskOutcome::Failed { message, .. } } => {
-            format!("{path} {state} without output: {}", print::sanitize(&print::one_line(message, 160)))
+            format!("{path} {state} without output: {}", print::format_reason(message, 160))
         }
         TaskState::Finished { .. } => format!("{path} ended ({state}) without output"),
         TaskState::Queued

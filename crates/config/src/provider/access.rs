@@ -153,9 +153,11 @@ impl ResolvedProvider<'_> {
             Some(variable) => env.key(&variable).map_or(ProviderKey::Missing { variable }, ProviderKey::Present),
         };
         let local = kind.wire() == WireFormat::Chat && address.is_loopback();
+        let is_own_server = address.is_loopback() && BuiltInProvider::find(name).is_some_and(BuiltInProvider::is_local);
         let mut provider = Provider {
             wire: kind.wire(),
             base_url: address.url,
+            is_free: is_own_server && key == ProviderKey::NotNeeded,
             key,
             is_small: rest.small.unwrap_or(local),
             max_concurrent_requests: rest.at_once.map(u32::from),

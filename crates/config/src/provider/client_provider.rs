@@ -47,6 +47,7 @@ mod tests {
             base_url,
             key,
             is_small: false,
+            is_free: false,
             max_concurrent_requests: None,
             extra,
             models: BTreeMap::new(),

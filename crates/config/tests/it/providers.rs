@@ -145,6 +145,18 @@ output = 0
 }
 
 #[test]
+fn models_on_this_machine_cost_nothing() {
+    let price = |name: &str, text: &str, vars: &[(&str, &str)]| provider(name, text, vars).listing("any").price;
+    for server in ["ollama", "llamacpp", "llama-server", "lmstudio"] {
+        assert_eq!(price(server, "", &[]), Some(Price::default()), "{server}");
+    }
+    assert_eq!(price("ollama", "", &[("OLLAMA_HOST", "gpu.lan")]), None);
+    assert_eq!(price("ollama", "[providers.ollama]\nkey-env = 'OLLAMA_KEY'\n", &[]), None);
+    // It may be a gateway to a paid provider.
+    assert_eq!(price("own", "[providers.own]\nkind = 'openai-chat'\nbase-url = 'http://localhost/v1'\n", &[]), None);
+}
+
+#[test]
 fn debug_output_hides_keys() {
     let text = "[providers.gateway]\nkind = 'openai'\nbase-url = 'https://g/v1'\nkey-env = 'GATEWAY_KEY'\n";
     let vars = [

@@ -11,7 +11,7 @@ use protocol::ModelFault;
 use super::RecordingError;
 use super::identity::ConversationIdentity;
 use super::line::{MAX_LINE_BYTES, RecordedAnswer, RecordingHeader, VERSION};
-use crate::{Delta, Deltas, Model, ModelError, ModelRequest};
+use crate::{Delta, Deltas, Model, ModelError, ModelFacts, ModelRequest, display_name};
 
 /// A model that answers from a recording.
 #[derive(Debug)]
@@ -26,8 +26,7 @@ impl ReplayModel {
     /// Reads a recording. An incomplete last line is left out.
     pub fn load(path: &Path) -> Result<ReplayModel, RecordingError> {
         let file = path.display().to_string();
-        let short = path.file_name().map_or(file.as_str().into(), |name| name.to_string_lossy());
-        let name = format!("replay/{short}");
+        let name = display_name(&format!("replay/{file}"));
         let mut lines = RecordingReader::open(path, &file)?;
         lines.check_header()?;
         let mut answers: HashMap<_, Vec<RecordedAnswer>> = HashMap::new();
@@ -67,6 +66,10 @@ impl ReplayModel {
 impl Model for ReplayModel {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn facts(&self) -> &ModelFacts {
+        &ModelFacts::FILE
     }
 
     fn send(&self, request: ModelRequest) -> Deltas {

@@ -9,7 +9,7 @@ use super::ScriptError;
 use super::answer::ScriptPlan;
 use super::file::{self, ScriptRules};
 use super::playback::{self, ScriptAction};
-use crate::{Delta, Deltas, Model, ModelError, ModelFacts, ModelRequest};
+use crate::{Delta, Deltas, Model, ModelError, ModelFacts, ModelRequest, display_name};
 
 /// A model that answers by the rules of a file.
 #[derive(Debug)]
@@ -29,9 +29,8 @@ impl ScriptModel {
     /// Parses a script from `text`; errors call it `file`.
     pub fn parse(text: &str, file: &str) -> Result<ScriptModel, ScriptError> {
         let rules = ScriptRules::parse(text, file)?;
-        let short = Path::new(file).file_name().map_or(file.into(), |name| name.to_string_lossy());
-        let facts = ModelFacts { price: rules.price, ..ModelFacts::UNKNOWN };
-        Ok(ScriptModel { name: format!("script/{short}"), file: file.into(), rules, facts })
+        let facts = ModelFacts { price: rules.price.or(ModelFacts::FILE.price), ..ModelFacts::FILE };
+        Ok(ScriptModel { name: display_name(&format!("script/{file}")), file: file.into(), rules, facts })
     }
 
     /// The stop reason and usage of the answer to `request`; none when it will not be complete.

@@ -58,6 +58,7 @@ fn provider(key: ProviderKey) -> Provider {
         base_url,
         key,
         is_small: false,
+        is_free: false,
         max_concurrent_requests: None,
         extra: RequestExtras::default(),
         models: BTreeMap::new(),

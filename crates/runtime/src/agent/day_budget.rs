@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kernel::{BoundaryPoint, Parking, RunEnding, RunUpdate};
-use protocol::{FailKind, ParkReason, Usage, WrapUpReason};
+use protocol::{FailKind, ParkReason, Price, Usage, WrapUpReason};
 
 use super::answer_handling::ending_of;
 use super::run::StepOutcome;
@@ -17,7 +17,7 @@ impl AgentRun {
     pub(super) async fn reserve_day_share(
         &mut self,
     ) -> Result<Result<DayBudgetReservation, StepOutcome>, InputRejection> {
-        if self.agent.model.facts().price.is_none() {
+        if self.agent.model.facts().price.is_none_or(Price::is_free) {
             return Ok(Ok(DayBudgetReservation::for_free_model()));
         }
         let context = Arc::clone(&self.context);

@@ -40,6 +40,7 @@ fn model(url: String) -> Arc<dyn model::Model> {
         base_url: url,
         key: ProviderKey::Present(Secret::new("sk-0123456789")),
         is_small: false,
+        is_free: false,
         max_concurrent_requests: None,
         extra: model::RequestExtras::default(),
         models: [(

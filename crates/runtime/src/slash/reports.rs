@@ -2,7 +2,7 @@
 
 use protocol::api::{TodoView, TodosParams};
 use protocol::{TaskId, Timestamp, TodoStatus};
-use store::StoreError;
+use store::{StoreError, TaskSpending};
 
 use crate::agent::SessionContext;
 
@@ -47,7 +47,9 @@ pub(super) fn todos(context: &SessionContext) -> Result<String, StoreError> {
 pub(super) fn cost(context: &SessionContext) -> Result<String, StoreError> {
     let reader = context.reader()?;
     let view = reader.session_view()?;
-    let lost: u64 = reader.spendings(Timestamp(0))?.iter().map(|spending| spending.lost.tokens).sum();
+    let spendings = reader.spendings(Timestamp(0))?;
+    let unanswered: u64 = spendings.iter().map(TaskSpending::unanswered_tokens).sum();
+    let unreported: u64 = spendings.iter().map(TaskSpending::unreported_tokens).sum();
     let cost = match (view.spent.micros, view.priced) {
         (_, false) => "unknown".to_owned(),
         (0, true) => "nothing".to_owned(),
@@ -56,10 +58,18 @@ pub(super) fn cost(context: &SessionContext) -> Result<String, StoreError> {
     let usage = view.usage;
     let mut line = format!(
         "turns: {}; tokens: {} in, {} from cache, {} to cache, {} out; cost: {cost}; model: {}",
-        view.turns, usage.input, usage.cache_read, usage.cache_write, usage.output, view.model
+        view.turns,
+        usage.input,
+        usage.cache_read,
+        usage.cache_write,
+        usage.output,
+        model::display_name(&view.model)
     );
-    if lost > 0 {
-        line += &format!("; {lost} more tokens are counted for requests without an answer");
+    if unreported > 0 {
+        line += &format!("; about {unreported} tokens (estimated; the server reports none)");
+    }
+    if unanswered > 0 {
+        line += &format!("; {unanswered} more tokens are counted for requests without an answer");
     }
     Ok(line)
 }

@@ -125,11 +125,12 @@ impl SessionContext {
         let CostGuard { percent, unpriced, .. } = self.settings.cost_guard;
         let cap = percent?;
         let price = model.facts().price;
-        if price.is_none() && !model.facts().is_price_missing() {
+        if price.map_or(!model.facts().is_price_missing(), Price::is_free) {
             return None;
         }
         let own = self.session_model().ok().and_then(|own| own.facts().price);
-        match (own.map(blended_price), price.map(blended_price)) {
+        // No price can be compared with one that costs nothing.
+        match (own.filter(|own| !own.is_free()).map(blended_price), price.map(blended_price)) {
             (Some(own), Some(wanted)) => {
                 let percent = wanted.saturating_mul(100).div_ceil(own.max(1));
                 let expensive = percent > u64::from(cap);
@@ -140,8 +141,9 @@ impl SessionContext {
             (Some(_) | None, Some(_) | None) if unpriced == UnpricedModelPolicy::Allowed => None,
             (Some(_) | None, None) => Some(format!("the price of {spec} is unknown, so it counts as too expensive")),
             (None, Some(_)) => {
+                let why = if own.is_some() { "costs nothing" } else { "has an unknown price" };
                 let own = self.session_model_spec();
-                Some(format!("the price of the session's model {own} is unknown, so {spec} counts as too expensive"))
+                Some(format!("the session's model {own} {why}, so {spec} counts as too expensive"))
             }
         }
     }

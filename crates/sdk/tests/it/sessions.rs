@@ -148,6 +148,8 @@ async fn invalid_settings_are_explained() {
     let rule = place.session().allow("shell(((").open().await.unwrap_err();
     assert!(message(rule).contains("shell"));
     let dollars = Budget { micros: Some(1_000_000), ..Budget::default() };
-    let unpriced = place.session().budget(dollars).open().await.unwrap_err();
+    let attic = "[providers.attic]\nkind = 'openai-chat'\nbase-url = 'http://127.0.0.1:9/v1'\n";
+    std::fs::write(place.home.path().join("config.toml"), attic).unwrap();
+    let unpriced = place.session().model("attic/m").budget(dollars).open().await.unwrap_err();
     assert!(matches!(unpriced, Error::Unpriced(_)), "{unpriced}");
 }

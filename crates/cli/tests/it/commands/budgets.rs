@@ -18,10 +18,10 @@ fn token_budget_ends_the_run_with_the_last_answer() {
         " of 30000 tokens",
         &format!("hint: resume with: bosun --resume {id} -p \"continue\" --max-tokens-total N"),
     ]);
-    assert!(ended.stderr.lines().last().unwrap().contains("; cost: unknown; model: script/"), "{ended:?}");
+    assert!(ended.stderr.lines().last().unwrap().contains("; cost: none; model: script/model.yaml"), "{ended:?}");
     let session = fixture.bosun(["sessions", "show", &id, "--json"]).run().expect(0).json()["session"].clone();
     assert_eq!(session["budget"], json!({ "tokens": 30_000, "micros": null }));
-    assert_eq!(session["priced"], false);
+    assert_eq!(session["priced"], true);
     let spent = session["spent"]["tokens"].as_u64().unwrap();
     assert!(spent <= 30_000 && spent == session["turns"].as_u64().unwrap() * 1_000, "{session}");
 
@@ -30,7 +30,7 @@ fn token_budget_ends_the_run_with_the_last_answer() {
     let result = fixture.bosun(more).run().expect(6).json();
     assert_eq!((&result["outcome"], &result["exitCode"]), (&json!("budget_exhausted"), &json!(6)));
     assert_eq!(result["budget"]["tokens"], 40_000);
-    assert!(result["spent"]["tokens"].as_u64().unwrap() > spent && result["costUsd"].is_null(), "{result}");
+    assert!(result["spent"]["tokens"].as_u64().unwrap() > spent && result["costUsd"] == 0.0, "{result}");
     assert!(result["message"].as_str().unwrap().ends_with(" of 40000 tokens"), "{result}");
     assert!(result["models"]["asked"][0].as_str().unwrap().starts_with("script/"), "{result}");
 }
@@ -54,16 +54,18 @@ fn new_session_takes_budget_and_effort_from_the_settings() {
 #[test]
 fn dollar_budget_needs_a_price() {
     let fixture = fixture();
-    fixture.script(ENDLESS);
-    let refused = fixture.prompt("go").args(["--max-budget-usd", "0.50"]).run().expect(2);
-    insta::assert_snapshot!(normalized(&fixture, &refused.stderr), @r"
-    error: the price of script//stage/model.yaml is unknown, so a budget in dollars cannot be enforced
-    hint: limit it with --max-tokens-total instead
-    ");
+    let attic = "[providers.attic]\nkind = 'openai-chat'\nbase-url = 'http://127.0.0.1:9/v1'\n";
+    std::fs::create_dir(fixture.home()).unwrap();
+    std::fs::write(fixture.home().join("config.toml"), attic).unwrap();
+    let go = |flag: [&str; 2]| fixture.prompt("go").args(["--model", "attic/m"]).args(flag).run().expect(2);
+    insta::assert_snapshot!(normalized(&fixture, &go(["--max-budget-usd", "0.50"]).stderr), @r#"
+    error: the price of attic/m is unknown, so a budget in dollars cannot be enforced
+    hint: limit it with --max-tokens-total instead, or give its price in config.toml: [providers.attic.models."m"] with input and output, in dollars per million tokens
+    "#);
     assert!(fixture.sessions().is_empty(), "no session was started");
-    std::fs::write(fixture.home().join("config.toml"), "[budget]\nusd = 5\n").unwrap();
-    let refused = fixture.prompt("go").args(["--max-tokens-total", "9000"]).run().expect(2);
-    refused.says(&["hint: remove `usd` from [budget] in config.toml"]);
+    std::fs::write(fixture.home().join("config.toml"), format!("{attic}[budget]\nusd = 5\n")).unwrap();
+    go(["--max-tokens-total", "9000"]).says(&["hint: remove `usd` from [budget] in config.toml"]);
+    fixture.script(crate::scripts::HELLO).prompt("a script costs nothing").run().expect(0);
     for wrong in ["0", "-1", "much", "0.0000001"] {
         fixture.prompt("go").args([format!("--max-budget-usd={wrong}")]).run().expect(2).says(&["--max-budget-usd"]);
     }

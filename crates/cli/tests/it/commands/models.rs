@@ -67,7 +67,8 @@ fn providers_are_listed_with_keys_prices_and_what_runs_here() {
     let sonnet = provider(&list, "anthropic")["models"].as_array().unwrap().iter();
     let sonnet = sonnet.clone().find(|model| model["name"] == "claude-sonnet-5-5").unwrap();
     assert_eq!((&sonnet["price"]["input"], &sonnet["price"]["output"]), (&json!(2.0), &json!(10.0)));
-    let known = json!({ "name": "qwen3:8b", "running": true, "context": 32768, "maxOutput": null, "price": null });
+    let free = json!({ "input": 0.0, "output": 0.0, "cacheRead": 0.0, "cacheWrite": 0.0 });
+    let known = json!({ "name": "qwen3:8b", "running": true, "context": 32768, "maxOutput": null, "price": free });
     assert_eq!(provider(&list, "ollama")["models"], json!([known]));
     assert_eq!(provider(&list, "llamacpp")["models"][0]["name"], "model.gguf");
     let servers = ["ollama", "llamacpp", "lmstudio", "openai"].map(|name| provider(&list, name)["server"].clone());

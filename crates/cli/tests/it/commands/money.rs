@@ -109,6 +109,7 @@ fn session_keeps_its_model_unless_a_flag_changes_it() {
     assert_eq!(fixture.bosun(["--resume", &id, "-p", "four"]).run().expect(0).stdout, "Hello.\n");
     let cost = fixture.bosun(["cost", "--json"]).run().expect(0).json();
     assert!(cost["total"]["costUsd"].is_null() && cost["lines"].as_array().unwrap().len() == 2, "{cost}");
+    fixture.bosun(["cost"]).run().expect(0).says(&["unknown: a model has no price; set one in config.toml"]);
 }
 
 #[test]

@@ -89,6 +89,7 @@ impl Server {
             base_url: self.url.clone(),
             key,
             is_small: false,
+            is_free: false,
             max_concurrent_requests: None,
             extra: RequestExtras::default(),
             models: BTreeMap::new(),

@@ -22,6 +22,7 @@ fn local(url: &str, key: ProviderKey, listed: ModelListing) -> Arc<dyn Model> {
         base_url,
         key,
         is_small: true,
+        is_free: false,
         max_concurrent_requests: Some(1),
         extra: RequestExtras::default(),
         models,
