@@ -12,6 +12,7 @@ pub(crate) struct CliError {
     message: String,
     hint: Option<String>,
     missing_input: Option<MissingInput>,
+    unknown_model: Option<Box<str>>,
 }
 
 /// Missing input that Bosun can ask for at a terminal before it tries again.
@@ -26,12 +27,16 @@ pub(crate) enum MissingInput {
 impl CliError {
     /// The arguments or the configuration are wrong.
     pub(crate) fn usage(message: impl fmt::Display) -> CliError {
-        CliError { exit: CommandExit::Usage, message: message.to_string(), hint: None, missing_input: None }
+        CliError::new(CommandExit::Usage, message.to_string())
     }
 
     /// The command failed.
     pub(crate) fn failed(message: impl fmt::Display) -> CliError {
-        CliError { exit: CommandExit::Failed, message: message.to_string(), hint: None, missing_input: None }
+        CliError::new(CommandExit::Failed, message.to_string())
+    }
+
+    fn new(exit: CommandExit, message: String) -> CliError {
+        CliError { exit, message, hint: None, missing_input: None, unknown_model: None }
     }
 
     /// Adds a hint: what to do next.
@@ -47,6 +52,11 @@ impl CliError {
     /// The input that Bosun can ask the user for.
     pub(crate) fn missing_input(&self) -> Option<&MissingInput> {
         self.missing_input.as_ref()
+    }
+
+    /// The name of a model that no provider is known for.
+    pub(crate) fn unknown_model(&self) -> Option<&str> {
+        self.unknown_model.as_deref()
     }
 
     /// The exit code.
@@ -118,6 +128,10 @@ impl From<model::OpenModelError> for CliError {
             }
             _other => None,
         };
+        let unknown_model = match &error {
+            model::OpenModelError::Provider { provider, .. } => Some(provider.as_str().into()),
+            _other => None,
+        };
         let failure = match error {
             error @ (model::OpenModelError::Script(_)
             | model::OpenModelError::Recording(_)
@@ -131,7 +145,7 @@ impl From<model::OpenModelError> for CliError {
                 CliError::usage(error).with_hint("`bosun models` lists the providers, their keys and their models")
             }
         };
-        CliError { missing_input, ..failure }
+        CliError { missing_input, unknown_model, ..failure }
     }
 }
 

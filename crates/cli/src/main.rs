@@ -133,7 +133,13 @@ fn perform(args: CliArgs) -> Result<CommandExit, CliError> {
             Some(CliCommand::Script(command)) => script::perform(&command),
         }
     };
-    let exit = panic::catch_panics(|| runtime.block_on(command));
+    let explained = async {
+        match command.await {
+            Err(failure) => Err(models::suggest_local_model(failure).await),
+            exit => exit,
+        }
+    };
+    let exit = panic::catch_panics(|| runtime.block_on(explained));
     // A blocking call that ignores its cancellation must not keep the process alive.
     runtime.shutdown_background();
     exit

@@ -11,13 +11,13 @@ use super::history::InputHistory;
 use super::key::KeyPress;
 use super::panel::Panel;
 use super::setup_questions::{
-    EnteredApiKey, InputEcho, ProviderOffer, SaveModel, SetupAnswerResult, SetupAnswers, SetupQuestions,
+    EnteredApiKey, InputEcho, ProviderOffer, SaveModel, SetupAnswerResult, SetupAnswers, SetupQuestions, UnreadyServer,
 };
 use super::terminal::{ChatTerminal, TerminalEvent};
 use super::text::{LinePrefix, StyledSpan, wrap};
 use crate::args::RunArgs;
 use crate::error::{CliError, MissingInput};
-use crate::models::{ProbeResult, probe_local_servers};
+use crate::models::{ProbeResult, probe_local_servers, start_command};
 use crate::print;
 use crate::setup::{Setup, settings_failure};
 use crate::style::TextRole;
@@ -46,7 +46,8 @@ pub(super) async fn ask_for_model(
         Some(MissingInput::Key { provider, variable }) => SetupQuestions::only_key(provider, variable),
         Some(MissingInput::Model) => {
             let access = setup.access(args)?;
-            SetupQuestions::new(provider_offers(&access, &probe_local_servers(&access).await))
+            let probes = probe_local_servers(&access).await;
+            SetupQuestions::new(provider_offers(&access, &probes)).with_unready_servers(unready_servers(&probes))
         }
     };
     let (spec, key, save) = match ask_questions(setup, questions).await? {
@@ -90,7 +91,9 @@ fn provider_offers(access: &ModelAccess, probes: &BTreeMap<String, ProbeResult>)
             ProviderKey::Missing { variable } => ("needs an API key".into(), Some(variable.clone())),
             ProviderKey::Present(_) | ProviderKey::NotNeeded => (format!("at {}", provider.base_url), None),
         };
-        let models = provider.models.keys().cloned().collect();
+        let mut models: Vec<String> = provider.models.keys().cloned().collect();
+        // The default comes first, so that it is among the models that are listed.
+        models.sort_by_key(|name| choosable.default.as_ref() != Some(name));
         Some(ProviderOffer {
             provider: choosable.provider,
             description: about,
@@ -100,6 +103,24 @@ fn provider_offers(access: &ModelAccess, probes: &BTreeMap<String, ProbeResult>)
         })
     });
     running.chain(others).collect()
+}
+
+/// The local servers that cannot be chosen, with what the user has to do first.
+fn unready_servers(probes: &BTreeMap<String, ProbeResult>) -> Vec<UnreadyServer> {
+    let remedy = |name: &str, probe: &ProbeResult| match probe {
+        ProbeResult::Running(models) if models.is_empty() => {
+            Some(format!("{name} is running without a model; load one, then start bosun again"))
+        }
+        ProbeResult::Running(_) => None,
+        ProbeResult::NotRunning => {
+            Some(format!("{name} is not running; start it with `{}`, then start bosun again", start_command(name)?))
+        }
+        ProbeResult::OtherServer => Some(format!("another server runs at the address of {name}; stop it first")),
+    };
+    probes
+        .iter()
+        .filter_map(|(name, probe)| Some(UnreadyServer { provider: name.clone(), remedy: remedy(name, probe)? }))
+        .collect()
 }
 
 /// Asks the questions in turn; returns none if the user leaves.
@@ -175,7 +196,7 @@ mod tests {
     use config::{Env, SettingsFile};
 
     #[test]
-    fn running_servers_come_first_and_servers_without_models_are_omitted() {
+    fn running_servers_come_first_and_others_are_named_with_a_remedy() {
         let access = SettingsFile::default().resolve().access(&Env::default()).unwrap();
         let probes = [
             ("llamacpp", ProbeResult::Running(Vec::new())),
@@ -184,12 +205,15 @@ mod tests {
         ];
         let probes = probes.into_iter().map(|(name, probe)| (name.to_owned(), probe)).collect();
         let offers = provider_offers(&access, &probes);
+        let [empty, stopped] = &unready_servers(&probes)[..] else { panic!("two cannot be chosen") };
+        assert!(empty.provider == "llamacpp" && empty.remedy.contains("without a model"), "{empty:?}");
+        assert!(stopped.provider == "lmstudio" && stopped.remedy.contains("`lms server start`"), "{stopped:?}");
         let offered: Vec<_> =
             offers.iter().map(|offer| (offer.provider.as_str(), offer.missing_key_variable.as_deref())).collect();
         let (anthropic, openai) = (Some("ANTHROPIC_API_KEY"), Some("OPENAI_API_KEY"));
         assert_eq!(offered, [("ollama", None), ("anthropic", anthropic), ("openai", openai)]);
         assert_eq!(offers[0].default.as_deref(), Some("qwen3:8b"));
         let sonnet = offers[1].default.clone().unwrap();
-        assert!(offers[1].models.contains(&sonnet), "{sonnet}");
+        assert_eq!(offers[1].models.first(), Some(&sonnet), "the default is listed first");
     }
 }

@@ -17,10 +17,19 @@ pub(super) struct ProviderOffer {
     pub(super) default: Option<String>,
 }
 
+/// A local server that cannot be chosen yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct UnreadyServer {
+    pub(super) provider: String,
+    /// What the user has to do first.
+    pub(super) remedy: String,
+}
+
 /// The questions and the current step.
 #[derive(Debug)]
 pub(super) struct SetupQuestions {
     offers: Vec<ProviderOffer>,
+    unready: Vec<UnreadyServer>,
     step: SetupStep,
 }
 
@@ -95,41 +104,53 @@ pub(super) enum InputEcho {
 }
 
 impl SetupQuestions {
-    /// Asks all three questions with these offers; the first offer is the default.
+    /// Asks all questions with these offers; the first offer is the default.
     pub(super) fn new(offers: Vec<ProviderOffer>) -> SetupQuestions {
-        SetupQuestions { offers, step: SetupStep::Provider }
+        SetupQuestions { offers, unready: Vec::new(), step: SetupStep::Provider }
+    }
+
+    /// Adds the local servers that cannot be chosen yet.
+    pub(super) fn with_unready_servers(self, unready: Vec<UnreadyServer>) -> SetupQuestions {
+        SetupQuestions { unready, ..self }
     }
 
     /// Asks only for the key of a provider.
     pub(super) fn only_key(provider: &str, variable: &str) -> SetupQuestions {
         let step = SetupStep::OnlyKey { provider: provider.into(), variable: variable.into() };
-        SetupQuestions { offers: Vec::new(), step }
+        SetupQuestions { offers: Vec::new(), unready: Vec::new(), step }
     }
 
     /// The text above the current question.
     pub(super) fn question_lines(&self) -> Vec<String> {
         match &self.step {
-            SetupStep::Provider => {
-                let heading = "No model is chosen yet. Answer three questions to start; Ctrl-C leaves.";
-                let offers = self.offers.iter().map(|offer| (offer.provider.as_str(), offer.description.as_str()));
-                let demo = ("demo", "a scripted model repairs a sample project; needs no key");
-                let lines =
-                    offers.chain([demo]).zip(1..).map(|((name, about), n)| format!("{n:>3}  {name:<13} {about}"));
-                [heading.into(), String::new(), "Which provider?".into()].into_iter().chain(lines).collect()
-            }
+            SetupStep::Provider => self.provider_lines(),
             SetupStep::Key { offer: ProviderOffer { provider, missing_key_variable: Some(variable), .. } } => {
                 key_question_lines(provider, variable)
             }
             SetupStep::OnlyKey { provider, variable } => key_question_lines(provider, variable),
             SetupStep::Model { offer, .. } => {
                 let listed =
-                    offer.models.iter().take(MAX_LISTED_MODELS).zip(1..).map(|(name, n)| format!("{n:>3}  {name}"));
+                    offer.models.iter().take(MAX_LISTED_MODELS).zip(1..).map(|(name, n)| format!("{n:<3} {name}"));
                 let more = offer.models.len().saturating_sub(MAX_LISTED_MODELS);
-                let rest = (more > 0).then(|| format!("     and {more} more; type the name of one"));
+                let rest = (more > 0).then(|| format!("and {more} more; type the name of one"));
                 ["Which model?".into()].into_iter().chain(listed).chain(rest).collect()
             }
             SetupStep::Key { .. } | SetupStep::Save { .. } => Vec::new(),
         }
+    }
+
+    /// The first question, with everything that can be chosen.
+    fn provider_lines(&self) -> Vec<String> {
+        let asks_for_key = self.offers.iter().any(|offer| offer.missing_key_variable.is_some());
+        let count = if asks_for_key { "up to four" } else { "three" };
+        let heading = format!("No model is chosen yet. Answer {count} questions to start; Ctrl-C leaves.");
+        let offers = self.offers.iter().map(|offer| (offer.provider.as_str(), offer.description.as_str()));
+        let demo = ("demo", "a scripted model repairs a sample project; needs no key");
+        let offers = offers.chain([demo]).zip(1..).map(|((name, about), n)| format!("{n:<3} {name:<13} {about}"));
+        let unready: Vec<&str> = self.unready.iter().map(|server| server.provider.as_str()).collect();
+        let local = (!unready.is_empty())
+            .then(|| format!("Models on this machine: {}; type a name to see how to start it.", unready.join(", ")));
+        [heading, String::new(), "Which provider?".into()].into_iter().chain(offers).chain(local).collect()
     }
 
     /// The prompt of the input line.
@@ -196,6 +217,9 @@ impl SetupQuestions {
         let line = if line.is_empty() { "1" } else { line };
         let last = self.offers.len() + 1;
         let named = self.offers.iter().find(|offer| offer.provider == line);
+        if let Some(server) = self.unready.iter().find(|server| server.provider == line) {
+            return Err(server.remedy.clone());
+        }
         match (line.parse::<usize>(), named) {
             (_, Some(offer)) => Ok(Some(offer.clone())),
             (Ok(number), None) if number == last => Ok(None),
@@ -310,6 +334,22 @@ mod tests {
         }
         assert_eq!(setup.answer("gemma"), SetupAnswerResult::Next);
         assert!(matches!(setup.answer("perhaps"), SetupAnswerResult::Unclear(_)));
+    }
+
+    #[test]
+    fn servers_that_do_not_run_are_named_with_what_to_start() {
+        let unready = UnreadyServer { provider: "lmstudio".into(), remedy: "start it: lms server start".into() };
+        let mut setup = questions().with_unready_servers(vec![unready]);
+        assert!(setup.question_lines().last().unwrap().contains("lmstudio; type a name"));
+        assert_eq!(setup.answer("lmstudio"), SetupAnswerResult::Unclear("start it: lms server start".into()));
+        assert_eq!(setup.answer("ollama"), SetupAnswerResult::Next);
+    }
+
+    #[test]
+    fn heading_counts_the_questions() {
+        let heading = |offers| SetupQuestions::new(offers).question_lines().remove(0);
+        assert!(heading(vec![offer("anthropic", Some("ANTHROPIC_API_KEY"), &["a"])]).contains("up to four questions"));
+        assert!(heading(vec![offer("ollama", None, &["qwen3:8b"])]).contains("three questions"));
     }
 
     #[test]
