@@ -16,22 +16,28 @@ pub(super) fn checks(context: &DoctorContext) -> Vec<DoctorCheck> {
     let mut checks = vec![features(&context.config)];
     match find_definitions(context, layers) {
         Some(catalog) => checks.extend(agents(&catalog, &context.config)),
-        None => checks.push(DoctorCheck::ok("agents", "definition files cannot be read")),
+        None => checks.push(DoctorCheck::warn(
+            "agents",
+            "definition files cannot be read",
+            "`bosun catalog check` shows why",
+        )),
     }
     checks
 }
 
 fn features(config: &Config) -> DoctorCheck {
-    let state = |on| if on { "on" } else { "off" };
-    let (multi_turn, suggestions) = (state(config.multi_turn), state(config.prompt_suggestions));
-    let parallelism = state(config.parallelism_prompts);
+    let features = [
+        ("multi-turn", config.multi_turn),
+        ("prompt-suggestions", config.prompt_suggestions),
+        ("parallelism-prompts", config.parallelism_prompts),
+    ];
+    let on: Vec<&str> = features.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| name).collect();
+    let on = if on.is_empty() { "no optional feature is on".to_owned() } else { format!("on: {}", on.join(", ")) };
     let limits = &config.limits;
     DoctorCheck::ok(
         "features",
         format!(
-            "multi-turn is {multi_turn}, prompt-suggestions {suggestions}, parallelism-prompts {parallelism}; \
-             mcp-tasks, subconscious, coordinator and proactive are not in this version; at most {} agents at once, \
-             {} levels deep, {} in total",
+            "{on}; at most {} agents at once, {} levels deep, {} in total",
             limits.live, limits.depth, limits.total
         ),
     )

@@ -24,6 +24,8 @@ pub(super) struct DoctorCheck {
 pub(super) enum CheckStatus {
     /// No problem.
     Ok,
+    /// Neither good nor bad: something is absent that nothing needs.
+    Note,
     /// Something works less well than it could, or is ignored.
     Warn,
     /// Something does not work.
@@ -34,6 +36,7 @@ impl CheckStatus {
     pub(super) fn as_str(self) -> &'static str {
         match self {
             CheckStatus::Ok => "ok",
+            CheckStatus::Note => "note",
             CheckStatus::Warn => "warn",
             CheckStatus::Fail => "fail",
         }
@@ -43,6 +46,10 @@ impl CheckStatus {
 impl DoctorCheck {
     pub(super) fn ok(topic: &'static str, text: impl Into<String>) -> DoctorCheck {
         DoctorCheck { topic, status: CheckStatus::Ok, text: clean_text(text), remedy: None }
+    }
+
+    pub(super) fn note(topic: &'static str, text: impl Into<String>) -> DoctorCheck {
+        DoctorCheck { status: CheckStatus::Note, ..DoctorCheck::ok(topic, text) }
     }
 
     pub(super) fn warn(topic: &'static str, text: impl Into<String>, remedy: impl Into<String>) -> DoctorCheck {
@@ -65,6 +72,7 @@ fn clean_text(text: impl Into<String>) -> String {
 pub(super) struct DoctorReport {
     version: &'static str,
     pub(super) ok: usize,
+    pub(super) note: usize,
     pub(super) warn: usize,
     pub(super) fail: usize,
     pub(super) checks: Vec<DoctorCheck>,
@@ -76,6 +84,7 @@ impl DoctorReport {
         DoctorReport {
             version: env!("CARGO_PKG_VERSION"),
             ok: count(CheckStatus::Ok),
+            note: count(CheckStatus::Note),
             warn: count(CheckStatus::Warn),
             fail: count(CheckStatus::Fail),
             checks,

@@ -35,7 +35,7 @@ pub(super) async fn check(runner: &ProgramRunner<'_>) -> DoctorCheck {
                 format!("{version}, but it does not accept {} as a repository", runner.context.project_dir.display());
             return DoctorCheck::warn("git", text, "`git status` shows why");
         }
-        Ok(_) | Err(_) => return DoctorCheck::ok("git", format!("{version}, not in a repository")),
+        Ok(_) | Err(_) => return DoctorCheck::note("git", format!("{version}, not in a repository")),
     }
     DoctorCheck::ok("git", format!("{version}, in a repository with {}", describe_changes(runner).await))
 }

@@ -42,7 +42,7 @@ fn home_folder(root: &Path) -> DoctorCheck {
     match Home::check(root) {
         Ok(()) if root.exists() => DoctorCheck::ok("home", root.display().to_string()),
         Ok(()) => {
-            DoctorCheck::ok("home", format!("{} does not exist yet; the first session creates it", root.display()))
+            DoctorCheck::note("home", format!("{} does not exist yet; the first session creates it", root.display()))
         }
         // The error message ends with the remedy.
         Err(error) => {
@@ -79,7 +79,7 @@ fn sessions(home: &Home) -> Vec<DoctorCheck> {
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return vec![DoctorCheck::ok("sessions", "none yet")];
+            return vec![DoctorCheck::note("sessions", "none yet")];
         }
         Err(error) => {
             let text = format!("cannot read {}: {error}", folder.display());
@@ -105,7 +105,7 @@ fn leftover_checkouts(home: &Home) -> Option<DoctorCheck> {
     let trashed = fs::read_dir(home.trash_dir()).into_iter().flatten().count();
     let text = match (orphans, trashed) {
         (0, 0) => return None,
-        (0, trashed) => return Some(DoctorCheck::ok("checkouts", format!("{trashed} in the trash"))),
+        (0, trashed) => return Some(DoctorCheck::note("checkouts", format!("{trashed} in the trash"))),
         (orphans, trashed) => format!("checkouts of {orphans} removed sessions are left, {trashed} are in the trash"),
     };
     Some(DoctorCheck::warn("checkouts", text, "`bosun gc` removes what is kept elsewhere"))

@@ -57,8 +57,10 @@ fn environment(context: &DoctorContext) -> DoctorCheck {
     names.sort_unstable();
     names.extend(NETWORK_VARIABLES.iter().filter(|name| is_set(name)));
     names.extend(["SSL_CERT_FILE", "SSL_CERT_DIR", "NO_COLOR"].iter().filter(|name| is_set(name)));
-    let names = if names.is_empty() { "nothing that Bosun uses".to_owned() } else { names.join(", ") };
-    DoctorCheck::ok("environment", format!("set: {names}"))
+    if names.is_empty() {
+        return DoctorCheck::note("environment", "no variable is set that Bosun uses");
+    }
+    DoctorCheck::ok("environment", format!("set: {}", names.join(", ")))
 }
 
 fn certificates(context: &DoctorContext) -> Vec<DoctorCheck> {
@@ -82,7 +84,7 @@ fn terminal(context: &DoctorContext) -> DoctorCheck {
     let term = context.env.text("TERM");
     let in_tmux = if context.env.text("TMUX").is_some() { " in tmux" } else { "" };
     match (print::width(), term.as_deref()) {
-        (None, _) => DoctorCheck::ok("terminal", "stdout is not a terminal"),
+        (None, _) => DoctorCheck::note("terminal", "stdout is not a terminal"),
         (Some(_), None | Some("dumb")) => {
             DoctorCheck::warn("terminal", "TERM is unset or dumb", "set TERM, for example to xterm-256color")
         }

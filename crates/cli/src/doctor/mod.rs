@@ -24,16 +24,18 @@ pub(crate) use git::is_too_old as is_old_git;
 use programs::ProgramRunner;
 
 pub(crate) async fn run_doctor(args: &DoctorArgs) -> Result<CommandExit, CliError> {
-    let (context, mut checks) = DoctorContext::read();
-    checks.extend(settings::checks(&context));
-    checks.extend(home::checks(&context));
+    let (context, setting_problems) = DoctorContext::read();
     let runner = ProgramRunner::new(&context);
     // Wait for servers and programs at the same time.
     let (models, git, sandbox) = tokio::join!(models::checks(&context), git::check(&runner), sandbox::checks(&runner));
-    checks.extend(models);
+    // What a first run needs comes first.
+    let mut checks = models;
+    checks.push(git);
+    checks.extend(setting_problems);
+    checks.extend(settings::checks(&context));
+    checks.extend(home::checks(&context));
     checks.extend(project::checks(&context));
     checks.extend(agents::checks(&context));
-    checks.push(git);
     checks.extend(sandbox);
     checks.extend(machine::checks(&context));
     checks.extend(limits::checks());

@@ -6,14 +6,13 @@ use config::ModelAccess;
 use model::{ProviderKey, Providers};
 
 use super::{DoctorCheck, DoctorContext};
-use crate::models::{ProbeResult, probe_local_servers};
+use crate::models::{ProbeResult, probe_local_servers, start_command};
 
 pub(super) async fn checks(context: &DoctorContext) -> Vec<DoctorCheck> {
     let Some(access) = &context.access else { return Vec::new() };
     let probes = probe_local_servers(access).await;
-    let mut checks = vec![keys(&access.providers, &probes)];
+    let mut checks = vec![chosen_model(context, access, &probes), keys(&access.providers, &probes)];
     checks.extend(unused_key(context));
-    checks.push(chosen_model(context, access, &probes));
     checks.extend(probes.iter().filter_map(|(name, probe)| server(name, probe)));
     checks
 }
@@ -35,7 +34,7 @@ fn keys(providers: &Providers, probes: &BTreeMap<String, ProbeResult>) -> Doctor
         probes.values().any(|probe| matches!(probe, ProbeResult::Running(models) if !models.is_empty()));
     match (present.is_empty(), is_server_running) {
         (false, _) => DoctorCheck::ok("keys", present.join(", ")),
-        (true, true) => DoctorCheck::ok("keys", "none; a local server needs none"),
+        (true, true) => DoctorCheck::note("keys", "none; a local server needs none"),
         (true, false) => DoctorCheck::warn(
             "keys",
             "no provider has a key, and no local server is running",
@@ -60,11 +59,7 @@ fn chosen_model(context: &DoctorContext, access: &ModelAccess, probes: &BTreeMap
     // If no settings can be read, only the variable is left.
     let named = context.config.model.clone().or_else(|| context.env.model.clone());
     let Some(spec) = named.or_else(|| access.default_model().map(|default| default.spec)) else {
-        return DoctorCheck::warn(
-            "model",
-            "no model is chosen",
-            "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or give one with --model PROVIDER/NAME, BOSUN_MODEL, or `model` in config.toml; `bosun models` lists the models",
-        );
+        return DoctorCheck::warn("model", "no model is chosen", how_to_choose(probes));
     };
     // A file keeps the name that the user gave.
     let is_file = spec.split_once('/').is_some_and(|(provider, _)| model::is_file_provider(provider));
@@ -89,7 +84,8 @@ fn chosen_model(context: &DoctorContext, access: &ModelAccess, probes: &BTreeMap
         Some(ProbeResult::NotRunning) => DoctorCheck::fail(
             "model",
             format!("{spec} is chosen, but {provider} is not running"),
-            format!("start {provider}"),
+            start_command(provider)
+                .map_or_else(|| format!("start {provider}"), |command| format!("start it: {command}")),
         ),
         Some(ProbeResult::OtherServer) => DoctorCheck::fail(
             "model",
@@ -103,6 +99,22 @@ fn chosen_model(context: &DoctorContext, access: &ModelAccess, probes: &BTreeMap
         ),
         Some(ProbeResult::Running(_)) | None => {
             DoctorCheck::ok("model", format!("{spec} is usable (no request was sent)"))
+        }
+    }
+}
+
+/// How to choose a model: one that runs on this machine, or else any.
+fn how_to_choose(probes: &BTreeMap<String, ProbeResult>) -> String {
+    let running = probes.iter().find_map(|(provider, probe)| match probe {
+        ProbeResult::Running(models) => Some(format!("{provider}/{}", models.first()?)),
+        ProbeResult::NotRunning | ProbeResult::OtherServer => None,
+    });
+    match running {
+        Some(spec) => format!("try: bosun --model {spec}; keep it with BOSUN_MODEL, or `model` in config.toml"),
+        None => {
+            "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or give one with --model PROVIDER/NAME, BOSUN_MODEL, or `model` \
+                 in config.toml; `bosun models` lists the models"
+                .into()
         }
     }
 }
@@ -124,5 +136,18 @@ fn server(name: &str, probe: &ProbeResult) -> Option<DoctorCheck> {
             Some(DoctorCheck::ok("servers", format!("{name} is running, with {}", models.join(", "))))
         }
         ProbeResult::NotRunning | ProbeResult::OtherServer => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_running_model_is_suggested() {
+        let suggested = |probe| how_to_choose(&[("ollama".to_owned(), probe)].into());
+        let running = suggested(ProbeResult::Running(vec!["qwen3:8b".into()]));
+        assert!(running.starts_with("try: bosun --model ollama/qwen3:8b"), "{running}");
+        assert!(suggested(ProbeResult::NotRunning).starts_with("set ANTHROPIC_API_KEY"));
     }
 }

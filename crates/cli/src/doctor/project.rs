@@ -31,22 +31,22 @@ fn instructions(context: &DoctorContext) -> Vec<DoctorCheck> {
     });
     let names: Vec<String> = files.iter().map(|file| relative_path(&file.path, &context.cwd)).collect();
     let summary = if names.is_empty() {
-        "no AGENTS.md, CLAUDE.md or copilot-instructions.md".to_owned()
+        DoctorCheck::note("instructions", "no AGENTS.md, CLAUDE.md or copilot-instructions.md")
     } else {
-        names.join(", ")
+        DoctorCheck::ok("instructions", names.join(", "))
     };
     let warnings = notices.into_iter().map(|notice| {
         let text = format!("{}: {}", relative_path(&notice.path, &context.cwd), notice.text);
         DoctorCheck::warn("instructions", text, "shorten the file, or make it readable")
     });
-    std::iter::once(DoctorCheck::ok("instructions", summary)).chain(warnings).collect()
+    std::iter::once(summary).chain(warnings).collect()
 }
 
 fn unsupported_files(top: &Path) -> Option<DoctorCheck> {
     let found = UNSUPPORTED_FILES.iter().filter(|(path, _)| top.join(path).exists());
     let found: Vec<String> = found.map(|(path, content)| format!("{path} ({content})")).collect();
     (!found.is_empty())
-        .then(|| DoctorCheck::ok("later", format!("{}: found, but not supported by Bosun yet", found.join(", "))))
+        .then(|| DoctorCheck::note("later", format!("{}: found, but not supported by Bosun yet", found.join(", "))))
 }
 
 /// Checks whether the project is trusted, and lists its settings that are ignored.
@@ -87,7 +87,7 @@ fn trust(context: &DoctorContext) -> DoctorCheck {
         TrustStatus::Untrusted if layers.ignored.is_empty() => {
             let text =
                 format!("you have not trusted {top}, which has {files}; its agents, skills and hooks are ignored");
-            DoctorCheck::ok("trust", text)
+            DoctorCheck::note("trust", text)
         }
         TrustStatus::Untrusted => {
             let text = format!("you have not trusted {top}, so its files can only restrict what is allowed; {ignored}");

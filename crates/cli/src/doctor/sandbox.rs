@@ -17,18 +17,20 @@ fn no_sandbox_warning() -> DoctorCheck {
 
 async fn bubblewrap(runner: &ProgramRunner<'_>) -> DoctorCheck {
     let state = match runner.run("bwrap", &["--unshare-all", "--ro-bind", "/", "/", "--", "true"]).await {
-        Ok(ProgramOutput { status, .. }) if status.is_success() => "works for this user".to_owned(),
+        Ok(ProgramOutput { status, .. }) if status.is_success() => {
+            return DoctorCheck::ok("sandbox", "bubblewrap works for this user");
+        }
         Ok(ProgramOutput { status, text }) => format!("does not work for this user ({status}: {})", first_line(&text)),
         Err(ProgramFailure::Missing) => "was not found".to_owned(),
         Err(ProgramFailure::Other(reason)) => format!("does not answer: {reason}"),
     };
-    DoctorCheck::ok("sandbox", format!("bubblewrap {state}"))
+    DoctorCheck::note("sandbox", format!("bubblewrap {state}"))
 }
 
 /// Checks whether the kernel has Landlock, with which a process restricts itself to some files.
 fn landlock() -> DoctorCheck {
     let Ok(modules) = fs::read_to_string("/sys/kernel/security/lsm") else {
-        return DoctorCheck::ok("sandbox", "it is unknown whether the kernel has Landlock");
+        return DoctorCheck::note("sandbox", "it is unknown whether the kernel has Landlock");
     };
     let on = modules.trim().split(',').any(|module| module == "landlock");
     match (on, landlock_abi(&kernel_release())) {
@@ -36,7 +38,7 @@ fn landlock() -> DoctorCheck {
             DoctorCheck::ok("sandbox", format!("Landlock is on, with ABI {abi} according to the kernel version"))
         }
         (true, None) => DoctorCheck::ok("sandbox", "Landlock is on"),
-        (false, _) => DoctorCheck::ok("sandbox", "Landlock is off"),
+        (false, _) => DoctorCheck::note("sandbox", "Landlock is off"),
     }
 }
 
@@ -51,7 +53,7 @@ fn namespaces() -> DoctorCheck {
         ),
     ];
     match off.iter().find(|(_, off)| *off) {
-        Some((name, _)) => DoctorCheck::ok("sandbox", format!("user namespaces are disabled by {name}")),
+        Some((name, _)) => DoctorCheck::note("sandbox", format!("user namespaces are disabled by {name}")),
         None => DoctorCheck::ok("sandbox", "user namespaces are enabled"),
     }
 }

@@ -14,7 +14,8 @@ pub(super) fn checks(context: &DoctorContext) -> Vec<DoctorCheck> {
     }
     let managed = context.env.managed.iter().map(PathBuf::as_path).chain([Path::new(MANAGED_FILE)]);
     if !managed.into_iter().any(Path::exists) {
-        checks.push(DoctorCheck::ok("managed", format!("no managed settings: no {MANAGED_FILE}, no {MANAGED}")));
+        let text = format!("no settings of an administrator: no {MANAGED_FILE}, no {MANAGED}");
+        checks.push(DoctorCheck::note("managed", text));
     }
     checks.extend(layers.notices.iter().map(notice));
     checks.extend(layers.added_folders(context.env.user_home.as_deref()).iter().filter_map(missing_folder));
@@ -34,6 +35,6 @@ fn notice(notice: &SettingsNotice) -> DoctorCheck {
         NoticeLevel::Warning => {
             DoctorCheck::warn("config", text, "`bosun config show --origin` shows the settings in effect")
         }
-        NoticeLevel::Info => DoctorCheck::ok("config", text),
+        NoticeLevel::Info => DoctorCheck::note("config", text),
     }
 }

@@ -10,8 +10,9 @@ pub(super) fn print_report(report: &DoctorReport) {
             print::output(if number == 0 { print::colour_state(&line, print::style()) } else { line });
         }
     }
-    let DoctorReport { ok, warn, fail, .. } = report;
-    print::note(format_args!("\n{ok} ok, {warn} warnings, {fail} failed"));
+    let DoctorReport { ok, note, warn, fail, .. } = report;
+    let [notes, warnings] = [(note, "note"), (warn, "warning")].map(|(count, noun)| print::pluralize(*count, noun));
+    print::note(format_args!("\n{ok} ok, {notes}, {warnings}, {fail} failed"));
 }
 
 /// Wraps a check to the terminal width, with an indent.

@@ -228,7 +228,7 @@ fn settings_of_agents_are_shown_and_bad_variables_named() {
     let report = fixture.bosun(["doctor", "--json"]).env("OLLAMA_HOST", "http://10.0.0.1").run().json();
     let checks = report["checks"].as_array().unwrap();
     let text_of = |topic: &str| checks.iter().find(|check| check["topic"] == topic).unwrap()["text"].to_string();
-    assert!(text_of("features").contains("multi-turn is on") && text_of("agents").contains("8 agents, 0 skills"));
+    assert!(text_of("features").contains("on: multi-turn") && text_of("agents").contains("8 agents, 0 skills"));
 }
 
 #[test]
