@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -77,10 +78,28 @@ pub(crate) fn is_output_lost() -> bool {
     OUTPUT_LOST.load(Ordering::Relaxed)
 }
 
-/// Prints a note to stderr.
+/// Prints a note to stderr; on a terminal, wrapped between words.
 pub(crate) fn note(text: impl fmt::Display) {
     clear_transient();
-    let _closed = write_line(&mut io::stderr().lock(), format_args!("{text}"));
+    let mut out = io::stderr().lock();
+    let text = match terminal_width(&out) {
+        Some(columns) => wrap_note(&text.to_string(), columns),
+        None => text.to_string(),
+    };
+    let _closed = write_line(&mut out, format_args!("{text}"));
+}
+
+/// A note with its long lines wrapped between words, each under the start of its text.
+fn wrap_note(text: &str, columns: usize) -> String {
+    let wrap_line = |line: &str| {
+        if line.width() <= columns {
+            return line.to_owned();
+        }
+        let (indent, words) = line.split_at(line.len() - line.trim_start_matches(' ').len());
+        let lines = wrap(words, Some(columns.saturating_sub(indent.len())));
+        lines.into_iter().map(|line| format!("{indent}{line}")).collect::<Vec<_>>().join("\n")
+    };
+    text.split('\n').map(wrap_line).collect::<Vec<_>>().join("\n")
 }
 
 /// Prints an error to stderr.
@@ -116,7 +135,10 @@ fn write_line(out: &mut impl Write, text: fmt::Arguments<'_>) -> io::Result<()> 
 
 /// The width of stdout; `None` if it is not a terminal, where nothing is ever cut.
 pub(crate) fn width() -> Option<usize> {
-    let out = io::stdout();
+    terminal_width(&io::stdout())
+}
+
+fn terminal_width(out: &(impl IsTerminal + AsFd)) -> Option<usize> {
     let size = if out.is_terminal() { terminal_size::terminal_size_of(out) } else { None };
     size.map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0)
 }
@@ -295,6 +317,14 @@ mod tests {
         assert_eq!(wrap("one two three", None), ["one two three"]);
         assert_eq!(wrap("one two three", Some(10)), ["one two", "three"]);
         assert_eq!(wrap("/a/very/long/path here", Some(10)), ["/a/very/long/path", "here"]);
+    }
+
+    #[test]
+    fn long_notes_are_wrapped_under_the_start_of_their_text() {
+        let hint = "hint: resume with: bosun --resume ses-1";
+        assert_eq!(wrap_note(hint, 39), hint);
+        assert_eq!(wrap_note(hint, 30), "hint: resume with: bosun\n--resume ses-1");
+        assert_eq!(wrap_note("\n  ! one two three\nend", 12), "\n  ! one two\n  three\nend");
     }
 
     #[test]

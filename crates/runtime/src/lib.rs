@@ -70,6 +70,7 @@ pub use instructions::{InstructionNotice, InstructionPlaces, Instructions};
 pub use kernel::Parking;
 pub use merging::{FleetMerger, LeftoverCheckout, MergeDestination, MergeSummary, TodoMergeOutcome, TodoMergeResult};
 pub use models::{CostGuard, ExpensiveModelAction, ModelResolver, SessionModelOnly, UnpricedModelPolicy};
+pub use permission_check::denial_reason;
 pub use plan::read_plan;
 pub use prompt::strip_quote_marks;
 pub use redact::Redactor;

@@ -16,6 +16,9 @@ use crate::style::TextRole;
 /// How many calls can be shown again.
 const MAX_CALLS: usize = 100;
 
+/// Separates a call from its result, which would otherwise read as an argument.
+const SEPARATOR: &str = " · ";
+
 /// Maximum bytes kept of a call's input.
 const MAX_INPUT_BYTES: usize = 256 * 1024;
 
@@ -82,12 +85,13 @@ impl CallHistory {
         }
         let lead = format!("• {prefix}");
         let result = truncate(&result, columns / 2);
-        let title_width = columns.saturating_sub(width(&lead) + width(&result) + 1);
+        let title_width = columns.saturating_sub(width(&lead) + width(&result) + width(SEPARATOR));
         let title = truncate(&call_title(&entry.call), title_width);
         Some(vec![
             StyledSpan::plain(&lead),
             StyledSpan::new(TextRole::Strong, &title),
-            StyledSpan::new(role, &format!(" {result}")),
+            StyledSpan::plain(SEPARATOR),
+            StyledSpan::new(role, &result),
         ])
     }
 
@@ -120,7 +124,7 @@ pub(super) fn call_title(call: &ToolCallRequest) -> String {
 }
 
 fn describe_result(call: &ToolCallRequest, answer: &ToolResult) -> (TextRole, String) {
-    let reason = || print::one_line(&answer.text, 200);
+    let reason = || print::format_reason(&answer.text, 200);
     match answer.status {
         ToolResultStatus::Done => match (changed_lines(call), shell_failure(call, answer)) {
             (_, Some(failure)) => (TextRole::Bad, failure),
@@ -197,12 +201,12 @@ mod tests {
     fn a_call_is_one_row() {
         use ToolResultStatus::{Denied, Done, Refused};
         let shell = r#"{"command":"cargo test"}"#;
-        assert_eq!(line("shell", shell, Done, "fine", 60), "• shell cargo test ok 3.2 s");
-        assert_eq!(line("shell", shell, Done, "no\n[exit code 1]", 60), "• shell cargo test exit code 1 3.2 s");
-        assert_eq!(line("shell", shell, Denied, "", 60), "• shell cargo test not permitted 3.2 s");
+        assert_eq!(line("shell", shell, Done, "fine", 60), "• shell cargo test · ok 3.2 s");
+        assert_eq!(line("shell", shell, Done, "no\n[exit code 1]", 60), "• shell cargo test · exit code 1 3.2 s");
+        assert_eq!(line("shell", shell, Denied, "", 60), "• shell cargo test · not permitted 3.2 s");
         let edit = r#"{"path":"a.rs","old":"a\nb\nc","new":"a\nx\ny\nc"}"#;
-        assert_eq!(line("edit", edit, Done, "", 60), "• edit a.rs +2 −1 3.2 s");
-        assert!(line("edit", edit, Refused, &"why ".repeat(99), 40).starts_with("• edit a.rs refused: why"));
+        assert_eq!(line("edit", edit, Done, "", 60), "• edit a.rs · +2 −1 3.2 s");
+        assert!(line("edit", edit, Refused, &"why ".repeat(99), 40).starts_with("• edit a.rs · refused: why"));
     }
 
     #[test]

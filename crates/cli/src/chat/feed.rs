@@ -179,13 +179,13 @@ impl ChatFeed {
     fn event_rows(&mut self, task: TaskId, event: &Event, now: Instant, columns: usize) -> Vec<StyledRow> {
         match event {
             Event::TurnAnswered { content, .. } => self.answer_rows(task, content, columns),
-            Event::TurnFailed { fault, message, retry, .. } => {
+            Event::TurnFailed { fault, message, .. } => {
                 let mut rows = self.end_text(task, columns);
                 let previous = self.last_failures.insert(task, message.clone());
-                // A failure that ends the activation is reported when it ends.
+                // A failure that ends the activation is reported when it ends; the status counts the attempts.
                 let is_reported_elsewhere =
                     matches!(fault, ModelFault::Auth | ModelFault::Terminal | ModelFault::Cancelled)
-                        || (retry.is_none() && previous.is_some_and(|previous| previous == *message));
+                        || previous.is_some_and(|previous| previous == *message);
                 if !is_reported_elsewhere {
                     rows.extend(note_rows(event, columns));
                 }
@@ -327,7 +327,7 @@ fn note_rows(event: &Event, columns: usize) -> Vec<StyledRow> {
 /// The reason of a failure, to follow the outcome.
 fn failure_suffix(outcome: &TaskOutcome) -> String {
     match outcome {
-        TaskOutcome::Failed { message, .. } => format!(": {}", escape_invisible(&print::one_line(message, 160))),
+        TaskOutcome::Failed { message, .. } => format!(": {}", escape_invisible(&print::format_reason(message, 160))),
         TaskOutcome::Completed
         | TaskOutcome::Cancelled { .. }
         | TaskOutcome::TimedOut { .. }
@@ -340,7 +340,7 @@ fn failure_suffix(outcome: &TaskOutcome) -> String {
 fn end_rows(outcome: &TaskOutcome, columns: usize) -> Vec<StyledRow> {
     let text = match outcome {
         TaskOutcome::Completed => return Vec::new(),
-        TaskOutcome::Failed { message, .. } => escape_invisible(message),
+        TaskOutcome::Failed { message, .. } => escape_invisible(&runtime::strip_quote_marks(message)),
         TaskOutcome::Cancelled { .. } => "stopped; what was done is kept".into(),
         TaskOutcome::TimedOut { limit: LimitKind::Turns } => "the turn limit was reached before the answer".into(),
         TaskOutcome::TimedOut { limit: LimitKind::Time } => "the time limit was reached before the answer".into(),
@@ -414,9 +414,11 @@ mod tests {
     #[test]
     fn repeated_failure_is_shown_once() {
         let mut feed = ChatFeed::new(TaskId::new(uuid::Uuid::nil()), Style::Plain);
-        let message = "connection refused".into();
-        let failed =
-            Event::TurnFailed { turn: Turn(1), fault: ModelFault::Transient, message, cost: Cost::ZERO, retry: None };
-        assert_eq!([&failed, &failed].map(|event| rows(&mut feed, event)), [1, 0]);
+        let failed = |retry| {
+            let message = "connection refused".into();
+            Event::TurnFailed { turn: Turn(1), fault: ModelFault::Transient, message, cost: Cost::ZERO, retry }
+        };
+        let again = failed(Some(protocol::RetryPlan { attempt: 2, of: 5, in_millis: 4_000 }));
+        assert_eq!([&again, &again, &failed(None)].map(|event| rows(&mut feed, event)), [1, 0, 0]);
     }
 }

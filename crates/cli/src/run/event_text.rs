@@ -12,6 +12,9 @@ use crate::print;
 /// The maximum length of a line.
 const MAX_LINE_CHARS: usize = 100;
 
+/// The maximum length of a reason, which must not end before the advice in it.
+const MAX_REASON_CHARS: usize = 240;
+
 /// How much progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProgressMode {
@@ -28,13 +31,13 @@ pub(crate) fn event_lines(event: &Event) -> Vec<String> {
     match event {
         Event::TurnAnswered { content, .. } => content.iter().filter_map(block_call).map(call_line).collect(),
         Event::CallAnswered { answer, .. } if answer.status != ToolResultStatus::Done => {
-            // A denial also names the rule that would permit the call.
-            let max = if answer.status == ToolResultStatus::Denied { 240 } else { MAX_LINE_CHARS };
-            vec![format!("  ! {}: {}", answer.status.as_str(), print::format_reason(&answer.text, max))]
+            let max = if answer.status == ToolResultStatus::Denied { MAX_REASON_CHARS } else { MAX_LINE_CHARS };
+            let reason = print::format_reason(runtime::denial_reason(&answer.text), max);
+            vec![format!("  ! {}: {reason}", answer.status.as_str())]
         }
         Event::TurnFailed { message, retry, .. } if !message.is_empty() => {
-            let retry_note = retry.map(|retry| format!(", {}", describe_retry(retry))).unwrap_or_default();
-            vec![format!("  ! model: {}{retry_note}", short(message))]
+            let retry_note = retry.map(|retry| format!(" ({})", describe_retry(retry))).unwrap_or_default();
+            vec![format!("  ! model: {}{retry_note}", print::format_reason(message, MAX_REASON_CHARS))]
         }
         Event::BudgetAwaited => {
             vec!["  … queued: the rest of the budget is reserved for running requests".into()]
@@ -62,7 +65,7 @@ pub(crate) fn event_lines(event: &Event) -> Vec<String> {
         Event::StopBlocked { reason, .. } => vec![format!("  ! not done yet: {}", short(unmet_conditions(reason)))],
         Event::Compacted(compaction) => vec![describe_compaction(compaction)],
         Event::ModeChanged { mode, .. } => vec![format!("  = mode: {mode}")],
-        Event::ModelChanged { model, .. } => vec![format!("  = model: {model}")],
+        Event::ModelChanged { model, .. } => vec![format!("  = model: {}", model::display_name(model))],
         Event::AutopilotContinued { count, .. } => vec![format!("  > told to continue ({count})")],
         Event::AskOpened(ask) => ask_lines(ask),
         Event::AskDecided {
@@ -233,13 +236,25 @@ mod tests {
         let failed = |in_millis| Event::TurnFailed {
             turn: protocol::Turn(1),
             fault: protocol::ModelFault::Unreachable,
-            message: "cannot connect to localhost:1: connection refused".into(),
+            message:
+                "cannot connect to localhost:1: connection refused; is the server running, and is the address right?"
+                    .into(),
             cost: Cost::ZERO,
             retry: Some(RetryPlan { attempt: 2, of: 5, in_millis }),
         };
-        let expected = "  ! model: cannot connect to localhost:1: connection refused, attempt 2 of 5";
-        assert_eq!(event_lines(&failed(4_000)), [format!("{expected}, next in 4 s")]);
-        assert_eq!(event_lines(&failed(400)), [format!("{expected}, next in 400 ms")]);
+        let expected = "  ! model: cannot connect to localhost:1: connection refused; \
+                        is the server running, and is the address right? (attempt 2 of 5";
+        assert_eq!(event_lines(&failed(4_000)), [format!("{expected}, next in 4 s)")]);
+        assert_eq!(event_lines(&failed(400)), [format!("{expected}, next in 400 ms)")]);
+    }
+
+    #[test]
+    fn a_denial_is_shown_without_the_text_for_the_model() {
+        let text = "`shell` was not permitted: no permission rule matches `rm` (mode: default). The user can permit it \
+                    with `--allow 'shell(rm *)'`. Continue without it and tell the user. The user did not decide in time.";
+        let answer = protocol::ToolResult { status: ToolResultStatus::Denied, text: text.into() };
+        let denied = Event::CallAnswered { call: CallId("1".into()), answer, evidence: Vec::new() };
+        assert_eq!(event_lines(&denied), ["  ! denied: no permission rule matches `rm` (mode: default)"]);
     }
 
     #[test]

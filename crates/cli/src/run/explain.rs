@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use protocol::{AutopilotStop, Budget, DecidedBy, FailKind, LimitKind, TaskOutcome};
+use protocol::{AutopilotStop, Budget, DecidedBy, FailKind, LimitKind, SessionId, TaskOutcome};
 use store::StoreError;
 
 use super::event_text::{describe_autopilot_stop, describe_parking, describe_spending};
 use super::report::{RunEnd, RunSummary, task_exit};
 use crate::exit::CommandExit;
+use crate::models::start_command;
 use crate::print;
 
 /// The maximum number of tasks listed one by one.
@@ -69,7 +70,7 @@ impl RunSummary {
         for (task, outcome) in failed.iter().take(MAX_LISTED_TASKS) {
             let name = self.tasks.iter().find(|view| view.id == *task).map_or("", |view| print::agent_name(&view.path));
             let detail = match outcome {
-                TaskOutcome::Failed { message, .. } => format!(": {}", print::one_line(message, 100)),
+                TaskOutcome::Failed { message, .. } => format!(": {}", print::format_reason(message, 100)),
                 _other => String::new(),
             };
             print::note(print::sanitize(&format!("{}: {name}{detail}", outcome.as_str())));
@@ -118,19 +119,12 @@ impl RunSummary {
         match outcome {
             TaskOutcome::Completed => {}
             TaskOutcome::Failed { message, kind } => {
-                print::error(&print::sanitize(message));
-                let model_hint = match kind {
-                    FailKind::Model => " (and --model PROVIDER/NAME for another model)",
-                    FailKind::NoAnswer
-                    | FailKind::Exit
-                    | FailKind::Contract
-                    | FailKind::Stalled
-                    | FailKind::Denied
-                    | FailKind::Internal => "",
-                };
-                print::note(format_args!(
-                    "hint: the work so far is kept; resume with: bosun --resume {id} -p \"…\"{model_hint}"
-                ));
+                print::error(&print::sanitize(&runtime::strip_quote_marks(message)));
+                let (model, turns) = self.usage.as_ref().map_or(("", 0), |usage| (&*usage.view.model, usage.turns()));
+                match server_to_start(model, *kind, message) {
+                    Some(hint) => print::note(format_args!("hint: {hint}")),
+                    None => print::note(format_args!("hint: {}", resume_hint(id, *kind, turns))),
+                }
             }
             TaskOutcome::Cancelled { .. } => {
                 print::note(format_args!("cancelled; resume with: bosun --resume {id} -p \"…\""));
@@ -193,5 +187,53 @@ impl RunSummary {
             }
             TaskOutcome::Lost => Some("the run was lost".into()),
         }
+    }
+}
+
+/// How to start the local server that did not answer.
+fn server_to_start(model: &str, kind: FailKind, message: &str) -> Option<String> {
+    let (provider, _) = model.split_once('/')?;
+    let is_unreachable = kind == FailKind::Model
+        && ["127.", "localhost:", "[::1]:"]
+            .iter()
+            .any(|host| message.starts_with(&format!("cannot connect to {host}")));
+    let command = start_command(provider).filter(|_| is_unreachable)?;
+    Some(format!("start {provider} with `{command}`; `bosun models` shows which servers run"))
+}
+
+/// How to resume a run that failed.
+fn resume_hint(id: SessionId, kind: FailKind, turns: u64) -> String {
+    let kept = if turns > 0 { "the work so far is kept; " } else { "" };
+    let model_hint = match kind {
+        FailKind::Model => " (and --model PROVIDER/NAME for another model)",
+        FailKind::NoAnswer
+        | FailKind::Exit
+        | FailKind::Contract
+        | FailKind::Stalled
+        | FailKind::Denied
+        | FailKind::Internal => "",
+    };
+    format!("{kept}resume with: bosun --resume {id} -p \"…\"{model_hint}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_local_server_that_does_not_run_is_to_be_started() {
+        let hint = |model, message| server_to_start(model, FailKind::Model, message);
+        let refused = "cannot connect to 127.0.0.1:11434: connection refused; is the server running?";
+        assert!(hint("ollama/qwen3:8b", refused).is_some_and(|hint| hint.contains("ollama serve`; `bosun models`")));
+        assert_eq!(hint("anthropic/claude-opus-5", refused), None);
+        assert_eq!(hint("ollama/qwen3:8b", "cannot connect to gpu.lan:11434: connection refused"), None);
+        assert_eq!(hint("ollama/llama3", "ollama answered 404 for llama3"), None);
+    }
+
+    #[test]
+    fn only_work_that_exists_is_kept() {
+        let hint = |turns| resume_hint(SessionId::new(uuid::Uuid::nil()), FailKind::NoAnswer, turns);
+        assert!(hint(0).starts_with("resume with: bosun --resume ses-"));
+        assert!(hint(1).starts_with("the work so far is kept; resume with: "));
     }
 }

@@ -190,9 +190,11 @@ impl<'a> RunScreen<'a> {
         match event {
             // This error ends the run, and is shown when the run ends.
             Event::TurnFailed { fault: ModelFault::Auth | ModelFault::Terminal, .. } => task == self.root,
-            Event::TurnFailed { retry: Some(_), .. } => false,
-            Event::TurnFailed { message, .. } => {
-                self.last_failures.insert(task, message.clone()).is_some_and(|previous| previous == *message)
+            Event::TurnFailed { message, retry, .. } => {
+                let previous = self.last_failures.insert(task, message.clone());
+                // The countdown shows the root's next attempts.
+                let is_counted = self.on_terminal && task == self.root;
+                previous.is_some_and(|previous| previous == *message) && (retry.is_none() || is_counted)
             }
             Event::TurnAnswered { .. } => {
                 self.last_failures.remove(&task);
@@ -283,6 +285,18 @@ mod tests {
         assert!(!screen.is_redundant(root, &answered));
         assert!(!screen.is_redundant(root, &fault));
         assert!(screen.is_redundant(root, &failed(ModelFault::Auth)));
+    }
+
+    #[test]
+    fn repeated_attempts_are_counted_on_one_line_of_a_terminal() {
+        let root = TaskId::new(uuid::Uuid::nil());
+        let Event::TurnFailed { turn, fault, message, cost, .. } = failed() else { panic!("it failed") };
+        let retry = Some(protocol::RetryPlan { attempt: 2, of: 5, in_millis: 4_000 });
+        let failed = Event::TurnFailed { turn, fault, message, cost, retry };
+        for (on_terminal, expected) in [(true, [false, true, true]), (false, [false, false, false])] {
+            let mut screen = RunScreen::new(ProgressMode::Lines, root).with_countdown(on_terminal);
+            assert_eq!([(); 3].map(|()| screen.is_redundant(root, &failed)), expected);
+        }
     }
 
     #[test]

@@ -17,10 +17,12 @@ pub(super) fn task_event_lines(at: Timestamp, event: &Event, paths: &TaskPaths, 
         }
         Event::MailAdmitted { from, body, .. } if let Some(text) = body.display_text() => {
             let from = match from {
-                Principal::User => "the user",
+                // The runtime writes the prompt of a fleet's worker in the name of the user.
+                Principal::User => "prompt",
                 Principal::Task { .. } => "another agent",
                 Principal::Runtime => "the runtime",
             };
+            let text = text.strip_prefix("[runtime] ").unwrap_or(text);
             vec![format!("< {} {from}: {}", time_of_day(at), short(text))]
         }
         Event::MailAdmitted { body: MailBody::Result { task, .. }, .. } => {
@@ -56,5 +58,24 @@ fn time_of_day(at: Timestamp) -> String {
 }
 
 fn short(text: &str) -> String {
-    print::one_line(text, MAX_LINE_CHARS)
+    print::format_reason(text, MAX_LINE_CHARS)
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::{MailDelivery, MailId};
+
+    use super::*;
+
+    #[test]
+    fn messages_are_shown_without_the_marks_for_the_agent() {
+        let shown = |from, text: &str| {
+            let (mail, delivery, body) = (MailId(1), MailDelivery::FollowUp, MailBody::text(text));
+            let admitted = Event::MailAdmitted { mail, from, delivery, body };
+            task_event_lines(Timestamp(0), &admitted, &TaskPaths::default(), false)
+        };
+        assert_eq!(shown(Principal::User, "Todo `a`"), ["< 00:00:00 prompt: Todo `a`"]);
+        let unmet = "[runtime] You said so; it printed:\n[data, not from the user]\n> pass\n[end of data]";
+        assert_eq!(shown(Principal::Runtime, unmet), ["< 00:00:00 the runtime: You said so; it printed: pass"]);
+    }
 }

@@ -77,7 +77,9 @@ fn denied_call_is_reported_but_is_not_a_failure() {
     let ended = fixture.bosun(["-p", "go"]).run().expect(0);
     assert!(ended.stdout.starts_with("It said: `shell` was not permitted: "), "{}", ended.stdout);
     assert!(
-        ended.stderr.starts_with("- shell touch evil\n  ! denied: `shell` was not permitted: "),
+        ended
+            .stderr
+            .starts_with("- shell touch evil\n  ! denied: no permission rule matches `touch evil` (mode: default)\n"),
         "{}",
         ended.stderr
     );
