@@ -29,7 +29,7 @@ pub(crate) use catalog::{CatalogArgs, CatalogCommand, CatalogOptions, Definition
 pub(crate) use checkouts::{CheckoutsArgs, CheckoutsCommand};
 pub(crate) use explain::ExplainArgs;
 pub(crate) use fleet::{FleetArgs, FleetCheckArgs, FleetCommand, FleetIsolation, FleetSelectArgs, FleetWorkArgs};
-pub(crate) use help::{command, flag_and_command_names, subcommand_names};
+pub(crate) use help::{command, flag_and_command_names, fleet_subcommand_names, subcommand_names};
 pub(crate) use import::{ImportArgs, ImportedProduct};
 pub(crate) use lists::{ItemArgs, ItemDetailArgs, ItemListArgs, ListSelectArgs, ListsArgs, ListsCommand};
 pub(crate) use permission::{AskWait, PermissionArgs};

@@ -24,11 +24,20 @@ pub(crate) fn suggest_model(provider: &str) -> Option<String> {
 
 /// The command that a misspelt word is probably meant to be.
 pub(crate) fn suggest_command(word: &str) -> Option<String> {
+    nearest_command(word, args::subcommand_names())
+}
+
+/// The `bosun fleet` command that a misspelt word is probably meant to be.
+pub(crate) fn suggest_fleet_command(word: &str) -> Option<String> {
+    nearest_command(word, args::fleet_subcommand_names())
+}
+
+fn nearest_command(word: &str, commands: Vec<String>) -> Option<String> {
     const MAX_LENGTH: usize = 24;
     if word.len() > MAX_LENGTH || word.contains(char::is_whitespace) {
         return None;
     }
-    let nearest = args::subcommand_names().into_iter().map(|known| (distance(&known, word), known)).min()?;
+    let nearest = commands.into_iter().map(|known| (distance(&known, word), known)).min()?;
     (1..=MAX_DISTANCE).contains(&nearest.0).then_some(nearest.1).filter(|command| command.len() > 2 * nearest.0)
 }
 
@@ -53,6 +62,9 @@ mod tests {
         assert_eq!(suggest_command("fix it"), None);
         assert_eq!(suggest_command("explainations"), None);
         assert_eq!(suggest_command("hi"), None);
+        assert_eq!(suggest_fleet_command("stauts").as_deref(), Some("status"));
+        assert_eq!(suggest_fleet_command("resum").as_deref(), Some("resume"));
+        assert_eq!(suggest_fleet_command("parser"), None);
         assert_eq!(suggest_model("mistral"), None);
         assert_eq!(suggest_model(&"x".repeat(1_000_000)), None);
     }

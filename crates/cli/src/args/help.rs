@@ -69,7 +69,16 @@ pub(crate) fn flag_and_command_names() -> Vec<String> {
 
 /// The commands that can follow `bosun`.
 pub(crate) fn subcommand_names() -> Vec<String> {
-    CliArgs::command().get_subcommands().map(|command| command.get_name().to_owned()).collect()
+    names_below(&CliArgs::command())
+}
+
+/// The commands that can follow `bosun fleet`.
+pub(crate) fn fleet_subcommand_names() -> Vec<String> {
+    CliArgs::command().find_subcommand("fleet").map(names_below).unwrap_or_default()
+}
+
+fn names_below(command: &Command) -> Vec<String> {
+    command.get_subcommands().map(|command| command.get_name().to_owned()).collect()
 }
 
 /// The heading of a flag in the help of a run.

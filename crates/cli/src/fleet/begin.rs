@@ -23,7 +23,7 @@ use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::setup::Setup;
 use crate::share::ShareFile;
-use crate::{print, run, sessions};
+use crate::{print, run, sessions, suggestions};
 
 /// How often the main agent may review the outcome of its own plan.
 const DEFAULT_ROUNDS: u32 = 3;
@@ -42,10 +42,12 @@ pub(super) async fn start_from_goal(
         .filter(|goal| !goal.is_empty())
         .ok_or_else(|| CliError::usage("no goal given").with_hint("bosun fleet \"GOAL\", or bosun fleet run PLAN"))?;
     if !goal.contains(char::is_whitespace) {
-        return Err(CliError::usage(format!(
-            "`{goal}` is neither a `bosun fleet` command nor a goal of several words"
-        ))
-        .with_hint("`bosun fleet --help` lists the commands; write a goal as a sentence in quotes"));
+        let hint = match suggestions::suggest_fleet_command(&goal) {
+            Some(command) => format!("did you mean `bosun fleet {command}`? a goal is a sentence in quotes"),
+            None => "`bosun fleet --help` lists the commands; write a goal as a sentence in quotes".into(),
+        };
+        let problem = format!("`{goal}` is neither a `bosun fleet` command nor a goal of several words");
+        return Err(CliError::usage(problem).with_hint(hint));
     }
     let defaults = FleetConfig {
         goal,

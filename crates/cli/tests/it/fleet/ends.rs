@@ -84,7 +84,11 @@ fn usage_errors_are_reported_before_a_model_request() {
     let fixture =
         fixture_with_plan("todos: [{ id: a, title: A, depends_on: [b] }]\n", "  - fail: { class: terminal }\n");
     fixture.bosun(["fleet"]).run().expect(2).says(&["no goal given"]);
-    fixture.bosun(["fleet", "statsu"]).run().expect(2).says(&["neither a `bosun fleet` command nor a goal"]);
+    fixture
+        .bosun(["fleet", "statsu"])
+        .run()
+        .expect(2)
+        .says(&["neither a `bosun fleet` command nor a goal", "did you mean `bosun fleet status`?"]);
     fixture.bosun(["fleet", "do it now", "-p", "x"]).run().expect(2).says(&["--prompt applies to a prompt"]);
     for flag in ["--plan", "--autopilot", "--max-continues=2", "--plan-exit=exit_only"] {
         let name = flag.split('=').next().unwrap();
