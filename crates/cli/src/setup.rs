@@ -94,6 +94,18 @@ impl Setup {
             .map_err(settings_failure)
     }
 
+    /// Fails if a run with these arguments would have no model. The file of `--agent` may name one, so it is not checked.
+    pub(crate) fn require_model(&self, args: &RunArgs, resumed: Option<&SessionView>) -> Result<(), CliError> {
+        if args.agent.is_some() {
+            return Ok(());
+        }
+        let cwd = folder(args.directory.as_deref().or(resumed.map(|resumed| Path::new(&resumed.cwd))))?;
+        let mut config = self.layers(&args.permissions, args.flag_settings()?, resumed, &cwd)?.config();
+        let access = config.access(&self.env).map_err(settings_failure)?;
+        let _printed_by_the_run = models::apply_default_model(&mut config, &access);
+        chosen_model(&config).map(|_spec| ())
+    }
+
     /// The settings of a run with an additional provider from the client.
     pub(crate) fn settings_with_provider(
         &self,
@@ -224,6 +236,19 @@ fn budget_remedy(args: &RunArgs, resumed: Option<&SessionView>) -> &'static str 
     }
 }
 
+/// The model that the settings choose.
+fn chosen_model(config: &Config) -> Result<&str, CliError> {
+    config.model.as_deref().ok_or_else(|| {
+        CliError::usage("no model is chosen")
+            .with_hint(
+                "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or give one with --model, such as \
+                 anthropic/claude-sonnet-5-5 or ollama/qwen3:8b, with BOSUN_MODEL, or as `model` in config.toml; \
+                 `bosun models` lists all models, and `bosun demo` needs none",
+            )
+            .with_missing_input(MissingInput::Model)
+    })
+}
+
 /// Opens the model; returns it with its full name.
 fn open_model(
     config: &Config,
@@ -231,14 +256,7 @@ fn open_model(
     cwd: &Path,
     access: &ModelAccess,
 ) -> Result<(Arc<dyn Model>, String), CliError> {
-    let spec = config.model.as_ref().ok_or_else(|| {
-        CliError::usage("no model is chosen").with_hint(
-            "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or give one with --model, such as anthropic/claude-sonnet-5-5 or \
-             ollama/qwen3:8b, with BOSUN_MODEL, or as `model` in config.toml; `bosun models` lists all models, and \
-             `bosun demo` needs none",
-        )
-        .with_missing_input(MissingInput::Model)
-    })?;
+    let spec = chosen_model(config)?;
     let model = model::open(spec, cwd, &access.providers)?;
     let spec = access.providers.full_name(spec, cwd);
     match &args.record {
@@ -256,7 +274,10 @@ fn expect_known_price(model: &dyn Model, spec: &str, config: &Config, remedy: &s
     } else {
         return Ok(());
     };
-    let refusal = CliError::usage(format!("the price of {spec} is unknown, so a budget in dollars cannot be enforced"));
+    let refusal = CliError::usage(format!(
+        "the price of {} is unknown, so a budget in dollars cannot be enforced",
+        model::display_name(spec)
+    ));
     Err(match spec.split_once('/') {
         Some((provider, name)) if !is_file_provider(provider) => refusal.with_hint(format!(
             "{remedy}, or give its price in config.toml: [providers.{provider}.models.\"{name}\"] \

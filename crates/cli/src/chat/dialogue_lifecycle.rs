@@ -79,6 +79,9 @@ impl<'a> Dialogue<'a> {
         let session = &self.chat.session;
         let (prompt, answer) = open_chat::last_exchange(session.home(), session.id(), session.root())?;
         let open_asks = SessionReader::open(session.home(), session.id())?.asks(false)?;
+        if let Some(resumed) = self.chat.resumed.take() {
+            self.show_note(&resumed);
+        }
         if !prompt.is_empty() {
             self.show_user_text(MESSAGE_PROMPT, &prompt);
         }

@@ -29,6 +29,8 @@ const EVENTS_PER_PAGE: u64 = 512;
 pub(super) struct PreparedChat {
     pub(super) settings: SessionSettings,
     pub(super) start: SessionStart,
+    /// How the session was left, if it is resumed.
+    resumed: Option<String>,
 }
 
 impl PreparedChat {
@@ -50,11 +52,13 @@ impl PreparedChat {
         if let Some(mode) = mode {
             args.permissions = PermissionArgs { allow_all: false, permission_mode: Some(mode), ..args.permissions };
         }
-        Ok(PreparedChat { settings: setup.settings(&args, resumed.as_ref())?, start })
+        let settings = setup.settings(&args, resumed.as_ref())?;
+        let resumed = resumed.map(|view| sessions::describe_resumed(&view, SystemClock.now()));
+        Ok(PreparedChat { settings, start, resumed })
     }
 
     pub(super) async fn open(self) -> Result<OpenChat, CliError> {
-        let PreparedChat { settings, start } = self;
+        let PreparedChat { settings, start, resumed } = self;
         let (model, mode, secrets) = (settings.model_spec.clone(), settings.policy.mode, Arc::clone(&settings.secrets));
         let (cwd, slashes) = (settings.cwd.display().to_string(), SlashRegistry::of(&settings.catalog));
         let session = Session::open(settings, start).await?;
@@ -69,6 +73,7 @@ impl PreparedChat {
             permission_mode: mode,
             session_mode,
             secrets,
+            resumed,
         })
     }
 }
@@ -87,6 +92,8 @@ pub(super) struct OpenChat {
     pub(super) session_mode: SessionMode,
     /// Secrets that must not be stored.
     pub(super) secrets: Arc<[Secret]>,
+    /// How the session was left, if it is resumed.
+    pub(super) resumed: Option<String>,
 }
 
 /// Fails if another process runs the session.
@@ -102,7 +109,7 @@ pub(super) fn ensure_not_running(home: &Home, id: SessionId) -> Result<(), CliEr
 /// The welcome text: model, folder, mode and notices.
 pub(super) fn welcome_rows(opened: &OpenChat, columns: usize) -> Vec<StyledRow> {
     let rows = [
-        ("model", escape_invisible(&opened.model)),
+        ("model", escape_invisible(&model::display_name(&opened.model))),
         ("folder", escape_invisible(&opened.cwd)),
         ("mode", format!("{}: {}", opened.permission_mode, describe_mode(opened.permission_mode))),
     ];
@@ -137,6 +144,13 @@ pub(super) fn describe_mode(mode: PermissionMode) -> &'static str {
         PermissionMode::Plan => "reading is allowed, edits and commands are not",
         PermissionMode::AllowAll => "everything is allowed that no rule asks about or denies",
     }
+}
+
+/// The current permission mode, and how to change to each of the others.
+pub(super) fn mode_lines(current: PermissionMode) -> Vec<String> {
+    let others = PermissionMode::ALL.into_iter().filter(|mode| *mode != current);
+    let others = others.map(|mode| format!("/mode {mode}: {}", describe_mode(mode)));
+    [format!("the mode is {current}: {}", describe_mode(current))].into_iter().chain(others).collect()
 }
 
 /// The other sessions of a session's folder, newest first.
@@ -193,5 +207,18 @@ fn block_text(block: &ContentBlock) -> Option<&str> {
     match block {
         ContentBlock::Text { text } => Some(text),
         ContentBlock::Thinking { .. } | ContentBlock::Call(_) | ContentBlock::Opaque { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mode_is_listed_once() {
+        let lines = mode_lines(PermissionMode::Plan);
+        assert!(lines[0].starts_with("the mode is plan: reading is allowed"), "{lines:?}");
+        let others: Vec<&str> = lines[1..].iter().filter_map(|line| line.split(':').next()).collect();
+        assert_eq!(others, ["/mode default", "/mode accept-edits", "/mode allow-all"]);
     }
 }

@@ -68,8 +68,7 @@ impl Dialogue<'_> {
             ChatCommand::Approvals => self.show_approvals(),
             ChatCommand::Show(ago) => self.show_call(ago),
             ChatCommand::Mode(None) => {
-                let mode = self.chat.permission_mode;
-                self.show_note(&format!("the mode is {mode}: {}", open_chat::describe_mode(mode)));
+                open_chat::mode_lines(self.chat.permission_mode).iter().for_each(|line| self.show_note(line));
             }
             ChatCommand::Resume(None) => match open_chat::other_session_rows(&self.chat, self.columns()) {
                 Ok(rows) => self.show(rows),

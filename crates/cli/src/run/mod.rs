@@ -16,7 +16,7 @@ mod usage_summary;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
-use host::Home;
+use host::{Clock, Home, SystemClock};
 use protocol::api::{SendParams, TaskView, TasksParams};
 use protocol::{MailDelivery, SessionId};
 use runtime::{Session, SessionStart};
@@ -29,7 +29,7 @@ use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::setup::Setup;
 use crate::share::ShareFile;
-use crate::{chat, fleet, print, setup, suggestions};
+use crate::{chat, fleet, print, sessions, setup, suggestions};
 
 pub(crate) use background::{BackgroundWait, BackgroundWork};
 pub(crate) use countdown::Countdown;
@@ -75,8 +75,6 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
             .with_hint("bosun --resume ID --fork -p \"…\""));
     }
     let mut setup = Setup::read()?;
-    let prompt = args.prompt.as_deref().map(|argument| prompt_message(argument, &args.image)).transpose()?;
-    let share = args.mode.share.as_deref().map(ShareFile::create).transpose()?;
     let start = session_start(&args, &setup.home)?;
     let previous = match start {
         SessionStart::New => None,
@@ -84,6 +82,17 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
             Some(SessionReader::open(&setup.home, id)?.session_view()?)
         }
     };
+    // Before the user types a prompt, which would be lost.
+    if args.prompt.as_deref() == Some("-") && std::io::stdin().is_terminal() {
+        setup.require_model(&args, previous.as_ref())?;
+    }
+    let prompt = args.prompt.as_deref().map(|argument| prompt_message(argument, &args.image)).transpose()?;
+    let share = args.mode.share.as_deref().map(ShareFile::create).transpose()?;
+    if let (Some(previous), SessionStart::Resume(_), true) = (&previous, start, args.shows_progress())
+        && std::io::stderr().is_terminal()
+    {
+        print::note(sessions::describe_resumed(previous, SystemClock.now()));
+    }
     let folder = args.directory.as_deref().or(previous.as_ref().map(|previous| Path::new(&previous.cwd)));
     setup.fetch_remote_catalog(folder).await;
     let text = prompt.as_ref().map_or("", |prompt| prompt.text.as_str());

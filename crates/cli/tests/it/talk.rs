@@ -117,9 +117,9 @@ fn call_runs_after_permission() {
     tmux.says("run it").shows("[y] once").shows("$ echo $((40 + 2))").shows("allow?");
     tmux.says("perhaps").shows("type y, n, s or ?");
     tmux.says("?").shows("y allows this one call");
-    tmux.says("y").shows("It printed 42").shows("• shell echo $((40 + 2)) ok");
+    tmux.says("y").shows("It printed 42").shows("• shell echo $((40 + 2)) · ok");
     tmux.press("C-o").shows("answer: done");
-    tmux.says("create it").shows("+ one").says("y").shows("The file is there.").shows("• create a.txt +2 −0");
+    tmux.says("create it").shows("+ one").says("y").shows("The file is there.").shows("• create a.txt · +2 −0");
     assert_eq!(fs::read_to_string(fixture.path("a.txt")).unwrap(), "one\ntwo\n");
     tmux.says("/exit");
     assert_eq!(tmux.ends(), 0);
@@ -208,7 +208,7 @@ fn interrupt_stops_the_turn_and_the_conversation_continues() {
     let tmux = start_chat(&fixture);
     tmux.says("hang").shows("Let me think").types("typed ahead").press("C-c").shows("stopped; what was done is kept");
     tmux.shows("> typed ahead").press("Enter").shows("You wrote: <typed ahead>");
-    tmux.says("run it").shows("[y] once").press("C-c").shows("echo $((40 + 2)) stopped");
+    tmux.says("run it").shows("[y] once").press("C-c").shows("echo $((40 + 2)) · stopped");
     tmux.says("still there?").shows("I am.");
     tmux.types("half a line").press("C-c").until("no line", |screen| !screen.contains("half a line"));
     tmux.press("C-c");
@@ -345,7 +345,7 @@ fn resumed_conversation_shows_the_last_exchange() {
     tmux.says(" not kept").shows("<not kept>").says("remember me").shows("<remember me>").press("C-d");
     assert_eq!(tmux.ends(), 0);
     let tmux = Tmux::start(&fixture.bosun(["--continue"]), 80, 24);
-    tmux.shows("> remember me").shows("You wrote: <remember me>");
+    tmux.shows("resumed: a session of 2 turns, started ").shows("> remember me").shows("You wrote: <remember me>");
     await_prompt(&tmux);
     tmux.press("Up")
         .press("Up")
@@ -491,10 +491,14 @@ fn start_setup(fixture: &BinaryFixture, server: &ModelServer) -> Tmux {
 }
 
 #[test]
-fn without_model_and_key_three_questions_lead_to_a_conversation() {
+fn without_model_and_key_the_questions_lead_to_a_conversation() {
     let (fixture, server) = (fixture(), ModelServer::script(MODEL).start());
     let tmux = start_setup(&fixture, &server);
-    tmux.says("anthropic").shows("key:").says("sk-typed-by-a-person").shows("model [claude-sonnet-5-5]:");
+    tmux.shows("up to four questions")
+        .says("anthropic")
+        .shows("key:")
+        .says("sk-typed-by-a-person")
+        .shows("model [claude-sonnet-5-5]:");
     tmux.press("Enter").shows("save anthropic/claude-sonnet-5-5 as your default?").press("Enter");
     tmux.shows("/help shows what you can type").says("hello there").shows("You wrote: <hello there>");
     await_prompt(&tmux);
@@ -507,6 +511,16 @@ fn without_model_and_key_three_questions_lead_to_a_conversation() {
     let bosun = fixture.bosun::<&str>([]).against(&server).without_env("BOSUN_MODEL").without_env("ANTHROPIC_API_KEY");
     let tmux = Tmux::start(&bosun, 80, 40);
     tmux.shows("The API key of anthropic").says("sk-again").shows("/help shows what you can type");
+}
+
+#[test]
+fn missing_model_is_reported_before_a_prompt_is_typed() {
+    let fixture = fixture();
+    let bosun = fixture.bosun(["-p"]).without_env("BOSUN_MODEL");
+    let tmux = Tmux::start(&bosun.without_env("ANTHROPIC_API_KEY").without_env("OPENAI_API_KEY"), 80, 24);
+    assert_eq!(tmux.ends(), 2);
+    let output = tmux.history();
+    assert!(output.contains("error: no model is chosen") && !output.contains("type the prompt"), "{output}");
 }
 
 #[test]
