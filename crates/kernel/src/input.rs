@@ -13,6 +13,7 @@ use crate::Parking;
 
 /// Something that happened, or a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(test, derive(strum::VariantNames, strum::IntoStaticStr))]
 pub enum KernelInput {
     /// Open the session with its root task, which is idle until its first mail.
     Open {
@@ -256,6 +257,7 @@ pub struct NewMail {
 
 /// A report from a run about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(test, derive(strum::VariantNames, strum::IntoStaticStr))]
 pub enum RunUpdate {
     /// It is between two turns and asks for its mail.
     Boundary(BoundaryPoint),

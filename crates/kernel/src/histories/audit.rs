@@ -6,6 +6,7 @@ use protocol::*;
 
 use super::asks::AskAudit;
 use super::checks;
+use super::external_tasks::ExternalTaskAudit;
 use super::hooks::HookAudit;
 use super::mails::MailAudit;
 use super::modes::ModeAudit;
@@ -42,6 +43,7 @@ pub(super) struct LogAudit {
     starts: StartAudit,
     modes: ModeAudit,
     turn_limit: TurnAudit,
+    external_tasks: ExternalTaskAudit,
 }
 
 impl LogAudit {
@@ -78,6 +80,7 @@ impl LogAudit {
         self.hooks.check(kernel);
         self.starts.check(kernel);
         self.modes.check(kernel);
+        self.external_tasks.check(kernel);
         checks::check_state(kernel, limits);
     }
 
@@ -87,6 +90,7 @@ impl LogAudit {
         self.hooks.check_event(id, &entry.event, limits);
         self.starts.check_event(entry, limits);
         self.turn_limit.check_event(entry);
+        self.external_tasks.check_event(&entry.event);
         assert!(
             !self.finished.contains_key(&id)
                 || matches!(entry.event, Event::MailExpired { .. } | Event::StopHooksRan { .. } | Event::TaskForgotten),

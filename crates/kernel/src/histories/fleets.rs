@@ -11,14 +11,14 @@ use super::simulated_session::SimulatedSession;
 use crate::state::SessionAdmission;
 use crate::*;
 
-const STEPS: usize = 60;
+pub(super) const STEPS: usize = 60;
 const CASES: u64 = 10_000;
 
 /// The agent types that todos name; for the first two, the number that may run at once is limited.
 const AGENT_TYPES: [Option<&str>; 4] = [Some("build"), Some("look"), Some("think"), None];
 
-struct FleetHistory {
-    session: SimulatedSession,
+pub(super) struct FleetHistory {
+    pub(super) session: SimulatedSession,
     /// The expected `todos` table: the projection of the log, and changes that the log does not have yet.
     table: BTreeMap<TodoId, Todo>,
     /// The current claims according to the log: worker and fence.
@@ -32,7 +32,7 @@ struct FleetHistory {
 }
 
 impl FleetHistory {
-    fn new(seed: u64) -> FleetHistory {
+    pub(super) fn new(seed: u64) -> FleetHistory {
         let limits = SessionLimits {
             live: 1 + (seed % 5) as u32,
             depth: 3,
@@ -61,8 +61,10 @@ impl FleetHistory {
         fleet
     }
 
-    fn step(&mut self) {
-        match self.session.rng.below(20) {
+    pub(super) fn step(&mut self) {
+        match self.session.rng.below(22) {
+            20 => self.set_random_todo_state(),
+            21 => self.merge_random_todo(),
             0..11 => self.session.step(),
             11..14 => self.dispatch(),
             14..16 => self.claim_random_todo(),
@@ -199,6 +201,27 @@ impl FleetHistory {
         };
         self.table.insert(id, todo.clone());
         self.apply(KernelInput::TodosChanged { by, changed: vec![todo], gone: Vec::new(), upto: 0 });
+    }
+
+    /// Tries to change the state of a random todo, as the runtime does. This must succeed only if nobody has claimed it.
+    fn set_random_todo_state(&mut self) {
+        let todos: Vec<TodoId> = self.table.keys().cloned().collect();
+        let Some(todo) = self.session.rng.pick(&todos) else { return };
+        let is_claimed = self.current_claims.contains_key(&todo);
+        let to = match self.session.rng.below(3) {
+            0 => TodoTransition::Reuse(None),
+            1 => TodoTransition::Block("no key".into()),
+            _ => TodoTransition::Reopen,
+        };
+        let refusal = self.apply(KernelInput::SetTodoState { todo, to });
+        assert_eq!(refusal.is_some(), is_claimed, "{refusal:?}");
+    }
+
+    fn merge_random_todo(&mut self) {
+        let todo = TodoId(format!("t{}", self.session.rng.below(14)));
+        let is_known = self.table.contains_key(&todo);
+        let refusal = self.apply(KernelInput::MergeTodo { todo, commit: "c2".into() });
+        assert_eq!(refusal.is_none(), is_known, "{refusal:?}");
     }
 
     /// Has a worker write a random status to a todo. While a fleet works, this must change nothing.

@@ -5,7 +5,9 @@
 mod asks;
 mod audit;
 mod checks;
+mod coverage;
 mod drain;
+mod external_tasks;
 mod fleets;
 mod hooks;
 mod mails;
@@ -20,7 +22,6 @@ mod trees;
 
 use std::collections::BTreeSet;
 
-use protocol::LogEntry;
 use simulated_session::SimulatedSession;
 
 const STEPS_PER_HISTORY: usize = 80;
@@ -64,17 +65,13 @@ fn every_invariant_holds_over_random_histories() {
 }
 
 #[test]
-fn histories_reach_every_event_and_every_limit() {
-    let (mut events, mut refusals) = (BTreeSet::new(), BTreeSet::new());
+fn histories_reach_every_limit() {
+    let mut refusals = BTreeSet::new();
     for seed in 0..1_000 {
         let mut session = SimulatedSession::new(seed);
         (0..STEPS_PER_HISTORY).for_each(|_| session.step());
-        let kind = |entry: &LogEntry| serde_json::to_value(&entry.event).unwrap()["type"].to_string();
-        events.extend(session.log.iter().map(kind));
         refusals.extend(session.refusals);
     }
-    // All except the event of a newer version and the event that another model answered.
-    assert_eq!(events.len(), 45, "{events:?}");
     let limits = [
         "Budget",
         "BudgetHeld",

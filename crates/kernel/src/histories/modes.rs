@@ -13,7 +13,8 @@ impl SimulatedSession {
             1 => SessionMode::Plan,
             _ => SessionMode::Autopilot,
         };
-        let input = match self.rng.below(6) {
+        let input = match self.rng.below(7) {
+            6 => self.random_agent_selection(),
             4 => {
                 let id = DefinitionId(format!("d{}", self.rng.below(4)));
                 KernelInput::Define(vec![AgentDefinition { id, spec: Box::default() }])
@@ -21,9 +22,23 @@ impl SimulatedSession {
             5 => return self.compact_random_task(),
             0 => KernelInput::SetMode { mode, by: Principal::User },
             1 => KernelInput::SetModel { model: format!("m{}", self.rng.below(2)), by: Principal::User },
-            _ => KernelInput::ContinueAutopilot { state: format!("s{}", self.rng.below(2)), text: "go on".into() },
+            _ => return self.continue_autopilot(),
         };
         let _refusal = self.try_apply(input);
+    }
+
+    /// Tells the root to continue, which the kernel refuses unless that is due.
+    pub(super) fn continue_autopilot(&mut self) {
+        let (state, text) = (format!("s{}", self.rng.below(2)), "go on".into());
+        let is_due = self.kernel.is_continuation_due();
+        let refusal = self.try_apply(KernelInput::ContinueAutopilot { state, text });
+        assert_eq!(refusal.is_none(), is_due, "{refusal:?}");
+    }
+
+    fn random_agent_selection(&mut self) -> KernelInput {
+        let id = DefinitionId(format!("d{}", self.rng.below(4)));
+        let definition = Some(AgentDefinition { id, spec: Box::default() }).filter(|_| self.rng.one_in(2));
+        KernelInput::SelectAgent { definition, model: None }
     }
 
     /// Tries to compact a conversation. This must succeed only while its task is idle.

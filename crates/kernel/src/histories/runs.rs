@@ -59,7 +59,11 @@ impl SimulatedSession {
                 let why = why.unwrap();
                 let compaction = Compaction { messages: 1, digest: None, cause: CompactionCause::ContextFull };
                 let unread_result = self.kernel.task(run.task).and_then(|task| task.results.values().next().copied());
-                let report = match self.rng.below(9) {
+                let report = match self.rng.below(13) {
+                    9 => RunUpdate::PromptSuggested("and then?".into()),
+                    10 => RunUpdate::ItemChanged { list: ListName::Session, item: Box::new(list_item()) },
+                    11 => RunUpdate::WorkCheckedOut { path: "/w/1".into(), base: "c0".into() },
+                    12 => RunUpdate::WorkSealed { commit: "c1".into(), files: vec!["a".into()] },
                     8 => match unread_result {
                         Some((task, activation)) => RunUpdate::ResultRead { task, activation },
                         None => RunUpdate::ResultRead { task: run.task, activation: Activation(1) },
@@ -114,7 +118,8 @@ impl SimulatedSession {
     /// The answer with a random usage, which may be far more than estimated.
     fn with_random_usage(&mut self, answer: RunUpdate) -> RunUpdate {
         match answer {
-            RunUpdate::TurnAnswered { turn, content, stop, cost, model, .. } => {
+            RunUpdate::TurnAnswered { turn, content, stop, cost, .. } => {
+                let model = self.rng.pick(&["script", "another"]).unwrap_or_default().to_owned();
                 let usage = Usage { input: self.rng.below(90), output: self.rng.below(50), ..Usage::default() };
                 RunUpdate::TurnAnswered { turn, content, stop, usage, cost, model }
             }
@@ -127,7 +132,8 @@ impl SimulatedSession {
             return self.try_report(run, RunUpdate::CallsOutOfTime { turn });
         }
         match phase {
-            CallPhase::Pending => match self.rng.below(8) {
+            CallPhase::Pending => match self.rng.below(9) {
+                8 => self.try_report(run, RunUpdate::CallRewritten { turn, call, input: "{}".into() }),
                 0 => self.try_report(run, call_answered(turn, call)),
                 1 => self.ask_permission(run, turn, call),
                 2..6 => self.spawn(run, turn, call),
@@ -216,4 +222,11 @@ impl SimulatedSession {
         };
         self.try_report(run, RunUpdate::Ended { ending, text: "text".into() });
     }
+}
+
+fn list_item() -> ListItem {
+    let item = serde_json::json!({
+        "id": "1", "subject": "test it", "status": "pending", "version": 1, "createdAt": 0, "updatedAt": 0,
+    });
+    serde_json::from_value(item).expect("these fields are enough for an item")
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use protocol::*;
 
 use super::audit::LogAudit;
+use super::coverage::Coverage;
 use super::rng::HistoryRng;
 use crate::*;
 
@@ -33,6 +34,8 @@ pub(super) struct SimulatedSession {
     /// The variant names of all refusals so far.
     pub(super) refusals: BTreeSet<String>,
     pub(super) audit: LogAudit,
+    /// The kinds of inputs and events so far.
+    pub(super) coverage: Coverage,
     /// The configuration with which owners open and adopt the session.
     pub(super) config: SessionConfig,
 }
@@ -74,6 +77,7 @@ impl SimulatedSession {
             ended_runs: Vec::new(),
             refusals: BTreeSet::new(),
             audit: LogAudit::default(),
+            coverage: Coverage::default(),
             config: session_config(Budget::default()),
         };
         let root = session.new_id();
@@ -91,10 +95,13 @@ impl SimulatedSession {
             20 => self.now = Timestamp(self.now.0 + self.rng.below(70_000)),
             _ => {}
         }
+        if self.kernel.is_continuation_due() && self.rng.one_in(3) {
+            return self.continue_autopilot();
+        }
         if self.rng.below(100) < self.run_report_percent {
             return self.report_from_random_run();
         }
-        match self.rng.below(37) {
+        match self.rng.below(38) {
             0..7 => self.send_random_mail(),
             7..10 => self.tick(),
             10..13 => self.cancel_random_task(),
@@ -111,6 +118,7 @@ impl SimulatedSession {
             31..32 => self.forget_random_task(),
             32..33 => self.start_random_task(),
             33..36 => self.change_session_settings(),
+            36..37 => (0..1 + self.rng.below(6)).for_each(|_| self.change_external_task()),
             _ => self.report_from_ended_run(),
         }
     }
@@ -164,6 +172,7 @@ impl SimulatedSession {
     }
 
     pub(super) fn apply_accepted(&mut self, input: KernelInput) {
+        self.coverage.add_input(&input);
         let effects = match self.kernel.decide(self.now, input.clone()) {
             Ok(effects) => effects,
             Err(refusal) => panic!("{input:?} was refused: {refusal}"),
@@ -172,6 +181,7 @@ impl SimulatedSession {
     }
 
     pub(super) fn apply_if_accepted(&mut self, input: KernelInput) {
+        self.coverage.add_input(&input);
         if let Ok(effects) = self.kernel.decide(self.now, input) {
             self.perform(effects);
         }
@@ -179,6 +189,7 @@ impl SimulatedSession {
 
     /// Applies an input that the kernel may refuse, and returns the refusal, which must not have changed the state.
     pub(super) fn try_apply(&mut self, input: KernelInput) -> Option<InputRefusal> {
+        self.coverage.add_input(&input);
         // Cloning the state is the most expensive part, so only every fourth refusal, at random, is checked.
         let before = self.rng.one_in(4).then(|| self.kernel.clone());
         match self.kernel.decide(self.now, input) {
