@@ -99,7 +99,7 @@ impl Setup {
         if args.agent.is_some() {
             return Ok(());
         }
-        let cwd = folder(args.directory.as_deref().or(resumed.map(|resumed| Path::new(&resumed.cwd))))?;
+        let cwd = working_folder(args.directory.as_deref().or(resumed.map(|resumed| Path::new(&resumed.cwd))))?;
         let mut config = self.layers(&args.permissions, args.flag_settings()?, resumed, &cwd)?.config();
         let access = config.access(&self.env).map_err(settings_failure)?;
         let _printed_by_the_run = models::apply_default_model(&mut config, &access);

@@ -41,7 +41,7 @@ async fn list_tools_accept_the_usual_arguments() {
     assert_eq!(agent.done("TaskGet", json!({ "taskId": "a" })).await, "get a NoWait");
     assert_eq!(agent.done("TaskGet", json!({ "taskId": "3", "wait": true })).await, "get 3 For(600s)");
     assert_eq!(agent.done("TaskOutput", json!({ "task_id": "a", "timeout": 1500 })).await, "output a For(1.5s)");
-    assert_eq!(agent.done("TaskOutput", json!({ "task_id": "a", "block": false })).await, "output a No");
+    assert_eq!(agent.done("TaskOutput", json!({ "task_id": "a", "block": false })).await, "output a NoWait");
     let longest = agent.done("TaskOutput", json!({ "task_id": "a", "timeout": u64::MAX })).await;
     assert_eq!(longest, "output a For(86400s)", "no wait is endless");
     assert_eq!(agent.done("TaskStop", json!({ "task_id": "a" })).await, "stop a");

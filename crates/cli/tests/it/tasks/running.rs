@@ -140,7 +140,7 @@ rules:
     answer: [call: { tool: task, input: { description: tries, prompt: Try., agent_type: explore, name: ill } }]
   - answer: [say: "It failed."]
 "#;
-    fixture.script(script).prompt("go").run().expect(3).says(&["failed: /root/ill: the model is ill"]);
+    fixture.script(script).prompt("go").run().expect(3).says(&["failed: ill: the model is ill"]);
     assert!(tasks(&fixture, &[]).contains("the model is ill"));
     fixture
         .bosun(["tasks", "output", "ill"])

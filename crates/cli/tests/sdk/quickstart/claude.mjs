@@ -29,7 +29,7 @@ async function files() {
   for await (const message of query({ prompt: "Make a file hello.txt", options })) show(message);
 }
 
-const greet = tool("getServerInfo", "Greets somebody by name", { name: z.string() }, async ({ name }) => ({
+const greet = tool("greet", "Greets somebody by name", { name: z.string() }, async ({ name }) => ({
   content: [{ type: "text", text: `Hello, ${name}!` }],
 }));
 

@@ -51,7 +51,7 @@ async def files():
         show(message)
 
 
-@tool("getServerInfo", "Greets somebody by name", {"name": str})
+@tool("greet", "Greets somebody by name", {"name": str})
 async def greet(args):
     return {"content": [{"type": "text", "text": f"Hello, {args['name']}!"}]}
 

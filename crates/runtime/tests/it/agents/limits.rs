@@ -50,7 +50,7 @@ async fn a_model_that_always_starts_five_stops_at_the_total_and_at_the_rate() {
         (SessionLimits { total: 12, ..SessionLimits::default() }, "this session has reached its limit of 12 agents"),
         (
             SessionLimits { rate: 12, ..SessionLimits::default() },
-            "may together start at most 12 agents within a minute",
+            "the subagents of a session may together start at most 12 agents within a minute",
         ),
     ] {
         let from_root = u32::from(limits.rate == 12) * 5;
