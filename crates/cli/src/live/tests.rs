@@ -249,7 +249,7 @@ fn fleet_without_todos_ends_without_a_count() {
     let mut scenario = FleetScenario::default();
     scenario.then(0, 1, Event::FleetBegan(terms("all")));
     scenario.then(3, 1, Event::FleetEnded { end: FleetEnd::Stopped });
-    assert_eq!(scenario.lines.last().unwrap(), "fleet stopped: no todos after 3s, 0 tokens, $0.00");
+    assert_eq!(scenario.lines.last().unwrap(), "fleet stopped: no todos after 3s, 0 tokens");
 }
 
 #[test]
