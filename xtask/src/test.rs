@@ -41,10 +41,9 @@ pub(crate) fn test() -> Result<()> {
     Ok(())
 }
 
-/// How many tests run at once: more than there are processors, because many of them wait for a process or a timer.
+/// How many tests run at once: two per processor, because many of them wait for a process or a timer.
 fn test_threads() -> usize {
-    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-    processors + processors.div_ceil(2)
+    2 * std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// Nextest if it is installed or can be installed, else cargo.
