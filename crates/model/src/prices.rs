@@ -105,20 +105,10 @@ const OPENAI: &[PriceRow] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ProviderKey, RequestExtras};
+    use crate::ProviderKey;
 
     fn provider(wire: WireFormat) -> Provider {
-        let models = price_table(wire);
-        Provider {
-            wire,
-            base_url: String::new(),
-            key: ProviderKey::NotNeeded,
-            is_small: false,
-            is_free: false,
-            max_concurrent_requests: None,
-            extra: RequestExtras::default(),
-            models,
-        }
+        Provider { models: price_table(wire), ..Provider::new(wire, "", ProviderKey::NotNeeded) }
     }
 
     #[test]

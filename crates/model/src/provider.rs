@@ -63,6 +63,22 @@ pub struct Provider {
     pub models: BTreeMap<String, ModelListing>,
 }
 
+impl Provider {
+    /// A provider of which nothing more is known.
+    pub fn new(wire: WireFormat, base_url: impl Into<String>, key: ProviderKey) -> Provider {
+        Provider {
+            wire,
+            base_url: base_url.into(),
+            key,
+            is_small: false,
+            is_free: false,
+            max_concurrent_requests: None,
+            extra: RequestExtras::default(),
+            models: BTreeMap::new(),
+        }
+    }
+}
+
 /// Additional parts of the requests to a provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestExtras {

@@ -84,18 +84,12 @@ mod tests {
     use net::Secret;
 
     use super::*;
-    use crate::{RequestExtras, WireFormat, open, prices};
+    use crate::{WireFormat, open, prices};
 
     fn providers() -> Providers {
         let provider = |wire, key| Provider {
-            wire,
-            base_url: "http://127.0.0.1:1".into(),
-            key,
-            is_small: false,
-            is_free: false,
-            max_concurrent_requests: None,
-            extra: RequestExtras::default(),
             models: prices::price_table(wire),
+            ..Provider::new(wire, "http://127.0.0.1:1", key)
         };
         let given = provider(WireFormat::Anthropic, ProviderKey::Present(Secret::new("sk-1")));
         let missing = provider(WireFormat::Responses, ProviderKey::Missing { variable: "OPENAI_API_KEY".into() });

@@ -84,16 +84,8 @@ fn settings(home: &Path, folder: &Path, url: &str) -> SessionSettings {
 }
 
 fn model(url: &str) -> Arc<dyn Model> {
-    let provider = Provider {
-        wire: WireFormat::Responses,
-        base_url: url.to_owned(),
-        key: ProviderKey::Present(Secret::new("sk-0123456789")),
-        is_small: false,
-        is_free: false,
-        max_concurrent_requests: None,
-        extra: model::RequestExtras::default(),
-        models: std::collections::BTreeMap::new(),
-    };
+    let key = ProviderKey::Present(Secret::new("sk-0123456789"));
+    let provider = Provider::new(WireFormat::Responses, url, key);
     let providers = Providers { by_name: [("test".into(), provider)].into(), ..Providers::default() };
     model::open("test/test-model", Path::new("/"), &providers).unwrap()
 }

@@ -31,7 +31,6 @@ fn secrets(provider: &Provider) -> impl Iterator<Item = &Secret> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
 
     use model::{RequestExtras, WireFormat};
 
@@ -41,17 +40,7 @@ mod tests {
     fn add_client_provider(base_url: &str, key: ProviderKey) -> Result<ModelAccess, ProviderError> {
         let mut access = SettingsFile::default().resolve().access(&Env::default()).unwrap();
         let extra = RequestExtras { headers: vec![("x-team".into(), Secret::new("blue-team"))], query: None };
-        let base_url = base_url.to_owned();
-        let provider = Provider {
-            wire: WireFormat::Chat,
-            base_url,
-            key,
-            is_small: false,
-            is_free: false,
-            max_concurrent_requests: None,
-            extra,
-            models: BTreeMap::new(),
-        };
+        let provider = Provider { extra, ..Provider::new(WireFormat::Chat, base_url, key) };
         access.add_provider("client", "baseUrl", provider).map(|()| access)
     }
 

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use bosun_model::{
-    ModelListing, ModelTier, Provider, ProviderKey, Providers, RecordingModel, RequestExtras, WireFormat, open,
-};
+use bosun_model::{ModelListing, ModelTier, Provider, ProviderKey, Providers, RecordingModel, WireFormat, open};
 use net::Secret;
 use protocol::Price;
 
@@ -52,17 +50,7 @@ fn model_that_cannot_be_opened_is_explained() {
 }
 
 fn provider(key: ProviderKey) -> Provider {
-    let base_url = "http://127.0.0.1:1/v1".into();
-    Provider {
-        wire: WireFormat::Chat,
-        base_url,
-        key,
-        is_small: false,
-        is_free: false,
-        max_concurrent_requests: None,
-        extra: RequestExtras::default(),
-        models: BTreeMap::new(),
-    }
+    Provider::new(WireFormat::Chat, "http://127.0.0.1:1/v1", key)
 }
 
 #[test]

@@ -35,19 +35,14 @@ rules:
 ";
 
 fn model(url: String) -> Arc<dyn model::Model> {
+    let key = ProviderKey::Present(Secret::new("sk-0123456789"));
     let provider = Provider {
-        wire: WireFormat::Chat,
-        base_url: url,
-        key: ProviderKey::Present(Secret::new("sk-0123456789")),
-        is_small: false,
-        is_free: false,
-        max_concurrent_requests: None,
-        extra: model::RequestExtras::default(),
         models: [(
             "m".into(),
             model::ModelListing { price: Some(PRICE), context_tokens: None, max_output_tokens: Some(1_000) },
         )]
         .into(),
+        ..Provider::new(WireFormat::Chat, url, key)
     };
     let providers = Providers { by_name: [("test".into(), provider)].into(), ..Providers::default() };
     model::open("test/m", Path::new("/"), &providers).unwrap()

@@ -98,16 +98,7 @@ impl CopilotProviderParams {
         headers.extend(self.headers.clone());
         let extra = RequestExtras { headers, query };
         let models = model.iter().map(|name| (name.clone(), self.model_limits())).collect();
-        let provider = Provider {
-            wire,
-            base_url,
-            key,
-            is_small: false,
-            is_free: false,
-            max_concurrent_requests: None,
-            extra,
-            models,
-        };
+        let provider = Provider { extra, models, ..Provider::new(wire, base_url, key) };
         Ok(ClientProvider { provider, model })
     }
 

@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bosun_model::{
-    Delta, Model, ModelError, ModelReply, ModelRequest, Provider, ProviderKey, Providers, RequestExtras, WireFormat,
-    open,
+    Delta, Model, ModelError, ModelReply, ModelRequest, Provider, ProviderKey, Providers, WireFormat, open,
 };
 use futures_util::StreamExt;
 use net::{HttpTimeouts, Secret};
@@ -84,16 +83,7 @@ impl Server {
     /// The model `name` of this provider, with these timeouts.
     pub(crate) fn model_with(&self, wire: WireFormat, name: &str, patience: HttpTimeouts) -> Arc<dyn Model> {
         let key = ProviderKey::Present(Secret::new(KEY).found_in("TEST_API_KEY"));
-        let at = Provider {
-            wire,
-            base_url: self.url.clone(),
-            key,
-            is_small: false,
-            is_free: false,
-            max_concurrent_requests: None,
-            extra: RequestExtras::default(),
-            models: BTreeMap::new(),
-        };
+        let at = Provider::new(wire, &self.url, key);
         let places = BTreeMap::from([("test".into(), at)]);
         let providers = Providers { by_name: places, timeouts: patience, ..Providers::default() };
         open(&format!("test/{name}"), "/".as_ref(), &providers).unwrap()

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bosun_model::{Model, ModelListing, Provider, ProviderKey, Providers, RequestExtras, WireFormat, open};
+use bosun_model::{Model, ModelListing, Provider, ProviderKey, Providers, WireFormat, open};
 use net::Secret;
 
 use super::server::{Act, Server};
@@ -16,16 +16,11 @@ async fn says(status: &str, body: &str) -> Server {
 
 fn local(url: &str, key: ProviderKey, listed: ModelListing) -> Arc<dyn Model> {
     let models = BTreeMap::from([("m".to_owned(), listed)]);
-    let base_url = format!("{url}/v1");
     let at = Provider {
-        wire: WireFormat::Chat,
-        base_url,
-        key,
         is_small: true,
-        is_free: false,
         max_concurrent_requests: Some(1),
-        extra: RequestExtras::default(),
         models,
+        ..Provider::new(WireFormat::Chat, format!("{url}/v1"), key)
     };
     let providers = Providers { by_name: BTreeMap::from([("own".into(), at)]), ..Providers::default() };
     open("own/m", "/".as_ref(), &providers).unwrap()

@@ -47,14 +47,8 @@ fn model_over(server: &ModelServer, wire: WireFormat) -> Arc<dyn Model> {
         WireFormat::Responses | WireFormat::Chat => server.openai_url(),
     };
     let provider = Provider {
-        wire,
-        base_url,
-        key: ProviderKey::Present(Secret::new("sk-0123456789")),
-        is_small: false,
-        is_free: false,
-        max_concurrent_requests: None,
-        extra: model::RequestExtras::default(),
         models: [("m".into(), ModelListing { max_output_tokens: Some(1_000), ..ModelListing::default() })].into(),
+        ..Provider::new(wire, base_url, ProviderKey::Present(Secret::new("sk-0123456789")))
     };
     let providers = Providers { by_name: [("test".into(), provider)].into(), ..Providers::default() };
     model::open("test/m", Path::new("/"), &providers).unwrap()
@@ -92,14 +86,8 @@ async fn a_conversation_stays_within_the_context_that_a_local_server_reports() {
     let script = "  - answer: [call: { tool: shell, input: { command: 'seq 1000 1999' } }]\n";
     let server = ModelServer::script(&rules(script)).context(6_000).start();
     let provider = Provider {
-        wire: WireFormat::Chat,
-        base_url: server.openai_url(),
-        key: ProviderKey::NotNeeded,
-        is_small: false,
-        is_free: false,
-        max_concurrent_requests: None,
-        extra: model::RequestExtras::default(),
         models: [("m".into(), ModelListing { max_output_tokens: Some(500), ..ModelListing::default() })].into(),
+        ..Provider::new(WireFormat::Chat, server.openai_url(), ProviderKey::NotNeeded)
     };
     let providers = Providers { by_name: [("own".into(), provider)].into(), ..Providers::default() };
     let model = model::open("own/m", Path::new("/"), &providers).unwrap();
