@@ -65,8 +65,9 @@ fn release(fixture: &BinaryFixture) {
     std::fs::remove_file(fixture.path("hold")).unwrap();
 }
 
-/// Waits until one has started.
+/// Waits until one has written to its file, which the shell creates before.
 #[track_caller]
 fn await_held(fixture: &BinaryFixture) {
-    within(PATIENCE, "the call runs", || fixture.path("witness").exists());
+    let written = || std::fs::read_to_string(fixture.path("witness")).is_ok_and(|text| text.ends_with('\n'));
+    within(PATIENCE, "the call runs", written);
 }

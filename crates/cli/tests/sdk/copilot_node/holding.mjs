@@ -1,5 +1,5 @@
 // A client that keeps a turn running until it is killed.
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { approveAll, CopilotClient, RuntimeConnection } from "@github/copilot-sdk";
 import { EventRecorder } from "./kit.mjs";
 
@@ -11,8 +11,9 @@ const recorder = new EventRecorder(session);
 await session.send({ prompt: "work on it" });
 await recorder.first("subagent.started");
 await recorder.first("tool.execution_start", ({ data }) => data.toolCallId === "held");
-// A started call may not have had an effect yet.
-while (!existsSync("witness")) await new Promise((look) => setTimeout(look, 10));
+// A started call may not have had its effect yet, and the shell creates the file before it writes to it.
+const hasRun = () => existsSync("witness") && readFileSync("witness", "utf8") === "ran\n";
+while (!hasRun()) await new Promise((look) => setTimeout(look, 10));
 console.log("in the middle");
 if (process.argv.includes("and kill the adapter")) {
     process.kill(client.cliProcess.pid, "SIGKILL");
