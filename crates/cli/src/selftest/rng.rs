@@ -1,6 +1,6 @@
 //! Deterministic pseudo-random numbers.
 
-/// A SplitMix64 generator.
+/// A SplitMix64 generator. It is written here, since `--seed` must mean the same kills after every update of a library.
 #[derive(Debug, Clone)]
 pub(super) struct SplitMixRng(u64);
 

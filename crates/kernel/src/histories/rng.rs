@@ -1,6 +1,7 @@
 //! The source of randomness.
 
-/// A small random number generator: splitmix64.
+/// A small random number generator: splitmix64. It is written here, since a seed that a failed history printed must
+/// give the same history after every update of a library.
 pub(super) struct HistoryRng(pub(super) u64);
 
 impl HistoryRng {

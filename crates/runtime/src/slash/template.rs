@@ -1,6 +1,7 @@
 //! Parses the text of a command, with placeholders for arguments, for the output of shell commands and for files.
 //!
-//! The text is parsed before anything is inserted, so inserted text is never parsed.
+//! The text is parsed before anything is inserted, so inserted text is never parsed. The syntax is that of existing
+//! command files, which no template engine reads.
 
 use std::collections::BTreeMap;
 
