@@ -7,8 +7,8 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
-use policy::shell::{self, RedirectMode, ShellScript, ShellWord, SimpleCommand};
 use protocol::{HookAction, HookProgram, HookSpec};
+use shell_parser::{RedirectMode, ShellScript, ShellWord, SimpleCommand};
 
 /// Programs that run a script file.
 #[rustfmt::skip]
@@ -98,7 +98,7 @@ pub(crate) fn files_run(action: &HookAction, top: &Path, user: Option<&Path>) ->
         text = text.replace("${HOME}", &user).replace("$HOME", &user).replace(" ~/", &format!(" {user}/"));
         text = text.strip_prefix("~/").map(|rest| format!("{user}/{rest}")).unwrap_or(text);
     }
-    let script = shell::parse(&text);
+    let script = shell_parser::parse(&text);
     let mut scan = CommandScan { folder, found: BTreeSet::new(), folders: vec![PathBuf::new()], paths: Vec::new() };
     scan.scan(&script, &text, env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     scan.found

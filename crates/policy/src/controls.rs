@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use shell_parser::{CommandFolders, ShellWord, SimpleCommand};
+
 use crate::Policy;
 use crate::fold::{fold, fold_path, is_within, normalize_path};
 use crate::pattern::WordPattern;
-use crate::shell::{CommandFolders, ShellWord, SimpleCommand};
 
 /// Arguments with which an agent may start `bosun`.
 const HARMLESS_BOSUN_ARGS: [&str; 4] = ["--version", "-V", "--help", "-h"];

@@ -18,7 +18,6 @@ mod request;
 mod request_text;
 mod role;
 mod rule;
-pub mod shell;
 mod suggest;
 mod verdict;
 

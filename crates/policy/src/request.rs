@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use shell_parser::SimpleCommand;
+
 use crate::address::WebAddress;
 use crate::pattern::FoldedPath;
-use crate::shell::SimpleCommand;
 
 /// A tool call, as far as permission is concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]

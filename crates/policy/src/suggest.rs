@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use protocol::RuleEffect;
+use shell_parser::{ShellWord, SimpleCommand};
 
 use crate::pattern::{RuleMatch, escape_path, interpreters, is_family, known_words, quote_word, without_system_folder};
 use crate::request::RequestPart;
-use crate::shell::{ShellWord, SimpleCommand};
 use crate::{Policy, Rule, RuleSource};
 
 /// Programs whose first argument is a subcommand.

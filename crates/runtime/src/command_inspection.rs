@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use policy::FilesystemFacts;
 use policy::gitconfig::{GitSetting, parse_settings};
-use policy::shell::{self, ShellScript};
+use shell_parser::ShellScript;
 
 use crate::command_paths;
 
@@ -30,7 +30,7 @@ pub struct InspectionScope<'a> {
 
 /// Collects the facts about a command that starts in `cwd`, a folder of the workspace.
 pub fn inspect_command(command: &str, cwd: &Path, scope: InspectionScope<'_>) -> FilesystemFacts {
-    let script = shell::parse(command);
+    let script = shell_parser::parse(command);
     let working_folders = command_paths::working_folders(&script, cwd);
     let inside = |path: &Path| path.starts_with(cwd) || scope.roots.iter().any(|root| path.starts_with(root));
     let named = command_paths::named_paths(&script, &working_folders);

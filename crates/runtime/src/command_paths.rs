@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use policy::shell::{self, CommandFolders, RedirectMode, ShellScript, ShellWord, SimpleCommand};
 use policy::{FilesystemFacts, Policy, RequestedAct};
+use shell_parser::{CommandFolders, RedirectMode, ShellScript, ShellWord, SimpleCommand};
 
 use crate::protected_files::{PathResolver, resolve_links};
 
@@ -18,7 +18,7 @@ pub(crate) fn find_reached_control(
     is_control: impl Fn(&Path) -> bool,
     policy: &Policy,
 ) -> Option<PathBuf> {
-    let script = shell::parse(command);
+    let script = shell_parser::parse(command);
     let folders = working_folders(&script, cwd);
     let mut resolver = PathResolver::default();
     let by_name = candidate_paths(&script, &folders)
@@ -170,7 +170,7 @@ fn normalize_lexically(path: &Path) -> PathBuf {
 
 /// The redirections of a command whose real target differs from the written one, as separate acts.
 pub fn resolved_redirects(command: &str, cwd: &Path) -> Vec<RequestedAct> {
-    let script = shell::parse(command);
+    let script = shell_parser::parse(command);
     let known = script.files.iter().filter_map(|redirect| match &redirect.file {
         ShellWord::Known(path) => Some((redirect.mode, cwd.join(path))),
         ShellWord::Glob(_) | ShellWord::Unknown(_) => None,

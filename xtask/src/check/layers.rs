@@ -6,7 +6,7 @@ use serde_json::Value;
 /// The crates by layer. A crate depends only on crates of a lower number.
 const LAYERS: [&[&str]; 6] = [
     &["protocol"],
-    &["host", "net", "rpc"],
+    &["host", "net", "rpc", "shell-parser"],
     &["kernel", "store", "model", "tools", "policy", "hooks", "git"],
     &["runtime", "mcp", "remote"],
     &["tui", "adapters", "dashboard", "config"],
@@ -16,7 +16,7 @@ const LAYERS: [&[&str]; 6] = [
 /// Crates that may use less than their layer allows, and what they may use.
 const NARROW: [(&str, &[&str]); 4] = [
     ("kernel", &["protocol"]),
-    ("policy", &["protocol"]),
+    ("policy", &["protocol", "shell-parser"]),
     ("tui", &["protocol", "rpc"]),
     ("dashboard", &["protocol", "rpc"]),
 ];

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use protocol::{PermissionMode, RuleEffect, clip_middle};
+use shell_parser::{CommandFolders, Redirect, RedirectMode, ShellScript, ShellWord, SimpleCommand};
 
 use super::file::FileUse;
 use super::{DefaultDecision, MAX_SHOWN_BYTES, deny_control};
@@ -11,7 +12,6 @@ use crate::fold::{normalize_path, resolve};
 use crate::pattern::quote_word;
 use crate::readonly::{self, ReadDepth};
 use crate::request::{CommandScope, RequestPart};
-use crate::shell::{self, CommandFolders, Redirect, RedirectMode, ShellScript, ShellWord, SimpleCommand};
 use crate::{FilesystemFacts, Policy, Rule, Verdict, VerdictBasis};
 
 /// Files that only name streams which the command has open anyway.
@@ -27,7 +27,7 @@ struct ShellLineContext<'a> {
 
 impl Policy {
     pub(super) fn judge_shell(&self, tool: &str, command: &str, cwd: &Path, facts: FilesystemFacts) -> Vec<Verdict> {
-        let script = shell::parse(command);
+        let script = shell_parser::parse(command);
         let folders = self.command_folders(&script.commands, cwd);
         let scope = command_scope(&script, command);
         let line = ShellLineContext { folders: &folders, cwd, scope, facts };

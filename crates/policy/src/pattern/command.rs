@@ -1,9 +1,10 @@
 //! Patterns for shell commands, word by word. Allow rules are matched strictly, ask and deny rules generously.
 
+use shell_parser::{ShellWord, SimpleCommand};
+
 use super::word_pattern::{WordPattern, split_words};
 use super::{RuleMatch, interpreters};
 use crate::request::CommandScope;
-use crate::shell::{ShellWord, SimpleCommand};
 
 /// Folders whose programs a name without a folder may mean.
 const SYSTEM_FOLDERS: [&str; 5] = ["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/"];

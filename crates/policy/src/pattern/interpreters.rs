@@ -1,6 +1,6 @@
 //! Programs that run text in their own language.
 
-use crate::shell::{ShellWord, SimpleCommand};
+use shell_parser::{ShellWord, SimpleCommand};
 
 /// Their names, without a version.
 #[rustfmt::skip]

@@ -3,10 +3,10 @@
 
 mod table;
 
+use shell_parser::{ShellWord, SimpleCommand};
 use table::{OperandKind, PROGRAMS, ReadOnlyProgram};
 
 use crate::pattern::without_system_folder;
-use crate::shell::{ShellWord, SimpleCommand};
 
 /// What a read-only command reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bosun_policy::{AgentRole, Explanation, Policy, shell as reader};
+use bosun_policy::{AgentRole, Explanation, Policy};
 use protocol::PermissionMode::{AllowAll, Default};
 use protocol::RuleEffect::{self, Allow, Ask, Deny};
 
@@ -390,7 +390,7 @@ fn possibly_denied_commands_ask() {
 #[test]
 fn allowed_command_starts_only_named_programs() {
     for command in ALLOWED {
-        let script = reader::parse(command);
+        let script = shell_parser::parse(command);
         assert!(script.unclear.is_empty(), "{command:?}: {:?}", script.unclear);
         let named: BTreeSet<&str> = script
             .commands

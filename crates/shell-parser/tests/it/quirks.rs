@@ -2,7 +2,7 @@
 
 use crate::oracle::named;
 use crate::shims::started;
-use bosun_policy::shell::parse;
+use bosun_shell_parser::parse;
 
 const QUIRKS: &[&str] = &[
     r"alpha \;beta",

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use bosun_policy::shell::{ShellScript, ShellWord, parse};
+use bosun_shell_parser::{ShellScript, ShellWord, parse};
 use proptest::prelude::*;
 
 use crate::generate::{Dice, command, soup, words};

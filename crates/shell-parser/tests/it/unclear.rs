@@ -1,6 +1,6 @@
 //! Unclear commands, by example: nothing unknown counts as known.
 
-use bosun_policy::shell::parse;
+use bosun_shell_parser::parse;
 
 use crate::reading::check;
 

@@ -1,6 +1,6 @@
 //! Which programs commands start, by example.
 
-use bosun_policy::shell::{RedirectMode, ShellScript, ShellWord, parse};
+use bosun_shell_parser::{RedirectMode, ShellScript, ShellWord, parse};
 
 /// A script in one line: `?` if it is unclear; its commands with their wrappers, and `!` if risky; its files.
 fn shown(script: &ShellScript) -> String {

@@ -7,6 +7,8 @@
 //! Two parsers read every text: our own, which is strict and refuses what it is not sure of, and tree-sitter's bash
 //! grammar. If the second finds a command that the first does not, the text is unclear.
 
+#![deny(missing_docs)]
+
 mod ansi;
 mod awk;
 mod braces;
