@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use protocol::{
     Activation, AskDecision, Attempt, CallId, ContentBlock, Cost, DecidedBy, Event, LogEntry, MailBody, MailId,
-    Principal, StopBlocker, TaskId, TaskOutcome, TaskSpec, TaskType, Timestamp, Turn, WaitEnd,
+    Principal, StopBlocker, TaskId, TaskOutcome, TaskSpec, Timestamp, Turn, WaitEnd,
 };
 
 use crate::state::{KernelState, SessionAdmission};
@@ -295,10 +295,11 @@ impl KernelState {
                 (parent.depth + 1, previous_sibling)
             }
         };
-        match spec.kind {
-            TaskType::Main => self.root = Some(id),
-            TaskType::Agent => self.count_start(depth, at),
-            TaskType::Shell => {}
+        if spec.kind.is_root() {
+            self.root = Some(id);
+        }
+        if spec.kind.counts_as_agent() {
+            self.count_start(depth, at);
         }
         self.insert(KernelTask::new(id, spec, self.agent_name(previous_sibling, &spec.agent), depth));
         Ok(())
@@ -458,7 +459,7 @@ impl KernelTask {
         self.work = ActivationWork::NotBegun;
         self.stopped = matches!(outcome, TaskOutcome::Cancelled { .. });
         // Stopping the root ends its activation, not the task.
-        if self.kind == TaskType::Main {
+        if self.kind.is_root() {
             (self.cancel, self.cancel_until) = (None, None);
         }
         Ok(())

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use protocol::{CallId, TaskId, TaskType, Timestamp};
+use protocol::{CallId, TaskId, Timestamp};
 
 use crate::evolve::InvalidEvent;
 use crate::state::KernelState;
@@ -268,7 +268,7 @@ impl TaskIndexEntry {
         let busy = task.phase.is_busy();
         // The time for a last turn also runs out for queued and parked tasks, but not for interrupted ones.
         let grace = task.cancel_until.filter(|_| busy);
-        let is_agent = task.kind != TaskType::Shell;
+        let is_agent = task.kind.is_agent();
         TaskIndexEntry {
             busy,
             at_work: is_agent && !task.phase.is_at_rest(),

@@ -1,7 +1,5 @@
 //! Whether a whole session is parked, so that only time or a person can change its state.
 
-use protocol::TaskType;
-
 use crate::state::KernelState;
 use crate::{ActivationWork, CallPhase, KernelTask, Parking, TaskPhase};
 
@@ -13,7 +11,7 @@ impl KernelState {
         if self.parked == 0 || self.active > 0 {
             return None;
         }
-        let agents = || self.tasks.values().filter(|task| task.kind != TaskType::Shell);
+        let agents = || self.tasks.values().filter(|task| task.kind.is_agent());
         if agents().any(|task| task.is_running() && !self.awaits_agents(task)) {
             return None;
         }
@@ -31,7 +29,7 @@ impl KernelState {
     /// Whether a running task waits only for agents. A wait for a command or a person can end while agents are parked.
     fn awaits_agents(&self, task: &KernelTask) -> bool {
         let is_running_command =
-            |id| self.tasks.get(id).is_some_and(|task| task.kind == TaskType::Shell && task.phase.is_busy());
+            |id| self.tasks.get(id).is_some_and(|task| !task.kind.is_agent() && task.phase.is_busy());
         let ActivationWork::CallingTools(calls) = &task.work else { return false };
         calls.values().any(|phase| matches!(phase, CallPhase::Waiting(_)))
             && calls.values().all(|phase| match phase {

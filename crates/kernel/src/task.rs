@@ -139,10 +139,7 @@ impl LastTurn {
 impl KernelTask {
     pub(crate) fn new(id: TaskId, spec: &TaskSpec, agent: Arc<str>, depth: u32) -> KernelTask {
         // The root waits for its first message; every other task is created with its first mail.
-        let phase = match spec.kind {
-            TaskType::Main => TaskPhase::Idle,
-            TaskType::Agent | TaskType::Shell => TaskPhase::Queued(QueuePurpose::Begin),
-        };
+        let phase = if spec.kind.is_root() { TaskPhase::Idle } else { TaskPhase::Queued(QueuePurpose::Begin) };
         KernelTask {
             id,
             parent: spec.parent,
@@ -198,10 +195,7 @@ impl KernelTask {
 
     /// Whether it needs one of the session's slots to run.
     pub fn needs_slot(&self) -> bool {
-        match self.kind {
-            TaskType::Agent => true,
-            TaskType::Main | TaskType::Shell => false,
-        }
+        self.kind.needs_slot()
     }
 
     /// Whether all its unread mail is results.

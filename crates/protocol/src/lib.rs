@@ -21,6 +21,7 @@ mod rule;
 mod slash;
 mod task;
 mod task_lookup;
+mod task_type;
 mod timestamp;
 mod todo;
 mod usage;
@@ -47,9 +48,10 @@ pub use slash::SlashSpec;
 pub use task::{
     Activation, Attempt, CancelBy, CancelMode, CompletionPolicy, Evidence, Expectations, FailKind, Isolation,
     LimitKind, ModelUse, ParkReason, RunId, StopBlocker, TaskMode, TaskOutcome, TaskSpec, TaskState, TaskStatus,
-    TaskType, WaitMode, WrapUpReason,
+    WaitMode, WrapUpReason,
 };
 pub use task_lookup::{NamedTask, TaskLookupError, find_task};
+pub use task_type::{OwnerLoss, TaskForm, TaskType};
 pub use timestamp::Timestamp;
 pub use todo::{BlockReason, FleetConfig, FleetEnd, ReusedResult, Todo, TodoId, TodoStatus, format_cycle};
 pub use usage::{Budget, Cost, Usage};

@@ -1,23 +1,11 @@
-//! Tasks: their types, public states and outcomes.
+//! Tasks: their specs, public states and outcomes.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Budget, CallId, DefinitionId, ReasoningEffort, TaskId, Timestamp, TodoId};
-
-/// The type of a task, which decides which executor runs it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum TaskType {
-    /// The session's root conversation.
-    Main,
-    /// An agent that another agent started.
-    Agent,
-    /// A shell command in the background.
-    Shell,
-}
+use crate::{Budget, CallId, DefinitionId, OwnerLoss, ReasoningEffort, TaskId, TaskType, Timestamp, TodoId};
 
 /// What happens to a task when its activation completes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -288,10 +276,10 @@ impl TaskState {
 
     /// The state of a task once its owner is dead: an agent can be continued later, a command cannot.
     pub fn without_owner(self, kind: TaskType) -> TaskState {
-        match (self, kind) {
-            (TaskState::Running, TaskType::Shell) => TaskState::Finished { outcome: TaskOutcome::Lost },
-            (TaskState::Running | TaskState::Queued, TaskType::Main | TaskType::Agent) => TaskState::Interrupted,
-            (state, TaskType::Main | TaskType::Agent | TaskType::Shell) => state,
+        match (self, kind.on_owner_loss()) {
+            (TaskState::Running, OwnerLoss::Lost) => TaskState::Finished { outcome: TaskOutcome::Lost },
+            (TaskState::Running | TaskState::Queued, OwnerLoss::Resume) => TaskState::Interrupted,
+            (state, OwnerLoss::Resume | OwnerLoss::Lost) => state,
         }
     }
 

@@ -3,7 +3,7 @@
 
 use protocol::api::CancelView;
 use protocol::{
-    Activation, Attempt, Evidence, ModelUse, TaskId, TaskOutcome, TaskSpec, TaskState, TaskType, Timestamp, clip_middle,
+    Activation, Attempt, Evidence, ModelUse, TaskId, TaskOutcome, TaskSpec, TaskState, Timestamp, clip_middle,
 };
 use rusqlite::{Connection, params};
 
@@ -22,10 +22,8 @@ pub(crate) fn create(conn: &Connection, task: TaskId, spec: &TaskSpec, at: Times
             })?,
     };
     // The root is idle until its first mail; every other task is created with mail.
-    let (state, queued_at) = match spec.kind {
-        TaskType::Main => (TaskState::Idle, None),
-        TaskType::Agent | TaskType::Shell => (TaskState::Queued, Some(at.0)),
-    };
+    let (state, queued_at) =
+        if spec.kind.is_root() { (TaskState::Idle, None) } else { (TaskState::Queued, Some(at.0)) };
     conn.prepare_cached(
         "INSERT INTO bosun_tasks (id, parent, kind, agent, path, description, state, created_at, updated_at, name,
                                   depth, mode, model, effort, queued_at)

@@ -2,7 +2,7 @@
 
 use protocol::{
     Activation, CancelBy, CancelMode, CompletionPolicy, Event, MailBody, MailDelivery, ModelFault, Principal, TaskId,
-    TaskMode, TaskOutcome, TaskType, ToolResult,
+    TaskMode, TaskOutcome, ToolResult,
 };
 
 use super::DecisionDraft;
@@ -61,7 +61,7 @@ impl DecisionDraft<'_> {
                 continue;
             }
             // Only an agent has a last turn to take, and only while it runs.
-            if how == CancelMode::WrapUp && task.is_running() && task.kind != TaskType::Shell {
+            if how == CancelMode::WrapUp && task.is_running() && task.kind.takes_last_turn() {
                 let run = task.run_id();
                 self.effects.push(KernelEffect::Stop { run, how });
             } else {
@@ -83,10 +83,8 @@ impl DecisionDraft<'_> {
 
     /// Whether there is anything to stop: not for a finished task or an idle root.
     fn can_stop(&self, id: TaskId) -> bool {
-        self.state.tasks.get(&id).is_some_and(|task| match task.kind {
-            TaskType::Main => !task.phase.is_at_rest(),
-            TaskType::Agent | TaskType::Shell => !task.is_finished(),
-        })
+        let task = self.state.tasks.get(&id);
+        task.is_some_and(|task| if task.kind.is_root() { !task.phase.is_at_rest() } else { !task.is_finished() })
     }
 
     /// Ends the activation at once, and with [`AfterActivation::Finish`] the task too. Later reports from its run are
@@ -114,21 +112,18 @@ impl DecisionDraft<'_> {
         let (activation, kind, undelivered) = (task.activation, task.kind, undelivered_activation(task));
         if is_activation_open(&task.phase) {
             self.record(id, Event::ActivationEnded { activation, outcome: outcome.clone(), text })?;
-            if kind == TaskType::Main {
+            if kind.is_root() {
                 self.root_activation_ended(id, &outcome)?;
             }
-        } else if kind == TaskType::Main {
+        } else if kind.is_root() {
             return Ok(());
         }
         self.release_todo(id, &outcome)?;
         let stopped = matches!(outcome, TaskOutcome::Cancelled { .. });
-        match (kind, after) {
-            (TaskType::Main, _) | (_, AfterActivation::Idle) => {}
-            (TaskType::Agent | TaskType::Shell, AfterActivation::Finish) => {
-                self.record(id, Event::TaskFinished { outcome })?;
-                self.expire_mail(id)?;
-                self.stop_children(id)?;
-            }
+        if after == AfterActivation::Finish && !kind.is_root() {
+            self.record(id, Event::TaskFinished { outcome })?;
+            self.expire_mail(id)?;
+            self.stop_children(id)?;
         }
         self.settle_waits(id)?;
         if let Some(activation) = undelivered {
@@ -194,7 +189,8 @@ impl DecisionDraft<'_> {
         // The end of a background command does not wake the agent that started it; the agent reads the output when it
         // needs it. The fleet itself reports the end of workers and merge agents.
         let is_fleet_task = task.todo.is_some() || task.merges.is_some();
-        let unreported = task.kind == TaskType::Shell && parent_task.kind == TaskType::Agent || is_fleet_task;
+        let is_told = parent_task.kind.is_root() || task.kind.reports_to_subagents();
+        let unreported = !is_told || is_fleet_task;
         if mode == TaskMode::Sync || gone || unreported {
             return Ok(());
         }

@@ -1,6 +1,6 @@
 //! Mail: it is admitted to an inbox, and then delivered between turns or expired when the task ends.
 
-use protocol::{Activation, Event, MailBody, MailDelivery, MailId, ParkReason, Principal, RunId, TaskId, TaskType};
+use protocol::{Activation, Event, MailBody, MailDelivery, MailId, ParkReason, Principal, RunId, TaskId};
 
 use super::DecisionDraft;
 use crate::state::SessionAdmission;
@@ -16,7 +16,7 @@ impl DecisionDraft<'_> {
         if task.cancel.is_some() {
             return Err(InputRefusal::Stopping(to));
         }
-        if task.kind == TaskType::Shell {
+        if !task.kind.has_inbox() {
             return Err(InputRefusal::NoInbox(to));
         }
         match (self.state.admission, from) {
@@ -66,9 +66,8 @@ impl DecisionDraft<'_> {
 
     /// Whether a root with a final message may become idle despite unread results, which wake it later together.
     pub(super) fn may_idle_with_results(&self, task: &KernelTask) -> bool {
-        let has_final_message = task.kind == TaskType::Main
-            && task.cancel.is_none()
-            && task.work == ActivationWork::Answered { text: true };
+        let has_final_message =
+            task.kind.is_root() && task.cancel.is_none() && task.work == ActivationWork::Answered { text: true };
         has_final_message && task.last_turn.is_none() && !task.inbox.is_empty() && self.may_delay_results(task)
     }
 

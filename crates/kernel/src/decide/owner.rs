@@ -1,8 +1,8 @@
 //! Changes of a session's owner: opening, adopting, forking, suspending and resuming.
 
 use protocol::{
-    CancelBy, CancelMode, Event, Fence, FleetEnd, ModelFault, ModelUse, ParkReason, SessionConfig, SessionId, TaskId,
-    TaskOutcome, TaskSpec, TaskType,
+    CancelBy, CancelMode, Event, Fence, FleetEnd, ModelFault, ModelUse, OwnerLoss, ParkReason, SessionConfig,
+    SessionId, TaskId, TaskOutcome, TaskSpec,
 };
 
 use super::cancel::AfterActivation;
@@ -25,7 +25,7 @@ impl DecisionDraft<'_> {
         if let Some(AgentDefinition { id, spec }) = definition {
             self.record(root, Event::AgentDefined { id, spec })?;
         }
-        self.record(root, Event::TaskCreated(Box::new(TaskSpec { parent: None, kind: TaskType::Main, ..spec })))
+        self.record(root, Event::TaskCreated(Box::new(spec.into_root())))
     }
 
     /// Has the root use another agent definition, or the default one.
@@ -108,9 +108,9 @@ impl DecisionDraft<'_> {
 
     /// Interrupts a running task that lost its process: an agent can be continued later, a command cannot.
     pub(super) fn interrupt_run(&mut self, id: TaskId) -> Result<(), InputRefusal> {
-        match self.task(id)?.kind {
-            TaskType::Shell => self.close(id, TaskOutcome::Lost, String::new(), AfterActivation::Finish),
-            TaskType::Main | TaskType::Agent => self.interrupt_agent(id),
+        match self.task(id)?.kind.on_owner_loss() {
+            OwnerLoss::Lost => self.close(id, TaskOutcome::Lost, String::new(), AfterActivation::Finish),
+            OwnerLoss::Resume => self.interrupt_agent(id),
         }
     }
 

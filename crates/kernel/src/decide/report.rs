@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use protocol::{
     AskDecision, AutopilotStop, CallId, CompletionPolicy, ContentBlock, Cost, Event, LimitKind, MailBody, MailDelivery,
-    Principal, QuotedTokens, RunId, StopBlocker, TaskId, TaskOutcome, TaskType, Turn, TurnQuote, WrapUpReason,
+    Principal, QuotedTokens, RunId, StopBlocker, TaskId, TaskOutcome, Turn, TurnQuote, WrapUpReason,
 };
 
 use super::DecisionDraft;
@@ -236,15 +236,13 @@ impl DecisionDraft<'_> {
     }
 }
 
-/// A task is complete with a final message, no open call and no unread mail. A command needs none of this.
+/// An agent is complete with a final message, no open call and no unread mail. A command needs none of this.
 fn expect_complete(task: &KernelTask) -> Result<(), InputRefusal> {
-    match task.kind {
-        TaskType::Shell => Ok(()),
-        TaskType::Main | TaskType::Agent => {
-            expect_answer(task)?;
-            if task.inbox.is_empty() { Ok(()) } else { Err(InputRefusal::MailWaiting) }
-        }
+    if !task.kind.completes_with_answer() {
+        return Ok(());
     }
+    expect_answer(task)?;
+    if task.inbox.is_empty() { Ok(()) } else { Err(InputRefusal::MailWaiting) }
 }
 
 /// Expects a final message from the model, and no open calls.

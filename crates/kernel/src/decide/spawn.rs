@@ -1,7 +1,7 @@
 //! Starting tasks.
 
 use protocol::{
-    AskDecision, CallId, Event, MailBody, MailDelivery, Principal, TaskId, TaskMode, TaskSpec, TaskType, Turn, WaitMode,
+    AskDecision, CallId, Event, MailBody, MailDelivery, Principal, TaskId, TaskMode, TaskSpec, Turn, WaitMode,
 };
 
 use super::DecisionDraft;
@@ -36,7 +36,7 @@ impl DecisionDraft<'_> {
         }
         let from = caller.map_or(Principal::User, |id| Principal::Task { id });
         let call = by.map(|(_, _, call)| call);
-        let answered = call.clone().filter(|_| spec.kind == TaskType::Agent && waiter.is_none());
+        let answered = call.clone().filter(|_| spec.kind.answers_at_spawn() && waiter.is_none());
         let answer = call_answers::started(&name, id);
         let todo = spec.todo.clone();
         self.record(id, Event::TaskCreated(Box::new(TaskSpec { parent: Some(parent), name, call, ..spec })))?;
@@ -78,14 +78,16 @@ impl DecisionDraft<'_> {
         if parent.cancel.is_some() {
             return Err(InputRefusal::Stopping(parent.id));
         }
-        if parent.kind == TaskType::Shell {
+        if !parent.kind.may_have_children() {
             return Err(InputRefusal::CannotSpawn(parent.id));
         }
-        match spec.kind {
-            TaskType::Main => Err(InputRefusal::AlreadyOpen),
-            TaskType::Agent => self.expect_room_below(parent, &spec.agent).map(|()| parent),
-            TaskType::Shell => Ok(parent),
+        if spec.kind.is_root() {
+            return Err(InputRefusal::AlreadyOpen);
         }
+        if spec.kind.counts_as_agent() {
+            self.expect_room_below(parent, &spec.agent)?;
+        }
+        Ok(parent)
     }
 
     /// Checks that the limits let a task start one more agent of this type. A lack of slots is not a limit: agents

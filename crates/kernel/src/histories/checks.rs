@@ -43,9 +43,8 @@ fn check_task(kernel: &Kernel, task: &KernelTask) {
             task.id
         );
     }
-    let at_work = |id: &&TaskId| {
-        kernel.task(**id).is_some_and(|child| child.kind == TaskType::Agent && !child.phase.is_at_rest())
-    };
+    let at_work =
+        |id: &&TaskId| kernel.task(**id).is_some_and(|child| child.kind.is_agent() && !child.phase.is_at_rest());
     assert_eq!(
         task.agents_at_work as usize,
         task.children.iter().filter(at_work).count(),
@@ -103,7 +102,7 @@ fn check_lookups(kernel: &Kernel) {
 
 /// Checks that a session is parked if an agent is parked and no agent can continue before that changes.
 fn check_parked(kernel: &Kernel) {
-    let agents = || kernel.tasks().filter(|task| task.kind != TaskType::Shell);
+    let agents = || kernel.tasks().filter(|task| task.kind.is_agent());
     let parked = |task: &KernelTask| matches!(task.phase, TaskPhase::Parked(_));
     let can_continue = |task: &KernelTask| match task.phase {
         TaskPhase::Queued(_) => true,
@@ -111,7 +110,7 @@ fn check_parked(kernel: &Kernel) {
             let open = || task.work.calls().filter(|(_, phase)| **phase != CallPhase::Answered);
             let is_for_agents = |wait: &CallWait| {
                 let is_agent_or_finished =
-                    |id: &TaskId| kernel.task(*id).is_some_and(|on| on.kind != TaskType::Shell || on.is_finished());
+                    |id: &TaskId| kernel.task(*id).is_some_and(|on| on.kind.is_agent() || on.is_finished());
                 !wait.awaited.is_empty() && wait.awaited.iter().all(is_agent_or_finished)
             };
             open().next().is_none()

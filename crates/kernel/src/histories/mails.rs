@@ -20,7 +20,7 @@ pub(super) struct MailAudit {
     /// Activations whose result was sent as mail.
     sent_results: BTreeSet<(TaskId, Activation)>,
     /// Shell tasks, which read no mail except the prompt that starts them.
-    shell_tasks: BTreeSet<TaskId>,
+    without_answer: BTreeSet<TaskId>,
     /// Tasks whose result goes to a waiting call.
     awaited: BTreeSet<TaskId>,
     /// Unread mail with the reason why a task's end was blocked.
@@ -43,11 +43,11 @@ impl MailAudit {
             Event::MailDelivered { mail } => self.deliver(id, mail),
             Event::MailExpired { mail } => self.remove_unread(id, *mail),
             Event::TaskCreated(spec) => {
-                self.shell_tasks.extend((spec.kind == TaskType::Shell).then_some(id));
+                self.without_answer.extend((!spec.kind.completes_with_answer()).then_some(id));
                 self.awaited.extend((spec.mode == TaskMode::Sync).then_some(id));
             }
             Event::TaskPromoted => assert!(self.awaited.remove(&id), "{id} was already in the background"),
-            Event::ActivationEnded { outcome: TaskOutcome::Completed, .. } if !self.shell_tasks.contains(&id) => {
+            Event::ActivationEnded { outcome: TaskOutcome::Completed, .. } if !self.without_answer.contains(&id) => {
                 let unread: Vec<MailId> = self.unread.get(&id).into_iter().flatten().map(|(mail, _)| *mail).collect();
                 let has_only_results = unread.iter().all(|mail| self.results.contains(mail));
                 assert!(has_only_results, "{id} completed with unread mail");

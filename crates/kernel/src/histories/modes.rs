@@ -140,7 +140,7 @@ impl ModeAudit {
                 self.turns_left =
                     matches!(why, AutopilotStop::Complete { .. } | AutopilotStop::Blocked { .. }).then_some(1);
             }
-            Event::TaskCreated(spec) if spec.kind == TaskType::Agent => drop(self.at_work.insert(entry.task)),
+            Event::TaskCreated(spec) if spec.kind.is_subagent() => drop(self.at_work.insert(entry.task)),
             Event::TaskRequeued => drop(self.at_work.insert(entry.task)),
             Event::ActivationEnded { .. } | Event::TaskFinished { .. } => drop(self.at_work.remove(&entry.task)),
             _other => {}
@@ -155,7 +155,7 @@ impl ModeAudit {
             (control.mode, control.objective.as_ref().map(|objective| objective.continues)),
             (self.mode, self.continues)
         );
-        let all_at_rest = kernel.tasks().all(|task| task.kind == TaskType::Shell || task.phase.is_at_rest());
+        let all_at_rest = kernel.tasks().all(|task| !task.kind.is_agent() || task.phase.is_at_rest());
         assert_eq!(kernel.state.agents_at_work == 0, all_at_rest);
         assert!(!kernel.is_continuation_due() || all_at_rest, "a continuation is due while an agent works");
     }

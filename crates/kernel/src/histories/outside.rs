@@ -134,7 +134,7 @@ impl SimulatedSession {
     /// Starts a task below any task, not through a call.
     pub(super) fn start_random_task(&mut self) {
         let Some(parent) = self.random_task() else { return };
-        let kind = if self.rng.one_in(3) { TaskType::Shell } else { TaskType::Agent };
+        let kind = self.random_kind(3);
         let spec = self.random_spec(kind, TaskMode::Background, CompletionPolicy::Finish, Some(parent));
         let (id, prompt) = (self.new_id(), "work".into());
         let spawn = TaskSpawn { id, spec, prompt, by: None, until: None, definition: None };

@@ -20,7 +20,7 @@ impl TurnAudit {
             Event::SessionOpened(config) => self.limit = config.max_turns,
             Event::SessionAdopted { config, .. } => (self.limit, self.turns) = (config.max_turns, 0),
             Event::FleetBegan(_) => self.turns = 0,
-            Event::TaskCreated(spec) if spec.kind == TaskType::Main => self.root = Some(*task),
+            Event::TaskCreated(spec) if spec.kind.is_root() => self.root = Some(*task),
             Event::MailAdmitted { from: Principal::User, .. } if self.root == Some(*task) => self.turns = 0,
             Event::WrapUpBegan { .. } => drop(self.on_last_turn.insert(*task)),
             Event::ActivationEnded { .. } => drop(self.on_last_turn.remove(task)),

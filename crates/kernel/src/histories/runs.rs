@@ -15,7 +15,7 @@ impl SimulatedSession {
         };
         let Some(task) = self.kernel.task(run.task) else { return };
         let (turn, work, kind) = (task.turn, task.work.clone(), task.kind);
-        if kind == TaskType::Shell {
+        if !kind.is_agent() {
             if self.rng.one_in(3) {
                 self.end_at_random(run);
             }
@@ -165,18 +165,15 @@ impl SimulatedSession {
 
     fn spawn(&mut self, run: RunId, turn: Turn, call: CallId) {
         let id = if self.rng.one_in(20) { run.task } else { self.new_id() };
-        let kind = if self.rng.one_in(4) { TaskType::Shell } else { TaskType::Agent };
-        let mode = if kind == TaskType::Agent && self.rng.one_in(2) { TaskMode::Sync } else { TaskMode::Background };
-        let on_complete = if kind == TaskType::Agent && self.rng.one_in(3) {
-            CompletionPolicy::Idle
-        } else {
-            CompletionPolicy::Finish
-        };
+        let kind = self.random_kind(4);
+        let mode = if kind.is_agent() && self.rng.one_in(2) { TaskMode::Sync } else { TaskMode::Background };
+        let on_complete =
+            if kind.is_agent() && self.rng.one_in(3) { CompletionPolicy::Idle } else { CompletionPolicy::Finish };
         let spec = self.random_spec(kind, mode, on_complete, Some(run.task));
         let until = Some(Timestamp(self.now.0 + self.rng.below(200))).filter(|_| self.rng.one_in(4));
         let digest = DefinitionId(format!("d{}", self.rng.below(3)));
         let definition = AgentDefinition { id: digest, spec: Box::default() };
-        let definition = Some(definition).filter(|_| kind == TaskType::Agent && self.rng.one_in(2));
+        let definition = Some(definition).filter(|_| kind.is_agent() && self.rng.one_in(2));
         let (prompt, by) = ("work".into(), Some((run, turn, call)));
         if let Some(refusal) = self.try_apply(KernelInput::Spawn(TaskSpawn { id, spec, prompt, by, until, definition }))
         {

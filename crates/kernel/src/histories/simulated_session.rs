@@ -153,6 +153,14 @@ impl SimulatedSession {
         }
     }
 
+    /// A type for a new task: one time in `n` another one than an agent.
+    pub(super) fn random_kind(&mut self, n: u64) -> TaskType {
+        let wants_agent = !self.rng.one_in(n);
+        let is_wanted = |kind: &TaskType| !kind.is_root() && kind.is_agent() == wants_agent;
+        let kinds: Vec<TaskType> = TaskType::ALL.into_iter().filter(is_wanted).collect();
+        self.rng.pick(&kinds).unwrap()
+    }
+
     pub(super) fn random_spec(
         &mut self,
         kind: TaskType,

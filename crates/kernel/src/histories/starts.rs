@@ -25,7 +25,7 @@ impl StartAudit {
                 assert!(!self.is_admission_closed, "{} was created after the stop", entry.task);
                 let depth = spec.parent.map_or(0, |parent| self.depths[&parent] + 1);
                 assert!(self.depths.insert(entry.task, depth).is_none());
-                if spec.kind == TaskType::Agent {
+                if spec.kind.counts_as_agent() {
                     self.count(depth, entry.at, limits);
                 }
             }

@@ -64,7 +64,7 @@ impl SimulatedSession {
 
     fn step_run(&mut self, run: RunId, behavior: &AgentBehavior, stats: &mut TreeStats) {
         let task = self.kernel.task(run.task).unwrap();
-        let (turn, work, is_root) = (task.turn, task.work.clone(), task.kind == TaskType::Main);
+        let (turn, work, is_root) = (task.turn, task.work.clone(), task.kind.is_root());
         let messages = if is_root { behavior.messages } else { 1 };
         match work {
             ActivationWork::NotBegun | ActivationWork::BetweenTurns | ActivationWork::Answered { text: false } => {
@@ -196,7 +196,7 @@ fn check_tree_finishes(seed: u64, depth: u32, of_type: BTreeMap<String, u32>) {
     session.run_to_rest(&WAITING_FOR_CHILDREN);
     checks::assert_at_rest(&session.kernel);
     let done = |task: &KernelTask| matches!(task.phase, TaskPhase::Finished(TaskOutcome::Completed));
-    assert!(session.kernel.tasks().filter(|task| task.kind == TaskType::Agent).all(done));
+    assert!(session.kernel.tasks().filter(|task| task.kind.is_subagent()).all(done));
 }
 
 fn one_of_each() -> BTreeMap<String, u32> {

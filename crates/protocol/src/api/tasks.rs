@@ -209,6 +209,11 @@ impl TasksParams {
     pub fn all_tasks() -> TasksParams {
         TasksParams { limit: Some(u64::MAX), ..TasksParams::default() }
     }
+
+    /// The session's root.
+    pub fn root() -> TasksParams {
+        TasksParams { kind: TaskType::ALL.into_iter().find(|kind| kind.is_root()), ..TasksParams::default() }
+    }
 }
 
 /// One page of tasks.
