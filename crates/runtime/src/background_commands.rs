@@ -6,7 +6,7 @@ use std::sync::Arc;
 use host::{ExitStatus, Home};
 use kernel::{BoundaryPoint, KernelInput, KernelTask, RunEnding, RunUpdate, TaskPhase, TaskSpawn};
 use protocol::{
-    CancelBy, CancelMode, Clip, Event, FailKind, MailBody, SessionId, TaskId, TaskOutcome, TaskSpec, TaskType, WaitMode,
+    CancelBy, CancelMode, Clip, Event, FailKind, MailBody, SessionId, TaskForm, TaskId, TaskOutcome, TaskSpec, WaitMode,
 };
 use tools::{BackgroundCommand, BackgroundRow, BackgroundStatus, BoxFuture, ShellCommand, Spool, ToolError, WaitLimit};
 
@@ -151,7 +151,7 @@ impl AgentShellTasks {
         let spec = TaskSpec {
             parent: Some(self.caller.run.task),
             description: Clip::new(&command.description, 200).into_string(),
-            ..TaskSpec::new(TaskType::Shell, "shell", task_name(&command.command))
+            ..TaskSpec::shell(task_name(&command.command))
         };
         let by = Some((self.caller.run, self.caller.turn, self.caller.call.clone()));
         let spawn =
@@ -189,7 +189,7 @@ impl AgentShellTasks {
         let parent = self.caller.run.task;
         let collect = move |kernel: &kernel::Kernel| {
             let children = kernel.task(parent).into_iter().flat_map(|task| &task.children);
-            let tasks = children.filter_map(|id| kernel.task(*id)).filter(|task| task.kind == TaskType::Shell);
+            let tasks = children.filter_map(|id| kernel.task(*id)).filter(|task| task.kind.form() == TaskForm::Command);
             tasks.map(read).collect()
         };
         self.caller.supervisor.query(collect).await.map_err(ToolError::failed)

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use model::{Model, ModelTier, ToolSpec};
 use policy::AgentRole;
 use protocol::{
-    AgentSpec, Clip, HookDialect, PermissionMode, ReasoningEffort, SessionMode, SpawnPolicy, TaskId, TaskSpec, TaskType,
+    AgentSpec, Clip, HookDialect, PermissionMode, ReasoningEffort, SessionMode, SpawnPolicy, TaskId, TaskSpec,
 };
 use tools::{Tool, ToolAccess};
 
@@ -107,7 +107,7 @@ impl SessionContext {
             definition: spec.definition.as_ref().map(ToString::to_string),
             model: self.task_model_spec(&spec),
             effort: spec.effort.map(|effort| format!("{effort:?}")),
-            root: spec.kind == TaskType::Main,
+            root: spec.kind.is_root(),
             may_spawn: depth < self.settings.limits.depth,
             mode: self.roster.mode(task),
         };

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kernel::KernelInput;
 use model::Model;
-use protocol::{Principal, TaskId, TaskSpec, TaskType};
+use protocol::{Principal, TaskId, TaskSpec};
 
 use crate::agent::SessionContext;
 use crate::supervisor::{InputRejection, Supervisor};
@@ -49,7 +49,7 @@ impl SessionContext {
 
     /// The name of the model that a task's agent uses.
     pub(crate) fn task_model_spec(&self, spec: &TaskSpec) -> Arc<str> {
-        let chosen = spec.kind == TaskType::Main && self.roster.model().is_some_and(|model| model.chosen);
+        let chosen = spec.kind.is_root() && self.roster.model().is_some_and(|model| model.chosen);
         match &spec.model {
             Some(wanted) if !chosen && !wanted.is_session_model() => wanted.effective.as_str().into(),
             Some(_) | None => self.session_model_spec(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kernel::{InputRefusal, Kernel, KernelInput, KernelTask, TaskPhase};
 use model::{ModelFacts, ModelMessage};
-use protocol::{Compaction, CompactionCause, TaskId, TaskType, TurnQuote};
+use protocol::{Compaction, CompactionCause, TaskForm, TaskId, TurnQuote};
 
 use super::SessionContext;
 use super::quote::{self, estimate_tokens, input_tokens};
@@ -235,9 +235,10 @@ fn task_lines(kernel: &Kernel, id: TaskId, is_unread: impl Fn(TaskId) -> bool) -
     let mut tasks: Vec<&KernelTask> = children.filter_map(|id| kernel.task(*id)).collect();
     tasks.sort_by_key(|task| task.is_finished() && !is_unread(task.id));
     let line = |task: &KernelTask| {
-        let what = match task.kind {
-            TaskType::Main | TaskType::Agent => "agent",
-            TaskType::Shell => "background command (see read_shell)",
+        let label = task.kind.label();
+        let what = match task.kind.form() {
+            TaskForm::Agent => label.to_owned(),
+            TaskForm::Command => format!("background {label} (see read_shell)"),
         };
         let unread = if is_unread(task.id) { "; its result comes as your next message" } else { "" };
         format!("{what} `{}`, {}: {}{unread}", task.name, task.id, task.phase.state().as_str())

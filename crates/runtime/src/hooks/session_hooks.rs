@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hooks::{Hook, HookContext, HookEventData, HookRunner, HookRunnerConfig, HookSet, HookVerdict};
 use host::Guardian;
-use protocol::{AgentSpec, HookEvent, HookSpec, RunId, TaskId, TaskType};
+use protocol::{AgentSpec, HookEvent, HookSpec, RunId, TaskId};
 
 use super::transcripts::TranscriptWriters;
 use crate::agent::SessionContext;
@@ -92,7 +92,7 @@ impl SessionContext {
 
     /// Whether a task is the root of the session.
     pub(crate) fn is_root(&self, task: TaskId) -> bool {
-        self.roster.with_task(task, |entry| entry.spec.kind == TaskType::Main).unwrap_or_default()
+        self.roster.with_task(task, |entry| entry.spec.kind.is_root()).unwrap_or_default()
     }
 
     /// The hooks that match an event: the session's, then the agent's own.

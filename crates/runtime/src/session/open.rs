@@ -13,7 +13,7 @@ use net::fetch::PageFetcher;
 use policy::{AgentRole, PermissionRequest, RequestedAct};
 use protocol::{
     AgentLimits, AgentSpec, Budget, CompletionPolicy, DefinitionSource, Envelope, Event, Fence, Principal, RuleEffect,
-    SessionConfig, SessionId, TaskId, TaskSpec, TaskType, Timestamp,
+    SessionConfig, SessionId, TaskId, TaskSpec, Timestamp,
 };
 use store::{OwnedSession, SessionFile, SessionReader, StoreError};
 use tokio::sync::watch;
@@ -300,7 +300,7 @@ fn first_inputs(context: &SessionContext) -> Result<FirstInputs, SessionOpenErro
             .transpose()
             .map_err(SessionOpenError::Agent)?
             .flatten(),
-        ..TaskSpec::new(TaskType::Main, main.map_or("main", |main| main.name.as_str()), "root")
+        ..TaskSpec::root(main.map_or("main", |main| main.name.as_str()))
     };
     Ok(FirstInputs {
         root,

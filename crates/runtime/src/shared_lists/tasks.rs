@@ -1,6 +1,6 @@
 //! Reads the output of tasks that work on items, and stops them.
 
-use protocol::{CancelMode, TaskType, WaitMode};
+use protocol::{CancelMode, TaskForm, WaitMode};
 use tools::{ReadAgentRequest, Subagents as _, ToolError, WaitLimit};
 
 use super::AgentItemList;
@@ -25,8 +25,8 @@ impl AgentItemList {
             (false, WaitLimit::For(_)) => "timeout",
             (false, WaitLimit::NoWait) => "not_ready",
         };
-        let output = match kind {
-            TaskType::Shell => {
+        let output = match kind.form() {
+            TaskForm::Command => {
                 let printed = background_commands::command_output(
                     &context.settings.home,
                     context.session,
@@ -35,7 +35,7 @@ impl AgentItemList {
                 );
                 format!("{} ({task}): {state}\n{printed}", context.roster.path(task))
             }
-            TaskType::Main | TaskType::Agent => {
+            TaskForm::Agent => {
                 self.subagents
                     .read(ReadAgentRequest { agent: task.to_string(), wait: WaitLimit::NoWait, since_turn: None })
                     .await?

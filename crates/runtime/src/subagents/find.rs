@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protocol::{Clip, NamedTask, TaskId, TaskLookupError, TaskType, find_task};
+use protocol::{Clip, NamedTask, TaskId, TaskLookupError, find_task};
 use tools::ToolError;
 
 use super::AgentSubagents;
@@ -73,7 +73,7 @@ impl AgentSubagents {
 }
 
 fn only_agents(roster: &Roster, tasks: &[TaskId]) -> Vec<TaskId> {
-    let is_agent = |id: &&TaskId| roster.with_task(**id, |entry| entry.spec.kind == TaskType::Agent) == Some(true);
+    let is_agent = |id: &&TaskId| roster.with_task(**id, |entry| entry.spec.kind.is_subagent()) == Some(true);
     tasks.iter().filter(is_agent).copied().collect()
 }
 

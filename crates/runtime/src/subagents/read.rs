@@ -1,7 +1,7 @@
 //! Reads the state and output of agents.
 
 use kernel::{ActivationWork, Kernel, KernelTask};
-use protocol::{Activation, Clip, ContentBlock, Event, TaskId, TaskType, WaitMode};
+use protocol::{Activation, Clip, ContentBlock, Event, TaskForm, TaskId, WaitMode};
 use tools::{ReadAgentRequest, ToolError, WaitLimit};
 
 use super::result_text::{QUOTE_MARGIN, latest_result};
@@ -90,7 +90,10 @@ impl AgentSubagents {
         for id in below.iter().take(MAX_LISTED_AGENTS) {
             let status = self.status_of(*id).await?;
             lines.extend(self.context.roster.with_task(*id, |entry| {
-                let kind = if entry.spec.kind == TaskType::Shell { "command" } else { entry.spec.agent.as_str() };
+                let kind = match entry.spec.kind.form() {
+                    TaskForm::Agent => entry.spec.agent.as_str(),
+                    TaskForm::Command => entry.spec.kind.label(),
+                };
                 let model = entry.spec.model.as_ref().map(|model| format!(", {}", model.effective)).unwrap_or_default();
                 let intent = entry.intent.as_ref().map(|intent| format!("; {}", one_line(intent, MAX_LINE_BYTES)));
                 let (what, intent) = (one_line(&entry.spec.description, MAX_LINE_BYTES), intent.unwrap_or_default());

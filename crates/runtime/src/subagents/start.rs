@@ -2,7 +2,7 @@
 
 use kernel::{CallPhase, KernelInput, TaskSpawn};
 use protocol::api::StartAgentParams;
-use protocol::{AgentSpec, Clip, CompletionPolicy, TaskId, TaskMode, TaskSpec, TaskType, WaitEnd};
+use protocol::{AgentSpec, Clip, CompletionPolicy, TaskId, TaskMode, TaskSpec, WaitEnd};
 use tools::{StartAgentRequest, ToolError};
 
 use super::result_text::first_result;
@@ -100,7 +100,7 @@ impl SessionContext {
             max_turns: agent.max_turns,
             budget: agent.budget,
             isolation: agent.isolation.clone(),
-            ..TaskSpec::new(TaskType::Agent, agent.name.as_str(), path_name(name))
+            ..TaskSpec::agent(agent.name.as_str(), path_name(name))
         }
     }
 

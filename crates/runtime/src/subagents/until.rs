@@ -1,7 +1,7 @@
 //! Waits for a command to succeed: a background shell runs it repeatedly, without model requests meanwhile.
 
 use kernel::{CallPhase, KernelInput, TaskSpawn};
-use protocol::{CancelBy, CancelMode, Clip, TaskId, TaskMode, TaskSpec, TaskType, WaitEnd};
+use protocol::{CancelBy, CancelMode, Clip, TaskId, TaskMode, TaskSpec, WaitEnd};
 use tools::{ToolError, WaitUntilRequest};
 
 use super::{AgentSubagents, tool_error};
@@ -50,7 +50,7 @@ impl AgentSubagents {
             parent: Some(self.caller_task()),
             description: format!("until `{}` succeeds", Clip::new(&request.command, 150)),
             mode: TaskMode::Sync,
-            ..TaskSpec::new(TaskType::Shell, "shell", "until")
+            ..TaskSpec::shell("until")
         };
         let id = TaskId::new(self.context.settings.ids.uuid());
         let by = Some((self.caller.run, self.caller.turn, self.caller.call.clone()));
