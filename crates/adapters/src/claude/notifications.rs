@@ -1,7 +1,7 @@
 //! Follows the session's notifications, and sends frames to the client.
 
 use protocol::api::StatusView;
-use protocol::{CancelBy, Envelope, Event, MailId, Principal, SessionMode, TaskId, TaskOutcome, TaskType, Turn};
+use protocol::{CancelBy, Envelope, Event, MailId, Principal, SessionMode, TaskId, TaskOutcome, Turn};
 use rpc::RpcNotification;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -69,7 +69,7 @@ impl ClientConversation {
             Event::AskOpened(ask) => self.send_ask(task, ask.clone()).await?,
             Event::AskDecided { call, .. } => self.withdraw_ask(task, call),
             Event::ActivationStarted { .. } if task == self.root => self.handle_activation_start().await?,
-            Event::ActivationStarted { .. } if self.task_kinds.get(&task) != Some(&TaskType::Shell) => {
+            Event::ActivationStarted { .. } if self.task_kinds.get(&task).is_none_or(|kind| kind.is_agent()) => {
                 self.busy_agents.insert(task);
             }
             Event::MailAdmitted { mail, from, .. } if task == self.root => {

@@ -8,7 +8,7 @@ mod tracked_task;
 
 use std::collections::BTreeMap;
 
-use protocol::{ContentBlock, Envelope, Event, MailBody, TaskId, TaskOutcome, TaskSpec, TaskType, Timestamp};
+use protocol::{ContentBlock, Envelope, Event, MailBody, TaskId, TaskOutcome, TaskSpec, Timestamp};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -39,7 +39,7 @@ impl TaskReporter {
     pub(super) fn active_agents(&self) -> usize {
         self.tasks
             .values()
-            .filter(|task| task.spec.kind == TaskType::Agent && task.reported == ReportedState::Started)
+            .filter(|task| task.spec.kind.is_subagent() && task.reported == ReportedState::Started)
             .count()
     }
 

@@ -1,6 +1,7 @@
 //! Arguments of `bosun tasks`.
 
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
+use clap::builder::PossibleValuesParser;
 use protocol::{TaskState, TaskType};
 
 /// `bosun tasks`.
@@ -22,11 +23,11 @@ pub(crate) struct TaskListArgs {
     #[arg(long, conflicts_with = "session")]
     pub(crate) all: bool,
     /// Only tasks in this state
-    #[arg(long, value_name = "STATE", value_parser = clap::builder::PossibleValuesParser::new(TaskState::NAMES))]
+    #[arg(long, value_name = "STATE", value_parser = PossibleValuesParser::new(TaskState::NAMES))]
     pub(crate) state: Option<String>,
     /// Only tasks of this kind
-    #[arg(long, value_enum, value_name = "KIND")]
-    pub(crate) kind: Option<TaskKind>,
+    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(TaskType::ALL.map(TaskType::name)))]
+    pub(crate) kind: Option<String>,
     /// Only this task and the tasks below it
     #[arg(long, value_name = "PATH")]
     pub(crate) below: Option<String>,
@@ -42,27 +43,6 @@ pub(crate) struct TaskListArgs {
     /// Prints JSON
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// Kind of a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TaskKind {
-    /// The session's root.
-    Main,
-    /// An agent.
-    Agent,
-    /// A background command.
-    Shell,
-}
-
-impl From<TaskKind> for TaskType {
-    fn from(kind: TaskKind) -> TaskType {
-        match kind {
-            TaskKind::Main => TaskType::Main,
-            TaskKind::Agent => TaskType::Agent,
-            TaskKind::Shell => TaskType::Shell,
-        }
-    }
 }
 
 /// Selects a task.

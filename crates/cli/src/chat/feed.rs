@@ -93,7 +93,7 @@ impl ChatFeed {
             return;
         }
         self.names.insert(task, escape_invisible(name));
-        if kind == TaskType::Agent {
+        if kind.is_subagent() {
             self.agents.insert(task);
         }
     }
@@ -201,7 +201,7 @@ impl ChatFeed {
                 let prefix = if name.is_empty() { String::new() } else { format!("{name}: ") };
                 self.calls.answer_row(task, call, &prefix, columns).into_iter().collect()
             }
-            Event::TaskCreated(spec) if spec.kind == TaskType::Agent => {
+            Event::TaskCreated(spec) if spec.kind.is_subagent() => {
                 self.names.insert(task, escape_invisible(&spec.name));
                 self.agents.insert(task);
                 let text = format!(

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use host::Home;
 use protocol::api::{SessionCommand, TasksParams};
-use protocol::{Event, FleetEnd, SessionId, TaskType};
+use protocol::{Event, FleetEnd, SessionId};
 use store::{SessionIndex, SessionReader, StoreError};
 
 use super::display;
@@ -80,7 +80,7 @@ enum LatestFleetStatus {
 
 /// Reads the status of the latest fleet, if there was one, from the root's events.
 fn latest_fleet(reader: &SessionReader) -> Result<Option<LatestFleetStatus>, StoreError> {
-    let params = TasksParams { kind: Some(TaskType::Main), all: true, ..TasksParams::all_tasks() };
+    let params = TasksParams { all: true, ..TasksParams::root() };
     let Some(root) = reader.tasks(&params)?.tasks.first().map(|root| root.id) else { return Ok(None) };
     let status_after = |event: &Event| match event {
         Event::FleetBegan(_) => Some(LatestFleetStatus::Unfinished),

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use protocol::api::{TaskView, TasksParams};
-use protocol::{TaskState, TaskType};
+use protocol::{TaskForm, TaskState};
 use runtime::Session;
 use store::{SessionReader, StoreError};
 
@@ -54,10 +54,12 @@ impl BackgroundWork {
     }
 
     fn of(tasks: &[TaskView]) -> BackgroundWork {
-        let busy = |kind: TaskType| tasks.iter().filter(move |task| task.kind == kind && is_busy(&task.state));
+        let busy = || tasks.iter().filter(|task| is_busy(&task.state));
+        let agents = busy().filter(|task| task.kind.is_subagent());
+        let commands = busy().filter(|task| task.kind.form() == TaskForm::Command);
         BackgroundWork {
-            agents: busy(TaskType::Agent).map(|task| print::agent_name(&task.path).to_owned()).collect(),
-            commands: busy(TaskType::Shell)
+            agents: agents.map(|task| print::agent_name(&task.path).to_owned()).collect(),
+            commands: commands
                 .map(|task| format!("{} ({})", print::agent_name(&task.path), task.description))
                 .collect(),
         }

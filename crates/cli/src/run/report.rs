@@ -8,7 +8,7 @@ use host::Home;
 use protocol::api::{TaskView, TasksParams};
 use protocol::{
     Ask, AskDecision, AskId, AskSubject, AutopilotStop, CallId, CancelBy, ContentBlock, DecidedBy, Event, Evidence,
-    FailKind, PlanAction, Principal, SessionId, SessionMode, TaskId, TaskOutcome, TaskType, ToolResultStatus, Turn,
+    FailKind, PlanAction, Principal, SessionId, SessionMode, TaskId, TaskOutcome, ToolResultStatus, Turn,
 };
 use runtime::{BusMessage, Parking, Session};
 use serde::Serialize;
@@ -325,7 +325,7 @@ impl RunSummary {
 
     /// The run's totals besides tokens and cost.
     fn totals_line(&self) -> String {
-        let agents = self.tasks.iter().filter(|task| task.kind == TaskType::Agent).count();
+        let agents = self.tasks.iter().filter(|task| task.kind.is_subagent()).count();
         let (seconds, files) = (self.started_at.elapsed().as_secs_f64(), self.changed_files.len());
         format!("{}; {}; {seconds:.1} s", print::pluralize(agents, "agent"), print::pluralize(files, "changed file"))
     }

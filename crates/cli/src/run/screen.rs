@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use protocol::api::TaskView;
-use protocol::{Event, ModelFault, TaskId, TaskOutcome, TaskType, Timestamp};
+use protocol::{Event, ModelFault, TaskId, TaskOutcome, Timestamp};
 use runtime::{BusMessage, Session};
 
 use super::RunSignal;
@@ -74,7 +74,7 @@ impl<'a> RunScreen<'a> {
 
     /// Adds the agents that earlier processes started.
     pub(super) fn with_tasks(mut self, tasks: &[TaskView]) -> RunScreen<'a> {
-        let agents = tasks.iter().filter(|task| task.kind == TaskType::Agent);
+        let agents = tasks.iter().filter(|task| task.kind.is_subagent());
         self.agents.extend(agents.map(|task| (task.id, print::agent_name(&task.path).to_owned())));
         self
     }
@@ -161,7 +161,7 @@ impl<'a> RunScreen<'a> {
             return event_lines(event);
         }
         match event {
-            Event::TaskCreated(spec) if spec.kind == TaskType::Agent => {
+            Event::TaskCreated(spec) if spec.kind.is_subagent() => {
                 let parent = spec.parent.and_then(|parent| self.agents.get(&parent));
                 let path = parent.map_or_else(|| spec.name.clone(), |parent| format!("{parent}/{}", spec.name));
                 let line =

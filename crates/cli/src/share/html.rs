@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use protocol::api::{SessionView, TaskView};
 use protocol::{
-    CallId, ContentBlock, Envelope, Event, FleetEnd, MailBody, Principal, TaskId, TaskOutcome, TaskType, TodoStatus,
+    CallId, ContentBlock, Envelope, Event, FleetEnd, MailBody, Principal, TaskId, TaskOutcome, TodoStatus,
     ToolCallRequest, ToolResult, Turn, clip_middle,
 };
 use store::TodoRow;
@@ -147,7 +147,7 @@ impl SessionPageBuilder {
             "<h2>Cost</h2>\n<table>\n<tr><th>task</th><th>model</th><th class=\"n\">turns</th>\
              <th class=\"n\">tokens in</th><th class=\"n\">tokens out</th><th class=\"n\">cost</th></tr>\n"
         ));
-        for task in tasks.iter().filter(|task| task.kind != TaskType::Shell) {
+        for task in tasks.iter().filter(|task| task.kind.is_agent()) {
             let model = task.model.as_ref().map_or(&session.model, |model| &model.effective);
             let cost = Money::new(task.cost_micros, task.priced);
             self.add_cost_row(

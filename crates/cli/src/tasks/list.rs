@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use host::{Clock, Home, SystemClock};
 use protocol::api::{SessionView, TaskView, TasksParams};
-use protocol::{SessionId, TaskId, TaskOutcome, TaskState, TaskType, Timestamp};
+use protocol::{SessionId, TaskForm, TaskId, TaskOutcome, TaskState, TaskType, Timestamp};
 use serde::Serialize;
 use store::{SessionIndex, SessionReader, StoreError};
 use unicode_width::UnicodeWidthStr;
@@ -93,7 +93,7 @@ fn read_tasks(home: &Home, session: SessionId, options: &TaskListArgs) -> Result
     let SessionView { title, owner_pid, model, .. } = reader.session_view()?;
     let params = TasksParams {
         state: options.state.clone(),
-        kind: options.kind.map(TaskType::from),
+        kind: options.kind.as_deref().and_then(TaskType::from_name),
         below: options.below.as_ref().map(|path| absolute_path(path)),
         all: options.removed,
         ..TasksParams::all_tasks()
@@ -187,9 +187,9 @@ fn cells(row: &TaskTreeRow<'_>, listed: &SessionTasks, now: Timestamp) -> [Strin
     let indent = "  ".repeat(row.depth.min(12));
     let stalled = if task.stalled_since_at.is_some() { ", stalled" } else { "" };
     let removed = if task.forgotten { ", removed" } else { "" };
-    let model = match task.kind {
-        TaskType::Shell => "",
-        TaskType::Main | TaskType::Agent => task.model.as_ref().map_or(&listed.model, |model| &model.effective),
+    let model = match task.kind.form() {
+        TaskForm::Command => "",
+        TaskForm::Agent => task.model.as_ref().map_or(&listed.model, |model| &model.effective),
     };
     let cost = if task.turns == 0 && task.cost_micros == 0 {
         String::new()

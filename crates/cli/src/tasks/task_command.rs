@@ -2,7 +2,7 @@
 
 use host::Home;
 use protocol::api::{CommandOutcome, RefusalKind, SessionCommand};
-use protocol::{MailId, SessionId, TaskId, TaskState, TaskType};
+use protocol::{MailId, SessionId, TaskId, TaskState};
 use serde::Serialize;
 
 use super::selection::SelectedTask;
@@ -68,7 +68,7 @@ pub(super) async fn deliver_to_task(
 fn reject_impossible(home: &Home, chosen: &SelectedTask, command: &SessionCommand) -> Result<(), CliError> {
     let (path, session) = (print::sanitize(&chosen.task.path), chosen.session);
     match command {
-        SessionCommand::Forget(_) if chosen.task.kind == TaskType::Main => {
+        SessionCommand::Forget(_) if chosen.task.kind.is_root() => {
             Err(CliError::usage(format!("{path} is the session itself"))
                 .with_hint(format!("bosun sessions rm {session}")))
         }
@@ -101,7 +101,7 @@ fn print_outcome(home: &Home, chosen: &SelectedTask, command: &SessionCommand, o
         SessionCommand::Send(_) => "received the message",
         SessionCommand::StopTask(_) if matches!(chosen.task.state, TaskState::Finished { .. }) => "had already ended",
         SessionCommand::StopTask(params) if params.how == protocol::CancelMode::Abort => "is stopped",
-        SessionCommand::StopTask(_) if chosen.task.kind == TaskType::Shell => "is stopped",
+        SessionCommand::StopTask(_) if !chosen.task.kind.takes_last_turn() => "is stopped",
         SessionCommand::StopTask(_) => "stops after a last turn",
         SessionCommand::Promote(_) => "continues in the background",
         SessionCommand::Forget(_) => "is removed",

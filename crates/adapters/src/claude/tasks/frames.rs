@@ -1,6 +1,6 @@
 //! The task frames.
 
-use protocol::{TaskId, TaskOutcome, TaskType, Timestamp};
+use protocol::{TaskForm, TaskId, TaskOutcome, Timestamp};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -92,7 +92,7 @@ fn common_fields(task: TaskId, tracked: &TrackedTask) -> Value {
     if let Some(call) = &tracked.spec.call {
         fields["tool_use_id"] = call.to_string().into();
     }
-    if tracked.spec.kind == TaskType::Agent {
+    if tracked.spec.kind.is_subagent() {
         fields["subagent_type"] = tracked.spec.agent.clone().into();
     }
     fields
@@ -104,8 +104,8 @@ fn usage_json(tracked: &TrackedTask, at: Timestamp) -> Value {
 }
 
 fn task_type(tracked: &TrackedTask) -> &'static str {
-    match tracked.spec.kind {
-        TaskType::Main | TaskType::Agent => "local_agent",
-        TaskType::Shell => "local_bash",
+    match tracked.spec.kind.form() {
+        TaskForm::Agent => "local_agent",
+        TaskForm::Command => "local_bash",
     }
 }

@@ -20,14 +20,14 @@ fn envelope(task: u128, at: u64, event: Event) -> Envelope {
 /// A session whose root has started an agent.
 fn started_session(mode: TaskMode) -> (TaskReporter, Vec<Value>) {
     let mut tasks = TaskReporter::new(Uuid::nil(), |tool| format!("their {tool}"));
-    let root = TaskSpec::new(TaskType::Main, "main", "root");
+    let root = TaskSpec::root("main");
     let child = TaskSpec {
         parent: Some(id(ROOT)),
         mode,
         on_complete: CompletionPolicy::Idle,
         description: "count".into(),
         call: Some(CallId("c1".into())),
-        ..TaskSpec::new(TaskType::Agent, "worker", "counter")
+        ..TaskSpec::agent("worker", "counter")
     };
     let prompt = Event::MailAdmitted {
         mail: MailId(1),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 
-use protocol::{Envelope, Event, MailBody, MailId, Principal, SessionId, TaskId, TaskSpec, TaskType};
+use protocol::{Envelope, Event, MailBody, MailId, Principal, SessionId, TaskId, TaskSpec};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -120,7 +120,7 @@ impl ClaudeTranscripts {
                 .insert(task, ClaudeAgentTranscript { agent: None, path, depth: 0, file: None, last_entry: None });
             return Ok(());
         };
-        let Some(file) = self.root_file.as_ref().filter(|_| spec.kind != TaskType::Shell) else { return Ok(()) };
+        let Some(file) = self.root_file.as_ref().filter(|_| spec.kind.is_agent()) else { return Ok(()) };
         let parent_transcript = self.agents.get(&parent);
         let depth = parent_transcript.map_or(1, |transcript| transcript.depth + 1);
         let path = file.with_extension("").join("subagents").join(format!("agent-{task}.jsonl"));

@@ -1,6 +1,6 @@
 //! Events about agents and commands: their start, their end, and the delivery of their results.
 
-use protocol::{TaskId, TaskMode, TaskOutcome, TaskSpec, TaskType, Timestamp, Turn, Usage};
+use protocol::{TaskForm, TaskId, TaskMode, TaskOutcome, TaskSpec, Timestamp, Turn, Usage};
 use serde_json::{Value, json};
 
 use super::EventTranslator;
@@ -49,19 +49,17 @@ impl TrackedTask {
 
 impl EventTranslator {
     pub(super) fn task_created(&mut self, task: TaskId, at: Timestamp, spec: TaskSpec) -> Vec<CopilotEvent> {
-        if spec.kind == TaskType::Main {
+        let is_root = spec.kind.is_root();
+        if is_root {
             self.root = Some(task);
         }
         let model = spec.model.as_ref().map(|model| model.effective.clone());
-        let run = match spec.kind {
-            TaskType::Main => AgentRunState::Idle,
-            TaskType::Agent | TaskType::Shell => AgentRunState::Running { since: at },
-        };
+        let run = if is_root { AgentRunState::Idle } else { AgentRunState::Running { since: at } };
         let agent = TrackedTask { spec, model, turn: None, calls: 0, usage: Usage::default(), run, outcome: None };
-        let events = match agent.spec.kind {
-            TaskType::Main => Vec::new(),
-            TaskType::Shell => tasks_changed(),
-            TaskType::Agent => [vec![agent_started(task, &agent).for_agent(Some(task))], tasks_changed()].concat(),
+        let events = match agent.spec.kind.form() {
+            TaskForm::Agent if is_root => Vec::new(),
+            TaskForm::Agent => [vec![agent_started(task, &agent).for_agent(Some(task))], tasks_changed()].concat(),
+            TaskForm::Command => tasks_changed(),
         };
         self.agents.insert(task, agent);
         events
@@ -81,13 +79,13 @@ impl EventTranslator {
         let Some(agent) = self.agents.get_mut(&task) else { return events };
         let run = std::mem::replace(&mut agent.run, AgentRunState::Idle);
         agent.outcome = Some(outcome.clone());
-        match agent.spec.kind {
-            TaskType::Main => events.extend(root_activation_ended(outcome)),
-            TaskType::Agent => {
+        match agent.spec.kind.form() {
+            TaskForm::Agent if agent.spec.kind.is_root() => events.extend(root_activation_ended(outcome)),
+            TaskForm::Agent => {
                 events.push(agent_ended(task, agent, &run, at, outcome).for_agent(agent_id));
                 events.extend(tasks_changed());
             }
-            TaskType::Shell => events.extend(tasks_changed()),
+            TaskForm::Command => events.extend(tasks_changed()),
         }
         events
     }
@@ -105,11 +103,11 @@ impl EventTranslator {
         let agent = self.agents.get(&task)?;
         let (name, description) = (&agent.spec.name, &agent.spec.description);
         let failed = agent.outcome.as_ref().is_some_and(is_failure);
-        let kind = match agent.spec.kind {
-            TaskType::Shell => {
+        let kind = match agent.spec.kind.form() {
+            TaskForm::Command => {
                 json!({ "type": "shell_completed", "shellId": task.to_string(), "description": description })
             }
-            TaskType::Agent | TaskType::Main => json!({
+            TaskForm::Agent => json!({
                 "type": "agent_completed",
                 "agentId": task.to_string(),
                 "agentType": agent.spec.agent,
@@ -225,7 +223,7 @@ mod tests {
         ] {
             let mut translator = EventTranslator::new(SessionId::new(Uuid::nil()), "session".into());
             let task = TaskId::new(Uuid::from_u128(1));
-            translator.task_created(task, Timestamp(1), TaskSpec::new(TaskType::Agent, "worker", "counter"));
+            translator.task_created(task, Timestamp(1), TaskSpec::agent("worker", "counter"));
             let ended = translator.activation_ended(task, Timestamp(2), &outcome);
             let kind = format!("subagent.{status}");
             assert!(ended.iter().any(|event| event.kind == kind), "{outcome:?}: {ended:?}");

@@ -1,7 +1,7 @@
 //! `session.send` and the other methods directly below `session`.
 
 use protocol::api::{Method, ModeParams, SendParams, SendResult, StopTaskParams, TaskView, TasksPage, TasksParams};
-use protocol::{CancelMode, MailDelivery, MailId, SessionMode, TaskStatus, TaskType};
+use protocol::{CancelMode, MailDelivery, MailId, SessionMode, TaskStatus};
 use rpc::ErrorObject;
 use serde_json::{Value, json};
 
@@ -94,24 +94,23 @@ async fn send_and_wait(
 
 /// Stops all running work; the session stays open, and the next message is answered.
 async fn abort(session: &HostedSession) -> Result<(), ErrorObject> {
-    let method = match running_tasks(session, None).await?.is_empty() {
+    let method = match running_tasks(session).await?.is_empty() {
         true => Method::SessionInterrupt,
         false => Method::SessionStop,
     };
     session.call::<Value>(method, json!({})).await.map(drop)
 }
 
-/// The running tasks that the root started: all, or those of one type.
-async fn running_tasks(session: &HostedSession, kind: Option<TaskType>) -> Result<Vec<TaskView>, ErrorObject> {
-    let query = TasksParams { kind, limit: Some(1000), ..TasksParams::default() };
-    let TasksPage { mut tasks, .. } = session.call(Method::TasksList, query).await?;
+/// The running tasks that the root started.
+async fn running_tasks(session: &HostedSession) -> Result<Vec<TaskView>, ErrorObject> {
+    let TasksPage { mut tasks, .. } = session.call(Method::TasksList, TasksParams::all_tasks()).await?;
     tasks.retain(|task| task.depth == 1 && task.status == TaskStatus::Running);
     Ok(tasks)
 }
 
 async fn cancel_all(session: &HostedSession) -> Result<Value, ErrorObject> {
     let mut cancelled = 0;
-    for task in running_tasks(session, Some(TaskType::Agent)).await? {
+    for task in running_tasks(session).await?.into_iter().filter(|task| task.kind.is_subagent()) {
         let stop = StopTaskParams { task: task.id, how: CancelMode::Abort };
         cancelled += u64::from(session.call::<Value>(Method::TasksStop, stop).await.is_ok());
     }

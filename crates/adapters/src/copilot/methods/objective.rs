@@ -1,7 +1,7 @@
 //! `session.autopilotObjective.getState`: the objective in autopilot and its progress, derived from the log.
 
 use protocol::api::{Method, TasksPage, TasksParams};
-use protocol::{AutopilotStop, Envelope, Event, MailBody, Principal, SessionMode, TaskType};
+use protocol::{AutopilotStop, Envelope, Event, MailBody, Principal, SessionMode};
 use rpc::ErrorObject;
 use serde_json::{Value, json};
 use store::SessionReader;
@@ -23,7 +23,7 @@ pub(crate) async fn call(
 }
 
 async fn state(session: &HostedSession) -> Result<Option<Value>, ErrorObject> {
-    let query = TasksParams { kind: Some(TaskType::Main), ..TasksParams::default() };
+    let query = TasksParams::root();
     let TasksPage { tasks, .. } = session.call(Method::TasksList, query).await?;
     let Some(root) = tasks.first().map(|task| task.id) else { return Ok(None) };
     let (home, id) = (session.home().clone(), session.id());

@@ -7,7 +7,7 @@ use protocol::api::{
     ExternalTaskIdParams, Method, RefusalKind, SendParams, StartAgentParams, StartAgentResult, StopTaskParams,
     TaskParams, TaskRecord, TaskView, TasksPage, TasksParams,
 };
-use protocol::{CancelMode, MailDelivery, TaskId, TaskType};
+use protocol::{CancelMode, MailDelivery, TaskForm, TaskId};
 use rpc::ErrorObject;
 use serde_json::{Value, json};
 use store::SessionReader;
@@ -74,7 +74,7 @@ async fn below_root(session: &HostedSession) -> Result<Vec<TaskView>, ErrorObjec
         let TasksPage { tasks, total } = session.call(Method::TasksList, query).await?;
         let is_last = tasks.is_empty();
         offset += tasks.len() as u64;
-        all.extend(tasks.into_iter().filter(|task| task.kind != TaskType::Main));
+        all.extend(tasks.into_iter().filter(|task| !task.kind.is_root()));
         if is_last || offset >= total {
             return Ok(all);
         }
@@ -105,9 +105,9 @@ async fn progress(session: &HostedSession, params: &Value) -> Result<Value, Erro
         return Ok(json!({ "progress": client_tasks::progress_view(&external_task) }));
     }
     let Some(record) = task_record(session, id).await? else { return Ok(json!({ "progress": null })) };
-    Ok(json!({ "progress": match record.task.kind {
-        TaskType::Shell => json!({ "type": "shell", "recentOutput": output::task_output(session, record.task.id).await? }),
-        TaskType::Main | TaskType::Agent => view::progress(&record),
+    Ok(json!({ "progress": match record.task.kind.form() {
+        TaskForm::Command => json!({ "type": "shell", "recentOutput": output::task_output(session, record.task.id).await? }),
+        TaskForm::Agent => view::progress(&record),
     }}))
 }
 

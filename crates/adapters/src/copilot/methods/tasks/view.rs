@@ -1,7 +1,7 @@
 //! Tasks in the SDK's format.
 
 use protocol::api::{TaskRecord, TaskView};
-use protocol::{CallId, Evidence, TaskMode, TaskOutcome, TaskState, TaskType};
+use protocol::{CallId, Evidence, TaskForm, TaskMode, TaskOutcome, TaskState};
 use serde_json::{Value, json};
 
 /// Maximum lines of recent activity.
@@ -9,9 +9,9 @@ const MAX_ACTIVITY_LINES: usize = 20;
 
 /// A task in the exact format of its kind. `call` is the tool call that started it.
 pub(super) fn task_json(task: &TaskView, call: Option<&CallId>) -> Value {
-    let mut view = match task.kind {
-        TaskType::Shell => shell_json(task),
-        TaskType::Main | TaskType::Agent => agent_json(task, call),
+    let mut view = match task.kind.form() {
+        TaskForm::Command => shell_json(task),
+        TaskForm::Agent => agent_json(task, call),
     };
     if let Some(at) = task.ended_at.filter(|_| is_over(task)) {
         view["completedAt"] = at.to_string().into();
