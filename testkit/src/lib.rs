@@ -9,3 +9,6 @@ pub mod http;
 pub mod oracle;
 pub mod server;
 pub mod session;
+
+/// The store, for tests that act as another process on a session's file.
+pub use store;

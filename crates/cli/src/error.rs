@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use client::{ClientError, TodoError};
+
 use crate::exit::CommandExit;
 use crate::{print, suggestions};
 
@@ -98,13 +100,32 @@ impl From<std::io::Error> for CliError {
     }
 }
 
-impl From<store::StoreError> for CliError {
-    fn from(error: store::StoreError) -> CliError {
+impl From<client::StoreError> for CliError {
+    fn from(error: client::StoreError) -> CliError {
         match error {
-            store::StoreError::Missing { .. } | store::StoreError::Owned { .. } | store::StoreError::Newer { .. } => {
-                CliError::usage(error)
-            }
+            client::StoreError::Missing { .. }
+            | client::StoreError::Owned { .. }
+            | client::StoreError::Newer { .. } => CliError::usage(error),
             error => CliError::failed(error),
+        }
+    }
+}
+
+impl From<ClientError> for CliError {
+    fn from(error: ClientError) -> CliError {
+        match error {
+            ClientError::Store(error) => error.into(),
+            ClientError::Refused(refused) => CliError::usage(refused),
+            ClientError::NotRunning(_) => CliError::usage(error),
+            ClientError::Todos(TodoError::Cycle(_)) => {
+                CliError::usage(error).with_hint("`bosun todos graph` shows the dependencies")
+            }
+            ClientError::Todos(_) => CliError::usage(error),
+            ClientError::NoAnswer { .. } => CliError::failed(error)
+                .with_hint("try again; if it still does not answer, end that process and resume the session"),
+            ClientError::Ended { .. } | ClientError::Call(_) => CliError::failed(error),
+            ClientError::NoSession { .. } => CliError::usage(error).with_hint("`bosun sessions` lists them"),
+            ClientError::Ambiguous { .. } => CliError::usage(error).with_hint("give more of the id"),
         }
     }
 }

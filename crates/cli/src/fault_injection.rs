@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use protocol::LogEntry;
 use runtime::BusMessage;
-use store::{NoWriterProbe, WriterPoint, WriterProbe};
+use runtime::{NoWriterProbe, WriterPoint, WriterProbe};
 
 use crate::error::CliError;
 

@@ -11,10 +11,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use client::{SessionQuery, SessionRow, StoredSession, fleet_results, sessions};
 use host::{Clock, Home, SystemClock};
 use protocol::{SessionId, Timestamp};
 use serde::Serialize;
-use store::{FleetResultStore, SessionIndex, SessionQuery, SessionReader, SessionRow};
 
 use crate::args::GcArgs;
 use crate::error::CliError;
@@ -47,8 +47,7 @@ pub(crate) async fn collect(args: &GcArgs) -> Result<CommandExit, CliError> {
     let now = SystemClock.now();
     let retention = Duration::from_secs(u64::from(args.days.unwrap_or(setup.config.retention_days)) * 86_400);
     // Reconciling brings each row up to date with its session's file.
-    let rows =
-        SessionIndex::open(&setup.home)?.reconcile(&setup.home)?.page(&setup.home, &SessionQuery::default())?.rows;
+    let rows = sessions::list(&setup.home, &SessionQuery::default())?.rows;
     let is_expired = |row: &SessionRow| {
         now.since(row.updated_at) > retention && row.state == "idle" && !row.has_open_asks && row.owner_pid.is_none()
     };
@@ -75,7 +74,7 @@ pub(crate) async fn collect(args: &GcArgs) -> Result<CommandExit, CliError> {
     });
     let mut removed_ids = BTreeSet::new();
     for (id, description) in old.chain(empty) {
-        let removed = if args.dry_run { Ok(()) } else { crate::sessions::remove(&setup.home, id) };
+        let removed = if args.dry_run { Ok(()) } else { sessions::remove(&setup.home, id) };
         match removed {
             Ok(()) => {
                 if !args.json {
@@ -136,9 +135,9 @@ fn drop_unused_results(home: &Home, now: Timestamp, retention: Duration, dry_run
     let age = u64::try_from(retention.as_millis()).unwrap_or(u64::MAX);
     let cutoff = Timestamp(now.0.saturating_sub(age));
     Ok(if dry_run {
-        FleetResultStore::count_unused_since(home, cutoff)?
+        fleet_results::count_unused_since(home, cutoff)?
     } else {
-        FleetResultStore::remove_unused_since(home, cutoff)?
+        fleet_results::remove_unused_since(home, cutoff)?
     })
 }
 
@@ -152,10 +151,8 @@ fn find_empty_sessions(home: &Home, retention: Duration) -> Result<Vec<SessionId
             .metadata()
             .and_then(|folder| folder.modified())
             .is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age > retention));
-        let is_empty = |reader: SessionReader| {
-            Ok(reader.lease()?.is_none_or(|(_, owner)| !owner.is_alive()) && reader.session_view()?.events == 0)
-        };
-        if is_old && SessionReader::open(home, id).and_then(is_empty).unwrap_or(false) {
+        let is_empty = |reader: StoredSession| Ok(reader.owner()?.is_none() && reader.view()?.events == 0);
+        if is_old && StoredSession::open(home, id).and_then(is_empty).unwrap_or(false) {
             ids.push(id);
         }
     }

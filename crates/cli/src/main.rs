@@ -8,7 +8,6 @@ mod checkouts;
 mod completions;
 mod cost;
 mod current_session;
-mod deliver;
 mod diff;
 mod doctor;
 mod error;
@@ -71,7 +70,7 @@ fn main() -> ExitCode {
         failure.exit()
     });
     // Commands that opened the index do not report its rebuilds.
-    store::take_index_rebuilds()
+    client::take_index_rebuilds()
         .iter()
         .for_each(|rebuilt| print::note(print::sanitize(&format!("warning: {rebuilt}"))));
     panic::print_contained_report(exit);

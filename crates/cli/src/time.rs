@@ -25,7 +25,7 @@ pub(crate) fn format_age(then: Timestamp, now: Timestamp) -> String {
 
 /// A moment in the machine's time zone, with the date only if it is not today.
 pub(crate) fn format_local(at: Timestamp, now: Timestamp) -> String {
-    match (store::local_time(at), store::local_time(now)) {
+    match (client::local_time(at), client::local_time(now)) {
         (Some(at), Some(now)) => without_same_date(&at, &now).to_owned(),
         (None, _) | (_, None) => at.to_string(),
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use protocol::SessionId;
+use protocol::{SessionId, TaskId};
 use rustix::process::Pid;
 
 use crate::files::make_below;
@@ -184,6 +184,11 @@ impl Home {
     /// Command output of one session that was too long for its log.
     pub fn output_dir(&self, session: SessionId) -> PathBuf {
         self.session_dir(session).join("output")
+    }
+
+    /// The output of one background command.
+    pub fn spool_dir(&self, session: SessionId, task: TaskId) -> PathBuf {
+        self.output_dir(session).join(task.to_string())
     }
 
     /// The folder of all checkouts.

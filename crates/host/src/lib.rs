@@ -15,6 +15,7 @@ pub mod limits;
 mod lineage;
 pub mod machine;
 pub mod memory;
+mod output;
 mod plain;
 mod proc;
 pub mod sibling;
@@ -34,6 +35,7 @@ pub use home::{FileLock, Home, HomeError, IdleSession};
 pub use ids::{Ids, TimeIds};
 pub use lineage::Lineage;
 pub use machine::ProcessIdentity;
+pub use output::{Capture, Spool};
 pub use plain::{
     PlainError, is_removed, open_plain, read_below, read_owned_below, read_plain, read_without_links, user_id,
 };

@@ -1,7 +1,8 @@
 //! The error object of a JSON-RPC response, and the codes that JSON-RPC defines.
 
+use protocol::api::RefusalKind;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// Why a call failed, as sent to its caller.
 #[derive(Debug, Clone, PartialEq, Deserialize, thiserror::Error)]
@@ -27,6 +28,8 @@ impl ErrorObject {
     pub const BAD_PARAMS: i64 = -32602;
     /// The server failed.
     pub const INTERNAL: i64 = -32603;
+    /// The session refused the request, which changed nothing; `data.kind` says why.
+    pub const REFUSED: i64 = 1;
     /// The peer did not read fast enough, so the connection is closed.
     pub const TOO_SLOW: i64 = -32001;
 
@@ -53,6 +56,17 @@ impl ErrorObject {
     /// The parameters are not valid for the method.
     pub fn bad_params(why: impl std::fmt::Display) -> ErrorObject {
         ErrorObject::new(ErrorObject::BAD_PARAMS, format!("invalid parameters: {why}"))
+    }
+
+    /// The session refused the request, which changed nothing.
+    pub fn refused(kind: RefusalKind, why: impl std::fmt::Display) -> ErrorObject {
+        let data = Some(json!({ "kind": kind }));
+        ErrorObject { data, ..ErrorObject::new(ErrorObject::REFUSED, why.to_string()) }
+    }
+
+    /// Why the session refused the request, if it did.
+    pub fn refusal_kind(&self) -> Option<RefusalKind> {
+        serde_json::from_value(self.data.as_ref()?.get("kind")?.clone()).ok()
     }
 
     /// The server failed.

@@ -1,22 +1,21 @@
 //! Answers the API's calls for one session.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kernel::{InputRefusal, KernelInput};
+use client::StoredSession;
+use kernel::KernelInput;
+use protocol::TaskId;
 use protocol::api::{
-    AgentResult, AgentView, AgentsResult, AsksDecideParams, AsksParams, ExternalTaskIdParams, ExternalTaskOwnerParams,
-    FleetParams, FleetResult, InvokeSlashParams, Method, ModeParams, ModelParams, OutputResult, PermissionParams,
-    PlanParams, PlanResult, RefusalKind, RulesParams, SelectAgentParams, SendParams, SendResult, SessionCommand,
-    SlashList, StartAgentParams, StartAgentResult, SubscribeParams, TaskParams, TasksParams, TodoEdit, TodoEdits,
-    TodoIds, TodosParams,
+    AgentResult, AgentView, AgentsResult, AsksDecideParams, CommandFate, ExternalTaskIdParams, ExternalTaskOwnerParams,
+    FleetParams, FleetResult, InvokeSlashParams, Method, ModelParams, PermissionParams, PlanParams, RefusalKind,
+    RulesParams, SelectAgentParams, SendParams, SendResult, SessionCommand, SlashList, StartAgentParams,
+    StartAgentResult, SubscribeParams, TodoEdit, TodoEdits, TodoIds, TodosParams,
 };
-use protocol::{TaskId, TaskState};
 use rpc::{ClientHandle, ErrorObject, RequestHandler, ResponseFuture, read_params};
 use serde::Serialize;
 use serde_json::{Value, json};
-use store::TodoError;
+use store::{TodoError, plan};
 use tokio::sync::watch;
 
 use crate::agent::SessionContext;
@@ -24,16 +23,11 @@ use crate::bus::{BusMessage, FrameCache, Subscription};
 use crate::commands;
 use crate::external_tasks;
 use crate::hooks;
-use crate::plan;
 use crate::session::SessionStatus;
 use crate::session_model::ModelChangeError;
 use crate::slash::{self, SlashDispatcher, SlashRegistry};
 use crate::supervisor::{InputRejection, Receipt, Supervisor};
-use crate::task_output::task_output;
 use crate::todos::TodoEditError;
-
-/// Maximum number of rows per page.
-const MAX_PAGE_ROWS: u64 = 1000;
 
 /// The longest pause that a client may request between two messages.
 const MAX_PAUSE: Duration = Duration::from_secs(1);
@@ -50,14 +44,22 @@ impl RequestHandler for SessionApi {
     fn call(&self, method: Method, params: Value, client: ClientHandle) -> ResponseFuture<'_> {
         Box::pin(async move {
             match method {
-                Method::SessionGet => store_reply(self.context.reader().and_then(|reader| reader.session_view())),
+                Method::SessionGet
+                | Method::ModeGet
+                | Method::ModelGet
+                | Method::PlanRead
+                | Method::TasksList
+                | Method::TasksGet
+                | Method::TasksOutput
+                | Method::TodosList
+                | Method::AsksList => Ok(self.stored()?.answer(method, params)?),
                 Method::SessionCommand => {
                     let command: SessionCommand = read_params(params)?;
                     if let SessionCommand::Send(message) = &command {
                         self.release_turn_for_hooks(message, &client);
                     }
                     let outcome = commands::carry_out(&self.context, &self.supervisor, self.root, command).await;
-                    json_of(outcome.map_err(rejection)?)
+                    json_of(CommandFate::from(outcome.map_err(rejection)?))
                 }
                 Method::SessionSend => {
                     let receipt = self.send(read_params(params)?, &client).await?;
@@ -79,13 +81,10 @@ impl RequestHandler for SessionApi {
                     let dispatcher =
                         SlashDispatcher { context: &self.context, supervisor: &self.supervisor, root: self.root };
                     let answer = dispatcher.invoke(&name, &input).await.answer();
-                    json_of(answer.map_err(|why| refusal(RefusalKind::Invalid, &why))?)
+                    json_of(answer.map_err(|why| ErrorObject::refused(RefusalKind::Invalid, why))?)
                 }
                 Method::SessionInterrupt => self.submit_command(SessionCommand::Interrupt).await,
                 Method::SessionStop => self.submit_command(SessionCommand::Stop).await,
-                Method::ModeGet => store_reply(
-                    self.context.reader().and_then(|reader| Ok(ModeParams { mode: reader.session_view()?.mode })),
-                ),
                 Method::ModeSet => self.submit_command(SessionCommand::SetMode(read_params(params)?)).await,
                 Method::PermissionSet => {
                     let PermissionParams { mode } = read_params(params)?;
@@ -97,10 +96,6 @@ impl RequestHandler for SessionApi {
                     let changed = self.context.grants.change_rules(&changes);
                     changed.map(|()| json!({})).map_err(|error| rejection(InputRejection::Rule(error)))
                 }
-                Method::PlanRead => {
-                    let text = plan::read_plan(&self.context.settings.home, self.context.session);
-                    json_of(PlanResult { text: text.map_err(ErrorObject::internal)? })
-                }
                 Method::PlanUpdate => {
                     let PlanParams { text } = read_params(params)?;
                     let written = plan::write(&self.context.settings.home, self.context.session, &text);
@@ -110,7 +105,6 @@ impl RequestHandler for SessionApi {
                     let removed = plan::remove(&self.context.settings.home, self.context.session);
                     removed.map(|()| json!({})).map_err(ErrorObject::internal)
                 }
-                Method::ModelGet => json_of(ModelParams { model: self.context.session_model_spec().to_string() }),
                 Method::ModelSet => {
                     let ModelParams { model } = read_params(params)?;
                     let changed = self.context.change_model(&self.supervisor, self.root, &model).await;
@@ -125,7 +119,9 @@ impl RequestHandler for SessionApi {
                     let dispatcher =
                         SlashDispatcher { context: &self.context, supervisor: &self.supervisor, root: self.root };
                     let task = dispatcher.spawn(wanted).await;
-                    json_of(StartAgentResult { task: task.map_err(|why| refusal(RefusalKind::Invalid, &why))? })
+                    json_of(StartAgentResult {
+                        task: task.map_err(|why| ErrorObject::refused(RefusalKind::Invalid, why))?,
+                    })
                 }
                 Method::AgentGet => {
                     json_of(AgentResult { agent: self.context.selected_agent(self.root).as_ref().map(AgentView::from) })
@@ -133,7 +129,7 @@ impl RequestHandler for SessionApi {
                 Method::AgentSelect => {
                     let SelectAgentParams { agent } = read_params(params)?;
                     let input = self.context.selection_input(agent.as_deref());
-                    self.submit(input.map_err(|why| refusal(RefusalKind::Invalid, &why))?).await?;
+                    self.submit(input.map_err(|why| ErrorObject::refused(RefusalKind::Invalid, why))?).await?;
                     json_of(AgentResult { agent: self.context.selected_agent(self.root).as_ref().map(AgentView::from) })
                 }
                 Method::ExternalTasksList => json_of(external_tasks::list(&self.supervisor).await.map_err(rejection)?),
@@ -151,39 +147,15 @@ impl RequestHandler for SessionApi {
                     let ExternalTaskIdParams { id } = read_params(params)?;
                     self.submit(KernelInput::ForgetExternalTask(id)).await.map(|_receipt| json!({}))
                 }
-                Method::TasksList => self.list_tasks(read_params(params)?),
-                Method::TasksGet => {
-                    let TaskParams { task } = read_params(params)?;
-                    let record = self.context.reader().and_then(|reader| reader.record(task));
-                    json_of(record.map_err(ErrorObject::internal)?.ok_or_else(|| unknown_task(task))?)
-                }
-                Method::TasksOutput => {
-                    let TaskParams { task } = read_params(params)?;
-                    let view = self.context.reader().and_then(|reader| reader.task(task));
-                    let view = view.map_err(ErrorObject::internal)?.ok_or_else(|| unknown_task(task))?;
-                    json_of(OutputResult {
-                        output: task_output(&self.context.settings.home, self.context.session, &view),
-                    })
-                }
                 Method::TasksStop => self.submit_command(SessionCommand::StopTask(read_params(params)?)).await,
                 Method::TasksPromote => self.submit_command(SessionCommand::Promote(read_params(params)?)).await,
                 Method::TasksForget => self.submit_command(SessionCommand::Forget(read_params(params)?)).await,
-                Method::TodosList => {
-                    let wanted: TodosParams = read_params(params)?;
-                    let wanted = TodosParams { limit: page_limit(wanted.limit), ..wanted };
-                    store_reply(self.context.reader().and_then(|reader| reader.todos_page(&wanted)))
-                }
                 Method::TodosAdd => self.edit_todo(TodoEdit::Add(read_params(params)?)).await,
                 Method::TodosUpdate => self.edit_todo(TodoEdit::Change(read_params(params)?)).await,
                 Method::TodosEdit => {
                     let TodoEdits { edits } = read_params(params)?;
                     let ids = self.context.edit_todos(edits).await.map_err(todo_refusal)?;
                     json_of(TodoIds { ids })
-                }
-                Method::AsksList => {
-                    let wanted: AsksParams = read_params(params)?;
-                    let wanted = AsksParams { limit: page_limit(wanted.limit), ..wanted };
-                    store_reply(self.context.reader().and_then(|reader| reader.asks_page(&wanted)))
                 }
                 Method::AsksDecide => self.decide(read_params(params)?).await,
                 Method::EventsSubscribe => {
@@ -229,19 +201,15 @@ impl SessionApi {
         decided.and(interrupted)
     }
 
-    fn list_tasks(&self, wanted: TasksParams) -> Result<Value, ErrorObject> {
-        if let Some(state) = wanted.state.as_deref().filter(|state| !TaskState::NAMES.contains(state)) {
-            let known = TaskState::NAMES.join(", ");
-            return Err(refusal(RefusalKind::Invalid, &format_args!("`{state}` is not a state; there are: {known}")));
-        }
-        let wanted = TasksParams { limit: page_limit(wanted.limit), ..wanted };
-        store_reply(self.context.reader().and_then(|reader| reader.tasks(&wanted)))
+    /// The session's file. Its answers are the same as those of a process that does not run the session.
+    fn stored(&self) -> Result<StoredSession, ErrorObject> {
+        StoredSession::open(&self.context.settings.home, self.context.session).map_err(ErrorObject::internal)
     }
 
     /// Edits a todo and returns its new state.
     async fn edit_todo(&self, edit: TodoEdit) -> Result<Value, ErrorObject> {
         let ids = self.context.edit_todos(vec![edit]).await.map_err(todo_refusal)?;
-        let page = self.context.reader().and_then(|reader| reader.todos_page(&TodosParams::all_todos()));
+        let page = self.stored()?.todos(&TodosParams::all_todos());
         let mut todos = page.map_err(ErrorObject::internal)?.todos.into_iter();
         json_of(todos.find(|todo| ids.contains(&todo.id)).ok_or_else(|| ErrorObject::internal("the todo is gone"))?)
     }
@@ -251,15 +219,12 @@ impl SessionApi {
     }
 }
 
-/// The error code of a refused request, which changed nothing.
-const REFUSED: i64 = 1;
-
 /// The error for a rejected input; `data.kind` tells clients the reason.
 fn rejection(rejected: InputRejection) -> ErrorObject {
     match rejected {
         InputRejection::Paused(_) | InputRejection::SessionEnded => ErrorObject::internal(rejected),
         InputRejection::Refused(_) | InputRejection::Rule(_) | InputRejection::Hook(_) => {
-            refusal(rejected.kind(), &rejected)
+            ErrorObject::refused(rejected.kind(), rejected)
         }
     }
 }
@@ -267,7 +232,9 @@ fn rejection(rejected: InputRejection) -> ErrorObject {
 fn model_refusal(error: ModelChangeError) -> ErrorObject {
     match error {
         ModelChangeError::Rejected(rejected) => rejection(rejected),
-        ModelChangeError::Unusable { .. } | ModelChangeError::Unpriced(_) => refusal(RefusalKind::Invalid, &error),
+        ModelChangeError::Unusable { .. } | ModelChangeError::Unpriced(_) => {
+            ErrorObject::refused(RefusalKind::Invalid, error)
+        }
     }
 }
 
@@ -275,25 +242,8 @@ fn todo_refusal(error: TodoEditError) -> ErrorObject {
     match error {
         TodoEditError::Rejected(rejected) => rejection(rejected),
         TodoEditError::Todo(TodoError::Store(error)) => ErrorObject::internal(error),
-        TodoEditError::Todo(error) => refusal(RefusalKind::Invalid, &error),
+        TodoEditError::Todo(error) => ErrorObject::refused(RefusalKind::Invalid, error),
     }
-}
-
-fn refusal(kind: RefusalKind, message: &dyn fmt::Display) -> ErrorObject {
-    ErrorObject { data: Some(json!({ "kind": kind })), ..ErrorObject::new(REFUSED, message.to_string()) }
-}
-
-fn unknown_task(task: TaskId) -> ErrorObject {
-    rejection(InputRefusal::UnknownTask(task).into())
-}
-
-/// Caps the number of rows per page.
-fn page_limit(limit: Option<u64>) -> Option<u64> {
-    limit.map(|limit| limit.min(MAX_PAGE_ROWS))
-}
-
-fn store_reply(result: Result<impl Serialize, store::StoreError>) -> Result<Value, ErrorObject> {
-    json_of(result.map_err(ErrorObject::internal)?)
 }
 
 fn json_of(answer: impl Serialize) -> Result<Value, ErrorObject> {

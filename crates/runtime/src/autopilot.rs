@@ -9,13 +9,13 @@ use data_encoding::HEXLOWER;
 use kernel::KernelInput;
 use protocol::ListItem;
 use sha2::{Digest, Sha256};
-use store::StoreError;
+use store::{StoreError, plan};
 use tokio::sync::watch;
 
 use crate::agent::SessionContext;
+use crate::prompt;
 use crate::session::SessionStatus;
 use crate::supervisor::{InputRejection, Supervisor};
-use crate::{plan, prompt};
 
 /// Maximum number of files per folder that are checked for changes.
 const MAX_FILES: usize = 50_000;
@@ -66,7 +66,7 @@ fn work_digest(context: &SessionContext, items: &[ListItem]) -> String {
             add_part(&mut digest, &(path, stamp));
         });
     }
-    add_part(&mut digest, &plan::read_plan(&context.settings.home, context.session).ok());
+    add_part(&mut digest, &plan::read(&context.settings.home, context.session).ok());
     add_part(&mut digest, &todos(context).ok());
     add_part(&mut digest, &items);
     add_part(&mut digest, &context.roster.evidence_hash());

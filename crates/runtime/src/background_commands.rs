@@ -1,14 +1,14 @@
 //! Background commands: each is a task, whose output goes to a bounded spool on disk.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use host::{ExitStatus, Home};
+use client::command_output;
+use host::ExitStatus;
 use kernel::{BoundaryPoint, KernelInput, KernelTask, RunEnding, RunUpdate, TaskPhase, TaskSpawn};
 use protocol::{
-    CancelBy, CancelMode, Clip, Event, FailKind, MailBody, SessionId, TaskForm, TaskId, TaskOutcome, TaskSpec, WaitMode,
+    CancelBy, CancelMode, Clip, Event, FailKind, MailBody, TaskForm, TaskId, TaskOutcome, TaskSpec, WaitMode,
 };
-use tools::{BackgroundCommand, BackgroundRow, BackgroundStatus, BoxFuture, ShellCommand, Spool, ToolError, WaitLimit};
+use tools::{BackgroundCommand, BackgroundRow, BackgroundStatus, BoxFuture, ShellCommand, ToolError, WaitLimit};
 
 use crate::agent::SessionContext;
 use crate::call_waits::Caller;
@@ -61,7 +61,7 @@ async fn execute(
     command: &str,
 ) -> (RunEnding, Option<String>) {
     let failed = |message: String| RunEnding::Failed { kind: FailKind::Exit, message };
-    let folder = spool_folder(&context.settings.home, context.session, task);
+    let folder = context.settings.home.spool_dir(context.session, task);
     let mut spool = match context.settings.spools.open(&folder) {
         Ok(spool) => spool,
         Err(error) => return (failed(format!("cannot store its output: {error}")), None),
@@ -90,18 +90,8 @@ async fn execute(
     (ending, spool.cutoff_note().map(str::to_owned))
 }
 
-fn spool_folder(home: &Home, session: SessionId, task: TaskId) -> PathBuf {
-    home.output_dir(session).join(task.to_string())
-}
-
 fn output(context: &SessionContext, task: TaskId, max: usize) -> Clip {
     command_output(&context.settings.home, context.session, task, max)
-}
-
-/// The output of a command, clipped.
-pub(crate) fn command_output(home: &Home, session: SessionId, task: TaskId, max: usize) -> Clip {
-    // Without a folder, the command has never printed anything.
-    Spool::read(&spool_folder(home, session, task), max).unwrap_or_default()
 }
 
 /// The background commands of the calling agent.

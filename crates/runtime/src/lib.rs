@@ -32,7 +32,6 @@ mod merging;
 mod models;
 mod network_gate;
 mod permission_check;
-mod plan;
 mod prepared_agent;
 mod prompt;
 mod protected_files;
@@ -51,7 +50,6 @@ mod spools;
 mod sql_tables;
 mod subagents;
 mod supervisor;
-mod task_output;
 mod task_workspaces;
 mod todos;
 mod watchdog;
@@ -66,24 +64,24 @@ pub use fleet::{
     CollectedWork, Collector, FinishedTodo, FleetError, FleetHandle, FleetLimit, FleetOutcome, FleetRequest,
     FleetServices, SharedFiles, TodoFiles, TodoResultCache, WorkspaceProvider,
 };
+pub use governor::{ClosedModel, SpentToday, closed_models, reopen_models};
 pub use instructions::{InstructionNotice, InstructionPlaces, Instructions};
 pub use kernel::Parking;
 pub use merging::{FleetMerger, LeftoverCheckout, MergeDestination, MergeSummary, TodoMergeOutcome, TodoMergeResult};
 pub use models::{CostGuard, ExpensiveModelAction, ModelResolver, SessionModelOnly, UnpricedModelPolicy};
 pub use permission_check::denial_reason;
-pub use plan::read_plan;
 pub use prompt::strip_quote_marks;
 pub use redact::Redactor;
 pub use result_cache::{
     Assignment, AssignmentContext, CacheLookup, CacheMissReason, CommitPinner, FilePatterns, FleetResultCache,
     NoCommits, ResultBackend, RunResultCache, TreeSnapshot, TreeSnapshotError, WorkLocation, excluded_paths,
 };
-pub use session::{Session, SessionOpenError, SessionStart, SessionStatus, session_markdown};
+pub use session::{Session, SessionOpenError, SessionStart, SessionStatus};
 pub use session_model::ModelChangeError;
 pub use settings::{SessionFeatures, SessionSettings};
 pub use skill::{read as read_skill, skill_text};
 pub use spools::{Disk, SpoolLimits, Spools, SystemDisk};
+pub use store::{NoWriterProbe, WriterPoint, WriterProbe};
 pub use supervisor::{InputRejection, Receipt};
-pub use task_output::task_output;
 pub use todos::TodoEditError;
 pub use watchdog::WatchdogSettings;

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use kernel::{DecidedAsk, InputRefusal, RunUpdate};
 use protocol::{AskDecision, AskSubject, Clip, DecidedBy, ObjectiveReport, PlanAction};
+use store::plan;
 use tools::{BoxFuture, PlanExitRequest, ToolError};
 
 use crate::agent::SessionContext;
 use crate::call_waits::Caller;
 use crate::supervisor::InputRejection;
-use crate::{asks, plan, prompt};
+use crate::{asks, prompt};
 
 /// Maximum bytes of a plan that is put to the user.
 const MAX_PLAN_BYTES: usize = 64 * 1024;
@@ -38,7 +39,7 @@ impl tools::SessionControl for AgentSessionControl {
         Box::pin(async move {
             let PlanExitRequest { summary, actions, recommended } = request;
             let (home, session) = (self.context.settings.home.clone(), self.context.session);
-            let read = tokio::task::spawn_blocking(move || plan::read_plan(&home, session));
+            let read = tokio::task::spawn_blocking(move || plan::read(&home, session));
             let text = read.await.map_err(ToolError::failed)?.map_err(ToolError::failed)?;
             let Some(text) = text else {
                 return Err(ToolError::refused("there is no plan yet; write it with `write_plan` first"));

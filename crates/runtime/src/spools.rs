@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{fmt, fs};
 
-use tools::Spool;
+use host::Spool;
 
 /// Bytes reserved for the note about missing output.
 const NOTE_BYTES: u64 = 200;

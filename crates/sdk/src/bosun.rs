@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
+use client::StoredSession;
 use config::{Env, SettingsFile};
 use host::Home;
 use protocol::SessionId;
 use protocol::api::SessionView;
 use runtime::SessionStart;
-use store::SessionReader;
 
 use crate::{Error, SessionBuilder};
 
@@ -41,7 +41,7 @@ impl Bosun {
 
     /// Describes a session, no matter which process owns it.
     pub fn view(&self, id: SessionId) -> Result<SessionView, Error> {
-        Ok(SessionReader::open(&self.home, id)?.session_view()?)
+        Ok(StoredSession::open(&self.home, id)?.view()?)
     }
 
     fn previous_settings(&self, id: SessionId) -> Result<(SessionView, SettingsFile), Error> {

@@ -36,7 +36,7 @@ pub enum Error {
     Open(#[from] runtime::SessionOpenError),
     /// The session's file cannot be read or written.
     #[error(transparent)]
-    Store(#[from] store::StoreError),
+    Store(#[from] client::StoreError),
     /// The session rejected the input.
     #[error(transparent)]
     Rejected(#[from] runtime::InputRejection),

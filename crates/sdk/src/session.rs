@@ -1,9 +1,9 @@
 //! A session that this program runs.
 
+use client::StoredSession;
 use protocol::api::{AskView, DecideParams, StartAgentParams, TaskView};
 use protocol::{AskDecision, AskId, CancelBy, MailDelivery, SessionId, TaskId, TaskOutcome, TaskState};
 use runtime::{BusMessage, SessionStatus, Subscription};
-use store::SessionReader;
 
 use crate::Error;
 
@@ -109,12 +109,12 @@ impl AgentSession {
 
     /// One task.
     pub fn task(&self, task: TaskId) -> Result<TaskView, Error> {
-        SessionReader::open(self.0.home(), self.id())?.task(task)?.ok_or(Error::NoTask(task))
+        StoredSession::open(self.0.home(), self.id())?.task(task)?.ok_or(Error::NoTask(task))
     }
 
     /// Every pending ask, oldest first.
     pub fn asks(&self) -> Result<Vec<AskView>, Error> {
-        Ok(SessionReader::open(self.0.home(), self.id())?.asks(false)?)
+        Ok(StoredSession::open(self.0.home(), self.id())?.open_asks()?)
     }
 
     /// Decides on an ask.

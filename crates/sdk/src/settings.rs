@@ -84,7 +84,7 @@ impl SessionBuilder {
             env: access.program_env,
             clock: Arc::new(SystemClock),
             ids: Arc::new(TimeIds),
-            probe: Arc::new(store::NoWriterProbe),
+            probe: Arc::new(runtime::NoWriterProbe),
         })
     }
 

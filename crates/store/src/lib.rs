@@ -24,6 +24,7 @@ mod lists;
 mod local_time;
 mod log_digest;
 mod mail;
+pub mod plan;
 mod project;
 mod reader;
 mod reconcile;

@@ -43,7 +43,7 @@ impl SessionReader {
     }
 
     /// The session's id.
-    pub(crate) fn id(&self) -> SessionId {
+    pub fn id(&self) -> SessionId {
         self.id
     }
 
@@ -173,6 +173,11 @@ impl SessionReader {
     pub fn lease(&self) -> Result<Option<(Fence, ProcessIdentity)>, StoreError> {
         let lease = self.query(lease::read)?;
         Ok(lease.and_then(|lease| lease.holder.map(|holder| (lease.fence, holder))))
+    }
+
+    /// The process that runs the session now.
+    pub fn live_owner(&self) -> Result<Option<u32>, StoreError> {
+        Ok(self.query(lease::read)?.and_then(|lease| lease.live_pid()))
     }
 
     /// Runs a query within one transaction, so that all parts of the answer are consistent.

@@ -9,7 +9,6 @@
 
 mod args;
 mod builtin;
-mod capture;
 mod context;
 mod environment;
 mod heartbeat;
@@ -19,7 +18,6 @@ mod refusal;
 mod services;
 mod session_control;
 mod shared_list;
-mod spool;
 mod stamps;
 mod subagents;
 mod text;
@@ -29,7 +27,6 @@ mod walk;
 mod web_page;
 mod workspace_files;
 
-pub use capture::Capture;
 pub use context::{CallIdentity, ToolContext, ToolLimits};
 pub use heartbeat::{Heartbeat, HeartbeatPause};
 pub use launch::{ShellCommand, bash_or_plain_shell, follow, launch};
@@ -39,7 +36,6 @@ pub use services::{
     ReadAgentRequest, SessionControl, SharedListAccess, SqlExecutor, StartAgentRequest, Subagents, UserPrompter,
     UserQuestion, WaitLimit, WaitRequest, WaitUntilRequest,
 };
-pub use spool::Spool;
 pub use stamps::FileStamps;
 pub use tool::{BoxFuture, RequiredPermission, Tool, ToolAccess, ToolDescriptor, ToolError, ToolOutput};
 pub use toolbox::{

@@ -27,5 +27,6 @@ pub use ids::CountedIds;
 pub use models::TestModels;
 pub use probe::FailingProbe;
 pub use run::PlayedSession;
+pub use runtime::SessionStart;
 pub use scenario::{Scenario, scenario};
 pub use transcript::transcript;

@@ -7,7 +7,7 @@ use serde_json::Value;
 const LAYERS: [&[&str]; 6] = [
     &["protocol"],
     &["host", "net", "rpc", "shell-parser"],
-    &["kernel", "store", "model", "tools", "policy", "hooks", "git"],
+    &["kernel", "store", "client", "model", "tools", "policy", "hooks", "git"],
     &["runtime", "mcp", "remote"],
     &["tui", "adapters", "dashboard", "config"],
     &["cli", "sdk"],
@@ -20,6 +20,9 @@ const NARROW: [(&str, &[&str]); 4] = [
     ("tui", &["protocol", "rpc"]),
     ("dashboard", &["protocol", "rpc"]),
 ];
+
+/// Dependencies within a layer: clients read a session's file in the same way as its owner.
+const SIDEWAYS: [(&str, &str); 1] = [("client", "store")];
 
 /// Crates for development only; they may use anything, and are not shipped.
 const DEV_ONLY: [&str; 2] = ["testkit", "xtask"];
@@ -91,7 +94,8 @@ fn edge_fault(package: &Package, from: usize, to: &Dependency) -> Option<String>
         return Some(format!("layer: {name} ({from}) must not depend on {} (dev-only)", to.name));
     };
     let narrow = NARROW.iter().find(|(narrow, _)| narrow == name);
-    let allowed = layer < from && narrow.is_none_or(|(_, allowed)| allowed.contains(&to.name.as_str()));
+    let is_below = layer < from || SIDEWAYS.contains(&(name, &to.name));
+    let allowed = is_below && narrow.is_none_or(|(_, allowed)| allowed.contains(&to.name.as_str()));
     (!allowed).then(|| format!("layer: {name} ({from}) must not depend on {} ({layer})", to.name))
 }
 
@@ -122,6 +126,15 @@ mod tests {
         assert_eq!(host, ["layer: host (1) must not depend on runtime (3)"]);
         let protocol = faults_of("bosun-protocol", &[("bosun-rpc", Some("build"))]);
         assert_eq!(protocol, ["layer: protocol (0) must not depend on rpc (1)"]);
+    }
+
+    #[test]
+    fn the_client_uses_the_store_and_no_other_crate_of_its_layer() {
+        assert!(faults_of("bosun-client", &[("bosun-store", None), ("bosun-rpc", None)]).is_empty());
+        let model = faults_of("bosun-client", &[("bosun-model", None)]);
+        assert_eq!(model, ["layer: client (2) must not depend on model (2)"]);
+        let store = faults_of("bosun-store", &[("bosun-client", None)]);
+        assert_eq!(store, ["layer: store (2) must not depend on client (2)"]);
     }
 
     #[test]

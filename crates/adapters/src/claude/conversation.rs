@@ -5,13 +5,13 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use client::StoreError;
 use host::Home;
 use protocol::api::{Method, StatusView};
 use protocol::{CallId, Event, MailId, Principal, SessionId, TaskId, TaskType};
 use rpc::{CallError, RpcClient};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use store::StoreError;
 use tokio::task::{AbortHandle, JoinSet};
 use uuid::Uuid;
 

@@ -3,11 +3,11 @@
 
 use std::path::PathBuf;
 
+use client::{StoreError, StoredSession};
 use host::Home;
 use protocol::api::StatusView;
 use protocol::{Envelope, SessionId};
 use serde_json::Value;
-use store::{SessionReader, StoreError};
 use uuid::Uuid;
 
 use super::frames::client_tool_call;
@@ -48,7 +48,7 @@ impl SessionFollower {
         upto: u64,
         mut on_event: impl FnMut(&Envelope),
     ) -> Result<(), StoreError> {
-        let reader = SessionReader::open(home, session)?;
+        let reader = StoredSession::open(home, session)?;
         let mut seq = 0;
         while seq < upto {
             let page = reader.events_after(seq, EVENTS_PER_PAGE)?;

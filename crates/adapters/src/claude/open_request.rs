@@ -9,7 +9,6 @@ use host::Home;
 use protocol::{RuleEffect, SessionId};
 use runtime::{ClientExtensions, SessionStart, SystemText};
 use serde_json::Value;
-use store::{SessionIndex, SessionQuery};
 
 use super::args::ClaudeArgs;
 use super::client_setup::ClientSetup;
@@ -69,9 +68,7 @@ fn session_start(args: &ClaudeArgs, home: &Home) -> Result<SessionStart, OpenRef
 fn latest_session(home: &Home) -> Result<Option<SessionId>, OpenRefusal> {
     let list_error = |error: &dyn std::fmt::Display| refusal(format!("cannot list the sessions: {error}"), "");
     let cwd = std::env::current_dir().map_err(|error| list_error(&error))?.display().to_string();
-    let query = SessionQuery { cwd: Some(cwd), limit: Some(1), ..SessionQuery::default() };
-    let page = SessionIndex::open(home).and_then(|index| index.reconcile(home)?.page(home, &query));
-    Ok(page.map_err(|error| list_error(&error))?.rows.first().map(|row| row.id))
+    client::sessions::latest(home, &cwd).map_err(|error| list_error(&error))
 }
 
 fn parse_session_id(text: &str, flag: &str) -> Result<SessionId, OpenRefusal> {

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use client::StoredSession;
 use host::{Ids, TimeIds};
 use protocol::SessionId;
 use protocol::api::{Method, SessionView};
 use rpc::ErrorObject;
 use runtime::{Session, SessionStart};
 use serde_json::{Value, json};
-use store::SessionReader;
 use tokio::sync::watch::Receiver;
 use tokio::task::JoinSet;
 
@@ -71,7 +71,7 @@ pub(crate) async fn resume(connection: &CopilotConnection, params: &Value) -> Re
     let requested_name = params["sessionId"].as_str().unwrap_or_default();
     let id = session_names::resolve_session(requested_name).ok_or_else(|| session_not_found(requested_name))?;
     let home = connection.server().host.home().clone();
-    if SessionReader::open(&home, id).is_err() || !connection.server().base_dir.can_see(&home, id) {
+    if StoredSession::open(&home, id).is_err() || !connection.server().base_dir.can_see(&home, id) {
         return Err(session_not_found(requested_name));
     }
     let managed = CopilotSessionParams(params).managed_policy()?;

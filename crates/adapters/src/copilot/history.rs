@@ -1,10 +1,10 @@
 //! Reads a session's log from disk.
 
+use client::StoredSession;
 use host::Home;
 use protocol::SessionId;
 use rpc::ErrorObject;
 use serde_json::Value;
-use store::SessionReader;
 
 use super::events::EventTranslator;
 use super::session_names;
@@ -42,8 +42,8 @@ async fn read_log(
     mut on_events: impl FnMut(Vec<Value>) + Send + 'static,
 ) -> Result<EventTranslator, ErrorObject> {
     let home = home.clone();
-    let reading = tokio::task::spawn_blocking(move || -> Result<EventTranslator, store::StoreError> {
-        let reader = SessionReader::open(&home, id)?;
+    let reading = tokio::task::spawn_blocking(move || -> Result<EventTranslator, client::StoreError> {
+        let reader = StoredSession::open(&home, id)?;
         let mut translator = EventTranslator::new(id, session_names::session_name(&home, id));
         loop {
             let page = reader.events_after(translator.seq(), ENTRIES_PER_PAGE)?;

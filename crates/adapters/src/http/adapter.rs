@@ -24,7 +24,6 @@ use super::relay::{EventRelay, EventRelays};
 use super::route::{PathParams, Route, RouteAction, RouteInput, RouteOutput};
 use super::routes::ROUTES;
 use super::running_sessions::RunningSessions;
-use super::session_access::{self, SessionAccess};
 use super::{HttpLimits, session_list, session_start};
 
 /// The header with the last event that the client received.
@@ -175,12 +174,9 @@ impl HttpAdapter {
         if let Some(relay) = self.relays.find(session) {
             return Ok(Some(relay));
         }
-        let (client, notifications) = match self.sessions.find_for_events(session).await? {
-            SessionAccess::Live(connection) => connection,
-            SessionAccess::Stored(_reader) => return Ok(None),
+        let Some(((client, notifications), events)) = self.sessions.connect_for_events(session).await? else {
+            return Ok(None);
         };
-        let view = session_access::call(&client, Method::SessionGet, json!({}), self.limits.answer_time).await?;
-        let SessionView { events, .. } = parse_input(view)?;
         let relay = Arc::new(EventRelay::new(client, notifications, events));
         self.relays.insert(session, &relay);
         Ok(Some(relay))

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use client::{StoreError, StoredSession};
 use futures_util::Stream;
 use futures_util::stream::unfold;
 use host::Home;
 use protocol::SessionId;
 use serde_json::{Value, json};
-use store::{SessionReader, StoreError};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -158,7 +158,7 @@ impl SseEventStream {
 
     /// Reads the next events from the file; `None` if the client has them all.
     fn read_page(&mut self) -> Result<Option<Bytes>, StoreError> {
-        let reader = SessionReader::open(&self.request.home, self.request.session)?;
+        let reader = StoredSession::open(&self.request.home, self.request.session)?;
         let page = reader.events_after(self.request.last_seen, EVENTS_PER_PAGE)?;
         let Some(last) = page.last() else { return Ok(None) };
         self.request.last_seen = last.seq;

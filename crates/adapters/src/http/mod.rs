@@ -22,7 +22,6 @@ mod running_sessions;
 mod session_access;
 mod session_list;
 mod session_start;
-mod stored_session;
 mod write_timeout;
 
 pub use crate::token::AccessToken;

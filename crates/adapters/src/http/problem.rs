@@ -1,12 +1,12 @@
 //! Error responses: problems as in RFC 9457, with a remedy.
 
+use client::{ClientError, StoreError};
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use hyper::{Response, StatusCode};
 use protocol::api::RefusalKind;
 use rpc::{CallError, ErrorObject};
 use schemars::JsonSchema;
 use serde::Serialize;
-use store::StoreError;
 
 use super::body::{self, ApiResponse};
 use crate::OpenRefusal;
@@ -113,6 +113,28 @@ impl From<StoreError> for HttpProblem {
     }
 }
 
+impl From<ClientError> for HttpProblem {
+    fn from(error: ClientError) -> HttpProblem {
+        match error {
+            ClientError::Store(error) => error.into(),
+            ClientError::Todos(error) => HttpProblem::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()),
+            ClientError::Refused(object) => from_refusal(object),
+            ClientError::NotRunning(id) => HttpProblem::conflict("no process runs the session")
+                .remedy(format!("resume it first: POST /v1/sessions/{id}/resume")),
+            ClientError::NoAnswer { .. } => HttpProblem::new(
+                StatusCode::GATEWAY_TIMEOUT,
+                "the session does not answer; the request may still succeed",
+            )
+            .remedy("check the session with GET"),
+            ClientError::Ended { closed, .. } => CallError::Closed(closed).into(),
+            ClientError::Call(error) => error.into(),
+            ClientError::NoSession { .. } | ClientError::Ambiguous { .. } => {
+                HttpProblem::not_found(error.to_string()).remedy("GET /v1/sessions lists all sessions")
+            }
+        }
+    }
+}
+
 impl From<CallError> for HttpProblem {
     fn from(error: CallError) -> HttpProblem {
         match error {
@@ -127,8 +149,7 @@ impl From<CallError> for HttpProblem {
 
 /// Converts a session's refusal.
 fn from_refusal(object: ErrorObject) -> HttpProblem {
-    let kind = object.data.as_ref().and_then(|data| data.get("kind")).cloned();
-    let kind: Option<RefusalKind> = kind.and_then(|kind| serde_json::from_value(kind).ok());
+    let kind = object.refusal_kind();
     let status = match (kind, object.code) {
         (Some(RefusalKind::NoTask | RefusalKind::NoAsk), _) => StatusCode::NOT_FOUND,
         (Some(RefusalKind::Invalid | RefusalKind::NoRule), _) => StatusCode::UNPROCESSABLE_ENTITY,

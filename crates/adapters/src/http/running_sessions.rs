@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hyper::StatusCode;
 use protocol::SessionId;
-use rpc::{Notifications, RpcClient};
+use rpc::{InProcessConnector, Notifications, RpcClient};
 use runtime::{Session, SessionStart, SessionStatus};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -31,12 +31,20 @@ pub(super) struct RunningSessions {
     closing: CancellationToken,
 }
 
-type SessionChannels = Arc<Mutex<HashMap<SessionId, mpsc::Sender<SessionTaskCommand>>>>;
+type SessionChannels = Arc<Mutex<HashMap<SessionId, SessionChannel>>>;
+
+/// The way to a session that runs here.
+#[derive(Debug, Clone)]
+struct SessionChannel {
+    /// To its task.
+    commands: mpsc::Sender<SessionTaskCommand>,
+    /// To its API.
+    connector: InProcessConnector,
+}
 
 /// A command to a session's task.
+#[derive(Debug)]
 enum SessionTaskCommand {
-    /// Connect to the session.
-    Connect(oneshot::Sender<SessionConnection>),
     /// Close the session as soon as nothing runs in it.
     CloseWhenQuiet,
     /// Close the session now.
@@ -65,24 +73,21 @@ impl RunningSessions {
 
     /// Opens a session here and resumes interrupted work in it. Opening finishes even if its client has left: a session
     /// without a task to hold it could not be reached.
-    pub(super) async fn open(
-        self: &Arc<Self>,
-        request: OpenRequest,
-    ) -> Result<(SessionId, SessionConnection), HttpProblem> {
+    pub(super) async fn open(self: &Arc<Self>, request: OpenRequest) -> Result<SessionId, HttpProblem> {
         let sessions = Arc::clone(self);
         let opening = async move { sessions.open_here(request).await };
         self.session_tasks.spawn_on(opening, &self.session_runtime).await.map_err(HttpProblem::internal)?
     }
 
-    async fn open_here(&self, request: OpenRequest) -> Result<(SessionId, SessionConnection), HttpProblem> {
+    async fn open_here(&self, request: OpenRequest) -> Result<SessionId, HttpProblem> {
         let _guard = self.opening.lock().await;
         if self.closing.is_cancelled() {
             return Err(HttpProblem::conflict("the server is shutting down").remedy("start it again"));
         }
         if let SessionStart::Resume(id) = request.start
-            && let Some(connection) = self.connect_local(id).await
+            && self.channel(id).is_some()
         {
-            return Ok((id, connection));
+            return Ok(id);
         }
         if self.count() >= self.max_sessions {
             let detail = format!("the limit of {} running sessions is reached", self.max_sessions);
@@ -96,27 +101,24 @@ impl RunningSessions {
             SessionStart::Resume(_) => session.resume().await,
             SessionStart::New | SessionStart::Fork(_) => Ok(()),
         };
-        let connection = session.connect().await;
         let (sender, commands) = mpsc::channel(COMMAND_BUFFER);
-        lock_channels(&self.channels).insert(id, sender);
+        let channel = SessionChannel { commands: sender, connector: session.in_process_connector() };
+        lock_channels(&self.channels).insert(id, channel);
         // `open` runs this on the runtime of sessions.
         self.session_tasks.spawn(run_session(session, commands, Arc::clone(&self.channels), self.closing.clone()));
-        resumed.map_err(HttpProblem::internal)?;
-        Ok((id, connection.map_err(HttpProblem::internal)?))
+        resumed.map(|()| id).map_err(HttpProblem::internal)
     }
 
-    /// Connects to a session, if it runs here.
-    pub(super) async fn connect_local(&self, id: SessionId) -> Option<SessionConnection> {
-        let (reply, connection) = oneshot::channel();
-        self.channel(id)?.send(SessionTaskCommand::Connect(reply)).await.ok()?;
-        connection.await.ok()
+    /// The way to the API of a session, if it runs here.
+    pub(super) fn connector(&self, id: SessionId) -> Option<InProcessConnector> {
+        self.channel(id).map(|channel| channel.connector)
     }
 
     /// Closes a session as soon as nothing runs in it.
     pub(super) async fn close_when_quiet(&self, id: SessionId) {
         if let Some(channel) = self.channel(id) {
             // Fails if the task has ended and thus closed the session.
-            channel.send(SessionTaskCommand::CloseWhenQuiet).await.ok();
+            channel.commands.send(SessionTaskCommand::CloseWhenQuiet).await.ok();
         }
     }
 
@@ -124,7 +126,7 @@ impl RunningSessions {
     pub(super) async fn close(&self, id: SessionId) {
         let (reply, closed) = oneshot::channel();
         if let Some(channel) = self.channel(id)
-            && channel.send(SessionTaskCommand::Close(reply)).await.is_ok()
+            && channel.commands.send(SessionTaskCommand::Close(reply)).await.is_ok()
         {
             closed.await.ok();
         }
@@ -137,17 +139,12 @@ impl RunningSessions {
         self.session_tasks.wait().await;
     }
 
-    /// Whether a session runs here.
-    pub(super) fn is_running(&self, id: SessionId) -> bool {
-        self.channel(id).is_some()
-    }
-
-    fn channel(&self, id: SessionId) -> Option<mpsc::Sender<SessionTaskCommand>> {
+    fn channel(&self, id: SessionId) -> Option<SessionChannel> {
         lock_channels(&self.channels).get(&id).cloned()
     }
 }
 
-fn lock_channels(channels: &SessionChannels) -> MutexGuard<'_, HashMap<SessionId, mpsc::Sender<SessionTaskCommand>>> {
+fn lock_channels(channels: &SessionChannels) -> MutexGuard<'_, HashMap<SessionId, SessionChannel>> {
     channels.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -170,11 +167,6 @@ async fn run_session(
     let leave_reply = loop {
         tokio::select! {
             command = commands.recv() => match command {
-                Some(SessionTaskCommand::Connect(reply)) => match session.connect().await {
-                    // Fails if the client no longer waits.
-                    Ok(connection) => drop(reply.send(connection)),
-                    Err(error) => tracing::warn!(%error, "cannot connect to the session"),
-                },
                 Some(SessionTaskCommand::CloseWhenQuiet) => retiring = true,
                 Some(SessionTaskCommand::Close(reply)) => break Some(reply),
                 None => break None,

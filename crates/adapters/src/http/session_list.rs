@@ -1,32 +1,33 @@
 //! Lists and removes sessions, running or not.
 
+use client::{SessionQuery, SessionRow, sessions};
 use host::Home;
 use protocol::SessionId;
-use store::{SessionIndex, SessionRow};
 
 use super::payloads::{SessionListQuery, SessionOverview, SessionsPage};
 use super::problem::HttpProblem;
-use super::stored_session::MAX_PAGE_ROWS;
+
+/// The maximum number of rows of a page.
+const MAX_PAGE_ROWS: u64 = 1000;
 
 /// The default number of rows of a page.
 const DEFAULT_PAGE_ROWS: u64 = 100;
 
 /// Returns one page of sessions. It reads files, so call it on a blocking thread.
 pub(super) fn list(home: &Home, query: &SessionListQuery) -> Result<SessionsPage, HttpProblem> {
-    let query = store::SessionQuery {
+    let query = SessionQuery {
         cwd: query.cwd.clone(),
         state: query.state.clone(),
         offset: query.offset,
         limit: Some(query.limit.unwrap_or(DEFAULT_PAGE_ROWS).min(MAX_PAGE_ROWS)),
     };
-    let page = SessionIndex::open(home)?.reconcile(home)?.page(home, &query)?;
+    let page = sessions::list(home, &query)?;
     Ok(SessionsPage { sessions: page.rows.into_iter().map(summarize).collect(), total: page.total })
 }
 
 /// Removes a session that no process runs.
 pub(super) fn remove(home: &Home, id: SessionId) -> Result<(), HttpProblem> {
-    store::remove_session(home, id)?;
-    Ok(SessionIndex::open(home)?.remove(id)?)
+    Ok(sessions::remove(home, id)?)
 }
 
 fn summarize(row: SessionRow) -> SessionOverview {

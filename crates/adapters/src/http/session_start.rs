@@ -3,18 +3,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use client::SessionHandle;
 use hyper::StatusCode;
-use protocol::api::{Method, SendParams, SessionView};
+use protocol::api::{Nothing, SendParams, SessionView, calls};
 use protocol::{MailDelivery, ReasoningEffort, SessionMode};
-use rpc::RpcClient;
 use runtime::SessionStart;
-use serde_json::json;
 
 use super::HttpLimits;
 use super::payloads::SessionOptions;
 use super::problem::HttpProblem;
 use super::running_sessions::RunningSessions;
-use super::session_access::{SessionAccess, call};
 use crate::OpenRequest;
 use crate::flags::RunFlags;
 
@@ -26,11 +24,11 @@ pub(super) async fn start_session(
     limits: &HttpLimits,
 ) -> Result<SessionView, HttpProblem> {
     let prompt = options.prompt.clone();
-    if let Some((client, _notifications)) = running_session(sessions, start).await? {
-        return send_first_prompt(&client, prompt, limits).await;
+    if let Some(running) = running_session(sessions, start).await? {
+        return send_first_prompt(&running, prompt, limits).await;
     }
-    let (id, (client, _notifications)) = sessions.open(open_request(start, options)?).await?;
-    let started = send_first_prompt(&client, prompt, limits).await;
+    let id = sessions.open(open_request(start, options)?).await?;
+    let started = send_first_prompt(&sessions.handle(id), prompt, limits).await;
     if started.is_err() {
         // The client does not learn the session's id and could not stop it.
         sessions.close(id).await;
@@ -40,35 +38,32 @@ pub(super) async fn start_session(
 
 /// Sends the first prompt, if there is one, and returns the session's description.
 async fn send_first_prompt(
-    client: &RpcClient,
+    session: &SessionHandle,
     prompt: Option<String>,
     limits: &HttpLimits,
 ) -> Result<SessionView, HttpProblem> {
     if let Some(text) = prompt {
         let message =
             SendParams { task: None, text, images: Vec::new(), delivery: MailDelivery::FollowUp, display: None };
-        let message = serde_json::to_value(message).map_err(HttpProblem::internal)?;
-        call(client, Method::SessionSend, message, limits.answer_time).await?;
+        session.call::<calls::SessionSend>(&message, limits.answer_time).await?;
     }
-    let view = call(client, Method::SessionGet, json!({}), limits.answer_time).await?;
-    serde_json::from_value(view).map_err(HttpProblem::internal)
+    Ok(session.call::<calls::SessionGet>(&Nothing {}, limits.answer_time).await?)
 }
 
-/// A connection to the session to be resumed, if it is running already.
+/// The session to be resumed, if it is running already.
 async fn running_session(
     sessions: &RunningSessions,
     start: SessionStart,
-) -> Result<Option<super::running_sessions::SessionConnection>, HttpProblem> {
+) -> Result<Option<SessionHandle>, HttpProblem> {
     match start {
         SessionStart::New => Ok(None),
-        SessionStart::Resume(id) => match sessions.find(id).await? {
-            SessionAccess::Live(connection) => Ok(Some(connection)),
-            SessionAccess::Stored(_) => Ok(None),
-        },
-        // Check that the session to copy exists.
-        SessionStart::Fork(id) => {
-            store::SessionReader::open(sessions.home(), id).map(|_reader| None).map_err(HttpProblem::from)
+        SessionStart::Resume(id) => {
+            let session = sessions.handle(id);
+            let owner = session.read(|stored| Ok(stored.owner()?)).await?;
+            Ok(owner.map(|_pid| session))
         }
+        // Check that the session to copy exists.
+        SessionStart::Fork(id) => Ok(sessions.handle(id).read(|_stored| Ok(None)).await?),
     }
 }
 
@@ -134,6 +129,8 @@ fn effort_name(effort: ReasoningEffort) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

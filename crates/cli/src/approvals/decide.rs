@@ -1,13 +1,12 @@
 //! Delivers decisions to their sessions.
 
+use client::{SessionHandle, StoredSession};
 use host::Home;
-use protocol::api::{AskState, AskView, CommandOutcome, DecideParams, SessionCommand};
+use protocol::api::{AskState, AskView, CommandFate, DecideParams, SessionCommand};
 use protocol::{AskDecision, AskId, AskSubject, DecidedBy, PlanAction, SessionId};
 use serde::Serialize;
-use store::SessionReader;
 
 use super::inbox::{PendingAsk, describe_ask_state, find_queued_decision};
-use crate::deliver::{DeliveryOutcome, deliver_command};
 use crate::error::CliError;
 use crate::escape::escape_invisible;
 use crate::exit::CommandExit;
@@ -105,7 +104,7 @@ pub(super) async fn decide(
     // Count only after all deliveries: whether a call can run depends on the decisions on the calls before it.
     for (row, pending) in rows.iter_mut().zip(&asks) {
         if let DecisionOutcome::Applied { behind } = &mut row.fate {
-            *behind = count_calls_ahead(&SessionReader::open(home, row.session)?.asks(true)?, &pending.view);
+            *behind = count_calls_ahead(&StoredSession::open(home, row.session)?.all_asks()?, &pending.view);
         }
         if !json {
             print_outcome(home, pending, &row.decision, &row.fate);
@@ -146,11 +145,11 @@ async fn deliver_decision(
 ) -> Result<DecisionOutcome, CliError> {
     let (session, ask) = (pending.view.session, &pending.view.ask.id);
     let command = SessionCommand::Decide(DecideParams { ask: ask.clone(), decision: decision.clone() });
-    Ok(match deliver_command(home, session, &command).await? {
-        DeliveryOutcome::Answered(CommandOutcome::Applied { .. }) => DecisionOutcome::Applied { behind: 0 },
-        DeliveryOutcome::Answered(CommandOutcome::Refused { message, .. }) => {
+    Ok(match SessionHandle::new(home, session).give(&command).await? {
+        CommandFate::Applied { .. } => DecisionOutcome::Applied { behind: 0 },
+        CommandFate::Refused { message, .. } => {
             // Another decision may have come first; then report that one.
-            match ask_state(&SessionReader::open(home, session)?.asks(true)?, ask) {
+            match ask_state(&StoredSession::open(home, session)?.all_asks()?, ask) {
                 AskState::Open => DecisionOutcome::TooLate { message: format!("is refused: {message}") },
                 AskState::Decided { decision: made, by: DecidedBy::User, .. } if made.as_str() == decision.as_str() => {
                     DecisionOutcome::Applied { behind: 0 }
@@ -160,21 +159,21 @@ async fn deliver_decision(
                 }
             }
         }
-        DeliveryOutcome::Queued => {
-            let commands = SessionReader::open(home, session)?.pending_commands()?;
-            superseded_outcome(&commands, pending, decision).unwrap_or(DecisionOutcome::Queued)
+        CommandFate::Queued | CommandFate::NothingToDo => {
+            let queued = StoredSession::open(home, session)?.queued_decisions()?;
+            superseded_outcome(&queued, pending, decision).unwrap_or(DecisionOutcome::Queued)
         }
     })
 }
 
 /// Returns the outcome of a queued decision if another one was queued before it at the same time.
 fn superseded_outcome(
-    commands: &[(i64, SessionCommand)],
+    queued: &[(AskId, AskDecision)],
     pending: &PendingAsk,
     decision: &AskDecision,
 ) -> Option<DecisionOutcome> {
     let first =
-        find_queued_decision(commands, &pending.view.ask.id).filter(|first| first.as_str() != decision.as_str())?;
+        find_queued_decision(queued, &pending.view.ask.id).filter(|first| first.as_str() != decision.as_str())?;
     Some(DecisionOutcome::TooLate { message: format!("is already {}, and waits for its session", first.as_str()) })
 }
 
@@ -239,11 +238,8 @@ mod tests {
         let pending = PendingAsk { view, cwd: "/".into(), title: String::new(), owner: None, queued_decision: None };
         let (allow, deny) =
             (AskDecision::Allow { rules: Vec::new(), input: None }, AskDecision::Deny { message: String::new() });
-        let decide = |ask: &str, decision: &AskDecision| {
-            SessionCommand::Decide(DecideParams { ask: AskId(ask.into()), decision: decision.clone() })
-        };
-        let commands =
-            [(1, SessionCommand::Stop), (2, decide("b", &deny)), (3, decide("a", &allow)), (4, decide("a", &deny))];
+        let decide = |ask: &str, decision: &AskDecision| (AskId(ask.into()), decision.clone());
+        let commands = [decide("b", &deny), decide("a", &allow), decide("a", &deny)];
         assert!(superseded_outcome(&commands, &pending, &allow).is_none());
         let outcome = superseded_outcome(&commands, &pending, &deny);
         assert!(

@@ -4,13 +4,12 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use client::{SessionQuery, StoreError, StoredSession, sessions};
 use host::{Clock, Home, SystemClock};
-use protocol::api::{AskState, AskView, SessionCommand};
+use protocol::api::{AskState, AskView};
 use protocol::{AskDecision, AskId};
 use protocol::{SessionId, Timestamp};
-use store::{SessionIndex, SessionReader, StoreError};
 
-use crate::deliver::live_owner;
 use crate::error::CliError;
 use crate::escape::escape_invisible;
 use crate::{fleet, print, run, time};
@@ -126,12 +125,11 @@ impl ApprovalInbox<'_> {
     }
 
     fn unsettled_sessions(&self) -> Result<Vec<SessionId>, CliError> {
-        let rows = SessionIndex::open(self.home)?.reconcile(self.home)?.possibly_waiting()?;
-        Ok(rows.into_iter().map(|row| row.id).collect())
+        Ok(sessions::possibly_waiting(self.home)?)
     }
 
     fn all_sessions(&self) -> Result<Vec<SessionId>, CliError> {
-        let rows = SessionIndex::open(self.home)?.reconcile(self.home)?.list(None)?;
+        let rows = sessions::list(self.home, &SessionQuery::default())?.rows;
         Ok(rows.into_iter().map(|row| row.id).collect())
     }
 
@@ -151,36 +149,28 @@ impl ApprovalInbox<'_> {
     }
 
     fn asks_of_session(&self, id: SessionId, filter: AskFilter) -> Result<Vec<PendingAsk>, StoreError> {
-        let reader = SessionReader::open(self.home, id)?;
-        let asks = reader.asks(filter == AskFilter::All)?;
+        let reader = StoredSession::open(self.home, id)?;
+        let asks = match filter {
+            AskFilter::Open => reader.open_asks()?,
+            AskFilter::All => reader.all_asks()?,
+        };
         if asks.is_empty() {
             return Ok(Vec::new());
         }
-        let session = reader.session_view()?;
-        let owner = live_owner(&reader)?;
-        let commands = reader.pending_commands()?;
+        let session = reader.view()?;
+        let owner = reader.owner()?;
+        let queued = reader.queued_decisions()?;
         let to_pending = |view: AskView| {
-            let queued_decision = find_queued_decision(&commands, &view.ask.id).cloned();
+            let queued_decision = find_queued_decision(&queued, &view.ask.id).cloned();
             PendingAsk { view, cwd: (&session.cwd).into(), title: session.title.clone(), owner, queued_decision }
         };
         Ok(asks.into_iter().map(to_pending).collect())
     }
 }
 
-/// Returns the first decision on an ask stored in a session's file: the first one counts.
-pub(super) fn find_queued_decision<'a>(commands: &'a [(i64, SessionCommand)], ask: &AskId) -> Option<&'a AskDecision> {
-    commands.iter().find_map(|(_, command)| match command {
-        SessionCommand::Decide(params) if params.ask == *ask => Some(&params.decision),
-        SessionCommand::Decide(_)
-        | SessionCommand::Send(_)
-        | SessionCommand::Interrupt
-        | SessionCommand::Stop
-        | SessionCommand::StopTask(_)
-        | SessionCommand::StopFleet
-        | SessionCommand::Promote(_)
-        | SessionCommand::Forget(_)
-        | SessionCommand::SetMode(_) => None,
-    })
+/// Returns the first queued decision on an ask: the first one counts.
+pub(super) fn find_queued_decision<'a>(queued: &'a [(AskId, AskDecision)], ask: &AskId) -> Option<&'a AskDecision> {
+    queued.iter().find(|(queued, _)| queued == ask).map(|(_, decision)| decision)
 }
 
 /// Describes the state of an ask.

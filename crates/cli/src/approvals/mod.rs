@@ -5,9 +5,9 @@ mod inbox;
 mod list;
 mod remember;
 
+use client::StoredSession;
 use host::Home;
 use protocol::{AskDecision, AskId, AskSubject, SessionId};
-use store::SessionReader;
 
 pub(crate) use self::decide::parse_plan_decision;
 pub(crate) use self::remember::save_allow_rule;
@@ -55,7 +55,7 @@ pub(crate) async fn perform(args: ApprovalsArgs) -> Result<CommandExit, CliError
 
 /// The number of an ask in its session, which users type; none if the session cannot be read.
 pub(crate) fn ask_number(home: &Home, session: SessionId, ask: &AskId) -> Option<u64> {
-    SessionReader::open(home, session).and_then(|reader| reader.ask_number(ask)).ok().flatten()
+    StoredSession::open(home, session).and_then(|reader| reader.ask_number(ask)).ok().flatten()
 }
 
 /// Returns the asks to decide: the named ones, or all open ones that the decision fits.

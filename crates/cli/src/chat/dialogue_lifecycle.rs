@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
+use client::StoredSession;
 use protocol::SessionId;
 use runtime::SessionStart;
-use store::SessionReader;
 
 use super::ask_queue::AskQueue;
 use super::call_history::CallHistory;
@@ -16,10 +16,10 @@ use super::text::{LinePrefix, StyledRow, StyledSpan, wrap};
 use super::view::MESSAGE_PROMPT;
 use crate::args::RunArgs;
 use crate::error::CliError;
+use crate::fleet;
 use crate::run::SessionUsageSummary;
 use crate::setup::Setup;
 use crate::style::TextRole;
-use crate::{fleet, sessions};
 
 /// State kept from a dialogue for the next one.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ impl<'a> Dialogue<'a> {
     fn restore_conversation(&mut self) -> Result<(), CliError> {
         let session = &self.chat.session;
         let (prompt, answer) = open_chat::last_exchange(session.home(), session.id(), session.root())?;
-        let open_asks = SessionReader::open(session.home(), session.id())?.asks(false)?;
+        let open_asks = StoredSession::open(session.home(), session.id())?.open_asks()?;
         if let Some(resumed) = self.chat.resumed.take() {
             self.show_note(&resumed);
         }
@@ -115,9 +115,9 @@ impl<'a> Dialogue<'a> {
             DialogueEnd::Switch(next) if next.start == SessionStart::Resume(id) => {
                 self.terminal.screen.show([StyledRow::new()])
             }
-            DialogueEnd::Switch(_) | DialogueEnd::Leave(_) if is_empty => sessions::remove(&home, id)?,
+            DialogueEnd::Switch(_) | DialogueEnd::Leave(_) if is_empty => client::sessions::remove(&home, id)?,
             DialogueEnd::Switch(_) | DialogueEnd::Leave(_) => {
-                let usage = SessionUsageSummary::read(&SessionReader::open(&home, id)?)?;
+                let usage = SessionUsageSummary::read(&StoredSession::open(&home, id)?)?;
                 let dim =
                     |text: String| wrap(&[StyledSpan::new(TextRole::Dim, &text)], columns, &LinePrefix::default());
                 let rows = usage.summary_line().into_iter().chain([format!("resume with: bosun --resume {id}")]);

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use client::{SessionQuery, StoreError, StoredSession};
 use host::{Clock, Home, SystemClock};
 use net::Secret;
 use protocol::{ContentBlock, Envelope, Event, PermissionMode, Principal, SessionId, SessionMode, TaskId};
 use runtime::slash::SlashRegistry;
 use runtime::{Session, SessionSettings, SessionStart};
-use store::{SessionIndex, SessionQuery, SessionReader, StoreError};
 
 use super::text::{LinePrefix, StyledRow, StyledSpan, truncate, wrap};
 use crate::args::{AskWait, PermissionArgs, RunArgs};
@@ -43,9 +43,7 @@ impl PreparedChat {
     ) -> Result<PreparedChat, CliError> {
         let resumed = match start {
             SessionStart::New => None,
-            SessionStart::Resume(id) | SessionStart::Fork(id) => {
-                Some(SessionReader::open(&setup.home, id)?.session_view()?)
-            }
+            SessionStart::Resume(id) | SessionStart::Fork(id) => Some(StoredSession::open(&setup.home, id)?.view()?),
         };
         // The user is present, so wait for a decision without a limit.
         let mut args = RunArgs { ask_wait: Some(AskWait::Forever), ..args.clone() };
@@ -98,12 +96,10 @@ pub(super) struct OpenChat {
 
 /// Fails if another process runs the session.
 pub(super) fn ensure_not_running(home: &Home, id: SessionId) -> Result<(), CliError> {
-    let reader = SessionReader::open(home, id)?;
-    if sessions::is_live(&reader)? {
-        let pid = reader.session_view()?.owner_pid.map_or_else(String::new, |pid| format!(" ({pid})"));
-        return Err(CliError::usage(format!("another process{pid} runs session {id}")));
+    match StoredSession::open(home, id)?.owner()? {
+        Some(pid) => Err(CliError::usage(format!("another process ({pid}) runs session {id}"))),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// The welcome text: model, folder, mode and notices.
@@ -158,7 +154,7 @@ pub(super) fn other_session_rows(opened: &OpenChat, columns: usize) -> Result<Ve
     let (home, current) = (opened.session.home(), opened.session.id());
     let limit = u64::try_from(MAX_LISTED_SESSIONS).unwrap_or(u64::MAX).saturating_add(1);
     let query = SessionQuery { cwd: Some(opened.cwd.clone()), limit: Some(limit), ..SessionQuery::default() };
-    let rows = SessionIndex::open(home)?.reconcile(home)?.page(home, &query)?.rows;
+    let rows = client::sessions::list(home, &query)?.rows;
     let now = SystemClock.now();
     let mut shown = Vec::new();
     for row in rows.iter().filter(|row| row.id != current).take(MAX_LISTED_SESSIONS) {
@@ -176,9 +172,9 @@ pub(super) fn other_session_rows(opened: &OpenChat, columns: usize) -> Result<Ve
 
 /// Returns the last message of the user and the answer of the model.
 pub(super) fn last_exchange(home: &Home, id: SessionId, root: TaskId) -> Result<(String, String), StoreError> {
-    let reader = SessionReader::open(home, id)?;
+    let reader = StoredSession::open(home, id)?;
     let mut exchange = (String::new(), String::new());
-    let mut end = reader.session_view()?.events;
+    let mut end = reader.view()?.events;
     while end > 0 && exchange.0.is_empty() {
         let start = end.saturating_sub(EVENTS_PER_PAGE);
         let page = reader.events_after(start, usize::try_from(end - start).unwrap_or(usize::MAX))?;

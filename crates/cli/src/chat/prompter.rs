@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 
+use client::StoredSession;
 use protocol::{Ask, AskId, SessionId, TaskId};
 use runtime::{BusMessage, Session};
-use store::SessionReader;
 use tokio::signal::unix::{Signal as Listener, SignalKind, signal};
 
 use super::ask_queue::{AskDetail, AskInputResult, AskQueue};
@@ -99,7 +99,7 @@ impl<'a> Prompter<'a> {
 
     /// Shows asks that were opened before this process started.
     fn restore_asks(&mut self, session: &Session) {
-        let open_asks = SessionReader::open(session.home(), session.id()).and_then(|reader| reader.asks(false));
+        let open_asks = StoredSession::open(session.home(), session.id()).and_then(|reader| reader.open_asks());
         for view in open_asks.unwrap_or_default() {
             let task_name = view.path.trim_start_matches("/root").trim_start_matches('/').to_owned();
             self.enqueue_ask(view.task, &task_name, Some(view.number), view.ask);

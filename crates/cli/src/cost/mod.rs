@@ -5,9 +5,9 @@ mod sum;
 mod table;
 mod today;
 
+use client::{StoreError, StoredSession, TaskSpending};
 use host::{Clock, Home, SystemClock};
 use protocol::{SessionId, Timestamp};
-use store::{SessionIndex, SessionReader, StoreError, TaskSpending};
 
 use crate::args::CostArgs;
 use crate::error::CliError;
@@ -59,12 +59,12 @@ fn add_indexed(
         return Ok(ids);
     }
     let folder = if args.here { Some(setup::working_folder(None)?.display().to_string()) } else { None };
-    let indexed = SessionIndex::open_reconciled(home)?.spendings(folder.as_deref(), since)?;
+    let indexed = client::sessions::spendings(home, folder.as_deref(), since)?;
     indexed.spendings.into_iter().for_each(|(id, title, spending)| sums.add(id, &title, spending));
     Ok(indexed.partly_counted)
 }
 
 fn read_session(home: &Home, id: SessionId, since: Timestamp) -> Result<(String, Vec<TaskSpending>), StoreError> {
-    let reader = SessionReader::open(home, id)?;
-    Ok((reader.session_view()?.title, reader.spendings(since)?))
+    let reader = StoredSession::open(home, id)?;
+    Ok((reader.view()?.title, reader.spendings(since)?))
 }

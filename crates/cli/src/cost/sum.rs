@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use client::TaskSpending;
 use protocol::{Cost, SessionId, Timestamp, Usage};
 use serde::Serialize;
-use store::TaskSpending;
 
 use super::today::DailySpending;
 use crate::args::CostGrouping;

@@ -1,10 +1,10 @@
 //! Spending of all sessions today, and its limit.
 
+use client::StoreError;
 use host::Home;
-use kernel::day::{Day, DayLedger};
 use protocol::Timestamp;
+use runtime::SpentToday;
 use serde::Serialize;
-use store::{BucketStore, StoreError};
 
 use crate::money::Money;
 use crate::print;
@@ -22,13 +22,8 @@ pub(super) struct DailySpending {
 
 impl DailySpending {
     pub(super) fn read(home: &Home, limit: Option<u64>, now: Timestamp) -> Result<DailySpending, StoreError> {
-        let (buckets, day) = (BucketStore::open_to_read(home)?, Day::containing(now));
-        let spent = match buckets.read(BucketStore::DAYS)? {
-            Some(state) => serde_json::from_str::<DayLedger>(&state).unwrap_or_default().spent(day),
-            // Count it as the next run will.
-            None => buckets.spent_since(home, day.start())?,
-        };
-        Ok(DailySpending { spent_usd: Money::Known(spent), limit_usd: limit.map(Money::Known), ends_at: day.end() })
+        let SpentToday { micros, ends_at } = SpentToday::read(home, now)?;
+        Ok(DailySpending { spent_usd: Money::Known(micros), limit_usd: limit.map(Money::Known), ends_at })
     }
 
     /// Prints how much of the limit is used, if there is one.
@@ -37,29 +32,5 @@ impl DailySpending {
         if let Some(limit) = limit_usd {
             print::note(format_args!("today: {spent_usd} of {limit}; the next day begins at {ends_at}"));
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use kernel::bucket::PermitHolder;
-
-    use super::*;
-
-    #[test]
-    fn spending_of_today_is_read_with_its_limit() {
-        let folder = tempfile::tempdir().unwrap();
-        let home = Home::open(folder.path().join("home")).unwrap();
-        let now = Timestamp(1_800_000_000_000);
-        let mut ledger = DayLedger::default();
-        ledger.settle(Day::containing(now), &PermitHolder("own".into()), 0, 1_500_000);
-        let state = serde_json::to_string(&ledger).unwrap();
-        BucketStore::open(&home).unwrap().change(BucketStore::DAYS, |_| (state, ())).unwrap();
-        let today = DailySpending::read(&home, Some(5_000_000), now).unwrap();
-        assert_eq!((today.spent_usd, today.limit_usd), (Money::Known(1_500_000), Some(Money::Known(5_000_000))));
-        let tomorrow = DailySpending::read(&home, None, today.ends_at).unwrap();
-        assert_eq!((tomorrow.spent_usd, tomorrow.limit_usd), (Money::Known(0), None));
-        BucketStore::open(&home).unwrap().clear().unwrap();
-        assert_eq!(DailySpending::read(&home, Some(5_000_000), now).unwrap(), today, "spending is not forgotten");
     }
 }

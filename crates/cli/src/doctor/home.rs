@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use client::{HeaderStatus, StoredSession};
 use host::{Home, machine};
 use protocol::{SessionId, TaskState};
-use store::{HeaderStatus, SessionReader};
 
 use super::{DoctorCheck, DoctorContext};
 use crate::fleet;
@@ -147,7 +147,7 @@ fn size_of_files(folder: &Path) -> u64 {
 
 fn unreadable_session(home: &Home, id: SessionId) -> Option<DoctorCheck> {
     let path = home.session_db(id);
-    let (reason, remedy) = match store::inspect_header(&path) {
+    let (reason, remedy) = match client::inspect_header(&path) {
         Ok(HeaderStatus::Current | HeaderStatus::Older | HeaderStatus::Empty) => return None,
         Ok(HeaderStatus::Newer(version)) => {
             (format!("a newer Bosun wrote it (format {version})"), "open it with that version".to_owned())
@@ -164,16 +164,16 @@ fn unreadable_session(home: &Home, id: SessionId) -> Option<DoctorCheck> {
 /// Whether the session has a WAL that was not merged into its file: it runs, or its owner died.
 fn has_open_log(home: &Home, id: SessionId) -> bool {
     let path = home.session_db(id);
-    let is_current = matches!(store::inspect_header(&path), Ok(HeaderStatus::Current | HeaderStatus::Empty));
+    let is_current = matches!(client::inspect_header(&path), Ok(HeaderStatus::Current | HeaderStatus::Empty));
     let log = path.with_extension("db-wal");
     is_current && fs::metadata(log).is_ok_and(|log| log.len() > 0)
 }
 
 /// Reports a session that was at work when its owner died.
 fn interrupted_session(home: &Home, id: SessionId) -> Option<DoctorCheck> {
-    let reader = SessionReader::open(home, id).ok()?;
-    let alive = reader.lease().ok()?.is_some_and(|(_, owner)| owner.is_alive());
-    let state = reader.session_view().ok()?.state;
+    let reader = StoredSession::open(home, id).ok()?;
+    let alive = reader.owner().ok()?.is_some();
+    let state = reader.view().ok()?.state;
     match state {
         TaskState::Interrupted if !alive => Some(DoctorCheck::warn(
             "sessions",

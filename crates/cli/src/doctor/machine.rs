@@ -34,7 +34,7 @@ pub(super) fn checks(context: &DoctorContext) -> Vec<DoctorCheck> {
 }
 
 fn versions() -> DoctorCheck {
-    let (format_version, sqlite) = store::sqlite_version();
+    let (format_version, sqlite) = client::sqlite_version();
     let text = format!(
         "bosun {}, session format {format_version}, SQLite {sqlite}, {}, kernel {}",
         env!("CARGO_PKG_VERSION"),

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use client::{StoredSession, TodoError};
 use config::{Env, FleetPlan};
 use host::Home;
 use protocol::{FleetConfig, FleetEnd, SessionId};
@@ -10,7 +11,6 @@ use runtime::{
     FleetError, FleetHandle, FleetRequest, FleetResultCache, FleetServices, InputRejection, NoCommits, Session,
     SessionSettings, SessionStart, TodoEditError, TodoResultCache, excluded_paths,
 };
-use store::{SessionReader, TodoError};
 use tokio::task::JoinSet;
 
 use super::display::FleetDisplay;
@@ -23,7 +23,7 @@ use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::setup::Setup;
 use crate::share::ShareFile;
-use crate::{print, run, sessions, suggestions};
+use crate::{print, run, suggestions};
 
 /// How often the main agent may review the outcome of its own plan.
 const DEFAULT_ROUNDS: u32 = 3;
@@ -126,7 +126,7 @@ pub(super) async fn resume(id: Option<&str>, args: RunArgs) -> Result<CommandExi
     }
     let home = Setup::read()?.home;
     let session = status::choose_session(&home, id, args.directory.as_deref())?;
-    let progress = FleetProgress::read(&SessionReader::open(&home, session)?, session)?;
+    let progress = FleetProgress::read(&StoredSession::open(&home, session)?, session)?;
     if progress.is_some_and(|progress| progress.end == Some(FleetEnd::Done)) {
         print::note(format_args!("the fleet in {session} has finished all todos"));
         return Ok(CommandExit::Success);
@@ -202,9 +202,7 @@ impl FleetLaunch {
         let start = self.session_choice.session_start(&self.args, &setup.home)?;
         let previous = match start {
             SessionStart::New => None,
-            SessionStart::Resume(id) | SessionStart::Fork(id) => {
-                Some(SessionReader::open(&setup.home, id)?.session_view()?)
-            }
+            SessionStart::Resume(id) | SessionStart::Fork(id) => Some(StoredSession::open(&setup.home, id)?.view()?),
         };
         let folder = self.args.directory.as_deref().or(previous.as_ref().map(|previous| Path::new(&previous.cwd)));
         setup.fetch_remote_catalog(folder).await;
@@ -308,7 +306,7 @@ async fn leave_unused(session: Session, start: SessionStart) -> Result<(), CliEr
     let (home, id) = (session.home().clone(), session.id());
     session.leave().await?;
     match start {
-        SessionStart::New => Ok(sessions::remove(&home, id)?),
+        SessionStart::New => Ok(client::sessions::remove(&home, id)?),
         SessionStart::Resume(_) | SessionStart::Fork(_) => Ok(()),
     }
 }

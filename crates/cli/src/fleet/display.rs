@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use client::{StoreError, StoredSession};
 use config::Env;
 use protocol::{Event, FleetEnd, TaskId};
 use runtime::{BusMessage, FleetResultCache, Session};
-use store::{SessionReader, StoreError};
 
 use crate::args::OutputFormat;
 use crate::chat::{PromptSurface, Prompter, PrompterInput, PrompterResult};
@@ -39,7 +39,7 @@ impl<'a> FleetDisplay<'a> {
             (OutputFormat::Text | OutputFormat::Json, true) => ProgressMode::Nothing,
             (OutputFormat::Text | OutputFormat::Json, false) => ProgressMode::Lines,
         };
-        let board = FleetBoard::read_until(&SessionReader::open(session.home(), session.id())?, session.first_seq())?;
+        let board = FleetBoard::read_until(&StoredSession::open(session.home(), session.id())?, session.first_seq())?;
         Ok(FleetDisplay {
             view: FleetView::new(board, mode, env),
             root: session.root(),

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use client::StoreError;
 use config::Env;
 use runtime::{BusMessage, FleetHandle, FleetOutcome, Parking, Session, Subscription};
-use store::StoreError;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 

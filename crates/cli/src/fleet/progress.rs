@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
+use client::{StoreError, StoredSession};
 use protocol::api::{TaskView, TasksParams, TodoView, TodosParams};
 use protocol::{Event, FleetConfig, FleetEnd, LogEntry, SessionId, TaskId, Timestamp, TodoId, TodoStatus};
 use serde::Serialize;
-use store::{SessionReader, StoreError};
 
 use crate::money::Money;
 use crate::todos::{AwaitingDecision, TodoMark};
@@ -65,7 +65,7 @@ pub(super) struct TodoLine {
 
 impl FleetProgress {
     /// Reads the progress; `None` if the session never had a fleet.
-    pub(super) fn read(reader: &SessionReader, session: SessionId) -> Result<Option<FleetProgress>, StoreError> {
+    pub(super) fn read(reader: &StoredSession, session: SessionId) -> Result<Option<FleetProgress>, StoreError> {
         let log = FleetLog::read(reader)?;
         let Some((terms, end)) = log.latest.clone() else { return Ok(None) };
         let tasks = reader.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() })?.tasks;
@@ -76,8 +76,8 @@ impl FleetProgress {
             let mark = TodoMark::of(&row).with_ask(workers.iter().any(|worker| awaiting.contains(*worker)));
             TodoLine::new(row, mark, &tree.subtree(workers), &log)
         };
-        let todos = reader.todos_page(&TodosParams::all_todos())?.todos.into_iter().map(line).collect();
-        let owner_pid = reader.session_view()?.owner_pid;
+        let todos = reader.todos(&TodosParams::all_todos())?.todos.into_iter().map(line).collect();
+        let owner_pid = reader.view()?.owner_pid;
         let session_tokens = log.tokens.values().sum();
         Ok(Some(FleetProgress { session, terms, end, owner_pid, todos, session_tokens }))
     }
@@ -196,7 +196,7 @@ struct FleetLog {
 }
 
 impl FleetLog {
-    fn read(reader: &SessionReader) -> Result<FleetLog, StoreError> {
+    fn read(reader: &StoredSession) -> Result<FleetLog, StoreError> {
         let (mut log, mut seq) = (FleetLog::default(), 0);
         loop {
             let page = reader.events_after(seq, PAGE_SIZE)?;

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use client::StoredSession;
 use host::Home;
 use protocol::{FleetEnd, SessionId, TodoStatus};
 use runtime::{FleetLimit, FleetOutcome, MergeDestination, MergeSummary};
 use serde::Serialize;
-use store::SessionReader;
 
 use super::follow::{FollowOutcome, PauseReason};
 use super::progress::{FleetProgress, REUSED_LABEL, TodoLine};
@@ -64,7 +64,7 @@ impl FleetReport {
         report: RunSummary,
         started: Instant,
     ) -> Result<FleetReport, CliError> {
-        let reader = SessionReader::open(home, id)?;
+        let reader = StoredSession::open(home, id)?;
         let (progress, usage_summary) = (FleetProgress::read(&reader, id)?, SessionUsageSummary::read(&reader)?);
         Ok(FleetReport {
             id,

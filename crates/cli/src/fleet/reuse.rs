@@ -7,7 +7,6 @@ use config::FleetPlan;
 use host::Home;
 use protocol::TodoId;
 use runtime::{Assignment, AssignmentContext, CacheLookup, RunResultCache, TreeSnapshot, excluded_paths};
-use store::FleetResultStore;
 
 use crate::error::CliError;
 
@@ -40,8 +39,7 @@ impl<'a> ReusePredictor<'a> {
         let snapshot = tokio::task::spawn_blocking(move || TreeSnapshot::capture(&cwd, excluded))
             .await
             .map_err(CliError::failed)?;
-        let results = FleetResultStore::open(self.home, self.cwd.to_string_lossy())?;
-        let mut cache = RunResultCache::begin(results, snapshot);
+        let mut cache = RunResultCache::open(self.home, self.cwd.to_string_lossy(), snapshot)?;
         plan.todos.iter().for_each(|todo| cache.register(todo, &Assignment::for_todo(todo, self.assignment_context)));
         Ok(cache.predict(&plan.todos, |_commit| true))
     }

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use client::{SessionQuery, StoreError, StoredSession};
 use host::Home;
 use protocol::api::{SessionCommand, TasksParams};
 use protocol::{Event, FleetEnd, SessionId};
-use store::{SessionIndex, SessionReader, StoreError};
 
 use super::display;
 use super::progress::FleetProgress;
@@ -18,13 +18,13 @@ use crate::setup::Setup;
 use crate::{print, run, sessions, setup};
 
 /// The maximum number of a folder's sessions that are searched for a fleet.
-const MAX_CANDIDATES: usize = 20;
+const MAX_CANDIDATES: u64 = 20;
 
 /// Prints the progress of a fleet.
 pub(super) fn print_status(options: &FleetSelectArgs) -> Result<CommandExit, CliError> {
     let home = Setup::read()?.home;
     let id = choose_session(&home, options.id.as_deref(), None)?;
-    let reader = SessionReader::open(&home, id)?;
+    let reader = StoredSession::open(&home, id)?;
     let progress = FleetProgress::read(&reader, id)?;
     let progress = progress.ok_or_else(|| CliError::usage(format!("session {id} has no fleet")))?;
     if options.json {
@@ -57,14 +57,15 @@ pub(super) fn choose_session(home: &Home, given: Option<&str>, folder: Option<&P
         return run::find_session(home, prefix);
     }
     let cwd = setup::working_folder(folder)?.display().to_string();
-    let rows = SessionIndex::open(home)?.reconcile(home)?.list(Some(&cwd))?;
+    let query = SessionQuery { cwd: Some(cwd.clone()), limit: Some(MAX_CANDIDATES), ..SessionQuery::default() };
+    let rows = client::sessions::list(home, &query)?.rows;
     let updated_fleet = |id: SessionId| {
-        let reader = SessionReader::open(home, id).ok()?;
+        let reader = StoredSession::open(home, id).ok()?;
         // Todos alone are not a fleet: a prompt may have left them, or a process that died before the fleet started.
         let has_fleet = latest_fleet(&reader).ok()?.is_some();
-        has_fleet.then(|| reader.session_view().ok()).flatten().map(|view| (view.updated_at, id))
+        has_fleet.then(|| reader.view().ok()).flatten().map(|view| (view.updated_at, id))
     };
-    let newest = rows.iter().take(MAX_CANDIDATES).filter_map(|row| updated_fleet(row.id)).max();
+    let newest = rows.iter().filter_map(|row| updated_fleet(row.id)).max();
     newest.map(|(_, id)| id).ok_or_else(|| {
         CliError::usage(format!("there is no fleet in {cwd}"))
             .with_hint("name its session; `bosun sessions` lists them, and bosun fleet \"GOAL\" starts one")
@@ -79,7 +80,7 @@ enum LatestFleetStatus {
 }
 
 /// Reads the status of the latest fleet, if there was one, from the root's events.
-fn latest_fleet(reader: &SessionReader) -> Result<Option<LatestFleetStatus>, StoreError> {
+fn latest_fleet(reader: &StoredSession) -> Result<Option<LatestFleetStatus>, StoreError> {
     let params = TasksParams { all: true, ..TasksParams::root() };
     let Some(root) = reader.tasks(&params)?.tasks.first().map(|root| root.id) else { return Ok(None) };
     let status_after = |event: &Event| match event {
@@ -92,7 +93,7 @@ fn latest_fleet(reader: &SessionReader) -> Result<Option<LatestFleetStatus>, Sto
 }
 
 /// Whether the latest fleet of a session finished all its todos.
-pub(crate) fn is_done(reader: &SessionReader) -> Result<bool, StoreError> {
+pub(crate) fn is_done(reader: &StoredSession) -> Result<bool, StoreError> {
     Ok(latest_fleet(reader)? == Some(LatestFleetStatus::Ended(FleetEnd::Done)))
 }
 
@@ -116,5 +117,5 @@ pub(crate) fn resume_command(home: &Home, id: SessionId) -> String {
 }
 
 fn read_latest_fleet(home: &Home, id: SessionId) -> Option<LatestFleetStatus> {
-    SessionReader::open(home, id).and_then(|reader| latest_fleet(&reader)).ok().flatten()
+    StoredSession::open(home, id).and_then(|reader| latest_fleet(&reader)).ok().flatten()
 }

@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use client::{StoreError, StoredSession};
 use host::Home;
 use protocol::api::TasksParams;
 use protocol::{SessionId, TaskId};
 use serde::Serialize;
-use store::{SessionReader, StoreError};
 
 use crate::print;
-use crate::sessions::is_live;
 
 /// The result of the cleanup.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
@@ -49,8 +48,8 @@ fn unreachable_outputs(home: &Home, session: SessionId, candidates: Vec<TaskId>)
     if candidates.is_empty() {
         return Ok(candidates);
     }
-    let reader = SessionReader::open(home, session)?;
-    let is_running = is_live(&reader)?;
+    let reader = StoredSession::open(home, session)?;
+    let is_running = reader.owner()?.is_some();
     let tasks = reader.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() })?.tasks;
     let removed: BTreeMap<TaskId, bool> = tasks.into_iter().map(|task| (task.id, task.forgotten)).collect();
     // A task unknown to a running session may be recorded in a moment.

@@ -4,12 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use client::StoredSession;
 use git::{Git, GitError, Pin, Pins, Repository};
 use protocol::SessionId;
 use serde::Serialize;
-use store::SessionReader;
 
-use crate::deliver::live_owner;
 use crate::setup::Setup;
 use crate::{fleet, print};
 
@@ -94,8 +93,8 @@ async fn remove_pins(
 
 /// Whether an existing session no longer needs its refs: its fleet is done, and no process runs it.
 fn is_finished(setup: &Setup, id: SessionId) -> bool {
-    let is_done = |reader: SessionReader| Ok(live_owner(&reader)?.is_none() && fleet::is_done(&reader)?);
-    SessionReader::open(&setup.home, id).and_then(is_done).unwrap_or(false)
+    let is_done = |reader: StoredSession| Ok(reader.owner()?.is_none() && fleet::is_done(&reader)?);
+    StoredSession::open(&setup.home, id).and_then(is_done).unwrap_or(false)
 }
 
 /// Whether the folder may be in a git repository, without starting a git process.

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use client::{ItemImportReport, from_jsonl, to_jsonl};
 use protocol::ItemId;
 use serde::Serialize;
-use store::{ItemImportReport, from_jsonl, to_jsonl};
 
 use super::open_list::OpenList;
 use super::{list_error, now};

@@ -4,9 +4,9 @@ mod file;
 mod open_list;
 mod show;
 
+use client::{ExpectedVersion, ItemChange, ItemQuery, ListError, NewItem};
 use host::{Clock, SystemClock};
 use protocol::{ItemStatus, Timestamp};
-use store::{ExpectedVersion, ItemChange, ItemQuery, ListError, NewItem};
 
 use self::open_list::OpenList;
 use crate::args::{ItemArgs, ItemDetailArgs, ItemListArgs, ListSelectArgs, ListsArgs, ListsCommand};

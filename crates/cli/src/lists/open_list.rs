@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use client::{ItemList, ListError, StoreError, lists};
 use config::Project;
 use host::Home;
 use protocol::api::SessionView;
 use protocol::{ListItem, ListName, SessionId, TaskId};
-use store::{ItemList, ListError, StoreError};
 
 use crate::args::ListSelectArgs;
 use crate::error::CliError;
@@ -33,9 +33,9 @@ impl OpenList {
             (None, None) => setup.layers_here()?.config().list,
         };
         let list = match &name {
-            ListName::Session => ItemList::of_session(&setup.home, selected_session(setup, which)?)?,
+            ListName::Session => lists::of_session(&setup.home, selected_session(setup, which)?)?,
             ListName::Project => project_list(&setup.home, &setup::working_folder(None)?)?,
-            ListName::Team(name) => ItemList::of_team(&setup.home, name)?,
+            ListName::Team(name) => lists::of_team(&setup.home, name)?,
         };
         Ok(OpenList { name, list })
     }
@@ -44,15 +44,15 @@ impl OpenList {
 /// The items that a task works or worked on.
 pub(crate) fn items_of_task(home: &Home, session: &SessionView, task: TaskId) -> Result<Vec<ListItem>, ListError> {
     let list = match &session.list {
-        ListName::Session => ItemList::of_session(home, session.id)?,
+        ListName::Session => lists::of_session(home, session.id)?,
         ListName::Project => project_list(home, Path::new(&session.cwd))?,
-        ListName::Team(name) => ItemList::of_team(home, name)?,
+        ListName::Team(name) => lists::of_team(home, name)?,
     };
     list.of_task(task)
 }
 
 fn project_list(home: &Home, folder: &Path) -> Result<ItemList, StoreError> {
-    ItemList::of_project(home, &Project::find(folder).dir.display().to_string())
+    lists::of_project(home, &Project::find(folder).dir.display().to_string())
 }
 
 fn selected_session(setup: &Setup, which: &ListSelectArgs) -> Result<SessionId, CliError> {

@@ -3,15 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use client::{StoreError, StoredSession};
 use protocol::api::{TodoView, TodosParams};
 use protocol::{
     AskId, CallId, Cost, Envelope, Event, FleetEnd, LogEntry, TaskId, TaskSpec, Timestamp, Todo, TodoId, TodoStatus,
 };
 use runtime::{SharedFiles, TodoFiles};
-use store::{SessionReader, StoreError};
 
 use super::activity::{describe_activity, describe_ask};
-use crate::deliver::live_owner;
 use crate::todos::TodoMark;
 
 /// The number of events read per page.
@@ -86,7 +85,7 @@ pub(super) struct BoardWorker {
 
 impl FleetBoard {
     /// Reads the board from a session's events up to the given one.
-    pub(crate) fn read_until(reader: &SessionReader, last: u64) -> Result<FleetBoard, StoreError> {
+    pub(crate) fn read_until(reader: &StoredSession, last: u64) -> Result<FleetBoard, StoreError> {
         let (mut board, mut seq) = (FleetBoard::default(), 0);
         while seq < last {
             let page = reader.events_after(seq, EVENTS_PER_PAGE)?;
@@ -98,7 +97,7 @@ impl FleetBoard {
     }
 
     /// Reads the current board, and the number of the last event.
-    pub(crate) fn read_now(reader: &SessionReader) -> Result<(FleetBoard, u64), StoreError> {
+    pub(crate) fn read_now(reader: &StoredSession) -> Result<(FleetBoard, u64), StoreError> {
         let (mut board, mut seq) = (FleetBoard::default(), 0);
         loop {
             let page = reader.events_after(seq, EVENTS_PER_PAGE)?;
@@ -112,9 +111,9 @@ impl FleetBoard {
 
     /// Replaces the todos with the stored rows: todos may have been edited while no process ran to log it. Also
     /// records whether a process runs the session.
-    pub(crate) fn sync_with_store(&mut self, reader: &SessionReader) -> Result<(), StoreError> {
-        let is_unowned = live_owner(reader)?.is_none();
-        self.apply_todo_rows(reader.todos_page(&TodosParams::all_todos())?.todos, is_unowned);
+    pub(crate) fn sync_with_store(&mut self, reader: &StoredSession) -> Result<(), StoreError> {
+        let is_unowned = reader.owner()?.is_none();
+        self.apply_todo_rows(reader.todos(&TodosParams::all_todos())?.todos, is_unowned);
         Ok(())
     }
 

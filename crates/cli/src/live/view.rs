@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::io::{IsTerminal, Stdout};
 use std::time::{Duration, Instant};
 
+use client::{StoreError, StoredSession};
 use config::Env;
 use host::{Clock, SystemClock, TerminalSize};
 use protocol::{Envelope, Event, TaskId, TodoId};
 use runtime::BusMessage;
-use store::{SessionReader, StoreError};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::MissedTickBehavior;
 
@@ -178,7 +178,7 @@ impl FleetView {
     }
 
     /// Replaces the todos with the session's stored rows.
-    pub(crate) fn sync_with_store(&mut self, reader: &SessionReader) -> Result<(), StoreError> {
+    pub(crate) fn sync_with_store(&mut self, reader: &StoredSession) -> Result<(), StoreError> {
         self.board.sync_with_store(reader)
     }
 

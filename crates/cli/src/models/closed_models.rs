@@ -1,9 +1,9 @@
 //! Models that are closed because their provider asked to wait.
 
-use kernel::RateBucket;
+use client::StoreError;
+use host::Home;
 use protocol::Timestamp;
 use serde::Serialize;
-use store::{BucketStore, StoreError};
 
 use crate::print;
 
@@ -15,14 +15,10 @@ pub(super) struct ClosedModel {
     until: Timestamp,
 }
 
-/// The models that are closed now. Unreadable state counts as open.
-pub(super) fn list_closed(buckets: &BucketStore, now: Timestamp) -> Result<Vec<ClosedModel>, StoreError> {
-    let closed = |(key, state): (String, String)| {
-        let bucket: RateBucket = serde_json::from_str(&state).ok()?;
-        let until = bucket.closed_until().filter(|until| *until > now)?;
-        Some(ClosedModel { model: without_account(&key), until })
-    };
-    Ok(buckets.all()?.into_iter().filter_map(closed).collect())
+/// The models that are closed now.
+pub(super) fn list_closed(home: &Home, now: Timestamp) -> Result<Vec<ClosedModel>, StoreError> {
+    let closed = runtime::closed_models(home, now)?.into_iter();
+    Ok(closed.map(|closed| ClosedModel { model: without_account(&closed.key), until: closed.until }).collect())
 }
 
 /// Prints the closed models and how to reopen them.

@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 use config::ModelAccess;
 use futures_util::future::join_all;
 use host::{Clock, SystemClock};
-use store::BucketStore;
 
 use crate::args::ModelsArgs;
 use crate::error::CliError;
@@ -24,11 +23,10 @@ pub(crate) use start_command::start_command;
 pub(crate) async fn list(args: &ModelsArgs) -> Result<CommandExit, CliError> {
     let setup = Setup::read()?;
     let access = setup.layers_here()?.config().access(&setup.env).map_err(setup::settings_failure)?;
-    let buckets = BucketStore::open(&setup.home)?;
     if args.reopen {
-        buckets.clear()?;
+        runtime::reopen_models(&setup.home)?;
     }
-    let closed = closed_models::list_closed(&buckets, SystemClock.now())?;
+    let closed = closed_models::list_closed(&setup.home, SystemClock.now())?;
     let probes = probe_local_servers(&access).await;
     if args.json {
         print::json(&json_report::models_report(&access.providers, &probes, &closed));

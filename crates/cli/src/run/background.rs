@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use client::{StoreError, StoredSession};
 use protocol::api::{TaskView, TasksParams};
 use protocol::{TaskForm, TaskState};
 use runtime::Session;
-use store::{SessionReader, StoreError};
 
 use crate::print;
 
@@ -49,7 +49,7 @@ impl BackgroundWork {
     /// Reads the running work from the session's file.
     pub(crate) fn read(session: &Session) -> Result<BackgroundWork, StoreError> {
         Ok(BackgroundWork::of(
-            &SessionReader::open(session.home(), session.id())?.tasks(&TasksParams::all_tasks())?.tasks,
+            &StoredSession::open(session.home(), session.id())?.tasks(&TasksParams::all_tasks())?.tasks,
         ))
     }
 

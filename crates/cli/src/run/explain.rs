@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use client::StoreError;
 use protocol::{AutopilotStop, Budget, DecidedBy, FailKind, LimitKind, SessionId, TaskOutcome};
-use store::StoreError;
 
 use super::event_text::{describe_autopilot_stop, describe_parking, describe_spending};
 use super::report::{RunEnd, RunSummary, task_exit};

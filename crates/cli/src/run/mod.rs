@@ -16,11 +16,11 @@ mod usage_summary;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
+use client::StoredSession;
 use host::{Clock, Home, SystemClock};
 use protocol::api::{SendParams, TaskView, TasksParams};
 use protocol::{MailDelivery, SessionId};
 use runtime::{Session, SessionStart};
-use store::{SessionIndex, SessionMatch, SessionQuery, SessionReader};
 
 use crate::args::{OutputFormat, RunArgs};
 use crate::chat::{PromptSurface, Prompter};
@@ -78,9 +78,7 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
     let start = session_start(&args, &setup.home)?;
     let previous = match start {
         SessionStart::New => None,
-        SessionStart::Resume(id) | SessionStart::Fork(id) => {
-            Some(SessionReader::open(&setup.home, id)?.session_view()?)
-        }
+        SessionStart::Resume(id) | SessionStart::Fork(id) => Some(StoredSession::open(&setup.home, id)?.view()?),
     };
     // Before the user types a prompt, which would be lost.
     if args.prompt.as_deref() == Some("-") && std::io::stdin().is_terminal() {
@@ -167,7 +165,7 @@ fn earlier_tasks(session: &Session) -> Result<Vec<TaskView>, CliError> {
         return Ok(Vec::new());
     }
     let params = TasksParams { all: true, ..TasksParams::all_tasks() };
-    Ok(SessionReader::open(session.home(), session.id())?.tasks(&params)?.tasks)
+    Ok(StoredSession::open(session.home(), session.id())?.tasks(&params)?.tasks)
 }
 
 /// Rejects an opening word that does not start a conversation: a misspelt command, or a call without a terminal.
@@ -266,25 +264,10 @@ pub(crate) fn session_start(args: &RunArgs, home: &Home) -> Result<SessionStart,
 
 /// The session of a folder with the latest event.
 pub(crate) fn latest_session(home: &Home, cwd: &str) -> Result<Option<SessionId>, CliError> {
-    let query = SessionQuery { cwd: Some(cwd.to_owned()), limit: Some(1), ..SessionQuery::default() };
-    let page = SessionIndex::open_reconciled(home)?.page(home, &query)?;
-    Ok(page.rows.first().map(|row| row.id))
+    Ok(client::sessions::latest(home, cwd)?)
 }
 
-/// The one session whose id begins with the prefix. A whole id names a folder even if the index cannot read it.
+/// The one session whose id begins with the prefix.
 pub(crate) fn find_session(home: &Home, prefix: &str) -> Result<SessionId, CliError> {
-    match SessionIndex::open_reconciled(home)?.find(prefix)? {
-        SessionMatch::One(row) => Ok(row.id),
-        SessionMatch::NotFound if prefix.parse().is_ok_and(|id| home.session_dir(id).is_dir()) => {
-            prefix.parse().map_err(CliError::usage)
-        }
-        SessionMatch::NotFound => {
-            Err(CliError::usage(format!("no session begins with `{prefix}`")).with_hint("`bosun sessions` lists them"))
-        }
-        SessionMatch::Many(rows) => {
-            let ids: Vec<String> = rows.iter().take(5).map(|row| row.id.to_string()).collect();
-            Err(CliError::usage(format!("several sessions begin with `{prefix}`: {}", ids.join(", ")))
-                .with_hint("give more of the id"))
-        }
-    }
+    Ok(client::sessions::find(home, prefix)?)
 }

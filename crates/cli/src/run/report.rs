@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
+use client::{StoreError, StoredSession};
 use host::Home;
 use protocol::api::{TaskView, TasksParams};
 use protocol::{
@@ -12,7 +13,6 @@ use protocol::{
 };
 use runtime::{BusMessage, Parking, Session};
 use serde::Serialize;
-use store::{SessionReader, StoreError};
 
 use super::background::BackgroundWork;
 use super::event_text::ProgressMode;
@@ -247,14 +247,14 @@ impl RunSummary {
     }
 
     /// Reads the totals after the session was left.
-    pub(crate) fn read_totals(&mut self, left: Result<SessionReader, StoreError>) -> Result<(), CliError> {
+    pub(crate) fn read_totals(&mut self, left: Result<StoredSession, StoreError>) -> Result<(), CliError> {
         let reader = match (left, &self.paused) {
             (Err(error), None) => return Err(error.into()),
             // The error that paused it is reported; earlier events can still be read.
-            (Err(_), Some(_)) => SessionReader::open(&self.home, self.id),
+            (Err(_), Some(_)) => StoredSession::open(&self.home, self.id),
             (Ok(reader), _) => Ok(reader),
         };
-        let read = |reader: SessionReader| {
+        let read = |reader: StoredSession| {
             Ok((SessionUsageSummary::read(&reader)?, reader.tasks(&TasksParams::all_tasks())?.tasks))
         };
         match (reader.and_then(read), &self.paused) {
@@ -277,7 +277,7 @@ impl RunSummary {
     }
 
     fn read_plan(&self) -> Option<String> {
-        runtime::read_plan(&self.home, self.id).ok().flatten()
+        client::read_plan(&self.home, self.id).ok().flatten()
     }
 
     /// The exit code.
@@ -341,7 +341,7 @@ fn pending_asks(session: &Session) -> BTreeMap<(TaskId, CallId), RunCall> {
     if session.first_seq() == 0 {
         return BTreeMap::new();
     }
-    let asks = SessionReader::open(session.home(), session.id()).and_then(|reader| reader.asks(true));
+    let asks = StoredSession::open(session.home(), session.id()).and_then(|reader| reader.all_asks());
     asks.unwrap_or_default().iter().filter_map(|view| call_of_ask(view.task, &view.ask)).collect()
 }
 

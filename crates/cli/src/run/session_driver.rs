@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use client::StoreError;
 use config::Env;
 use protocol::{CancelBy, TaskState};
 use runtime::{BusMessage, Parking, Session, SessionStatus, Subscription};
-use store::StoreError;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 

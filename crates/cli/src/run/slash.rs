@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::args::{OutputFormat, RunArgs};
 use crate::error::CliError;
 use crate::setup::Setup;
-use crate::{print, sessions, setup};
+use crate::{print, setup};
 
 /// The outcome of dispatching a prompt.
 #[derive(Debug)]
@@ -106,7 +106,7 @@ pub(super) async fn leave_session(session: Session, start: SessionStart, effect:
     let (home, id) = (session.home().clone(), session.id());
     session.leave().await?;
     match (start, effect) {
-        (SessionStart::New | SessionStart::Fork(_), SlashEffect::TextOnly) => Ok(sessions::remove(&home, id)?),
+        (SessionStart::New | SessionStart::Fork(_), SlashEffect::TextOnly) => Ok(client::sessions::remove(&home, id)?),
         (SessionStart::New | SessionStart::Fork(_) | SessionStart::Resume(_), SlashEffect::ChangedSession)
         | (SessionStart::Resume(_), SlashEffect::TextOnly) => Ok(()),
     }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use client::{StoreError, StoredSession, TaskSpending};
 use protocol::api::SessionView;
 use protocol::{Timestamp, Usage};
 use serde::Serialize;
-use store::{SessionReader, StoreError, TaskSpending};
 
 use crate::money::Money;
 use crate::{print, setup};
@@ -38,8 +38,8 @@ pub(super) struct UsedModels {
 }
 
 impl SessionUsageSummary {
-    pub(crate) fn read(reader: &SessionReader) -> Result<SessionUsageSummary, StoreError> {
-        let (view, spendings) = (reader.session_view()?, reader.spendings(Timestamp(0))?);
+    pub(crate) fn read(reader: &StoredSession) -> Result<SessionUsageSummary, StoreError> {
+        let (view, spendings) = (reader.view()?, reader.spendings(Timestamp(0))?);
         let estimated = EstimatedTokens {
             unreported: spendings.iter().map(TaskSpending::unreported_tokens).sum(),
             unanswered: spendings.iter().map(TaskSpending::unanswered_tokens).sum(),

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use adapters::{ClientProvider, HostCatalog, OpenRefusal, OpenRequest, OpenSessionFuture, SessionHost};
 use clap::Parser;
+use client::StoredSession;
 use host::Home;
 use protocol::api::{AgentView, SessionView};
 use runtime::{Session, SessionStart};
-use store::SessionReader;
 
 use crate::args::{CliArgs, RunArgs};
 use crate::error::CliError;
@@ -39,7 +39,7 @@ impl LocalSessionHost {
         let previous = match start {
             SessionStart::New => None,
             SessionStart::Resume(id) | SessionStart::Fork(id) => {
-                Some(SessionReader::open(&self.setup.home, id)?.session_view()?)
+                Some(StoredSession::open(&self.setup.home, id)?.view()?)
             }
         };
         let provider = provider.or_else(|| self.provider.clone());

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use client::StoredSession;
 use config::Env;
 use host::sibling::{SiblingProcess, SiblingStart, count_processes_in};
 use host::{ExitStatus, Home};
 use protocol::api::TasksParams;
 use protocol::{Envelope, Event, SessionId};
 use serde_json::{Value, json};
-use store::SessionReader;
 use tempfile::TempDir;
 
 use super::audit::{OwnerDeath, RunArtifacts};
@@ -153,14 +153,14 @@ impl SelftestSandbox {
     fn log(&self) -> Result<Vec<Envelope>, CliError> {
         let Some(id) = self.session()? else { return Ok(Vec::new()) };
         // The file of a session killed during its creation may not be valid yet.
-        Ok(SessionReader::open(&self.home, id)
+        Ok(StoredSession::open(&self.home, id)
             .and_then(|reader| reader.events_after(0, usize::MAX))
             .unwrap_or_default())
     }
 
     fn collect_artifacts(&self, deaths: Vec<OwnerDeath>) -> Result<RunArtifacts, CliError> {
         let tasks = match self.session()? {
-            Some(id) => SessionReader::open(&self.home, id)?.tasks(&TasksParams::all_tasks())?.tasks,
+            Some(id) => StoredSession::open(&self.home, id)?.tasks(&TasksParams::all_tasks())?.tasks,
             None => Vec::new(),
         };
         let witness = fs::read_to_string(self.work_dir().join("witness")).unwrap_or_default();

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
+use client::{SessionQuery, SessionRow, StoredSession};
 use host::{Clock, Home, SystemClock};
 use protocol::api::{SessionView, TaskView, TasksParams};
 use protocol::{SessionId, Timestamp};
 use serde::Serialize;
-use store::{SessionIndex, SessionQuery, SessionReader, SessionRow};
 use unicode_width::UnicodeWidthStr;
 
 use crate::args::SessionListArgs;
@@ -61,7 +61,7 @@ pub(super) fn list(home: &Home, options: &SessionListArgs) -> Result<CommandExit
     let here = if options.here { Some(setup::working_folder(None)?.display().to_string()) } else { None };
     let limit = options.limit.or(if options.json { None } else { Some(DEFAULT_LIMIT) });
     let query = SessionQuery { cwd: here, state: None, offset: options.offset, limit };
-    let page = SessionIndex::open_reconciled(home)?.page(home, &query)?;
+    let page = client::sessions::list(home, &query)?;
     let shown = options.offset.saturating_add(page.rows.len() as u64);
     let rows: Vec<SessionListRow> = page.rows.into_iter().map(SessionListRow::from).collect();
     if options.json {
@@ -139,10 +139,11 @@ struct SessionDetails {
 }
 
 pub(super) fn show(home: &Home, id: SessionId, json: bool) -> Result<CommandExit, CliError> {
-    let reader = SessionReader::open(home, id)?;
-    let session = reader.session_view()?;
+    let reader = StoredSession::open(home, id)?;
+    let session = reader.view()?;
     let tasks = reader.tasks(&TasksParams::all_tasks())?.tasks;
-    let plan = runtime::read_plan(home, id)
+    let plan = reader
+        .plan()
         .map_err(|error| CliError::failed(format!("cannot read {}: {error}", home.plan_file(id).display())))?;
     if json {
         print::json(&SessionDetails { session, plan, tasks });

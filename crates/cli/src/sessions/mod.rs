@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 use host::Home;
 use protocol::SessionId;
 use protocol::api::SessionCommand;
-use store::{SessionIndex, SessionReader, StoreError};
 
 pub(crate) use self::export::read_log;
 pub(crate) use self::list::describe_resumed;
@@ -34,7 +33,7 @@ pub(crate) async fn perform(args: SessionsArgs) -> Result<CommandExit, CliError>
         }
         Some(SessionsCommand::Repair { id }) => {
             let id = find_session(&home, &id)?;
-            let last = store::accept_log(&home, id)?;
+            let last = client::sessions::repair(&home, id)?;
             let command = fleet::resume_command(&home, id);
             print::note(format_args!("{id} is accepted as it is; its last event is {last}; resume it: {command}"));
             Ok(CommandExit::Success)
@@ -53,23 +52,12 @@ pub(crate) async fn perform(args: SessionsArgs) -> Result<CommandExit, CliError>
     }
 }
 
-/// Removes a session and its entry in the index.
-pub(crate) fn remove(home: &Home, id: SessionId) -> Result<(), StoreError> {
-    store::remove_session(home, id)?;
-    SessionIndex::open(home)?.remove(id)
-}
-
 fn remove_all(home: &Home, prefixes: &[String]) -> Result<CommandExit, CliError> {
     let ids: BTreeSet<SessionId> =
         prefixes.iter().map(|prefix| find_session(home, prefix)).collect::<Result<_, _>>()?;
     for id in ids {
-        remove(home, id)?;
+        client::sessions::remove(home, id)?;
         print::note(format_args!("removed {id}"));
     }
     Ok(CommandExit::Success)
-}
-
-/// Whether a process runs the session now.
-pub(crate) fn is_live(reader: &SessionReader) -> Result<bool, StoreError> {
-    Ok(reader.lease()?.is_some_and(|(_, owner)| owner.is_alive()))
 }

@@ -13,7 +13,6 @@ use host::Home;
 use policy::Policy;
 use protocol::Budget;
 use protocol::api::SessionView;
-use store::TrustStore;
 
 use super::{LoadedCatalog, Setup, real_folder, working_folder};
 use crate::args::{DefinitionArgs, PermissionArgs, RunArgs};
@@ -156,7 +155,7 @@ pub(crate) fn trust_status(home: &Home, project: &Project) -> TrustStatus {
         return TrustStatus::Untrusted;
     }
     let remembered = project.dir.to_str().and_then(|top| {
-        let digest = TrustStore::open(home).and_then(|trust| trust.digest(top));
+        let digest = client::trust::digest(home, top);
         digest.unwrap_or_else(|error| {
             tracing::warn!(%error, "cannot look up trust");
             None

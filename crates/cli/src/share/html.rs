@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use client::TodoRow;
 use protocol::api::{SessionView, TaskView};
 use protocol::{
     CallId, ContentBlock, Envelope, Event, FleetEnd, MailBody, Principal, TaskId, TaskOutcome, TodoStatus,
     ToolCallRequest, ToolResult, Turn, clip_middle,
 };
-use store::TodoRow;
 
 use super::escape::escape_html;
 use super::{diff, markdown};

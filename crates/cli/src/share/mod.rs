@@ -11,10 +11,10 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use client::{StoreError, StoredSession, TodoRow};
 use host::Home;
 use protocol::SessionId;
 use protocol::api::{SessionView, TaskView, TasksParams};
-use store::{SessionReader, StoreError, TodoRow};
 use tempfile::NamedTempFile;
 
 use crate::args::ExportFormat;
@@ -95,11 +95,11 @@ pub(crate) fn render_session(
     let text = match format {
         ExportFormat::Markdown => {
             let warning = damage.as_ref().map(|damage| format!("> {}\n\n", damage.message()));
-            print::sanitize(&(warning.unwrap_or_default() + &runtime::session_markdown(&log)))
+            print::sanitize(&(warning.unwrap_or_default() + &client::session_markdown(&log)))
         }
         ExportFormat::Json => serde_json::to_string_pretty(&log).map_err(CliError::failed)? + "\n",
         ExportFormat::Html => {
-            let views = match SessionReader::open(home, id).and_then(|reader| SessionPageViews::read(&reader)) {
+            let views = match StoredSession::open(home, id).and_then(|reader| SessionPageViews::read(&reader)) {
                 Ok(views) => views,
                 // The log is all there is.
                 Err(StoreError::Corrupt { path, detail }) => {
@@ -107,11 +107,11 @@ pub(crate) fn render_session(
                         let path = path.display();
                         CliError::failed(format!("{path} is damaged: {detail}; no events are missing"))
                     });
-                    SessionPageViews::read(&SessionReader::from_events(id, &log)?)?
+                    SessionPageViews::read(&StoredSession::from_events(home, id, &log)?)?
                 }
                 Err(error) => return Err(error.into()),
             };
-            let plan = runtime::read_plan(home, id).ok().flatten();
+            let plan = client::read_plan(home, id).ok().flatten();
             let (session, tasks, todos, plan) = (&views.session, &views.tasks, &views.todos, plan.as_deref());
             let damage = damage.as_ref().map(CliError::message);
             html::render_page(&html::SessionPageData { session, tasks, todos, plan, log: &log, damage })
@@ -128,11 +128,11 @@ struct SessionPageViews {
 }
 
 impl SessionPageViews {
-    fn read(reader: &SessionReader) -> Result<SessionPageViews, StoreError> {
+    fn read(reader: &StoredSession) -> Result<SessionPageViews, StoreError> {
         Ok(SessionPageViews {
-            session: reader.session_view()?,
+            session: reader.view()?,
             tasks: reader.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() })?.tasks,
-            todos: reader.todos()?,
+            todos: reader.todo_rows()?,
         })
     }
 }

@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use client::{StoreError, StoredSession};
 use host::{Clock, Home, SystemClock};
 use protocol::api::{SessionView, TaskView, TasksParams};
 use protocol::{SessionId, TaskForm, TaskId, TaskOutcome, TaskState, TaskType, Timestamp};
 use serde::Serialize;
-use store::{SessionIndex, SessionReader, StoreError};
 use unicode_width::UnicodeWidthStr;
 
 use super::selection::latest_in_folder;
@@ -59,7 +59,7 @@ pub(super) fn list(home: &Home, options: &TaskListArgs) -> Result<CommandExit, C
 fn list_all(home: &Home, options: &TaskListArgs) -> Result<CommandExit, CliError> {
     let (mut all, mut exit) = (Vec::new(), CommandExit::Success);
     let limit = usize::try_from(options.limit.unwrap_or(DEFAULT_SESSIONS)).unwrap_or(usize::MAX);
-    let ids = SessionIndex::open_reconciled(home)?.newest_with_task_state(options.state.as_deref())?;
+    let ids = client::sessions::with_task_state(home, options.state.as_deref())?;
     let mut ids = ids.into_iter().skip(usize::try_from(options.offset).unwrap_or(usize::MAX));
     let mut next_offset = options.offset;
     for id in ids.by_ref() {
@@ -89,8 +89,8 @@ fn list_all(home: &Home, options: &TaskListArgs) -> Result<CommandExit, CliError
 }
 
 fn read_tasks(home: &Home, session: SessionId, options: &TaskListArgs) -> Result<SessionTasks, StoreError> {
-    let reader = SessionReader::open(home, session)?;
-    let SessionView { title, owner_pid, model, .. } = reader.session_view()?;
+    let reader = StoredSession::open(home, session)?;
+    let SessionView { title, owner_pid, model, .. } = reader.view()?;
     let params = TasksParams {
         state: options.state.clone(),
         kind: options.kind.as_deref().and_then(TaskType::from_name),
@@ -98,7 +98,7 @@ fn read_tasks(home: &Home, session: SessionId, options: &TaskListArgs) -> Result
         all: options.removed,
         ..TasksParams::all_tasks()
     };
-    let asking = reader.asks(false)?.into_iter().map(|ask| ask.task).collect();
+    let asking = reader.open_asks()?.into_iter().map(|ask| ask.task).collect();
     Ok(SessionTasks { session, title, owner_pid, tasks: reader.tasks(&params)?.tasks, model, asking })
 }
 

@@ -76,7 +76,7 @@ struct TaskOutputReport<'a> {
 
 fn print_task_output(home: &host::Home, chosen: &SelectedTask, args: &TaskArgs) -> CommandExit {
     let SelectedTask { session, task, .. } = chosen;
-    let output = runtime::task_output(home, *session, task);
+    let output = client::task_output(home, *session, task);
     if args.json {
         let (state, path) = (task.state.as_str(), &*task.path);
         print::json(&TaskOutputReport { session: *session, task: task.id, path, state, output: &output });

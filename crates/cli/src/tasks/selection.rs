@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use client::{StoreError, StoredSession};
 use host::Home;
 use protocol::api::{SessionView, TaskView, TasksParams};
 use protocol::{NamedTask, SessionId, TaskId, TaskLookupError, find_task};
-use store::{SessionIndex, SessionReader, StoreError};
 
 use crate::args::TaskArgs;
 use crate::error::CliError;
@@ -25,7 +25,7 @@ pub(super) type TaskPaths = BTreeMap<TaskId, String>;
 #[derive(Debug)]
 pub(super) struct SelectedTask {
     pub(super) session: SessionId,
-    pub(super) reader: SessionReader,
+    pub(super) reader: StoredSession,
     pub(super) task: TaskView,
 }
 
@@ -51,7 +51,7 @@ impl SelectedTask {
 
     /// The view of the session.
     pub(super) fn session_view(&self) -> Result<SessionView, StoreError> {
-        self.reader.session_view()
+        self.reader.view()
     }
 }
 
@@ -65,7 +65,7 @@ pub(super) fn latest_in_folder(home: &Home) -> Result<SessionId, CliError> {
 }
 
 fn find_in_session(home: &Home, session: SessionId, name: &str) -> Result<SelectedTask, CliError> {
-    let reader = SessionReader::open(home, session)?;
+    let reader = StoredSession::open(home, session)?;
     let tasks = reader.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() })?.tasks;
     match resolve_name(&tasks, name) {
         Ok(task) => Ok(SelectedTask { session, reader, task: task.clone() }),
@@ -79,9 +79,7 @@ fn find_anywhere(home: &Home, name: &str) -> Option<Result<SelectedTask, CliErro
     if hex.len() < 6 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
-    let sessions = SessionIndex::open_reconciled(home)
-        .and_then(|index| index.sessions_of_task(hex, MAX_MATCHING_SESSIONS))
-        .ok()?;
+    let sessions = client::sessions::of_task(home, hex, MAX_MATCHING_SESSIONS).ok()?;
     let mut matching: Vec<SelectedTask> =
         sessions.into_iter().filter_map(|id| find_in_session(home, id, name).ok()).collect();
     match matching.len() {

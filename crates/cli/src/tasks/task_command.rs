@@ -1,12 +1,12 @@
 //! Delivers a command to the session of a task and reports the outcome.
 
+use client::{ClientError, SessionHandle};
 use host::Home;
-use protocol::api::{CommandOutcome, RefusalKind, SessionCommand};
+use protocol::api::{CommandFate, RefusalKind, SessionCommand};
 use protocol::{MailId, SessionId, TaskId, TaskState};
 use serde::Serialize;
 
 use super::selection::SelectedTask;
-use crate::deliver::{DeliveryOutcome, deliver_command, live_owner};
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::{fleet, print};
@@ -40,13 +40,18 @@ pub(super) async fn deliver_to_task(
     json: bool,
 ) -> Result<CommandExit, CliError> {
     let command = command(chosen.task.id);
-    reject_impossible(home, chosen, &command)?;
-    let outcome = match deliver_command(home, chosen.session, &command).await? {
-        DeliveryOutcome::Answered(CommandOutcome::Applied { mail }) => TaskCommandOutcome::Applied { mail },
-        DeliveryOutcome::Answered(CommandOutcome::Refused { kind, message }) => {
-            TaskCommandOutcome::Refused { kind, message }
-        }
-        DeliveryOutcome::Queued => TaskCommandOutcome::Kept,
+    if matches!(command, SessionCommand::Forget(_)) && chosen.task.kind.is_root() {
+        let (path, session) = (print::sanitize(&chosen.task.path), chosen.session);
+        return Err(
+            CliError::usage(format!("{path} is the session itself")).with_hint(format!("bosun sessions rm {session}"))
+        );
+    }
+    let outcome = match SessionHandle::new(home, chosen.session).give(&command).await {
+        Ok(CommandFate::Applied { mail }) => TaskCommandOutcome::Applied { mail },
+        Ok(CommandFate::Refused { kind, message }) => TaskCommandOutcome::Refused { kind, message },
+        Ok(CommandFate::Queued | CommandFate::NothingToDo) => TaskCommandOutcome::Kept,
+        Err(ClientError::NotRunning(session)) => return Err(not_running_failure(home, session, chosen)),
+        Err(error) => return Err(error.into()),
     };
     if json {
         let (session, task, path) = (chosen.session, chosen.task.id, &*chosen.task.path);
@@ -64,35 +69,11 @@ pub(super) async fn deliver_to_task(
     }
 }
 
-/// Rejects commands that no session would carry out, now or later.
-fn reject_impossible(home: &Home, chosen: &SelectedTask, command: &SessionCommand) -> Result<(), CliError> {
-    let (path, session) = (print::sanitize(&chosen.task.path), chosen.session);
-    match command {
-        SessionCommand::Forget(_) if chosen.task.kind.is_root() => {
-            Err(CliError::usage(format!("{path} is the session itself"))
-                .with_hint(format!("bosun sessions rm {session}")))
-        }
-        SessionCommand::Forget(_) if !has_ended(chosen) && live_owner(&chosen.reader)?.is_none() => {
-            Err(CliError::usage(format!("{path} has not ended")).with_hint(format!("bosun tasks stop {path}")))
-        }
-        SessionCommand::Promote(_) if live_owner(&chosen.reader)?.is_none() => {
-            Err(CliError::usage(format!("no process runs {session}, so nothing waits for {path}"))
-                .with_hint(format!("resume with: {}", fleet::resume_command(home, session))))
-        }
-        SessionCommand::Send(_)
-        | SessionCommand::Interrupt
-        | SessionCommand::Stop
-        | SessionCommand::Decide(_)
-        | SessionCommand::StopTask(_)
-        | SessionCommand::StopFleet
-        | SessionCommand::Promote(_)
-        | SessionCommand::Forget(_)
-        | SessionCommand::SetMode(_) => Ok(()),
-    }
-}
-
-fn has_ended(chosen: &SelectedTask) -> bool {
-    matches!(chosen.task.state, TaskState::Finished { .. })
+/// The error for a command that only a running session can carry out.
+fn not_running_failure(home: &Home, session: SessionId, chosen: &SelectedTask) -> CliError {
+    let path = print::sanitize(&chosen.task.path);
+    CliError::usage(format!("no process runs {session}, so nothing waits for {path}"))
+        .with_hint(format!("resume with: {}", fleet::resume_command(home, session)))
 }
 
 fn print_outcome(home: &Home, chosen: &SelectedTask, command: &SessionCommand, outcome: &TaskCommandOutcome) {

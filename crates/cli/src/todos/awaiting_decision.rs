@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use client::{StoreError, StoredSession};
 use protocol::TaskId;
 use protocol::api::TodoView;
-use store::{SessionReader, StoreError};
 
 use super::mark::TodoMark;
 
@@ -14,9 +14,9 @@ pub(crate) struct AwaitingDecision(BTreeSet<TaskId>);
 
 impl AwaitingDecision {
     /// Reads the tasks that wait in a session now.
-    pub(crate) fn read(reader: &SessionReader) -> Result<AwaitingDecision, StoreError> {
+    pub(crate) fn read(reader: &StoredSession) -> Result<AwaitingDecision, StoreError> {
         let mut awaiting = BTreeSet::new();
-        for ask in reader.asks(false)? {
+        for ask in reader.open_asks()? {
             let mut next = Some(ask.task);
             while let Some(task) = next.filter(|task| awaiting.insert(*task)) {
                 next = reader.task(task)?.and_then(|view| view.parent);

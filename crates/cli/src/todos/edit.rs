@@ -1,15 +1,13 @@
 //! Edits the todos of a session and reports the result.
 
+use client::{EditedTodos, SessionHandle};
 use host::Home;
 use protocol::SessionId;
-use protocol::TodoId;
-use protocol::api::{Method, TodoEdit, TodoEdits, TodoIds, TodoView, TodosParams};
+use protocol::api::{TodoEdit, TodoView, TodosParams};
 use serde::Serialize;
-use store::{StoreError, TodoError, edit_todos};
 
 use super::mark::TodoMark;
 use super::session::TodoSession;
-use crate::deliver::{call_owner, live_owner};
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::print;
@@ -61,13 +59,12 @@ pub(super) async fn edit(
     change: RequestedTodoEdit,
     edits: Vec<TodoEdit>,
 ) -> Result<CommandExit, CliError> {
-    let (ids, notified) = apply_edits(home, session, edits).await?;
-    let todos = session.reader.todos_page(&TodosParams::all_todos())?.todos;
+    let EditedTodos { ids, is_applied } = SessionHandle::new(home, session.session).edit_todos(edits).await?;
+    let todos = session.reader.todos(&TodosParams::all_todos())?.todos;
     let edited: Vec<TodoView> = ids.iter().filter_map(|id| todos.iter().find(|todo| todo.id == *id)).cloned().collect();
     let refused = edited.iter().find(|todo| !change.is_satisfied_by(todo));
     if session.json {
-        let heard = notified == OwnerNotified::Yes;
-        print::json(&TodoEditReport { session: session.session, heard, todos: &edited });
+        print::json(&TodoEditReport { session: session.session, heard: is_applied, todos: &edited });
         return Ok(if refused.is_some() { CommandExit::Usage } else { CommandExit::Success });
     }
     if let Some(todo) = refused {
@@ -79,34 +76,6 @@ pub(super) async fn edit(
     Ok(CommandExit::Success)
 }
 
-/// Whether the session's owner process knows of the edit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum OwnerNotified {
-    Yes,
-    /// No process runs it; the next owner applies it first.
-    NoOwner,
-}
-
-async fn apply_edits(
-    home: &Home,
-    session: &TodoSession,
-    edits: Vec<TodoEdit>,
-) -> Result<(Vec<TodoId>, OwnerNotified), CliError> {
-    loop {
-        if let Some(pid) = live_owner(&session.reader)? {
-            let edits = TodoEdits { edits: edits.clone() };
-            let TodoIds { ids } = call_owner(home, session.session, pid, Method::TodosEdit, edits).await?;
-            return Ok((ids, OwnerNotified::Yes));
-        }
-        match edit_todos(home, session.session, &edits) {
-            Ok(ids) => return Ok((ids, OwnerNotified::NoOwner)),
-            // Another process opened it meanwhile.
-            Err(TodoError::Store(StoreError::Owned { .. })) => {}
-            Err(error) => return Err(todo_failure(error)),
-        }
-    }
-}
-
 /// The error for a todo that a running fleet works on.
 fn held_by_fleet_failure(todo: &TodoView) -> CliError {
     let (id, mark) = (print::sanitize(&todo.id.0), TodoMark::of(todo).label());
@@ -114,15 +83,5 @@ fn held_by_fleet_failure(todo: &TodoView) -> CliError {
         Some(task) => CliError::usage(format!("{id} stays {mark}: a fleet works on it and sets its status itself"))
             .with_hint(format!("stop its worker: bosun tasks stop {}", print::sanitize(task))),
         None => CliError::usage(format!("{id} stays {mark}")).with_hint("`bosun todos` shows the current state"),
-    }
-}
-
-fn todo_failure(error: TodoError) -> CliError {
-    match error {
-        TodoError::Store(error) => error.into(),
-        TodoError::Cycle(_) => CliError::usage(error).with_hint("`bosun todos graph` shows the dependencies"),
-        TodoError::NoDependency { .. } | TodoError::Taken(_) | TodoError::Missing(_) | TodoError::Invalid(_) => {
-            CliError::usage(error)
-        }
     }
 }

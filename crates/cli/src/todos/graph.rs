@@ -38,7 +38,7 @@ struct TodoGraphReport<'a> {
 }
 
 pub(super) fn print_graph(session: &TodoSession, format: GraphFormat) -> Result<CommandExit, CliError> {
-    let todos = session.reader.todos_page(&TodosParams::all_todos())?.todos;
+    let todos = session.reader.todos(&TodosParams::all_todos())?.todos;
     if session.json {
         let layers = layers(&todos).into_iter().map(ids).collect();
         print::json(&TodoGraphReport { session: session.session, todos: &todos, layers });

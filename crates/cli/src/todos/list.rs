@@ -23,7 +23,7 @@ struct TodoListReport<'a> {
 }
 
 pub(super) fn list(session: &TodoSession, params: &TodosParams) -> Result<CommandExit, CliError> {
-    let todos = session.reader.todos_page(params)?.todos;
+    let todos = session.reader.todos(params)?.todos;
     if session.json {
         print::json(&TodoListReport { session: session.session, todos: &todos });
         return Ok(CommandExit::Success);

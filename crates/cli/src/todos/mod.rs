@@ -41,7 +41,7 @@ pub(crate) async fn perform(args: TodosArgs) -> Result<CommandExit, CliError> {
             };
             graph::print_graph(&find(&session_args)?, format)
         }
-        Some(TodosCommand::Watch(session_args)) => watch::watch(&find(&session_args)?, &env).await,
+        Some(TodosCommand::Watch(session_args)) => watch::watch(&home, &find(&session_args)?, &env).await,
         Some(TodosCommand::Add(new)) => {
             edit::edit(&home, &find(&new.session_args)?, RequestedTodoEdit::Added, vec![add_edit(new)]).await
         }

@@ -1,8 +1,8 @@
 //! Finds the session whose todos a command works on.
 
+use client::StoredSession;
 use host::Home;
 use protocol::SessionId;
-use store::SessionReader;
 
 use crate::args::TodoSessionArgs;
 use crate::error::CliError;
@@ -13,7 +13,7 @@ use crate::setup;
 #[derive(Debug)]
 pub(super) struct TodoSession {
     pub(super) session: SessionId,
-    pub(super) reader: SessionReader,
+    pub(super) reader: StoredSession,
     pub(super) json: bool,
 }
 
@@ -23,7 +23,7 @@ impl TodoSession {
             Some(prefix) => find_session(home, prefix)?,
             None => latest_in_folder(home)?,
         };
-        Ok(TodoSession { session, reader: SessionReader::open(home, session)?, json: args.json })
+        Ok(TodoSession { session, reader: StoredSession::open(home, session)?, json: args.json })
     }
 }
 

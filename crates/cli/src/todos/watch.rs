@@ -2,27 +2,24 @@
 
 use std::time::Duration;
 
+use client::{ClientError, EventStream, FollowOptions, SessionHandle, SessionMessage};
 use config::Env;
+use host::Home;
 use runtime::BusMessage;
-use store::{SessionReader, StoreError};
 
 use super::session::TodoSession;
-use crate::deliver::live_owner;
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::live::{self, FleetBoard, FleetView};
 use crate::print;
 use crate::run::ProgressMode;
 
-/// How often the file is read.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// The least time between two updates.
+const UPDATE_PAUSE: Duration = Duration::from_millis(100);
 
-/// The number of events read per page.
-const EVENTS_PER_PAGE: usize = 256;
-
-pub(super) async fn watch(session: &TodoSession, env: &Env) -> Result<CommandExit, CliError> {
+pub(super) async fn watch(home: &Home, session: &TodoSession, env: &Env) -> Result<CommandExit, CliError> {
     let (board, seen) = FleetBoard::read_now(&session.reader)?;
-    if live_owner(&session.reader)?.is_none() {
+    if session.reader.owner()?.is_none() {
         if !session.json {
             live::print_board(&board);
         }
@@ -31,11 +28,12 @@ pub(super) async fn watch(session: &TodoSession, env: &Env) -> Result<CommandExi
     }
     let mode = if session.json { ProgressMode::Events } else { ProgressMode::Lines };
     let mut view = FleetView::new(board, mode, env);
-    let mut follower = LogFollower { reader: &session.reader, last_seq: seen, pending: Vec::new() };
-    live::watch_fleet(async || follower.next().await, &mut view).await?;
+    let options = FollowOptions { pause: UPDATE_PAUSE, ..FollowOptions::default() };
+    let mut stream = SessionHandle::new(home, session.session).follow(seen, options);
+    live::watch_fleet(async || next_message(&mut stream).await, &mut view).await?;
     view.sync_with_store(&session.reader)?;
     view.finish();
-    if live_owner(&session.reader)?.is_none() {
+    if session.reader.owner()?.is_none() {
         print_not_running(session, view.is_interrupted());
     }
     Ok(CommandExit::Success)
@@ -51,31 +49,14 @@ fn print_not_running(session: &TodoSession, is_interrupted: bool) {
     }
 }
 
-/// Follows a log as it grows.
-struct LogFollower<'a> {
-    reader: &'a SessionReader,
-    last_seq: u64,
-    /// Events that were read but not returned yet, newest first.
-    pending: Vec<protocol::Envelope>,
-}
-
-impl LogFollower<'_> {
-    /// The next event; `None` when no process runs the session any more.
-    async fn next(&mut self) -> Result<Option<BusMessage>, StoreError> {
-        loop {
-            if let Some(envelope) = self.pending.pop() {
-                self.last_seq = envelope.seq;
-                return Ok(Some(BusMessage::Event(envelope.into())));
-            }
-            // Check before reading the log: a process that is gone has written all its events.
-            let is_running = live_owner(self.reader)?.is_some();
-            self.pending = self.reader.events_after(self.last_seq, EVENTS_PER_PAGE)?;
-            self.pending.reverse();
-            match (self.pending.is_empty(), is_running) {
-                (false, _) => {}
-                (true, false) => return Ok(None),
-                (true, true) => tokio::time::sleep(POLL_INTERVAL).await,
-            }
+/// The next message that views show; none when no process runs the session any more.
+async fn next_message(stream: &mut EventStream) -> Result<Option<BusMessage>, ClientError> {
+    loop {
+        match stream.next().await? {
+            Some(SessionMessage::Event(event)) => return Ok(Some(BusMessage::Event(event))),
+            Some(SessionMessage::Text { task, turn, text }) => return Ok(Some(BusMessage::Text { task, turn, text })),
+            Some(SessionMessage::Status(_)) => {}
+            None => return Ok(None),
         }
     }
 }

@@ -5,9 +5,9 @@ mod show;
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
+use client::TrustRow;
 use config::{Project, TrustStatus, TrustedContents};
 use host::{Clock, SystemClock};
-use store::{TrustRow, TrustStore};
 
 use crate::args::TrustArgs;
 use crate::error::CliError;
@@ -29,7 +29,7 @@ pub(crate) fn perform(args: &TrustArgs) -> Result<CommandExit, CliError> {
 
 fn revoke(setup: &Setup, project: &Project) -> Result<CommandExit, CliError> {
     let top = print::sanitize(&project.dir.display().to_string());
-    if TrustStore::open(&setup.home)?.remove(&project_name(project)?)? {
+    if client::trust::remove(&setup.home, &project_name(project)?)? {
         print::note(format_args!("{top} is no longer trusted"));
     } else {
         print::note(format_args!("{top} was not trusted"));
@@ -54,7 +54,7 @@ fn review_and_trust(setup: &Setup, project: &Project, args: &TrustArgs) -> Resul
         return Ok(CommandExit::Cancelled);
     }
     let row = TrustRow { top: project_name(project)?, digest: contents.digest, at: SystemClock.now() };
-    TrustStore::open(&setup.home)?.add(&row)?;
+    client::trust::add(&setup.home, &row)?;
     if args.json {
         report.into_trusted().print(true);
     } else {

@@ -7,7 +7,6 @@ use host::{Clock, SystemClock};
 use protocol::HookEvent;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use store::TrustStore;
 
 use crate::error::CliError;
 use crate::exit::CommandExit;
@@ -117,7 +116,7 @@ struct TrustListRow {
 
 /// Lists the trusted projects, and those that have changed since.
 pub(super) fn list(setup: &Setup, json: bool) -> Result<CommandExit, CliError> {
-    let rows = TrustStore::open(&setup.home)?.list()?;
+    let rows = client::trust::list(&setup.home)?;
     let status = |top: &str, digest: &str| TrustStatus::check(Path::new(top), setup.home.root(), Some(digest)).as_str();
     let rows: Vec<TrustListRow> = rows
         .into_iter()

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::MailId;
 
-/// The outcome of a command from another process.
+/// What the owner of a session made of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum CommandOutcome {
@@ -22,6 +22,38 @@ pub enum CommandOutcome {
         /// Why, for people.
         message: String,
     },
+}
+
+/// What became of a command, whether a process runs the session or not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum CommandFate {
+    /// It was carried out.
+    Applied {
+        /// The mail that holds its message, if it had one.
+        #[serde(default)]
+        mail: Option<MailId>,
+    },
+    /// It was refused, and changed nothing.
+    Refused {
+        /// Why, for programs.
+        kind: RefusalKind,
+        /// Why, for people.
+        message: String,
+    },
+    /// No process runs the session; the next owner carries it out first.
+    Queued,
+    /// No process runs the session, so there is nothing to stop.
+    NothingToDo,
+}
+
+impl From<CommandOutcome> for CommandFate {
+    fn from(outcome: CommandOutcome) -> CommandFate {
+        match outcome {
+            CommandOutcome::Applied { mail } => CommandFate::Applied { mail },
+            CommandOutcome::Refused { kind, message } => CommandFate::Refused { kind, message },
+        }
+    }
 }
 
 /// Why something was refused, for programs: `data.kind` of the API's errors.

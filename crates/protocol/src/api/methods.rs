@@ -1,5 +1,17 @@
 //! The method table. The command line, the terminal UI and the adapters are all clients of it.
 
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    AgentResult, AgentsResult, AsksDecideParams, AsksParams, AsksResult, CommandFate, ExternalTaskIdParams,
+    ExternalTaskOwnerParams, ExternalTaskResult, ExternalTaskUpdate, ExternalTasksResult, FleetParams, FleetResult,
+    InvokeSlashParams, InvokeSlashResult, ModeParams, ModelParams, NewTodo, OutputResult, PermissionParams, PlanParams,
+    PlanResult, RegisterExternalTaskParams, RulesParams, SelectAgentParams, SendParams, SendResult, SessionCommand,
+    SessionView, SlashList, StartAgentParams, StartAgentResult, StopTaskParams, SubscribeParams, TaskParams,
+    TaskRecord, TasksPage, TasksParams, TodoChange, TodoEdits, TodoIds, TodoView, TodosPage, TodosParams,
+};
+
 /// How calls of a method are ordered against each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallOrdering {
@@ -18,12 +30,39 @@ pub struct MethodSpec {
     pub name: &'static str,
     /// How its calls are ordered.
     pub order: CallOrdering,
+    /// Who can answer it.
+    pub source: AnswerSource,
     /// What it is for, in one line.
     pub about: &'static str,
 }
 
+/// Who can answer a method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerSource {
+    /// Any process, from the session's file, whether the session runs or rests. The answer never waits for an owner.
+    File,
+    /// Only the process that runs the session.
+    Owner,
+    /// The process that runs the session; if none does, the session's file takes the change for the next owner.
+    Command,
+}
+
+/// A method with the types of its parameters and its result.
+pub trait ApiCall {
+    /// The method.
+    const METHOD: Method;
+    /// What it takes.
+    type Params: Serialize + DeserializeOwned;
+    /// What it returns.
+    type Result: Serialize + DeserializeOwned;
+}
+
+/// The parameters of a method that takes none, and the result of one that returns none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Nothing {}
+
 macro_rules! methods {
-    ($($variant:ident, $name:literal, $order:ident, $about:literal;)*) => {
+    ($($variant:ident, $name:literal, $order:ident, $source:ident, $params:ident => $result:ident, $about:literal;)*) => {
         /// A method of the API.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Method {
@@ -32,51 +71,113 @@ macro_rules! methods {
 
         /// Every method, in the order the docs list them.
         pub const METHODS: &[MethodSpec] = &[
-            $(MethodSpec { method: Method::$variant, name: $name, order: CallOrdering::$order, about: $about },)*
+            $(MethodSpec {
+                method: Method::$variant,
+                name: $name,
+                order: CallOrdering::$order,
+                source: AnswerSource::$source,
+                about: $about,
+            },)*
         ];
+
+        /// One type per method, to call it with typed parameters and a typed result.
+        pub mod calls {
+            use super::{ApiCall, Method};
+
+            $(
+                #[doc = $about]
+                #[derive(Debug, Clone, Copy)]
+                pub struct $variant;
+
+                impl ApiCall for $variant {
+                    const METHOD: Method = Method::$variant;
+                    type Params = super::$params;
+                    type Result = super::$result;
+                }
+            )*
+        }
     };
 }
 
 methods! {
-    SessionGet, "session.get", Any, "The session: its configuration, its owner and the state of its root.";
-    SessionCommand, "session.command", Session, "Carries out a command of the user and returns its outcome.";
-    SessionSend, "session.send", Session, "Sends a message to a task of the session, the root unless named.";
-    SessionInterrupt, "session.interrupt", Session, "Stops the running turn; the session stays.";
-    SessionStop, "session.stop", Session, "Stops every task and ends the run; the session can be resumed.";
-    SessionFleetStart, "session.fleet.start", Session, "Experimental: has the root split a request into todos and run them as a fleet.";
-    CommandsList, "commands.list", Any, "All slash commands: built in, from files, plugins and skills.";
-    CommandsInvoke, "commands.invoke", Session, "Runs a slash command; a command for the model returns the prompt to send.";
-    ModeGet, "mode.get", Any, "The session mode: interactive, plan or autopilot.";
-    ModeSet, "mode.set", Session, "Changes the session mode.";
-    PermissionSet, "permission.set", Session, "Changes the permission mode, as long as this process runs the session.";
-    RulesSet, "rules.set", Session, "Adds and removes permission rules, as long as this process runs the session.";
-    PlanRead, "plan.read", Any, "The session's plan, if it has one.";
-    PlanUpdate, "plan.update", Session, "Replaces the plan.";
-    PlanDelete, "plan.delete", Session, "Removes the plan.";
-    ModelGet, "model.get", Any, "The model of the session's root.";
-    ModelSet, "model.set", Session, "Changes the model from the next turn on.";
-    AgentsList, "agents.list", Any, "The agents that may be started.";
-    AgentsStart, "agents.start", Session, "Starts an agent in the background; its result reaches the root.";
-    AgentGet, "agent.get", Any, "The agent definition that the root uses, if it is not the default one.";
-    AgentSelect, "agent.select", Session, "Has the root use another agent definition, from its next activation on.";
-    TasksList, "tasks.list", Any, "Every task of the session, oldest first, in pages.";
-    TasksGet, "tasks.get", Any, "One task with everything its record holds: prompt, messages, turns, evidence.";
-    TasksOutput, "tasks.output", Any, "A task's latest output, clipped.";
-    TasksStop, "tasks.stop", Session, "Stops a task and everything below it, after a last turn or at once.";
-    TasksPromote, "tasks.promote", Session, "Moves a task that the root waits for into the background.";
-    TasksForget, "tasks.forget", Session, "Removes the record of a task that has ended.";
-    ExternalTasksList, "externalTasks.list", Any, "The work that clients do themselves and report to the session.";
-    ExternalTasksRegister, "externalTasks.register", Session, "Starts an external task, or reclaims one whose client is gone.";
-    ExternalTasksUpdate, "externalTasks.update", Session, "Applies a client's update of its external task.";
-    ExternalTasksOrphan, "externalTasks.orphan", Session, "Reports a closed connection; another one can reclaim its external tasks.";
-    ExternalTasksForget, "externalTasks.forget", Session, "Removes the record of an external task that has ended.";
-    TodosList, "todos.list", Any, "The todos of the session with their dependencies, in pages.";
-    TodosAdd, "todos.add", Session, "Adds a todo to the session's graph.";
-    TodosUpdate, "todos.update", Session, "Changes a todo: its text, its dependencies, its status.";
-    TodosEdit, "todos.edit", Session, "Adds and changes several todos: all of them, or none.";
-    AsksList, "asks.list", Any, "The asks that wait for a decision, oldest first.";
-    AsksDecide, "asks.decide", Session, "Decides on one ask: allows or denies a call, or answers a question.";
-    EventsSubscribe, "events.subscribe", Any, "The events after a sequence number, then each new one as it is committed.";
+    SessionGet, "session.get", Any, File, Nothing => SessionView,
+        "The session: its configuration, its owner and the state of its root.";
+    SessionCommand, "session.command", Session, Command, SessionCommand => CommandFate,
+        "Carries out a command of the user, now or when the session is resumed.";
+    SessionSend, "session.send", Session, Owner, SendParams => SendResult,
+        "Sends a message to a task of the session, the root unless named.";
+    SessionInterrupt, "session.interrupt", Session, Owner, Nothing => Nothing,
+        "Stops the running turn; the session stays.";
+    SessionStop, "session.stop", Session, Owner, Nothing => Nothing,
+        "Stops every task and ends the run; the session can be resumed.";
+    SessionFleetStart, "session.fleet.start", Session, Owner, FleetParams => FleetResult,
+        "Experimental: has the root split a request into todos and run them as a fleet.";
+    CommandsList, "commands.list", Any, Owner, Nothing => SlashList,
+        "All slash commands: built in, from files, plugins and skills.";
+    CommandsInvoke, "commands.invoke", Session, Owner, InvokeSlashParams => InvokeSlashResult,
+        "Runs a slash command; a command for the model returns the prompt to send.";
+    ModeGet, "mode.get", Any, File, Nothing => ModeParams,
+        "The session mode: interactive, plan or autopilot.";
+    ModeSet, "mode.set", Session, Owner, ModeParams => Nothing,
+        "Changes the session mode.";
+    PermissionSet, "permission.set", Session, Owner, PermissionParams => Nothing,
+        "Changes the permission mode, as long as this process runs the session.";
+    RulesSet, "rules.set", Session, Owner, RulesParams => Nothing,
+        "Adds and removes permission rules, as long as this process runs the session.";
+    PlanRead, "plan.read", Any, File, Nothing => PlanResult,
+        "The session's plan, if it has one.";
+    PlanUpdate, "plan.update", Session, Owner, PlanParams => Nothing,
+        "Replaces the plan.";
+    PlanDelete, "plan.delete", Session, Owner, Nothing => Nothing,
+        "Removes the plan.";
+    ModelGet, "model.get", Any, File, Nothing => ModelParams,
+        "The model of the session's root.";
+    ModelSet, "model.set", Session, Owner, ModelParams => ModelParams,
+        "Changes the model from the next turn on.";
+    AgentsList, "agents.list", Any, Owner, Nothing => AgentsResult,
+        "The agents that may be started.";
+    AgentsStart, "agents.start", Session, Owner, StartAgentParams => StartAgentResult,
+        "Starts an agent in the background; its result reaches the root.";
+    AgentGet, "agent.get", Any, Owner, Nothing => AgentResult,
+        "The agent definition that the root uses, if it is not the default one.";
+    AgentSelect, "agent.select", Session, Owner, SelectAgentParams => AgentResult,
+        "Has the root use another agent definition, from its next activation on.";
+    TasksList, "tasks.list", Any, File, TasksParams => TasksPage,
+        "Every task of the session, oldest first, in pages.";
+    TasksGet, "tasks.get", Any, File, TaskParams => TaskRecord,
+        "One task with everything its record holds: prompt, messages, turns, evidence.";
+    TasksOutput, "tasks.output", Any, File, TaskParams => OutputResult,
+        "A task's latest output, clipped.";
+    TasksStop, "tasks.stop", Session, Owner, StopTaskParams => Nothing,
+        "Stops a task and everything below it, after a last turn or at once.";
+    TasksPromote, "tasks.promote", Session, Owner, TaskParams => Nothing,
+        "Moves a task that the root waits for into the background.";
+    TasksForget, "tasks.forget", Session, Owner, TaskParams => Nothing,
+        "Removes the record of a task that has ended.";
+    ExternalTasksList, "externalTasks.list", Any, Owner, Nothing => ExternalTasksResult,
+        "The work that clients do themselves and report to the session.";
+    ExternalTasksRegister, "externalTasks.register", Session, Owner, RegisterExternalTaskParams => ExternalTaskResult,
+        "Starts an external task, or reclaims one whose client is gone.";
+    ExternalTasksUpdate, "externalTasks.update", Session, Owner, ExternalTaskUpdate => ExternalTaskResult,
+        "Applies a client's update of its external task.";
+    ExternalTasksOrphan, "externalTasks.orphan", Session, Owner, ExternalTaskOwnerParams => Nothing,
+        "Reports a closed connection; another one can reclaim its external tasks.";
+    ExternalTasksForget, "externalTasks.forget", Session, Owner, ExternalTaskIdParams => Nothing,
+        "Removes the record of an external task that has ended.";
+    TodosList, "todos.list", Any, File, TodosParams => TodosPage,
+        "The todos of the session with their dependencies, in pages.";
+    TodosAdd, "todos.add", Session, Owner, NewTodo => TodoView,
+        "Adds a todo to the session's graph.";
+    TodosUpdate, "todos.update", Session, Owner, TodoChange => TodoView,
+        "Changes a todo: its text, its dependencies, its status.";
+    TodosEdit, "todos.edit", Session, Command, TodoEdits => TodoIds,
+        "Adds and changes several todos: all of them, or none.";
+    AsksList, "asks.list", Any, File, AsksParams => AsksResult,
+        "The asks that wait for a decision, oldest first.";
+    AsksDecide, "asks.decide", Session, Owner, AsksDecideParams => Nothing,
+        "Decides on one ask: allows or denies a call, or answers a question.";
+    EventsSubscribe, "events.subscribe", Any, Owner, SubscribeParams => Nothing,
+        "The events after a sequence number, then each new one as it is committed.";
 }
 
 impl Method {
@@ -88,6 +189,11 @@ impl Method {
     /// The row of the table.
     pub fn spec(self) -> MethodSpec {
         METHODS[self as usize]
+    }
+
+    /// Who can answer it.
+    pub fn source(self) -> AnswerSource {
+        self.spec().source
     }
 
     /// Whether it may change or be removed in any version.

@@ -11,9 +11,9 @@ mod tasks;
 mod todos;
 
 pub use agents::*;
-pub use command_outcome::{CommandOutcome, RefusalKind};
+pub use command_outcome::{CommandFate, CommandOutcome, RefusalKind};
 pub use external_tasks::*;
-pub use methods::{CallOrdering, METHODS, Method, MethodSpec};
+pub use methods::{AnswerSource, ApiCall, CallOrdering, METHODS, Method, MethodSpec, Nothing, calls};
 pub use session::*;
 pub use slash::*;
 pub use status::StatusView;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use host::{ExitStatus, ProgramExit};
+use host::{Capture, ExitStatus, ProgramExit};
 use protocol::{Clip, RuleEffect, RunId};
-use tools::{Capture, ShellCommand, ToolError};
+use tools::{ShellCommand, ToolError};
 
 use crate::agent::SessionContext;
 use crate::hooks;

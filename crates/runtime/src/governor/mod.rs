@@ -10,6 +10,7 @@ mod bucket_queue;
 mod bucket_store;
 mod day_budget;
 mod jitter;
+mod overview;
 mod permit;
 mod process;
 #[cfg(test)]
@@ -18,4 +19,5 @@ mod worker;
 
 pub(crate) use admission::{Governor, RequestAdmission};
 pub(crate) use day_budget::{DayBudgetError, DayBudgetReservation};
+pub use overview::{ClosedModel, SpentToday, closed_models, reopen_models};
 pub(crate) use permit::{ModelPermit, PermitOutcome};

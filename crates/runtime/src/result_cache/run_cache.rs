@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use host::Home;
 use protocol::{Clip, Timestamp, Todo, TodoId};
-use store::{FleetResultRow, StoreError};
+use store::{FleetResultRow, FleetResultStore, StoreError};
 
 use super::assignment::Assignment;
 use super::cache_key::CacheKeys;
@@ -78,6 +79,17 @@ struct SettledTodo {
 impl SettledTodo {
     fn new(key: String, todo: &Todo, work: Option<String>) -> SettledTodo {
         SettledTodo { key, files: todo.files.clone(), depends_on: todo.depends_on.clone(), work }
+    }
+}
+
+impl RunResultCache<FleetResultStore> {
+    /// Opens the results of a project and begins a run with the files as they are now.
+    pub fn open(
+        home: &Home,
+        project: impl Into<String>,
+        snapshot: Result<TreeSnapshot, TreeSnapshotError>,
+    ) -> Result<RunResultCache<FleetResultStore>, StoreError> {
+        Ok(RunResultCache::begin(FleetResultStore::open(home, project)?, snapshot))
     }
 }
 

@@ -11,22 +11,21 @@ mod questions;
 mod status;
 #[cfg(test)]
 mod todos;
-mod transcript;
 
 use std::io;
 use std::sync::Arc;
 
+use client::StoredSession;
 use kernel::KernelInput;
 use protocol::api::{DecideParams, SendParams, SessionCommand, SessionView, StartAgentParams, TaskView, TasksParams};
 use protocol::{CancelBy, MailDelivery, Principal, SessionId, SessionMode, TaskId};
-use store::{SessionIndex, SessionReader, StoreError};
+use store::{SessionIndex, SessionReader, StoreError, plan};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 pub use open::{SessionOpenError, SessionStart};
 pub use status::SessionStatus;
-pub use transcript::session_markdown;
 
 use crate::agent::SessionContext;
 use crate::bus::Subscription;
@@ -35,7 +34,6 @@ use crate::commands;
 use crate::hooks::{self, StopHookRuns};
 use crate::instructions::InstructionNotice;
 use crate::merging::FleetMerger;
-use crate::plan::read_plan;
 use crate::result_cache::{CommitPinner, RepositoryCommits};
 use crate::session_model::ModelChangeError;
 use crate::slash::{self, SlashDispatcher, SlashOutcome};
@@ -225,7 +223,7 @@ impl Session {
 
     /// The session's plan, if it has one.
     pub fn plan(&self) -> io::Result<Option<String>> {
-        read_plan(self.home(), self.id)
+        plan::read(self.home(), self.id)
     }
 
     /// Decides on an ask.
@@ -248,9 +246,9 @@ impl Session {
         Ok(self.context.reader()?.tasks(&TasksParams::all_tasks())?.tasks)
     }
 
-    /// Leaves the session: interrupts all running tasks, so that the next owner can resume them. Returns a reader of
-    /// the session.
-    pub async fn leave(mut self) -> Result<SessionReader, StoreError> {
+    /// Leaves the session: interrupts all running tasks, so that the next owner can resume them. Returns the
+    /// session's file.
+    pub async fn leave(mut self) -> Result<StoredSession, StoreError> {
         self.closing.cancel();
         // A paused session rejects this.
         let _paused = self.submit(KernelInput::Suspend).await;
@@ -272,7 +270,7 @@ impl Session {
         let reader = context.reader()?;
         update_index(&context, &reader);
         let survived = |survivors| StoreError::Home(format!("programs of this session: {survivors}"));
-        ended.map(|()| reader).map_err(survived)
+        ended.map(|()| StoredSession::new(context.settings.home.clone(), reader)).map_err(survived)
     }
 
     fn dispatcher(&self) -> SlashDispatcher<'_> {

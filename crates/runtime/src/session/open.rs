@@ -15,7 +15,7 @@ use protocol::{
     AgentLimits, AgentSpec, Budget, CompletionPolicy, DefinitionSource, Envelope, Event, Fence, Principal, RuleEffect,
     SessionConfig, SessionId, TaskId, TaskSpec, Timestamp,
 };
-use store::{OwnedSession, SessionFile, SessionReader, StoreError};
+use store::{OwnedSession, SessionFile, SessionReader, StoreError, plan};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -33,7 +33,6 @@ use crate::grants::Grants;
 use crate::hooks::{self, OpenActivationPolicy, SessionHooks, StopHookRuns};
 use crate::instructions::{InstructionPlaces, Instructions};
 use crate::merging::FleetMerger;
-use crate::plan;
 use crate::prepared_agent::PreparedAgents;
 use crate::redact::Redactor;
 use crate::roster::Roster;

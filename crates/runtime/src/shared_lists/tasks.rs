@@ -4,7 +4,6 @@ use protocol::{CancelMode, TaskForm, WaitMode};
 use tools::{ReadAgentRequest, Subagents as _, ToolError, WaitLimit};
 
 use super::AgentItemList;
-use crate::background_commands;
 
 impl AgentItemList {
     pub(super) async fn task_output(&self, reference: String, wait: WaitLimit) -> Result<String, ToolError> {
@@ -27,7 +26,7 @@ impl AgentItemList {
         };
         let output = match kind.form() {
             TaskForm::Command => {
-                let printed = background_commands::command_output(
+                let printed = client::command_output(
                     &context.settings.home,
                     context.session,
                     task,

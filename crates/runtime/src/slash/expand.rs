@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use host::{ExitStatus, ProgramExit};
+use host::{Capture, ExitStatus, ProgramExit};
 use protocol::{CallId, Clip, DefinitionSource, FrontMatter, RuleEffect, RunId, SlashSpec, ToolCallRequest};
 use serde_json::json;
 use tokio::time::Instant;
-use tools::{Capture, FileAccess, ShellCommand, ToolError};
+use tools::{FileAccess, ShellCommand, ToolError};
 
 use super::template::{SlashTextPiece, TemplateArguments, pieces, takes_arguments};
 use crate::agent::SessionContext;

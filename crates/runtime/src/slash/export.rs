@@ -4,10 +4,10 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::Path;
 
+use client::session_markdown;
 use store::StoreError;
 
 use crate::agent::SessionContext;
-use crate::session_markdown;
 
 /// How many events are read at a time.
 const PAGE_EVENTS: usize = 512;

@@ -63,7 +63,7 @@ async fn without_a_user_there_is_a_plan_and_nothing_else() {
     let run = planner().prompt("plan it").run().await;
     assert_eq!(run.file("a.txt"), None, "{}", run.transcript());
     assert_eq!(modes(&run), [SessionMode::Plan, SessionMode::Interactive]);
-    let plan = runtime::read_plan(run.stage().home(), run.id()).unwrap();
+    let plan = client::read_plan(run.stage().home(), run.id()).unwrap();
     assert_eq!(plan.as_deref(), Some("1. Write a.txt\n"));
     assert!(run.text().contains("(mode: plan)"), "{}", run.text());
 }

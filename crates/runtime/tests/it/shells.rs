@@ -157,7 +157,7 @@ async fn a_full_disk_drops_the_output_of_a_command_but_not_the_session() {
     let note = "[output after this point is not stored: the disk has 999 bytes left, and 1000 must stay free]";
     assert_eq!(command.state, TaskState::Finished { outcome: TaskOutcome::Completed });
     assert_eq!(command.result.as_deref().map(str::trim), Some(note));
-    assert_eq!(runtime::task_output(stage.home(), driver.id(), &command).trim(), note);
+    assert_eq!(client::task_output(stage.home(), driver.id(), &command).trim(), note);
     assert_eq!(driver.leave().await.outcome(), Some(&TaskOutcome::Completed));
 }
 

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use host::{ExitStatus, KillMode, Process, ProgramExit};
+use host::{Capture, ExitStatus, KillMode, Process, ProgramExit};
 use protocol::{Evidence, clip_middle};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::TypedTool;
 use crate::launch::{ShellCommand, check_command, follow, launch};
-use crate::{BackgroundCommand, Capture, RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+use crate::{BackgroundCommand, RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
 
 /// The `shell` tool.
 pub(crate) struct ShellTool;

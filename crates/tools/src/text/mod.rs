@@ -5,7 +5,6 @@ mod lines;
 mod nearest;
 mod replace;
 mod snippet;
-mod terminal_text;
 mod visible_text;
 mod window;
 
@@ -14,6 +13,5 @@ pub(crate) use lines::{LineEndings, display_line, split_lines, without_ending};
 pub(crate) use nearest::nearest;
 pub(crate) use replace::{ReplaceScope, replace};
 pub(crate) use snippet::snippet;
-pub(crate) use terminal_text::terminal_text;
 pub(crate) use visible_text::{is_visible, visible_text};
 pub(crate) use window::{TextWindow, WindowEnd, WindowRequest, read_window};

@@ -3,8 +3,8 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use bosun_tools::{ShellCommand, Spool, ToolLimits, follow, launch};
-use host::ExitStatus;
+use bosun_tools::{ShellCommand, ToolLimits, follow, launch};
+use host::{ExitStatus, Spool};
 use serde_json::json;
 
 use crate::fixture::Agent;

@@ -1,10 +1,10 @@
 //! `session.autopilotObjective.getState`: the objective in autopilot and its progress, derived from the log.
 
+use client::StoredSession;
 use protocol::api::{Method, TasksPage, TasksParams};
 use protocol::{AutopilotStop, Envelope, Event, MailBody, Principal, SessionMode};
 use rpc::ErrorObject;
 use serde_json::{Value, json};
-use store::SessionReader;
 
 use super::unhandled;
 use crate::copilot::connection::CopilotConnection;
@@ -27,7 +27,7 @@ async fn state(session: &HostedSession) -> Result<Option<Value>, ErrorObject> {
     let TasksPage { tasks, .. } = session.call(Method::TasksList, query).await?;
     let Some(root) = tasks.first().map(|task| task.id) else { return Ok(None) };
     let (home, id) = (session.home().clone(), session.id());
-    let reading = tokio::task::spawn_blocking(move || SessionReader::open(&home, id)?.task_events(root));
+    let reading = tokio::task::spawn_blocking(move || StoredSession::open(&home, id)?.task_events(root));
     let log = reading.await.map_err(ErrorObject::internal)?.map_err(ErrorObject::internal)?;
     Ok(log.into_iter().fold(ObjectiveProgress::default(), ObjectiveProgress::apply_event).into_state())
 }

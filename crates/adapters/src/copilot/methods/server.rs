@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use client::{SessionQuery, SessionRow, StoreError, sessions};
 use host::{Clock, SystemClock};
 use protocol::SessionId;
 use rpc::ErrorObject;
 use serde_json::{Value, json};
-use store::{SessionIndex, SessionRow, StoreError};
 
 use super::{discover, unhandled};
 use crate::copilot::client_session::{self, session_not_found};
@@ -117,10 +117,7 @@ async fn delete(connection: &CopilotConnection, params: &Value) -> Result<Value,
     connection.leave_session(id).await;
     connection.server().evict(id).await;
     let home = connection.server().host.home().clone();
-    let removing = tokio::task::spawn_blocking(move || -> Result<(), StoreError> {
-        store::remove_session(&home, id)?;
-        SessionIndex::open(&home)?.remove(id)
-    });
+    let removing = tokio::task::spawn_blocking(move || sessions::remove(&home, id));
     match removing.await.map_err(ErrorObject::internal)? {
         Ok(()) => {
             let event = json!({ "type": "session.deleted", "sessionId": params["sessionId"] });
@@ -148,7 +145,7 @@ struct NamedSession {
 async fn visible_sessions(connection: &CopilotConnection) -> Result<Vec<NamedSession>, ErrorObject> {
     let (home, base) = (connection.server().host.home().clone(), connection.server().base_dir.clone());
     let reading = tokio::task::spawn_blocking(move || -> Result<Vec<NamedSession>, StoreError> {
-        let rows = SessionIndex::open(&home)?.reconcile(&home)?.list(None)?;
+        let rows = sessions::list(&home, &SessionQuery::default())?.rows;
         let named = |row: SessionRow| NamedSession { name: session_names::session_name(&home, row.id), row };
         Ok(rows.into_iter().filter(|row| base.can_see(&home, row.id)).map(named).collect())
     });

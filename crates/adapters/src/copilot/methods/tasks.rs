@@ -3,6 +3,7 @@
 mod output;
 mod view;
 
+use client::StoredSession;
 use protocol::api::{
     ExternalTaskIdParams, Method, RefusalKind, SendParams, StartAgentParams, StartAgentResult, StopTaskParams,
     TaskParams, TaskRecord, TaskView, TasksPage, TasksParams,
@@ -10,7 +11,6 @@ use protocol::api::{
 use protocol::{CancelMode, MailDelivery, TaskForm, TaskId};
 use rpc::ErrorObject;
 use serde_json::{Value, json};
-use store::SessionReader;
 
 use super::fields::{optional_text, required_text};
 use super::unhandled;
@@ -82,7 +82,7 @@ async fn below_root(session: &HostedSession) -> Result<Vec<TaskView>, ErrorObjec
 }
 
 fn task_view(session: &HostedSession, task: &TaskView) -> Result<Value, ErrorObject> {
-    let call = SessionReader::open(session.home(), session.id()).and_then(|reader| reader.starting_call(task.id));
+    let call = StoredSession::open(session.home(), session.id()).and_then(|reader| reader.starting_call(task.id));
     Ok(view::task_json(task, call.map_err(ErrorObject::internal)?.as_ref()))
 }
 

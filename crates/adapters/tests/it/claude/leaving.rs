@@ -26,7 +26,7 @@ async fn session_can_be_resumed_after_its_client_died() {
     let delta = client.next_matching(|frame| frame["event"]["delta"]["text"] == "I begin.").await;
     let id = delta["session_id"].as_str().unwrap().to_owned();
     client.disconnect().await;
-    let view = store::SessionReader::open(test_host.fixture.home(), bosun_adapters::session_id(&id).unwrap())
+    let view = testkit::store::SessionReader::open(test_host.fixture.home(), bosun_adapters::session_id(&id).unwrap())
         .unwrap()
         .session_view()
         .unwrap();
@@ -62,7 +62,7 @@ async fn asks_stay_open_when_the_client_closes_its_input() {
     client.next_request("can_use_tool").await;
     let id = client.received.iter().find_map(|frame| frame["session_id"].as_str()).unwrap().to_owned();
     client.close().await;
-    let view = store::SessionReader::open(test_host.fixture.home(), bosun_adapters::session_id(&id).unwrap())
+    let view = testkit::store::SessionReader::open(test_host.fixture.home(), bosun_adapters::session_id(&id).unwrap())
         .unwrap()
         .session_view()
         .unwrap();

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use protocol::{
     Cost, Event, LogEntry, ModelFault, Price, SessionId, StopReason, TaskId, TaskSpec, TaskType, Timestamp, Turn, Usage,
 };
-use store::{SessionFile, SessionReader, WriteBatch};
+use testkit::store::{SessionFile, SessionReader, WriteBatch};
 use uuid::Uuid;
 
 use super::*;

@@ -4,8 +4,8 @@ use std::fs;
 
 use host::{Home, ProcessIdentity};
 use protocol::{Envelope, Event, SessionId, Timestamp};
-use store::SessionFile;
 use testkit::binary::{BinaryFixture, PATIENCE, within};
+use testkit::store::SessionFile;
 
 use crate::crowds::run_concurrently;
 use crate::fixture;

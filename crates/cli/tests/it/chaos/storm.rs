@@ -69,7 +69,7 @@ impl Storm {
     }
 
     fn log(&self) -> Vec<Envelope> {
-        store::SessionReader::open(&self.home, self.id).unwrap().events_after(0, usize::MAX).unwrap()
+        testkit::store::SessionReader::open(&self.home, self.id).unwrap().events_after(0, usize::MAX).unwrap()
     }
 
     /// Every task so far, the root first.
@@ -88,9 +88,9 @@ impl Storm {
     /// Delivers a command to the owner of the session, or queues it if there is none.
     fn command(&self, command: &SessionCommand) -> DeliveryCertainty {
         loop {
-            match store::post_command(&self.home, self.id, command, SystemClock.now()) {
+            match testkit::store::post_command(&self.home, self.id, command, SystemClock.now()) {
                 Ok(_row) => return DeliveryCertainty::Certain,
-                Err(store::StoreError::Owned { .. }) => {}
+                Err(testkit::store::StoreError::Owned { .. }) => {}
                 Err(error) => panic!("{error}"),
             }
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -214,19 +214,22 @@ fn leave_question(fixture: &BinaryFixture) -> SessionId {
     fixture.script(HELLO).prompt("go").run().expect(0);
     let id: SessionId = fixture.newest().parse().unwrap();
     let home = Home::open(fixture.home()).unwrap();
-    let root =
-        store::SessionReader::open(&home, id).unwrap().tasks(&protocol::api::TasksParams::all_tasks()).unwrap().tasks
-            [0]
+    let root = testkit::store::SessionReader::open(&home, id)
+        .unwrap()
+        .tasks(&protocol::api::TasksParams::all_tasks())
+        .unwrap()
+        .tasks[0]
         .id;
     let subject = AskSubject::Question { question: "Which one?".into(), choices: vec!["left".into(), "right".into()] };
     let ask = Ask { id: AskId("81d2".repeat(8)), call: CallId("c".into()), subject, until_at: None };
     let asked = LogEntry { task: root, at: Timestamp(1), event: Event::AskOpened(ask) };
-    let opened = store::SessionFile::adopt(&home, id, &ProcessIdentity::current().unwrap(), Timestamp(1)).unwrap();
-    let batch = store::WriteBatch { entries: vec![asked], applied_commands: Vec::new() };
+    let opened =
+        testkit::store::SessionFile::adopt(&home, id, &ProcessIdentity::current().unwrap(), Timestamp(1)).unwrap();
+    let batch = testkit::store::WriteBatch { entries: vec![asked], applied_commands: Vec::new() };
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(opened.writer.commit(batch)).unwrap();
     opened.writer.release().unwrap();
-    let reader = store::SessionReader::open(&home, id).unwrap();
-    store::SessionIndex::open(&home).unwrap().record_session(&home, &reader).unwrap();
+    let reader = testkit::store::SessionReader::open(&home, id).unwrap();
+    testkit::store::SessionIndex::open(&home).unwrap().record_session(&home, &reader).unwrap();
     id
 }
 
@@ -243,7 +246,7 @@ fn a_question_is_listed_with_its_choices_and_answered() {
     let answered = approvals(&fixture, &["answer", "81d2", "2"]).expect(0);
     assert_eq!(answered.stdout, "81d281d281d2 answered: Which one?\n");
     let home = Home::open(fixture.home()).unwrap();
-    let left = store::SessionReader::open(&home, session).unwrap().pending_commands().unwrap();
+    let left = testkit::store::SessionReader::open(&home, session).unwrap().pending_commands().unwrap();
     let decision = AskDecision::Reply { text: "right".into() };
     let expected = SessionCommand::Decide(DecideParams { ask: AskId("81d2".repeat(8)), decision });
     assert_eq!(left, [(1, expected)]);

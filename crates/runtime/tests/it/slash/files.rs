@@ -181,7 +181,7 @@ async fn the_user_sees_what_was_typed_and_the_model_gets_the_expansion() {
     assert_eq!(driver.tasks()[0].prompt.as_deref(), Some("/ship it"));
     let run = driver.leave().await;
     assert_eq!(run.text(), "<Ship it with care.>");
-    let page = runtime::session_markdown(run.events());
+    let page = client::session_markdown(run.events());
     assert!(page.contains("## User\n\n/ship it\n") && !page.contains("## User\n\nShip"), "{page}");
 }
 

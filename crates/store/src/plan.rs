@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 const MAX_PLAN_BYTES: u64 = 256 * 1024;
 
 /// The session's plan, if it has one.
-pub fn read_plan(home: &Home, session: SessionId) -> io::Result<Option<String>> {
+pub fn read(home: &Home, session: SessionId) -> io::Result<Option<String>> {
     let file = match File::open(home.plan_file(session)) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -24,7 +24,7 @@ pub fn read_plan(home: &Home, session: SessionId) -> io::Result<Option<String>> 
 }
 
 /// Replaces the plan atomically.
-pub(crate) fn write(home: &Home, session: SessionId, text: &str) -> io::Result<()> {
+pub fn write(home: &Home, session: SessionId, text: &str) -> io::Result<()> {
     let mut file = NamedTempFile::new_in(home.session_dir(session))?;
     file.write_all(text.as_bytes())?;
     file.as_file().sync_all()?;
@@ -33,7 +33,7 @@ pub(crate) fn write(home: &Home, session: SessionId, text: &str) -> io::Result<(
 }
 
 /// Removes the plan, if there is one.
-pub(crate) fn remove(home: &Home, session: SessionId) -> io::Result<()> {
+pub fn remove(home: &Home, session: SessionId) -> io::Result<()> {
     match fs::remove_file(home.plan_file(session)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _gone => Ok(()),
@@ -41,6 +41,6 @@ pub(crate) fn remove(home: &Home, session: SessionId) -> io::Result<()> {
 }
 
 /// Copies the plan to a fork of the session.
-pub(crate) fn copy(home: &Home, from: SessionId, to: SessionId) -> io::Result<()> {
-    read_plan(home, from)?.map_or(Ok(()), |text| write(home, to, &text))
+pub fn copy(home: &Home, from: SessionId, to: SessionId) -> io::Result<()> {
+    read(home, from)?.map_or(Ok(()), |text| write(home, to, &text))
 }

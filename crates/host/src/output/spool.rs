@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use protocol::Clip;
 
-use crate::capture::{StreamEnds, render};
+use super::capture::{StreamEnds, render};
 
 /// The writing end of a spool.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Terminal output as plain text: escape sequences removed, overwritten progress lines reduced to their last state.
 
 /// Renders `bytes` as a terminal would, as far as lines of text can show it.
-pub(crate) fn terminal_text(bytes: &[u8]) -> String {
+pub(super) fn terminal_text(bytes: &[u8]) -> String {
     let mut screen = TerminalScreen::default();
     for &byte in bytes {
         screen.write_byte(byte);

@@ -2,7 +2,7 @@
 
 use protocol::Clip;
 
-use crate::text::terminal_text;
+use super::terminal_text::terminal_text;
 
 /// The head and the tail of a stream of any length.
 #[derive(Debug)]
@@ -50,20 +50,20 @@ impl Capture {
 }
 
 /// The two ends of a stream.
-pub(crate) struct StreamEnds<'a> {
+pub(super) struct StreamEnds<'a> {
     /// Its first bytes.
-    pub(crate) head: &'a [u8],
+    pub(super) head: &'a [u8],
     /// Its last bytes; they follow the head without a gap when the lengths add up to `total`.
-    pub(crate) tail: &'a [u8],
+    pub(super) tail: &'a [u8],
     /// The length of the stream.
-    pub(crate) total: u64,
+    pub(super) total: u64,
 }
 
 /// Room for the note of how much was left out.
 const NOTE_BYTES: usize = 64;
 
 /// The ends as plain text of at most `max` bytes.
-pub(crate) fn render(ends: &StreamEnds<'_>, max: usize) -> Clip {
+pub(super) fn render(ends: &StreamEnds<'_>, max: usize) -> Clip {
     let kept = (ends.head.len() + ends.tail.len()) as u64;
     if kept >= ends.total {
         return Clip::new(&terminal_text(&[ends.head, ends.tail].concat()), max);

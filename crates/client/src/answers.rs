@@ -1,0 +1,105 @@
+//! The API's answers from a session's file. The process that runs the session gives the same ones.
+
+use protocol::api::{
+    AsksParams, Method, ModeParams, ModelParams, OutputResult, PlanResult, RefusalKind, TaskParams, TasksParams,
+    TodosParams,
+};
+use protocol::{TaskId, TaskState};
+use rpc::{ErrorObject, read_params};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{ClientError, StoredSession};
+
+/// The maximum number of rows per page.
+const MAX_PAGE_ROWS: u64 = 1000;
+
+impl StoredSession {
+    /// Answers a method from the file, if the file is its source.
+    pub fn answer(&self, method: Method, params: Value) -> Result<Value, ClientError> {
+        match method {
+            Method::SessionGet => to_json(self.view()?),
+            Method::ModeGet => to_json(ModeParams { mode: self.view()?.mode }),
+            Method::ModelGet => to_json(ModelParams { model: self.view()?.model }),
+            Method::PlanRead => to_json(PlanResult { text: self.plan().map_err(internal)? }),
+            Method::TasksList => self.list_tasks(parse(params)?),
+            Method::TasksGet => {
+                let TaskParams { task } = parse(params)?;
+                to_json(self.record(task)?.ok_or_else(|| unknown_task(task))?)
+            }
+            Method::TasksOutput => {
+                let TaskParams { task } = parse(params)?;
+                let view = self.task(task)?.ok_or_else(|| unknown_task(task))?;
+                to_json(OutputResult { output: self.output(&view) })
+            }
+            Method::TodosList => {
+                let wanted: TodosParams = parse(params)?;
+                to_json(self.todos(&TodosParams { limit: page_limit(wanted.limit), ..wanted })?)
+            }
+            Method::AsksList => {
+                let wanted: AsksParams = parse(params)?;
+                to_json(self.asks(&AsksParams { limit: page_limit(wanted.limit), ..wanted })?)
+            }
+            Method::SessionCommand
+            | Method::SessionSend
+            | Method::SessionInterrupt
+            | Method::SessionStop
+            | Method::SessionFleetStart
+            | Method::CommandsList
+            | Method::CommandsInvoke
+            | Method::ModeSet
+            | Method::PlanUpdate
+            | Method::PlanDelete
+            | Method::ModelSet
+            | Method::PermissionSet
+            | Method::RulesSet
+            | Method::AgentGet
+            | Method::AgentSelect
+            | Method::ExternalTasksList
+            | Method::ExternalTasksRegister
+            | Method::ExternalTasksUpdate
+            | Method::ExternalTasksOrphan
+            | Method::ExternalTasksForget
+            | Method::AgentsList
+            | Method::AgentsStart
+            | Method::TasksStop
+            | Method::TasksPromote
+            | Method::TasksForget
+            | Method::TodosAdd
+            | Method::TodosUpdate
+            | Method::TodosEdit
+            | Method::AsksDecide
+            | Method::EventsSubscribe => Err(ClientError::NotRunning(self.id())),
+        }
+    }
+
+    fn list_tasks(&self, wanted: TasksParams) -> Result<Value, ClientError> {
+        if let Some(state) = wanted.state.as_deref().filter(|state| !TaskState::NAMES.contains(state)) {
+            let known = TaskState::NAMES.join(", ");
+            let why = format!("`{state}` is not a state; there are: {known}");
+            return Err(ClientError::Refused(ErrorObject::refused(RefusalKind::Invalid, why)));
+        }
+        to_json(self.tasks(&TasksParams { limit: page_limit(wanted.limit), ..wanted })?)
+    }
+}
+
+fn parse<P: serde::de::DeserializeOwned>(params: Value) -> Result<P, ClientError> {
+    read_params(params).map_err(ClientError::Refused)
+}
+
+fn unknown_task(task: TaskId) -> ClientError {
+    ClientError::Refused(ErrorObject::refused(RefusalKind::NoTask, format_args!("there is no task {task}")))
+}
+
+fn internal(error: impl std::fmt::Display) -> ClientError {
+    ClientError::Refused(ErrorObject::internal(error))
+}
+
+fn to_json(answer: impl Serialize) -> Result<Value, ClientError> {
+    serde_json::to_value(answer).map_err(internal)
+}
+
+/// Caps the number of rows per page.
+fn page_limit(limit: Option<u64>) -> Option<u64> {
+    limit.map(|limit| limit.min(MAX_PAGE_ROWS))
+}

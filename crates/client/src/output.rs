@@ -1,0 +1,22 @@
+//! The output of a task, which every process reads in the same way.
+
+use host::{Home, Spool};
+use protocol::api::TaskView;
+use protocol::{Clip, SessionId, TaskForm, TaskId};
+
+/// Maximum bytes of a task's output.
+const MAX_OUTPUT_BYTES: usize = 64 * 1024;
+
+/// A command's output so far, or an agent's latest result, clipped.
+pub fn task_output(home: &Home, session: SessionId, task: &TaskView) -> String {
+    match task.kind.form() {
+        TaskForm::Command => command_output(home, session, task.id, MAX_OUTPUT_BYTES).into_string(),
+        TaskForm::Agent => Clip::new(task.result.as_deref().unwrap_or_default(), MAX_OUTPUT_BYTES).into_string(),
+    }
+}
+
+/// The output of a command, clipped.
+pub fn command_output(home: &Home, session: SessionId, task: TaskId, max: usize) -> Clip {
+    // Without a folder, the command has never printed anything.
+    Spool::read(&home.spool_dir(session, task), max).unwrap_or_default()
+}
