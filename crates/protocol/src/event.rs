@@ -42,13 +42,11 @@ pub struct Envelope {
 impl Envelope {
     /// The current version of the event format.
     pub const VERSION: u32 = 1;
-}
 
-impl Serialize for Envelope {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let serde_json::Value::Object(event) = serde_json::to_value(&self.entry.event).map_err(S::Error::custom)?
-        else {
-            return Err(S::Error::custom("an event is not an object"));
+    // Not generic, so that the code for every event is compiled once and not in each crate that writes JSON.
+    fn to_fields(&self) -> serde_json::Result<serde_json::Map<String, serde_json::Value>> {
+        let serde_json::Value::Object(event) = serde_json::to_value(&self.entry.event)? else {
+            return Err(serde_json::Error::custom("an event is not an object"));
         };
         let mut fields = serde_json::Map::new();
         fields.insert("v".into(), self.v.into());
@@ -57,7 +55,27 @@ impl Serialize for Envelope {
         fields.insert("task".into(), self.entry.task.to_string().into());
         fields.insert("at".into(), self.entry.at.0.into());
         fields.extend(event);
-        fields.serialize(serializer)
+        Ok(fields)
+    }
+
+    fn from_fields(fields: serde_json::Value) -> serde_json::Result<Envelope> {
+        #[derive(Deserialize)]
+        struct EnvelopeHeader {
+            v: u32,
+            seq: u64,
+            session: SessionId,
+            task: TaskId,
+            at: Timestamp,
+        }
+        let header = EnvelopeHeader::deserialize(&fields)?;
+        let entry = LogEntry { task: header.task, at: header.at, event: Event::deserialize(fields)? };
+        Ok(Envelope { v: header.v, seq: header.seq, session: header.session, entry })
+    }
+}
+
+impl Serialize for Envelope {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_fields().map_err(S::Error::custom)?.serialize(serializer)
     }
 }
 
@@ -85,19 +103,8 @@ impl JsonSchema for Envelope {
 
 impl<'de> Deserialize<'de> for Envelope {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct EnvelopeHeader {
-            v: u32,
-            seq: u64,
-            session: SessionId,
-            task: TaskId,
-            at: Timestamp,
-        }
         let fields = serde_json::Value::deserialize(deserializer)?;
-        let header = EnvelopeHeader::deserialize(&fields).map_err(serde::de::Error::custom)?;
-        let event = Event::deserialize(fields).map_err(serde::de::Error::custom)?;
-        let entry = LogEntry { task: header.task, at: header.at, event };
-        Ok(Envelope { v: header.v, seq: header.seq, session: header.session, entry })
+        Envelope::from_fields(fields).map_err(serde::de::Error::custom)
     }
 }
 
@@ -540,6 +547,18 @@ pub enum Event {
     /// An event that a newer version wrote.
     #[serde(other)]
     Unknown,
+}
+
+impl Event {
+    /// The event as JSON text. Not generic, so that this code is compiled once.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        serde_json::to_string(self)
+    }
+
+    /// Reads an event from JSON text. Not generic, so that this code is compiled once.
+    pub fn from_json(text: &str) -> serde_json::Result<Event> {
+        serde_json::from_str(text)
+    }
 }
 
 /// A change that shortens the part of a conversation that is sent to the model.

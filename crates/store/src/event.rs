@@ -10,7 +10,7 @@ use crate::log_digest::LogDigest;
 /// Appends an event to the log, and to the log's digest.
 pub(crate) fn insert(conn: &Connection, log_digest: LogDigest, entry: &LogEntry) -> rusqlite::Result<LogDigest> {
     let LogEntry { task, at, event } = entry;
-    let (seq, task, body) = (log_digest.seq + 1, task.to_string(), to_json(event)?);
+    let (seq, task, body) = (log_digest.seq + 1, task.to_string(), event_json(event)?);
     conn.prepare_cached("INSERT INTO bosun_events (seq, v, at, task, body) VALUES (?1, ?2, ?3, ?4, ?5)")?
         .execute(params![seq, Envelope::VERSION, at.0, task, body])?;
     Ok(log_digest.with(seq, at.0, &task, &body))
@@ -69,6 +69,11 @@ pub(crate) fn last_seq(conn: &Connection) -> rusqlite::Result<u64> {
     conn.prepare_cached("SELECT ifnull(max(seq), 0) FROM bosun_events")?.query_row([], |row| row.get(0))
 }
 
+/// The text of an event in the log.
+pub(crate) fn event_json(event: &Event) -> rusqlite::Result<String> {
+    event.to_json().map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
+}
+
 /// Serialises a value for its column.
 pub(crate) fn to_json<T: serde::Serialize>(value: &T) -> rusqlite::Result<String> {
     serde_json::to_string(value).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
@@ -95,7 +100,7 @@ pub(crate) fn envelope_of(
     body: String,
 ) -> rusqlite::Result<Envelope> {
     let task = task.parse().map_err(|error| unreadable(format!("event {seq}: {error}")))?;
-    let event = match serde_json::from_str(&upcast(v, body)) {
+    let event = match Event::from_json(&upcast(v, body)) {
         Ok(event) => event,
         Err(_) if v > Envelope::VERSION => Event::Unknown,
         Err(error) => return Err(unreadable(format!("event {seq}: {error}"))),

@@ -211,7 +211,7 @@ fn add_turn_texts(conn: &Connection, task: &str, turns: &mut [TurnView]) -> rusq
     let answers = answers.query_map(params![task, turns.len()], |row| row.get::<_, String>(0))?;
     for body in answers {
         // An unreadable event was written by a newer version.
-        let Ok(Event::TurnAnswered { turn, content, .. }) = serde_json::from_str(&body?) else { continue };
+        let Ok(Event::TurnAnswered { turn, content, .. }) = Event::from_json(&body?) else { continue };
         if let Ok(at) = turns.binary_search_by_key(&turn, |view| view.turn) {
             turns[at].text = turn_text(&content);
         }

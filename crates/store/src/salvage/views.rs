@@ -32,7 +32,7 @@ fn fill(conn: &mut Connection, events: &[Envelope]) -> rusqlite::Result<()> {
                 Envelope::VERSION,
                 entry.at.0,
                 entry.task.to_string(),
-                event::to_json(&entry.event)?
+                event::event_json(&entry.event)?
             ])?;
         let savepoint = transaction.savepoint()?;
         if project::project(&savepoint, entry).is_ok() {
