@@ -52,6 +52,65 @@ fn walk(folder: &Path, found: &mut Vec<SourceFile>) -> Result<()> {
     Ok(())
 }
 
+/// The shipped code: files of our crates without tests and examples. Test code inside a file is blanked.
+pub(crate) fn shipped(sources: &[SourceFile]) -> Vec<SourceFile> {
+    let is_test = |path: &Path| {
+        !path.starts_with("crates")
+            || path.iter().any(|part| ["tests", "tests.rs", "examples"].iter().any(|name| part == *name))
+    };
+    let (mut files, mut test_modules) = (Vec::new(), Vec::new());
+    for source in sources.iter().filter(|source| !is_test(&source.path)) {
+        let (text, modules) = without_tests(&source.text);
+        test_modules.extend(modules.into_iter().map(|module| module_path(&source.path, &module)));
+        files.push(SourceFile { path: source.path.clone(), text });
+    }
+    files.retain(|file| {
+        !test_modules.iter().any(|module| file.path.starts_with(module) || file.path.with_extension("") == *module)
+    });
+    files
+}
+
+/// Blanks the items that are compiled for tests only; also returns the names of test modules in their own files.
+fn without_tests(text: &str) -> (String, Vec<String>) {
+    const MARK: &str = "#[cfg(test)]";
+    let code = only(text, &[ByteKind::Code]);
+    let (mut shown, mut modules, mut from) = (text.as_bytes().to_vec(), Vec::new(), 0);
+    while let Some(at) = code[from..].find(MARK).map(|found| from + found) {
+        let item = at + MARK.len();
+        let end = item + item_length(&code[item..]);
+        if let Some(("mod", name)) = code[item..end].trim().trim_end_matches(';').split_once(' ') {
+            modules.push(name.to_owned());
+        }
+        for byte in &mut shown[at..end] {
+            *byte = if *byte == b'\n' { b'\n' } else { b' ' };
+        }
+        from = end;
+    }
+    (String::from_utf8_lossy(&shown).into_owned(), modules)
+}
+
+/// The length of the item that begins here: up to its semicolon or closing brace.
+fn item_length(code: &str) -> usize {
+    let mut depth = 0u32;
+    for (at, letter) in code.char_indices() {
+        match letter {
+            '{' => depth += 1,
+            '}' if depth <= 1 => return at + 1,
+            '}' => depth -= 1,
+            ';' if depth == 0 => return at + 1,
+            _other => {}
+        }
+    }
+    code.len()
+}
+
+/// The path, without its extension, of the module that a file declares.
+fn module_path(file: &Path, module: &str) -> PathBuf {
+    let is_folder_file = ["mod.rs", "lib.rs", "main.rs"].iter().any(|name| file.ends_with(name));
+    let folder = if is_folder_file { file.parent().unwrap_or(file).to_owned() } else { file.with_extension("") };
+    folder.join(module)
+}
+
 /// The kind of source text that a byte belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ByteKind {
@@ -165,6 +224,32 @@ mod tests {
         assert_eq!(code, "let a = ; fn f<'a>(b: &'a u8) {} let h = ; let l = ; let m = ; let n = ; q");
         let comments: Vec<_> = only(source, &[ByteKind::Comment]).split_whitespace().map(str::to_owned).collect();
         assert_eq!(comments.join(" "), "// c 'd /* e /* f */ g */");
+    }
+
+    #[test]
+    fn shipped_code_has_no_tests() {
+        let file = |path: &str, text: &str| SourceFile { path: path.into(), text: text.into() };
+        let sources = [
+            file(
+                "crates/a/src/lib.rs",
+                "#[cfg(test)]\nmod random;\nmod b;\n#[cfg(test)]\nmod inner { fn f() { x } }\nlast",
+            ),
+            file("crates/a/src/random.rs", "x"),
+            file("crates/a/src/random/deep.rs", "x"),
+            file("crates/a/src/b.rs", "#[cfg(test)]\nuse a::{b, c};\n#[cfg(test)]\nmod sum;"),
+            file("crates/a/src/b/sum.rs", "x"),
+            file("crates/a/src/sum.rs", "kept"),
+            file("crates/a/tests/it/main.rs", "x"),
+            file("crates/a/src/c/tests.rs", "x"),
+            file("testkit/src/lib.rs", "x"),
+        ];
+        let shown: Vec<(String, String)> = shipped(&sources)
+            .into_iter()
+            .map(|file| (file.path.display().to_string(), file.text.split_whitespace().collect()))
+            .collect();
+        let expected =
+            [("crates/a/src/lib.rs", "modb;last"), ("crates/a/src/b.rs", ";"), ("crates/a/src/sum.rs", "kept")];
+        assert_eq!(shown, expected.map(|(path, text)| (path.to_owned(), text.to_owned())));
     }
 
     #[test]

@@ -47,8 +47,8 @@ pub use rule::{PermissionMode, RuleEffect, RuleText};
 pub use slash::SlashSpec;
 pub use task::{
     Activation, Attempt, CancelBy, CancelMode, CompletionPolicy, Evidence, Expectations, FailKind, Isolation,
-    LimitKind, ModelUse, ParkReason, RunId, StopBlocker, TaskMode, TaskOutcome, TaskSpec, TaskState, TaskStatus,
-    WaitMode, WrapUpReason,
+    LimitKind, ModelUse, ParkReason, PlaceName, RunId, StopBlocker, TaskMode, TaskOutcome, TaskSpec, TaskState,
+    TaskStatus, WaitMode, WrapUpReason,
 };
 pub use task_lookup::{NamedTask, TaskLookupError, find_task};
 pub use task_type::{OwnerLoss, TaskForm, TaskType};

@@ -73,6 +73,20 @@ pub struct TaskSpec {
     /// The todo whose changes it was started to merge with others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merges: Option<TodoId>,
+    /// Where its runs take place; in the process that runs the session when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<PlaceName>,
+}
+
+/// The name of a place where runs can take place, such as another process or machine.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct PlaceName(pub Box<str>);
+
+impl fmt::Display for PlaceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 /// A separate place for a task to work in.
@@ -111,6 +125,7 @@ impl TaskSpec {
             todo: None,
             isolation: None,
             merges: None,
+            place: None,
         }
     }
 }

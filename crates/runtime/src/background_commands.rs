@@ -1,98 +1,15 @@
-//! Background commands: each is a task, whose output goes to a bounded spool on disk.
+//! Background commands, as the agent that started them sees them: each is a task.
 
 use std::sync::Arc;
 
 use client::command_output;
-use host::ExitStatus;
-use kernel::{BoundaryPoint, KernelInput, KernelTask, RunEnding, RunUpdate, TaskPhase, TaskSpawn};
-use protocol::{
-    CancelBy, CancelMode, Clip, Event, FailKind, MailBody, TaskForm, TaskId, TaskOutcome, TaskSpec, WaitMode,
-};
-use tools::{BackgroundCommand, BackgroundRow, BackgroundStatus, BoxFuture, ShellCommand, ToolError, WaitLimit};
+use kernel::{KernelInput, KernelTask, TaskPhase, TaskSpawn};
+use protocol::{CancelBy, CancelMode, Clip, Event, TaskForm, TaskId, TaskOutcome, TaskSpec, WaitMode};
+use tools::{BackgroundCommand, BackgroundRow, BackgroundStatus, BoxFuture, ToolError, WaitLimit};
 
 use crate::agent::SessionContext;
 use crate::call_waits::Caller;
-use crate::supervisor::{InputRejection, RunLink};
-use crate::task_workspaces::{self, TaskWorkspace};
-
-/// Maximum bytes of a command's output in its result.
-const MAX_RESULT_BYTES: usize = 8 * 1024;
-
-/// Runs a background command to its end. Dropping the future kills the command and everything it started.
-pub(crate) async fn run_background_command(context: Arc<SessionContext>, link: RunLink) {
-    if let Err(rejected) = run_task(&context, &link).await {
-        tracing::info!(run = %link.run, %rejected, "the command stops");
-    }
-}
-
-async fn run_task(context: &SessionContext, link: &RunLink) -> Result<(), InputRejection> {
-    link.supervisor.report(link.run, RunUpdate::Boundary(BoundaryPoint::BetweenTurns)).await?;
-    let workspace = match task_workspaces::ensure_workspace(context, link).await {
-        Ok(()) => context.task_workspace(link.run.task),
-        Err(error) => Err(error.to_string()),
-    };
-    let prepared = workspace.and_then(|workspace| Ok((workspace, read_command(context, link.run.task)?)));
-    let (ending, note) = match prepared {
-        Ok((workspace, command)) => execute(context, &workspace, link.run.task, &command).await,
-        Err(message) => (RunEnding::Failed { kind: FailKind::Internal, message }, None),
-    };
-    let mut text = output(context, link.run.task, MAX_RESULT_BYTES).into_string();
-    if let Some(note) = note.filter(|note| !text.contains(note.trim())) {
-        text.push_str(&note);
-    }
-    link.supervisor.report(link.run, RunUpdate::Ended { ending, text }).await
-}
-
-/// The command, which is the task's first mail.
-fn read_command(context: &SessionContext, task: TaskId) -> Result<String, String> {
-    let log = context.reader().and_then(|reader| reader.task_events(task)).map_err(|error| error.to_string())?;
-    let first = log.into_iter().find_map(|envelope| match envelope.entry.event {
-        Event::MailAdmitted { body: MailBody::Text { text, .. }, .. } => Some(text),
-        _other => None,
-    });
-    first.ok_or_else(|| "the task has no command".into())
-}
-
-/// Runs the command; returns how it ended and a note about output that was not stored.
-async fn execute(
-    context: &SessionContext,
-    workspace: &TaskWorkspace,
-    task: TaskId,
-    command: &str,
-) -> (RunEnding, Option<String>) {
-    let failed = |message: String| RunEnding::Failed { kind: FailKind::Exit, message };
-    let folder = context.settings.home.spool_dir(context.session, task);
-    let mut spool = match context.settings.spools.open(&folder) {
-        Ok(spool) => spool,
-        Err(error) => return (failed(format!("cannot store its output: {error}")), None),
-    };
-    let memory = context.settings.tools.command_memory_bytes;
-    let command = ShellCommand { command, cwd: workspace.cwd(), env: &workspace.env, memory_bytes: memory };
-    let mut process = match tools::launch(&context.guardian, command).await {
-        Ok(process) => process,
-        Err(error) => return (failed(format!("could not start: {error}")), None),
-    };
-    let mut write_error = None;
-    let mut write = |bytes: &[u8]| {
-        if let Err(error) = spool.write(bytes) {
-            write_error.get_or_insert(error);
-        }
-    };
-    let mut stream = context.redactor.stream();
-    let exit = tools::follow(&mut process, |bytes| write(&stream.push(bytes))).await;
-    write(&stream.finish());
-    let ending = match (exit.map(|exit| exit.status), write_error) {
-        (Err(error), _) => failed(error.to_string()),
-        (Ok(ExitStatus::Code(0)), None) => RunEnding::Completed,
-        (Ok(ExitStatus::Code(0)), Some(error)) => failed(format!("could not store all of its output: {error}")),
-        (Ok(status @ (ExitStatus::Code(_) | ExitStatus::Signal(_))), _) => failed(status.to_string()),
-    };
-    (ending, spool.cutoff_note().map(str::to_owned))
-}
-
-fn output(context: &SessionContext, task: TaskId, max: usize) -> Clip {
-    command_output(&context.settings.home, context.session, task, max)
-}
+use crate::supervisor::InputRejection;
 
 /// The background commands of the calling agent.
 #[derive(Debug)]
@@ -169,7 +86,12 @@ impl AgentShellTasks {
     async fn command_status(&self, task: TaskId) -> Result<BackgroundStatus, ToolError> {
         let state = self.caller.supervisor.query(move |kernel| kernel.task(task).map(state_text)).await;
         let state = state.map_err(ToolError::failed)?.unwrap_or_else(|| "gone".into());
-        Ok(BackgroundStatus { state, output: output(&self.context, task, self.context.settings.tools.output_bytes) })
+        Ok(BackgroundStatus { state, output: self.output(task) })
+    }
+
+    fn output(&self, task: TaskId) -> Clip {
+        let settings = &self.context.settings;
+        command_output(&settings.home, self.context.session, task, settings.tools.output_bytes)
     }
 
     async fn map_commands<T: Send + 'static>(

@@ -21,6 +21,7 @@ mod commands;
 mod compact;
 mod conversation;
 mod definition;
+mod executors;
 mod expectations;
 mod external_tasks;
 mod fleet;

@@ -4,6 +4,7 @@ mod layers;
 mod longest;
 mod names;
 mod rules;
+mod task_types;
 
 use anyhow::{Result, bail};
 
@@ -18,7 +19,8 @@ pub(crate) fn check() -> Result<()> {
     let sources = sources::all()?;
     let locked = rules::locked(&std::fs::read_to_string("Cargo.lock")?);
     let names = names::faults(&sources, &std::fs::read_to_string("docs/glossary.md")?);
-    report([layers::faults(&packages), rules::faults(&packages, &sources), locked, names].concat())?;
+    let task_types = task_types::faults(&sources);
+    report([layers::faults(&packages), rules::faults(&packages, &sources), locked, names, task_types].concat())?;
     println!("check: formatting");
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
     println!("check: lints");

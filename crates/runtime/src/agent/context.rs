@@ -5,16 +5,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use host::Guardian;
-use kernel::{BoundaryPoint, RunEnding, RunUpdate};
 use net::fetch::PageFetcher;
 use policy::Policy;
-use protocol::{Activation, Envelope, FailKind, TaskId, TaskType};
+use protocol::{Activation, Envelope, TaskId};
 use store::{SessionReader, StoreError};
 use tools::{FileStamps, Tool};
 
 use super::conversation_cache::ConversationCache;
-use crate::agent::{AgentRun, Deadline};
-use crate::background_commands;
+use crate::agent::Deadline;
 use crate::bus::EventBus;
 use crate::conversation::{Conversation, ResultFormatter};
 use crate::expectations::FileSnapshot;
@@ -30,8 +28,7 @@ use crate::settings::SessionSettings;
 use crate::shared_lists::SharedList;
 use crate::sql_tables::SessionTables;
 use crate::subagents;
-use crate::supervisor::{ActivationRunner, RunLink};
-use crate::task_workspaces::{self, TaskWorkspaces};
+use crate::task_workspaces::TaskWorkspaces;
 use crate::todos::TodoSyncHandle;
 use crate::watchdog::WatchedRuns;
 
@@ -82,53 +79,6 @@ pub(crate) struct SessionContext {
     pub(crate) log_reader: Mutex<Option<SessionReader>>,
     /// The conversations of idle agents.
     pub(crate) conversations: ConversationCache,
-}
-
-/// Performs the runs of a session.
-#[derive(Debug)]
-pub(crate) struct RunPerformer(pub(crate) Arc<SessionContext>);
-
-impl ActivationRunner for RunPerformer {
-    fn run(&self, link: RunLink, task_type: TaskType) -> tools::BoxFuture<'static, ()> {
-        let context = Arc::clone(&self.0);
-        Box::pin(async move {
-            let stop = link.stop.clone();
-            let run = async move {
-                match task_type {
-                    TaskType::Main | TaskType::Agent => run_agent(context, link).await,
-                    TaskType::Shell => background_commands::run_background_command(context, link).await,
-                }
-            };
-            tokio::select! {
-                biased;
-                () = stop.cancelled() => {}
-                () = run => {}
-            }
-        })
-    }
-}
-
-/// Runs an agent, or ends it if its workspace or model is not available.
-async fn run_agent(context: Arc<SessionContext>, link: RunLink) {
-    let _watched = context.watched_runs.watch(&link);
-    let prepared = match task_workspaces::ensure_workspace(&context, &link).await {
-        Ok(()) => context.prepared_agent(link.run.task).map_err(|message| (FailKind::Model, message)),
-        Err(error) => Err((FailKind::Internal, error.to_string())),
-    };
-    match prepared {
-        Ok(prepared) => AgentRun::new(context, link, prepared).run().await,
-        Err((kind, message)) => {
-            let ending = RunEnding::Failed { kind, message };
-            // The boundary report delivers mail: left unread, it would wake the task again, which would fail again.
-            for report in
-                [RunUpdate::Boundary(BoundaryPoint::BetweenTurns), RunUpdate::Ended { ending, text: String::new() }]
-            {
-                if let Err(rejected) = link.supervisor.report(link.run, report).await {
-                    tracing::info!(run = %link.run, %rejected, "a report of the run was rejected");
-                }
-            }
-        }
-    }
 }
 
 impl SessionContext {

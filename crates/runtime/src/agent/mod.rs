@@ -25,7 +25,7 @@ mod sealing;
 mod tool_calls;
 mod turns;
 
-pub(crate) use context::{RunPerformer, SessionContext};
+pub(crate) use context::SessionContext;
 pub(crate) use context_window::{CompactionOutcome, compact_now};
 pub(crate) use conversation_cache::ConversationCache;
 pub(crate) use deadline::Deadline;

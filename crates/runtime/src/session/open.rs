@@ -21,13 +21,14 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
-use crate::agent::{ConversationCache, Deadline, RunPerformer, SessionContext};
+use crate::agent::{ConversationCache, Deadline, SessionContext};
 use crate::api::SessionApi;
 use crate::autopilot::Autopilot;
 use crate::bus::EventBus;
 use crate::catalog::Catalog;
 use crate::commands::StoredCommands;
 use crate::definition;
+use crate::executors::Executors;
 use crate::governor::Governor;
 use crate::grants::Grants;
 use crate::hooks::{self, OpenActivationPolicy, SessionHooks, StopHookRuns};
@@ -150,8 +151,7 @@ impl Session {
         let (clock, bus) = (Arc::clone(&context.settings.clock), context.bus.clone());
         let redactor = context.redactor.clone();
         let parts = SupervisorParts { session: id, kernel, last_seq, writer, clock, bus, redactor, grants, roster };
-        let runner_context = Arc::clone(&context);
-        let supervision = SupervisorTask::start(parts, move |_supervisor| Arc::new(RunPerformer(runner_context)));
+        let supervision = SupervisorTask::start(parts, Executors::local(&context));
         let initial = match start {
             SessionStart::New => first_inputs(&context)?,
             SessionStart::Resume(_) | SessionStart::Fork(_) => FirstInputs {

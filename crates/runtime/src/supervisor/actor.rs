@@ -13,8 +13,9 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{Id, JoinError, JoinSet};
 
 use super::link::{RunHandle, RunMessage};
-use super::{ActivationRunner, InputRejection, Receipt, ReplySender, SubmittedInput, Supervisor, SupervisorMessage};
+use super::{InputRejection, Receipt, ReplySender, SubmittedInput, Supervisor, SupervisorMessage};
 use crate::bus::{BusMessage, EventBus};
+use crate::executors::Executors;
 use crate::grants::{self, Grants};
 use crate::redact::Redactor;
 use crate::roster::Roster;
@@ -55,7 +56,7 @@ pub(super) struct Actor {
     redactor: Redactor,
     grants: Arc<Grants>,
     roster: Arc<Roster>,
-    runner: Arc<dyn ActivationRunner>,
+    executors: Executors,
     supervisor: Supervisor,
     signals: SupervisorSignals,
     writer: Arc<SessionWriter>,
@@ -137,7 +138,7 @@ enum WakeReason {
 impl Actor {
     pub(super) fn new(
         parts: SupervisorParts,
-        runner: Arc<dyn ActivationRunner>,
+        executors: Executors,
         supervisor: Supervisor,
         signals: SupervisorSignals,
     ) -> Actor {
@@ -149,7 +150,7 @@ impl Actor {
             redactor,
             grants,
             roster,
-            runner,
+            executors,
             supervisor,
             signals,
             writer: Arc::new(writer),
@@ -185,7 +186,7 @@ impl Actor {
             self.commit();
         }
         self.runs.shutdown().await;
-        drop((self.runner, self.supervisor));
+        drop((self.executors, self.supervisor));
         Arc::into_inner(self.writer)
     }
 
@@ -392,12 +393,13 @@ impl Actor {
     }
 
     fn start_run(&mut self, run: RunId) {
-        let Some(task_type) = self.durable.task(run.task).map(|task| task.kind) else { return };
+        let Some(kind) = self.durable.task(run.task).map(|task| task.kind) else { return };
+        let place = self.roster.with_task(run.task, |entry| entry.spec.place.clone()).flatten();
         let (handle, link) = RunHandle::new(run, self.supervisor.clone());
         if let Some(old) = self.handles.insert(run.task, handle) {
             old.stop(protocol::CancelMode::Abort);
         }
-        let handle = self.runs.spawn(self.runner.run(link, task_type));
+        let handle = self.runs.spawn(self.executors.run(kind, place.as_ref(), link));
         self.run_of.insert(handle.id(), run);
     }
 

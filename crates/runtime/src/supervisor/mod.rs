@@ -7,8 +7,6 @@ mod actor;
 mod link;
 mod rejection;
 
-use std::sync::Arc;
-
 use kernel::{Kernel, KernelEffect, KernelInput};
 use protocol::{Event, LogEntry, MailBody, MailId, RunId};
 use store::SessionWriter;
@@ -19,16 +17,11 @@ pub(crate) use actor::SupervisorParts;
 pub(crate) use link::{RunLink, RunMessage};
 pub use rejection::InputRejection;
 
+use crate::executors::Executors;
 use crate::session::SessionStatus;
 
 /// How many inputs may wait for a decision.
 const INBOX_CAPACITY: usize = 1024;
-
-/// Runs an activation to its end.
-pub(crate) trait ActivationRunner: Send + Sync {
-    /// Performs the activation that the link belongs to.
-    fn run(&self, link: RunLink, task_type: protocol::TaskType) -> tools::BoxFuture<'static, ()>;
-}
 
 /// A handle to submit inputs to the supervisor.
 #[derive(Debug, Clone)]
@@ -190,19 +183,15 @@ pub(crate) struct SupervisorTask {
 }
 
 impl SupervisorTask {
-    /// Starts the supervisor. `make_runner` creates the runner with a handle to the supervisor.
-    pub(crate) fn start(
-        parts: SupervisorParts,
-        make_runner: impl FnOnce(Supervisor) -> Arc<dyn ActivationRunner>,
-    ) -> SupervisorTask {
+    /// Starts the supervisor, which has these executors perform the runs.
+    pub(crate) fn start(parts: SupervisorParts, executors: Executors) -> SupervisorTask {
         let (inbox, messages) = mpsc::channel(INBOX_CAPACITY);
         let (settled_sender, settled) = watch::channel(0);
         let supervisor = Supervisor { inbox, settled };
-        let runner = make_runner(supervisor.clone());
         let (status, status_receiver) = watch::channel(SessionStatus::default());
         let actor = actor::Actor::new(
             parts,
-            runner,
+            executors,
             supervisor.clone(),
             actor::SupervisorSignals { status, settled_requests: settled_sender },
         );
@@ -221,10 +210,13 @@ impl SupervisorTask {
 
 #[cfg(test)]
 mod tests {
-    use kernel::{BoundaryPoint, RunUpdate};
-    use protocol::{Activation, Attempt, TaskId, WrapUpReason};
+    use std::sync::Arc;
+
+    use kernel::{BoundaryPoint, RunEnding, RunUpdate};
+    use protocol::{Activation, Attempt, FailKind, PlaceName, TaskId, TaskType, WrapUpReason};
 
     use super::*;
+    use crate::executors::Executor;
 
     /// The next report from the inbox, without a reply.
     async fn next_report(messages: &mut mpsc::Receiver<SupervisorMessage>) -> Option<RunUpdate> {
@@ -269,6 +261,64 @@ mod tests {
         let (RunUpdate::Boundary(_), RunUpdate::WrapUp(_)) = (&results.2[2], &results.2[3]) else {
             panic!("{:?}", results.2)
         };
+    }
+
+    /// A link of a run, and the inbox that its reports go to.
+    fn test_link() -> (RunLink, mpsc::Receiver<SupervisorMessage>) {
+        let (inbox, messages) = mpsc::channel(8);
+        let (_settle, settled) = watch::channel(0);
+        let task = TaskId::new("01a1df6b4dd47148a5c728adbc8f474d".parse().unwrap());
+        let run = RunId { task, activation: Activation(1), attempt: Attempt(1) };
+        let (_handle, link) = link::RunHandle::new(run, Supervisor { inbox, settled });
+        (link, messages)
+    }
+
+    #[tokio::test]
+    async fn a_task_without_an_executor_reads_its_mail_and_fails() {
+        let (link, mut messages) = test_link();
+        let run = Executors::default().run(TaskType::Shell, Some(&PlaceName("pipe".into())), link);
+        let read_both = async { (next_report(&mut messages).await, next_report(&mut messages).await) };
+        let ((), reports) = tokio::join!(run, read_both);
+        let (Some(RunUpdate::Boundary(_)), Some(RunUpdate::Ended { ending, .. })) = reports else {
+            panic!("{reports:?}")
+        };
+        let message = "there is no executor for tasks of type shell at pipe".into();
+        assert_eq!(ending, RunEnding::Failed { kind: FailKind::Internal, message });
+    }
+
+    /// Notes each run under its name.
+    #[derive(Debug)]
+    struct NotingExecutor(&'static str, mpsc::UnboundedSender<&'static str>);
+
+    impl Executor for NotingExecutor {
+        fn run(&self, _link: RunLink) -> tools::BoxFuture<'static, ()> {
+            self.1.send(self.0).unwrap();
+            Box::pin(async {})
+        }
+    }
+
+    #[tokio::test]
+    async fn an_executor_runs_only_the_tasks_of_its_type_and_place() {
+        let (noted, mut runs) = mpsc::unbounded_channel();
+        let pipe = PlaceName("pipe".into());
+        let mut executors = Executors::default();
+        let registered = [
+            (TaskType::Agent, None, "local agent"),
+            (TaskType::Agent, Some(pipe.clone()), "agent at the pipe"),
+            (TaskType::Shell, None, "local command"),
+        ];
+        for (kind, place, name) in registered {
+            executors.register(kind, place, Arc::new(NotingExecutor(name, noted.clone())));
+        }
+        for (kind, place) in [(TaskType::Agent, Some(&pipe)), (TaskType::Shell, None), (TaskType::Agent, None)] {
+            executors.run(kind, place, test_link().0).await;
+        }
+        drop((executors, noted));
+        let mut order = Vec::new();
+        while let Some(name) = runs.recv().await {
+            order.push(name);
+        }
+        assert_eq!(order, ["agent at the pipe", "local command", "local agent"]);
     }
 
     #[tokio::test]

@@ -1,0 +1,99 @@
+//! Runs background commands in this process. Their output goes to a bounded spool on disk.
+
+use std::sync::Arc;
+
+use client::command_output;
+use host::ExitStatus;
+use kernel::{BoundaryPoint, RunEnding, RunUpdate};
+use protocol::{Event, FailKind, MailBody, TaskId};
+use tools::{BoxFuture, ShellCommand};
+
+use super::Executor;
+use crate::agent::SessionContext;
+use crate::supervisor::{InputRejection, RunLink};
+use crate::task_workspaces::{self, TaskWorkspace};
+
+/// Maximum bytes of a command's output in its result.
+const MAX_RESULT_BYTES: usize = 8 * 1024;
+
+/// Runs background commands.
+#[derive(Debug)]
+pub(super) struct ShellExecutor(pub(super) Arc<SessionContext>);
+
+impl Executor for ShellExecutor {
+    fn run(&self, link: RunLink) -> BoxFuture<'static, ()> {
+        let context = Arc::clone(&self.0);
+        Box::pin(async move {
+            if let Err(rejected) = run_task(&context, &link).await {
+                tracing::info!(run = %link.run, %rejected, "the command stops");
+            }
+        })
+    }
+}
+
+/// Runs a command to its end. Dropping the future kills the command and everything it started.
+async fn run_task(context: &SessionContext, link: &RunLink) -> Result<(), InputRejection> {
+    link.supervisor.report(link.run, RunUpdate::Boundary(BoundaryPoint::BetweenTurns)).await?;
+    let workspace = match task_workspaces::ensure_workspace(context, link).await {
+        Ok(()) => context.task_workspace(link.run.task),
+        Err(error) => Err(error.to_string()),
+    };
+    let prepared = workspace.and_then(|workspace| Ok((workspace, read_command(context, link.run.task)?)));
+    let (ending, note) = match prepared {
+        Ok((workspace, command)) => execute(context, &workspace, link.run.task, &command).await,
+        Err(message) => (RunEnding::Failed { kind: FailKind::Internal, message }, None),
+    };
+    let mut text =
+        command_output(&context.settings.home, context.session, link.run.task, MAX_RESULT_BYTES).into_string();
+    if let Some(note) = note.filter(|note| !text.contains(note.trim())) {
+        text.push_str(&note);
+    }
+    link.supervisor.report(link.run, RunUpdate::Ended { ending, text }).await
+}
+
+/// The command, which is the task's first mail.
+fn read_command(context: &SessionContext, task: TaskId) -> Result<String, String> {
+    let log = context.reader().and_then(|reader| reader.task_events(task)).map_err(|error| error.to_string())?;
+    let first = log.into_iter().find_map(|envelope| match envelope.entry.event {
+        Event::MailAdmitted { body: MailBody::Text { text, .. }, .. } => Some(text),
+        _other => None,
+    });
+    first.ok_or_else(|| "the task has no command".into())
+}
+
+/// Runs the command; returns how it ended and a note about output that was not stored.
+async fn execute(
+    context: &SessionContext,
+    workspace: &TaskWorkspace,
+    task: TaskId,
+    command: &str,
+) -> (RunEnding, Option<String>) {
+    let failed = |message: String| RunEnding::Failed { kind: FailKind::Exit, message };
+    let folder = context.settings.home.spool_dir(context.session, task);
+    let mut spool = match context.settings.spools.open(&folder) {
+        Ok(spool) => spool,
+        Err(error) => return (failed(format!("cannot store its output: {error}")), None),
+    };
+    let memory = context.settings.tools.command_memory_bytes;
+    let command = ShellCommand { command, cwd: workspace.cwd(), env: &workspace.env, memory_bytes: memory };
+    let mut process = match tools::launch(&context.guardian, command).await {
+        Ok(process) => process,
+        Err(error) => return (failed(format!("could not start: {error}")), None),
+    };
+    let mut write_error = None;
+    let mut write = |bytes: &[u8]| {
+        if let Err(error) = spool.write(bytes) {
+            write_error.get_or_insert(error);
+        }
+    };
+    let mut stream = context.redactor.stream();
+    let exit = tools::follow(&mut process, |bytes| write(&stream.push(bytes))).await;
+    write(&stream.finish());
+    let ending = match (exit.map(|exit| exit.status), write_error) {
+        (Err(error), _) => failed(error.to_string()),
+        (Ok(ExitStatus::Code(0)), None) => RunEnding::Completed,
+        (Ok(ExitStatus::Code(0)), Some(error)) => failed(format!("could not store all of its output: {error}")),
+        (Ok(status @ (ExitStatus::Code(_) | ExitStatus::Signal(_))), _) => failed(status.to_string()),
+    };
+    (ending, spool.cutoff_note().map(str::to_owned))
+}
