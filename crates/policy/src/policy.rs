@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use protocol::{PermissionMode, RuleEffect};
+use protocol::{PermissionMode, RuleEffect, tool_name};
 use url::Host;
 
 use crate::address::{is_local_name, is_public, normalize_host};
@@ -91,7 +91,8 @@ impl Policy {
     fn judge_request(&self, role: &AgentRole, request: &PermissionRequest) -> Vec<Verdict> {
         let tool = request.tool.as_str();
         // A command needs the shell tool, even if another tool runs it.
-        let shell = request.acts.iter().any(|act| matches!(act, RequestedAct::Shell { .. })).then_some("shell");
+        let shell =
+            request.acts.iter().any(|act| matches!(act, RequestedAct::Shell { .. })).then_some(tool_name::SHELL);
         if let Some(missing) = [tool].into_iter().chain(shell).find(|tool| !role.permits(tool)) {
             let part = missing.to_owned();
             return vec![Verdict {

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use crate::pattern::ToolCallKind;
+use protocol::{ToolClass, tool_name};
+
 use crate::{FilesystemFacts, PermissionRequest, RequestedAct, pattern};
 
 /// Why a text is not a call.
@@ -31,34 +32,34 @@ impl PermissionRequest {
 
     /// A call of a tool with its argument: a command, a path, an address.
     pub fn for_tool(tool: &str, argument: Option<&str>, cwd: &Path) -> Result<PermissionRequest, RequestParseError> {
-        let (kind, tool) = pattern::tool_for_name(tool).map_err(|why| parse_error(tool, &why))?;
+        let (class, tool) = pattern::tool_for_name(tool).map_err(|why| parse_error(tool, &why))?;
         let argument = argument.filter(|argument| !argument.trim().is_empty());
         let missing = |what: &str| parse_error(&tool, &format!("it does not say {what}"));
-        let acts = match (kind, argument) {
-            (ToolCallKind::Shell, Some(command)) => {
+        let acts = match (class, argument) {
+            (ToolClass::Shell, Some(command)) => {
                 vec![RequestedAct::Shell {
                     command: command.into(),
                     cwd: cwd.into(),
                     facts: FilesystemFacts::default(),
                 }]
             }
-            (ToolCallKind::Read, Some(path)) => vec![RequestedAct::Read(cwd.join(path))],
-            (ToolCallKind::Edit, Some(path)) if tool == "create" => vec![RequestedAct::Edit(cwd.join(path))],
+            (ToolClass::Read, Some(path)) => vec![RequestedAct::Read(cwd.join(path))],
+            (ToolClass::Edit, Some(path)) if tool == tool_name::CREATE => vec![RequestedAct::Edit(cwd.join(path))],
             // An edit shows the text around the change.
-            (ToolCallKind::Edit, Some(path)) => {
+            (ToolClass::Edit, Some(path)) => {
                 vec![RequestedAct::Read(cwd.join(path)), RequestedAct::Edit(cwd.join(path))]
             }
-            (ToolCallKind::Fetch, Some(address)) if address.contains("://") => {
+            (ToolClass::Fetch, Some(address)) if address.contains("://") => {
                 vec![RequestedAct::Fetch(address.into())]
             }
-            (ToolCallKind::Fetch, Some(host)) => vec![RequestedAct::Fetch(format!("https://{host}"))],
-            (ToolCallKind::Agent, Some(name)) => vec![RequestedAct::Agent(name.trim().into())],
-            (ToolCallKind::Session, _) => vec![RequestedAct::Session],
-            (ToolCallKind::Other, _) => vec![RequestedAct::Other],
-            (ToolCallKind::Shell, None) => return Err(missing("which command")),
-            (ToolCallKind::Read | ToolCallKind::Edit, None) => return Err(missing("which file")),
-            (ToolCallKind::Fetch, None) => return Err(missing("which address")),
-            (ToolCallKind::Agent, None) => return Err(missing("which type of agent")),
+            (ToolClass::Fetch, Some(host)) => vec![RequestedAct::Fetch(format!("https://{host}"))],
+            (ToolClass::Agent, Some(name)) => vec![RequestedAct::Agent(name.trim().into())],
+            (ToolClass::Session, _) => vec![RequestedAct::Session],
+            (ToolClass::Other, _) => vec![RequestedAct::Other],
+            (ToolClass::Shell, None) => return Err(missing("which command")),
+            (ToolClass::Read | ToolClass::Edit, None) => return Err(missing("which file")),
+            (ToolClass::Fetch, None) => return Err(missing("which address")),
+            (ToolClass::Agent, None) => return Err(missing("which type of agent")),
         };
         Ok(PermissionRequest { tool, acts })
     }

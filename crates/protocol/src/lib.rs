@@ -24,6 +24,7 @@ mod task_lookup;
 mod task_type;
 mod timestamp;
 mod todo;
+mod tool_table;
 mod usage;
 
 pub use agent::{AgentSpec, DefinitionId, DefinitionSource, ModelPreference, SkillSpec, SpawnPolicy};
@@ -54,4 +55,8 @@ pub use task_lookup::{NamedTask, TaskLookupError, find_task};
 pub use task_type::{OwnerLoss, TaskForm, TaskType};
 pub use timestamp::Timestamp;
 pub use todo::{BlockReason, FleetConfig, FleetEnd, ReusedResult, Todo, TodoId, TodoStatus, format_cycle};
+pub use tool_table::{
+    ArgumentAlias, ArgumentEncoding, AtOnce, RULE_FAMILIES, RuleFamily, TOOLS, ToolClass, ToolEntry, ToolGroup,
+    find_tool, rule_family, tool_name,
+};
 pub use usage::{Budget, Cost, Usage};

@@ -7,6 +7,7 @@ use model::{Model, ModelTier, ToolSpec};
 use policy::AgentRole;
 use protocol::{
     AgentSpec, Clip, HookDialect, PermissionMode, ReasoningEffort, SessionMode, SpawnPolicy, TaskId, TaskSpec,
+    ToolGroup, find_tool, tool_name,
 };
 use tools::{Tool, ToolAccess};
 
@@ -14,17 +15,6 @@ use crate::agent::SessionContext;
 use crate::conversation::AddedTools;
 use crate::task_workspaces::TaskWorkspace;
 use crate::{prompt, skill};
-
-/// The tools that a small model sees from the start, besides the search for the others: with each further tool it makes
-/// more mistakes.
-const SMALL_MODEL_TOOLS: [&str; 5] = ["view", "create", "edit", "grep", "shell"];
-
-/// The tools that a subagent's model sees from the start, unless its definition lists its tools. They keep its first
-/// request small, since there may be very many subagents.
-const SUBAGENT_TOOLS: [&str; 4] = ["view", "edit", "create", "shell"];
-
-/// The tools that the root's model must search for, besides those that go with `task`.
-const ROOT_DEFERRED_TOOLS: [&str; 3] = ["apply_patch", "stop_shell", "list_shells"];
 
 /// Maximum bytes of a skill's text in a system prompt.
 const MAX_SKILL_BYTES: usize = 32 * 1024;
@@ -231,16 +221,10 @@ fn mode_tools(definition: &AgentSpec) -> Vec<ModeTool> {
 fn has_tool(definition: &AgentSpec, name: &str) -> bool {
     let is_denied = |name: &str| definition.denied.iter().any(|denied| denied == name);
     let is_listed = |name: &str| definition.tools.as_ref().is_none_or(|listed| listed.iter().any(|tool| tool == name));
-    let is_included = is_listed(name) || (is_subagent_tool(name) && is_listed("task"));
-    is_included && !is_denied(name) && (name != "until" || (is_listed("shell") && !is_denied("shell")))
-}
-
-fn is_subagent_tool(name: &str) -> bool {
-    matches!(name, "read_agent" | "write_agent" | "list_agents" | "stop_agent" | "wait" | "until")
-}
-
-fn is_list_tool(name: &str) -> bool {
-    matches!(name, "TaskCreate" | "TaskGet" | "TaskList" | "TaskUpdate" | "TaskOutput" | "TaskStop")
+    let comes_with_task = find_tool(name).is_some_and(|tool| tool.group == ToolGroup::Subagent);
+    let is_included = is_listed(name) || (comes_with_task && is_listed(tool_name::TASK));
+    let has_shell = || is_listed(tool_name::SHELL) && !is_denied(tool_name::SHELL);
+    is_included && !is_denied(name) && (name != tool_name::UNTIL || has_shell())
 }
 
 type AgentTools = Vec<Arc<dyn Tool>>;
@@ -254,13 +238,13 @@ fn split_initial_tools(
 ) -> (AgentTools, AgentTools) {
     toolbox.iter().cloned().partition(|tool| {
         let name = tool.spec().name.as_ref();
+        let known = find_tool(name).map(|tool| tool.at_once);
+        let is_of_client = tool.spec().access == ToolAccess::Other;
         match &definition.tools {
             Some(listed) => listed.iter().any(|known| known == name),
-            None if tier == ModelTier::Small => {
-                SMALL_MODEL_TOOLS.contains(&name) || tool.spec().access == ToolAccess::Other
-            }
-            None if root => !is_subagent_tool(name) && !is_list_tool(name) && !ROOT_DEFERRED_TOOLS.contains(&name),
-            None => SUBAGENT_TOOLS.contains(&name) || tool.spec().access == ToolAccess::Other,
+            None if tier == ModelTier::Small => known.is_some_and(|known| known.small_model) || is_of_client,
+            None if root => known.is_none_or(|known| known.root),
+            None => known.is_some_and(|known| known.subagent) || is_of_client,
         }
     })
 }
@@ -282,4 +266,46 @@ fn spec_of(tool: &Arc<dyn Tool>) -> ToolSpec {
 /// The default agent of the root: it has every tool and may start any agent.
 pub(crate) fn main_agent() -> AgentSpec {
     AgentSpec { name: "main".into(), spawns: SpawnPolicy::Any, ..AgentSpec::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all_tools() -> Vec<Arc<dyn Tool>> {
+        let single = [tools::ask_user(), tools::task(&[]), tools::skill(&[])];
+        let more = tools::subagent_tools().into_iter().chain(tools::shared_list_tools());
+        tools::builtin_tools().into_iter().chain(single).chain(more).collect()
+    }
+
+    fn first_seen(root: bool, tier: ModelTier) -> String {
+        let (initial, _) = split_initial_tools(&all_tools(), &main_agent(), root, tier);
+        names(&initial).join(" ")
+    }
+
+    #[test]
+    fn first_requests_show_few_tools() {
+        assert_eq!(
+            first_seen(true, ModelTier::Capable),
+            "view create edit grep glob shell read_shell sql report_intent web_fetch ask_user task skill"
+        );
+        assert_eq!(first_seen(false, ModelTier::Capable), "view create edit shell");
+        assert_eq!(first_seen(true, ModelTier::Small), "view create edit grep shell");
+        assert_eq!(first_seen(false, ModelTier::Small), "view create edit grep shell");
+    }
+
+    #[test]
+    fn tools_of_subagents_come_with_task() {
+        let definition = |tools: &[&str], denied: &[&str]| AgentSpec {
+            tools: Some(tools.iter().map(|&tool| tool.to_owned()).collect()),
+            denied: denied.iter().map(|&tool| tool.to_owned()).collect(),
+            ..AgentSpec::default()
+        };
+        let with_task = definition(&["task"], &["wait"]);
+        let has = |name: &str| has_tool(&with_task, name);
+        assert!(has("read_agent") && has("stop_agent") && !has("wait") && !has("until") && !has("TaskGet"));
+        assert!(has_tool(&definition(&["task", "shell"], &[]), "until"));
+        assert!(!has_tool(&definition(&["task", "shell"], &["shell"]), "until"));
+        assert!(!has_tool(&definition(&["shell"], &[]), "read_agent"));
+    }
 }

@@ -27,6 +27,7 @@ mod walk;
 mod web_page;
 mod workspace_files;
 
+pub use builtin::builtin_tools;
 pub use context::{CallIdentity, ToolContext, ToolLimits};
 pub use heartbeat::{Heartbeat, HeartbeatPause};
 pub use launch::{ShellCommand, bash_or_plain_shell, follow, launch};
@@ -36,10 +37,10 @@ pub use services::{
     ReadAgentRequest, SessionControl, SharedListAccess, SqlExecutor, StartAgentRequest, Subagents, UserPrompter,
     UserQuestion, WaitLimit, WaitRequest, WaitUntilRequest,
 };
+pub use session_control::{autopilot_tools, plan_mode_tools};
+pub use shared_list::shared_list_tools;
 pub use stamps::FileStamps;
+pub use subagents::subagent_tools;
 pub use tool::{BoxFuture, RequiredPermission, Tool, ToolAccess, ToolDescriptor, ToolError, ToolOutput};
-pub use toolbox::{
-    ask_user, autopilot_tools, builtin_tools, plan_mode_tools, shared_list_tools, skill, subagent_tools, task,
-    tool_search,
-};
+pub use toolbox::{ask_user, skill, task, tool_search};
 pub use walk::{WorkspaceEntry, WorkspaceEntryKind, for_each_file, list_workspace};

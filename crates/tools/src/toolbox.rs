@@ -1,66 +1,16 @@
-//! The sets of tools that agents can have.
+//! The tools that need more than their type: a description that depends on the session, or a user.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::Tool;
 use crate::args::{TypedTool, typed_tool, typed_tool_with_description};
-use crate::builtin::{
-    ApplyPatch, AskUser, CreateTool, EditTool, GlobTool, GrepTool, ListShells, ReadShell, ReportIntent, ShellTool,
-    SqlTool, StopShell, ViewTool, WebFetch,
-};
-use crate::session_control::{ExitPlanMode, TaskComplete, WritePlan};
-use crate::shared_list::{TaskCreate, TaskGet, TaskList, TaskOutput, TaskStop, TaskUpdate};
-use crate::subagents::{
-    ListAgents, LoadSkill, ReadAgent, StartTask, StopAgent, ToolSearch, UntilTool, WaitFor, WriteAgent,
-};
-
-/// The built-in tools, always in the same order: the first bytes of a request must not change from turn to turn.
-pub fn builtin_tools() -> Vec<Arc<dyn Tool>> {
-    vec![
-        typed_tool::<ViewTool>(),
-        typed_tool::<CreateTool>(),
-        typed_tool::<EditTool>(),
-        typed_tool::<ApplyPatch>(),
-        typed_tool::<GrepTool>(),
-        typed_tool::<GlobTool>(),
-        typed_tool::<ShellTool>(),
-        typed_tool::<ReadShell>(),
-        typed_tool::<StopShell>(),
-        typed_tool::<ListShells>(),
-        typed_tool::<SqlTool>(),
-        typed_tool::<ReportIntent>(),
-        typed_tool::<WebFetch>(),
-    ]
-}
+use crate::builtin::AskUser;
+use crate::subagents::{LoadSkill, StartTask, ToolSearch};
 
 /// The tool that starts agents of these types, each with a line on when to use it.
 pub fn task(types: &[(String, String)]) -> Arc<dyn Tool> {
     typed_tool_with_description::<StartTask>(description_with_list(StartTask::ABOUT, types))
-}
-
-/// The companions of `task`: reading, messaging, listing, stopping and waiting.
-pub fn subagent_tools() -> Vec<Arc<dyn Tool>> {
-    vec![
-        typed_tool::<ReadAgent>(),
-        typed_tool::<WriteAgent>(),
-        typed_tool::<ListAgents>(),
-        typed_tool::<StopAgent>(),
-        typed_tool::<WaitFor>(),
-        typed_tool::<UntilTool>(),
-    ]
-}
-
-/// The tools of a shared list: creating, showing and changing items, and the tasks that work on them.
-pub fn shared_list_tools() -> Vec<Arc<dyn Tool>> {
-    vec![
-        typed_tool::<TaskCreate>(),
-        typed_tool::<TaskGet>(),
-        typed_tool::<TaskList>(),
-        typed_tool::<TaskUpdate>(),
-        typed_tool::<TaskOutput>(),
-        typed_tool::<TaskStop>(),
-    ]
 }
 
 /// The tool that loads other tools; its description names them.
@@ -92,23 +42,13 @@ pub fn ask_user() -> Arc<dyn Tool> {
     typed_tool::<AskUser>()
 }
 
-/// The tools of the root in plan mode.
-pub fn plan_mode_tools() -> Vec<Arc<dyn Tool>> {
-    vec![typed_tool::<WritePlan>(), typed_tool::<ExitPlanMode>()]
-}
-
-/// The tools of the root on autopilot.
-pub fn autopilot_tools() -> Vec<Arc<dyn Tool>> {
-    vec![typed_tool::<TaskComplete>()]
-}
-
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
+    use protocol::{TOOLS, ToolClass, tool_name};
     use serde_json::json;
 
     use super::*;
+    use crate::{ToolAccess, autopilot_tools, builtin_tools, plan_mode_tools, shared_list_tools, subagent_tools};
 
     fn all_tools() -> Vec<Arc<dyn Tool>> {
         builtin_tools().into_iter().chain([ask_user()]).collect()
@@ -133,10 +73,33 @@ mod tests {
         }
     }
 
+    /// A tool whose name or place differs from the table's would be unknown to rules, definitions and clients.
     #[test]
-    fn names_are_unique() {
-        let tools = all_tools();
-        let names: HashSet<_> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
-        assert_eq!(names.len(), tools.len());
+    fn the_table_has_every_tool_in_order() {
+        let single = [ask_user(), task(&[]), skill(&[])];
+        let all: Vec<Arc<dyn Tool>> = builtin_tools()
+            .into_iter()
+            .chain(single)
+            .chain(subagent_tools())
+            .chain(shared_list_tools())
+            .chain([tool_search(&[])])
+            .chain(plan_mode_tools())
+            .chain(autopilot_tools())
+            .collect();
+        let names: Vec<&str> = all.iter().map(|tool| tool.spec().name.as_ref()).collect();
+        assert_eq!(names, TOOLS.iter().map(|tool| tool.name).collect::<Vec<_>>());
+        for (tool, entry) in all.iter().zip(&TOOLS) {
+            let access: &[ToolAccess] = match entry.class {
+                // Its command is judged as that of `shell`.
+                ToolClass::Session if entry.name == tool_name::UNTIL => &[ToolAccess::Execute],
+                ToolClass::Session => &[ToolAccess::Session, ToolAccess::Read],
+                ToolClass::Shell => &[ToolAccess::Execute],
+                ToolClass::Read | ToolClass::Fetch => &[ToolAccess::Read],
+                ToolClass::Edit => &[ToolAccess::Write],
+                ToolClass::Agent => &[ToolAccess::Agent],
+                ToolClass::Other => &[],
+            };
+            assert!(access.contains(&tool.spec().access), "{}", entry.name);
+        }
     }
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::args::ClaudeArgs;
 use super::client_setup::ClientSetup;
-use super::frames::{INIT_TOOLS, SessionInfo};
+use super::frames::{SessionInfo, init_tools};
 use super::initialize::InitializeRequest;
 use super::mode::ClaudePermissionMode;
 use super::open_request;
@@ -155,7 +155,7 @@ async fn load_session_info(
         !args.disallowed.iter().any(|denied| denied == name)
             && !excluded.iter().any(|tool| tool == hooks::tool_names::own_tool_name(name, protocol::HookDialect::Snake))
     };
-    let tools = INIT_TOOLS.into_iter().filter(is_available).map(str::to_owned).chain(client_tools).collect();
+    let tools = init_tools().filter(is_available).map(str::to_owned).chain(client_tools).collect();
     let mode = initial_mode(api, args, view.mode, owner).await?;
     let is_attached = matches!(owner, SessionOwner::OtherProcess);
     let SessionView { cwd, model, .. } = view;

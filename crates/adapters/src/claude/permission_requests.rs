@@ -2,7 +2,7 @@
 
 use hooks::tool_names;
 use protocol::api::RuleChange;
-use protocol::{Ask, AskDecision, AskSubject, HookDialect, PlanAction, RuleEffect};
+use protocol::{Ask, AskDecision, AskSubject, HookDialect, PlanAction, RuleEffect, rule_family, tool_name};
 use serde_json::{Value, json};
 
 use super::frames::{client_tool_call, questions_input};
@@ -58,13 +58,17 @@ fn subject_as_call(subject: &AskSubject) -> (String, Value) {
         AskSubject::Permission { tool, input, .. } => client_tool_call(tool, input),
         AskSubject::Question { question, choices } => {
             let choices: Vec<&str> = choices.iter().map(String::as_str).collect();
-            ("AskUserQuestion".into(), questions_input(question, &choices))
+            (claude_name(tool_name::ASK_USER), questions_input(question, &choices))
         }
         AskSubject::Plan { summary, plan, .. } => {
             let plan = if plan.trim().is_empty() { summary } else { plan };
-            ("ExitPlanMode".into(), json!({ "plan": plan }))
+            (claude_name(tool_name::EXIT_PLAN_MODE), json!({ "plan": plan }))
         }
     }
+}
+
+fn claude_name(tool: &str) -> String {
+    tool_names::dialect_tool_name(tool, HookDialect::Snake).to_owned()
 }
 
 /// A rule that would allow the call, in the Claude SDK's format.
@@ -73,12 +77,8 @@ fn suggestion(rule: &str) -> Value {
         Some((tool, rest)) => (tool, Some(rest.strip_suffix(')').unwrap_or(rest))),
         None => (rule, None),
     };
-    let name = match tool {
-        "read" => "Read",
-        "fetch" => "WebFetch",
-        other => tool_names::dialect_tool_name(other, HookDialect::Snake),
-    };
-    let mut entry = json!({ "toolName": name });
+    let family = rule_family(tool).and_then(|family| family.claude.first());
+    let mut entry = json!({ "toolName": family.map_or_else(|| claude_name(tool), |&name| name.to_owned()) });
     if let Some(content) = content {
         entry["ruleContent"] = json!(content);
     }

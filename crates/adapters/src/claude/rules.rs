@@ -1,17 +1,7 @@
 //! Translates the client's permission rules and tool names into Bosun's.
 
 use policy::{Rule, RuleSource};
-use protocol::{HookDialect, RuleEffect};
-
-/// Claude tools that correspond to several of Bosun's: a client that may start something may also manage it.
-const RELATED_TOOLS: [(&str, &[&str]); 6] = [
-    ("Bash", &["shell", "read_shell", "stop_shell", "list_shells", "until"]),
-    ("Edit", &["edit", "apply_patch"]),
-    ("Agent", &["task", "read_agent", "write_agent", "list_agents", "stop_agent", "wait"]),
-    ("Task", &["task", "read_agent", "write_agent", "list_agents", "stop_agent", "wait"]),
-    ("TodoWrite", &["sql", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate"]),
-    ("Skill", &["skill"]),
-];
+use protocol::{HookDialect, RULE_FAMILIES, RuleEffect, TOOLS, ToolEntry, ToolGroup};
 
 /// Translates a rule of the client; `None` if it is not valid.
 pub(crate) fn translate_rule(effect: RuleEffect, text: &str) -> Option<String> {
@@ -43,21 +33,7 @@ pub(crate) fn translate_rule(effect: RuleEffect, text: &str) -> Option<String> {
 
 /// Whether Bosun's rules accept this Claude name as it is.
 fn is_tool_family(name: &str) -> bool {
-    matches!(
-        name,
-        "Bash"
-            | "Read"
-            | "Grep"
-            | "Glob"
-            | "LS"
-            | "Edit"
-            | "Write"
-            | "MultiEdit"
-            | "NotebookEdit"
-            | "WebFetch"
-            | "Agent"
-            | "Task"
-    )
+    RULE_FAMILIES.iter().any(|family| family.claude.contains(&name))
 }
 
 /// Whether a name stands for all tools of an MCP server.
@@ -67,24 +43,18 @@ fn is_server(name: &str) -> bool {
 
 /// The tools that are excluded when only these are wanted.
 pub(super) fn excluded_tools(wanted: &[String]) -> Vec<String> {
-    let is_wanted = |tool: &str| {
+    let is_wanted = |tool: &ToolEntry| {
         wanted.iter().any(|name| {
-            let related = RELATED_TOOLS.iter().find(|(claude, _)| claude == name).map_or(&[][..], |(_, own)| *own);
-            related.contains(&tool) || hooks::tool_names::own_tool_name(name, HookDialect::Snake) == tool
+            tool.bundles.contains(&name.as_str())
+                || hooks::tool_names::own_tool_name(name, HookDialect::Snake) == tool.name
         })
     };
-    all_tools().filter(|tool| !is_wanted(tool)).collect()
+    excludable_tools().filter(|tool| !is_wanted(tool)).map(|tool| tool.name.to_owned()).collect()
 }
 
-/// Every tool of Bosun that a client can exclude.
-fn all_tools() -> impl Iterator<Item = String> {
-    let single = [tools::ask_user(), tools::task(&[]), tools::skill(&[]), tools::tool_search(&[])];
-    let all = tools::builtin_tools()
-        .into_iter()
-        .chain(tools::subagent_tools())
-        .chain(tools::shared_list_tools())
-        .chain(single);
-    all.map(|tool| tool.spec().name.to_string())
+/// Every tool of Bosun that a client can exclude: all but those of a mode.
+fn excludable_tools() -> impl Iterator<Item = &'static ToolEntry> {
+    TOOLS.iter().filter(|tool| tool.is_listable() || tool.group == ToolGroup::Search)
 }
 
 #[cfg(test)]
@@ -122,9 +92,19 @@ mod tests {
         let is_excluded = |name: &str| excluded.iter().any(|tool| tool == name);
         assert!(!is_excluded("view") && !is_excluded("read_shell"));
         assert!(["edit", "task", "wait", "skill", "TaskStop"].into_iter().all(is_excluded));
-        let names: std::collections::BTreeSet<String> = excluded_tools(&[]).into_iter().collect();
-        assert_eq!((names.len(), names.contains("tool_search")), (all_tools().count(), true));
-        let related = RELATED_TOOLS.iter().flat_map(|(_, own)| own.iter());
-        assert!(related.clone().all(|tool| names.contains(*tool)), "{related:?}");
+        let bash = "create edit apply_patch grep glob sql report_intent web_fetch ask_user task skill read_agent \
+                    write_agent list_agents stop_agent wait TaskCreate TaskGet TaskList TaskUpdate TaskOutput TaskStop \
+                    tool_search";
+        assert_eq!(excluded.join(" "), bash);
+        let wanted = |names: &[&str]| -> Vec<&str> {
+            let excluded = excluded_tools(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
+            let all = excludable_tools().map(|tool| tool.name);
+            all.filter(|tool| !excluded.iter().any(|excluded| excluded == tool)).collect()
+        };
+        assert_eq!(wanted(&["Edit", "Skill"]), ["edit", "apply_patch", "skill"]);
+        let agents = ["task", "read_agent", "write_agent", "list_agents", "stop_agent", "wait"];
+        assert_eq!((wanted(&["Agent"]), wanted(&["Task"])), (agents.to_vec(), agents.to_vec()));
+        assert_eq!(wanted(&["TodoWrite"]), ["sql", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate"]);
+        assert!(wanted(&[]).is_empty());
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use protocol::{RuleEffect, SessionId};
+use protocol::{RULE_FAMILIES, RuleEffect, SessionId, TOOLS, ToolEntry, ToolGroup};
 use rpc::ErrorObject;
 use runtime::{ClientExtensions, SessionStart, SystemText};
 use serde_json::{Map, Value, json};
@@ -179,13 +179,9 @@ impl CopilotSessionParams<'_> {
 /// Translates an ask or deny rule of either SDK family. A rule that cannot be translated exactly becomes stricter.
 fn translate_policy_rule(effect: RuleEffect, text: &str) -> Option<String> {
     let (name, pattern) = text.split_once('(').map_or((text, None), |(name, rest)| (name, Some(rest)));
-    let name = match name.trim() {
-        "bash" | "shell" => "Bash",
-        "url" | "web_fetch" | "fetch" => "WebFetch",
-        "write" | "edit" | "create" => "Edit",
-        "read" | "view" => "Read",
-        other => other,
-    };
+    let name = name.trim();
+    let family = RULE_FAMILIES.iter().find(|family| family.managed.contains(&name));
+    let name = family.and_then(|family| family.claude.first()).map_or(name, |claude| claude);
     let text = pattern.map_or_else(|| name.to_owned(), |rest| format!("{name}({rest}"));
     crate::claude::translate_rule(effect, &text)
 }
@@ -214,8 +210,8 @@ fn agent_definition(agent: &Value) -> Value {
 
 /// Bosun's tools that work on files, run programs, use the network, start agents or ask the user.
 fn own_tools() -> Vec<String> {
-    let builtin = tools::builtin_tools().into_iter().map(|tool| tool.spec().name.to_string());
-    builtin.chain(["task".to_owned(), "ask_user".to_owned()]).collect()
+    let is_own = |tool: &&ToolEntry| matches!(tool.group, ToolGroup::BuiltIn | ToolGroup::AskUser | ToolGroup::Task);
+    TOOLS.iter().filter(is_own).map(|tool| tool.name.to_owned()).collect()
 }
 
 fn items(value: &Value) -> impl Iterator<Item = &Value> {
@@ -255,6 +251,15 @@ mod tests {
         );
         assert_eq!(flags(json!({})), ["--ask-wait=for-ever", "--no-ask-user"]);
         assert_eq!(flags(json!({ "model": "auto", "requestUserInput": true })), ["--ask-wait=for-ever"]);
+    }
+
+    #[test]
+    fn a_managed_rule_on_an_act_covers_all_its_tools() {
+        let deny = |text: &str| translate_policy_rule(RuleEffect::Deny, text).unwrap();
+        let names = ["bash", "shell(rm *)", "url", "web_fetch(x.org)", "create", "write(a)", "view", "read(b)"];
+        let rules = ["shell", "shell(rm *)", "fetch", "fetch(x.org)", "edit", "edit(a)", "read", "read(b)"];
+        assert_eq!(names.map(deny), rules);
+        assert_eq!(["grep", "task(explore)", "sql"].map(deny), ["grep", "task", "sql"]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use protocol::{CallId, TaskId, ToolCallRequest, ToolResult, ToolResultStatus, clip_middle};
+use protocol::{CallId, TaskId, ToolCallRequest, ToolResult, ToolResultStatus, clip_middle, tool_name};
 use serde_json::Value;
 
 use super::call_arguments;
@@ -143,7 +143,7 @@ fn describe_result(call: &ToolCallRequest, answer: &ToolResult) -> (TextRole, St
 fn shell_failure(call: &ToolCallRequest, answer: &ToolResult) -> Option<String> {
     let last = answer.text.lines().next_back()?;
     let note = last.strip_prefix('[')?.strip_suffix(']')?;
-    let failed = call.tool == "shell" && note != "no output" && !note.starts_with("left behind");
+    let failed = call.tool == tool_name::SHELL && note != "no output" && !note.starts_with("left behind");
     failed.then(|| note.split([';', ',']).next().unwrap_or(note).to_owned())
 }
 
@@ -152,7 +152,7 @@ fn changed_lines(call: &ToolCallRequest) -> Option<(usize, usize)> {
     let input: Value = serde_json::from_str(&call.input).ok()?;
     let text = |name: &str| input.get(name).and_then(Value::as_str);
     match call.tool.as_str() {
-        "edit" => {
+        tool_name::EDIT => {
             let (old, new): (Vec<_>, Vec<_>) = (text("old")?.lines().collect(), text("new")?.lines().collect());
             let count_equal =
                 |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| pairs.take_while(|(a, b)| a == b).count();
@@ -160,8 +160,8 @@ fn changed_lines(call: &ToolCallRequest) -> Option<(usize, usize)> {
             let suffix = count_equal(&mut old[prefix..].iter().rev().zip(new[prefix..].iter().rev()));
             Some((new.len() - prefix - suffix, old.len() - prefix - suffix))
         }
-        "create" => Some((text("content")?.lines().count(), 0)),
-        "apply_patch" => {
+        tool_name::CREATE => Some((text("content")?.lines().count(), 0)),
+        tool_name::APPLY_PATCH => {
             let lines = |mark: char| text("patch").map(|patch| patch.lines().filter(|l| l.starts_with(mark)).count());
             Some((lines('+')?, lines('-')?))
         }

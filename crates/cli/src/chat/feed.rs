@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use protocol::{
     Ask, AskSubject, ContentBlock, Event, LimitKind, MailId, ModelFault, Principal, TaskId, TaskOutcome, TaskType,
-    ToolCallRequest,
+    ToolCallRequest, tool_name,
 };
 use runtime::BusMessage;
 
@@ -103,10 +103,10 @@ impl ChatFeed {
         let (tool, input) = match &ask.subject {
             AskSubject::Permission { tool, input, .. } => (tool.clone(), input.clone()),
             AskSubject::Question { question, .. } => {
-                ("ask_user".into(), serde_json::json!({ "question": question }).to_string())
+                (tool_name::ASK_USER.into(), serde_json::json!({ "question": question }).to_string())
             }
             AskSubject::Plan { summary, .. } => {
-                ("exit_plan_mode".into(), serde_json::json!({ "summary": summary }).to_string())
+                (tool_name::EXIT_PLAN_MODE.into(), serde_json::json!({ "summary": summary }).to_string())
             }
         };
         self.calls.add_requested(task, &ToolCallRequest { id: ask.call.clone(), tool, input });

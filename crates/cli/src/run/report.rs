@@ -160,7 +160,8 @@ impl RunSummary {
             Event::TaskCreated(spec) => drop(self.task_names.insert(task, spec.name.clone())),
             // An agent that was not allowed to start has not failed.
             Event::TaskFinished { outcome: TaskOutcome::Failed { kind: FailKind::Denied, message } } => {
-                let (tool, input) = ("task".to_owned(), self.task_names.get(&task).cloned().unwrap_or_default());
+                let (tool, input) =
+                    (protocol::tool_name::TASK.to_owned(), self.task_names.get(&task).cloned().unwrap_or_default());
                 self.denials.push(Denial {
                     task,
                     tool,

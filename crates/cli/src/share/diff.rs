@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use protocol::{ToolCallRequest, clip_middle};
+use protocol::{ToolCallRequest, clip_middle, tool_name};
 use serde_json::Value;
 
 use super::escape::escape_html;
@@ -16,15 +16,15 @@ pub(super) fn call_diff_html(call: &ToolCallRequest) -> Option<String> {
     let input: Value = serde_json::from_str(&call.input).ok()?;
     let field = |key: &str| input.get(key).and_then(Value::as_str);
     match call.tool.as_str() {
-        "edit" => {
+        tool_name::EDIT => {
             let (old, new) = (clip_middle(field("old")?, MAX_SHOWN_BYTES), clip_middle(field("new")?, MAX_SHOWN_BYTES));
             Some(diff_html(field("path")?, &diff_lines(&old, &new)))
         }
-        "create" => {
+        tool_name::CREATE => {
             let content = clip_middle(field("content")?, MAX_SHOWN_BYTES);
             Some(diff_html(field("path")?, &diff_lines("", &content)))
         }
-        "apply_patch" => {
+        tool_name::APPLY_PATCH => {
             let patch = clip_middle(field("patch")?, MAX_SHOWN_BYTES);
             Some(diff_html("", &patch.lines().map(patch_line).collect::<Vec<_>>()))
         }

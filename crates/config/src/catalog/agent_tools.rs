@@ -1,6 +1,6 @@
 //! The tools an agent may use and the agents it may start, as its definition states them.
 
-use protocol::{DefinitionSource, PermissionMode, SpawnPolicy};
+use protocol::{DefinitionSource, PermissionMode, SpawnPolicy, tool_name};
 
 use super::fields::DefinitionFields;
 use super::name::normalize_or_trim;
@@ -27,7 +27,7 @@ pub(super) fn read_tools(fields: &mut DefinitionFields<'_>) -> ToolList {
             ToolNameMeaning::All => all = true,
             ToolNameMeaning::BuiltIn(ours) => add(ours),
             ToolNameMeaning::Agents(types) => {
-                add(&["task"]);
+                add(&[tool_name::TASK]);
                 list.agent_types.get_or_insert_default().extend(types.iter().map(|name| normalize_or_trim(name)));
             }
             ToolNameMeaning::OfMcpServer => list.server_tools.push(name),
@@ -111,8 +111,8 @@ pub(super) fn spawn_policy(
     permission: Option<PermissionMode>,
     stated: Option<Vec<String>>,
 ) -> SpawnPolicy {
-    let has_task = tools.is_none_or(|tools| tools.iter().any(|tool| tool == "task"));
-    if !has_task || denied.iter().any(|tool| tool == "task") {
+    let has_task = tools.is_none_or(|tools| tools.iter().any(|tool| tool == tool_name::TASK));
+    if !has_task || denied.iter().any(|tool| tool == tool_name::TASK) {
         return SpawnPolicy::None;
     }
     match stated {

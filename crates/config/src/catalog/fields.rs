@@ -196,7 +196,9 @@ impl<'a> DefinitionFields<'a> {
 /// The known word nearest to a misspelled one, if it is near enough.
 pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     const MAX_EDITS: usize = 3;
-    let near = known.iter().map(|known| (strsim::damerau_levenshtein(word, known), *known)).min()?;
+    let word = word.to_ascii_lowercase();
+    let distance = |known: &str| strsim::damerau_levenshtein(&word, &known.to_ascii_lowercase());
+    let near = known.iter().map(|known| (distance(known), *known)).min()?;
     (near.0 <= MAX_EDITS.min(word.chars().count() / 2)).then_some(near.1)
 }
 

@@ -1,5 +1,8 @@
 //! Tool names: Bosun's own, and other programs' names for the same tools.
 
+use protocol::tool_name::*;
+use protocol::{TOOLS, ToolEntry};
+
 use super::fields::nearest;
 
 /// The meaning of a name in a list of tools.
@@ -21,102 +24,64 @@ pub(super) enum ToolNameMeaning {
     Unknown(Option<&'static str>),
 }
 
-/// Every built-in tool that a definition may name.
-static BUILT_IN_TOOLS: [&str; 28] = [
-    "view",
-    "create",
-    "edit",
-    "apply_patch",
-    "grep",
-    "glob",
-    "shell",
-    "read_shell",
-    "stop_shell",
-    "list_shells",
-    "sql",
-    "report_intent",
-    "web_fetch",
-    "ask_user",
-    "task",
-    "read_agent",
-    "write_agent",
-    "list_agents",
-    "stop_agent",
-    "wait",
-    "until",
-    "skill",
-    "TaskCreate",
-    "TaskGet",
-    "TaskList",
-    "TaskUpdate",
-    "TaskOutput",
-    "TaskStop",
-];
-
 /// Other programs' names, in lower case, with Bosun's tools. `edit` is also Bosun's name; here it includes `create`.
-const ALIASES: [(&str, &[&str]); 62] = [
-    ("edit", &["edit", "create"]),
-    ("multiedit", &["edit"]),
-    ("write", &["create"]),
-    ("create_file", &["create"]),
-    ("editfiles", &["edit", "create"]),
-    ("applypatch", &["apply_patch"]),
-    ("read", &["view"]),
-    ("readfile", &["view"]),
-    ("read_file", &["view"]),
-    ("ls", &["view", "glob"]),
-    ("list_dir", &["view", "glob"]),
-    ("notebookread", &["view"]),
-    ("search", &["grep", "glob"]),
-    ("codebase", &["grep", "glob"]),
-    ("textsearch", &["grep"]),
-    ("grep_search", &["grep"]),
-    ("filesearch", &["glob"]),
-    ("file_search", &["glob"]),
-    ("bash", &["shell"]),
-    ("execute", &["shell"]),
-    ("powershell", &["shell"]),
-    ("terminal", &["shell"]),
-    ("runcommands", &["shell"]),
-    ("runinterminal", &["shell"]),
-    ("run_in_terminal", &["shell"]),
-    ("bashoutput", &["read_shell"]),
-    ("read_bash", &["read_shell"]),
-    ("killshell", &["stop_shell"]),
-    ("killbash", &["stop_shell"]),
-    ("stop_bash", &["stop_shell"]),
-    ("web", &["web_fetch"]),
-    ("webfetch", &["web_fetch"]),
-    ("fetch", &["web_fetch"]),
-    ("agent", &["task"]),
-    ("custom-agent", &["task"]),
-    ("runsubagent", &["task"]),
-    ("taskcreate", &["TaskCreate"]),
-    ("taskget", &["TaskGet"]),
-    ("tasklist", &["TaskList"]),
-    ("taskupdate", &["TaskUpdate"]),
-    ("taskoutput", &["TaskOutput"]),
-    ("taskstop", &["TaskStop"]),
-    ("sendmessage", &["write_agent"]),
-    ("todo", &["sql"]),
-    ("todos", &["sql"]),
-    ("todowrite", &["sql"]),
-    ("askuserquestion", &["ask_user"]),
-    ("askquestions", &["ask_user"]),
-    ("createfile", &["create"]),
-    ("createdirectory", &["create"]),
-    ("editnotebook", &["edit"]),
-    ("listdirectory", &["view", "glob"]),
-    ("viewimage", &["view"]),
-    ("findtestfiles", &["glob"]),
-    ("searchresults", &["grep"]),
-    ("getterminaloutput", &["read_shell"]),
-    ("awaitterminal", &["read_shell"]),
-    ("killterminal", &["stop_shell"]),
-    ("runtask", &["shell"]),
-    ("createandruntask", &["shell"]),
-    ("multi_replace_string_in_file", &["edit"]),
-    ("replace_string_in_file", &["edit"]),
+const ALIASES: [(&str, &[&str]); 56] = [
+    ("edit", &[EDIT, CREATE]),
+    ("multiedit", &[EDIT]),
+    ("write", &[CREATE]),
+    ("create_file", &[CREATE]),
+    ("editfiles", &[EDIT, CREATE]),
+    ("applypatch", &[APPLY_PATCH]),
+    ("read", &[VIEW]),
+    ("readfile", &[VIEW]),
+    ("read_file", &[VIEW]),
+    ("ls", &[VIEW, GLOB]),
+    ("list_dir", &[VIEW, GLOB]),
+    ("notebookread", &[VIEW]),
+    ("search", &[GREP, GLOB]),
+    ("codebase", &[GREP, GLOB]),
+    ("textsearch", &[GREP]),
+    ("grep_search", &[GREP]),
+    ("filesearch", &[GLOB]),
+    ("file_search", &[GLOB]),
+    ("bash", &[SHELL]),
+    ("execute", &[SHELL]),
+    ("powershell", &[SHELL]),
+    ("terminal", &[SHELL]),
+    ("runcommands", &[SHELL]),
+    ("runinterminal", &[SHELL]),
+    ("run_in_terminal", &[SHELL]),
+    ("bashoutput", &[READ_SHELL]),
+    ("read_bash", &[READ_SHELL]),
+    ("killshell", &[STOP_SHELL]),
+    ("killbash", &[STOP_SHELL]),
+    ("stop_bash", &[STOP_SHELL]),
+    ("web", &[WEB_FETCH]),
+    ("webfetch", &[WEB_FETCH]),
+    ("fetch", &[WEB_FETCH]),
+    ("agent", &[TASK]),
+    ("custom-agent", &[TASK]),
+    ("runsubagent", &[TASK]),
+    ("sendmessage", &[WRITE_AGENT]),
+    ("todo", &[SQL]),
+    ("todos", &[SQL]),
+    ("todowrite", &[SQL]),
+    ("askuserquestion", &[ASK_USER]),
+    ("askquestions", &[ASK_USER]),
+    ("createfile", &[CREATE]),
+    ("createdirectory", &[CREATE]),
+    ("editnotebook", &[EDIT]),
+    ("listdirectory", &[VIEW, GLOB]),
+    ("viewimage", &[VIEW]),
+    ("findtestfiles", &[GLOB]),
+    ("searchresults", &[GREP]),
+    ("getterminaloutput", &[READ_SHELL]),
+    ("awaitterminal", &[READ_SHELL]),
+    ("killterminal", &[STOP_SHELL]),
+    ("runtask", &[SHELL]),
+    ("createandruntask", &[SHELL]),
+    ("multi_replace_string_in_file", &[EDIT]),
+    ("replace_string_in_file", &[EDIT]),
 ];
 
 /// Other programs' tools without a counterpart in Bosun.
@@ -185,7 +150,7 @@ pub(super) fn resolve_tool_name(name: &str) -> ToolNameMeaning {
     }
     let ours = tools_of_name(&lower);
     match (ours, pattern) {
-        (Some(["task"]), Some(types)) => {
+        (Some([TASK]), Some(types)) => {
             let types = types.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
             ToolNameMeaning::Agents(types.collect())
         }
@@ -194,7 +159,7 @@ pub(super) fn resolve_tool_name(name: &str) -> ToolNameMeaning {
         (None, _) if TOOLS_NOT_IN_BOSUN.contains(&lower.as_str()) => ToolNameMeaning::NotInBosun,
         (None, _) => {
             let known: Vec<&'static str> =
-                BUILT_IN_TOOLS.iter().copied().chain(ALIASES.iter().map(|(alias, _)| *alias)).collect();
+                listable_tools().map(|tool| tool.name).chain(ALIASES.iter().map(|(alias, _)| *alias)).collect();
             ToolNameMeaning::Unknown(nearest(&lower, &known))
         }
     }
@@ -202,7 +167,12 @@ pub(super) fn resolve_tool_name(name: &str) -> ToolNameMeaning {
 
 fn tools_of_name(lower: &str) -> Option<&'static [&'static str]> {
     let alias = ALIASES.iter().find(|(alias, _)| *alias == lower).map(|(_, ours)| *ours);
-    alias.or_else(|| BUILT_IN_TOOLS.iter().position(|ours| *ours == lower).and_then(|at| BUILT_IN_TOOLS.get(at..=at)))
+    let own = || listable_tools().find(|tool| tool.name.eq_ignore_ascii_case(lower));
+    alias.or_else(|| own().map(|tool| std::slice::from_ref(&tool.name)))
+}
+
+fn listable_tools() -> impl Iterator<Item = &'static ToolEntry> {
+    TOOLS.iter().filter(|tool| tool.is_listable())
 }
 
 #[cfg(test)]
@@ -255,7 +225,17 @@ mod tests {
     #[test]
     fn aliases_name_existing_tools() {
         for (alias, ours) in ALIASES {
-            assert!(ours.iter().all(|name| BUILT_IN_TOOLS.contains(name)), "{alias}");
+            assert!(ours.iter().all(|name| listable_tools().any(|tool| tool.name == *name)), "{alias}");
         }
+    }
+
+    #[test]
+    fn a_definition_names_our_tools_in_any_case() {
+        for tool in &TOOLS {
+            let meaning = resolve_tool_name(&tool.name.to_uppercase());
+            let is_known = matches!(meaning, ToolNameMeaning::BuiltIn(ours) if ours[0] == tool.name);
+            assert_eq!(is_known, tool.is_listable(), "{}", tool.name);
+        }
+        assert_eq!(resolve_tool_name("TaskGett"), ToolNameMeaning::Unknown(Some("TaskGet")));
     }
 }

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use protocol::{PermissionMode, RuleEffect, clip_middle};
+use protocol::{PermissionMode, RuleEffect, clip_middle, tool_name};
 use shell_parser::{CommandFolders, Redirect, RedirectMode, ShellScript, ShellWord, SimpleCommand};
 
 use super::file::FileUse;
@@ -129,7 +129,9 @@ impl Policy {
 
     fn may_read(&self, path: &Path, cwd: &Path) -> bool {
         let stream = STREAM_FILES.iter().any(|stream| path == Path::new(stream));
-        stream || self.is_inside(path, cwd) && self.judge_file("view", path, FileUse::Read).effect == RuleEffect::Allow
+        stream
+            || self.is_inside(path, cwd)
+                && self.judge_file(tool_name::VIEW, path, FileUse::Read).effect == RuleEffect::Allow
     }
 
     /// Whether every control below a folder has a hidden name.

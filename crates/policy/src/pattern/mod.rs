@@ -12,8 +12,8 @@ pub(crate) use host::HostPattern;
 pub(crate) use path::{FoldedPath, PathPattern, PatternBase, escape_path};
 pub(crate) use word_pattern::{WordPattern, quote_word};
 
+use protocol::{ToolClass, rule_family};
 use tool_names::RuleToolName;
-pub(crate) use tool_names::ToolCallKind;
 
 use crate::request::RequestPart;
 use crate::rule::RulePolarity;
@@ -21,7 +21,7 @@ use crate::rule::RulePolarity;
 /// The calls that a rule matches.
 #[derive(Debug, Clone)]
 pub(crate) struct RulePattern {
-    /// The only tool it matches; any tool of its kind when absent.
+    /// The only tool it matches; any tool of its class when absent.
     tool: Option<WordPattern>,
     target: RuleTarget,
 }
@@ -41,19 +41,19 @@ enum RuleTarget {
 }
 
 impl RuleTarget {
-    /// The kind of calls it matches, if known.
-    fn kind(&self) -> Option<ToolCallKind> {
+    /// The class of the calls it matches, if known.
+    fn class(&self) -> Option<ToolClass> {
         match self {
             RuleTarget::Anything | RuleTarget::Opaque => None,
-            RuleTarget::Shell(_) => Some(ToolCallKind::Shell),
-            RuleTarget::Read(_) => Some(ToolCallKind::Read),
-            RuleTarget::Edit(_) => Some(ToolCallKind::Edit),
-            RuleTarget::Fetch(_) => Some(ToolCallKind::Fetch),
-            RuleTarget::Agent(_) => Some(ToolCallKind::Agent),
+            RuleTarget::Shell(_) => Some(ToolClass::Shell),
+            RuleTarget::Read(_) => Some(ToolClass::Read),
+            RuleTarget::Edit(_) => Some(ToolClass::Edit),
+            RuleTarget::Fetch(_) => Some(ToolClass::Fetch),
+            RuleTarget::Agent(_) => Some(ToolClass::Agent),
         }
     }
 
-    /// Whether it matches every call of its kind.
+    /// Whether it matches every call of its class.
     fn is_unrestricted(&self) -> bool {
         matches!(
             self,
@@ -86,7 +86,7 @@ impl RuleMatch {
 
 /// Whether Bosun has a tool or family of tools with this name.
 pub(crate) fn is_known_tool(tool: &str) -> bool {
-    tool_names::kind_of(tool).is_some()
+    tool_names::class_of(tool).is_some()
 }
 
 /// Parses a tool and the text in its parentheses. Returns the pattern and the rule in canonical form.
@@ -97,19 +97,19 @@ pub(crate) fn parse(tool: &str, inner: Option<&str>) -> Result<(RulePattern, Str
         return Err(format!("its parentheses are empty; leave them out to mean every use of {}", name.canonical));
     }
     let host = |text: &str| HostPattern::parse(text.strip_prefix("domain:").unwrap_or(text));
-    let what = match (name.kind, inner) {
-        (ToolCallKind::Session | ToolCallKind::Other, None) => RuleTarget::Anything,
-        (ToolCallKind::Session | ToolCallKind::Other, Some(_)) => RuleTarget::Opaque,
-        (ToolCallKind::Shell, None | Some("*" | ":*")) => RuleTarget::Shell(None),
-        (ToolCallKind::Shell, Some(text)) => RuleTarget::Shell(Some(CommandPattern::parse(text)?)),
-        (ToolCallKind::Read, text) => RuleTarget::Read(text.map(PathPattern::parse).transpose()?),
-        (ToolCallKind::Edit, text) => RuleTarget::Edit(text.map(PathPattern::parse).transpose()?),
-        (ToolCallKind::Fetch, text) => RuleTarget::Fetch(text.map(host).transpose()?),
-        (ToolCallKind::Agent, text) => RuleTarget::Agent(text.map(WordPattern::glob)),
+    let what = match (name.class, inner) {
+        (ToolClass::Session | ToolClass::Other, None) => RuleTarget::Anything,
+        (ToolClass::Session | ToolClass::Other, Some(_)) => RuleTarget::Opaque,
+        (ToolClass::Shell, None | Some("*" | ":*")) => RuleTarget::Shell(None),
+        (ToolClass::Shell, Some(text)) => RuleTarget::Shell(Some(CommandPattern::parse(text)?)),
+        (ToolClass::Read, text) => RuleTarget::Read(text.map(PathPattern::parse).transpose()?),
+        (ToolClass::Edit, text) => RuleTarget::Edit(text.map(PathPattern::parse).transpose()?),
+        (ToolClass::Fetch, text) => RuleTarget::Fetch(text.map(host).transpose()?),
+        (ToolClass::Agent, text) => RuleTarget::Agent(text.map(WordPattern::glob)),
     };
-    let shown = match (name.kind, inner) {
+    let shown = match (name.class, inner) {
         (_, None) => name.canonical,
-        (ToolCallKind::Fetch, Some(text)) => {
+        (ToolClass::Fetch, Some(text)) => {
             format!("{}({})", name.canonical, text.strip_prefix("domain:").unwrap_or(text))
         }
         (_, Some(text)) => format!("{}({text})", name.canonical),
@@ -117,23 +117,11 @@ pub(crate) fn parse(tool: &str, inner: Option<&str>) -> Result<(RulePattern, Str
     Ok((RulePattern { tool: name.single_tool, target: what }, shown))
 }
 
-/// Returns the kind of a tool's calls, and a tool of that kind.
-pub(crate) fn tool_for_name(name: &str) -> Result<(ToolCallKind, String), String> {
-    let name = RuleToolName::parse(name)?;
-    let tool = match (name.kind, &name.single_tool) {
-        (ToolCallKind::Read, None) => "view",
-        (ToolCallKind::Fetch, None) => "web_fetch",
-        (_, Some(_))
-        | (
-            ToolCallKind::Shell
-            | ToolCallKind::Edit
-            | ToolCallKind::Agent
-            | ToolCallKind::Session
-            | ToolCallKind::Other,
-            None,
-        ) => &name.canonical,
-    };
-    Ok((name.kind, tool.to_owned()))
+/// Returns the class of a tool's calls, and a tool of that class.
+pub(crate) fn tool_for_name(name: &str) -> Result<(ToolClass, String), String> {
+    let RuleToolName { class, single_tool, canonical } = RuleToolName::parse(name)?;
+    let family = rule_family(&canonical).filter(|_| single_tool.is_none());
+    Ok((class, family.map_or(canonical, |family| family.example.to_owned())))
 }
 
 /// Whether a rule with this name covers several tools.
@@ -193,7 +181,7 @@ impl RulePattern {
                 })
             }
             // A client defined a tool of this name, and only the client knows what a call does.
-            (what, RequestPart::Other) if what.kind() == tool_names::kind_of(tool) => {
+            (what, RequestPart::Other) if what.class() == tool_names::class_of(tool) => {
                 match (what.is_unrestricted(), polarity) {
                     (true, _) => RuleMatch::Certain,
                     (false, RulePolarity::Forbids) => RuleMatch::Possible,

@@ -56,7 +56,7 @@ impl AgentRun {
         let parent =
             self.link.supervisor.query(move |kernel| kernel.task(parent).map(kernel::KernelTask::run_id)).await;
         let Ok(Some(run)) = parent else { return };
-        let call = ::hooks::ToolUse { id, tool: "task".into(), input };
+        let call = ::hooks::ToolUse { id, tool: protocol::tool_name::TASK.into(), input };
         let _verdict =
             run_hooks(&self.context, run, HookEventData::PermissionDenied { call, reason: reason.to_owned() }).await;
     }

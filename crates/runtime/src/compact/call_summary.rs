@@ -1,6 +1,6 @@
 //! A short summary of a call.
 
-use protocol::ToolCallRequest;
+use protocol::{ToolCallRequest, ToolClass, find_tool, tool_name};
 use serde_json::Value;
 
 use super::bounded_text::one_line;
@@ -31,10 +31,11 @@ pub(super) fn summarize_call(call: &ToolCallRequest) -> String {
 /// The files that a call writes, if any.
 pub(super) fn written_files(call: &ToolCallRequest) -> Vec<String> {
     let input = || serde_json::from_str(&call.input).unwrap_or(Value::Null);
-    let files = match call.tool.as_str() {
-        "create" | "edit" => input().get("path").and_then(Value::as_str).map(str::to_owned).into_iter().collect(),
-        "apply_patch" => patched_files(&input()),
-        _other => Vec::new(),
+    let path = |input: Value| input.get("path").and_then(Value::as_str).map(str::to_owned);
+    let files = match find_tool(&call.tool).map(|tool| (tool.class, tool.name)) {
+        Some((ToolClass::Edit, tool_name::APPLY_PATCH)) => patched_files(&input()),
+        Some((ToolClass::Edit, _one_file)) => path(input()).into_iter().collect(),
+        Some(_) | None => Vec::new(),
     };
     files.iter().map(|path| one_line(path, MAX_SUMMARY_BYTES)).collect()
 }

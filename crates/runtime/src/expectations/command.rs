@@ -41,7 +41,7 @@ pub(crate) async fn check_command_at(
     let task = run.task;
     let parent = context.roster.with_task(task, |known| known.spec.parent).flatten().unwrap_or(task);
     let prepared = context.prepared_agent(parent)?;
-    let verdict = permission_check::judge_command(context, &prepared, workspace, "task", command)
+    let verdict = permission_check::judge_command(context, &prepared, workspace, protocol::tool_name::TASK, command)
         .await
         .map_err(|error| error.to_string())?;
     if verdict.effect == RuleEffect::Deny {

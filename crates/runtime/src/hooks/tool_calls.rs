@@ -90,7 +90,8 @@ pub(crate) async fn permission_requested(
 /// counts as a denial.
 pub(crate) async fn check_command(context: &Arc<SessionContext>, run: RunId, command: &str) -> Result<String, String> {
     let (id, input) = (CallId(format!("expects-{}", run.task)), json!({ "command": command }).to_string());
-    let verdict = run_hooks(context, run, HookEventData::PreTool(ToolUse { id, tool: "shell".into(), input })).await;
+    let call = ToolUse { id, tool: protocol::tool_name::SHELL.into(), input };
+    let verdict = run_hooks(context, run, HookEventData::PreTool(call)).await;
     match verdict.ruling {
         Ruling::Deny { reason } | Ruling::Ask { reason } => return Err(format!("a hook denied it: {reason}")),
         Ruling::Nothing | Ruling::Allow => {}

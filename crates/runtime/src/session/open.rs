@@ -432,7 +432,8 @@ async fn clear_ref_locks(settings: &SessionSettings, guardian: &Guardian, id: Se
 fn read_instructions(settings: &SessionSettings, cwd: &Path) -> Instructions {
     let policy = &settings.policy;
     let may_read = |path: &Path| {
-        let request = PermissionRequest { tool: "view".into(), acts: vec![RequestedAct::Read(path.to_owned())] };
+        let acts = vec![RequestedAct::Read(path.to_owned())];
+        let request = PermissionRequest { tool: protocol::tool_name::VIEW.into(), acts };
         policy.check(&AgentRole::default(), &request).effect != RuleEffect::Deny
     };
     let (top, home, user) = (policy.project_dir.as_path(), settings.home.root(), policy.user_home.as_deref());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use host::{Capture, ExitStatus, ProgramExit};
-use protocol::{CallId, Clip, DefinitionSource, FrontMatter, RuleEffect, RunId, SlashSpec, ToolCallRequest};
+use protocol::{CallId, Clip, DefinitionSource, FrontMatter, RuleEffect, RunId, SlashSpec, ToolCallRequest, tool_name};
 use serde_json::json;
 use tokio::time::Instant;
 use tools::{FileAccess, ShellCommand, ToolError};
@@ -99,8 +99,14 @@ impl<'a> TemplateExpander<'a> {
     /// The command as changed by hooks, if it may run without asking the user.
     async fn permitted_command(&self, command: &str) -> Result<String, String> {
         let command = hooks::check_command(self.context, self.run, command).await?;
-        let verdict =
-            permission_check::judge_command(self.context, &self.agent, &self.task_workspace, "shell", &command).await;
+        let verdict = permission_check::judge_command(
+            self.context,
+            &self.agent,
+            &self.task_workspace,
+            tool_name::SHELL,
+            &command,
+        )
+        .await;
         let verdict = verdict.map_err(|error| error.to_string())?;
         match verdict.effect {
             RuleEffect::Allow => Ok(command),
@@ -154,9 +160,9 @@ impl<'a> TemplateExpander<'a> {
 
     /// A file's text, if `view` may show it without asking the user.
     async fn file_content(&self, path: &str) -> Result<String, String> {
-        let view = self.agent.tool("view").ok_or("this agent does not read files")?;
+        let view = self.agent.tool(tool_name::VIEW).ok_or("this agent does not read files")?;
         let input = json!({ "path": path }).to_string();
-        let call = ToolCallRequest { id: CallId("slash".into()), tool: "view".into(), input };
+        let call = ToolCallRequest { id: CallId("slash".into()), tool: tool_name::VIEW.into(), input };
         let judged = permission_check::judge_call(self.context, &self.agent, view, &call)
             .await
             .map_err(|error| error.to_string())?;

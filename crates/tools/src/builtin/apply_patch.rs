@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use host::{ExpectedContent, FileStamp};
+use protocol::tool_name;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -27,7 +28,7 @@ pub(crate) struct ApplyPatchArgs {
 
 impl TypedTool for ApplyPatch {
     type Args = ApplyPatchArgs;
-    const NAME: &'static str = "apply_patch";
+    const NAME: &'static str = tool_name::APPLY_PATCH;
     const ABOUT: &'static str = include_str!("apply_patch.md");
     const ACCESS: ToolAccess = ToolAccess::Write;
 

@@ -1,5 +1,6 @@
 //! Asks the user a question.
 
+use protocol::tool_name;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -29,7 +30,7 @@ const MAX_CHOICE_CHARS: usize = 200;
 
 impl TypedTool for AskUser {
     type Args = AskUserArgs;
-    const NAME: &'static str = "ask_user";
+    const NAME: &'static str = tool_name::ASK_USER;
     const ABOUT: &'static str = include_str!("ask_user.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 

@@ -1,6 +1,7 @@
 //! Creates a file.
 
 use host::ExpectedContent;
+use protocol::tool_name;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -23,7 +24,7 @@ pub(crate) struct CreateArgs {
 
 impl TypedTool for CreateTool {
     type Args = CreateArgs;
-    const NAME: &'static str = "create";
+    const NAME: &'static str = tool_name::CREATE;
     const ABOUT: &'static str = include_str!("create.md");
     const ACCESS: ToolAccess = ToolAccess::Write;
 

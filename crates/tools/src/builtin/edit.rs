@@ -1,6 +1,7 @@
 //! Replaces text in a file.
 
 use host::ExpectedContent;
+use protocol::tool_name;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -30,7 +31,7 @@ pub(crate) struct EditArgs {
 
 impl TypedTool for EditTool {
     type Args = EditArgs;
-    const NAME: &'static str = "edit";
+    const NAME: &'static str = tool_name::EDIT;
     const ABOUT: &'static str = include_str!("edit.md");
     const ACCESS: ToolAccess = ToolAccess::Write;
 

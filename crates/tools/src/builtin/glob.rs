@@ -1,5 +1,6 @@
 //! Finds files by name.
 
+use protocol::tool_name;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -24,7 +25,7 @@ pub(crate) struct GlobArgs {
 
 impl TypedTool for GlobTool {
     type Args = GlobArgs;
-    const NAME: &'static str = "glob";
+    const NAME: &'static str = tool_name::GLOB;
     const ABOUT: &'static str = include_str!("glob.md");
     const ACCESS: ToolAccess = ToolAccess::Read;
 

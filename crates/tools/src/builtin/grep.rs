@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
-use protocol::clip_middle;
+use protocol::{clip_middle, tool_name};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -45,7 +45,7 @@ pub(crate) struct GrepArgs {
 
 impl TypedTool for GrepTool {
     type Args = GrepArgs;
-    const NAME: &'static str = "grep";
+    const NAME: &'static str = tool_name::GREP;
     const ABOUT: &'static str = include_str!("grep.md");
     const ACCESS: ToolAccess = ToolAccess::Read;
 

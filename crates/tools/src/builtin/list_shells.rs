@@ -1,5 +1,6 @@
 //! Lists the background commands.
 
+use protocol::tool_name;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -16,7 +17,7 @@ pub(crate) struct ListShellsArgs {}
 
 impl TypedTool for ListShells {
     type Args = ListShellsArgs;
-    const NAME: &'static str = "list_shells";
+    const NAME: &'static str = tool_name::LIST_SHELLS;
     const ABOUT: &'static str = include_str!("list_shells.md");
     const ACCESS: ToolAccess = ToolAccess::Read;
 

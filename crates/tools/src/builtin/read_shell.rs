@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use protocol::tool_name;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -23,7 +24,7 @@ pub(crate) struct ReadShellArgs {
 
 impl TypedTool for ReadShell {
     type Args = ReadShellArgs;
-    const NAME: &'static str = "read_shell";
+    const NAME: &'static str = tool_name::READ_SHELL;
     const ABOUT: &'static str = include_str!("read_shell.md");
     const ACCESS: ToolAccess = ToolAccess::Read;
 

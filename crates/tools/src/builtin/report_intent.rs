@@ -1,6 +1,6 @@
 //! Tells the user what the agent is doing.
 
-use protocol::Clip;
+use protocol::{Clip, tool_name};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -23,7 +23,7 @@ const MAX_INTENT_BYTES: usize = 200;
 
 impl TypedTool for ReportIntent {
     type Args = ReportIntentArgs;
-    const NAME: &'static str = "report_intent";
+    const NAME: &'static str = tool_name::REPORT_INTENT;
     const ABOUT: &'static str = include_str!("report_intent.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 

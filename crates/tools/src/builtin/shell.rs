@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use host::{Capture, ExitStatus, KillMode, Process, ProgramExit};
-use protocol::{Evidence, clip_middle};
+use protocol::{Evidence, clip_middle, tool_name};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -31,7 +31,7 @@ pub(crate) struct ShellArgs {
 
 impl TypedTool for ShellTool {
     type Args = ShellArgs;
-    const NAME: &'static str = "shell";
+    const NAME: &'static str = tool_name::SHELL;
     const ABOUT: &'static str = include_str!("shell.md");
     const ACCESS: ToolAccess = ToolAccess::Execute;
 

@@ -1,5 +1,6 @@
 //! Runs SQL on the session's own tables.
 
+use protocol::tool_name;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -19,7 +20,7 @@ pub(crate) struct SqlArgs {
 
 impl TypedTool for SqlTool {
     type Args = SqlArgs;
-    const NAME: &'static str = "sql";
+    const NAME: &'static str = tool_name::SQL;
     const ABOUT: &'static str = include_str!("sql.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 

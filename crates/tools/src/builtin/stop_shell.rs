@@ -1,5 +1,6 @@
 //! Stops a background command.
 
+use protocol::tool_name;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -20,7 +21,7 @@ pub(crate) struct StopShellArgs {
 
 impl TypedTool for StopShell {
     type Args = StopShellArgs;
-    const NAME: &'static str = "stop_shell";
+    const NAME: &'static str = tool_name::STOP_SHELL;
     const ABOUT: &'static str = include_str!("stop_shell.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 

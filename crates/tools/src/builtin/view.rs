@@ -3,6 +3,7 @@
 use std::io::BufRead;
 
 use host::EntryKind;
+use protocol::tool_name;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -28,7 +29,7 @@ pub(crate) struct ViewArgs {
 
 impl TypedTool for ViewTool {
     type Args = ViewArgs;
-    const NAME: &'static str = "view";
+    const NAME: &'static str = tool_name::VIEW;
     const ABOUT: &'static str = include_str!("view.md");
     const ACCESS: ToolAccess = ToolAccess::Read;
 

@@ -1,6 +1,7 @@
 //! Fetches a web page.
 
 use net::fetch::{FetchError, FetchOutcome, PageUrl, WebPage};
+use protocol::tool_name;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -23,7 +24,7 @@ pub(crate) struct WebFetchArgs {
 
 impl TypedTool for WebFetch {
     type Args = WebFetchArgs;
-    const NAME: &'static str = "web_fetch";
+    const NAME: &'static str = tool_name::WEB_FETCH;
     const ABOUT: &'static str = include_str!("web_fetch.md");
     const ACCESS: ToolAccess = ToolAccess::Read;
 

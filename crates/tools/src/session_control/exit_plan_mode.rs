@@ -1,6 +1,6 @@
 //! Asks the user how to continue with the finished plan.
 
-use protocol::PlanAction;
+use protocol::{PlanAction, tool_name};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -28,7 +28,7 @@ const MAX_SUMMARY_CHARS: usize = 2000;
 
 impl TypedTool for ExitPlanMode {
     type Args = ExitPlanModeArgs;
-    const NAME: &'static str = "exit_plan_mode";
+    const NAME: &'static str = tool_name::EXIT_PLAN_MODE;
     const ABOUT: &'static str = include_str!("exit_plan_mode.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 

@@ -1,6 +1,6 @@
 //! Reports on the objective of a session that is on autopilot.
 
-use protocol::ObjectiveReport;
+use protocol::{ObjectiveReport, tool_name};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -28,7 +28,7 @@ const MAX_TEXT_CHARS: usize = 4000;
 
 impl TypedTool for TaskComplete {
     type Args = TaskCompleteArgs;
-    const NAME: &'static str = "task_complete";
+    const NAME: &'static str = tool_name::TASK_COMPLETE;
     const ABOUT: &'static str = include_str!("task_complete.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 

@@ -1,5 +1,6 @@
 //! Stores the session's plan.
 
+use protocol::tool_name;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -22,7 +23,7 @@ const MAX_PLAN_BYTES: usize = 64 * 1024;
 
 impl TypedTool for WritePlan {
     type Args = WritePlanArgs;
-    const NAME: &'static str = "write_plan";
+    const NAME: &'static str = tool_name::WRITE_PLAN;
     const ABOUT: &'static str = include_str!("write_plan.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 

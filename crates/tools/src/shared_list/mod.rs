@@ -8,16 +8,30 @@ mod task_output;
 mod task_stop;
 mod task_update;
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::WaitLimit;
+use task_create::TaskCreate;
+use task_get::TaskGet;
+use task_list::TaskList;
+use task_output::TaskOutput;
+use task_stop::TaskStop;
+use task_update::TaskUpdate;
 
-pub(crate) use task_create::TaskCreate;
-pub(crate) use task_get::TaskGet;
-pub(crate) use task_list::TaskList;
-pub(crate) use task_output::TaskOutput;
-pub(crate) use task_stop::TaskStop;
-pub(crate) use task_update::TaskUpdate;
+use crate::args::typed_tool;
+use crate::{Tool, WaitLimit};
+
+/// The tools of a shared list: creating, showing and changing items, and the tasks that work on them.
+pub fn shared_list_tools() -> Vec<Arc<dyn Tool>> {
+    vec![
+        typed_tool::<TaskCreate>(),
+        typed_tool::<TaskGet>(),
+        typed_tool::<TaskList>(),
+        typed_tool::<TaskUpdate>(),
+        typed_tool::<TaskOutput>(),
+        typed_tool::<TaskStop>(),
+    ]
+}
 
 /// Maximum time that a call waits.
 const MAX_WAIT: Duration = Duration::from_secs(24 * 3600);

@@ -1,5 +1,6 @@
 //! Creates an item.
 
+use protocol::tool_name;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -28,7 +29,7 @@ pub(crate) struct TaskCreateArgs {
 
 impl TypedTool for TaskCreate {
     type Args = TaskCreateArgs;
-    const NAME: &'static str = "TaskCreate";
+    const NAME: &'static str = tool_name::TASK_CREATE;
     const ABOUT: &'static str = include_str!("task_create.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use protocol::tool_name;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -31,7 +32,7 @@ const DEFAULT_WAIT: Duration = Duration::from_secs(600);
 
 impl TypedTool for TaskGet {
     type Args = TaskGetArgs;
-    const NAME: &'static str = "TaskGet";
+    const NAME: &'static str = tool_name::TASK_GET;
     const ABOUT: &'static str = include_str!("task_get.md");
     const ACCESS: ToolAccess = ToolAccess::Read;
 

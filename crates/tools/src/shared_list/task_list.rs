@@ -1,5 +1,6 @@
 //! Lists the items.
 
+use protocol::tool_name;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -16,7 +17,7 @@ pub(crate) struct TaskListToolArgs {}
 
 impl TypedTool for TaskList {
     type Args = TaskListToolArgs;
-    const NAME: &'static str = "TaskList";
+    const NAME: &'static str = tool_name::TASK_LIST;
     const ABOUT: &'static str = include_str!("task_list.md");
     const ACCESS: ToolAccess = ToolAccess::Read;
 

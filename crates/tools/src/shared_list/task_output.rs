@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use protocol::tool_name;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -29,7 +30,7 @@ const DEFAULT_WAIT: Duration = Duration::from_secs(30);
 
 impl TypedTool for TaskOutput {
     type Args = TaskOutputArgs;
-    const NAME: &'static str = "TaskOutput";
+    const NAME: &'static str = tool_name::TASK_OUTPUT;
     const ABOUT: &'static str = include_str!("task_output.md");
     const ACCESS: ToolAccess = ToolAccess::Read;
 

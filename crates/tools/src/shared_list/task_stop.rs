@@ -1,5 +1,6 @@
 //! Stops a task.
 
+use protocol::tool_name;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -19,7 +20,7 @@ pub(crate) struct TaskStopArgs {
 
 impl TypedTool for TaskStop {
     type Args = TaskStopArgs;
-    const NAME: &'static str = "TaskStop";
+    const NAME: &'static str = tool_name::TASK_STOP;
     const ABOUT: &'static str = include_str!("task_stop.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 

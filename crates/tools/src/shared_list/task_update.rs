@@ -1,6 +1,6 @@
 //! Changes an item.
 
-use protocol::{Clip, ItemId, ItemStatus};
+use protocol::{Clip, ItemId, ItemStatus, tool_name};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -42,7 +42,7 @@ pub(crate) struct TaskUpdateArgs {
 
 impl TypedTool for TaskUpdate {
     type Args = TaskUpdateArgs;
-    const NAME: &'static str = "TaskUpdate";
+    const NAME: &'static str = tool_name::TASK_UPDATE;
     const ABOUT: &'static str = include_str!("task_update.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 

@@ -1,5 +1,6 @@
 //! Lists agents.
 
+use protocol::tool_name;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -16,7 +17,7 @@ pub(crate) struct ListAgentsArgs {}
 
 impl TypedTool for ListAgents {
     type Args = ListAgentsArgs;
-    const NAME: &'static str = "list_agents";
+    const NAME: &'static str = tool_name::LIST_AGENTS;
     const ABOUT: &'static str = include_str!("list_agents.md");
     const ACCESS: ToolAccess = ToolAccess::Read;
 

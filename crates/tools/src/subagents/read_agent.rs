@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use protocol::tool_name;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -31,7 +32,7 @@ const DEFAULT_WAIT: Duration = Duration::from_secs(600);
 
 impl TypedTool for ReadAgent {
     type Args = ReadAgentArgs;
-    const NAME: &'static str = "read_agent";
+    const NAME: &'static str = tool_name::READ_AGENT;
     const ABOUT: &'static str = include_str!("read_agent.md");
     const ACCESS: ToolAccess = ToolAccess::Read;
 

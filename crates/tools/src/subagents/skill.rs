@@ -1,5 +1,6 @@
 //! Loads a skill.
 
+use protocol::tool_name;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -19,7 +20,7 @@ pub(crate) struct LoadSkillArgs {
 
 impl TypedTool for LoadSkill {
     type Args = LoadSkillArgs;
-    const NAME: &'static str = "skill";
+    const NAME: &'static str = tool_name::SKILL;
     const ABOUT: &'static str = include_str!("skill.md");
     const ACCESS: ToolAccess = ToolAccess::Read;
 

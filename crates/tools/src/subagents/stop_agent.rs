@@ -1,6 +1,6 @@
 //! Stops an agent.
 
-use protocol::CancelMode;
+use protocol::{CancelMode, tool_name};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -23,7 +23,7 @@ pub(crate) struct StopAgentArgs {
 
 impl TypedTool for StopAgent {
     type Args = StopAgentArgs;
-    const NAME: &'static str = "stop_agent";
+    const NAME: &'static str = tool_name::STOP_AGENT;
     const ABOUT: &'static str = include_str!("stop_agent.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 

@@ -1,6 +1,6 @@
 //! Starts an agent.
 
-use protocol::{Expectations, ReasoningEffort, TaskMode};
+use protocol::{Expectations, ReasoningEffort, TaskMode, tool_name};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -35,7 +35,7 @@ pub(crate) struct StartTaskArgs {
 
 impl TypedTool for StartTask {
     type Args = StartTaskArgs;
-    const NAME: &'static str = "task";
+    const NAME: &'static str = tool_name::TASK;
     const ABOUT: &'static str = include_str!("task.md");
     const ACCESS: ToolAccess = ToolAccess::Agent;
 

@@ -1,5 +1,6 @@
 //! Finds tools that are not in the model's requests.
 
+use protocol::tool_name;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -19,7 +20,7 @@ pub(crate) struct ToolSearchArgs {
 
 impl TypedTool for ToolSearch {
     type Args = ToolSearchArgs;
-    const NAME: &'static str = "tool_search";
+    const NAME: &'static str = tool_name::TOOL_SEARCH;
     const ABOUT: &'static str = include_str!("tool_search.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use protocol::tool_name;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -28,7 +29,7 @@ const DEFAULT_WAIT: Duration = Duration::from_secs(3600);
 
 impl TypedTool for UntilTool {
     type Args = UntilArgs;
-    const NAME: &'static str = "until";
+    const NAME: &'static str = tool_name::UNTIL;
     const ABOUT: &'static str = include_str!("until.md");
     const ACCESS: ToolAccess = ToolAccess::Execute;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protocol::WaitMode;
+use protocol::{WaitMode, tool_name};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -27,7 +27,7 @@ pub(crate) struct WaitForArgs {
 
 impl TypedTool for WaitFor {
     type Args = WaitForArgs;
-    const NAME: &'static str = "wait";
+    const NAME: &'static str = tool_name::WAIT;
     const ABOUT: &'static str = include_str!("wait.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 

@@ -1,6 +1,6 @@
 //! Sends a message to agents.
 
-use protocol::MailDelivery;
+use protocol::{MailDelivery, tool_name};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -26,7 +26,7 @@ pub(crate) struct WriteAgentArgs {
 
 impl TypedTool for WriteAgent {
     type Args = WriteAgentArgs;
-    const NAME: &'static str = "write_agent";
+    const NAME: &'static str = tool_name::WRITE_AGENT;
     const ABOUT: &'static str = include_str!("write_agent.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 

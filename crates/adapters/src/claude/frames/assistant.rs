@@ -1,7 +1,7 @@
 //! Agents' messages and calls: a frame for each block.
 
 use hooks::tool_names;
-use protocol::{ContentBlock, HookDialect, StopReason, Usage};
+use protocol::{ContentBlock, HookDialect, StopReason, Usage, tool_name};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -69,7 +69,7 @@ pub(in crate::claude) fn block_json(block: &ContentBlock) -> Option<Value> {
 /// A call in the Claude SDK's terms. Arguments that are not an object are passed on as text.
 pub(in crate::claude) fn client_tool_call(tool: &str, input: &str) -> (String, Value) {
     let input = match serde_json::from_str(input) {
-        Ok(Value::Object(input)) if tool == "ask_user" => question_input(&input),
+        Ok(Value::Object(input)) if tool == tool_name::ASK_USER => question_input(&input),
         Ok(Value::Object(input)) => Value::Object(tool_names::args_to_dialect(tool, HookDialect::Snake, input)),
         Ok(_) | Err(_) if input.trim().is_empty() => json!({}),
         Ok(_) | Err(_) => json!({ "input": input }),

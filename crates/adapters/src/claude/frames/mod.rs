@@ -14,7 +14,7 @@ pub(super) use assistant::{
     FrameSource, assistant_frame, block_json, client_tool_call, empty_message, questions_input, stop_reason,
 };
 pub(super) use results::{TurnResult, TurnStats, result_frame};
-pub(super) use session_info::{INIT_TOOLS, SessionInfo, init_frame, initialize_response};
+pub(super) use session_info::{SessionInfo, init_frame, init_tools, initialize_response};
 pub(super) use stream::MessageStream;
 pub(super) use user::{interrupted_frame, replay_frame, tool_result_frame};
 

@@ -1,5 +1,6 @@
 //! Session information for the client: the response to `initialize`, and the `init` frame of every turn.
 
+use protocol::TOOLS;
 use protocol::api::{AgentView, SlashKind, SlashView};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -7,31 +8,10 @@ use uuid::Uuid;
 use super::VERSION;
 use crate::claude::mode::ClaudePermissionMode;
 
-/// The tools of every session, by their Claude names. The tool that starts agents has its older name, `Task`, here.
-pub(in crate::claude) const INIT_TOOLS: [&str; 22] = [
-    "Task",
-    "Bash",
-    "BashOutput",
-    "KillShell",
-    "Read",
-    "Write",
-    "Edit",
-    "Glob",
-    "Grep",
-    "WebFetch",
-    "SendMessage",
-    "Skill",
-    "TaskCreate",
-    "TaskGet",
-    "TaskList",
-    "TaskUpdate",
-    "TaskOutput",
-    "TaskStop",
-    "AskUserQuestion",
-    "ExitPlanMode",
-    "sql",
-    "apply_patch",
-];
+/// The tools of every session, by their Claude names.
+pub(in crate::claude) fn init_tools() -> impl Iterator<Item = &'static str> {
+    TOOLS.iter().filter_map(|tool| tool.announced)
+}
 
 /// Information about a session at the start of a turn.
 #[derive(Debug, Clone, Default)]
@@ -136,5 +116,18 @@ mod tests {
         let info = SessionInfo { commands, ..SessionInfo::default() };
         assert_eq!(init_frame(Uuid::nil(), &info)["slash_commands"], json!(["compact"]));
         assert_eq!(initialize_response(&info)["commands"].as_array().map(Vec::len), Some(1));
+    }
+
+    #[test]
+    fn a_client_is_told_of_the_tools_that_it_knows() {
+        let expected = [
+            "Task AskUserQuestion ExitPlanMode Skill SendMessage Bash BashOutput KillShell Read Write Edit Glob Grep",
+            "WebFetch TaskCreate TaskGet TaskList TaskUpdate TaskOutput TaskStop sql apply_patch",
+        ];
+        let mut expected: Vec<&str> = expected.iter().flat_map(|line| line.split(' ')).collect();
+        let mut told: Vec<&str> = init_tools().collect();
+        expected.sort_unstable();
+        told.sort_unstable();
+        assert_eq!(told, expected);
     }
 }

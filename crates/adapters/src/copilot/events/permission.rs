@@ -1,6 +1,6 @@
 //! Permission requests in the SDK's format: a few kinds, each with fields that clients require.
 
-use protocol::CallId;
+use protocol::{CallId, ToolClass, find_tool, tool_name};
 use serde_json::{Map, Value, json};
 
 use super::turns::{arguments, client_tool_name};
@@ -9,8 +9,14 @@ use super::turns::{arguments, client_tool_name};
 pub(super) fn permission_request(call: &CallId, tool: &str, input: &str, reason: &str, offers_rule: bool) -> Value {
     let fields: Map<String, Value> = serde_json::from_str(input).unwrap_or_default();
     let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
-    let mut request = match tool {
-        "shell" | "until" => json!({
+    let class = match find_tool(tool) {
+        // It runs a command, too.
+        Some(known) if known.name == tool_name::UNTIL => ToolClass::Shell,
+        Some(known) => known.class,
+        None => ToolClass::Other,
+    };
+    let mut request = match class {
+        ToolClass::Shell => json!({
             "kind": "shell",
             "fullCommandText": text("command"),
             "intention": reason,
@@ -20,17 +26,17 @@ pub(super) fn permission_request(call: &CallId, tool: &str, input: &str, reason:
             "hasWriteFileRedirection": text("command").contains('>'),
             "canOfferSessionApproval": offers_rule,
         }),
-        "edit" | "create" | "apply_patch" => json!({
+        ToolClass::Edit => json!({
             "kind": "write",
             "intention": reason,
             "fileName": text("path"),
-            "diff": if tool == "apply_patch" { text("patch") } else { text("new") },
+            "diff": if tool == tool_name::APPLY_PATCH { text("patch") } else { text("new") },
             "newFileContents": text("content"),
             "canOfferSessionApproval": offers_rule,
         }),
-        "view" | "grep" | "glob" => json!({ "kind": "read", "intention": reason, "path": text("path") }),
-        "web_fetch" => json!({ "kind": "url", "intention": reason, "url": text("url") }),
-        other => match other.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
+        ToolClass::Read => json!({ "kind": "read", "intention": reason, "path": text("path") }),
+        ToolClass::Fetch => json!({ "kind": "url", "intention": reason, "url": text("url") }),
+        ToolClass::Agent | ToolClass::Session | ToolClass::Other => match mcp_tool(tool) {
             Some((server, name)) => json!({
                 "kind": "mcp",
                 "serverName": server,
@@ -41,7 +47,7 @@ pub(super) fn permission_request(call: &CallId, tool: &str, input: &str, reason:
             }),
             None => json!({
                 "kind": "custom-tool",
-                "toolName": client_tool_name(other),
+                "toolName": client_tool_name(tool),
                 "toolDescription": reason,
                 "args": arguments(tool, input),
             }),
@@ -49,6 +55,11 @@ pub(super) fn permission_request(call: &CallId, tool: &str, input: &str, reason:
     };
     request["toolCallId"] = call.to_string().into();
     request
+}
+
+/// The server and the name of an MCP tool.
+fn mcp_tool(tool: &str) -> Option<(&str, &str)> {
+    tool.strip_prefix("mcp__")?.split_once("__")
 }
 
 fn first_word(command: &str) -> &str {
@@ -66,6 +77,13 @@ mod tests {
         let shell = fields("shell", r#"{"command":"rm -r x > y"}"#);
         assert_eq!((&shell["kind"], &shell["hasWriteFileRedirection"]), (&json!("shell"), &json!(true)));
         assert_eq!(shell["commands"], json!([{ "identifier": "rm", "readOnly": false }]));
+        assert_eq!(fields("until", r#"{"command":"test -e x"}"#)["fullCommandText"], "test -e x");
+        assert_eq!(fields("apply_patch", r#"{"patch":"+a"}"#)["diff"], "+a");
+        assert_eq!(
+            (&fields("grep", "{}")["kind"], &fields("web_fetch", "{}")["kind"]),
+            (&json!("read"), &json!("url"))
+        );
+        assert_eq!(fields("sql", "{}")["kind"], "custom-tool");
         assert_eq!(fields("create", r#"{"path":"a","content":"b"}"#)["fileName"], "a");
         assert_eq!(fields("mcp__git__log", "{}")["serverName"], "git");
         assert_eq!(fields("weather", r#"{"city":"Oslo"}"#)["args"]["city"], "Oslo");

@@ -1,7 +1,7 @@
 //! Events about turns and their calls.
 
 use hooks::tool_names;
-use protocol::{CallId, ContentBlock, HookDialect, ModelFault, TaskId, ToolResult, Turn, Usage};
+use protocol::{CallId, ContentBlock, HookDialect, ModelFault, TaskId, ToolResult, Turn, Usage, tool_name};
 use serde_json::{Value, json};
 
 use super::EventTranslator;
@@ -181,7 +181,7 @@ impl EventTranslator {
         let mut events = self.call_started(task, call.clone());
         let tracked = self.calls.remove(&(task, call.clone()));
         let wrote_plan =
-            tracked.as_ref().is_some_and(|tracked| tracked.tool == "write_plan") && !answer.status.is_error();
+            tracked.as_ref().is_some_and(|tracked| tracked.tool == tool_name::WRITE_PLAN) && !answer.status.is_error();
         let turn = tracked.map(|tracked| tracked.turn.0.to_string());
         let mut content = json!({
             "toolCallId": call.to_string(),
