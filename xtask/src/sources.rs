@@ -1,6 +1,7 @@
 //! The repository's Rust sources, split into code, literals and comments.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -114,9 +115,9 @@ fn module_path(file: &Path, module: &str) -> PathBuf {
 /// The kind of source text that a byte belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ByteKind {
-    /// Code, with the quotes of its literals.
+    /// Code.
     Code,
-    /// The content of a string or character literal.
+    /// A string or character literal, with its quotes.
     Literal,
     /// A comment.
     Comment,
@@ -125,17 +126,23 @@ pub(crate) enum ByteKind {
 /// Blanks everything that is not of a kind in `kept`; line numbers stay the same.
 pub(crate) fn only(source: &str, kept: &[ByteKind]) -> String {
     let bytes = source.as_bytes();
-    let mut shown = Vec::with_capacity(bytes.len());
+    let shown = tokens(source).flat_map(|(kind, range)| {
+        bytes[range].iter().map(move |&byte| if byte == b'\n' || kept.contains(&kind) { byte } else { b' ' })
+    });
+    String::from_utf8_lossy(&shown.collect::<Vec<u8>>()).into_owned()
+}
+
+/// The tokens of a source in order: literals with their quotes, comments, and single bytes of code.
+pub(crate) fn tokens(source: &str) -> impl Iterator<Item = (ByteKind, Range<usize>)> {
+    let bytes = source.as_bytes();
     let mut at = 0;
-    while at < bytes.len() {
-        let (part, length) = token(&bytes[at..], at > 0 && is_word(bytes[at - 1]));
-        let end = (at + length.max(1)).min(bytes.len());
-        for &byte in &bytes[at..end] {
-            shown.push(if byte == b'\n' || kept.contains(&part) { byte } else { b' ' });
-        }
-        at = end;
-    }
-    String::from_utf8_lossy(&shown).into_owned()
+    std::iter::from_fn(move || {
+        let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
+        let (kind, length) = token(rest, at > 0 && is_word(bytes[at - 1]));
+        let range = at..(at + length.max(1)).min(bytes.len());
+        at = range.end;
+        Some((kind, range))
+    })
 }
 
 fn is_word(byte: u8) -> bool {

@@ -5,6 +5,7 @@ mod longest;
 mod names;
 mod rules;
 mod task_types;
+mod tool_names;
 
 use anyhow::{Result, bail};
 
@@ -20,7 +21,9 @@ pub(crate) fn check() -> Result<()> {
     let locked = rules::locked(&std::fs::read_to_string("Cargo.lock")?);
     let names = names::faults(&sources, &std::fs::read_to_string("docs/glossary.md")?);
     let task_types = task_types::faults(&sources);
-    report([layers::faults(&packages), rules::faults(&packages, &sources), locked, names, task_types].concat())?;
+    let tool_names = tool_names::faults(&sources);
+    let rules = rules::faults(&packages, &sources);
+    report([layers::faults(&packages), rules, locked, names, task_types, tool_names].concat())?;
     println!("check: formatting");
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
     println!("check: lints");

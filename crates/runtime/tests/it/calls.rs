@@ -19,6 +19,13 @@ fn steps(run: &PlayedSession) -> Vec<String> {
     run.events().iter().filter_map(|envelope| step(&envelope.entry.event)).collect()
 }
 
+/// The transcript without the list of all tools, which grows with each new one.
+fn without_list_of_tools(transcript: &str) -> String {
+    let (before, list) = transcript.split_once("The tools are: view, ").unwrap();
+    let (_, after) = list.split_once(", tool_search.\n").unwrap();
+    format!("{before}The tools are: […].\n{after}")
+}
+
 /// Every call with its answers.
 fn answers(run: &PlayedSession) -> Vec<(CallId, ToolResultStatus, String)> {
     let answer = |event: &Event| match event {
@@ -83,7 +90,7 @@ async fn every_call_has_one_answer_whatever_becomes_of_it() {
     );
     let run = scenario().script(&script).file("a.txt", "hello\n").prompt("try").run().await;
     assert_eq!((run.file("b.txt"), run.file("c.txt")), (None, None));
-    assert_snapshot!(run.transcript());
+    assert_snapshot!(without_list_of_tools(&run.transcript()));
 }
 
 #[tokio::test]
