@@ -83,7 +83,7 @@ impl StoredSession {
     }
 }
 
-fn parse<P: serde::de::DeserializeOwned>(params: Value) -> Result<P, ClientError> {
+pub(crate) fn parse<P: serde::de::DeserializeOwned>(params: Value) -> Result<P, ClientError> {
     read_params(params).map_err(ClientError::Refused)
 }
 
@@ -95,7 +95,7 @@ fn internal(error: impl std::fmt::Display) -> ClientError {
     ClientError::Refused(ErrorObject::internal(error))
 }
 
-fn to_json(answer: impl Serialize) -> Result<Value, ClientError> {
+pub(crate) fn to_json(answer: impl Serialize) -> Result<Value, ClientError> {
     serde_json::to_value(answer).map_err(internal)
 }
 

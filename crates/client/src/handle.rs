@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use host::Home;
 use protocol::SessionId;
-use protocol::api::{AnswerSource, ApiCall, Method};
+use protocol::api::{AnswerSource, ApiCall, Method, TodoEdits, TodoIds};
 use rpc::{CallError, InProcessConnector, Notifications, RpcClient};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use store::StoreError;
 
+use crate::answers::{parse, to_json};
 use crate::events::{EventStream, FollowOptions};
 use crate::{ClientError, StoredSession};
 
@@ -77,11 +78,17 @@ impl SessionHandle {
         serde_json::from_value(answer).map_err(CallError::Answer).map_err(ClientError::Call)
     }
 
-    /// Calls a method: what its file says is read from there, even while a process runs the session.
+    /// Calls a method: what the file says is read from there, even while a process runs the session, and a command to a
+    /// session that rests is queued.
     pub async fn call_value(&self, method: Method, params: Value, timeout: Duration) -> Result<Value, ClientError> {
-        match method.source() {
-            AnswerSource::File => self.read(move |stored| stored.answer(method, params)).await,
-            AnswerSource::Owner | AnswerSource::Command => {
+        match (method.source(), method) {
+            (AnswerSource::File, _) => self.read(move |stored| stored.answer(method, params)).await,
+            (AnswerSource::Command, Method::SessionCommand) => to_json(&self.give(&parse(params)?).await?),
+            (AnswerSource::Command, Method::TodosEdit) => {
+                let TodoEdits { edits } = parse(params)?;
+                to_json(&TodoIds { ids: self.edit_todos(edits).await?.ids })
+            }
+            (AnswerSource::Owner | AnswerSource::Command, _) => {
                 let owner = match &self.connector {
                     Connector::InProcess(_) => Some(std::process::id()),
                     Connector::Socket => self.read(|stored| Ok(stored.owner()?)).await?,

@@ -3,7 +3,7 @@
 use client::StoredSession;
 use protocol::api::{AskView, DecideParams, StartAgentParams, TaskView};
 use protocol::{AskDecision, AskId, CancelBy, MailDelivery, SessionId, TaskId, TaskOutcome, TaskState};
-use runtime::{BusMessage, SessionStatus, Subscription};
+use runtime::{BusMessage, Subscription};
 
 use crate::Error;
 
@@ -54,11 +54,7 @@ impl AgentSession {
     /// Waits until the session is idle.
     pub async fn wait_until_idle(&self) -> Result<PromptAnswer, Error> {
         let mut status = self.0.status();
-        let is_done = |status: &SessionStatus| {
-            let is_idle = status.root_is_at_rest() && status.background == 0 && !status.continuation_due;
-            status.paused.is_some() || is_idle
-        };
-        let final_status = status.wait_for(is_done).await.map(|status| status.clone());
+        let final_status = status.wait_for(|status| status.phase().is_over()).await.map(|status| status.clone());
         let final_status = final_status.map_err(|_gone| Error::Paused("it has ended".into()))?;
         if let Some(why) = final_status.paused {
             return Err(Error::Paused(why.to_string()));

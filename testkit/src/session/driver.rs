@@ -137,11 +137,7 @@ impl SessionDriver {
 
     /// Waits until nothing is left to do.
     pub async fn rest(&mut self) {
-        let over = |status: &SessionStatus| {
-            let rests = status.root_is_at_rest() && status.background == 0 && !status.continuation_due;
-            status.paused.is_some() || rests
-        };
-        self.until_status("rest", over).await;
+        self.until_status("rest", |status| status.phase().is_over()).await;
     }
 
     /// Leaves the session as a process that is asked to end.

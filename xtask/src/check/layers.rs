@@ -24,6 +24,9 @@ const NARROW: [(&str, &[&str]); 4] = [
 /// Dependencies within a layer: clients read a session's file in the same way as its owner.
 const SIDEWAYS: [(&str, &str); 1] = [("client", "store")];
 
+/// The crates that open SQLite files: every other crate reaches sessions through `client`.
+const STORE_USERS: [&str; 2] = ["client", "runtime"];
+
 /// Crates for development only; they may use anything, and are not shipped.
 const DEV_ONLY: [&str; 2] = ["testkit", "xtask"];
 
@@ -83,6 +86,9 @@ fn package_faults(package: &Package) -> Vec<String> {
 
 fn edge_fault(package: &Package, from: usize, to: &Dependency) -> Option<String> {
     let name = &package.name;
+    if to.name == "store" && !STORE_USERS.contains(&name.as_str()) {
+        return Some(format!("layer: {name} ({from}) must not depend on store: it reaches sessions through client"));
+    }
     if to.dev {
         let shipped = package.dependencies.iter().any(|other| !other.dev && other.name == to.name);
         let allowed = to.name == "testkit" || shipped;
@@ -120,8 +126,8 @@ mod tests {
 
     #[test]
     fn an_edge_the_wrong_way_is_named() {
-        let kernel = faults_of("bosun-kernel", &[("bosun-protocol", None), ("bosun-store", None), ("thiserror", None)]);
-        assert_eq!(kernel, ["layer: kernel (2) must not depend on store (2)"]);
+        let kernel = faults_of("bosun-kernel", &[("bosun-protocol", None), ("bosun-git", None), ("thiserror", None)]);
+        assert_eq!(kernel, ["layer: kernel (2) must not depend on git (2)"]);
         let host = faults_of("bosun-host", &[("bosun-runtime", None)]);
         assert_eq!(host, ["layer: host (1) must not depend on runtime (3)"]);
         let protocol = faults_of("bosun-protocol", &[("bosun-rpc", Some("build"))]);
@@ -138,12 +144,24 @@ mod tests {
     }
 
     #[test]
+    fn only_the_client_and_the_runtime_open_files_of_sessions() {
+        for name in ["cli", "adapters", "sdk", "config", "tui"] {
+            for kind in [None, Some("dev")] {
+                let faults = faults_of(&format!("bosun-{name}"), &[("bosun-store", kind)]);
+                assert_eq!(faults.len(), 1, "{name} {kind:?}: {faults:?}");
+                assert!(faults[0].ends_with("must not depend on store: it reaches sessions through client"));
+            }
+        }
+        assert!(faults_of("bosun-runtime", &[("bosun-store", None), ("bosun-client", None)]).is_empty());
+    }
+
+    #[test]
     fn narrow_crates_use_less_than_their_layer_allows() {
         assert_eq!(
             faults_of("bosun-kernel", &[("bosun-host", None)]),
             ["layer: kernel (2) must not depend on host (1)"]
         );
-        assert_eq!(faults_of("bosun-tui", &[("bosun-store", None)]), ["layer: tui (4) must not depend on store (2)"]);
+        assert_eq!(faults_of("bosun-tui", &[("bosun-git", None)]), ["layer: tui (4) must not depend on git (2)"]);
         assert!(faults_of("bosun-dashboard", &[("bosun-protocol", None), ("bosun-rpc", None)]).is_empty());
     }
 

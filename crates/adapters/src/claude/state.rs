@@ -1,7 +1,6 @@
 //! The session's state, as one of three names that clients know. Clients close their input on `idle`, so it is never
 //! reported while an agent works or a message waits.
 
-use protocol::TaskState;
 use protocol::api::StatusView;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -55,10 +54,7 @@ impl ClaudeSessionState {
 
 /// Whether the root is idle and will not continue by itself. Background commands do not count: they may run forever.
 pub(super) fn is_root_idle(status: &StatusView) -> bool {
-    match &status.root {
-        Some(TaskState::Idle | TaskState::Finished { .. } | TaskState::Interrupted) | None => !status.continuation_due,
-        Some(TaskState::Queued | TaskState::Running | TaskState::Parked { .. }) => false,
-    }
+    !status.is_root_busy()
 }
 
 /// Reports the session's state to a client whenever it changes.
@@ -92,11 +88,22 @@ impl StateReporter {
 
 #[cfg(test)]
 mod tests {
+    use protocol::TaskState;
+
     use super::*;
 
     fn status(root: TaskState) -> StatusView {
         let quiet = root == TaskState::Idle;
-        StatusView { seq: 1, quiet, root: Some(root), background: 0, asks: 0, continuation_due: false, paused: None }
+        StatusView {
+            seq: 1,
+            quiet,
+            root: Some(root),
+            background: 0,
+            asks: 0,
+            continuation_due: false,
+            parked: None,
+            paused: None,
+        }
     }
 
     fn reported_state(states: &mut StateReporter, status: &StatusView, agents: usize) -> Option<String> {

@@ -1,6 +1,6 @@
 //! Reads a session's log from disk.
 
-use client::StoredSession;
+use client::SessionHandle;
 use host::Home;
 use protocol::SessionId;
 use rpc::ErrorObject;
@@ -41,12 +41,12 @@ async fn read_log(
     last_seq: Option<u64>,
     mut on_events: impl FnMut(Vec<Value>) + Send + 'static,
 ) -> Result<EventTranslator, ErrorObject> {
-    let home = home.clone();
-    let reading = tokio::task::spawn_blocking(move || -> Result<EventTranslator, client::StoreError> {
-        let reader = StoredSession::open(&home, id)?;
-        let mut translator = EventTranslator::new(id, session_names::session_name(&home, id));
+    let name = session_names::session_name(home, id);
+    let session = SessionHandle::new(home, id);
+    let reading = session.read(move |stored| {
+        let mut translator = EventTranslator::new(id, name);
         loop {
-            let page = reader.events_after(translator.seq(), ENTRIES_PER_PAGE)?;
+            let page = stored.events_after(translator.seq(), ENTRIES_PER_PAGE)?;
             if page.is_empty() {
                 return Ok(translator);
             }
@@ -58,5 +58,5 @@ async fn read_log(
             }
         }
     });
-    reading.await.map_err(ErrorObject::internal)?.map_err(ErrorObject::internal)
+    Ok(reading.await?)
 }

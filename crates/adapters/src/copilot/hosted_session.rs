@@ -2,14 +2,14 @@
 //! through its socket.
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use client::SessionHandle;
 use host::Home;
 use protocol::SessionId;
 use protocol::api::Method;
-use rpc::{CallError, ErrorObject, InProcessConnector, Notifications, RpcClient};
+use rpc::{CallError, ErrorObject, Notifications, RpcClient};
 use runtime::{Session, SessionStatus};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -26,10 +26,10 @@ use super::session_names;
 /// A session that this server holds for its clients.
 #[derive(Debug)]
 pub(crate) struct HostedSession {
-    id: SessionId,
+    handle: SessionHandle,
     name_for_clients: String,
-    home: Home,
-    location: SessionLocation,
+    /// The session, if this process runs it.
+    local: Option<LocalHostedSession>,
     /// The connection for calls. Watchers have their own connections, so that answers never wait behind events.
     api: RpcClient,
     pub(crate) clients: Arc<SessionClients>,
@@ -67,18 +67,10 @@ impl ClientNotice {
     }
 }
 
-#[derive(Debug)]
-enum SessionLocation {
-    /// This process runs the session until it closes it.
-    Local(Box<LocalHostedSession>),
-    /// Another process runs the session; this is its socket.
-    Remote(PathBuf),
-}
-
+/// A session that this process runs until it closes it.
 #[derive(Debug)]
 struct LocalHostedSession {
     session: tokio::sync::Mutex<Option<Session>>,
-    connector: InProcessConnector,
     status: watch::Receiver<SessionStatus>,
 }
 
@@ -90,35 +82,32 @@ impl HostedSession {
         tool_calls: Arc<PendingToolCalls>,
     ) -> Result<HostedSession, ErrorObject> {
         let (client, _notifications) = session.connect().await.map_err(ErrorObject::internal)?;
-        let (id, home, status) = (session.id(), session.home().clone(), session.status());
-        let connector = session.in_process_connector();
-        let local = LocalHostedSession { session: tokio::sync::Mutex::new(Some(session)), connector, status };
-        let location = SessionLocation::Local(Box::new(local));
-        Ok(HostedSession::new(id, home, location, client, clients, tool_calls))
+        let handle = SessionHandle::in_process(session.home(), session.id(), session.in_process_connector());
+        let status = session.status();
+        let local = LocalHostedSession { session: tokio::sync::Mutex::new(Some(session)), status };
+        Ok(HostedSession::new(handle, Some(local), client, clients, tool_calls))
     }
 
     /// Connects to a session that another process runs; `None` if no process does.
     pub(crate) async fn remote(home: &Home, id: SessionId) -> Option<HostedSession> {
-        let socket = home.socket(id);
-        let (client, _notifications) = RpcClient::connect(&socket).await.ok()?;
+        let handle = SessionHandle::new(home, id);
+        let (client, _notifications) = handle.connect().await.ok()?;
         let clients = Arc::<SessionClients>::default();
         let tool_calls = Arc::new(PendingToolCalls::new(Arc::clone(&clients)));
-        Some(HostedSession::new(id, home.clone(), SessionLocation::Remote(socket), client, clients, tool_calls))
+        Some(HostedSession::new(handle, None, client, clients, tool_calls))
     }
 
     fn new(
-        id: SessionId,
-        home: Home,
-        location: SessionLocation,
+        handle: SessionHandle,
+        local: Option<LocalHostedSession>,
         client: RpcClient,
         clients: Arc<SessionClients>,
         tool_calls: Arc<PendingToolCalls>,
     ) -> HostedSession {
         HostedSession {
-            id,
-            name_for_clients: session_names::session_name(&home, id),
-            home,
-            location,
+            name_for_clients: session_names::session_name(handle.home(), handle.id()),
+            handle,
+            local,
             api: client,
             clients,
             tool_calls,
@@ -135,7 +124,12 @@ impl HostedSession {
     }
 
     pub(crate) fn id(&self) -> SessionId {
-        self.id
+        self.handle.id()
+    }
+
+    /// The session, to read its file.
+    pub(crate) fn handle(&self) -> &SessionHandle {
+        &self.handle
     }
 
     /// The session's name for clients: its UUID, or the name that a client chose.
@@ -144,7 +138,7 @@ impl HostedSession {
     }
 
     pub(crate) fn home(&self) -> &Home {
-        &self.home
+        self.handle.home()
     }
 
     /// Calls the session's API.
@@ -178,10 +172,7 @@ impl HostedSession {
 
     /// Opens one more connection to the session's API, for a watcher.
     pub(crate) async fn connect(&self) -> Result<(RpcClient, Notifications), ErrorObject> {
-        match &self.location {
-            SessionLocation::Local(local) => local.connector.connect().await.map_err(ErrorObject::internal),
-            SessionLocation::Remote(socket) => RpcClient::connect(socket).await.map_err(ErrorObject::internal),
-        }
+        self.handle.connect().await.map_err(ErrorObject::internal)
     }
 
     /// Records tools that a client defines.
@@ -217,10 +208,7 @@ impl HostedSession {
 
     /// Whether this process runs the session and work is in progress.
     pub(crate) fn is_busy(&self) -> bool {
-        match &self.location {
-            SessionLocation::Local(local) => !is_quiet(&local.status.borrow()),
-            SessionLocation::Remote(_) => false,
-        }
+        self.local.as_ref().is_some_and(|local| !local.status.borrow().phase().is_over())
     }
 
     /// Whether the process that runs the session is still alive.
@@ -230,9 +218,9 @@ impl HostedSession {
 
     /// Waits until no work is in progress.
     pub(crate) async fn wait_until_quiet(&self) {
-        if let SessionLocation::Local(local) = &self.location {
+        if let Some(local) = &self.local {
             // Fails if there is no supervisor any more, and thus no work.
-            local.status.clone().wait_for(is_quiet).await.ok();
+            local.status.clone().wait_for(|status| status.phase().is_over()).await.ok();
         }
     }
 
@@ -253,7 +241,7 @@ impl HostedSession {
 
     /// Resumes everything that was interrupted.
     pub(crate) async fn resume(&self) -> Result<(), ErrorObject> {
-        let SessionLocation::Local(local) = &self.location else { return Ok(()) };
+        let Some(local) = &self.local else { return Ok(()) };
         match &*local.session.lock().await {
             Some(session) => session.resume().await.map_err(ErrorObject::internal),
             None => Ok(()),
@@ -262,17 +250,13 @@ impl HostedSession {
 
     /// Stops running the session in this process. It can be resumed later.
     pub(crate) async fn leave(&self) {
-        let SessionLocation::Local(local) = &self.location else { return };
+        let Some(local) = &self.local else { return };
         if let Some(session) = local.session.lock().await.take()
             && let Err(error) = session.leave().await
         {
             tracing::warn!(%error, "cannot close a session cleanly");
         }
     }
-}
-
-fn is_quiet(status: &SessionStatus) -> bool {
-    (status.quiet && !status.continuation_due) || status.paused.is_some()
 }
 
 fn to_error_object(error: CallError) -> ErrorObject {

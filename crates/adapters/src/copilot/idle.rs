@@ -1,6 +1,6 @@
 //! Detects when a session is idle for its clients: all its work is done, and only new input can continue it.
 
-use protocol::api::StatusView;
+use protocol::api::{RunPhase, StatusView};
 use protocol::{Envelope, Event, MailId, TaskOutcome};
 use serde_json::Value;
 use tokio::sync::watch;
@@ -66,7 +66,7 @@ impl IdleTracker {
 
     /// Whether the session has become idle, and if so whether it was aborted.
     pub(crate) fn check_idle(&mut self, status: &StatusView) -> Option<bool> {
-        if !status.quiet || status.continuation_due {
+        if status.phase() != RunPhase::Quiet {
             self.is_busy = true;
             return None;
         }

@@ -151,7 +151,7 @@ fn lock_channels(channels: &SessionChannels) -> MutexGuard<'_, HashMap<SessionId
 /// Waits until nothing runs in a session. A paused session has stopped, but never reports that it is quiet.
 async fn wait_until_quiet(status: &mut watch::Receiver<SessionStatus>) {
     // A closed channel counts as quiet.
-    let _over = status.wait_for(|status| status.quiet || status.paused.is_some()).await.is_err();
+    let _over = status.wait_for(|status| status.phase().is_over()).await.is_err();
 }
 
 /// Holds one session until a command or the end of the server closes it.
@@ -182,5 +182,25 @@ async fn run_session(
     if let Some(reply) = leave_reply {
         // Fails if the client no longer waits.
         reply.send(()).ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use protocol::TaskState;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_session_on_autopilot_is_not_quiet_between_two_steps() {
+        let idle = SessionStatus { quiet: true, root: Some(TaskState::Idle), ..SessionStatus::default() };
+        let due = SessionStatus { continuation_due: true, ..idle.clone() };
+        let (sender, mut status) = watch::channel(due);
+        let early = tokio::time::timeout(Duration::from_millis(20), wait_until_quiet(&mut status)).await;
+        assert!(early.is_err(), "the root is about to be told to continue");
+        sender.send_replace(idle);
+        tokio::time::timeout(Duration::from_secs(20), wait_until_quiet(&mut status)).await.unwrap();
     }
 }

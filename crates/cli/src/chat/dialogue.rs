@@ -286,8 +286,7 @@ impl Dialogue<'_> {
     }
 
     pub(super) fn is_busy(&self) -> bool {
-        let status = self.status.borrow();
-        status.continuation_due || status.root.is_some() && !status.root_is_at_rest()
+        self.status.borrow().view().is_root_busy()
     }
 
     pub(super) fn background_count(&self) -> usize {

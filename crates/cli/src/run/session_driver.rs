@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use client::StoreError;
 use config::Env;
-use protocol::{CancelBy, TaskState};
-use runtime::{BusMessage, Parking, Session, SessionStatus, Subscription};
+use protocol::CancelBy;
+use protocol::api::{ParkingView, RunPhase};
+use runtime::{BusMessage, Session, SessionStatus, Subscription};
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
@@ -144,24 +145,13 @@ enum RunWait {
 
 impl RunWait {
     fn from_status(status: &SessionStatus) -> RunWait {
-        if status.paused.is_some() {
-            return RunWait::Paused;
-        }
-        // The root is idle, but about to be told to continue.
-        if status.continuation_due {
-            return RunWait::Work;
-        }
-        match status.parked {
-            Some(Parking { until: None, .. }) => return RunWait::Person,
-            Some(Parking { until: Some(_), .. }) => return RunWait::Quota,
-            None => {}
-        }
-        match &status.root {
-            Some(TaskState::Queued | TaskState::Running | TaskState::Parked { .. }) | None => RunWait::Work,
-            Some(TaskState::Idle | TaskState::Interrupted | TaskState::Finished { .. }) if status.background > 0 => {
-                RunWait::Background
-            }
-            Some(TaskState::Idle | TaskState::Interrupted | TaskState::Finished { .. }) => RunWait::Nothing,
+        match status.phase() {
+            RunPhase::Working => RunWait::Work,
+            RunPhase::Background => RunWait::Background,
+            RunPhase::Parked(ParkingView { until_at: None, .. }) => RunWait::Person,
+            RunPhase::Parked(ParkingView { until_at: Some(_), .. }) => RunWait::Quota,
+            RunPhase::Quiet => RunWait::Nothing,
+            RunPhase::Paused => RunWait::Paused,
         }
     }
 

@@ -1,9 +1,11 @@
 //! Commands to sessions that run, rest, or change their owner meanwhile.
 
+use std::time::Duration;
+
 use bosun_client::{ClientError, EditedTodos, SessionHandle};
 use protocol::api::{
     CommandFate, DecideParams, ModeParams, NewTodo, RefusalKind, SendParams, SessionCommand, StopTaskParams,
-    TaskParams, TodoEdit, TodosParams,
+    TaskParams, TodoEdit, TodosParams, calls,
 };
 use protocol::{
     AskDecision, AskId, CancelMode, Envelope, Event, MailBody, MailDelivery, SessionId, SessionMode, TaskId,
@@ -55,6 +57,8 @@ async fn what_becomes_of_each_command_while_the_session_rests() {
     for command in queued {
         assert_eq!(session.give(&command).await.unwrap(), CommandFate::Queued, "{command:?}");
     }
+    let by_method = session.call::<calls::SessionCommand>(&message("by its method"), Duration::from_secs(20)).await;
+    assert_eq!(by_method.unwrap(), CommandFate::Queued);
     for command in [SessionCommand::Stop, SessionCommand::StopFleet] {
         assert_eq!(session.give(&command).await.unwrap(), CommandFate::NothingToDo, "{command:?}");
     }
@@ -97,7 +101,7 @@ async fn no_message_is_applied_twice_or_lost_in_silence() {
             let text = format!("message {n}");
             let fate = session.give(&message(&text)).await;
             fates.push((text, fate.is_ok()));
-            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+            tokio::time::sleep(Duration::from_millis(2)).await;
         }
         fates
     };

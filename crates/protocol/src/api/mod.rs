@@ -16,6 +16,6 @@ pub use external_tasks::*;
 pub use methods::{AnswerSource, ApiCall, CallOrdering, METHODS, Method, MethodSpec, Nothing, calls};
 pub use session::*;
 pub use slash::*;
-pub use status::StatusView;
+pub use status::{ParkingView, RunPhase, StatusView};
 pub use tasks::*;
 pub use todos::*;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::TaskState;
+use crate::{ParkReason, TaskState, Timestamp};
 
 /// A summary of a session's state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -21,7 +21,135 @@ pub struct StatusView {
     pub asks: u64,
     /// Whether the root, on autopilot, is about to be told to continue.
     pub continuation_due: bool,
+    /// What the whole session waits for: every agent that is not at rest is parked or waits for a parked one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parked: Option<ParkingView>,
     /// Why the session cannot continue, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,
+}
+
+/// What a parked session waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ParkingView {
+    /// When it resumes by itself; absent when a person must act first.
+    pub until_at: Option<Timestamp>,
+    /// The reason.
+    pub why: ParkReason,
+}
+
+/// What a session does now. Every client that waits for the end of a run asks this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunPhase {
+    /// The root works, or is about to be told to continue.
+    Working,
+    /// The root is at rest, and tasks below it work.
+    Background,
+    /// Nothing works until the parking is over.
+    Parked(ParkingView),
+    /// Nothing is left to do.
+    Quiet,
+    /// It cannot continue.
+    Paused,
+}
+
+impl RunPhase {
+    /// Whether only new input, or another owner, can continue the session.
+    pub fn is_over(self) -> bool {
+        match self {
+            RunPhase::Quiet | RunPhase::Paused => true,
+            RunPhase::Working | RunPhase::Background | RunPhase::Parked(_) => false,
+        }
+    }
+}
+
+impl StatusView {
+    /// What the session does now.
+    pub fn phase(&self) -> RunPhase {
+        if self.paused.is_some() {
+            return RunPhase::Paused;
+        }
+        // The root is idle, but about to be told to continue.
+        if self.continuation_due {
+            return RunPhase::Working;
+        }
+        if let Some(parked) = self.parked {
+            return RunPhase::Parked(parked);
+        }
+        match &self.root {
+            Some(TaskState::Queued | TaskState::Running | TaskState::Parked { .. }) | None => RunPhase::Working,
+            Some(TaskState::Idle | TaskState::Interrupted | TaskState::Finished { .. }) => match self.background {
+                0 => RunPhase::Quiet,
+                1.. => RunPhase::Background,
+            },
+        }
+    }
+
+    /// Whether the root works, waits for its turn, or is about to be told to continue.
+    pub fn is_root_busy(&self) -> bool {
+        let is_busy = match &self.root {
+            Some(TaskState::Queued | TaskState::Running | TaskState::Parked { .. }) => true,
+            Some(TaskState::Idle | TaskState::Interrupted | TaskState::Finished { .. }) | None => false,
+        };
+        is_busy || self.continuation_due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TaskOutcome;
+
+    const QUOTA: ParkingView = ParkingView { until_at: Some(Timestamp(5)), why: ParkReason::Quota };
+
+    fn roots() -> [(Option<TaskState>, bool); 7] {
+        let parked = TaskState::Parked { until_at: QUOTA.until_at, why: QUOTA.why };
+        [
+            (None, false),
+            (Some(TaskState::Queued), true),
+            (Some(TaskState::Running), true),
+            (Some(parked), true),
+            (Some(TaskState::Idle), false),
+            (Some(TaskState::Interrupted), false),
+            (Some(TaskState::Finished { outcome: TaskOutcome::Completed }), false),
+        ]
+    }
+
+    /// Every combination of what a status says, with the strongest reason first.
+    #[test]
+    fn the_phase_follows_from_the_status() {
+        for (root, is_busy) in roots() {
+            for continuation_due in [false, true] {
+                for parked in [None, Some(QUOTA)] {
+                    for background in [0, 3] {
+                        let quiet = !is_busy && background == 0;
+                        let (seq, asks, root) = (1, 0, root.clone());
+                        let running = StatusView {
+                            seq,
+                            quiet,
+                            root: root.clone(),
+                            background,
+                            asks,
+                            continuation_due,
+                            parked,
+                            paused: None,
+                        };
+                        let expected = match (continuation_due, parked, is_busy || root.is_none(), background) {
+                            (true, _, _, _) => RunPhase::Working,
+                            (false, Some(parked), _, _) => RunPhase::Parked(parked),
+                            (false, None, true, _) => RunPhase::Working,
+                            (false, None, false, 0) => RunPhase::Quiet,
+                            (false, None, false, _) => RunPhase::Background,
+                        };
+                        assert_eq!(running.phase(), expected, "{running:?}");
+                        assert_eq!(running.is_root_busy(), is_busy || continuation_due, "{running:?}");
+                        let paused = StatusView { paused: Some("no space".into()), ..running };
+                        assert_eq!(paused.phase(), RunPhase::Paused);
+                    }
+                }
+            }
+        }
+        assert!(RunPhase::Quiet.is_over() && RunPhase::Paused.is_over() && !RunPhase::Parked(QUOTA).is_over());
+    }
 }

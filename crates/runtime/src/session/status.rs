@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kernel::Parking;
 use protocol::TaskState;
-use protocol::api::StatusView;
+use protocol::api::{ParkingView, RunPhase, StatusView};
 use store::StoreError;
 
 /// A summary of a session's state.
@@ -30,7 +30,7 @@ pub struct SessionStatus {
 
 impl SessionStatus {
     /// The status in the API.
-    pub(crate) fn view(&self) -> StatusView {
+    pub fn view(&self) -> StatusView {
         let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         StatusView {
             seq: self.seq,
@@ -39,8 +39,14 @@ impl SessionStatus {
             background: count(self.background),
             asks: count(self.asks),
             continuation_due: self.continuation_due,
+            parked: self.parked.map(|Parking { until, why }| ParkingView { until_at: until, why }),
             paused: self.paused.as_ref().map(ToString::to_string),
         }
+    }
+
+    /// What the session does now.
+    pub fn phase(&self) -> RunPhase {
+        self.view().phase()
     }
 
     /// Whether watchers are notified of this status after `published`. While the root is at rest, a status follows

@@ -1,6 +1,5 @@
 //! `session.autopilotObjective.getState`: the objective in autopilot and its progress, derived from the log.
 
-use client::StoredSession;
 use protocol::api::{Method, TasksPage, TasksParams};
 use protocol::{AutopilotStop, Envelope, Event, MailBody, Principal, SessionMode};
 use rpc::ErrorObject;
@@ -26,9 +25,7 @@ async fn state(session: &HostedSession) -> Result<Option<Value>, ErrorObject> {
     let query = TasksParams::root();
     let TasksPage { tasks, .. } = session.call(Method::TasksList, query).await?;
     let Some(root) = tasks.first().map(|task| task.id) else { return Ok(None) };
-    let (home, id) = (session.home().clone(), session.id());
-    let reading = tokio::task::spawn_blocking(move || StoredSession::open(&home, id)?.task_events(root));
-    let log = reading.await.map_err(ErrorObject::internal)?.map_err(ErrorObject::internal)?;
+    let log = session.handle().read(move |stored| Ok(stored.task_events(root)?)).await?;
     Ok(log.into_iter().fold(ObjectiveProgress::default(), ObjectiveProgress::apply_event).into_state())
 }
 

@@ -3,7 +3,6 @@
 mod output;
 mod view;
 
-use client::StoredSession;
 use protocol::api::{
     ExternalTaskIdParams, Method, RefusalKind, SendParams, StartAgentParams, StartAgentResult, StopTaskParams,
     TaskParams, TaskRecord, TaskView, TasksPage, TasksParams,
@@ -40,7 +39,7 @@ pub(crate) async fn call(
             Ok(json!({ "promoted": was_performed(promoted)? }))
         }
         "session.tasks.getCurrentPromotable" => match promotable(session).await? {
-            Some(task) => Ok(json!({ "task": task_view(session, &task)? })),
+            Some(task) => Ok(json!({ "task": task_view(session, task).await? })),
             None => Ok(json!({})),
         },
         "session.tasks.promoteCurrentToBackground" => promote_current(session).await,
@@ -58,10 +57,7 @@ pub(crate) async fn call(
 }
 
 async fn list(session: &HostedSession) -> Result<Value, ErrorObject> {
-    let mut tasks = Vec::new();
-    for task in below_root(session).await? {
-        tasks.push(task_view(session, &task)?);
-    }
+    let mut tasks = task_views(session, below_root(session).await?).await?;
     tasks.extend(client_tasks::external_tasks(session).await?.iter().map(client_tasks::task_view));
     Ok(json!({ "tasks": tasks }))
 }
@@ -81,9 +77,18 @@ async fn below_root(session: &HostedSession) -> Result<Vec<TaskView>, ErrorObjec
     }
 }
 
-fn task_view(session: &HostedSession, task: &TaskView) -> Result<Value, ErrorObject> {
-    let call = StoredSession::open(session.home(), session.id()).and_then(|reader| reader.starting_call(task.id));
-    Ok(view::task_json(task, call.map_err(ErrorObject::internal)?.as_ref()))
+/// The tasks as clients see them, with the calls that started them.
+async fn task_views(session: &HostedSession, tasks: Vec<TaskView>) -> Result<Vec<Value>, ErrorObject> {
+    let views = session.handle().read(move |stored| {
+        let view = |task: &TaskView| Ok(view::task_json(task, stored.starting_call(task.id)?.as_ref()));
+        tasks.iter().map(view).collect()
+    });
+    Ok(views.await?)
+}
+
+/// One task as clients see it.
+async fn task_view(session: &HostedSession, task: TaskView) -> Result<Option<Value>, ErrorObject> {
+    Ok(task_views(session, vec![task]).await?.pop())
 }
 
 async fn start_agent(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
@@ -168,7 +173,7 @@ async fn promote_current(session: &HostedSession) -> Result<Value, ErrorObject> 
         return Ok(json!({}));
     }
     let TaskRecord { task, .. } = session.call(Method::TasksGet, TaskParams { task }).await?;
-    Ok(json!({ "task": task_view(session, &task)? }))
+    Ok(json!({ "task": task_view(session, task).await? }))
 }
 
 /// The task id in the parameters.
