@@ -16,8 +16,8 @@ about: For a test
 rules:
   - when: { turn: 1 }
     answer:
-      - call: { id: c0, tool: shell, input: { command: echo 0 } }
-      - call: { id: c1, tool: shell, input: { command: echo 1 } }
+      - call: { id: c0, tool: shell, input: { command: echo 0 >> witness } }
+      - call: { id: c1, tool: shell, input: { command: echo 1 >> witness } }
   - answer: [say: done]
 ";
 
