@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Budget, HookSpec, Isolation, PermissionMode, ReasoningEffort};
 
+/// The agent type of work that names none.
+pub const DEFAULT_AGENT: &str = "general-purpose";
+
 /// An agent definition, independent of its file format. The session stores the definition that an agent was started
 /// with.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -36,6 +39,9 @@ pub struct AgentSpec {
     pub permission: Option<PermissionMode>,
     /// Whether it runs in the background unless a call says otherwise.
     pub background: bool,
+    /// Whether the agents that it starts may work in the background, as those of the root may.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub background_spawns: bool,
     /// What it and everything below it may spend.
     pub budget: Budget,
     /// Skills whose text is added to its prompt.

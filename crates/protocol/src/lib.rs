@@ -27,7 +27,7 @@ mod todo;
 mod tool_table;
 mod usage;
 
-pub use agent::{AgentSpec, DefinitionId, DefinitionSource, ModelPreference, SkillSpec, SpawnPolicy};
+pub use agent::{AgentSpec, DEFAULT_AGENT, DefinitionId, DefinitionSource, ModelPreference, SkillSpec, SpawnPolicy};
 pub use ask::{Ask, AskDecision, AskId, AskSubject, DecidedBy};
 pub use clip::{Clip, clip_middle};
 pub use event::{

@@ -35,7 +35,7 @@ pub struct TaskSpec {
     pub parent: Option<TaskId>,
     /// Its type.
     pub kind: TaskType,
-    /// The name of its agent definition, or of the program for a shell command.
+    /// The name of its agent definition, or of its type for a command.
     pub agent: String,
     /// Its display name; unique among its siblings.
     pub name: String,
@@ -76,6 +76,9 @@ pub struct TaskSpec {
     /// Where its runs take place; in the process that runs the session when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<PlaceName>,
+    /// How long a monitor pauses between two runs of its command, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every_secs: Option<u32>,
 }
 
 /// The name of a place where runs can take place, such as another process or machine.
@@ -126,6 +129,7 @@ impl TaskSpec {
             isolation: None,
             merges: None,
             place: None,
+            every_secs: None,
         }
     }
 }

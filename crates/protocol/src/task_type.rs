@@ -16,6 +16,8 @@ pub enum TaskType {
     Agent,
     /// A shell command in the background.
     Shell,
+    /// A command that runs again and again until it succeeds.
+    Monitor,
 }
 
 /// How views show a task: which output it has, and whether it has a model and a price.
@@ -56,7 +58,7 @@ struct TaskTypeRules {
 
 impl TaskType {
     /// Every type.
-    pub const ALL: [TaskType; 3] = [TaskType::Main, TaskType::Agent, TaskType::Shell];
+    pub const ALL: [TaskType; 4] = [TaskType::Main, TaskType::Agent, TaskType::Shell, TaskType::Monitor];
 
     const fn rules(self) -> &'static TaskTypeRules {
         match self {
@@ -93,6 +95,21 @@ impl TaskType {
             TaskType::Shell => &TaskTypeRules {
                 name: "shell",
                 label: "command",
+                form: TaskForm::Command,
+                is_root: false,
+                counts_as_agent: false,
+                needs_slot: false,
+                has_inbox: false,
+                may_have_children: false,
+                completes_with_answer: false,
+                takes_last_turn: false,
+                answers_at_spawn: false,
+                reports_to_subagents: false,
+                on_owner_loss: OwnerLoss::Lost,
+            },
+            TaskType::Monitor => &TaskTypeRules {
+                name: "monitor",
+                label: "monitor",
                 form: TaskForm::Command,
                 is_root: false,
                 counts_as_agent: false,
@@ -204,6 +221,11 @@ impl TaskSpec {
     /// A shell command in the background, with default values.
     pub fn shell(name: impl Into<String>) -> TaskSpec {
         TaskSpec::new(TaskType::Shell, "shell", name)
+    }
+
+    /// A monitor that pauses this long between two runs of its command, with default values.
+    pub fn monitor(name: impl Into<String>, every_secs: u32) -> TaskSpec {
+        TaskSpec { every_secs: Some(every_secs), ..TaskSpec::new(TaskType::Monitor, "monitor", name) }
     }
 
     /// The same spec for a session's root, whatever type and parent it had.

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use client::command_output;
-use kernel::{KernelInput, KernelTask, TaskPhase, TaskSpawn};
-use protocol::{CancelBy, CancelMode, Clip, Event, TaskForm, TaskId, TaskOutcome, TaskSpec, WaitMode};
+use kernel::{KernelInput, KernelTask, TaskPhase};
+use protocol::{CancelBy, CancelMode, Clip, Event, TaskForm, TaskId, TaskOutcome, WaitMode};
 use tools::{BackgroundCommand, BackgroundRow, BackgroundStatus, BoxFuture, ToolError, WaitLimit};
 
 use crate::agent::SessionContext;
 use crate::call_waits::Caller;
+use crate::spawn::SpawnBuilder;
 use crate::supervisor::InputRejection;
 
 /// The background commands of the calling agent.
@@ -54,16 +55,12 @@ impl tools::BackgroundCommands for AgentShellTasks {
 
 impl AgentShellTasks {
     async fn spawn(&self, command: BackgroundCommand) -> Result<String, ToolError> {
-        let id = TaskId::new(self.context.settings.ids.uuid());
-        let spec = TaskSpec {
-            parent: Some(self.caller.run.task),
-            description: Clip::new(&command.description, 200).into_string(),
-            ..TaskSpec::shell(task_name(&command.command))
-        };
-        let by = Some((self.caller.run, self.caller.turn, self.caller.call.clone()));
-        let spawn =
-            KernelInput::Spawn(TaskSpawn { id, spec, prompt: command.command, by, until: None, definition: None });
-        match self.caller.supervisor.submit(spawn).await {
+        let spawn = SpawnBuilder::shell(command.command)
+            .called_by(&self.caller)
+            .describe(&command.description)
+            .build(&self.context);
+        let id = spawn.id;
+        match self.caller.supervisor.submit(KernelInput::Spawn(spawn)).await {
             Ok(_receipt) => {}
             Err(InputRejection::Refused(refusal)) => return Err(ToolError::refused(refusal.to_string())),
             Err(rejected) => return Err(ToolError::failed(rejected)),
@@ -128,24 +125,5 @@ fn state_text(task: &KernelTask) -> String {
         | TaskPhase::Idle
         | TaskPhase::Parked(_)
         | TaskPhase::Interrupted) => phase.state().as_str().into(),
-    }
-}
-
-/// A short task name, taken from a command's first word.
-fn task_name(command: &str) -> String {
-    let word = command.split_whitespace().next().unwrap_or_default();
-    let word = word.rsplit('/').next().unwrap_or_default();
-    let name: String = word.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c)).take(24).collect();
-    if name.is_empty() { "shell".into() } else { name }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_command_is_named_after_its_program() {
-        let names = ["cargo test", "/usr/bin/python3 -m http.server", "  ", "$(x)", "FOO=1 make"].map(task_name);
-        assert_eq!(names, ["cargo", "python3", "shell", "x", "FOO1"]);
     }
 }

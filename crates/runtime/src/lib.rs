@@ -47,6 +47,7 @@ mod settings;
 mod shared_lists;
 mod skill;
 pub mod slash;
+mod spawn;
 mod spools;
 mod sql_tables;
 mod subagents;

@@ -88,7 +88,7 @@ const PLAIN_SHELL: &str = "/bin/sh";
 
 /// The shell whose syntax the policy parses, if installed. Another shell may read quotes differently, and so run a
 /// command that the policy did not check.
-pub fn bash_or_plain_shell() -> &'static str {
+fn bash_or_plain_shell() -> &'static str {
     const BASH: &str = "/bin/bash";
     if Path::new(BASH).exists() { BASH } else { PLAIN_SHELL }
 }

@@ -30,7 +30,7 @@ mod workspace_files;
 pub use builtin::builtin_tools;
 pub use context::{CallIdentity, ToolContext, ToolLimits};
 pub use heartbeat::{Heartbeat, HeartbeatPause};
-pub use launch::{ShellCommand, bash_or_plain_shell, follow, launch};
+pub use launch::{ShellCommand, follow, launch};
 pub use services::{
     BackgroundCommand, BackgroundCommands, BackgroundRow, BackgroundStatus, CreateItemRequest, FileAccess,
     FileAccessGuard, IntentReporter, ItemEdit, MessageAgentsRequest, MessageRecipients, PlanExitRequest,

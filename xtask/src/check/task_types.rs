@@ -1,4 +1,5 @@
-//! Only the table of task types may depend on a task's type; other code asks the table.
+//! Only the table of task types may depend on a task's type; other code asks the table. Only one file builds the start
+//! of a task.
 
 use crate::sources::{ByteKind, SourceFile, only, shipped, words};
 
@@ -7,6 +8,9 @@ const TABLE: &str = "crates/protocol/src/task_type.rs";
 
 /// The files that may name types: the table, and the registration of executors.
 const HOMES: [&str; 2] = [TABLE, "crates/runtime/src/executors/mod.rs"];
+
+/// The file that builds the start of every task.
+const SPAWNS: &str = "crates/runtime/src/spawn.rs";
 
 /// A file that names one of these has tasks, so a `kind` in it may be a task's type.
 const TASKS: [&str; 4] = ["TaskType", "TaskSpec", "TaskView", "KernelTask"];
@@ -19,9 +23,13 @@ pub(super) fn faults(sources: &[SourceFile]) -> Vec<String> {
             continue;
         }
         let code = only(&source.text, &[ByteKind::Code]);
+        let place = |at: usize| format!("{}:{}", source.path.display(), code[..at].matches('\n').count() + 1);
         for (at, what) in named_types(&code).into_iter().chain(compared_kinds(&code)) {
-            let line = code[..at].matches('\n').count() + 1;
-            faults.push(format!("task type: {}:{line} {what}: ask the table in {TABLE}", source.path.display()));
+            faults.push(format!("task type: {} {what}: ask the table in {TABLE}", place(at)));
+        }
+        if source.owner() != "kernel" && source.path != std::path::Path::new(SPAWNS) {
+            let built = code.match_indices("TaskSpawn {").map(|(at, _)| at);
+            faults.extend(built.map(|at| format!("spawn: {} builds a TaskSpawn: use {SPAWNS}", place(at))));
         }
     }
     faults
@@ -111,6 +119,16 @@ mod tests {
         }
         let over_two_lines = "KernelTask\ntask.kind\n    == wanted";
         assert_eq!(faults_in(path, over_two_lines), [fault(3, "compares kinds of tasks")]);
+    }
+
+    #[test]
+    fn a_start_of_a_task_that_is_built_elsewhere_is_named() {
+        let text = "let spawn = TaskSpawn { id, spec };";
+        let fault = "spawn: crates/runtime/src/a.rs:1 builds a TaskSpawn: use crates/runtime/src/spawn.rs";
+        assert_eq!(faults_in("crates/runtime/src/a.rs", text), [fault]);
+        for path in [SPAWNS, "crates/kernel/src/input.rs", "crates/runtime/tests/it/a.rs"] {
+            assert_eq!(faults_in(path, text), Vec::<String>::new(), "{path}");
+        }
     }
 
     #[test]

@@ -293,7 +293,7 @@ fn open_result_cache(
         FleetLaunchMode::Resume => session.fleet_config().ok().flatten(),
     };
     let (agent, plan, isolated) = terms.map(|terms| (terms.agent, terms.plan, terms.isolated)).unwrap_or_default();
-    let default_agent = agent.unwrap_or_else(|| "general-purpose".into());
+    let default_agent = agent.unwrap_or_else(|| protocol::DEFAULT_AGENT.into());
     let plan = plan.filter(|plan| !plan.is_empty());
     let excluded = [excluded_paths(&settings.home, plan.as_deref().map(Path::new)), shared].concat();
     // Workers that share the workspace have no use for results in commits: nothing merges them.

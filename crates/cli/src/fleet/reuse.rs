@@ -5,13 +5,10 @@ use std::path::{Path, PathBuf};
 
 use config::FleetPlan;
 use host::Home;
-use protocol::TodoId;
+use protocol::{DEFAULT_AGENT, TodoId};
 use runtime::{Assignment, AssignmentContext, CacheLookup, RunResultCache, TreeSnapshot, excluded_paths};
 
 use crate::error::CliError;
-
-/// The agent of todos that name no agent.
-const DEFAULT_AGENT: &str = "general-purpose";
 
 /// The agents and the folder that the prediction is made for.
 pub(super) struct ReusePredictor<'a> {

@@ -13,7 +13,7 @@ use super::requirements::{budget, effort, isolation, model_preference, models, p
 use super::{DefinitionProblem, FilePosition};
 
 /// Supported keys.
-const KNOWN_KEYS: [&str; 24] = [
+const KNOWN_KEYS: [&str; 25] = [
     "name",
     "description",
     "prompt",
@@ -34,6 +34,7 @@ const KNOWN_KEYS: [&str; 24] = [
     "isolation",
     "permission-mode",
     "background",
+    "background-spawns",
     "budget",
     "spawns",
     "taste",
@@ -158,6 +159,7 @@ fn read_fields(
         max_turns: fields.count(&["max-turns"]),
         permission,
         background: fields.flag(&["background"]).unwrap_or(false),
+        background_spawns: fields.flag(&["background-spawns"]).unwrap_or(false),
         budget: budget(&mut fields),
         skills: fields.texts(&["skills"]).unwrap_or_default().iter().map(|(name, _)| normalize_or_trim(name)).collect(),
         hooks: Vec::new(),

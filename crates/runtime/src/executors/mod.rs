@@ -2,6 +2,7 @@
 //! run, so a new task type or a new place is one registration.
 
 mod agent;
+mod monitor;
 mod shell;
 
 use std::fmt;
@@ -12,6 +13,7 @@ use protocol::{FailKind, PlaceName, TaskType};
 use tools::BoxFuture;
 
 use self::agent::AgentExecutor;
+use self::monitor::MonitorExecutor;
 use self::shell::ShellExecutor;
 use crate::agent::SessionContext;
 use crate::supervisor::RunLink;
@@ -35,6 +37,7 @@ impl Executors {
             let executor: Arc<dyn Executor> = match kind {
                 TaskType::Main | TaskType::Agent => Arc::new(AgentExecutor(context)),
                 TaskType::Shell => Arc::new(ShellExecutor(context)),
+                TaskType::Monitor => Arc::new(MonitorExecutor(context)),
             };
             executors.register(kind, None, executor);
         }

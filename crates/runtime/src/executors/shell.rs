@@ -1,6 +1,7 @@
 //! Runs background commands in this process. Their output goes to a bounded spool on disk.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use client::command_output;
 use host::ExitStatus;
@@ -10,6 +11,7 @@ use tools::{BoxFuture, ShellCommand};
 
 use super::Executor;
 use crate::agent::SessionContext;
+use crate::spools::SpoolWriter;
 use crate::supervisor::{InputRejection, RunLink};
 use crate::task_workspaces::{self, TaskWorkspace};
 
@@ -23,16 +25,31 @@ pub(super) struct ShellExecutor(pub(super) Arc<SessionContext>);
 impl Executor for ShellExecutor {
     fn run(&self, link: RunLink) -> BoxFuture<'static, ()> {
         let context = Arc::clone(&self.0);
-        Box::pin(async move {
-            if let Err(rejected) = run_task(&context, &link).await {
-                tracing::info!(run = %link.run, %rejected, "the command stops");
-            }
-        })
+        Box::pin(async move { run_command(&context, &link, CommandRepetition::Once).await })
     }
 }
 
-/// Runs a command to its end. Dropping the future kills the command and everything it started.
-async fn run_task(context: &SessionContext, link: &RunLink) -> Result<(), InputRejection> {
+/// How often a command runs.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum CommandRepetition {
+    /// Once.
+    Once,
+    /// Until it exits with code 0, with a pause between two runs.
+    UntilSuccess { pause: Duration },
+}
+
+/// Runs the command of a task to its end. Dropping the future kills the command and everything it started.
+pub(super) async fn run_command(context: &SessionContext, link: &RunLink, repetition: CommandRepetition) {
+    if let Err(rejected) = run_task(context, link, repetition).await {
+        tracing::info!(run = %link.run, %rejected, "the command stops");
+    }
+}
+
+async fn run_task(
+    context: &SessionContext,
+    link: &RunLink,
+    repetition: CommandRepetition,
+) -> Result<(), InputRejection> {
     link.supervisor.report(link.run, RunUpdate::Boundary(BoundaryPoint::BetweenTurns)).await?;
     let workspace = match task_workspaces::ensure_workspace(context, link).await {
         Ok(()) => context.task_workspace(link.run.task),
@@ -40,7 +57,7 @@ async fn run_task(context: &SessionContext, link: &RunLink) -> Result<(), InputR
     };
     let prepared = workspace.and_then(|workspace| Ok((workspace, read_command(context, link.run.task)?)));
     let (ending, note) = match prepared {
-        Ok((workspace, command)) => execute(context, &workspace, link.run.task, &command).await,
+        Ok((workspace, command)) => execute(context, &workspace, link.run.task, &command, repetition).await,
         Err(message) => (RunEnding::Failed { kind: FailKind::Internal, message }, None),
     };
     let mut text =
@@ -61,12 +78,13 @@ fn read_command(context: &SessionContext, task: TaskId) -> Result<String, String
     first.ok_or_else(|| "the task has no command".into())
 }
 
-/// Runs the command; returns how it ended and a note about output that was not stored.
+/// Runs the command as often as needed; returns how it ended and a note about output that was not stored.
 async fn execute(
     context: &SessionContext,
     workspace: &TaskWorkspace,
     task: TaskId,
     command: &str,
+    repetition: CommandRepetition,
 ) -> (RunEnding, Option<String>) {
     let failed = |message: String| RunEnding::Failed { kind: FailKind::Exit, message };
     let folder = context.settings.home.spool_dir(context.session, task);
@@ -76,11 +94,37 @@ async fn execute(
     };
     let memory = context.settings.tools.command_memory_bytes;
     let command = ShellCommand { command, cwd: workspace.cwd(), env: &workspace.env, memory_bytes: memory };
-    let mut process = match tools::launch(&context.guardian, command).await {
-        Ok(process) => process,
-        Err(error) => return (failed(format!("could not start: {error}")), None),
-    };
     let mut write_error = None;
+    let exit = loop {
+        let exit = run_once(context, command, &mut spool, &mut write_error).await;
+        match (repetition, &exit) {
+            (CommandRepetition::UntilSuccess { .. }, Ok(ExitStatus::Code(0)) | Err(_))
+            | (CommandRepetition::Once, _) => {
+                break exit;
+            }
+            (CommandRepetition::UntilSuccess { pause }, Ok(ExitStatus::Code(_) | ExitStatus::Signal(_))) => {
+                tokio::time::sleep(pause).await;
+            }
+        }
+    };
+    let ending = match (exit, write_error) {
+        (Err(message), _) => failed(message),
+        (Ok(ExitStatus::Code(0)), None) => RunEnding::Completed,
+        (Ok(ExitStatus::Code(0)), Some(error)) => failed(format!("could not store all of its output: {error}")),
+        (Ok(status @ (ExitStatus::Code(_) | ExitStatus::Signal(_))), _) => failed(status.to_string()),
+    };
+    (ending, spool.cutoff_note().map(str::to_owned))
+}
+
+/// Runs the command once, and appends its output to the spool. Keeps the first error of a write.
+async fn run_once(
+    context: &SessionContext,
+    command: ShellCommand<'_>,
+    spool: &mut SpoolWriter<'_>,
+    write_error: &mut Option<std::io::Error>,
+) -> Result<ExitStatus, String> {
+    let launched = tools::launch(&context.guardian, command).await;
+    let mut process = launched.map_err(|error| format!("could not start: {error}"))?;
     let mut write = |bytes: &[u8]| {
         if let Err(error) = spool.write(bytes) {
             write_error.get_or_insert(error);
@@ -89,11 +133,5 @@ async fn execute(
     let mut stream = context.redactor.stream();
     let exit = tools::follow(&mut process, |bytes| write(&stream.push(bytes))).await;
     write(&stream.finish());
-    let ending = match (exit.map(|exit| exit.status), write_error) {
-        (Err(error), _) => failed(error.to_string()),
-        (Ok(ExitStatus::Code(0)), None) => RunEnding::Completed,
-        (Ok(ExitStatus::Code(0)), Some(error)) => failed(format!("could not store all of its output: {error}")),
-        (Ok(status @ (ExitStatus::Code(_) | ExitStatus::Signal(_))), _) => failed(status.to_string()),
-    };
-    (ending, spool.cutoff_note().map(str::to_owned))
+    exit.map(|exit| exit.status).map_err(|error| error.to_string())
 }

@@ -151,9 +151,9 @@ impl FleetContext {
             worker::check_author_rights(&self.context, (self.root, author), config, &row.todo).await?;
         }
         let prompt = prompts::worker_prompt(row, &config.goal, &self.dependency_results(&row.todo));
-        let mut spawn = worker::worker_spawn(&self.context, self.root, config, row, prompt).await?;
-        spawn.spec.isolation = self.services.workspaces.workspace_for(config, &row.todo).await?;
-        Ok(KernelInput::Spawn(spawn))
+        let spawn = worker::worker_spawn(&self.context, self.root, config, row, prompt).await?;
+        let isolation = self.services.workspaces.workspace_for(config, &row.todo).await?;
+        Ok(KernelInput::Spawn(spawn.isolation(isolation).build(&self.context)))
     }
 
     /// The results of the todos that this one depends on.

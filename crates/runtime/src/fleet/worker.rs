@@ -2,21 +2,12 @@
 
 use std::sync::Arc;
 
-use kernel::TaskSpawn;
-use protocol::{
-    AgentSpec, Clip, CompletionPolicy, Expectations, FleetConfig, PermissionMode, RuleEffect, TaskId, TaskMode,
-    TaskSpec, Todo,
-};
+use protocol::{AgentSpec, Clip, DEFAULT_AGENT, Expectations, FleetConfig, PermissionMode, RuleEffect, TaskId, Todo};
 use store::TodoRow;
 
 use crate::agent::SessionContext;
-use crate::{definition, expectations, permission_check};
-
-/// The agent type of todos that name none, unless the fleet sets one.
-const DEFAULT_AGENT: &str = "general-purpose";
-
-/// Maximum bytes of a description.
-const MAX_DESCRIPTION_BYTES: usize = 200;
+use crate::spawn::SpawnBuilder;
+use crate::{expectations, permission_check};
 
 /// The agent type of todos that name none.
 pub(super) fn default_agent(config: &FleetConfig) -> &str {
@@ -106,27 +97,14 @@ pub(super) async fn worker_spawn(
     config: &FleetConfig,
     row: &TodoRow,
     prompt: String,
-) -> Result<TaskSpawn, String> {
+) -> Result<SpawnBuilder, String> {
     let todo = &row.todo;
     let agent = worker_agent(context, config, todo)?;
-    let definition = definition::definition_of(agent)?;
     let model = context.model_for(agent, todo.model.as_deref()).map_err(|error| error.to_string())?;
     let expects = worker_expectations(todo)?;
     if let Some(check) = &todo.check {
         check_permitted(context, root, check).await?;
     }
-    let spec = TaskSpec {
-        parent: Some(root),
-        description: Clip::new(todo.title.trim(), MAX_DESCRIPTION_BYTES).into_string(),
-        mode: TaskMode::Background,
-        // No message would ever wake the worker.
-        on_complete: CompletionPolicy::Finish,
-        definition: Some(definition.id.clone()),
-        model: Some(model),
-        expects,
-        todo: Some(todo.id.clone()),
-        ..context.task_spec(agent, &todo.id.0)
-    };
-    let id = TaskId::new(context.settings.ids.uuid());
-    Ok(TaskSpawn { id, spec, prompt, by: None, until: None, definition: Some(definition) })
+    let spawn = SpawnBuilder::agent(context, agent, &todo.id.0, model)?;
+    Ok(spawn.below(root).describe(&todo.title).finishes().expects(expects).todo(todo.id.clone()).prompt(prompt))
 }

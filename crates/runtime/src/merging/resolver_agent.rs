@@ -4,21 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use git::{Commit, MergeConflict};
-use kernel::{KernelInput, TaskPhase, TaskSpawn};
-use protocol::{
-    Clip, CompletionPolicy, Event, Expectations, FailKind, Isolation, TaskId, TaskMode, TaskOutcome, TaskSpec, Todo,
-    TodoId,
-};
+use kernel::{KernelInput, TaskPhase};
+use protocol::{Clip, DEFAULT_AGENT, Event, Expectations, FailKind, Isolation, TaskId, TaskOutcome, Todo, TodoId};
 use tools::BoxFuture;
 
 use super::merge_session::{self, MergeSession};
 use super::merger::MergeServices;
 use crate::bus::BusMessage;
+use crate::spawn::SpawnBuilder;
 use crate::task_workspaces::TaskWorkspace;
-use crate::{definition, expectations, fleet, prompt};
-
-/// The agent type for the conflicts of a todo, if neither the todo nor the fleet names one.
-const DEFAULT_AGENT: &str = "general-purpose";
+use crate::{expectations, fleet, prompt};
 
 /// Maximum bytes of the part of the prompt that describes the conflict.
 const MAX_FACTS_BYTES: usize = 4 * 1024;
@@ -88,25 +83,20 @@ impl MergeServices<'_> {
             .catalog
             .agent(agent_type)
             .ok_or_else(|| format!("there is no agent type `{agent_type}`"))?;
-        let definition = definition::definition_of(agent)?;
         let model = context.model_for(agent, todo.and_then(|todo| todo.model.as_deref()));
         let expects = Expectations { command: self.check_command(&id).await?, ..Expectations::default() };
         let title = todo.map_or("", |todo| todo.title.as_str());
-        let spec = TaskSpec {
-            parent: Some(self.merger.root),
-            description: format!("resolves the merge conflict of {id}"),
-            mode: TaskMode::Background,
-            on_complete: CompletionPolicy::Finish,
-            definition: Some(definition.id.clone()),
-            model: Some(model.map_err(|error| error.to_string())?),
-            expects: (expects != Expectations::default()).then_some(expects),
-            isolation: Some(Isolation::Worktree { base: Some(start.to_string()), dirty: false }),
-            merges: Some(id.clone()),
-            ..context.task_spec(agent, &format!("merge-{id}"))
-        };
-        let task = TaskId::new(context.settings.ids.uuid());
-        let prompt = conflict_prompt(conflict, title);
-        let spawn = TaskSpawn { id: task, spec, prompt, by: None, until: None, definition: Some(definition) };
+        let model = model.map_err(|error| error.to_string())?;
+        let spawn = SpawnBuilder::agent(context, agent, &format!("merge-{id}"), model)?
+            .below(self.merger.root)
+            .describe(&format!("resolves the merge conflict of {id}"))
+            .finishes()
+            .expects((expects != Expectations::default()).then_some(expects))
+            .isolation(Some(Isolation::Worktree { base: Some(start.to_string()), dirty: false }))
+            .merges(id)
+            .prompt(conflict_prompt(conflict, title))
+            .build(context);
+        let task = spawn.id;
         let started = self.merger.supervisor.submit(KernelInput::Spawn(spawn)).await;
         started.map_err(|rejected| format!("could not start an agent to resolve it: {rejected}"))?;
         Ok(task)

@@ -2,27 +2,27 @@
 
 use kernel::{CallPhase, KernelInput, TaskSpawn};
 use protocol::api::StartAgentParams;
-use protocol::{AgentSpec, Clip, CompletionPolicy, TaskId, TaskMode, TaskSpec, WaitEnd};
+use protocol::{AgentSpec, Clip, CompletionPolicy, TaskId, TaskMode, WaitEnd};
 use tools::{StartAgentRequest, ToolError};
 
 use super::result_text::first_result;
 use super::{AgentSubagents, tool_error};
 use crate::agent::SessionContext;
-use crate::{definition, expectations};
+use crate::expectations;
+use crate::spawn::SpawnBuilder;
 
-/// The maximum length of a description, in bytes.
-const MAX_DESCRIPTION_BYTES: usize = 200;
-
-/// The maximum length of a name, in characters.
-const MAX_NAME_CHARS: usize = 40;
+/// Says that a call waited instead of starting its agent in the background.
+const WAITED_NOTE: &str = "You cannot start background agents here (only the main agent and agents with \
+                           `background-spawns` can), so this call waited for the result.";
 
 impl AgentSubagents {
     pub(super) async fn start_agent(&self, request: StartAgentRequest) -> Result<String, ToolError> {
         let wait_end = self.caller.waits.register(&self.caller.call);
+        let note = self.sync_note(&request);
         let child = match self.caller.phase().await.map_err(ToolError::failed)? {
             // An earlier owner started the agent; this one only waits.
             Some(CallPhase::Waiting(wait)) => wait.awaited.first().copied(),
-            Some(CallPhase::Waited { on, .. }) => return self.answer_after_wait(on.first().copied()).await,
+            Some(CallPhase::Waited { on, .. }) => return self.answer_after_wait(on.first().copied(), note).await,
             Some(
                 CallPhase::Pending
                 | CallPhase::Started
@@ -38,41 +38,50 @@ impl AgentSubagents {
         };
         // `answer_after_wait` reads from the phase of the call why the wait ended.
         let _why = wait_end.await;
-        self.answer_after_wait(child).await
+        self.answer_after_wait(child, note).await
     }
 
     async fn spawn(&self, request: StartAgentRequest) -> Result<(TaskId, TaskMode), ToolError> {
-        let settings = &self.context.settings;
         let agent = self.choose_definition(&request.agent_type)?;
         if let Some(expected) = &request.expects {
             expectations::check_usable(expected)
                 .map_err(|why| ToolError::refused(format!("`expects` cannot be used: {why}")))?;
         }
         let model = self.context.model_for(agent, request.model.as_deref())?;
-        let requested_mode =
-            request.mode.unwrap_or(if agent.background { TaskMode::Background } else { TaskMode::Sync });
-        // Only the root receives results of background agents.
-        let mode = if self.is_root() { requested_mode } else { TaskMode::Sync };
-        let definition = definition::definition_of(agent).map_err(ToolError::refused)?;
-        let spec = TaskSpec {
-            parent: Some(self.caller_task()),
-            description: Clip::new(request.description.trim(), MAX_DESCRIPTION_BYTES).into_string(),
-            mode,
-            definition: Some(definition.id.clone()),
-            model: Some(model),
-            effort: request.effort,
-            expects: request.expects,
-            ..self.context.task_spec(agent, &request.name)
-        };
-        let id = TaskId::new(settings.ids.uuid());
-        let by = Some((self.caller.run, self.caller.turn, self.caller.call.clone()));
-        let spawn = TaskSpawn { id, spec, prompt: request.prompt, by, until: None, definition: Some(definition) };
+        let mode = if self.may_spawn_in_background() { requested_mode(&request, agent) } else { TaskMode::Sync };
+        let spawn = SpawnBuilder::agent(&self.context, agent, &request.name, model)
+            .map_err(ToolError::refused)?
+            .called_by(&self.caller)
+            .mode(mode)
+            .describe(&request.description)
+            .effort(request.effort)
+            .expects(request.expects)
+            .prompt(request.prompt)
+            .build(&self.context);
+        let id = spawn.id;
         self.caller.supervisor.submit(KernelInput::Spawn(spawn)).await.map_err(tool_error)?;
         Ok((id, mode))
     }
 
+    /// Whether agents that the calling agent starts may work in the background: those of the root, and those of an agent
+    /// whose definition allows it, unless it finishes with its activation, which would stop them.
+    fn may_spawn_in_background(&self) -> bool {
+        let (roster, task) = (&self.context.roster, self.caller_task());
+        let becomes_idle = roster.with_task(task, |entry| entry.spec.on_complete == CompletionPolicy::Idle);
+        let is_allowed = || roster.definition(task).is_some_and(|definition| definition.background_spawns);
+        self.is_root() || becomes_idle == Some(true) && is_allowed()
+    }
+
+    /// Tells the model that the call waits although background was requested. Computed from the request, so that the
+    /// next owner of the session says the same.
+    fn sync_note(&self, request: &StartAgentRequest) -> Option<&'static str> {
+        let agent = self.choose_definition(&request.agent_type).ok()?;
+        let is_changed = requested_mode(request, agent) == TaskMode::Background && !self.may_spawn_in_background();
+        is_changed.then_some(WAITED_NOTE)
+    }
+
     /// The answer of the call after its wait.
-    async fn answer_after_wait(&self, child: Option<TaskId>) -> Result<String, ToolError> {
+    async fn answer_after_wait(&self, child: Option<TaskId>, note: Option<&str>) -> Result<String, ToolError> {
         let child = child.ok_or_else(|| ToolError::refused("the agent is gone"))?;
         let promoted = match self.caller.phase().await.map_err(ToolError::failed)? {
             Some(CallPhase::Waited { why, .. }) => why == WaitEnd::Promoted,
@@ -84,26 +93,17 @@ impl AgentSubagents {
                 "The user sent {path} ({child}) to the background. Do other work meanwhile: its result arrives as a message."
             ));
         }
-        Ok(first_result(&self.context, child).unwrap_or_else(|| format!("{path} ended without a result")))
+        let result = first_result(&self.context, child).unwrap_or_else(|| format!("{path} ended without a result"));
+        Ok(note.map_or_else(|| result.clone(), |note| format!("{note}\n{result}")))
     }
 }
 
-impl SessionContext {
-    /// The spec of a task for an agent of this definition, as far as the definition determines it.
-    pub(crate) fn task_spec(&self, agent: &AgentSpec, name: &str) -> TaskSpec {
-        TaskSpec {
-            on_complete: if self.settings.features.multi_turn {
-                CompletionPolicy::Idle
-            } else {
-                CompletionPolicy::Finish
-            },
-            max_turns: agent.max_turns,
-            budget: agent.budget,
-            isolation: agent.isolation.clone(),
-            ..TaskSpec::agent(agent.name.as_str(), path_name(name))
-        }
-    }
+/// The mode that the call asks for, or else the agent's definition.
+fn requested_mode(request: &StartAgentRequest, agent: &AgentSpec) -> TaskMode {
+    request.mode.unwrap_or(if agent.background { TaskMode::Background } else { TaskMode::Sync })
+}
 
+impl SessionContext {
     /// Prepares the start of a background agent for the user.
     pub(crate) fn user_spawn(&self, params: StartAgentParams) -> Result<TaskSpawn, ToolError> {
         let StartAgentParams { agent: agent_type, prompt, name, description, model } = params;
@@ -113,39 +113,13 @@ impl SessionContext {
             let (shown, known) = (Clip::new(&agent_type, 100), names.collect::<Vec<_>>().join(", "));
             return Err(ToolError::refused(format!("there is no agent `{shown}`; there are: {known}")));
         };
-        let definition = definition::definition_of(agent).map_err(ToolError::refused)?;
-        let first_line = prompt.lines().next().unwrap_or_default();
+        let first_line = prompt.lines().next().unwrap_or_default().to_owned();
         let model = match model {
             Some(wanted) => self.resolve_named_model(&wanted),
             None => self.model_for(agent, None),
         }?;
-        let spec = TaskSpec {
-            description: Clip::new(description.as_deref().unwrap_or(first_line).trim(), MAX_DESCRIPTION_BYTES)
-                .into_string(),
-            definition: Some(definition.id.clone()),
-            model: Some(model),
-            ..self.task_spec(agent, name.as_deref().unwrap_or(&agent.name))
-        };
-        let id = TaskId::new(self.settings.ids.uuid());
-        Ok(TaskSpawn { id, spec, prompt, by: None, until: None, definition: Some(definition) })
-    }
-}
-
-/// Converts a requested name to one that can be part of a task path, such as `/root/tests`.
-fn path_name(requested: &str) -> String {
-    let sanitize = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
-    let name: String = requested.trim().chars().map(sanitize).take(MAX_NAME_CHARS).collect();
-    let name = name.trim_matches(['-', '.']).to_owned();
-    if name.is_empty() { "agent".into() } else { name }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::path_name;
-
-    #[test]
-    fn names_are_converted_to_parts_of_task_paths() {
-        let names = ["unit tests", "../../etc", "a/b", "  ", "Größe", "…"].map(path_name);
-        assert_eq!(names, ["unit-tests", "etc", "a-b", "agent", "Größe", "agent"]);
+        let built = SpawnBuilder::agent(self, agent, name.as_deref().unwrap_or(&agent.name), model);
+        let built = built.map_err(ToolError::refused)?.describe(description.as_deref().unwrap_or(&first_line));
+        Ok(built.prompt(prompt).build(self))
     }
 }

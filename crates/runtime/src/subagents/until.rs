@@ -1,10 +1,11 @@
-//! Waits for a command to succeed: a background shell runs it repeatedly, without model requests meanwhile.
+//! Waits for a command to succeed: a monitor runs it repeatedly, without model requests meanwhile.
 
-use kernel::{CallPhase, KernelInput, TaskSpawn};
-use protocol::{CancelBy, CancelMode, Clip, TaskId, TaskMode, TaskSpec, WaitEnd};
+use kernel::{CallPhase, KernelInput};
+use protocol::{CancelBy, CancelMode, Clip, TaskId, WaitEnd};
 use tools::{ToolError, WaitUntilRequest};
 
 use super::{AgentSubagents, tool_error};
+use crate::spawn::SpawnBuilder;
 
 impl AgentSubagents {
     pub(super) async fn wait_until_success(&self, request: WaitUntilRequest) -> Result<String, ToolError> {
@@ -42,20 +43,13 @@ impl AgentSubagents {
     }
 
     async fn start_watch(&self, request: &WaitUntilRequest) -> Result<TaskId, ToolError> {
-        // The command runs in its own shell, so that an `exit` in it does not end the watch.
-        let quoted = request.command.replace('\'', r"'\''");
-        let (shell, pause) = (tools::bash_or_plain_shell(), request.interval.as_secs());
-        let prompt = format!("until {shell} -c '{quoted}'; do sleep {pause}; done");
-        let spec = TaskSpec {
-            parent: Some(self.caller_task()),
-            description: format!("until `{}` succeeds", Clip::new(&request.command, 150)),
-            mode: TaskMode::Sync,
-            ..TaskSpec::shell("until")
-        };
-        let id = TaskId::new(self.context.settings.ids.uuid());
-        let by = Some((self.caller.run, self.caller.turn, self.caller.call.clone()));
-        let until = Some(self.context.settings.clock.now().plus(request.timeout));
-        let spawn = TaskSpawn { id, spec, prompt, by, until, definition: None };
+        let until = self.context.settings.clock.now().plus(request.timeout);
+        let spawn = SpawnBuilder::monitor(request.command.clone(), request.interval)
+            .called_by(&self.caller)
+            .describe(&format!("until `{}` succeeds", Clip::new(&request.command, 150)))
+            .awaited_until(until)
+            .build(&self.context);
+        let id = spawn.id;
         self.caller.supervisor.submit(KernelInput::Spawn(spawn)).await.map_err(tool_error)?;
         Ok(id)
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use model::ModelMessage;
 use protocol::api::{SessionCommand, TaskParams};
-use protocol::{AgentSpec, Event, MailBody, MailDelivery, TaskOutcome, ToolResultStatus};
-use runtime::SessionStart;
+use protocol::{AgentSpec, Event, MailBody, MailDelivery, SpawnPolicy, TaskOutcome, ToolResultStatus};
+use runtime::{SessionFeatures, SessionStart};
 use serde_json::json;
 use testkit::session::{TestModels, scenario};
 
@@ -151,8 +151,67 @@ async fn a_background_task_of_a_subagent_is_awaited() {
         (path, _) => says(format!("{path} is done")),
     });
     let run = scenario().model(Arc::new(model)).prompt("go").run().await;
-    assert!(answer(&run, "u").text.contains("> leaf"), "{}", run.transcript());
+    let told = &answer(&run, "u").text;
+    assert!(told.contains("> leaf"), "{}", run.transcript());
+    assert!(
+        told.starts_with("You cannot start background agents here") && told.contains("so this call waited"),
+        "{told}"
+    );
     assert_eq!(run.count(|event| matches!(event, Event::MailAdmitted { body: MailBody::Result { .. }, .. })), 0);
+}
+
+/// An agent that may start background agents.
+fn leader() -> AgentSpec {
+    AgentSpec {
+        name: "leader".into(),
+        model_invocable: true,
+        background_spawns: true,
+        spawns: SpawnPolicy::Any,
+        ..AgentSpec::default()
+    }
+}
+
+#[tokio::test]
+async fn an_agent_with_background_spawns_continues_while_its_agents_work() {
+    let model = played(|request| match (request.path.as_str(), request.turn) {
+        ("/root", 1) => calls([(
+            "t",
+            "task",
+            with_fields(worker_input("middle"), json!({ "agent_type": "leader", "mode": "background" })),
+        )]),
+        ("/root/middle", 1) => {
+            calls([("u", "task", with_fields(worker_input("leaf"), json!({ "mode": "background" })))])
+        }
+        ("/root/middle/leaf", _) => says("leaf"),
+        (path, turn) => says(format!("{path} in turn {turn}")),
+    });
+    let (model, gate) = model.holding(|request| request.path == "/root/middle/leaf");
+    let stage = scenario().model(Arc::new(model)).agent(leader()).ready();
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
+    let ended_task =
+        |event: &Event| matches!(event, Event::ActivationEnded { text, .. } if text.contains("middle in turn 2"));
+    driver.until("the middle agent's first answer", ended_task).await;
+    gate.add_permits(1);
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert!(answer(&run, "u").text.starts_with("Started in the background"), "{}", run.transcript());
+    let middle = input_texts(requests_of(&run, "/root/middle").last().unwrap()).concat();
+    assert!(middle.contains("leaf"), "the result woke the agent that started it: {middle}");
+}
+
+#[tokio::test]
+async fn an_agent_that_finishes_with_its_activation_waits_whatever_its_definition_says() {
+    let model = played(|request| match (request.path.as_str(), request.turn) {
+        ("/root", 1) => calls([("t", "task", with_fields(worker_input("middle"), json!({ "agent_type": "leader" })))]),
+        ("/root/middle", 1) => {
+            calls([("u", "task", with_fields(worker_input("leaf"), json!({ "mode": "background" })))])
+        }
+        (path, _) => says(format!("{path} is done")),
+    });
+    let features = SessionFeatures { multi_turn: false, ..SessionFeatures::default() };
+    let run = scenario().model(Arc::new(model)).agent(leader()).features(features).prompt("go").run().await;
+    assert!(answer(&run, "u").text.contains("so this call waited"), "{}", run.transcript());
 }
 
 #[tokio::test]

@@ -139,6 +139,42 @@ async fn a_command_is_run_until_it_succeeds_and_no_model_is_asked() {
 }
 
 #[tokio::test]
+async fn a_monitor_is_listed_as_a_monitor_with_the_command_itself() {
+    let command = "echo tried >> tries; [ -e go ] || exit 3";
+    let model = played(move |request| match request.turn {
+        1 => calls([("u", "until", json!({ "command": command, "every_secs": 1 }))]),
+        2 => calls([("l", "list_agents", json!({})), ("r", "read_shell", json!({ "name": "until" }))]),
+        _ => says("done"),
+    });
+    let stage = scenario().model(Arc::new(model)).allow_all().ready();
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
+    // An `exit` in the command ends that run of it and not the monitor.
+    crate::support::until_file(&stage.path("tries")).await;
+    let monitor = driver.tasks().remove(1);
+    assert_eq!((monitor.kind.name(), monitor.prompt.as_deref()), ("monitor", Some(command)));
+    fs::write(stage.path("go"), "").unwrap();
+    driver.rest().await;
+    let run = driver.leave().await;
+    assert_eq!(answer(&run, "u").status, ToolResultStatus::Done, "{}", run.transcript());
+    assert!(answer(&run, "l").text.contains("/root/until (monitor): "), "{}", answer(&run, "l").text);
+    assert_eq!(answer(&run, "r").status, ToolResultStatus::Done, "{}", run.transcript());
+}
+
+#[tokio::test]
+async fn a_monitor_keeps_the_output_of_all_its_runs() {
+    let command = "n=$(cat n 2>/dev/null || echo 0); n=$((n+1)); echo $n > n; echo run $n; [ $n = 3 ]";
+    let model = played(move |request| match request.turn {
+        1 => calls([("u", "until", json!({ "command": command, "every_secs": 1 }))]),
+        2 => calls([("r", "read_shell", json!({ "name": "until" }))]),
+        _ => says("done"),
+    });
+    let run = scenario().model(Arc::new(model)).allow_all().prompt("go").run().await;
+    let read = &answer(&run, "r").text;
+    assert!(read.contains("run 1\nrun 2\nrun 3"), "{read}");
+}
+
+#[tokio::test]
 async fn a_command_is_run_by_the_shell_that_it_was_judged_for() {
     // bash sees one program and its argument; a plain shell sees the end of a quote, and another command.
     let trick = r"echo $'\'; touch witness #'";
