@@ -47,6 +47,17 @@ pub enum ContentBlock {
     },
 }
 
+impl ContentBlock {
+    /// The whole text for the reader.
+    pub fn text_of(content: &[ContentBlock]) -> String {
+        let texts = content.iter().filter_map(|block| match block {
+            ContentBlock::Text { text } => Some(text.as_str()),
+            ContentBlock::Thinking { .. } | ContentBlock::Call(_) | ContentBlock::Opaque { .. } => None,
+        });
+        texts.collect()
+    }
+}
+
 /// A model's request to run a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -152,7 +152,7 @@ impl FrameWriter {
         let mut frames = if is_streamed { self.start_stream(task, answer.turn) } else { Vec::new() };
         let mut stream = self.streams.remove(&task).map(|(_, stream)| stream);
         if let Some(stream) = &mut stream {
-            frames.extend(stream.finish_text(&answer_text(answer.content)));
+            frames.extend(stream.finish_text(&ContentBlock::text_of(answer.content)));
         }
         let message_head = empty_message(&message_id(task, answer.turn), answer.model, answer.usage);
         for (index, item) in (0_u16..).zip(answer.content) {
@@ -194,13 +194,4 @@ impl FrameWriter {
 /// The id of a model's message: the same for all blocks of one answer.
 pub(super) fn message_id(task: TaskId, turn: Turn) -> String {
     format!("msg_{}_{}", task.uuid().simple(), turn.0)
-}
-
-/// The whole text of an answer.
-fn answer_text(content: &[ContentBlock]) -> String {
-    let texts = content.iter().filter_map(|block| match block {
-        ContentBlock::Text { text } => Some(text.as_str()),
-        ContentBlock::Thinking { .. } | ContentBlock::Call(_) | ContentBlock::Opaque { .. } => None,
-    });
-    texts.collect()
 }

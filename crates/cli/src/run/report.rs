@@ -51,8 +51,9 @@ pub(crate) struct RunSummary {
     pub(crate) parked: Option<Parking>,
     /// How the root's last activation of this run ended, and its text.
     pub(super) answer: Option<(TaskOutcome, String)>,
-    /// The streamed text of the root's latest turn until it is durable. If it cannot be written, this is the only copy.
-    streamed: Option<(Turn, String)>,
+    /// What the root said in its latest turn with text, as far as it was received. If it cannot be written, this is the
+    /// only copy.
+    said: Option<(Turn, String)>,
     /// The outcomes of tasks that finished in this run.
     pub(super) finished: Vec<(TaskId, TaskOutcome)>,
     /// The agents that were stopped because the waiting time was over.
@@ -124,7 +125,7 @@ impl RunSummary {
             paused: None,
             parked: None,
             answer: None,
-            streamed: None,
+            said: None,
             finished: Vec::new(),
             stopped_agents: BTreeSet::new(),
             stopped_commands: BTreeSet::new(),
@@ -173,7 +174,8 @@ impl RunSummary {
                 });
             }
             Event::TaskFinished { outcome } => self.finished.push((task, outcome.clone())),
-            Event::TurnAnswered { content, .. } => {
+            Event::TurnAnswered { turn, content, .. } => {
+                self.keep_said(task, *turn, content);
                 self.calls.retain(|(other, _), _| *other != task);
                 let calls = content.iter().filter_map(call_of_block).map(|(id, call)| ((task, id), call));
                 self.calls.extend(calls);
@@ -229,11 +231,19 @@ impl RunSummary {
         if task != self.root {
             return;
         }
-        let (streamed_turn, streamed_text) = self.streamed.get_or_insert_with(|| (turn, String::new()));
-        if *streamed_turn != turn {
-            (*streamed_turn, *streamed_text) = (turn, String::new());
+        let (said_turn, said_text) = self.said.get_or_insert_with(|| (turn, String::new()));
+        if *said_turn != turn {
+            (*said_turn, *said_text) = (turn, String::new());
         }
-        streamed_text.push_str(text);
+        said_text.push_str(text);
+    }
+
+    /// Keeps the text of the root's answer: a fast answer may have been streamed before this run listened.
+    fn keep_said(&mut self, task: TaskId, turn: Turn, content: &[ContentBlock]) {
+        let text = ContentBlock::text_of(content);
+        if task == self.root && !text.is_empty() {
+            self.said = Some((turn, text));
+        }
     }
 
     /// Records that the session's progress could not be written.
@@ -332,8 +342,8 @@ impl RunSummary {
     }
 
     pub(super) fn text(&self) -> &str {
-        let streamed = self.streamed.as_ref().filter(|_| matches!(self.end, RunEnd::Paused)).map(|(_, text)| &**text);
-        self.answer.as_ref().map(|(_, text)| &**text).or(streamed).unwrap_or("")
+        let said = self.said.as_ref().filter(|_| matches!(self.end, RunEnd::Paused)).map(|(_, text)| &**text);
+        self.answer.as_ref().map(|(_, text)| &**text).or(said).unwrap_or("")
     }
 }
 

@@ -111,7 +111,7 @@ impl TaskFollower {
     /// Ends the stream of an answered turn; returns whether its text was already shown.
     fn end_stream(&mut self, task: TaskId, event: &Event) -> bool {
         let (answered, text) = match event {
-            Event::TurnAnswered { turn, content, .. } => (*turn, text_of(content)),
+            Event::TurnAnswered { turn, content, .. } => (*turn, ContentBlock::text_of(content)),
             Event::TurnFailed { turn, .. } => (*turn, String::new()),
             _other => return false,
         };
@@ -131,12 +131,4 @@ impl TaskFollower {
             None => print::output(line),
         }
     }
-}
-
-fn text_of(content: &[ContentBlock]) -> String {
-    let texts = content.iter().filter_map(|block| match block {
-        ContentBlock::Text { text } => Some(text.as_str()),
-        ContentBlock::Thinking { .. } | ContentBlock::Call(_) | ContentBlock::Opaque { .. } => None,
-    });
-    texts.collect()
 }

@@ -94,7 +94,10 @@ impl AgentSubagents {
             ));
         }
         let result = first_result(&self.context, child).unwrap_or_else(|| format!("{path} ended without a result"));
-        Ok(note.map_or_else(|| result.clone(), |note| format!("{note}\n{result}")))
+        Ok(match note {
+            Some(note) => format!("{note}\n{result}"),
+            None => result,
+        })
     }
 }
 
