@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use crate::{ClientError, SessionHandle, StoredSession};
 
 /// The number of events read per page.
-const EVENTS_PER_PAGE: usize = 512;
+pub(crate) const EVENTS_PER_PAGE: usize = 512;
 
 /// How long an owner may take from closing its socket to releasing the file, and from adopting the session to listening.
 const REACHABLE_TIMEOUT: Duration = Duration::from_secs(5);

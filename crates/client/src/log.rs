@@ -8,9 +8,7 @@ use protocol::{Envelope, SessionId};
 use store::{SalvagedLog, StoreError};
 
 use crate::StoredSession;
-
-/// The number of events read per page.
-const EVENTS_PER_PAGE: usize = 512;
+use crate::events::EVENTS_PER_PAGE;
 
 /// The readable events of a session.
 #[derive(Debug)]
