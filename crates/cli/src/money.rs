@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 /// Parses a positive amount of dollars into millionths.
 pub(crate) fn parse_dollars(text: &str) -> Result<u64, String> {
-    match config::parse_usd(text)? {
+    match protocol::parse_usd(text)? {
         0 => Err("it must be more than 0".into()),
         micros => Ok(micros),
     }

@@ -10,14 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use adapters::ClientProvider;
-use config::{
-    Config, Env, ForbiddableFeature, ModelAccess, Project, RemoteDefinitions, SettingsFile, SettingsFileScope,
-    SettingsLayers, SettingsLocations, TrustStatus,
-};
+use config::{Config, Env, ForbiddableFeature, ModelAccess, Project, RemoteDefinitions, SettingsFile, SettingsLayers, SettingsLocations, TrustStatus};
 use host::{Home, SystemClock, TimeIds};
 use model::{Model, RecordingModel};
 use protocol::api::SessionView;
-use protocol::{PlanAction, ReasoningEffort};
+use protocol::{PlanAction, ReasoningEffort, SettingsFileScope};
 use runtime::{Catalog, ModelResolver, SessionSettings};
 
 use crate::args::{DefinitionArgs, PermissionArgs, RunArgs};

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
-use protocol::{ListName, ReasoningEffort};
+use protocol::{ListName, ReasoningEffort, Usd};
 use serde::{Deserialize, Serialize};
 
-use crate::amount::Usd;
 use crate::permissions::{PermissionModeSetting, RuleLine};
 use crate::provider::ProviderFile;
 use crate::time::DurationSetting;

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use protocol::SettingsFileScope;
+
 use crate::env::MANAGED;
 use crate::file::{PermissionSettings, SettingsFile};
 use crate::foreign_settings::{self, ForeignLayer};
@@ -31,23 +33,6 @@ pub struct SettingsLocations<'a> {
     pub trust: TrustStatus,
     /// The scopes whose files are read.
     pub scopes: &'a [SettingsFileScope],
-}
-
-/// Groups of settings files that can be left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SettingsFileScope {
-    /// The user's files.
-    User,
-    /// The project's files.
-    Project,
-    /// The user's file for the project.
-    Local,
-}
-
-impl SettingsFileScope {
-    /// All scopes.
-    pub const ALL: [SettingsFileScope; 3] =
-        [SettingsFileScope::User, SettingsFileScope::Project, SettingsFileScope::Local];
 }
 
 impl SettingsLayers {

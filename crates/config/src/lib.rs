@@ -5,7 +5,6 @@
 #![deny(missing_docs)]
 
 mod agents;
-mod amount;
 mod catalog;
 mod config;
 mod controls;
@@ -32,7 +31,6 @@ mod values;
 mod variables;
 
 pub use agents::AgentConfig;
-pub use amount::{Usd, parse_usd};
 pub use catalog::{
     CatalogListing, CatalogLocations, DefinitionProblem, DescriptionOverflow, FilePosition, HookHolder, HookText,
     InlineDefinitions, ListedAgent, ListedSkill, ListedSlashCommand, Plugin, RemoteCatalog, RemoteDefinitions,
@@ -47,7 +45,7 @@ pub use file::{
     LimitSettings, ListSettings, ManagedRestrictions, NetworkSettings, OutputSettings, PermissionSettings,
     RetentionSettings, SettingsFile, WorkspaceSettings,
 };
-pub use gather::{MANAGED_FILE, SettingsFileScope, SettingsLocations};
+pub use gather::{MANAGED_FILE, SettingsLocations};
 pub use layers::{SettingsLayer, SettingsLayers};
 pub use notice::{NoticeLevel, SettingsNotice};
 pub use origin::SettingOrigin;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use host::PlainError;
 
-use crate::amount::Usd;
+use protocol::Usd;
 use crate::file::SettingsFile;
 use crate::provider::{self, ProviderError};
 use crate::variables;

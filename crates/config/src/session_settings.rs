@@ -4,10 +4,9 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use policy::RuleError;
-use protocol::RuleEffect;
+use protocol::{RuleEffect, Usd};
 use protocol::api::SessionView;
 
-use crate::amount::Usd;
 use crate::file::{BudgetSettings, LimitSettings, ListSettings, PermissionSettings, SettingsFile, WorkspaceSettings};
 use crate::permissions::{PermissionModeSetting, RuleLine};
 

@@ -8,11 +8,10 @@ use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER;
 use host::PlainError;
-use protocol::{HookAction, HookEvent, HookSpec};
+use protocol::{HookAction, HookEvent, HookSpec, SettingsFileScope};
 use sha2::{Digest, Sha256};
 
 use crate::catalog::{CatalogListing, CatalogLocations, HookText, RemoteDefinitions, gather_catalog};
-use crate::gather::SettingsFileScope;
 use crate::hook_files;
 use crate::project::claude_settings_files;
 

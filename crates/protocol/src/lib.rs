@@ -18,6 +18,8 @@ mod message;
 mod mode;
 mod price;
 mod rule;
+mod seconds;
+mod session_options;
 mod slash;
 mod task;
 mod task_lookup;
@@ -26,6 +28,7 @@ mod timestamp;
 mod todo;
 mod tool_table;
 mod usage;
+mod usd;
 
 pub use agent::{AgentSpec, DEFAULT_AGENT, DefinitionId, DefinitionSource, ModelPreference, SkillSpec, SpawnPolicy};
 pub use ask::{Ask, AskDecision, AskId, AskSubject, DecidedBy};
@@ -45,6 +48,8 @@ pub use message::{
 pub use mode::{AutopilotStop, FLEET_DEPLOYED, ObjectiveReport, PlanAction, SessionMode};
 pub use price::{Price, QuotedTokens, TurnQuote};
 pub use rule::{PermissionMode, RuleEffect, RuleText};
+pub use seconds::Seconds;
+pub use session_options::{SessionOptions, SettingsFileScope};
 pub use slash::SlashSpec;
 pub use task::{
     Activation, Attempt, CancelBy, CancelMode, CompletionPolicy, Evidence, Expectations, FailKind, Isolation,
@@ -60,3 +65,4 @@ pub use tool_table::{
     find_tool, rule_family, tool_name,
 };
 pub use usage::{Budget, Cost, Usage};
+pub use usd::{Usd, parse_usd};

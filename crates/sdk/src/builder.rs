@@ -4,9 +4,9 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use config::{BudgetSettings, PermissionModeSetting, RuleLine, SettingsFile, Usd};
+use config::{BudgetSettings, PermissionModeSetting, RuleLine, SettingsFile};
 use protocol::api::SessionView;
-use protocol::{AgentSpec, Budget, PermissionMode, ReasoningEffort, RuleEffect};
+use protocol::{AgentSpec, Budget, PermissionMode, ReasoningEffort, RuleEffect, Usd};
 use runtime::{ClientExtensions, SessionStart, SystemText};
 
 use crate::{AgentSession, Bosun, Error, FunctionTool};

@@ -4,13 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use config::{
-    Config, ForbiddableFeature, Project, SettingOrigin, SettingsFileScope, SettingsLayer, SettingsLayers,
-    SettingsLocations, TrustStatus,
-};
+use config::{Config, ForbiddableFeature, Project, SettingOrigin, SettingsLayer, SettingsLayers, SettingsLocations, TrustStatus};
 use host::{SystemClock, TimeIds};
 use policy::Policy;
-use protocol::PlanAction;
+use protocol::{PlanAction, SettingsFileScope};
 use runtime::{
     Catalog, CostGuard, SessionFeatures, SessionSettings, SpoolLimits, Spools, SystemDisk, WatchdogSettings,
 };

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use config::{RuleLine, SettingsFileScope};
-use protocol::PermissionMode;
+use config::RuleLine;
+use protocol::{PermissionMode, SettingsFileScope};
 
 /// Flags for settings, mostly for what tool calls may do.
 #[derive(Debug, Clone, Default, clap::Args)]

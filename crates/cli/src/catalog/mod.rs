@@ -4,8 +4,9 @@ mod check;
 mod list;
 mod show;
 
-use config::{Config, Env, SettingsFileScope};
+use config::{Config, Env};
 
+use protocol::SettingsFileScope;
 use crate::args::{CatalogArgs, CatalogCommand, CatalogOptions};
 use crate::error::CliError;
 use crate::exit::CommandExit;

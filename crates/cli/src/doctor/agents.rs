@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use config::{CatalogLocations, Config, ForbiddableFeature, SettingsFileScope, SettingsLayers, Severity};
+use config::{CatalogLocations, Config, ForbiddableFeature, SettingsLayers, Severity};
 
+use protocol::SettingsFileScope;
 use super::{DoctorCheck, DoctorContext};
 use crate::print;
 use crate::setup::{LoadedCatalog, describe_remote, remote_catalog};

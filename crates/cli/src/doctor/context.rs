@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use config::{
-    Config, ConfigError, Env, ModelAccess, Project, SettingsFileScope, SettingsLayers, SettingsLocations, TrustStatus,
-};
+use config::{Config, ConfigError, Env, ModelAccess, Project, SettingsLayers, SettingsLocations, TrustStatus};
 use host::Home;
 
+use protocol::SettingsFileScope;
 use super::DoctorCheck;
 use crate::style::Style;
 use crate::{log, print, setup};

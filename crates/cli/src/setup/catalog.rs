@@ -2,12 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use config::{
-    AgentConfig, CatalogListing, CatalogLocations, DefinitionProblem, DescriptionOverflow, Env, ForbiddableFeature,
-    InlineDefinitions, ModelAccess, Project, RemoteCatalog, RemoteState, SettingsFileScope, SettingsLayers, Severity,
-};
+use config::{AgentConfig, CatalogListing, CatalogLocations, DefinitionProblem, DescriptionOverflow, Env, ForbiddableFeature, InlineDefinitions, ModelAccess, Project, RemoteCatalog, RemoteState, SettingsLayers, Severity};
 use host::{Clock, SystemClock};
-use protocol::{AgentSpec, DefinitionSource, HookSpec};
+use protocol::{AgentSpec, DefinitionSource, HookSpec, SettingsFileScope};
 use runtime::slash::SlashRegistry;
 use runtime::{Catalog, ModelResolver};
 

@@ -2,12 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use protocol::DefinitionSource;
+use protocol::{DefinitionSource, SettingsFileScope};
 
 use super::RemoteDefinitions;
 use super::commands::CommandFileNaming;
 use super::walk::LinkPolicy;
-use crate::gather::SettingsFileScope;
 use crate::trust::{TrustStatus, is_home};
 
 /// Where definitions are searched for.

@@ -1,10 +1,9 @@
 //! What a definition asks for besides tools: models, effort, mode, budget, isolation and MCP servers.
 
-use protocol::{Budget, Isolation, ModelPreference, PermissionMode, ReasoningEffort};
+use protocol::{Budget, Isolation, ModelPreference, PermissionMode, ReasoningEffort, parse_usd};
 
 use super::fields::DefinitionFields;
 use super::node::{DocumentNode, NodeValue};
-use crate::amount::parse_usd;
 
 pub(super) fn unsupported_servers(fields: &mut DefinitionFields<'_>) -> Option<String> {
     let (_, node) = fields.take(&["mcp-servers"])?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use protocol::{FleetConfig, Todo};
+use protocol::{FleetConfig, Todo, parse_usd};
 
 use super::keys::{PlanKeys, PlanProblems};
 use super::lengths::{MAX_COMMAND_BYTES, MAX_DESCRIPTION_BYTES, MAX_PLAN_BYTES, MAX_TODOS, MAX_WORD_BYTES};
@@ -11,7 +11,7 @@ use super::shape::{PlanGraph, PlanShape};
 use super::todo::{TodoDefaults, TodoPositions};
 use super::{links, todo};
 use crate::catalog::{DefinitionProblem, DocumentNode, FilePosition, NodeValue, YamlNode, describe_yaml_error};
-use crate::{parse_time, parse_usd};
+use crate::parse_time;
 
 /// The keys of a plan, of its limits and of its defaults.
 pub(super) const PLAN_KEYS: [&str; 8] =

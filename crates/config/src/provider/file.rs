@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 
 use model::WireFormat;
-use protocol::Price;
+use protocol::{Price, Usd};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::ProviderError;
-use crate::amount::Usd;
 
 /// The settings of a provider in one layer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

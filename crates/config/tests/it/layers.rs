@@ -2,12 +2,9 @@
 
 use std::os::unix::fs::symlink;
 
-use config::{
-    Env, ForbiddableFeature, PermissionModeSetting, PermissionSettings, SettingOrigin, SettingsFile, SettingsFileScope,
-    SettingsLayer, SettingsLayers, TrustStatus,
-};
+use config::{Env, ForbiddableFeature, PermissionModeSetting, PermissionSettings, SettingOrigin, SettingsFile, SettingsLayer, SettingsLayers, TrustStatus};
 use policy::RuleSource;
-use protocol::{Budget, PermissionMode, RuleEffect, RuleText};
+use protocol::{Budget, PermissionMode, RuleEffect, RuleText, SettingsFileScope};
 
 use crate::Machine;
 

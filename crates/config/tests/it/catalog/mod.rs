@@ -8,11 +8,9 @@ mod slashes;
 
 use std::path::{Path, PathBuf};
 
-use config::{
-    CatalogListing, CatalogLocations, DefinitionProblem, InlineDefinitions, RemoteDefinitions, SettingsFileScope,
-    TrustStatus, gather_catalog,
-};
+use config::{CatalogListing, CatalogLocations, DefinitionProblem, InlineDefinitions, RemoteDefinitions, TrustStatus, gather_catalog};
 
+use protocol::SettingsFileScope;
 use super::Machine;
 
 /// The inputs of a catalog besides the files of the machine.

@@ -2,11 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use config::{
-    CatalogListing, CatalogLocations, HookHolder, RemoteDefinitions, SettingsFileScope, Severity, TrustStatus,
-    gather_catalog,
-};
-use protocol::{DefinitionSource, Isolation, ModelPreference, PermissionMode, ReasoningEffort, SpawnPolicy};
+use config::{CatalogListing, CatalogLocations, HookHolder, RemoteDefinitions, Severity, TrustStatus, gather_catalog};
+use protocol::{DefinitionSource, Isolation, ModelPreference, PermissionMode, ReasoningEffort, SettingsFileScope, SpawnPolicy};
 
 fn wild() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/wild")

@@ -1,11 +1,13 @@
 //! Amounts of money: dollars with up to six decimals, stored exactly as millionths.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-/// Millionths of a US dollar, written in a file as a number of dollars.
+/// Millionths of a US dollar, written in files and on the wire as a number of dollars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usd(pub u64);
 
@@ -33,6 +35,16 @@ impl<'de> Deserialize<'de> for Usd {
 impl Serialize for Usd {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_f64(self.0 as f64 / 1e6)
+    }
+}
+
+impl JsonSchema for Usd {
+    fn schema_name() -> Cow<'static, str> {
+        "Usd".into()
+    }
+
+    fn json_schema(_generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "number", "minimum": 0, "description": "US dollars, with up to six decimals." })
     }
 }
 
@@ -73,17 +85,14 @@ mod tests {
     }
 
     #[test]
-    fn numbers_in_a_file_are_exact() {
-        #[derive(serde::Deserialize)]
-        struct File {
-            usd: Usd,
-        }
-        let read = |text: &str| toml::from_str::<File>(text).map(|file| file.usd.0).map_err(|error| error.to_string());
+    fn numbers_on_the_wire_are_exact() {
+        let read = |text: &str| serde_json::from_str::<Usd>(text).map(|usd| usd.0).map_err(|error| error.to_string());
         let written = ["0.1", "0.075", "12.5", "3", "0.3", "0.005", "1e2", "0"];
         assert_eq!(
-            written.map(|number| read(&format!("usd = {number}")).unwrap()),
+            written.map(|number| read(number).unwrap()),
             [100_000, 75_000, 12_500_000, 3_000_000, 300_000, 5_000, 100_000_000, 0]
         );
-        assert!(read("usd = -1").is_err() && read("usd = nan").is_err() && read("usd = '3'").is_err());
+        assert!(read("-1").is_err() && read("0.0000001").is_err() && read("\"3\"").is_err());
+        assert_eq!(serde_json::to_string(&Usd(75_000)).unwrap(), "0.075");
     }
 }
