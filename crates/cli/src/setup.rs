@@ -10,7 +10,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use adapters::ClientProvider;
-use config::{Config, Env, ForbiddableFeature, ModelAccess, Project, RemoteDefinitions, SettingsFile, SettingsLayers, SettingsLocations, TrustStatus};
+use config::{
+    Config, Env, ForbiddableFeature, ModelAccess, Project, RemoteDefinitions, SettingsFile, SettingsLayers,
+    SettingsLocations, TrustStatus,
+};
 use host::{Home, SystemClock, TimeIds};
 use model::{Model, RecordingModel};
 use protocol::api::SessionView;

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use host::PlainError;
 
-use protocol::Usd;
 use crate::file::SettingsFile;
 use crate::provider::{self, ProviderError};
 use crate::variables;
+use protocol::Usd;
 
 /// Maximum size of a settings file, in bytes.
 pub(crate) const MAX_SETTINGS_BYTES: u64 = 1 << 20;

@@ -4,8 +4,8 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use policy::RuleError;
-use protocol::{RuleEffect, Usd};
 use protocol::api::SessionView;
+use protocol::{RuleEffect, Usd};
 
 use crate::file::{BudgetSettings, LimitSettings, ListSettings, PermissionSettings, SettingsFile, WorkspaceSettings};
 use crate::permissions::{PermissionModeSetting, RuleLine};

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use config::{Config, ForbiddableFeature, Project, SettingOrigin, SettingsLayer, SettingsLayers, SettingsLocations, TrustStatus};
+use config::{
+    Config, ForbiddableFeature, Project, SettingOrigin, SettingsLayer, SettingsLayers, SettingsLocations, TrustStatus,
+};
 use host::{SystemClock, TimeIds};
 use policy::Policy;
 use protocol::{PlanAction, SettingsFileScope};

@@ -6,11 +6,11 @@ mod show;
 
 use config::{Config, Env};
 
-use protocol::SettingsFileScope;
 use crate::args::{CatalogArgs, CatalogCommand, CatalogOptions};
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::setup::{LoadedCatalog, Setup, settings_failure};
+use protocol::SettingsFileScope;
 
 pub(crate) async fn perform(args: &CatalogArgs) -> Result<CommandExit, CliError> {
     match &args.command {

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use config::{CatalogLocations, Config, ForbiddableFeature, SettingsLayers, Severity};
 
-use protocol::SettingsFileScope;
 use super::{DoctorCheck, DoctorContext};
 use crate::print;
 use crate::setup::{LoadedCatalog, describe_remote, remote_catalog};
+use protocol::SettingsFileScope;
 
 /// Maximum number of problems listed.
 const MAX_LISTED_PROBLEMS: usize = 20;

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use config::{Config, ConfigError, Env, ModelAccess, Project, SettingsLayers, SettingsLocations, TrustStatus};
 use host::Home;
 
-use protocol::SettingsFileScope;
 use super::DoctorCheck;
 use crate::style::Style;
 use crate::{log, print, setup};
+use protocol::SettingsFileScope;
 
 /// The settings and folders of this process, as far as they are usable.
 #[derive(Debug)]

@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use config::{AgentConfig, CatalogListing, CatalogLocations, DefinitionProblem, DescriptionOverflow, Env, ForbiddableFeature, InlineDefinitions, ModelAccess, Project, RemoteCatalog, RemoteState, SettingsLayers, Severity};
+use config::{
+    AgentConfig, CatalogListing, CatalogLocations, DefinitionProblem, DescriptionOverflow, Env, ForbiddableFeature,
+    InlineDefinitions, ModelAccess, Project, RemoteCatalog, RemoteState, SettingsLayers, Severity,
+};
 use host::{Clock, SystemClock};
 use protocol::{AgentSpec, DefinitionSource, HookSpec, SettingsFileScope};
 use runtime::slash::SlashRegistry;

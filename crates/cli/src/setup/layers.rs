@@ -4,11 +4,15 @@ use std::fmt::Display;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
-use config::{BudgetSettings, ConfigError, LimitSettings, ListSettings, NoticeLevel, PermissionModeSetting, PermissionSettings, Project, SettingOrigin, SettingsFile, SettingsLayer, SettingsLayers, SettingsLocations, TrustStatus, TrustedContents, WorkspaceSettings};
+use config::{
+    BudgetSettings, ConfigError, LimitSettings, ListSettings, NoticeLevel, PermissionModeSetting, PermissionSettings,
+    Project, SettingOrigin, SettingsFile, SettingsLayer, SettingsLayers, SettingsLocations, TrustStatus,
+    TrustedContents, WorkspaceSettings,
+};
 use host::Home;
 use policy::Policy;
-use protocol::{Budget, Usd};
 use protocol::api::SessionView;
+use protocol::{Budget, Usd};
 
 use super::{LoadedCatalog, Setup, real_folder, working_folder};
 use crate::args::{DefinitionArgs, PermissionArgs, RunArgs};

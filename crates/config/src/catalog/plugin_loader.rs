@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use protocol::SettingsFileScope;
 use super::gather::ignore_if_hooks_forbidden;
 use super::kinds::{is_markdown_definition, skill_files};
 use super::locations::CatalogLocations;
 use super::plugin::{Plugin, PluginContents};
 use super::walk::{DefinitionWalk, LinkPolicy};
 use super::{CatalogListing, DefinitionProblem, HookHolder, HookText, agent, commands, skill};
+use protocol::SettingsFileScope;
 
 /// The plugin folders: those on the command line, then those in Bosun's home.
 pub(super) fn plugin_folders(places: &CatalogLocations<'_>) -> Vec<PathBuf> {

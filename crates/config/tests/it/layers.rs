@@ -2,7 +2,10 @@
 
 use std::os::unix::fs::symlink;
 
-use config::{Env, ForbiddableFeature, PermissionModeSetting, PermissionSettings, SettingOrigin, SettingsFile, SettingsLayer, SettingsLayers, TrustStatus};
+use config::{
+    Env, ForbiddableFeature, PermissionModeSetting, PermissionSettings, SettingOrigin, SettingsFile, SettingsLayer,
+    SettingsLayers, TrustStatus,
+};
 use policy::RuleSource;
 use protocol::{Budget, PermissionMode, RuleEffect, RuleText, SettingsFileScope};
 

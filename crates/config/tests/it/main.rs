@@ -21,7 +21,9 @@ use protocol::SettingsFileScope;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use config::{Config, ConfigError, Env, ModelAccess, Project, SettingsFile, SettingsLayers, SettingsLocations, TrustStatus};
+use config::{
+    Config, ConfigError, Env, ModelAccess, Project, SettingsFile, SettingsLayers, SettingsLocations, TrustStatus,
+};
 use tempfile::TempDir;
 
 /// The settings of a file with this text, or the error.

@@ -8,10 +8,13 @@ mod slashes;
 
 use std::path::{Path, PathBuf};
 
-use config::{CatalogListing, CatalogLocations, DefinitionProblem, InlineDefinitions, RemoteDefinitions, TrustStatus, gather_catalog};
+use config::{
+    CatalogListing, CatalogLocations, DefinitionProblem, InlineDefinitions, RemoteDefinitions, TrustStatus,
+    gather_catalog,
+};
 
-use protocol::SettingsFileScope;
 use super::Machine;
+use protocol::SettingsFileScope;
 
 /// The inputs of a catalog besides the files of the machine.
 #[derive(Default)]

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use config::{CatalogListing, CatalogLocations, HookHolder, RemoteDefinitions, Severity, TrustStatus, gather_catalog};
-use protocol::{DefinitionSource, Isolation, ModelPreference, PermissionMode, ReasoningEffort, SettingsFileScope, SpawnPolicy};
+use protocol::{
+    DefinitionSource, Isolation, ModelPreference, PermissionMode, ReasoningEffort, SettingsFileScope, SpawnPolicy,
+};
 
 fn wild() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/wild")
