@@ -18,12 +18,12 @@ use serde_json::{Value, json};
 use store::{TodoError, plan};
 use tokio::sync::watch;
 
-use crate::agent::SessionContext;
 use crate::bus::{BusMessage, FrameCache, Subscription};
 use crate::commands;
 use crate::external_tasks;
 use crate::hooks;
 use crate::session::SessionStatus;
+use crate::session_context::SessionContext;
 use crate::session_model::ModelChangeError;
 use crate::slash::{self, SlashDispatcher, SlashRegistry};
 use crate::supervisor::{InputRejection, Receipt, Supervisor};
@@ -72,7 +72,7 @@ impl RequestHandler for SessionApi {
                     json_of(FleetResult { started: true })
                 }
                 Method::CommandsList => {
-                    json_of(SlashList { commands: SlashRegistry::of(&self.context.settings.catalog).views() })
+                    json_of(SlashList { commands: SlashRegistry::of(&self.context.catalog.definitions).views() })
                 }
                 Method::CommandsInvoke => {
                     let InvokeSlashParams { name, input } = read_params(params)?;
@@ -98,11 +98,11 @@ impl RequestHandler for SessionApi {
                 }
                 Method::PlanUpdate => {
                     let PlanParams { text } = read_params(params)?;
-                    let written = plan::write(&self.context.settings.home, self.context.session, &text);
+                    let written = plan::write(&self.context.facts.home, self.context.facts.session, &text);
                     written.map(|()| json!({})).map_err(ErrorObject::internal)
                 }
                 Method::PlanDelete => {
-                    let removed = plan::remove(&self.context.settings.home, self.context.session);
+                    let removed = plan::remove(&self.context.facts.home, self.context.facts.session);
                     removed.map(|()| json!({})).map_err(ErrorObject::internal)
                 }
                 Method::ModelSet => {
@@ -111,7 +111,7 @@ impl RequestHandler for SessionApi {
                     json_of(ModelParams { model: changed.map_err(model_refusal)? })
                 }
                 Method::AgentsList => {
-                    let agents = self.context.settings.catalog.agents.iter().map(AgentView::from).collect();
+                    let agents = self.context.catalog.definitions.agents.iter().map(AgentView::from).collect();
                     json_of(AgentsResult { agents })
                 }
                 Method::AgentsStart => {
@@ -160,8 +160,8 @@ impl RequestHandler for SessionApi {
                 Method::AsksDecide => self.decide(read_params(params)?).await,
                 Method::EventsSubscribe => {
                     let from: SubscribeParams = read_params(params)?;
-                    let subscription = self.context.bus.subscribe(from.after);
-                    let frames = self.context.bus.frames();
+                    let subscription = self.context.log.bus.subscribe(from.after);
+                    let frames = self.context.log.bus.frames();
                     let pause = Duration::from_millis(from.pause_ms).min(MAX_PAUSE);
                     client.attach(forward_events(subscription, frames, self.status.clone(), client.clone(), pause));
                     Ok(json!({}))
@@ -203,7 +203,7 @@ impl SessionApi {
 
     /// The session's file. Its answers are the same as those of a process that does not run the session.
     fn stored(&self) -> Result<StoredSession, ErrorObject> {
-        StoredSession::open(&self.context.settings.home, self.context.session).map_err(ErrorObject::internal)
+        StoredSession::open(&self.context.facts.home, self.context.facts.session).map_err(ErrorObject::internal)
     }
 
     /// Edits a todo and returns its new state.

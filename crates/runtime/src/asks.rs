@@ -7,9 +7,9 @@ use protocol::{Ask, AskDecision, AskId, AskSubject, Clip, DecidedBy, ToolCallReq
 use sha2::{Digest, Sha256};
 use tools::{BoxFuture, ToolError, UserQuestion};
 
-use crate::agent::SessionContext;
 use crate::call_waits::Caller;
 use crate::permission_check;
+use crate::session_context::SessionContext;
 
 /// Bytes of the digest that identify an ask: enough that two calls with the same id cannot be constructed.
 const ASK_ID_BYTES: usize = 16;
@@ -68,7 +68,7 @@ impl tools::UserPrompter for UserAsker {
             let subject = AskSubject::Question { question: question.clone(), choices: choices.clone() };
             let ask = ask(&self.context, &self.caller, &parts, subject);
             let id = ask.id.clone();
-            let wait = self.context.settings.ask_wait;
+            let wait = self.context.facts.ask_wait;
             let pending = self.caller.ask(ask, wait).await.map_err(ToolError::failed)?;
             let decided = pending.decision().await.map_err(ToolError::failed)?;
             if decided.ask != id {
@@ -84,8 +84,9 @@ impl tools::UserPrompter for UserAsker {
 
 /// The ask of a call; `parts` and the call itself determine its id.
 pub(crate) fn ask(context: &SessionContext, caller: &Caller, parts: &[&str], subject: AskSubject) -> Ask {
-    let until_at = context.settings.ask_wait.map(|wait| context.settings.clock.now().plus(wait));
-    let (session, task, turn) = (context.session.to_string(), caller.run.task.to_string(), caller.turn.0.to_string());
+    let until_at = context.facts.ask_wait.map(|wait| context.facts.clock.now().plus(wait));
+    let (session, task, turn) =
+        (context.facts.session.to_string(), caller.run.task.to_string(), caller.turn.0.to_string());
     let call_location = [session.as_str(), &task, &turn, &caller.call.0];
     Ask {
         id: ask_id(call_location.into_iter().chain(parts.iter().copied())),

@@ -12,9 +12,9 @@ use sha2::{Digest, Sha256};
 use store::{StoreError, plan};
 use tokio::sync::watch;
 
-use crate::agent::SessionContext;
 use crate::prompt;
 use crate::session::SessionStatus;
+use crate::session_context::SessionContext;
 use crate::supervisor::{InputRejection, Supervisor};
 
 /// Maximum number of files per folder that are checked for changes.
@@ -58,7 +58,7 @@ impl Autopilot {
 /// cannot be read counts as unchanged.
 fn work_digest(context: &SessionContext, items: &[ListItem]) -> String {
     let mut digest = Sha256::new();
-    let folders = [context.settings.cwd.clone()].into_iter().chain(context.settings.added_folders.iter().cloned());
+    let folders = [context.facts.cwd.clone()].into_iter().chain(context.facts.added_folders.iter().cloned());
     for folder in folders {
         tools::for_each_file(&folder, MAX_FILES, MAX_SCAN_TIME, |path| {
             let Ok(metadata) = path.symlink_metadata() else { return };
@@ -66,15 +66,15 @@ fn work_digest(context: &SessionContext, items: &[ListItem]) -> String {
             add_part(&mut digest, &(path, stamp));
         });
     }
-    add_part(&mut digest, &plan::read(&context.settings.home, context.session).ok());
+    add_part(&mut digest, &plan::read(&context.facts.home, context.facts.session).ok());
     add_part(&mut digest, &todos(context).ok());
     add_part(&mut digest, &items);
-    add_part(&mut digest, &context.roster.evidence_hash());
+    add_part(&mut digest, &context.log.roster.evidence_hash());
     HEXLOWER.encode(&digest.finalize()[..16])
 }
 
 fn todos(context: &SessionContext) -> Result<Vec<store::TodoRow>, StoreError> {
-    context.reader()?.todos()
+    context.log.reader()?.todos()
 }
 
 fn add_part(digest: &mut Sha256, part: &dyn Debug) {

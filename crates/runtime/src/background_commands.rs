@@ -7,8 +7,8 @@ use kernel::{KernelInput, KernelTask, TaskPhase};
 use protocol::{CancelBy, CancelMode, Clip, Event, TaskForm, TaskId, TaskOutcome, WaitMode};
 use tools::{BackgroundCommand, BackgroundRow, BackgroundStatus, BoxFuture, ToolError, WaitLimit};
 
-use crate::agent::SessionContext;
 use crate::call_waits::Caller;
+use crate::session_context::SessionContext;
 use crate::spawn::SpawnBuilder;
 use crate::supervisor::InputRejection;
 
@@ -28,7 +28,7 @@ impl tools::BackgroundCommands for AgentShellTasks {
         Box::pin(async move {
             let task = self.find(&name).await?;
             if let WaitLimit::For(time) = wait {
-                let until = self.context.settings.clock.now().plus(time);
+                let until = self.context.facts.clock.now().plus(time);
                 self.caller.wait(vec![task], WaitMode::All, Some(until)).await.map_err(ToolError::failed)?;
             }
             self.command_status(task).await
@@ -87,8 +87,8 @@ impl AgentShellTasks {
     }
 
     fn output(&self, task: TaskId) -> Clip {
-        let settings = &self.context.settings;
-        command_output(&settings.home, self.context.session, task, settings.tools.output_bytes)
+        let facts = &self.context.facts;
+        command_output(&facts.home, facts.session, task, facts.tools.output_bytes)
     }
 
     async fn map_commands<T: Send + 'static>(
@@ -105,7 +105,7 @@ impl AgentShellTasks {
     }
 
     fn description_of(&self, task: TaskId) -> String {
-        let log = self.context.reader().and_then(|reader| reader.task_events(task)).unwrap_or_default();
+        let log = self.context.log.reader().and_then(|reader| reader.task_events(task)).unwrap_or_default();
         let created = log.into_iter().find_map(|envelope| match envelope.entry.event {
             Event::TaskCreated(spec) => Some(spec.description),
             _other => None,

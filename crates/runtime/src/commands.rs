@@ -9,8 +9,8 @@ use protocol::api::{CommandOutcome, DecideParams, ModeParams, SessionCommand, St
 use protocol::{CancelBy, DecidedBy, FleetEnd, MailBody, Principal, TaskId};
 use tokio::sync::{Notify, watch};
 
-use crate::agent::SessionContext;
 use crate::hooks;
+use crate::session_context::SessionContext;
 use crate::supervisor::{InputRejection, Supervisor};
 
 /// Maximum number of commands that are applied together.

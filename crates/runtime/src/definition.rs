@@ -5,7 +5,7 @@ use kernel::AgentDefinition;
 use protocol::{AgentSpec, DefinitionId, ModelUse};
 use sha2::{Digest, Sha256};
 
-use crate::settings::SessionSettings;
+use crate::models::ModelResolver;
 
 /// The definition of an agent with its digest, or the reason why it cannot be used.
 pub(crate) fn definition_of(agent: &AgentSpec) -> Result<AgentDefinition, String> {
@@ -22,16 +22,20 @@ pub(crate) fn definition_of(agent: &AgentSpec) -> Result<AgentDefinition, String
 }
 
 /// The first usable model that the root's agent requests; `None` for the session's model.
-pub(crate) fn main_model(main: &AgentSpec, settings: &SessionSettings) -> Result<Option<ModelUse>, String> {
+pub(crate) fn main_model(
+    main: &AgentSpec,
+    models: &dyn ModelResolver,
+    session_model: &str,
+) -> Result<Option<ModelUse>, String> {
     let mut problems = Vec::new();
     for wanted in &main.models {
-        if wanted == "inherit" || *wanted == settings.model_spec {
+        if wanted == "inherit" || wanted == session_model {
             return Ok(None);
         }
-        match settings.models.open(wanted) {
+        match models.open(wanted) {
             Ok(_model) => {
                 let requested = Some(wanted.clone());
-                return Ok(Some(ModelUse { requested, effective: settings.models.full_name(wanted), why: None }));
+                return Ok(Some(ModelUse { requested, effective: models.full_name(wanted), why: None }));
             }
             Err(why) => problems.push(format!("{wanted}: {why}")),
         }

@@ -41,6 +41,7 @@ mod repeats;
 mod result_cache;
 mod roster;
 mod session;
+mod session_context;
 mod session_control;
 mod session_model;
 mod settings;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use net::fetch::AddressGate;
 
-use crate::agent::SessionContext;
+use crate::session_context::SessionContext;
 
 /// Lets the calls of a session connect only where its policy permits.
 #[derive(Debug)]

@@ -9,11 +9,11 @@ use policy::{FilesystemFacts, PermissionRequest, Policy, RequestedAct, Verdict, 
 use protocol::{PermissionMode, RuleEffect, ToolCallRequest};
 use tools::{FileAccess, FileAccessGuard, RequiredPermission, Tool, ToolError};
 
-use crate::agent::SessionContext;
 use crate::command_inspection::{InspectionScope, inspect_command};
 use crate::command_paths;
 use crate::prepared_agent::PreparedAgent;
 use crate::protected_files::ControlFiles;
+use crate::session_context::SessionContext;
 use crate::task_workspaces::TaskWorkspace;
 
 /// Whether a call may run.
@@ -44,7 +44,7 @@ fn judge_call_blocking(
     tool: &dyn Tool,
     call: &ToolCallRequest,
 ) -> Result<CallPermission, ToolError> {
-    let needs = tool.required_permissions(&call.input, &context.settings.tools)?;
+    let needs = tool.required_permissions(&call.input, &context.facts.tools)?;
     let policy = prepared.task_workspace.policy(context.policy());
     let acts = needs.into_iter().map(|need| requested_act(&prepared.task_workspace, &policy, need));
     let mut acts = acts.collect::<Result<Vec<RequestedAct>, ToolError>>()?;
@@ -131,7 +131,7 @@ fn control_file_verdict(path: &Path) -> Verdict {
 
 /// The files that no call in this workspace may reach. Agents' checkouts are not searched for hard links to them.
 fn control_files(context: &SessionContext, task_workspace: &TaskWorkspace) -> ControlFiles {
-    let (policy, home) = (task_workspace.policy(context.policy()), &context.settings.home);
+    let (policy, home) = (task_workspace.policy(context.policy()), &context.facts.home);
     ControlFiles::new(&policy.control_paths, &policy.exempt_folders, vec![home.checkouts_dir(), home.trash_dir()])
 }
 

@@ -11,8 +11,8 @@ use protocol::{
 };
 use tools::{Tool, ToolAccess};
 
-use crate::agent::SessionContext;
 use crate::conversation::AddedTools;
+use crate::session_context::SessionContext;
 use crate::task_workspaces::TaskWorkspace;
 use crate::{prompt, skill};
 
@@ -91,26 +91,32 @@ struct PreparedAgentKey {
 impl SessionContext {
     /// The prepared agent of a task, or the reason why there is none.
     pub(crate) fn prepared_agent(&self, task: TaskId) -> Result<Arc<PreparedAgent>, String> {
-        let spec_and_depth = self.roster.with_task(task, |entry| (Arc::clone(&entry.spec), entry.depth));
+        let spec_and_depth = self.log.roster.with_task(task, |entry| (Arc::clone(&entry.spec), entry.depth));
         let (spec, depth) = spec_and_depth.ok_or_else(|| format!("unknown task {task}"))?;
         let key = PreparedAgentKey {
             definition: spec.definition.as_ref().map(ToString::to_string),
             model: self.task_model_spec(&spec),
             effort: spec.effort.map(|effort| format!("{effort:?}")),
             root: spec.kind.is_root(),
-            may_spawn: depth < self.settings.limits.depth,
-            mode: self.roster.mode(task),
+            may_spawn: depth < self.facts.limits.depth,
+            mode: self.log.roster.mode(task),
         };
         let workspace = self.task_workspace(task)?;
         if workspace.is_checkout() {
             // No other agent shares a checkout.
             return self.prepare_agent(task, &spec, &key, workspace).map(Arc::new);
         }
-        if let Some(prepared) = self.prepared_agents.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        if let Some(prepared) = self.catalog.prepared_agents.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key)
+        {
             return Ok(Arc::clone(prepared));
         }
         let prepared = Arc::new(self.prepare_agent(task, &spec, &key, workspace)?);
-        self.prepared_agents.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&prepared));
+        self.catalog
+            .prepared_agents
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(key, Arc::clone(&prepared));
         Ok(prepared)
     }
 
@@ -121,7 +127,7 @@ impl SessionContext {
         key: &PreparedAgentKey,
         workspace: Arc<TaskWorkspace>,
     ) -> Result<PreparedAgent, String> {
-        let definition = self.roster.definition(task).unwrap_or_else(|| Arc::new(main_agent()));
+        let definition = self.log.roster.definition(task).unwrap_or_else(|| Arc::new(main_agent()));
         let model = self.model_by_spec(&key.model)?;
         let toolbox = self.toolbox(&definition, key);
         let (initial, deferred) = split_initial_tools(&toolbox, &definition, key.root, model.facts().tier);
@@ -149,7 +155,7 @@ impl SessionContext {
             toolbox,
             model,
             model_spec: Arc::clone(&key.model),
-            effort: spec.effort.or(definition.effort).or(self.settings.effort),
+            effort: spec.effort.or(definition.effort).or(self.facts.effort),
             definition,
             task_workspace: workspace,
         })
@@ -157,13 +163,18 @@ impl SessionContext {
 
     /// The system prompt of an agent of this definition, with the text of its skills.
     fn system_prompt(&self, definition: &AgentSpec, root: bool, workspace: &TaskWorkspace) -> Result<String, String> {
-        let mut system =
-            prompt::system_prompt(workspace, &self.instructions, definition, root.then_some(self.settings.features));
+        let mut system = prompt::system_prompt(
+            workspace,
+            &self.catalog.instructions,
+            definition,
+            root.then_some(self.facts.features),
+        );
         if root {
-            system = self.settings.client_extensions.system_text.apply(system);
+            system = self.catalog.client_extensions.system_text.apply(system);
         }
         for name in &definition.skills {
-            let skill_spec = self.settings.catalog.skill(name).ok_or_else(|| format!("there is no skill `{name}`"))?;
+            let skill_spec =
+                self.catalog.definitions.skill(name).ok_or_else(|| format!("there is no skill `{name}`"))?;
             let text = skill::read(skill_spec).map_err(|why| format!("{} cannot be read: {why}", skill_spec.file))?;
             let text = skill::skill_text(&text);
             system.push_str(&format!(
@@ -177,7 +188,7 @@ impl SessionContext {
 
     /// All tools that an agent of this definition may call, in a stable order.
     fn toolbox(&self, definition: &AgentSpec, key: &PreparedAgentKey) -> Vec<Arc<dyn Tool>> {
-        let catalog = &self.settings.catalog;
+        let catalog = &self.catalog.definitions;
         let types: Vec<(String, String)> = match key.may_spawn {
             true => catalog.startable(&definition.spawns).map(|it| (it.name.clone(), it.description.clone())).collect(),
             false => Vec::new(),
@@ -191,12 +202,12 @@ impl SessionContext {
             .collect();
         let all = tools::builtin_tools()
             .into_iter()
-            .chain((key.root && self.can_ask_user).then(tools::ask_user))
+            .chain((key.root && self.facts.can_ask_user).then(tools::ask_user))
             .chain((!types.is_empty()).then(|| tools::task(&types)))
             .chain((!skills.is_empty()).then(|| tools::skill(&skills)))
             .chain(subagents)
             .chain(tools::shared_list_tools());
-        let extensions = &self.settings.client_extensions.tools;
+        let extensions = &self.catalog.client_extensions.tools;
         // If a program replaces our `shell` with its `bash`, the model must not see both.
         let is_replaced = |tool: &Arc<dyn Tool>| {
             let mut names = extensions.iter().map(|extension| &extension.spec().name);

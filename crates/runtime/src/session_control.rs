@@ -7,8 +7,8 @@ use protocol::{AskDecision, AskSubject, Clip, DecidedBy, ObjectiveReport, PlanAc
 use store::plan;
 use tools::{BoxFuture, PlanExitRequest, ToolError};
 
-use crate::agent::SessionContext;
 use crate::call_waits::Caller;
+use crate::session_context::SessionContext;
 use crate::supervisor::InputRejection;
 use crate::{asks, prompt};
 
@@ -28,8 +28,8 @@ pub(crate) struct AgentSessionControl {
 impl tools::SessionControl for AgentSessionControl {
     fn write_plan(&self, mut text: String) -> BoxFuture<'_, Result<(), ToolError>> {
         Box::pin(async move {
-            self.context.redactor.redact_text(&mut text);
-            let (home, session) = (self.context.settings.home.clone(), self.context.session);
+            self.context.workplace.redactor.redact_text(&mut text);
+            let (home, session) = (self.context.facts.home.clone(), self.context.facts.session);
             let write = move || plan::write(&home, session, &text);
             tokio::task::spawn_blocking(write).await.map_err(ToolError::failed)?.map_err(ToolError::failed)
         })
@@ -38,18 +38,18 @@ impl tools::SessionControl for AgentSessionControl {
     fn exit_plan_mode(&self, request: PlanExitRequest) -> BoxFuture<'_, Result<String, ToolError>> {
         Box::pin(async move {
             let PlanExitRequest { summary, actions, recommended } = request;
-            let (home, session) = (self.context.settings.home.clone(), self.context.session);
+            let (home, session) = (self.context.facts.home.clone(), self.context.facts.session);
             let read = tokio::task::spawn_blocking(move || plan::read(&home, session));
             let text = read.await.map_err(ToolError::failed)?.map_err(ToolError::failed)?;
             let Some(text) = text else {
                 return Err(ToolError::refused("there is no plan yet; write it with `write_plan` first"));
             };
             let plan = Clip::new(&text, MAX_PLAN_BYTES).into_string();
-            let default_action = self.context.settings.default_plan_action;
+            let default_action = self.context.facts.default_plan_action;
             let subject = AskSubject::Plan { summary: summary.clone(), plan, actions, recommended, default_action };
             // The plan is not part of the id: the user may edit it while the ask is open.
             let ask = asks::ask(&self.context, &self.caller, &["plan", &summary], subject);
-            let pending = self.caller.ask(ask, self.context.settings.ask_wait).await.map_err(tool_error)?;
+            let pending = self.caller.ask(ask, self.context.facts.ask_wait).await.map_err(tool_error)?;
             Ok(decision_text(&pending.decision().await.map_err(tool_error)?))
         })
     }

@@ -8,7 +8,7 @@ use kernel::KernelInput;
 use model::Model;
 use protocol::{Principal, TaskId, TaskSpec};
 
-use crate::agent::SessionContext;
+use crate::session_context::SessionContext;
 use crate::supervisor::{InputRejection, Supervisor};
 
 /// Models that were added while the session ran, by their names.
@@ -39,7 +39,7 @@ pub enum ModelChangeError {
 impl SessionContext {
     /// The session's model, as `--model` takes it.
     pub(crate) fn session_model_spec(&self) -> Arc<str> {
-        self.roster.model().map_or_else(|| self.settings.model_spec.as_str().into(), |model| model.spec)
+        self.log.roster.model().map_or_else(|| self.catalog.model_spec.as_str().into(), |model| model.spec)
     }
 
     /// The session's model, or the reason why it cannot be opened.
@@ -49,7 +49,7 @@ impl SessionContext {
 
     /// The name of the model that a task's agent uses.
     pub(crate) fn task_model_spec(&self, spec: &TaskSpec) -> Arc<str> {
-        let chosen = spec.kind.is_root() && self.roster.model().is_some_and(|model| model.chosen);
+        let chosen = spec.kind.is_root() && self.log.roster.model().is_some_and(|model| model.chosen);
         match &spec.model {
             Some(wanted) if !chosen && !wanted.is_session_model() => wanted.effective.as_str().into(),
             Some(_) | None => self.session_model_spec(),
@@ -58,11 +58,11 @@ impl SessionContext {
 
     /// A model by its name.
     pub(crate) fn model_by_spec(&self, spec: &str) -> Result<Arc<dyn Model>, String> {
-        if spec == self.settings.model_spec {
-            return Ok(Arc::clone(&self.settings.model));
+        if spec == self.catalog.model_spec {
+            return Ok(Arc::clone(&self.catalog.model));
         }
-        let added = self.added_models.0.lock().unwrap_or_else(PoisonError::into_inner).get(spec).cloned();
-        added.map_or_else(|| self.settings.models.open(spec), Ok)
+        let added = self.catalog.added_models.0.lock().unwrap_or_else(PoisonError::into_inner).get(spec).cloned();
+        added.map_or_else(|| self.catalog.models.open(spec), Ok)
     }
 
     /// Switches to another model; returns its full name.
@@ -72,18 +72,18 @@ impl SessionContext {
         root: TaskId,
         wanted: &str,
     ) -> Result<String, ModelChangeError> {
-        let spec = self.settings.models.full_name(wanted);
+        let spec = self.catalog.models.full_name(wanted);
         let model = self.model_by_spec(&spec).map_err(|why| {
             let (spec, known) = (protocol::Clip::new(wanted, 100).into_string(), self.model_names());
             ModelChangeError::Unusable { spec, why, known }
         })?;
         let budget = supervisor.query(move |kernel| kernel.task(root).map(|root| root.ledger.budget)).await?;
         let lacks_price = budget.is_some_and(|budget| budget.micros.is_some()) && model.facts().price.is_none();
-        if lacks_price || self.settings.day_budget.is_some() && model.facts().is_price_missing() {
+        if lacks_price || self.facts.day_budget.is_some() && model.facts().is_price_missing() {
             return Err(ModelChangeError::Unpriced(spec));
         }
         // The model must be available before its name is in the log.
-        self.added_models.0.lock().unwrap_or_else(PoisonError::into_inner).insert(spec.clone(), model);
+        self.catalog.added_models.0.lock().unwrap_or_else(PoisonError::into_inner).insert(spec.clone(), model);
         supervisor.submit(KernelInput::SetModel { model: spec.clone(), by: Principal::User }).await?;
         Ok(spec)
     }

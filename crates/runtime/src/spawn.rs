@@ -8,9 +8,9 @@ use protocol::{
     TaskMode, TaskSpec, Timestamp, TodoId, Turn,
 };
 
-use crate::agent::SessionContext;
 use crate::call_waits::Caller;
 use crate::definition;
+use crate::session_context::SessionContext;
 
 /// The maximum length of a description, in bytes.
 const MAX_DESCRIPTION_BYTES: usize = 200;
@@ -41,7 +41,7 @@ impl SpawnBuilder {
     ) -> Result<SpawnBuilder, String> {
         let definition = definition::definition_of(agent)?;
         let on_complete =
-            if context.settings.features.multi_turn { CompletionPolicy::Idle } else { CompletionPolicy::Finish };
+            if context.facts.features.multi_turn { CompletionPolicy::Idle } else { CompletionPolicy::Finish };
         let spec = TaskSpec {
             on_complete,
             max_turns: agent.max_turns,
@@ -141,7 +141,7 @@ impl SpawnBuilder {
     /// The start of the task, with a new id.
     pub(crate) fn build(self, context: &SessionContext) -> TaskSpawn {
         let SpawnBuilder { spec, prompt, by, until, definition } = self;
-        TaskSpawn { id: TaskId::new(context.settings.ids.uuid()), spec, prompt, by, until, definition }
+        TaskSpawn { id: TaskId::new(context.facts.ids.uuid()), spec, prompt, by, until, definition }
     }
 }
 

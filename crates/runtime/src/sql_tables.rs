@@ -10,8 +10,8 @@ use store::{SqlConnection, SqlError, SqlLimits, SqlOutput};
 use tokio_util::sync::CancellationToken;
 use tools::{BoxFuture, ToolError};
 
-use crate::agent::SessionContext;
 use crate::call_waits::Caller;
+use crate::session_context::SessionContext;
 use crate::todos::TodoSyncHandle;
 
 /// Maximum number of todos named in the note about rejected changes.

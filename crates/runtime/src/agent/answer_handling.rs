@@ -116,7 +116,7 @@ impl AgentRun {
             ModelFault::Auth if self.has_provider_answered().await? => {
                 RetryDecision::Park(Parking { until: None, why: ParkReason::Auth })
             }
-            fault => tries.decide(fault, self.context.settings.clock.now(), self.context.settings.ids.uuid()),
+            fault => tries.decide(fault, self.context.facts.clock.now(), self.context.facts.ids.uuid()),
         };
         let next = if self.conversation.wrap_up() == Some(WrapUpReason::Time) { next.when_time_is_up() } else { next };
         let retry = match next {
@@ -202,7 +202,7 @@ impl AgentRun {
 
     /// Whether the agent was asked to suggest the user's next prompt in its last line.
     pub(super) fn suggests_prompts(&self) -> bool {
-        self.context.settings.features.prompt_suggestions && self.context.roster.is_root(self.link.run.task)
+        self.context.facts.features.prompt_suggestions && self.context.log.roster.is_root(self.link.run.task)
     }
 
     /// Abandons the current request because the time is up.

@@ -9,7 +9,6 @@ use protocol::{AskDecision, CallId, Evidence, RuleEffect, ToolCallRequest, ToolR
 use tokio_util::sync::CancellationToken;
 use tools::{FileAccessGuard, FileStamps, Heartbeat, Tool, ToolAccess, ToolContext};
 
-use super::SessionContext;
 use super::call_admission::{
     CallAdmission, PermissionProgress, ReviewedCall, denied_answer, failed_answer, review_calls,
 };
@@ -21,6 +20,7 @@ use crate::hooks::{self, PendingPostHook, PendingPostHooks, PreToolFeedback};
 use crate::network_gate::PolicyNetworkGate;
 use crate::permission_check::{self, CallPermission};
 use crate::prepared_agent::PreparedAgent;
+use crate::session_context::SessionContext;
 use crate::session_control::AgentSessionControl;
 use crate::shared_lists::AgentItemList;
 use crate::sql_tables::{AgentSqlSpace, IntentRecorder};
@@ -137,7 +137,7 @@ async fn judge_amended(
 ) -> Result<Arc<dyn FileAccessGuard>, ToolResult> {
     let judged = permission_check::judge_call(&call_context.context, &call_context.agent, tool, call).await;
     let CallPermission { verdict, file_guard } =
-        judged.map_err(|error| failed_answer(call, error, &call_context.context.settings.tools))?;
+        judged.map_err(|error| failed_answer(call, error, &call_context.context.facts.tools))?;
     match verdict.effect {
         RuleEffect::Allow | RuleEffect::Ask => Ok(file_guard),
         RuleEffect::Deny => Err(denied_answer(call_context, call, &verdict)),
@@ -200,7 +200,7 @@ async fn run_tool(
     let cx = tool_context(call_context, caller, cancel, file_guard);
     let folder = call_context.agent.task_workspace.cwd();
     let before = match tool.spec().access {
-        ToolAccess::Execute => call_context.context.snapshot_folder(folder.to_owned()).await,
+        ToolAccess::Execute => call_context.context.workplace.snapshot_folder(folder.to_owned()).await,
         // These tools report their own changes.
         ToolAccess::Read | ToolAccess::Agent | ToolAccess::Session | ToolAccess::Write | ToolAccess::Other => None,
     };
@@ -209,7 +209,7 @@ async fn run_tool(
         Err(error) => (failed_answer(call, error, &cx.limits), Vec::new()),
     };
     if let Some(before) = before
-        && let Some(after) = call_context.context.snapshot_folder(folder.to_owned()).await
+        && let Some(after) = call_context.context.workplace.snapshot_folder(folder.to_owned()).await
     {
         let changes = before.changes(&after).take(MAX_CHANGED_FILES);
         evidence.extend(changes.map(|path| Evidence::Changed { path: path.display().to_string() }));
@@ -234,11 +234,11 @@ fn tool_context(
         workspace: Arc::clone(&call_context.agent.task_workspace.workspace),
         access_guard: file_guard,
         stamps: Arc::clone(&call_context.stamps),
-        guardian: context.guardian.clone(),
+        guardian: context.workplace.guardian.clone(),
         env: Arc::clone(&call_context.agent.task_workspace.env),
         cancel,
         heartbeat: call_context.heartbeat.clone(),
-        limits: context.settings.tools,
+        limits: context.facts.tools,
         sql: Arc::new(AgentSqlSpace { context: Arc::clone(context), caller: caller.clone() }),
         background: Arc::new(AgentShellTasks { context: Arc::clone(context), caller: caller.clone() }),
         subagents: Arc::new(subagents()),
@@ -246,7 +246,7 @@ fn tool_context(
         intent: Arc::new(IntentRecorder(caller.clone())),
         session_control: Arc::new(AgentSessionControl { context: Arc::clone(context), caller: caller.clone() }),
         user_prompter: Arc::new(UserAsker { context: Arc::clone(context), caller: caller.clone() }),
-        fetcher: context.fetcher.clone(),
+        fetcher: context.workplace.fetcher.clone(),
         address_gate: Arc::new(PolicyNetworkGate(Arc::clone(context))),
     }
 }

@@ -106,7 +106,7 @@ async fn judge_permission(
 ) -> Result<CallPermission, ToolResult> {
     let judged = permission_check::judge_call(&call_context.context, &call_context.agent, tool, call).await;
     let CallPermission { verdict, file_guard } =
-        judged.map_err(|error| failed_answer(call, error, &call_context.context.settings.tools))?;
+        judged.map_err(|error| failed_answer(call, error, &call_context.context.facts.tools))?;
     let verdict = feedback.narrow(call, verdict);
     if (verdict.effect, progress) == (RuleEffect::Ask, PermissionProgress::NotAsked)
         && let Some(answer) = hooks::permission_requested(&call_context.context, caller, call, &verdict).await
@@ -140,7 +140,7 @@ fn find_tool<'a>(
     }
     let withheld = || {
         context
-            .tools_for_started_calls
+            .catalog.tools_for_started_calls
             .iter()
             .find(|tool| progress == PermissionProgress::Started && tool.spec().name == call.tool)
     };
@@ -200,7 +200,7 @@ async fn decide_admission<'a>(
         (RuleEffect::Ask, PermissionProgress::NotAsked)
         | (RuleEffect::Ask | RuleEffect::Allow, PermissionProgress::Asked) => {
             let ask = asks::permission_ask(&call_context.context, caller, call, &permission.verdict);
-            let pending = caller.ask(ask, call_context.context.settings.ask_wait).await?;
+            let pending = caller.ask(ask, call_context.context.facts.ask_wait).await?;
             CallAdmission::Asked(tool, Box::new(permission), pending)
         }
     })
@@ -209,7 +209,7 @@ async fn decide_admission<'a>(
 /// The result of a call that is denied.
 pub(super) fn denied_answer(call_context: &CallContext, call: &ToolCallRequest, verdict: &Verdict) -> ToolResult {
     let text = permission_check::denial_text(&call.tool, verdict);
-    let text = Clip::new(&text, call_context.context.settings.tools.output_bytes).into_string();
+    let text = Clip::new(&text, call_context.context.facts.tools.output_bytes).into_string();
     ToolResult { status: ToolResultStatus::Denied, text }
 }
 

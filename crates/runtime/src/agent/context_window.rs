@@ -6,12 +6,12 @@ use kernel::{InputRefusal, Kernel, KernelInput, KernelTask, TaskPhase};
 use model::{ModelFacts, ModelMessage};
 use protocol::{Compaction, CompactionCause, TaskForm, TaskId, TurnQuote};
 
-use super::SessionContext;
 use super::quote::{self, estimate_tokens, input_tokens};
 use crate::compact::{CompactionPlan, CurrentState, PlannedCompaction};
 use crate::conversation::Conversation;
 use crate::hooks::run_hooks;
 use crate::prepared_agent::PreparedAgent;
+use crate::session_context::SessionContext;
 use crate::supervisor::{InputRejection, RunLink, Supervisor};
 
 /// The part of a model's window that may be filled, in percent; the rest covers errors of the estimate.
@@ -224,7 +224,7 @@ async fn current_state(
 /// The agent's name, path and loaded tools, which every compaction keeps.
 fn identity_lines(context: &SessionContext, task: TaskId, conversation: &Conversation) -> Vec<String> {
     let identity =
-        context.roster.with_task(task, |entry| format!("the agent {} at {}, {task}", entry.spec.agent, entry.path));
+        context.log.roster.with_task(task, |entry| format!("the agent {} at {}, {task}", entry.spec.agent, entry.path));
     let loaded = conversation.loaded().iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     identity.into_iter().chain((!loaded.is_empty()).then(|| format!("tools loaded: {loaded}"))).collect()
 }

@@ -15,7 +15,7 @@ impl AgentRun {
     /// Checks the expectations of the task. Returns the next step if one is not met; nothing if the activation may end.
     pub(super) async fn check_expectations(&mut self) -> Result<Option<StepOutcome>, InputRejection> {
         let (context, task) = (Arc::clone(&self.context), self.link.run.task);
-        let Some(expected) = context.roster.with_task(task, |entry| entry.spec.expects.clone()).flatten() else {
+        let Some(expected) = context.log.roster.with_task(task, |entry| entry.spec.expects.clone()).flatten() else {
             return Ok(None);
         };
         let answer = self.conversation.latest_text().to_owned();

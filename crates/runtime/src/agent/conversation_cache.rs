@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use protocol::{CompletionPolicy, TaskId};
 use store::StoreError;
 
-use super::SessionContext;
 use crate::conversation::Conversation;
+use crate::session_context::SessionContext;
 
 /// How many conversations of subagents are kept. The others are read from the log again when they resume.
 const MAX_RECENT_CONVERSATIONS: usize = 8;
@@ -44,9 +44,9 @@ impl CachedConversations {
 impl SessionContext {
     /// A task's conversation as of the log, for the run that resumes it.
     pub(super) fn resume_conversation(&self, task: TaskId) -> Result<Conversation, StoreError> {
-        let cached = self.conversations.0.lock().unwrap_or_else(PoisonError::into_inner).take(task);
+        let cached = self.log.conversations.0.lock().unwrap_or_else(PoisonError::into_inner).take(task);
         let mut conversation = cached.unwrap_or_default();
-        for envelope in self.task_log_after(task, conversation.seq())? {
+        for envelope in self.log.task_events_after(task, conversation.seq())? {
             conversation.apply_event(&envelope, self);
         }
         Ok(conversation)
@@ -54,8 +54,8 @@ impl SessionContext {
 
     /// Keeps the conversation of a run that has ended, if its agent may resume it.
     pub(super) fn cache_conversation(&self, task: TaskId, conversation: Conversation) {
-        let policy = self.roster.with_task(task, |entry| (entry.depth == 0, entry.spec.on_complete));
-        let mut cached = self.conversations.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let policy = self.log.roster.with_task(task, |entry| (entry.depth == 0, entry.spec.on_complete));
+        let mut cached = self.log.conversations.0.lock().unwrap_or_else(PoisonError::into_inner);
         match policy {
             Some((true, _)) => cached.root = Some((task, conversation)),
             Some((false, CompletionPolicy::Idle)) => cached.put_recent(task, conversation),

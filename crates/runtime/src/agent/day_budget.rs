@@ -21,7 +21,7 @@ impl AgentRun {
             return Ok(Ok(DayBudgetReservation::for_free_model()));
         }
         let context = Arc::clone(&self.context);
-        let Some(limit) = context.settings.day_budget else {
+        let Some(limit) = context.facts.day_budget else {
             return Ok(Ok(context.governor.unlimited_day_reservation()));
         };
         let quote = self.quote();

@@ -82,7 +82,7 @@ impl AgentRun {
         {
             return None;
         }
-        context.redactor.redact_text(&mut call.input);
+        context.workplace.redactor.redact_text(&mut call.input);
         let tool = prepared.tool(&call.tool).filter(|tool| tool.spec().access != ToolAccess::Agent)?;
         let judging =
             tokio::time::timeout(MAX_JUDGE_WAIT, permission_check::judge_call(&context, &prepared, tool, &call));
@@ -101,8 +101,8 @@ impl AgentRun {
     /// kernel refuses the end if mail must be read first.
     fn plan_early_end(&self, content: &[ContentBlock], stop: StopReason) -> Option<String> {
         let has_expectations = |entry: &crate::roster::RosterEntry| entry.spec.expects.is_some();
-        let has_expectations = self.context.roster.with_task(self.link.run.task, has_expectations).unwrap_or(true);
-        let is_isolated = self.context.task_workspaces.checkout(self.link.run.task).is_some();
+        let has_expectations = self.context.log.roster.with_task(self.link.run.task, has_expectations).unwrap_or(true);
+        let is_isolated = self.context.workplace.task_workspaces.checkout(self.link.run.task).is_some();
         // Stop hooks run only in an activation whose start hooks ran.
         let has_stop_hooks = self.has_run_start_hooks();
         let has_final_steps = has_expectations || is_isolated || has_stop_hooks || self.suggests_prompts();

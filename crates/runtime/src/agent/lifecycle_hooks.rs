@@ -50,7 +50,8 @@ impl AgentRun {
             let input = serde_json::json!({ "agent_type": entry.spec.agent, "name": entry.spec.name });
             entry.spec.call.clone().zip(entry.spec.parent).map(|(id, parent)| (id, parent, input.to_string()))
         };
-        let Some((id, parent, input)) = self.context.roster.with_task(self.link.run.task, start_call).flatten() else {
+        let Some((id, parent, input)) = self.context.log.roster.with_task(self.link.run.task, start_call).flatten()
+        else {
             return;
         };
         let parent =

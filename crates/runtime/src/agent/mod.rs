@@ -8,7 +8,6 @@ mod call;
 mod call_admission;
 mod call_ids;
 mod call_normalization;
-mod context;
 mod context_window;
 mod contract;
 mod conversation_cache;
@@ -25,7 +24,6 @@ mod sealing;
 mod tool_calls;
 mod turns;
 
-pub(crate) use context::SessionContext;
 pub(crate) use context_window::{CompactionOutcome, compact_now};
 pub(crate) use conversation_cache::ConversationCache;
 pub(crate) use deadline::Deadline;

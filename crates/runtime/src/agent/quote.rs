@@ -3,9 +3,9 @@
 use model::{MessageFold, MessagePart, ModelFacts, ModelMessage, ToolSpec};
 use protocol::{ContentBlock, Cost, TurnQuote};
 
-use super::SessionContext;
 use crate::conversation::Conversation;
 use crate::prepared_agent::PreparedAgent;
+use crate::session_context::SessionContext;
 
 /// The least output, in tokens, for which a request is worth sending.
 const MIN_OUTPUT: u32 = 256;

@@ -6,12 +6,13 @@ use kernel::{InputRefusal, RunEnding, RunUpdate};
 use protocol::FailKind;
 use tools::FileStamps;
 
+use super::Deadline;
 use super::early_start::EarlyCall;
-use super::{Deadline, SessionContext};
 use crate::call_waits::CallWaits;
 use crate::conversation::Conversation;
 use crate::expectations;
 use crate::prepared_agent::PreparedAgent;
+use crate::session_context::SessionContext;
 use crate::supervisor::{InputRejection, RunLink, RunMessage};
 
 /// One run of an agent.
@@ -60,7 +61,7 @@ impl AgentRun {
     pub(crate) fn new(context: Arc<SessionContext>, link: RunLink, prepared: Arc<PreparedAgent>) -> AgentRun {
         let stamps = context.stamps(link.run.task);
         let (waits, conversation) = (CallWaits::default(), Conversation::default());
-        let deadline = context.deadline;
+        let deadline = context.facts.deadline;
         AgentRun {
             context,
             agent: prepared,
@@ -95,7 +96,7 @@ impl AgentRun {
             Err(error) => return self.fail(FailKind::Internal, error.to_string()).await,
         }
         expectations::snapshot_expected_files(&self.context, self.link.run.task).await;
-        self.agent_path = self.context.roster.path(self.link.run.task).to_string();
+        self.agent_path = self.context.log.roster.path(self.link.run.task).to_string();
         if let StepOutcome::Stop = self.run_start_hooks().await? {
             return Ok(());
         }

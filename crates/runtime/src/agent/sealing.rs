@@ -9,7 +9,9 @@ use crate::supervisor::InputRejection;
 impl AgentRun {
     /// Seals the checkout. If that fails, the work stays in the checkout, and the ending reports an error.
     pub(super) async fn seal_work(&mut self, ending: RunEnding) -> Result<RunEnding, InputRejection> {
-        let Some(checkout) = self.context.task_workspaces.checkout(self.link.run.task) else { return Ok(ending) };
+        let Some(checkout) = self.context.workplace.task_workspaces.checkout(self.link.run.task) else {
+            return Ok(ending);
+        };
         let sealed = match checkout.seal().await {
             Ok(sealed) => sealed,
             Err(error) => return Ok(with_seal_error(ending, &error, &checkout.workspace.cwd().display().to_string())),

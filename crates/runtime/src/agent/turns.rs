@@ -86,7 +86,7 @@ impl AgentRun {
             let answer_reservation = self.answer_reservation(turn, &mut day_reservation);
             let outcome = async move {
                 let sink = AnswerSink {
-                    bus: &context.bus,
+                    bus: &context.log.bus,
                     task,
                     turn,
                     heartbeat: pulse,
@@ -150,8 +150,11 @@ impl AgentRun {
     /// Switches to the session's model if that has changed. The error is for the user.
     fn refresh_model(&mut self) -> Result<ModelRefresh, String> {
         let (context, task) = (&self.context, self.link.run.task);
-        let wanted =
-            context.roster.with_task(task, |entry| Arc::clone(&entry.spec)).map(|spec| context.task_model_spec(&spec));
+        let wanted = context
+            .log
+            .roster
+            .with_task(task, |entry| Arc::clone(&entry.spec))
+            .map(|spec| context.task_model_spec(&spec));
         if wanted.is_none_or(|wanted| wanted == self.agent.model_spec) {
             return Ok(ModelRefresh::Unchanged);
         }
@@ -180,7 +183,7 @@ impl AgentRun {
         ModelRequest {
             agent: conversation.agent().into(),
             path: self.agent_path.clone(),
-            requested_at: context.settings.clock.now(),
+            requested_at: context.facts.clock.now(),
             turn: conversation.answers() + 1,
             attempt,
             system: Arc::clone(&self.agent.system_prompt),
@@ -303,7 +306,7 @@ impl AgentRun {
 
     /// Whether the session, the task's definition or that of a task above it has a budget.
     fn is_budgeted(&self) -> bool {
-        self.context.settings.budget != Budget::default() || self.context.roster.is_budgeted(self.link.run.task)
+        self.context.facts.budget != Budget::default() || self.context.log.roster.is_budgeted(self.link.run.task)
     }
 
     /// Compacts the conversation if it does not fit the model's window.

@@ -6,7 +6,8 @@ use protocol::FailKind;
 use tools::BoxFuture;
 
 use super::{Executor, fail_run};
-use crate::agent::{AgentRun, SessionContext};
+use crate::agent::AgentRun;
+use crate::session_context::SessionContext;
 use crate::supervisor::RunLink;
 use crate::task_workspaces;
 

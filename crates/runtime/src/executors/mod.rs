@@ -15,7 +15,7 @@ use tools::BoxFuture;
 use self::agent::AgentExecutor;
 use self::monitor::MonitorExecutor;
 use self::shell::ShellExecutor;
-use crate::agent::SessionContext;
+use crate::session_context::SessionContext;
 use crate::supervisor::RunLink;
 
 /// Performs activations of tasks.

@@ -10,7 +10,7 @@ use protocol::{Event, FailKind, MailBody, TaskId};
 use tools::{BoxFuture, ShellCommand};
 
 use super::Executor;
-use crate::agent::SessionContext;
+use crate::session_context::SessionContext;
 use crate::spools::SpoolWriter;
 use crate::supervisor::{InputRejection, RunLink};
 use crate::task_workspaces::{self, TaskWorkspace};
@@ -61,7 +61,7 @@ async fn run_task(
         Err(message) => (RunEnding::Failed { kind: FailKind::Internal, message }, None),
     };
     let mut text =
-        command_output(&context.settings.home, context.session, link.run.task, MAX_RESULT_BYTES).into_string();
+        command_output(&context.facts.home, context.facts.session, link.run.task, MAX_RESULT_BYTES).into_string();
     if let Some(note) = note.filter(|note| !text.contains(note.trim())) {
         text.push_str(&note);
     }
@@ -70,7 +70,7 @@ async fn run_task(
 
 /// The command, which is the task's first mail.
 fn read_command(context: &SessionContext, task: TaskId) -> Result<String, String> {
-    let log = context.reader().and_then(|reader| reader.task_events(task)).map_err(|error| error.to_string())?;
+    let log = context.log.reader().and_then(|reader| reader.task_events(task)).map_err(|error| error.to_string())?;
     let first = log.into_iter().find_map(|envelope| match envelope.entry.event {
         Event::MailAdmitted { body: MailBody::Text { text, .. }, .. } => Some(text),
         _other => None,
@@ -87,12 +87,12 @@ async fn execute(
     repetition: CommandRepetition,
 ) -> (RunEnding, Option<String>) {
     let failed = |message: String| RunEnding::Failed { kind: FailKind::Exit, message };
-    let folder = context.settings.home.spool_dir(context.session, task);
-    let mut spool = match context.settings.spools.open(&folder) {
+    let folder = context.facts.home.spool_dir(context.facts.session, task);
+    let mut spool = match context.workplace.spools.open(&folder) {
         Ok(spool) => spool,
         Err(error) => return (failed(format!("cannot store its output: {error}")), None),
     };
-    let memory = context.settings.tools.command_memory_bytes;
+    let memory = context.facts.tools.command_memory_bytes;
     let command = ShellCommand { command, cwd: workspace.cwd(), env: &workspace.env, memory_bytes: memory };
     let mut write_error = None;
     let exit = loop {
@@ -123,14 +123,14 @@ async fn run_once(
     spool: &mut SpoolWriter<'_>,
     write_error: &mut Option<std::io::Error>,
 ) -> Result<ExitStatus, String> {
-    let launched = tools::launch(&context.guardian, command).await;
+    let launched = tools::launch(&context.workplace.guardian, command).await;
     let mut process = launched.map_err(|error| format!("could not start: {error}"))?;
     let mut write = |bytes: &[u8]| {
         if let Err(error) = spool.write(bytes) {
             write_error.get_or_insert(error);
         }
     };
-    let mut stream = context.redactor.stream();
+    let mut stream = context.workplace.redactor.stream();
     let exit = tools::follow(&mut process, |bytes| write(&stream.push(bytes))).await;
     write(&stream.finish());
     exit.map(|exit| exit.status).map_err(|error| error.to_string())

@@ -6,10 +6,10 @@ use host::{Capture, ExitStatus, ProgramExit};
 use protocol::{Clip, RuleEffect, RunId};
 use tools::{ShellCommand, ToolError};
 
-use crate::agent::SessionContext;
 use crate::hooks;
 use crate::permission_check;
 use crate::prompt;
+use crate::session_context::SessionContext;
 use crate::task_workspaces::TaskWorkspace;
 
 /// Maximum bytes of output held in memory.
@@ -39,7 +39,7 @@ pub(crate) async fn check_command_at(
     let forbidden = |why: String| format!("the check command `{shown}` may not run: {why}");
     let command = &hooks::check_command(context, run, command).await.map_err(forbidden)?;
     let task = run.task;
-    let parent = context.roster.with_task(task, |known| known.spec.parent).flatten().unwrap_or(task);
+    let parent = context.log.roster.with_task(task, |known| known.spec.parent).flatten().unwrap_or(task);
     let prepared = context.prepared_agent(parent)?;
     let verdict = permission_check::judge_command(context, &prepared, workspace, protocol::tool_name::TASK, command)
         .await
@@ -48,7 +48,7 @@ pub(crate) async fn check_command_at(
         return Err(forbidden(verdict.reason()));
     }
     let mut capture = Capture::new(MAX_HELD_BYTES);
-    let limit = context.settings.tools.max_shell_timeout;
+    let limit = context.facts.tools.max_shell_timeout;
     let ending = match tokio::time::timeout(limit, run_command(context, workspace, command, &mut capture)).await {
         Ok(Ok(ProgramExit { status: ExitStatus::Code(0), .. })) => return Ok(None),
         Ok(Ok(ProgramExit { status, .. })) => status.to_string(),
@@ -71,10 +71,10 @@ async fn run_command(
     command: &str,
     capture: &mut Capture,
 ) -> Result<ProgramExit, ToolError> {
-    let memory = context.settings.tools.command_memory_bytes;
+    let memory = context.facts.tools.command_memory_bytes;
     let command = ShellCommand { command, cwd: workspace.cwd(), env: &workspace.env, memory_bytes: memory };
-    let mut process = tools::launch(&context.guardian, command).await?;
-    let mut stream = context.redactor.stream();
+    let mut process = tools::launch(&context.workplace.guardian, command).await?;
+    let mut stream = context.workplace.redactor.stream();
     let exit = tools::follow(&mut process, |bytes| capture.push(&stream.push(bytes))).await;
     capture.push(&stream.finish());
     exit.map_err(ToolError::failed)

@@ -4,7 +4,7 @@ use globset::{Glob, GlobBuilder, GlobMatcher};
 use protocol::{Clip, Evidence, TaskId};
 
 use super::FileSnapshot;
-use crate::agent::SessionContext;
+use crate::session_context::SessionContext;
 
 /// Maximum number of patterns.
 const MAX_PATTERNS: usize = 100;
@@ -41,7 +41,7 @@ pub(super) async fn check_files(
     let patterns = compile_patterns(files)?;
     let mut changed = changed_paths(context, task);
     if patterns.iter().any(|pattern| !changed.iter().any(|path| pattern.is_match(path)))
-        && let Some(before) = context.file_snapshot(task)
+        && let Some(before) = context.workplace.file_snapshot(task)
         && let Some(after) = snapshot_files(context, task, files.to_vec()).await
     {
         changed.extend(before.changes(&after).map(|path| path.display().to_string()));
@@ -56,10 +56,10 @@ pub(super) async fn check_files(
 
 /// The files that calls of a task and of tasks below it changed.
 fn changed_paths(context: &SessionContext, task: TaskId) -> Vec<String> {
-    let roster = &context.roster;
+    let roster = &context.log.roster;
     let mut changed: Vec<String> = Vec::new();
     for id in std::iter::once(task).chain(roster.descendants(task)) {
-        changed.extend(context.task_trace(id).evidence().iter().filter_map(changed_path));
+        changed.extend(context.log.task_trace(id).evidence().iter().filter_map(changed_path));
     }
     changed
 }

@@ -13,7 +13,7 @@ pub(crate) use command::check_command_at;
 pub(crate) use files::compile_patterns;
 pub(crate) use snapshot::FileSnapshot;
 
-use crate::agent::SessionContext;
+use crate::session_context::SessionContext;
 
 /// The outcome of checking a task's expectations.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,12 +46,13 @@ pub async fn schema_mistakes(schema: serde_json::Value, text: String) -> Result<
 /// Takes a snapshot of the files that a task is to change, once for all its activations in this process.
 pub(crate) async fn snapshot_expected_files(context: &Arc<SessionContext>, task: TaskId) {
     let files =
-        context.roster.with_task(task, |known| known.spec.expects.as_ref().map(|expects| expects.files.clone()));
-    let Some(files) = files.flatten().filter(|files| !files.is_empty() && !context.has_file_snapshot(task)) else {
+        context.log.roster.with_task(task, |known| known.spec.expects.as_ref().map(|expects| expects.files.clone()));
+    let Some(files) = files.flatten().filter(|files| !files.is_empty() && !context.workplace.has_file_snapshot(task))
+    else {
         return;
     };
     if let Some(snapshot) = files::snapshot_files(context, task, files).await {
-        context.keep_file_snapshot(task, snapshot);
+        context.workplace.keep_file_snapshot(task, snapshot, |task| context.log.roster.is_recent(task));
     }
 }
 

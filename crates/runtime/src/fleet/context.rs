@@ -10,7 +10,7 @@ use store::{SessionReader, StoreError, TodoRow};
 
 use super::history::{FleetRecord, TodoRequirements};
 use super::{FleetServices, prompts, worker};
-use crate::agent::SessionContext;
+use crate::session_context::SessionContext;
 use crate::supervisor::{InputRejection, Supervisor};
 
 /// The services of a fleet's driver.
@@ -33,7 +33,7 @@ impl FleetContext {
         root: TaskId,
         services: FleetServices,
     ) -> Result<FleetContext, StoreError> {
-        let reader = Mutex::new(context.reader()?);
+        let reader = Mutex::new(context.log.reader()?);
         Ok(FleetContext { context, supervisor, root, services, reader, reused_results: Mutex::default() })
     }
 

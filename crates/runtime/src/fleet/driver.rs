@@ -12,9 +12,9 @@ use super::context::FleetContext;
 use super::history::FleetRecord;
 use super::steps::{DriverState, FleetSnapshot, FleetStep, next_step};
 use super::{FleetLimit, FleetOutcome, FleetOutcomeSender, FleetServices, worker};
-use crate::agent::SessionContext;
 use crate::bus::{BusMessage, Subscription};
 use crate::result_cache::WorkLocation;
+use crate::session_context::SessionContext;
 use crate::supervisor::{InputRejection, Supervisor};
 use crate::todos::TodoSyncError;
 
@@ -89,7 +89,7 @@ impl FleetDriver {
         closing: CancellationToken,
     ) -> Result<FleetDriver, StoreError> {
         // Reads from the beginning: the log holds the fleet's progress under earlier owner processes.
-        let events = context.bus.subscribe(0);
+        let events = context.log.bus.subscribe(0);
         Ok(FleetDriver {
             fleet: Arc::new(FleetContext::new(context, supervisor, root, services)?),
             events,
@@ -123,7 +123,7 @@ impl FleetDriver {
             if self.history.closed {
                 return Ok(FleetOutcome::SessionEnded);
             }
-            if self.state.limit.is_none() && self.fleet.context.deadline.is_over() {
+            if self.state.limit.is_none() && self.fleet.context.facts.deadline.is_over() {
                 self.state.limit = Some(FleetLimit::Time);
             }
             let flow = match next_step(snapshot, &self.history, self.state) {
@@ -221,7 +221,7 @@ impl FleetDriver {
         let uses_session_budget = |entry: &crate::roster::RosterEntry| {
             entry.spec.todo.is_some() && entry.spec.budget == Budget::default() || entry.depth == 0
         };
-        self.fleet.context.roster.with_task(task, uses_session_budget).unwrap_or_default()
+        self.fleet.context.log.roster.with_task(task, uses_session_budget).unwrap_or_default()
     }
 }
 

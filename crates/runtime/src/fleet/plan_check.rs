@@ -6,9 +6,9 @@ use std::sync::Arc;
 use protocol::{FleetConfig, TaskId, Todo, TodoId, TodoStatus};
 
 use super::{FleetError, worker};
-use crate::agent::SessionContext;
 use crate::compact::one_line;
 use crate::expectations;
+use crate::session_context::SessionContext;
 
 /// Maximum bytes of a todo's title.
 const MAX_TITLE_BYTES: usize = 1_000;

@@ -17,7 +17,7 @@ const MAX_PLAN_FIXES: u32 = 2;
 impl FleetDriver {
     pub(super) async fn request_plan(&mut self, config: &FleetConfig) -> Result<DriverFlow, FleetDriverError> {
         let FleetContext { context, supervisor, root, .. } = &*self.fleet;
-        let agents = context.settings.catalog.invocable().map(|agent| agent.name.as_str());
+        let agents = context.catalog.definitions.invocable().map(|agent| agent.name.as_str());
         let text = prompts::plan_prompt(&config.goal, agents, worker::default_agent(config));
         let message =
             SendParams { task: None, text, images: Vec::new(), delivery: MailDelivery::FollowUp, display: None };
@@ -104,7 +104,7 @@ impl FleetDriver {
     fn root_failure(&self) -> Option<String> {
         let last_outcome =
             |entry: &crate::roster::RosterEntry| entry.endings.last_key_value().map(|(_, end)| end.outcome.clone());
-        match self.fleet.context.roster.with_task(self.fleet.root, last_outcome).flatten()? {
+        match self.fleet.context.log.roster.with_task(self.fleet.root, last_outcome).flatten()? {
             TaskOutcome::Completed => None,
             TaskOutcome::Failed { message, .. } => Some(message),
             outcome => Some(format!("the main agent {}", outcome.as_str())),
@@ -131,7 +131,7 @@ impl FleetDriver {
     async fn end_unplanned(&mut self, reason: String) -> Result<DriverFlow, FleetDriverError> {
         let outcome = match self.state.limit {
             Some(limit) => FleetOutcome::Halted(limit),
-            None if self.fleet.context.deadline.is_over() => FleetOutcome::Halted(FleetLimit::Time),
+            None if self.fleet.context.facts.deadline.is_over() => FleetOutcome::Halted(FleetLimit::Time),
             None => FleetOutcome::Unplanned(reason),
         };
         self.end(FleetEnd::Stopped, outcome).await

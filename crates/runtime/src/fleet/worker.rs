@@ -5,7 +5,7 @@ use std::sync::Arc;
 use protocol::{AgentSpec, Clip, DEFAULT_AGENT, Expectations, FleetConfig, PermissionMode, RuleEffect, TaskId, Todo};
 use store::TodoRow;
 
-use crate::agent::SessionContext;
+use crate::session_context::SessionContext;
 use crate::spawn::SpawnBuilder;
 use crate::{expectations, permission_check};
 
@@ -21,7 +21,7 @@ pub(super) fn worker_agent<'a>(
     todo: &Todo,
 ) -> Result<&'a AgentSpec, String> {
     let wanted = todo.agent_type.as_deref().unwrap_or(default_agent(config));
-    let catalog = &context.settings.catalog;
+    let catalog = &context.catalog.definitions;
     catalog.agent(wanted).filter(|agent| agent.model_invocable).ok_or_else(|| {
         let known: Vec<&str> = catalog.invocable().map(|agent| agent.name.as_str()).collect();
         format!("there is no agent type `{}`; there are: {}", Clip::new(wanted, 100), known.join(", "))
@@ -65,9 +65,9 @@ pub(super) async fn check_author_rights(
     let narrowest_mode = |modes: [Option<PermissionMode>; 2]| {
         modes.into_iter().flatten().reduce(|one, other| if other.is_narrower(one) { other } else { one })
     };
-    let granted = narrowest_mode([context.roster.mode(root), wanted.permission]);
+    let granted = narrowest_mode([context.log.roster.mode(root), wanted.permission]);
     let is_wider =
-        context.roster.mode(author).is_some_and(|limit| granted.is_none_or(|granted| limit.is_narrower(granted)));
+        context.log.roster.mode(author).is_some_and(|limit| granted.is_none_or(|granted| limit.is_narrower(granted)));
     if is_wider || author_type != name && !prepared.definition.spawns.permits(name) {
         return Err(format!(
             "a `{author_type}` agent wrote this todo, but may not start `{name}`; the main agent can write it again"

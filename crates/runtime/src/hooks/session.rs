@@ -8,7 +8,7 @@ use protocol::api::SendParams;
 use protocol::{HookEvent, TaskId};
 
 use super::run_hooks;
-use crate::agent::SessionContext;
+use crate::session_context::SessionContext;
 use crate::supervisor::{InputRejection, Supervisor};
 
 /// How long to wait for all hooks on the end of a session.
@@ -50,7 +50,7 @@ pub(crate) async fn filter_prompt(
         return Ok(message);
     }
     let mut prompt = message.text.clone();
-    context.redactor.redact_text(&mut prompt);
+    context.workplace.redactor.redact_text(&mut prompt);
     let event = HookEventData::Prompt { prompt };
     let Some(verdict) = run_root_hooks(context, supervisor, root, event).await else { return Ok(message) };
     if let Some(reason) = verdict.denial_reason() {

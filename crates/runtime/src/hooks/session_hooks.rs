@@ -7,7 +7,7 @@ use host::Guardian;
 use protocol::{AgentSpec, HookEvent, HookSpec, RunId, TaskId};
 
 use super::transcripts::TranscriptWriters;
-use crate::agent::SessionContext;
+use crate::session_context::SessionContext;
 use crate::settings::SessionSettings;
 
 /// The hooks of a session, with their runner.
@@ -92,7 +92,7 @@ impl SessionContext {
 
     /// Whether a task is the root of the session.
     pub(crate) fn is_root(&self, task: TaskId) -> bool {
-        self.roster.with_task(task, |entry| entry.spec.kind.is_root()).unwrap_or_default()
+        self.log.roster.with_task(task, |entry| entry.spec.kind.is_root()).unwrap_or_default()
     }
 
     /// The hooks that match an event: the session's, then the agent's own.
@@ -103,7 +103,7 @@ impl SessionContext {
         if definition.is_none() && !self.session_hooks.has_hook_for(event) {
             return Vec::new();
         }
-        let names = self.roster.with_task(task, |entry| (entry.spec.agent.clone(), entry.spec.name.clone()));
+        let names = self.log.roster.with_task(task, |entry| (entry.spec.agent.clone(), entry.spec.name.clone()));
         let (agent_type, name) = names.unwrap_or_default();
         let agent = ::hooks::HookAgent { definition: &agent_type, name: &name };
         let own = definition.map(|definition| HookSet::new(own_hooks(definition, event, is_root))).unwrap_or_default();
@@ -115,17 +115,16 @@ impl SessionContext {
     /// The definition of a task's agent in the current catalog. The definition stored in the session may be from files
     /// that are no longer trusted.
     pub(super) fn current_definition(&self, task: TaskId) -> Option<&AgentSpec> {
-        let SessionSettings { main_agent: main, catalog, .. } = &self.settings;
-        let name = &self.roster.definition(task)?.name;
-        let main = main.as_ref().filter(|main| self.is_root(task) && main.name == *name);
-        main.or_else(|| catalog.agents.iter().find(|agent| agent.name == *name))
+        let name = &self.log.roster.definition(task)?.name;
+        let main = self.catalog.main_agent.as_ref().filter(|main| self.is_root(task) && main.name == *name);
+        main.or_else(|| self.catalog.definitions.agents.iter().find(|agent| agent.name == *name))
     }
 
     /// The folder that a task works in, or worked in.
     fn work_folder(&self, task: TaskId) -> String {
         let checkout_path = || {
-            let owner = self.roster.checkout_owner(task)?;
-            self.roster.with_task(owner, |entry| entry.checkout_path.clone()).flatten()
+            let owner = self.log.roster.checkout_owner(task)?;
+            self.log.roster.with_task(owner, |entry| entry.checkout_path.clone()).flatten()
         };
         match self.task_workspace(task) {
             Ok(workspace) => workspace.cwd().display().to_string(),
@@ -149,17 +148,19 @@ impl SessionContext {
                 0
             }
         };
-        let entry =
-            self.roster.with_task(run.task, |entry| (Arc::clone(&entry.spec), Arc::clone(&entry.path), entry.depth));
+        let entry = self
+            .log
+            .roster
+            .with_task(run.task, |entry| (Arc::clone(&entry.spec), Arc::clone(&entry.path), entry.depth));
         let (spec, path, depth) =
             entry.map_or((None, Arc::from(""), 0), |(spec, path, depth)| (Some(spec), path, depth));
         let field = |get: fn(&protocol::TaskSpec) -> &String| spec.as_deref().map(get).cloned().unwrap_or_default();
         HookContext {
-            session: self.session,
+            session: self.facts.session,
             cwd: self.work_folder(run.task),
             transcript: TranscriptWriters::path(self, run.task).display().to_string(),
             mode: self.policy().mode,
-            occurred_at: self.settings.clock.now(),
+            occurred_at: self.facts.clock.now(),
             agent: run.task,
             parent: spec.as_ref().and_then(|spec| spec.parent),
             definition: field(|spec| &spec.agent),

@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::run_hooks;
-use crate::agent::SessionContext;
 use crate::bus::{BusMessage, Subscription};
+use crate::session_context::SessionContext;
 use crate::supervisor::{InputRejection, Supervisor};
 
 /// How many stop hooks run at once.
@@ -49,9 +49,9 @@ impl StopHookRuns {
         policy: OpenActivationPolicy,
     ) -> Result<Option<StopHookRuns>, InputRejection> {
         let open = supervisor.query(open_activations).await?;
-        let catalog = &context.settings.catalog;
+        let catalog = &context.catalog.definitions;
         let has_agent_hooks =
-            catalog.agents.iter().chain(&context.settings.main_agent).any(|agent| !agent.hooks.is_empty());
+            catalog.agents.iter().chain(&context.catalog.main_agent).any(|agent| !agent.hooks.is_empty());
         if open.is_empty() && !has_agent_hooks && !context.session_hooks.has_activation_hooks() {
             return Ok(None);
         }
@@ -68,7 +68,7 @@ impl StopHookRuns {
             runs: JoinSet::new(),
             permits: Arc::new(Semaphore::new(MAX_CONCURRENT_HOOKS)),
         };
-        let events = context.bus.subscribe(seq);
+        let events = context.log.bus.subscribe(seq);
         #[expect(clippy::disallowed_methods, reason = "its handle, which ends it, is a field of its owner")]
         let watcher = AbortOnDropHandle::new(tokio::spawn(watch.watch_ends(events, closing.clone())));
         Ok(Some(StopHookRuns { closing, watcher }))
@@ -154,9 +154,9 @@ async fn next_end(events: &mut Subscription) -> bool {
 async fn run_stop_hooks(context: &Arc<SessionContext>, run: RunId) {
     let outcome =
         |entry: &crate::roster::RosterEntry| entry.endings.get(&run.activation).map(|ending| ending.outcome.as_str());
-    let reason = context.roster.with_task(run.task, outcome).flatten();
+    let reason = context.log.roster.with_task(run.task, outcome).flatten();
     let last_message =
-        reason.map(|_| context.task_trace(run.task).result_of(run.activation).0.to_owned()).unwrap_or_default();
+        reason.map(|_| context.log.task_trace(run.task).result_of(run.activation).0.to_owned()).unwrap_or_default();
     let reason = reason.unwrap_or("ended");
     // The activation is over, so hooks cannot keep it from ending.
     let _verdict =

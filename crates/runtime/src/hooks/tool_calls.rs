@@ -11,8 +11,8 @@ use protocol::{
 use serde_json::{Value, json};
 
 use super::run_hooks;
-use crate::agent::SessionContext;
 use crate::call_waits::Caller;
+use crate::session_context::SessionContext;
 use crate::supervisor::InputRejection;
 
 /// The most bytes of text from all hooks about one call.
@@ -113,7 +113,7 @@ pub(crate) async fn after_call(
 ) -> ToolResult {
     let verdict = run_post_hooks(context, caller, call, &answer).await;
     let added: Vec<String> = feedback.context.into_iter().chain(verdict.context).collect();
-    let clipped = |text: String| Clip::new(&text, context.settings.tools.output_bytes).into_string();
+    let clipped = |text: String| Clip::new(&text, context.facts.tools.output_bytes).into_string();
     let text = verdict.replacement_text.map_or(answer.text, clipped);
     let text = if added.is_empty() { text } else { format!("{text}\n\n{}", joined_context(&added)) };
     ToolResult { status: answer.status, text }
@@ -125,7 +125,7 @@ pub(crate) async fn after_answered_call(context: &Arc<SessionContext>, pending: 
     let PendingPostHook { call, caller, feedback } = pending;
     let verdict = run_post_hooks(context, &caller, &call, answer).await;
     let replaced = verdict.replacement_text.map(|text| {
-        let text = Clip::new(&text, context.settings.tools.output_bytes);
+        let text = Clip::new(&text, context.facts.tools.output_bytes);
         format!("a hook replaced its answer; use this instead:\n{text}")
     });
     let added: Vec<String> = feedback.context.into_iter().chain(replaced).chain(verdict.context).collect();
@@ -149,7 +149,7 @@ async fn run_post_hooks(
 ) -> ::hooks::HookVerdict {
     let (call, mut text) = (tool_use(call), answer.text.clone());
     // The answer is not committed yet and may still contain secrets.
-    context.redactor.redact_text(&mut text);
+    context.workplace.redactor.redact_text(&mut text);
     let event = match answer.status {
         ToolResultStatus::Done => HookEventData::PostTool { call, answer: text },
         ToolResultStatus::Refused => HookEventData::ToolFailed { call, error: text },

@@ -12,8 +12,8 @@ use protocol::{ContentBlock, Envelope, Event, MailBody, MailId, Principal, TaskI
 use serde_json::{Value, json};
 use store::StoreError;
 
-use crate::agent::SessionContext;
 use crate::conversation::ResultFormatter;
+use crate::session_context::SessionContext;
 
 /// Why a transcript was not written.
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +40,7 @@ struct TranscriptWriter {
 impl TranscriptWriters {
     /// The path of an agent's transcript.
     pub(super) fn path(context: &SessionContext, task: TaskId) -> PathBuf {
-        context.settings.home.session_dir(context.session).join("transcripts").join(format!("{task}.jsonl"))
+        context.facts.home.session_dir(context.facts.session).join("transcripts").join(format!("{task}.jsonl"))
     }
 
     /// Writes an agent's transcript up to the last committed event; returns that event's number.
@@ -51,7 +51,7 @@ impl TranscriptWriters {
         if !path.exists() {
             *writer = TranscriptWriter::default();
         }
-        let log = context.reader()?.task_events_after(task, writer.seq)?;
+        let log = context.log.reader()?.task_events_after(task, writer.seq)?;
         let mut lines = String::new();
         let is_new = writer.seq == 0;
         for envelope in &log {

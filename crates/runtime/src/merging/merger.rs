@@ -18,8 +18,8 @@ use super::merge_queue::MergeInput;
 use super::merge_session::MergeSession;
 use super::order::MergeOrder;
 use super::summary::{MergeDestination, MergeSummary, TodoMergeOutcome, TodoMergeResult};
-use crate::agent::SessionContext;
 use crate::fleet::FinishedTodo;
+use crate::session_context::SessionContext;
 use crate::supervisor::Supervisor;
 
 /// Merges the work of a session's fleet.
@@ -159,13 +159,13 @@ impl FleetMerger {
     }
 
     pub(super) fn catch_up(&self, work: &mut FleetWork) -> Result<(), String> {
-        let reader = self.context.reader().map_err(|error| error.to_string())?;
+        let reader = self.context.log.reader().map_err(|error| error.to_string())?;
         work.catch_up(&reader).map_err(|error| error.to_string())
     }
 
     /// The sequence number of the last event.
     pub(super) fn last_seq(&self) -> Result<u64, String> {
-        let view = self.context.reader().and_then(|reader| reader.session_view());
+        let view = self.context.log.reader().and_then(|reader| reader.session_view());
         view.map(|view| view.events).map_err(|error| error.to_string())
     }
 
@@ -177,14 +177,14 @@ impl FleetMerger {
     }
 
     fn services<'a>(&'a self, config: &'a FleetConfig, repository: &Repository) -> Result<MergeServices<'a>, String> {
-        let rows = self.context.reader().and_then(|reader| reader.todos()).map_err(|error| error.to_string())?;
+        let rows = self.context.log.reader().and_then(|reader| reader.todos()).map_err(|error| error.to_string())?;
         let todos = rows.into_iter().map(|row| row.todo).collect();
         Ok(MergeServices { merger: self, config, todos, subfolder: repository.below().to_owned() })
     }
 
     async fn repository(&self) -> Result<Repository, String> {
         let workspace = self.context.task_workspace(self.root)?;
-        let git = Git::new(self.context.guardian.clone(), workspace.cwd(), &self.context.settings.env);
+        let git = Git::new(self.context.workplace.guardian.clone(), workspace.cwd(), &self.context.workplace.env);
         Repository::find(&git).await.map_err(error_text)
     }
 
@@ -210,23 +210,23 @@ impl FleetMerger {
     }
 
     async fn scratch(&self, repository: &Repository, base: &Commit) -> Result<ScratchCheckout, String> {
-        let id = CheckoutId { session: self.context.session, task: self.root };
+        let id = CheckoutId { session: self.context.facts.session, task: self.root };
         let request = CheckoutRequest { id, name: "merging".into(), title: String::new(), base: base.clone() };
         ScratchCheckout::create(repository, &self.checkouts_dir()?, request).await.map_err(error_text)
     }
 
     fn checkouts_dir(&self) -> Result<PathBuf, String> {
-        self.context.settings.home.make_checkouts(self.context.session).map_err(|error| error.to_string())
+        self.context.facts.home.make_checkouts(self.context.facts.session).map_err(|error| error.to_string())
     }
 
     /// The prefix of a fleet's refs.
     fn refs(&self, fleet: u32) -> String {
-        format!("refs/bosun/{}/fleet/{fleet}", self.context.session)
+        format!("refs/bosun/{}/fleet/{fleet}", self.context.facts.session)
     }
 
     /// The end of the session's id, which differs most between sessions.
     fn short_id(&self) -> String {
-        let id = self.context.session.to_string();
+        let id = self.context.facts.session.to_string();
         id.get(id.len().saturating_sub(8)..).unwrap_or_default().to_owned()
     }
 }

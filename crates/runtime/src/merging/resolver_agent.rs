@@ -47,7 +47,7 @@ impl MergeSession for MergeServices<'_> {
                 self.merger.supervisor.query(move |kernel| kernel.task(root).map(kernel::KernelTask::run_id)).await;
             let Ok(Some(run)) = run else { return Err("the session is closing".into()) };
             let context = &self.merger.context;
-            let workspace = TaskWorkspace::checkout(folder, &self.subfolder, &context.settings.env)
+            let workspace = TaskWorkspace::checkout(folder, &self.subfolder, &context.workplace.env)
                 .map_err(|error| error.to_string())?;
             match expectations::check_command_at(context, run, &Arc::new(workspace), &command).await? {
                 None => Ok(()),
@@ -79,8 +79,8 @@ impl MergeServices<'_> {
         let named = todo.and_then(|todo| todo.agent_type.as_deref());
         let agent_type = named.or(self.config.agent.as_deref()).unwrap_or(DEFAULT_AGENT);
         let agent = context
-            .settings
             .catalog
+            .definitions
             .agent(agent_type)
             .ok_or_else(|| format!("there is no agent type `{agent_type}`"))?;
         let model = context.model_for(agent, todo.and_then(|todo| todo.model.as_deref()));
@@ -105,7 +105,7 @@ impl MergeServices<'_> {
     /// Waits until the resolving agent has finished, and returns its commit.
     async fn await_resolution(&self, task: TaskId) -> Result<Commit, String> {
         let context = &self.merger.context;
-        let mut events = context.bus.subscribe(self.merger.last_seq()?);
+        let mut events = context.log.bus.subscribe(self.merger.last_seq()?);
         loop {
             let phase =
                 self.merger.supervisor.query(move |kernel| kernel.task(task).map(|task| task.phase.clone())).await;

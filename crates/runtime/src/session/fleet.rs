@@ -32,7 +32,7 @@ impl Session {
         if !self.supervision.supervisor.query(has_fleet).await? {
             let config = self.fleet_config()?.ok_or(FleetError::NoFleet)?;
             self.submit(KernelInput::BeginFleet(config)).await?;
-            let finished = FinishedTodos::read(&self.context.reader()?, self.root)?;
+            let finished = FinishedTodos::read(&self.context.log.reader()?, self.root)?;
             for todo in self.blocked_todos().await? {
                 // Work that could not be merged is merged again, but not done again.
                 let to = if finished.contains(&todo) { TodoTransition::Reuse(None) } else { TodoTransition::Reopen };
@@ -48,7 +48,7 @@ impl Session {
             Event::FleetBegan(config) => Some(config),
             _other => None,
         };
-        let log = self.context.reader()?.task_events(self.root)?;
+        let log = self.context.log.reader()?.task_events(self.root)?;
         Ok(log.into_iter().rev().find_map(|envelope| began(envelope.entry.event)))
     }
 

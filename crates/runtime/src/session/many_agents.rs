@@ -98,7 +98,7 @@ async fn spawn(session: &Session, number: u32) {
         description: "looks".into(),
         ..TaskSpec::new(TaskType::Agent, "main", format!("agent-{number}"))
     };
-    let id = TaskId::new(session.context.settings.ids.uuid());
+    let id = TaskId::new(session.context.facts.ids.uuid());
     let spawn = TaskSpawn { id, spec, prompt: "look".into(), by: None, until: None, definition: None };
     session.supervision.supervisor.submit(kernel::KernelInput::Spawn(spawn)).await.unwrap();
 }

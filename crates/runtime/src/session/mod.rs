@@ -27,7 +27,6 @@ use tokio_util::sync::CancellationToken;
 pub use open::{SessionOpenError, SessionStart};
 pub use status::SessionStatus;
 
-use crate::agent::SessionContext;
 use crate::bus::Subscription;
 use crate::catalog::Catalog;
 use crate::commands;
@@ -35,6 +34,7 @@ use crate::hooks::{self, StopHookRuns};
 use crate::instructions::InstructionNotice;
 use crate::merging::FleetMerger;
 use crate::result_cache::{CommitPinner, RepositoryCommits};
+use crate::session_context::SessionContext;
 use crate::session_model::ModelChangeError;
 use crate::slash::{self, SlashDispatcher, SlashOutcome};
 use crate::supervisor::{InputRejection, Receipt, SupervisorTask};
@@ -72,7 +72,7 @@ impl Session {
 
     /// The home that stores the session.
     pub fn home(&self) -> &host::Home {
-        &self.context.settings.home
+        &self.context.facts.home
     }
 
     pub(crate) fn context(&self) -> &SessionContext {
@@ -101,7 +101,7 @@ impl Session {
 
     /// Subscribes to all events after `seq`, stored and live.
     pub fn subscribe(&self, seq: u64) -> Subscription {
-        self.context.bus.subscribe(seq)
+        self.context.log.bus.subscribe(seq)
     }
 
     /// Connects a client to the session's API, as another process would.
@@ -143,7 +143,7 @@ impl Session {
 
     /// The session's agents, skills and hooks.
     pub fn catalog(&self) -> &Catalog {
-        &self.context.settings.catalog
+        &self.context.catalog.definitions
     }
 
     /// Starts a background agent for the user; its result goes to the root. The error is for the user.
@@ -158,12 +158,12 @@ impl Session {
 
     /// Keeps the commits of cached results alive, for a fleet whose workers have their own checkouts.
     pub fn commit_pinner(&self) -> Arc<dyn CommitPinner> {
-        let settings = &self.context.settings;
+        let context = &self.context;
         Arc::new(RepositoryCommits::new(
-            self.context.guardian.clone(),
-            &settings.cwd,
-            &settings.env,
-            self.context.session,
+            context.workplace.guardian.clone(),
+            &context.facts.cwd,
+            &context.workplace.env,
+            context.facts.session,
         ))
     }
 
@@ -238,12 +238,12 @@ impl Session {
 
     /// The session's current view in the API.
     pub fn view(&self) -> Result<SessionView, StoreError> {
-        self.context.reader()?.session_view()
+        self.context.log.reader()?.session_view()
     }
 
     /// The session's tasks, oldest first.
     pub fn tasks(&self) -> Result<Vec<TaskView>, StoreError> {
-        Ok(self.context.reader()?.tasks(&TasksParams::all_tasks())?.tasks)
+        Ok(self.context.log.reader()?.tasks(&TasksParams::all_tasks())?.tasks)
     }
 
     /// Leaves the session: interrupts all running tasks, so that the next owner can resume them. Returns the
@@ -262,15 +262,15 @@ impl Session {
         let writer = self.supervision.shut_down().await;
         let context = self.context;
         // End all programs before the lease ends, so that none runs without an owner.
-        let ended = context.guardian.end().await;
+        let ended = context.workplace.guardian.end().await;
         match writer {
             Some(writer) => writer.release()?,
             None => tracing::warn!("the session's writer is still in use; its lease ends with this process"),
         }
-        let reader = context.reader()?;
+        let reader = context.log.reader()?;
         update_index(&context, &reader);
         let survived = |survivors| StoreError::Home(format!("programs of this session: {survivors}"));
-        ended.map(|()| StoredSession::new(context.settings.home.clone(), reader)).map_err(survived)
+        ended.map(|()| StoredSession::new(context.facts.home.clone(), reader)).map_err(survived)
     }
 
     fn dispatcher(&self) -> SlashDispatcher<'_> {
@@ -284,7 +284,7 @@ impl Session {
 
 /// Writes the session's row of the index. The index is a cache, so a failure is not an error of the session.
 fn update_index(context: &SessionContext, reader: &SessionReader) {
-    let home = &context.settings.home;
+    let home = &context.facts.home;
     if let Err(error) = SessionIndex::open(home).and_then(|index| index.record_session(home, reader)) {
         tracing::warn!(%error, "the session index was not updated");
     }

@@ -2,14 +2,12 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::Arc;
 
 use futures_util::future::join_all;
 use git::Git;
 use host::{Guardian, HomeError, IdleSession, Lineage, ProcessIdentity, Workspace};
 use kernel::{InvalidEvent, Kernel, KernelInput};
-use net::fetch::PageFetcher;
 use policy::{AgentRole, PermissionRequest, RequestedAct};
 use protocol::{
     AgentLimits, AgentSpec, Budget, CompletionPolicy, DefinitionSource, Envelope, Event, Fence, Principal, RuleEffect,
@@ -21,30 +19,22 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
-use crate::agent::{ConversationCache, Deadline, SessionContext};
 use crate::api::SessionApi;
 use crate::autopilot::Autopilot;
-use crate::bus::EventBus;
 use crate::catalog::Catalog;
 use crate::commands::StoredCommands;
 use crate::definition;
 use crate::executors::Executors;
-use crate::governor::Governor;
 use crate::grants::Grants;
-use crate::hooks::{self, OpenActivationPolicy, SessionHooks, StopHookRuns};
+use crate::hooks::{self, OpenActivationPolicy, StopHookRuns};
 use crate::instructions::{InstructionPlaces, Instructions};
 use crate::merging::FleetMerger;
-use crate::prepared_agent::PreparedAgents;
-use crate::redact::Redactor;
 use crate::roster::Roster;
-use crate::session_model::AddedModels;
+use crate::session_context::{OpenedParts, SessionContext};
 use crate::settings::SessionSettings;
-use crate::shared_lists::SharedList;
-use crate::sql_tables::SessionTables;
 use crate::supervisor::{InputRejection, SupervisorParts, SupervisorTask};
-use crate::task_workspaces::{TaskWorkspace, TaskWorkspaces};
 use crate::todos::{TodoSync, TodoSyncError, TodoSyncHandle};
-use crate::watchdog::Watchdog;
+use crate::watchdog::{Watchdog, WatchdogSettings};
 
 /// How to open a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,21 +136,33 @@ impl Session {
         let logged_root = kernel.root();
 
         let (todos, requests) = TodoSyncHandle::new();
-        let (context, notices) =
-            build_context(settings, id, guardian, workspace, Arc::clone(&grants), Arc::clone(&roster), todos);
-        let (clock, bus) = (Arc::clone(&context.settings.clock), context.bus.clone());
-        let redactor = context.redactor.clone();
-        let parts = SupervisorParts { session: id, kernel, last_seq, writer, clock, bus, redactor, grants, roster };
-        let supervision = SupervisorTask::start(parts, Executors::local(&context));
         let initial = match start {
-            SessionStart::New => first_inputs(&context)?,
-            SessionStart::Resume(_) | SessionStart::Fork(_) => FirstInputs {
-                root: logged_root.ok_or(SessionOpenError::Empty(id))?,
-                inputs: adoption_inputs(&context, logged_root, fence, forked_from),
-            },
+            SessionStart::New => first_inputs(&settings)?,
+            SessionStart::Resume(_) | SessionStart::Fork(_) => {
+                let root = logged_root.ok_or(SessionOpenError::Empty(id))?;
+                let main = roster.definition(root);
+                FirstInputs { root, inputs: adoption_inputs(&settings, main.as_deref(), fence, forked_from) }
+            }
         };
         let root = initial.root;
-        let definitions = definition_input(&context.settings.catalog);
+        let definitions = definition_input(&settings.catalog);
+        let mut instructions = read_instructions(&settings, workspace.cwd());
+        let notices = std::mem::take(&mut instructions.notices);
+        let (log_grants, log_roster) = (Arc::clone(&grants), Arc::clone(&roster));
+        let parts = OpenedParts { session: id, guardian, workspace, instructions, grants, roster, todo_sync: todos };
+        let context = Arc::new(SessionContext::new(&settings, parts));
+        let parts = SupervisorParts {
+            session: id,
+            kernel,
+            last_seq,
+            writer,
+            clock: Arc::clone(&context.facts.clock),
+            bus: context.log.bus.clone(),
+            redactor: context.workplace.redactor.clone(),
+            grants: log_grants,
+            roster: log_roster,
+        };
+        let supervision = SupervisorTask::start(parts, Executors::local(&context));
         // Submitted together, so that nothing is decided between them and one commit holds them all.
         let submitted =
             join_all(initial.inputs.into_iter().chain(definitions).map(|input| supervision.supervisor.submit(input)))
@@ -194,7 +196,7 @@ impl Session {
             StopHookRuns::begin(&session.context, &supervisor, last_seq, stop_hook_mode(start)).await?;
         hooks::session_started(&session.context, &supervisor, root, origin(start)).await;
         session.background_tasks.spawn(sync.serve());
-        session.start_background_tasks(applied, connections).await;
+        session.start_background_tasks(settings.watchdog, applied, connections).await;
         match start {
             SessionStart::New | SessionStart::Fork(_) => session.resume_signal.notify_one(),
             // Pending commands are applied in `Session::resume`.
@@ -204,11 +206,15 @@ impl Session {
     }
 
     /// Starts the watchdog, the autopilot, the command listener and the socket.
-    async fn start_background_tasks(&mut self, applied: watch::Sender<bool>, connections: rpc::InProcessConnections) {
+    async fn start_background_tasks(
+        &mut self,
+        watchdog: WatchdogSettings,
+        applied: watch::Sender<bool>,
+        connections: rpc::InProcessConnections,
+    ) {
         let supervisor = self.supervision.supervisor.clone();
-        let (settings, watched_runs) = (&self.context.settings, Arc::clone(&self.context.watched_runs));
-        let watchdog =
-            Watchdog::new(settings.watchdog.clone(), watched_runs, Arc::clone(&settings.clock), supervisor.clone());
+        let (clock, watched_runs) = (Arc::clone(&self.context.facts.clock), Arc::clone(&self.context.watched_runs));
+        let watchdog = Watchdog::new(watchdog, watched_runs, clock, supervisor.clone());
         self.background_tasks.spawn(watchdog.run());
         let autopilot = Autopilot {
             context: Arc::clone(&self.context),
@@ -224,7 +230,7 @@ impl Session {
             pending: self.pending_commands.clone(),
         };
         self.background_tasks.spawn(listener.run(Arc::clone(&self.resume_signal), applied));
-        let listener = rpc::local::listen(&self.context.settings.home.socket(self.id), acts_for_user).await;
+        let listener = rpc::local::listen(&self.context.facts.home.socket(self.id), acts_for_user).await;
         let listener = listener.inspect_err(|error| tracing::warn!(%error, "the session has no socket")).ok();
         let status = self.supervision.status.clone();
         let api = SessionApi { context: Arc::clone(&self.context), supervisor, root: self.root, status };
@@ -264,19 +270,17 @@ struct FirstInputs {
 
 /// The first inputs of a new owner of an existing session. They also record a fork that is not recorded yet.
 fn adoption_inputs(
-    context: &SessionContext,
-    root: Option<TaskId>,
+    settings: &SessionSettings,
+    main: Option<&AgentSpec>,
     fence: Fence,
     forked_from: Option<SessionId>,
 ) -> Vec<KernelInput> {
-    let main = root.and_then(|root| context.roster.definition(root));
-    let adopt = KernelInput::Adopt { fence, config: session_config(&context.settings, main.as_deref()) };
+    let adopt = KernelInput::Adopt { fence, config: session_config(settings, main) };
     let fork = forked_from.map(|from| KernelInput::Fork { from });
-    std::iter::once(adopt).chain(fork).chain(mode_input(&context.settings)).collect()
+    std::iter::once(adopt).chain(fork).chain(mode_input(settings)).collect()
 }
 
-fn first_inputs(context: &SessionContext) -> Result<FirstInputs, SessionOpenError> {
-    let settings = &context.settings;
+fn first_inputs(settings: &SessionSettings) -> Result<FirstInputs, SessionOpenError> {
     let main = settings.main_agent.as_ref();
     if let Some(main) = main.filter(|main| main.isolation.is_some()) {
         let name = &main.name;
@@ -295,7 +299,7 @@ fn first_inputs(context: &SessionContext) -> Result<FirstInputs, SessionOpenErro
         budget: config.budget,
         definition: definition.as_ref().map(|definition| definition.id.clone()),
         model: main
-            .map(|main| definition::main_model(main, settings))
+            .map(|main| definition::main_model(main, &*settings.models, &settings.model_spec))
             .transpose()
             .map_err(SessionOpenError::Agent)?
             .flatten(),
@@ -400,11 +404,6 @@ fn replay(limits: kernel::SessionLimits, log: &[Envelope]) -> Result<Kernel, Ses
     Ok(kernel)
 }
 
-/// Whether the user can be asked; if not, agents do not get the `ask_user` tool.
-fn can_ask_user(settings: &SessionSettings) -> bool {
-    settings.ask_user && settings.ask_wait != Some(Duration::ZERO)
-}
-
 /// Waits until no program of an earlier owner runs any more, then takes the session.
 async fn settle_session(settings: &SessionSettings, id: SessionId) -> Result<IdleSession, SessionOpenError> {
     match settings.home.try_take_idle_session(id)? {
@@ -438,50 +437,4 @@ fn read_instructions(settings: &SessionSettings, cwd: &Path) -> Instructions {
     };
     let (top, home, user) = (policy.project_dir.as_path(), settings.home.root(), policy.user_home.as_deref());
     Instructions::read(&InstructionPlaces { cwd, project_dir: top, home, user_home: user, may_read: &may_read })
-}
-
-fn build_context(
-    settings: SessionSettings,
-    id: SessionId,
-    guardian: Guardian,
-    workspace: Workspace,
-    grants: Arc<Grants>,
-    roster: Arc<Roster>,
-    todos: TodoSyncHandle,
-) -> (Arc<SessionContext>, Vec<crate::InstructionNotice>) {
-    let mut instructions = read_instructions(&settings, workspace.cwd());
-    let notices = std::mem::take(&mut instructions.notices);
-    let context = SessionContext {
-        session: id,
-        instructions,
-        roster,
-        prepared_agents: PreparedAgents::default(),
-        added_models: AddedModels::default(),
-        can_ask_user: can_ask_user(&settings),
-        tools_for_started_calls: [tools::ask_user(), tools::task(&[])]
-            .into_iter()
-            .chain(tools::subagent_tools())
-            .collect(),
-        task_workspaces: TaskWorkspaces::new(TaskWorkspace::shared(workspace, settings.env.clone())),
-        session_hooks: SessionHooks::new(&settings, guardian.clone()),
-        guardian,
-        tables: SessionTables::new(settings.home.session_db(id), todos.clone()),
-        todo_sync: todos,
-        fetcher: PageFetcher::new(settings.route.clone(), net::fetch::FetchLimits::default()),
-        deadline: Deadline::after(settings.timeout),
-        grants,
-        redactor: Redactor::new(&settings.secrets),
-        governor: Governor::open(settings.home.clone(), Arc::clone(&settings.clock)),
-        bus: EventBus::new(settings.home.clone(), id),
-        stamps: Mutex::default(),
-        shared_list: Arc::new(SharedList::new(&settings, id)),
-        watched_runs: Arc::default(),
-        requested_compactions: Mutex::default(),
-        expected_file_snapshots: Mutex::default(),
-        large_folders: Mutex::default(),
-        log_reader: Mutex::default(),
-        conversations: ConversationCache::default(),
-        settings,
-    };
-    (Arc::new(context), notices)
 }

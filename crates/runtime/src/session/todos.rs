@@ -130,7 +130,7 @@ impl TodoTestSession {
             todo: Some(todo.into()),
             ..TaskSpec::new(TaskType::Agent, "main", name)
         };
-        let id = TaskId::new(self.session.context.settings.ids.uuid());
+        let id = TaskId::new(self.session.context.facts.ids.uuid());
         let (prompt, definition) = ("work".into(), None);
         self.submit(KernelInput::Spawn(TaskSpawn { id, spec, prompt, by: None, until: None, definition })).await;
         id
@@ -165,7 +165,7 @@ async fn without_a_fleet_every_change_of_the_table_applies() {
     test.events = test.session.subscribe(0);
     assert_eq!(test.next_change().await, (by, with_ids([Pending; 3])));
     let spec = TaskSpec { parent: Some(test.session.root), ..TaskSpec::new(TaskType::Agent, "main", "liar") };
-    let id = TaskId::new(test.session.context.settings.ids.uuid());
+    let id = TaskId::new(test.session.context.facts.ids.uuid());
     let spawn = TaskSpawn { id, spec, prompt: "work".into(), by: None, until: None, definition: None };
     test.submit(KernelInput::Spawn(spawn)).await;
     assert_eq!(test.next_change().await, (Principal::Task { id }, with_ids([Done; 3])));

@@ -18,7 +18,7 @@ type HookNotes = Vec<String>;
 impl AgentItemList {
     pub(super) async fn create_item(&self, request: CreateItemRequest) -> Result<String, ToolError> {
         let new = self.new_item(request);
-        let now = self.subagents.context.settings.clock.now();
+        let now = self.subagents.context.facts.clock.now();
         let has_hook = self.subagents.context.may_have_hook_for(self.calling_task(), HookEvent::TaskCreated);
         let (created, context) = if has_hook {
             let reserved = new.clone();
@@ -51,7 +51,7 @@ impl AgentItemList {
             return Err(self.unseen_error(&current).await);
         };
         let change = self.change(&current, edit);
-        let now = self.subagents.context.settings.clock.now();
+        let now = self.subagents.context.facts.clock.now();
         let expected = ExpectedVersion::Version(version);
         let completes = change.status == Some(ItemStatus::Completed) && current.status != ItemStatus::Completed;
         let context =
@@ -153,16 +153,16 @@ impl AgentItemList {
 
     /// The author of an item's text, with the session, since other sessions read it too.
     fn author(&self) -> String {
-        format!("{} of {}", self.path(), self.subagents.context.session)
+        format!("{} of {}", self.path(), self.subagents.context.facts.session)
     }
 
     fn path(&self) -> String {
-        self.subagents.context.roster.path(self.calling_task()).to_string()
+        self.subagents.context.log.roster.path(self.calling_task()).to_string()
     }
 
     /// A text without secrets: nothing else redacts the files of shared lists.
     fn redact(&self, mut text: String) -> String {
-        self.subagents.context.redactor.redact_text(&mut text);
+        self.subagents.context.workplace.redactor.redact_text(&mut text);
         text
     }
 

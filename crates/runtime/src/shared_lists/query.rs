@@ -81,7 +81,7 @@ impl AgentItemList {
                 }
             }
         };
-        let until = self.subagents.context.settings.clock.now().plus(time);
+        let until = self.subagents.context.facts.clock.now().plus(time);
         if let Err(rejected) = self.subagents.caller.wait_until(until, changed).await {
             tracing::info!(%rejected, "cannot wait for the item");
         }

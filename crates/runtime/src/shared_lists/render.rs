@@ -98,13 +98,13 @@ impl AgentItemList {
     async fn describe_task(&self, task: TaskId) -> String {
         let state = move |kernel: &Kernel| kernel.task(task).map(|task| task.phase.state().as_str());
         match self.subagents.caller.supervisor.query(state).await {
-            Ok(Some(state)) => format!("{} ({task}), {state}", self.subagents.context.roster.path(task)),
+            Ok(Some(state)) => format!("{} ({task}), {state}", self.subagents.context.log.roster.path(task)),
             Ok(None) | Err(_) => format!("{task} of another session"),
         }
     }
 
     fn max_quote_bytes(&self) -> usize {
-        self.subagents.context.settings.tools.output_bytes.saturating_sub(RESERVED_BYTES)
+        self.subagents.context.facts.tools.output_bytes.saturating_sub(RESERVED_BYTES)
     }
 }
 

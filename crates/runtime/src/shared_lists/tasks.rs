@@ -10,7 +10,7 @@ impl AgentItemList {
         let task = self.find_task(&reference)?;
         let (context, caller) = (&self.subagents.context, &self.subagents.caller);
         if let WaitLimit::For(time) = wait {
-            let until = context.settings.clock.now().plus(time);
+            let until = context.facts.clock.now().plus(time);
             caller.wait(vec![task], WaitMode::All, Some(until)).await.map_err(ToolError::failed)?;
         }
         let read = move |kernel: &kernel::Kernel| {
@@ -27,12 +27,12 @@ impl AgentItemList {
         let output = match kind.form() {
             TaskForm::Command => {
                 let printed = client::command_output(
-                    &context.settings.home,
-                    context.session,
+                    &context.facts.home,
+                    context.facts.session,
                     task,
-                    context.settings.tools.output_bytes,
+                    context.facts.tools.output_bytes,
                 );
-                format!("{} ({task}): {state}\n{printed}", context.roster.path(task))
+                format!("{} ({task}): {state}\n{printed}", context.log.roster.path(task))
             }
             TaskForm::Agent => {
                 self.subagents

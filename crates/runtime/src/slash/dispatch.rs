@@ -11,7 +11,8 @@ use super::built_in::RuntimeCommand;
 use super::expand::{self, TemplateExpander};
 use super::registry::{SlashAction, SlashMatch};
 use super::{SlashLookup, SlashOutcome, SlashPrompt, SlashRegistry, export, fleet_prompt, prompts, reports};
-use crate::agent::{CompactionOutcome, SessionContext, compact_now};
+use crate::agent::{CompactionOutcome, compact_now};
+use crate::session_context::SessionContext;
 use crate::supervisor::Supervisor;
 
 /// Runs the slash commands of a session.
@@ -25,13 +26,13 @@ pub(crate) struct SlashDispatcher<'a> {
 impl SlashDispatcher<'_> {
     /// Runs a text, if it is a command.
     pub(crate) async fn dispatch(&self, text: &str) -> SlashOutcome {
-        let registry = SlashRegistry::of(&self.context.settings.catalog);
+        let registry = SlashRegistry::of(&self.context.catalog.definitions);
         self.perform(&registry, registry.parse(text)).await
     }
 
     /// Runs a command by its name.
     pub(crate) async fn invoke(&self, name: &str, input: &str) -> SlashOutcome {
-        let registry = SlashRegistry::of(&self.context.settings.catalog);
+        let registry = SlashRegistry::of(&self.context.catalog.definitions);
         self.perform(&registry, registry.find(name, input.trim())).await
     }
 
@@ -161,7 +162,7 @@ impl SlashDispatcher<'_> {
 
     async fn start_agent(&self, agent: &str, prompt: String) -> Result<SlashOutcome, String> {
         let id = self.spawn(StartAgentParams::new(agent, prompt)).await?;
-        let path = self.context.roster.path(id);
+        let path = self.context.log.roster.path(id);
         Ok(SlashOutcome::done(format!("{path} works in the background; its result comes back here")))
     }
 

@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use tools::{FileAccess, ShellCommand, ToolError};
 
 use super::template::{SlashTextPiece, TemplateArguments, pieces, takes_arguments};
-use crate::agent::SessionContext;
 use crate::prepared_agent::PreparedAgent;
+use crate::session_context::SessionContext;
 use crate::task_workspaces::TaskWorkspace;
 use crate::{hooks, permission_check, prompt};
 
@@ -50,7 +50,7 @@ impl<'a> TemplateExpander<'a> {
             agent: prepared,
             task_workspace,
             run,
-            deadline: Instant::now() + MAX_COMMAND_TIME.min(context.settings.tools.max_shell_timeout),
+            deadline: Instant::now() + MAX_COMMAND_TIME.min(context.facts.tools.max_shell_timeout),
         }
     }
 
@@ -83,7 +83,7 @@ impl<'a> TemplateExpander<'a> {
 
     /// The output of a command, or the reason why it was not run.
     async fn expand_shell(&self, template: &str, arguments: &TemplateArguments<'_>) -> String {
-        if !self.context.settings.features.inline_shell {
+        if !self.context.facts.features.inline_shell {
             return not_run(template, "the administrator of this machine forbids commands in texts");
         }
         let command = match arguments.fill(template, shell_safe_word) {
@@ -132,15 +132,15 @@ impl<'a> TemplateExpander<'a> {
     /// Runs the command to its end. Dropping the future kills the command and everything it started.
     async fn run_command(&self, command: &str, capture: &mut Capture) -> Result<ProgramExit, ToolError> {
         let context = self.context;
-        let memory = context.settings.tools.command_memory_bytes;
+        let memory = context.facts.tools.command_memory_bytes;
         let command = ShellCommand {
             command,
             cwd: self.task_workspace.cwd(),
             env: &self.task_workspace.env,
             memory_bytes: memory,
         };
-        let mut process = tools::launch(&context.guardian, command).await?;
-        let mut stream = context.redactor.stream();
+        let mut process = tools::launch(&context.workplace.guardian, command).await?;
+        let mut stream = context.workplace.redactor.stream();
         let exit = tools::follow(&mut process, |bytes| capture.push(&stream.push(bytes))).await;
         capture.push(&stream.finish());
         exit.map_err(ToolError::failed)
@@ -177,12 +177,12 @@ impl<'a> TemplateExpander<'a> {
             if !place.exists() {
                 return Err("there is no such file".to_owned());
             }
-            let file = place.read(context.settings.tools.file_bytes).map_err(|error| error.to_string())?;
+            let file = place.read(context.facts.tools.file_bytes).map_err(|error| error.to_string())?;
             String::from_utf8(file.bytes).map_err(|_binary| "it is not UTF-8 text".to_owned())
         };
         let text = tokio::task::spawn_blocking(read).await.map_err(|error| error.to_string())?;
         text.map(|mut text| {
-            self.context.redactor.redact_text(&mut text);
+            self.context.workplace.redactor.redact_text(&mut text);
             text
         })
     }

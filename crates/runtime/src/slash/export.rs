@@ -7,7 +7,7 @@ use std::path::Path;
 use client::session_markdown;
 use store::StoreError;
 
-use crate::agent::SessionContext;
+use crate::session_context::SessionContext;
 
 /// How many events are read at a time.
 const PAGE_EVENTS: usize = 512;
@@ -17,7 +17,7 @@ pub(super) fn write_markdown(context: &SessionContext, file: &str) -> Result<Str
     if file.is_empty() {
         return Err("/share: name the file to write".into());
     }
-    let path = context.settings.cwd.join(Path::new(file));
+    let path = context.facts.cwd.join(Path::new(file));
     let markdown = render_markdown(context).map_err(|error| error.to_string())?;
     let unwritable = |error: std::io::Error| format!("/share: cannot write {}: {error}", path.display());
     let mut output = OpenOptions::new().write(true).create_new(true).open(&path).map_err(unwritable)?;
@@ -26,7 +26,7 @@ pub(super) fn write_markdown(context: &SessionContext, file: &str) -> Result<Str
 }
 
 fn render_markdown(context: &SessionContext) -> Result<String, StoreError> {
-    let (reader, mut log) = (context.reader()?, Vec::new());
+    let (reader, mut log) = (context.log.reader()?, Vec::new());
     loop {
         let seq = log.last().map_or(0, |envelope: &protocol::Envelope| envelope.seq);
         let page = reader.events_after(seq, PAGE_EVENTS)?;

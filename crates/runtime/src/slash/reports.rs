@@ -4,20 +4,20 @@ use protocol::api::{TodoView, TodosParams};
 use protocol::{TaskId, Timestamp, TodoStatus};
 use store::{StoreError, TaskSpending};
 
-use crate::agent::SessionContext;
+use crate::session_context::SessionContext;
 
 /// Maximum number of rows in a list.
 const MAX_ROWS: usize = 200;
 
 /// The agents that the user may start.
 pub(super) fn agents(context: &SessionContext) -> String {
-    let agents = context.settings.catalog.agents.iter().filter(|agent| agent.user_invocable);
+    let agents = context.catalog.definitions.agents.iter().filter(|agent| agent.user_invocable);
     agents.map(|agent| format!("{}: {}", agent.name, agent.description)).collect::<Vec<_>>().join("\n")
 }
 
 /// All tasks with their states.
 pub(super) fn tasks(context: &SessionContext) -> Result<String, StoreError> {
-    let page = context.reader()?.tasks(&protocol::api::TasksParams::all_tasks())?;
+    let page = context.log.reader()?.tasks(&protocol::api::TasksParams::all_tasks())?;
     let line = |task: &protocol::api::TaskView| {
         let intent = task.intent.as_ref().map(|intent| format!("; {intent}")).unwrap_or_default();
         let turns = if task.turns == 1 { "1 turn".to_owned() } else { format!("{} turns", task.turns) };
@@ -28,7 +28,7 @@ pub(super) fn tasks(context: &SessionContext) -> Result<String, StoreError> {
 
 /// The todos with their states.
 pub(super) fn todos(context: &SessionContext) -> Result<String, StoreError> {
-    let rows = context.reader()?.todos_page(&TodosParams::all_todos())?.todos;
+    let rows = context.log.reader()?.todos_page(&TodosParams::all_todos())?.todos;
     if rows.is_empty() {
         return Ok("there are no todos".into());
     }
@@ -45,7 +45,7 @@ pub(super) fn todos(context: &SessionContext) -> Result<String, StoreError> {
 
 /// What the session has used.
 pub(super) fn cost(context: &SessionContext) -> Result<String, StoreError> {
-    let reader = context.reader()?;
+    let reader = context.log.reader()?;
     let view = reader.session_view()?;
     let spendings = reader.spendings(Timestamp(0))?;
     let unanswered: u64 = spendings.iter().map(TaskSpending::unanswered_tokens).sum();
@@ -87,7 +87,7 @@ pub(super) fn context(context: &SessionContext, root: TaskId) -> Result<String, 
         "the next request has about {tokens} tokens{window}: {} messages, {} tools, {} instruction files",
         conversation.messages().len(),
         prepared.initial_tools.len(),
-        context.instructions.files.len()
+        context.catalog.instructions.files.len()
     ))
 }
 

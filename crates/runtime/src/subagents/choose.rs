@@ -5,13 +5,13 @@ use protocol::{AgentSpec, Clip, ModelUse, Price};
 use tools::ToolError;
 
 use super::AgentSubagents;
-use crate::agent::SessionContext;
 use crate::models::{CostGuard, ExpensiveModelAction, UnpricedModelPolicy};
+use crate::session_context::SessionContext;
 
 impl AgentSubagents {
     /// The requested definition, if the calling agent may start it and its skills exist.
     pub(super) fn choose_definition(&self, name: &str) -> Result<&AgentSpec, ToolError> {
-        let catalog = &self.context.settings.catalog;
+        let catalog = &self.context.catalog.definitions;
         let startable = || {
             let names: Vec<&str> =
                 catalog.startable(&self.agent.definition.spawns).map(|agent| agent.name.as_str()).collect();
@@ -38,7 +38,7 @@ impl AgentSubagents {
 impl SessionContext {
     /// Chooses the model of a new agent: the requested one, its definition's, its preference's, or the session's.
     pub(crate) fn model_for(&self, agent: &AgentSpec, wanted: Option<&str>) -> Result<ModelUse, ToolError> {
-        let (settings, spec) = (&self.settings, self.session_model_spec());
+        let spec = self.session_model_spec();
         let session_model = || ModelUse { requested: None, effective: spec.to_string(), why: None };
         if let Some(wanted) = wanted {
             // Opening such a model would read a file without a permission check and report errors from its content.
@@ -64,7 +64,7 @@ impl SessionContext {
                 self.model_names()
             )));
         }
-        match settings.models.preferred(agent.model_preference).filter(|preferred| **preferred != *spec) {
+        match self.catalog.models.preferred(agent.model_preference).filter(|preferred| **preferred != *spec) {
             // A preference is not a request: if its model cannot be used, the note says why.
             Some(preferred) => Ok(match self.resolve_model_use(&preferred) {
                 Ok(Ok(chosen)) => chosen,
@@ -85,7 +85,7 @@ impl SessionContext {
 
     /// The names of the available models, as a list in one text.
     pub(crate) fn model_names(&self) -> String {
-        let (mut names, session_model) = (self.settings.models.available(), self.session_model_spec().to_string());
+        let (mut names, session_model) = (self.catalog.models.available(), self.session_model_spec().to_string());
         if !names.contains(&session_model) {
             names.insert(0, session_model);
         }
@@ -94,23 +94,23 @@ impl SessionContext {
 
     /// Opens a model; the outer error is why it is not available, the inner error that it is too expensive.
     fn resolve_model_use(&self, wanted: &str) -> Result<Result<ModelUse, ToolError>, String> {
-        let (settings, session_spec) = (&self.settings, self.session_model_spec());
+        let (catalog, session_spec) = (&self.catalog, self.session_model_spec());
         let requested = Some(wanted.to_owned());
-        let effective = settings.models.full_name(wanted);
+        let effective = catalog.models.full_name(wanted);
         if wanted == "inherit" || effective == *session_spec {
             return Ok(Ok(ModelUse { requested, effective: session_spec.to_string(), why: None }));
         }
-        if !settings.models.may_exist(&effective) {
+        if !catalog.models.may_exist(&effective) {
             return Err("its provider has no such model".into());
         }
         let model = self.model_by_spec(&effective)?;
-        if settings.day_budget.is_some() && model.facts().is_price_missing() {
+        if self.facts.day_budget.is_some() && model.facts().is_price_missing() {
             return Err("its price is unknown, so the daily budget cannot be enforced".into());
         }
         let Some(why) = self.why_too_expensive(&effective, &*model) else {
             return Ok(Ok(ModelUse { requested, effective, why: None }));
         };
-        Ok(match settings.cost_guard.action {
+        Ok(match catalog.cost_guard.action {
             ExpensiveModelAction::Refuse => {
                 Err(ToolError::refused(format!("{why}; leave `model` out, or choose a cheaper one")))
             }
@@ -122,7 +122,7 @@ impl SessionContext {
 
     /// Why a model is too expensive compared to the session's, if it is.
     fn why_too_expensive(&self, spec: &str, model: &dyn Model) -> Option<String> {
-        let CostGuard { percent, unpriced, .. } = self.settings.cost_guard;
+        let CostGuard { percent, unpriced, .. } = self.catalog.cost_guard;
         let cap = percent?;
         let price = model.facts().price;
         if price.map_or(!model.facts().is_price_missing(), Price::is_free) {

@@ -11,20 +11,20 @@ use crate::roster::{Roster, RosterEntry};
 impl AgentSubagents {
     /// Finds a task below the calling agent.
     pub(super) fn find_below(&self, name: &str) -> Result<TaskId, ToolError> {
-        find_among(&self.context.roster, self.caller_task(), &self.tasks_below(), name)
+        find_among(&self.context.log.roster, self.caller_task(), &self.tasks_below(), name)
     }
 
     /// Finds a task below the calling agent, or returns why it was not found.
     pub(crate) fn look_up_below(&self, name: &str) -> Result<TaskId, TaskLookupError> {
-        let candidates = task_names(&self.context.roster, &self.tasks_below());
-        task_names(&self.context.roster, &[self.caller_task()])
+        let candidates = task_names(&self.context.log.roster, &self.tasks_below());
+        task_names(&self.context.log.roster, &[self.caller_task()])
             .first()
             .map_or(Err(TaskLookupError::NotFound), |from| find_task(&candidates, from, name))
     }
 
     /// Finds a task anywhere in the session.
     pub(crate) fn find_in_session(&self, name: &str) -> Option<TaskId> {
-        let roster = &self.context.roster;
+        let roster = &self.context.log.roster;
         let parent_of = |task: &TaskId| roster.with_task(*task, |entry| entry.spec.parent).flatten();
         let root = std::iter::successors(Some(self.caller_task()), parent_of).last()?;
         let all: Vec<TaskId> = std::iter::once(root).chain(roster.descendants(root)).collect();
@@ -33,7 +33,7 @@ impl AgentSubagents {
 
     /// Finds a task that the calling agent may write to: below it, beside it, or its parent.
     pub(super) fn find_near(&self, name: &str) -> Result<TaskId, ToolError> {
-        let roster = &self.context.roster;
+        let roster = &self.context.log.roster;
         let parent = roster.with_task(self.caller_task(), |entry| entry.spec.parent).flatten();
         if name == "parent" {
             return parent.ok_or_else(|| ToolError::refused("the root agent has no parent"));
@@ -46,7 +46,7 @@ impl AgentSubagents {
 
     /// The agents that the same parent started.
     pub(super) fn siblings(&self) -> Vec<TaskId> {
-        let roster = &self.context.roster;
+        let roster = &self.context.log.roster;
         let Some(parent) = roster.with_task(self.caller_task(), |entry| entry.spec.parent).flatten() else {
             return Vec::new();
         };
@@ -59,7 +59,7 @@ impl AgentSubagents {
 
     /// The agents that the calling agent started.
     pub(super) fn children(&self) -> Vec<TaskId> {
-        let roster = &self.context.roster;
+        let roster = &self.context.log.roster;
         only_agents(
             roster,
             &roster.with_task(self.caller_task(), |entry| entry.child_states.clone()).unwrap_or_default(),
@@ -68,7 +68,7 @@ impl AgentSubagents {
 
     /// Everything below the calling agent, parents before their children.
     pub(super) fn tasks_below(&self) -> Vec<TaskId> {
-        self.context.roster.descendants(self.caller_task())
+        self.context.log.roster.descendants(self.caller_task())
     }
 }
 

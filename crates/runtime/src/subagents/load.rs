@@ -33,7 +33,7 @@ impl AgentSubagents {
     }
 
     pub(super) async fn load_skill(&self, name: String) -> Result<String, ToolError> {
-        let skills = &self.context.settings.catalog.skills;
+        let skills = &self.context.catalog.definitions.skills;
         let Some(skill) = skills.iter().find(|skill| skill.model_invocable && skill.name == name) else {
             let names: Vec<&str> =
                 skills.iter().filter(|skill| skill.model_invocable).map(|skill| skill.name.as_str()).collect();

@@ -18,9 +18,9 @@ use tools::{
     BoxFuture, MessageAgentsRequest, ReadAgentRequest, StartAgentRequest, ToolError, WaitRequest, WaitUntilRequest,
 };
 
-use crate::agent::SessionContext;
 use crate::call_waits::Caller;
 use crate::prepared_agent::PreparedAgent;
+use crate::session_context::SessionContext;
 use crate::supervisor::InputRejection;
 
 pub(crate) use result_text::{activation_result, message_text};
@@ -78,7 +78,7 @@ impl AgentSubagents {
     }
 
     fn is_root(&self) -> bool {
-        self.context.roster.with_task(self.caller_task(), |entry| entry.depth) == Some(0)
+        self.context.log.roster.with_task(self.caller_task(), |entry| entry.depth) == Some(0)
     }
 
     async fn stop_agent(&self, agent: String, how: CancelMode) -> Result<String, ToolError> {
@@ -86,7 +86,7 @@ impl AgentSubagents {
         let cancel = KernelInput::Cancel { task, by: CancelBy::Agent, how };
         self.caller.supervisor.submit(cancel).await.map_err(tool_error)?;
         let state = self.state(task).await?;
-        let path = self.context.roster.path(task);
+        let path = self.context.log.roster.path(task);
         Ok(match how {
             CancelMode::Abort => format!("{path} is stopped: {state}"),
             CancelMode::WrapUp => {

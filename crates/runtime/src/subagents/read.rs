@@ -55,7 +55,7 @@ impl AgentSubagents {
     pub(super) async fn read_agent(&self, request: ReadAgentRequest) -> Result<String, ToolError> {
         let task = self.find_below(&request.agent)?;
         if let WaitLimit::For(time) = request.wait {
-            let until = self.context.settings.clock.now().plus(time);
+            let until = self.context.facts.clock.now().plus(time);
             match request.since_turn {
                 None => self.caller.wait(vec![task], WaitMode::All, Some(until)).await,
                 Some(since) => self.caller.wait_until(until, self.wait_for_turn(task, since)).await,
@@ -63,7 +63,7 @@ impl AgentSubagents {
             .map_err(tool_error)?;
         }
         let status = self.status_of(task).await?;
-        let path = self.context.roster.path(task);
+        let path = self.context.log.roster.path(task);
         let head = format!("{path} ({task}): {}", status.describe());
         match (request.since_turn, status.at_rest) {
             (None, true) => {
@@ -89,7 +89,7 @@ impl AgentSubagents {
         let mut lines = Vec::new();
         for id in below.iter().take(MAX_LISTED_AGENTS) {
             let status = self.status_of(*id).await?;
-            lines.extend(self.context.roster.with_task(*id, |entry| {
+            lines.extend(self.context.log.roster.with_task(*id, |entry| {
                 let kind = match entry.spec.kind.form() {
                     TaskForm::Agent => entry.spec.agent.as_str(),
                     TaskForm::Command => entry.spec.kind.label(),
@@ -109,7 +109,7 @@ impl AgentSubagents {
 
     /// Quotes text of other models, within the size limit of a tool result.
     fn quote(&self, text: &str) -> String {
-        prompt::quote_within(text, self.context.settings.tools.output_bytes.saturating_sub(QUOTE_MARGIN))
+        prompt::quote_within(text, self.context.facts.tools.output_bytes.saturating_sub(QUOTE_MARGIN))
     }
 
     async fn status_of(&self, task: TaskId) -> Result<SubagentStatus, ToolError> {
@@ -121,7 +121,7 @@ impl AgentSubagents {
     /// Waits until an agent has answered a turn after `since`, or is at rest.
     async fn wait_for_turn(&self, task: TaskId, since: u32) {
         // Subscribe before the first query, so that no change after it is missed.
-        let mut activity = self.context.bus.task_activity();
+        let mut activity = self.context.log.bus.task_activity();
         let is_reached = move |kernel: &Kernel| {
             kernel.task(task).is_none_or(|task| {
                 let unanswered = u32::from(matches!(task.work, ActivationWork::AwaitingModel { .. }));
@@ -139,7 +139,7 @@ impl AgentSubagents {
     /// An agent's text after a turn, from its log.
     async fn text_since(&self, task: TaskId, since: u32) -> Result<String, ToolError> {
         let context = std::sync::Arc::clone(&self.context);
-        let read = move || context.reader().and_then(|reader| reader.task_events(task));
+        let read = move || context.log.reader().and_then(|reader| reader.task_events(task));
         let log = tokio::task::spawn_blocking(read).await.map_err(ToolError::failed)?.map_err(ToolError::failed)?;
         let mut lines = Vec::new();
         for envelope in log {

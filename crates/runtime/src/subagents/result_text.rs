@@ -3,10 +3,10 @@
 use git::CheckoutId;
 use protocol::{Activation, Evidence, ModelUse, TaskId, TaskOutcome};
 
-use crate::agent::SessionContext;
 use crate::compact::one_line;
 use crate::prompt;
 use crate::roster::{ActivationEnding, RosterEntry};
+use crate::session_context::SessionContext;
 
 /// The most items in one list, such as the changed files.
 const MAX_LISTED_ITEMS: usize = 20;
@@ -33,10 +33,10 @@ pub(super) fn first_result(context: &SessionContext, task: TaskId) -> Option<Str
 type EndingSelector = fn(&RosterEntry) -> Option<(Activation, &ActivationEnding)>;
 
 fn quoted_result(context: &SessionContext, task: TaskId, select_ending: EndingSelector) -> Option<String> {
-    let id = CheckoutId { session: context.session, task };
-    let trace = context.task_trace(task);
-    context.roster.with_task(task, |entry| {
-        let max = context.settings.tools.output_bytes.saturating_sub(QUOTE_MARGIN);
+    let id = CheckoutId { session: context.facts.session, task };
+    let trace = context.log.task_trace(task);
+    context.log.roster.with_task(task, |entry| {
+        let max = context.facts.tools.output_bytes.saturating_sub(QUOTE_MARGIN);
         let (activation, ending) = select_ending(entry)?;
         Some(prompt::quote_within(&result_text(id, entry, ending, trace.result_of(activation)), max))
     })?
@@ -44,9 +44,9 @@ fn quoted_result(context: &SessionContext, task: TaskId, select_ending: EndingSe
 
 /// The result of one activation, as mail for the parent; the reader quotes it.
 pub(crate) fn activation_result(context: &SessionContext, task: TaskId, activation: Activation) -> Option<String> {
-    let id = CheckoutId { session: context.session, task };
-    let trace = context.task_trace(task);
-    context.roster.with_task(task, |entry| {
+    let id = CheckoutId { session: context.facts.session, task };
+    let trace = context.log.task_trace(task);
+    context.log.roster.with_task(task, |entry| {
         let ending = entry.endings.get(&activation)?;
         Some(result_text(id, entry, ending, trace.result_of(activation)))
     })?
@@ -54,7 +54,7 @@ pub(crate) fn activation_result(context: &SessionContext, task: TaskId, activati
 
 /// A message from another task; the reader quotes it.
 pub(crate) fn message_text(context: &SessionContext, from: TaskId, text: &str) -> String {
-    format!("Message from {} ({from}):\n{text}", context.roster.path(from))
+    format!("Message from {} ({from}):\n{text}", context.log.roster.path(from))
 }
 
 fn result_text(

@@ -7,8 +7,8 @@ use tools::{StartAgentRequest, ToolError};
 
 use super::result_text::first_result;
 use super::{AgentSubagents, tool_error};
-use crate::agent::SessionContext;
 use crate::expectations;
+use crate::session_context::SessionContext;
 use crate::spawn::SpawnBuilder;
 
 /// Says that a call waited instead of starting its agent in the background.
@@ -66,7 +66,7 @@ impl AgentSubagents {
     /// Whether agents that the calling agent starts may work in the background: those of the root, and those of an agent
     /// whose definition allows it, unless it finishes with its activation, which would stop them.
     fn may_spawn_in_background(&self) -> bool {
-        let (roster, task) = (&self.context.roster, self.caller_task());
+        let (roster, task) = (&self.context.log.roster, self.caller_task());
         let becomes_idle = roster.with_task(task, |entry| entry.spec.on_complete == CompletionPolicy::Idle);
         let is_allowed = || roster.definition(task).is_some_and(|definition| definition.background_spawns);
         self.is_root() || becomes_idle == Some(true) && is_allowed()
@@ -87,7 +87,7 @@ impl AgentSubagents {
             Some(CallPhase::Waited { why, .. }) => why == WaitEnd::Promoted,
             Some(_) | None => false,
         };
-        let path = self.context.roster.path(child);
+        let path = self.context.log.roster.path(child);
         if promoted {
             return Ok(format!(
                 "The user sent {path} ({child}) to the background. Do other work meanwhile: its result arrives as a message."
@@ -110,7 +110,7 @@ impl SessionContext {
     /// Prepares the start of a background agent for the user.
     pub(crate) fn user_spawn(&self, params: StartAgentParams) -> Result<TaskSpawn, ToolError> {
         let StartAgentParams { agent: agent_type, prompt, name, description, model } = params;
-        let catalog = &self.settings.catalog;
+        let catalog = &self.catalog.definitions;
         let Some(agent) = catalog.agent(&agent_type).filter(|agent| agent.user_invocable) else {
             let names = catalog.agents.iter().filter(|agent| agent.user_invocable).map(|agent| agent.name.as_str());
             let (shown, known) = (Clip::new(&agent_type, 100), names.collect::<Vec<_>>().join(", "));

@@ -43,7 +43,7 @@ impl AgentSubagents {
     }
 
     async fn start_watch(&self, request: &WaitUntilRequest) -> Result<TaskId, ToolError> {
-        let until = self.context.settings.clock.now().plus(request.timeout);
+        let until = self.context.facts.clock.now().plus(request.timeout);
         let spawn = SpawnBuilder::monitor(request.command.clone(), request.interval)
             .called_by(&self.caller)
             .describe(&format!("until `{}` succeeds", Clip::new(&request.command, 150)))

@@ -14,11 +14,11 @@ impl AgentSubagents {
         if tasks.is_empty() {
             return Ok("nothing is running".into());
         }
-        let until = request.timeout.map(|time| self.context.settings.clock.now().plus(time));
+        let until = request.timeout.map(|time| self.context.facts.clock.now().plus(time));
         self.caller.wait(tasks.clone(), request.mode, until).await.map_err(tool_error)?;
         let mut lines = Vec::new();
         for task in tasks {
-            lines.push(format!("{}: {}", self.context.roster.path(task), self.state(task).await?));
+            lines.push(format!("{}: {}", self.context.log.roster.path(task), self.state(task).await?));
         }
         let lines = prompt::quote(&lines.join("\n"));
         Ok(format!("{lines}\nResults of background work arrive as separate messages."))

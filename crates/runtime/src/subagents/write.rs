@@ -34,7 +34,7 @@ impl AgentSubagents {
 
     /// Sends one message; returns a receipt, accepted or not.
     async fn send(&self, to: TaskId, request: &MessageAgentsRequest) -> Result<String, ToolError> {
-        let path = self.context.roster.path(to);
+        let path = self.context.log.roster.path(to);
         let from = Principal::Task { id: self.caller_task() };
         let mail = NewMail { to, from, delivery: request.delivery, body: MailBody::text(request.message.clone()) };
         match self.caller.supervisor.submit(KernelInput::Send(mail)).await {

@@ -15,9 +15,9 @@ use tokio::task::JoinSet;
 
 pub(crate) use placement::ensure_workspace;
 pub(crate) use task_checkout::TaskCheckout;
-pub(crate) use task_workspace::TaskWorkspace;
+pub(crate) use task_workspace::{CommandEnv, TaskWorkspace};
 
-use crate::agent::SessionContext;
+use crate::session_context::SessionContext;
 
 /// The pause before each round of removals, beginning when the first checkout was created. File systems are slow to
 /// create files while others are removed, and more checkouts may be created soon.
@@ -74,11 +74,11 @@ impl TaskWorkspaces {
 impl SessionContext {
     /// The workspace of a task, or the reason why it has none.
     pub(crate) fn task_workspace(&self, task: TaskId) -> Result<Arc<TaskWorkspace>, String> {
-        match self.roster.checkout_owner(task) {
-            None => Ok(Arc::clone(&self.task_workspaces.shared)),
-            Some(owner) => match self.task_workspaces.checkout(owner) {
+        match self.log.roster.checkout_owner(task) {
+            None => Ok(Arc::clone(&self.workplace.task_workspaces.shared)),
+            Some(owner) => match self.workplace.task_workspaces.checkout(owner) {
                 Some(checkout) => Ok(Arc::clone(&checkout.workspace)),
-                None => Err(format!("the checkout of {} is missing", self.roster.path(owner))),
+                None => Err(format!("the checkout of {} is missing", self.log.roster.path(owner))),
             },
         }
     }

@@ -7,7 +7,7 @@ use kernel::RunUpdate;
 use protocol::{Isolation, TaskId};
 
 use super::{TaskCheckout, TaskWorkspace};
-use crate::agent::SessionContext;
+use crate::session_context::SessionContext;
 use crate::supervisor::{InputRejection, RunLink};
 
 /// Why a task has no workspace.
@@ -23,12 +23,12 @@ pub(crate) enum TaskWorkspaceError {
 
 /// Ensures that a run's task has its workspace: if it needs a checkout, its own or that of a task above it.
 pub(crate) async fn ensure_workspace(context: &SessionContext, link: &RunLink) -> Result<(), TaskWorkspaceError> {
-    let Some(owner) = context.roster.checkout_owner(link.run.task) else { return Ok(()) };
-    let opening = context.task_workspaces.opening.lock().await;
-    if context.task_workspaces.checkout(owner).is_some() {
+    let Some(owner) = context.log.roster.checkout_owner(link.run.task) else { return Ok(()) };
+    let opening = context.workplace.task_workspaces.opening.lock().await;
+    if context.workplace.task_workspaces.checkout(owner).is_some() {
         return Ok(());
     }
-    let path = context.roster.with_task(owner, |entry| entry.checkout_path.clone()).flatten();
+    let path = context.log.roster.with_task(owner, |entry| entry.checkout_path.clone()).flatten();
     let checkout = match path {
         Some(path) => reopen_checkout(context, owner, &path).await?,
         None if owner == link.run.task => {
@@ -36,9 +36,9 @@ pub(crate) async fn ensure_workspace(context: &SessionContext, link: &RunLink) -
             drop(opening);
             create_checkout(context, link, owner).await?
         }
-        None => return Err(TaskWorkspaceError::Other(format!("{} has none yet", context.roster.path(owner)))),
+        None => return Err(TaskWorkspaceError::Other(format!("{} has none yet", context.log.roster.path(owner)))),
     };
-    context.task_workspaces.insert(owner, checkout);
+    context.workplace.task_workspaces.insert(owner, checkout);
     Ok(())
 }
 
@@ -48,7 +48,7 @@ async fn reopen_checkout(
     task: TaskId,
     path: &str,
 ) -> Result<TaskCheckout, TaskWorkspaceError> {
-    let id = CheckoutId { session: context.session, task };
+    let id = CheckoutId { session: context.facts.session, task };
     let root = checkouts_dir(context)?;
     if Path::new(path) != root.join(task.to_string()) {
         return Err(TaskWorkspaceError::Other(format!("{path} is not this session's; start the task again")));
@@ -64,17 +64,17 @@ async fn create_checkout(
     link: &RunLink,
     task: TaskId,
 ) -> Result<TaskCheckout, TaskWorkspaceError> {
-    let id = CheckoutId { session: context.session, task };
+    let id = CheckoutId { session: context.facts.session, task };
     let root = checkouts_dir(context)?;
     let repository = Repository::find(&git(context)).await?;
     let base = base_commit(context, &repository, &root, id).await?;
-    let labels = context.roster.with_task(task, |entry| (entry.spec.name.clone(), entry.spec.description.clone()));
+    let labels = context.log.roster.with_task(task, |entry| (entry.spec.name.clone(), entry.spec.description.clone()));
     let (name, title) = labels.unwrap_or_default();
     let request = CheckoutRequest { id, name, title, base };
     let checkout = match Checkout::create(&repository, &root, request.clone()).await {
         Err(GitError::Taken(_)) => {
             // An owner process died while creating it. It was never used, but is moved to the trash all the same.
-            let (home, now) = (&context.settings.home, context.settings.clock.now());
+            let (home, now) = (&context.facts.home, context.facts.clock.now());
             let why = "the process that was creating it died";
             Checkout::possible_leftover(&repository, &root, request.clone()).trash(home, now, why)?;
             Checkout::create(&repository, &root, request).await?
@@ -88,7 +88,7 @@ async fn create_checkout(
     let leased = lease_checkout(context, checkout, &root, repository.below())?;
     // Recorded before any work is done there, so that the next owner process finds it.
     link.supervisor.report(link.run, RunUpdate::WorkCheckedOut { path, base }).await?;
-    context.task_workspaces.finish_removals(&context.settings.home);
+    context.workplace.task_workspaces.finish_removals(&context.facts.home);
     Ok(leased)
 }
 
@@ -99,7 +99,7 @@ async fn base_commit(
     root: &Path,
     id: CheckoutId,
 ) -> Result<Commit, GitError> {
-    let wanted = context.roster.with_task(id.task, |entry| entry.spec.isolation.clone()).flatten();
+    let wanted = context.log.roster.with_task(id.task, |entry| entry.spec.isolation.clone()).flatten();
     match wanted {
         Some(Isolation::Worktree { base: Some(name), .. }) => repository.commit(&name).await,
         Some(Isolation::Worktree { base: None, dirty: true }) => {
@@ -117,16 +117,20 @@ fn lease_checkout(
     subfolder: &Path,
 ) -> Result<TaskCheckout, TaskWorkspaceError> {
     let lease = CheckoutLease::acquire(root, checkout.id())?;
-    let workspace = TaskWorkspace::checkout(checkout.path(), subfolder, &context.settings.env);
+    let workspace = TaskWorkspace::checkout(checkout.path(), subfolder, &context.workplace.env);
     let workspace =
         workspace.map_err(|error| TaskWorkspaceError::Other(format!("{}: {error}", checkout.path().display())))?;
     Ok(TaskCheckout::new(workspace, checkout, lease))
 }
 
 fn git(context: &SessionContext) -> Git {
-    Git::new(context.guardian.clone(), context.task_workspaces.shared.cwd(), &context.settings.env)
+    Git::new(context.workplace.guardian.clone(), context.workplace.task_workspaces.shared.cwd(), &context.workplace.env)
 }
 
 fn checkouts_dir(context: &SessionContext) -> Result<std::path::PathBuf, TaskWorkspaceError> {
-    context.settings.home.make_checkouts(context.session).map_err(|error| TaskWorkspaceError::Other(error.to_string()))
+    context
+        .facts
+        .home
+        .make_checkouts(context.facts.session)
+        .map_err(|error| TaskWorkspaceError::Other(error.to_string()))
 }

@@ -6,7 +6,7 @@ use store::TodoError;
 
 use super::TodoSyncError;
 use crate::Session;
-use crate::agent::SessionContext;
+use crate::session_context::SessionContext;
 use crate::supervisor::InputRejection;
 
 /// Why todos were not edited.
@@ -32,7 +32,7 @@ impl From<TodoSyncError> for TodoEditError {
 impl SessionContext {
     /// Edits todos for the user and reports the changes to the kernel.
     pub(crate) async fn edit_todos(&self, edits: Vec<TodoEdit>) -> Result<Vec<TodoId>, TodoEditError> {
-        let (home, session, todos) = (self.settings.home.clone(), self.session, self.todo_sync.clone());
+        let (home, session, todos) = (self.facts.home.clone(), self.facts.session, self.todo_sync.clone());
         let edit = move || store::edit_own_todos(&home, session, &edits, |changes| todos.vouch(changes));
         let ids = tokio::task::spawn_blocking(edit).await.map_err(|_stopped| InputRejection::SessionEnded)??;
         self.todo_sync.sync().await?;

@@ -8,7 +8,7 @@ use protocol::{Principal, TaskId};
 use store::{ChangeNumbers, SessionReader, StoreError, TodoAuthor, TodoChanges};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::agent::SessionContext;
+use crate::session_context::SessionContext;
 use crate::supervisor::{InputRejection, Supervisor};
 
 /// Maximum number of requests that wait for the sync task.
@@ -129,7 +129,7 @@ impl TodoSync {
     fn reader(&mut self) -> Result<&SessionReader, StoreError> {
         match self.reader.take() {
             Some(reader) => Ok(self.reader.insert(reader)),
-            None => Ok(self.reader.insert(self.context.reader()?)),
+            None => Ok(self.reader.insert(self.context.log.reader()?)),
         }
     }
 }

@@ -1,0 +1,63 @@
+//! The agents that a session can run, and what they are made of.
+
+use std::sync::Arc;
+
+use model::Model;
+use protocol::AgentSpec;
+use tools::Tool;
+
+use crate::catalog::Catalog;
+use crate::client_extensions::ClientExtensions;
+use crate::instructions::Instructions;
+use crate::models::{CostGuard, ModelResolver};
+use crate::prepared_agent::PreparedAgents;
+use crate::session_model::AddedModels;
+use crate::settings::SessionSettings;
+
+/// Definitions, models, tools and prompts.
+#[derive(Debug)]
+pub(crate) struct AgentCatalog {
+    /// The available agents, skills, hooks and slash commands.
+    pub(crate) definitions: Arc<Catalog>,
+    /// The definition of the root's agent, if it is not the default one.
+    pub(crate) main_agent: Option<AgentSpec>,
+    /// The model that the session started with.
+    pub(crate) model: Arc<dyn Model>,
+    /// Its name, as `--model` takes it.
+    pub(crate) model_spec: String,
+    /// Further models that agents may use.
+    pub(crate) models: Arc<dyn ModelResolver>,
+    /// Models that were added while the session ran.
+    pub(crate) added_models: AddedModels,
+    /// The policy for agents whose model is much more expensive.
+    pub(crate) cost_guard: CostGuard,
+    /// Extensions from the program that drives the session.
+    pub(crate) client_extensions: ClientExtensions,
+    /// The user's instruction files.
+    pub(crate) instructions: Instructions,
+    pub(crate) prepared_agents: PreparedAgents,
+    /// Tools that are not offered to every agent. A call to one of them that started under an earlier owner of the
+    /// session continues even if this owner does not offer it.
+    pub(crate) tools_for_started_calls: Vec<Arc<dyn Tool>>,
+}
+
+impl AgentCatalog {
+    pub(crate) fn new(settings: &SessionSettings, instructions: Instructions) -> AgentCatalog {
+        AgentCatalog {
+            definitions: Arc::clone(&settings.catalog),
+            main_agent: settings.main_agent.clone(),
+            model: Arc::clone(&settings.model),
+            model_spec: settings.model_spec.clone(),
+            models: Arc::clone(&settings.models),
+            added_models: AddedModels::default(),
+            cost_guard: settings.cost_guard,
+            client_extensions: settings.client_extensions.clone(),
+            instructions,
+            prepared_agents: PreparedAgents::default(),
+            tools_for_started_calls: [tools::ask_user(), tools::task(&[])]
+                .into_iter()
+                .chain(tools::subagent_tools())
+                .collect(),
+        }
+    }
+}

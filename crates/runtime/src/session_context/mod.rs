@@ -1,0 +1,13 @@
+//! What the tasks of a session share, in four parts, and what belongs to the session itself.
+
+mod agent_catalog;
+mod facts;
+mod session_log;
+mod shared;
+mod workplace;
+
+pub(crate) use agent_catalog::AgentCatalog;
+pub(crate) use facts::SessionFacts;
+pub(crate) use session_log::SessionLog;
+pub(crate) use shared::{OpenedParts, SessionContext};
+pub(crate) use workplace::Workplace;
