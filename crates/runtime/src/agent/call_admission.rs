@@ -140,7 +140,8 @@ fn find_tool<'a>(
     }
     let withheld = || {
         context
-            .catalog.tools_for_started_calls
+            .catalog
+            .tools_for_started_calls
             .iter()
             .find(|tool| progress == PermissionProgress::Started && tool.spec().name == call.tool)
     };
