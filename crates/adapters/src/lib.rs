@@ -8,14 +8,12 @@
 pub mod claude;
 pub mod copilot;
 mod decision;
+mod exit;
 mod flags;
 pub mod http;
 mod ids;
 mod managed;
-mod session_host;
 mod token;
 
+pub use exit::AdapterExit;
 pub use ids::{session_id, session_uuid};
-pub use session_host::{
-    AdapterExit, ClientProvider, HostCatalog, OpenRefusal, OpenRequest, OpenSessionFuture, SessionHost,
-};

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::OpenRefusal;
+use server::OpenRefusal;
 
 /// A policy that a session must follow.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -9,7 +9,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use adapters::ClientProvider;
 use config::{
     Config, Env, ForbiddableFeature, ModelAccess, Project, RemoteDefinitions, SettingsFile, SettingsLayers,
     SettingsLocations, TrustStatus,
@@ -19,6 +18,7 @@ use model::{Model, RecordingModel};
 use protocol::api::SessionView;
 use protocol::{PlanAction, ReasoningEffort, SettingsFileScope};
 use runtime::{Catalog, ModelResolver, SessionSettings};
+use server::ClientProvider;
 
 use crate::args::{DefinitionArgs, PermissionArgs, RunArgs};
 use crate::error::{CliError, MissingInput};

@@ -4,12 +4,13 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 /// The crates by layer. A crate depends only on crates of a lower number.
-const LAYERS: [&[&str]; 6] = [
+const LAYERS: [&[&str]; 7] = [
     &["protocol"],
     &["host", "net", "rpc", "shell-parser"],
     &["kernel", "store", "client", "model", "tools", "policy", "hooks", "git"],
     &["runtime", "mcp", "remote"],
-    &["tui", "adapters", "dashboard", "config"],
+    &["server", "config"],
+    &["tui", "adapters", "dashboard"],
     &["cli", "sdk"],
 ];
 
@@ -145,7 +146,7 @@ mod tests {
 
     #[test]
     fn only_the_client_and_the_runtime_open_files_of_sessions() {
-        for name in ["cli", "adapters", "sdk", "config", "tui"] {
+        for name in ["cli", "adapters", "sdk", "server", "config", "tui"] {
             for kind in [None, Some("dev")] {
                 let faults = faults_of(&format!("bosun-{name}"), &[("bosun-store", kind)]);
                 assert_eq!(faults.len(), 1, "{name} {kind:?}: {faults:?}");
@@ -161,7 +162,7 @@ mod tests {
             faults_of("bosun-kernel", &[("bosun-host", None)]),
             ["layer: kernel (2) must not depend on host (1)"]
         );
-        assert_eq!(faults_of("bosun-tui", &[("bosun-git", None)]), ["layer: tui (4) must not depend on git (2)"]);
+        assert_eq!(faults_of("bosun-tui", &[("bosun-git", None)]), ["layer: tui (5) must not depend on git (2)"]);
         assert!(faults_of("bosun-dashboard", &[("bosun-protocol", None), ("bosun-rpc", None)]).is_empty());
     }
 

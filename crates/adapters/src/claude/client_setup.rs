@@ -9,7 +9,7 @@ use super::initialize::InitializeRequest;
 use super::mcp_servers::{self, ClientMcpServers};
 use super::structured::{self, StructuredOutputState};
 use super::wire::ControlChannel;
-use crate::OpenRefusal;
+use server::OpenRefusal;
 
 /// MCP servers and structured output that the client supplies.
 #[derive(Debug)]

@@ -18,7 +18,8 @@ use super::wire::ControlChannel;
 use super::{agents, hook_callbacks, mcp_servers, rules, structured};
 use crate::flags::{RunFlags, bosun_effort};
 use crate::managed::{self, ManagedPolicy};
-use crate::{OpenRefusal, OpenRequest, session_id};
+use crate::session_id;
+use server::{OpenRefusal, OpenRequest};
 
 /// Maximum bytes of a file that the command line names.
 const MAX_FILE_BYTES: u64 = 1 << 20;

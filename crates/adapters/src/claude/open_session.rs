@@ -8,8 +8,9 @@ use protocol::api::{
 };
 use protocol::{SessionId, SessionMode};
 use rpc::{CallError, Notifications, RpcClient};
-use runtime::{Session, SessionStart};
+use runtime::SessionStart;
 use serde_json::{Value, json};
+use server::{HeldSession, HostError, OpenRefusal, OpenRequest, SessionHost};
 
 use super::args::ClaudeArgs;
 use super::client_setup::ClientSetup;
@@ -20,7 +21,6 @@ use super::open_request;
 use super::rules;
 use super::wire::ControlChannel;
 use crate::managed::{self, ManagedPolicy};
-use crate::{OpenRefusal, OpenRequest, SessionHost};
 
 /// Maximum number of existing tasks that are loaded.
 const MAX_TASKS: u64 = 1000;
@@ -29,7 +29,7 @@ const MAX_TASKS: u64 = 1000;
 #[derive(Debug)]
 pub(super) enum SessionOwner {
     /// This process.
-    ThisProcess(Box<Session>),
+    ThisProcess(HeldSession),
     /// Another process, which continues when the client leaves.
     OtherProcess,
 }
@@ -69,7 +69,7 @@ impl EventFeed {
 
 /// Opens the session that the client wants.
 pub(super) async fn open(
-    session_host: &dyn SessionHost,
+    sessions: &Arc<SessionHost>,
     args: &ClaudeArgs,
     request: OpenRequest,
     managed: &ManagedPolicy,
@@ -77,8 +77,8 @@ pub(super) async fn open(
     let client_tools: Vec<String> =
         request.client_extensions.tools.iter().map(|tool| tool.spec().name.to_string()).collect();
     if let SessionStart::Resume(id) = request.start
-        && let Ok((api, _)) = RpcClient::connect(&session_host.home().socket(id)).await
-        && let Ok((client, queue)) = RpcClient::connect(&session_host.home().socket(id)).await
+        && let Ok((api, _)) = RpcClient::connect(&sessions.home().socket(id)).await
+        && let Ok((client, queue)) = RpcClient::connect(&sessions.home().socket(id)).await
     {
         if !managed.is_empty() {
             return Err(managed::refusal(
@@ -96,34 +96,30 @@ pub(super) async fn open(
         )
         .await;
     }
-    let session = session_host.open(request).await?;
-    let (api, _) = session.connect().await.map_err(refusal)?;
-    let (client, queue) = session.connect().await.map_err(refusal)?;
-    let start = (session.id(), session.first_seq());
-    let opened = subscribe(
-        start,
-        SessionOwner::ThisProcess(Box::new(session)),
-        api,
-        EventFeed { client, queue },
-        args,
-        client_tools,
-    )
-    .await?;
-    if let SessionOwner::ThisProcess(session) = &opened.owner {
-        session.resume().await.map_err(refusal)?;
+    let held = sessions.open(request).await.map_err(|error| match error {
+        HostError::Refused(refusal) => refusal,
+        error => refusal(error),
+    })?;
+    let (api, _) = held.connector().connect().await.map_err(refusal)?;
+    let (client, queue) = held.connector().connect().await.map_err(refusal)?;
+    let start = (held.id(), held.first_seq());
+    let opened =
+        subscribe(start, SessionOwner::ThisProcess(held), api, EventFeed { client, queue }, args, client_tools).await?;
+    if let SessionOwner::ThisProcess(held) = &opened.owner {
+        held.resume().await.map_err(refusal)?;
     }
     Ok(opened)
 }
 
 /// Builds the request to open the client's session.
 pub(super) fn open_request(
-    session_host: &dyn SessionHost,
+    sessions: &SessionHost,
     args: &ClaudeArgs,
     initialize: &InitializeRequest,
     setup: &ClientSetup,
     control: &Arc<ControlChannel>,
 ) -> Result<OpenRequest, OpenRefusal> {
-    open_request::build_request(args, initialize, setup, session_host.home(), control)
+    open_request::build_request(args, initialize, setup, sessions.home(), control)
 }
 
 async fn subscribe(

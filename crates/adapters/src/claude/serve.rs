@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use server::{OpenRefusal, SessionHost, SessionOpener};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::task::JoinSet;
 use uuid::Uuid;
@@ -23,23 +24,21 @@ use super::state::StateReporting;
 use super::structured::StructuredOutputState;
 use super::transcripts;
 use super::wire::{ClientWriter, ControlChannel, JsonLineReader};
-use crate::{AdapterExit, OpenRefusal, SessionHost, session_id, session_uuid};
+use crate::{AdapterExit, session_id, session_uuid};
 
 /// How long the last frames may take to be written.
 const FINAL_WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// A client has one session.
+const MAX_SESSIONS: usize = 1;
+
 /// Serves one client on standard input and output.
-pub async fn serve(session_host: Arc<dyn SessionHost>, args: Vec<String>) -> AdapterExit {
-    serve_on(session_host, args, tokio::io::stdin(), tokio::io::stdout()).await
+pub async fn serve(opener: Arc<dyn SessionOpener>, args: Vec<String>) -> AdapterExit {
+    serve_on(opener, args, tokio::io::stdin(), tokio::io::stdout()).await
 }
 
 /// Serves one client on any two streams.
-pub async fn serve_on<R, W>(
-    session_host: Arc<dyn SessionHost>,
-    args: Vec<String>,
-    input: R,
-    mut output: W,
-) -> AdapterExit
+pub async fn serve_on<R, W>(opener: Arc<dyn SessionOpener>, args: Vec<String>, input: R, mut output: W) -> AdapterExit
 where
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
@@ -55,7 +54,9 @@ where
     let control = Arc::new(ControlChannel::new(writer));
     let (inbox, fill) = ClientInbox::new(JsonLineReader::new(BufReader::new(input)), Arc::clone(&control));
     reading.spawn(fill);
-    let exit = serve_client(&*session_host, &args, inbox, &control).await;
+    let sessions = SessionHost::new(opener, MAX_SESSIONS);
+    let exit = serve_client(&sessions, &args, inbox, &control).await;
+    sessions.shut_down().await;
     reading.shutdown().await;
     drop(control);
     if tokio::time::timeout(FINAL_WRITE_TIMEOUT, writing.join_next()).await.is_err() {
@@ -66,7 +67,7 @@ where
 
 /// Reads the client's `initialize` request, opens its session and runs the conversation.
 async fn serve_client(
-    session_host: &dyn SessionHost,
+    sessions: &Arc<SessionHost>,
     args: &ClaudeArgs,
     mut inbox: ClientInbox,
     control: &Arc<ControlChannel>,
@@ -76,7 +77,7 @@ async fn serve_client(
         Err(exit) => return exit,
     };
     let initialize = InitializeRequest::parse(request.as_ref().map_or(Value::Null, |(_, request)| request.clone()));
-    let opened = open(session_host, args, &initialize, control).await;
+    let opened = open(sessions, args, &initialize, control).await;
     let response = match &opened {
         Ok((opened, _)) => frames::initialize_response(&opened.info),
         Err(_) => frames::initialize_response(&Default::default()),
@@ -94,15 +95,15 @@ async fn serve_client(
         forbids_bypass,
     };
     let (conversation, owner, events) =
-        match opened.and_then(|opened| start_conversation(session_host, args, opened, control, options)) {
+        match opened.and_then(|opened| start_conversation(sessions, args, opened, control, options)) {
             Ok(Some(parts)) => parts,
             Ok(None) => return refuse(args, inbox, control, first_prompt, "the session has no tasks".into()).await,
             Err(refusal) => return refuse(args, inbox, control, first_prompt, refusal.to_string()).await,
         };
     let exit = conversation.run(inbox, first_prompt, events).await;
     match owner {
-        SessionOwner::ThisProcess(session) => match session.leave().await {
-            Ok(_reader) => exit,
+        SessionOwner::ThisProcess(held) => match held.close().await {
+            Ok(()) => exit,
             Err(error) => {
                 tracing::error!(%error, "cannot close the session cleanly");
                 AdapterExit::Failed
@@ -113,22 +114,22 @@ async fn serve_client(
 }
 
 async fn open(
-    session_host: &dyn SessionHost,
+    sessions: &Arc<SessionHost>,
     args: &ClaudeArgs,
     initialize: &InitializeRequest,
     control: &Arc<ControlChannel>,
 ) -> Result<(OpenedSession, Option<StructuredOutputState>), OpenRefusal> {
     let setup = ClientSetup::fetch(args, initialize, control).await?;
-    let request = open_session::open_request(session_host, args, initialize, &setup, control)?;
+    let request = open_session::open_request(sessions, args, initialize, &setup, control)?;
     let mut opened =
-        open_session::open(session_host, args, request, &open_request::managed_policy(args, initialize)?).await?;
+        open_session::open(sessions, args, request, &open_request::managed_policy(args, initialize)?).await?;
     opened.info.servers = setup.servers.status();
     Ok((opened, setup.structured))
 }
 
 /// Starts the conversation, and catches up with earlier events.
 fn start_conversation(
-    session_host: &dyn SessionHost,
+    sessions: &SessionHost,
     args: &ClaudeArgs,
     (opened, structured): (OpenedSession, Option<StructuredOutputState>),
     control: &Arc<ControlChannel>,
@@ -139,8 +140,8 @@ fn start_conversation(
     let writes_files = matches!(opened.owner, SessionOwner::ThisProcess(_)) && !args.no_persistence;
     let follower = SessionFollower::new(
         id,
-        state_reporting(session_host),
-        writes_files.then(|| projects_folder(session_host)).flatten(),
+        state_reporting(sessions.opener()),
+        writes_files.then(|| projects_folder(sessions.opener())).flatten(),
     );
     let Some((mut conversation, owner, events)) =
         ClientConversation::new(opened, Arc::clone(control), options, follower, structured)
@@ -148,14 +149,14 @@ fn start_conversation(
         return Ok(None);
     };
     conversation
-        .catch_up(session_host.home(), id, seq)
+        .catch_up(sessions.home(), id, seq)
         .map_err(|error| OpenRefusal { words: error.to_string(), hint: None })?;
     Ok(Some((conversation, owner, events)))
 }
 
 /// Whether the client wants the session's state.
-fn state_reporting(session_host: &dyn SessionHost) -> StateReporting {
-    let is_on = |name: &str| session_host.variable(name).is_some_and(|value| !matches!(value.as_str(), "0" | "false"));
+fn state_reporting(opener: &dyn SessionOpener) -> StateReporting {
+    let is_on = |name: &str| opener.variable(name).is_some_and(|value| !matches!(value.as_str(), "0" | "false"));
     StateReporting::from_flags(
         is_on("CLAUDE_CODE_SDK_READS_SESSION_STATE"),
         is_on("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"),
@@ -163,8 +164,8 @@ fn state_reporting(session_host: &dyn SessionHost) -> StateReporting {
 }
 
 /// The folder of Claude's session files.
-fn projects_folder(session_host: &dyn SessionHost) -> Option<PathBuf> {
-    let path_variable = |name: &str| session_host.variable(name).map(PathBuf::from);
+fn projects_folder(opener: &dyn SessionOpener) -> Option<PathBuf> {
+    let path_variable = |name: &str| opener.variable(name).map(PathBuf::from);
     transcripts::projects_dir(path_variable("CLAUDE_CONFIG_DIR").as_deref(), path_variable("HOME").as_deref())
 }
 

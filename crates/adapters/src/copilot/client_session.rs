@@ -7,8 +7,9 @@ use host::{Ids, TimeIds};
 use protocol::SessionId;
 use protocol::api::{Method, SessionView};
 use rpc::ErrorObject;
-use runtime::{Session, SessionStart};
+use runtime::SessionStart;
 use serde_json::{Value, json};
+use server::{HeldSession, HostError, OpenRequest};
 use tokio::sync::watch::Receiver;
 use tokio::task::JoinSet;
 
@@ -70,7 +71,7 @@ pub(crate) async fn create(connection: &CopilotConnection, params: &Value) -> Re
 pub(crate) async fn resume(connection: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
     let requested_name = params["sessionId"].as_str().unwrap_or_default();
     let id = session_names::resolve_session(requested_name).ok_or_else(|| session_not_found(requested_name))?;
-    let home = connection.server().host.home().clone();
+    let home = connection.server().sessions.home().clone();
     if StoredSession::open(&home, id).is_err() || !connection.server().base_dir.can_see(&home, id) {
         return Err(session_not_found(requested_name));
     }
@@ -80,7 +81,7 @@ pub(crate) async fn resume(connection: &CopilotConnection, params: &Value) -> Re
     let cell = connection.server().cell(id);
     let mut current = cell.lock().await;
     let running = match &*current {
-        Some(session) if session.is_alive().await => Some(Arc::clone(session)),
+        Some(session) if session.keep_open().await => Some(Arc::clone(session)),
         Some(_) | None => HostedSession::remote(&home, id).await.map(Arc::new),
     };
     if let Some(session) = running {
@@ -137,15 +138,15 @@ pub(crate) async fn resume(connection: &CopilotConnection, params: &Value) -> Re
 pub(crate) async fn fork(connection: &CopilotConnection, params: &Value) -> Result<SessionId, ErrorObject> {
     let requested_name = params["sessionId"].as_str().unwrap_or_default();
     let id = session_names::resolve_session(requested_name).ok_or_else(|| session_not_found(requested_name))?;
-    if !connection.server().base_dir.can_see(connection.server().host.home(), id) {
+    if !connection.server().base_dir.can_see(connection.server().sessions.home(), id) {
         return Err(session_not_found(requested_name));
     }
-    let request = crate::OpenRequest::new(SessionStart::Fork(id));
-    let copy = connection.server().host.open(request).await.map_err(ErrorObject::internal)?;
-    let copy_id = copy.id();
-    connection.server().base_dir.record(copy.home(), copy_id).map_err(ErrorObject::internal)?;
-    copy.leave().await.map_err(ErrorObject::internal)?;
-    Ok(copy_id)
+    let sessions = &connection.server().sessions;
+    let copy = sessions.open(OpenRequest::new(SessionStart::Fork(id))).await.map_err(ErrorObject::internal)?;
+    let recorded = connection.server().base_dir.record(sessions.home(), copy.id());
+    copy.close().await.map_err(ErrorObject::internal)?;
+    recorded.map_err(ErrorObject::internal)?;
+    Ok(copy.id())
 }
 
 struct OpenedHostedSession {
@@ -167,24 +168,22 @@ async fn open(
     let tool_calls = Arc::new(PendingToolCalls::new(Arc::clone(&clients)));
     let (session_client, ephemeral_events) = SessionClient::new(connection.peer(), params.capabilities());
     clients.add(Arc::clone(&session_client));
-    let session_host = &connection.server().host;
+    let sessions = &connection.server().sessions;
     let request = |model| params.open_request(start, id, name, model, &clients, &tool_calls);
-    let (session, warning): (Session, _) = match session_host.open(request(params.model())?).await {
-        Ok(session) => (session, None),
-        Err(refusal) if params.allows_other_model() => {
+    let (held, warning): (HeldSession, _) = match sessions.open(request(params.model())?).await {
+        Ok(held) => (held, None),
+        Err(HostError::Refused(refusal)) if params.allows_other_model() => {
             let model = params.model().unwrap_or_default();
-            let session = session_host.open(request(None)?).await.map_err(ErrorObject::internal)?;
-            {
-                let message = format!("cannot use {model}, so the default model is used: {refusal}");
-                (session, Some(ClientNotice { kind: "model", message }))
-            }
+            let held = sessions.open(request(None)?).await.map_err(ErrorObject::internal)?;
+            let message = format!("cannot use {model}, so the default model is used: {refusal}");
+            (held, Some(ClientNotice { kind: "model", message }))
         }
-        Err(refusal) => return Err(ErrorObject::internal(refusal)),
+        Err(error) => return Err(ErrorObject::internal(error)),
     };
-    session_names::save_name(session.home(), id, name).map_err(ErrorObject::internal)?;
-    connection.server().base_dir.record(session.home(), id).map_err(ErrorObject::internal)?;
-    let first_seq = session.first_seq();
-    let session = Arc::new(HostedSession::local(session, clients, tool_calls).await?);
+    session_names::save_name(sessions.home(), id, name).map_err(ErrorObject::internal)?;
+    connection.server().base_dir.record(sessions.home(), id).map_err(ErrorObject::internal)?;
+    let first_seq = held.first_seq();
+    let session = Arc::new(HostedSession::local(sessions.home(), held, clients, tool_calls).await?);
     session.add_titles(params.titles());
     let managed = params.managed_policy()?;
     if managed.forbids_bypass || !managed.ask.is_empty() {

@@ -210,11 +210,11 @@ mod tests {
     use tokio::io::AsyncReadExt;
 
     use super::*;
-    use crate::{OpenRefusal, OpenRequest, OpenSessionFuture, SessionHost};
+    use server::{OpenRefusal, OpenRequest, OpenSessionFuture, SessionHost, SessionOpener};
 
-    struct EmptySessionHost(Home);
+    struct EmptySessionOpener(Home);
 
-    impl SessionHost for EmptySessionHost {
+    impl SessionOpener for EmptySessionOpener {
         fn home(&self) -> &Home {
             &self.0
         }
@@ -227,9 +227,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn clients_without_a_token_are_disconnected() {
         let folder = tempfile::tempdir().unwrap();
-        let session_host = Arc::new(EmptySessionHost(Home::open(folder.path().to_owned()).unwrap()));
-        let server =
-            Arc::new(CopilotServer::new(session_host, Some(crate::token::AccessToken::from_text("0123456789"))));
+        let opener = Arc::new(EmptySessionOpener(Home::open(folder.path().to_owned()).unwrap()));
+        let sessions = SessionHost::new(opener, usize::MAX);
+        let server = Arc::new(CopilotServer::new(sessions, Some(crate::token::AccessToken::from_text("0123456789"))));
         let (client, adapter) = tokio::io::duplex(1 << 16);
         let (input, output) = tokio::io::split(adapter);
         let (mut reading, _writing) = tokio::io::split(client);

@@ -1,5 +1,5 @@
-//! A session that this server holds for its clients: it runs in this process, or in another process that is reached
-//! through its socket.
+//! What the clients of a session share. The session host of this process holds it, or another process, which is
+//! reached through its socket.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,11 +10,10 @@ use host::Home;
 use protocol::SessionId;
 use protocol::api::Method;
 use rpc::{CallError, ErrorObject, Notifications, RpcClient};
-use runtime::{Session, SessionStatus};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tokio::sync::watch;
+use server::{HeldSession, KeepMode};
 use uuid::Uuid;
 
 use super::client_commands::ClientCommands;
@@ -23,13 +22,13 @@ use super::client_tools::PendingToolCalls;
 use super::session_clients::{EphemeralEvent, SessionClients};
 use super::session_names;
 
-/// A session that this server holds for its clients.
+/// What the clients of a session share.
 #[derive(Debug)]
 pub(crate) struct HostedSession {
     handle: SessionHandle,
     name_for_clients: String,
     /// The session, if this process runs it.
-    local: Option<LocalHostedSession>,
+    held: Option<HeldSession>,
     /// The connection for calls. Watchers have their own connections, so that answers never wait behind events.
     api: RpcClient,
     pub(crate) clients: Arc<SessionClients>,
@@ -67,25 +66,17 @@ impl ClientNotice {
     }
 }
 
-/// A session that this process runs until it closes it.
-#[derive(Debug)]
-struct LocalHostedSession {
-    session: tokio::sync::Mutex<Option<Session>>,
-    status: watch::Receiver<SessionStatus>,
-}
-
 impl HostedSession {
-    /// Holds a session that runs in this process.
+    /// A session that runs in this process.
     pub(crate) async fn local(
-        session: Session,
+        home: &Home,
+        held: HeldSession,
         clients: Arc<SessionClients>,
         tool_calls: Arc<PendingToolCalls>,
     ) -> Result<HostedSession, ErrorObject> {
-        let (client, _notifications) = session.connect().await.map_err(ErrorObject::internal)?;
-        let handle = SessionHandle::in_process(session.home(), session.id(), session.in_process_connector());
-        let status = session.status();
-        let local = LocalHostedSession { session: tokio::sync::Mutex::new(Some(session)), status };
-        Ok(HostedSession::new(handle, Some(local), client, clients, tool_calls))
+        let (client, _notifications) = held.connector().connect().await.map_err(ErrorObject::internal)?;
+        let handle = SessionHandle::in_process(home, held.id(), held.connector());
+        Ok(HostedSession::new(handle, Some(held), client, clients, tool_calls))
     }
 
     /// Connects to a session that another process runs; `None` if no process does.
@@ -99,7 +90,7 @@ impl HostedSession {
 
     fn new(
         handle: SessionHandle,
-        local: Option<LocalHostedSession>,
+        held: Option<HeldSession>,
         client: RpcClient,
         clients: Arc<SessionClients>,
         tool_calls: Arc<PendingToolCalls>,
@@ -107,7 +98,7 @@ impl HostedSession {
         HostedSession {
             name_for_clients: session_names::session_name(handle.home(), handle.id()),
             handle,
-            local,
+            held,
             api: client,
             clients,
             tool_calls,
@@ -208,19 +199,14 @@ impl HostedSession {
 
     /// Whether this process runs the session and work is in progress.
     pub(crate) fn is_busy(&self) -> bool {
-        self.local.as_ref().is_some_and(|local| !local.status.borrow().phase().is_over())
-    }
-
-    /// Whether the process that runs the session is still alive.
-    pub(crate) async fn is_alive(&self) -> bool {
-        self.call::<Value>(Method::SessionGet, Value::Null).await.is_ok()
+        self.held.as_ref().is_some_and(|held| !held.status().borrow().phase().is_over())
     }
 
     /// Waits until no work is in progress.
     pub(crate) async fn wait_until_quiet(&self) {
-        if let Some(local) = &self.local {
+        if let Some(held) = &self.held {
             // Fails if there is no supervisor any more, and thus no work.
-            local.status.clone().wait_for(|status| status.phase().is_over()).await.ok();
+            held.status().wait_for(|status| status.phase().is_over()).await.ok();
         }
     }
 
@@ -241,21 +227,38 @@ impl HostedSession {
 
     /// Resumes everything that was interrupted.
     pub(crate) async fn resume(&self) -> Result<(), ErrorObject> {
-        let Some(local) = &self.local else { return Ok(()) };
-        match &*local.session.lock().await {
-            Some(session) => session.resume().await.map_err(ErrorObject::internal),
+        match &self.held {
+            Some(held) => held.resume().await.map_err(ErrorObject::internal),
             None => Ok(()),
         }
     }
 
-    /// Stops running the session in this process. It can be resumed later.
-    pub(crate) async fn leave(&self) {
-        let Some(local) = &self.local else { return };
-        if let Some(session) = local.session.lock().await.take()
-            && let Err(error) = session.leave().await
-        {
-            tracing::warn!(%error, "cannot close a session cleanly");
+    /// Closes the session, if this process runs it. It can be resumed later.
+    pub(crate) async fn close(&self) {
+        if let Some(held) = &self.held {
+            // The host reports why it was not closed cleanly.
+            held.close().await.ok();
         }
+    }
+
+    /// Has the host close the session once nothing runs in it.
+    pub(crate) async fn close_when_quiet(&self) {
+        if let Some(held) = &self.held {
+            held.keep(KeepMode::UntilQuiet).await;
+        }
+    }
+
+    /// Has the host keep the session for a client that joins it; returns whether a process runs the session.
+    pub(crate) async fn keep_open(&self) -> bool {
+        match &self.held {
+            Some(held) => held.keep(KeepMode::UntilClosed).await,
+            None => self.call::<Value>(Method::SessionGet, Value::Null).await.is_ok(),
+        }
+    }
+
+    /// Whether the session is open in this process.
+    pub(crate) fn is_held(&self) -> bool {
+        self.held.as_ref().is_some_and(|held| !held.is_closed())
     }
 }
 

@@ -13,14 +13,19 @@ use super::args::{self, CopilotArgsError, CopilotTransport};
 use super::connection;
 use super::server::CopilotServer;
 use crate::token::AccessToken;
-use crate::{AdapterExit, SessionHost};
+use server::{SessionHost, SessionOpener};
+
+use crate::AdapterExit;
+
+/// The SDKs know no limit of sessions.
+const MAX_SESSIONS: usize = usize::MAX;
 
 /// Serves clients according to the command line: the one that started this process, or those that send `token` on a
 /// local port.
-pub async fn serve(session_host: Arc<dyn SessionHost>, args: Vec<String>, token: Option<String>) -> AdapterExit {
+pub async fn serve(opener: Arc<dyn SessionOpener>, args: Vec<String>, token: Option<String>) -> AdapterExit {
     match (args::read_args(&args), token) {
-        (Ok(CopilotTransport::Stdio), _) => serve_on(session_host, tokio::io::stdin(), tokio::io::stdout()).await,
-        (Ok(CopilotTransport::Port(port)), Some(token)) => listen(session_host, port, token).await,
+        (Ok(CopilotTransport::Stdio), _) => serve_on(opener, tokio::io::stdin(), tokio::io::stdout()).await,
+        (Ok(CopilotTransport::Port(port)), Some(token)) => listen(opener, port, token).await,
         (Ok(CopilotTransport::Port(_)), None) => {
             print_line(&mut std::io::stderr(), &CopilotArgsError::NoToken.to_string());
             AdapterExit::UsageError
@@ -33,12 +38,12 @@ pub async fn serve(session_host: Arc<dyn SessionHost>, args: Vec<String>, token:
 }
 
 /// Serves one client on a pair of byte streams. Work that runs when it leaves is interrupted and can be resumed.
-pub async fn serve_on<R, W>(session_host: Arc<dyn SessionHost>, input: R, output: W) -> AdapterExit
+pub async fn serve_on<R, W>(opener: Arc<dyn SessionOpener>, input: R, output: W) -> AdapterExit
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    let server = Arc::new(CopilotServer::new(session_host, None));
+    let server = Arc::new(CopilotServer::new(SessionHost::new(opener, MAX_SESSIONS), None));
     connection::serve_client(Arc::clone(&server), input, output).await;
     server.shut_down().await;
     AdapterExit::Success
@@ -51,7 +56,7 @@ const MAX_CLIENTS: usize = 64;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Serves all clients that connect. Sessions keep running when their clients leave.
-async fn listen(session_host: Arc<dyn SessionHost>, port: u16, token: String) -> AdapterExit {
+async fn listen(opener: Arc<dyn SessionOpener>, port: u16, token: String) -> AdapterExit {
     let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
     let (listener, port) = match bound.and_then(|listener| Ok((listener.local_addr()?.port(), listener))) {
         Ok((port, listener)) => (listener, port),
@@ -61,7 +66,8 @@ async fn listen(session_host: Arc<dyn SessionHost>, port: u16, token: String) ->
         }
     };
     print_line(&mut std::io::stdout(), &format!("CLI server listening on port {port}"));
-    let server = Arc::new(CopilotServer::new(session_host, Some(AccessToken::from_text(&token))));
+    let sessions = SessionHost::new(opener, MAX_SESSIONS);
+    let server = Arc::new(CopilotServer::new(sessions, Some(AccessToken::from_text(&token))));
     let mut clients = JoinSet::new();
     loop {
         tokio::select! {

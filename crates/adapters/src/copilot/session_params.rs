@@ -14,9 +14,9 @@ use super::hooks::{ClientHooks, hook_specs};
 use super::methods::provider;
 use super::session_clients::{ClientCapabilities, SessionClients};
 use super::tool_filter::{ToolFilter, own_tool_name};
-use crate::OpenRequest;
 use crate::flags::{RunFlags, bosun_effort};
 use crate::managed::{self, ManagedPolicy};
+use server::OpenRequest;
 
 /// The parameters of `session.create` or `session.resume`.
 pub(crate) struct CopilotSessionParams<'a>(pub(crate) &'a Value);

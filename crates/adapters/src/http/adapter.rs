@@ -10,6 +10,7 @@ use protocol::{SessionId, TaskId};
 use runtime::SessionStart;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use server::{KeepMode, SessionHost};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -23,8 +24,7 @@ use super::problem::HttpProblem;
 use super::relay::{EventRelay, EventRelays};
 use super::route::{PathParams, Route, RouteAction, RouteInput, RouteOutput};
 use super::routes::ROUTES;
-use super::running_sessions::RunningSessions;
-use super::{HttpLimits, session_list, session_start};
+use super::{HttpLimits, session_access, session_list, session_start};
 
 /// The header with the last event that the client received.
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
@@ -32,7 +32,7 @@ const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 /// Answers requests.
 pub(super) struct HttpAdapter {
     pub(super) guard: AccessGuard,
-    pub(super) sessions: Arc<RunningSessions>,
+    pub(super) sessions: Arc<SessionHost>,
     pub(super) limits: HttpLimits,
     pub(super) streams: Arc<Semaphore>,
     pub(super) relays: EventRelays,
@@ -112,12 +112,17 @@ impl HttpAdapter {
             RouteAction::Stop => {
                 let id = session_param(path_params)?;
                 self.call(id, Method::SessionStop, json!({})).await?;
-                self.sessions.close_when_quiet(id).await;
+                if let Some(held) = self.sessions.find(id) {
+                    held.keep(KeepMode::UntilQuiet).await;
+                }
                 Ok(body::no_content())
             }
             RouteAction::Remove => {
                 let (home, id) = (self.sessions.home().clone(), session_param(path_params)?);
-                self.sessions.close(id).await;
+                if let Some(held) = self.sessions.find(id) {
+                    // A session that cannot be closed cleanly is not removed below, which says why.
+                    held.close().await.ok();
+                }
                 let removed = tokio::task::spawn_blocking(move || session_list::remove(&home, id)).await;
                 removed.map_err(HttpProblem::internal)??;
                 Ok(body::no_content())
@@ -144,7 +149,7 @@ impl HttpAdapter {
     }
 
     async fn call(&self, id: SessionId, method: Method, params: Value) -> Result<Value, HttpProblem> {
-        self.sessions.call(id, method, params, self.limits.answer_time).await
+        Ok(self.sessions.handle(id).call_value(method, params, self.limits.answer_time).await?)
     }
 
     async fn watch(&self, session: SessionId, input: Value, headers: &HeaderMap) -> Result<ApiResponse, HttpProblem> {
@@ -174,7 +179,9 @@ impl HttpAdapter {
         if let Some(relay) = self.relays.find(session) {
             return Ok(Some(relay));
         }
-        let Some(((client, notifications), events)) = self.sessions.connect_for_events(session).await? else {
+        let Some(((client, notifications), events)) =
+            session_access::connect_for_events(&self.sessions, session).await?
+        else {
             return Ok(None);
         };
         let relay = Arc::new(EventRelay::new(client, notifications, events));

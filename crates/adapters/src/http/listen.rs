@@ -10,6 +10,7 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use server::SessionHost;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 use tokio::sync::{Semaphore, oneshot};
@@ -20,10 +21,8 @@ use super::access_guard::AccessGuard;
 use super::adapter::HttpAdapter;
 use super::connection_slots::{ConnectionSlot, ConnectionSlots};
 use super::relay::EventRelays;
-use super::running_sessions::RunningSessions;
 use super::write_timeout::WriteTimeoutStream;
 use super::{AccessToken, HttpLimits};
-use crate::SessionHost;
 
 /// Maximum number of headers of a request.
 const MAX_HEADERS: usize = 64;
@@ -54,18 +53,17 @@ impl HttpListener {
         format!("http://{}", self.address)
     }
 
-    /// Serves clients until `end` completes, then closes every session that runs here; they can be resumed.
+    /// Serves clients until `end` completes, then closes every session that the host holds; they can be resumed.
     ///
     /// Clients are served by a separate thread, so that no session waits for them, no matter how many watch.
     pub async fn serve(
         self,
-        session_host: Arc<dyn SessionHost>,
+        sessions: Arc<SessionHost>,
         token: AccessToken,
         limits: HttpLimits,
         end: impl Future<Output = ()>,
     ) -> io::Result<()> {
         let closing = CancellationToken::new();
-        let sessions = Arc::new(RunningSessions::new(session_host, limits.sessions, closing.clone()));
         let adapter = Arc::new(HttpAdapter {
             guard: AccessGuard::new(token, self.address.port()),
             sessions: Arc::clone(&sessions),
@@ -81,7 +79,7 @@ impl HttpListener {
         };
         closing.cancel();
         let shutdown = async {
-            sessions.wait_until_empty().await;
+            sessions.shut_down().await;
             if !failed {
                 // Nothing is ever sent: the channel closes when the thread ends.
                 let _ended = served.await;

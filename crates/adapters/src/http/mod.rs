@@ -2,7 +2,7 @@
 //! the token, use the adapter's own address, and not be a page from another origin.
 //!
 //! One table ([`routes`]) defines the API; the router, the OpenAPI document and the docs are generated from it.
-//! Sessions started here run here, whether or not a client watches them; those of other processes are reached through
+//! Sessions started here run in this process, whether or not a client watches them; those of other processes are reached through
 //! their sockets, and those that no process runs are read from their files.
 
 mod access_guard;
@@ -18,7 +18,6 @@ mod problem;
 mod relay;
 mod route;
 mod routes;
-mod running_sessions;
 mod session_access;
 mod session_list;
 mod session_start;

@@ -7,9 +7,9 @@ use protocol::api::RefusalKind;
 use rpc::{CallError, ErrorObject};
 use schemars::JsonSchema;
 use serde::Serialize;
+use server::{HostError, OpenRefusal};
 
 use super::body::{self, ApiResponse};
-use crate::OpenRefusal;
 
 /// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -96,6 +96,18 @@ impl From<OpenRefusal> for HttpProblem {
         match refusal.hint {
             Some(hint) => problem.remedy(hint),
             None => problem,
+        }
+    }
+}
+
+impl From<HostError> for HttpProblem {
+    fn from(error: HostError) -> HttpProblem {
+        match error {
+            HostError::Closing => HttpProblem::conflict(error.to_string()).remedy("start it again"),
+            HostError::Full(_) => HttpProblem::new(StatusCode::TOO_MANY_REQUESTS, error.to_string())
+                .remedy("stop one: POST /v1/sessions/{session}/stop"),
+            HostError::Refused(refusal) => refusal.into(),
+            HostError::Rejected(_) | HostError::Failed(_) => HttpProblem::internal(error),
         }
     }
 }

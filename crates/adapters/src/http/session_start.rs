@@ -8,17 +8,16 @@ use hyper::StatusCode;
 use protocol::api::{Nothing, SendParams, SessionView, calls};
 use protocol::{MailDelivery, ReasoningEffort, SessionMode};
 use runtime::SessionStart;
+use server::{OpenRequest, SessionHost};
 
 use super::HttpLimits;
 use super::payloads::SessionOptions;
 use super::problem::HttpProblem;
-use super::running_sessions::RunningSessions;
-use crate::OpenRequest;
 use crate::flags::RunFlags;
 
 /// Opens a session here, sends its first prompt, and returns its description.
 pub(super) async fn start_session(
-    sessions: &Arc<RunningSessions>,
+    sessions: &Arc<SessionHost>,
     start: SessionStart,
     options: SessionOptions,
     limits: &HttpLimits,
@@ -27,11 +26,11 @@ pub(super) async fn start_session(
     if let Some(running) = running_session(sessions, start).await? {
         return send_first_prompt(&running, prompt, limits).await;
     }
-    let id = sessions.open(open_request(start, options)?).await?;
-    let started = send_first_prompt(&sessions.handle(id), prompt, limits).await;
+    let held = sessions.open_and_resume(open_request(start, options)?).await?;
+    let started = send_first_prompt(&sessions.handle(held.id()), prompt, limits).await;
     if started.is_err() {
         // The client does not learn the session's id and could not stop it.
-        sessions.close(id).await;
+        held.close().await.ok();
     }
     started
 }
@@ -51,10 +50,7 @@ async fn send_first_prompt(
 }
 
 /// The session to be resumed, if it is running already.
-async fn running_session(
-    sessions: &RunningSessions,
-    start: SessionStart,
-) -> Result<Option<SessionHandle>, HttpProblem> {
+async fn running_session(sessions: &SessionHost, start: SessionStart) -> Result<Option<SessionHandle>, HttpProblem> {
     match start {
         SessionStart::New => Ok(None),
         SessionStart::Resume(id) => {

@@ -4,8 +4,8 @@ use std::io::Cursor;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use bosun_adapters::{OpenRefusal, OpenRequest, OpenSessionFuture, SessionHost};
 use host::Home;
+use server::{OpenRefusal, OpenRequest, OpenSessionFuture, SessionOpener};
 use tempfile::TempDir;
 use tokio::runtime::Builder;
 
@@ -16,7 +16,7 @@ const ARGS: [&str; 5] = ["--output-format", "stream-json", "--verbose", "--input
 pub(crate) fn claude(bytes: &[u8]) {
     let args = ARGS.map(String::from).to_vec();
     drive(bosun_adapters::claude::serve_on(
-        Arc::new(ClosedSessionHost),
+        Arc::new(ClosedSessionOpener),
         args,
         Cursor::new(bytes.to_vec()),
         tokio::io::sink(),
@@ -26,7 +26,7 @@ pub(crate) fn claude(bytes: &[u8]) {
 /// Feeds these bytes to the Copilot adapter.
 pub(crate) fn copilot(bytes: &[u8]) {
     drive(bosun_adapters::copilot::serve_on(
-        Arc::new(ClosedSessionHost),
+        Arc::new(ClosedSessionOpener),
         Cursor::new(bytes.to_vec()),
         tokio::io::sink(),
     ));
@@ -38,10 +38,10 @@ fn drive(adapter: impl Future<Output = bosun_adapters::AdapterExit>) {
     runtime.block_on(async { tokio::time::timeout(Duration::from_secs(24 * 3600), adapter).await.unwrap() });
 }
 
-/// A session host that opens no sessions.
-struct ClosedSessionHost;
+/// Opens no sessions.
+struct ClosedSessionOpener;
 
-impl SessionHost for ClosedSessionHost {
+impl SessionOpener for ClosedSessionOpener {
     fn home(&self) -> &Home {
         static HOME: OnceLock<(TempDir, Home)> = OnceLock::new();
         let (_folder, home) = HOME.get_or_init(|| {

@@ -1,16 +1,17 @@
 //! `bosun sdk`: serves programs that use the SDKs of other agents.
 
 mod install;
-mod session_host;
+mod session_opener;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::Arc;
 
+use adapters::AdapterExit;
 use adapters::copilot::CopilotProviderParams;
-use adapters::{AdapterExit, ClientProvider};
 use config::CopilotProvider;
-pub(crate) use session_host::LocalSessionHost;
+use server::ClientProvider;
+pub(crate) use session_opener::LocalSessionOpener;
 
 use crate::args::{AdapterArgs, SdkCommand, SdkFamily};
 use crate::error::CliError;
@@ -54,10 +55,10 @@ async fn serve(args: AdapterArgs) -> Result<CommandExit, CliError> {
         SdkFamily::Claude => None,
         SdkFamily::Copilot => setup.env.copilot_provider().map(environment_provider).transpose()?,
     };
-    let session_host = Arc::new(LocalSessionHost::new(setup).with_provider(provider));
+    let opener = Arc::new(LocalSessionOpener::new(setup).with_provider(provider));
     let ended = match args.family {
-        SdkFamily::Claude => adapters::claude::serve(session_host, args.rest).await,
-        SdkFamily::Copilot => adapters::copilot::serve(session_host, args.rest, token).await,
+        SdkFamily::Claude => adapters::claude::serve(opener, args.rest).await,
+        SdkFamily::Copilot => adapters::copilot::serve(opener, args.rest, token).await,
     };
     Ok(match ended {
         AdapterExit::Success => CommandExit::Success,

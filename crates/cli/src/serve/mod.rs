@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use ::adapters::http::{HttpLimits, HttpListener, openapi};
 use serde_json::json;
+use server::SessionHost;
 
 use crate::args::ServeArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::print;
 use crate::run::{RunSignal, SignalListener};
-use crate::sdk::LocalSessionHost;
+use crate::sdk::LocalSessionOpener;
 use crate::setup::Setup;
 use token::{ServerToken, load_or_create};
 
@@ -30,7 +31,8 @@ pub(crate) async fn serve(args: ServeArgs) -> Result<CommandExit, CliError> {
         config::remember_token_file(setup.home.root(), file)
             .map_err(|error| CliError::failed(format!("cannot hide {} from agents: {error}", file.display())))?;
     }
-    let session_host = Arc::new(LocalSessionHost::new(setup));
+    let limits = HttpLimits::default();
+    let sessions = SessionHost::new(Arc::new(LocalSessionOpener::new(setup)), limits.sessions);
     let listener = HttpListener::bind(args.port).await.map_err(|error| bind_failure(args.port, &error))?;
     let mut signals = SignalListener::listen()?;
     announce(&listener.url(), &token, args.json);
@@ -39,7 +41,7 @@ pub(crate) async fn serve(args: ServeArgs) -> Result<CommandExit, CliError> {
             RunSignal::Interrupt | RunSignal::End => {}
         }
     };
-    let served = listener.serve(session_host, token.token, HttpLimits::default(), end).await;
+    let served = listener.serve(sessions, token.token, limits, end).await;
     served.map_err(|error| CliError::failed(format!("cannot serve: {error}")))?;
     Ok(CommandExit::Success)
 }

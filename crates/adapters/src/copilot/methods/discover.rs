@@ -19,7 +19,7 @@ pub(crate) fn call(connection: &CopilotConnection, method: &str, params: &Value)
 }
 
 fn models(connection: &CopilotConnection) -> Result<Value, ErrorObject> {
-    let catalog = connection.server().host.catalog(None).map_err(ErrorObject::internal)?;
+    let catalog = connection.server().sessions.opener().catalog(None).map_err(ErrorObject::internal)?;
     // The default model comes first, and each model once.
     let others = catalog.models.into_iter().filter(|model| catalog.default_model.as_ref() != Some(model));
     let all: Vec<Value> =
@@ -30,7 +30,7 @@ fn models(connection: &CopilotConnection) -> Result<Value, ErrorObject> {
 /// The agents of one folder: the first that the client names, or this process's folder.
 fn agents(connection: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
     let project = params["projectPaths"][0].as_str().map(Path::new);
-    let catalog = connection.server().host.catalog(project).map_err(ErrorObject::internal)?;
+    let catalog = connection.server().sessions.opener().catalog(project).map_err(ErrorObject::internal)?;
     let agents: Vec<Value> = catalog.agents.iter().map(|agent| agent_view(agent, PromptVisibility::Hidden)).collect();
     Ok(json!({ "agents": agents }))
 }

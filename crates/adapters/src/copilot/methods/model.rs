@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::fields::required_text;
 use super::unhandled;
-use crate::ClientProvider;
 use crate::copilot::connection::CopilotConnection;
 use crate::copilot::hosted_session::HostedSession;
+use ::server::ClientProvider;
 
 pub(crate) async fn call(
     _connection: &CopilotConnection,

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use rpc::ErrorObject;
 
-use crate::{ClientProvider, OpenRequest};
+use ::server::{ClientProvider, OpenRequest};
 
 /// Applies the provider of `session.create` or `session.resume`, if there is one.
 pub(crate) fn apply(request: &mut OpenRequest, params: &Value) -> Result<(), ErrorObject> {

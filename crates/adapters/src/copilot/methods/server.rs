@@ -108,7 +108,7 @@ fn connect(connection: &CopilotConnection, params: &Value) -> Result<Value, Erro
 }
 
 async fn messages(connection: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
-    let (home, id) = (connection.server().host.home(), visible_session(connection, params)?);
+    let (home, id) = (connection.server().sessions.home(), visible_session(connection, params)?);
     Ok(json!({ "events": crate::copilot::history::recorded_events(home, id).await? }))
 }
 
@@ -116,7 +116,7 @@ async fn delete(connection: &CopilotConnection, params: &Value) -> Result<Value,
     let id = visible_session(connection, params)?;
     connection.leave_session(id).await;
     connection.server().evict(id).await;
-    let home = connection.server().host.home().clone();
+    let home = connection.server().sessions.home().clone();
     let removing = tokio::task::spawn_blocking(move || sessions::remove(&home, id));
     match removing.await.map_err(ErrorObject::internal)? {
         Ok(()) => {
@@ -143,7 +143,7 @@ struct NamedSession {
 
 /// All sessions that the client can see.
 async fn visible_sessions(connection: &CopilotConnection) -> Result<Vec<NamedSession>, ErrorObject> {
-    let (home, base) = (connection.server().host.home().clone(), connection.server().base_dir.clone());
+    let (home, base) = (connection.server().sessions.home().clone(), connection.server().base_dir.clone());
     let reading = tokio::task::spawn_blocking(move || -> Result<Vec<NamedSession>, StoreError> {
         let rows = sessions::list(&home, &SessionQuery::default())?.rows;
         let named = |row: SessionRow| NamedSession { name: session_names::session_name(&home, row.id), row };
@@ -172,6 +172,6 @@ fn session_param(params: &Value) -> Result<SessionId, ErrorObject> {
 fn visible_session(connection: &CopilotConnection, params: &Value) -> Result<SessionId, ErrorObject> {
     let id = session_param(params)?;
     let server = connection.server();
-    let is_visible = server.base_dir.can_see(server.host.home(), id);
+    let is_visible = server.base_dir.can_see(server.sessions.home(), id);
     is_visible.then_some(id).ok_or_else(|| session_not_found(params["sessionId"].as_str().unwrap_or_default()))
 }

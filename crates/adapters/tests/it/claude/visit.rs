@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bosun_adapters::{AdapterExit, OpenRefusal, OpenRequest, OpenSessionFuture, SessionHost};
+use bosun_adapters::AdapterExit;
 use host::Home;
 use protocol::PermissionMode;
 use serde_json::{Value, json};
+use server::{OpenRefusal, OpenRequest, OpenSessionFuture, SessionOpener};
 use testkit::session::{Scenario, SessionFixture};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 use tokio::task::JoinSet;
@@ -36,7 +37,7 @@ impl ClaudeTestHost {
     }
 }
 
-impl SessionHost for ClaudeTestHost {
+impl SessionOpener for ClaudeTestHost {
     fn home(&self) -> &Home {
         self.fixture.home()
     }
@@ -75,7 +76,7 @@ impl ClaudeTestClient {
         let args = args.iter().map(|arg| (*arg).to_owned()).collect();
         let mut adapter_task = JoinSet::new();
         adapter_task.spawn(bosun_adapters::claude::serve_on(
-            Arc::clone(test_host) as Arc<dyn SessionHost>,
+            Arc::clone(test_host) as Arc<dyn SessionOpener>,
             args,
             their_input,
             their_output,

@@ -1,12 +1,13 @@
-//! A minimal test client of the adapter, and the session host that it uses.
+//! A minimal test client of the adapter, and the opener that it uses.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bosun_adapters::{AdapterExit, OpenRefusal, OpenRequest, OpenSessionFuture, SessionHost};
+use bosun_adapters::AdapterExit;
 use host::Home;
 use serde_json::{Value, json};
+use server::{OpenRefusal, OpenRequest, OpenSessionFuture, SessionOpener};
 use testkit::session::{Scenario, SessionFixture};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::task::JoinSet;
@@ -14,15 +15,15 @@ use tokio::task::JoinSet;
 /// How long any step may take.
 const STEP_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A session host whose sessions all belong to one fixture.
-pub(crate) struct CopilotTestHost {
+/// Opens the sessions of one fixture.
+pub(crate) struct CopilotTestOpener {
     fixture: SessionFixture,
     pub(crate) flags: Mutex<Vec<String>>,
     /// The value of `COPILOT_HOME`.
     base_dir: Option<String>,
 }
 
-impl SessionHost for CopilotTestHost {
+impl SessionOpener for CopilotTestOpener {
     fn home(&self) -> &Home {
         self.fixture.home()
     }
@@ -44,7 +45,7 @@ impl SessionHost for CopilotTestHost {
 pub(crate) struct CopilotTestClient {
     input: BufReader<ReadHalf<DuplexStream>>,
     output: WriteHalf<DuplexStream>,
-    pub(crate) session_host: Arc<CopilotTestHost>,
+    pub(crate) opener: Arc<CopilotTestOpener>,
     adapter: JoinSet<AdapterExit>,
     next: u64,
     /// Messages that were received but not returned yet.
@@ -63,29 +64,18 @@ impl CopilotTestClient {
 
     /// Starts an adapter whose clients have this base directory.
     pub(crate) fn with_base_dir(stage: SessionFixture, base: Option<&str>) -> CopilotTestClient {
-        let session_host =
-            Arc::new(CopilotTestHost { fixture: stage, flags: Mutex::default(), base_dir: base.map(str::to_owned) });
+        let opener =
+            Arc::new(CopilotTestOpener { fixture: stage, flags: Mutex::default(), base_dir: base.map(str::to_owned) });
         let (client_end, adapter_end) = tokio::io::duplex(1 << 16);
         let (input, output) = tokio::io::split(adapter_end);
         let mut adapter = JoinSet::new();
-        adapter.spawn(bosun_adapters::copilot::serve_on(
-            Arc::clone(&session_host) as Arc<dyn SessionHost>,
-            input,
-            output,
-        ));
+        adapter.spawn(bosun_adapters::copilot::serve_on(Arc::clone(&opener) as Arc<dyn SessionOpener>, input, output));
         let (input, output) = tokio::io::split(client_end);
-        CopilotTestClient {
-            input: BufReader::new(input),
-            output,
-            session_host,
-            adapter,
-            next: 0,
-            unread: VecDeque::new(),
-        }
+        CopilotTestClient { input: BufReader::new(input), output, opener, adapter, next: 0, unread: VecDeque::new() }
     }
 
     pub(crate) fn fixture(&self) -> SessionFixture {
-        self.session_host.fixture.clone()
+        self.opener.fixture.clone()
     }
 
     /// Creates a session and returns its id.

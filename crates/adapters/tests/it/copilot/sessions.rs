@@ -184,7 +184,7 @@ async fn managed_settings_are_followed_or_refused() {
     }
     let rules = json!({ "deny": ["shell(touch:*)", "Bash(rm *)", "url(example.com)", "write"], "ask": ["read"] });
     let id = client.create_session(json!({ "managedSettings": { "permissions": rules } })).await;
-    let flags = client.session_host.flags.lock().unwrap().clone();
+    let flags = client.opener.flags.lock().unwrap().clone();
     for flag in ["--deny=shell(rm *)", "--ask=read"] {
         assert!(flags.contains(&flag.to_owned()), "{flags:?}");
     }

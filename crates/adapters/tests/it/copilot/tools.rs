@@ -65,7 +65,7 @@ async fn skip_permission_applies_only_to_client_tools() {
     let mut client = CopilotTestClient::start(test_scenario());
     let tools = json!([{ "name": "lookup", "skipPermission": true }, { "name": "edit", "skipPermission": true }]);
     let id = client.create_session(json!({ "tools": tools })).await;
-    assert_eq!(*client.session_host.flags.lock().unwrap(), ["--ask-wait=for-ever", "--no-ask-user"]);
+    assert_eq!(*client.opener.flags.lock().unwrap(), ["--ask-wait=for-ever", "--no-ask-user"]);
     client.call("session.send", json!({ "sessionId": id, "prompt": "look up 7" })).await.unwrap();
     let events = client.events_until("external_tool.requested").await;
     assert!(!kinds(&events).contains(&"permission.requested"), "{:?}", kinds(&events));
@@ -97,9 +97,9 @@ async fn read_only_approval_grants_no_writes() {
 #[tokio::test]
 async fn a_port_is_not_opened_without_a_token() {
     let client = CopilotTestClient::start(test_scenario());
-    let session_host = std::sync::Arc::clone(&client.session_host) as std::sync::Arc<dyn bosun_adapters::SessionHost>;
+    let opener = std::sync::Arc::clone(&client.opener) as std::sync::Arc<dyn server::SessionOpener>;
     let args = ["--headless", "--port", "0"].map(str::to_owned).to_vec();
-    assert_eq!(bosun_adapters::copilot::serve(session_host, args, None).await, bosun_adapters::AdapterExit::UsageError);
+    assert_eq!(bosun_adapters::copilot::serve(opener, args, None).await, bosun_adapters::AdapterExit::UsageError);
     client.close().await;
 }
 

@@ -10,16 +10,16 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use bosun_adapters::http::{AccessToken, HttpLimits, HttpListener};
-use bosun_adapters::{OpenRefusal, OpenRequest, OpenSessionFuture, SessionHost};
 use host::Home;
+use server::{OpenRefusal, OpenRequest, OpenSessionFuture, SessionHost, SessionOpener};
 use tempfile::TempDir;
 use testkit::http::Http;
 use tokio::sync::oneshot;
 
-/// A session host that opens no sessions.
-struct EmptyHttpHost(Home);
+/// Opens no sessions.
+struct EmptyHttpOpener(Home);
 
-impl SessionHost for EmptyHttpHost {
+impl SessionOpener for EmptyHttpOpener {
     fn home(&self) -> &Home {
         &self.0
     }
@@ -54,11 +54,11 @@ fn short_limits() -> HttpLimits {
 fn serve(limits: HttpLimits) -> ServedAdapter {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(folder.path().join("home")).unwrap();
-    serve_host(Arc::new(EmptyHttpHost(home)), limits, folder)
+    serve_host(Arc::new(EmptyHttpOpener(home)), limits, folder)
 }
 
 /// Serves the sessions of a host; the folder is removed with the server.
-fn serve_host(session_host: Arc<dyn SessionHost>, limits: HttpLimits, folder: TempDir) -> ServedAdapter {
+fn serve_host(opener: Arc<dyn SessionOpener>, limits: HttpLimits, folder: TempDir) -> ServedAdapter {
     let (end, ended) = oneshot::channel();
     let (url_sender, url) = std::sync::mpsc::channel();
     let thread = std::thread::spawn(move || {
@@ -67,7 +67,8 @@ fn serve_host(session_host: Arc<dyn SessionHost>, limits: HttpLimits, folder: Te
             let listener = HttpListener::bind(0).await.unwrap();
             url_sender.send(listener.url()).unwrap();
             let end = async move { drop(ended.await) };
-            listener.serve(session_host, AccessToken::new(TOKEN).unwrap(), limits, end).await.unwrap();
+            let sessions = SessionHost::new(opener, limits.sessions);
+            listener.serve(sessions, AccessToken::new(TOKEN).unwrap(), limits, end).await.unwrap();
         });
     });
     let http = Http::new(&url.recv().unwrap(), TOKEN);

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use bosun_adapters::http::HttpLimits;
-use bosun_adapters::{OpenRefusal, OpenRequest, OpenSessionFuture, SessionHost};
 use host::Home;
 use serde_json::json;
+use server::{OpenRefusal, OpenRequest, OpenSessionFuture, SessionOpener};
 use testkit::http::SseEvent;
 use testkit::session::{SessionFixture, scenario};
 
 use super::serve_host;
 
-/// A session host whose sessions all belong to one fixture.
-struct FixtureSessionHost(SessionFixture);
+/// Opens the sessions of one fixture.
+struct FixtureOpener(SessionFixture);
 
-impl SessionHost for FixtureSessionHost {
+impl SessionOpener for FixtureOpener {
     fn home(&self) -> &Home {
         self.0.home()
     }
@@ -42,7 +42,7 @@ fn event_ids(events: &[SseEvent]) -> Vec<u64> {
 #[test]
 fn every_watcher_sees_every_event_once_even_if_others_do_not_read() {
     let fixture = scenario().script(SCRIPT).ready();
-    let served = serve_host(Arc::new(FixtureSessionHost(fixture)), HttpLimits::default(), tempfile::tempdir().unwrap());
+    let served = serve_host(Arc::new(FixtureOpener(fixture)), HttpLimits::default(), tempfile::tempdir().unwrap());
     let session = served.http.request_ok("POST", "/v1/sessions", Some(json!({ "cwd": "/" })));
     let path = format!("/v1/sessions/{}", session["id"].as_str().unwrap());
     let mut watchers: Vec<_> = (0..24).map(|_| served.http.watch(&format!("{path}/events"), None)).collect();

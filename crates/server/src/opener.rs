@@ -1,5 +1,5 @@
-//! The interface through which adapters open sessions. The program that starts an adapter knows settings, keys and
-//! models; the adapter does not.
+//! The interface through which a session host opens sessions. The program that starts the host knows settings, keys and
+//! models; the host does not.
 
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -12,8 +12,8 @@ use runtime::{ClientExtensions, Session, SessionStart};
 /// A session that is being opened.
 pub type OpenSessionFuture<'a> = Pin<Box<dyn Future<Output = Result<Session, OpenRefusal>> + Send + 'a>>;
 
-/// Opens sessions for an adapter.
-pub trait SessionHost: Send + Sync + 'static {
+/// Opens sessions in this process.
+pub trait SessionOpener: Send + Sync + 'static {
     /// Where sessions are stored.
     fn home(&self) -> &Home;
 
@@ -87,17 +87,6 @@ impl OpenRequest {
             provider: None,
         }
     }
-}
-
-/// How an adapter's process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AdapterExit {
-    /// Its client left, and there was no error.
-    Success,
-    /// There was an error, which was reported to the client.
-    Failed,
-    /// Its command line was not valid.
-    UsageError,
 }
 
 /// Why a session was not opened.

@@ -2,32 +2,32 @@
 
 use std::path::Path;
 
-use adapters::{ClientProvider, HostCatalog, OpenRefusal, OpenRequest, OpenSessionFuture, SessionHost};
 use clap::Parser;
 use client::StoredSession;
 use host::Home;
 use protocol::api::{AgentView, SessionView};
 use runtime::{Session, SessionStart};
+use server::{ClientProvider, HostCatalog, OpenRefusal, OpenRequest, OpenSessionFuture, SessionOpener};
 
 use crate::args::{CliArgs, RunArgs};
 use crate::error::CliError;
 use crate::setup::{Setup, working_folder};
 
 /// Opens sessions for adapters.
-pub(crate) struct LocalSessionHost {
+pub(crate) struct LocalSessionOpener {
     setup: Setup,
     /// The provider of sessions whose client names none.
     provider: Option<ClientProvider>,
 }
 
-impl LocalSessionHost {
-    pub(crate) fn new(setup: Setup) -> LocalSessionHost {
-        LocalSessionHost { setup, provider: None }
+impl LocalSessionOpener {
+    pub(crate) fn new(setup: Setup) -> LocalSessionOpener {
+        LocalSessionOpener { setup, provider: None }
     }
 
     /// Sets the provider of sessions whose client names none.
-    pub(crate) fn with_provider(self, provider: Option<ClientProvider>) -> LocalSessionHost {
-        LocalSessionHost { provider, ..self }
+    pub(crate) fn with_provider(self, provider: Option<ClientProvider>) -> LocalSessionOpener {
+        LocalSessionOpener { provider, ..self }
     }
 
     async fn open_session(&self, request: OpenRequest) -> Result<Session, CliError> {
@@ -68,7 +68,7 @@ impl LocalSessionHost {
     }
 }
 
-impl SessionHost for LocalSessionHost {
+impl SessionOpener for LocalSessionOpener {
     fn home(&self) -> &Home {
         &self.setup.home
     }
@@ -144,8 +144,8 @@ rules:
         let server = ModelServer::script(ECHO).start();
         let (root, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let env = Env::from(vec![("HOME".into(), work.path().into())]);
-        let session_host = LocalSessionHost::new(Setup::with_home_at(env, root.path().to_owned()).unwrap());
-        let session = session_host.open(open_request(&server, work.path())).await.unwrap();
+        let opener = LocalSessionOpener::new(Setup::with_home_at(env, root.path().to_owned()).unwrap());
+        let session = opener.open(open_request(&server, work.path())).await.unwrap();
         let (client, _events) = session.connect().await.unwrap();
         let message = SendParams {
             task: None,
@@ -173,12 +173,12 @@ rules:
     async fn provider_without_a_model_is_refused() {
         let (root, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let env = Env::from(vec![("HOME".into(), work.path().into())]);
-        let session_host = LocalSessionHost::new(Setup::with_home_at(env, root.path().to_owned()).unwrap());
+        let opener = LocalSessionOpener::new(Setup::with_home_at(env, root.path().to_owned()).unwrap());
         let provider = CopilotProviderParams::read(&json!({ "baseUrl": "http://127.0.0.1:9/v1" }))
             .and_then(CopilotProviderParams::into_provider)
             .unwrap();
         let request = OpenRequest { provider: Some(provider), ..OpenRequest::new(SessionStart::New) };
-        let refused = session_host.open(request).await.unwrap_err();
+        let refused = opener.open(request).await.unwrap_err();
         assert!(refused.words.contains("has no model"), "{refused}");
     }
 }

@@ -1,0 +1,197 @@
+//! A session that this process runs for others. It belongs to one background task, which receives commands for it.
+
+use client::StoreError;
+use protocol::SessionId;
+use rpc::InProcessConnector;
+use runtime::{InputRejection, Session, SessionStatus};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+
+/// How long a session is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeepMode {
+    /// Until a client closes it.
+    UntilClosed,
+    /// Until nothing runs in it.
+    UntilQuiet,
+}
+
+/// The way to a session that is held here; its task holds the session itself.
+#[derive(Debug, Clone)]
+pub struct HeldSession {
+    id: SessionId,
+    first_seq: u64,
+    commands: mpsc::Sender<HeldCommand>,
+    connector: InProcessConnector,
+    status: watch::Receiver<SessionStatus>,
+}
+
+/// A command to a session's task.
+#[derive(Debug)]
+enum HeldCommand {
+    /// Resume interrupted work.
+    Resume(oneshot::Sender<Result<(), InputRejection>>),
+    /// Keep the session for as long as this.
+    Keep(KeepMode, oneshot::Sender<()>),
+    /// Close the session now.
+    Close(CloseReply),
+}
+
+type CloseReply = oneshot::Sender<Result<(), StoreError>>;
+
+/// How many commands may wait for a session's task.
+const COMMAND_BUFFER: usize = 16;
+
+impl HeldSession {
+    /// Holds a session; the returned task must run until it ends.
+    pub(crate) fn new(session: Session) -> (HeldSession, HeldSessionTask) {
+        let (sender, commands) = mpsc::channel(COMMAND_BUFFER);
+        let held = HeldSession {
+            id: session.id(),
+            first_seq: session.first_seq(),
+            commands: sender,
+            connector: session.in_process_connector(),
+            status: session.status(),
+        };
+        (held, HeldSessionTask { session, commands, keep: KeepMode::UntilClosed })
+    }
+
+    /// The session.
+    pub fn id(&self) -> SessionId {
+        self.id
+    }
+
+    /// The number of the last event before this process opened the session.
+    pub fn first_seq(&self) -> u64 {
+        self.first_seq
+    }
+
+    /// Connects clients in this process to the session's API.
+    pub fn connector(&self) -> InProcessConnector {
+        self.connector.clone()
+    }
+
+    /// The session's status, as it changes.
+    pub fn status(&self) -> watch::Receiver<SessionStatus> {
+        self.status.clone()
+    }
+
+    /// Resumes everything that was interrupted; nothing happens to a session that was closed meanwhile.
+    pub async fn resume(&self) -> Result<(), InputRejection> {
+        let (reply, resumed) = oneshot::channel();
+        self.send(HeldCommand::Resume(reply)).await;
+        resumed.await.unwrap_or(Ok(()))
+    }
+
+    /// Changes how long the session is kept; returns whether it is still held.
+    pub async fn keep(&self, mode: KeepMode) -> bool {
+        let (reply, kept) = oneshot::channel();
+        self.send(HeldCommand::Keep(mode, reply)).await;
+        kept.await.is_ok()
+    }
+
+    /// Closes the session now, and waits until it is closed: running work is interrupted and can be resumed.
+    pub async fn close(&self) -> Result<(), StoreError> {
+        let (reply, closed) = oneshot::channel();
+        self.send(HeldCommand::Close(reply)).await;
+        let result = closed.await.unwrap_or(Ok(()));
+        self.closed().await;
+        result
+    }
+
+    /// Whether the session is closed.
+    pub fn is_closed(&self) -> bool {
+        self.commands.is_closed()
+    }
+
+    /// Waits until the session is closed.
+    pub async fn closed(&self) {
+        self.commands.closed().await;
+    }
+
+    /// A command to a task that has ended is dropped, and so is its reply channel.
+    async fn send(&self, command: HeldCommand) {
+        self.commands.send(command).await.ok();
+    }
+}
+
+/// Holds a session until a command or the end of its host closes it.
+#[derive(Debug)]
+pub(crate) struct HeldSessionTask {
+    session: Session,
+    commands: mpsc::Receiver<HeldCommand>,
+    keep: KeepMode,
+}
+
+/// Why a session is no longer held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HoldEnd {
+    /// A client closed it, or nothing runs in it any more.
+    Done,
+    /// Its host closes.
+    HostClosing,
+}
+
+impl HeldSessionTask {
+    /// Holds the session, then leaves it and calls `released` before anybody learns that it is closed.
+    pub(crate) async fn run(self, closing: CancellationToken, released: impl FnOnce(HoldEnd)) {
+        let HeldSessionTask { session, mut commands, mut keep } = self;
+        let id = session.id();
+        let mut status = session.status();
+        let (end, reply) = loop {
+            tokio::select! {
+                command = commands.recv() => match command {
+                    // Fails if the client no longer waits.
+                    Some(HeldCommand::Resume(reply)) => drop(reply.send(session.resume().await)),
+                    Some(HeldCommand::Keep(mode, reply)) => {
+                        keep = mode;
+                        reply.send(()).ok();
+                    }
+                    Some(HeldCommand::Close(reply)) => break (HoldEnd::Done, Some(reply)),
+                    None => break (HoldEnd::Done, None),
+                },
+                () = wait_until_quiet(&mut status), if keep == KeepMode::UntilQuiet => break (HoldEnd::Done, None),
+                () = closing.cancelled() => break (HoldEnd::HostClosing, None),
+            }
+        };
+        let left = session.leave().await.map(drop);
+        if let Err(error) = &left {
+            tracing::warn!(%error, %id, "cannot close the session cleanly");
+        }
+        released(end);
+        if let Some(reply) = reply {
+            // Fails if the client no longer waits.
+            reply.send(left).ok();
+        }
+    }
+}
+
+/// Waits until nothing runs in a session. A paused session has stopped, but never reports that it is quiet.
+async fn wait_until_quiet(status: &mut watch::Receiver<SessionStatus>) {
+    // A closed channel counts as quiet.
+    let _over = status.wait_for(|status| status.phase().is_over()).await.is_err();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use protocol::TaskState;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_session_on_autopilot_is_not_quiet_between_two_steps() {
+        let idle = SessionStatus { quiet: true, root: Some(TaskState::Idle), ..SessionStatus::default() };
+        let due = SessionStatus { continuation_due: true, ..idle.clone() };
+        let (sender, mut status) = watch::channel(due);
+        let is_quiet = tokio::select! {
+            biased;
+            () = wait_until_quiet(&mut status) => true,
+            () = std::future::ready(()) => false,
+        };
+        assert!(!is_quiet, "the root is about to be told to continue");
+        sender.send_replace(idle);
+        tokio::time::timeout(Duration::from_secs(20), wait_until_quiet(&mut status)).await.unwrap();
+    }
+}
