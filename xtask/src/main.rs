@@ -35,6 +35,8 @@ usage: cargo xtask COMMAND
   sdks    installs the SDKs that drive the adapters in tests; `test` does this too
   chaos   kills working processes, 200 times or as set by `--runs N`, `--seed S`, `--events`; `--fleet` kills a fleet of 1,000 todos
   bench   measures the release binary and prints Markdown tables
+  bench compare BEFORE [AFTER]
+          measures two binaries alternately, the release binary as the second unless named
   bench fanout [--workers 1,10,…]
           measures concurrent agents, compared with a program that does only the necessary work
   bench fleet
@@ -61,6 +63,8 @@ fn main() -> ExitCode {
         ["sdks"] => sdks::install().map(|place| println!("sdks: {}", place.display())),
         ["chaos", options @ ..] => chaos::chaos(options),
         ["bench"] => bench::bench(),
+        ["bench", "compare", before] => bench::compare(before, None),
+        ["bench", "compare", before, after] => bench::compare(before, Some(after)),
         ["bench", "fanout"] => bench::fanout(bench::WORKERS),
         ["bench", "fanout", "--workers", workers] => bench::fanout(workers),
         ["bench", "fleet"] => bench::fleet(),

@@ -45,6 +45,11 @@ pub(crate) fn measure(command: &[&str], home: &Path, env: &[(&str, String)], run
         let line = run::output(once.envs(env.iter().map(|(name, value)| (name, value))))?;
         samples.push(parse(&line)?);
     }
+    medians(&samples)
+}
+
+/// The median of each figure.
+pub(crate) fn medians(samples: &[RunFigures]) -> Result<RunFigures> {
     Ok(RunFigures {
         wall: median(samples.iter().map(|sample| sample.wall)).context("no runs")?,
         cpu: median(samples.iter().map(|sample| sample.cpu)).context("no runs")?,

@@ -20,7 +20,7 @@ const COMMAND: &str = "echo done";
 /// Shell calls of one worker.
 const CALLS: usize = 3;
 
-const MODEL: &str = "anthropic/test-model";
+pub(super) const MODEL: &str = "anthropic/test-model";
 
 /// A minimal agent.
 const WORKER: &str = "\
@@ -44,10 +44,7 @@ at-once = 4096
 
 /// Measures and prints.
 pub(super) fn bench(ground: &BenchFolder, workers: &[usize]) -> Result<()> {
-    let agents = ground.home().join("agents");
-    fs::create_dir_all(&agents).context("cannot make the folder of agents")?;
-    fs::write(agents.join("worker.md"), WORKER).context("cannot write the agent")?;
-    fs::write(ground.home().join("config.toml"), CONFIG).context("cannot write the settings")?;
+    write_settings(ground)?;
     let one = Requests::record(ground, 1)?;
     println!(
         "The first request of the main agent has {} bytes, that of a worker {} bytes.\n",
@@ -64,6 +61,14 @@ pub(super) fn bench(ground: &BenchFolder, workers: &[usize]) -> Result<()> {
     }
     println!();
     Ok(())
+}
+
+/// Writes the worker's definition and the settings.
+pub(super) fn write_settings(ground: &BenchFolder) -> Result<()> {
+    let agents = ground.home().join("agents");
+    fs::create_dir_all(&agents).context("cannot make the folder of agents")?;
+    fs::write(agents.join("worker.md"), WORKER).context("cannot write the agent")?;
+    fs::write(ground.home().join("config.toml"), CONFIG).context("cannot write the settings")
 }
 
 /// The requests of one run, in the order of arrival.
@@ -175,7 +180,7 @@ fn floor(
 }
 
 /// Writes the script for this many workers.
-fn script(ground: &BenchFolder, workers: usize) -> Result<PathBuf> {
+pub(super) fn script(ground: &BenchFolder, workers: usize) -> Result<PathBuf> {
     let path = ground.folder.join(format!("fanout-{workers}.yaml"));
     fs::write(&path, text(workers)).with_context(|| format!("cannot write {}", Path::new(&path).display()))?;
     Ok(path)

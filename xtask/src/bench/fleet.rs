@@ -31,21 +31,26 @@ pub(super) fn kernel() -> Result<()> {
 
 /// Measures whole runs, and prints.
 pub(super) fn whole(ground: &BenchFolder) -> Result<()> {
-    fs::create_dir_all(ground.home()).context("cannot make the home")?;
-    fs::write(ground.home().join("config.toml"), CONFIG).context("cannot write the settings")?;
-    fs::write(ground.folder.join("fleet.yaml"), SCRIPT).context("cannot write the script")?;
     println!("| todos | wall | wall a todo | CPU | CPU a todo | peak memory |");
     println!("|---:|---:|---:|---:|---:|---:|");
     for todos in PLANS {
-        let plan = ground.folder.join(format!("plan-{todos}.yaml"));
-        fs::write(&plan, text(todos)).context("cannot write a plan")?;
-        let (folder, plan) = (ground.folder(), plan.display().to_string());
-        let arguments =
-            ["fleet", "run", &plan, "--fresh", "--allow-all", "-C", &folder, "--model", "script/fleet.yaml"];
-        println!("{}", row(todos, ground.measure(&arguments, RUNS)?));
+        let arguments = prepare(ground, todos)?;
+        println!("{}", row(todos, ground.measure(&arguments.each_ref().map(String::as_str), RUNS)?));
     }
     println!();
     Ok(())
+}
+
+/// Writes settings, script and plan for this many todos; returns the arguments that run the plan.
+pub(super) fn prepare(ground: &BenchFolder, todos: usize) -> Result<[String; 9]> {
+    fs::create_dir_all(ground.home()).context("cannot make the home")?;
+    fs::write(ground.home().join("config.toml"), CONFIG).context("cannot write the settings")?;
+    fs::write(ground.folder.join("fleet.yaml"), SCRIPT).context("cannot write the script")?;
+    let plan = ground.folder.join(format!("plan-{todos}.yaml"));
+    fs::write(&plan, text(todos)).context("cannot write a plan")?;
+    let (folder, plan) = (ground.folder(), plan.display().to_string());
+    let arguments = ["fleet", "run", &plan, "--fresh", "--allow-all", "-C", &folder, "--model", "script/fleet.yaml"];
+    Ok(arguments.map(str::to_owned))
 }
 
 fn row(todos: usize, figures: RunFigures) -> String {

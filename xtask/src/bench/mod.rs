@@ -2,6 +2,7 @@
 
 mod adapters;
 mod checkouts;
+mod compare;
 mod fanout;
 mod fleet;
 mod growth;
@@ -86,6 +87,13 @@ pub(crate) fn growth(binary: Option<&str>) -> Result<()> {
     growth::bench(&BenchFolder::of(binary)?)
 }
 
+/// Measures two binaries side by side; the second is the release binary, which is built, unless named.
+pub(crate) fn compare(before: &str, after: Option<&str>) -> Result<()> {
+    build()?;
+    let folder = BenchFolder::new()?;
+    compare::bench(&folder.side("before", Some(before))?, &folder.side("after", after)?)
+}
+
 /// Measures a run with HTTP watchers.
 pub(crate) fn watchers(binary: Option<&str>) -> Result<()> {
     watchers::bench(&BenchFolder::of(binary)?)
@@ -93,6 +101,12 @@ pub(crate) fn watchers(binary: Option<&str>) -> Result<()> {
 
 fn build() -> Result<()> {
     run(&mut cargo(&["build", "--release", "--package", "bosun-cli", "--package", "bosun-testkit", "--bins"]))
+}
+
+/// A binary is started from other folders.
+fn absolute(binary: &str) -> Result<String> {
+    let path = fs::canonicalize(binary).with_context(|| format!("cannot find {binary}"))?;
+    Ok(path.to_str().context("the name of the binary is not text")?.to_owned())
 }
 
 /// A folder with the scripts and a home.
@@ -105,10 +119,16 @@ impl BenchFolder {
     /// Prepares to measure another binary, or the release binary, which is built.
     fn of(binary: Option<&str>) -> Result<BenchFolder> {
         let Some(binary) = binary else { return build().and_then(|()| BenchFolder::new()) };
-        // It is started from other folders.
-        let path = fs::canonicalize(binary).with_context(|| format!("cannot find {binary}"))?;
-        let binary = path.to_str().context("the name of the binary is not text")?.to_owned();
-        Ok(BenchFolder { binary, ..BenchFolder::new()? })
+        Ok(BenchFolder { binary: absolute(binary)?, ..BenchFolder::new()? })
+    }
+
+    /// The same scripts in a folder and home of their own, for another binary if one is named.
+    fn side(&self, name: &str, binary: Option<&str>) -> Result<BenchFolder> {
+        let binary = binary.map_or_else(|| Ok(self.binary.clone()), absolute)?;
+        let side = BenchFolder { folder: self.folder.join(name), binary };
+        fs::create_dir_all(&side.folder).context("cannot make a folder")?;
+        side.write_scripts()?;
+        Ok(side)
     }
 
     fn new() -> Result<BenchFolder> {
@@ -119,12 +139,18 @@ impl BenchFolder {
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         // A repository of its own, or the instructions of this one would be part of every request.
         run(Command::new("git").args(["init", "--quiet"]).current_dir(&folder))?;
-        for (name, text) in SCRIPTS {
-            fs::write(folder.join(name), text).with_context(|| format!("cannot write {name}"))?;
-        }
         let binary = target_dir().join("release/bosun");
         let binary = binary.to_str().context("the target folder's name is not text")?.to_owned();
-        Ok(BenchFolder { folder, binary })
+        let ground = BenchFolder { folder, binary };
+        ground.write_scripts()?;
+        Ok(ground)
+    }
+
+    fn write_scripts(&self) -> Result<()> {
+        for (name, text) in SCRIPTS {
+            fs::write(self.folder.join(name), text).with_context(|| format!("cannot write {name}"))?;
+        }
+        Ok(())
     }
 
     fn measure(&self, arguments: &[&str], runs: usize) -> Result<RunFigures> {

@@ -43,7 +43,7 @@ pub(super) fn bench(stage: &GrowthBench<'_>) -> Result<()> {
 }
 
 /// A home with this many sessions, and a task of one without copies.
-fn filled(stage: &GrowthBench<'_>, sessions: usize) -> Result<(PathBuf, String)> {
+pub(in crate::bench) fn filled(stage: &GrowthBench<'_>, sessions: usize) -> Result<(PathBuf, String)> {
     let home = home(stage, &format!("lists-{sessions}"), "")?;
     let model = script(stage, "lists.yaml", SCRIPT)?;
     answer(stage, &home, &model)?;

@@ -2,9 +2,9 @@
 //! searches; then isolated workers in a large repository, and many watchers of one session.
 
 mod ended;
-mod lists;
+pub(super) mod lists;
 mod results;
-mod search;
+pub(super) mod search;
 mod turns;
 
 use std::fs;
@@ -22,7 +22,7 @@ use crate::run;
 
 /// Measures and prints a table for each part.
 pub(super) fn bench(ground: &BenchFolder) -> Result<()> {
-    let stage = GrowthBench::new(ground)?;
+    let stage = GrowthBench::new(ground, "growth")?;
     turns::bench(&stage)?;
     lists::bench(&stage)?;
     results::bench(&stage)?;
@@ -36,14 +36,15 @@ pub(super) fn bench(ground: &BenchFolder) -> Result<()> {
 const MEMORY: &str = "/dev/shm";
 
 /// The bench folder, with homes in memory if possible: a shared disk would hide Bosun's own costs.
-struct GrowthBench<'a> {
+pub(super) struct GrowthBench<'a> {
     ground: &'a BenchFolder,
     homes: PathBuf,
 }
 
 impl<'a> GrowthBench<'a> {
-    fn new(ground: &'a BenchFolder) -> Result<GrowthBench<'a>> {
-        let own = format!("bosun-bench-{}", std::process::id());
+    /// Several of one process need different names.
+    pub(super) fn new(ground: &'a BenchFolder, name: &str) -> Result<GrowthBench<'a>> {
+        let own = format!("bosun-bench-{}-{name}", std::process::id());
         let memory = Path::new(MEMORY).join(&own);
         let homes = if fs::create_dir(&memory).is_ok() { memory } else { ground.folder.join(own) };
         fs::create_dir_all(&homes).context("cannot make a folder for homes")?;
@@ -68,7 +69,7 @@ impl Drop for GrowthBench<'_> {
 }
 
 /// Creates a home for one part, with these settings.
-fn home(stage: &GrowthBench<'_>, name: &str, config: &str) -> Result<PathBuf> {
+pub(super) fn home(stage: &GrowthBench<'_>, name: &str, config: &str) -> Result<PathBuf> {
     let home = stage.homes.join(name);
     fs::create_dir_all(&home).context("cannot make a home")?;
     fs::set_permissions(&home, fs::Permissions::from_mode(0o700)).context("cannot make a home private")?;
@@ -83,7 +84,7 @@ fn script(stage: &GrowthBench<'_>, name: &str, text: &str) -> Result<String> {
 }
 
 /// Measures a prompt answered by a script.
-fn prompt(stage: &GrowthBench<'_>, home: &Path, model: &str, runs: usize) -> Result<RunFigures> {
+pub(super) fn prompt(stage: &GrowthBench<'_>, home: &Path, model: &str, runs: usize) -> Result<RunFigures> {
     let folder = stage.folder();
     let command = [&stage.binary, "-p", "go", "--quiet", "--allow-all", "-C", &folder, "--model", model];
     measure(&command, home, &[], runs)

@@ -22,14 +22,13 @@ const PATTERN: &str = "needle_[0-9]+";
 /// Number of runs of each.
 const RUNS: usize = 5;
 
+/// The folder to search.
+const TREE: &str = "tree";
+
 /// Measures and prints.
 pub(super) fn bench(stage: &GrowthBench<'_>) -> Result<()> {
-    let tree = stage.folder.join("tree");
-    plant(&tree)?;
+    let searching = prepare(stage)?;
     let home = home(stage, "search", "")?;
-    let place = "path: tree, limit: 100000, files_only: true";
-    let input = format!("pattern: \"{PATTERN}\", {place}");
-    let searching = script(stage, "search.yaml", &text(Some(&input)))?;
     let idle = prompt(stage, &home, &script(stage, "no-search.yaml", &text(None))?, RUNS)?;
     let whole = prompt(stage, &home, &searching, RUNS)?;
     let own = RunFigures {
@@ -37,6 +36,7 @@ pub(super) fn bench(stage: &GrowthBench<'_>) -> Result<()> {
         cpu: whole.cpu.saturating_sub(idle.cpu),
         peak_kib: whole.peak_kib,
     };
+    let tree = stage.folder.join(TREE);
     let path = tree.to_str().context("the target folder's name is not text")?;
     println!("Searching {} files for one expression, one in a hundred has it:\n", FOLDERS * FILES);
     println!("| what | wall | CPU |");
@@ -54,6 +54,13 @@ pub(super) fn bench(stage: &GrowthBench<'_>) -> Result<()> {
 fn row(what: &str, RunFigures { wall, cpu, .. }: RunFigures) {
     let millis = |time: Duration| time.as_secs_f64() * 1e3;
     println!("| {what} | {:.1} ms | {:.1} ms |", millis(wall), millis(cpu));
+}
+
+/// Creates the tree; returns the model that searches it once.
+pub(in crate::bench) fn prepare(stage: &GrowthBench<'_>) -> Result<String> {
+    plant(&stage.folder.join(TREE))?;
+    let place = format!("path: {TREE}, limit: 100000, files_only: true");
+    script(stage, "search.yaml", &text(Some(&format!("pattern: \"{PATTERN}\", {place}"))))
 }
 
 /// Creates the tree.
