@@ -45,6 +45,7 @@ impl KernelState {
     pub(crate) fn apply_event(&mut self, entry: &LogEntry) -> Result<(), InvalidEvent> {
         let id = entry.task;
         self.update_root_control(entry);
+        self.count_fleet_change(&entry.event);
         match &entry.event {
             Event::SessionOpened(config) => {
                 self.max_turns = config.max_turns;

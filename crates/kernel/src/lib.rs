@@ -22,6 +22,7 @@ mod input;
 mod ledger;
 mod parked;
 mod phase;
+mod reader_wait;
 mod refusal;
 mod root_control;
 mod slots;
@@ -45,6 +46,7 @@ pub use input::{
 };
 pub use ledger::BudgetLedger;
 pub use phase::{Parking, PhaseSignal, QueuePurpose, SlotStatus, TaskPhase};
+pub use reader_wait::ReaderWait;
 pub use refusal::InputRefusal;
 pub use root_control::{ObjectiveRun, RootControl};
 pub use state::KernelState;

@@ -50,6 +50,8 @@ pub struct KernelState {
     pub(crate) waiters: BTreeMap<TaskId, BTreeSet<(TaskId, CallId)>>,
     /// The todos.
     pub(crate) graph: TodoGraph,
+    /// How many events may have changed the next step of a fleet.
+    pub(crate) fleet_changes: u64,
     /// The external tasks.
     pub(crate) external_tasks: BTreeMap<ExternalTaskId, ExternalTask>,
     /// For each open ask, the task whose call waits.

@@ -93,11 +93,6 @@ impl EventBus {
         let _subscribers = self.sender.send(message);
     }
 
-    /// Signals activity of tasks from now on, without its content.
-    pub(crate) fn task_activity(&self) -> TaskActivity {
-        TaskActivity(self.sender.subscribe())
-    }
-
     /// The cached frames for clients.
     pub(crate) fn frames(&self) -> Arc<FrameCache> {
         Arc::clone(&self.frames)
@@ -112,25 +107,6 @@ impl EventBus {
             last_seq: seq,
             missed: true,
             page: Vec::new(),
-        }
-    }
-}
-
-/// Signals that a task may have changed.
-#[derive(Debug)]
-pub(crate) struct TaskActivity(broadcast::Receiver<BusMessage>);
-
-impl TaskActivity {
-    /// Waits until the task may have changed. Returns false when the bus is closed.
-    pub(crate) async fn wait_for(&mut self, task: TaskId) -> bool {
-        loop {
-            match self.0.recv().await {
-                Ok(BusMessage::Event(envelope)) if envelope.entry.task == task => return true,
-                Ok(BusMessage::Event(_) | BusMessage::Text { .. }) => {}
-                // The missed messages may include one about this task.
-                Err(RecvError::Lagged(_)) => return true,
-                Err(RecvError::Closed) => return false,
-            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use kernel::{InputRefusal, Kernel};
+use kernel::{InputRefusal, Kernel, ReaderWait};
 use protocol::{Budget, Envelope, Event, FleetEnd, TaskId, TaskOutcome, TodoId};
 use store::StoreError;
 use tokio_util::sync::CancellationToken;
@@ -23,6 +23,8 @@ use crate::todos::TodoSyncError;
 pub(crate) struct FleetDriver {
     pub(super) fleet: Arc<FleetContext>,
     events: Subscription,
+    /// The count of fleet changes up to which the driver has certainly applied the events.
+    seen_changes: u64,
     /// The last event before this process opened the session.
     seq_at_open: u64,
     pub(super) history: FleetRecord,
@@ -73,12 +75,6 @@ impl From<TodoSyncError> for FleetDriverError {
     }
 }
 
-/// Whether the fleet continues.
-pub(super) enum DriverFlow {
-    Continue,
-    Ended(FleetOutcome),
-}
-
 impl FleetDriver {
     pub(crate) fn new(
         context: Arc<SessionContext>,
@@ -93,6 +89,7 @@ impl FleetDriver {
         Ok(FleetDriver {
             fleet: Arc::new(FleetContext::new(context, supervisor, root, services)?),
             events,
+            seen_changes: 0,
             seq_at_open: first_seq,
             history: FleetRecord::default(),
             state: DriverState { plan_checked: false, limit: None },
@@ -126,7 +123,7 @@ impl FleetDriver {
             if self.state.limit.is_none() && self.fleet.context.facts.deadline.is_over() {
                 self.state.limit = Some(FleetLimit::Time);
             }
-            let flow = match next_step(snapshot, &self.history, self.state) {
+            match next_step(snapshot, &self.history, self.state) {
                 FleetStep::Wait => self.wait().await?,
                 FleetStep::Plan => self.request_plan(&config).await?,
                 FleetStep::CheckPlan => self.review_plan(&config).await?,
@@ -138,10 +135,7 @@ impl FleetDriver {
                 FleetStep::Review => self.request_review(&config).await?,
                 FleetStep::Finish => self.finish(&config).await?,
                 FleetStep::Halt(limit) => self.end(FleetEnd::Stopped, FleetOutcome::Halted(limit)).await?,
-                FleetStep::Ended => DriverFlow::Continue,
-            };
-            if let DriverFlow::Ended(outcome) = flow {
-                return Ok(outcome);
+                FleetStep::Ended => {}
             }
         }
     }
@@ -155,20 +149,13 @@ impl FleetDriver {
         self.fleet.supervisor.query(take).await
     }
 
-    /// Waits for an event that may change the next step.
-    async fn wait(&mut self) -> Result<DriverFlow, FleetDriverError> {
-        loop {
-            match self.events.next().await? {
-                Some(BusMessage::Event(envelope)) => {
-                    self.apply_event(&envelope);
-                    if may_change_next_step(&envelope.entry.event) {
-                        return Ok(DriverFlow::Continue);
-                    }
-                }
-                Some(BusMessage::Text { .. }) => {}
-                None => return Ok(DriverFlow::Ended(FleetOutcome::SessionEnded)),
-            }
-        }
+    /// Waits until the next step may be another one. The events that change it are on the bus by then, so that the next
+    /// catch-up applies them.
+    async fn wait(&mut self) -> Result<(), FleetDriverError> {
+        let supervisor = &self.fleet.supervisor;
+        supervisor.wait_for(ReaderWait::FleetChange { after: self.seen_changes }).await?;
+        self.seen_changes = supervisor.query(Kernel::fleet_changes).await?;
+        Ok(())
     }
 
     /// Applies all events that have happened so far.
@@ -223,24 +210,4 @@ impl FleetDriver {
         };
         self.fleet.context.log.roster.with_task(task, uses_session_budget).unwrap_or_default()
     }
-}
-
-/// Whether an event may change the next step: a todo changes, a task becomes idle, or there is room for another worker.
-fn may_change_next_step(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::TodosChanged { .. }
-            | Event::TodoReturned { .. }
-            | Event::TodoDone { .. }
-            | Event::TodoBlocked { .. }
-            | Event::TodoUnblocked { .. }
-            | Event::FleetEnded { .. }
-            | Event::ActivationEnded { .. }
-            | Event::TaskFinished { .. }
-            | Event::TaskParked { .. }
-            | Event::WaitBegan { .. }
-            | Event::AskOpened(_)
-            | Event::AdmissionOpened
-            | Event::AdmissionClosed
-    )
 }

@@ -4,18 +4,18 @@ use kernel::{InputRefusal, KernelInput};
 use protocol::{FleetConfig, FleetEnd, ReusedResult, TodoStatus};
 use store::TodoRow;
 
-use super::driver::{DriverFlow, FleetDriver, FleetDriverError};
+use super::driver::{FleetDriver, FleetDriverError};
 use super::steps::OpenTodos;
 use super::{CollectedWork, FinishedTodo, FleetOutcome};
 use crate::result_cache::WorkLocation;
 use crate::supervisor::InputRejection;
 
 impl FleetDriver {
-    pub(super) async fn finish(&mut self, config: &FleetConfig) -> Result<DriverFlow, FleetDriverError> {
+    pub(super) async fn finish(&mut self, config: &FleetConfig) -> Result<(), FleetDriverError> {
         // The snapshot that led here may be ahead of the applied events.
         self.catch_up().await?;
         if self.block_stuck_todos().await? {
-            return Ok(DriverFlow::Continue);
+            return Ok(());
         }
         let rows = self.fleet.todo_rows()?.into_iter().filter(|row| row.todo.status == TodoStatus::Done);
         let done: Vec<FinishedTodo> =
@@ -45,14 +45,14 @@ impl FleetDriver {
     }
 
     /// Ends the fleet, unless it has already been ended.
-    pub(super) async fn end(&mut self, end: FleetEnd, outcome: FleetOutcome) -> Result<DriverFlow, FleetDriverError> {
+    pub(super) async fn end(&mut self, end: FleetEnd, outcome: FleetOutcome) -> Result<(), FleetDriverError> {
         match self.fleet.supervisor.submit(KernelInput::EndFleet(end)).await {
             // The next snapshot shows that the fleet has ended.
             Ok(_receipt) => {
                 self.outcome = Some(outcome);
-                Ok(DriverFlow::Continue)
+                Ok(())
             }
-            Err(InputRejection::Refused(InputRefusal::NoFleet)) => Ok(DriverFlow::Continue),
+            Err(InputRejection::Refused(InputRefusal::NoFleet)) => Ok(()),
             Err(rejected) => Err(rejected.into()),
         }
     }

@@ -6,7 +6,7 @@ use protocol::{FleetConfig, FleetEnd, MailBody, MailDelivery, Principal, TaskOut
 use store::TodoRow;
 
 use super::context::FleetContext;
-use super::driver::{DriverFlow, FleetDriver, FleetDriverError};
+use super::driver::{FleetDriver, FleetDriverError};
 use super::{FleetLimit, FleetOutcome, plan_check, prompts, worker};
 use crate::supervisor::InputRejection;
 use crate::{commands, hooks};
@@ -15,7 +15,7 @@ use crate::{commands, hooks};
 const MAX_PLAN_FIXES: u32 = 2;
 
 impl FleetDriver {
-    pub(super) async fn request_plan(&mut self, config: &FleetConfig) -> Result<DriverFlow, FleetDriverError> {
+    pub(super) async fn request_plan(&mut self, config: &FleetConfig) -> Result<(), FleetDriverError> {
         let FleetContext { context, supervisor, root, .. } = &*self.fleet;
         let agents = context.catalog.definitions.invocable().map(|agent| agent.name.as_str());
         let text = prompts::plan_prompt(&config.goal, agents, worker::default_agent(config));
@@ -31,11 +31,11 @@ impl FleetDriver {
         self.history.plan_requests += 1;
         self.history.was_asked = true;
         self.state.plan_checked = false;
-        Ok(DriverFlow::Continue)
+        Ok(())
     }
 
     /// Checks the main agent's plan; sends it back while it may still be fixed.
-    pub(super) async fn review_plan(&mut self, config: &FleetConfig) -> Result<DriverFlow, FleetDriverError> {
+    pub(super) async fn review_plan(&mut self, config: &FleetConfig) -> Result<(), FleetDriverError> {
         self.fleet.context.todo_sync.sync().await?;
         self.state.plan_checked = true;
         let is_first_plan = self.history.reviews == 0;
@@ -43,18 +43,18 @@ impl FleetDriver {
         // A failure from before this fleet started does not count.
         if let Some(reason) = self.root_failure().filter(|_| was_requested && self.history.was_asked) {
             // A failed review has changed nothing, so the fleet ends as it is.
-            return if is_first_plan { self.end_unplanned(reason).await } else { Ok(DriverFlow::Continue) };
+            return if is_first_plan { self.end_unplanned(reason).await } else { Ok(()) };
         }
         let rows = self.fleet.todo_rows()?;
         let todos: Vec<Todo> = rows.iter().map(|row| row.todo.clone()).collect();
         // A plan from the user was checked before the fleet started.
-        if was_requested && let Some(flow) = self.send_back(config, &todos, is_first_plan).await? {
-            return Ok(flow);
+        if was_requested && self.reject_plan(config, &todos, is_first_plan).await? {
+            return Ok(());
         }
         if !self.cache_seeded {
             self.seed_cache(&rows, &todos).await;
         }
-        Ok(DriverFlow::Continue)
+        Ok(())
     }
 
     /// Gives the result cache all todos, and the results of those that earlier owner processes have finished.
@@ -67,26 +67,28 @@ impl FleetDriver {
         }
     }
 
-    /// Sends an unusable plan back. Returns `None` if it is usable, or if its bad todos will only block themselves.
-    async fn send_back(
+    /// Sends an unusable plan back, or ends the fleet. Returns false if the plan is usable, or if its bad todos will only
+    /// block themselves.
+    async fn reject_plan(
         &mut self,
         config: &FleetConfig,
         todos: &[Todo],
         is_first_plan: bool,
-    ) -> Result<Option<DriverFlow>, FleetDriverError> {
+    ) -> Result<bool, FleetDriverError> {
         let problems = self.problems(config, todos).await?;
         if problems.is_empty() {
-            return Ok(None);
+            return Ok(false);
         }
         if self.history.plan_fixes < MAX_PLAN_FIXES {
             self.message_root(prompts::fix_plan_prompt(&problems)).await?;
             self.state.plan_checked = false;
-            return Ok(Some(DriverFlow::Continue));
+            return Ok(true);
         }
         if is_first_plan {
-            return self.end_unplanned(prompts::numbered_list(&problems)).await.map(Some);
+            self.end_unplanned(prompts::numbered_list(&problems)).await?;
+            return Ok(true);
         }
-        Ok(None)
+        Ok(false)
     }
 
     async fn problems(&self, config: &FleetConfig, todos: &[Todo]) -> Result<Vec<String>, InputRejection> {
@@ -111,9 +113,9 @@ impl FleetDriver {
         }
     }
 
-    pub(super) async fn request_review(&mut self, config: &FleetConfig) -> Result<DriverFlow, FleetDriverError> {
+    pub(super) async fn request_review(&mut self, config: &FleetConfig) -> Result<(), FleetDriverError> {
         if self.block_stuck_todos().await? {
-            return Ok(DriverFlow::Continue);
+            return Ok(());
         }
         let rows = self.fleet.todo_rows()?;
         let results: Vec<prompts::TodoResultRow> = rows
@@ -125,10 +127,10 @@ impl FleetDriver {
             .collect();
         self.message_root(prompts::review_prompt(&config.goal, &results)).await?;
         self.state.plan_checked = false;
-        Ok(DriverFlow::Continue)
+        Ok(())
     }
 
-    async fn end_unplanned(&mut self, reason: String) -> Result<DriverFlow, FleetDriverError> {
+    async fn end_unplanned(&mut self, reason: String) -> Result<(), FleetDriverError> {
         let outcome = match self.state.limit {
             Some(limit) => FleetOutcome::Halted(limit),
             None if self.fleet.context.facts.deadline.is_over() => FleetOutcome::Halted(FleetLimit::Time),

@@ -163,12 +163,6 @@ impl FleetMerger {
         work.catch_up(&reader).map_err(|error| error.to_string())
     }
 
-    /// The sequence number of the last event.
-    pub(super) fn last_seq(&self) -> Result<u64, String> {
-        let view = self.context.log.reader().and_then(|reader| reader.session_view());
-        view.map(|view| view.events).map_err(|error| error.to_string())
-    }
-
     /// The merge order, and whether every todo is done.
     async fn merge_order(&self) -> Result<(MergeOrder, bool), String> {
         let is_done = |graph: &TodoGraph| graph.nodes().all(|(_, node)| node.progress == TodoProgress::Done);

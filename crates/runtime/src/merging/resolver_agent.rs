@@ -4,13 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use git::{Commit, MergeConflict};
-use kernel::{KernelInput, TaskPhase};
-use protocol::{Clip, DEFAULT_AGENT, Event, Expectations, FailKind, Isolation, TaskId, TaskOutcome, Todo, TodoId};
+use kernel::{KernelInput, ReaderWait, TaskPhase};
+use protocol::{Clip, DEFAULT_AGENT, Expectations, FailKind, Isolation, TaskId, TaskOutcome, Todo, TodoId};
 use tools::BoxFuture;
 
 use super::merge_session::{self, MergeSession};
 use super::merger::MergeServices;
-use crate::bus::BusMessage;
 use crate::spawn::SpawnBuilder;
 use crate::task_workspaces::TaskWorkspace;
 use crate::{expectations, fleet, prompt};
@@ -104,37 +103,13 @@ impl MergeServices<'_> {
 
     /// Waits until the resolving agent has finished, and returns its commit.
     async fn await_resolution(&self, task: TaskId) -> Result<Commit, String> {
-        let context = &self.merger.context;
-        let mut events = context.log.bus.subscribe(self.merger.last_seq()?);
-        loop {
-            let phase =
-                self.merger.supervisor.query(move |kernel| kernel.task(task).map(|task| task.phase.clone())).await;
-            match phase.map_err(|rejected| rejected.to_string())? {
-                Some(TaskPhase::Finished(TaskOutcome::Completed)) => break,
-                Some(TaskPhase::Finished(outcome)) => {
-                    return Err(format!("the agent did not resolve it: {}", describe_outcome(&outcome)));
-                }
-                Some(
-                    TaskPhase::Queued(_)
-                    | TaskPhase::Running(_)
-                    | TaskPhase::Idle
-                    | TaskPhase::Parked(_)
-                    | TaskPhase::Interrupted,
-                ) => {}
-                None => return Err("the resolving agent is gone".into()),
-            }
-            loop {
-                match events.next().await.map_err(|error| error.to_string())? {
-                    Some(BusMessage::Event(envelope))
-                        if envelope.entry.task == task
-                            && matches!(envelope.entry.event, Event::TaskFinished { .. }) =>
-                    {
-                        break;
-                    }
-                    Some(BusMessage::Event(_) | BusMessage::Text { .. }) => {}
-                    None => return Err("the session is closing".into()),
-                }
-            }
+        let supervisor = &self.merger.supervisor;
+        supervisor.wait_for(ReaderWait::Finished(task)).await.map_err(|rejected| rejected.to_string())?;
+        let phase = supervisor.query(move |kernel| kernel.task(task).map(|task| task.phase.clone())).await;
+        if let Some(TaskPhase::Finished(outcome)) = phase.map_err(|rejected| rejected.to_string())?
+            && outcome != TaskOutcome::Completed
+        {
+            return Err(format!("the agent did not resolve it: {}", describe_outcome(&outcome)));
         }
         let mut work = self.merger.work.lock().await;
         self.merger.catch_up(&mut work)?;

@@ -1,7 +1,7 @@
 //! Reads the state and output of agents.
 
-use kernel::{ActivationWork, Kernel, KernelTask};
-use protocol::{Activation, Clip, ContentBlock, Event, TaskForm, TaskId, WaitMode};
+use kernel::{Kernel, KernelTask, ReaderWait};
+use protocol::{Activation, Clip, ContentBlock, Event, TaskForm, TaskId, Turn, WaitMode};
 use tools::{ReadAgentRequest, ToolError, WaitLimit};
 
 use super::result_text::{QUOTE_MARGIN, latest_result};
@@ -58,7 +58,13 @@ impl AgentSubagents {
             let until = self.context.facts.clock.now().plus(time);
             match request.since_turn {
                 None => self.caller.wait(vec![task], WaitMode::All, Some(until)).await,
-                Some(since) => self.caller.wait_until(until, self.wait_for_turn(task, since)).await,
+                Some(since) => {
+                    let next_turn = ReaderWait::Turn { task, after: Turn(since) };
+                    let supervisor = self.caller.supervisor.clone();
+                    // The reader looks at the task afterwards, however the wait ended.
+                    let reached = async move { drop(supervisor.wait_for(next_turn).await) };
+                    self.caller.wait_until(until, reached).await
+                }
             }
             .map_err(tool_error)?;
         }
@@ -116,24 +122,6 @@ impl AgentSubagents {
         let query = move |kernel: &Kernel| kernel.task(task).map(SubagentStatus::of_task);
         let status = self.caller.supervisor.query(query).await.map_err(ToolError::failed)?;
         status.ok_or_else(|| ToolError::refused("the agent is gone"))
-    }
-
-    /// Waits until an agent has answered a turn after `since`, or is at rest.
-    async fn wait_for_turn(&self, task: TaskId, since: u32) {
-        // Subscribe before the first query, so that no change after it is missed.
-        let mut activity = self.context.log.bus.task_activity();
-        let is_reached = move |kernel: &Kernel| {
-            kernel.task(task).is_none_or(|task| {
-                let unanswered = u32::from(matches!(task.work, ActivationWork::AwaitingModel { .. }));
-                let answered = task.turn.0.saturating_sub(unanswered);
-                answered > since || task.phase.is_at_rest()
-            })
-        };
-        while let Ok(false) = self.caller.supervisor.query(is_reached).await {
-            if !activity.wait_for(task).await {
-                return;
-            }
-        }
     }
 
     /// An agent's text after a turn, from its log.

@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{Id, JoinError, JoinSet};
 
 use super::link::{RunHandle, RunMessage};
+use super::reader_waits::ReaderWaits;
 use super::{InputRejection, Receipt, ReplySender, SubmittedInput, Supervisor, SupervisorMessage};
 use crate::bus::{BusMessage, EventBus};
 use crate::executors::Executors;
@@ -74,6 +75,8 @@ pub(super) struct Actor {
     paused: Option<Arc<StoreError>>,
     /// The handle of each task's current run.
     handles: BTreeMap<TaskId, RunHandle>,
+    /// The waits of readers.
+    reader_waits: ReaderWaits,
     runs: JoinSet<()>,
     /// The run that each Tokio task in `runs` performs.
     run_of: HashMap<Id, RunId>,
@@ -161,6 +164,7 @@ impl Actor {
             committing: None,
             paused: None,
             handles: BTreeMap::new(),
+            reader_waits: ReaderWaits::default(),
             runs: JoinSet::new(),
             run_of: HashMap::new(),
             alarm_time: None,
@@ -226,6 +230,10 @@ impl Actor {
         match message {
             SupervisorMessage::Input(submitted) => self.decide(*submitted),
             SupervisorMessage::Query(query) => query(&self.durable),
+            SupervisorMessage::Wait(wait) => match &self.paused {
+                Some(reason) => wait.reject(InputRejection::Paused(Arc::clone(reason))),
+                None => self.reader_waits.open(wait, &self.durable),
+            },
             SupervisorMessage::Refuse { command, rejected, reply } => match &self.paused {
                 Some(reason) => send_reply(Some(reply), Err(InputRejection::Paused(Arc::clone(reason)))),
                 None => self.reject(rejected, Some(command), Some(reply)),
@@ -355,6 +363,7 @@ impl Actor {
         for (reply, verdict) in replies {
             send_reply(Some(reply), verdict);
         }
+        self.reader_waits.end_reached(&self.durable);
     }
 
     fn perform_effect(&mut self, effect: KernelEffect) {
@@ -447,6 +456,7 @@ impl Actor {
         for input in inputs.into_iter().chain(std::mem::take(&mut self.decided)) {
             send_reply(input.reply, Err(InputRejection::Paused(Arc::clone(&reason))));
         }
+        self.reader_waits.reject_all(&InputRejection::Paused(reason));
         self.handles.clear();
         self.runs.abort_all();
     }

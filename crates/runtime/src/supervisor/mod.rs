@@ -5,9 +5,10 @@
 
 mod actor;
 mod link;
+mod reader_waits;
 mod rejection;
 
-use kernel::{Kernel, KernelEffect, KernelInput};
+use kernel::{Kernel, KernelEffect, KernelInput, ReaderWait};
 use protocol::{Event, LogEntry, MailBody, MailId, RunId};
 use store::SessionWriter;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -17,6 +18,7 @@ pub(crate) use actor::SupervisorParts;
 pub(crate) use link::{RunLink, RunMessage};
 pub use rejection::InputRejection;
 
+use self::reader_waits::OpenReaderWait;
 use crate::executors::Executors;
 use crate::session::SessionStatus;
 
@@ -34,6 +36,8 @@ pub(crate) struct Supervisor {
 enum SupervisorMessage {
     Input(Box<SubmittedInput>),
     Query(Box<dyn FnOnce(&Kernel) + Send>),
+    /// A reader waits for something that the durable state will show.
+    Wait(OpenReaderWait),
     /// A command that is refused without a decision of the kernel.
     Refuse {
         command: i64,
@@ -157,6 +161,15 @@ impl Supervisor {
         receiver.await.map_err(|_gone| InputRejection::SessionEnded)
     }
 
+    /// Waits, without a time limit, until the durable state shows what a reader waits for. Dropping the future ends the
+    /// wait.
+    pub(crate) async fn wait_for(&self, wait: ReaderWait) -> Result<(), InputRejection> {
+        let (reply, receiver) = oneshot::channel();
+        let message = SupervisorMessage::Wait(OpenReaderWait { wait, reply });
+        self.inbox.send(message).await.map_err(|_gone| InputRejection::SessionEnded)?;
+        receiver.await.map_err(|_gone| InputRejection::SessionEnded)?
+    }
+
     async fn submit_for(&self, input: KernelInput, command: Option<i64>) -> Result<Receipt, InputRejection> {
         await_reply(self.enqueue(input, command).await?).await
     }
@@ -225,9 +238,10 @@ mod tests {
                 KernelInput::Report(_, report) => Some(report),
                 other => panic!("{other:?}"),
             },
-            SupervisorMessage::Query(_) | SupervisorMessage::Refuse { .. } | SupervisorMessage::Shutdown => {
-                panic!("not a report")
-            }
+            SupervisorMessage::Query(_)
+            | SupervisorMessage::Wait(_)
+            | SupervisorMessage::Refuse { .. }
+            | SupervisorMessage::Shutdown => panic!("not a report"),
         }
     }
 

@@ -1,0 +1,106 @@
+//! Waits of readers: clients, and the runtime itself. A tool call's wait is an event, because the turn of the call
+//! continues after it; a reader only looks at the state, so its wait is not stored.
+
+use protocol::{Event, TaskId, TaskMode, Turn};
+
+use crate::state::KernelState;
+use crate::{ActivationWork, InputRefusal, Kernel, KernelTask, SlotStatus, TaskPhase};
+
+/// What a reader waits for. It is over as soon as the durable state shows it, also if it did before the wait began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReaderWait {
+    /// Every one of these tasks is at rest.
+    All(Vec<TaskId>),
+    /// One of these tasks is at rest.
+    Any(Vec<TaskId>),
+    /// The task has answered a turn after this one, or is at rest.
+    Turn {
+        /// The task.
+        task: TaskId,
+        /// The last turn that the reader knows.
+        after: Turn,
+    },
+    /// The task is finished.
+    Finished(TaskId),
+    /// The task holds no slot: it is at rest, parked, or waits for others.
+    SlotReleased(TaskId),
+    /// No call waits for the task: it was promoted to the background, or is at rest.
+    Background(TaskId),
+    /// Nothing is queued, running or parked.
+    Quiet,
+    /// The next step of a fleet may be another one than at this count of changes.
+    FleetChange {
+        /// The count that the reader knows.
+        after: u64,
+    },
+}
+
+impl Kernel {
+    /// Whether a reader's wait is over; a refusal if it names a task that does not exist.
+    pub fn is_wait_over(&self, wait: &ReaderWait) -> Result<bool, InputRefusal> {
+        let task = |id: TaskId| self.task(id).ok_or(InputRefusal::UnknownTask(id));
+        let is_at_rest = |id: &TaskId| task(*id).map(|task| task.phase.is_at_rest());
+        match wait {
+            ReaderWait::All(tasks) => tasks.iter().map(is_at_rest).try_fold(true, |all, rests| Ok(rests? && all)),
+            ReaderWait::Any(tasks) => {
+                tasks.iter().map(is_at_rest).try_fold(tasks.is_empty(), |any, rests| Ok(rests? || any))
+            }
+            ReaderWait::Turn { task: id, after } => task(*id).map(|task| has_answered_after(task, *after)),
+            ReaderWait::Finished(id) => task(*id).map(KernelTask::is_finished),
+            ReaderWait::SlotReleased(id) => task(*id).map(|task| !may_call_model(&task.phase)),
+            ReaderWait::Background(id) => {
+                task(*id).map(|task| task.mode == TaskMode::Background || task.phase.is_at_rest())
+            }
+            ReaderWait::Quiet => Ok(self.is_quiet()),
+            ReaderWait::FleetChange { after } => Ok(self.state.fleet_changes > *after),
+        }
+    }
+
+    /// How many events so far may have changed the next step of a fleet.
+    pub fn fleet_changes(&self) -> u64 {
+        self.state.fleet_changes
+    }
+}
+
+impl KernelState {
+    /// Counts an event that may change the next step of a fleet: a todo changes, a task becomes idle, or there is room
+    /// for another worker.
+    pub(crate) fn count_fleet_change(&mut self, event: &Event) {
+        let is_change = matches!(
+            event,
+            Event::TodosChanged { .. }
+                | Event::TodoReturned { .. }
+                | Event::TodoDone { .. }
+                | Event::TodoBlocked { .. }
+                | Event::TodoUnblocked { .. }
+                | Event::FleetEnded { .. }
+                | Event::ActivationEnded { .. }
+                | Event::TaskFinished { .. }
+                | Event::TaskParked { .. }
+                | Event::WaitBegan { .. }
+                | Event::AskOpened(_)
+                | Event::AdmissionOpened
+                | Event::AdmissionClosed
+        );
+        self.fleet_changes += u64::from(is_change);
+    }
+}
+
+/// Whether a task has answered a turn after this one, or is at rest.
+fn has_answered_after(task: &KernelTask, after: Turn) -> bool {
+    let unanswered = u32::from(matches!(task.work, ActivationWork::AwaitingModel(_)));
+    task.turn.0.saturating_sub(unanswered) > after.0 || task.phase.is_at_rest()
+}
+
+/// Whether a task in this phase may call its model, and so holds a slot if it needs one.
+fn may_call_model(phase: &TaskPhase) -> bool {
+    match phase {
+        TaskPhase::Running(SlotStatus::Holding) => true,
+        TaskPhase::Running(SlotStatus::Lent | SlotStatus::Returning)
+        | TaskPhase::Queued(_)
+        | TaskPhase::Idle
+        | TaskPhase::Parked(_)
+        | TaskPhase::Interrupted
+        | TaskPhase::Finished(_) => false,
+    }
+}
