@@ -1,10 +1,10 @@
 //! Waits of readers: clients, and the runtime itself. A tool call's wait is an event, because the turn of the call
 //! continues after it; a reader only looks at the state, so its wait is not stored.
 
-use protocol::{Event, TaskId, TaskMode, Turn};
+use protocol::{Event, TaskId, Turn};
 
 use crate::state::KernelState;
-use crate::{ActivationWork, InputRefusal, Kernel, KernelTask, SlotStatus, TaskPhase};
+use crate::{ActivationWork, InputRefusal, Kernel, KernelTask};
 
 /// What a reader waits for. It is over as soon as the durable state shows it, also if it did before the wait began.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,12 +22,6 @@ pub enum ReaderWait {
     },
     /// The task is finished.
     Finished(TaskId),
-    /// The task holds no slot: it is at rest, parked, or waits for others.
-    SlotReleased(TaskId),
-    /// No call waits for the task: it was promoted to the background, or is at rest.
-    Background(TaskId),
-    /// Nothing is queued, running or parked.
-    Quiet,
     /// The next step of a fleet may be another one than at this count of changes.
     FleetChange {
         /// The count that the reader knows.
@@ -47,11 +41,6 @@ impl Kernel {
             }
             ReaderWait::Turn { task: id, after } => task(*id).map(|task| has_answered_after(task, *after)),
             ReaderWait::Finished(id) => task(*id).map(KernelTask::is_finished),
-            ReaderWait::SlotReleased(id) => task(*id).map(|task| !may_call_model(&task.phase)),
-            ReaderWait::Background(id) => {
-                task(*id).map(|task| task.mode == TaskMode::Background || task.phase.is_at_rest())
-            }
-            ReaderWait::Quiet => Ok(self.is_quiet()),
             ReaderWait::FleetChange { after } => Ok(self.state.fleet_changes > *after),
         }
     }
@@ -90,17 +79,4 @@ impl KernelState {
 fn has_answered_after(task: &KernelTask, after: Turn) -> bool {
     let unanswered = u32::from(matches!(task.work, ActivationWork::AwaitingModel(_)));
     task.turn.0.saturating_sub(unanswered) > after.0 || task.phase.is_at_rest()
-}
-
-/// Whether a task in this phase may call its model, and so holds a slot if it needs one.
-fn may_call_model(phase: &TaskPhase) -> bool {
-    match phase {
-        TaskPhase::Running(SlotStatus::Holding) => true,
-        TaskPhase::Running(SlotStatus::Lent | SlotStatus::Returning)
-        | TaskPhase::Queued(_)
-        | TaskPhase::Idle
-        | TaskPhase::Parked(_)
-        | TaskPhase::Interrupted
-        | TaskPhase::Finished(_) => false,
-    }
 }

@@ -286,11 +286,10 @@ fn a_readers_wait_is_over_when_the_state_shows_what_it_waits_for() {
     let all = ReaderWait::All(vec![id(2), id(3)]);
     let any = ReaderWait::Any(vec![id(2), id(3)]);
     let (next_turn, finished) = (ReaderWait::Turn { task: id(2), after: Turn(0) }, ReaderWait::Finished(id(2)));
-    for open in [&all, &any, &next_turn, &finished, &ReaderWait::Quiet] {
+    for open in [&all, &any, &next_turn, &finished] {
         assert!(!is_over(&kernel, open), "{open:?}");
     }
-    assert!(is_over(&kernel, &ReaderWait::SlotReleased(id(1))), "the root waits");
-    assert!(!is_over(&kernel, &ReaderWait::SlotReleased(id(2))) && is_over(&kernel, &ReaderWait::All(Vec::new())));
+    assert!(is_over(&kernel, &ReaderWait::All(Vec::new())));
     kernel.report(kernel.run(2), kernel.begin());
     assert!(!is_over(&kernel, &next_turn), "the turn is not answered");
     let before = kernel.kernel.fleet_changes();
@@ -299,20 +298,8 @@ fn a_readers_wait_is_over_when_the_state_shows_what_it_waits_for() {
     assert!(is_over(&kernel, &ReaderWait::FleetChange { after: before }));
     assert!(is_over(&kernel, &any) && !is_over(&kernel, &all));
     kernel.ok(KernelInput::Cancel { task: id(2), by: CancelBy::User, how: CancelMode::Abort });
-    for over in [&all, &next_turn, &finished, &ReaderWait::SlotReleased(id(2))] {
+    for over in [&all, &next_turn, &finished] {
         assert!(is_over(&kernel, over), "{over:?}");
     }
     assert_eq!(kernel.kernel.is_wait_over(&ReaderWait::Any(vec![id(2), id(9)])), Err(InputRefusal::UnknownTask(id(9))));
-}
-
-#[test]
-fn a_reader_learns_that_a_task_was_promoted() {
-    let mut kernel = KernelFixture::new();
-    let root = kernel.root;
-    let turn = kernel.answer_with_calls(root, &["c"]);
-    kernel.ok(KernelInput::Spawn(spawn_by_call(root, turn, "c", 2, TaskMode::Sync)));
-    let promoted = ReaderWait::Background(id(2));
-    assert_eq!(kernel.kernel.is_wait_over(&promoted), Ok(false));
-    kernel.ok(KernelInput::Promote(id(2)));
-    assert_eq!(kernel.kernel.is_wait_over(&promoted), Ok(true));
 }

@@ -100,14 +100,14 @@ mod tests {
     fn a_wait_ends_with_the_change_it_waits_for_and_at_once_if_that_was_before() {
         let (mut kernel, mut waits) = (kernel(), ReaderWaits::default());
         let mut finished = open(&mut waits, ReaderWait::Finished(id(2)), &kernel);
-        let mut quiet = open(&mut waits, ReaderWait::Quiet, &kernel);
+        let mut all = open(&mut waits, ReaderWait::All(vec![id(2), id(1)]), &kernel);
         waits.end_reached(&kernel);
         assert!(matches!(finished.try_recv(), Err(TryRecvError::Empty)), "the command runs");
         let stop = KernelInput::Cancel { task: id(2), by: CancelBy::User, how: CancelMode::Abort };
         kernel.decide(Timestamp(1), stop).unwrap();
         waits.end_reached(&kernel);
         assert!(finished.try_recv().unwrap().is_ok());
-        assert!(matches!(quiet.try_recv(), Err(TryRecvError::Empty)), "the root has mail about it");
+        assert!(matches!(all.try_recv(), Err(TryRecvError::Empty)), "the root has mail about it");
         let mut late = open(&mut waits, ReaderWait::Finished(id(2)), &kernel);
         assert!(late.try_recv().unwrap().is_ok());
         let mut unknown = open(&mut waits, ReaderWait::Finished(id(9)), &kernel);
