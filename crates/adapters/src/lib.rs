@@ -8,8 +8,8 @@
 pub mod claude;
 pub mod copilot;
 mod decision;
+mod effort;
 mod exit;
-mod flags;
 pub mod http;
 mod ids;
 mod managed;

@@ -14,6 +14,7 @@ mod permission;
 mod run;
 mod sdk;
 mod serve;
+mod session_options;
 mod sessions;
 mod settings;
 mod tasks;

@@ -10,17 +10,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use config::{
-    Config, Env, ForbiddableFeature, ModelAccess, Project, RemoteDefinitions, SettingsFile, SettingsLayers,
-    SettingsLocations, TrustStatus,
+    Config, Env, ForbiddableFeature, ModelAccess, Project, RemoteDefinitions, SettingsLayers, SettingsLocations,
+    TrustStatus,
 };
 use host::{Home, SystemClock, TimeIds};
 use model::{Model, RecordingModel};
 use protocol::api::SessionView;
-use protocol::{PlanAction, ReasoningEffort, SettingsFileScope};
+use protocol::{PlanAction, ReasoningEffort, SessionOptions, SettingsFileScope};
 use runtime::{Catalog, ModelResolver, SessionSettings};
 use server::ClientProvider;
 
-use crate::args::{DefinitionArgs, PermissionArgs, RunArgs};
+use crate::args::RunArgs;
 use crate::error::{CliError, MissingInput};
 use crate::style::Style;
 use crate::{fault_injection, log, one_time_notices, print};
@@ -80,7 +80,8 @@ impl Setup {
 
     /// The settings of a run. A resumed session provides what the flags do not set. Prints warnings about the files.
     pub(crate) fn settings(&self, args: &RunArgs, resumed: Option<&SessionView>) -> Result<SessionSettings, CliError> {
-        let settings = self.settings_with_provider(args, resumed, None)?;
+        let (settings, default) = self.settings_with_provider(&args.session_options(), resumed, None)?;
+        one_time_notices::print_once(&self.home, default.filter(|_| args.shows_progress()));
         args.permissions.warn_unknown_tools();
         Ok(settings)
     }
@@ -88,10 +89,7 @@ impl Setup {
     /// The model access that a run with these arguments would have.
     pub(crate) fn access(&self, args: &RunArgs) -> Result<ModelAccess, CliError> {
         let cwd = working_folder(args.directory.as_deref())?;
-        self.layers(&args.permissions, args.flag_settings()?, None, &cwd)?
-            .config()
-            .access(&self.env)
-            .map_err(settings_failure)
+        self.layers(&args.session_options(), None, &cwd)?.config().access(&self.env).map_err(settings_failure)
     }
 
     /// Fails if a run with these arguments would have no model. The file of `--agent` may name one, so it is not checked.
@@ -100,21 +98,21 @@ impl Setup {
             return Ok(());
         }
         let cwd = working_folder(args.directory.as_deref().or(resumed.map(|resumed| Path::new(&resumed.cwd))))?;
-        let mut config = self.layers(&args.permissions, args.flag_settings()?, resumed, &cwd)?.config();
+        let mut config = self.layers(&args.session_options(), resumed, &cwd)?.config();
         let access = config.access(&self.env).map_err(settings_failure)?;
         let _printed_by_the_run = models::apply_default_model(&mut config, &access);
         chosen_model(&config).map(|_spec| ())
     }
 
-    /// The settings of a run with an additional provider from the client.
+    /// The settings of a session with an additional provider from the client, and a notice if its model was not chosen.
     pub(crate) fn settings_with_provider(
         &self,
-        args: &RunArgs,
+        options: &SessionOptions,
         resumed: Option<&SessionView>,
         provider: Option<ClientProvider>,
-    ) -> Result<SessionSettings, CliError> {
-        let cwd = working_folder(args.directory.as_deref().or(resumed.map(|resumed| Path::new(&resumed.cwd))))?;
-        let layers = self.layers(&args.permissions, args.flag_settings()?, resumed, &cwd)?;
+    ) -> Result<(SessionSettings, Option<String>), CliError> {
+        let cwd = working_folder(options.cwd.as_deref().or(resumed.map(|resumed| Path::new(&resumed.cwd))))?;
+        let layers = self.layers(options, resumed, &cwd)?;
         let mut config = layers.config();
         let mut access = config.access(&self.env).map_err(settings_failure)?;
         if let Some(provider) = provider {
@@ -123,27 +121,24 @@ impl Setup {
         // The folder's settings may name more secrets than the user's.
         log::redact_secrets(&access.secrets);
         let roots = self.roots(&layers)?;
-        let catalog = self.load_catalog(&layers, &args.permissions.settings_scopes(), &args.definitions)?;
+        let catalog = self.load_catalog(&layers, options)?;
         let policy = self.policy_of(&layers, &catalog, &cwd, &roots)?;
-        catalog.require_no_problems(args.strict)?;
+        catalog.require_no_problems(options.strict)?;
         let models = ConfiguredModelSet::new(&access.providers, &cwd, &config.agents);
-        let mut main_agent = args.agent.as_deref().map(|name| catalog.main_agent(name, &models)).transpose()?;
+        let mut main_agent = options.agent.as_deref().map(|name| catalog.main_agent(name, &models)).transpose()?;
         // The agent's file overrides the settings, and flags override the agent's file.
-        match (&mut main_agent, &args.model) {
+        match (&mut main_agent, &options.model) {
             (Some(main), Some(_)) => main.models.clear(),
             (Some(main), None) if !main.models.is_empty() => config.model = Some(models.first_available(&main.models)?),
             (Some(_) | None, _) => {}
         }
-        let default = models::apply_default_model(&mut config, &access).filter(|_| args.shows_progress());
-        let (model, model_spec) = open_model(&config, args, &cwd, &access)?;
-        expect_known_price(&*model, &model_spec, &config, budget_remedy(args, resumed))?;
+        let default = models::apply_default_model(&mut config, &access);
+        let (model, model_spec) = open_model(&config, options, &cwd, &access)?;
+        expect_known_price(&*model, &model_spec, &config, budget_remedy(options, resumed))?;
         layers::print_warnings(&layers);
         catalog.print_problems(&config.agents);
-        one_time_notices::print_once(
-            &self.home,
-            unused_settings::unused_notices(&layers, &access, &self.env).into_iter().chain(default),
-        );
-        Ok(SessionSettings {
+        one_time_notices::print_once(&self.home, unused_settings::unused_notices(&layers, &access, &self.env));
+        let settings = SessionSettings {
             home: self.home.clone(),
             cwd,
             added_folders: roots,
@@ -163,11 +158,11 @@ impl Setup {
             },
             policy,
             rules: layers.session_rules(),
-            mode: args.mode.session_mode(),
-            default_plan_action: args.mode.plan_exit.unwrap_or(PlanAction::ExitOnly),
-            ask_user: !args.no_ask_user && resumed.is_none_or(|resumed| resumed.ask_user),
+            mode: options.mode,
+            default_plan_action: options.plan_exit.unwrap_or(PlanAction::ExitOnly),
+            ask_user: options.ask_user.unwrap_or(true) && resumed.is_none_or(|resumed| resumed.ask_user),
             day_budget: config.day_budget,
-            ask_wait: args.ask_wait(),
+            ask_wait: options.ask_wait_seconds.map(|time| time.0),
             limits: config.limits.clone(),
             watchdog: runtime::WatchdogSettings {
                 stall_after: config.stall_after,
@@ -177,7 +172,7 @@ impl Setup {
             list: config.list.clone(),
             max_turns: config.max_turns,
             budget: config.budget,
-            timeout: args.timeout,
+            timeout: options.timeout_seconds.map(|time| time.0),
             effort: config.effort,
             secrets: access.secrets.into(),
             route: self.env.network_route(),
@@ -189,7 +184,8 @@ impl Setup {
             clock: Arc::new(SystemClock),
             ids: Arc::new(TimeIds),
             probe: fault_injection::probe(self.env.fault.as_deref())?,
-        })
+        };
+        Ok((settings, default))
     }
 }
 
@@ -202,20 +198,14 @@ pub(crate) struct FolderAgents {
 }
 
 impl Setup {
-    /// The agents and models that a run with these definitions would find in a folder.
-    pub(crate) fn folder_agents(
-        &self,
-        permissions: &PermissionArgs,
-        definitions: &DefinitionArgs,
-        flags: SettingsFile,
-        cwd: &Path,
-    ) -> Result<FolderAgents, CliError> {
-        let layers = self.layers(permissions, flags, None, cwd)?;
+    /// The agents and models that a run with these options would find in a folder.
+    pub(crate) fn folder_agents(&self, options: &SessionOptions, cwd: &Path) -> Result<FolderAgents, CliError> {
+        let layers = self.layers(options, None, cwd)?;
         let mut config = layers.config();
         let access = config.access(&self.env).map_err(settings_failure)?;
         let _printed_by_the_run = models::apply_default_model(&mut config, &access);
         let models = ConfiguredModelSet::new(&access.providers, cwd, &config.agents);
-        let catalog = self.load_catalog(&layers, &permissions.settings_scopes(), definitions)?.catalog(&models);
+        let catalog = self.load_catalog(&layers, options)?.catalog(&models);
         let model = config.model.as_deref().map(|spec| access.providers.full_name(spec, cwd));
         Ok(FolderAgents { catalog, models: Arc::new(models), model, effort: config.effort })
     }
@@ -228,8 +218,8 @@ fn spool_limits(config: &Config) -> runtime::SpoolLimits {
 }
 
 /// How the user can remove the run's dollar budget, which no flag unsets.
-fn budget_remedy(args: &RunArgs, resumed: Option<&SessionView>) -> &'static str {
-    match (args.max_budget_usd, resumed) {
+fn budget_remedy(options: &SessionOptions, resumed: Option<&SessionView>) -> &'static str {
+    match (options.max_budget_usd, resumed) {
         (Some(_), _) => "limit it with --max-tokens-total instead",
         (None, Some(_)) => "continue with a model that has a price",
         (None, None) => "remove `usd` from [budget] in config.toml",
@@ -252,14 +242,14 @@ fn chosen_model(config: &Config) -> Result<&str, CliError> {
 /// Opens the model; returns it with its full name.
 fn open_model(
     config: &Config,
-    args: &RunArgs,
+    options: &SessionOptions,
     cwd: &Path,
     access: &ModelAccess,
 ) -> Result<(Arc<dyn Model>, String), CliError> {
     let spec = chosen_model(config)?;
     let model = model::open(spec, cwd, &access.providers)?;
     let spec = access.providers.full_name(spec, cwd);
-    match &args.record {
+    match &options.record {
         Some(file) => Ok((Arc::new(RecordingModel::open(model, file).map_err(CliError::usage)?), spec)),
         None => Ok((model, spec)),
     }

@@ -142,7 +142,7 @@ impl SettingsFile {
     }
 
     /// Fails if a value is out of range.
-    fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), String> {
         if let Some(live) = self.limits.live.filter(|live| !(1..=4096).contains(live)) {
             return Err(format!("limits.live is {live}; it must be between 1 and 4096"));
         }

@@ -164,7 +164,7 @@ fn project_hooks(top: &Path, home: &Path) -> Vec<HookSpec> {
         trust: TrustStatus::Trusted,
         scopes: &[SettingsFileScope::Project],
         plugins: &[],
-        inline: None,
+        inline: &[],
         remote: RemoteDefinitions::default(),
         hooks_forbidden_by: None,
     };

@@ -92,6 +92,20 @@ impl SettingsFileScope {
     /// All scopes.
     pub const ALL: [SettingsFileScope; 3] =
         [SettingsFileScope::User, SettingsFileScope::Project, SettingsFileScope::Local];
+
+    /// The scope in one word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SettingsFileScope::User => "user",
+            SettingsFileScope::Project => "project",
+            SettingsFileScope::Local => "local",
+        }
+    }
+
+    /// The scope with this name.
+    pub fn from_name(name: &str) -> Option<SettingsFileScope> {
+        SettingsFileScope::ALL.into_iter().find(|scope| scope.as_str() == name)
+    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! The interface through which a session host opens sessions. The program that starts the host knows settings, keys and
 //! models; the host does not.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::pin::Pin;
 
 use host::Home;
-use protocol::SessionId;
 use protocol::api::AgentView;
+use protocol::{SessionId, SessionOptions};
 use runtime::{ClientExtensions, Session, SessionStart};
 
 /// A session that is being opened.
@@ -50,10 +50,8 @@ pub struct OpenRequest {
     pub start: SessionStart,
     /// The id of a new session.
     pub id: Option<SessionId>,
-    /// The folder it works in; by default where it worked before, or this process's folder.
-    pub cwd: Option<PathBuf>,
-    /// Options in the syntax of the command line, which alone defines their meaning.
-    pub flags: Vec<String>,
+    /// Its options.
+    pub options: SessionOptions,
     /// Tools, hooks and system text of the client.
     pub client_extensions: ClientExtensions,
     /// The model provider, if the client supplies its own.
@@ -66,7 +64,7 @@ pub struct OpenRequest {
 pub struct ClientProvider {
     /// The provider's address and settings.
     pub provider: model::Provider,
-    /// The model to use; when absent, the one that the flags name.
+    /// The model to use; when absent, the one that the options name.
     pub model: Option<String>,
 }
 
@@ -81,8 +79,7 @@ impl OpenRequest {
         OpenRequest {
             start,
             id: None,
-            cwd: None,
-            flags: Vec::new(),
+            options: SessionOptions::default(),
             client_extensions: ClientExtensions::default(),
             provider: None,
         }

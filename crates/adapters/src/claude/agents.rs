@@ -1,9 +1,9 @@
-//! Converts agents that a client defines into Bosun's `--agents` option, which knows the client's field names.
+//! Converts agents that a client defines into Bosun's, whose definitions know the client's field names.
 
 use protocol::clip_middle;
 use serde_json::{Map, Value};
 
-/// Maximum bytes of all definitions; a command-line option could not be longer either.
+/// Maximum bytes of all definitions, as JSON.
 const SIZE: usize = 1024 * 1024;
 
 /// Fields of a definition that have no effect here.
@@ -18,9 +18,13 @@ const IGNORED_FIELDS: [&str; 8] = [
     "criticalSystemReminder",
 ];
 
-/// Converts a client's agents into the option's value. The error text names the invalid definition. `servers` are the
+/// Converts a client's agents. The error text names the invalid definition. `servers` are the
 /// working MCP servers and `tools` their tools.
-pub(super) fn agents_option(agents: &Value, servers: &[&str], tools: &[String]) -> Result<Option<String>, String> {
+pub(super) fn agents_option(
+    agents: &Value,
+    servers: &[&str],
+    tools: &[String],
+) -> Result<Option<Map<String, Value>>, String> {
     let agents = match agents {
         Value::Null => return Ok(None),
         Value::Object(agents) if agents.is_empty() => return Ok(None),
@@ -32,10 +36,10 @@ pub(super) fn agents_option(agents: &Value, servers: &[&str], tools: &[String]) 
     for (name, fields) in agents {
         definitions.insert(name.clone(), definition(name, fields, servers, tools)?);
     }
-    let json = Value::Object(definitions).to_string();
-    match json.len() <= SIZE {
-        true => Ok(Some(json)),
-        false => Err(format!("`agents` has {} bytes; at most {SIZE} are allowed", json.len())),
+    let size = Value::Object(definitions.clone()).to_string().len();
+    match size <= SIZE {
+        true => Ok(Some(definitions)),
+        false => Err(format!("`agents` has {size} bytes; at most {SIZE} are allowed")),
     }
 }
 
@@ -112,8 +116,7 @@ mod tests {
 
     fn parse_agents_option(agents: Value) -> Result<Value, String> {
         let tools = ["mcp__calc__add", "mcp__calc__sub", "mcp__db__query"].map(str::to_owned);
-        let json = agents_option(&agents, &["calc"], &tools)?;
-        Ok(serde_json::from_str(&json.unwrap()).unwrap())
+        Ok(Value::Object(agents_option(&agents, &["calc"], &tools)?.unwrap()))
     }
 
     #[test]
@@ -135,7 +138,7 @@ mod tests {
         let denied = |name: String| {
             let given = json!({ "description": "x", "prompt": "x", "disallowedTools": [name] });
             let agents = agents_option(&json!({ "a": given }), &[server], &known).unwrap().unwrap();
-            serde_json::from_str::<Value>(&agents).unwrap()["a"]["disallowedTools"].clone()
+            agents["a"]["disallowedTools"].clone()
         };
         assert_eq!(denied(format!("mcp__{server}__{tool}")), json!([known[0]]));
         assert_eq!(denied(format!("mcp__{server}__b")), json!([known[1]]));

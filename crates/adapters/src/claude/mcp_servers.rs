@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use mcp::{McpError, McpOptions, McpResponseFuture, McpServer, McpTransport};
+use protocol::SessionOptions;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tools::Tool;
@@ -62,21 +63,19 @@ fn parse_config(text: &str) -> Result<Vec<(String, McpServerLocation)>, String> 
     Ok(servers.iter().map(|(name, server)| (name.clone(), location(server))).collect())
 }
 
-/// The client's permission policies for tools of its own servers, as Bosun's flags.
-pub(super) fn tool_rules(initialize: &Value) -> Vec<String> {
-    let mut flags = Vec::new();
+/// Adds the client's permission policies for tools of its own servers.
+pub(super) fn add_tool_rules(initialize: &Value, options: &mut SessionOptions) {
     for (server, config) in initialize["sdkMcpServerConfigs"].as_object().into_iter().flatten() {
         for tool in config["tools"].as_array().into_iter().flatten() {
             let Some(name) = tool["name"].as_str() else { continue };
-            let flag = match tool["permission_policy"].as_str() {
-                Some("always_deny") => "--deny",
+            let rules = match tool["permission_policy"].as_str() {
+                Some("always_deny") => &mut options.deny,
                 Some("always_allow") | None => continue,
-                Some(_asks) => "--ask",
+                Some(_asks) => &mut options.ask,
             };
-            flags.push(format!("{flag}={}", mcp::tool_name(server, name)));
+            rules.push(mcp::tool_name(server, name));
         }
     }
-    flags
 }
 
 /// The servers of a client, and their tools.
@@ -237,6 +236,8 @@ mod tests {
         let tools = json!([{ "name": "a", "permission_policy": "always_deny" }, { "name": "b", "permission_policy": "x" },
             { "name": "c", "permission_policy": "always_allow" }, { "name": 5 }]);
         let initialize = json!({ "sdkMcpServerConfigs": { "s": { "tools": tools } } });
-        assert_eq!(tool_rules(&initialize), ["--deny=mcp__s__a", "--ask=mcp__s__b"]);
+        let mut options = SessionOptions::default();
+        add_tool_rules(&initialize, &mut options);
+        assert_eq!((options.deny, options.ask), (vec!["mcp__s__a".to_owned()], vec!["mcp__s__b".to_owned()]));
     }
 }

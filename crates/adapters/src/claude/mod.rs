@@ -23,6 +23,7 @@ mod prompt;
 mod requests;
 mod rules;
 mod serve;
+mod session_options;
 mod state;
 mod structured;
 mod tasks;

@@ -1,4 +1,4 @@
-//! Builds the request to open a session: translates the client's flags, and adds its hooks and tools.
+//! Builds the request to open a session: its options, the client's hooks and tools, and its system text.
 
 use std::fs::File;
 use std::io::Read;
@@ -6,17 +6,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use host::Home;
-use protocol::{RuleEffect, SessionId};
+use protocol::SessionId;
 use runtime::{ClientExtensions, SessionStart, SystemText};
 use serde_json::Value;
 
 use super::args::ClaudeArgs;
 use super::client_setup::ClientSetup;
 use super::initialize::InitializeRequest;
-use super::mode::ClaudePermissionMode;
+use super::session_options::session_options;
 use super::wire::ControlChannel;
-use super::{agents, hook_callbacks, mcp_servers, rules, structured};
-use crate::flags::{RunFlags, bosun_effort};
+use super::{hook_callbacks, mcp_servers, structured};
 use crate::managed::{self, ManagedPolicy};
 use crate::session_id;
 use server::{OpenRefusal, OpenRequest};
@@ -41,9 +40,9 @@ pub(super) fn build_request(
         system_text: with_schema_prompt(system_text(args, initialize)?, setup),
         tools: setup.tools(),
     };
-    let mut flags = bosun_flags(args, initialize, setup)?;
-    flags.extend(mcp_servers::tool_rules(&initialize.request));
-    Ok(OpenRequest { start, id, cwd: None, flags, provider: None, client_extensions: extensions })
+    let mut options = session_options(args, initialize, setup)?;
+    mcp_servers::add_tool_rules(&initialize.request, &mut options);
+    Ok(OpenRequest { start, id, options, provider: None, client_extensions: extensions })
 }
 
 /// Whether to start, resume or fork the session.
@@ -76,7 +75,7 @@ fn parse_session_id(text: &str, flag: &str) -> Result<SessionId, OpenRefusal> {
     session_id(text).ok_or_else(|| refusal(format!("{flag} is not a session id: {text}"), "an id is a UUID"))
 }
 
-fn refusal(words: String, hint: &str) -> OpenRefusal {
+pub(super) fn refusal(words: String, hint: &str) -> OpenRefusal {
     OpenRefusal { words, hint: Some(hint.to_owned()).filter(|hint| !hint.is_empty()) }
 }
 
@@ -103,99 +102,6 @@ pub(super) fn managed_policy(args: &ClaudeArgs, initialize: &InitializeRequest) 
         settings => join(settings)?,
     }
     Ok(managed)
-}
-
-fn bosun_flags(
-    args: &ClaudeArgs,
-    initialize: &InitializeRequest,
-    setup: &ClientSetup,
-) -> Result<Vec<String>, OpenRefusal> {
-    let managed = managed_policy(args, initialize)?;
-    let mode = ClaudePermissionMode::parse(args.permission_mode.as_deref().unwrap_or_default()).unwrap_or_default();
-    if managed.forbids_bypass && mode == ClaudePermissionMode::Bypass {
-        return Err(managed::refusal("managed settings forbid the permission mode bypassPermissions".into()));
-    }
-    let mut flags = RunFlags::default();
-    flags.put("--ask-wait", Some("for-ever"));
-    flags.put("--model", args.model.as_deref().and_then(qualified_model));
-    flags.put("--max-turns", args.max_turns.as_deref());
-    flags.put("--max-budget-usd", args.max_budget_usd.as_deref());
-    flags.put("--effort", args.effort.as_deref().and_then(bosun_effort));
-    flags.put("--agent", args.agent.as_deref());
-    flags.put_each("--add-dir", &args.add_dirs);
-    flags.put_each("--plugin-dir", &args.plugin_dirs);
-    flags.put_rules(RuleEffect::Allow, &args.allowed)?;
-    flags.put_rules(RuleEffect::Deny, &args.disallowed)?;
-    flags.put_rules(RuleEffect::Deny, &managed.deny)?;
-    flags.put_rules(RuleEffect::Ask, &managed.ask)?;
-    if let Some(wanted) = &args.tools {
-        flags.put_each("--deny", rules::excluded_tools(wanted));
-    }
-    if let Some(settings) = &args.settings {
-        let settings = read_settings(settings, "--settings")?;
-        managed::expect_no_sandbox(&settings)?;
-        flags.put_settings(&settings)?;
-    }
-    flags.put_mode(mode);
-    let (servers, tools) = (setup.servers.connected(), setup.servers.tool_names());
-    let agents =
-        agents::agents_option(&initialize.request["agents"], &servers, &tools).map_err(|why| refusal(why, ""))?;
-    flags.put("--agents", agents.as_deref().or(args.agents.as_deref()));
-    match args.setting_sources.as_deref() {
-        Some("") => flags.set("--setting-sources"),
-        sources => flags.put("--setting-sources", sources),
-    }
-    Ok(flags.into_args())
-}
-
-/// Claude options that correspond to several flags of Bosun.
-impl RunFlags {
-    /// Adds Claude permission rules. An invalid ask or deny rule is an error: it could have stopped a call.
-    fn put_rules(&mut self, effect: RuleEffect, texts: &[String]) -> Result<(), OpenRefusal> {
-        let flag = match effect {
-            RuleEffect::Allow => "--allow",
-            RuleEffect::Ask => "--ask",
-            RuleEffect::Deny => "--deny",
-        };
-        for text in texts {
-            match rules::translate_rule(effect, text) {
-                Some(rule) => self.put(flag, Some(rule)),
-                None if effect == RuleEffect::Allow => {}
-                None => return Err(refusal(format!("invalid permission rule `{text}`"), "")),
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds the permissions of Claude settings; all other settings are ignored.
-    fn put_settings(&mut self, settings: &Value) -> Result<(), OpenRefusal> {
-        let permissions = &settings["permissions"];
-        let texts = |key: &str| -> Vec<String> {
-            let list = permissions[key].as_array().map_or(&[][..], Vec::as_slice);
-            list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
-        };
-        self.put_rules(RuleEffect::Allow, &texts("allow"))?;
-        self.put_rules(RuleEffect::Ask, &texts("ask"))?;
-        self.put_rules(RuleEffect::Deny, &texts("deny"))?;
-        self.put_each("--add-dir", texts("additionalDirectories"));
-        Ok(())
-    }
-
-    fn put_mode(&mut self, mode: ClaudePermissionMode) {
-        match mode {
-            ClaudePermissionMode::Default | ClaudePermissionMode::DontAsk => {
-                self.put("--permission-mode", Some("default"))
-            }
-            ClaudePermissionMode::AcceptEdits => self.put("--permission-mode", Some("accept-edits")),
-            ClaudePermissionMode::Bypass => self.set("--allow-all"),
-            ClaudePermissionMode::Plan => self.set("--plan"),
-        }
-    }
-}
-
-/// A model name with a provider. `None` for a bare name such as `sonnet`, which means the configured model.
-pub(super) fn qualified_model(name: &str) -> Option<&str> {
-    name.contains('/').then_some(name)
 }
 
 /// The root's system prompt. Blank text counts as absent.
@@ -226,7 +132,7 @@ fn with_schema_prompt(system: SystemText, setup: &ClientSetup) -> SystemText {
 }
 
 /// Reads settings given as JSON or as a file name.
-fn read_settings(text: &str, flag: &str) -> Result<Value, OpenRefusal> {
+pub(super) fn read_settings(text: &str, flag: &str) -> Result<Value, OpenRefusal> {
     let json = if text.trim_start().starts_with('{') { text.to_owned() } else { read_file(text)? };
     serde_json::from_str(&json).map_err(|error| refusal(format!("{flag} is not JSON: {error}"), ""))
 }
@@ -240,46 +146,6 @@ fn read_file(path: &str) -> Result<String, OpenRefusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn flags_of(line: &[&str]) -> Vec<String> {
-        let args = ClaudeArgs::parse(line.iter().map(|arg| (*arg).to_owned()).collect());
-        let setup = ClientSetup { servers: Default::default(), structured: None };
-        bosun_flags(&args, &InitializeRequest::default(), &setup).unwrap()
-    }
-
-    #[test]
-    fn claude_flags_become_bosun_flags() {
-        let flags = flags_of(&[
-            "--model=sonnet",
-            "--permission-mode=bypassPermissions",
-            "--allowedTools=Read,Bash(git *)",
-            "--disallowedTools=WebFetch",
-            "--effort=max",
-            "--max-turns",
-            "5",
-            "--add-dir=/d",
-            "--setting-sources=",
-            "--settings",
-            r#"{"permissions":{"deny":["Bash(rm *)"],"additionalDirectories":["/e"]},"sandbox":{}}"#,
-        ]);
-        assert_eq!(
-            flags,
-            [
-                "--ask-wait=for-ever",
-                "--max-turns=5",
-                "--effort=high",
-                "--add-dir=/d",
-                "--allow=read",
-                "--allow=shell(git *)",
-                "--deny=fetch",
-                "--deny=shell(rm *)",
-                "--add-dir=/e",
-                "--allow-all",
-                "--setting-sources",
-            ]
-        );
-        assert_eq!(flags_of(&["--model", "script/a.yaml"])[1], "--model=script/a.yaml");
-    }
 
     #[test]
     fn client_system_prompt_replaces_or_extends_built_in_text() {

@@ -8,7 +8,7 @@ use super::background;
 use super::conversation::ClientConversation;
 use super::frames::{self, VERSION};
 use super::mode::ClaudePermissionMode;
-use super::open_request;
+use super::session_options;
 use super::tasks;
 use super::wire::ClientGone;
 
@@ -76,7 +76,7 @@ impl ClientConversation {
 
     /// Changes the model, from the next turn on. A bare name means the model that the session was opened with.
     async fn set_model(&mut self, name: Option<&str>) -> Result<Value, String> {
-        let model = name.and_then(open_request::qualified_model).unwrap_or(&self.model).to_owned();
+        let model = name.and_then(session_options::qualified_model).unwrap_or(&self.model).to_owned();
         if model != self.info.model {
             let params = ModelParams { model: model.clone() };
             self.call::<Value>(Method::ModelSet, params).await.map_err(background::error_text)?;

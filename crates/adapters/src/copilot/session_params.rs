@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use protocol::{RULE_FAMILIES, RuleEffect, SessionId, TOOLS, ToolEntry, ToolGroup};
+use protocol::{RULE_FAMILIES, RuleEffect, SessionId, SessionOptions, TOOLS, ToolEntry, ToolGroup};
 use rpc::ErrorObject;
 use runtime::{ClientExtensions, SessionStart, SystemText};
 use serde_json::{Map, Value, json};
@@ -14,7 +14,7 @@ use super::hooks::{ClientHooks, hook_specs};
 use super::methods::provider;
 use super::session_clients::{ClientCapabilities, SessionClients};
 use super::tool_filter::{ToolFilter, own_tool_name};
-use crate::flags::{RunFlags, bosun_effort};
+use crate::effort::bosun_effort;
 use crate::managed::{self, ManagedPolicy};
 use server::OpenRequest;
 
@@ -57,9 +57,8 @@ impl CopilotSessionParams<'_> {
         if start == SessionStart::New {
             request.id = Some(id);
         }
-        request.cwd = self.0["workingDirectory"].as_str().map(PathBuf::from);
-        request.flags = self.flags(model);
-        request.flags.extend(self.policy_flags()?);
+        request.options = self.options(model);
+        self.add_policy_rules(&mut request.options)?;
         request.client_extensions = ClientExtensions {
             tools: self.tools(name, tool_calls)?,
             hooks: hook_specs(),
@@ -70,20 +69,19 @@ impl CopilotSessionParams<'_> {
         Ok(request)
     }
 
-    fn flags(&self, model: Option<&str>) -> Vec<String> {
-        let mut flags = RunFlags::default();
-        flags.put("--ask-wait", Some("for-ever"));
-        flags.put("--model", model);
-        flags.put("--effort", self.0["reasoningEffort"].as_str().and_then(bosun_effort));
-        flags.put("--agent", self.0["agent"].as_str().filter(|name| !name.is_empty()));
-        if !self.capabilities().user_input {
-            flags.set("--no-ask-user");
+    fn options(&self, model: Option<&str>) -> SessionOptions {
+        SessionOptions {
+            cwd: self.0["workingDirectory"].as_str().map(PathBuf::from),
+            model: model.map(str::to_owned),
+            effort: self.0["reasoningEffort"].as_str().and_then(bosun_effort),
+            agent: self.0["agent"].as_str().filter(|name| !name.is_empty()).map(str::to_owned),
+            ask_user: Some(self.capabilities().user_input),
+            add_dirs: non_empty_texts(&self.0["additionalDirectories"]).map(PathBuf::from).collect(),
+            plugin_dirs: non_empty_texts(&self.0["pluginDirectories"]).map(PathBuf::from).collect(),
+            agents: self.agents(),
+            deny: self.denied_tools(),
+            ..SessionOptions::default()
         }
-        flags.put_each("--add-dir", non_empty_texts(&self.0["additionalDirectories"]));
-        flags.put_each("--plugin-dir", non_empty_texts(&self.0["pluginDirectories"]));
-        flags.put("--agents", self.agents());
-        flags.put_each("--deny", self.denied_tools());
-        flags.into_args()
     }
 
     /// The client's managed settings.
@@ -99,26 +97,25 @@ impl CopilotSessionParams<'_> {
         }
     }
 
-    /// The rules of the managed settings, as Bosun's flags.
-    fn policy_flags(&self) -> Result<Vec<String>, ErrorObject> {
+    /// Adds the rules of the managed settings.
+    fn add_policy_rules(&self, options: &mut SessionOptions) -> Result<(), ErrorObject> {
         let ManagedPolicy { deny, ask, .. } = self.managed_policy()?;
-        let mut flags = RunFlags::default();
-        for (flag, effect, texts) in [("--deny", RuleEffect::Deny, deny), ("--ask", RuleEffect::Ask, ask)] {
+        let policies = [(&mut options.deny, RuleEffect::Deny, deny), (&mut options.ask, RuleEffect::Ask, ask)];
+        for (rules, effect, texts) in policies {
             for text in texts {
                 let why = || managed::refusal(format!("invalid managed rule `{text}`"));
-                let rule = translate_policy_rule(effect, &text).ok_or_else(|| ErrorObject::internal(why()))?;
-                flags.put(flag, Some(rule));
+                rules.push(translate_policy_rule(effect, &text).ok_or_else(|| ErrorObject::internal(why()))?);
             }
         }
-        Ok(flags.into_args())
+        Ok(())
     }
 
-    /// The client's agents, in the syntax of `--agents`.
-    fn agents(&self) -> Option<String> {
+    /// The client's agents.
+    fn agents(&self) -> Option<Map<String, Value>> {
         let agents: Map<String, Value> = items(&self.0["customAgents"])
             .filter_map(|agent| Some((agent["name"].as_str()?.to_owned(), agent_definition(agent))))
             .collect();
-        (!agents.is_empty()).then(|| Value::Object(agents).to_string())
+        (!agents.is_empty()).then_some(agents)
     }
 
     /// The client's display names of its agents, by agent name.
@@ -224,33 +221,39 @@ fn non_empty_texts(value: &Value) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
+    use protocol::ReasoningEffort;
+
     use super::*;
 
-    fn flags(params: Value) -> Vec<String> {
-        CopilotSessionParams(&params).flags(CopilotSessionParams(&params).model())
+    fn options(params: Value) -> SessionOptions {
+        CopilotSessionParams(&params).options(CopilotSessionParams(&params).model())
     }
 
     #[test]
-    fn client_options_become_bosun_flags() {
-        let args = flags(json!({
+    fn client_options_become_session_options() {
+        let read = options(json!({
             "model": "script/x.yaml", "reasoningEffort": "xhigh", "requestUserInput": true,
             "tools": [{ "name": "a", "skipPermission": true }, { "name": "b" }],
             "excludedTools": ["bash"], "additionalDirectories": ["/more"],
             "customAgents": [{ "name": "scout", "prompt": "Look.", "tools": ["bash", "view"], "infer": false }],
         }));
-        assert_eq!(
-            args,
-            [
-                "--ask-wait=for-ever",
-                "--model=script/x.yaml",
-                "--effort=high",
-                "--add-dir=/more",
-                r#"--agents={"scout":{"description":"an agent of the client","disable-model-invocation":true,"prompt":"Look.","tools":["shell","view"]}}"#,
-                "--deny=shell",
-            ]
-        );
-        assert_eq!(flags(json!({})), ["--ask-wait=for-ever", "--no-ask-user"]);
-        assert_eq!(flags(json!({ "model": "auto", "requestUserInput": true })), ["--ask-wait=for-ever"]);
+        let scout = json!({
+            "description": "an agent of the client", "disable-model-invocation": true, "prompt": "Look.",
+            "tools": ["shell", "view"],
+        });
+        let expected = SessionOptions {
+            model: Some("script/x.yaml".into()),
+            effort: Some(ReasoningEffort::High),
+            ask_user: Some(true),
+            add_dirs: vec!["/more".into()],
+            agents: Some(Map::from_iter([("scout".to_owned(), scout)])),
+            deny: vec!["shell".into()],
+            ..SessionOptions::default()
+        };
+        assert_eq!(read, expected);
+        let asks_user = |asks| SessionOptions { ask_user: Some(asks), ..SessionOptions::default() };
+        assert_eq!(options(json!({})), asks_user(false));
+        assert_eq!(options(json!({ "model": "auto", "requestUserInput": true })), asks_user(true));
     }
 
     #[test]
@@ -264,9 +267,9 @@ mod tests {
 
     #[test]
     fn only_available_tools_are_left() {
-        let denied = flags(json!({ "availableTools": ["bash", "builtin:view", "custom:mine"] }));
-        assert!(denied.contains(&"--deny=create".to_owned()) && denied.contains(&"--deny=task".to_owned()));
-        assert!(!denied.contains(&"--deny=shell".to_owned()) && !denied.contains(&"--deny=view".to_owned()));
+        let denied = options(json!({ "availableTools": ["bash", "builtin:view", "custom:mine"] })).deny;
+        assert!(denied.contains(&"create".to_owned()) && denied.contains(&"task".to_owned()));
+        assert!(!denied.contains(&"shell".to_owned()) && !denied.contains(&"view".to_owned()));
     }
 
     #[test]

@@ -1,15 +1,9 @@
 //! Types that only the HTTP API uses. All others are those of the session API.
 
-use std::num::{NonZeroU32, NonZeroU64};
-
-use protocol::{
-    AskDecision, Image, ListName, MailDelivery, PermissionMode, ReasoningEffort, SessionId, SessionMode, Timestamp,
-    TodoId,
-};
+use protocol::{AskDecision, Image, MailDelivery, SessionId, Timestamp, TodoId};
 use protocol::{CancelMode, TodoStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 /// Information about the server.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -19,48 +13,6 @@ pub(super) struct ServerInfo {
     pub(super) version: String,
     /// How many sessions run in this server.
     pub(super) sessions: u64,
-}
-
-/// Options for starting or resuming a session. Absent options come from the settings, or from the resumed session.
-#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub(super) struct SessionOptions {
-    /// The first prompt.
-    pub(super) prompt: Option<String>,
-    /// The folder it works in, as an absolute path; by default where it worked before, or the server's folder.
-    pub(super) cwd: Option<String>,
-    /// The model, in the syntax of `--model`.
-    pub(super) model: Option<String>,
-    /// The model's reasoning effort.
-    pub(super) effort: Option<ReasoningEffort>,
-    /// How independently the root works.
-    pub(super) mode: Option<SessionMode>,
-    /// What happens to calls that no rule matches.
-    pub(super) permission: Option<PermissionMode>,
-    /// Rules for calls that are allowed, such as `shell(git status)`.
-    pub(super) allow: Vec<String>,
-    /// Rules for calls that need a decision, even if another rule allows them.
-    pub(super) ask: Vec<String>,
-    /// Rules for calls that are denied, even if another rule allows them.
-    pub(super) deny: Vec<String>,
-    /// More folders that file tools may use.
-    pub(super) add_dirs: Vec<String>,
-    /// Maximum turns of one activation.
-    pub(super) max_turns: Option<NonZeroU32>,
-    /// Maximum total cost in US dollars.
-    pub(super) max_budget_usd: Option<f64>,
-    /// Maximum total tokens.
-    pub(super) max_tokens: Option<NonZeroU64>,
-    /// The shared list of its agents.
-    pub(super) list: Option<ListName>,
-    /// The agent that is the root, instead of the default one.
-    pub(super) agent: Option<String>,
-    /// More agents, by name, in the syntax of `--agents`.
-    pub(super) agents: Option<Map<String, Value>>,
-    /// Whether the model may ask questions; yes when absent.
-    pub(super) ask_user: Option<bool>,
-    /// How many seconds a call waits for a decision before it is denied; without limit when absent.
-    pub(super) ask_wait_seconds: Option<u32>,
 }
 
 /// Which sessions to list, and which page of them.

@@ -1,6 +1,7 @@
 //! The route table: the whole HTTP API.
 
 use hyper::Method as Verb;
+use protocol::SessionOptions;
 use protocol::api::{
     AgentsResult, AsksParams, AsksResult, FleetParams, FleetResult, InvokeSlashResult, Method, ModeParams, ModelParams,
     NewTodo, OutputResult, PlanParams, PlanResult, SendResult, SessionView, SlashList, StartAgentParams,
@@ -8,8 +9,8 @@ use protocol::api::{
 };
 
 use super::payloads::{
-    CommandInput, DecisionBody, EventsQuery, MessageBody, ServerInfo, SessionListQuery, SessionOptions, SessionsPage,
-    StopOptions, TodoPatch,
+    CommandInput, DecisionBody, EventsQuery, MessageBody, ServerInfo, SessionListQuery, SessionsPage, StopOptions,
+    TodoPatch,
 };
 use super::route::{Route, RouteAction, RouteInput, RouteOutput};
 

@@ -49,14 +49,14 @@ pub(crate) enum SettingSource {
 }
 
 impl PermissionArgs {
-    /// The settings files to read.
-    pub(crate) fn settings_scopes(&self) -> Vec<SettingsFileScope> {
+    /// The settings files to read, unless all are.
+    pub(super) fn settings_scopes(&self) -> Option<Vec<SettingsFileScope>> {
         let chosen = |sources: &Vec<SettingSource>| sources.iter().map(|source| (*source).into()).collect();
-        self.setting_sources.as_ref().map_or(SettingsFileScope::ALL.to_vec(), chosen)
+        self.setting_sources.as_ref().map(chosen)
     }
 
     /// The permission mode given by the flags.
-    pub(crate) fn mode(&self) -> Option<PermissionMode> {
+    pub(super) fn mode(&self) -> Option<PermissionMode> {
         if self.allow_all { Some(PermissionMode::AllowAll) } else { self.permission_mode }
     }
 }

@@ -10,7 +10,6 @@ use crate::args::{CatalogArgs, CatalogCommand, CatalogOptions};
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::setup::{LoadedCatalog, Setup, settings_failure};
-use protocol::SettingsFileScope;
 
 pub(crate) async fn perform(args: &CatalogArgs) -> Result<CommandExit, CliError> {
     match &args.command {
@@ -34,6 +33,6 @@ async fn load_catalog(options: &CatalogOptions) -> Result<(LoadedCatalog, Config
     let mut setup = Setup::read()?;
     setup.fetch_remote_catalog(None).await;
     let layers = setup.layers_here()?;
-    let catalog = setup.load_catalog(&layers, &SettingsFileScope::ALL, &options.definitions)?;
+    let catalog = setup.load_catalog(&layers, &options.definitions.session_options())?;
     Ok((catalog, layers.config()))
 }

@@ -55,7 +55,7 @@ fn find_definitions(context: &DoctorContext, layers: &SettingsLayers) -> Option<
         trust: layers.trust,
         scopes: &SettingsFileScope::ALL,
         plugins: &[],
-        inline: None,
+        inline: &[],
         remote: remote.map(|catalog| catalog.cached()).unwrap_or_default(),
         hooks_forbidden_by: layers.forbidden_by(ForbiddableFeature::Hooks).map(Path::to_owned),
     });

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use config::{DefinitionProblem, FleetPlan, PlanShape, SettingsFile};
+use config::{DefinitionProblem, FleetPlan, PlanShape};
 use protocol::TodoId;
 use runtime::{CacheLookup, SharedFiles, TodoFiles};
 use serde::Serialize;
@@ -51,8 +51,7 @@ pub(super) async fn check(args: &FleetCheckArgs) -> Result<CommandExit, CliError
     let mut setup = Setup::read()?;
     let cwd = working_folder(args.directory.as_deref())?;
     setup.fetch_remote_catalog(Some(&cwd)).await;
-    let flags = SettingsFile { model: args.model.clone(), ..args.permissions.flag_settings()? };
-    let agents = setup.folder_agents(&args.permissions, &args.definitions, flags, &cwd)?;
+    let agents = setup.folder_agents(&args.session_options(), &cwd)?;
     let model = agents.model.as_deref();
     let problems = plan.check(&LocalPlanValidator { catalog: &agents.catalog, models: &*agents.models, model });
     if !problems.is_empty() {

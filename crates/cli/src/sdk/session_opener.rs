@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-use clap::Parser;
 use client::StoredSession;
 use host::Home;
+use protocol::SessionOptions;
 use protocol::api::{AgentView, SessionView};
 use runtime::{Session, SessionStart};
 use server::{ClientProvider, HostCatalog, OpenRefusal, OpenRequest, OpenSessionFuture, SessionOpener};
 
-use crate::args::{CliArgs, RunArgs};
 use crate::error::CliError;
 use crate::setup::{Setup, working_folder};
 
@@ -31,11 +30,7 @@ impl LocalSessionOpener {
     }
 
     async fn open_session(&self, request: OpenRequest) -> Result<Session, CliError> {
-        let OpenRequest { start, id, cwd, flags, client_extensions: extensions, provider } = request;
-        let command_line = std::iter::once("bosun".to_owned()).chain(flags);
-        let mut args = CliArgs::try_parse_from(command_line).map_err(|error| CliError::usage(error.to_string()))?.run;
-        args.directory = cwd.or(args.directory);
-        args.quiet = true;
+        let OpenRequest { start, id, mut options, client_extensions: extensions, provider } = request;
         let previous = match start {
             SessionStart::New => None,
             SessionStart::Resume(id) | SessionStart::Fork(id) => {
@@ -44,22 +39,17 @@ impl LocalSessionOpener {
         };
         let provider = provider.or_else(|| self.provider.clone());
         if let Some(provider) = &provider {
-            args.model = Some(client_model(provider, &args, previous.as_ref())?);
+            options.model = Some(client_model(provider, options.model, previous.as_ref())?);
         }
-        let mut settings = self.setup.settings_with_provider(&args, previous.as_ref(), provider)?;
+        let (mut settings, _default_model) =
+            self.setup.settings_with_provider(&options, previous.as_ref(), provider)?;
         settings.id = id;
         settings.client_extensions = extensions;
         Ok(Session::open(settings, start).await?)
     }
 
     fn list_agents_and_models(&self, cwd: Option<&Path>) -> Result<HostCatalog, CliError> {
-        let args = CliArgs::try_parse_from(["bosun"]).map_err(|error| CliError::usage(error.to_string()))?.run;
-        let agents = self.setup.folder_agents(
-            &args.permissions,
-            &args.definitions,
-            args.flag_settings()?,
-            &working_folder(cwd)?,
-        )?;
+        let agents = self.setup.folder_agents(&SessionOptions::default(), &working_folder(cwd)?)?;
         Ok(HostCatalog {
             agents: agents.catalog.agents.iter().map(AgentView::from).collect(),
             models: agents.models.available(),
@@ -87,10 +77,14 @@ impl SessionOpener for LocalSessionOpener {
 }
 
 /// The model of a client's own provider, with the provider's prefix.
-fn client_model(provider: &ClientProvider, args: &RunArgs, previous: Option<&SessionView>) -> Result<String, CliError> {
+fn client_model(
+    provider: &ClientProvider,
+    chosen: Option<String>,
+    previous: Option<&SessionView>,
+) -> Result<String, CliError> {
     let has_prefix = |spec: &str| spec.split_once('/').is_some_and(|(provider, _)| provider == ClientProvider::NAME);
     let previous = previous.map(|previous| previous.model.clone()).filter(|spec| has_prefix(spec));
-    let model = provider.model.clone().or_else(|| args.model.clone()).or(previous);
+    let model = provider.model.clone().or(chosen).or(previous);
     let model = model.ok_or_else(|| CliError::usage("the client's provider has no model; name one as `model`"))?;
     Ok(if has_prefix(&model) { model } else { format!("{}/{model}", ClientProvider::NAME) })
 }
@@ -106,8 +100,8 @@ mod tests {
 
     use adapters::copilot::CopilotProviderParams;
     use config::Env;
-    use protocol::MailDelivery;
     use protocol::api::{Method, SendParams};
+    use protocol::{MailDelivery, PermissionMode};
     use serde_json::{Value, json};
     use testkit::server::ModelServer;
 
@@ -130,13 +124,12 @@ rules:
             "modelId": "any-name",
         });
         let provider = CopilotProviderParams::read(&params).and_then(CopilotProviderParams::into_provider).unwrap();
-        let flags = vec!["--allow-all".into()];
-        OpenRequest {
+        let options = SessionOptions {
             cwd: Some(cwd.to_owned()),
-            flags,
-            provider: Some(provider),
-            ..OpenRequest::new(SessionStart::New)
-        }
+            permission: Some(PermissionMode::AllowAll),
+            ..SessionOptions::default()
+        };
+        OpenRequest { options, provider: Some(provider), ..OpenRequest::new(SessionStart::New) }
     }
 
     #[tokio::test]

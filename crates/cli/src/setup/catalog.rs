@@ -7,13 +7,13 @@ use config::{
     InlineDefinitions, ModelAccess, Project, RemoteCatalog, RemoteState, SettingsLayers, Severity,
 };
 use host::{Clock, SystemClock};
-use protocol::{AgentSpec, DefinitionSource, HookSpec, SettingsFileScope};
+use protocol::{AgentSpec, DefinitionSource, HookSpec, SessionOptions, SettingsFileScope};
 use runtime::slash::SlashRegistry;
 use runtime::{Catalog, ModelResolver};
+use serde_json::Value;
 
 use super::models::ConfiguredModelSet;
 use super::{Setup, settings_failure};
-use crate::args::DefinitionArgs;
 use crate::error::CliError;
 use crate::{print, time};
 
@@ -44,22 +44,23 @@ impl Setup {
     pub(crate) fn load_catalog(
         &self,
         layers: &SettingsLayers,
-        scopes: &[SettingsFileScope],
-        args: &DefinitionArgs,
+        options: &SessionOptions,
     ) -> Result<LoadedCatalog, CliError> {
-        let inline = args.agents.as_deref().map(read_agents_flag).transpose()?;
-        let name = match &inline {
-            Some((Some(file), _)) => Path::new(*file),
-            Some((None, _)) | None => Path::new("--agents"),
-        };
+        let named = options.agents_source.as_deref().map(read_agents).transpose()?;
+        let listed = options.agents.clone().map(|agents| (None, Value::Object(agents).to_string()));
+        let agents: Vec<(Option<&str>, String)> = named.into_iter().chain(listed).collect();
+        let inline: Vec<InlineDefinitions<'_>> = agents
+            .iter()
+            .map(|(file, text)| InlineDefinitions { name: Path::new(file.unwrap_or("--agents")), text })
+            .collect();
         let locations = CatalogLocations {
             home: self.home.root(),
             user_home: self.env.user_home.as_deref(),
             project_dir: &layers.project.dir,
             trust: layers.trust,
-            scopes,
-            plugins: &args.plugin_dir,
-            inline: inline.as_ref().map(|(_, text)| InlineDefinitions { name, text }),
+            scopes: options.setting_sources.as_deref().unwrap_or(&SettingsFileScope::ALL),
+            plugins: &options.plugin_dirs,
+            inline: &inline,
             remote: self.remote.clone(),
             hooks_forbidden_by: layers.forbidden_by(ForbiddableFeature::Hooks).map(Path::to_owned),
         };
@@ -84,7 +85,7 @@ pub(crate) fn remote_catalog(env: &Env, agents: &AgentConfig, home: &Path, top: 
 }
 
 /// The value of `--agents`: JSON, or a file that contains it.
-fn read_agents_flag(value: &str) -> Result<(Option<&str>, String), CliError> {
+fn read_agents(value: &str) -> Result<(Option<&str>, String), CliError> {
     if value.trim_start().starts_with(['{', '[']) {
         return Ok((None, value.to_owned()));
     }

@@ -1,21 +1,19 @@
 //! The settings layers of a folder, and the policy derived from them.
 
 use std::fmt::Display;
-use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
 use config::{
-    BudgetSettings, ConfigError, LimitSettings, ListSettings, NoticeLevel, PermissionModeSetting, PermissionSettings,
-    Project, SettingOrigin, SettingsFile, SettingsLayer, SettingsLayers, SettingsLocations, TrustStatus,
-    TrustedContents, WorkspaceSettings,
+    ConfigError, NoticeLevel, Project, SettingOrigin, SettingsFile, SettingsLayer, SettingsLayers, SettingsLocations,
+    TrustStatus, TrustedContents,
 };
 use host::Home;
 use policy::Policy;
 use protocol::api::SessionView;
-use protocol::{Budget, Usd};
+use protocol::{SessionOptions, SettingsFileScope};
 
 use super::{LoadedCatalog, Setup, real_folder, working_folder};
-use crate::args::{DefinitionArgs, PermissionArgs, RunArgs};
+use crate::args::PermissionArgs;
 use crate::error::CliError;
 use crate::print;
 
@@ -23,11 +21,11 @@ impl Setup {
     /// All layers that apply in a folder (a canonical path): files, environment, resumed session, and flags.
     pub(crate) fn layers(
         &self,
-        permissions: &PermissionArgs,
-        flags: SettingsFile,
+        options: &SessionOptions,
         resumed: Option<&SessionView>,
         cwd: &Path,
     ) -> Result<SettingsLayers, CliError> {
+        let flags = SettingsFile::from_options(options).map_err(settings_failure)?;
         let project = Project::find(cwd);
         let (config_file, top) = (project.config_file(), project.dir.clone());
         let locations = SettingsLocations {
@@ -36,13 +34,13 @@ impl Setup {
             managed: self.env.managed.as_deref(),
             trust: self.trust_status(&project),
             project,
-            scopes: &permissions.settings_scopes(),
+            scopes: options.setting_sources.as_deref().unwrap_or(&SettingsFileScope::ALL),
         };
         let read = || -> Result<SettingsLayers, ConfigError> {
             let mut layers = SettingsLayers::read(&locations)?;
             layers.add_environment(&self.env)?;
             layers.add(SettingsLayer { origin: SettingOrigin::Flag, file: flags })?;
-            if let Some(value) = permissions.settings.as_deref() {
+            if let Some(value) = options.settings.as_deref() {
                 layers.add(settings_flag_layer(value)?)?;
             }
             Ok(layers)
@@ -80,18 +78,18 @@ impl Setup {
 
     /// All layers that apply in the working folder, without a session.
     pub(crate) fn layers_here(&self) -> Result<SettingsLayers, CliError> {
-        self.layers(&PermissionArgs::default(), SettingsFile::default(), None, &working_folder(None)?)
+        self.layers(&SessionOptions::default(), None, &working_folder(None)?)
     }
 
     /// The policy for tool calls in a folder.
     pub(crate) fn policy(
         &self,
-        permissions: &PermissionArgs,
+        options: &SessionOptions,
         resumed: Option<&SessionView>,
         cwd: &Path,
     ) -> Result<Policy, CliError> {
-        let layers = self.layers(permissions, permissions.flag_settings()?, resumed, cwd)?;
-        let catalog = self.load_catalog(&layers, &permissions.settings_scopes(), &DefinitionArgs::default())?;
+        let layers = self.layers(options, resumed, cwd)?;
+        let catalog = self.load_catalog(&layers, options)?;
         self.policy_of(&layers, &catalog, cwd, &self.roots(&layers)?)
     }
 
@@ -175,46 +173,6 @@ impl PermissionArgs {
             }
         }
     }
-
-    /// The flags as a settings file.
-    pub(crate) fn flag_settings(&self) -> Result<SettingsFile, CliError> {
-        let PermissionArgs { allow, ask, deny, add_dir, .. } = self;
-        let absolute = |folder: &PathBuf| {
-            std::path::absolute(folder)
-                .map_err(|error| settings_failure(format!("cannot work in {}: {error}", folder.display())))
-        };
-        Ok(SettingsFile {
-            permissions: PermissionSettings {
-                mode: self.mode().map(PermissionModeSetting),
-                allow: allow.clone(),
-                ask: ask.clone(),
-                deny: deny.clone(),
-            },
-            workspace: WorkspaceSettings { add_dirs: add_dir.iter().map(absolute).collect::<Result<_, _>>()? },
-            ..SettingsFile::default()
-        })
-    }
-}
-
-impl RunArgs {
-    /// The flags as a settings file.
-    pub(crate) fn flag_settings(&self) -> Result<SettingsFile, CliError> {
-        Ok(SettingsFile {
-            model: self.model.clone(),
-            effort: self.effort.map(Into::into),
-            max_turns: self.max_turns,
-            lists: ListSettings { chosen: self.list.clone() },
-            budget: budget_settings(Budget { tokens: self.max_tokens_total, micros: self.max_budget_usd }),
-            limits: LimitSettings {
-                live: self.limits.max_agents,
-                depth: self.limits.max_depth,
-                total: self.limits.max_total_agents,
-                continues: self.mode.max_continues,
-                ..LimitSettings::default()
-            },
-            ..self.permissions.flag_settings()?
-        })
-    }
 }
 
 /// Prints the warnings about the settings files at the start of a run.
@@ -239,8 +197,4 @@ fn settings_flag_layer(value: &str) -> Result<SettingsLayer, ConfigError> {
     let missing = || ConfigError::Missing { named_by: "--settings", path: path.to_owned() };
     let file = SettingsFile::read_if_present(path)?.ok_or_else(missing)?;
     Ok(SettingsLayer { origin: SettingOrigin::SettingsFlag(Some(path.to_owned())), file })
-}
-
-fn budget_settings(budget: Budget) -> BudgetSettings {
-    BudgetSettings { usd: budget.micros.map(Usd), tokens: budget.tokens.and_then(NonZeroU64::new), day_usd: None }
 }

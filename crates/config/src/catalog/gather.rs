@@ -16,10 +16,10 @@ use super::{
 };
 use crate::trust::TrustStatus;
 
-/// Gathers all definitions. Fails if a definition on the command line is not usable.
+/// Gathers all definitions. Fails if a definition among the session's options is not usable.
 pub fn gather_catalog(places: &CatalogLocations<'_>) -> Result<CatalogListing, Vec<DefinitionProblem>> {
     let mut gathered = CatalogListing { remote: places.remote.state.clone(), ..CatalogListing::default() };
-    if let Some(inline) = &places.inline {
+    for inline in places.inline {
         add_inline(inline, &mut gathered)?;
     }
     for folder in places.agents() {
@@ -63,7 +63,7 @@ fn remove_forbidden_hooks(places: &CatalogLocations<'_>, gathered: &mut CatalogL
     }
 }
 
-/// Adds the definitions on the command line. The user asked for them, so an error in one of them is fatal.
+/// Adds the definitions among the session's options. The user asked for them, so an error in one of them is fatal.
 fn add_inline(inline: &InlineDefinitions<'_>, gathered: &mut CatalogListing) -> Result<(), Vec<DefinitionProblem>> {
     let mut problems = Vec::new();
     let drafts = definitions::read(inline.name, inline.text, &DefinitionSource::Flag, &mut problems);

@@ -24,15 +24,15 @@ pub struct CatalogLocations<'a> {
     pub scopes: &'a [SettingsFileScope],
     /// Plugins named on the command line.
     pub plugins: &'a [PathBuf],
-    /// Definitions on the command line.
-    pub inline: Option<InlineDefinitions<'a>>,
+    /// Definitions among the session's options.
+    pub inline: &'a [InlineDefinitions<'a>],
     /// The remote catalogue's definitions and state.
     pub remote: RemoteDefinitions,
     /// The managed file that forbids hooks, if any.
     pub hooks_forbidden_by: Option<PathBuf>,
 }
 
-/// Definitions on the command line, as JSON.
+/// Definitions among the options of a session, as JSON.
 #[derive(Debug, Clone, Copy)]
 pub struct InlineDefinitions<'a> {
     /// Its name in error messages.

@@ -205,7 +205,7 @@ async fn managed_settings_are_followed_or_refused() {
         client.prompt("go").await;
         assert_eq!(client.next_of_type("result").await["is_error"], true, "{args:?}");
         assert_eq!(client.close().await.1, bosun_adapters::AdapterExit::Failed);
-        assert!(test_host.opened_flags.lock().unwrap().is_empty(), "{args:?}");
+        assert!(test_host.opened_with.lock().unwrap().is_empty(), "{args:?}");
     }
     let test_host = ClaudeTestHost::new(scenario().script(SCRIPT));
     let initialize = json!({ "managedSettings": { "permissions": { "deny": ["Bash(touch *)"], "ask": ["Read"] } } });
@@ -213,8 +213,8 @@ async fn managed_settings_are_followed_or_refused() {
     let bypass = client.request(json!({ "subtype": "set_permission_mode", "mode": "bypassPermissions" })).await;
     assert_eq!(bypass["subtype"], "error");
     client.close().await;
-    let flags = test_host.opened_flags.lock().unwrap()[0].clone();
-    assert!(flags.contains(&"--deny=shell(touch *)".into()) && flags.contains(&"--ask=read".into()), "{flags:?}");
+    let options = test_host.opened_with.lock().unwrap()[0].clone();
+    assert_eq!((options.deny, options.ask), (vec!["shell(touch *)".to_owned()], vec!["read".to_owned()]));
 }
 
 #[tokio::test]

@@ -187,10 +187,9 @@ async fn client_agents_become_the_agents_option() {
     let test_host = ClaudeTestHost::new(scenario().script(&script("sync", "{ say: ten }")));
     let counter = json!({ "description": "Counts.", "prompt": "Count.", "memory": "user", "model": "inherit" });
     let _client = ClaudeTestClient::initialized(&test_host, &[], json!({ "agents": { "counter": counter } })).await;
-    let flags = test_host.opened_flags.lock().unwrap()[0].clone();
-    let json = flags.iter().find_map(|flag| flag.strip_prefix("--agents=")).unwrap();
+    let agents = test_host.opened_with.lock().unwrap()[0].agents.clone().unwrap();
     let expected = json!({ "counter": { "description": "Counts.", "prompt": "Count.", "model": "inherit" } });
-    assert_eq!(serde_json::from_str::<Value>(json).unwrap(), expected);
+    assert_eq!(Value::Object(agents), expected);
     let mut refused =
         ClaudeTestClient::initialized(&test_host, &[], json!({ "agents": { "counter": { "prompt": "Count." } } }))
             .await;

@@ -1,5 +1,6 @@
 //! Turns: the frames that a client receives for its messages.
 
+use protocol::PermissionMode;
 use serde_json::json;
 use testkit::session::scenario;
 
@@ -228,7 +229,7 @@ async fn mode_model_and_unknown_requests_are_answered() {
     assert_eq!(init["permissionMode"], "plan");
     client.next_of_type("result").await;
     client.close().await;
-    assert!(test_host.opened_flags.lock().unwrap()[0].contains(&"--permission-mode=accept-edits".to_owned()));
+    assert_eq!(test_host.opened_with.lock().unwrap()[0].permission, Some(PermissionMode::AcceptEdits));
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bosun_adapters::AdapterExit;
 use host::Home;
-use protocol::PermissionMode;
+use protocol::{PermissionMode, SessionOptions};
 use serde_json::{Value, json};
 use server::{OpenRefusal, OpenRequest, OpenSessionFuture, SessionOpener};
 use testkit::session::{Scenario, SessionFixture};
@@ -15,11 +15,11 @@ use tokio::task::JoinSet;
 /// How long any step may take.
 const STEP_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Opens the sessions of a fixture, and records the requested flags.
+/// Opens the sessions of a fixture, and records the requested options.
 #[derive(Debug)]
 pub(super) struct ClaudeTestHost {
     pub(super) fixture: SessionFixture,
-    pub(super) opened_flags: Mutex<Vec<Vec<String>>>,
+    pub(super) opened_with: Mutex<Vec<SessionOptions>>,
     variables: Vec<(String, String)>,
 }
 
@@ -33,7 +33,7 @@ impl ClaudeTestHost {
         let stage = scenario.ready();
         stage.set_ask_wait(None);
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Arc::new(ClaudeTestHost { fixture: stage, opened_flags: Mutex::default(), variables })
+        Arc::new(ClaudeTestHost { fixture: stage, opened_with: Mutex::default(), variables })
     }
 }
 
@@ -48,11 +48,11 @@ impl SessionOpener for ClaudeTestHost {
 
     fn open(&self, request: OpenRequest) -> OpenSessionFuture<'_> {
         Box::pin(async move {
-            let OpenRequest { start, id, flags, client_extensions: extensions, .. } = request;
-            if flags.iter().any(|flag| flag == "--allow-all") {
+            let OpenRequest { start, id, options, client_extensions: extensions, .. } = request;
+            if options.permission == Some(PermissionMode::AllowAll) {
                 self.fixture.set_mode(PermissionMode::AllowAll);
             }
-            self.opened_flags.lock().unwrap().push(flags);
+            self.opened_with.lock().unwrap().push(options);
             let opened = self.fixture.open_as_adapter(start, id, extensions).await;
             opened.map_err(|error| OpenRefusal { words: error.to_string(), hint: None })
         })

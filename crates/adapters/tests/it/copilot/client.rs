@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bosun_adapters::AdapterExit;
 use host::Home;
+use protocol::SessionOptions;
 use serde_json::{Value, json};
 use server::{OpenRefusal, OpenRequest, OpenSessionFuture, SessionOpener};
 use testkit::session::{Scenario, SessionFixture};
@@ -18,7 +19,8 @@ const STEP_TIMEOUT: Duration = Duration::from_secs(20);
 /// Opens the sessions of one fixture.
 pub(crate) struct CopilotTestOpener {
     fixture: SessionFixture,
-    pub(crate) flags: Mutex<Vec<String>>,
+    /// The options of the last session.
+    pub(crate) options: Mutex<SessionOptions>,
     /// The value of `COPILOT_HOME`.
     base_dir: Option<String>,
 }
@@ -34,7 +36,7 @@ impl SessionOpener for CopilotTestOpener {
 
     fn open(&self, request: OpenRequest) -> OpenSessionFuture<'_> {
         Box::pin(async move {
-            *self.flags.lock().unwrap() = request.flags;
+            *self.options.lock().unwrap() = request.options;
             let opened = self.fixture.open_as_adapter(request.start, request.id, request.client_extensions).await;
             opened.map_err(|error| OpenRefusal { words: error.to_string(), hint: None })
         })
@@ -65,7 +67,7 @@ impl CopilotTestClient {
     /// Starts an adapter whose clients have this base directory.
     pub(crate) fn with_base_dir(stage: SessionFixture, base: Option<&str>) -> CopilotTestClient {
         let opener =
-            Arc::new(CopilotTestOpener { fixture: stage, flags: Mutex::default(), base_dir: base.map(str::to_owned) });
+            Arc::new(CopilotTestOpener { fixture: stage, options: Mutex::default(), base_dir: base.map(str::to_owned) });
         let (client_end, adapter_end) = tokio::io::duplex(1 << 16);
         let (input, output) = tokio::io::split(adapter_end);
         let mut adapter = JoinSet::new();

@@ -184,11 +184,9 @@ async fn managed_settings_are_followed_or_refused() {
     }
     let rules = json!({ "deny": ["shell(touch:*)", "Bash(rm *)", "url(example.com)", "write"], "ask": ["read"] });
     let id = client.create_session(json!({ "managedSettings": { "permissions": rules } })).await;
-    let flags = client.opener.flags.lock().unwrap().clone();
-    for flag in ["--deny=shell(rm *)", "--ask=read"] {
-        assert!(flags.contains(&flag.to_owned()), "{flags:?}");
-    }
-    assert_eq!(flags.iter().filter(|flag| flag.starts_with("--deny=")).count(), 4, "{flags:?}");
+    let options = client.opener.options.lock().unwrap().clone();
+    assert!(options.deny.contains(&"shell(rm *)".to_owned()) && options.ask == ["read"], "{options:?}");
+    assert_eq!(options.deny.len(), 4, "{options:?}");
     let approved =
         client.call("session.permissions.setApproveAll", json!({ "sessionId": id, "enabled": true })).await.unwrap();
     assert_eq!(approved["success"], false, "a policy with ask rules forbids approving everything");

@@ -1,5 +1,6 @@
 //! Work that a client does for its session: tools, hooks, permissions and answers.
 
+use protocol::SessionOptions;
 use serde_json::{Value, json};
 use testkit::session::{Scenario, scenario};
 
@@ -65,7 +66,8 @@ async fn skip_permission_applies_only_to_client_tools() {
     let mut client = CopilotTestClient::start(test_scenario());
     let tools = json!([{ "name": "lookup", "skipPermission": true }, { "name": "edit", "skipPermission": true }]);
     let id = client.create_session(json!({ "tools": tools })).await;
-    assert_eq!(*client.opener.flags.lock().unwrap(), ["--ask-wait=for-ever", "--no-ask-user"]);
+    let expected = SessionOptions { ask_user: Some(false), ..SessionOptions::default() };
+    assert_eq!(*client.opener.options.lock().unwrap(), expected);
     client.call("session.send", json!({ "sessionId": id, "prompt": "look up 7" })).await.unwrap();
     let events = client.events_until("external_tool.requested").await;
     assert!(!kinds(&events).contains(&"permission.requested"), "{:?}", kinds(&events));

@@ -33,6 +33,8 @@ impl Machine {
 
     fn asked(&self, asked: Asked<'_>) -> Result<CatalogListing, Vec<DefinitionProblem>> {
         let (home, user, top) = (self.home(), self.path("user"), self.top());
+        let inline: Vec<_> =
+            asked.given.into_iter().map(|text| InlineDefinitions { name: Path::new("--agents"), text }).collect();
         gather_catalog(&CatalogLocations {
             home: &home,
             user_home: Some(&user),
@@ -40,7 +42,7 @@ impl Machine {
             trust: if asked.untrusted { TrustStatus::Untrusted } else { TrustStatus::Trusted },
             scopes: &SettingsFileScope::ALL,
             plugins: &asked.plugins,
-            inline: asked.given.map(|text| InlineDefinitions { name: Path::new("--agents"), text }),
+            inline: &inline,
             remote: asked.remote,
             hooks_forbidden_by: asked.no_hooks,
         })
