@@ -66,8 +66,11 @@ impl CopilotTestClient {
 
     /// Starts an adapter whose clients have this base directory.
     pub(crate) fn with_base_dir(stage: SessionFixture, base: Option<&str>) -> CopilotTestClient {
-        let opener =
-            Arc::new(CopilotTestOpener { fixture: stage, options: Mutex::default(), base_dir: base.map(str::to_owned) });
+        let opener = Arc::new(CopilotTestOpener {
+            fixture: stage,
+            options: Mutex::default(),
+            base_dir: base.map(str::to_owned),
+        });
         let (client_end, adapter_end) = tokio::io::duplex(1 << 16);
         let (input, output) = tokio::io::split(adapter_end);
         let mut adapter = JoinSet::new();
