@@ -88,12 +88,12 @@ impl RequestHandler for SessionApi {
                 Method::ModeSet => self.submit_command(SessionCommand::SetMode(read_params(params)?)).await,
                 Method::PermissionSet => {
                     let PermissionParams { mode } = read_params(params)?;
-                    self.context.grants.set_mode(mode);
+                    self.context.workplace.grants.set_mode(mode);
                     Ok(json!({}))
                 }
                 Method::RulesSet => {
                     let RulesParams { changes } = read_params(params)?;
-                    let changed = self.context.grants.change_rules(&changes);
+                    let changed = self.context.workplace.grants.change_rules(&changes);
                     changed.map(|()| json!({})).map_err(|error| rejection(InputRejection::Rule(error)))
                 }
                 Method::PlanUpdate => {

@@ -7,9 +7,10 @@ use protocol::{Ask, AskDecision, AskId, AskSubject, Clip, DecidedBy, ToolCallReq
 use sha2::{Digest, Sha256};
 use tools::{BoxFuture, ToolError, UserQuestion};
 
-use crate::call_waits::Caller;
+use crate::agent::OpenCall;
+use crate::call_waits::{CallLocation, Caller};
 use crate::permission_check;
-use crate::session_context::SessionContext;
+use crate::session_context::{SessionContext, SessionFacts};
 
 /// Bytes of the digest that identify an ask: enough that two calls with the same id cannot be constructed.
 const ASK_ID_BYTES: usize = 16;
@@ -21,19 +22,14 @@ const MAX_REPLY_BYTES: usize = 8 * 1024;
 const MAX_REASON_BYTES: usize = 4 * 1024;
 
 /// The ask for permission to run a call.
-pub(crate) fn permission_ask(
-    context: &SessionContext,
-    caller: &Caller,
-    call: &ToolCallRequest,
-    verdict: &Verdict,
-) -> Ask {
+pub(crate) fn permission_ask(facts: &SessionFacts, open: &OpenCall, call: &ToolCallRequest, verdict: &Verdict) -> Ask {
     let subject = AskSubject::Permission {
         tool: call.tool.clone(),
         input: call.input.clone(),
         reason: verdict.reason(),
         rules: verdict.suggested_rules(),
     };
-    ask(context, caller, &["permission", &call.tool, &call.input], subject)
+    ask(facts, (open.run.task, open.turn, &open.call), &["permission", &call.tool, &call.input], subject)
 }
 
 /// The tool result of a call that was not permitted.
@@ -66,7 +62,7 @@ impl tools::UserPrompter for UserAsker {
             let parts = ["question", &question].into_iter().chain(choices.iter().map(String::as_str));
             let parts: Vec<&str> = parts.collect();
             let subject = AskSubject::Question { question: question.clone(), choices: choices.clone() };
-            let ask = ask(&self.context, &self.caller, &parts, subject);
+            let ask = ask(&self.context.facts, self.caller.location(), &parts, subject);
             let id = ask.id.clone();
             let wait = self.context.facts.ask_wait;
             let pending = self.caller.ask(ask, wait).await.map_err(ToolError::failed)?;
@@ -83,17 +79,16 @@ impl tools::UserPrompter for UserAsker {
 }
 
 /// The ask of a call; `parts` and the call itself determine its id.
-pub(crate) fn ask(context: &SessionContext, caller: &Caller, parts: &[&str], subject: AskSubject) -> Ask {
-    let until_at = context.facts.ask_wait.map(|wait| context.facts.clock.now().plus(wait));
-    let (session, task, turn) =
-        (context.facts.session.to_string(), caller.run.task.to_string(), caller.turn.0.to_string());
-    let call_location = [session.as_str(), &task, &turn, &caller.call.0];
-    Ask {
-        id: ask_id(call_location.into_iter().chain(parts.iter().copied())),
-        call: caller.call.clone(),
-        subject,
-        until_at,
-    }
+pub(crate) fn ask(
+    facts: &SessionFacts,
+    (task, turn, call): CallLocation<'_>,
+    parts: &[&str],
+    subject: AskSubject,
+) -> Ask {
+    let until_at = facts.ask_wait.map(|wait| facts.clock.now().plus(wait));
+    let (session, task, turn) = (facts.session.to_string(), task.to_string(), turn.0.to_string());
+    let call_location = [session.as_str(), &task, &turn, &call.0];
+    Ask { id: ask_id(call_location.into_iter().chain(parts.iter().copied())), call: call.clone(), subject, until_at }
 }
 
 /// The id of an ask: a digest of its parts.

@@ -5,14 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use kernel::{CallPhase, DecidedAsk, InputRefusal, KernelInput, RunUpdate};
-use protocol::{
-    Activation, Ask, AskDecision, AskId, CallId, DecidedBy, Evidence, RunId, TaskId, Timestamp, ToolResult, Turn,
-    WaitMode,
-};
+use protocol::{Activation, Ask, AskDecision, AskId, CallId, DecidedBy, RunId, TaskId, Timestamp, Turn, WaitMode};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
-use crate::hooks::HookHalt;
 use crate::supervisor::{InputRejection, Supervisor};
 
 /// The waiting calls of one run.
@@ -40,7 +36,7 @@ impl CallWaits {
     }
 }
 
-/// A tool call of a run, which can wait.
+/// A tool call of a run as the session knows it; it can wait.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     pub(crate) supervisor: Supervisor,
@@ -50,26 +46,25 @@ pub(crate) struct Caller {
     pub(crate) waits: CallWaits,
     /// Results of other tasks that the call's answer contains.
     pub(crate) reported_results: Arc<Mutex<Vec<(TaskId, Activation)>>>,
-    /// Whether a hook stops the agent after its calls.
-    pub(crate) halt: HookHalt,
 }
 
+/// Identifies a call of the session.
+pub(crate) type CallLocation<'a> = (TaskId, Turn, &'a CallId);
+
 impl Caller {
+    /// Identifies the call.
+    pub(crate) fn location(&self) -> CallLocation<'_> {
+        (self.run.task, self.turn, &self.call)
+    }
+
     /// Records that the call's answer contains a result, so that it is not delivered again.
     pub(crate) fn mark_reported(&self, task: TaskId, activation: Activation) {
         self.reported_results.lock().unwrap_or_else(PoisonError::into_inner).push((task, activation));
     }
 
-    /// Answers the call and marks the results in its answer as read, in one step.
-    pub(crate) async fn answer(&self, answer: ToolResult, evidence: Vec<Evidence>) -> Result<(), InputRejection> {
-        let report = RunUpdate::CallAnswered { turn: self.turn, call: self.call.clone(), answer, evidence };
-        let reported = std::mem::take(&mut *self.reported_results.lock().unwrap_or_else(PoisonError::into_inner));
-        if reported.is_empty() {
-            return self.supervisor.report(self.run, report).await;
-        }
-        let read = reported.into_iter().map(|(task, activation)| RunUpdate::ResultRead { task, activation });
-        let reports = std::iter::once(report).chain(read).map(|report| KernelInput::Report(self.run, report));
-        self.supervisor.submit_all(reports).await
+    /// The results that the call's answer contains; each is returned once.
+    pub(crate) fn take_reported(&self) -> Vec<(TaskId, Activation)> {
+        std::mem::take(&mut *self.reported_results.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Waits for tasks to end. Meanwhile the run sends no model request and its slot is free. Resumes a wait that was

@@ -40,6 +40,7 @@ mod redact;
 mod repeats;
 mod result_cache;
 mod roster;
+mod run_requests;
 mod session;
 mod session_context;
 mod session_control;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use net::fetch::AddressGate;
 
-use crate::session_context::SessionContext;
+use crate::session_context::Workplace;
 
 /// Lets the calls of a session connect only where its policy permits.
 #[derive(Debug)]
-pub(crate) struct PolicyNetworkGate(pub(crate) Arc<SessionContext>);
+pub(crate) struct PolicyNetworkGate(pub(crate) Arc<Workplace>);
 
 impl AddressGate for PolicyNetworkGate {
     fn may_connect(&self, host: &str, machine: SocketAddr) -> bool {

@@ -13,7 +13,7 @@ use crate::command_inspection::{InspectionScope, inspect_command};
 use crate::command_paths;
 use crate::prepared_agent::PreparedAgent;
 use crate::protected_files::ControlFiles;
-use crate::session_context::SessionContext;
+use crate::session_context::Workplace;
 use crate::task_workspaces::TaskWorkspace;
 
 /// Whether a call may run.
@@ -27,35 +27,36 @@ pub(crate) struct CallPermission {
 /// Judges a call by its final input; refuses malformed input. Judging reads files, which may take long, so it runs on a
 /// separate thread.
 pub(crate) async fn judge_call(
-    context: &Arc<SessionContext>,
+    workplace: &Arc<Workplace>,
     prepared: &Arc<PreparedAgent>,
     tool: &Arc<dyn Tool>,
     call: &ToolCallRequest,
 ) -> Result<CallPermission, ToolError> {
-    let (context, prepared, tool, call) = (Arc::clone(context), Arc::clone(prepared), Arc::clone(tool), call.clone());
-    tokio::task::spawn_blocking(move || judge_call_blocking(&context, prepared, &*tool, &call))
+    let (workplace, prepared, tool, call) =
+        (Arc::clone(workplace), Arc::clone(prepared), Arc::clone(tool), call.clone());
+    tokio::task::spawn_blocking(move || judge_call_blocking(&workplace, prepared, &*tool, &call))
         .await
         .map_err(ToolError::failed)?
 }
 
 fn judge_call_blocking(
-    context: &Arc<SessionContext>,
+    workplace: &Arc<Workplace>,
     prepared: Arc<PreparedAgent>,
     tool: &dyn Tool,
     call: &ToolCallRequest,
 ) -> Result<CallPermission, ToolError> {
-    let needs = tool.required_permissions(&call.input, &context.facts.tools)?;
-    let policy = prepared.task_workspace.policy(context.policy());
+    let needs = tool.required_permissions(&call.input, &workplace.facts.tools)?;
+    let policy = prepared.task_workspace.policy(workplace.policy());
     let acts = needs.into_iter().map(|need| requested_act(&prepared.task_workspace, &policy, need));
     let mut acts = acts.collect::<Result<Vec<RequestedAct>, ToolError>>()?;
     let redirected: Vec<RequestedAct> = acts.iter().flat_map(redirect_acts).collect();
     acts.extend(redirected);
     let named = acts.iter().filter_map(named_path).collect();
-    let controls = control_files(context, &prepared.task_workspace);
+    let controls = control_files(workplace, &prepared.task_workspace);
     let verdict =
-        check(context, (&prepared, &prepared.task_workspace), |path| controls.contains(path), &call.tool, acts);
+        check(workplace, (&prepared, &prepared.task_workspace), |path| controls.contains(path), &call.tool, acts);
     let permitted = PermittedCall {
-        context: Arc::clone(context),
+        workplace: Arc::clone(workplace),
         agent: prepared,
         controls,
         tool: call.tool.clone(),
@@ -67,19 +68,20 @@ fn judge_call_blocking(
 
 /// Judges a command that the runtime runs in a workspace for a call of this tool.
 pub(crate) async fn judge_command(
-    context: &Arc<SessionContext>,
+    workplace: &Arc<Workplace>,
     prepared: &Arc<PreparedAgent>,
     task_workspace: &Arc<TaskWorkspace>,
     tool: &'static str,
     command: &str,
 ) -> Result<Verdict, ToolError> {
-    let (context, prepared, task_workspace) = (Arc::clone(context), Arc::clone(prepared), Arc::clone(task_workspace));
+    let (workplace, prepared, task_workspace) =
+        (Arc::clone(workplace), Arc::clone(prepared), Arc::clone(task_workspace));
     let need = RequiredPermission::Shell(command.to_owned());
     let judge = move || {
-        let act = requested_act(&task_workspace, &task_workspace.policy(context.policy()), need)?;
+        let act = requested_act(&task_workspace, &task_workspace.policy(workplace.policy()), need)?;
         let acts = redirect_acts(&act).into_iter().chain([act]).collect();
-        let controls = control_files(&context, &task_workspace);
-        Ok(check(&context, (&prepared, &task_workspace), |path| controls.contains(path), tool, acts))
+        let controls = control_files(&workplace, &task_workspace);
+        Ok(check(&workplace, (&prepared, &task_workspace), |path| controls.contains(path), tool, acts))
     };
     tokio::task::spawn_blocking(judge).await.map_err(ToolError::failed)?
 }
@@ -104,13 +106,13 @@ pub fn denial_reason(text: &str) -> &str {
 
 /// Decides by the paths as they are now. A control file is recognised by its identity as well as by its name.
 fn check(
-    context: &SessionContext,
+    workplace: &Workplace,
     (prepared, task_workspace): (&PreparedAgent, &TaskWorkspace),
     is_control: impl Fn(&Path) -> bool,
     tool: &str,
     acts: Vec<RequestedAct>,
 ) -> Verdict {
-    let policy = task_workspace.policy(context.policy());
+    let policy = task_workspace.policy(workplace.policy());
     let reached = acts.iter().find_map(|act| match act {
         RequestedAct::Shell { command, cwd, facts: _ } => {
             command_paths::find_reached_control(command, cwd, &is_control, &policy)
@@ -130,8 +132,8 @@ fn control_file_verdict(path: &Path) -> Verdict {
 }
 
 /// The files that no call in this workspace may reach. Agents' checkouts are not searched for hard links to them.
-fn control_files(context: &SessionContext, task_workspace: &TaskWorkspace) -> ControlFiles {
-    let (policy, home) = (task_workspace.policy(context.policy()), &context.facts.home);
+fn control_files(workplace: &Workplace, task_workspace: &TaskWorkspace) -> ControlFiles {
+    let (policy, home) = (task_workspace.policy(workplace.policy()), &workplace.facts.home);
     ControlFiles::new(&policy.control_paths, &policy.exempt_folders, vec![home.checkouts_dir(), home.trash_dir()])
 }
 
@@ -199,7 +201,7 @@ fn named_path(act: &RequestedAct) -> Option<(PathBuf, FileAccess)> {
 /// The permission of a call: the paths that it named when it was judged, and files that need no permission.
 #[derive(Debug)]
 struct PermittedCall {
-    context: Arc<SessionContext>,
+    workplace: Arc<Workplace>,
     agent: Arc<PreparedAgent>,
     controls: ControlFiles,
     tool: String,
@@ -233,7 +235,7 @@ impl PermittedCall {
             FileAccess::Edit => RequestedAct::Edit(path.to_owned()),
         };
         let verdict =
-            check(&self.context, (&self.agent, &self.agent.task_workspace), is_control, &self.tool, vec![act]);
+            check(&self.workplace, (&self.agent, &self.agent.task_workspace), is_control, &self.tool, vec![act]);
         if verdict.effect == RuleEffect::Allow || self.covers(path, access, &verdict) {
             return Ok(());
         }

@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use model::{Model, ModelTier, ToolSpec};
 use policy::AgentRole;
 use protocol::{
-    AgentSpec, Clip, HookDialect, PermissionMode, ReasoningEffort, SessionMode, SpawnPolicy, TaskId, TaskSpec,
-    ToolGroup, find_tool, tool_name,
+    AgentSpec, Clip, HookDialect, PermissionMode, ReasoningEffort, SessionMode, SpawnPolicy, ToolGroup, find_tool,
+    tool_name,
 };
 use tools::{Tool, ToolAccess};
 
 use crate::conversation::AddedTools;
-use crate::session_context::SessionContext;
+use crate::run_requests::TaskProfile;
+use crate::session_context::{AgentCatalog, SessionFacts};
 use crate::task_workspaces::TaskWorkspace;
 use crate::{prompt, skill};
 
@@ -88,48 +89,45 @@ struct PreparedAgentKey {
     mode: Option<PermissionMode>,
 }
 
-impl SessionContext {
-    /// The prepared agent of a task, or the reason why there is none.
-    pub(crate) fn prepared_agent(&self, task: TaskId) -> Result<Arc<PreparedAgent>, String> {
-        let spec_and_depth = self.log.roster.with_task(task, |entry| (Arc::clone(&entry.spec), entry.depth));
-        let (spec, depth) = spec_and_depth.ok_or_else(|| format!("unknown task {task}"))?;
+impl AgentCatalog {
+    /// The prepared agent of a task that works in this workspace, or the reason why there is none.
+    pub(crate) fn prepared_agent(
+        &self,
+        facts: &SessionFacts,
+        profile: &TaskProfile,
+        workspace: Arc<TaskWorkspace>,
+    ) -> Result<Arc<PreparedAgent>, String> {
+        let spec = &profile.spec;
         let key = PreparedAgentKey {
             definition: spec.definition.as_ref().map(ToString::to_string),
-            model: self.task_model_spec(&spec),
+            model: Arc::clone(&profile.model),
             effort: spec.effort.map(|effort| format!("{effort:?}")),
             root: spec.kind.is_root(),
-            may_spawn: depth < self.facts.limits.depth,
-            mode: self.log.roster.mode(task),
+            may_spawn: profile.depth < facts.limits.depth,
+            mode: profile.mode,
         };
-        let workspace = self.task_workspace(task)?;
         if workspace.is_checkout() {
             // No other agent shares a checkout.
-            return self.prepare_agent(task, &spec, &key, workspace).map(Arc::new);
+            return self.prepare_agent(facts, profile, &key, workspace).map(Arc::new);
         }
-        if let Some(prepared) = self.catalog.prepared_agents.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key)
-        {
+        if let Some(prepared) = self.prepared_agents.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok(Arc::clone(prepared));
         }
-        let prepared = Arc::new(self.prepare_agent(task, &spec, &key, workspace)?);
-        self.catalog
-            .prepared_agents
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(key, Arc::clone(&prepared));
+        let prepared = Arc::new(self.prepare_agent(facts, profile, &key, workspace)?);
+        self.prepared_agents.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&prepared));
         Ok(prepared)
     }
 
     fn prepare_agent(
         &self,
-        task: TaskId,
-        spec: &TaskSpec,
+        facts: &SessionFacts,
+        profile: &TaskProfile,
         key: &PreparedAgentKey,
         workspace: Arc<TaskWorkspace>,
     ) -> Result<PreparedAgent, String> {
-        let definition = self.log.roster.definition(task).unwrap_or_else(|| Arc::new(main_agent()));
+        let definition = profile.definition.clone().unwrap_or_else(|| Arc::new(main_agent()));
         let model = self.model_by_spec(&key.model)?;
-        let toolbox = self.toolbox(&definition, key);
+        let toolbox = self.toolbox(facts, &definition, key);
         let (initial, deferred) = split_initial_tools(&toolbox, &definition, key.root, model.facts().tier);
         let (search, deferred) = match deferred.is_empty() {
             true => (None, deferred),
@@ -143,7 +141,7 @@ impl SessionContext {
             .chain(mode_tools.iter().map(|mode_tool| &mode_tool.tool))
             .map(|tool| tool.spec().name.to_string());
         Ok(PreparedAgent {
-            system_prompt: self.system_prompt(&definition, key.root, &workspace)?.into(),
+            system_prompt: self.system_prompt(facts, &definition, key.root, &workspace)?.into(),
             role: AgentRole {
                 tools: Some(names.collect()),
                 denied: definition.denied.iter().cloned().collect(),
@@ -155,26 +153,27 @@ impl SessionContext {
             toolbox,
             model,
             model_spec: Arc::clone(&key.model),
-            effort: spec.effort.or(definition.effort).or(self.facts.effort),
+            effort: profile.spec.effort.or(definition.effort).or(facts.effort),
             definition,
             task_workspace: workspace,
         })
     }
 
     /// The system prompt of an agent of this definition, with the text of its skills.
-    fn system_prompt(&self, definition: &AgentSpec, root: bool, workspace: &TaskWorkspace) -> Result<String, String> {
-        let mut system = prompt::system_prompt(
-            workspace,
-            &self.catalog.instructions,
-            definition,
-            root.then_some(self.facts.features),
-        );
+    fn system_prompt(
+        &self,
+        facts: &SessionFacts,
+        definition: &AgentSpec,
+        root: bool,
+        workspace: &TaskWorkspace,
+    ) -> Result<String, String> {
+        let mut system =
+            prompt::system_prompt(workspace, &self.instructions, definition, root.then_some(facts.features));
         if root {
-            system = self.catalog.client_extensions.system_text.apply(system);
+            system = self.client_extensions.system_text.apply(system);
         }
         for name in &definition.skills {
-            let skill_spec =
-                self.catalog.definitions.skill(name).ok_or_else(|| format!("there is no skill `{name}`"))?;
+            let skill_spec = self.definitions.skill(name).ok_or_else(|| format!("there is no skill `{name}`"))?;
             let text = skill::read(skill_spec).map_err(|why| format!("{} cannot be read: {why}", skill_spec.file))?;
             let text = skill::skill_text(&text);
             system.push_str(&format!(
@@ -187,8 +186,8 @@ impl SessionContext {
     }
 
     /// All tools that an agent of this definition may call, in a stable order.
-    fn toolbox(&self, definition: &AgentSpec, key: &PreparedAgentKey) -> Vec<Arc<dyn Tool>> {
-        let catalog = &self.catalog.definitions;
+    fn toolbox(&self, facts: &SessionFacts, definition: &AgentSpec, key: &PreparedAgentKey) -> Vec<Arc<dyn Tool>> {
+        let catalog = &self.definitions;
         let types: Vec<(String, String)> = match key.may_spawn {
             true => catalog.startable(&definition.spawns).map(|it| (it.name.clone(), it.description.clone())).collect(),
             false => Vec::new(),
@@ -202,12 +201,12 @@ impl SessionContext {
             .collect();
         let all = tools::builtin_tools()
             .into_iter()
-            .chain((key.root && self.facts.can_ask_user).then(tools::ask_user))
+            .chain((key.root && facts.can_ask_user).then(tools::ask_user))
             .chain((!types.is_empty()).then(|| tools::task(&types)))
             .chain((!skills.is_empty()).then(|| tools::skill(&skills)))
             .chain(subagents)
             .chain(tools::shared_list_tools());
-        let extensions = &self.catalog.client_extensions.tools;
+        let extensions = &self.client_extensions.tools;
         // If a program replaces our `shell` with its `bash`, the model must not see both.
         let is_replaced = |tool: &Arc<dyn Tool>| {
             let mut names = extensions.iter().map(|extension| &extension.spec().name);

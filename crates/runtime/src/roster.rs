@@ -110,12 +110,6 @@ impl Roster {
         self.with_task(task, |entry| entry.trace.clone()).flatten().filter(|trace| trace.is_complete())
     }
 
-    /// Whether a task is working or among those that became idle last. Other temporary data of a task is held for the
-    /// same time.
-    pub(crate) fn is_recent(&self, task: TaskId) -> bool {
-        self.with_task(task, |entry| entry.trace.is_some()) == Some(true)
-    }
-
     /// The definition of a task's agent, if the session has stored it.
     pub(crate) fn definition(&self, task: TaskId) -> Option<Arc<AgentSpec>> {
         let state = self.0.read().unwrap_or_else(PoisonError::into_inner);
@@ -173,11 +167,6 @@ impl Roster {
             next += 1;
         }
         found
-    }
-
-    /// Whether a task is the root.
-    pub(crate) fn is_root(&self, task: TaskId) -> bool {
-        self.with_task(task, |entry| entry.depth) == Some(0)
     }
 
     /// The path of a task in the tree, such as `/root/tests`.

@@ -48,7 +48,7 @@ impl tools::SessionControl for AgentSessionControl {
             let default_action = self.context.facts.default_plan_action;
             let subject = AskSubject::Plan { summary: summary.clone(), plan, actions, recommended, default_action };
             // The plan is not part of the id: the user may edit it while the ask is open.
-            let ask = asks::ask(&self.context, &self.caller, &["plan", &summary], subject);
+            let ask = asks::ask(&self.context.facts, self.caller.location(), &["plan", &summary], subject);
             let pending = self.caller.ask(ask, self.context.facts.ask_wait).await.map_err(tool_error)?;
             Ok(decision_text(&pending.decision().await.map_err(tool_error)?))
         })

@@ -15,6 +15,16 @@ use crate::supervisor::{InputRejection, Supervisor};
 #[derive(Debug, Default)]
 pub(crate) struct AddedModels(Mutex<HashMap<String, Arc<dyn Model>>>);
 
+impl AddedModels {
+    pub(crate) fn get(&self, spec: &str) -> Option<Arc<dyn Model>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(spec).cloned()
+    }
+
+    fn insert(&self, spec: String, model: Arc<dyn Model>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(spec, model);
+    }
+}
+
 /// Why the session keeps its model.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelChangeError {
@@ -44,7 +54,7 @@ impl SessionContext {
 
     /// The session's model, or the reason why it cannot be opened.
     pub(crate) fn session_model(&self) -> Result<Arc<dyn Model>, String> {
-        self.model_by_spec(&self.session_model_spec())
+        self.catalog.model_by_spec(&self.session_model_spec())
     }
 
     /// The name of the model that a task's agent uses.
@@ -56,15 +66,6 @@ impl SessionContext {
         }
     }
 
-    /// A model by its name.
-    pub(crate) fn model_by_spec(&self, spec: &str) -> Result<Arc<dyn Model>, String> {
-        if spec == self.catalog.model_spec {
-            return Ok(Arc::clone(&self.catalog.model));
-        }
-        let added = self.catalog.added_models.0.lock().unwrap_or_else(PoisonError::into_inner).get(spec).cloned();
-        added.map_or_else(|| self.catalog.models.open(spec), Ok)
-    }
-
     /// Switches to another model; returns its full name.
     pub(crate) async fn change_model(
         &self,
@@ -73,7 +74,7 @@ impl SessionContext {
         wanted: &str,
     ) -> Result<String, ModelChangeError> {
         let spec = self.catalog.models.full_name(wanted);
-        let model = self.model_by_spec(&spec).map_err(|why| {
+        let model = self.catalog.model_by_spec(&spec).map_err(|why| {
             let (spec, known) = (protocol::Clip::new(wanted, 100).into_string(), self.model_names());
             ModelChangeError::Unusable { spec, why, known }
         })?;
@@ -83,7 +84,7 @@ impl SessionContext {
             return Err(ModelChangeError::Unpriced(spec));
         }
         // The model must be available before its name is in the log.
-        self.catalog.added_models.0.lock().unwrap_or_else(PoisonError::into_inner).insert(spec.clone(), model);
+        self.catalog.added_models.insert(spec.clone(), model);
         supervisor.submit(KernelInput::SetModel { model: spec.clone(), by: Principal::User }).await?;
         Ok(spec)
     }

@@ -10,10 +10,7 @@ use net::fetch::{AddressGate, PageFetcher};
 use protocol::{CallId, TaskId};
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    BackgroundCommands, FileAccessGuard, FileStamps, Heartbeat, IntentReporter, SessionControl, SharedListAccess,
-    SqlExecutor, Subagents, UserPrompter,
-};
+use crate::{FileAccessGuard, FileStamps, Heartbeat, SessionServices};
 
 /// The services and limits of a tool call.
 #[derive(Debug, Clone)]
@@ -36,20 +33,8 @@ pub struct ToolContext {
     pub heartbeat: Heartbeat,
     /// Limits on its input and output.
     pub limits: ToolLimits,
-    /// The model's SQL tables.
-    pub sql: Arc<dyn SqlExecutor>,
-    /// Commands that keep running while the agent works.
-    pub background: Arc<dyn BackgroundCommands>,
-    /// The agents that this agent starts.
-    pub subagents: Arc<dyn Subagents>,
-    /// The list that it shares with other agents.
-    pub shared_list: Arc<dyn SharedListAccess>,
-    /// Reports what the agent is doing.
-    pub intent: Arc<dyn IntentReporter>,
-    /// The root's control over its session.
-    pub session_control: Arc<dyn SessionControl>,
-    /// Asks the user.
-    pub user_prompter: Arc<dyn UserPrompter>,
+    /// What it may ask of the session.
+    pub session: SessionServices,
     /// Fetches web pages.
     pub fetcher: PageFetcher,
     /// Decides which addresses they may come from.

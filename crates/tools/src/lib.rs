@@ -34,8 +34,8 @@ pub use launch::{ShellCommand, follow, launch};
 pub use services::{
     BackgroundCommand, BackgroundCommands, BackgroundRow, BackgroundStatus, CreateItemRequest, FileAccess,
     FileAccessGuard, IntentReporter, ItemEdit, MessageAgentsRequest, MessageRecipients, PlanExitRequest,
-    ReadAgentRequest, SessionControl, SharedListAccess, SqlExecutor, StartAgentRequest, Subagents, UserPrompter,
-    UserQuestion, WaitLimit, WaitRequest, WaitUntilRequest,
+    ReadAgentRequest, SessionControl, SessionServices, SharedListAccess, SqlExecutor, StartAgentRequest, Subagents,
+    UserPrompter, UserQuestion, WaitLimit, WaitRequest, WaitUntilRequest,
 };
 pub use session_control::{autopilot_tools, plan_mode_tools};
 pub use shared_list::shared_list_tools;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs::Metadata;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use protocol::{
@@ -12,6 +13,25 @@ use protocol::{
 use serde_json::{Map, Value};
 
 use crate::{BoxFuture, ToolError};
+
+/// What the tools of one call may ask of the session, which may run in another process than the call.
+#[derive(Debug, Clone)]
+pub struct SessionServices {
+    /// The model's SQL tables.
+    pub sql: Arc<dyn SqlExecutor>,
+    /// Commands that keep running while the agent works.
+    pub background: Arc<dyn BackgroundCommands>,
+    /// The agents that this agent starts.
+    pub subagents: Arc<dyn Subagents>,
+    /// The list that it shares with other agents.
+    pub shared_list: Arc<dyn SharedListAccess>,
+    /// Reports what the agent is doing.
+    pub intent: Arc<dyn IntentReporter>,
+    /// The root's control over its session.
+    pub session_control: Arc<dyn SessionControl>,
+    /// Asks the user.
+    pub user_prompter: Arc<dyn UserPrompter>,
+}
 
 /// The SQL tables a model may use.
 pub trait SqlExecutor: Send + Sync + fmt::Debug {

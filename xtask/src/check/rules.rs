@@ -1,4 +1,5 @@
-//! Rules without a lint: one crate for each dangerous dependency, and one list of environment variables.
+//! Rules without a lint: one crate for each dangerous dependency, one list of environment variables, and what the runs
+//! of agents may know.
 
 use std::collections::BTreeSet;
 
@@ -21,9 +22,30 @@ const UNWANTED: [&str; 3] = ["aws-lc-sys", "openssl-sys", "cmake"];
 /// The file that declares all our environment variables.
 const ENV: &str = "crates/config/src/env.rs";
 
+/// The code of agents' runs.
+const RUNS: &str = "crates/runtime/src/agent";
+
+/// What a run does not know: it asks its session with requests, so that it can be in another process.
+const SESSION_ONLY: [&str; 7] =
+    ["SessionContext", "SessionLog", "SessionReader", "LocalSession", "Supervisor", "KernelInput", "KernelTask"];
+
 /// Every broken rule.
 pub(super) fn faults(packages: &[Package], sources: &[SourceFile]) -> Vec<String> {
-    [homes(packages), unsafe_code(sources), environment(sources)].concat()
+    [homes(packages), unsafe_code(sources), environment(sources), runs(sources)].concat()
+}
+
+/// Names of the session's own types in the code of runs.
+fn runs(sources: &[SourceFile]) -> Vec<String> {
+    let of_runs = sources.iter().filter(|source| source.path.starts_with(RUNS));
+    let found = of_runs.flat_map(|source| {
+        let code = only(&source.text, &[ByteKind::Code]);
+        let named: BTreeSet<&str> = words(&code).filter(|word| SESSION_ONLY.contains(word)).collect();
+        let fault = |name: &str| {
+            format!("runs: {} must not name {name}; add a request to runtime/src/run_requests", source.path.display())
+        };
+        named.into_iter().map(fault).collect::<Vec<_>>()
+    });
+    found.collect()
 }
 
 fn homes(packages: &[Package]) -> Vec<String> {
@@ -112,6 +134,18 @@ mod tests {
     fn a_dependency_that_is_hard_to_build_is_named() {
         let lock = "[[package]]\nname = \"cmake\"\n[[package]]\nname = \"ring\"\ndependencies = [\n \"aws-lc-sys\",\n]";
         assert_eq!(locked(lock), ["lock: cmake must not be depended on"]);
+    }
+
+    #[test]
+    fn a_run_that_names_its_session_is_found() {
+        let quiet = source("crates/runtime/src/agent/a.rs", "// a Supervisor\nuse crate::supervisor::InputRejection;");
+        let loud = source("crates/runtime/src/agent/b.rs", "fn f(supervisor: &Supervisor) {}");
+        let session = source("crates/runtime/src/session/c.rs", "use crate::supervisor::Supervisor;");
+        assert_eq!(
+            runs(&[quiet, loud, session]),
+            ["runs: crates/runtime/src/agent/b.rs must not name Supervisor; \
+                 add a request to runtime/src/run_requests"]
+        );
     }
 
     #[test]

@@ -1,11 +1,8 @@
 //! What follows an answer or a failed request: the next step, another try, or the end of the activation.
 
-use kernel::{BoundaryPoint, FailedCallCharge, InputRefusal, KernelInput, NewMail, Parking, RunEnding, RunUpdate};
+use kernel::{BoundaryPoint, FailedCallCharge, InputRefusal, Parking, RunEnding, RunUpdate};
 use model::{ModelError, ModelReply};
-use protocol::{
-    ContentBlock, Cost, FailKind, LimitKind, MailBody, MailDelivery, ModelFault, ParkReason, Principal, StopReason,
-    Turn, WrapUpReason,
-};
+use protocol::{ContentBlock, Cost, FailKind, LimitKind, ModelFault, ParkReason, StopReason, Turn, WrapUpReason};
 
 use super::AgentRun;
 use super::call_normalization;
@@ -14,8 +11,8 @@ use super::early_start::AnswerFollowUp;
 use super::retry::{RetryDecision, RetryState};
 use super::run::{InterruptibleOutcome, StepOutcome};
 use crate::conversation::Conversation;
-use crate::hooks::run_hooks;
 use crate::prompt;
+use crate::run_requests::RunInput;
 use crate::supervisor::InputRejection;
 
 impl AgentRun {
@@ -93,9 +90,7 @@ impl AgentRun {
     /// Asks the model once more after an empty answer.
     async fn nudge(&mut self) -> Result<StepOutcome, InputRejection> {
         self.nudged = true;
-        let (to, body) = (self.link.run.task, MailBody::text(prompt::EMPTY.trim_end()));
-        let mail = NewMail { to, from: Principal::Runtime, delivery: MailDelivery::Steer, body };
-        self.link.supervisor.submit(KernelInput::Send(mail)).await?;
+        self.session().submit_all([RunInput::Note(prompt::EMPTY.trim_end().into())]).await?;
         Ok(StepOutcome::Continue)
     }
 
@@ -113,10 +108,10 @@ impl AgentRun {
         };
         let next = match fault {
             // A key that was accepted before may become valid again, so park and keep the work.
-            ModelFault::Auth if self.has_provider_answered().await? => {
+            ModelFault::Auth if self.session().has_provider_answered(self.agent.model.name().to_owned()).await? => {
                 RetryDecision::Park(Parking { until: None, why: ParkReason::Auth })
             }
-            fault => tries.decide(fault, self.context.facts.clock.now(), self.context.facts.ids.uuid()),
+            fault => tries.decide(fault, self.workplace.facts.clock.now(), self.workplace.facts.ids.uuid()),
         };
         let next = if self.conversation.wrap_up() == Some(WrapUpReason::Time) { next.when_time_is_up() } else { next };
         let retry = match next {
@@ -148,7 +143,7 @@ impl AgentRun {
                     let message = format!("the model's provider refused the key: {error_text}");
                     let error = ::hooks::HookEventData::Error { what: "model_call", message };
                     // Hooks cannot decide anything here.
-                    let _verdict = run_hooks(&self.context, self.link.run, error).await;
+                    let _verdict = self.session().run_hooks(error).await;
                 }
                 self.report(RunUpdate::Park(parking)).await.map(|()| Some(StepOutcome::Stop))
             }
@@ -167,7 +162,7 @@ impl AgentRun {
                 };
                 let error = ::hooks::HookEventData::Error { what: "model_call", message: message.clone() };
                 // Hooks cannot decide anything here.
-                let _verdict = run_hooks(&self.context, self.link.run, error).await;
+                let _verdict = self.session().run_hooks(error).await;
                 self.end(RunEnding::Failed { kind: FailKind::Model, message }).await.map(Some)
             }
             RetryDecision::TimeIsUp => self.end(ending_of(WrapUpReason::Time)).await.map(Some),
@@ -202,7 +197,7 @@ impl AgentRun {
 
     /// Whether the agent was asked to suggest the user's next prompt in its last line.
     pub(super) fn suggests_prompts(&self) -> bool {
-        self.context.facts.features.prompt_suggestions && self.context.log.roster.is_root(self.link.run.task)
+        self.workplace.facts.features.prompt_suggestions && self.profile.is_root()
     }
 
     /// Abandons the current request because the time is up.
@@ -214,12 +209,6 @@ impl AgentRun {
             Some(why) => self.end(ending_of(why)).await,
             None => Ok(StepOutcome::Continue),
         }
-    }
-
-    /// Whether the model's provider has answered a request in this session.
-    async fn has_provider_answered(&self) -> Result<bool, InputRejection> {
-        let model = self.agent.model.name().to_owned();
-        self.link.supervisor.query(move |kernel| kernel.has_provider_answered(&model)).await
     }
 
     /// Ends an answer that outgrew its budget. The next turn is decided as usual.
@@ -249,14 +238,8 @@ impl AgentRun {
     /// Compacts as much as possible after the model rejected the request as too long; returns `None` to try again.
     async fn handle_too_long(&mut self, error_text: &str) -> Result<Option<StepOutcome>, InputRejection> {
         self.catch_up();
-        match context_window::compact_fully(
-            &self.context,
-            &self.agent,
-            (&self.link.supervisor, self.link.run.task),
-            &self.conversation,
-        )
-        .await?
-        {
+        let agent = (&self.profile, &*self.agent);
+        match context_window::compact_fully(self.session(), agent, &self.conversation).await? {
             Some(compaction) => self.compact(compaction).await.map(|()| None),
             None => {
                 let message = context_window::too_long_message(&self.agent, error_text);

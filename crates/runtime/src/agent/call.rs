@@ -4,27 +4,22 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use kernel::{CallPhase, RunUpdate};
+use kernel::CallPhase;
 use protocol::{AskDecision, CallId, Evidence, RuleEffect, ToolCallRequest, ToolResult, ToolResultStatus};
 use tokio_util::sync::CancellationToken;
 use tools::{FileAccessGuard, FileStamps, Heartbeat, Tool, ToolAccess, ToolContext};
 
+use super::OpenCall;
 use super::call_admission::{
     CallAdmission, PermissionProgress, ReviewedCall, denied_answer, failed_answer, review_calls,
 };
 use super::early_start::EarlyCall;
-use crate::asks::{self, UserAsker};
-use crate::background_commands::AgentShellTasks;
-use crate::call_waits::Caller;
+use crate::asks;
 use crate::hooks::{self, PendingPostHook, PendingPostHooks, PreToolFeedback};
 use crate::network_gate::PolicyNetworkGate;
 use crate::permission_check::{self, CallPermission};
 use crate::prepared_agent::PreparedAgent;
-use crate::session_context::SessionContext;
-use crate::session_control::AgentSessionControl;
-use crate::shared_lists::AgentItemList;
-use crate::sql_tables::{AgentSqlSpace, IntentRecorder};
-use crate::subagents::AgentSubagents;
+use crate::session_context::{AgentCatalog, Workplace};
 use crate::supervisor::InputRejection;
 
 /// The most changed files that are recorded for one command.
@@ -33,7 +28,8 @@ const MAX_CHANGED_FILES: usize = 100;
 /// What the tool calls of one answer need to run.
 #[derive(Debug, Clone)]
 pub(super) struct CallContext {
-    pub(super) context: Arc<SessionContext>,
+    pub(super) workplace: Arc<Workplace>,
+    pub(super) catalog: Arc<AgentCatalog>,
     pub(super) agent: Arc<PreparedAgent>,
     /// The files that the agent has read.
     pub(super) stamps: Arc<FileStamps>,
@@ -56,7 +52,7 @@ impl CallContext {
 /// before any call runs, so that the user can decide on all of them at once.
 pub(super) async fn run_calls(
     call_context: &CallContext,
-    calls: Vec<(ToolCallRequest, Caller)>,
+    calls: Vec<(ToolCallRequest, OpenCall)>,
 ) -> Result<(), InputRejection> {
     let reviewed = review_calls(call_context, calls).await?;
     for group in concurrent_groups(reviewed) {
@@ -85,25 +81,25 @@ fn concurrent_groups(calls: Vec<ReviewedCall<'_>>) -> Vec<Vec<ReviewedCall<'_>>>
 }
 
 async fn run_reviewed_call(call_context: &CallContext, reviewed: ReviewedCall<'_>) -> Result<(), InputRejection> {
-    let ReviewedCall { mut call, caller, hook_feedback: feedback, admission } = reviewed;
+    let ReviewedCall { mut call, open, hook_feedback: feedback, admission } = reviewed;
     let (tool, file_guard) = match admission {
         CallAdmission::Run(tool, file_guard) => (tool, file_guard),
-        CallAdmission::Answer(answer) => return answer_call(call_context, &caller, &call, answer).await,
-        CallAdmission::Asked(tool, permission, pending) => {
+        CallAdmission::Answer(answer) => return answer_call(call_context, &open, &call, answer).await,
+        CallAdmission::Asked(tool, permission) => {
             let CallPermission { verdict, file_guard } = *permission;
-            let decided = pending.decision().await?;
+            let decided = open.session.ask_decision(call.id.clone()).await?;
             match decided.decision {
                 AskDecision::Allow { input: None, .. } => (tool, file_guard),
                 AskDecision::Allow { input: Some(input), .. } => {
                     call.input = input;
                     match judge_amended(call_context, tool, &call).await {
                         Ok(file_guard) => (tool, file_guard),
-                        Err(answer) => return answer_call(call_context, &caller, &call, answer).await,
+                        Err(answer) => return answer_call(call_context, &open, &call, answer).await,
                     }
                 }
                 AskDecision::Deny { .. } | AskDecision::Reply { .. } | AskDecision::Proceed { .. } => {
                     let answer = asks::refused_answer(&call, &verdict, &decided);
-                    return answer_call(call_context, &caller, &call, answer).await;
+                    return answer_call(call_context, &open, &call, answer).await;
                 }
             }
         }
@@ -111,22 +107,22 @@ async fn run_reviewed_call(call_context: &CallContext, reviewed: ReviewedCall<'_
     if tool.spec().access == ToolAccess::Agent {
         // One commit starts the call and its agent, and also answers a call that does not wait: a crash cannot separate
         // them.
-        call_context.pending_post_hooks.push(PendingPostHook { call: call.clone(), caller: caller.clone(), feedback });
-        let (answer, evidence) = run_tool(call_context, tool, &call, &caller, file_guard).await;
-        return match caller.phase().await? {
+        call_context.pending_post_hooks.push(PendingPostHook { call: call.clone(), open: open.clone(), feedback });
+        let (answer, evidence) = run_tool(call_context, tool, &call, &open, file_guard).await;
+        return match open.phase().await? {
             // `AgentRun::run_open_calls` runs the hooks.
             Some(CallPhase::Answered) | None => Ok(()),
             Some(_) => {
                 let feedback = call_context.pending_post_hooks.take_feedback(&call.id);
-                let answer = hooks::after_call(&call_context.context, &caller, &call, feedback, answer).await;
-                report_answer(&caller, call.id, answer, evidence).await
+                let answer = hooks::after_call(&call_context.workplace, &open, &call, feedback, answer).await;
+                report_answer(&open, call.id, answer, evidence).await
             }
         };
     }
-    report_start(call_context, &caller).await?;
-    let (answer, evidence) = run_tool(call_context, tool, &call, &caller, file_guard).await;
-    let answer = hooks::after_call(&call_context.context, &caller, &call, feedback, answer).await;
-    report_answer(&caller, call.id, answer, evidence).await
+    report_start(call_context, &open).await?;
+    let (answer, evidence) = run_tool(call_context, tool, &call, &open, file_guard).await;
+    let answer = hooks::after_call(&call_context.workplace, &open, &call, feedback, answer).await;
+    report_answer(&open, call.id, answer, evidence).await
 }
 
 /// Checks a call that the user permitted with other arguments. A deny rule also applies to the user's input.
@@ -135,9 +131,9 @@ async fn judge_amended(
     tool: &Arc<dyn Tool>,
     call: &ToolCallRequest,
 ) -> Result<Arc<dyn FileAccessGuard>, ToolResult> {
-    let judged = permission_check::judge_call(&call_context.context, &call_context.agent, tool, call).await;
+    let judged = permission_check::judge_call(&call_context.workplace, &call_context.agent, tool, call).await;
     let CallPermission { verdict, file_guard } =
-        judged.map_err(|error| failed_answer(call, error, &call_context.context.facts.tools))?;
+        judged.map_err(|error| failed_answer(call, error, &call_context.workplace.facts.tools))?;
     match verdict.effect {
         RuleEffect::Allow | RuleEffect::Ask => Ok(file_guard),
         RuleEffect::Deny => Err(denied_answer(call_context, call, &verdict)),
@@ -147,13 +143,13 @@ async fn judge_amended(
 /// Answers a call that was not run. The hooks run if it was denied.
 async fn answer_call(
     call_context: &CallContext,
-    caller: &Caller,
+    open: &OpenCall,
     call: &ToolCallRequest,
     answer: ToolResult,
 ) -> Result<(), InputRejection> {
     let answer = match answer.status {
         ToolResultStatus::Denied => {
-            hooks::after_call(&call_context.context, caller, call, PreToolFeedback::default(), answer).await
+            hooks::after_call(&call_context.workplace, open, call, PreToolFeedback::default(), answer).await
         }
         ToolResultStatus::Done
         | ToolResultStatus::Refused
@@ -161,30 +157,27 @@ async fn answer_call(
         | ToolResultStatus::Interrupted
         | ToolResultStatus::Cancelled => answer,
     };
-    report_answer(caller, call.id.clone(), answer, Vec::new()).await
+    report_answer(open, call.id.clone(), answer, Vec::new()).await
 }
 
 async fn report_answer(
-    caller: &Caller,
+    open: &OpenCall,
     call: CallId,
     answer: ToolResult,
     evidence: Vec<Evidence>,
 ) -> Result<(), InputRejection> {
-    debug_assert_eq!(call, caller.call);
-    caller.answer(answer, evidence).await
+    debug_assert_eq!(call, open.call);
+    open.answer(answer, evidence).await
 }
 
 /// Records the start of the call, unless it was recorded with the model's answer or by an earlier owner.
-async fn report_start(call_context: &CallContext, caller: &Caller) -> Result<(), InputRejection> {
-    if call_context.early(&caller.call).is_some() {
+async fn report_start(call_context: &CallContext, open: &OpenCall) -> Result<(), InputRejection> {
+    if call_context.early(&open.call).is_some() {
         return Ok(());
     }
-    match PermissionProgress::from_phase(caller.phase().await?.as_ref()) {
+    match PermissionProgress::from_phase(open.phase().await?.as_ref()) {
         PermissionProgress::Started => Ok(()),
-        PermissionProgress::NotAsked | PermissionProgress::Asked => {
-            let (turn, call) = (caller.turn, caller.call.clone());
-            caller.supervisor.report(caller.run, RunUpdate::CallStarted { turn, call }).await
-        }
+        PermissionProgress::NotAsked | PermissionProgress::Asked => open.start().await,
     }
 }
 
@@ -192,15 +185,15 @@ async fn run_tool(
     call_context: &CallContext,
     tool: &Arc<dyn Tool>,
     call: &ToolCallRequest,
-    caller: &Caller,
+    open: &OpenCall,
     file_guard: Arc<dyn FileAccessGuard>,
 ) -> (ToolResult, Vec<Evidence>) {
     let cancel = CancellationToken::new();
     let _guard = cancel.clone().drop_guard();
-    let cx = tool_context(call_context, caller, cancel, file_guard);
+    let cx = tool_context(call_context, open, cancel, file_guard);
     let folder = call_context.agent.task_workspace.cwd();
     let before = match tool.spec().access {
-        ToolAccess::Execute => call_context.context.workplace.snapshot_folder(folder.to_owned()).await,
+        ToolAccess::Execute => call_context.workplace.snapshot_folder(folder.to_owned()).await,
         // These tools report their own changes.
         ToolAccess::Read | ToolAccess::Agent | ToolAccess::Session | ToolAccess::Write | ToolAccess::Other => None,
     };
@@ -209,7 +202,7 @@ async fn run_tool(
         Err(error) => (failed_answer(call, error, &cx.limits), Vec::new()),
     };
     if let Some(before) = before
-        && let Some(after) = call_context.context.workplace.snapshot_folder(folder.to_owned()).await
+        && let Some(after) = call_context.workplace.snapshot_folder(folder.to_owned()).await
     {
         let changes = before.changes(&after).take(MAX_CHANGED_FILES);
         evidence.extend(changes.map(|path| Evidence::Changed { path: path.display().to_string() }));
@@ -219,34 +212,23 @@ async fn run_tool(
 
 fn tool_context(
     call_context: &CallContext,
-    caller: &Caller,
+    open: &OpenCall,
     cancel: CancellationToken,
     file_guard: Arc<dyn FileAccessGuard>,
 ) -> ToolContext {
-    let context = &call_context.context;
-    let subagents = || AgentSubagents {
-        context: Arc::clone(context),
-        agent: Arc::clone(&call_context.agent),
-        caller: caller.clone(),
-    };
+    let CallContext { workplace, agent, .. } = call_context;
     ToolContext {
-        identity: tools::CallIdentity { task: caller.run.task, call: caller.call.clone() },
-        workspace: Arc::clone(&call_context.agent.task_workspace.workspace),
+        identity: tools::CallIdentity { task: open.run.task, call: open.call.clone() },
+        workspace: Arc::clone(&agent.task_workspace.workspace),
         access_guard: file_guard,
         stamps: Arc::clone(&call_context.stamps),
-        guardian: context.workplace.guardian.clone(),
-        env: Arc::clone(&call_context.agent.task_workspace.env),
+        guardian: workplace.guardian.clone(),
+        env: Arc::clone(&agent.task_workspace.env),
         cancel,
         heartbeat: call_context.heartbeat.clone(),
-        limits: context.facts.tools,
-        sql: Arc::new(AgentSqlSpace { context: Arc::clone(context), caller: caller.clone() }),
-        background: Arc::new(AgentShellTasks { context: Arc::clone(context), caller: caller.clone() }),
-        subagents: Arc::new(subagents()),
-        shared_list: Arc::new(AgentItemList { subagents: subagents() }),
-        intent: Arc::new(IntentRecorder(caller.clone())),
-        session_control: Arc::new(AgentSessionControl { context: Arc::clone(context), caller: caller.clone() }),
-        user_prompter: Arc::new(UserAsker { context: Arc::clone(context), caller: caller.clone() }),
-        fetcher: context.workplace.fetcher.clone(),
-        address_gate: Arc::new(PolicyNetworkGate(Arc::clone(context))),
+        limits: workplace.facts.tools,
+        session: open.session.tool_services(agent, open.turn, &open.call),
+        fetcher: workplace.fetcher.clone(),
+        address_gate: Arc::new(PolicyNetworkGate(Arc::clone(workplace))),
     }
 }

@@ -9,18 +9,19 @@ use policy::Verdict;
 use protocol::{Clip, RuleEffect, ToolCallRequest, ToolResult, ToolResultStatus};
 use tools::{FileAccessGuard, Tool, ToolError};
 
+use super::OpenCall;
 use super::call::CallContext;
 use crate::asks;
-use crate::call_waits::{AskWaiter, Caller};
 use crate::hooks::{self, PreToolFeedback};
 use crate::permission_check::{self, CallPermission};
 use crate::repeats;
+use crate::run_requests::AskRequest;
 use crate::supervisor::InputRejection;
 
 /// A reviewed call. All calls of a message are reviewed before the first one runs.
 pub(super) struct ReviewedCall<'a> {
     pub(super) call: ToolCallRequest,
-    pub(super) caller: Caller,
+    pub(super) open: OpenCall,
     pub(super) hook_feedback: PreToolFeedback,
     pub(super) admission: CallAdmission<'a>,
 }
@@ -30,7 +31,7 @@ pub(super) enum CallAdmission<'a> {
     /// The call runs.
     Run(&'a Arc<dyn Tool>, Arc<dyn FileAccessGuard>),
     /// The call runs if the user permits it.
-    Asked(&'a Arc<dyn Tool>, Box<CallPermission>, AskWaiter),
+    Asked(&'a Arc<dyn Tool>, Box<CallPermission>),
     /// The call does not run; this is its result.
     Answer(ToolResult),
 }
@@ -38,9 +39,9 @@ pub(super) enum CallAdmission<'a> {
 /// Reviews the calls of one message before any of them runs, so that the user can decide on all permissions at once.
 pub(super) async fn review_calls(
     call_context: &CallContext,
-    calls: Vec<(ToolCallRequest, Caller)>,
+    calls: Vec<(ToolCallRequest, OpenCall)>,
 ) -> Result<Vec<ReviewedCall<'_>>, InputRejection> {
-    let judged = join_all(calls.into_iter().map(|(call, caller)| judge_call(call_context, call, caller))).await;
+    let judged = join_all(calls.into_iter().map(|(call, open)| judge_call(call_context, call, open))).await;
     let judged = judged.into_iter().collect::<Result<Vec<_>, InputRejection>>()?;
     // Ask only when all calls are judged, so that the asks are in the order of the calls.
     let reviewed = join_all(judged.into_iter().map(|judged| admit_call(call_context, judged))).await;
@@ -50,7 +51,7 @@ pub(super) async fn review_calls(
 /// A call with its permission, or with the result that it gets without running.
 struct JudgedCall<'a> {
     call: ToolCallRequest,
-    caller: Caller,
+    open: OpenCall,
     progress: PermissionProgress,
     hook_feedback: PreToolFeedback,
     result: Result<(&'a Arc<dyn Tool>, CallPermission), ToolResult>,
@@ -59,20 +60,20 @@ struct JudgedCall<'a> {
 async fn judge_call(
     call_context: &CallContext,
     mut call: ToolCallRequest,
-    caller: Caller,
+    open: OpenCall,
 ) -> Result<JudgedCall<'_>, InputRejection> {
     let mut feedback = PreToolFeedback::default();
     if let Some(early) = call_context.early(&call.id) {
         let progress = PermissionProgress::Started;
         let judged = find_tool(call_context, &call, progress).map(|tool| (tool, early.permission.clone()));
-        return Ok(JudgedCall { call, caller, progress, hook_feedback: feedback, result: judged });
+        return Ok(JudgedCall { call, open, progress, hook_feedback: feedback, result: judged });
     }
-    let progress = PermissionProgress::from_phase(caller.phase().await?.as_ref());
+    let progress = PermissionProgress::from_phase(open.phase().await?.as_ref());
     let judged = match find_tool(call_context, &call, progress) {
-        Ok(tool) => match run_pre_hooks(call_context, &caller, &mut call, progress).await? {
+        Ok(tool) => match run_pre_hooks(&open, &mut call, progress).await? {
             Ok(pre_feedback) => {
                 feedback = pre_feedback;
-                judge_permission(call_context, tool, &call, &caller, (progress, &feedback))
+                judge_permission(call_context, tool, &call, &open, (progress, &feedback))
                     .await
                     .map(|permission| (tool, permission))
             }
@@ -80,18 +81,17 @@ async fn judge_call(
         },
         Err(answer) => Err(answer),
     };
-    Ok(JudgedCall { call, caller, progress, hook_feedback: feedback, result: judged })
+    Ok(JudgedCall { call, open, progress, hook_feedback: feedback, result: judged })
 }
 
 /// Runs the pre-tool hooks, unless they ran already: before the user was asked or the call started.
 async fn run_pre_hooks(
-    call_context: &CallContext,
-    caller: &Caller,
+    open: &OpenCall,
     call: &mut ToolCallRequest,
     progress: PermissionProgress,
 ) -> Result<Result<PreToolFeedback, ToolResult>, InputRejection> {
     match progress {
-        PermissionProgress::NotAsked => hooks::before_call(&call_context.context, caller, call).await,
+        PermissionProgress::NotAsked => hooks::before_call(open, call).await,
         PermissionProgress::Asked | PermissionProgress::Started => Ok(Ok(PreToolFeedback::default())),
     }
 }
@@ -101,15 +101,15 @@ async fn judge_permission(
     call_context: &CallContext,
     tool: &Arc<dyn Tool>,
     call: &ToolCallRequest,
-    caller: &Caller,
+    open: &OpenCall,
     (progress, feedback): (PermissionProgress, &PreToolFeedback),
 ) -> Result<CallPermission, ToolResult> {
-    let judged = permission_check::judge_call(&call_context.context, &call_context.agent, tool, call).await;
+    let judged = permission_check::judge_call(&call_context.workplace, &call_context.agent, tool, call).await;
     let CallPermission { verdict, file_guard } =
-        judged.map_err(|error| failed_answer(call, error, &call_context.context.facts.tools))?;
+        judged.map_err(|error| failed_answer(call, error, &call_context.workplace.facts.tools))?;
     let verdict = feedback.narrow(call, verdict);
     if (verdict.effect, progress) == (RuleEffect::Ask, PermissionProgress::NotAsked)
-        && let Some(answer) = hooks::permission_requested(&call_context.context, caller, call, &verdict).await
+        && let Some(answer) = hooks::permission_requested(open, call, &verdict).await
     {
         return Err(answer);
     }
@@ -120,12 +120,12 @@ async fn admit_call<'a>(
     call_context: &CallContext,
     judged: JudgedCall<'a>,
 ) -> Result<ReviewedCall<'a>, InputRejection> {
-    let JudgedCall { call, caller, progress, hook_feedback, result: judged } = judged;
+    let JudgedCall { call, open, progress, hook_feedback, result: judged } = judged;
     let admission = match judged {
-        Ok((tool, permission)) => decide_admission(call_context, tool, permission, &call, &caller, progress).await?,
+        Ok((tool, permission)) => decide_admission(call_context, tool, permission, &call, &open, progress).await?,
         Err(answer) => CallAdmission::Answer(answer),
     };
-    Ok(ReviewedCall { call, caller, hook_feedback, admission })
+    Ok(ReviewedCall { call, open, hook_feedback, admission })
 }
 
 /// Returns the tool of a call. A call that has started continues even if its tool is no longer offered.
@@ -134,12 +134,11 @@ fn find_tool<'a>(
     call: &ToolCallRequest,
     progress: PermissionProgress,
 ) -> Result<&'a Arc<dyn Tool>, ToolResult> {
-    let context = &call_context.context;
     if call_context.repeated.contains(&call.id) && progress != PermissionProgress::Started {
         return Err(repeats::refusal());
     }
     let withheld = || {
-        context
+        call_context
             .catalog
             .tools_for_started_calls
             .iter()
@@ -188,7 +187,7 @@ async fn decide_admission<'a>(
     tool: &'a Arc<dyn Tool>,
     permission: CallPermission,
     call: &ToolCallRequest,
-    caller: &Caller,
+    open: &OpenCall,
     progress: PermissionProgress,
 ) -> Result<CallAdmission<'a>, InputRejection> {
     Ok(match (permission.verdict.effect, progress) {
@@ -200,9 +199,9 @@ async fn decide_admission<'a>(
         }
         (RuleEffect::Ask, PermissionProgress::NotAsked)
         | (RuleEffect::Ask | RuleEffect::Allow, PermissionProgress::Asked) => {
-            let ask = asks::permission_ask(&call_context.context, caller, call, &permission.verdict);
-            let pending = caller.ask(ask, call_context.context.facts.ask_wait).await?;
-            CallAdmission::Asked(tool, Box::new(permission), pending)
+            let ask = asks::permission_ask(&call_context.workplace.facts, open, call, &permission.verdict);
+            open.session.open_ask(AskRequest { turn: open.turn, ask }).await?;
+            CallAdmission::Asked(tool, Box::new(permission))
         }
     })
 }
@@ -210,7 +209,7 @@ async fn decide_admission<'a>(
 /// The result of a call that is denied.
 pub(super) fn denied_answer(call_context: &CallContext, call: &ToolCallRequest, verdict: &Verdict) -> ToolResult {
     let text = permission_check::denial_text(&call.tool, verdict);
-    let text = Clip::new(&text, call_context.context.facts.tools.output_bytes).into_string();
+    let text = Clip::new(&text, call_context.workplace.facts.tools.output_bytes).into_string();
     ToolResult { status: ToolResultStatus::Denied, text }
 }
 

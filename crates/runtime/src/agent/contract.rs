@@ -7,19 +7,25 @@ use protocol::{FailKind, StopBlocker};
 
 use super::AgentRun;
 use super::run::{InterruptibleOutcome, StepOutcome};
-use crate::expectations::{self, ExpectationOutcome};
+use crate::expectations::{ExpectationCheck, ExpectationOutcome};
 use crate::prompt;
 use crate::supervisor::InputRejection;
 
 impl AgentRun {
     /// Checks the expectations of the task. Returns the next step if one is not met; nothing if the activation may end.
     pub(super) async fn check_expectations(&mut self) -> Result<Option<StepOutcome>, InputRejection> {
-        let (context, task) = (Arc::clone(&self.context), self.link.run.task);
-        let Some(expected) = context.log.roster.with_task(task, |entry| entry.spec.expects.clone()).flatten() else {
-            return Ok(None);
-        };
+        let spec = Arc::clone(&self.profile.spec);
+        let Some(expected) = &spec.expects else { return Ok(None) };
         let answer = self.conversation.latest_text().to_owned();
-        let check = expectations::check_result(&context, self.link.run, &expected, &answer);
+        let (session, workplace) = (Arc::clone(&self.link.session), Arc::clone(&self.workplace));
+        let (agent, memory) = (Arc::clone(&self.agent), Arc::clone(&self.memory));
+        let check = ExpectationCheck {
+            session: &*session,
+            workplace: &workplace,
+            workspace: &agent.task_workspace,
+            memory: &memory,
+        };
+        let check = check.check_result(expected, &answer);
         match self.before_deadline(|_conversation| true, check).await {
             Some(InterruptibleOutcome::Finished(ExpectationOutcome::Met)) => Ok(None),
             Some(InterruptibleOutcome::Finished(ExpectationOutcome::Unmet(missing))) => {

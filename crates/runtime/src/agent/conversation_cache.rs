@@ -5,10 +5,9 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use protocol::{CompletionPolicy, TaskId};
-use store::StoreError;
 
 use crate::conversation::Conversation;
-use crate::session_context::SessionContext;
+use crate::run_requests::TaskProfile;
 
 /// How many conversations of subagents are kept. The others are read from the log again when they resume.
 const MAX_RECENT_CONVERSATIONS: usize = 8;
@@ -41,25 +40,19 @@ impl CachedConversations {
     }
 }
 
-impl SessionContext {
-    /// A task's conversation as of the log, for the run that resumes it.
-    pub(super) fn resume_conversation(&self, task: TaskId) -> Result<Conversation, StoreError> {
-        let cached = self.log.conversations.0.lock().unwrap_or_else(PoisonError::into_inner).take(task);
-        let mut conversation = cached.unwrap_or_default();
-        for envelope in self.log.task_events_after(task, conversation.seq())? {
-            conversation.apply_event(&envelope, self);
-        }
-        Ok(conversation)
+impl ConversationCache {
+    /// Takes the conversation of a task for the run that resumes it.
+    pub(super) fn take(&self, task: TaskId) -> Option<Conversation> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take(task)
     }
 
     /// Keeps the conversation of a run that has ended, if its agent may resume it.
-    pub(super) fn cache_conversation(&self, task: TaskId, conversation: Conversation) {
-        let policy = self.log.roster.with_task(task, |entry| (entry.depth == 0, entry.spec.on_complete));
-        let mut cached = self.log.conversations.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match policy {
-            Some((true, _)) => cached.root = Some((task, conversation)),
-            Some((false, CompletionPolicy::Idle)) => cached.put_recent(task, conversation),
-            Some((false, CompletionPolicy::Finish)) | None => {}
+    pub(super) fn put(&self, profile: &TaskProfile, conversation: Conversation) {
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match (profile.is_root(), profile.spec.on_complete) {
+            (true, _) => cached.root = Some((profile.task, conversation)),
+            (false, CompletionPolicy::Idle) => cached.put_recent(profile.task, conversation),
+            (false, CompletionPolicy::Finish) => {}
         }
     }
 }

@@ -20,12 +20,8 @@ impl AgentRun {
         if self.agent.model.facts().price.is_none_or(Price::is_free) {
             return Ok(Ok(DayBudgetReservation::for_free_model()));
         }
-        let context = Arc::clone(&self.context);
-        let Some(limit) = context.facts.day_budget else {
-            return Ok(Ok(context.governor.unlimited_day_reservation()));
-        };
-        let quote = self.quote();
-        let reservation = context.governor.reserve_day(quote.cost(quote.expected_output).micros, limit);
+        let (session, quote) = (Arc::clone(&self.link.session), self.quote());
+        let reservation = session.reserve_day(quote.cost(quote.expected_output).micros);
         let _paused = self.link.heartbeat.pause();
         match self.ask_deadline().limit(reservation).await {
             Some(Ok(reservation)) => Ok(Ok(reservation)),

@@ -68,24 +68,24 @@ impl AgentRun {
             }
             AnswerFollowUp::Undecided => return (self.report(answer).await, Ok(())),
         };
-        let both = self.link.supervisor.report_both(self.link.run, answer, next).await;
-        both.unwrap_or_else(|rejected| (Err(rejected), Ok(())))
+        let [answer, next] = self.session().report_both(answer, next).await;
+        (answer, next)
     }
 
     /// Returns the call if it can start at once: no hook runs first, the user is not asked, and the model is not a
     /// small one, whose calls `repeat_guard` checks first. A call that starts an agent is left out: its start is
     /// committed with that of the agent.
     async fn plan_early_start(&mut self, mut call: ToolCallRequest) -> Option<EarlyCall> {
-        let (context, prepared) = (Arc::clone(&self.context), Arc::clone(&self.agent));
+        let (workplace, prepared) = (Arc::clone(&self.workplace), Arc::clone(&self.agent));
         if prepared.model.facts().tier != model::ModelTier::Capable
-            || context.may_have_hook_for(self.link.run.task, HookEvent::PreToolUse)
+            || self.session().has_hook(HookEvent::PreToolUse).await
         {
             return None;
         }
-        context.workplace.redactor.redact_text(&mut call.input);
+        workplace.redactor.redact_text(&mut call.input);
         let tool = prepared.tool(&call.tool).filter(|tool| tool.spec().access != ToolAccess::Agent)?;
         let judging =
-            tokio::time::timeout(MAX_JUDGE_WAIT, permission_check::judge_call(&context, &prepared, tool, &call));
+            tokio::time::timeout(MAX_JUDGE_WAIT, permission_check::judge_call(&workplace, &prepared, tool, &call));
         // An interrupt that closes the turn ends the check too.
         match self.before_deadline(Conversation::is_awaiting_answer, judging).await {
             Some(InterruptibleOutcome::Finished(Ok(Ok(judgement))))
@@ -100,9 +100,8 @@ impl AgentRun {
     /// Returns the final text if nothing else is done before the activation ends. Mail is not considered here: the
     /// kernel refuses the end if mail must be read first.
     fn plan_early_end(&self, content: &[ContentBlock], stop: StopReason) -> Option<String> {
-        let has_expectations = |entry: &crate::roster::RosterEntry| entry.spec.expects.is_some();
-        let has_expectations = self.context.log.roster.with_task(self.link.run.task, has_expectations).unwrap_or(true);
-        let is_isolated = self.context.workplace.task_workspaces.checkout(self.link.run.task).is_some();
+        let has_expectations = self.profile.spec.expects.is_some();
+        let is_isolated = self.workplace.task_workspaces.checkout(self.link.run.task).is_some();
         // Stop hooks run only in an activation whose start hooks ran.
         let has_stop_hooks = self.has_run_start_hooks();
         let has_final_steps = has_expectations || is_isolated || has_stop_hooks || self.suggests_prompts();

@@ -1,21 +1,22 @@
 //! One model request.
 
+use std::sync::Arc;
+
 use futures_util::StreamExt;
 use kernel::{InputRefusal, RunUpdate};
 use model::{Delta, Model, ModelError, ModelReply, ModelRequest, ReplyBuilder};
-use protocol::{Price, RunId, TaskId, Turn};
+use protocol::{Price, Turn};
 use tools::Heartbeat;
 
 use super::quote::text_tokens;
-use crate::bus::{BusMessage, EventBus};
 use crate::governor::{DayBudgetReservation, ModelPermit};
-use crate::supervisor::{InputRejection, Supervisor};
+use crate::run_requests::SessionRequests;
+use crate::supervisor::InputRejection;
 use crate::watchdog::{LatestText, StreamedTokens};
 
 /// Receives an answer as it arrives.
 pub(super) struct AnswerSink<'a> {
-    pub(super) bus: &'a EventBus,
-    pub(super) task: TaskId,
+    pub(super) session: &'a dyn SessionRequests,
     pub(super) turn: Turn,
     pub(super) heartbeat: Heartbeat,
     pub(super) latest_text: LatestText,
@@ -30,7 +31,7 @@ impl AnswerSink<'_> {
         self.heartbeat.beat();
         if let Delta::Text(text) = delta {
             self.latest_text.push(self.turn, text);
-            self.bus.publish(BusMessage::Text { task: self.task, turn: self.turn, text: text.clone() });
+            self.session.publish_text(self.turn, text);
         }
         self.streamed.add(match delta {
             Delta::Text(text) | Delta::Thinking(text) => text_tokens(text),
@@ -54,8 +55,7 @@ pub(super) struct AnswerReservation<'a> {
 
 /// Identifies a turn with a reservation in the budgets of its session and tasks.
 pub(super) struct TurnBudget {
-    pub(super) supervisor: Supervisor,
-    pub(super) run: RunId,
+    pub(super) session: Arc<dyn SessionRequests>,
     pub(super) turn: Turn,
 }
 
@@ -83,7 +83,7 @@ impl AnswerReservation<'_> {
 
 impl TurnBudget {
     async fn raise_reservation(&self, output: u32) -> Result<bool, InputRejection> {
-        match self.supervisor.report(self.run, RunUpdate::RaiseReservation { turn: self.turn, output }).await {
+        match self.session.report(RunUpdate::RaiseReservation { turn: self.turn, output }).await {
             Ok(()) => Ok(true),
             Err(InputRejection::Refused(InputRefusal::Budget { .. } | InputRefusal::BudgetHeld { .. })) => Ok(false),
             // The turn has ended; the events of its end are on their way.

@@ -3,9 +3,8 @@
 use model::{MessageFold, MessagePart, ModelFacts, ModelMessage, ToolSpec};
 use protocol::{ContentBlock, Cost, TurnQuote};
 
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, ResultFormatter};
 use crate::prepared_agent::PreparedAgent;
-use crate::session_context::SessionContext;
 
 /// The least output, in tokens, for which a request is worth sending.
 const MIN_OUTPUT: u32 = 256;
@@ -24,12 +23,12 @@ const NOTICE_TOKENS: u64 = 200;
 
 /// What the next turn may use, and what it must leave for a last turn.
 pub(super) fn next_turn_quote(
-    context: &SessionContext,
+    results: &dyn ResultFormatter,
     prepared: &PreparedAgent,
     conversation: &Conversation,
 ) -> TurnQuote {
     let max_output = prepared.model.facts().max_output_tokens;
-    let last_quote = last_turn_quote(context, prepared, conversation);
+    let last_quote = last_turn_quote(results, prepared, conversation);
     let last_turn_reserve =
         TurnQuote { input: last_quote.input.saturating_add(MAX_TURN_GROWTH), ..last_quote }.cost(last_quote.min_output);
     let (min_output, expected) = (MIN_OUTPUT.min(max_output), EXPECTED_OUTPUT.min(max_output));
@@ -38,13 +37,13 @@ pub(super) fn next_turn_quote(
 
 /// What a last turn may use.
 pub(super) fn last_turn_quote(
-    context: &SessionContext,
+    results: &dyn ResultFormatter,
     prepared: &PreparedAgent,
     conversation: &Conversation,
 ) -> TurnQuote {
     let ModelFacts { price, max_output_tokens: max_output, .. } = *prepared.model.facts();
     let output = MAX_LAST_TURN_OUTPUT.min(max_output);
-    let unread = conversation.unread(context).map_or(0, |unread| message_tokens(&unread));
+    let unread = conversation.unread(results).map_or(0, |unread| message_tokens(&unread));
     let input = [unread, NOTICE_TOKENS].into_iter().fold(input_tokens(prepared, conversation), u64::saturating_add);
     let estimated = input.saturating_sub(conversation.measured().map_or(0, |(_, tokens)| tokens));
     TurnQuote {

@@ -4,30 +4,29 @@ use std::sync::Arc;
 
 use kernel::{InputRefusal, RunEnding, RunUpdate};
 use protocol::FailKind;
-use tools::FileStamps;
 
-use super::Deadline;
+use super::conversation_cache::ConversationCache;
 use super::early_start::EarlyCall;
-use crate::call_waits::CallWaits;
+use super::{AgentLink, Deadline};
 use crate::conversation::Conversation;
 use crate::expectations;
 use crate::prepared_agent::PreparedAgent;
-use crate::session_context::SessionContext;
-use crate::supervisor::{InputRejection, RunLink, RunMessage};
+use crate::run_requests::{SessionRequests, TaskProfile};
+use crate::session_context::{AgentCatalog, TaskMemory, Workplace};
+use crate::supervisor::{InputRejection, RunMessage};
 
-/// One run of an agent.
+/// One run of an agent. It knows its link, where it works and what agents are made of, but not its session.
 #[derive(Debug)]
 pub(crate) struct AgentRun {
-    pub(super) context: Arc<SessionContext>,
+    pub(super) workplace: Arc<Workplace>,
+    pub(super) catalog: Arc<AgentCatalog>,
+    pub(super) conversations: Arc<ConversationCache>,
+    pub(super) profile: TaskProfile,
     pub(super) agent: Arc<PreparedAgent>,
-    pub(super) link: RunLink,
-    /// The files that the agent has read.
-    pub(super) file_stamps: Arc<FileStamps>,
-    /// The calls that wait for other tasks or for a decision.
-    pub(super) call_waits: CallWaits,
+    pub(super) link: AgentLink,
+    /// What the task has seen of its files.
+    pub(super) memory: Arc<TaskMemory>,
     pub(super) conversation: Conversation,
-    /// The agent's path in the task tree.
-    pub(super) agent_path: String,
     pub(super) deadline: Deadline,
     /// Whether the run was asked to stop after a last turn.
     pub(super) stopping: bool,
@@ -37,6 +36,16 @@ pub(crate) struct AgentRun {
     pub(super) nudged: bool,
     /// The call whose start was committed together with the latest answer, until it runs.
     pub(super) early_call: Option<EarlyCall>,
+}
+
+/// What a run needs besides its link.
+#[derive(Debug)]
+pub(crate) struct RunParts {
+    pub(crate) workplace: Arc<Workplace>,
+    pub(crate) catalog: Arc<AgentCatalog>,
+    pub(crate) conversations: Arc<ConversationCache>,
+    pub(crate) profile: TaskProfile,
+    pub(crate) agent: Arc<PreparedAgent>,
 }
 
 /// How a step of the loop ended.
@@ -58,19 +67,18 @@ pub(super) enum InterruptibleOutcome<T> {
 pub(super) type StillOpenCheck = fn(&Conversation) -> bool;
 
 impl AgentRun {
-    pub(crate) fn new(context: Arc<SessionContext>, link: RunLink, prepared: Arc<PreparedAgent>) -> AgentRun {
-        let stamps = context.stamps(link.run.task);
-        let (waits, conversation) = (CallWaits::default(), Conversation::default());
-        let deadline = context.facts.deadline;
+    pub(crate) fn new(parts: RunParts, link: AgentLink) -> AgentRun {
+        let RunParts { workplace, catalog, conversations, profile, agent } = parts;
         AgentRun {
-            context,
-            agent: prepared,
+            memory: workplace.memories.of(link.run.task),
+            deadline: workplace.facts.deadline,
+            workplace,
+            catalog,
+            conversations,
+            profile,
+            agent,
             link,
-            file_stamps: stamps,
-            call_waits: waits,
-            conversation,
-            agent_path: String::new(),
-            deadline,
+            conversation: Conversation::default(),
             stopping: false,
             has_run_stop_hooks: false,
             nudged: false,
@@ -82,26 +90,42 @@ impl AgentRun {
     /// state is in the log.
     pub(crate) async fn run(mut self) {
         match self.run_activation().await {
-            Ok(()) => self.context.cache_conversation(self.link.run.task, self.conversation),
+            Ok(()) => self.conversations.put(&self.profile, self.conversation),
             Err(rejected) => tracing::info!(run = %self.link.run, %rejected, "the run stops"),
         }
     }
 
     async fn run_activation(&mut self) -> Result<(), InputRejection> {
-        match self.context.resume_conversation(self.link.run.task) {
+        match self.resume_conversation().await {
             Ok(conversation) => {
                 self.link.latest_text.set_initial(conversation.latest_text());
                 self.conversation = conversation;
             }
-            Err(error) => return self.fail(FailKind::Internal, error.to_string()).await,
+            Err(error) => return self.fail(FailKind::Internal, error).await,
         }
-        expectations::snapshot_expected_files(&self.context, self.link.run.task).await;
-        self.agent_path = self.context.log.roster.path(self.link.run.task).to_string();
+        if let Some(expects) = &self.profile.spec.expects {
+            let workspace = &self.agent.task_workspace;
+            expectations::snapshot_expected_files(&self.memory, workspace, &expects.files).await;
+        }
         if let StepOutcome::Stop = self.run_start_hooks().await? {
             return Ok(());
         }
         while let StepOutcome::Continue = self.step().await? {}
         Ok(())
+    }
+
+    /// The task's conversation as of the log.
+    async fn resume_conversation(&self) -> Result<Conversation, String> {
+        let mut conversation = self.conversations.take(self.link.run.task).unwrap_or_default();
+        for envelope in self.link.session.events_after(conversation.seq()).await? {
+            conversation.apply_event(&envelope, &*self.link.session);
+        }
+        Ok(conversation)
+    }
+
+    /// The session that answers the run's requests.
+    pub(super) fn session(&self) -> &dyn SessionRequests {
+        &*self.link.session
     }
 
     pub(super) async fn step(&mut self) -> Result<StepOutcome, InputRejection> {
@@ -127,12 +151,12 @@ impl AgentRun {
     }
 
     pub(super) async fn report(&mut self, report: RunUpdate) -> Result<(), InputRejection> {
-        self.link.supervisor.report(self.link.run, report).await
+        self.session().report(report).await
     }
 
     /// Applies all messages that have arrived.
     pub(super) fn catch_up(&mut self) {
-        while let Some(message) = self.link.try_next_message() {
+        while let Some(message) = self.link.messages.try_next() {
             self.apply_message(message);
         }
     }
@@ -140,8 +164,7 @@ impl AgentRun {
     /// Applies one message.
     pub(super) fn apply_message(&mut self, message: RunMessage) {
         match message {
-            RunMessage::Event(envelope) => self.conversation.apply_event(&envelope, &*self.context),
-            RunMessage::WaitOver(call) => self.call_waits.finish(&call),
+            RunMessage::Event(envelope) => self.conversation.apply_event(&envelope, &*self.link.session),
             RunMessage::WrapUp => self.stopping = true,
             RunMessage::SlotRegained => {}
         }
@@ -149,8 +172,8 @@ impl AgentRun {
 
     pub(super) async fn wait_for_slot(&mut self) {
         let _paused = self.link.heartbeat.pause();
-        while !self.link.take_slot() {
-            match self.link.next_message().await {
+        while !self.link.messages.take_slot() {
+            match self.link.messages.next().await {
                 Some(message) => self.apply_message(message),
                 None => return,
             }
@@ -169,7 +192,7 @@ impl AgentRun {
             tokio::select! {
                 biased;
                 done = &mut work => return InterruptibleOutcome::Finished(done),
-                Some(message) = self.link.next_message() => self.apply_message(message),
+                Some(message) = self.link.messages.next() => self.apply_message(message),
             }
         }
         InterruptibleOutcome::Interrupted

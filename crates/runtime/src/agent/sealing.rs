@@ -9,7 +9,7 @@ use crate::supervisor::InputRejection;
 impl AgentRun {
     /// Seals the checkout. If that fails, the work stays in the checkout, and the ending reports an error.
     pub(super) async fn seal_work(&mut self, ending: RunEnding) -> Result<RunEnding, InputRejection> {
-        let Some(checkout) = self.context.workplace.task_workspaces.checkout(self.link.run.task) else {
+        let Some(checkout) = self.workplace.task_workspaces.checkout(self.link.run.task) else {
             return Ok(ending);
         };
         let sealed = match checkout.seal().await {

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use kernel::{InputRefusal, RunEnding, RunUpdate};
 use protocol::{FailKind, ToolCallRequest};
 
-use super::AgentRun;
 use super::call::{CallContext, run_calls};
 use super::repeat_guard;
 use super::run::{InterruptibleOutcome, StepOutcome};
-use crate::call_waits::Caller;
+use super::{AgentRun, OpenCall};
 use crate::conversation::Conversation;
 use crate::hooks::{self, HookHalt, PendingPostHook, PendingPostHooks};
 use crate::supervisor::InputRejection;
@@ -26,19 +25,18 @@ impl AgentRun {
         };
         let halt = HookHalt::default();
         let with_caller = |call: ToolCallRequest| {
-            let caller = self.caller_of(&call, &halt);
-            (call, caller)
+            let open = self.open_call(&call, &halt);
+            (call, open)
         };
         let calls = self.conversation.open_calls().into_iter().map(with_caller).collect();
-        let (context, prepared, stamps) =
-            (Arc::clone(&self.context), Arc::clone(&self.agent), Arc::clone(&self.file_stamps));
-        let (pulse, pending) = (self.link.heartbeat.clone(), PendingPostHooks::default());
+        let pending = PendingPostHooks::default();
         let early = self.early_call.take();
         let call_context = CallContext {
-            context,
-            agent: prepared,
-            stamps,
-            heartbeat: pulse,
+            workplace: Arc::clone(&self.workplace),
+            catalog: Arc::clone(&self.catalog),
+            agent: Arc::clone(&self.agent),
+            stamps: Arc::clone(&self.memory.stamps),
+            heartbeat: self.link.heartbeat.clone(),
             repeated,
             pending_post_hooks: pending.clone(),
             early,
@@ -77,7 +75,7 @@ impl AgentRun {
             };
             let answer = answers.iter().find(|(id, _)| *id == pending.call.id).map(|(_, answer)| answer.clone());
             if let Some(answer) = answer {
-                hooks::after_answered_call(&self.context, pending, &answer).await;
+                hooks::after_answered_call(&self.workplace, pending, &answer).await;
             }
         }
     }
@@ -88,14 +86,12 @@ impl AgentRun {
         self.report(RunUpdate::CallsOutOfTime { turn }).await
     }
 
-    fn caller_of(&self, call: &ToolCallRequest, halt: &HookHalt) -> Caller {
-        Caller {
-            supervisor: self.link.supervisor.clone(),
+    fn open_call(&self, call: &ToolCallRequest, halt: &HookHalt) -> OpenCall {
+        OpenCall {
+            session: Arc::clone(&self.link.session),
             run: self.link.run,
             turn: self.conversation.turn(),
             call: call.id.clone(),
-            waits: self.call_waits.clone(),
-            reported_results: Arc::default(),
             halt: halt.clone(),
         }
     }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use hooks::HookEventData;
 use kernel::{BoundaryPoint, FailedCallCharge, InputRefusal, Parking, RunEnding, RunUpdate};
 use model::{ModelRequest, ToolCallPolicy};
-use protocol::{Budget, Compaction, FailKind, LimitKind, ParkReason, Turn, TurnQuote, WrapUpReason};
+use protocol::{Compaction, FailKind, LimitKind, ParkReason, Turn, TurnQuote, WrapUpReason};
 
 use tokio::sync::watch;
 
@@ -18,7 +19,6 @@ use super::run::{InterruptibleOutcome, StepOutcome};
 use super::{AgentRun, Deadline};
 use crate::conversation::Conversation;
 use crate::governor::{DayBudgetReservation, ModelPermit, PermitOutcome, RequestAdmission};
-use crate::hooks::run_hooks;
 use crate::supervisor::InputRejection;
 
 /// How the next turn began.
@@ -44,7 +44,7 @@ impl AgentRun {
         let mut tries = RetryState::for_model(self.agent.model.facts());
         let mut waits_for_budget = false;
         loop {
-            match self.refresh_model() {
+            match self.refresh_model().await {
                 Ok(ModelRefresh::Unchanged) => {}
                 Ok(ModelRefresh::Changed) => tries = RetryState::for_model(self.agent.model.facts()),
                 Err(message) => return self.end(RunEnding::Failed { kind: FailKind::Model, message }).await,
@@ -78,16 +78,14 @@ impl AgentRun {
                 TurnStart::NoTurn(ending) => return self.end(ending).await,
             };
             let request = self.next_request(tries.next_attempt());
-            let (context, task) = (Arc::clone(&self.context), self.link.run.task);
-            let model = Arc::clone(&self.agent.model);
+            let (session, model) = (Arc::clone(&self.link.session), Arc::clone(&self.agent.model));
             let permit_ref = &mut permit;
             let (pulse, latest_text, streamed) =
                 (self.link.heartbeat.clone(), self.link.latest_text.clone(), self.link.streamed.clone());
             let answer_reservation = self.answer_reservation(turn, &mut day_reservation);
             let outcome = async move {
                 let sink = AnswerSink {
-                    bus: &context.log.bus,
-                    task,
+                    session: &*session,
                     turn,
                     heartbeat: pulse,
                     latest_text,
@@ -136,8 +134,8 @@ impl AgentRun {
         day_reservation: &'a mut DayBudgetReservation,
     ) -> Option<AnswerReservation<'a>> {
         day_reservation.mark_sent(self.conversation.reserved().micros);
-        let (supervisor, run) = (self.link.supervisor.clone(), self.link.run);
-        let budget = self.is_budgeted().then_some(TurnBudget { supervisor, run, turn });
+        let session = Arc::clone(&self.link.session);
+        let budget = self.profile.is_budgeted.then_some(TurnBudget { session, turn });
         let (price, output) = (self.agent.model.facts().price.unwrap_or_default(), self.conversation.expected());
         (budget.is_some() || day_reservation.is_limited()).then_some(AnswerReservation {
             budget,
@@ -148,25 +146,21 @@ impl AgentRun {
     }
 
     /// Switches to the session's model if that has changed. The error is for the user.
-    fn refresh_model(&mut self) -> Result<ModelRefresh, String> {
-        let (context, task) = (&self.context, self.link.run.task);
-        let wanted = context
-            .log
-            .roster
-            .with_task(task, |entry| Arc::clone(&entry.spec))
-            .map(|spec| context.task_model_spec(&spec));
-        if wanted.is_none_or(|wanted| wanted == self.agent.model_spec) {
+    async fn refresh_model(&mut self) -> Result<ModelRefresh, String> {
+        self.profile = self.session().profile().await?;
+        if self.profile.model == self.agent.model_spec {
             return Ok(ModelRefresh::Unchanged);
         }
-        self.agent = context.prepared_agent(task)?;
+        let workspace = Arc::clone(&self.agent.task_workspace);
+        self.agent = self.catalog.prepared_agent(&self.workplace.facts, &self.profile, workspace)?;
         Ok(ModelRefresh::Changed)
     }
 
     /// Waits until the governor admits the request; parks if that takes long.
     async fn await_admission(&mut self) -> Result<Result<ModelPermit, StepOutcome>, InputRejection> {
-        let (context, prepared) = (Arc::clone(&self.context), Arc::clone(&self.agent));
+        let (session, prepared) = (Arc::clone(&self.link.session), Arc::clone(&self.agent));
         let _paused = self.link.heartbeat.pause();
-        let admit = context.governor.admit(prepared.model.facts());
+        let admit = session.admit_request(prepared.model.facts());
         match self.ask_deadline().limit(admit).await {
             Some(RequestAdmission::Admitted(permit)) => Ok(Ok(permit)),
             Some(RequestAdmission::Park(until)) => {
@@ -179,11 +173,11 @@ impl AgentRun {
 
     /// The next model request.
     fn next_request(&self, attempt: u32) -> ModelRequest {
-        let (context, conversation) = (&self.context, &self.conversation);
+        let conversation = &self.conversation;
         ModelRequest {
             agent: conversation.agent().into(),
-            path: self.agent_path.clone(),
-            requested_at: context.facts.clock.now(),
+            path: self.profile.path.to_string(),
+            requested_at: self.workplace.facts.clock.now(),
             turn: conversation.answers() + 1,
             attempt,
             system: Arc::clone(&self.agent.system_prompt),
@@ -207,8 +201,8 @@ impl AgentRun {
     /// What the next request may use.
     pub(super) fn quote(&self) -> TurnQuote {
         let quote = match self.conversation.wrap_up() {
-            None => quote::next_turn_quote(&self.context, &self.agent, &self.conversation),
-            Some(_) => quote::last_turn_quote(&self.context, &self.agent, &self.conversation),
+            None => quote::next_turn_quote(self.session(), &self.agent, &self.conversation),
+            Some(_) => quote::last_turn_quote(self.session(), &self.agent, &self.conversation),
         };
         context_window::limit_output(&self.agent, quote)
     }
@@ -226,7 +220,7 @@ impl AgentRun {
             if let Err(ending) = self.fit_window().await? {
                 return Ok(TurnStart::NoTurn(ending));
             }
-            let settled = self.link.supervisor.settled();
+            let settled = self.session().settled();
             self.link.streamed.reset();
             let refusal = match self.read_mail_and_begin().await? {
                 Ok(()) => {
@@ -241,7 +235,7 @@ impl AgentRun {
                 (InputRefusal::NoSlot, _) => return Ok(TurnStart::NoSlot),
                 (InputRefusal::BudgetHeld { .. }, _) => return Ok(TurnStart::BudgetReserved(settled)),
                 // An activation without a turn has nothing to sum up.
-                (InputRefusal::Turns { .. }, None) if self.has_had_turn().await? => {
+                (InputRefusal::Turns { .. }, None) if self.session().progress().await?.turns > 0 => {
                     self.wrap_up(WrapUpReason::Turns).await?
                 }
                 (InputRefusal::Turns { .. }, _) => return Ok(TurnStart::NoTurn(RunEnding::TimedOut(LimitKind::Turns))),
@@ -259,12 +253,6 @@ impl AgentRun {
         }
     }
 
-    /// Whether the activation has had a turn.
-    async fn has_had_turn(&self) -> Result<bool, InputRejection> {
-        let id = self.link.run.task;
-        self.link.supervisor.query(move |kernel| kernel.task(id).is_some_and(|task| task.turns > 0)).await
-    }
-
     /// Waits until another request is settled, the time is up, or the run is asked to stop.
     async fn wait_for_budget(&mut self, mut settled: watch::Receiver<u64>) {
         let deadline = self.deadline;
@@ -275,7 +263,7 @@ impl AgentRun {
                     biased;
                     // If the supervisor is gone, the next report fails.
                     _settled = settled.changed() => return,
-                    message = self.link.next_message() => match message {
+                    message = self.link.messages.next() => match message {
                         Some(message) => self.apply_message(message),
                         None => return,
                     },
@@ -291,32 +279,25 @@ impl AgentRun {
 
     /// Reads the mail and begins the turn that answers it.
     async fn read_mail_and_begin(&mut self) -> Result<Result<(), InputRejection>, InputRejection> {
-        let (supervisor, run) = (self.link.supervisor.clone(), self.link.run);
         let boundary = RunUpdate::Boundary(BoundaryPoint::BetweenTurns);
-        if !self.is_budgeted() {
+        if !self.profile.is_budgeted {
             // One commit for both.
-            let (mail_read, begun) = supervisor.report_both(run, boundary, self.turn_begun_report()).await?;
+            let [mail_read, begun] = self.session().report_both(boundary, self.turn_begun_report()).await;
             return mail_read.map(|()| begun);
         }
         // The reservation must include the mail, which is complete only after it was read.
-        supervisor.report(run, boundary).await?;
+        self.report(boundary).await?;
         self.catch_up();
-        Ok(supervisor.report(run, self.turn_begun_report()).await)
-    }
-
-    /// Whether the session, the task's definition or that of a task above it has a budget.
-    fn is_budgeted(&self) -> bool {
-        self.context.facts.budget != Budget::default() || self.context.log.roster.is_budgeted(self.link.run.task)
+        Ok(self.report(self.turn_begun_report()).await)
     }
 
     /// Compacts the conversation if it does not fit the model's window.
     async fn fit_window(&mut self) -> Result<Result<(), RunEnding>, InputRejection> {
-        match context_window::check_window(&self.context, &self.agent, &self.link, &self.conversation).await? {
+        match self.check_window().await? {
             WindowCheck::Fits => Ok(Ok(())),
             WindowCheck::Compact(compaction) => {
                 // Hooks cannot prevent it: the conversation does not fit.
-                let _verdict =
-                    run_hooks(&self.context, self.link.run, ::hooks::HookEventData::Compact(compaction.cause)).await;
+                let _verdict = self.session().run_hooks(HookEventData::Compact(compaction.cause)).await;
                 self.compact(compaction).await.map(Ok)
             }
             WindowCheck::CannotFit(message) => {
@@ -325,6 +306,10 @@ impl AgentRun {
                 Ok(Err(RunEnding::Failed { kind: FailKind::Model, message }))
             }
         }
+    }
+
+    async fn check_window(&self) -> Result<WindowCheck, InputRejection> {
+        context_window::check_window(self.session(), (&self.profile, &self.agent), &self.conversation).await
     }
 
     pub(super) async fn compact(&mut self, compaction: Compaction) -> Result<(), InputRejection> {

@@ -6,30 +6,52 @@ use protocol::FailKind;
 use tools::BoxFuture;
 
 use super::{Executor, fail_run};
-use crate::agent::AgentRun;
+use crate::agent::{AgentLink, AgentRun, ConversationCache, RunParts};
+use crate::run_requests::{LocalSession, SessionRequests};
 use crate::session_context::SessionContext;
 use crate::supervisor::RunLink;
 use crate::task_workspaces;
 
 /// Runs the root and its subagents.
 #[derive(Debug)]
-pub(super) struct AgentExecutor(pub(super) Arc<SessionContext>);
+pub(super) struct AgentExecutor {
+    context: Arc<SessionContext>,
+    conversations: Arc<ConversationCache>,
+}
+
+impl AgentExecutor {
+    pub(super) fn new(context: Arc<SessionContext>, conversations: Arc<ConversationCache>) -> AgentExecutor {
+        AgentExecutor { context, conversations }
+    }
+}
 
 impl Executor for AgentExecutor {
     fn run(&self, link: RunLink) -> BoxFuture<'static, ()> {
-        Box::pin(run_agent(Arc::clone(&self.0), link))
+        Box::pin(run_agent(Arc::clone(&self.context), Arc::clone(&self.conversations), link))
     }
 }
 
 /// Runs an agent, or ends it if its workspace or model is not available.
-async fn run_agent(context: Arc<SessionContext>, link: RunLink) {
+async fn run_agent(context: Arc<SessionContext>, conversations: Arc<ConversationCache>, link: RunLink) {
     let _watched = context.watched_runs.watch(&link);
-    let prepared = match task_workspaces::ensure_workspace(&context, &link).await {
-        Ok(()) => context.prepared_agent(link.run.task).map_err(|message| (FailKind::Model, message)),
-        Err(error) => Err((FailKind::Internal, error.to_string())),
-    };
-    match prepared {
-        Ok(prepared) => AgentRun::new(context, link, prepared).run().await,
+    let session: Arc<dyn SessionRequests> = Arc::new(LocalSession::of_link(Arc::clone(&context), &link));
+    match prepare_run(&context, &*session, conversations).await {
+        Ok(parts) => AgentRun::new(parts, AgentLink::new(link, session)).run().await,
         Err((kind, message)) => fail_run(&link, kind, message).await,
     }
+}
+
+async fn prepare_run(
+    context: &SessionContext,
+    session: &dyn SessionRequests,
+    conversations: Arc<ConversationCache>,
+) -> Result<RunParts, (FailKind, String)> {
+    let (workplace, catalog) = (Arc::clone(&context.workplace), Arc::clone(&context.catalog));
+    let profile = session.profile().await.map_err(|message| (FailKind::Model, message))?;
+    let placed = task_workspaces::ensure_workspace(&workplace, &profile, session).await;
+    placed.map_err(|error| (FailKind::Internal, error.to_string()))?;
+    let workspace = workplace.task_workspaces.workspace(profile.checkout.as_ref());
+    let agent = workspace.and_then(|workspace| catalog.prepared_agent(&workplace.facts, &profile, workspace));
+    let agent = agent.map_err(|message| (FailKind::Model, message))?;
+    Ok(RunParts { workplace, catalog, conversations, profile, agent })
 }

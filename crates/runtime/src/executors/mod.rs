@@ -31,11 +31,11 @@ pub(crate) struct Executors(Vec<(TaskType, Option<PlaceName>, Arc<dyn Executor>)
 impl Executors {
     /// The executors of this process, one for every task type.
     pub(crate) fn local(context: &Arc<SessionContext>) -> Executors {
-        let mut executors = Executors::default();
+        let (mut executors, conversations) = (Executors::default(), Arc::default());
         for kind in TaskType::ALL {
             let context = Arc::clone(context);
             let executor: Arc<dyn Executor> = match kind {
-                TaskType::Main | TaskType::Agent => Arc::new(AgentExecutor(context)),
+                TaskType::Main | TaskType::Agent => Arc::new(AgentExecutor::new(context, Arc::clone(&conversations))),
                 TaskType::Shell => Arc::new(ShellExecutor(context)),
                 TaskType::Monitor => Arc::new(MonitorExecutor(context)),
             };

@@ -10,6 +10,7 @@ use protocol::{Event, FailKind, MailBody, TaskId};
 use tools::{BoxFuture, ShellCommand};
 
 use super::Executor;
+use crate::run_requests::{LocalSession, TaskProfile};
 use crate::session_context::SessionContext;
 use crate::spools::SpoolWriter;
 use crate::supervisor::{InputRejection, RunLink};
@@ -39,22 +40,19 @@ pub(super) enum CommandRepetition {
 }
 
 /// Runs the command of a task to its end. Dropping the future kills the command and everything it started.
-pub(super) async fn run_command(context: &SessionContext, link: &RunLink, repetition: CommandRepetition) {
+pub(super) async fn run_command(context: &Arc<SessionContext>, link: &RunLink, repetition: CommandRepetition) {
     if let Err(rejected) = run_task(context, link, repetition).await {
         tracing::info!(run = %link.run, %rejected, "the command stops");
     }
 }
 
 async fn run_task(
-    context: &SessionContext,
+    context: &Arc<SessionContext>,
     link: &RunLink,
     repetition: CommandRepetition,
 ) -> Result<(), InputRejection> {
     link.supervisor.report(link.run, RunUpdate::Boundary(BoundaryPoint::BetweenTurns)).await?;
-    let workspace = match task_workspaces::ensure_workspace(context, link).await {
-        Ok(()) => context.task_workspace(link.run.task),
-        Err(error) => Err(error.to_string()),
-    };
+    let workspace = prepare_workspace(context, link).await;
     let prepared = workspace.and_then(|workspace| Ok((workspace, read_command(context, link.run.task)?)));
     let (ending, note) = match prepared {
         Ok((workspace, command)) => execute(context, &workspace, link.run.task, &command, repetition).await,
@@ -66,6 +64,14 @@ async fn run_task(
         text.push_str(&note);
     }
     link.supervisor.report(link.run, RunUpdate::Ended { ending, text }).await
+}
+
+async fn prepare_workspace(context: &Arc<SessionContext>, link: &RunLink) -> Result<Arc<TaskWorkspace>, String> {
+    let session = LocalSession::of_link(Arc::clone(context), link);
+    let profile = TaskProfile::of(context, link.run.task)?;
+    let placed = task_workspaces::ensure_workspace(&context.workplace, &profile, &session).await;
+    placed.map_err(|error| error.to_string())?;
+    context.task_workspace(link.run.task)
 }
 
 /// The command, which is the task's first mail.

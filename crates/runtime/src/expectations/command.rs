@@ -6,10 +6,11 @@ use host::{Capture, ExitStatus, ProgramExit};
 use protocol::{Clip, RuleEffect, RunId};
 use tools::{ShellCommand, ToolError};
 
+use super::ExpectationCheck;
 use crate::hooks;
 use crate::permission_check;
 use crate::prompt;
-use crate::session_context::SessionContext;
+use crate::session_context::{SessionContext, Workplace};
 use crate::task_workspaces::TaskWorkspace;
 
 /// Maximum bytes of output held in memory.
@@ -18,14 +19,12 @@ const MAX_HELD_BYTES: usize = 64 * 1024;
 /// Maximum bytes of output shown to an agent.
 const MAX_SHOWN_BYTES: usize = 4 * 1024;
 
-/// Runs the command and returns how it failed, or `None` if it succeeded. The command was part of the call that started
-/// the task, so permission for that call covers it unless a rule denies it. Hooks run as for any other command.
-pub(super) async fn check_command(
-    context: &Arc<SessionContext>,
-    run: RunId,
-    command: &str,
-) -> Result<Option<String>, String> {
-    check_command_at(context, run, &context.task_workspace(run.task)?, command).await
+impl ExpectationCheck<'_> {
+    /// Runs the command and returns how it failed, or `None` if it succeeded.
+    pub(super) async fn check_command(self, command: &str) -> Result<Option<String>, String> {
+        let admitted = self.session.admit_check(command.to_owned()).await?;
+        run_check(self.workplace, self.workspace, command, &admitted).await
+    }
 }
 
 /// Checks a command in a workspace other than the run's.
@@ -35,21 +34,40 @@ pub(crate) async fn check_command_at(
     workspace: &Arc<TaskWorkspace>,
     command: &str,
 ) -> Result<Option<String>, String> {
+    let admitted = admit_command(context, run, workspace, command).await?;
+    run_check(&context.workplace, workspace, command, &admitted).await
+}
+
+/// The command as hooks change it, or why it may not run. It was part of the call that started the task, so permission
+/// for that call covers it unless a rule denies it. Hooks run as for any other command.
+pub(crate) async fn admit_command(
+    context: &Arc<SessionContext>,
+    run: RunId,
+    workspace: &Arc<TaskWorkspace>,
+    command: &str,
+) -> Result<String, String> {
     let shown = Clip::new(command, 200);
     let forbidden = |why: String| format!("the check command `{shown}` may not run: {why}");
-    let command = &hooks::check_command(context, run, command).await.map_err(forbidden)?;
+    let command = hooks::check_command(context, run, command).await.map_err(forbidden)?;
     let task = run.task;
     let parent = context.log.roster.with_task(task, |known| known.spec.parent).flatten().unwrap_or(task);
-    let prepared = context.prepared_agent(parent)?;
-    let verdict = permission_check::judge_command(context, &prepared, workspace, protocol::tool_name::TASK, command)
-        .await
-        .map_err(|error| error.to_string())?;
-    if verdict.effect == RuleEffect::Deny {
-        return Err(forbidden(verdict.reason()));
-    }
+    let (prepared, tool) = (context.prepared_agent(parent)?, protocol::tool_name::TASK);
+    let verdict = permission_check::judge_command(&context.workplace, &prepared, workspace, tool, &command).await;
+    let verdict = verdict.map_err(|error| error.to_string())?;
+    if verdict.effect == RuleEffect::Deny { Err(forbidden(verdict.reason())) } else { Ok(command) }
+}
+
+/// Runs an admitted command and returns how it failed.
+async fn run_check(
+    workplace: &Workplace,
+    workspace: &TaskWorkspace,
+    requested: &str,
+    command: &str,
+) -> Result<Option<String>, String> {
+    let shown = Clip::new(requested, 200);
     let mut capture = Capture::new(MAX_HELD_BYTES);
-    let limit = context.facts.tools.max_shell_timeout;
-    let ending = match tokio::time::timeout(limit, run_command(context, workspace, command, &mut capture)).await {
+    let limit = workplace.facts.tools.max_shell_timeout;
+    let ending = match tokio::time::timeout(limit, run_command(workplace, workspace, command, &mut capture)).await {
         Ok(Ok(ProgramExit { status: ExitStatus::Code(0), .. })) => return Ok(None),
         Ok(Ok(ProgramExit { status, .. })) => status.to_string(),
         Ok(Err(ToolError::Refused(why))) => return Err(format!("`{shown}` cannot be run: {why}")),
@@ -66,15 +84,15 @@ pub(crate) async fn check_command_at(
 
 /// Runs the command to its end. Dropping the future kills the command and everything it started.
 async fn run_command(
-    context: &SessionContext,
+    workplace: &Workplace,
     workspace: &TaskWorkspace,
     command: &str,
     capture: &mut Capture,
 ) -> Result<ProgramExit, ToolError> {
-    let memory = context.facts.tools.command_memory_bytes;
+    let memory = workplace.facts.tools.command_memory_bytes;
     let command = ShellCommand { command, cwd: workspace.cwd(), env: &workspace.env, memory_bytes: memory };
-    let mut process = tools::launch(&context.workplace.guardian, command).await?;
-    let mut stream = context.workplace.redactor.stream();
+    let mut process = tools::launch(&workplace.guardian, command).await?;
+    let mut stream = workplace.redactor.stream();
     let exit = tools::follow(&mut process, |bytes| capture.push(&stream.push(bytes))).await;
     capture.push(&stream.finish());
     exit.map_err(ToolError::failed)

@@ -1,10 +1,13 @@
 //! The expectation that files were changed.
 
+use std::sync::Arc;
+
 use globset::{Glob, GlobBuilder, GlobMatcher};
 use protocol::{Clip, Evidence, TaskId};
 
-use super::FileSnapshot;
-use crate::session_context::SessionContext;
+use super::{ExpectationCheck, FileSnapshot};
+use crate::session_context::SessionLog;
+use crate::task_workspaces::TaskWorkspace;
 
 /// Maximum number of patterns.
 const MAX_PATTERNS: usize = 100;
@@ -25,41 +28,42 @@ pub(crate) fn compile_patterns(files: &[String]) -> Result<Vec<GlobMatcher>, Str
     files.iter().map(compile).collect()
 }
 
-/// Takes a snapshot of the files in a task's workspace that match patterns.
-pub(super) async fn snapshot_files(context: &SessionContext, task: TaskId, files: Vec<String>) -> Option<FileSnapshot> {
-    let workspace = context.task_workspace(task).ok()?;
+/// Takes a snapshot of the files in a workspace that match patterns.
+pub(super) async fn snapshot_files(workspace: &Arc<TaskWorkspace>, files: Vec<String>) -> Option<FileSnapshot> {
+    let workspace = Arc::clone(workspace);
     tokio::task::spawn_blocking(move || FileSnapshot::of_patterns(workspace.cwd(), &files)).await.ok()
 }
 
-/// Describes the patterns for which no matching file has changed since the task started. Changes come from the evidence
-/// of the task and of tasks below it, and from comparing the files.
-pub(super) async fn check_files(
-    context: &SessionContext,
-    task: TaskId,
-    files: &[String],
-) -> Result<Option<String>, String> {
-    let patterns = compile_patterns(files)?;
-    let mut changed = changed_paths(context, task);
-    if patterns.iter().any(|pattern| !changed.iter().any(|path| pattern.is_match(path)))
-        && let Some(before) = context.workplace.file_snapshot(task)
-        && let Some(after) = snapshot_files(context, task, files.to_vec()).await
-    {
-        changed.extend(before.changes(&after).map(|path| path.display().to_string()));
+impl ExpectationCheck<'_> {
+    /// Describes the patterns for which no matching file has changed since the task started. Changes come from the
+    /// evidence of the task and of tasks below it, and from comparing the files.
+    pub(super) async fn check_files(self, files: &[String]) -> Result<Option<String>, String> {
+        let patterns = compile_patterns(files)?;
+        if patterns.is_empty() {
+            return Ok(None);
+        }
+        let mut changed = self.session.changed_paths().await;
+        if patterns.iter().any(|pattern| !changed.iter().any(|path| pattern.is_match(path)))
+            && let Some(before) = self.memory.expected_files.get()
+            && let Some(after) = snapshot_files(self.workspace, files.to_vec()).await
+        {
+            changed.extend(before.changes(&after).map(|path| path.display().to_string()));
+        }
+        let unmatched = patterns.iter().filter(|pattern| !changed.iter().any(|path| pattern.is_match(path)));
+        let unmatched: Vec<String> = unmatched.map(|pattern| format!("`{}`", pattern.glob())).collect();
+        Ok((!unmatched.is_empty()).then(|| {
+            let unmatched = Clip::new(&unmatched.join(", "), 1_000);
+            format!("- no file that matches {unmatched} was changed")
+        }))
     }
-    let unmatched = patterns.iter().filter(|pattern| !changed.iter().any(|path| pattern.is_match(path)));
-    let unmatched: Vec<String> = unmatched.map(|pattern| format!("`{}`", pattern.glob())).collect();
-    Ok((!unmatched.is_empty()).then(|| {
-        let unmatched = Clip::new(&unmatched.join(", "), 1_000);
-        format!("- no file that matches {unmatched} was changed")
-    }))
 }
 
 /// The files that calls of a task and of tasks below it changed.
-fn changed_paths(context: &SessionContext, task: TaskId) -> Vec<String> {
-    let roster = &context.log.roster;
+pub(crate) fn changed_paths(log: &SessionLog, task: TaskId) -> Vec<String> {
+    let roster = &log.roster;
     let mut changed: Vec<String> = Vec::new();
     for id in std::iter::once(task).chain(roster.descendants(task)) {
-        changed.extend(context.log.task_trace(id).evidence().iter().filter_map(changed_path));
+        changed.extend(log.task_trace(id).evidence().iter().filter_map(changed_path));
     }
     changed
 }

@@ -7,13 +7,15 @@ mod snapshot;
 
 use std::sync::Arc;
 
-use protocol::{Expectations, RunId, TaskId};
+use protocol::Expectations;
 
-pub(crate) use command::check_command_at;
-pub(crate) use files::compile_patterns;
+pub(crate) use command::{admit_command, check_command_at};
+pub(crate) use files::{changed_paths, compile_patterns};
 pub(crate) use snapshot::FileSnapshot;
 
-use crate::session_context::SessionContext;
+use crate::run_requests::SessionRequests;
+use crate::session_context::{TaskMemory, Workplace};
+use crate::task_workspaces::TaskWorkspace;
 
 /// The outcome of checking a task's expectations.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,41 +46,45 @@ pub async fn schema_mistakes(schema: serde_json::Value, text: String) -> Result<
 }
 
 /// Takes a snapshot of the files that a task is to change, once for all its activations in this process.
-pub(crate) async fn snapshot_expected_files(context: &Arc<SessionContext>, task: TaskId) {
-    let files =
-        context.log.roster.with_task(task, |known| known.spec.expects.as_ref().map(|expects| expects.files.clone()));
-    let Some(files) = files.flatten().filter(|files| !files.is_empty() && !context.workplace.has_file_snapshot(task))
-    else {
+pub(crate) async fn snapshot_expected_files(memory: &TaskMemory, workspace: &Arc<TaskWorkspace>, files: &[String]) {
+    if files.is_empty() || memory.expected_files.get().is_some() {
         return;
-    };
-    if let Some(snapshot) = files::snapshot_files(context, task, files).await {
-        context.workplace.keep_file_snapshot(task, snapshot, |task| context.log.roster.is_recent(task));
+    }
+    if let Some(snapshot) = files::snapshot_files(workspace, files.to_vec()).await {
+        // A snapshot that was taken meanwhile is as good.
+        let _known = memory.expected_files.set(snapshot);
     }
 }
 
-/// Checks the expectations of a run's task; `text` is its final text.
-pub(crate) async fn check_result(
-    context: &Arc<SessionContext>,
-    run: RunId,
-    expects: &Expectations,
-    text: &str,
-) -> ExpectationOutcome {
-    let mut missing = Vec::new();
-    match files::check_files(context, run.task, &expects.files).await {
-        Ok(unmet) => missing.extend(unmet),
-        Err(why) => return ExpectationOutcome::Uncheckable(why),
-    }
-    if let Some(schema) = &expects.schema {
-        match schema::check_text(schema.clone(), text.to_owned()).await {
+/// Checks the expectations of a run's task.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ExpectationCheck<'a> {
+    pub(crate) session: &'a dyn SessionRequests,
+    pub(crate) workplace: &'a Workplace,
+    pub(crate) workspace: &'a Arc<TaskWorkspace>,
+    pub(crate) memory: &'a TaskMemory,
+}
+
+impl ExpectationCheck<'_> {
+    /// Checks the expectations; `text` is the task's final text.
+    pub(crate) async fn check_result(self, expects: &Expectations, text: &str) -> ExpectationOutcome {
+        let mut missing = Vec::new();
+        match self.check_files(&expects.files).await {
             Ok(unmet) => missing.extend(unmet),
             Err(why) => return ExpectationOutcome::Uncheckable(why),
         }
-    }
-    if let Some(command) = &expects.command {
-        match command::check_command(context, run, command).await {
-            Ok(unmet) => missing.extend(unmet),
-            Err(why) => return ExpectationOutcome::Uncheckable(why),
+        if let Some(schema) = &expects.schema {
+            match schema::check_text(schema.clone(), text.to_owned()).await {
+                Ok(unmet) => missing.extend(unmet),
+                Err(why) => return ExpectationOutcome::Uncheckable(why),
+            }
         }
+        if let Some(command) = &expects.command {
+            match self.check_command(command).await {
+                Ok(unmet) => missing.extend(unmet),
+                Err(why) => return ExpectationOutcome::Uncheckable(why),
+            }
+        }
+        if missing.is_empty() { ExpectationOutcome::Met } else { ExpectationOutcome::Unmet(missing.join("\n")) }
     }
-    if missing.is_empty() { ExpectationOutcome::Met } else { ExpectationOutcome::Unmet(missing.join("\n")) }
 }

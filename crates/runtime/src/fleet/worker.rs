@@ -42,7 +42,8 @@ pub(super) fn worker_expectations(todo: &Todo) -> Result<Option<Expectations>, S
 pub(crate) async fn check_permitted(context: &Arc<SessionContext>, root: TaskId, command: &str) -> Result<(), String> {
     let (prepared, workspace) = (context.prepared_agent(root)?, context.task_workspace(root)?);
     let verdict =
-        permission_check::judge_command(context, &prepared, &workspace, protocol::tool_name::TASK, command).await;
+        permission_check::judge_command(&context.workplace, &prepared, &workspace, protocol::tool_name::TASK, command)
+            .await;
     let verdict = verdict.map_err(|error| error.to_string())?;
     if verdict.effect == RuleEffect::Allow {
         return Ok(());
@@ -75,7 +76,7 @@ pub(super) async fn check_author_rights(
     }
     let Some(check) = &todo.check else { return Ok(()) };
     let verdict = permission_check::judge_command(
-        context,
+        &context.workplace,
         &prepared,
         &prepared.task_workspace,
         protocol::tool_name::SHELL,

@@ -3,16 +3,15 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use hooks::{HookEventData, Ruling, ToolUse};
-use kernel::{KernelInput, NewMail, RunUpdate};
+use kernel::RunUpdate;
 use policy::{Verdict, VerdictBasis};
-use protocol::{
-    CallId, Clip, MailBody, MailDelivery, Principal, RuleEffect, RunId, ToolCallRequest, ToolResult, ToolResultStatus,
-};
+use protocol::{CallId, Clip, RuleEffect, RunId, ToolCallRequest, ToolResult, ToolResultStatus};
 use serde_json::{Value, json};
 
 use super::run_hooks;
-use crate::call_waits::Caller;
-use crate::session_context::SessionContext;
+use crate::agent::OpenCall;
+use crate::run_requests::RunInput;
+use crate::session_context::{SessionContext, Workplace};
 use crate::supervisor::InputRejection;
 
 /// The most bytes of text from all hooks about one call.
@@ -46,12 +45,11 @@ impl PreToolFeedback {
 /// Runs the hooks before the permission check of a call. The input that they return is the one that is checked,
 /// shown to the user, run and recorded. If they deny the call, returns its answer.
 pub(crate) async fn before_call(
-    context: &Arc<SessionContext>,
-    caller: &Caller,
+    open: &OpenCall,
     call: &mut ToolCallRequest,
 ) -> Result<Result<PreToolFeedback, ToolResult>, InputRejection> {
-    let verdict = run_hooks(context, caller.run, HookEventData::PreTool(tool_use(call))).await;
-    caller.halt.record(&verdict);
+    let verdict = open.session.run_hooks(HookEventData::PreTool(tool_use(call))).await;
+    open.halt.record(&verdict);
     let mut feedback = PreToolFeedback { context: verdict.context, ask_reason: None };
     match verdict.ruling {
         Ruling::Deny { reason } => return Ok(Err(denied_result(call, &reason))),
@@ -61,9 +59,9 @@ pub(crate) async fn before_call(
     let changed = verdict.updated_input.map(Value::Object).filter(|input| !is_same(input, &call.input));
     if let Some(input) = changed {
         let input = input.to_string();
-        let (turn, id) = (caller.turn, call.id.clone());
+        let (turn, id) = (open.turn, call.id.clone());
         let report = RunUpdate::CallRewritten { turn, call: id, input: input.clone() };
-        caller.supervisor.report(caller.run, report).await?;
+        open.session.report(report).await?;
         feedback
             .context
             .insert(0, format!("A hook changed this call. It was made with: {}", Clip::new(&input, MAX_INPUT_BYTES)));
@@ -74,15 +72,13 @@ pub(crate) async fn before_call(
 
 /// Runs the hooks before the user is asked; returns the answer if they deny. They cannot allow in the user's place.
 pub(crate) async fn permission_requested(
-    context: &Arc<SessionContext>,
-    caller: &Caller,
+    open: &OpenCall,
     call: &ToolCallRequest,
     verdict: &Verdict,
 ) -> Option<ToolResult> {
     let event = HookEventData::PermissionRequest { call: tool_use(call), reason: verdict.reason() };
-    let verdict = run_hooks(context, caller.run, event).await;
-    caller.halt.record(&verdict);
-    context.grants.apply_hook_updates(&verdict.rules);
+    let verdict = open.session.run_hooks(event).await;
+    open.halt.record(&verdict);
     verdict.denial_reason().map(|reason| denied_result(call, reason))
 }
 
@@ -105,15 +101,15 @@ pub(crate) async fn check_command(context: &Arc<SessionContext>, run: RunId, com
 
 /// Runs the hooks after a call, before its answer is committed; their text is added to the answer.
 pub(crate) async fn after_call(
-    context: &Arc<SessionContext>,
-    caller: &Caller,
+    workplace: &Workplace,
+    open: &OpenCall,
     call: &ToolCallRequest,
     feedback: PreToolFeedback,
     answer: ToolResult,
 ) -> ToolResult {
-    let verdict = run_post_hooks(context, caller, call, &answer).await;
+    let verdict = run_post_hooks(workplace, open, call, &answer).await;
     let added: Vec<String> = feedback.context.into_iter().chain(verdict.context).collect();
-    let clipped = |text: String| Clip::new(&text, context.facts.tools.output_bytes).into_string();
+    let clipped = |text: String| Clip::new(&text, workplace.facts.tools.output_bytes).into_string();
     let text = verdict.replacement_text.map_or(answer.text, clipped);
     let text = if added.is_empty() { text } else { format!("{text}\n\n{}", joined_context(&added)) };
     ToolResult { status: answer.status, text }
@@ -121,11 +117,11 @@ pub(crate) async fn after_call(
 
 /// Runs the hooks after a call whose answer is already committed and only says that the agent has started. Their text
 /// and their replacement of the answer are sent to the calling agent as mail.
-pub(crate) async fn after_answered_call(context: &Arc<SessionContext>, pending: PendingPostHook, answer: &ToolResult) {
-    let PendingPostHook { call, caller, feedback } = pending;
-    let verdict = run_post_hooks(context, &caller, &call, answer).await;
+pub(crate) async fn after_answered_call(workplace: &Workplace, pending: PendingPostHook, answer: &ToolResult) {
+    let PendingPostHook { call, open, feedback } = pending;
+    let verdict = run_post_hooks(workplace, &open, &call, answer).await;
     let replaced = verdict.replacement_text.map(|text| {
-        let text = Clip::new(&text, context.facts.tools.output_bytes);
+        let text = Clip::new(&text, workplace.facts.tools.output_bytes);
         format!("a hook replaced its answer; use this instead:\n{text}")
     });
     let added: Vec<String> = feedback.context.into_iter().chain(replaced).chain(verdict.context).collect();
@@ -133,37 +129,35 @@ pub(crate) async fn after_answered_call(context: &Arc<SessionContext>, pending: 
         return;
     }
     let text = format!("About the call {} of `{}`: {}", call.id, call.tool, joined_context(&added));
-    let (to, from, delivery) = (caller.run.task, Principal::Runtime, MailDelivery::Steer);
-    let mail = NewMail { to, from, delivery, body: MailBody::text(text) };
-    if let Err(rejected) = caller.supervisor.submit(KernelInput::Send(mail)).await {
+    if let Err(rejected) = open.session.submit_all([RunInput::Note(text)]).await {
         tracing::info!(%rejected, "the text of a hook was not delivered");
     }
 }
 
 /// Runs the hooks for the result of a call.
 async fn run_post_hooks(
-    context: &Arc<SessionContext>,
-    caller: &Caller,
+    workplace: &Workplace,
+    open: &OpenCall,
     call: &ToolCallRequest,
     answer: &ToolResult,
 ) -> ::hooks::HookVerdict {
     let (call, mut text) = (tool_use(call), answer.text.clone());
     // The answer is not committed yet and may still contain secrets.
-    context.workplace.redactor.redact_text(&mut text);
+    workplace.redactor.redact_text(&mut text);
     let event = match answer.status {
         ToolResultStatus::Done => HookEventData::PostTool { call, answer: text },
         ToolResultStatus::Refused => HookEventData::ToolFailed { call, error: text },
         ToolResultStatus::Broken => {
             let error = HookEventData::Error { what: "tool", message: text.clone() };
             // Hooks cannot decide anything here.
-            let _verdict = run_hooks(context, caller.run, error).await;
+            let _verdict = open.session.run_hooks(error).await;
             HookEventData::ToolFailed { call, error: text }
         }
         ToolResultStatus::Denied => HookEventData::PermissionDenied { call, reason: text },
         ToolResultStatus::Interrupted | ToolResultStatus::Cancelled => return ::hooks::HookVerdict::default(),
     };
-    let verdict = run_hooks(context, caller.run, event).await;
-    caller.halt.record(&verdict);
+    let verdict = open.session.run_hooks(event).await;
+    open.halt.record(&verdict);
     verdict
 }
 
@@ -189,7 +183,7 @@ impl HookHalt {
 #[derive(Debug)]
 pub(crate) struct PendingPostHook {
     pub(crate) call: ToolCallRequest,
-    pub(crate) caller: Caller,
+    pub(crate) open: OpenCall,
     pub(crate) feedback: PreToolFeedback,
 }
 

@@ -51,7 +51,6 @@ async fn asker(session: &Session) -> UserAsker {
         call: CallId("q".into()),
         waits: CallWaits::default(),
         reported_results: Arc::default(),
-        halt: crate::hooks::HookHalt::default(),
     };
     UserAsker { context: Arc::clone(&session.context), caller }
 }
@@ -98,7 +97,7 @@ async fn a_question_survives_its_owner_and_only_its_call_gets_the_answer() {
     let decide = async {
         let decision = AskDecision::Reply { text: "left".into() };
         session.decide(DecideParams { ask: asks[0].ask.id.clone(), decision }).await.unwrap();
-        // A run does this when it is told that the wait is over.
+        // The supervisor does this for the waits of a run.
         resumed.caller.waits.finish(&resumed.caller.call);
     };
     let (answer, ()) = tokio::join!(resumed.ask(question("which?")), decide);

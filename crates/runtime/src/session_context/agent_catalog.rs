@@ -60,4 +60,12 @@ impl AgentCatalog {
                 .collect(),
         }
     }
+
+    /// A model by its name, or the reason why it cannot be opened.
+    pub(crate) fn model_by_spec(&self, spec: &str) -> Result<Arc<dyn Model>, String> {
+        if spec == self.model_spec {
+            return Ok(Arc::clone(&self.model));
+        }
+        self.added_models.get(spec).map_or_else(|| self.models.open(spec), Ok)
+    }
 }

@@ -4,10 +4,12 @@ mod agent_catalog;
 mod facts;
 mod session_log;
 mod shared;
+mod task_memory;
 mod workplace;
 
 pub(crate) use agent_catalog::AgentCatalog;
 pub(crate) use facts::SessionFacts;
 pub(crate) use session_log::SessionLog;
 pub(crate) use shared::{OpenedParts, SessionContext};
+pub(crate) use task_memory::TaskMemory;
 pub(crate) use workplace::Workplace;

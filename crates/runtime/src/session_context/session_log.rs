@@ -6,7 +6,6 @@ use host::Home;
 use protocol::{Envelope, SessionId, TaskId};
 use store::{SessionReader, StoreError};
 
-use crate::agent::ConversationCache;
 use crate::bus::EventBus;
 use crate::roster::{Roster, TaskTrace};
 
@@ -18,8 +17,6 @@ pub(crate) struct SessionLog {
     /// A summary of every task.
     pub(crate) roster: Arc<Roster>,
     pub(crate) bus: EventBus,
-    /// The conversations of idle agents.
-    pub(crate) conversations: ConversationCache,
     /// A reader that stays open, since every activation starts with a query of the log.
     kept_reader: Mutex<Option<SessionReader>>,
 }
@@ -31,7 +28,6 @@ impl SessionLog {
             session,
             roster,
             bus: EventBus::new(home.clone(), session),
-            conversations: ConversationCache::default(),
             kept_reader: Mutex::default(),
         }
     }

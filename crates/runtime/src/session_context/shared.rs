@@ -7,7 +7,6 @@ use host::{Guardian, Workspace};
 use policy::Policy;
 use protocol::{Activation, SessionId, TaskId};
 use store::StoreError;
-use tools::FileStamps;
 
 use super::{AgentCatalog, SessionFacts, SessionLog, Workplace};
 use crate::conversation::{Conversation, ResultFormatter};
@@ -15,22 +14,24 @@ use crate::governor::Governor;
 use crate::grants::Grants;
 use crate::hooks::SessionHooks;
 use crate::instructions::Instructions;
+use crate::prepared_agent::PreparedAgent;
 use crate::roster::Roster;
+use crate::run_requests::{CheckoutOwner, TaskProfile};
 use crate::settings::SessionSettings;
 use crate::shared_lists::SharedList;
 use crate::sql_tables::SessionTables;
 use crate::subagents;
+use crate::task_workspaces::TaskWorkspace;
 use crate::todos::TodoSyncHandle;
 use crate::watchdog::WatchedRuns;
 
 /// What the tasks of a session share.
 #[derive(Debug)]
 pub(crate) struct SessionContext {
-    pub(crate) facts: SessionFacts,
-    pub(crate) workplace: Workplace,
-    pub(crate) catalog: AgentCatalog,
+    pub(crate) facts: Arc<SessionFacts>,
+    pub(crate) workplace: Arc<Workplace>,
+    pub(crate) catalog: Arc<AgentCatalog>,
     pub(crate) log: SessionLog,
-    pub(crate) grants: Arc<Grants>,
     pub(crate) governor: Governor,
     pub(crate) session_hooks: SessionHooks,
     pub(crate) tables: SessionTables,
@@ -59,12 +60,12 @@ pub(crate) struct OpenedParts {
 impl SessionContext {
     pub(crate) fn new(settings: &SessionSettings, parts: OpenedParts) -> SessionContext {
         let OpenedParts { session, guardian, workspace, instructions, grants, roster, todo_sync } = parts;
+        let facts = Arc::new(SessionFacts::new(settings, session));
         SessionContext {
-            facts: SessionFacts::new(settings, session),
-            workplace: Workplace::new(settings, guardian.clone(), workspace),
-            catalog: AgentCatalog::new(settings, instructions),
+            workplace: Arc::new(Workplace::new(settings, Arc::clone(&facts), (guardian.clone(), workspace), grants)),
+            facts,
+            catalog: Arc::new(AgentCatalog::new(settings, instructions)),
             log: SessionLog::new(&settings.home, session, roster),
-            grants,
             governor: Governor::open(settings.home.clone(), Arc::clone(&settings.clock)),
             session_hooks: SessionHooks::new(settings, guardian),
             tables: SessionTables::new(settings.home.session_db(session), todo_sync.clone()),
@@ -84,14 +85,21 @@ impl SessionContext {
         Ok(conversation)
     }
 
-    /// The current policy, including the grants of the session.
-    pub(crate) fn policy(&self) -> Arc<Policy> {
-        self.grants.policy()
+    /// The prepared agent of a task, or the reason why there is none.
+    pub(crate) fn prepared_agent(&self, task: TaskId) -> Result<Arc<PreparedAgent>, String> {
+        let profile = TaskProfile::of(self, task)?;
+        let workspace = self.workplace.task_workspaces.workspace(profile.checkout.as_ref())?;
+        self.catalog.prepared_agent(&self.facts, &profile, workspace)
     }
 
-    /// The files that one agent has read, in all its activations in this process.
-    pub(crate) fn stamps(&self, task: TaskId) -> Arc<FileStamps> {
-        self.workplace.stamps(task, |task| self.log.roster.is_recent(task))
+    /// The workspace of a task, or the reason why it has none.
+    pub(crate) fn task_workspace(&self, task: TaskId) -> Result<Arc<TaskWorkspace>, String> {
+        self.workplace.task_workspaces.workspace(CheckoutOwner::of(self, task).as_ref())
+    }
+
+    /// The current policy, including the grants of the session.
+    pub(crate) fn policy(&self) -> Arc<Policy> {
+        self.workplace.grants.policy()
     }
 
     /// Requests the compaction of a task's conversation before its next turn.

@@ -8,10 +8,10 @@ use protocol::{DefinitionSource, Principal, SessionMode, SlashSpec, TaskId};
 use store::StoreError;
 
 use super::built_in::RuntimeCommand;
+use super::compact::{CompactionOutcome, compact_now};
 use super::expand::{self, TemplateExpander};
 use super::registry::{SlashAction, SlashMatch};
 use super::{SlashLookup, SlashOutcome, SlashPrompt, SlashRegistry, export, fleet_prompt, prompts, reports};
-use crate::agent::{CompactionOutcome, compact_now};
 use crate::session_context::SessionContext;
 use crate::supervisor::Supervisor;
 

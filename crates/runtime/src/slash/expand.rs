@@ -100,7 +100,7 @@ impl<'a> TemplateExpander<'a> {
     async fn permitted_command(&self, command: &str) -> Result<String, String> {
         let command = hooks::check_command(self.context, self.run, command).await?;
         let verdict = permission_check::judge_command(
-            self.context,
+            &self.context.workplace,
             &self.agent,
             &self.task_workspace,
             tool_name::SHELL,
@@ -163,7 +163,7 @@ impl<'a> TemplateExpander<'a> {
         let view = self.agent.tool(tool_name::VIEW).ok_or("this agent does not read files")?;
         let input = json!({ "path": path }).to_string();
         let call = ToolCallRequest { id: CallId("slash".into()), tool: tool_name::VIEW.into(), input };
-        let judged = permission_check::judge_call(self.context, &self.agent, view, &call)
+        let judged = permission_check::judge_call(&self.context.workplace, &self.agent, view, &call)
             .await
             .map_err(|error| error.to_string())?;
         if judged.verdict.effect != RuleEffect::Allow {

@@ -4,6 +4,7 @@
 //! a model request. Arguments are data: they are inserted into the command's text, and never expanded again.
 
 mod built_in;
+mod compact;
 mod dispatch;
 mod expand;
 mod export;

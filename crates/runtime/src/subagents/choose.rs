@@ -103,7 +103,7 @@ impl SessionContext {
         if !catalog.models.may_exist(&effective) {
             return Err("its provider has no such model".into());
         }
-        let model = self.model_by_spec(&effective)?;
+        let model = self.catalog.model_by_spec(&effective)?;
         if self.facts.day_budget.is_some() && model.facts().is_price_missing() {
             return Err("its price is unknown, so the daily budget cannot be enforced".into());
         }

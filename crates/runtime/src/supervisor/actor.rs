@@ -372,11 +372,13 @@ impl Actor {
             KernelEffect::Start(run) => self.start_run(run),
             KernelEffect::MayProceed(run) => self.send_to_run(run, RunMessage::SlotRegained),
             KernelEffect::WaitOver { run, call, .. } | KernelEffect::AskOver { run, call } => {
-                self.send_to_run(run, RunMessage::WaitOver(call))
+                if let Some(handle) = self.handle_of(run) {
+                    handle.finish_wait(&call);
+                }
             }
             // Earlier events have told the run which work to drop.
             KernelEffect::Stop { run, how } => {
-                if let Some(handle) = self.handles.get(&run.task).filter(|handle| handle.run == run) {
+                if let Some(handle) = self.handle_of(run) {
                     handle.stop(how);
                 }
             }
@@ -413,9 +415,14 @@ impl Actor {
     }
 
     fn send_to_run(&self, run: RunId, message: RunMessage) {
-        if let Some(handle) = self.handles.get(&run.task).filter(|handle| handle.run == run) {
+        if let Some(handle) = self.handle_of(run) {
             handle.send(message);
         }
+    }
+
+    /// The handle of a run, unless another run of its task has replaced it.
+    fn handle_of(&self, run: RunId) -> Option<&RunHandle> {
+        self.handles.get(&run.task).filter(|handle| handle.run == run)
     }
 
     /// Handles the end of a run. If it did not end its task, the task fails: no task may stay `running` without a run.

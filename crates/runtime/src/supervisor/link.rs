@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use tools::Heartbeat;
 
 use super::Supervisor;
+use crate::call_waits::CallWaits;
 use crate::watchdog::{LatestText, StreamedTokens, is_sign_of_life};
 
 /// A message to a run.
@@ -17,39 +18,27 @@ pub(crate) enum RunMessage {
     Event(Arc<Envelope>),
     /// The run has a slot again.
     SlotRegained,
-    /// A call's wait for tasks or for the user is over.
-    WaitOver(CallId),
     /// Take one last turn.
     WrapUp,
 }
 
-/// The run's end of the channel.
+/// The messages to a run.
 #[derive(Debug)]
-pub(crate) struct RunLink {
-    pub(crate) run: RunId,
-    pub(crate) supervisor: Supervisor,
+pub(crate) struct RunMessages {
     messages: mpsc::UnboundedReceiver<RunMessage>,
-    /// Whether the run was given a slot since the last [`RunLink::take_slot`].
+    /// Whether the run was given a slot since the last [`RunMessages::take_slot`].
     has_slot: bool,
-    /// Cancelled when the run must end at once.
-    pub(crate) stop: CancellationToken,
-    /// Shows the watchdog that the run is alive.
-    pub(crate) heartbeat: Heartbeat,
-    /// The latest text of the run.
-    pub(crate) latest_text: LatestText,
-    /// The tokens of the current answer that have arrived.
-    pub(crate) streamed: StreamedTokens,
 }
 
-impl RunLink {
+impl RunMessages {
     /// Waits for the next message; returns nothing when the supervisor is gone.
-    pub(crate) async fn next_message(&mut self) -> Option<RunMessage> {
+    pub(crate) async fn next(&mut self) -> Option<RunMessage> {
         let message = self.messages.recv().await?;
         Some(self.record_slot(message))
     }
 
     /// Returns the next message that has arrived.
-    pub(crate) fn try_next_message(&mut self) -> Option<RunMessage> {
+    pub(crate) fn try_next(&mut self) -> Option<RunMessage> {
         let message = self.messages.try_recv().ok()?;
         Some(self.record_slot(message))
     }
@@ -66,11 +55,30 @@ impl RunLink {
     }
 }
 
+/// The run's end of the channel.
+#[derive(Debug)]
+pub(crate) struct RunLink {
+    pub(crate) run: RunId,
+    pub(crate) supervisor: Supervisor,
+    pub(crate) messages: RunMessages,
+    /// The calls that wait for other tasks or for a decision.
+    pub(crate) call_waits: CallWaits,
+    /// Cancelled when the run must end at once.
+    pub(crate) stop: CancellationToken,
+    /// Shows the watchdog that the run is alive.
+    pub(crate) heartbeat: Heartbeat,
+    /// The latest text of the run.
+    pub(crate) latest_text: LatestText,
+    /// The tokens of the current answer that have arrived.
+    pub(crate) streamed: StreamedTokens,
+}
+
 /// The supervisor's end of the channel.
 #[derive(Debug)]
 pub(super) struct RunHandle {
     pub(super) run: RunId,
     messages: mpsc::UnboundedSender<RunMessage>,
+    call_waits: CallWaits,
     stop: CancellationToken,
     heartbeat: Heartbeat,
     latest_text: LatestText,
@@ -80,20 +88,20 @@ pub(super) struct RunHandle {
 impl RunHandle {
     pub(super) fn new(run: RunId, supervisor: Supervisor) -> (RunHandle, RunLink) {
         let (sender, receiver) = mpsc::unbounded_channel();
-        let stop = CancellationToken::new();
+        let (stop, call_waits) = (CancellationToken::new(), CallWaits::default());
         let (heartbeat, latest_text, streamed) =
             (Heartbeat::default(), LatestText::default(), StreamedTokens::default());
         let link = RunLink {
             run,
             supervisor,
-            messages: receiver,
-            has_slot: false,
+            messages: RunMessages { messages: receiver, has_slot: false },
+            call_waits: call_waits.clone(),
             stop: stop.clone(),
             heartbeat: heartbeat.clone(),
             latest_text: latest_text.clone(),
             streamed: streamed.clone(),
         };
-        (RunHandle { run, messages: sender, stop, heartbeat, latest_text, streamed }, link)
+        (RunHandle { run, messages: sender, call_waits, stop, heartbeat, latest_text, streamed }, link)
     }
 
     /// Sends a message to the run, which may have just ended.
@@ -107,6 +115,11 @@ impl RunHandle {
             self.heartbeat.beat();
         }
         self.send(RunMessage::Event(envelope));
+    }
+
+    /// Ends a call's wait for tasks or for the user.
+    pub(super) fn finish_wait(&self, call: &CallId) {
+        self.call_waits.finish(call);
     }
 
     /// The latest text of the run.

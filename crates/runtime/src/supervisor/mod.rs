@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::task::AbortOnDropHandle;
 
 pub(crate) use actor::SupervisorParts;
-pub(crate) use link::{RunLink, RunMessage};
+pub(crate) use link::{RunLink, RunMessage, RunMessages};
 pub use rejection::InputRejection;
 
 use self::reader_waits::OpenReaderWait;
@@ -100,30 +100,29 @@ impl Supervisor {
         self.submit(KernelInput::Report(run, report)).await.map(|_receipt| ())
     }
 
-    /// Submits two reports of a run, decided in order and committed together. Two concurrent submissions would not do:
-    /// with a full inbox, the second may come first.
-    pub(crate) async fn report_both(
+    /// Submits inputs that are decided in order and committed together; each has its own result. Concurrent submissions
+    /// would not do: with a full inbox, a later one may come first.
+    pub(crate) async fn submit_each(
         &self,
-        run: RunId,
-        first: kernel::RunUpdate,
-        second: kernel::RunUpdate,
-    ) -> Result<(Result<(), InputRejection>, Result<(), InputRejection>), InputRejection> {
-        let first = self.enqueue(KernelInput::Report(run, first), None).await?;
-        let second = self.enqueue(KernelInput::Report(run, second), None).await?;
-        Ok((await_reply(first).await.map(|_receipt| ()), await_reply(second).await.map(|_receipt| ())))
+        inputs: impl IntoIterator<Item = KernelInput>,
+    ) -> Vec<Result<Receipt, InputRejection>> {
+        let mut replies = Vec::new();
+        for input in inputs {
+            replies.push(self.enqueue(input, None).await);
+        }
+        let mut results = Vec::with_capacity(replies.len());
+        for reply in replies {
+            results.push(match reply {
+                Ok(receiver) => await_reply(receiver).await,
+                Err(gone) => Err(gone),
+            });
+        }
+        results
     }
 
     /// Submits inputs that are decided in order and committed together; fails with the first rejection.
     pub(crate) async fn submit_all(&self, inputs: impl IntoIterator<Item = KernelInput>) -> Result<(), InputRejection> {
-        let mut replies = Vec::new();
-        for input in inputs {
-            replies.push(self.enqueue(input, None).await?);
-        }
-        let mut result = Ok(());
-        for reply in replies {
-            result = result.and(await_reply(reply).await.map(|_receipt| ()));
-        }
-        result
+        self.submit_each(inputs).await.into_iter().try_for_each(|result| result.map(|_receipt| ()))
     }
 
     /// Records that a command of another process is refused, and why.
@@ -255,11 +254,11 @@ mod tests {
         let before = || RunUpdate::Intent("before".into());
         let fill = supervisor.clone();
         let results = tokio::join!(
-            async move { fill.report_both(run, before(), before()).await.is_ok() },
+            async move { fill.submit_each([before(), before()].map(|report| KernelInput::Report(run, report))).await.len() },
             async move {
                 let (first, second) =
                     (RunUpdate::Boundary(BoundaryPoint::BetweenTurns), RunUpdate::WrapUp(WrapUpReason::Time));
-                supervisor.report_both(run, first, second).await.is_ok()
+                supervisor.submit_each([first, second].map(|report| KernelInput::Report(run, report))).await.len()
             },
             async move {
                 tokio::task::yield_now().await;
@@ -344,8 +343,8 @@ mod tests {
         let (handle, mut link) = link::RunHandle::new(run, Supervisor { inbox, settled });
         handle.send(RunMessage::SlotRegained);
         // Between the refusal of its turn and its wait, a run applies its messages.
-        while link.try_next_message().is_some() {}
-        assert!(link.take_slot());
-        assert!(!link.take_slot(), "a slot is given once");
+        while link.messages.try_next().is_some() {}
+        assert!(link.messages.take_slot());
+        assert!(!link.messages.take_slot(), "a slot is given once");
     }
 }

@@ -17,7 +17,7 @@ pub(crate) use placement::ensure_workspace;
 pub(crate) use task_checkout::TaskCheckout;
 pub(crate) use task_workspace::{CommandEnv, TaskWorkspace};
 
-use crate::session_context::SessionContext;
+use crate::run_requests::CheckoutOwner;
 
 /// The pause before each round of removals, beginning when the first checkout was created. File systems are slow to
 /// create files while others are removed, and more checkouts may be created soon.
@@ -69,16 +69,15 @@ impl TaskWorkspaces {
     fn insert(&self, task: TaskId, checkout: TaskCheckout) {
         self.checkouts.lock().unwrap_or_else(PoisonError::into_inner).insert(task, Arc::new(checkout));
     }
-}
 
-impl SessionContext {
-    /// The workspace of a task, or the reason why it has none.
-    pub(crate) fn task_workspace(&self, task: TaskId) -> Result<Arc<TaskWorkspace>, String> {
-        match self.log.roster.checkout_owner(task) {
-            None => Ok(Arc::clone(&self.workplace.task_workspaces.shared)),
-            Some(owner) => match self.workplace.task_workspaces.checkout(owner) {
+    /// The workspace of a task whose checkout belongs to this owner; without one, the session's folder. The error says
+    /// why there is none.
+    pub(crate) fn workspace(&self, checkout: Option<&CheckoutOwner>) -> Result<Arc<TaskWorkspace>, String> {
+        match checkout {
+            None => Ok(Arc::clone(&self.shared)),
+            Some(owner) => match self.checkout(owner.task) {
                 Some(checkout) => Ok(Arc::clone(&checkout.workspace)),
-                None => Err(format!("the checkout of {} is missing", self.log.roster.path(owner))),
+                None => Err(format!("the checkout of {} is missing", owner.name)),
             },
         }
     }

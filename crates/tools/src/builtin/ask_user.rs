@@ -39,7 +39,7 @@ impl TypedTool for AskUser {
     }
 
     async fn run(args: AskUserArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let answer = cx.user_prompter.ask(parse_question(&args)?).await?;
+        let answer = cx.session.user_prompter.ask(parse_question(&args)?).await?;
         let text = match answer.map(|answer| visible_text(&answer)) {
             Some(answer) if !answer.trim().is_empty() => format!("The user answers: {}", answer.trim()),
             Some(_) | None => "The user did not answer; decide yourself and report what you assumed.".to_owned(),

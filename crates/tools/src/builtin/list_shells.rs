@@ -26,7 +26,7 @@ impl TypedTool for ListShells {
     }
 
     async fn run(ListShellsArgs {}: ListShellsArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let rows = cx.background.list().await?;
+        let rows = cx.session.background.list().await?;
         let lines: Vec<String> =
             rows.iter().map(|row| format!("{} [{}] {}", row.name, row.state, row.description)).collect();
         let text = if lines.is_empty() { "no background commands".to_owned() } else { lines.join("\n") };

@@ -36,7 +36,7 @@ impl TypedTool for ReadShell {
         let wait =
             args.wait_secs.map(|secs| WaitLimit::For(Duration::from_secs(secs).min(cx.limits.max_shell_timeout)));
         let status = tokio::select! {
-            status = cx.background.read(args.name, wait.unwrap_or(WaitLimit::NoWait)) => status?,
+            status = cx.session.background.read(args.name, wait.unwrap_or(WaitLimit::NoWait)) => status?,
             () = cx.cancel.cancelled() => return Err(ToolError::refused("cancelled; the command keeps running")),
         };
         Ok(status_output(&status, cx))

@@ -35,7 +35,7 @@ impl TypedTool for ReportIntent {
         let Some(line) = args.intent.lines().map(str::trim).find(|line| !line.is_empty()) else {
             return Err(ToolError::refused("`intent` is empty; say in one line what you are about to do"));
         };
-        cx.intent.report(Clip::new(line, MAX_INTENT_BYTES)).await?;
+        cx.session.intent.report(Clip::new(line, MAX_INTENT_BYTES)).await?;
         Ok(ToolOutput::text("noted", cx))
     }
 }

@@ -52,7 +52,7 @@ async fn start_in_background(args: ShellArgs, cx: &ToolContext) -> Result<ToolOu
     let description = args.description.as_deref().unwrap_or(&args.command);
     let line = description.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let description = clip_middle(line, MAX_DESCRIPTION_BYTES);
-    let name = cx.background.start(BackgroundCommand { command: args.command, description }).await?;
+    let name = cx.session.background.start(BackgroundCommand { command: args.command, description }).await?;
     Ok(ToolOutput::text(&format!("started in the background as `{name}`; read_shell shows its output"), cx))
 }
 

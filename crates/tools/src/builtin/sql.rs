@@ -32,7 +32,7 @@ impl TypedTool for SqlTool {
         if args.query.trim().is_empty() {
             return Err(ToolError::refused("`query` is empty; give at least one statement"));
         }
-        let rows = cx.sql.execute(args.query).await?;
+        let rows = cx.session.sql.execute(args.query).await?;
         Ok(ToolOutput::text(&rows, cx))
     }
 }

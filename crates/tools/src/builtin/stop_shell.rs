@@ -30,7 +30,7 @@ impl TypedTool for StopShell {
     }
 
     async fn run(args: StopShellArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let status = cx.background.stop(args.name).await?;
+        let status = cx.session.background.stop(args.name).await?;
         Ok(status_output(&status, cx))
     }
 }

@@ -37,7 +37,7 @@ impl TypedTool for ExitPlanMode {
     }
 
     async fn run(args: ExitPlanModeArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text(&cx.session_control.exit_plan_mode(plan_exit_request(&args)?).await?, cx))
+        Ok(ToolOutput::text(&cx.session.session_control.exit_plan_mode(plan_exit_request(&args)?).await?, cx))
     }
 }
 

@@ -37,7 +37,7 @@ impl TypedTool for TaskComplete {
     }
 
     async fn run(args: TaskCompleteArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text(&cx.session_control.complete(parse_report(&args)?).await?, cx))
+        Ok(ToolOutput::text(&cx.session.session_control.complete(parse_report(&args)?).await?, cx))
     }
 }
 

@@ -32,7 +32,7 @@ impl TypedTool for WritePlan {
     }
 
     async fn run(args: WritePlanArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        cx.session_control.write_plan(check_plan(&args)?.to_owned()).await?;
+        cx.session.session_control.write_plan(check_plan(&args)?.to_owned()).await?;
         Ok(ToolOutput::text("The plan is saved.", cx))
     }
 }

@@ -40,6 +40,6 @@ impl TypedTool for TaskCreate {
     async fn run(args: TaskCreateArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let TaskCreateArgs { subject, description, active_form, metadata } = args;
         let request = CreateItemRequest { subject, description, active_form, metadata };
-        Ok(ToolOutput::text(&cx.shared_list.create(request).await?, cx))
+        Ok(ToolOutput::text(&cx.session.shared_list.create(request).await?, cx))
     }
 }

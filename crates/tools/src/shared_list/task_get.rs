@@ -42,6 +42,6 @@ impl TypedTool for TaskGet {
 
     async fn run(args: TaskGetArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let wait = wait_limit(args.wait, args.timeout, DEFAULT_WAIT);
-        Ok(ToolOutput::text(&cx.shared_list.get(args.task_id, wait).await?, cx))
+        Ok(ToolOutput::text(&cx.session.shared_list.get(args.task_id, wait).await?, cx))
     }
 }

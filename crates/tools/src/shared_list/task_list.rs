@@ -26,6 +26,6 @@ impl TypedTool for TaskList {
     }
 
     async fn run(_args: TaskListToolArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text(&cx.shared_list.list().await?, cx))
+        Ok(ToolOutput::text(&cx.session.shared_list.list().await?, cx))
     }
 }

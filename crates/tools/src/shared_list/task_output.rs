@@ -40,6 +40,6 @@ impl TypedTool for TaskOutput {
 
     async fn run(args: TaskOutputArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let wait = wait_limit(args.block.unwrap_or(true), args.timeout, DEFAULT_WAIT);
-        Ok(ToolOutput::text(&cx.shared_list.output(args.task_id, wait).await?, cx))
+        Ok(ToolOutput::text(&cx.session.shared_list.output(args.task_id, wait).await?, cx))
     }
 }

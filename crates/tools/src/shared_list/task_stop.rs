@@ -29,6 +29,6 @@ impl TypedTool for TaskStop {
     }
 
     async fn run(args: TaskStopArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text(&cx.shared_list.stop(args.task_id).await?, cx))
+        Ok(ToolOutput::text(&cx.session.shared_list.stop(args.task_id).await?, cx))
     }
 }

@@ -62,7 +62,7 @@ impl TypedTool for TaskUpdate {
             owner: args.owner,
             metadata: args.metadata,
         };
-        Ok(ToolOutput::text(&cx.shared_list.update(parse_id(&args.task_id)?, edit).await?, cx))
+        Ok(ToolOutput::text(&cx.session.shared_list.update(parse_id(&args.task_id)?, edit).await?, cx))
     }
 }
 

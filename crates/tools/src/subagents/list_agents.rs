@@ -26,6 +26,6 @@ impl TypedTool for ListAgents {
     }
 
     async fn run(_args: ListAgentsArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text(&cx.subagents.list().await?, cx))
+        Ok(ToolOutput::text(&cx.session.subagents.list().await?, cx))
     }
 }

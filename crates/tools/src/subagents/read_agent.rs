@@ -44,6 +44,6 @@ impl TypedTool for ReadAgent {
         let time = args.timeout_secs.map_or(DEFAULT_WAIT, Duration::from_secs);
         let wait = if args.wait { WaitLimit::For(time) } else { WaitLimit::NoWait };
         let request = ReadAgentRequest { agent: args.agent, wait, since_turn: args.since_turn };
-        Ok(ToolOutput::text(&cx.subagents.read(request).await?, cx))
+        Ok(ToolOutput::text(&cx.session.subagents.read(request).await?, cx))
     }
 }

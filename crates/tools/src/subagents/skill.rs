@@ -29,6 +29,6 @@ impl TypedTool for LoadSkill {
     }
 
     async fn run(args: LoadSkillArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text(&cx.subagents.load_skill(args.name).await?, cx))
+        Ok(ToolOutput::text(&cx.session.subagents.load_skill(args.name).await?, cx))
     }
 }

@@ -33,6 +33,6 @@ impl TypedTool for StopAgent {
 
     async fn run(args: StopAgentArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let mode = if args.now { CancelMode::Abort } else { CancelMode::WrapUp };
-        Ok(ToolOutput::text(&cx.subagents.stop(args.agent, mode).await?, cx))
+        Ok(ToolOutput::text(&cx.session.subagents.stop(args.agent, mode).await?, cx))
     }
 }

@@ -47,7 +47,7 @@ impl TypedTool for StartTask {
     }
 
     async fn run(args: StartTaskArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text(&cx.subagents.start(start_request(&args)?).await?, cx))
+        Ok(ToolOutput::text(&cx.session.subagents.start(start_request(&args)?).await?, cx))
     }
 }
 

@@ -29,6 +29,6 @@ impl TypedTool for ToolSearch {
     }
 
     async fn run(args: ToolSearchArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text(&cx.subagents.search_tools(args.query).await?, cx))
+        Ok(ToolOutput::text(&cx.session.subagents.search_tools(args.query).await?, cx))
     }
 }

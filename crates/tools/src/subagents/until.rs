@@ -44,7 +44,8 @@ impl TypedTool for UntilTool {
         let every = Duration::from_secs(args.every_secs.unwrap_or(5).max(1));
         let time = args.timeout_secs.map_or(DEFAULT_WAIT, Duration::from_secs);
         Ok(ToolOutput::text(
-            &cx.subagents
+            &cx.session
+                .subagents
                 .wait_until(WaitUntilRequest { command: args.command, interval: every, timeout: time })
                 .await?,
             cx,

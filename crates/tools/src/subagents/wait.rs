@@ -44,6 +44,6 @@ impl TypedTool for WaitFor {
             }
         };
         let request = WaitRequest { targets: args.on, mode, timeout: args.timeout_secs.map(Duration::from_secs) };
-        Ok(ToolOutput::text(&cx.subagents.wait(request).await?, cx))
+        Ok(ToolOutput::text(&cx.session.subagents.wait(request).await?, cx))
     }
 }

@@ -51,6 +51,6 @@ impl TypedTool for WriteAgent {
             _ => MessageRecipients::Named(args.to),
         };
         let request = MessageAgentsRequest { to, message: args.message, delivery };
-        Ok(ToolOutput::text(&cx.subagents.message(request).await?, cx))
+        Ok(ToolOutput::text(&cx.session.subagents.message(request).await?, cx))
     }
 }

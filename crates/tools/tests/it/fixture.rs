@@ -9,9 +9,10 @@ use std::time::Duration;
 use bosun_tools::{
     BackgroundCommand, BackgroundCommands, BackgroundRow, BackgroundStatus, BoxFuture, CallIdentity, CreateItemRequest,
     FileAccess, FileAccessGuard, FileStamps, Heartbeat, IntentReporter, ItemEdit, MessageAgentsRequest,
-    PlanExitRequest, ReadAgentRequest, SessionControl, SharedListAccess, SqlExecutor, StartAgentRequest, Subagents,
-    ToolContext, ToolError, ToolLimits, ToolOutput, UserPrompter, UserQuestion, WaitLimit, WaitRequest,
-    WaitUntilRequest, ask_user, autopilot_tools, builtin_tools, plan_mode_tools, shared_list_tools,
+    PlanExitRequest, ReadAgentRequest, SessionControl, SessionServices, SharedListAccess, SqlExecutor,
+    StartAgentRequest, Subagents, ToolContext, ToolError, ToolLimits, ToolOutput, UserPrompter, UserQuestion,
+    WaitLimit, WaitRequest, WaitUntilRequest, ask_user, autopilot_tools, builtin_tools, plan_mode_tools,
+    shared_list_tools,
 };
 use host::{Guardian, Workspace};
 use net::NetworkRoute;
@@ -61,13 +62,15 @@ impl Agent {
             cancel: CancellationToken::new(),
             heartbeat: Heartbeat::default(),
             limits,
-            sql: above.clone(),
-            background: above.clone(),
-            subagents: above.clone(),
-            shared_list: above.clone(),
-            intent: above.clone(),
-            session_control: above.clone(),
-            user_prompter: above.clone(),
+            session: SessionServices {
+                sql: above.clone(),
+                background: above.clone(),
+                subagents: above.clone(),
+                shared_list: above.clone(),
+                intent: above.clone(),
+                session_control: above.clone(),
+                user_prompter: above.clone(),
+            },
             fetcher: PageFetcher::new(NetworkRoute::default(), net::fetch::FetchLimits::default()),
             address_gate: above.clone(),
         };

@@ -1,0 +1,39 @@
+//! An open tool call, as the run that answers it knows it.
+
+use std::sync::Arc;
+
+use kernel::{CallPhase, RunUpdate};
+use protocol::{CallId, Evidence, RunId, ToolResult, Turn};
+
+use crate::hooks::HookHalt;
+use crate::run_requests::SessionRequests;
+use crate::supervisor::InputRejection;
+
+/// An open tool call of a run.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenCall {
+    pub(crate) session: Arc<dyn SessionRequests>,
+    pub(crate) run: RunId,
+    pub(crate) turn: Turn,
+    pub(crate) call: CallId,
+    /// Whether a hook stops the agent after its calls.
+    pub(crate) halt: HookHalt,
+}
+
+impl OpenCall {
+    /// The phase of the call.
+    pub(crate) async fn phase(&self) -> Result<Option<CallPhase>, InputRejection> {
+        self.session.call_phase(self.call.clone()).await
+    }
+
+    /// Records that the call starts.
+    pub(crate) async fn start(&self) -> Result<(), InputRejection> {
+        self.session.report(RunUpdate::CallStarted { turn: self.turn, call: self.call.clone() }).await
+    }
+
+    /// Answers the call.
+    pub(crate) async fn answer(&self, answer: ToolResult, evidence: Vec<Evidence>) -> Result<(), InputRejection> {
+        let (turn, call) = (self.turn, self.call.clone());
+        self.session.report(RunUpdate::CallAnswered { turn, call, answer, evidence }).await
+    }
+}

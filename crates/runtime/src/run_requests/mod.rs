@@ -1,0 +1,161 @@
+//! What a run asks of its session. A run holds no session state: it folds the events that it hears, and everything else
+//! is one of these requests, whose parameters and replies are plain values. [`LocalSession`] is the one place that
+//! answers them.
+
+mod digest;
+mod local;
+mod profile;
+mod start_hooks;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use hooks::{HookEventData, HookVerdict};
+use kernel::{CallPhase, DecidedAsk, KernelInput, NewMail, RunUpdate};
+use model::ModelFacts;
+use protocol::{Ask, CallId, Envelope, HookEvent, MailBody, MailDelivery, Principal, RunId, TaskId, Turn};
+use tokio::sync::watch;
+use tools::{BoxFuture, SessionServices};
+
+use crate::conversation::ResultFormatter;
+use crate::governor::{DayBudgetError, DayBudgetReservation, RequestAdmission};
+use crate::prepared_agent::PreparedAgent;
+use crate::supervisor::InputRejection;
+
+pub(crate) use local::LocalSession;
+pub(crate) use profile::{CheckoutOwner, TaskProfile};
+
+/// The requests of one run.
+pub(crate) trait SessionRequests: ResultFormatter + fmt::Debug + Send + Sync {
+    /// Submits inputs that are decided in order and committed together; each has its own result.
+    fn submit(&self, inputs: Vec<RunInput>) -> BoxFuture<'_, Vec<Result<(), InputRejection>>>;
+
+    /// The task as its session knows it now.
+    fn profile(&self) -> BoxFuture<'_, Result<TaskProfile, String>>;
+
+    /// How far the task's activation has come.
+    fn progress(&self) -> BoxFuture<'_, Result<TaskProgress, InputRejection>>;
+
+    /// The committed events of the task after `seq`.
+    fn events_after(&self, seq: u64) -> BoxFuture<'_, Result<Vec<Envelope>, String>>;
+
+    /// The phase of a call.
+    fn call_phase(&self, call: CallId) -> BoxFuture<'_, Result<Option<CallPhase>, InputRejection>>;
+
+    /// Opens an ask, or resumes the one that the call already has open.
+    fn open_ask(&self, request: AskRequest) -> BoxFuture<'_, Result<(), InputRejection>>;
+
+    /// Waits for the decision on the ask that [`SessionRequests::open_ask`] opened for this call.
+    fn ask_decision(&self, call: CallId) -> BoxFuture<'_, Result<DecidedAsk, InputRejection>>;
+
+    /// Whether a model's provider has answered a request in this session.
+    fn has_provider_answered(&self, model: String) -> BoxFuture<'_, Result<bool, InputRejection>>;
+
+    /// Whether the user wants the conversation compacted; clears the request.
+    fn take_compaction_request(&self) -> BoxFuture<'_, bool>;
+
+    /// The lines of a digest that only the session knows; `unread` are the tasks whose results are unread.
+    fn digest_lines(&self, unread: BTreeSet<TaskId>) -> BoxFuture<'_, Result<DigestLines, InputRejection>>;
+
+    /// Whether a hook may apply to this event of the task.
+    fn has_hook(&self, event: HookEvent) -> BoxFuture<'_, bool>;
+
+    /// Runs the hooks that match an event of the task.
+    fn run_hooks(&self, event: HookEventData) -> BoxFuture<'_, HookVerdict>;
+
+    /// Runs the hooks on the start of the activation; returns nothing if the task has no hooks on start or end.
+    fn run_start_hooks(&self) -> BoxFuture<'_, Option<HookVerdict>>;
+
+    /// Tells the hooks of the parent that the call that started the task was denied.
+    fn report_denied_start(&self, reason: String) -> BoxFuture<'_, ()>;
+
+    /// The files that calls of the task and of those below it changed.
+    fn changed_paths(&self) -> BoxFuture<'_, Vec<String>>;
+
+    /// Admits the command of an expectation; returns it as hooks changed it, or why it may not run.
+    fn admit_check(&self, command: String) -> BoxFuture<'_, Result<String, String>>;
+
+    /// Waits until the governor admits a request to this model.
+    fn admit_request<'a>(&'a self, facts: &'a ModelFacts) -> BoxFuture<'a, RequestAdmission>;
+
+    /// Reserves an amount, in millionths of a dollar, from the daily budget.
+    fn reserve_day(&self, micros: u64) -> BoxFuture<'_, Result<DayBudgetReservation, DayBudgetError>>;
+
+    /// Signals every model request of the session that is settled from now on.
+    fn settled(&self) -> watch::Receiver<u64>;
+
+    /// Shows clients more text of the answer to a turn.
+    fn publish_text(&self, turn: Turn, text: &str);
+
+    /// What the tools of a call may ask of the session.
+    fn tool_services(&self, agent: &Arc<PreparedAgent>, turn: Turn, call: &CallId) -> SessionServices;
+}
+
+impl dyn SessionRequests + '_ {
+    /// Submits a report.
+    pub(crate) async fn report(&self, update: RunUpdate) -> Result<(), InputRejection> {
+        self.submit_all([RunInput::Update(update)]).await
+    }
+
+    /// Submits inputs; fails with the first rejection.
+    pub(crate) async fn submit_all<const N: usize>(&self, inputs: [RunInput; N]) -> Result<(), InputRejection> {
+        self.submit(inputs.into()).await.into_iter().collect()
+    }
+
+    /// Submits two reports, decided in order and committed together.
+    pub(crate) async fn report_both(&self, first: RunUpdate, second: RunUpdate) -> [Result<(), InputRejection>; 2] {
+        let results = self.submit(vec![RunInput::Update(first), RunInput::Update(second)]).await;
+        let mut results = results.into_iter();
+        [(); 2].map(|()| results.next().unwrap_or(Err(InputRejection::SessionEnded)))
+    }
+}
+
+/// An input that a run submits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum RunInput {
+    /// A report.
+    Update(RunUpdate),
+    /// The stop hooks of the activation ran.
+    StopHooksRan,
+    /// A message of the runtime to the run's own task.
+    Note(String),
+}
+
+impl RunInput {
+    /// The input for the kernel.
+    pub(crate) fn into_kernel(self, run: RunId) -> KernelInput {
+        match self {
+            RunInput::Update(update) => KernelInput::Report(run, update),
+            RunInput::StopHooksRan => KernelInput::StopHooksRan { task: run.task, activation: run.activation },
+            RunInput::Note(text) => {
+                let (from, delivery) = (Principal::Runtime, MailDelivery::Steer);
+                KernelInput::Send(NewMail { to: run.task, from, delivery, body: MailBody::text(text) })
+            }
+        }
+    }
+}
+
+/// How far a task's activation has come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct TaskProgress {
+    /// The turns of the activation.
+    pub(crate) turns: u32,
+    /// How often hooks or expectations have blocked its end.
+    pub(crate) stop_blocks: u32,
+    pub(crate) has_busy_children: bool,
+}
+
+/// The part of a digest that only the session knows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct DigestLines {
+    pub(crate) tasks: Vec<String>,
+    pub(crate) todos: Vec<String>,
+}
+
+/// A question of a call to the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AskRequest {
+    pub(crate) turn: Turn,
+    pub(crate) ask: Ask,
+}
