@@ -94,14 +94,6 @@ impl PlanAction {
         }
     }
 
-    /// The message to show when it begins, in addition to the mode.
-    pub fn announcement(self) -> Option<&'static str> {
-        match self {
-            PlanAction::AutopilotFleet => Some(FLEET_DEPLOYED),
-            PlanAction::Interactive | PlanAction::Autopilot | PlanAction::ExitOnly => None,
-        }
-    }
-
     /// The mode that the session switches to at once. `ExitOnly` keeps plan mode until the activation has ended.
     pub fn mode(self) -> Option<SessionMode> {
         match self {

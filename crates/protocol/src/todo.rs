@@ -193,6 +193,30 @@ pub struct FleetConfig {
     pub plan: Option<String>,
 }
 
+impl FleetConfig {
+    /// How often a todo is tried again after a failure, unless the user says otherwise.
+    const DEFAULT_RETRIES: u32 = 1;
+
+    /// How often the root may review the result of its own plan, unless the user says otherwise.
+    const DEFAULT_ROUNDS: u32 = 3;
+
+    /// A fleet whose root plans for this goal, with the default options; without a goal, for the existing todos.
+    pub fn for_goal(goal: impl Into<String>) -> FleetConfig {
+        FleetConfig {
+            goal: goal.into(),
+            agent: None,
+            parallel: None,
+            retries: FleetConfig::DEFAULT_RETRIES,
+            rounds: FleetConfig::DEFAULT_ROUNDS,
+            isolated: false,
+            dirty: false,
+            merge: false,
+            check: None,
+            plan: None,
+        }
+    }
+}
+
 /// How a fleet ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -21,11 +21,12 @@ use tokio::sync::watch;
 use crate::bus::{BusMessage, FrameCache, Subscription};
 use crate::commands;
 use crate::external_tasks;
+use crate::fleet::FleetError;
 use crate::hooks;
 use crate::session::SessionStatus;
 use crate::session_context::SessionContext;
 use crate::session_model::ModelChangeError;
-use crate::slash::{self, SlashDispatcher, SlashRegistry};
+use crate::slash::{SlashDispatcher, SlashRegistry};
 use crate::supervisor::{InputRejection, Receipt, Supervisor};
 use crate::todos::TodoEditError;
 
@@ -67,8 +68,9 @@ impl RequestHandler for SessionApi {
                     json_of(SendResult { mail })
                 }
                 Method::SessionFleetStart => {
-                    let FleetParams { prompt } = read_params(params)?;
-                    self.send(slash::fleet_prompt(prompt.as_deref()).message(), &client).await?;
+                    let request: FleetParams = read_params(params)?;
+                    let request = request.try_into().map_err(fleet_refusal)?;
+                    self.context.fleet.start(request).await.map_err(fleet_refusal)?;
                     json_of(FleetResult { started: true })
                 }
                 Method::CommandsList => {
@@ -235,6 +237,20 @@ fn model_refusal(error: ModelChangeError) -> ErrorObject {
         ModelChangeError::Unusable { .. } | ModelChangeError::Unpriced(_) => {
             ErrorObject::refused(RefusalKind::Invalid, error)
         }
+    }
+}
+
+fn fleet_refusal(error: FleetError) -> ErrorObject {
+    match error {
+        FleetError::Rejected(rejected) => rejection(rejected),
+        FleetError::EditFailed(error) => todo_refusal(error),
+        FleetError::Store(error) => ErrorObject::internal(error),
+        FleetError::Plan(_)
+        | FleetError::NoFleet
+        | FleetError::AtWork(_)
+        | FleetError::Unfinished(_)
+        | FleetError::SharedFolder
+        | FleetError::Repository(_) => ErrorObject::refused(RefusalKind::Invalid, error),
     }
 }
 

@@ -65,19 +65,18 @@ pub use command_inspection::{InspectionScope, inspect_command};
 pub use command_paths::resolved_redirects;
 pub use expectations::{check_schema, schema_mistakes};
 pub use fleet::{
-    CollectedWork, Collector, FinishedTodo, FleetError, FleetHandle, FleetLimit, FleetOutcome, FleetRequest,
-    FleetServices, SharedFiles, TodoFiles, TodoResultCache, WorkspaceProvider,
+    FleetError, FleetHandle, FleetLimit, FleetOutcome, FleetRequest, ResultReuse, SharedFiles, TodoFiles,
 };
 pub use governor::{ClosedModel, SpentToday, closed_models, reopen_models};
 pub use instructions::{InstructionNotice, InstructionPlaces, Instructions};
 pub use kernel::Parking;
-pub use merging::{FleetMerger, LeftoverCheckout, MergeDestination, MergeSummary, TodoMergeOutcome, TodoMergeResult};
+pub use merging::{LeftoverCheckout, MergeDestination, MergeSummary, TodoMergeOutcome, TodoMergeResult};
 pub use models::{CostGuard, ExpensiveModelAction, ModelResolver, SessionModelOnly, UnpricedModelPolicy};
 pub use permission_check::denial_reason;
 pub use prompt::strip_quote_marks;
 pub use redact::Redactor;
 pub use result_cache::{
-    Assignment, AssignmentContext, CacheLookup, CacheMissReason, CommitPinner, FilePatterns, FleetResultCache,
+    Assignment, AssignmentContext, CacheLookup, CacheMissReason, CommitPinner, FilePatterns,
     NoCommits, ResultBackend, RunResultCache, TreeSnapshot, TreeSnapshotError, WorkLocation, excluded_paths,
 };
 pub use session::{Session, SessionOpenError, SessionStart, SessionStatus};

@@ -35,9 +35,6 @@ pub(crate) const EMPTY: &str = include_str!("prompts/empty.md");
 /// Tells a root on autopilot to continue.
 pub(crate) const CONTINUE: &str = include_str!("prompts/continue.md");
 
-/// How the root works through todos with many agents.
-pub(crate) const FLEET: &str = include_str!("prompts/fleet.md");
-
 /// Explains the session's mode to the root.
 pub(crate) fn mode_prompt(mode: SessionMode) -> &'static str {
     match mode {

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use kernel::{DecidedAsk, InputRefusal, RunUpdate};
-use protocol::{AskDecision, AskSubject, Clip, DecidedBy, ObjectiveReport, PlanAction};
+use protocol::{AskDecision, AskSubject, Clip, DecidedBy, FleetConfig, ObjectiveReport, PlanAction};
 use store::plan;
 use tools::{BoxFuture, PlanExitRequest, ToolError};
 
 use crate::call_waits::Caller;
 use crate::session_context::SessionContext;
 use crate::supervisor::InputRejection;
-use crate::{asks, prompt};
+use crate::asks;
+use crate::fleet::FleetRequest;
 
 /// Maximum bytes of a plan that is put to the user.
 const MAX_PLAN_BYTES: usize = 64 * 1024;
@@ -38,10 +39,7 @@ impl tools::SessionControl for AgentSessionControl {
     fn exit_plan_mode(&self, request: PlanExitRequest) -> BoxFuture<'_, Result<String, ToolError>> {
         Box::pin(async move {
             let PlanExitRequest { summary, actions, recommended } = request;
-            let (home, session) = (self.context.facts.home.clone(), self.context.facts.session);
-            let read = tokio::task::spawn_blocking(move || plan::read(&home, session));
-            let text = read.await.map_err(ToolError::failed)?.map_err(ToolError::failed)?;
-            let Some(text) = text else {
+            let Some(text) = self.read_plan().await? else {
                 return Err(ToolError::refused("there is no plan yet; write it with `write_plan` first"));
             };
             let plan = Clip::new(&text, MAX_PLAN_BYTES).into_string();
@@ -50,7 +48,11 @@ impl tools::SessionControl for AgentSessionControl {
             // The plan is not part of the id: the user may edit it while the ask is open.
             let ask = asks::ask(&self.context.facts, self.caller.location(), &["plan", &summary], subject);
             let pending = self.caller.ask(ask, self.context.facts.ask_wait).await.map_err(tool_error)?;
-            Ok(decision_text(&pending.decision().await.map_err(tool_error)?))
+            let decided = pending.decision().await.map_err(tool_error)?;
+            if let AskDecision::Proceed { action: PlanAction::AutopilotFleet } = decided.decision {
+                return self.deploy_fleet(&decided, &summary).await;
+            }
+            Ok(decision_text(&decided))
         })
     }
 
@@ -64,6 +66,28 @@ impl tools::SessionControl for AgentSessionControl {
     }
 }
 
+impl AgentSessionControl {
+    async fn read_plan(&self) -> Result<Option<String>, ToolError> {
+        let (home, session) = (self.context.facts.home.clone(), self.context.facts.session);
+        let read = tokio::task::spawn_blocking(move || plan::read(&home, session));
+        read.await.map_err(ToolError::failed)?.map_err(ToolError::failed)
+    }
+
+    /// Starts a fleet that carries out the approved plan, which the user may have edited meanwhile.
+    async fn deploy_fleet(&self, decided: &DecidedAsk, summary: &str) -> Result<String, ToolError> {
+        let plan = self.read_plan().await?.unwrap_or_default();
+        let goal = format!("{}\n\n{}", summary.trim(), plan.trim());
+        match self.context.fleet.start(FleetRequest::new(FleetConfig::for_goal(goal.trim()))).await {
+            Ok(_fleet) => Ok(format!(
+                "{} A fleet carries it out: you write the todos, and the runtime gives each to its own agent. End now \
+                 with a short message; you are asked for the todos next.",
+                approval(decided)
+            )),
+            Err(why) => Ok(format!("{}\nThe fleet for it cannot start: {why}", decision_text(decided))),
+        }
+    }
+}
+
 /// Refusals that the model can act on are shown to it.
 fn tool_error(rejected: InputRejection) -> ToolError {
     match rejected {
@@ -74,19 +98,21 @@ fn tool_error(rejected: InputRejection) -> ToolError {
     }
 }
 
-/// The tool result for a decision on the plan.
-fn decision_text(decided: &DecidedAsk) -> String {
-    let intro = match decided.by {
+/// Who approved the plan.
+fn approval(decided: &DecidedAsk) -> &'static str {
+    match decided.by {
         DecidedBy::User => "The user approves the plan.",
         DecidedBy::Deadline => "The user did not decide on the plan in time.",
-    };
+    }
+}
+
+/// The tool result for a decision on the plan.
+fn decision_text(decided: &DecidedAsk) -> String {
+    let intro = approval(decided);
     match &decided.decision {
         AskDecision::Proceed { action: PlanAction::Interactive } => format!("{intro} Carry it out now."),
-        AskDecision::Proceed { action: PlanAction::Autopilot } => {
+        AskDecision::Proceed { action: PlanAction::Autopilot | PlanAction::AutopilotFleet } => {
             format!("{intro} Carry it out now, by yourself, and report with `task_complete`.")
-        }
-        AskDecision::Proceed { action: PlanAction::AutopilotFleet } => {
-            format!("{intro} Carry it out now, by yourself, and report with `task_complete`.\n\n{}", prompt::FLEET)
         }
         AskDecision::Proceed { action: PlanAction::ExitOnly } => {
             format!("{intro} It is saved, but not to be carried out yet. End now with a short message for the user.")

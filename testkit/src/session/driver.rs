@@ -6,7 +6,7 @@ use std::time::Duration;
 use protocol::api::{CommandOutcome, Method, SessionCommand, TaskView};
 use protocol::{CancelBy, Envelope, Event, MailDelivery, SessionId};
 use runtime::{
-    BusMessage, FleetHandle, FleetOutcome, FleetRequest, FleetServices, InputRejection, Session, SessionStatus,
+    BusMessage, FleetHandle, FleetOutcome, FleetRequest, InputRejection, Session, SessionStatus,
     Subscription,
 };
 use tokio::sync::watch;
@@ -73,25 +73,18 @@ impl SessionDriver {
     }
 
     /// Starts a fleet, which must succeed.
-    pub async fn fleet(&mut self, request: FleetRequest) -> FleetHandle {
-        let services = FleetServices::merged_by(&self.session);
-        self.session.start_fleet(request, services).await.unwrap()
+    pub async fn fleet(&self, request: FleetRequest) -> FleetHandle {
+        self.session.start_fleet(request).await.unwrap()
     }
 
     /// Resumes the session's fleet.
-    pub async fn resume_fleet(&mut self) -> FleetHandle {
-        let services = FleetServices::merged_by(&self.session);
-        self.session.resume_fleet(services).await.unwrap()
+    pub async fn resume_fleet(&self) -> FleetHandle {
+        self.session.resume_fleet(Vec::new()).await.unwrap()
     }
 
     /// Waits for a fleet's end.
     pub async fn fleet_ended(&self, fleet: &mut FleetHandle) -> FleetOutcome {
         timeout(DEADLINE, fleet.wait()).await.unwrap_or_else(|_late| self.give_up("the end of the fleet"))
-    }
-
-    /// The session itself, to change it.
-    pub fn session_mut(&mut self) -> &mut Session {
-        &mut self.session
     }
 
     /// Stops the running turn.

@@ -52,9 +52,10 @@ impl ClaudeSessionState {
     }
 }
 
-/// Whether the root is idle and will not continue by itself. Background commands do not count: they may run forever.
+/// Whether the root is idle and will not continue by itself, and no fleet is at work. Background commands do not count:
+/// they may run forever.
 pub(super) fn is_root_idle(status: &StatusView) -> bool {
-    !status.is_root_busy()
+    !status.is_root_busy() && !status.fleet
 }
 
 /// Reports the session's state to a client whenever it changes.
@@ -101,6 +102,7 @@ mod tests {
             background: 0,
             asks: 0,
             continuation_due: false,
+            fleet: false,
             parked: None,
             paused: None,
         }

@@ -180,11 +180,17 @@ impl Dialogue<'_> {
     fn leave_or_warn(&mut self) -> Result<Option<DialogueEnd>, CliError> {
         let BackgroundWork { agents, commands, .. } = BackgroundWork::read(&self.chat.session)?;
         let warned = matches!(self.last_interrupt, Some((_, InterruptTarget::BackgroundWork)));
-        if warned || agents.is_empty() && commands.is_empty() {
+        let has_fleet = self.status.borrow().fleet;
+        if warned || agents.is_empty() && commands.is_empty() && !has_fleet {
             return Ok(Some(DialogueEnd::Leave(CommandExit::Success)));
         }
         self.last_interrupt = Some((Instant::now(), InterruptTarget::BackgroundWork));
-        if !agents.is_empty() {
+        if has_fleet {
+            let id = self.chat.session.id();
+            self.show_note(&format!(
+                "Ctrl-D again leaves and interrupts the fleet; resume it with: bosun fleet resume {id}"
+            ));
+        } else if !agents.is_empty() {
             let (names, id) = (agents.join(", "), self.chat.session.id());
             self.show_note(&escape_invisible(&format!(
                 "Ctrl-D again leaves and interrupts {names}; resume with: bosun --resume {id}"

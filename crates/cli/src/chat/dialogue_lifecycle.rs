@@ -17,6 +17,7 @@ use super::view::MESSAGE_PROMPT;
 use crate::args::RunArgs;
 use crate::error::CliError;
 use crate::fleet;
+use crate::live::FleetBoard;
 use crate::run::SessionUsageSummary;
 use crate::setup::Setup;
 use crate::style::TextRole;
@@ -47,6 +48,10 @@ impl<'a> Dialogue<'a> {
             feed.restore_calls(previous.calls);
         }
         session.tasks()?.iter().for_each(|task| feed.add_earlier_task(task.id, task.kind, &task.name));
+        feed.add_earlier_fleet(FleetBoard::read_until(
+            &StoredSession::open(session.home(), session.id())?,
+            session.first_seq(),
+        )?);
         let (events, status) = (session.subscribe(session.first_seq()), session.status());
         terminal.editor.history().redact_secrets(opened.secrets.clone());
         let (interrupted, hint, draw_at, asks) = (None, None, Some(Instant::now()), AskQueue::default());
@@ -120,7 +125,8 @@ impl<'a> Dialogue<'a> {
                 let usage = SessionUsageSummary::read(&StoredSession::open(&home, id)?)?;
                 let dim =
                     |text: String| wrap(&[StyledSpan::new(TextRole::Dim, &text)], columns, &LinePrefix::default());
-                let rows = usage.summary_line().into_iter().chain([format!("resume with: bosun --resume {id}")]);
+                let resume = format!("resume with: {}", fleet::resume_command(&home, id));
+                let rows = usage.summary_line().into_iter().chain([resume]);
                 self.terminal.screen.show([StyledRow::new()].into_iter().chain(rows.flat_map(dim)));
                 if let DialogueEnd::Switch(_) = end {
                     self.terminal.screen.show([StyledRow::new()]);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use protocol::{
-    Ask, AskSubject, ContentBlock, Event, LimitKind, MailId, ModelFault, Principal, TaskId, TaskOutcome, TaskType,
+    Ask, AskSubject, ContentBlock, Envelope, Event, FLEET_DEPLOYED, LimitKind, MailBody, MailId, ModelFault, Principal, TaskId, TaskOutcome, TaskType,
     ToolCallRequest, tool_name,
 };
 use runtime::BusMessage;
@@ -13,6 +13,7 @@ use super::call_history::{CallHistory, format_duration};
 use super::markdown::MarkdownStream;
 use super::text::{LinePrefix, StyledRow, StyledSpan, truncate, width, wrap};
 use crate::escape::escape_invisible;
+use crate::live::{FleetBoard, FleetLines};
 use crate::print;
 use crate::run::{Countdown, event_text};
 use crate::style::{Style, TextRole};
@@ -32,6 +33,8 @@ pub(super) struct ChatFeed {
     names: BTreeMap<TaskId, String>,
     /// Those of these tasks that are agents.
     agents: BTreeSet<TaskId>,
+    /// Describes the session's fleet.
+    fleet: FleetLines,
     /// Messages sent from here.
     own_mail: BTreeSet<MailId>,
     /// Reported pairs of a requested model and another one that answered.
@@ -62,6 +65,7 @@ impl ChatFeed {
             calls: CallHistory::default(),
             names: BTreeMap::new(),
             agents: BTreeSet::new(),
+            fleet: FleetLines::default(),
             own_mail: BTreeSet::new(),
             reported_model_pairs: BTreeSet::new(),
             last_failures: BTreeMap::new(),
@@ -85,6 +89,11 @@ impl ChatFeed {
 
     pub(super) fn calls(&self) -> &CallHistory {
         &self.calls
+    }
+
+    /// Adds the state of the session's fleet before it was opened here.
+    pub(super) fn add_earlier_fleet(&mut self, board: FleetBoard) {
+        self.fleet = FleetLines::new(board);
     }
 
     /// Adds a task that started before the session was opened here.
@@ -163,9 +172,16 @@ impl ChatFeed {
                 if task == self.root {
                     self.track_wait(event, now);
                 }
-                self.event_rows(task, event, now, columns)
+                let rows = self.event_rows(task, event, now, columns);
+                self.fleet_rows(envelope, columns).into_iter().chain(rows).collect()
             }
         }
+    }
+
+    fn fleet_rows(&mut self, envelope: &Envelope, columns: usize) -> Vec<StyledRow> {
+        let lead = LinePrefix::hanging(StyledSpan::plain("  "));
+        let row = |line: String| wrap(&[StyledSpan::new(TextRole::Dim, &escape_invisible(&line))], columns, &lead);
+        self.fleet.apply(envelope).into_iter().flat_map(row).collect()
     }
 
     fn push_text(&mut self, text: &str, columns: usize) -> Vec<StyledRow> {
@@ -227,6 +243,7 @@ impl ChatFeed {
             Event::MailAdmitted { mail, from: Principal::User, body, .. }
                 if task == self.root
                     && !self.own_mail.remove(mail)
+                    && !asks_for_plan(body)
                     && let Some(text) = body.display_text() =>
             {
                 let lead = LinePrefix::hanging(StyledSpan::new(TextRole::Accent, "> (from another terminal) "));
@@ -246,17 +263,8 @@ impl ChatFeed {
                 let text = escape_invisible(&event_text::describe_autopilot_stop(why, *continues));
                 wrap(&[StyledSpan::new(TextRole::Dim, &text)], columns, &LinePrefix::hanging(StyledSpan::plain("  ")))
             }
-            // The prompt shows the ask, and the user knows the decision. Show only what the decision starts.
-            Event::AskDecided { decision, .. } => event_text::decision_announcement(decision)
-                .map(|text| {
-                    wrap(
-                        &[StyledSpan::new(TextRole::Dim, text.trim_start())],
-                        columns,
-                        &LinePrefix::hanging(StyledSpan::plain("  ")),
-                    )
-                })
-                .unwrap_or_default(),
-            Event::AskOpened(_) => Vec::new(),
+            // The prompt shows the ask, and the user knows the decision.
+            Event::AskDecided { .. } | Event::AskOpened(_) => Vec::new(),
             other => note_rows(other, columns),
         }
     }
@@ -308,6 +316,11 @@ impl ChatFeed {
             _other => self.root_wait,
         };
     }
+}
+
+/// Whether a message is a fleet's request for a plan; the start of the fleet was already shown.
+fn asks_for_plan(body: &MailBody) -> bool {
+    matches!(body, MailBody::Text { display: Some(shown), .. } if shown.starts_with(FLEET_DEPLOYED))
 }
 
 fn block_text(block: &ContentBlock) -> Option<&str> {

@@ -48,6 +48,8 @@ impl Dialogue<'_> {
             SlashOutcome::Text(text) | SlashOutcome::Done { message: text, .. } => {
                 text.lines().for_each(|line| self.show_note(&escape_invisible(line)));
             }
+            // The feed shows the start of the fleet, and its progress while the user types.
+            SlashOutcome::FleetStarted(_) => {}
             outcome @ (SlashOutcome::Refused(_) | SlashOutcome::Unknown { .. } | SlashOutcome::NotACommand) => {
                 self.show_error(&escape_invisible(&outcome.refusal().unwrap_or_default()));
             }
@@ -110,6 +112,8 @@ impl Dialogue<'_> {
         let tasks = self.background_count();
         if self.is_busy() {
             self.show_error("a turn is running; wait for it, or stop it with Ctrl-C first");
+        } else if self.status.borrow().fleet {
+            self.show_error("a fleet is at work; wait for it, or stop it with `bosun fleet stop` first");
         } else if tasks > 0 {
             self.show_error(&format!(
                 "background tasks ({tasks}) would be lost; wait for them, or have them stopped first"

@@ -1,15 +1,14 @@
 //! Starts and resumes fleets: from command-line arguments to a session with a running fleet.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use client::{StoredSession, TodoError};
 use config::{Env, FleetPlan};
 use host::Home;
 use protocol::{FleetConfig, FleetEnd, SessionId};
 use runtime::{
-    FleetError, FleetHandle, FleetRequest, FleetResultCache, FleetServices, InputRejection, NoCommits, Session,
-    SessionSettings, SessionStart, TodoEditError, TodoResultCache, excluded_paths,
+    FleetError, FleetHandle, FleetRequest, InputRejection, ResultReuse, Session, SessionSettings, SessionStart,
+    TodoEditError,
 };
 use tokio::task::JoinSet;
 
@@ -24,12 +23,6 @@ use crate::exit::CommandExit;
 use crate::setup::Setup;
 use crate::share::ShareFile;
 use crate::{print, run, suggestions};
-
-/// How often the main agent may review the outcome of its own plan.
-const DEFAULT_ROUNDS: u32 = 3;
-
-/// How often a failed todo is retried.
-const DEFAULT_RETRIES: u32 = 1;
 
 /// Starts a fleet whose main agent writes the plan.
 pub(super) async fn start_from_goal(
@@ -49,23 +42,10 @@ pub(super) async fn start_from_goal(
         let problem = format!("`{goal}` is neither a `bosun fleet` command nor a goal of several words");
         return Err(CliError::usage(problem).with_hint(hint));
     }
-    let defaults = FleetConfig {
-        goal,
-        agent: args.agent.take(),
-        parallel: None,
-        retries: DEFAULT_RETRIES,
-        rounds: DEFAULT_ROUNDS,
-        isolated: false,
-        dirty: false,
-        merge: false,
-        check: None,
-        plan: None,
-    };
-    let request = FleetRequest { config: apply_fleet_flags(defaults, work)?, todos: Vec::new() };
+    let defaults = FleetConfig { agent: args.agent.take(), ..FleetConfig::for_goal(goal) };
     FleetLaunch {
         session_choice: FleetSessionChoice::FromFlags,
-        mode: FleetLaunchMode::Begin(request),
-        ignore_cache: work.fresh,
+        mode: FleetLaunchMode::Begin(fleet_request(defaults, work)?),
         args,
         uncommitted_check: JoinSet::new(),
     }
@@ -107,11 +87,10 @@ fn prepare_plan_launch(file: &Path, work: &FleetWorkArgs, mut args: RunArgs) -> 
     let path = plan.file.canonicalize().ok().map(|path| path.display().to_string());
     let defaults = plan.fleet_config();
     let defaults = FleetConfig { agent: args.agent.take(), plan: path.or(defaults.plan.clone()), ..defaults };
-    let request = FleetRequest { config: apply_fleet_flags(defaults, work)?, todos: plan.todos };
+    let request = FleetRequest { todos: plan.todos, ..fleet_request(defaults, work)? };
     Ok(FleetLaunch {
         session_choice: FleetSessionChoice::FromFlags,
         mode: FleetLaunchMode::Begin(request),
-        ignore_cache: work.fresh,
         args,
         uncommitted_check: JoinSet::new(),
     })
@@ -135,7 +114,6 @@ pub(super) async fn resume(id: Option<&str>, args: RunArgs) -> Result<CommandExi
     FleetLaunch {
         session_choice: start,
         mode: FleetLaunchMode::Resume,
-        ignore_cache: false,
         args,
         uncommitted_check: JoinSet::new(),
     }
@@ -143,8 +121,8 @@ pub(super) async fn resume(id: Option<&str>, args: RunArgs) -> Result<CommandExi
     .await
 }
 
-/// Merges the flags over the plan's values or the defaults.
-fn apply_fleet_flags(defaults: FleetConfig, work: &FleetWorkArgs) -> Result<FleetConfig, CliError> {
+/// The request with the flags merged over the plan's values or the defaults.
+fn fleet_request(defaults: FleetConfig, work: &FleetWorkArgs) -> Result<FleetRequest, CliError> {
     let terms = FleetConfig {
         parallel: work.parallel.or(defaults.parallel),
         retries: work.retries.unwrap_or(defaults.retries),
@@ -156,7 +134,8 @@ fn apply_fleet_flags(defaults: FleetConfig, work: &FleetWorkArgs) -> Result<Flee
         ..defaults
     };
     validate::reject_merge_flags(work, &terms)?;
-    Ok(terms)
+    let reuse = if work.fresh { ResultReuse::DoAll } else { ResultReuse::Reuse };
+    Ok(FleetRequest { reuse, ..FleetRequest::new(terms) })
 }
 
 /// The session that the fleet works in.
@@ -186,8 +165,6 @@ enum FleetLaunchMode {
 struct FleetLaunch {
     session_choice: FleetSessionChoice,
     mode: FleetLaunchMode,
-    /// Whether to ignore cached results.
-    ignore_cache: bool,
     args: RunArgs,
     /// The check for uncommitted files. In a large repository it is slow, so the workers start meanwhile.
     uncommitted_check: JoinSet<()>,
@@ -225,23 +202,18 @@ impl FleetLaunch {
         (env, setup): (&Env, Option<&Setup>),
         share: Option<ShareFile>,
     ) -> Result<CommandExit, CliError> {
-        let FleetLaunch { mode: work, ignore_cache: fresh, args, mut uncommitted_check, session_choice: _ } = self;
+        let FleetLaunch { mode: work, args, mut uncommitted_check, session_choice: _ } = self;
         let cwd = settings.cwd.clone();
         if let Err(error) = host::limits::raise_open_files() {
             tracing::warn!(%error, "cannot raise the limit of open files");
         }
-        let shared = share.as_ref().map(ShareFile::paths).unwrap_or_default();
-        let mut session = Session::open(settings.clone(), start).await?;
+        let excluded = share.as_ref().map(ShareFile::paths).unwrap_or_default();
+        let session = Session::open(settings, start).await?;
         current_session::set(session.id(), SessionUse::Fleet);
         for notice in session.notices() {
             print::note(format_args!("{}: {}", notice.path.display(), notice.text));
         }
-        let result_cache = (!fresh).then(|| open_result_cache(settings, &session, &work, shared));
-        let mut services = FleetServices::merged_by(&session);
-        if let Some(result_cache) = &result_cache {
-            services.result_cache = Arc::clone(result_cache) as Arc<dyn TodoResultCache>;
-        }
-        let fleet = match begin(&mut session, start, work, services).await {
+        let fleet = match begin(&session, start, work, excluded).await {
             Ok(fleet) => fleet,
             Err(error) => {
                 let id = session.id();
@@ -255,7 +227,7 @@ impl FleetLaunch {
         let limits = FleetWaitLimits { park: args.park_wait };
         let (id, home) = (session.id(), session.home().clone());
         let display = FleetDisplay::new(&session, env, args.output_format, args.quiet)?
-            .with_result_cache(result_cache)
+            .with_fleet(fleet.clone())
             .with_prompter(&session, setup.map(|setup| (setup, cwd)));
         let result = follow(session, fleet, limits, display, env, &args).await;
         // Write the shared file on failure too: it shows what went wrong.
@@ -266,39 +238,19 @@ impl FleetLaunch {
 }
 
 async fn begin(
-    session: &mut Session,
+    session: &Session,
     start: SessionStart,
     work: FleetLaunchMode,
-    services: FleetServices,
+    excluded: Vec<PathBuf>,
 ) -> Result<FleetHandle, FleetError> {
     match start {
         SessionStart::Resume(_) => session.resume().await?,
         SessionStart::New | SessionStart::Fork(_) => {}
     }
     match work {
-        FleetLaunchMode::Begin(request) => session.start_fleet(request, services).await,
-        FleetLaunchMode::Resume => session.resume_fleet(services).await,
+        FleetLaunchMode::Begin(request) => session.start_fleet(FleetRequest { excluded, ..request }).await,
+        FleetLaunchMode::Resume => session.resume_fleet(excluded).await,
     }
-}
-
-/// The cache of earlier results, for a new or resumed fleet; ignores changes to the shared files.
-fn open_result_cache(
-    settings: SessionSettings,
-    session: &Session,
-    work: &FleetLaunchMode,
-    shared: Vec<PathBuf>,
-) -> Arc<FleetResultCache> {
-    let terms = match work {
-        FleetLaunchMode::Begin(request) => Some(request.config.clone()),
-        FleetLaunchMode::Resume => session.fleet_config().ok().flatten(),
-    };
-    let (agent, plan, isolated) = terms.map(|terms| (terms.agent, terms.plan, terms.isolated)).unwrap_or_default();
-    let default_agent = agent.unwrap_or_else(|| protocol::DEFAULT_AGENT.into());
-    let plan = plan.filter(|plan| !plan.is_empty());
-    let excluded = [excluded_paths(&settings.home, plan.as_deref().map(Path::new)), shared].concat();
-    // Workers that share the workspace have no use for results in commits: nothing merges them.
-    let commits = if isolated { session.commit_pinner() } else { Arc::new(NoCommits) };
-    Arc::new(FleetResultCache::new(settings, default_agent, excluded, commits))
 }
 
 /// Leaves a session in which no fleet could start, and removes it if it was created for the fleet.
@@ -316,7 +268,12 @@ fn fleet_start_error(error: FleetError, id: SessionId) -> CliError {
         FleetError::Store(error) | FleetError::EditFailed(TodoEditError::Todo(TodoError::Store(error))) => error.into(),
         FleetError::Rejected(rejected @ InputRejection::Paused(_))
         | FleetError::EditFailed(TodoEditError::Rejected(rejected @ InputRejection::Paused(_))) => rejected.into(),
-        FleetError::Plan(_) | FleetError::EditFailed(_) => CliError::usage(print::sanitize(&error.to_string())),
+        FleetError::Plan(_)
+        | FleetError::EditFailed(_)
+        | FleetError::AtWork(_)
+        | FleetError::Unfinished(_)
+        | FleetError::SharedFolder
+        | FleetError::Repository(_) => CliError::usage(print::sanitize(&error.to_string())),
         FleetError::NoFleet => {
             CliError::usage(error).with_hint("bosun fleet \"GOAL\" or bosun fleet run PLAN starts one")
         }

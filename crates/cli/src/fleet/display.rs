@@ -1,12 +1,11 @@
 //! The terminal output of a running fleet: the fleet view, the main agent's actions, and errors.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use client::{StoreError, StoredSession};
 use config::Env;
 use protocol::{Event, FleetEnd, TaskId};
-use runtime::{BusMessage, FleetResultCache, Session};
+use runtime::{BusMessage, FleetHandle, Session};
 
 use crate::args::OutputFormat;
 use crate::chat::{PromptSurface, Prompter, PrompterInput, PrompterResult};
@@ -20,8 +19,8 @@ use crate::setup::Setup;
 pub(super) struct FleetDisplay<'a> {
     view: FleetView,
     root: TaskId,
-    /// The cache of earlier results; it also knows why todos are done again.
-    result_cache: Option<Arc<FleetResultCache>>,
+    /// The fleet, which knows why todos are done again.
+    fleet: Option<FleetHandle>,
     /// Asks the user at this terminal.
     prompter: Option<Prompter<'a>>,
 }
@@ -43,14 +42,14 @@ impl<'a> FleetDisplay<'a> {
         Ok(FleetDisplay {
             view: FleetView::new(board, mode, env),
             root: session.root(),
-            result_cache: None,
+            fleet: None,
             prompter: None,
         })
     }
 
-    /// Adds the cache of earlier results.
-    pub(super) fn with_result_cache(self, cache: Option<Arc<FleetResultCache>>) -> FleetDisplay<'a> {
-        FleetDisplay { result_cache: cache, ..self }
+    /// Adds the reasons why todos are done again.
+    pub(super) fn with_fleet(self, fleet: FleetHandle) -> FleetDisplay<'a> {
+        FleetDisplay { fleet: Some(fleet), ..self }
     }
 
     /// Adds a prompter below the live view, if there is a live view and a terminal to read from.
@@ -110,7 +109,7 @@ impl<'a> FleetDisplay<'a> {
             // The actions of every worker would be too much; the main agent's actions are the plan.
             Event::TurnAnswered { .. } | Event::CallAnswered { .. } if task != self.root => {}
             Event::TodoClaimed { todo, .. } => {
-                let reason = self.result_cache.as_ref().and_then(|cache| cache.miss_reason(todo));
+                let reason = self.fleet.as_ref().and_then(|fleet| fleet.miss_reason(todo));
                 reason.into_iter().for_each(|reason| self.view.add_line(task, &format!("again: {reason}")));
             }
             event => event_text::event_lines(event).iter().for_each(|line| self.view.add_line(task, line)),

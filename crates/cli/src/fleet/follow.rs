@@ -78,13 +78,12 @@ pub(super) async fn follow(
     let outcome = tokio::select! {
         biased;
         _signal = signals.next() => Ok(FollowOutcome::Interrupted),
-        outcome = watcher.watch(fleet, limits, &mut observer) => outcome,
+        outcome = watcher.watch(fleet.clone(), limits, &mut observer) => outcome,
     };
     let outcome = match outcome {
         Err(_unread) if status.borrow().paused.is_some() => FollowOutcome::Paused,
         outcome => outcome?,
     };
-    let merging = session.merger();
     let leave_result = tokio::select! {
         biased;
         leave_result = leave(session, &mut events, &mut observer) => leave_result,
@@ -113,7 +112,7 @@ pub(super) async fn follow(
         (Err(_unread), Some(reason)) => return Err((*reason).clone().into()),
         (report, _) => report?,
     };
-    report.with_merge_summary(merging.summary()).write(args)
+    report.with_merge_summary(fleet.merge_summary()).write(args)
 }
 
 /// Passes a fleet's messages to the display and the report.

@@ -3,6 +3,7 @@
 mod begin;
 mod check;
 mod display;
+mod exit;
 mod follow;
 mod plan_validator;
 mod progress;
@@ -19,6 +20,8 @@ use crate::setup::Setup;
 use crate::todos;
 
 pub(crate) use begin::run_plan;
+pub(crate) use exit::{fleet_exit, fleet_message};
+pub(crate) use progress::FleetProgress;
 pub(crate) use status::{is_done, resume_command, unfinished_fleet_note};
 
 pub(crate) async fn perform(args: FleetArgs) -> Result<CommandExit, CliError> {

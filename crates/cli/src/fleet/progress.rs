@@ -20,7 +20,7 @@ pub(super) const REUSED_LABEL: &str = "reused";
 /// The progress of a fleet.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct FleetProgress {
+pub(crate) struct FleetProgress {
     pub(super) session: SessionId,
     pub(super) terms: FleetConfig,
     /// How the fleet ended; `None` while it has not.
@@ -65,7 +65,7 @@ pub(super) struct TodoLine {
 
 impl FleetProgress {
     /// Reads the progress; `None` if the session never had a fleet.
-    pub(super) fn read(reader: &StoredSession, session: SessionId) -> Result<Option<FleetProgress>, StoreError> {
+    pub(crate) fn read(reader: &StoredSession, session: SessionId) -> Result<Option<FleetProgress>, StoreError> {
         let log = FleetLog::read(reader)?;
         let Some((terms, end)) = log.latest.clone() else { return Ok(None) };
         let tasks = reader.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() })?.tasks;

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 use client::StoredSession;
 use host::Home;
 use protocol::{FleetEnd, SessionId, TodoStatus};
-use runtime::{FleetLimit, FleetOutcome, MergeDestination, MergeSummary};
+use runtime::{FleetLimit, FleetOutcome, MergeSummary};
 use serde::Serialize;
 
+use super::exit::{fleet_exit, fleet_message};
 use super::follow::{FollowOutcome, PauseReason};
 use super::progress::{FleetProgress, REUSED_LABEL, TodoLine};
 use crate::args::{OutputFormat, RunArgs};
@@ -151,17 +152,9 @@ impl FleetReport {
     /// An explanation of the outcome for the user.
     fn message(&self) -> Option<String> {
         match &self.follow_outcome {
-            FollowOutcome::Ended(FleetOutcome::Unplanned(reason) | FleetOutcome::Broken(reason)) => {
-                Some(reason.clone())
-            }
-            FollowOutcome::Ended(FleetOutcome::Halted(FleetLimit::Budget)) => {
-                Some("the session's budget is used up".into())
-            }
-            FollowOutcome::Ended(FleetOutcome::Halted(FleetLimit::Time)) => Some("the time limit was reached".into()),
+            FollowOutcome::Ended(outcome) => fleet_message(outcome),
             FollowOutcome::Paused => self.pause_reason.as_ref().map(ToString::to_string),
-            FollowOutcome::Ended(FleetOutcome::Ended(_) | FleetOutcome::SessionEnded)
-            | FollowOutcome::Interrupted
-            | FollowOutcome::Parked => None,
+            FollowOutcome::Interrupted | FollowOutcome::Parked => None,
         }
     }
 
@@ -187,33 +180,11 @@ impl FleetReport {
         }
     }
 
-    /// Whether `--merge` was given but the user's branch has not moved.
-    fn is_merge_unfinished(&self) -> bool {
-        let merge_requested = self.progress.as_ref().is_some_and(|progress| progress.terms.merge);
-        let is_not_landed = |merged: &MergeSummary| match merged.destination {
-            MergeDestination::Branch { .. } | MergeDestination::RefOnly { .. } => true,
-            MergeDestination::Landed { .. } | MergeDestination::NoChange => false,
-        };
-        merge_requested && self.merged.as_ref().is_some_and(is_not_landed)
-    }
-
     fn exit(&self) -> CommandExit {
         match &self.follow_outcome {
-            FollowOutcome::Ended(FleetOutcome::Ended(FleetEnd::Done)) if self.is_merge_unfinished() => {
-                CommandExit::Partial
-            }
-            FollowOutcome::Ended(FleetOutcome::Ended(FleetEnd::Done)) => CommandExit::Success,
-            FollowOutcome::Ended(FleetOutcome::Ended(FleetEnd::Blocked)) => {
-                let done = self.progress.as_ref().map_or(0, |progress| progress.count(TodoStatus::Done));
-                if done > 0 { CommandExit::Partial } else { CommandExit::Failed }
-            }
-            FollowOutcome::Ended(FleetOutcome::Ended(FleetEnd::Stopped) | FleetOutcome::SessionEnded)
-            | FollowOutcome::Interrupted => CommandExit::Cancelled,
-            FollowOutcome::Ended(FleetOutcome::Halted(FleetLimit::Budget)) => CommandExit::Budget,
-            FollowOutcome::Ended(FleetOutcome::Halted(FleetLimit::Time)) => CommandExit::Limit,
-            FollowOutcome::Ended(FleetOutcome::Unplanned(_) | FleetOutcome::Broken(_)) | FollowOutcome::Paused => {
-                CommandExit::Failed
-            }
+            FollowOutcome::Ended(outcome) => fleet_exit(outcome, self.progress.as_ref(), self.merged.as_ref()),
+            FollowOutcome::Interrupted => CommandExit::Cancelled,
+            FollowOutcome::Paused => CommandExit::Failed,
             FollowOutcome::Parked => CommandExit::Parked,
         }
     }

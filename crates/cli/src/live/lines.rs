@@ -12,13 +12,37 @@ use crate::print;
 /// The maximum length of a reason.
 const MAX_REASON_CHARS: usize = 160;
 
+/// Describes a session's fleet line by line, for views that show more than the fleet.
+#[derive(Debug, Default)]
+pub(crate) struct FleetLines {
+    board: FleetBoard,
+    warned: BTreeSet<String>,
+}
+
+impl FleetLines {
+    /// Lines for a fleet whose state so far is on the board.
+    pub(crate) fn new(board: FleetBoard) -> FleetLines {
+        FleetLines { board, warned: BTreeSet::new() }
+    }
+
+    /// Applies an event, and returns the lines that it needs.
+    pub(crate) fn apply(&mut self, envelope: &Envelope) -> Vec<String> {
+        self.board.apply(envelope);
+        let line = event_line(&self.board, envelope);
+        line.into_iter().chain(new_conflict_warnings(&self.board, envelope, &mut self.warned)).collect()
+    }
+}
+
 /// The line for an event, if it needs one. The board has already applied the event.
 pub(super) fn event_line(board: &FleetBoard, envelope: &Envelope) -> Option<String> {
     let at = envelope.entry.at;
     Some(match &envelope.entry.event {
         Event::FleetBegan(terms) => {
             let todos = print::pluralize(board.done_and_total().1, "todo");
-            format!("{FLEET_DEPLOYED}: {} ({todos})", short(&terms.goal))
+            match terms.goal.trim() {
+                "" => format!("{FLEET_DEPLOYED} ({todos})"),
+                goal => format!("{FLEET_DEPLOYED}: {} ({todos})", short(goal)),
+            }
         }
         Event::TodoClaimed { todo, .. } => format!("claimed {}", todo_label(board, todo)),
         Event::TodoDone { todo, fence, .. } => {

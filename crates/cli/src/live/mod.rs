@@ -11,6 +11,7 @@ mod tests;
 mod view;
 
 pub(crate) use board::FleetBoard;
+pub(crate) use lines::FleetLines;
 pub(crate) use view::{FleetFooter, FleetView, watch_fleet};
 
 use host::{Clock, SystemClock, TerminalSize};

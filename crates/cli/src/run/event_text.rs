@@ -72,20 +72,9 @@ pub(crate) fn event_lines(event: &Event) -> Vec<String> {
             ask,
             decision: decision @ (AskDecision::Allow { .. } | AskDecision::Reply { .. } | AskDecision::Proceed { .. }),
             ..
-        } => {
-            let decided = format!("  ? {} {}", ask.short(), decision.as_str());
-            [decided].into_iter().chain(decision_announcement(decision)).collect()
-        }
+        } => vec![format!("  ? {} {}", ask.short(), decision.as_str())],
         Event::TaskParked { until_at, why } => vec![format!("  ! waiting for {}", describe_parking(*until_at, *why))],
         _other => Vec::new(),
-    }
-}
-
-/// The line that announces what a decision starts.
-pub(crate) fn decision_announcement(decision: &AskDecision) -> Option<String> {
-    match decision {
-        AskDecision::Proceed { action } => action.announcement().map(|text| format!("  = {text}")),
-        AskDecision::Allow { .. } | AskDecision::Deny { .. } | AskDecision::Reply { .. } => None,
     }
 }
 
@@ -277,17 +266,4 @@ mod tests {
         assert_eq!(event_lines(&decided), ["  ? 3f9a2c1b0d4e allowed"]);
     }
 
-    /// Every start of a fleet is shown.
-    #[test]
-    fn plan_run_by_a_fleet_announces_the_fleet() {
-        let decided = |action| Event::AskDecided {
-            ask: AskId("3f9a2c1b0d4e99aa".into()),
-            call: CallId("1".into()),
-            decision: AskDecision::Proceed { action },
-            by: DecidedBy::User,
-        };
-        let shown = event_lines(&decided(protocol::PlanAction::AutopilotFleet));
-        assert_eq!(shown.last().map(String::as_str), Some("  = Fleet deployed"), "{shown:?}");
-        assert_eq!(event_lines(&decided(protocol::PlanAction::Autopilot)).len(), 1);
-    }
 }

@@ -3,13 +3,18 @@
 use std::collections::BTreeSet;
 
 use client::StoreError;
-use protocol::{AutopilotStop, Budget, DecidedBy, FailKind, LimitKind, SessionId, TaskOutcome};
+use protocol::{AutopilotStop, Budget, DecidedBy, FailKind, FleetEnd, LimitKind, SessionId, TaskOutcome};
+use runtime::FleetOutcome;
 
 use super::event_text::{describe_autopilot_stop, describe_parking, describe_spending};
 use super::report::{RunEnd, RunSummary, task_exit};
 use crate::exit::CommandExit;
+use crate::fleet;
 use crate::models::start_command;
 use crate::print;
+
+/// The outcome of a fleet that did everything.
+const DONE: FleetOutcome = FleetOutcome::Ended(FleetEnd::Done);
 
 /// The maximum number of tasks listed one by one.
 const MAX_LISTED_TASKS: usize = 5;
@@ -21,6 +26,7 @@ impl RunSummary {
         self.explain_tasks();
         self.explain_stopped();
         self.explain_autopilot_stop();
+        self.explain_fleet();
         match (self.end, &self.paused, &self.answer) {
             (RunEnd::Paused, Some(reason), _) => {
                 print::error(&reason.to_string());
@@ -39,6 +45,7 @@ impl RunSummary {
             }
             (RunEnd::StopRequested, ..) => print::note(format_args!("interrupted; resume with: bosun --resume {id}")),
             (RunEnd::NothingLeft | RunEnd::Paused, _, Some((outcome, _))) => self.explain_outcome(outcome),
+            (RunEnd::NothingLeft, _, None) if self.fleet_outcome.is_some() => {}
             (RunEnd::NothingLeft | RunEnd::Paused, _, None) => print::error("the run ended without an answer"),
         }
     }
@@ -112,6 +119,16 @@ impl RunSummary {
             AutopilotStop::Complete { .. } | AutopilotStop::Aborted { .. } | AutopilotStop::Failed => return,
         };
         print::note(format_args!("hint: resume with: bosun --resume {} -p \"…\"{flag}", self.id));
+    }
+
+    /// Explains why the fleet did not do everything.
+    fn explain_fleet(&self) {
+        let Some(outcome) = self.fleet_outcome.as_ref().filter(|outcome| **outcome != DONE) else { return };
+        if let Some(message) = fleet::fleet_message(outcome) {
+            print::error(&print::sanitize(&format!("the fleet stopped: {message}")));
+        }
+        let id = self.id;
+        print::note(format_args!("hint: bosun fleet status {id} shows the todos, bosun fleet resume {id} resumes them"));
     }
 
     fn explain_outcome(&self, outcome: &TaskOutcome) {

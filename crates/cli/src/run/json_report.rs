@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::report::{Denial, RunEnd, RunSummary};
 use super::usage_summary::{SessionUsageSummary, UsedModels};
+use crate::fleet::FleetProgress;
 use crate::money::Money;
 
 /// The report as JSON.
@@ -22,6 +23,9 @@ pub(super) struct RunReportJson<'a> {
     plan: Option<&'a str>,
     /// Why autopilot stopped.
     autopilot: Option<AutopilotStopJson<'a>>,
+    /// The fleet of the run, as `bosun fleet` reports it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fleet: Option<&'a FleetProgress>,
     turns: u64,
     usage: Usage,
     /// The total cost in dollars; null if some of it has no price.
@@ -79,6 +83,7 @@ impl RunSummary {
             text: self.text(),
             plan: self.plan.as_deref(),
             autopilot: self.autopilot_stop.as_ref().map(|(why, continues)| AutopilotStopJson::of(why, *continues)),
+            fleet: self.fleet.as_ref(),
             turns: view.map_or(0, |view| view.turns),
             usage: view.map(|view| view.usage).unwrap_or_default(),
             cost_usd: self.usage.as_ref().map_or(Money::Unknown, SessionUsageSummary::cost),

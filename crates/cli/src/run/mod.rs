@@ -27,6 +27,7 @@ use crate::chat::{PromptSurface, Prompter};
 use crate::current_session::{self, SessionUse};
 use crate::error::CliError;
 use crate::exit::CommandExit;
+use crate::live::FleetBoard;
 use crate::setup::Setup;
 use crate::share::ShareFile;
 use crate::{chat, fleet, print, sessions, setup, suggestions};
@@ -145,7 +146,8 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
         ProgressMode::Nothing | ProgressMode::Events => None,
     };
     let on_terminal = std::io::stderr().is_terminal() && !setup.env.has_dumb_terminal();
-    let screen = RunScreen::new(progress, session.root()).with_tasks(&earlier_tasks(&session)?);
+    let board = FleetBoard::read_until(&StoredSession::open(session.home(), session.id())?, session.first_seq())?;
+    let screen = RunScreen::new(progress, session.root()).with_tasks(&earlier_tasks(&session)?).with_fleet(board);
     let mut screen = screen.with_prompter(prompter).with_countdown(on_terminal);
     let id = session.id();
     let report = drive_session(session, limits, &mut screen, &setup.env).await;

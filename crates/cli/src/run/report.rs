@@ -11,7 +11,7 @@ use protocol::{
     Ask, AskDecision, AskId, AskSubject, AutopilotStop, CallId, CancelBy, ContentBlock, DecidedBy, Event, Evidence,
     FailKind, PlanAction, Principal, SessionId, SessionMode, TaskId, TaskOutcome, ToolResultStatus, Turn,
 };
-use runtime::{BusMessage, Parking, Session};
+use runtime::{BusMessage, FleetOutcome, Parking, Session};
 use serde::Serialize;
 
 use super::background::BackgroundWork;
@@ -20,6 +20,7 @@ use super::usage_summary::SessionUsageSummary;
 use crate::args::OutputFormat;
 use crate::error::CliError;
 use crate::exit::CommandExit;
+use crate::fleet::{self, FleetProgress};
 use crate::print;
 
 /// Why the run ended.
@@ -54,6 +55,12 @@ pub(crate) struct RunSummary {
     /// What the root said in its latest turn with text, as far as it was received. If it cannot be written, this is the
     /// only copy.
     said: Option<(Turn, String)>,
+    /// How the fleet of this run ended.
+    pub(super) fleet_outcome: Option<FleetOutcome>,
+    /// The fleet's todos.
+    pub(super) fleet: Option<FleetProgress>,
+    /// The tasks of a fleet. Its outcome counts, not theirs: a todo may be tried again.
+    fleet_tasks: BTreeSet<TaskId>,
     /// The outcomes of tasks that finished in this run.
     pub(super) finished: Vec<(TaskId, TaskOutcome)>,
     /// The agents that were stopped because the waiting time was over.
@@ -126,6 +133,9 @@ impl RunSummary {
             parked: None,
             answer: None,
             said: None,
+            fleet_outcome: None,
+            fleet: None,
+            fleet_tasks: BTreeSet::new(),
             finished: Vec::new(),
             stopped_agents: BTreeSet::new(),
             stopped_commands: BTreeSet::new(),
@@ -158,7 +168,12 @@ impl RunSummary {
             Event::ActivationEnded { outcome, text, .. } if task == self.root => {
                 self.answer = Some((outcome.clone(), text.clone()));
             }
-            Event::TaskCreated(spec) => drop(self.task_names.insert(task, spec.name.clone())),
+            Event::TaskCreated(spec) => {
+                self.task_names.insert(task, spec.name.clone());
+                if spec.todo.is_some() || spec.merges.is_some() {
+                    self.fleet_tasks.insert(task);
+                }
+            }
             // An agent that was not allowed to start has not failed.
             Event::TaskFinished { outcome: TaskOutcome::Failed { kind: FailKind::Denied, message } } => {
                 let (tool, input) =
@@ -173,6 +188,7 @@ impl RunSummary {
                     rules: Vec::new(),
                 });
             }
+            Event::TaskFinished { .. } if self.fleet_tasks.contains(&task) => {}
             Event::TaskFinished { outcome } => self.finished.push((task, outcome.clone())),
             Event::TurnAnswered { turn, content, .. } => {
                 self.keep_said(task, *turn, content);
@@ -265,13 +281,15 @@ impl RunSummary {
             (Err(_), Some(_)) => StoredSession::open(&self.home, self.id),
             (Ok(reader), _) => Ok(reader),
         };
+        let (id, has_fleet) = (self.id, self.fleet_outcome.is_some());
         let read = |reader: StoredSession| {
-            Ok((SessionUsageSummary::read(&reader)?, reader.tasks(&TasksParams::all_tasks())?.tasks))
+            let fleet = if has_fleet { FleetProgress::read(&reader, id)? } else { None };
+            Ok((SessionUsageSummary::read(&reader)?, reader.tasks(&TasksParams::all_tasks())?.tasks, fleet))
         };
         match (reader.and_then(read), &self.paused) {
-            (Ok((usage, tasks)), _) => {
+            (Ok((usage, tasks, fleet)), _) => {
                 self.plan = self.final_plan();
-                (self.usage, self.tasks) = (Some(usage), tasks);
+                (self.usage, self.tasks, self.fleet) = (Some(usage), tasks, fleet);
             }
             (Err(_), Some(_)) => {}
             (Err(error), None) => return Err(error.into()),
@@ -302,14 +320,16 @@ impl RunSummary {
         };
         let answer = match (&self.answer, self.end) {
             (Some((outcome, _)), _) => Some(root_exit(outcome)),
+            (None, RunEnd::NothingLeft) if self.fleet_outcome.is_some() => None,
             (None, RunEnd::NothingLeft) => Some(CommandExit::Failed),
             (None, RunEnd::StopRequested | RunEnd::Parked | RunEnd::TimeUp | RunEnd::Paused) => None,
         };
         let interrupted = self.interrupted.then_some(CommandExit::Cancelled);
+        let fleet = self.fleet_outcome.as_ref().map(|outcome| fleet::fleet_exit(outcome, self.fleet.as_ref(), None));
         let autopilot = self.autopilot_stop.as_ref().map(|(why, _)| autopilot_exit(why));
         let cut_off = !(self.stopped_agents.is_empty() && self.stopped_commands.is_empty());
         let cut_off = cut_off.then_some(CommandExit::Limit);
-        let exits = [ended].into_iter().chain(interrupted).chain(answer).chain(autopilot).chain(cut_off);
+        let exits = [ended].into_iter().chain(interrupted).chain(fleet).chain(answer).chain(autopilot).chain(cut_off);
         CommandExit::worst(exits.chain(self.finished.iter().map(|(_, outcome)| task_exit(outcome))))
     }
 

@@ -12,6 +12,7 @@ use super::countdown::Countdown;
 use super::event_text::{ProgressMode, event_lines};
 use crate::chat::{Prompter, PrompterInput, PrompterResult};
 use crate::error::CliError;
+use crate::live::{FleetBoard, FleetLines};
 use crate::print;
 
 /// A silence longer than this is explained.
@@ -24,6 +25,8 @@ pub(super) struct RunScreen<'a> {
     root: TaskId,
     /// The agents below the root, with their paths relative to it.
     agents: BTreeMap<TaskId, String>,
+    /// Describes the session's fleet.
+    fleet: FleetLines,
     /// Pairs of a requested and a different answering model that were already shown.
     shown_model_pairs: BTreeSet<(String, String)>,
     /// The last failure of each task's model, until it answers.
@@ -53,6 +56,7 @@ impl<'a> RunScreen<'a> {
             progress_mode: show,
             root,
             agents: BTreeMap::new(),
+            fleet: FleetLines::default(),
             shown_model_pairs: BTreeSet::new(),
             last_failures: BTreeMap::new(),
             silence: None,
@@ -79,6 +83,11 @@ impl<'a> RunScreen<'a> {
         self
     }
 
+    /// Adds the state of the session's fleet so far.
+    pub(super) fn with_fleet(self, board: FleetBoard) -> RunScreen<'a> {
+        RunScreen { fleet: FleetLines::new(board), ..self }
+    }
+
     /// Shows an event. Streamed text is not shown; it only ends a silence.
     pub(super) fn handle_message(&mut self, message: &BusMessage) {
         let envelope = match message {
@@ -86,6 +95,7 @@ impl<'a> RunScreen<'a> {
             BusMessage::Text { .. } => return self.silence = None,
         };
         let event = &envelope.entry.event;
+        let fleet_lines = self.fleet.apply(envelope);
         if envelope.entry.task == self.root {
             self.track_wait(event, Instant::now());
         }
@@ -102,7 +112,8 @@ impl<'a> RunScreen<'a> {
             ProgressMode::Events => print::json(&**envelope),
             ProgressMode::Lines if is_hidden => {}
             ProgressMode::Lines => {
-                for line in self.lines_for(envelope.entry.task, event) {
+                let fleet_lines = fleet_lines.into_iter().map(|line| format!("  = {line}"));
+                for line in fleet_lines.chain(self.lines_for(envelope.entry.task, event)) {
                     self.note(&line);
                 }
             }

@@ -201,6 +201,8 @@ async fn leave_session(
     // Prefer the supervisor's error: it describes the state of the file best.
     report.paused = status.borrow().paused.clone().or(report.paused);
     report.parked = status.borrow().parked;
+    // A fleet that is still at work ends with the run, whose own end decides the exit code.
+    report.fleet_outcome = session.latest_fleet().and_then(|fleet| fleet.outcome());
     let leave_result = session.leave().await;
     while let Ok(Some(message @ BusMessage::Event(_))) =
         tokio::time::timeout(Duration::ZERO, events.next()).await.unwrap_or(Ok(None))

@@ -92,6 +92,8 @@ pub(super) async fn dispatch_slash(
             print::note(print::sanitize(&message));
             Ok(SlashPromptOutcome::WorkStarted)
         }
+        // The run shows the start of the fleet as it shows every event.
+        SlashOutcome::FleetStarted(_) => Ok(SlashPromptOutcome::WorkStarted),
         outcome @ (SlashOutcome::Terminal(..) | SlashOutcome::Refused(_) | SlashOutcome::Unknown { .. }) => {
             Err(failure(&outcome))
         }

@@ -67,7 +67,7 @@ fn start_chat(fixture: &BinaryFixture) -> Tmux {
 }
 
 /// Waits until the screen ends with an empty input line.
-fn await_prompt(tmux: &Tmux) {
+pub(crate) fn await_prompt(tmux: &Tmux) {
     tmux.until("a prompt", |screen| screen.trim_end().lines().next_back() == Some(">"));
 }
 
@@ -275,7 +275,7 @@ fn commands_are_not_for_the_model() {
 }
 
 #[test]
-fn commands_of_files_and_fleets_are_called_by_name() {
+fn commands_of_files_are_called_by_name() {
     let fixture = fixture();
     fixture.script(MODEL).bosun(["-p", "/help"]).run().expect(0);
     fs::create_dir(fixture.home().join("commands")).unwrap();
@@ -290,16 +290,13 @@ fn commands_of_files_and_fleets_are_called_by_name() {
         .shows("stops the turn, or clears the line")
         .shows("puts back what was removed last");
     tmux.says("/every 5m x").shows("/every is not in this version");
-    tmux.says("/fleet bake it").shows("User request: bake it");
-    await_prompt(&tmux);
     tmux.says("/context").shows("the next request has about").press("C-d");
     assert_eq!(tmux.ends(), 0);
-    assert_eq!(turns(&fixture), 2);
+    assert_eq!(turns(&fixture), 1);
     let continued = Tmux::start(&fixture.bosun(["--continue"]), 80, 24);
-    // The answer is longer than the screen.
-    continued.shows("User request: bake it");
+    continued.shows("<Ship it with care.>");
     await_prompt(&continued);
-    assert!(continued.history().contains("> Fleet deployed: bake it"), "{}", continued.history());
+    assert!(continued.history().contains("> /ship it"), "{}", continued.history());
     continued.press("C-d");
     assert_eq!(continued.ends(), 0);
 }

@@ -111,7 +111,7 @@ methods! {
     SessionStop, "session.stop", Session, Owner, Nothing => Nothing,
         "Stops every task and ends the run; the session can be resumed.";
     SessionFleetStart, "session.fleet.start", Session, Owner, FleetParams => FleetResult,
-        "Experimental: has the root split a request into todos and run them as a fleet.";
+        "Experimental: starts a fleet: the root splits a request into todos, and agents do them in parallel.";
     CommandsList, "commands.list", Any, Owner, Nothing => SlashList,
         "All slash commands: built in, from files, plugins and skills.";
     CommandsInvoke, "commands.invoke", Session, Owner, InvokeSlashParams => InvokeSlashResult,

@@ -3,6 +3,7 @@
 mod agents;
 mod command_outcome;
 mod external_tasks;
+mod fleet;
 mod methods;
 mod session;
 mod slash;
@@ -13,6 +14,7 @@ mod todos;
 pub use agents::*;
 pub use command_outcome::{CommandFate, CommandOutcome, RefusalKind};
 pub use external_tasks::*;
+pub use fleet::*;
 pub use methods::{AnswerSource, ApiCall, CallOrdering, METHODS, Method, MethodSpec, Nothing, calls};
 pub use session::*;
 pub use slash::*;

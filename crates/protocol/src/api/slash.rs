@@ -83,19 +83,3 @@ pub enum InvokeSlashResult {
         mode: Option<SessionMode>,
     },
 }
-
-/// The request for a fleet.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct FleetParams {
-    /// The request; the existing todos when absent.
-    pub prompt: Option<String>,
-}
-
-/// Whether a fleet was started.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct FleetResult {
-    /// Always true: a fleet that cannot start is an error.
-    pub started: bool,
-}

@@ -11,7 +11,7 @@ use crate::{ParkReason, TaskState, Timestamp};
 pub struct StatusView {
     /// The last event it takes into account; subscribers get that event first.
     pub seq: u64,
-    /// Whether nothing is queued, running or parked.
+    /// Whether nothing is queued, running or parked, and no fleet is at work.
     pub quiet: bool,
     /// The root's state.
     pub root: Option<TaskState>,
@@ -21,6 +21,9 @@ pub struct StatusView {
     pub asks: u64,
     /// Whether the root, on autopilot, is about to be told to continue.
     pub continuation_due: bool,
+    /// Whether a fleet is at work. Between two workers, and while it merges, no task may be running.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fleet: bool,
     /// What the whole session waits for: every agent that is not at rest is parked or waits for a parked one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parked: Option<ParkingView>,
@@ -42,7 +45,7 @@ pub struct ParkingView {
 /// What a session does now. Every client that waits for the end of a run asks this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunPhase {
-    /// The root works, or is about to be told to continue.
+    /// The root works, or is about to be told to continue, or a fleet is at work.
     Working,
     /// The root is at rest, and tasks below it work.
     Background,
@@ -76,6 +79,9 @@ impl StatusView {
         }
         if let Some(parked) = self.parked {
             return RunPhase::Parked(parked);
+        }
+        if self.fleet {
+            return RunPhase::Working;
         }
         match &self.root {
             Some(TaskState::Queued | TaskState::Running | TaskState::Parked { .. }) | None => RunPhase::Working,
@@ -122,8 +128,8 @@ mod tests {
         for (root, is_busy) in roots() {
             for continuation_due in [false, true] {
                 for parked in [None, Some(QUOTA)] {
-                    for background in [0, 3] {
-                        let quiet = !is_busy && background == 0;
+                    for (background, fleet) in [(0, false), (3, false), (0, true), (3, true)] {
+                        let quiet = !is_busy && background == 0 && !fleet;
                         let (seq, asks, root) = (1, 0, root.clone());
                         let running = StatusView {
                             seq,
@@ -132,10 +138,11 @@ mod tests {
                             background,
                             asks,
                             continuation_due,
+                            fleet,
                             parked,
                             paused: None,
                         };
-                        let expected = match (continuation_due, parked, is_busy || root.is_none(), background) {
+                        let expected = match (continuation_due, parked, is_busy || fleet || root.is_none(), background) {
                             (true, _, _, _) => RunPhase::Working,
                             (false, Some(parked), _, _) => RunPhase::Parked(parked),
                             (false, None, true, _) => RunPhase::Working,

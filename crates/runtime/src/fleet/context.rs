@@ -9,7 +9,8 @@ use protocol::{FleetConfig, Principal, ReusedResult, TaskId, Todo, TodoId};
 use store::{SessionReader, StoreError, TodoRow};
 
 use super::history::{FleetRecord, TodoRequirements};
-use super::{FleetServices, prompts, worker};
+use super::services::FleetServices;
+use super::{prompts, worker};
 use crate::session_context::SessionContext;
 use crate::supervisor::{InputRejection, Supervisor};
 
@@ -130,7 +131,7 @@ impl FleetContext {
         if let Some(required) = required.cloned() {
             (row.todo.check, row.todo.expects, author) = (required.check, required.expects, required.author);
         }
-        if let Some(result) = self.services.result_cache.lookup(&row.todo).await {
+        if let Some(result) = self.services.lookup(&row.todo).await {
             self.record_reuse(id, result.clone());
             return KernelInput::SetTodoState { todo: id.clone(), to: TodoTransition::Reuse(Some(result)) };
         }
@@ -152,7 +153,7 @@ impl FleetContext {
         }
         let prompt = prompts::worker_prompt(row, &config.goal, &self.dependency_results(&row.todo));
         let spawn = worker::worker_spawn(&self.context, self.root, config, row, prompt).await?;
-        let isolation = self.services.workspaces.workspace_for(config, &row.todo).await?;
+        let isolation = self.services.merger.isolation_for(config, &row.todo).await?;
         Ok(KernelInput::Spawn(spawn.isolation(isolation).build(&self.context)))
     }
 

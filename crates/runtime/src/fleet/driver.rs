@@ -11,7 +11,9 @@ use tokio_util::sync::CancellationToken;
 use super::context::FleetContext;
 use super::history::FleetRecord;
 use super::steps::{DriverState, FleetSnapshot, FleetStep, next_step};
-use super::{FleetLimit, FleetOutcome, FleetOutcomeSender, FleetServices, worker};
+use super::request::FleetOutcomeSender;
+use super::services::FleetServices;
+use super::{FleetLimit, FleetOutcome, worker};
 use crate::bus::{BusMessage, Subscription};
 use crate::result_cache::WorkLocation;
 use crate::session_context::SessionContext;
@@ -20,7 +22,7 @@ use crate::todos::TodoSyncError;
 
 /// Drives one fleet in this process.
 #[derive(Debug)]
-pub(crate) struct FleetDriver {
+pub(super) struct FleetDriver {
     pub(super) fleet: Arc<FleetContext>,
     events: Subscription,
     /// The count of fleet changes up to which the driver has certainly applied the events.
@@ -76,7 +78,7 @@ impl From<TodoSyncError> for FleetDriverError {
 }
 
 impl FleetDriver {
-    pub(crate) fn new(
+    pub(super) fn new(
         context: Arc<SessionContext>,
         supervisor: Supervisor,
         root: TaskId,
@@ -102,7 +104,7 @@ impl FleetDriver {
     }
 
     /// Drives the fleet to its end and sends its outcome.
-    pub(crate) async fn drive(mut self, outcome_sender: FleetOutcomeSender) {
+    pub(super) async fn drive(mut self, outcome_sender: FleetOutcomeSender) {
         let closing = self.closing.clone();
         let outcome = tokio::select! {
             biased;

@@ -6,7 +6,8 @@ use store::TodoRow;
 
 use super::driver::{FleetDriver, FleetDriverError};
 use super::steps::OpenTodos;
-use super::{CollectedWork, FinishedTodo, FleetOutcome};
+use super::services::{CollectedWork, FinishedTodo};
+use super::FleetOutcome;
 use crate::result_cache::WorkLocation;
 use crate::supervisor::InputRejection;
 
@@ -20,7 +21,7 @@ impl FleetDriver {
         let rows = self.fleet.todo_rows()?.into_iter().filter(|row| row.todo.status == TodoStatus::Done);
         let done: Vec<FinishedTodo> =
             rows.map(|row| FinishedTodo { commit: self.work_of(&row), todo: row.todo }).collect();
-        let CollectedWork { location, missing } = self.fleet.services.collector.collect(config, &done).await;
+        let CollectedWork { location, missing } = self.fleet.services.collect(config, &done).await;
         self.work_location = Some(location);
         for (todo, reason) in missing {
             self.fleet.block(todo, reason).await?;
@@ -60,14 +61,14 @@ impl FleetDriver {
     /// Concludes a fleet that this driver or the user has ended.
     pub(super) async fn conclude(&mut self) -> FleetOutcome {
         let default = if self.history.isolated { WorkLocation::InCommits } else { WorkLocation::InWorkspace };
-        self.fleet.services.result_cache.finish(self.work_location.unwrap_or(default)).await;
+        self.fleet.services.finish(self.work_location.unwrap_or(default)).await;
         self.outcome.take().unwrap_or(FleetOutcome::Ended(self.history.ended.unwrap_or(FleetEnd::Stopped)))
     }
 
     pub(super) async fn store_result(&self, row: &TodoRow) {
         let result =
             ReusedResult { result: self.fleet.latest_result(row).unwrap_or_default(), commit: self.work_of(row) };
-        self.fleet.services.result_cache.store(&row.todo, &result).await;
+        self.fleet.services.store(&row.todo, &result).await;
     }
 
     /// The commit that holds the work of a todo.

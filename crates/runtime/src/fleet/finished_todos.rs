@@ -10,11 +10,11 @@ const PAGE_EVENTS: usize = 512;
 
 /// The todos that have been done since they were last changed or tried, whether or not their work was merged.
 #[derive(Debug, Default)]
-pub(crate) struct FinishedTodos(BTreeSet<TodoId>);
+pub(super) struct FinishedTodos(BTreeSet<TodoId>);
 
 impl FinishedTodos {
     /// Reads them from the log.
-    pub(crate) fn read(reader: &SessionReader, root: TaskId) -> Result<FinishedTodos, StoreError> {
+    pub(super) fn read(reader: &SessionReader, root: TaskId) -> Result<FinishedTodos, StoreError> {
         let (mut finished, mut seq) = (FinishedTodos::default(), 0);
         loop {
             let page = reader.events_after(seq, PAGE_EVENTS)?;
@@ -25,7 +25,7 @@ impl FinishedTodos {
     }
 
     /// Whether a todo has been done.
-    pub(crate) fn contains(&self, todo: &TodoId) -> bool {
+    pub(super) fn contains(&self, todo: &TodoId) -> bool {
         self.0.contains(todo)
     }
 

@@ -75,11 +75,12 @@ impl FleetRecord {
         }
     }
 
-    /// Resets the history when a fleet starts. A fleet that resumes with the same goal and todos keeps its plan.
+    /// Resets the history when a fleet starts. A fleet that resumes with the same goal and todos keeps its plan; without
+    /// a goal, the conversation may want another one.
     fn begin(&mut self, config: &FleetConfig) {
         let FleetRecord { goal, plan_requests, planned, done, sealed_commits, requirements, closed, .. } =
             std::mem::take(self);
-        let planned = planned && goal == config.goal && !requirements.is_empty();
+        let planned = planned && goal == config.goal && !goal.trim().is_empty() && !requirements.is_empty();
         let plan_requests = if planned { plan_requests } else { 0 };
         let (isolated, goal) = (config.isolated, config.goal.clone());
         *self = FleetRecord {

@@ -2,9 +2,11 @@
 //!
 //! The kernel decides which todos are due, who claims them and how they end. This module asks the main agent for a
 //! plan, starts a worker for each due todo, shows the main agent the outcome, and ends the fleet. Progress is only in
-//! the log, so a new owner process continues where the last one stopped.
+//! the log, so a new owner process continues where the last one stopped. [`FleetControl`] is the one way to start a
+//! fleet, for the command line, `/fleet`, an approved plan and clients of the API.
 
 mod context;
+mod control;
 mod driver;
 mod finish;
 mod finished_todos;
@@ -19,11 +21,10 @@ mod steps;
 mod worker;
 
 pub use request::{FleetError, FleetHandle, FleetLimit, FleetOutcome, FleetRequest};
-pub use services::{CollectedWork, Collector, FinishedTodo, FleetServices, TodoResultCache, WorkspaceProvider};
+pub use services::ResultReuse;
 pub use shared_files::{SharedFiles, TodoFiles};
 
-pub(crate) use driver::FleetDriver;
-pub(crate) use finished_todos::FinishedTodos;
-pub(crate) use plan_check::check_plan;
-pub(crate) use request::FleetOutcomeSender;
+pub(crate) use control::{ControlRequests, FleetControl, FleetRunner};
+pub(crate) use prompts::deployment_text;
+pub(crate) use services::FinishedTodo;
 pub(crate) use worker::check_permitted;

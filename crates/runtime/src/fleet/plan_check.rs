@@ -64,7 +64,7 @@ fn todo_problems(context: &SessionContext, config: &FleetConfig, todo: &Todo) ->
 }
 
 /// Refuses a plan from the user or a client, if the fleet cannot use it.
-pub(crate) async fn check_plan(
+pub(super) async fn check_plan(
     context: &Arc<SessionContext>,
     root: TaskId,
     config: &FleetConfig,

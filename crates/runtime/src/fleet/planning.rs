@@ -19,8 +19,8 @@ impl FleetDriver {
         let FleetContext { context, supervisor, root, .. } = &*self.fleet;
         let agents = context.catalog.definitions.invocable().map(|agent| agent.name.as_str());
         let text = prompts::plan_prompt(&config.goal, agents, worker::default_agent(config));
-        let message =
-            SendParams { task: None, text, images: Vec::new(), delivery: MailDelivery::FollowUp, display: None };
+        let display = Some(prompts::deployment_text(&config.goal));
+        let message = SendParams { task: None, text, images: Vec::new(), delivery: MailDelivery::FollowUp, display };
         let message = match hooks::filter_prompt(context, supervisor, *root, message).await {
             Ok(message) => message,
             Err(InputRejection::Hook(reason)) => return self.end_unplanned(reason).await,
@@ -60,7 +60,7 @@ impl FleetDriver {
     /// Gives the result cache all todos, and the results of those that earlier owner processes have finished.
     async fn seed_cache(&mut self, rows: &[TodoRow], todos: &[Todo]) {
         self.cache_seeded = true;
-        self.fleet.services.result_cache.begin(todos).await;
+        self.fleet.services.begin(todos).await;
         let is_done = |row: &&TodoRow| row.todo.status == TodoStatus::Done && self.history.done.contains(&row.todo.id);
         for row in rows.iter().filter(is_done) {
             self.store_result(row).await;

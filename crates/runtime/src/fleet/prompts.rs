@@ -1,6 +1,6 @@
 //! Prompts for the main agent and the workers of a fleet. The texts are files in `prompts/`.
 
-use protocol::{Clip, Principal, Todo, TodoId, TodoStatus};
+use protocol::{Clip, FLEET_DEPLOYED, Principal, Todo, TodoId, TodoStatus};
 use store::TodoRow;
 
 use crate::compact::one_line;
@@ -57,11 +57,23 @@ pub(super) fn prompt_kind(from: Principal, text: &str) -> Option<FleetPromptKind
     }
 }
 
-/// Asks for a plan. The goal comes first, since the session is named after it.
+/// Asks for a plan, with the request at the end.
 pub(super) fn plan_prompt<'a>(goal: &str, agents: impl Iterator<Item = &'a str>, default: &str) -> String {
     let agents = Clip::new(&agents.collect::<Vec<_>>().join(", "), MAX_ITEM_BYTES);
-    let goal = Clip::new(goal.trim(), MAX_GOAL_BYTES);
-    format!("{goal}\n\n{}\n\nAgent types: {agents}; {default} unless a todo says otherwise.", PLAN.trim_end())
+    let instructions =
+        format!("{}\n\nAgent types: {agents}; {default} unless a todo says otherwise.", PLAN.trim_end());
+    match goal.trim() {
+        "" => instructions,
+        goal => format!("{instructions}\n\nUser request: {}", Clip::new(goal, MAX_GOAL_BYTES)),
+    }
+}
+
+/// The text that the user sees instead of the prompt.
+pub(crate) fn deployment_text(goal: &str) -> String {
+    match goal.trim() {
+        "" => FLEET_DEPLOYED.to_owned(),
+        goal => format!("{FLEET_DEPLOYED}: {}", Clip::new(goal, MAX_GOAL_BYTES)),
+    }
 }
 
 /// Sends a plan back with its problems.
@@ -100,7 +112,11 @@ pub(super) fn review_prompt(goal: &str, todos: &[TodoResultRow]) -> String {
         lines.push(format!("… and {more} more todos, which `sql` shows"));
     }
     let summary = prompt::quote_within(&lines.join("\n"), MAX_REVIEW_BYTES);
-    format!("{REVIEW}\nThe goal: {}\n\n{counts}:\n{summary}", Clip::new(goal.trim(), MAX_GOAL_BYTES))
+    let goal = match goal.trim() {
+        "" => "what the user asked for in this conversation, and the todos as they are".into(),
+        goal => Clip::new(goal, MAX_GOAL_BYTES).into_string(),
+    };
+    format!("{REVIEW}\nThe goal: {goal}\n\n{counts}:\n{summary}")
 }
 
 fn todo_summary((row, result): &TodoResultRow) -> String {
@@ -123,7 +139,9 @@ pub(super) fn worker_prompt(row: &TodoRow, goal: &str, results: &[(TodoId, Strin
     let mut parts =
         vec![format!("Todo `{}`: {}", one_line(&id.0, MAX_ITEM_BYTES), Clip::new(title.trim(), MAX_ITEM_BYTES))];
     parts.extend(description.as_deref().map(|text| Clip::new(text.trim(), MAX_DESCRIPTION_BYTES).into_string()));
-    parts.push(format!("It is part of this goal: {}", one_line(goal, MAX_ITEM_BYTES)));
+    if !goal.trim().is_empty() {
+        parts.push(format!("It is part of this goal: {}", one_line(goal, MAX_ITEM_BYTES)));
+    }
     if !files.is_empty() {
         parts.push(format!("Its files: {}", Clip::new(&files.join(", "), MAX_ITEM_BYTES)));
     }
@@ -169,10 +187,23 @@ mod tests {
     #[test]
     fn fleet_prompts_are_short_and_recognized() {
         assert!(PLAN.len() < 1536, "{} bytes", PLAN.len());
-        let plan = plan_prompt("make it so\n", ["explore", "general-purpose"].into_iter(), "general-purpose");
-        assert!(
-            plan.starts_with("make it so\n\n[runtime] ") && plan.contains("Agent types: explore, general-purpose;")
-        );
+        let rules = [
+            "SELECT id, title, status FROM todos",
+            "If there are none, split the request",
+            "One todo is one piece of work",
+            "Only real dependencies",
+            "Do not split work only to have more agents",
+            "plan again if the request is not met",
+        ];
+        for rule in rules {
+            assert!(PLAN.contains(rule), "{rule}");
+        }
+        let agents = || ["explore", "general-purpose"].into_iter();
+        let plan = plan_prompt("make it so\n", agents(), "general-purpose");
+        assert!(plan.starts_with(PLAN.trim_end()) && plan.ends_with("\n\nUser request: make it so"), "{plan}");
+        assert!(plan.contains("Agent types: explore, general-purpose;"), "{plan}");
+        assert!(plan_prompt(" ", agents(), "general-purpose").ends_with("unless a todo says otherwise."));
+        assert_eq!([deployment_text("make it so\n"), deployment_text("")], ["Fleet deployed: make it so", "Fleet deployed"]);
         assert_eq!(prompt_kind(Principal::User, &plan), Some(FleetPromptKind::Plan));
         assert_eq!(prompt_kind(Principal::User, "make it so"), None);
         assert_eq!(prompt_kind(Principal::Runtime, &fix_plan_prompt(&["a".into()])), Some(FleetPromptKind::FixPlan));

@@ -1,139 +1,134 @@
-//! The services that a fleet uses: the result cache, the workspaces of its workers, and the collection of their work.
+//! The services of a fleet: the cache of earlier results, and the merger of its work.
 
-use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use protocol::{FleetConfig, Isolation, ReusedResult, Todo, TodoId};
-use tools::BoxFuture;
+use protocol::{DEFAULT_AGENT, FleetConfig, ReusedResult, Todo, TodoId};
 
-use crate::Session;
-use crate::result_cache::{CacheLookup, FleetResultCache, WorkLocation};
+use crate::merging::FleetMerger;
+use crate::result_cache::{
+    CacheLookup, CacheScope, CommitPinner, FleetResultCache, NoCommits, RepositoryCommits, WorkLocation, excluded_paths,
+};
+use crate::session_context::SessionContext;
 
-/// Results of todos that need not be done again.
-pub trait TodoResultCache: Send + Sync + fmt::Debug {
-    /// Called before the fleet works through these todos.
-    fn begin<'a>(&'a self, _todos: &'a [Todo]) -> BoxFuture<'a, ()> {
-        Box::pin(async {})
-    }
-
-    /// Returns the result of this todo, if it need not be done again. Called once, when the todo is ready.
-    fn lookup<'a>(&'a self, _todo: &'a Todo) -> BoxFuture<'a, Option<ReusedResult>> {
-        Box::pin(async { None })
-    }
-
-    /// Stores the result of a finished todo. A new owner process also stores those that were finished before.
-    fn store<'a>(&'a self, _todo: &'a Todo, _result: &'a ReusedResult) -> BoxFuture<'a, ()> {
-        Box::pin(async {})
-    }
-
-    /// Called when the fleet has ended; its work is at this location.
-    fn finish(&self, _location: WorkLocation) -> BoxFuture<'_, ()> {
-        Box::pin(async {})
-    }
-}
-
-impl TodoResultCache for FleetResultCache {
-    fn begin<'a>(&'a self, todos: &'a [Todo]) -> BoxFuture<'a, ()> {
-        Box::pin(FleetResultCache::begin(self, todos))
-    }
-
-    fn lookup<'a>(&'a self, todo: &'a Todo) -> BoxFuture<'a, Option<ReusedResult>> {
-        Box::pin(async move {
-            match FleetResultCache::lookup(self, todo).await {
-                CacheLookup::Hit { result, work } => Some(ReusedResult { result, commit: work }),
-                CacheLookup::Miss(_why) => None,
-            }
-        })
-    }
-
-    fn store<'a>(&'a self, todo: &'a Todo, result: &'a ReusedResult) -> BoxFuture<'a, ()> {
-        Box::pin(FleetResultCache::store(self, todo, &result.result, result.commit.as_deref()))
-    }
-
-    fn finish(&self, location: WorkLocation) -> BoxFuture<'_, ()> {
-        Box::pin(FleetResultCache::finish(self, location))
-    }
-}
-
-/// Provides the workspaces of workers.
-pub trait WorkspaceProvider: Send + Sync + fmt::Debug {
-    /// The workspace of this todo's worker; `None` for the session's folder. The error says why it cannot have the one
-    /// that it needs.
-    fn workspace_for<'a>(
-        &'a self,
-        config: &'a FleetConfig,
-        _todo: &'a Todo,
-    ) -> BoxFuture<'a, Result<Option<Isolation>, String>> {
-        let isolation = config.isolated.then_some(Isolation::Worktree { base: None, dirty: config.dirty });
-        Box::pin(async move { Ok(isolation) })
-    }
-}
-
-/// Collects the work when the fleet has done what it could.
-pub trait Collector: Send + Sync + fmt::Debug {
-    /// Collects the work of these todos, which are in the order in which they were added.
-    fn collect<'a>(&'a self, _config: &'a FleetConfig, _done: &'a [FinishedTodo]) -> BoxFuture<'a, CollectedWork> {
-        Box::pin(async { CollectedWork::in_place() })
-    }
+/// Whether a fleet reuses the results of earlier ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResultReuse {
+    /// A todo with a matching result is not done again.
+    Reuse,
+    /// Every todo is done.
+    DoAll,
 }
 
 /// A todo that is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FinishedTodo {
-    /// The todo.
-    pub todo: Todo,
+pub(crate) struct FinishedTodo {
+    pub(crate) todo: Todo,
     /// The commit that holds its work, if it was done in its own checkout.
-    pub commit: Option<String>,
+    pub(crate) commit: Option<String>,
 }
 
 /// The collected work of a fleet.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CollectedWork {
-    /// Where it is.
-    pub location: WorkLocation,
+#[derive(Debug)]
+pub(super) struct CollectedWork {
+    pub(super) location: WorkLocation,
     /// The todos whose work is missing, each with the reason.
-    pub missing: Vec<(TodoId, String)>,
+    pub(super) missing: Vec<(TodoId, String)>,
 }
 
-impl CollectedWork {
-    /// All of it is in the workspace.
-    pub fn in_place() -> CollectedWork {
-        CollectedWork { location: WorkLocation::InWorkspace, missing: Vec::new() }
-    }
-}
-
-/// The services that a fleet uses.
+/// The services of a fleet.
 #[derive(Debug, Clone)]
-pub struct FleetServices {
-    /// The result cache.
-    pub result_cache: Arc<dyn TodoResultCache>,
-    /// Provides the workspaces of workers.
-    pub workspaces: Arc<dyn WorkspaceProvider>,
-    /// Collects their work.
-    pub collector: Arc<dyn Collector>,
+pub(super) struct FleetServices {
+    /// `None` if the fleet ignores earlier results.
+    pub(super) cache: Option<Arc<FleetResultCache>>,
+    /// Provides the workspaces of workers, and merges their work.
+    pub(super) merger: Arc<FleetMerger>,
 }
 
 impl FleetServices {
-    /// Services without a result cache, in which the session places workers and merges their work.
-    pub fn merged_by(session: &Session) -> FleetServices {
-        FleetServices { workspaces: session.merger(), collector: session.merger(), ..FleetServices::default() }
+    /// The services of a fleet with this configuration. The cache ignores changes to the excluded files.
+    pub(super) fn new(
+        context: &SessionContext,
+        merger: Arc<FleetMerger>,
+        config: &FleetConfig,
+        reuse: ResultReuse,
+        excluded: Vec<PathBuf>,
+    ) -> FleetServices {
+        let cache = match reuse {
+            ResultReuse::Reuse => Some(Arc::new(open_cache(context, config, excluded))),
+            ResultReuse::DoAll => None,
+        };
+        FleetServices { cache, merger }
     }
-}
 
-impl Default for FleetServices {
-    fn default() -> Self {
-        FleetServices {
-            result_cache: Arc::new(DefaultFleetServices),
-            workspaces: Arc::new(DefaultFleetServices),
-            collector: Arc::new(DefaultFleetServices),
+    /// Gives the cache all todos, before the fleet works through them.
+    pub(super) async fn begin(&self, todos: &[Todo]) {
+        if let Some(cache) = &self.cache {
+            cache.begin(todos).await;
+        }
+    }
+
+    /// The result of a ready todo, if it need not be done again.
+    pub(super) async fn lookup(&self, todo: &Todo) -> Option<ReusedResult> {
+        match self.cache.as_ref()?.lookup(todo).await {
+            CacheLookup::Hit { result, work } => Some(ReusedResult { result, commit: work }),
+            CacheLookup::Miss(_why) => None,
+        }
+    }
+
+    /// Stores the result of a finished todo. A new owner process also stores those that were finished before.
+    pub(super) async fn store(&self, todo: &Todo, result: &ReusedResult) {
+        if let Some(cache) = &self.cache {
+            cache.store(todo, &result.result, result.commit.as_deref()).await;
+        }
+    }
+
+    /// Ends the run of the cache: the fleet's work is at this location.
+    pub(super) async fn finish(&self, location: WorkLocation) {
+        if let Some(cache) = &self.cache {
+            cache.finish(location).await;
+        }
+    }
+
+    /// Collects the work of these todos, which are in the order in which they were added.
+    pub(super) async fn collect(&self, config: &FleetConfig, done: &[FinishedTodo]) -> CollectedWork {
+        if !config.isolated {
+            return CollectedWork { location: WorkLocation::InWorkspace, missing: Vec::new() };
+        }
+        match self.merger.collect(config, done).await {
+            Ok(summary) => {
+                CollectedWork { location: summary.destination.work_location(), missing: summary.not_merged() }
+            }
+            // Which work is in the result is unknown, so none counts as merged.
+            Err(why) => {
+                let why = format!("it was not merged: {why}");
+                let missing = done.iter().map(|done| (done.todo.id.clone(), why.clone())).collect();
+                CollectedWork { location: WorkLocation::InCommits, missing }
+            }
         }
     }
 }
 
-/// No result cache, workspaces by the fleet's settings, and work stays where it was done.
-#[derive(Debug)]
-struct DefaultFleetServices;
-
-impl TodoResultCache for DefaultFleetServices {}
-impl WorkspaceProvider for DefaultFleetServices {}
-impl Collector for DefaultFleetServices {}
+fn open_cache(context: &SessionContext, config: &FleetConfig, excluded: Vec<PathBuf>) -> FleetResultCache {
+    let facts = &context.facts;
+    let plan = config.plan.as_deref().filter(|plan| !plan.is_empty()).map(Path::new);
+    let scope = CacheScope {
+        home: facts.home.clone(),
+        cwd: facts.cwd.clone(),
+        excluded: [excluded_paths(&facts.home, plan), excluded].concat(),
+        clock: Arc::clone(&facts.clock),
+        definitions: Arc::clone(&context.catalog.definitions),
+        models: Arc::clone(&context.catalog.models),
+        model: context.catalog.model_spec.clone(),
+        effort: facts.effort,
+        default_agent: config.agent.clone().unwrap_or_else(|| DEFAULT_AGENT.into()),
+    };
+    // Workers that share the workspace have no use for results in commits: nothing merges them.
+    let commits: Arc<dyn CommitPinner> = if config.isolated {
+        let guardian = context.workplace.guardian.clone();
+        Arc::new(RepositoryCommits::new(guardian, &facts.cwd, &context.workplace.env, facts.session))
+    } else {
+        Arc::new(NoCommits)
+    };
+    FleetResultCache::new(scope, commits)
+}

@@ -24,7 +24,7 @@ use crate::supervisor::Supervisor;
 
 /// Merges the work of a session's fleet.
 #[derive(Debug)]
-pub struct FleetMerger {
+pub(crate) struct FleetMerger {
     pub(super) context: Arc<SessionContext>,
     pub(super) supervisor: Supervisor,
     pub(super) root: TaskId,
@@ -56,9 +56,14 @@ impl FleetMerger {
         }
     }
 
+    /// Checks whether workers can have their own checkouts; the error says why not.
+    pub(crate) async fn check_repository(&self) -> Result<(), String> {
+        self.repository().await?.head().await.map(drop).map_err(error_text)
+    }
+
     /// The isolation of this todo's worker: a checkout that starts from the work of its dependencies. The error says
     /// why there is none.
-    pub async fn isolation_for(&self, config: &FleetConfig, todo: &Todo) -> Result<Option<Isolation>, String> {
+    pub(crate) async fn isolation_for(&self, config: &FleetConfig, todo: &Todo) -> Result<Option<Isolation>, String> {
         if !config.isolated {
             return Ok(None);
         }
@@ -83,7 +88,7 @@ impl FleetMerger {
 
     /// Merges the work of all finished todos and delivers the result to the user. The error says why it could not; what
     /// was merged by then stays merged.
-    pub async fn collect(&self, config: &FleetConfig, done: &[FinishedTodo]) -> Result<MergeSummary, String> {
+    pub(crate) async fn collect(&self, config: &FleetConfig, done: &[FinishedTodo]) -> Result<MergeSummary, String> {
         let (order, is_done) = self.merge_order().await?;
         let repository = self.repository().await?;
         let services = self.services(config, &repository)?;
@@ -154,8 +159,8 @@ impl FleetMerger {
     }
 
     /// The summary of the latest fleet whose work was collected in this process.
-    pub fn summary(&self) -> Option<MergeSummary> {
-        self.summary.borrow().clone()
+    pub(crate) fn summary(&self) -> watch::Receiver<Option<MergeSummary>> {
+        self.summary.subscribe()
     }
 
     pub(super) fn catch_up(&self, work: &mut FleetWork) -> Result<(), String> {

@@ -7,7 +7,6 @@
 
 mod cleanup;
 mod deliver;
-mod fleet_traits;
 mod fleet_work;
 mod join;
 mod merge_queue;
@@ -17,5 +16,5 @@ mod order;
 mod resolver_agent;
 mod summary;
 
-pub use merger::FleetMerger;
+pub(crate) use merger::FleetMerger;
 pub use summary::{LeftoverCheckout, MergeDestination, MergeSummary, TodoMergeOutcome, TodoMergeResult};

@@ -168,7 +168,7 @@ impl MergeSummary {
 
 impl MergeDestination {
     /// The location of the work.
-    pub(super) fn work_location(&self) -> WorkLocation {
+    pub(crate) fn work_location(&self) -> WorkLocation {
         match self {
             MergeDestination::NoChange | MergeDestination::Landed { .. } => WorkLocation::InWorkspace,
             MergeDestination::Branch { .. } | MergeDestination::RefOnly { .. } => WorkLocation::InCommits,

@@ -5,7 +5,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
-use protocol::{Todo, TodoId};
+use host::{Clock, Home};
+use protocol::{ReasoningEffort, Todo, TodoId};
 use store::FleetResultStore;
 use tokio::sync::Mutex;
 
@@ -14,20 +15,49 @@ use super::commits::CommitPinner;
 use super::miss_reason::CacheMissReason;
 use super::run_cache::{CacheLookup, RunResultCache, WorkLocation};
 use super::tree_snapshot::{TreeSnapshot, TreeSnapshotError};
-use crate::settings::SessionSettings;
+use crate::catalog::Catalog;
+use crate::models::ModelResolver;
+
+/// What the results of a fleet depend on, besides its todos.
+pub(crate) struct CacheScope {
+    pub(crate) home: Home,
+    /// The folder that the fleet works in.
+    pub(crate) cwd: PathBuf,
+    /// Paths in that folder that the cache ignores.
+    pub(crate) excluded: Vec<PathBuf>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) definitions: Arc<Catalog>,
+    pub(crate) models: Arc<dyn ModelResolver>,
+    /// The session's model.
+    pub(crate) model: String,
+    pub(crate) effort: Option<ReasoningEffort>,
+    /// The agent of todos that name no agent.
+    pub(crate) default_agent: String,
+}
 
 /// The results of earlier fleets in the same workspace.
-pub struct FleetResultCache {
-    settings: SessionSettings,
-    /// The agent of todos that name no agent.
-    default_agent: String,
-    /// Paths in the workspace that the cache ignores.
-    excluded_paths: Vec<PathBuf>,
+pub(crate) struct FleetResultCache {
+    scope: CacheScope,
     commits: Arc<dyn CommitPinner>,
     /// `None` before the start, and when the cache is disabled.
     run: Mutex<Option<CacheRun>>,
-    /// Why todos are done again, until reported.
-    misses: std::sync::Mutex<BTreeMap<TodoId, CacheMissReason>>,
+    misses: CacheMisses,
+}
+
+/// Why todos are done again, until reported.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CacheMisses(Arc<std::sync::Mutex<BTreeMap<TodoId, CacheMissReason>>>);
+
+impl CacheMisses {
+    fn insert(&self, todo: TodoId, why: CacheMissReason) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(todo, why);
+    }
+
+    /// Returns, only once, why a todo that was done before is done again.
+    pub(crate) fn take(&self, todo: &TodoId) -> Option<CacheMissReason> {
+        let why = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(todo);
+        why.filter(|why| !matches!(why, CacheMissReason::NeverDone | CacheMissReason::CacheDisabled))
+    }
 }
 
 #[derive(Debug)]
@@ -38,33 +68,21 @@ struct CacheRun {
 
 impl fmt::Debug for FleetResultCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FleetResultCache").field("cwd", &self.settings.cwd).finish_non_exhaustive()
+        f.debug_struct("FleetResultCache").field("cwd", &self.scope.cwd).finish_non_exhaustive()
     }
 }
 
 impl FleetResultCache {
     /// A cache for a session's workspace.
-    pub fn new(
-        settings: SessionSettings,
-        default_agent: String,
-        excluded_paths: Vec<PathBuf>,
-        commits: Arc<dyn CommitPinner>,
-    ) -> FleetResultCache {
-        FleetResultCache {
-            settings,
-            default_agent,
-            excluded_paths,
-            commits,
-            run: Mutex::new(None),
-            misses: std::sync::Mutex::default(),
-        }
+    pub(crate) fn new(scope: CacheScope, commits: Arc<dyn CommitPinner>) -> FleetResultCache {
+        FleetResultCache { scope, commits, run: Mutex::new(None), misses: CacheMisses::default() }
     }
 
     /// Begins a run with these todos: takes a snapshot of the files.
-    pub async fn begin(&self, todos: &[Todo]) {
+    pub(crate) async fn begin(&self, todos: &[Todo]) {
         let snapshot = self.take_snapshot().await;
-        let project = self.settings.cwd.to_string_lossy();
-        let cache = match FleetResultStore::open(&self.settings.home, project) {
+        let project = self.scope.cwd.to_string_lossy();
+        let cache = match FleetResultStore::open(&self.scope.home, project) {
             Ok(results) => RunResultCache::begin(results, snapshot),
             Err(error) => {
                 tracing::warn!(%error, "earlier results are not available");
@@ -77,7 +95,7 @@ impl FleetResultCache {
     }
 
     /// Looks up a ready todo.
-    pub async fn lookup(&self, todo: &Todo) -> CacheLookup {
+    pub(crate) async fn lookup(&self, todo: &Todo) -> CacheLookup {
         let mut run = self.run.lock().await;
         let Some(run) = run.as_mut() else { return CacheLookup::Miss(CacheMissReason::CacheDisabled) };
         self.register(run, todo);
@@ -88,47 +106,41 @@ impl FleetResultCache {
         let lookup = run.cache.lookup(todo, |_commit| is_pinned);
         if let CacheLookup::Miss(why) = &lookup {
             tracing::info!(todo = %todo.id, %why, "the result cache has no result for a todo");
-            self.misses.lock().unwrap_or_else(PoisonError::into_inner).insert(todo.id.clone(), why.clone());
+            self.misses.insert(todo.id.clone(), why.clone());
         }
         lookup
     }
 
-    /// Returns, only once, why a todo that was done before is done again.
-    pub fn miss_reason(&self, todo: &TodoId) -> Option<CacheMissReason> {
-        let why = self.misses.lock().unwrap_or_else(PoisonError::into_inner).remove(todo);
-        why.filter(|why| !matches!(why, CacheMissReason::NeverDone | CacheMissReason::CacheDisabled))
+    /// Why todos are done again, until reported.
+    pub(crate) fn misses(&self) -> CacheMisses {
+        self.misses.clone()
     }
 
     /// Stores the result of a todo, and the commit with its work if there is one. A new owner also stores todos that an
     /// earlier owner completed.
-    pub async fn store(&self, todo: &Todo, result: &str, commit: Option<&str>) {
+    pub(crate) async fn store(&self, todo: &Todo, result: &str, commit: Option<&str>) {
         if let Some(run) = self.run.lock().await.as_mut() {
             self.register(run, todo);
-            run.cache.store(todo, result, commit, self.settings.clock.now());
+            run.cache.store(todo, result, commit, self.scope.clock.now());
         }
     }
 
     /// Ends the run when the fleet has ended or was stopped.
-    pub async fn finish(&self, location: WorkLocation) {
+    pub(crate) async fn finish(&self, location: WorkLocation) {
         let Some(mut run) = self.run.lock().await.take() else { return };
         let snapshot = self.take_snapshot().await;
-        run.cache.finish(snapshot, location, self.settings.clock.now());
+        run.cache.finish(snapshot, location, self.scope.clock.now());
     }
 
     fn register(&self, run: &mut CacheRun, todo: &Todo) {
-        let SessionSettings { catalog, models, model_spec: model, effort, .. } = &self.settings;
-        let assignment_context = AssignmentContext {
-            catalog,
-            models: &**models,
-            model,
-            effort: *effort,
-            default_agent: &self.default_agent,
-        };
+        let CacheScope { definitions, models, model, effort, default_agent, .. } = &self.scope;
+        let assignment_context =
+            AssignmentContext { catalog: definitions, models: &**models, model, effort: *effort, default_agent };
         run.cache.register(todo, run.assignments.get(todo, assignment_context));
     }
 
     async fn take_snapshot(&self) -> Result<TreeSnapshot, TreeSnapshotError> {
-        let (cwd, excluded) = (self.settings.cwd.clone(), self.excluded_paths.clone());
+        let (cwd, excluded) = (self.scope.cwd.clone(), self.scope.excluded.clone());
         let snapshot = tokio::task::spawn_blocking(move || TreeSnapshot::capture(&cwd, excluded)).await;
         snapshot.unwrap_or(Err(TreeSnapshotError::ScanFailed))
     }

@@ -24,7 +24,7 @@ pub use assignment::{Assignment, AssignmentContext};
 pub(crate) use commits::RepositoryCommits;
 pub use commits::{CommitPinner, NoCommits};
 pub use excluded::excluded_paths;
-pub use fleet_cache::FleetResultCache;
+pub(crate) use fleet_cache::{CacheMisses, CacheScope, FleetResultCache};
 pub use miss_reason::CacheMissReason;
 pub use patterns::FilePatterns;
 pub(crate) use patterns::GlobIndex;

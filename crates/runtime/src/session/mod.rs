@@ -32,11 +32,9 @@ use crate::catalog::Catalog;
 use crate::commands;
 use crate::hooks::{self, StopHookRuns};
 use crate::instructions::InstructionNotice;
-use crate::merging::FleetMerger;
-use crate::result_cache::{CommitPinner, RepositoryCommits};
 use crate::session_context::SessionContext;
 use crate::session_model::ModelChangeError;
-use crate::slash::{self, SlashDispatcher, SlashOutcome};
+use crate::slash::{SlashDispatcher, SlashOutcome};
 use crate::supervisor::{InputRejection, Receipt, SupervisorTask};
 
 /// A session that this process owns and runs.
@@ -48,8 +46,7 @@ pub struct Session {
     context: Arc<SessionContext>,
     notices: Vec<InstructionNotice>,
     supervision: SupervisorTask,
-    merger: Arc<FleetMerger>,
-    /// The watchdog, the socket and the command listener.
+    /// The watchdog, the socket, the command listener and the task that drives fleets.
     background_tasks: JoinSet<()>,
     /// Sent by [`Session::resume`] to apply the pending commands.
     resume_signal: Arc<Notify>,
@@ -136,11 +133,6 @@ impl Session {
         self.dispatcher().dispatch(text).await
     }
 
-    /// Asks the root to split a request into todos and run them with subagents; without a request, the existing todos.
-    pub async fn request_fleet(&self, prompt: Option<&str>) -> Result<Receipt, InputRejection> {
-        self.post(slash::fleet_prompt(prompt).message()).await
-    }
-
     /// The session's agents, skills and hooks.
     pub fn catalog(&self) -> &Catalog {
         &self.context.catalog.definitions
@@ -149,22 +141,6 @@ impl Session {
     /// Starts a background agent for the user; its result goes to the root. The error is for the user.
     pub async fn start_agent(&self, params: StartAgentParams) -> Result<TaskId, String> {
         self.dispatcher().spawn(params).await
-    }
-
-    /// The merger of the fleet's work.
-    pub fn merger(&self) -> Arc<FleetMerger> {
-        Arc::clone(&self.merger)
-    }
-
-    /// Keeps the commits of cached results alive, for a fleet whose workers have their own checkouts.
-    pub fn commit_pinner(&self) -> Arc<dyn CommitPinner> {
-        let context = &self.context;
-        Arc::new(RepositoryCommits::new(
-            context.workplace.guardian.clone(),
-            &context.facts.cwd,
-            &context.workplace.env,
-            context.facts.session,
-        ))
     }
 
     /// Whether a task is busy or interrupted, or mail or commands are waiting.

@@ -25,10 +25,10 @@ use crate::catalog::Catalog;
 use crate::commands::StoredCommands;
 use crate::definition;
 use crate::executors::Executors;
+use crate::fleet::{ControlRequests, FleetControl, FleetRunner};
 use crate::grants::Grants;
 use crate::hooks::{self, OpenActivationPolicy, StopHookRuns};
 use crate::instructions::{InstructionPlaces, Instructions};
-use crate::merging::FleetMerger;
 use crate::roster::Roster;
 use crate::session_context::{OpenedParts, SessionContext};
 use crate::settings::SessionSettings;
@@ -136,6 +136,7 @@ impl Session {
         let logged_root = kernel.root();
 
         let (todos, requests) = TodoSyncHandle::new();
+        let (fleet, fleet_requests) = FleetControl::new();
         let initial = match start {
             SessionStart::New => first_inputs(&settings)?,
             SessionStart::Resume(_) | SessionStart::Fork(_) => {
@@ -149,7 +150,7 @@ impl Session {
         let mut instructions = read_instructions(&settings, workspace.cwd());
         let notices = std::mem::take(&mut instructions.notices);
         let (log_grants, log_roster) = (Arc::clone(&grants), Arc::clone(&roster));
-        let parts = OpenedParts { session: id, guardian, workspace, instructions, grants, roster, todo_sync: todos };
+        let parts = OpenedParts { session: id, guardian, workspace, instructions, grants, roster, todo_sync: todos, fleet };
         let context = Arc::new(SessionContext::new(&settings, parts));
         let parts = SupervisorParts {
             session: id,
@@ -174,7 +175,6 @@ impl Session {
         }
         let (applied, commands_applied) = watch::channel(false);
         let (inside, connections) = rpc::InProcessConnector::new();
-        let merger = Arc::new(FleetMerger::new(Arc::clone(&context), supervision.supervisor.clone(), root));
         let mut session = Session {
             id,
             root,
@@ -182,7 +182,6 @@ impl Session {
             context,
             notices,
             supervision,
-            merger,
             background_tasks: JoinSet::new(),
             resume_signal: Arc::default(),
             pending_commands,
@@ -196,7 +195,7 @@ impl Session {
             StopHookRuns::begin(&session.context, &supervisor, last_seq, stop_hook_mode(start)).await?;
         hooks::session_started(&session.context, &supervisor, root, origin(start)).await;
         session.background_tasks.spawn(sync.serve());
-        session.start_background_tasks(settings.watchdog, applied, connections).await;
+        session.start_background_tasks(settings.watchdog, applied, connections, fleet_requests).await;
         match start {
             SessionStart::New | SessionStart::Fork(_) => session.resume_signal.notify_one(),
             // Pending commands are applied in `Session::resume`.
@@ -205,12 +204,13 @@ impl Session {
         Ok(session)
     }
 
-    /// Starts the watchdog, the autopilot, the command listener and the socket.
+    /// Starts the watchdog, the autopilot, the command listener, the task that drives fleets, and the socket.
     async fn start_background_tasks(
         &mut self,
         watchdog: WatchdogSettings,
         applied: watch::Sender<bool>,
         connections: rpc::InProcessConnections,
+        fleets: ControlRequests,
     ) {
         let supervisor = self.supervision.supervisor.clone();
         let (clock, watched_runs) = (Arc::clone(&self.context.facts.clock), Arc::clone(&self.context.watched_runs));
@@ -230,6 +230,14 @@ impl Session {
             pending: self.pending_commands.clone(),
         };
         self.background_tasks.spawn(listener.run(Arc::clone(&self.resume_signal), applied));
+        let runner = FleetRunner {
+            context: Arc::clone(&self.context),
+            supervisor: supervisor.clone(),
+            root: self.root,
+            first_seq: self.first_seq,
+            closing: self.closing.clone(),
+        };
+        self.background_tasks.spawn(runner.run(fleets));
         let listener = rpc::local::listen(&self.context.facts.home.socket(self.id), acts_for_user).await;
         let listener = listener.inspect_err(|error| tracing::warn!(%error, "the session has no socket")).ok();
         let status = self.supervision.status.clone();

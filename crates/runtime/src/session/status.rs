@@ -12,7 +12,7 @@ use store::StoreError;
 pub struct SessionStatus {
     /// The last event that is included.
     pub seq: u64,
-    /// Whether nothing is queued, running or parked.
+    /// Whether nothing is queued, running or parked, and no fleet is at work.
     pub quiet: bool,
     /// The root's state.
     pub root: Option<TaskState>,
@@ -22,6 +22,8 @@ pub struct SessionStatus {
     pub asks: usize,
     /// Whether autopilot is about to tell the root to continue.
     pub continuation_due: bool,
+    /// Whether this process drives a fleet.
+    pub fleet: bool,
     /// Why the whole session waits: every agent that is not at rest is parked or waits for a parked one.
     pub parked: Option<Parking>,
     /// Why the session is paused.
@@ -39,6 +41,7 @@ impl SessionStatus {
             background: count(self.background),
             asks: count(self.asks),
             continuation_due: self.continuation_due,
+            fleet: self.fleet,
             parked: self.parked.map(|Parking { until, why }| ParkingView { until_at: until, why }),
             paused: self.paused.as_ref().map(ToString::to_string),
         }
@@ -57,6 +60,7 @@ impl SessionStatus {
             && self.background == published.background
             && self.asks == published.asks
             && self.continuation_due == published.continuation_due
+            && self.fleet == published.fleet
             && self.parked == published.parked
             && self.paused.is_some() == published.paused.is_some();
         !is_same || (self.seq != published.seq && self.root_is_at_rest())

@@ -10,6 +10,7 @@ use store::StoreError;
 
 use super::{AgentCatalog, SessionFacts, SessionLog, Workplace};
 use crate::conversation::{Conversation, ResultFormatter};
+use crate::fleet::FleetControl;
 use crate::governor::Governor;
 use crate::grants::Grants;
 use crate::hooks::SessionHooks;
@@ -37,6 +38,8 @@ pub(crate) struct SessionContext {
     pub(crate) tables: SessionTables,
     /// Tells the todo sync to read the changes to the todo tables.
     pub(crate) todo_sync: TodoSyncHandle,
+    /// Starts and resumes the session's fleets.
+    pub(crate) fleet: FleetControl,
     /// The list that the session's agents share.
     pub(crate) shared_list: Arc<SharedList>,
     /// The runs that the watchdog checks.
@@ -55,11 +58,12 @@ pub(crate) struct OpenedParts {
     pub(crate) grants: Arc<Grants>,
     pub(crate) roster: Arc<Roster>,
     pub(crate) todo_sync: TodoSyncHandle,
+    pub(crate) fleet: FleetControl,
 }
 
 impl SessionContext {
     pub(crate) fn new(settings: &SessionSettings, parts: OpenedParts) -> SessionContext {
-        let OpenedParts { session, guardian, workspace, instructions, grants, roster, todo_sync } = parts;
+        let OpenedParts { session, guardian, workspace, instructions, grants, roster, todo_sync, fleet } = parts;
         let facts = Arc::new(SessionFacts::new(settings, session));
         SessionContext {
             workplace: Arc::new(Workplace::new(settings, Arc::clone(&facts), (guardian.clone(), workspace), grants)),
@@ -70,6 +74,7 @@ impl SessionContext {
             session_hooks: SessionHooks::new(settings, guardian),
             tables: SessionTables::new(settings.home.session_db(session), todo_sync.clone()),
             todo_sync,
+            fleet,
             shared_list: Arc::new(SharedList::new(settings, session)),
             watched_runs: Arc::default(),
             requested_compactions: Mutex::default(),

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use kernel::KernelInput;
 use protocol::api::StartAgentParams;
-use protocol::{DefinitionSource, Principal, SessionMode, SlashSpec, TaskId};
+use protocol::{DefinitionSource, FleetConfig, Principal, SessionMode, SlashSpec, TaskId};
 use store::StoreError;
 
 use super::built_in::RuntimeCommand;
 use super::compact::{CompactionOutcome, compact_now};
 use super::expand::{self, TemplateExpander};
 use super::registry::{SlashAction, SlashMatch};
-use super::{SlashLookup, SlashOutcome, SlashPrompt, SlashRegistry, export, fleet_prompt, prompts, reports};
+use super::{SlashLookup, SlashOutcome, SlashPrompt, SlashRegistry, export, prompts, reports};
+use crate::fleet::{self, FleetRequest};
 use crate::session_context::SessionContext;
 use crate::supervisor::Supervisor;
 
@@ -65,7 +66,7 @@ impl SlashDispatcher<'_> {
         let (context, rest) = (self.context, matched.arguments.as_str());
         let report = |text: Result<String, StoreError>| text.map(SlashOutcome::Text).map_err(|error| error.to_string());
         match built_in {
-            RuntimeCommand::Fleet => Ok(SlashOutcome::Prompt(fleet_prompt(Some(rest)))),
+            RuntimeCommand::Fleet => self.start_fleet(rest).await,
             RuntimeCommand::Review => Ok(SlashOutcome::Prompt(prompts::review(rest))),
             RuntimeCommand::SecurityReview => Ok(SlashOutcome::Prompt(prompts::security_review(rest))),
             RuntimeCommand::Research if rest.is_empty() => Err("/research: name the topic".into()),
@@ -164,6 +165,12 @@ impl SlashDispatcher<'_> {
         let id = self.spawn(StartAgentParams::new(agent, prompt)).await?;
         let path = self.context.log.roster.path(id);
         Ok(SlashOutcome::done(format!("{path} works in the background; its result comes back here")))
+    }
+
+    async fn start_fleet(&self, prompt: &str) -> Result<SlashOutcome, String> {
+        let request = FleetRequest::new(FleetConfig::for_goal(prompt));
+        self.context.fleet.start(request).await.map_err(|error| format!("/fleet: {error}"))?;
+        Ok(SlashOutcome::FleetStarted(fleet::deployment_text(prompt)))
     }
 
     /// Runs a command from a file: as a prompt for the root, or for the agent that the file names.

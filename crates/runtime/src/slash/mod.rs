@@ -8,7 +8,6 @@ mod compact;
 mod dispatch;
 mod expand;
 mod export;
-mod fleet;
 mod outcome;
 mod parse;
 mod prompts;
@@ -22,4 +21,3 @@ pub use outcome::{SlashOutcome, SlashPrompt};
 pub use registry::{SlashCommand, SlashLookup, SlashMatch, SlashRegistry};
 
 pub(crate) use dispatch::SlashDispatcher;
-pub(crate) use fleet::prompt as fleet_prompt;

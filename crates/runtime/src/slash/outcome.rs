@@ -22,6 +22,8 @@ pub enum SlashOutcome {
         /// The new mode of the session, if it has changed.
         mode: Option<SessionMode>,
     },
+    /// It started a fleet, which works until its todos are done; this is shown to the user.
+    FleetStarted(String),
     /// It is for the terminal, with these arguments.
     Terminal(TerminalCommand, String),
     /// It cannot be run; nothing happened.
@@ -68,6 +70,7 @@ impl SlashOutcome {
             }
             SlashOutcome::Text(text) => Ok(InvokeSlashResult::Text { text }),
             SlashOutcome::Done { message, mode } => Ok(InvokeSlashResult::Completed { message, mode }),
+            SlashOutcome::FleetStarted(message) => Ok(InvokeSlashResult::Completed { message, mode: None }),
             SlashOutcome::NotACommand => Err("it is not a command; `commands.list` lists them".into()),
             SlashOutcome::Terminal(..) => Err("it works only in a terminal".into()),
             SlashOutcome::Refused(why) => Err(why),

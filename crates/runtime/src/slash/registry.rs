@@ -201,6 +201,7 @@ impl SlashOutcome {
             | SlashOutcome::Prompt(_)
             | SlashOutcome::Text(_)
             | SlashOutcome::Done { .. }
+            | SlashOutcome::FleetStarted(_)
             | SlashOutcome::Terminal(..) => None,
         }
     }

@@ -14,7 +14,7 @@ use tokio::task::{Id, JoinError, JoinSet};
 
 use super::link::{RunHandle, RunMessage};
 use super::reader_waits::ReaderWaits;
-use super::{InputRejection, Receipt, ReplySender, SubmittedInput, Supervisor, SupervisorMessage};
+use super::{FleetActivity, InputRejection, Receipt, ReplySender, SubmittedInput, Supervisor, SupervisorMessage};
 use crate::bus::{BusMessage, EventBus};
 use crate::executors::Executors;
 use crate::grants::{self, Grants};
@@ -82,6 +82,8 @@ pub(super) struct Actor {
     run_of: HashMap<Id, RunId>,
     /// The kernel's next alarm.
     alarm_time: Option<AlarmTime>,
+    /// Whether this process drives a fleet.
+    drives_fleet: bool,
 }
 
 /// The time of an alarm, also as a duration since it was set, so that setting the clock back does not delay the alarm.
@@ -168,6 +170,7 @@ impl Actor {
             runs: JoinSet::new(),
             run_of: HashMap::new(),
             alarm_time: None,
+            drives_fleet: false,
         }
     }
 
@@ -234,6 +237,10 @@ impl Actor {
                 Some(reason) => wait.reject(InputRejection::Paused(Arc::clone(reason))),
                 None => self.reader_waits.open(wait, &self.durable),
             },
+            SupervisorMessage::FleetActivity(activity) => {
+                self.drives_fleet = activity == FleetActivity::Driven;
+                self.publish_status();
+            }
             SupervisorMessage::Refuse { command, rejected, reply } => match &self.paused {
                 Some(reason) => send_reply(Some(reply), Err(InputRejection::Paused(Arc::clone(reason)))),
                 None => self.reject(rejected, Some(command), Some(reply)),
@@ -472,11 +479,12 @@ impl Actor {
         let root = self.durable.root().and_then(|id| self.durable.task(id));
         let status = SessionStatus {
             seq: self.last_seq,
-            quiet: self.durable.is_quiet(),
+            quiet: self.durable.is_quiet() && !self.drives_fleet,
             root: root.map(|task| task.phase.state()),
             background: self.durable.busy_tasks() - usize::from(root.is_some_and(|task| task.phase.is_busy())),
             asks: self.durable.open_asks(),
             continuation_due: self.durable.is_continuation_due(),
+            fleet: self.drives_fleet,
             parked: self.durable.parked(),
             paused: self.paused.clone(),
         };

@@ -38,6 +38,7 @@ enum SupervisorMessage {
     Query(Box<dyn FnOnce(&Kernel) + Send>),
     /// A reader waits for something that the durable state will show.
     Wait(OpenReaderWait),
+    FleetActivity(FleetActivity),
     /// A command that is refused without a decision of the kernel.
     Refuse {
         command: i64,
@@ -45,6 +46,15 @@ enum SupervisorMessage {
         reply: ReplySender,
     },
     Shutdown,
+}
+
+/// Whether this process drives a fleet. The status shows it: between two workers no task may be running.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FleetActivity {
+    /// It drives one.
+    Driven,
+    /// It drives none.
+    Over,
 }
 
 /// An input with its origin.
@@ -169,6 +179,12 @@ impl Supervisor {
         receiver.await.map_err(|_gone| InputRejection::SessionEnded)?
     }
 
+    /// Puts into the status whether this process drives a fleet, before the inputs that are submitted from now on.
+    pub(crate) async fn show_fleet(&self, activity: FleetActivity) {
+        // A supervisor that is gone has no status any more.
+        let _gone = self.inbox.send(SupervisorMessage::FleetActivity(activity)).await;
+    }
+
     async fn submit_for(&self, input: KernelInput, command: Option<i64>) -> Result<Receipt, InputRejection> {
         await_reply(self.enqueue(input, command).await?).await
     }
@@ -239,6 +255,7 @@ mod tests {
             },
             SupervisorMessage::Query(_)
             | SupervisorMessage::Wait(_)
+            | SupervisorMessage::FleetActivity(_)
             | SupervisorMessage::Refuse { .. }
             | SupervisorMessage::Shutdown => panic!("not a report"),
         }

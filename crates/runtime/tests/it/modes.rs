@@ -73,7 +73,6 @@ async fn an_approved_plan_is_carried_out() {
     for (action, instruction) in [
         (PlanAction::Interactive, "Carry it out now."),
         (PlanAction::Autopilot, "report with `task_complete`"),
-        (PlanAction::AutopilotFleet, "You lead a fleet"),
     ] {
         let stage = planner().ask_wait(None).ready();
         let mut driver = stage.open(SessionStart::New).await;

@@ -8,6 +8,8 @@ use std::time::Duration;
 use futures_util::{StreamExt, stream};
 use model::{Delta, Deltas, Model, ModelFacts, ModelRequest, ScriptModel};
 use protocol::{StopReason, Usage};
+use rpc::RpcClient;
+use testkit::session::SessionDriver;
 use tokio::sync::Semaphore;
 use tokio::time::{advance, pause, resume};
 
@@ -164,4 +166,9 @@ pub(crate) async fn pass_seconds(seconds: u32) {
         run_ready_tasks().await;
     }
     resume();
+}
+
+/// A client of the session's socket.
+pub(crate) async fn connect(driver: &SessionDriver) -> RpcClient {
+    RpcClient::connect(&driver.session().home().socket(driver.id())).await.unwrap().0
 }

@@ -17,9 +17,9 @@ pub(crate) async fn call(
 ) -> Result<Value, ErrorObject> {
     match method {
         "session.fleet.start" => {
-            let prompt = optional_text(&params, "prompt").map(str::to_owned);
+            let prompt = optional_text(&params, "prompt");
             session.resume_unfinished().await?;
-            let FleetResult { started } = session.call(Method::SessionFleetStart, FleetParams { prompt }).await?;
+            let FleetResult { started } = session.call(Method::SessionFleetStart, FleetParams::new(prompt)).await?;
             if params["wait"] == true {
                 session.wait_until_quiet().await;
             }

@@ -194,9 +194,12 @@ async fn commands_are_listed_and_client_commands_run_in_the_client() {
     assert_eq!(answer["kind"], "completed");
     let late = client.call("session.commands.handlePendingCommand", done).await.unwrap();
     assert_eq!(late["success"], false);
-    let prompt = json!({ "sessionId": id, "name": "fleet", "input": "build" });
+    let prompt = json!({ "sessionId": id, "name": "review", "input": "" });
     let prompt = client.call("session.commands.invoke", prompt).await.unwrap();
     assert_eq!(prompt["kind"], "agent-prompt");
+    let fleet = json!({ "sessionId": id, "name": "fleet", "input": "build" });
+    let fleet = client.call("session.commands.invoke", fleet).await.unwrap();
+    assert_eq!((&fleet["kind"], &fleet["message"]), (&json!("completed"), &json!("Fleet deployed: build")));
     client.close().await;
 }
 

@@ -71,7 +71,7 @@ fn carried_out_plan_is_noted_and_the_answer_is_printed() {
 #[test]
 fn plan_exit_action_carries_out_the_plan() {
     let fixture = fixture();
-    let args = ["--plan", "--plan-exit", "autopilot-fleet", "--output-format", "json"];
+    let args = ["--plan", "--plan-exit", "autopilot", "--output-format", "json"];
     let result = fixture.script(PLANNER).prompt("plan it").args(args).run().expect(0).json();
     assert_eq!(fs::read_to_string(fixture.path("a.txt")).unwrap(), "done");
     assert_eq!((&result["plan"], &result["autopilot"]["stopped"]), (&json!(null), &json!("complete")));

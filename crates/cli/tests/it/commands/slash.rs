@@ -80,8 +80,6 @@ fn prompt_commands_reach_the_model_and_show_the_typed_text() {
     let fixture = fixture();
     fixture.script(ECHO);
     for (prompt, expected, display) in [
-        ("/fleet port it", "User request: port it", "Fleet deployed: port it"),
-        ("/fleet", "You lead a fleet", "Fleet deployed"),
         ("/review main..HEAD", "`code-review` agent", "/review main..HEAD"),
         ("/security-review", "`security-review` agent", "/security-review"),
         ("/research tides", "Topic: tides", "/research tides"),

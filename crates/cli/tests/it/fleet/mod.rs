@@ -2,6 +2,7 @@
 
 mod apart;
 mod ends;
+mod entry_points;
 mod isolated;
 mod kills;
 mod reuse;

@@ -7,13 +7,13 @@ use crate::fixture;
 
 /// A language with an SDK.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Language {
+pub(crate) enum Language {
     Node,
     Python,
 }
 
 /// A test program, with the adapter in place of the agent that the SDK would start.
-pub(super) fn program(fixture: &BinaryFixture, language: Language, name: &str) -> BinaryInvocation {
+pub(crate) fn program(fixture: &BinaryFixture, language: Language, name: &str) -> BinaryInvocation {
     let invocation = match language {
         Language::Node => sdk::node(fixture, &super::program(&format!("copilot_node/{name}.mjs"))),
         Language::Python => sdk::python(fixture, &super::program(&format!("copilot_py/{name}.py"))),
@@ -31,7 +31,7 @@ pub(super) fn holds(language: Language, name: &str, script: &str) {
 
 /// Fails unless the program succeeded and printed a line for each passed check.
 #[track_caller]
-pub(super) fn all_held(ended: BinaryExit) {
+pub(crate) fn all_held(ended: BinaryExit) {
     let ended = ended.expect(0);
     let lines = ended.json_lines();
     assert!(!lines.is_empty() && lines.iter().all(|line| line["held"].is_string()), "{ended:#?}");

@@ -1,4 +1,4 @@
-//! What the Copilot SDKs know of orchestration: agents, tasks, fleets, modes, plans and todos.
+//! What the Copilot SDKs know of orchestration: agents, tasks, modes, plans and todos.
 
 use super::copilot::{Language, holds};
 
@@ -15,8 +15,6 @@ rules:
     answer: [say: I listen.]
   - when: { path: /root/stuck }
     answer: [hang: true]
-  - when: { path: "/root/part.*" }
-    answer: [say: "${path} is made."]
   - when: { answered: { tool: task, matches: "(Roses are red.)" } }
     answer: [say: "The poet says: ${1}"]
   - when: { prompt: "^ask the poet" }
@@ -24,8 +22,6 @@ rules:
       - call: { tool: task, input: { description: Writes, prompt: a verse, agent_type: poet, name: verse, mode: sync } }
   - when: { contains: slow result }
     answer: [say: All is in.]
-  - when: { answered: { tool: task, matches: is made } }
-    answer: [say: Three things are made.]
   - when: { answered: { tool: task } }
     answer: [say: It is under way.]
   - when: { prompt: "^start (slow|stuck) work" }
@@ -33,21 +29,16 @@ rules:
       - call:
           tool: task
           input: { description: Works, prompt: work, agent_type: general-purpose, name: "${1}", mode: background }
-  - when: { prompt: make three things }
-    answer:
-      - call: { tool: task, input: { description: One, prompt: go, agent_type: general-purpose, name: part1, mode: sync } }
-      - call: { tool: task, input: { description: Two, prompt: go, agent_type: general-purpose, name: part2, mode: sync } }
-      - call: { tool: task, input: { description: Three, prompt: go, agent_type: general-purpose, name: part3, mode: sync } }
   - answer: [say: Noted.]
 "#;
 
 #[test]
-fn node_has_agents_background_work_tasks_and_fleets() {
+fn node_has_agents_background_work_and_tasks() {
     holds(Language::Node, "agents", AGENTS);
 }
 
 #[test]
-fn python_has_agents_background_work_tasks_and_fleets() {
+fn python_has_agents_background_work_and_tasks() {
     holds(Language::Python, "agents", AGENTS);
 }
 

@@ -2,7 +2,7 @@
 
 mod claude;
 mod claude_kills;
-mod copilot;
+pub(crate) mod copilot;
 mod copilot_kills;
 mod copilot_subagents;
 mod docs;

@@ -11,15 +11,15 @@ use testkit::binary::{BinaryFixture, PATIENCE, RunningBinary, within};
 use testkit::http::Http;
 
 /// A server, and a client that holds its token.
-struct Server {
+pub(crate) struct Server {
     running: RunningBinary,
-    http: Http,
+    pub(crate) http: Http,
     token: String,
 }
 
 /// Starts a server.
 #[track_caller]
-fn serve(fixture: &BinaryFixture) -> Server {
+pub(crate) fn serve(fixture: &BinaryFixture) -> Server {
     let running = fixture.bosun(["serve", "--json"]).start();
     running.await_stdout("\n");
     let output: Value = serde_json::from_str(running.stdout().trim()).unwrap();
@@ -30,7 +30,7 @@ fn serve(fixture: &BinaryFixture) -> Server {
 impl Server {
     /// Starts a session in which every call is allowed; returns its path.
     #[track_caller]
-    fn begin(&self, prompt: &str) -> String {
+    pub(crate) fn begin(&self, prompt: &str) -> String {
         let session = json!({ "prompt": prompt, "permission": "allowAll" });
         let begun = self.http.request_ok("POST", "/v1/sessions", Some(session));
         format!("/v1/sessions/{}", begun["id"].as_str().unwrap())
@@ -38,7 +38,7 @@ impl Server {
 
     /// Waits until the root of a session is in a state.
     #[track_caller]
-    fn await_state(&self, path: &str, state: &str) {
+    pub(crate) fn await_state(&self, path: &str, state: &str) {
         within(PATIENCE, &format!("{path} is {state}"), || {
             self.http.request_ok("GET", path, None)["state"]["type"] == state
         });

@@ -72,18 +72,6 @@ await checks({
         await session.disconnect();
     },
 
-    async "a fleet is started and done when its agents are"(client) {
-        const session = await client.createSession({ onPermissionRequest: approveAll });
-        const recorder = new EventRecorder(session);
-        assert.deepEqual(await session.rpc.fleet.start({ prompt: "make three things" }), { started: true });
-        await recorder.first("session.idle");
-        assert.equal(recorder.all("subagent.started").length, 3);
-        assert.equal(recorder.all("subagent.completed").length, 3);
-        assert.match(recorder.all("user.message")[0].data.content, /make three things/);
-        assert.equal(recorder.all("assistant.message").at(-1).data.content, "Three things are made.");
-        await session.disconnect();
-    },
-
     async "an abort ends the agents in the background too"(client) {
         const session = await client.createSession({ onPermissionRequest: approveAll });
         const recorder = new EventRecorder(session);

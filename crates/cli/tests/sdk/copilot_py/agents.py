@@ -1,7 +1,6 @@
 """Agents: the client's own, background agents, and how a client controls them."""
 
 from copilot.rpc import (
-    FleetStartRequest,
     TasksCancelRequest,
     TasksRemoveRequest,
     TasksSendMessageRequest,
@@ -73,18 +72,8 @@ async def tasks_are_started_listed_written_to_and_cancelled(client):
         assert await find(stuck) is None
 
 
-async def a_fleet_is_started_and_done_when_its_agents_are(client):
-    async with await client.create_session(**USUAL) as session:
-        recorder = EventRecorder(session)
-        assert (await session.rpc.fleet.start(FleetStartRequest(prompt="make three things"))).started
-        await recorder.first("session.idle")
-        assert len(recorder.all("subagent.started")) == len(recorder.all("subagent.completed")) == 3
-        assert recorder.all("assistant.message")[-1].data.content == "Three things are made."
-
-
 run([
     an_agent_of_the_clients_own_does_a_task,
     a_session_is_idle_when_its_agents_in_the_background_are,
     tasks_are_started_listed_written_to_and_cancelled,
-    a_fleet_is_started_and_done_when_its_agents_are,
 ])

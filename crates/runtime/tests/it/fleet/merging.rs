@@ -44,10 +44,10 @@ fn isolated(todos: impl IntoIterator<Item = Todo>) -> FleetRequest {
 }
 
 async fn play(stage: &SessionFixture, request: FleetRequest) -> (FleetOutcome, MergeSummary, PlayedSession) {
-    let mut driver = stage.open(SessionStart::New).await;
+    let driver = stage.open(SessionStart::New).await;
     let mut fleet = driver.fleet(request).await;
     let outcome = driver.fleet_ended(&mut fleet).await;
-    let summary = driver.session().merger().summary().unwrap();
+    let summary = fleet.merge_summary().unwrap();
     (outcome, summary, driver.leave().await)
 }
 
@@ -218,11 +218,11 @@ async fn the_next_owner_continues_the_merge_queue() {
     let _fleet = driver.fleet(three()).await;
     driver.until("a merge", |event| matches!(event, Event::WorkMerged { .. })).await;
     let id = driver.crash().await.id();
-    let mut driver = stage.open(SessionStart::Resume(id)).await;
+    let driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     let mut fleet = driver.resume_fleet().await;
     assert_eq!(driver.fleet_ended(&mut fleet).await, DONE);
-    let summary = driver.session().merger().summary().unwrap();
+    let summary = fleet.merge_summary().unwrap();
     assert_eq!(show(&stage, &summary.tip, "c.txt"), "a\nb");
     let merges =
         git(&stage.path("."), &["rev-list", "--count", "--merges", &format!("{}..{}", summary.base, summary.tip)]);
@@ -235,7 +235,7 @@ async fn the_next_owner_continues_the_merge_queue() {
 #[tokio::test]
 async fn a_resumed_fleet_neither_repeats_work_nor_resolves_a_conflict_again() {
     let stage = conflicting_session("true");
-    let mut driver = stage.open(SessionStart::New).await;
+    let driver = stage.open(SessionStart::New).await;
     let mut fleet = driver.fleet(two()).await;
     let blocked = FleetOutcome::Ended(FleetEnd::Blocked);
     assert_eq!(driver.fleet_ended(&mut fleet).await, blocked);

@@ -1,6 +1,7 @@
 //! A fleet works through todos: the model plans, the runtime decides.
 
 mod ends;
+mod entry_points;
 mod limits;
 mod merging;
 mod owners;
@@ -17,27 +18,20 @@ use crate::support::rules;
 /// Default settings: one retry, and no review of the result.
 fn default_config() -> FleetConfig {
     FleetConfig {
-        goal: "all of it".into(),
         agent: Some("worker".into()),
-        parallel: None,
-        retries: 1,
         rounds: 0,
-        isolated: false,
-        dirty: false,
-        merge: false,
-        check: None,
-        plan: None,
+        ..FleetConfig::for_goal("all of it")
     }
 }
 
 /// A fleet with this plan.
 fn with_plan(todos: impl IntoIterator<Item = Todo>) -> FleetRequest {
-    FleetRequest { config: default_config(), todos: todos.into_iter().collect() }
+    FleetRequest { todos: todos.into_iter().collect(), ..FleetRequest::new(default_config()) }
 }
 
 /// A fleet whose main agent plans, and reviews the result this often.
 fn without_plan(rounds: u32) -> FleetRequest {
-    FleetRequest { config: FleetConfig { rounds, ..default_config() }, todos: Vec::new() }
+    FleetRequest::new(FleetConfig { rounds, ..default_config() })
 }
 
 fn todo(id: &str, depends_on: &[&str]) -> Todo {
@@ -59,7 +53,7 @@ fn with_script(script: &str) -> Scenario {
 
 /// Plays a fleet to its end.
 async fn play(scenario: Scenario, request: FleetRequest) -> (FleetOutcome, PlayedSession) {
-    let mut driver = scenario.ready().open(runtime::SessionStart::New).await;
+    let driver = scenario.ready().open(runtime::SessionStart::New).await;
     let mut fleet = driver.fleet(request).await;
     let outcome = driver.fleet_ended(&mut fleet).await;
     (outcome, driver.leave().await)

@@ -34,7 +34,7 @@ async fn a_killed_fleet_continues_and_repeats_no_prompt() {
     until_file(&stage.path("began")).await;
     driver.crash().await;
     std::fs::write(stage.path("go"), "").unwrap();
-    let mut driver = stage.open(SessionStart::Resume(id)).await;
+    let driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     let mut fleet = driver.resume_fleet().await;
     assert_eq!(driver.fleet_ended(&mut fleet).await, DONE);
@@ -48,7 +48,7 @@ async fn a_killed_fleet_continues_and_repeats_no_prompt() {
 #[tokio::test]
 async fn workers_of_a_closed_session_resume_their_conversations() {
     let stage = with_script(&waiting_script()).ready();
-    let mut driver = stage.open(SessionStart::New).await;
+    let driver = stage.open(SessionStart::New).await;
     let mut fleet = driver.fleet(three()).await;
     until_file(&stage.path("began")).await;
     let id = driver.id();
@@ -56,7 +56,7 @@ async fn workers_of_a_closed_session_resume_their_conversations() {
     assert_eq!(fleet.wait().await, FleetOutcome::SessionEnded);
     assert!(!todo_steps(&run).iter().any(|step| step == "+three" || step == "~two"), "{:?}", todo_steps(&run));
     std::fs::write(stage.path("go"), "").unwrap();
-    let mut driver = stage.open(SessionStart::Resume(id)).await;
+    let driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     let mut fleet = driver.resume_fleet().await;
     assert_eq!(driver.fleet_ended(&mut fleet).await, DONE);
@@ -74,13 +74,13 @@ async fn a_fleet_killed_while_planning_continues_planning() {
   - answer: [say: done]
 ";
     let stage = with_script(script).ready();
-    let mut driver = stage.open(SessionStart::New).await;
+    let driver = stage.open(SessionStart::New).await;
     let id = driver.id();
     let _fleet = driver.fleet(without_plan(1)).await;
     until_file(&stage.path("began")).await;
     driver.crash().await;
     std::fs::write(stage.path("go"), "").unwrap();
-    let mut driver = stage.open(SessionStart::Resume(id)).await;
+    let driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     let mut fleet = driver.resume_fleet().await;
     assert_eq!(driver.fleet_ended(&mut fleet).await, DONE);
@@ -119,7 +119,7 @@ async fn a_resumed_fleet_keeps_its_plan() {
   - answer: [say: done]
 ";
     let stage = with_script(script).ready();
-    let mut driver = stage.open(SessionStart::New).await;
+    let driver = stage.open(SessionStart::New).await;
     let mut fleet = driver.fleet(without_plan(1)).await;
     until_file(&stage.path("began")).await;
     driver.command(&SessionCommand::StopFleet).await;
@@ -129,7 +129,7 @@ async fn a_resumed_fleet_keeps_its_plan() {
     assert_eq!(driver.fleet_ended(&mut fleet).await, DONE);
     let run = driver.leave().await;
     let plans = |event: &Event| match event {
-        Event::MailAdmitted { body: protocol::MailBody::Text { text, .. }, .. } => text.contains("the goal of a fleet"),
+        Event::MailAdmitted { body: protocol::MailBody::Text { text, .. }, .. } => text.contains("A fleet is deployed"),
         _other => false,
     };
     assert_eq!(run.count(plans), 1, "{}", run.transcript());
@@ -145,7 +145,7 @@ async fn a_fleet_whose_review_failed_can_be_resumed() {
   - answer: [say: done]
 ";
     let stage = with_script(script).ready();
-    let mut driver = stage.open(SessionStart::New).await;
+    let driver = stage.open(SessionStart::New).await;
     let mut fleet = driver.fleet(without_plan(1)).await;
     assert_eq!(driver.fleet_ended(&mut fleet).await, FleetOutcome::Ended(FleetEnd::Blocked));
     std::fs::write(stage.path("go"), "").unwrap();
@@ -158,7 +158,7 @@ async fn a_fleet_whose_review_failed_can_be_resumed() {
 #[tokio::test]
 async fn stopping_a_session_stops_its_fleet() {
     let stage = with_script(&waiting_script()).ready();
-    let mut driver = stage.open(SessionStart::New).await;
+    let driver = stage.open(SessionStart::New).await;
     let mut fleet = driver.fleet(three()).await;
     until_file(&stage.path("began")).await;
     driver.stop().await.unwrap();
@@ -170,7 +170,7 @@ async fn stopping_a_session_stops_its_fleet() {
 #[tokio::test]
 async fn blocked_todos_are_tried_again_when_a_fleet_resumes() {
     let stage = with_script("  - answer: [say: done]\n").ready();
-    let mut driver = stage.open(SessionStart::New).await;
+    let driver = stage.open(SessionStart::New).await;
     let mut request = with_plan([super::checked("a", "test -e fixed"), todo("b", &["a"])]);
     request.config.retries = 0;
     let mut fleet = driver.fleet(request).await;
@@ -184,11 +184,12 @@ async fn blocked_todos_are_tried_again_when_a_fleet_resumes() {
 #[tokio::test]
 async fn a_fleet_cannot_start_twice_or_resume_without_a_start() {
     let stage = with_script(&waiting_script()).ready();
-    let mut driver = stage.open(SessionStart::New).await;
-    let none = driver.session_mut().resume_fleet(runtime::FleetServices::default()).await;
+    let driver = stage.open(SessionStart::New).await;
+    let none = driver.session().resume_fleet(Vec::new()).await;
     assert_eq!(none.unwrap_err().to_string(), "no fleet has run in this session");
     let _fleet = driver.fleet(three()).await;
-    let twice = driver.session_mut().start_fleet(without_plan(0), runtime::FleetServices::default()).await;
-    assert_eq!(twice.unwrap_err().to_string(), "a fleet is already working on the todos of this session");
+    let twice = driver.session().start_fleet(without_plan(0)).await.unwrap_err().to_string();
+    assert!(twice.starts_with("a fleet is already working on the todos of this session; add todos"), "{twice}");
+    assert!(twice.contains(&format!("bosun fleet stop {}", driver.id())), "{twice}");
     driver.leave().await;
 }

@@ -1,7 +1,7 @@
 //! The main agent plans, fixes its plan, and reviews the result.
 
-use protocol::{Event, FleetEnd, Principal, TodoStatus};
-use runtime::{FleetError, FleetOutcome, FleetServices, SessionStart};
+use protocol::{Event, FleetEnd, MailBody, Principal, TodoStatus};
+use runtime::{FleetError, FleetOutcome, SessionStart};
 
 use super::{play, prompts, reason, statuses, todo, with_plan, with_script, without_plan};
 
@@ -24,8 +24,15 @@ async fn a_goal_becomes_a_plan_that_is_worked_through_and_reviewed() {
     assert_eq!(outcome, DONE, "{}", run.transcript());
     assert_eq!(statuses(&run), [("a".to_owned(), TodoStatus::Done), ("b".to_owned(), TodoStatus::Done)]);
     let first = &prompts(&run, "/root")[0];
-    assert!(first.starts_with("all of it\n\n[runtime] This is the goal of a fleet"), "{first}");
-    assert!(first.ends_with("Agent types: worker, reader; worker unless a todo says otherwise."), "{first}");
+    assert!(first.starts_with("[runtime] A fleet is deployed"), "{first}");
+    let end = "Agent types: worker, reader; worker unless a todo says otherwise.\n\nUser request: all of it";
+    assert!(first.ends_with(end), "{first}");
+    let shown = |event: &Event| match event {
+        Event::MailAdmitted { body: MailBody::Text { display, .. }, .. } => display.clone(),
+        _other => None,
+    };
+    let shown: Vec<String> = run.events().iter().filter_map(|envelope| shown(&envelope.entry.event)).collect();
+    assert_eq!(shown, ["Fleet deployed: all of it"]);
     assert_eq!(run.text(), "The goal is met.");
     let reviews = run.count(|event| matches!(event, Event::MailAdmitted { from: Principal::Runtime, .. }));
     assert_eq!(reviews, 1, "nothing new was planned, so there is nothing new to review");
@@ -115,10 +122,10 @@ async fn the_number_of_reviews_is_limited() {
 
 #[tokio::test]
 async fn a_plan_from_the_user_is_checked_before_the_fleet_starts() {
-    let mut driver = with_script("  - answer: [say: done]\n").ready().open(SessionStart::New).await;
+    let driver = with_script("  - answer: [say: done]\n").ready().open(SessionStart::New).await;
     let mut wrong = vec![todo("a", &["b"]), todo("b", &["a"])];
-    let mut refused = async |todos| {
-        let refused = driver.session_mut().start_fleet(with_plan(todos), FleetServices::default()).await;
+    let refused = async |todos| {
+        let refused = driver.session().start_fleet(with_plan(todos)).await;
         refused.map(|_fleet| ()).unwrap_err()
     };
     let error = refused(wrong.clone()).await;

@@ -148,10 +148,10 @@ async fn a_worker_gets_the_agent_type_files_and_schema_of_its_todo() {
 #[tokio::test]
 async fn the_check_of_a_plan_file_needs_permission() {
     let asks = with_script("  - answer: [say: done]\n").mode(protocol::PermissionMode::Default);
-    let mut driver = asks.ready().open(runtime::SessionStart::New).await;
+    let driver = asks.ready().open(runtime::SessionStart::New).await;
     let mut request = with_plan([todo("a", &[])]);
     (request.config.plan, request.config.check) = (Some("plan.yaml".into()), Some("touch witness".into()));
-    let refused = driver.session_mut().start_fleet(request, runtime::FleetServices::default()).await;
+    let refused = driver.session().start_fleet(request).await;
     let error = refused.unwrap_err().to_string();
     assert!(error.contains("the fleet: its check `touch witness` is not permitted"), "{error}");
     driver.leave().await;
@@ -160,9 +160,8 @@ async fn the_check_of_a_plan_file_needs_permission() {
 #[tokio::test]
 async fn the_check_of_a_todo_needs_permission() {
     let asks = with_script("  - answer: [say: done]\n").mode(protocol::PermissionMode::Default);
-    let mut driver = asks.ready().open(runtime::SessionStart::New).await;
-    let refused =
-        driver.session_mut().start_fleet(with_plan([checked("a", "touch witness")]), runtime::FleetServices::default());
+    let driver = asks.ready().open(runtime::SessionStart::New).await;
+    let refused = driver.session().start_fleet(with_plan([checked("a", "touch witness")]));
     let error = refused.await.unwrap_err().to_string();
     assert!(error.contains("a: its check `touch witness` is not permitted") && error.contains("--allow"), "{error}");
     let run = driver.leave().await;

@@ -1,21 +1,14 @@
-//! Slash commands and fleets over the session's socket.
+//! Slash commands over the session's socket.
 
-use protocol::api::{
-    FleetParams, FleetResult, InvokeSlashParams, InvokeSlashResult, Method, SendParams, SendResult, SlashKind,
-    SlashList,
-};
-use protocol::{Event, MailBody, MailDelivery};
-use rpc::{CallError, RpcClient};
+use protocol::MailDelivery;
+use protocol::api::{InvokeSlashParams, InvokeSlashResult, Method, SendParams, SendResult, SlashKind, SlashList};
+use rpc::CallError;
 use runtime::SessionStart;
-use serde_json::{Value, json};
-use testkit::session::{SessionDriver, scenario};
+use serde_json::json;
+use testkit::session::scenario;
 
 use super::command;
-use crate::support::rules;
-
-async fn connect(driver: &SessionDriver) -> RpcClient {
-    RpcClient::connect(&driver.session().home().socket(driver.id())).await.unwrap().0
-}
+use crate::support::{connect, rules};
 
 #[tokio::test]
 async fn a_client_lists_commands_and_runs_them() {
@@ -55,36 +48,4 @@ async fn a_client_lists_commands_and_runs_them() {
     let _: SendResult = client.call(Method::SessionSend, send).await.unwrap();
     driver.rest().await;
     assert_eq!(driver.leave().await.text(), "<Ship it with care.>");
-}
-
-#[tokio::test]
-async fn a_client_starts_a_fleet_with_a_request_or_without() {
-    let script = rules("  - answer: [say: \"turn ${turn}\"]\n");
-    let mut driver = scenario().script(&script).ready().open(SessionStart::New).await;
-    let client = connect(&driver).await;
-    for params in [json!({ "prompt": "port it" }), json!({})] {
-        let started: Value = client.call(Method::SessionFleetStart, params).await.unwrap();
-        assert_eq!(started, json!({ "started": true }));
-        driver.rest().await;
-    }
-    let params = FleetParams { prompt: Some("and this".into()) };
-    let started: FleetResult = client.call(Method::SessionFleetStart, params).await.unwrap();
-    assert!(started.started && Method::SessionFleetStart.spec().about.starts_with("Experimental"));
-    driver.rest().await;
-    let run = driver.leave().await;
-    let sent = |event: &Event| match event {
-        Event::MailAdmitted { body: MailBody::Text { text, display, .. }, .. } => {
-            assert!(text.starts_with("You lead a fleet"), "{text}");
-            let request = text.split_once("\nUser request: ").map(|(_, request)| request.to_owned());
-            Some((display.clone().unwrap(), request))
-        }
-        _other => None,
-    };
-    let sent: Vec<_> = run.events().iter().filter_map(|envelope| sent(&envelope.entry.event)).collect();
-    let expected = [
-        ("Fleet deployed: port it".to_owned(), Some("port it".to_owned())),
-        ("Fleet deployed".to_owned(), None),
-        ("Fleet deployed: and this".to_owned(), Some("and this".to_owned())),
-    ];
-    assert_eq!(sent, expected);
 }

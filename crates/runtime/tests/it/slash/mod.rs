@@ -4,7 +4,6 @@ mod built_in;
 mod clients;
 mod documents;
 mod files;
-mod fleet;
 
 use std::path::Path;
 
@@ -36,7 +35,7 @@ async fn prompt(driver: &SessionDriver, line: &str) -> SlashPrompt {
 /// The text that a command shows to the user.
 async fn shown_text(driver: &SessionDriver, line: &str) -> String {
     match driver.session().dispatch(line).await {
-        SlashOutcome::Text(text) | SlashOutcome::Done { message: text, .. } => text,
+        SlashOutcome::Text(text) | SlashOutcome::Done { message: text, .. } | SlashOutcome::FleetStarted(text) => text,
         other => panic!("{line}: {other:?}"),
     }
 }
