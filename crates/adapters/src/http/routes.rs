@@ -75,7 +75,7 @@ routes! {
         RouteAction::Call(Method::ModelSet), "Changes the root's model, from the next turn on.";
     POST "/v1/sessions/{session}/fleet", "startFleet", RouteInput::body::<FleetParams>(), RouteOutput::json::<FleetResult>(),
         RouteAction::Call(Method::SessionFleetStart),
-        "Has the root split a request into parts and start an agent for each.";
+        "Starts a fleet: the root splits a request into todos, and agents do them in parallel.";
 
     GET "/v1/sessions/{session}/commands", "listCommands", RouteInput::Nothing, RouteOutput::json::<SlashList>(),
         RouteAction::Call(Method::CommandsList), "Lists the slash commands.";

@@ -64,7 +64,7 @@ fn goal_is_planned_or_the_fleet_fails() {
     fixture.script(
         "version: 1
 rules:
-  - when: { path: /root, turn: 1, prompt: \"^write it down\\\\s\" }
+  - when: { path: /root, turn: 1, prompt: \"User request: write it down\" }
     answer: [call: { tool: sql, input: { query: \"INSERT INTO todos (id, title) VALUES ('a', 'Write')\" } }]
   - when: { path: /root, prompt: Check whether }
     answer: [say: It is written.]
