@@ -64,9 +64,7 @@ pub use client_extensions::{ClientExtensions, SystemText};
 pub use command_inspection::{InspectionScope, inspect_command};
 pub use command_paths::resolved_redirects;
 pub use expectations::{check_schema, schema_mistakes};
-pub use fleet::{
-    FleetError, FleetHandle, FleetLimit, FleetOutcome, FleetRequest, ResultReuse, SharedFiles, TodoFiles,
-};
+pub use fleet::{FleetError, FleetHandle, FleetLimit, FleetOutcome, FleetRequest, ResultReuse, SharedFiles, TodoFiles};
 pub use governor::{ClosedModel, SpentToday, closed_models, reopen_models};
 pub use instructions::{InstructionNotice, InstructionPlaces, Instructions};
 pub use kernel::Parking;
@@ -76,8 +74,8 @@ pub use permission_check::denial_reason;
 pub use prompt::strip_quote_marks;
 pub use redact::Redactor;
 pub use result_cache::{
-    Assignment, AssignmentContext, CacheLookup, CacheMissReason, CommitPinner, FilePatterns,
-    NoCommits, ResultBackend, RunResultCache, TreeSnapshot, TreeSnapshotError, WorkLocation, excluded_paths,
+    Assignment, AssignmentContext, CacheLookup, CacheMissReason, CommitPinner, FilePatterns, NoCommits, ResultBackend,
+    RunResultCache, TreeSnapshot, TreeSnapshotError, WorkLocation, excluded_paths,
 };
 pub use session::{Session, SessionOpenError, SessionStart, SessionStatus};
 pub use session_model::ModelChangeError;

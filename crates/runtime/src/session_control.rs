@@ -7,11 +7,11 @@ use protocol::{AskDecision, AskSubject, Clip, DecidedBy, FleetConfig, ObjectiveR
 use store::plan;
 use tools::{BoxFuture, PlanExitRequest, ToolError};
 
+use crate::asks;
 use crate::call_waits::Caller;
+use crate::fleet::FleetRequest;
 use crate::session_context::SessionContext;
 use crate::supervisor::InputRejection;
-use crate::asks;
-use crate::fleet::FleetRequest;
 
 /// Maximum bytes of a plan that is put to the user.
 const MAX_PLAN_BYTES: usize = 64 * 1024;

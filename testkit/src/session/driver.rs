@@ -6,8 +6,7 @@ use std::time::Duration;
 use protocol::api::{CommandOutcome, Method, SessionCommand, TaskView};
 use protocol::{CancelBy, Envelope, Event, MailDelivery, SessionId};
 use runtime::{
-    BusMessage, FleetHandle, FleetOutcome, FleetRequest, InputRejection, Session, SessionStatus,
-    Subscription,
+    BusMessage, FleetHandle, FleetOutcome, FleetRequest, InputRejection, Session, SessionStatus, Subscription,
 };
 use tokio::sync::watch;
 use tokio::time::timeout;

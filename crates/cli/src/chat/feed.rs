@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use protocol::{
-    Ask, AskSubject, ContentBlock, Envelope, Event, FLEET_DEPLOYED, LimitKind, MailBody, MailId, ModelFault, Principal, TaskId, TaskOutcome, TaskType,
-    ToolCallRequest, tool_name,
+    Ask, AskSubject, ContentBlock, Envelope, Event, FLEET_DEPLOYED, LimitKind, MailBody, MailId, ModelFault, Principal,
+    TaskId, TaskOutcome, TaskType, ToolCallRequest, tool_name,
 };
 use runtime::BusMessage;
 

@@ -111,14 +111,9 @@ pub(super) async fn resume(id: Option<&str>, args: RunArgs) -> Result<CommandExi
         return Ok(CommandExit::Success);
     }
     let start = FleetSessionChoice::Resume(session);
-    FleetLaunch {
-        session_choice: start,
-        mode: FleetLaunchMode::Resume,
-        args,
-        uncommitted_check: JoinSet::new(),
-    }
-    .launch()
-    .await
+    FleetLaunch { session_choice: start, mode: FleetLaunchMode::Resume, args, uncommitted_check: JoinSet::new() }
+        .launch()
+        .await
 }
 
 /// The request with the flags merged over the plan's values or the defaults.

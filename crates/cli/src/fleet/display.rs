@@ -39,12 +39,7 @@ impl<'a> FleetDisplay<'a> {
             (OutputFormat::Text | OutputFormat::Json, false) => ProgressMode::Lines,
         };
         let board = FleetBoard::read_until(&StoredSession::open(session.home(), session.id())?, session.first_seq())?;
-        Ok(FleetDisplay {
-            view: FleetView::new(board, mode, env),
-            root: session.root(),
-            fleet: None,
-            prompter: None,
-        })
+        Ok(FleetDisplay { view: FleetView::new(board, mode, env), root: session.root(), fleet: None, prompter: None })
     }
 
     /// Adds the reasons why todos are done again.

@@ -265,5 +265,4 @@ mod tests {
         let decided = Event::AskDecided { ask: id, call, decision, by: DecidedBy::User };
         assert_eq!(event_lines(&decided), ["  ? 3f9a2c1b0d4e allowed"]);
     }
-
 }

@@ -128,7 +128,9 @@ impl RunSummary {
             print::error(&print::sanitize(&format!("the fleet stopped: {message}")));
         }
         let id = self.id;
-        print::note(format_args!("hint: bosun fleet status {id} shows the todos, bosun fleet resume {id} resumes them"));
+        print::note(format_args!(
+            "hint: bosun fleet status {id} shows the todos, bosun fleet resume {id} resumes them"
+        ));
     }
 
     fn explain_outcome(&self, outcome: &TaskOutcome) {

@@ -142,7 +142,8 @@ mod tests {
                             parked,
                             paused: None,
                         };
-                        let expected = match (continuation_due, parked, is_busy || fleet || root.is_none(), background) {
+                        let expected = match (continuation_due, parked, is_busy || fleet || root.is_none(), background)
+                        {
                             (true, _, _, _) => RunPhase::Working,
                             (false, Some(parked), _, _) => RunPhase::Parked(parked),
                             (false, None, true, _) => RunPhase::Working,

@@ -174,8 +174,7 @@ impl FleetRunner {
     fn drive(&self, services: FleetServices) -> Result<DrivenFleet, FleetError> {
         let (ending, handle) = FleetHandle::new(&services);
         let (context, supervisor) = (Arc::clone(&self.context), self.supervisor.clone());
-        let driver =
-            FleetDriver::new(context, supervisor, self.root, self.first_seq, services, self.closing.clone())?;
+        let driver = FleetDriver::new(context, supervisor, self.root, self.first_seq, services, self.closing.clone())?;
         Ok(DrivenFleet { handle, driving: Box::pin(driver.drive(ending)) })
     }
 

@@ -10,9 +10,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::context::FleetContext;
 use super::history::FleetRecord;
-use super::steps::{DriverState, FleetSnapshot, FleetStep, next_step};
 use super::request::FleetOutcomeSender;
 use super::services::FleetServices;
+use super::steps::{DriverState, FleetSnapshot, FleetStep, next_step};
 use super::{FleetLimit, FleetOutcome, worker};
 use crate::bus::{BusMessage, Subscription};
 use crate::result_cache::WorkLocation;

@@ -4,10 +4,10 @@ use kernel::{InputRefusal, KernelInput};
 use protocol::{FleetConfig, FleetEnd, ReusedResult, TodoStatus};
 use store::TodoRow;
 
-use super::driver::{FleetDriver, FleetDriverError};
-use super::steps::OpenTodos;
-use super::services::{CollectedWork, FinishedTodo};
 use super::FleetOutcome;
+use super::driver::{FleetDriver, FleetDriverError};
+use super::services::{CollectedWork, FinishedTodo};
+use super::steps::OpenTodos;
 use crate::result_cache::WorkLocation;
 use crate::supervisor::InputRejection;
 

@@ -60,8 +60,7 @@ pub(super) fn prompt_kind(from: Principal, text: &str) -> Option<FleetPromptKind
 /// Asks for a plan, with the request at the end.
 pub(super) fn plan_prompt<'a>(goal: &str, agents: impl Iterator<Item = &'a str>, default: &str) -> String {
     let agents = Clip::new(&agents.collect::<Vec<_>>().join(", "), MAX_ITEM_BYTES);
-    let instructions =
-        format!("{}\n\nAgent types: {agents}; {default} unless a todo says otherwise.", PLAN.trim_end());
+    let instructions = format!("{}\n\nAgent types: {agents}; {default} unless a todo says otherwise.", PLAN.trim_end());
     match goal.trim() {
         "" => instructions,
         goal => format!("{instructions}\n\nUser request: {}", Clip::new(goal, MAX_GOAL_BYTES)),
@@ -203,7 +202,10 @@ mod tests {
         assert!(plan.starts_with(PLAN.trim_end()) && plan.ends_with("\n\nUser request: make it so"), "{plan}");
         assert!(plan.contains("Agent types: explore, general-purpose;"), "{plan}");
         assert!(plan_prompt(" ", agents(), "general-purpose").ends_with("unless a todo says otherwise."));
-        assert_eq!([deployment_text("make it so\n"), deployment_text("")], ["Fleet deployed: make it so", "Fleet deployed"]);
+        assert_eq!(
+            [deployment_text("make it so\n"), deployment_text("")],
+            ["Fleet deployed: make it so", "Fleet deployed"]
+        );
         assert_eq!(prompt_kind(Principal::User, &plan), Some(FleetPromptKind::Plan));
         assert_eq!(prompt_kind(Principal::User, "make it so"), None);
         assert_eq!(prompt_kind(Principal::Runtime, &fix_plan_prompt(&["a".into()])), Some(FleetPromptKind::FixPlan));

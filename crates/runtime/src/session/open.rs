@@ -150,7 +150,8 @@ impl Session {
         let mut instructions = read_instructions(&settings, workspace.cwd());
         let notices = std::mem::take(&mut instructions.notices);
         let (log_grants, log_roster) = (Arc::clone(&grants), Arc::clone(&roster));
-        let parts = OpenedParts { session: id, guardian, workspace, instructions, grants, roster, todo_sync: todos, fleet };
+        let parts =
+            OpenedParts { session: id, guardian, workspace, instructions, grants, roster, todo_sync: todos, fleet };
         let context = Arc::new(SessionContext::new(&settings, parts));
         let parts = SupervisorParts {
             session: id,

@@ -70,10 +70,9 @@ async fn without_a_user_there_is_a_plan_and_nothing_else() {
 
 #[tokio::test]
 async fn an_approved_plan_is_carried_out() {
-    for (action, instruction) in [
-        (PlanAction::Interactive, "Carry it out now."),
-        (PlanAction::Autopilot, "report with `task_complete`"),
-    ] {
+    for (action, instruction) in
+        [(PlanAction::Interactive, "Carry it out now."), (PlanAction::Autopilot, "report with `task_complete`")]
+    {
         let stage = planner().ask_wait(None).ready();
         let mut driver = stage.open(SessionStart::New).await;
         let ask = asked(&mut driver).await;

@@ -117,8 +117,7 @@ impl EntryPoint {
             }
             EntryPoint::Method => {
                 let params = FleetParams::new(Some("bake"));
-                let started: FleetResult =
-                    connect(driver).await.call(Method::SessionFleetStart, params).await.unwrap();
+                let started: FleetResult = connect(driver).await.call(Method::SessionFleetStart, params).await.unwrap();
                 assert!(started.started && Method::SessionFleetStart.spec().about.starts_with("Experimental"));
             }
             EntryPoint::ApprovedPlan => {

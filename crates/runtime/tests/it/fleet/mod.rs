@@ -17,11 +17,7 @@ use crate::support::rules;
 
 /// Default settings: one retry, and no review of the result.
 fn default_config() -> FleetConfig {
-    FleetConfig {
-        agent: Some("worker".into()),
-        rounds: 0,
-        ..FleetConfig::for_goal("all of it")
-    }
+    FleetConfig { agent: Some("worker".into()), rounds: 0, ..FleetConfig::for_goal("all of it") }
 }
 
 /// A fleet with this plan.
