@@ -55,11 +55,9 @@ impl StoredSession {
             | Method::RulesSet
             | Method::AgentGet
             | Method::AgentSelect
-            | Method::ExternalTasksList
-            | Method::ExternalTasksRegister
-            | Method::ExternalTasksUpdate
-            | Method::ExternalTasksOrphan
-            | Method::ExternalTasksForget
+            | Method::TasksRegister
+            | Method::TasksReport
+            | Method::TasksOrphan
             | Method::AgentsList
             | Method::AgentsStart
             | Method::TasksStop

@@ -11,8 +11,15 @@ const MAX_OUTPUT_BYTES: usize = 64 * 1024;
 pub fn task_output(home: &Home, session: SessionId, task: &TaskView) -> String {
     match task.kind.form() {
         TaskForm::Command => command_output(home, session, task.id, MAX_OUTPUT_BYTES).into_string(),
+        TaskForm::Reported => Clip::new(&reported_output(task), MAX_OUTPUT_BYTES).into_string(),
         TaskForm::Agent => Clip::new(task.result.as_deref().unwrap_or_default(), MAX_OUTPUT_BYTES).into_string(),
     }
+}
+
+/// What a client last reported of its task, and its result.
+fn reported_output(task: &TaskView) -> String {
+    let parts = task.intent.as_deref().into_iter().chain(task.result.as_deref()).filter(|part| !part.is_empty());
+    parts.map(|part| format!("{part}\n")).collect()
 }
 
 /// The output of a command, clipped.

@@ -72,22 +72,16 @@ impl KernelState {
                 self.tasks
                     .filter_mut(|task| !task.pending_stop_hooks.is_empty())
                     .for_each(|task| task.pending_stop_hooks.clear());
-                // External tasks stay with the original session.
-                self.external_tasks.clear();
                 Ok(())
             }
             Event::AgentSelected { agent, .. } => self.update(id, |root| {
                 root.agent = agent.as_str().into();
                 Ok(())
             }),
-            Event::ExternalTaskChanged { external_task } => {
-                self.external_tasks.insert(external_task.id.clone(), (**external_task).clone());
+            Event::ExternalTaskReported { report } => self.update(id, |task| {
+                task.external = Some(report.clone());
                 Ok(())
-            }
-            Event::ExternalTaskForgotten { id } => {
-                self.external_tasks.remove(id);
-                Ok(())
-            }
+            }),
             Event::AgentDefined { id, .. } => {
                 self.definitions.insert(id.clone());
                 Ok(())
@@ -302,7 +296,7 @@ impl KernelState {
         if spec.kind.counts_as_agent() {
             self.count_start(depth, at);
         }
-        self.insert(KernelTask::new(id, spec, self.agent_name(previous_sibling, &spec.agent), depth));
+        self.insert(KernelTask::new(id, spec, self.agent_name(previous_sibling, &spec.agent), depth, at));
         Ok(())
     }
 

@@ -265,12 +265,11 @@ impl TaskIndexEntry {
             | TaskPhase::Interrupted
             | TaskPhase::Finished(_) => None,
         };
-        let busy = task.phase.is_busy();
         // The time for a last turn also runs out for queued and parked tasks, but not for interrupted ones.
-        let grace = task.cancel_until.filter(|_| busy);
+        let grace = task.cancel_until.filter(|_| task.phase.is_busy());
         let is_agent = task.kind.is_agent();
         TaskIndexEntry {
-            busy,
+            busy: task.phase.is_busy() && task.kind.keeps_session_busy(),
             at_work: is_agent && !task.phase.is_at_rest(),
             parked: is_agent && matches!(task.phase, TaskPhase::Parked(_)),
             active: is_agent && is_active(task),

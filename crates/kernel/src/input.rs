@@ -1,12 +1,11 @@
 //! Inputs: everything that can happen to a session.
 
-use protocol::api::{ExternalTaskUpdate, RegisterExternalTaskParams};
 use protocol::{
     Activation, AgentSpec, Ask, AskDecision, AskId, CallId, CancelBy, CancelMode, Compaction, ContentBlock, Cost,
-    DecidedBy, DefinitionId, Evidence, ExternalTaskId, FailKind, Fence, FleetConfig, FleetEnd, LimitKind, ListItem,
-    ListName, MailBody, MailDelivery, ModelFault, ModelUse, ObjectiveReport, Principal, RetryPlan, ReusedResult, RunId,
-    SessionConfig, SessionId, SessionMode, StopBlocker, StopReason, TaskId, TaskSpec, Timestamp, Todo, TodoId,
-    ToolResult, Turn, TurnQuote, Usage, WaitMode, WrapUpReason,
+    DecidedBy, DefinitionId, Evidence, ExternalTaskProgress, ExternalTaskSpec, FailKind, Fence, FleetConfig, FleetEnd,
+    LimitKind, ListItem, ListName, MailBody, MailDelivery, ModelFault, ModelUse, ObjectiveReport, Principal, RetryPlan,
+    ReusedResult, RunId, SessionConfig, SessionId, SessionMode, StopBlocker, StopReason, TaskId, TaskSpec, Timestamp,
+    Todo, TodoId, ToolResult, Turn, TurnQuote, Usage, WaitMode, WrapUpReason,
 };
 
 use crate::Parking;
@@ -163,17 +162,15 @@ pub enum KernelInput {
         /// Its model; the session's when absent.
         model: Option<ModelUse>,
     },
-    /// Start or reclaim an external task.
-    RegisterExternalTask(RegisterExternalTaskParams),
-    /// Apply a client's update of its external task.
+    /// Give an external task whose client is gone to another connection.
+    ClaimExternalTask(ExternalTaskClaim),
+    /// Apply a client's report on its external task.
     UpdateExternalTask(ExternalTaskUpdate),
-    /// A connection is gone: its external tasks are orphaned.
+    /// A connection is gone: its external tasks are interrupted until another one claims them.
     OrphanExternalTasks {
         /// The connection.
         owner: String,
     },
-    /// Remove the record of an external task that has ended.
-    ForgetExternalTask(ExternalTaskId),
     /// Change the session's model to one that is available.
     SetModel {
         /// The model, as for `--model`.
@@ -209,6 +206,30 @@ pub struct TaskSpawn {
     pub until: Option<Timestamp>,
     /// Its agent definition, which the session stores.
     pub definition: Option<AgentDefinition>,
+}
+
+/// A connection's claim to an external task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExternalTaskClaim {
+    /// The task.
+    pub task: TaskId,
+    /// What the new client names.
+    pub spec: ExternalTaskSpec,
+    /// The sequence number that the client expects the task to have.
+    pub expected: Option<u64>,
+}
+
+/// A client's report on its external task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExternalTaskUpdate {
+    /// The task.
+    pub task: TaskId,
+    /// The connection that reports.
+    pub owner: String,
+    /// The number of the report.
+    pub sequence: u64,
+    /// The changes.
+    pub progress: Vec<ExternalTaskProgress>,
 }
 
 /// An agent definition with its digest.

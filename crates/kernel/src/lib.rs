@@ -34,15 +34,15 @@ mod work;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use protocol::{ExternalTask, ExternalTaskId, LogEntry, TaskId, Timestamp, TodoId};
+use protocol::{ExternalTaskId, LogEntry, TaskId, Timestamp, TodoId};
 
 pub use bucket::RateBucket;
 pub use effect::KernelEffect;
 pub use evolve::InvalidEvent;
 pub use graph::{TodoGraph, TodoNode, TodoProgress};
 pub use input::{
-    AgentDefinition, BoundaryPoint, FailedCallCharge, KernelInput, MemoryPressure, NewMail, RunEnding, RunUpdate,
-    TaskSpawn, TodoTransition,
+    AgentDefinition, BoundaryPoint, ExternalTaskClaim, ExternalTaskUpdate, FailedCallCharge, KernelInput,
+    MemoryPressure, NewMail, RunEnding, RunUpdate, TaskSpawn, TodoTransition,
 };
 pub use ledger::BudgetLedger;
 pub use phase::{Parking, PhaseSignal, QueuePurpose, SlotStatus, TaskPhase};
@@ -198,14 +198,9 @@ impl Kernel {
         self.state.due_todos(&self.limits, default_agent)
     }
 
-    /// The external tasks, by id.
-    pub fn external_tasks(&self) -> impl Iterator<Item = &ExternalTask> {
-        self.state.external_tasks.values()
-    }
-
-    /// One external task.
-    pub fn external_task(&self, id: &ExternalTaskId) -> Option<&ExternalTask> {
-        self.state.external_tasks.get(id)
+    /// The external task with this name, unless it was removed.
+    pub fn external_task(&self, id: &ExternalTaskId) -> Option<&KernelTask> {
+        self.state.external_task(id)
     }
 
     /// The time at which [`KernelInput::Tick`] is due.

@@ -26,14 +26,14 @@ impl KernelState {
         agents().filter_map(parking).min_by_key(|parking| (parking.until.is_none(), parking.until))
     }
 
-    /// Whether a running task waits only for agents. A wait for a command or a person can end while agents are parked.
+    /// Whether a running task waits only for agents. A wait for a command, a client or a person can
+    /// end while agents are parked.
     fn awaits_agents(&self, task: &KernelTask) -> bool {
-        let is_running_command =
-            |id| self.tasks.get(id).is_some_and(|task| !task.kind.is_agent() && task.phase.is_busy());
+        let is_open_work = |id| self.tasks.get(id).is_some_and(|task| !task.kind.is_agent() && !task.is_finished());
         let ActivationWork::CallingTools(calls) = &task.work else { return false };
         calls.values().any(|phase| matches!(phase, CallPhase::Waiting(_)))
             && calls.values().all(|phase| match phase {
-                CallPhase::Waiting(wait) => !wait.awaited.is_empty() && !wait.awaited.iter().any(is_running_command),
+                CallPhase::Waiting(wait) => !wait.awaited.is_empty() && !wait.awaited.iter().any(is_open_work),
                 CallPhase::Answered => true,
                 CallPhase::Pending
                 | CallPhase::Started

@@ -1,6 +1,6 @@
 //! Why an input was not accepted. A refused input has changed nothing.
 
-use protocol::{AskId, CallId, ExternalTaskId, TaskId, TodoId, WrapUpReason, format_cycle};
+use protocol::{AskId, CallId, TaskId, TodoId, WrapUpReason, format_cycle};
 
 use crate::evolve::InvalidEvent;
 
@@ -172,23 +172,17 @@ pub enum InputRefusal {
         "the ask {0} cannot be decided like this: allow a call, answer a question, approve a plan, or deny any of them"
     )]
     DecisionMismatch(AskId),
-    /// No such external task.
-    #[error("there is no external task `{0}`; register it first")]
-    NoExternalTask(ExternalTaskId),
-    /// Another connection owns it, or none does.
-    #[error("the external task `{0}` is not owned by this connection; register it again when its owner is gone")]
-    ExternalTaskNotOwned(ExternalTaskId),
-    /// It has ended.
-    #[error("the external task `{0}` has ended")]
-    ExternalTaskEnded(ExternalTaskId),
-    /// It has not ended.
-    #[error("the external task `{0}` has not ended")]
-    ExternalTaskNotEnded(ExternalTaskId),
-    /// It has another sequence number than its client expects.
-    #[error("the external task `{id}` is at sequence {sequence}")]
+    /// The task is not an external one.
+    #[error("task {0} is not done by a client and takes no reports")]
+    NotExternal(TaskId),
+    /// Another connection owns the external task, or none does.
+    #[error("task {0} is not owned by this connection; register it again when its owner is gone")]
+    ExternalTaskNotOwned(TaskId),
+    /// The external task is not at the expected sequence number.
+    #[error("task {task} is at sequence {sequence}")]
     ExternalTaskConflict {
-        /// The external task.
-        id: ExternalTaskId,
+        /// The task.
+        task: TaskId,
         /// Its sequence number.
         sequence: u64,
     },

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use protocol::{AskId, CallId, DefinitionId, ExternalTask, ExternalTaskId, Fence, TaskId, Timestamp, TodoId};
+use protocol::{AskId, CallId, DefinitionId, ExternalTaskId, Fence, TaskId, Timestamp, TodoId};
 
 use crate::calibration::TokenCalibration;
 use crate::graph::TodoGraph;
@@ -52,8 +52,6 @@ pub struct KernelState {
     pub(crate) graph: TodoGraph,
     /// How many events may have changed the next step of a fleet.
     pub(crate) fleet_changes: u64,
-    /// The external tasks.
-    pub(crate) external_tasks: BTreeMap<ExternalTaskId, ExternalTask>,
     /// For each open ask, the task whose call waits.
     pub(crate) asks: BTreeMap<AskId, TaskId>,
 }
@@ -83,6 +81,19 @@ impl KernelState {
     /// The task and everything above it, nearest first.
     pub(crate) fn lineage(&self, from: TaskId) -> impl Iterator<Item = &KernelTask> {
         std::iter::successors(self.tasks.get(&from), |task| task.parent.and_then(|id| self.tasks.get(&id)))
+    }
+
+    /// The external tasks, which the root starts, except those that were removed.
+    pub(crate) fn external_tasks(&self) -> impl Iterator<Item = &KernelTask> {
+        let root = self.root.and_then(|root| self.tasks.get(&root));
+        let children = root.into_iter().flat_map(|root| &root.children).filter_map(|id| self.tasks.get(id));
+        children.filter(|task| task.external.is_some() && !task.forgotten)
+    }
+
+    /// The external task with this name, unless it was removed.
+    pub(crate) fn external_task(&self, id: &ExternalTaskId) -> Option<&KernelTask> {
+        let has_name = |task: &&KernelTask| task.external.as_deref().is_some_and(|report| report.spec.id == *id);
+        self.external_tasks().find(has_name)
     }
 
     /// The ready todos that there is room for, after the tasks that are already queued.

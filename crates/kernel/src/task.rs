@@ -5,8 +5,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use protocol::{
-    Activation, Attempt, CallId, CancelBy, CancelMode, CompletionPolicy, MailDelivery, MailId, RunId, TaskId, TaskMode,
-    TaskSpec, TaskType, Timestamp, TodoId, Turn, WrapUpReason,
+    Activation, Attempt, CallId, CancelBy, CancelMode, CompletionPolicy, ExternalReport, MailDelivery, MailId, RunId,
+    TaskId, TaskMode, TaskSpec, TaskType, Timestamp, TodoId, Turn, WrapUpReason,
 };
 
 use crate::{ActivationWork, BudgetLedger, QueuePurpose, TaskPhase};
@@ -88,6 +88,8 @@ pub struct KernelTask {
     pub ledger: BudgetLedger,
     /// Whether it was warned that little of its budget is left.
     pub has_low_budget_warning: bool,
+    /// What its client reported, if a client does it itself.
+    pub external: Option<Box<ExternalReport>>,
     /// When the lease of its run expires.
     pub lease: Option<Timestamp>,
     /// How much of the current answer has arrived, in tokens; not durable.
@@ -137,7 +139,7 @@ impl LastTurn {
 }
 
 impl KernelTask {
-    pub(crate) fn new(id: TaskId, spec: &TaskSpec, agent: Arc<str>, depth: u32) -> KernelTask {
+    pub(crate) fn new(id: TaskId, spec: &TaskSpec, agent: Arc<str>, depth: u32, at: Timestamp) -> KernelTask {
         // The root waits for its first message; every other task is created with its first mail.
         let phase = if spec.kind.is_root() { TaskPhase::Idle } else { TaskPhase::Queued(QueuePurpose::Begin) };
         KernelTask {
@@ -178,6 +180,7 @@ impl KernelTask {
             last_turn: None,
             ledger: BudgetLedger::new(spec.budget),
             has_low_budget_warning: false,
+            external: spec.external.clone().map(|spec| Box::new(ExternalReport::new(*spec, at))),
             lease: None,
             streamed_tokens: None,
         }

@@ -8,11 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Activation, AgentSpec, Ask, AskDecision, AskId, Attempt, AutopilotStop, BlockReason, Budget, CallId, CancelBy,
-    CancelMode, ContentBlock, Cost, DecidedBy, DefinitionId, Evidence, ExternalTask, ExternalTaskId, Fence,
-    FleetConfig, FleetEnd, ListItem, ListName, MailBody, MailDelivery, MailId, ModelUse, ParkReason, PermissionMode,
-    Price, Principal, QuotedTokens, ReasoningEffort, ReusedResult, RuleText, SessionId, SessionMode, StopBlocker,
-    StopReason, TaskId, TaskOutcome, TaskSpec, Timestamp, Todo, TodoId, ToolResult, Turn, Usage, WaitMode,
-    WrapUpReason,
+    CancelMode, ContentBlock, Cost, DecidedBy, DefinitionId, Evidence, ExternalReport, Fence, FleetConfig, FleetEnd,
+    ListItem, ListName, MailBody, MailDelivery, MailId, ModelUse, ParkReason, PermissionMode, Price, Principal,
+    QuotedTokens, ReasoningEffort, ReusedResult, RuleText, SessionId, SessionMode, StopBlocker, StopReason, TaskId,
+    TaskOutcome, TaskSpec, Timestamp, Todo, TodoId, ToolResult, Turn, Usage, WaitMode, WrapUpReason,
 };
 
 /// An event with its task and time, as the kernel decides it.
@@ -151,15 +150,10 @@ pub enum Event {
         model: Option<ModelUse>,
     },
 
-    /// A client registered or updated an external task.
-    ExternalTaskChanged {
-        /// The external task after the change.
-        external_task: Box<ExternalTask>,
-    },
-    /// The record of an ended external task was removed.
-    ExternalTaskForgotten {
-        /// The external task.
-        id: ExternalTaskId,
+    /// A client reported on the external task or claimed it, or its client is gone.
+    ExternalTaskReported {
+        /// What is known of it now.
+        report: Box<ExternalReport>,
     },
 
     /// A task was created; it is queued.

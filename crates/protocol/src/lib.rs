@@ -36,7 +36,9 @@ pub use clip::{Clip, clip_middle};
 pub use event::{
     AgentLimits, Compaction, CompactionCause, Envelope, Event, LogEntry, ModelFault, RetryPlan, SessionConfig, WaitEnd,
 };
-pub use external_task::{ExternalTask, ExternalTaskEnd, ExternalTaskId, ExternalTaskProgress, ExternalTaskState};
+pub use external_task::{
+    ExternalActivity, ExternalReport, ExternalTaskEnd, ExternalTaskId, ExternalTaskProgress, ExternalTaskSpec,
+};
 pub use front_matter::FrontMatter;
 pub use hook::{HookAction, HookDialect, HookEvent, HookFailure, HookProgram, HookSpec};
 pub use id::{Fence, IdError, MailId, SessionId, TaskId, Turn};
@@ -57,7 +59,7 @@ pub use task::{
     TaskStatus, WaitMode, WrapUpReason,
 };
 pub use task_lookup::{NamedTask, TaskLookupError, find_task};
-pub use task_type::{OwnerLoss, TaskForm, TaskType};
+pub use task_type::{EndReport, OwnerLoss, TaskForm, TaskType};
 pub use timestamp::Timestamp;
 pub use todo::{BlockReason, FleetConfig, FleetEnd, ReusedResult, Todo, TodoId, TodoStatus, format_cycle};
 pub use tool_table::{

@@ -5,7 +5,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Budget, CallId, DefinitionId, OwnerLoss, ReasoningEffort, TaskId, TaskType, Timestamp, TodoId};
+use crate::{
+    Budget, CallId, DefinitionId, ExternalTaskSpec, OwnerLoss, ReasoningEffort, TaskId, TaskType, Timestamp, TodoId,
+};
 
 /// What happens to a task when its activation completes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -76,6 +78,9 @@ pub struct TaskSpec {
     /// Where its runs take place; in the process that runs the session when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<PlaceName>,
+    /// What its client names, if a client does it itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external: Option<Box<ExternalTaskSpec>>,
     /// How long a monitor pauses between two runs of its command, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every_secs: Option<u32>,
@@ -129,6 +134,7 @@ impl TaskSpec {
             isolation: None,
             merges: None,
             place: None,
+            external: None,
             every_secs: None,
         }
     }
@@ -297,8 +303,8 @@ impl TaskState {
     pub fn without_owner(self, kind: TaskType) -> TaskState {
         match (self, kind.on_owner_loss()) {
             (TaskState::Running, OwnerLoss::Lost) => TaskState::Finished { outcome: TaskOutcome::Lost },
-            (TaskState::Running | TaskState::Queued, OwnerLoss::Resume) => TaskState::Interrupted,
-            (state, OwnerLoss::Resume | OwnerLoss::Lost) => state,
+            (TaskState::Running | TaskState::Queued, OwnerLoss::Resume | OwnerLoss::Orphaned) => TaskState::Interrupted,
+            (state, OwnerLoss::Resume | OwnerLoss::Lost | OwnerLoss::Orphaned) => state,
         }
     }
 
@@ -396,6 +402,8 @@ pub enum FailKind {
     Stalled,
     /// A hook denied its start.
     Denied,
+    /// The client that does it reported that it failed.
+    Reported,
     /// The runtime itself failed.
     Internal,
 }

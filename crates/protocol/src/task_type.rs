@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::TaskSpec;
+use crate::{ExternalTaskSpec, TaskSpec};
 
 /// The type of a task, which decides which executor runs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -18,6 +18,8 @@ pub enum TaskType {
     Shell,
     /// A command that runs again and again until it succeeds.
     Monitor,
+    /// Work that a client does itself and reports.
+    External,
 }
 
 /// How views show a task: which output it has, and whether it has a model and a price.
@@ -27,6 +29,8 @@ pub enum TaskForm {
     Agent,
     /// A program whose output goes to a spool.
     Command,
+    /// Work elsewhere, of which only reports are known.
+    Reported,
 }
 
 /// What happens to a running task when its owner dies.
@@ -36,6 +40,19 @@ pub enum OwnerLoss {
     Resume,
     /// It cannot be resumed and is lost.
     Lost,
+    /// It is interrupted until a client claims it.
+    Orphaned,
+}
+
+/// Whose mail the end of a background task is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndReport {
+    /// The task that started it.
+    Parent,
+    /// The root, if it started it; any other task reads the output when it needs it.
+    Root,
+    /// Nobody's: only views show it.
+    Nobody,
 }
 
 /// The answers for one task type.
@@ -52,13 +69,15 @@ struct TaskTypeRules {
     completes_with_answer: bool,
     takes_last_turn: bool,
     answers_at_spawn: bool,
-    reports_to_subagents: bool,
+    reports_end: EndReport,
+    keeps_session_busy: bool,
     on_owner_loss: OwnerLoss,
 }
 
 impl TaskType {
     /// Every type.
-    pub const ALL: [TaskType; 4] = [TaskType::Main, TaskType::Agent, TaskType::Shell, TaskType::Monitor];
+    pub const ALL: [TaskType; 5] =
+        [TaskType::Main, TaskType::Agent, TaskType::Shell, TaskType::Monitor, TaskType::External];
 
     const fn rules(self) -> &'static TaskTypeRules {
         match self {
@@ -74,7 +93,8 @@ impl TaskType {
                 completes_with_answer: true,
                 takes_last_turn: true,
                 answers_at_spawn: false,
-                reports_to_subagents: false,
+                reports_end: EndReport::Root,
+                keeps_session_busy: true,
                 on_owner_loss: OwnerLoss::Resume,
             },
             TaskType::Agent => &TaskTypeRules {
@@ -89,7 +109,8 @@ impl TaskType {
                 completes_with_answer: true,
                 takes_last_turn: true,
                 answers_at_spawn: true,
-                reports_to_subagents: true,
+                reports_end: EndReport::Parent,
+                keeps_session_busy: true,
                 on_owner_loss: OwnerLoss::Resume,
             },
             TaskType::Shell => &TaskTypeRules {
@@ -104,7 +125,8 @@ impl TaskType {
                 completes_with_answer: false,
                 takes_last_turn: false,
                 answers_at_spawn: false,
-                reports_to_subagents: false,
+                reports_end: EndReport::Root,
+                keeps_session_busy: true,
                 on_owner_loss: OwnerLoss::Lost,
             },
             TaskType::Monitor => &TaskTypeRules {
@@ -119,8 +141,25 @@ impl TaskType {
                 completes_with_answer: false,
                 takes_last_turn: false,
                 answers_at_spawn: false,
-                reports_to_subagents: false,
+                reports_end: EndReport::Root,
+                keeps_session_busy: true,
                 on_owner_loss: OwnerLoss::Lost,
+            },
+            TaskType::External => &TaskTypeRules {
+                name: "external",
+                label: "external task",
+                form: TaskForm::Reported,
+                is_root: false,
+                counts_as_agent: false,
+                needs_slot: false,
+                has_inbox: false,
+                may_have_children: false,
+                completes_with_answer: false,
+                takes_last_turn: false,
+                answers_at_spawn: false,
+                reports_end: EndReport::Nobody,
+                keeps_session_busy: false,
+                on_owner_loss: OwnerLoss::Orphaned,
             },
         }
     }
@@ -196,9 +235,14 @@ impl TaskType {
         self.rules().answers_at_spawn
     }
 
-    /// Whether its end is mail for a parent below the root. Every background task reports to the root.
-    pub const fn reports_to_subagents(self) -> bool {
-        self.rules().reports_to_subagents
+    /// Whose mail its end is, if it runs in the background.
+    pub const fn reports_end(self) -> EndReport {
+        self.rules().reports_end
+    }
+
+    /// Whether the session is at work while it runs.
+    pub const fn keeps_session_busy(self) -> bool {
+        self.rules().keeps_session_busy
     }
 
     /// What happens to it when its owner dies while it runs.
@@ -226,6 +270,11 @@ impl TaskSpec {
     /// A monitor that pauses this long between two runs of its command, with default values.
     pub fn monitor(name: impl Into<String>, every_secs: u32) -> TaskSpec {
         TaskSpec { every_secs: Some(every_secs), ..TaskSpec::new(TaskType::Monitor, "monitor", name) }
+    }
+
+    /// Work that a client does itself, with default values.
+    pub fn external(name: impl Into<String>, external: ExternalTaskSpec) -> TaskSpec {
+        TaskSpec { external: Some(Box::new(external)), ..TaskSpec::new(TaskType::External, "external", name) }
     }
 
     /// The same spec for a session's root, whatever type and parent it had.

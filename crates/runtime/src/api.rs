@@ -7,10 +7,10 @@ use client::StoredSession;
 use kernel::KernelInput;
 use protocol::TaskId;
 use protocol::api::{
-    AgentResult, AgentView, AgentsResult, AsksDecideParams, CommandFate, ExternalTaskIdParams, ExternalTaskOwnerParams,
-    FleetParams, FleetResult, InvokeSlashParams, Method, ModelParams, PermissionParams, PlanParams, RefusalKind,
-    RulesParams, SelectAgentParams, SendParams, SendResult, SessionCommand, SlashList, StartAgentParams,
-    StartAgentResult, SubscribeParams, TodoEdit, TodoEdits, TodoIds, TodosParams,
+    AgentResult, AgentView, AgentsResult, AsksDecideParams, ClosedConnectionParams, CommandFate, FleetParams,
+    FleetResult, InvokeSlashParams, Method, ModelParams, PermissionParams, PlanParams, RefusalKind, RulesParams,
+    SelectAgentParams, SendParams, SendResult, SessionCommand, SlashList, StartAgentParams, StartAgentResult,
+    SubscribeParams, TodoEdit, TodoEdits, TodoIds, TodosParams,
 };
 use rpc::{ClientHandle, ErrorObject, RequestHandler, ResponseFuture, read_params};
 use serde::Serialize;
@@ -134,20 +134,16 @@ impl RequestHandler for SessionApi {
                     self.submit(input.map_err(|why| ErrorObject::refused(RefusalKind::Invalid, why))?).await?;
                     json_of(AgentResult { agent: self.context.selected_agent(self.root).as_ref().map(AgentView::from) })
                 }
-                Method::ExternalTasksList => json_of(external_tasks::list(&self.supervisor).await.map_err(rejection)?),
-                Method::ExternalTasksRegister => {
-                    json_of(external_tasks::register(&self.supervisor, read_params(params)?).await.map_err(rejection)?)
+                Method::TasksRegister => {
+                    let registered = external_tasks::register(&self.context, &self.supervisor, read_params(params)?);
+                    json_of(registered.await.map_err(rejection)?)
                 }
-                Method::ExternalTasksUpdate => {
-                    json_of(external_tasks::update(&self.supervisor, read_params(params)?).await.map_err(rejection)?)
+                Method::TasksReport => {
+                    json_of(external_tasks::report(&self.supervisor, read_params(params)?).await.map_err(rejection)?)
                 }
-                Method::ExternalTasksOrphan => {
-                    let ExternalTaskOwnerParams { owner } = read_params(params)?;
+                Method::TasksOrphan => {
+                    let ClosedConnectionParams { owner } = read_params(params)?;
                     self.submit(KernelInput::OrphanExternalTasks { owner }).await.map(|_receipt| json!({}))
-                }
-                Method::ExternalTasksForget => {
-                    let ExternalTaskIdParams { id } = read_params(params)?;
-                    self.submit(KernelInput::ForgetExternalTask(id)).await.map(|_receipt| json!({}))
                 }
                 Method::TasksStop => self.submit_command(SessionCommand::StopTask(read_params(params)?)).await,
                 Method::TasksPromote => self.submit_command(SessionCommand::Promote(read_params(params)?)).await,

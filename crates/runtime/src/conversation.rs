@@ -196,8 +196,7 @@ impl Conversation {
             | Event::TaskForgotten
             | Event::StopHooksRan { .. }
             | Event::StopBlocked { .. }
-            | Event::ExternalTaskChanged { .. }
-            | Event::ExternalTaskForgotten { .. }
+            | Event::ExternalTaskReported { .. }
             | Event::ModelChanged { .. }
             | Event::Unknown => {}
         }

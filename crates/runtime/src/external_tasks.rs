@@ -1,55 +1,50 @@
-//! External tasks over the API: work that clients do themselves, as the session records it.
+//! External tasks over the API: work that clients do themselves, as they register and report it.
 
-use kernel::KernelInput;
-use protocol::ExternalTaskId;
-use protocol::api::{
-    ExternalTaskChange, ExternalTaskResult, ExternalTaskUpdate, ExternalTasksResult, RegisterExternalTaskParams,
-};
+use kernel::{ExternalTaskClaim, ExternalTaskUpdate, KernelInput};
+use protocol::api::{ExternalTaskChange, ExternalTaskResult, RegisterTaskParams, ReportTaskParams};
+use protocol::{ExternalReport, ExternalTaskSpec, TaskId};
 
+use crate::session_context::SessionContext;
+use crate::spawn::SpawnBuilder;
 use crate::supervisor::{InputRejection, Supervisor};
 
-/// All external tasks that the session records.
-pub(crate) async fn list(supervisor: &Supervisor) -> Result<ExternalTasksResult, InputRejection> {
-    let external_tasks = supervisor.query(|kernel| kernel.external_tasks().cloned().collect()).await?;
-    Ok(ExternalTasksResult { external_tasks })
-}
-
-/// Registers an external task, or claims an existing one again. Calls that change external tasks run one after the
+/// Starts an external task, or claims the one that has this name. Calls that change external tasks run one after the
 /// other, so the comparison shows the effect of this one.
 pub(crate) async fn register(
+    context: &SessionContext,
     supervisor: &Supervisor,
-    params: RegisterExternalTaskParams,
+    params: RegisterTaskParams,
 ) -> Result<ExternalTaskResult, InputRejection> {
-    let id = params.id.clone();
-    let before = find(supervisor, &id).await?;
-    supervisor.submit(KernelInput::RegisterExternalTask(params)).await?;
-    let external_task = find(supervisor, &id).await?.ok_or(kernel::InputRefusal::NoExternalTask(id))?;
-    let change = match before {
-        None => ExternalTaskChange::Created,
-        Some(before) if before == external_task => ExternalTaskChange::Unchanged,
-        Some(_) => ExternalTaskChange::Reclaimed,
+    let RegisterTaskParams { id, title, description, cancellable, owner, expected } = params;
+    let spec = ExternalTaskSpec { id: id.clone(), title, cancellable, owner };
+    let known = supervisor.query(move |kernel| kernel.external_task(&id).map(|task| task.id)).await?;
+    let Some(task) = known else {
+        let spawn = SpawnBuilder::external(spec).describe(&description).prompt(description).build(context);
+        let task = spawn.id;
+        supervisor.submit(KernelInput::Spawn(spawn)).await?;
+        return Ok(ExternalTaskResult { task, change: ExternalTaskChange::Created });
     };
-    Ok(ExternalTaskResult { external_task, change })
+    let before = report_of(supervisor, task).await?;
+    supervisor.submit(KernelInput::ClaimExternalTask(ExternalTaskClaim { task, spec, expected })).await?;
+    let is_same = report_of(supervisor, task).await? == before;
+    let change = if is_same { ExternalTaskChange::Unchanged } else { ExternalTaskChange::Claimed };
+    Ok(ExternalTaskResult { task, change })
 }
 
-/// Applies a client's update of its external task.
-pub(crate) async fn update(
+/// Applies a client's report on its external task.
+pub(crate) async fn report(
     supervisor: &Supervisor,
-    update: ExternalTaskUpdate,
+    params: ReportTaskParams,
 ) -> Result<ExternalTaskResult, InputRejection> {
-    let id = update.id.clone();
-    let before = find(supervisor, &id).await?;
+    let ReportTaskParams { task, owner, sequence, progress } = params;
+    let before = report_of(supervisor, task).await?;
+    let update = ExternalTaskUpdate { task, owner, sequence, progress };
     supervisor.submit(KernelInput::UpdateExternalTask(update)).await?;
-    let external_task = find(supervisor, &id).await?.ok_or(kernel::InputRefusal::NoExternalTask(id))?;
-    let change = if before.as_ref() == Some(&external_task) {
-        ExternalTaskChange::Unchanged
-    } else {
-        ExternalTaskChange::Updated
-    };
-    Ok(ExternalTaskResult { external_task, change })
+    let is_same = report_of(supervisor, task).await? == before;
+    let change = if is_same { ExternalTaskChange::Unchanged } else { ExternalTaskChange::Reported };
+    Ok(ExternalTaskResult { task, change })
 }
 
-async fn find(supervisor: &Supervisor, id: &ExternalTaskId) -> Result<Option<protocol::ExternalTask>, InputRejection> {
-    let id = id.clone();
-    supervisor.query(move |kernel| kernel.external_task(&id).cloned()).await
+async fn report_of(supervisor: &Supervisor, task: TaskId) -> Result<Option<Box<ExternalReport>>, InputRejection> {
+    supervisor.query(move |kernel| kernel.task(task).and_then(|task| task.external.clone())).await
 }

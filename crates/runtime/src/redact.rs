@@ -47,6 +47,8 @@ impl Redactor {
             KernelInput::Spawn(spawn) => {
                 self.redact_text(&mut spawn.prompt);
                 self.redact_text(&mut spawn.spec.description);
+                let titles = spawn.spec.external.iter_mut().flat_map(|external| &mut external.title);
+                titles.for_each(|title| self.redact_text(title));
                 spawn.spec.expects.iter_mut().for_each(|expects| self.redact_expectations(expects));
                 spawn.definition.iter_mut().for_each(|definition| self.redact_text(&mut definition.spec.prompt));
             }
@@ -64,8 +66,8 @@ impl Redactor {
             KernelInput::SelectAgent { definition, .. } => {
                 definition.iter_mut().for_each(|definition| self.redact_text(&mut definition.spec.prompt));
             }
-            KernelInput::RegisterExternalTask(params) => {
-                params.title.iter_mut().chain([&mut params.description]).for_each(|text| self.redact_text(text));
+            KernelInput::ClaimExternalTask(claim) => {
+                claim.spec.title.iter_mut().for_each(|text| self.redact_text(text));
             }
             KernelInput::UpdateExternalTask(update) => {
                 update.progress.iter_mut().for_each(|step| self.redact_progress(step))
@@ -82,7 +84,6 @@ impl Redactor {
             KernelInput::SetTodoState { to: TodoTransition::Reuse(None) | TodoTransition::Reopen, .. }
             | KernelInput::SetMode { .. }
             | KernelInput::OrphanExternalTasks { .. }
-            | KernelInput::ForgetExternalTask(_)
             | KernelInput::SetModel { .. }
             | KernelInput::ContinueAutopilot { .. }
             | KernelInput::MergeTodo { .. }

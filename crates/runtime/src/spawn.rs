@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use kernel::{AgentDefinition, TaskSpawn};
 use protocol::{
-    AgentSpec, CallId, Clip, CompletionPolicy, Expectations, Isolation, ModelUse, ReasoningEffort, RunId, TaskId,
-    TaskMode, TaskSpec, Timestamp, TodoId, Turn,
+    AgentSpec, CallId, Clip, CompletionPolicy, Expectations, ExternalTaskSpec, Isolation, ModelUse, ReasoningEffort,
+    RunId, TaskId, TaskMode, TaskSpec, Timestamp, TodoId, Turn,
 };
 
 use crate::call_waits::Caller;
@@ -63,6 +63,12 @@ impl SpawnBuilder {
     pub(crate) fn monitor(command: String, pause: Duration) -> SpawnBuilder {
         let secs = u32::try_from(pause.as_secs()).unwrap_or(u32::MAX);
         SpawnBuilder::of(TaskSpec::monitor("until", secs)).prompt(command)
+    }
+
+    /// Work that a client does itself.
+    pub(crate) fn external(external: ExternalTaskSpec) -> SpawnBuilder {
+        let name = external.title.as_deref().unwrap_or(&external.id.0);
+        SpawnBuilder::of(TaskSpec::external(path_name(name), external))
     }
 
     fn of(spec: TaskSpec) -> SpawnBuilder {

@@ -86,9 +86,8 @@ pub(crate) fn project(conn: &Connection, entry: &LogEntry) -> rusqlite::Result<(
             tasks::touch(conn, task, at)
         }
         Event::AgentSelected { agent, model, .. } => tasks::select_agent(conn, task, agent, model.as_ref(), at),
-        Event::ExternalTaskChanged { .. }
-        | Event::ExternalTaskForgotten { .. }
-        | Event::AutopilotContinued { .. }
+        Event::ExternalTaskReported { report } => tasks::report_external(conn, task, report, at),
+        Event::AutopilotContinued { .. }
         | Event::AutopilotStopped { .. }
         | Event::WakeDelayed { .. }
         | Event::AdmissionClosed

@@ -57,10 +57,10 @@ impl TranscriptPage {
             Event::CancelRequested { by, how, .. } => self.add(format_args!("asked to stop by {by:?}: {how:?}")),
             Event::AgentDefined { spec, .. } => self.add(format_args!("uses the agent {}", spec.name)),
             Event::AgentSelected { agent, .. } => self.add(format_args!("goes on as {agent}")),
-            Event::ExternalTaskChanged { external_task } => {
-                self.add(format_args!("external task {}: {:?}", external_task.id, external_task.state))
+            Event::ExternalTaskReported { report } => {
+                let summary = report.summary().unwrap_or_default();
+                self.add(format_args!("its client reports {:?} {summary}", report.activity));
             }
-            Event::ExternalTaskForgotten { id } => self.add(format_args!("external task {id} forgotten")),
             Event::TaskStalled { .. } => self.add("stalled"),
             Event::TaskUnstalled => self.add("shows signs of life again"),
             Event::WakeDelayed { .. } => self.add("waits for more results"),

@@ -1,5 +1,5 @@
-//! Tasks that a client runs itself and only reports. The session stores them as external tasks, so that they outlive
-//! both the connection and this process.
+//! Tasks that a client runs itself and only reports: external tasks of the session, which outlive both the connection
+//! and this process.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,15 +7,19 @@ use std::time::Duration;
 
 use host::{Ids, TimeIds};
 use protocol::api::{
-    ExternalTaskChange, ExternalTaskOwnerParams, ExternalTaskResult, ExternalTaskUpdate, ExternalTasksResult, Method,
-    RegisterExternalTaskParams,
+    ClosedConnectionParams, ExternalTaskChange, ExternalTaskResult, Method, RegisterTaskParams, ReportTaskParams,
+    StopTaskParams, TaskParams, TaskRecord, TaskView,
 };
-use protocol::{Clip, ExternalTask, ExternalTaskEnd, ExternalTaskId, ExternalTaskProgress, ExternalTaskState};
+use protocol::{
+    CancelMode, Clip, ExternalActivity, ExternalReport, ExternalTaskEnd, ExternalTaskId, ExternalTaskProgress, TaskId,
+    TaskOutcome, TaskState,
+};
 use rpc::ErrorObject;
 use serde_json::{Value, json};
 
 use super::hosted_session::HostedSession;
 use super::methods::fields::{optional_text, required_text};
+use super::methods::tasks::below_root;
 use super::peer::ClientPeer;
 
 /// The prefix of a client's task id, which distinguishes it from Bosun's ids.
@@ -48,26 +52,32 @@ impl ClientTasks {
         if self.peers().remove(&owner).is_none() {
             return;
         }
-        let orphaned: Result<Value, _> =
-            session.call(Method::ExternalTasksOrphan, ExternalTaskOwnerParams { owner }).await;
+        let orphaned: Result<Value, _> = session.call(Method::TasksOrphan, ClosedConnectionParams { owner }).await;
         if let Err(error) = orphaned {
             tracing::warn!(%error, "cannot mark the tasks of a disconnected client as orphaned");
         }
     }
 }
 
-/// All external tasks of the session.
-pub(crate) async fn external_tasks(session: &HostedSession) -> Result<Vec<ExternalTask>, ErrorObject> {
-    let ExternalTasksResult { external_tasks } = session.call(Method::ExternalTasksList, json!({})).await?;
-    Ok(external_tasks)
+/// An external task with what is known of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClientTask<'a> {
+    task: &'a TaskView,
+    report: &'a ExternalReport,
 }
 
-/// The external task with this id, if there is one.
-pub(crate) async fn find(session: &HostedSession, id: &str) -> Result<Option<ExternalTask>, ErrorObject> {
-    match id.strip_prefix(MARK) {
-        None => Ok(None),
-        Some(name) => Ok(external_tasks(session).await?.into_iter().find(|external_task| external_task.id.0 == name)),
+impl<'a> ClientTask<'a> {
+    /// The task, if a client does it.
+    pub(crate) fn of(task: &'a TaskView) -> Option<ClientTask<'a>> {
+        task.external.as_deref().map(|report| ClientTask { task, report })
     }
+}
+
+/// The id of the task that a client names, with or without the prefix.
+pub(crate) async fn find(session: &HostedSession, id: &str) -> Result<Option<TaskView>, ErrorObject> {
+    let Some(name) = id.strip_prefix(MARK) else { return Ok(None) };
+    let has_name = |task: &TaskView| task.external.as_deref().is_some_and(|report| report.spec.id.0 == name);
+    Ok(below_root(session).await?.into_iter().find(has_name))
 }
 
 /// Registers a new external task, or reclaims an orphaned one.
@@ -81,7 +91,7 @@ pub(crate) async fn register(
         return Err(ErrorObject::bad_params(format!("`clientTaskId` has 1 to {NAME} bytes")));
     }
     let owner = peer.connection_id();
-    let task_params = RegisterExternalTaskParams {
+    let task_params = RegisterTaskParams {
         id: ExternalTaskId(name.to_owned()),
         title: optional_text(params, "displayName").map(clipped),
         description: clipped(required_text(params, "description")?),
@@ -91,53 +101,58 @@ pub(crate) async fn register(
     };
     // Insert before registering, so that no disconnect is missed.
     session.client_tasks.peers().insert(owner, peer);
-    let ExternalTaskResult { external_task, change } = session.call(Method::ExternalTasksRegister, task_params).await?;
+    let ExternalTaskResult { task, change } = session.call(Method::TasksRegister, task_params).await?;
     Ok(json!({
-        "task": task_view(&external_task),
+        "task": current_view(session, task).await?,
         "created": change == ExternalTaskChange::Created,
-        "reclaimed": change == ExternalTaskChange::Reclaimed,
+        "reclaimed": change == ExternalTaskChange::Claimed,
     }))
 }
 
 /// Applies a client's update of its task.
 pub(crate) async fn update(session: &HostedSession, peer: &ClientPeer, params: &Value) -> Result<Value, ErrorObject> {
-    let name = required_text(params, "id")?;
+    let id = required_text(params, "id")?;
     let sequence = params["sequence"].as_u64();
-    let update = ExternalTaskUpdate {
-        id: ExternalTaskId(name.strip_prefix(MARK).unwrap_or(name).to_owned()),
-        owner: Some(peer.connection_id()),
-        sequence: sequence.ok_or_else(|| ErrorObject::bad_params("`sequence` is missing or not a number"))?,
-        progress: read_update(&params["update"])?,
-    };
-    let ExternalTaskResult { external_task, change } = session.call(Method::ExternalTasksUpdate, update).await?;
-    let is_applied = change == ExternalTaskChange::Updated;
-    Ok(json!({ "task": task_view(&external_task), "applied": is_applied, "duplicate": !is_applied }))
+    let sequence = sequence.ok_or_else(|| ErrorObject::bad_params("`sequence` is missing or not a number"))?;
+    let progress = read_update(&params["update"])?;
+    let name = id.strip_prefix(MARK).unwrap_or(id);
+    let task = find(session, &format!("{MARK}{name}")).await?;
+    let task =
+        task.ok_or_else(|| ErrorObject::internal(format!("there is no client task `{name}`; register it first")))?;
+    let report = ReportTaskParams { task: task.id, owner: peer.connection_id(), sequence, progress };
+    let ExternalTaskResult { task, change } = session.call(Method::TasksReport, report).await?;
+    let is_applied = change == ExternalTaskChange::Reported;
+    Ok(json!({ "task": current_view(session, task).await?, "applied": is_applied, "duplicate": !is_applied }))
+}
+
+async fn current_view(session: &HostedSession, task: TaskId) -> Result<Value, ErrorObject> {
+    let TaskRecord { task, .. } = session.call(Method::TasksGet, TaskParams { task }).await?;
+    Ok(ClientTask::of(&task).map(task_view).unwrap_or_default())
 }
 
 /// Asks the client that owns the task to stop it; an orphaned task ends at once.
-pub(crate) async fn cancel(session: &HostedSession, external_task: &ExternalTask) -> Result<bool, ErrorObject> {
-    match &external_task.state {
-        ExternalTaskState::Ended { .. } => Ok(false),
-        ExternalTaskState::Orphaned { .. } => {
-            let end = ExternalTaskEnd::Cancelled { reason: Some("no client owned the task".into()) };
-            let (id, sequence) = (external_task.id.clone(), external_task.sequence + 1);
-            let update =
-                ExternalTaskUpdate { id, owner: None, sequence, progress: vec![ExternalTaskProgress::Ended { end }] };
-            let _ended: ExternalTaskResult = session.call(Method::ExternalTasksUpdate, update).await?;
+pub(crate) async fn cancel(session: &HostedSession, client_task: ClientTask<'_>) -> Result<bool, ErrorObject> {
+    match &client_task.task.state {
+        TaskState::Finished { .. } => Ok(false),
+        TaskState::Interrupted => {
+            let stop = StopTaskParams { task: client_task.task.id, how: CancelMode::Abort };
+            let _stopped: Value = session.call(Method::TasksStop, stop).await?;
             Ok(true)
         }
-        ExternalTaskState::Running { .. } | ExternalTaskState::Idle { .. } if !external_task.cancellable => Ok(false),
-        ExternalTaskState::Running { .. } | ExternalTaskState::Idle { .. } => ask_to_stop(session, external_task).await,
+        TaskState::Queued | TaskState::Running | TaskState::Idle | TaskState::Parked { .. } => {
+            if client_task.report.spec.cancellable { ask_to_stop(session, client_task).await } else { Ok(false) }
+        }
     }
 }
 
-async fn ask_to_stop(session: &HostedSession, external_task: &ExternalTask) -> Result<bool, ErrorObject> {
-    let peer = session.client_tasks.peers().get(&external_task.owner).cloned();
+async fn ask_to_stop(session: &HostedSession, client_task: ClientTask<'_>) -> Result<bool, ErrorObject> {
+    let spec = &client_task.report.spec;
+    let peer = session.client_tasks.peers().get(&spec.owner).cloned();
     let peer = peer.ok_or_else(|| ErrorObject::internal("the client that owns the task is not connected here"))?;
     let request = json!({
         "sessionId": session.name_for_clients(),
-        "id": format!("{MARK}{}", external_task.id),
-        "clientTaskId": external_task.id,
+        "id": format!("{MARK}{}", spec.id),
+        "clientTaskId": spec.id,
         "cancellationId": TimeIds.uuid().to_string(),
         "reason": "requested",
     });
@@ -148,58 +163,64 @@ async fn ask_to_stop(session: &HostedSession, external_task: &ExternalTask) -> R
 }
 
 /// An external task in the SDK's format.
-pub(crate) fn task_view(external_task: &ExternalTask) -> Value {
+pub(crate) fn task_view(client_task: ClientTask<'_>) -> Value {
+    let ClientTask { task, report } = client_task;
+    let spec = &report.spec;
     let mut view = json!({
         "type": "client",
-        "id": format!("{MARK}{}", external_task.id),
-        "clientTaskId": external_task.id,
-        "description": external_task.description,
-        "status": status_name(external_task),
-        "owner": owner_view(external_task),
-        "startedAt": external_task.started_at.to_string(),
-        "updatedAt": external_task.updated_at.to_string(),
-        "activeTimeMs": external_task.worked_ms,
+        "id": format!("{MARK}{}", spec.id),
+        "clientTaskId": spec.id,
+        "description": task.description,
+        "status": status_name(client_task),
+        "owner": owner_view(client_task),
+        "startedAt": task.started_at.unwrap_or(task.created_at).to_string(),
+        "updatedAt": report.updated_at.max(task.updated_at).to_string(),
+        "activeTimeMs": report.worked_ms,
         "executionMode": "background",
-        "canCancel": external_task.cancellable && external_task.is_owned(),
-        "sequence": external_task.sequence,
+        "canCancel": spec.cancellable && task.state == TaskState::Running,
+        "sequence": report.sequence,
     });
-    if let Some(title) = &external_task.title {
+    if let Some(title) = &spec.title {
         view["displayName"] = title.as_str().into();
     }
-    if let Some(at) = external_task.reclaimed_at {
+    if let Some(at) = report.claimed_at {
         view["reclaimedAt"] = at.to_string().into();
     }
-    match &external_task.state {
-        ExternalTaskState::Running { since_at } => view["activeStartedAt"] = since_at.to_string().into(),
-        ExternalTaskState::Idle { since_at } => view["idleSince"] = since_at.to_string().into(),
-        ExternalTaskState::Orphaned { since_at } => view["orphanedAt"] = since_at.to_string().into(),
-        ExternalTaskState::Ended { at, end } => {
-            view["completedAt"] = at.to_string().into();
-            describe_end(&mut view, end);
+    let since = report.since_at.to_string();
+    match (&task.state, report.activity) {
+        (TaskState::Interrupted, _) => view["orphanedAt"] = since.into(),
+        (TaskState::Finished { .. }, _) => {
+            view["completedAt"] = task.ended_at.unwrap_or(task.updated_at).to_string().into();
+            if let Some(end) = &report.end {
+                describe_end(&mut view, end);
+            }
         }
+        (_, ExternalActivity::Working) => view["activeStartedAt"] = since.into(),
+        (_, ExternalActivity::Idle | ExternalActivity::Stopped) => view["idleSince"] = since.into(),
     }
     view
 }
 
 /// The progress of an external task in the SDK's format.
-pub(crate) fn progress_view(external_task: &ExternalTask) -> Value {
-    let messages = external_task.message.iter();
-    let activity: Vec<Value> =
-        messages.map(|text| json!({ "message": text, "timestamp": external_task.updated_at.to_string() })).collect();
+pub(crate) fn progress_view(client_task: ClientTask<'_>) -> Value {
+    let report = client_task.report;
+    let updated_at = report.updated_at.to_string();
+    let messages = report.message.iter();
+    let activity: Vec<Value> = messages.map(|text| json!({ "message": text, "timestamp": updated_at })).collect();
     let mut view = json!({
         "type": "client",
-        "status": status_name(external_task),
-        "sequence": external_task.sequence,
-        "updatedAt": external_task.updated_at.to_string(),
+        "status": status_name(client_task),
+        "sequence": report.sequence,
+        "updatedAt": updated_at,
         "recentActivity": activity,
     });
-    if let Some(phase) = &external_task.phase {
+    if let Some(phase) = &report.phase {
         view["phase"] = phase.as_str().into();
     }
-    if let Some(percent) = external_task.percent {
+    if let Some(percent) = report.percent {
         view["percentage"] = percent.into();
     }
-    if let Some(text) = &external_task.message {
+    if let Some(text) = &report.message {
         view["lastMessage"] = text.as_str().into();
     }
     view
@@ -226,28 +247,24 @@ fn describe_end(view: &mut Value, end: &ExternalTaskEnd) {
     }
 }
 
-fn status_name(external_task: &ExternalTask) -> &'static str {
-    match &external_task.state {
-        ExternalTaskState::Running { .. } => "running",
-        ExternalTaskState::Idle { .. } => "idle",
-        ExternalTaskState::Orphaned { .. } => "orphaned",
-        ExternalTaskState::Ended { end, .. } => match end {
-            ExternalTaskEnd::Completed { .. } => "completed",
-            ExternalTaskEnd::Failed { .. } => "failed",
-            ExternalTaskEnd::Cancelled { .. } => "cancelled",
-        },
+fn status_name(client_task: ClientTask<'_>) -> &'static str {
+    match (&client_task.task.state, client_task.report.activity) {
+        (TaskState::Interrupted, _) => "orphaned",
+        (TaskState::Finished { outcome: TaskOutcome::Completed }, _) => "completed",
+        (TaskState::Finished { outcome: TaskOutcome::Cancelled { .. } }, _) => "cancelled",
+        (TaskState::Finished { .. }, _) => "failed",
+        (_, ExternalActivity::Working) => "running",
+        (_, ExternalActivity::Idle | ExternalActivity::Stopped) => "idle",
     }
 }
 
-fn owner_view(external_task: &ExternalTask) -> Value {
+fn owner_view(client_task: ClientTask<'_>) -> Value {
+    let ClientTask { task, report } = client_task;
     let mut owner =
-        json!({ "participantId": "sdk", "joinId": external_task.owner, "kind": "sdk", "presence": "connected" });
-    match &external_task.state {
-        ExternalTaskState::Orphaned { since_at } => {
-            owner["presence"] = "disconnected".into();
-            owner["disconnectedAt"] = since_at.to_string().into();
-        }
-        ExternalTaskState::Running { .. } | ExternalTaskState::Idle { .. } | ExternalTaskState::Ended { .. } => {}
+        json!({ "participantId": "sdk", "joinId": report.spec.owner, "kind": "sdk", "presence": "connected" });
+    if task.state == TaskState::Interrupted {
+        owner["presence"] = "disconnected".into();
+        owner["disconnectedAt"] = report.since_at.to_string().into();
     }
     owner
 }

@@ -230,6 +230,7 @@ fn resume_hint(id: SessionId, kind: FailKind, turns: u64) -> String {
         | FailKind::Contract
         | FailKind::Stalled
         | FailKind::Denied
+        | FailKind::Reported
         | FailKind::Internal => "",
     };
     format!("{kept}resume with: bosun --resume {id} -p \"…\"{model_hint}")

@@ -188,7 +188,7 @@ fn cells(row: &TaskTreeRow<'_>, listed: &SessionTasks, now: Timestamp) -> [Strin
     let stalled = if task.stalled_since_at.is_some() { ", stalled" } else { "" };
     let removed = if task.forgotten { ", removed" } else { "" };
     let model = match task.kind.form() {
-        TaskForm::Command => "",
+        TaskForm::Command | TaskForm::Reported => "",
         TaskForm::Agent => task.model.as_ref().map_or(&listed.model, |model| &model.effective),
     };
     let cost = if task.turns == 0 && task.cost_micros == 0 {

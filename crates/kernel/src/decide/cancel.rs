@@ -1,8 +1,8 @@
 //! Stopping tasks and ending activations.
 
 use protocol::{
-    Activation, CancelBy, CancelMode, CompletionPolicy, Event, MailBody, MailDelivery, ModelFault, Principal, TaskId,
-    TaskMode, TaskOutcome, ToolResult,
+    Activation, CancelBy, CancelMode, CompletionPolicy, EndReport, Event, MailBody, MailDelivery, ModelFault,
+    Principal, TaskId, TaskMode, TaskOutcome, ToolResult,
 };
 
 use super::DecisionDraft;
@@ -189,7 +189,11 @@ impl DecisionDraft<'_> {
         // The end of a background command does not wake the agent that started it; the agent reads the output when it
         // needs it. The fleet itself reports the end of workers and merge agents.
         let is_fleet_task = task.todo.is_some() || task.merges.is_some();
-        let is_told = parent_task.kind.is_root() || task.kind.reports_to_subagents();
+        let is_told = match task.kind.reports_end() {
+            EndReport::Parent => true,
+            EndReport::Root => parent_task.kind.is_root(),
+            EndReport::Nobody => false,
+        };
         let unreported = !is_told || is_fleet_task;
         if mode == TaskMode::Sync || gone || unreported {
             return Ok(());

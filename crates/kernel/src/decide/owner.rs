@@ -63,7 +63,6 @@ impl DecisionDraft<'_> {
         if self.state.admission == SessionAdmission::Closed {
             self.record(root, Event::AdmissionOpened)?;
         }
-        self.orphan_all_external_tasks()?;
         self.suspend()
     }
 
@@ -106,18 +105,22 @@ impl DecisionDraft<'_> {
         Ok(())
     }
 
-    /// Interrupts a running task that lost its process: an agent can be continued later, a command cannot.
+    /// Interrupts a running task that lost its process: an agent can be continued later, a command cannot, and an
+    /// external task only by a client.
     pub(super) fn interrupt_run(&mut self, id: TaskId) -> Result<(), InputRefusal> {
         match self.task(id)?.kind.on_owner_loss() {
             OwnerLoss::Lost => self.close(id, TaskOutcome::Lost, String::new(), AfterActivation::Finish),
             OwnerLoss::Resume => self.interrupt_agent(id),
+            OwnerLoss::Orphaned => self.orphan(id),
         }
     }
 
     /// Continues every interrupted task, and wakes those that have mail.
     pub(super) fn resume(&mut self) -> Result<(), InputRefusal> {
         for id in self.all_task_ids() {
-            match self.task(id)?.phase {
+            let task = self.task(id)?;
+            match task.phase {
+                TaskPhase::Interrupted if task.kind.on_owner_loss() == OwnerLoss::Orphaned => {}
                 TaskPhase::Interrupted => self.requeue(id)?,
                 TaskPhase::Idle => self.wake(id)?,
                 // The key or the day's budget may have changed.

@@ -1,6 +1,6 @@
 //! Scheduling: which task runs next.
 
-use protocol::{Activation, Attempt, Event, RunId, TaskId, TaskMode, Timestamp};
+use protocol::{Activation, Attempt, Event, OwnerLoss, RunId, TaskId, TaskMode, Timestamp};
 
 use super::{DecisionDraft, WakePolicy};
 use crate::state::SessionAdmission;
@@ -139,7 +139,8 @@ impl DecisionDraft<'_> {
                 TaskPhase::Idle if task.wake_at.is_some_and(|at| at <= self.now) => self.wake(id)?,
                 TaskPhase::Running(_) if task.lease.is_some_and(|until| until <= self.now) => {
                     self.interrupt_run(id)?;
-                    if self.task(id)?.phase == TaskPhase::Interrupted {
+                    let task = self.task(id)?;
+                    if task.phase == TaskPhase::Interrupted && task.kind.on_owner_loss() == OwnerLoss::Resume {
                         self.requeue(id)?;
                     }
                 }

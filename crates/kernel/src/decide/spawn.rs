@@ -84,6 +84,7 @@ impl DecisionDraft<'_> {
         if spec.kind.is_root() {
             return Err(InputRefusal::AlreadyOpen);
         }
+        self.expect_room_for_external(spec)?;
         if spec.kind.counts_as_agent() {
             self.expect_room_below(parent, &spec.agent)?;
         }

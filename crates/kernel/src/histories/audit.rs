@@ -90,7 +90,7 @@ impl LogAudit {
         self.hooks.check_event(id, &entry.event, limits);
         self.starts.check_event(entry, limits);
         self.turn_limit.check_event(entry);
-        self.external_tasks.check_event(&entry.event);
+        self.external_tasks.check_event(entry);
         assert!(
             !self.finished.contains_key(&id)
                 || matches!(entry.event, Event::MailExpired { .. } | Event::StopHooksRan { .. } | Event::TaskForgotten),
@@ -179,8 +179,7 @@ impl LogAudit {
             | Event::AutopilotContinued { .. }
             | Event::AutopilotStopped { .. }
             | Event::AgentSelected { .. }
-            | Event::ExternalTaskChanged { .. }
-            | Event::ExternalTaskForgotten { .. }
+            | Event::ExternalTaskReported { .. }
             | Event::BudgetAwaited
             | Event::Unknown => {}
             Event::TurnReservationRaised { .. } => {

@@ -9,6 +9,7 @@ impl SimulatedSession {
     /// Lets every run finish its open turn or calls and end, until nothing is left to run.
     pub(super) fn drain(&mut self) {
         self.apply_if_accepted(KernelInput::Resume);
+        self.stop_orphans();
         for _ in 0..5_000 {
             let Some(run) = self.active.values().next_back().copied() else { break };
             self.finish_step(run);
@@ -85,6 +86,7 @@ impl SimulatedSession {
                     self.now = at.max(self.now);
                     self.tick();
                 }
+                None if self.stop_orphans() => {}
                 // Only a decision on an open ask can continue the session.
                 None => {
                     let others: Vec<RunId> = self.active.values().copied().collect();

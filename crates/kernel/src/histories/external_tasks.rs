@@ -1,9 +1,8 @@
-//! External tasks in random histories: clients register, update and lose them, and [`ExternalTaskAudit`] checks what is
+//! External tasks in random histories: clients start, update and lose them, and [`ExternalTaskAudit`] checks what is
 //! recorded of them.
 
 use std::collections::BTreeMap;
 
-use protocol::api::{ExternalTaskUpdate, RegisterExternalTaskParams};
 use protocol::*;
 
 use super::simulated_session::SimulatedSession;
@@ -11,41 +10,54 @@ use crate::*;
 
 impl SimulatedSession {
     pub(super) fn change_external_task(&mut self) {
-        let id = ExternalTaskId(format!("x{}", self.rng.below(2)));
+        let name = ExternalTaskId(format!("x{}", self.rng.below(2)));
         let owner = format!("client{}", self.rng.below(2));
-        // Anybody may end an orphaned task, also somebody who has no connection.
-        let sender = Some(owner.clone()).filter(|_| !self.rng.one_in(6));
-        let known = self.kernel.external_task(&id).cloned();
+        let spec = ExternalTaskSpec { id: name.clone(), title: None, cancellable: true, owner: owner.clone() };
+        let Some(known) = self.kernel.external_task(&name).cloned() else { return self.start_external_task(spec) };
+        let (task, report) = (known.id, known.external.as_deref().unwrap());
         let input = match self.rng.below(8) {
             // A task that has ended is of no other use.
-            0..3 if known.as_ref().is_some_and(ExternalTask::is_ended) => KernelInput::ForgetExternalTask(id.clone()),
-            0..3 => KernelInput::RegisterExternalTask(RegisterExternalTaskParams {
-                id: id.clone(),
-                title: None,
-                description: "builds".into(),
-                cancellable: true,
-                owner: owner.clone(),
+            0..3 if known.is_finished() => KernelInput::Forget(task),
+            0..3 => KernelInput::ClaimExternalTask(ExternalTaskClaim {
+                task,
+                spec,
                 expected: Some(self.rng.below(4)).filter(|_| self.rng.one_in(4)),
             }),
             3..6 => KernelInput::UpdateExternalTask(ExternalTaskUpdate {
-                id: id.clone(),
-                owner: sender.clone(),
-                sequence: known.as_ref().map_or(1, |task| task.sequence + self.rng.below(3)),
+                task,
+                owner: owner.clone(),
+                sequence: report.sequence + self.rng.below(3),
                 progress: vec![self.random_progress()],
             }),
             6 => KernelInput::OrphanExternalTasks { owner: owner.clone() },
-            _ => KernelInput::ForgetExternalTask(id.clone()),
+            _ => return self.start_external_task(spec),
         };
-        let is_forget = matches!(input, KernelInput::ForgetExternalTask(_));
-        let refusal = self.try_apply(input);
-        if is_forget {
-            let may_forget = known.as_ref().is_some_and(ExternalTask::is_ended);
-            assert_eq!(refusal.is_none(), may_forget, "{known:?}: {refusal:?}");
+        if let Some(InputRefusal::ExternalTaskNotOwned(_)) = self.try_apply(input) {
+            assert!(owner != report.spec.owner || !known.is_running(), "{owner} owns {known:?}");
         }
-        if let Some(InputRefusal::ExternalTaskNotOwned(_)) = refusal {
-            let task = known.expect("an unknown task has no owner");
-            assert!(sender != Some(task.owner.clone()) || !task.is_owned(), "{sender:?} owns {task:?}");
+    }
+
+    fn start_external_task(&mut self, external: ExternalTaskSpec) {
+        let Some(root) = self.kernel.root() else { return };
+        let is_known = self.kernel.external_task(&external.id).is_some();
+        let spec = TaskSpec { parent: Some(root), ..TaskSpec::external("x", external) };
+        let (id, prompt) = (self.new_id(), "builds".into());
+        let spawn = TaskSpawn { id, spec, prompt, by: None, until: None, definition: None };
+        let refusal = self.try_apply(KernelInput::Spawn(spawn));
+        assert!(!is_known || refusal.is_some(), "two external tasks have one name");
+    }
+
+    /// Stops the external tasks whose client is gone and never returns. Returns whether there were any.
+    pub(super) fn stop_orphans(&mut self) -> bool {
+        let is_orphan = |task: &&KernelTask| {
+            task.phase == TaskPhase::Interrupted && task.kind.on_owner_loss() == OwnerLoss::Orphaned
+        };
+        let orphans: Vec<TaskId> = self.kernel.tasks().filter(is_orphan).map(|task| task.id).collect();
+        for task in &orphans {
+            let (by, how) = (CancelBy::User, CancelMode::Abort);
+            self.apply_accepted(KernelInput::Cancel { task: *task, by, how });
         }
+        !orphans.is_empty()
     }
 
     fn random_progress(&mut self) -> ExternalTaskProgress {
@@ -60,32 +72,36 @@ impl SimulatedSession {
     }
 }
 
-/// The external tasks according to the log.
+/// The reports on external tasks according to the log.
 #[derive(Default)]
-pub(super) struct ExternalTaskAudit(BTreeMap<ExternalTaskId, ExternalTask>);
+pub(super) struct ExternalTaskAudit(BTreeMap<TaskId, ExternalReport>);
 
 impl ExternalTaskAudit {
-    pub(super) fn check_event(&mut self, event: &Event) {
-        match event {
-            Event::ExternalTaskChanged { external_task } => {
-                let task = external_task.as_ref().clone();
-                if let Some(before) = self.0.insert(task.id.clone(), task.clone()) {
-                    assert!(!before.is_ended(), "{task:?} changed after its end");
-                    assert!(before.sequence <= task.sequence, "an old update of {task:?} was applied");
-                    let changed_owner = before.owner != task.owner;
-                    assert!(!changed_owner || !before.is_owned(), "{task:?} was taken from its owner");
-                }
+    pub(super) fn check_event(&mut self, entry: &LogEntry) {
+        match &entry.event {
+            Event::TaskCreated(spec) => {
+                let report = spec.external.clone().map(|spec| ExternalReport::new(*spec, entry.at));
+                self.0.extend(report.map(|report| (entry.task, report)));
             }
-            Event::ExternalTaskForgotten { id } => {
-                assert!(self.0.remove(id).is_some_and(|task| task.is_ended()), "{id:?} was forgotten before its end");
+            Event::ExternalTaskReported { report } => {
+                let before = self.0.insert(entry.task, report.as_ref().clone()).expect("it was created");
+                assert!(before.end.is_none(), "{report:?} changed after its end");
+                assert!(before.sequence <= report.sequence, "an old update of {report:?} was applied");
+                let changed_owner = before.spec.owner != report.spec.owner;
+                let was_stopped = before.activity == ExternalActivity::Stopped;
+                assert!(!changed_owner || was_stopped, "{report:?} was taken from its owner");
             }
-            Event::SessionForked { .. } => self.0.clear(),
             _other => {}
         }
     }
 
-    /// Checks that the kernel and the log agree.
+    /// Checks that the kernel and the log agree, and that a task runs exactly while a client owns it.
     pub(super) fn check(&self, kernel: &Kernel) {
-        assert!(kernel.external_tasks().eq(self.0.values()), "the kernel and the log disagree on external tasks");
+        for (id, report) in &self.0 {
+            let task = kernel.task(*id).expect("it was created");
+            assert_eq!(task.external.as_deref(), Some(report));
+            let is_owned = report.activity != ExternalActivity::Stopped;
+            assert!(task.is_running() == is_owned || task.is_finished(), "{task:?}");
+        }
     }
 }

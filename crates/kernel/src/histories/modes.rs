@@ -92,6 +92,8 @@ pub(super) struct ModeAudit {
     turns_left: Option<u32>,
     /// Agents whose activation has begun and not ended.
     at_work: std::collections::BTreeSet<TaskId>,
+    /// Commands and external tasks, whose work does not count.
+    not_agents: std::collections::BTreeSet<TaskId>,
 }
 
 impl ModeAudit {
@@ -141,7 +143,8 @@ impl ModeAudit {
                     matches!(why, AutopilotStop::Complete { .. } | AutopilotStop::Blocked { .. }).then_some(1);
             }
             Event::TaskCreated(spec) if spec.kind.is_subagent() => drop(self.at_work.insert(entry.task)),
-            Event::TaskRequeued => drop(self.at_work.insert(entry.task)),
+            Event::TaskCreated(spec) if !spec.kind.is_agent() => drop(self.not_agents.insert(entry.task)),
+            Event::TaskRequeued if !self.not_agents.contains(&entry.task) => drop(self.at_work.insert(entry.task)),
             Event::ActivationEnded { .. } | Event::TaskFinished { .. } => drop(self.at_work.remove(&entry.task)),
             _other => {}
         }

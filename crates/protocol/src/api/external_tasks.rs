@@ -1,23 +1,15 @@
-//! API types for external tasks.
+//! API types for external tasks, which clients do themselves. Reading, stopping and removing them is as for any task.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ExternalTask, ExternalTaskId, ExternalTaskProgress};
+use crate::{ExternalTaskId, ExternalTaskProgress, TaskId};
 
-/// The external tasks of a session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ExternalTasksResult {
-    /// The external tasks, sorted by id.
-    pub external_tasks: Vec<ExternalTask>,
-}
-
-/// An external task that a client starts or reclaims.
+/// An external task that a client starts or claims.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct RegisterExternalTaskParams {
-    /// Its name.
+pub struct RegisterTaskParams {
+    /// The client's name for it.
     pub id: ExternalTaskId,
     /// Its display name.
     #[serde(default)]
@@ -33,27 +25,26 @@ pub struct RegisterExternalTaskParams {
     pub expected: Option<u64>,
 }
 
-/// A client's update of its external task.
+/// A client's report on its external task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ExternalTaskUpdate {
-    /// The external task.
-    pub id: ExternalTaskId,
-    /// The connection that sends the update; any connection may end an orphaned external task.
-    #[serde(default)]
-    pub owner: Option<String>,
-    /// The number of the update; an update that is not newer than the last one is ignored.
+pub struct ReportTaskParams {
+    /// The task.
+    pub task: TaskId,
+    /// The connection that sends the report.
+    pub owner: String,
+    /// The number of the report; one that is not newer than the last one is ignored.
     pub sequence: u64,
     /// The changes.
     pub progress: Vec<ExternalTaskProgress>,
 }
 
-/// An external task, and whether this call changed it.
+/// An external task, and what this call did to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExternalTaskResult {
-    /// The external task after the call.
-    pub external_task: ExternalTask,
+    /// The task.
+    pub task: TaskId,
     /// What the call did.
     pub change: ExternalTaskChange,
 }
@@ -64,26 +55,18 @@ pub struct ExternalTaskResult {
 pub enum ExternalTaskChange {
     /// It is new.
     Created,
-    /// It was orphaned, and has an owner again.
-    Reclaimed,
-    /// The update was applied.
-    Updated,
+    /// Its client was gone, and it has an owner again.
+    Claimed,
+    /// The report was applied.
+    Reported,
     /// Nothing changed.
     Unchanged,
 }
 
-/// The owner of external tasks.
+/// A connection that was closed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ExternalTaskOwnerParams {
-    /// The connection that was closed.
+pub struct ClosedConnectionParams {
+    /// The connection.
     pub owner: String,
-}
-
-/// Which external task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ExternalTaskIdParams {
-    /// Its name.
-    pub id: ExternalTaskId,
 }

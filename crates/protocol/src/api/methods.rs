@@ -4,12 +4,12 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentResult, AgentsResult, AsksDecideParams, AsksParams, AsksResult, CommandFate, ExternalTaskIdParams,
-    ExternalTaskOwnerParams, ExternalTaskResult, ExternalTaskUpdate, ExternalTasksResult, FleetParams, FleetResult,
-    InvokeSlashParams, InvokeSlashResult, ModeParams, ModelParams, NewTodo, OutputResult, PermissionParams, PlanParams,
-    PlanResult, RegisterExternalTaskParams, RulesParams, SelectAgentParams, SendParams, SendResult, SessionCommand,
-    SessionView, SlashList, StartAgentParams, StartAgentResult, StopTaskParams, SubscribeParams, TaskParams,
-    TaskRecord, TasksPage, TasksParams, TodoChange, TodoEdits, TodoIds, TodoView, TodosPage, TodosParams,
+    AgentResult, AgentsResult, AsksDecideParams, AsksParams, AsksResult, ClosedConnectionParams, CommandFate,
+    ExternalTaskResult, FleetParams, FleetResult, InvokeSlashParams, InvokeSlashResult, ModeParams, ModelParams,
+    NewTodo, OutputResult, PermissionParams, PlanParams, PlanResult, RegisterTaskParams, ReportTaskParams, RulesParams,
+    SelectAgentParams, SendParams, SendResult, SessionCommand, SessionView, SlashList, StartAgentParams,
+    StartAgentResult, StopTaskParams, SubscribeParams, TaskParams, TaskRecord, TasksPage, TasksParams, TodoChange,
+    TodoEdits, TodoIds, TodoView, TodosPage, TodosParams,
 };
 
 /// How calls of a method are ordered against each other.
@@ -154,16 +154,12 @@ methods! {
         "Moves a task that the root waits for into the background.";
     TasksForget, "tasks.forget", Session, Owner, TaskParams => Nothing,
         "Removes the record of a task that has ended.";
-    ExternalTasksList, "externalTasks.list", Any, Owner, Nothing => ExternalTasksResult,
-        "The work that clients do themselves and report to the session.";
-    ExternalTasksRegister, "externalTasks.register", Session, Owner, RegisterExternalTaskParams => ExternalTaskResult,
-        "Starts an external task, or reclaims one whose client is gone.";
-    ExternalTasksUpdate, "externalTasks.update", Session, Owner, ExternalTaskUpdate => ExternalTaskResult,
-        "Applies a client's update of its external task.";
-    ExternalTasksOrphan, "externalTasks.orphan", Session, Owner, ExternalTaskOwnerParams => Nothing,
-        "Reports a closed connection; another one can reclaim its external tasks.";
-    ExternalTasksForget, "externalTasks.forget", Session, Owner, ExternalTaskIdParams => Nothing,
-        "Removes the record of an external task that has ended.";
+    TasksRegister, "tasks.register", Session, Owner, RegisterTaskParams => ExternalTaskResult,
+        "Starts an external task, or claims one whose client is gone.";
+    TasksReport, "tasks.report", Session, Owner, ReportTaskParams => ExternalTaskResult,
+        "Applies a client's report on its external task.";
+    TasksOrphan, "tasks.orphan", Session, Owner, ClosedConnectionParams => Nothing,
+        "Reports a closed connection; another one can claim its external tasks.";
     TodosList, "todos.list", Any, File, TodosParams => TodosPage,
         "The todos of the session with their dependencies, in pages.";
     TodosAdd, "todos.add", Session, Owner, NewTodo => TodoView,

@@ -4,8 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Activation, Attempt, CancelBy, CancelMode, Cost, Evidence, Expectations, MailDelivery, MailId, ModelUse, Principal,
-    ReasoningEffort, TaskId, TaskMode, TaskOutcome, TaskState, TaskStatus, TaskType, Timestamp, Turn, Usage,
+    Activation, Attempt, CancelBy, CancelMode, Cost, Evidence, Expectations, ExternalReport, MailDelivery, MailId,
+    ModelUse, Principal, ReasoningEffort, TaskId, TaskMode, TaskOutcome, TaskState, TaskStatus, TaskType, Timestamp,
+    Turn, Usage,
 };
 
 /// One task as every view shows it.
@@ -60,6 +61,9 @@ pub struct TaskView {
     pub intent: Option<String>,
     /// The text of its last ended activation, clipped.
     pub result: Option<String>,
+    /// What its client reported of it, if a client does it itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external: Option<Box<ExternalReport>>,
     /// Turns taken.
     pub turns: u64,
     /// Tokens used.

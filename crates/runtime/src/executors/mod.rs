@@ -2,6 +2,7 @@
 //! run, so a new task type or a new place is one registration.
 
 mod agent;
+mod external;
 mod monitor;
 mod shell;
 
@@ -13,6 +14,7 @@ use protocol::{FailKind, PlaceName, TaskType};
 use tools::BoxFuture;
 
 use self::agent::AgentExecutor;
+use self::external::ExternalExecutor;
 use self::monitor::MonitorExecutor;
 use self::shell::ShellExecutor;
 use crate::session_context::SessionContext;
@@ -38,6 +40,7 @@ impl Executors {
                 TaskType::Main | TaskType::Agent => Arc::new(AgentExecutor::new(context, Arc::clone(&conversations))),
                 TaskType::Shell => Arc::new(ShellExecutor(context)),
                 TaskType::Monitor => Arc::new(MonitorExecutor(context)),
+                TaskType::External => Arc::new(ExternalExecutor),
             };
             executors.register(kind, None, executor);
         }

@@ -19,7 +19,7 @@ pub(super) fn task_lines(kernel: &Kernel, id: TaskId, unread: &BTreeSet<TaskId>)
     let line = |task: &KernelTask| {
         let label = task.kind.label();
         let what = match task.kind.form() {
-            TaskForm::Agent => label.to_owned(),
+            TaskForm::Agent | TaskForm::Reported => label.to_owned(),
             TaskForm::Command => format!("background {label} (see read_shell)"),
         };
         let unread = if is_unread(task.id) { "; its result comes as your next message" } else { "" };

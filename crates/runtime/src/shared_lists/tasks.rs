@@ -34,7 +34,7 @@ impl AgentItemList {
                 );
                 format!("{} ({task}): {state}\n{printed}", context.log.roster.path(task))
             }
-            TaskForm::Agent => {
+            TaskForm::Agent | TaskForm::Reported => {
                 self.subagents
                     .read(ReadAgentRequest { agent: task.to_string(), wait: WaitLimit::NoWait, since_turn: None })
                     .await?

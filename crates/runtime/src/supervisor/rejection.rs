@@ -84,10 +84,8 @@ fn kind(refusal: &InputRefusal) -> RefusalKind {
         | InputRefusal::MailWaiting
         | InputRefusal::NoFinalMessage
         | InputRefusal::WaitCycle(_)
-        | InputRefusal::NoExternalTask(_)
+        | InputRefusal::NotExternal(_)
         | InputRefusal::ExternalTaskNotOwned(_)
-        | InputRefusal::ExternalTaskEnded(_)
-        | InputRefusal::ExternalTaskNotEnded(_)
         | InputRefusal::ExternalTaskConflict { .. }
         | InputRefusal::InvalidEvent(_) => RefusalKind::State,
     }

@@ -18,6 +18,7 @@ mod compaction;
 mod disk;
 mod events;
 mod extensions;
+mod external_tasks;
 mod failures;
 mod fleet;
 mod governor;

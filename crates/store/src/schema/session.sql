@@ -38,6 +38,7 @@ CREATE TABLE bosun_tasks (
     activation   INTEGER NOT NULL DEFAULT 0,
     last_outcome TEXT,
     intent       TEXT,
+    external     TEXT,
     result       TEXT,
     turns        INTEGER NOT NULL DEFAULT 0,
     input        INTEGER NOT NULL DEFAULT 0,

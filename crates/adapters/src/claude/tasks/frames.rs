@@ -106,6 +106,6 @@ fn usage_json(tracked: &TrackedTask, at: Timestamp) -> Value {
 fn task_type(tracked: &TrackedTask) -> &'static str {
     match tracked.spec.kind.form() {
         TaskForm::Agent => "local_agent",
-        TaskForm::Command => "local_bash",
+        TaskForm::Command | TaskForm::Reported => "local_bash",
     }
 }

@@ -59,7 +59,7 @@ impl EventTranslator {
         let events = match agent.spec.kind.form() {
             TaskForm::Agent if is_root => Vec::new(),
             TaskForm::Agent => [vec![agent_started(task, &agent).for_agent(Some(task))], tasks_changed()].concat(),
-            TaskForm::Command => tasks_changed(),
+            TaskForm::Command | TaskForm::Reported => tasks_changed(),
         };
         self.agents.insert(task, agent);
         events
@@ -85,7 +85,7 @@ impl EventTranslator {
                 events.push(agent_ended(task, agent, &run, at, outcome).for_agent(agent_id));
                 events.extend(tasks_changed());
             }
-            TaskForm::Command => events.extend(tasks_changed()),
+            TaskForm::Command | TaskForm::Reported => events.extend(tasks_changed()),
         }
         events
     }
@@ -104,7 +104,7 @@ impl EventTranslator {
         let (name, description) = (&agent.spec.name, &agent.spec.description);
         let failed = agent.outcome.as_ref().is_some_and(is_failure);
         let kind = match agent.spec.kind.form() {
-            TaskForm::Command => {
+            TaskForm::Command | TaskForm::Reported => {
                 json!({ "type": "shell_completed", "shellId": task.to_string(), "description": description })
             }
             TaskForm::Agent => json!({

@@ -170,7 +170,7 @@ impl EventTranslator {
             Event::AgentSelected { definition: None, .. } => {
                 vec![CopilotEvent::persistent("subagent.deselected", json!({}))]
             }
-            Event::ExternalTaskChanged { .. } | Event::ExternalTaskForgotten { .. } => tasks_changed(),
+            Event::ExternalTaskReported { .. } => tasks_changed(),
             Event::AutopilotContinued { .. } => {
                 self.continuation_due = true;
                 Vec::new()

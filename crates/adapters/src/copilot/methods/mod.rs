@@ -16,7 +16,7 @@ mod plan;
 pub(crate) mod provider;
 mod server;
 mod skills;
-mod tasks;
+pub(super) mod tasks;
 mod workspaces;
 
 use std::sync::Arc;

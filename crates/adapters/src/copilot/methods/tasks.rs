@@ -4,8 +4,8 @@ mod output;
 mod view;
 
 use protocol::api::{
-    ExternalTaskIdParams, Method, RefusalKind, SendParams, StartAgentParams, StartAgentResult, StopTaskParams,
-    TaskParams, TaskRecord, TaskView, TasksPage, TasksParams,
+    Method, RefusalKind, SendParams, StartAgentParams, StartAgentResult, StopTaskParams, TaskParams, TaskRecord,
+    TaskView, TasksPage, TasksParams,
 };
 use protocol::{CancelMode, MailDelivery, TaskForm, TaskId};
 use rpc::ErrorObject;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::fields::{optional_text, required_text};
 use super::unhandled;
-use crate::copilot::client_tasks;
+use crate::copilot::client_tasks::{self, ClientTask};
 use crate::copilot::connection::CopilotConnection;
 use crate::copilot::hosted_session::HostedSession;
 
@@ -57,13 +57,11 @@ pub(crate) async fn call(
 }
 
 async fn list(session: &HostedSession) -> Result<Value, ErrorObject> {
-    let mut tasks = task_views(session, below_root(session).await?).await?;
-    tasks.extend(client_tasks::external_tasks(session).await?.iter().map(client_tasks::task_view));
-    Ok(json!({ "tasks": tasks }))
+    Ok(json!({ "tasks": task_views(session, below_root(session).await?).await? }))
 }
 
 /// Every task except the root.
-async fn below_root(session: &HostedSession) -> Result<Vec<TaskView>, ErrorObject> {
+pub(crate) async fn below_root(session: &HostedSession) -> Result<Vec<TaskView>, ErrorObject> {
     let (mut all, mut offset) = (Vec::new(), 0);
     loop {
         let query = TasksParams { offset, limit: Some(TASKS_PER_REQUEST), ..TasksParams::default() };
@@ -106,13 +104,14 @@ async fn start_agent(session: &HostedSession, params: &Value) -> Result<Value, E
 
 async fn progress(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
     let id = required_text(params, "id")?;
-    if let Some(external_task) = client_tasks::find(session, id).await? {
-        return Ok(json!({ "progress": client_tasks::progress_view(&external_task) }));
+    if let Some(task) = client_tasks::find(session, id).await? {
+        return Ok(json!({ "progress": ClientTask::of(&task).map(client_tasks::progress_view) }));
     }
     let Some(record) = task_record(session, id).await? else { return Ok(json!({ "progress": null })) };
     Ok(json!({ "progress": match record.task.kind.form() {
         TaskForm::Command => json!({ "type": "shell", "recentOutput": output::task_output(session, record.task.id).await? }),
         TaskForm::Agent => view::progress(&record),
+        TaskForm::Reported => ClientTask::of(&record.task).map(client_tasks::progress_view).unwrap_or_default(),
     }}))
 }
 
@@ -143,8 +142,9 @@ async fn send(session: &HostedSession, params: &Value) -> Result<Value, ErrorObj
 }
 
 async fn cancel(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
-    if let Some(external_task) = client_tasks::find(session, required_text(params, "id")?).await? {
-        return Ok(json!({ "cancelled": client_tasks::cancel(session, &external_task).await? }));
+    let found = client_tasks::find(session, required_text(params, "id")?).await?;
+    if let Some(client_task) = found.as_ref().and_then(ClientTask::of) {
+        return Ok(json!({ "cancelled": client_tasks::cancel(session, client_task).await? }));
     }
     let stop = StopTaskParams { task: task_param(params)?, how: CancelMode::Abort };
     let stopped: Result<Value, _> = session.call(Method::TasksStop, stop).await;
@@ -152,12 +152,11 @@ async fn cancel(session: &HostedSession, params: &Value) -> Result<Value, ErrorO
 }
 
 async fn remove(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
-    let removed: Result<Value, _> = match client_tasks::find(session, required_text(params, "id")?).await? {
-        Some(external_task) => {
-            session.call(Method::ExternalTasksForget, ExternalTaskIdParams { id: external_task.id }).await
-        }
-        None => session.call(Method::TasksForget, TaskParams { task: task_param(params)? }).await,
+    let task = match client_tasks::find(session, required_text(params, "id")?).await? {
+        Some(TaskView { id, .. }) => id,
+        None => task_param(params)?,
     };
+    let removed: Result<Value, _> = session.call(Method::TasksForget, TaskParams { task }).await;
     Ok(json!({ "removed": was_performed(removed)? }))
 }
 

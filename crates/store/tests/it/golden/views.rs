@@ -36,6 +36,7 @@ pub(super) fn tasks() -> Vec<TaskView> {
         unread: 0,
         last_outcome: Some(TaskOutcome::Completed),
         intent: Some("counting".into()),
+        external: None,
         result: Some("There are 12.".into()),
         turns: 1,
         usage: Usage { input: 100, output: 20, cache_read: 3, cache_write: 4 },

@@ -4,6 +4,8 @@ use protocol::api::{TaskRecord, TaskView};
 use protocol::{CallId, Evidence, TaskForm, TaskMode, TaskOutcome, TaskState};
 use serde_json::{Value, json};
 
+use crate::copilot::client_tasks::{self, ClientTask};
+
 /// Maximum lines of recent activity.
 const MAX_ACTIVITY_LINES: usize = 20;
 
@@ -12,6 +14,7 @@ pub(super) fn task_json(task: &TaskView, call: Option<&CallId>) -> Value {
     let mut view = match task.kind.form() {
         TaskForm::Command => shell_json(task),
         TaskForm::Agent => agent_json(task, call),
+        TaskForm::Reported => return ClientTask::of(task).map(client_tasks::task_view).unwrap_or_default(),
     };
     if let Some(at) = task.ended_at.filter(|_| is_over(task)) {
         view["completedAt"] = at.to_string().into();
