@@ -14,6 +14,7 @@ mod permission;
 mod run;
 mod sdk;
 mod serve;
+mod service;
 mod session_options;
 mod sessions;
 mod settings;
@@ -37,6 +38,7 @@ pub(crate) use permission::{AskWait, PermissionArgs};
 pub(crate) use run::{OutputFormat, RunArgs};
 pub(crate) use sdk::{AdapterArgs, SdkArgs, SdkCommand, SdkFamily};
 pub(crate) use serve::ServeArgs;
+pub(crate) use service::{ServiceArgs, ServiceCommand};
 pub(crate) use sessions::{ExportFormat, SendTiming, SessionListArgs, SessionsArgs, SessionsCommand};
 pub(crate) use settings::{ConfigArgs, ConfigCommand, ConfigShowArgs, RuleArgs, RuleScope, TrustArgs};
 pub(crate) use tasks::{TaskArgs, TaskListArgs, TasksArgs, TasksCommand};
@@ -78,8 +80,10 @@ pub(crate) enum CliCommand {
     Fleet(FleetArgs),
     /// Runs programs written for other agents' SDKs: installs the executables they start, and serves their protocol
     Sdk(SdkArgs),
-    /// Serves HTTP on this machine: REST for commands, server-sent events for session events
+    /// Keeps sessions that no terminal holds, and serves HTTP on this machine: REST for commands, server-sent events
     Serve(ServeArgs),
+    /// Installs the session host as a systemd user unit, so that it starts when you log in
+    Service(ServiceArgs),
     /// Shows whether a tool call would be allowed, asked about or denied, and why
     Explain(ExplainArgs),
     /// Lists providers, their keys and models, and the model servers running on this machine

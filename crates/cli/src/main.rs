@@ -34,6 +34,7 @@ mod script;
 mod sdk;
 mod selftest;
 mod serve;
+mod service;
 mod sessions;
 mod settings;
 mod setup;
@@ -115,6 +116,7 @@ fn perform(args: CliArgs) -> Result<CommandExit, CliError> {
             Some(CliCommand::Fleet(command)) => fleet::perform(command).await,
             Some(CliCommand::Sdk(options)) => sdk::perform(options.command).await,
             Some(CliCommand::Serve(options)) => serve::serve(options).await,
+            Some(CliCommand::Service(options)) => service::perform(options.command).await,
             Some(CliCommand::Explain(options)) => explain::explain_call(&options),
             Some(CliCommand::Models(options)) => models::list(&options).await,
             Some(CliCommand::Cost(options)) => cost::print_costs(&options),

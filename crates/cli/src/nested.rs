@@ -35,7 +35,7 @@ fn command_access(command: Option<&CliCommand>) -> CommandAccess {
             CommandAccess::UserOnly("start agents")
         }
         Some(CliCommand::Sdk(_) | CliCommand::Serve(ServeArgs { openapi: true, .. })) => CommandAccess::Anyone,
-        Some(CliCommand::Serve(_)) => CommandAccess::UserOnly("start agents"),
+        Some(CliCommand::Serve(_) | CliCommand::Service(_)) => CommandAccess::UserOnly("start agents"),
         Some(CliCommand::Sessions(sessions)) => match sessions.command {
             None
             | Some(
@@ -142,7 +142,7 @@ mod tests {
             bosun todos|bosun todos ready|bosun todos graph|bosun todos add a|bosun todos done a|\
             bosun todos block a --reason b|bosun todos reopen a|bosun fleet check a.yaml|bosun fleet|bosun fleet goal|\
             bosun import claude|bosun import codex --write|\
-            bosun serve|bosun fleet run a.yaml|bosun fleet resume|bosun fleet status|bosun fleet stop|bosun fleet graph";
+            bosun serve|bosun serve --status|bosun serve --stop|bosun service install|bosun service status|bosun fleet run a.yaml|bosun fleet resume|bosun fleet status|bosun fleet stop|bosun fleet graph";
         for line in reserved.split('|') {
             assert!(!is_allowed_for_agents(line), "{line}");
         }

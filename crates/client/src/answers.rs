@@ -67,7 +67,13 @@ impl StoredSession {
             | Method::TodosUpdate
             | Method::TodosEdit
             | Method::AsksDecide
-            | Method::EventsSubscribe => Err(ClientError::NotRunning(self.id())),
+            | Method::EventsSubscribe
+            | Method::SessionsBegin
+            | Method::SessionsResume
+            | Method::SessionsFork
+            | Method::HostGet
+            | Method::HostStop
+            | Method::HostHandOver => Err(ClientError::NotRunning(self.id())),
         }
     }
 

@@ -26,6 +26,9 @@ const REACHABLE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often an owner that cannot be reached is tried again.
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
 
+/// How long the next session host may take to adopt the sessions of one that ended.
+const ADOPTION_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// How often the file of a session without an owner is checked for a new one.
 const NEW_OWNER_POLL: Duration = Duration::from_millis(100);
 
@@ -177,7 +180,11 @@ impl EventStream {
             return Ok(());
         }
         let Some(pid) = owner else {
-            if file.missing_for(MissingPeer::Owner) >= self.options.new_owner_wait {
+            let wait = match session.home().is_held(session.id()) {
+                true => self.options.new_owner_wait.max(ADOPTION_TIMEOUT),
+                false => self.options.new_owner_wait,
+            };
+            if file.missing_for(MissingPeer::Owner) >= wait {
                 self.source = EventSource::End;
             } else {
                 tokio::time::sleep(NEW_OWNER_POLL).await;

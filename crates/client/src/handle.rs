@@ -5,7 +5,7 @@ use std::time::Duration;
 use host::Home;
 use protocol::SessionId;
 use protocol::api::{AnswerSource, ApiCall, Method, TodoEdits, TodoIds};
-use rpc::{CallError, InProcessConnector, Notifications, RpcClient};
+use rpc::{CallError, ErrorObject, InProcessConnector, Notifications, RpcClient};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -88,6 +88,7 @@ impl SessionHandle {
                 let TodoEdits { edits } = parse(params)?;
                 to_json(&TodoIds { ids: self.edit_todos(edits).await?.ids })
             }
+            (AnswerSource::Host, _) => Err(ClientError::Refused(ErrorObject::unknown_method(method.name()))),
             (AnswerSource::Owner | AnswerSource::Command, _) => {
                 let owner = match &self.connector {
                     Connector::InProcess(_) => Some(std::process::id()),

@@ -71,6 +71,9 @@ const COPILOT_KEY: &str = "COPILOT_PROVIDER_API_KEY";
 /// Its key as a bearer token.
 const COPILOT_BEARER: &str = "COPILOT_PROVIDER_BEARER_TOKEN";
 
+/// The folder of the user's configuration; `.config` in the user's home folder when unset.
+const CONFIG_FOLDER: &str = "XDG_CONFIG_HOME";
+
 /// Its name.
 const COPILOT_MODEL: &str = "COPILOT_MODEL";
 
@@ -209,6 +212,12 @@ impl Env {
     /// The token that clients of an adapter on a port must send first.
     pub fn connection_token(&self) -> Option<String> {
         self.text(CONNECTION_TOKEN)
+    }
+
+    /// The folder of the user's configuration; none if `HOME` is not set either.
+    pub fn config_folder(&self) -> Option<PathBuf> {
+        let own = || self.user_home.as_ref().map(|home| home.join(".config"));
+        self.vars.get(CONFIG_FOLDER).map(PathBuf::from).filter(|path| path.is_absolute()).or_else(own)
     }
 
     /// The value of a variable, unless it is unset or empty.

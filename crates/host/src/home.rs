@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -91,6 +91,7 @@ const PRODUCT_NAMES: [&str; 2] = ["sessions", "config.toml"];
 const DEFINITION_NAMES: [&str; 6] = ["agents", "skills", "hooks", "commands", "plugins", "AGENTS.md"];
 const CHECKOUTS: &str = "checkouts";
 const TRASH: &str = "trash";
+const HELD: &str = "held";
 const OWNER_LOCK: &str = "owner.lock";
 const PROGRAMS_RECORD: &str = "programs";
 /// Time limit for a guardian without an owner to end everything.
@@ -213,6 +214,61 @@ impl Home {
         self.root.join("run").join(format!("{random:016x}.sock"))
     }
 
+    /// The socket of the process that keeps sessions which no terminal holds.
+    pub fn host_socket(&self) -> PathBuf {
+        self.root.join("run").join("host.sock")
+    }
+
+    /// Whether a session is kept, or waits to be resumed, by the process that keeps sessions.
+    pub fn is_held(&self, session: SessionId) -> bool {
+        self.held_record(session).exists()
+    }
+
+    /// Writes what the next process that keeps sessions must know about one of them; a crash leaves the old or the new
+    /// record.
+    pub fn write_held_record(&self, session: SessionId, record: &[u8]) -> io::Result<()> {
+        let path = self.held_record(session);
+        let folder = self.root.join(HELD);
+        make_private(&folder).map_err(io::Error::other)?;
+        let draft = path.with_extension("new");
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+        file.write_all(record)?;
+        file.sync_all()?;
+        fs::rename(&draft, &path)?;
+        File::open(&folder)?.sync_all()
+    }
+
+    /// Removes a session's record, if there is one.
+    pub fn remove_held_record(&self, session: SessionId) -> io::Result<()> {
+        match fs::remove_file(self.held_record(session)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// The records of all sessions that are kept or wait to be resumed, oldest session first.
+    pub fn held_records(&self) -> io::Result<Vec<(SessionId, Vec<u8>)>> {
+        let entries = match fs::read_dir(self.root.join(HELD)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let mut records = Vec::new();
+        for entry in entries {
+            let path = entry?.path();
+            let is_record = path.extension().is_some_and(|end| end == "json");
+            let session = path.file_stem().and_then(|name| name.to_str()?.parse().ok()).filter(|_| is_record);
+            if let Some(session) = session {
+                records.push((session, fs::read(&path)?));
+            }
+        }
+        records.sort_by_key(|(session, _)| *session);
+        Ok(records)
+    }
+
+    fn held_record(&self, session: SessionId) -> PathBuf {
+        self.root.join(HELD).join(format!("{session}.json"))
+    }
+
     /// The sockets of live and of dead owners.
     pub fn sockets(&self) -> HashSet<PathBuf> {
         let entries = fs::read_dir(self.root.join("run")).into_iter().flatten().flatten();
@@ -230,6 +286,14 @@ impl Home {
     /// Waits for the lock of this name, which one process holds at a time; blocks the thread meanwhile.
     pub fn lock(&self, name: &str) -> Result<FileLock, HomeError> {
         self.lock_within(name, MAX_LOCK_WAIT)
+    }
+
+    /// Takes the lock of this name; none if another process holds it.
+    pub fn try_lock(&self, name: &str) -> Result<Option<FileLock>, HomeError> {
+        match self.lock_within(name, Duration::ZERO) {
+            Err(HomeError::Locked { .. }) => Ok(None),
+            locked => locked.map(Some),
+        }
     }
 
     /// Locks a session without an owner: waits until no process of an earlier owner runs, and ends the processes of an
@@ -513,9 +577,26 @@ mod tests {
         let held = home.lock("index").unwrap();
         let error = home.lock_within("index", Duration::ZERO).unwrap_err();
         assert!(matches!(error, HomeError::Locked { .. }), "{error:?}");
-        let other = home.lock_within("other", Duration::ZERO).unwrap();
+        assert!(home.try_lock("index").unwrap().is_none());
+        let other = home.try_lock("other").unwrap().unwrap();
         drop((held, other));
         drop(home.lock_within("index", Duration::ZERO).unwrap());
+    }
+
+    #[test]
+    fn records_of_held_sessions_are_private_and_replaced_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::open(folder.path().to_owned()).unwrap();
+        let session = SessionId::new(uuid::Uuid::now_v7());
+        assert!(!home.is_held(session) && home.held_records().unwrap().is_empty());
+        for record in [b"one", b"two"] {
+            home.write_held_record(session, record).unwrap();
+            assert_eq!(mode(&home.held_record(session)), 0o600);
+            assert_eq!(home.held_records().unwrap(), [(session, record.to_vec())]);
+        }
+        assert!(home.is_held(session));
+        home.remove_held_record(session).unwrap();
+        assert!(!home.is_held(session) && home.held_records().unwrap().is_empty());
     }
 
     #[test]

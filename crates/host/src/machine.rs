@@ -1,9 +1,13 @@
 //! The machine and this process on it: process identity, free disk space, and immediate termination.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::{fs, io, thread};
 
-use rustix::process::{DumpableBehavior, Pid, Signal, getpid, kill_process, set_dumpable_behavior, test_kill_process};
+use protocol::api::ProgramFile;
+use rustix::process::{
+    DumpableBehavior, Pid, Signal, getpid, kill_process, set_dumpable_behavior, setsid, test_kill_process,
+};
 
 use crate::Lineage;
 use crate::proc::ProcessStat;
@@ -38,6 +42,19 @@ impl ProcessIdentity {
                 Err(_) => test_kill_process(pid).is_ok(),
             }
     }
+}
+
+/// The file of the program that this process runs, even if another file has replaced it meanwhile.
+pub fn program_file() -> io::Result<ProgramFile> {
+    let file = fs::metadata("/proc/self/exe")?;
+    let path = std::env::current_exe()?.to_string_lossy().into_owned();
+    Ok(ProgramFile { path, device: file.dev(), inode: file.ino() })
+}
+
+/// Leaves the terminal of this process: it survives the terminal, and gets none of its signals.
+pub fn leave_terminal() -> io::Result<()> {
+    setsid()?;
+    Ok(())
 }
 
 /// The boot id of the machine.

@@ -1,8 +1,10 @@
-//! Another process of this executable, started as the user would, to be killed in the middle of its work. Bosun uses it
-//! for its self-test. It does not belong to an agent and so has no guardian; the programs it starts have one.
+//! Other processes of this executable, started as the user would: one that is killed in the middle of its work, for the
+//! self-test, and one that outlives this process, to keep sessions. They do not belong to an agent and so have no
+//! guardian; the programs they start have one.
 
 use std::ffi::{CStr, OsString};
 use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -16,7 +18,7 @@ use crate::ExitStatus;
 use crate::proc::ProcessStat;
 
 /// The process name of a process that starts siblings: a process below a `bosun` never counts as the user's.
-const SIBLING_STARTER_NAME: &CStr = c"bosun-selftest";
+const SIBLING_STARTER_NAME: &CStr = c"bosun-starter";
 
 /// Makes the processes that this one starts count as the user's. Only the main thread can do this, and only a process
 /// without agents of its own may.
@@ -89,6 +91,39 @@ impl Drop for SiblingProcess {
         // This fails if the process has already ended.
         let _ended = self.0.kill();
         let _reaped = self.0.wait();
+    }
+}
+
+/// A process of this executable that outlives this one.
+#[derive(Debug)]
+pub struct ResidentProcess(Child);
+
+impl ResidentProcess {
+    /// Starts it with the environment of this process. It writes its errors to the log.
+    #[expect(clippy::disallowed_methods, reason = "it stands for a process of the user, not of an agent")]
+    pub fn start(args: &[&str], env: (&str, &Path), cwd: &Path, log: File) -> io::Result<ResidentProcess> {
+        let child = Command::new(std::env::current_exe()?)
+            .args(args)
+            .env(env.0, env.1)
+            .current_dir(cwd)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .spawn()?;
+        Ok(ResidentProcess(child))
+    }
+
+    /// Waits for its first line of output; none if it ended without one. Blocks the thread meanwhile.
+    pub fn first_line(mut self) -> io::Result<Option<String>> {
+        let mut line = String::new();
+        if let Some(output) = self.0.stdout.take() {
+            BufReader::new(output).read_line(&mut line)?;
+        }
+        if line.is_empty() {
+            self.0.wait()?;
+            return Ok(None);
+        }
+        Ok(Some(line))
     }
 }
 

@@ -156,6 +156,12 @@ impl RequestHandler for SessionApi {
                     json_of(TodoIds { ids })
                 }
                 Method::AsksDecide => self.decide(read_params(params)?).await,
+                Method::SessionsBegin
+                | Method::SessionsResume
+                | Method::SessionsFork
+                | Method::HostGet
+                | Method::HostStop
+                | Method::HostHandOver => Err(ErrorObject::unknown_method(method.name())),
                 Method::EventsSubscribe => {
                     let from: SubscribeParams = read_params(params)?;
                     let subscription = self.context.log.bus.subscribe(from.after);

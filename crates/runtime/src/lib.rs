@@ -77,7 +77,7 @@ pub use result_cache::{
     Assignment, AssignmentContext, CacheLookup, CacheMissReason, CommitPinner, FilePatterns, NoCommits, ResultBackend,
     RunResultCache, TreeSnapshot, TreeSnapshotError, WorkLocation, excluded_paths,
 };
-pub use session::{Session, SessionOpenError, SessionStart, SessionStatus};
+pub use session::{Session, SessionOpenError, SessionStart, SessionStatus, acts_for_user};
 pub use session_model::ModelChangeError;
 pub use settings::{SessionFeatures, SessionSettings};
 pub use skill::{read as read_skill, skill_text};

@@ -1,19 +1,36 @@
 //! A session that this process runs for others. It belongs to one background task, which receives commands for it.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use client::StoreError;
 use protocol::SessionId;
 use rpc::InProcessConnector;
 use runtime::{InputRejection, Session, SessionStatus};
+use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::held_record::{HeldRecord, HeldRecords};
+
 /// How long a session is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum KeepMode {
     /// Until a client closes it.
     UntilClosed,
     /// Until nothing runs in it.
     UntilQuiet,
+}
+
+impl KeepMode {
+    /// The mode that keeps a session longer.
+    pub(crate) fn longer(self, other: KeepMode) -> KeepMode {
+        match (self, other) {
+            (KeepMode::UntilQuiet, KeepMode::UntilQuiet) => KeepMode::UntilQuiet,
+            (KeepMode::UntilClosed, _) | (_, KeepMode::UntilClosed) => KeepMode::UntilClosed,
+        }
+    }
 }
 
 /// The way to a session that is held here; its task holds the session itself.
@@ -31,8 +48,8 @@ pub struct HeldSession {
 enum HeldCommand {
     /// Resume interrupted work.
     Resume(oneshot::Sender<Result<(), InputRejection>>),
-    /// Keep the session for as long as this.
-    Keep(KeepMode, oneshot::Sender<()>),
+    /// Keep the session for as long as this; the reply is how long it was kept before.
+    Keep(KeepMode, oneshot::Sender<KeepMode>),
     /// Close the session now.
     Close(CloseReply),
 }
@@ -43,8 +60,8 @@ type CloseReply = oneshot::Sender<Result<(), StoreError>>;
 const COMMAND_BUFFER: usize = 16;
 
 impl HeldSession {
-    /// Holds a session; the returned task must run until it ends.
-    pub(crate) fn new(session: Session) -> (HeldSession, HeldSessionTask) {
+    /// Holds a session until it is closed, with its record for the next host; the returned task must run until it ends.
+    pub(crate) fn new(session: Session, record: Option<(HeldRecords, HeldRecord)>) -> (HeldSession, HeldSessionTask) {
         let (sender, commands) = mpsc::channel(COMMAND_BUFFER);
         let held = HeldSession {
             id: session.id(),
@@ -53,7 +70,7 @@ impl HeldSession {
             connector: session.in_process_connector(),
             status: session.status(),
         };
-        (held, HeldSessionTask { session, commands, keep: KeepMode::UntilClosed })
+        (held, HeldSessionTask { session, commands, keep: KeepMode::UntilClosed, record })
     }
 
     /// The session.
@@ -83,11 +100,11 @@ impl HeldSession {
         resumed.await.unwrap_or(Ok(()))
     }
 
-    /// Changes how long the session is kept; returns whether it is still held.
-    pub async fn keep(&self, mode: KeepMode) -> bool {
+    /// Changes how long the session is kept; returns how long it was kept before, or nothing if it is closed.
+    pub async fn keep(&self, mode: KeepMode) -> Option<KeepMode> {
         let (reply, kept) = oneshot::channel();
         self.send(HeldCommand::Keep(mode, reply)).await;
-        kept.await.is_ok()
+        kept.await.ok()
     }
 
     /// Closes the session now, and waits until it is closed: running work is interrupted and can be resumed.
@@ -121,48 +138,78 @@ pub(crate) struct HeldSessionTask {
     session: Session,
     commands: mpsc::Receiver<HeldCommand>,
     keep: KeepMode,
+    record: Option<(HeldRecords, HeldRecord)>,
 }
 
 /// Why a session is no longer held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum HoldEnd {
+#[derive(Debug)]
+enum HoldEnd {
     /// A client closed it, or nothing runs in it any more.
-    Done,
+    Done(Option<CloseReply>),
     /// Its host closes.
     HostClosing,
 }
 
 impl HeldSessionTask {
-    /// Holds the session, then leaves it and calls `released` before anybody learns that it is closed.
-    pub(crate) async fn run(self, closing: CancellationToken, released: impl FnOnce(HoldEnd)) {
-        let HeldSessionTask { session, mut commands, mut keep } = self;
-        let id = session.id();
-        let mut status = session.status();
-        let (end, reply) = loop {
-            tokio::select! {
-                command = commands.recv() => match command {
-                    // Fails if the client no longer waits.
-                    Some(HeldCommand::Resume(reply)) => drop(reply.send(session.resume().await)),
-                    Some(HeldCommand::Keep(mode, reply)) => {
-                        keep = mode;
-                        reply.send(()).ok();
-                    }
-                    Some(HeldCommand::Close(reply)) => break (HoldEnd::Done, Some(reply)),
-                    None => break (HoldEnd::Done, None),
-                },
-                () = wait_until_quiet(&mut status), if keep == KeepMode::UntilQuiet => break (HoldEnd::Done, None),
-                () = closing.cancelled() => break (HoldEnd::HostClosing, None),
-            }
-        };
+    /// Holds the session, then leaves it and calls `released` before anybody learns that it is closed. When the host
+    /// closes, the session stays recorded for the next host unless the host `releases` its sessions.
+    pub(crate) async fn run(
+        mut self,
+        closing: CancellationToken,
+        releases: Arc<AtomicBool>,
+        released: impl FnOnce() + Send,
+    ) {
+        let id = self.session.id();
+        let end = self.hold(&closing).await;
+        let HeldSessionTask { session, commands: _closed_at_the_end, record, .. } = self;
         let left = session.leave().await.map(drop);
         if let Err(error) = &left {
             tracing::warn!(%error, %id, "cannot close the session cleanly");
         }
-        released(end);
+        let (is_released, reply) = match end {
+            HoldEnd::Done(reply) => (true, reply),
+            HoldEnd::HostClosing => (releases.load(Ordering::Acquire), None),
+        };
+        if let Some((records, _)) = record.filter(|_| is_released)
+            && let Err(error) = records.remove(id).await
+        {
+            tracing::warn!(%error, %id, "the next host will resume a session that is closed");
+        }
+        released();
         if let Some(reply) = reply {
             // Fails if the client no longer waits.
             reply.send(left).ok();
         }
+    }
+
+    async fn hold(&mut self, closing: &CancellationToken) -> HoldEnd {
+        let mut status = self.session.status();
+        loop {
+            tokio::select! {
+                command = self.commands.recv() => match command {
+                    // A reply fails if the client no longer waits.
+                    Some(HeldCommand::Resume(reply)) => drop(reply.send(self.session.resume().await)),
+                    Some(HeldCommand::Keep(mode, reply)) => drop(reply.send(self.change_keep(mode).await)),
+                    Some(HeldCommand::Close(reply)) => return HoldEnd::Done(Some(reply)),
+                    None => return HoldEnd::Done(None),
+                },
+                () = wait_until_quiet(&mut status), if self.keep == KeepMode::UntilQuiet => return HoldEnd::Done(None),
+                () = closing.cancelled() => return HoldEnd::HostClosing,
+            }
+        }
+    }
+
+    /// Changes how long the session is kept; returns how long it was kept before.
+    async fn change_keep(&mut self, mode: KeepMode) -> KeepMode {
+        if let Some((records, record)) = &mut self.record
+            && record.keep != mode
+        {
+            record.keep = mode;
+            if let Err(error) = records.write(record).await {
+                tracing::warn!(%error, "the next host will keep a session as before");
+            }
+        }
+        std::mem::replace(&mut self.keep, mode)
     }
 }
 

@@ -28,6 +28,23 @@ pub enum ProcessSignal {
     Continue,
 }
 
+impl ProcessSignal {
+    /// Sends the signal to a process.
+    #[track_caller]
+    pub fn send(self, pid: u32) {
+        let name = match self {
+            ProcessSignal::Interrupt => "INT",
+            ProcessSignal::Terminate => "TERM",
+            ProcessSignal::HangUp => "HUP",
+            ProcessSignal::Kill => "KILL",
+            ProcessSignal::Stop => "STOP",
+            ProcessSignal::Continue => "CONT",
+        };
+        let sent = Command::new("sh").args(["-c", r#"kill -s "$0" "$1""#, name, &pid.to_string()]).status().unwrap();
+        assert!(sent.success(), "{name} could not be sent to {pid}");
+    }
+}
+
 /// The running binary. Dropping it before its end kills it.
 #[derive(Debug)]
 pub struct RunningBinary {
@@ -55,17 +72,7 @@ impl RunningBinary {
     /// Sends it a signal.
     #[track_caller]
     pub fn signal(&mut self, signal: ProcessSignal) {
-        let name = match signal {
-            ProcessSignal::Interrupt => "INT",
-            ProcessSignal::Terminate => "TERM",
-            ProcessSignal::HangUp => "HUP",
-            ProcessSignal::Kill => "KILL",
-            ProcessSignal::Stop => "STOP",
-            ProcessSignal::Continue => "CONT",
-        };
-        let pid = self.pid().to_string();
-        let sent = Command::new("sh").args(["-c", r#"kill -s "$0" "$1""#, name, &pid]).status().unwrap();
-        assert!(sent.success(), "{name} could not be sent to {pid}");
+        signal.send(self.pid());
     }
 
     /// Its stdout so far.

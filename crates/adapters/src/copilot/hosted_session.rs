@@ -251,7 +251,7 @@ impl HostedSession {
     /// Has the host keep the session for a client that joins it; returns whether a process runs the session.
     pub(crate) async fn keep_open(&self) -> bool {
         match &self.held {
-            Some(held) => held.keep(KeepMode::UntilClosed).await,
+            Some(held) => held.keep(KeepMode::UntilClosed).await.is_some(),
             None => self.call::<Value>(Method::SessionGet, Value::Null).await.is_ok(),
         }
     }

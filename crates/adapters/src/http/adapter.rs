@@ -12,7 +12,6 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use server::{KeepMode, SessionHost};
 use tokio::sync::Semaphore;
-use tokio_util::sync::CancellationToken;
 
 use super::access_guard::AccessGuard;
 use super::body::{self, ApiResponse};
@@ -24,6 +23,7 @@ use super::problem::HttpProblem;
 use super::relay::{EventRelay, EventRelays};
 use super::route::{PathParams, Route, RouteAction, RouteInput, RouteOutput};
 use super::routes::ROUTES;
+use super::stream_end::StreamClosing;
 use super::{HttpLimits, session_access, session_list, session_start};
 
 /// The header with the last event that the client received.
@@ -36,7 +36,7 @@ pub(super) struct HttpAdapter {
     pub(super) limits: HttpLimits,
     pub(super) streams: Arc<Semaphore>,
     pub(super) relays: EventRelays,
-    pub(super) closing: CancellationToken,
+    pub(super) closing: StreamClosing,
 }
 
 impl HttpAdapter {
@@ -149,6 +149,7 @@ impl HttpAdapter {
     }
 
     async fn call(&self, id: SessionId, method: Method, params: Value) -> Result<Value, HttpProblem> {
+        self.sessions.adopted(id).await;
         Ok(self.sessions.handle(id).call_value(method, params, self.limits.answer_time).await?)
     }
 
@@ -162,6 +163,7 @@ impl HttpAdapter {
             let detail = format!("the limit of {} open streams is reached", self.limits.streams);
             HttpProblem::new(StatusCode::TOO_MANY_REQUESTS, detail).remedy("close one")
         })?;
+        self.sessions.adopted(session).await;
         let relay = self.relay(session).await?;
         let request = EventStreamRequest {
             home: self.sessions.home().clone(),

@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
-use tokio_util::sync::CancellationToken;
 
 use super::relay::{EventBatch, EventRelay};
+use super::stream_end::StreamClosing;
 
 /// How many events are read from a file at a time.
 const EVENTS_PER_PAGE: usize = 256;
@@ -32,7 +32,7 @@ pub(super) struct EventStreamRequest {
     /// The last event that the client has.
     pub(super) last_seen: u64,
     pub(super) keep_alive: Duration,
-    pub(super) closing: CancellationToken,
+    pub(super) closing: StreamClosing,
     /// Counts it among the open streams.
     pub(super) _permit: OwnedSemaphorePermit,
 }
@@ -93,6 +93,9 @@ impl SseEventStream {
             }
             let Some(live) = &mut self.live else {
                 self.is_over = true;
+                if self.request.closing.is_handed_over() {
+                    return None;
+                }
                 let end = sse_event("end", None, &json!({ "seq": self.request.last_seen }));
                 return Some(format!("retry: {RETRY}\n{end}").into());
             };
@@ -101,7 +104,7 @@ impl SseEventStream {
             }
             let signal = tokio::select! {
                 biased;
-                () = self.request.closing.cancelled() => StreamSignal::Closed,
+                () = self.request.closing.closed() => StreamSignal::Closed,
                 received = live.batches.recv() => match received {
                     Ok(batch) => StreamSignal::Batch(batch),
                     Err(RecvError::Lagged(_)) => StreamSignal::Lagged,
@@ -209,7 +212,7 @@ mod tests {
                 session,
                 last_seen: 7,
                 keep_alive: Duration::from_secs(1),
-                closing: CancellationToken::new(),
+                closing: StreamClosing::default(),
                 _permit: Arc::new(Semaphore::new(1)).acquire_owned().await.unwrap(),
             };
             let output: Vec<Bytes> = stream(request, None).collect().await;

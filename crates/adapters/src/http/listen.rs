@@ -14,13 +14,13 @@ use server::SessionHost;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 use tokio::sync::{Semaphore, oneshot};
-use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::access_guard::AccessGuard;
 use super::adapter::HttpAdapter;
 use super::connection_slots::{ConnectionSlot, ConnectionSlots};
 use super::relay::EventRelays;
+use super::stream_end::{StreamClosing, StreamEnd};
 use super::write_timeout::WriteTimeoutStream;
 use super::{AccessToken, HttpLimits};
 
@@ -48,12 +48,18 @@ impl HttpListener {
         Ok(HttpListener { socket, address })
     }
 
+    /// The port it listens on.
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
     /// The URL it listens on.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Serves clients until `end` completes, then closes every session that the host holds; they can be resumed.
+    /// Serves clients until `end` completes, then closes every session that the host holds; they can be resumed. The
+    /// result of `end` tells clients that follow events whether to expect more.
     ///
     /// Clients are served by a separate thread, so that no session waits for them, no matter how many watch.
     pub async fn serve(
@@ -61,9 +67,9 @@ impl HttpListener {
         sessions: Arc<SessionHost>,
         token: AccessToken,
         limits: HttpLimits,
-        end: impl Future<Output = ()>,
+        end: impl Future<Output = StreamEnd>,
     ) -> io::Result<()> {
-        let closing = CancellationToken::new();
+        let closing = StreamClosing::default();
         let adapter = Arc::new(HttpAdapter {
             guard: AccessGuard::new(token, self.address.port()),
             sessions: Arc::clone(&sessions),
@@ -74,10 +80,13 @@ impl HttpListener {
         });
         let mut served = serve_clients(self.socket.into_std()?, adapter)?;
         let failed = tokio::select! {
-            () = end => false,
+            stream_end = end => {
+                closing.close(stream_end);
+                false
+            }
             _early = &mut served => true,
         };
-        closing.cancel();
+        closing.close(StreamEnd::Complete);
         let shutdown = async {
             sessions.shut_down().await;
             if !failed {
@@ -107,7 +116,7 @@ fn serve_clients(socket: std::net::TcpListener, adapter: Arc<HttpAdapter>) -> io
             };
             tokio::select! {
                 () = accepting => {}
-                () = adapter.closing.cancelled() => {}
+                () = adapter.closing.closed() => {}
             }
             connections.close();
             connections.wait().await;
@@ -155,7 +164,7 @@ async fn serve_connection(stream: TcpStream, adapter: Arc<HttpAdapter>, slot: Co
     let outcome = tokio::select! {
         outcome = connection.as_mut() => outcome,
         () = admission_expired(&slot, admission_time) => return,
-        () = closing.cancelled() => {
+        () = closing.closed() => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }

@@ -21,9 +21,11 @@ mod routes;
 mod session_access;
 mod session_list;
 mod session_start;
+mod stream_end;
 mod write_timeout;
 
 pub use crate::token::AccessToken;
 pub use limits::HttpLimits;
 pub use listen::HttpListener;
 pub use openapi::{openapi, routes_markdown};
+pub use stream_end::StreamEnd;

@@ -107,6 +107,7 @@ impl From<HostError> for HttpProblem {
             HostError::Full(_) => HttpProblem::new(StatusCode::TOO_MANY_REQUESTS, error.to_string())
                 .remedy("stop one: POST /v1/sessions/{session}/stop"),
             HostError::Refused(refusal) => refusal.into(),
+            HostError::Prompt(error) => error.into(),
             HostError::Rejected(_) | HostError::Failed(_) => HttpProblem::internal(error),
         }
     }

@@ -60,6 +60,10 @@ pub(crate) struct RunArgs {
     /// With --continue or --resume, and a prompt: continues in a copy and leaves the session unchanged
     #[arg(long)]
     pub(crate) fork: bool,
+    /// Runs in the background: prints the session's id and returns; calls that need permission wait for
+    /// `bosun approvals`
+    #[arg(long, conflicts_with_all = ["image", "share", "background_wait"])]
+    pub(crate) detach: bool,
     /// Writes every answer of the model to this file, for `--model replay/FILE`
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,

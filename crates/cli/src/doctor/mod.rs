@@ -12,6 +12,7 @@ mod models;
 mod programs;
 mod project;
 mod sandbox;
+mod session_host;
 mod settings;
 mod show;
 
@@ -34,6 +35,7 @@ pub(crate) async fn run_doctor(args: &DoctorArgs) -> Result<CommandExit, CliErro
     checks.extend(setting_problems);
     checks.extend(settings::checks(&context));
     checks.extend(home::checks(&context));
+    checks.extend(session_host::checks(&context).await);
     checks.extend(project::checks(&context));
     checks.extend(agents::checks(&context));
     checks.extend(sandbox);

@@ -2,6 +2,7 @@
 
 mod background;
 mod countdown;
+mod detach;
 pub(crate) mod event_text;
 mod explain;
 mod images;
@@ -59,7 +60,12 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
             CliError::usage("a resumed session keeps the agent it was started with").with_hint("leave --agent out")
         );
     }
-    if args.prompt.is_none() && args.output_format == OutputFormat::Text && (resumes || !args.fork) && has_terminal() {
+    if args.prompt.is_none()
+        && !args.detach
+        && args.output_format == OutputFormat::Text
+        && (resumes || !args.fork)
+        && has_terminal()
+    {
         if args.mode.share.is_some() {
             return Err(CliError::usage("--share needs a prompt")
                 .with_hint("give one with -p, or export a finished session with `bosun sessions export`"));
@@ -86,6 +92,9 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
         setup.require_model(&args, previous.as_ref())?;
     }
     let prompt = args.prompt.as_deref().map(|argument| prompt_message(argument, &args.image)).transpose()?;
+    if args.detach {
+        return detach::run_detached(&setup, &args, start, prompt.map(|prompt| prompt.text)).await;
+    }
     let share = args.mode.share.as_deref().map(ShareFile::create).transpose()?;
     if let (Some(previous), SessionStart::Resume(_), true) = (&previous, start, args.shows_progress())
         && std::io::stderr().is_terminal()

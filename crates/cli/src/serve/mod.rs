@@ -1,13 +1,21 @@
-//! `bosun serve`: runs the HTTP adapter until a signal ends it.
+//! `bosun serve`: the session host, which keeps sessions that no terminal holds, and its HTTP server.
 
+mod claim;
+mod on_demand;
+mod status;
 mod token;
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
-use ::adapters::http::{HttpLimits, HttpListener, openapi};
+use ::adapters::http::{AccessToken, HttpLimits, HttpListener, StreamEnd, openapi};
+use host::{Clock, FileLock, Home, SystemClock};
+use protocol::api::{HandOver, HostView, HttpEndpoint, ProgramFile};
 use serde_json::json;
-use server::SessionHost;
+use server::{HostDescription, HostEnd, HostProcess, SessionHost};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use crate::args::ServeArgs;
 use crate::error::CliError;
@@ -16,45 +24,209 @@ use crate::print;
 use crate::run::{RunSignal, SignalListener};
 use crate::sdk::LocalSessionOpener;
 use crate::setup::Setup;
+use claim::{HostClaim, TakeoverPolicy};
 use token::{ServerToken, load_or_create};
 
-/// Serves HTTP until a signal arrives. Sessions that are running then can be resumed.
+pub(crate) use on_demand::connect_or_start;
+
+/// The session host of a home, if one runs.
+pub(crate) async fn running_host(home: &Home) -> Result<Option<HostView>, CliError> {
+    Ok(claim::connect(home).await?.map(|(_client, view)| view))
+}
+
+/// How long a host that a command started keeps running without a session.
+const ON_DEMAND_IDLE: Duration = Duration::from_secs(60);
+
+/// How long the HTTP port of a host that hands over may stay in use.
+const PORT_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// How often a port in use is tried again.
+const PORT_POLL: Duration = Duration::from_millis(20);
+
+/// Runs `bosun serve`.
 pub(crate) async fn serve(args: ServeArgs) -> Result<CommandExit, CliError> {
     if args.openapi {
         print::json(openapi());
         return Ok(CommandExit::Success);
     }
     let setup = Setup::read()?;
-    let token = load_or_create(args.token_file.as_deref())?;
-    if let Some(file) = &args.token_file {
-        // A reader of this file could act for the user on the server.
-        config::remember_token_file(setup.home.root(), file)
-            .map_err(|error| CliError::failed(format!("cannot hide {} from agents: {error}", file.display())))?;
+    if args.status {
+        return status::show(&setup.home, args.json).await;
     }
-    let limits = HttpLimits::default();
-    let sessions = SessionHost::new(Arc::new(LocalSessionOpener::new(setup)), limits.sessions);
-    let listener = HttpListener::bind(args.port).await.map_err(|error| bind_failure(args.port, &error))?;
+    if args.stop {
+        return status::stop(&setup.home).await;
+    }
+    if args.on_demand {
+        // Before anything that takes time: the terminal may close.
+        host::machine::leave_terminal()?;
+    }
+    let program = host::machine::program_file()?;
+    match claim::claim(&setup.home, TakeoverPolicy::of(&args), &program).await? {
+        HostClaim::Claimed { lock, inherited } => run_host(setup, &args, lock, inherited, program).await,
+        HostClaim::Runs(host) if args.on_demand => {
+            print::json(&json!({ "pid": host.pid }));
+            Ok(CommandExit::Success)
+        }
+        HostClaim::Runs(host) => Err(CliError::usage(format!("process {} keeps the sessions already", host.pid))
+            .with_hint("`bosun serve --status` shows it; `bosun serve --replace` takes over from it")),
+    }
+}
+
+/// Keeps sessions until a signal or a client ends the host, or it has had nothing to do for a while.
+async fn run_host(
+    setup: Setup,
+    args: &ServeArgs,
+    lock: FileLock,
+    inherited: HandOver,
+    program: ProgramFile,
+) -> Result<CommandExit, CliError> {
+    if let Err(error) = host::limits::raise_open_files() {
+        tracing::warn!(%error, "cannot raise the limit of open files");
+    }
+    let home = setup.home.clone();
     let mut signals = SignalListener::listen()?;
-    announce(&listener.url(), &token, args.json);
-    let end = async move {
-        match signals.next().await {
-            RunSignal::Interrupt | RunSignal::End => {}
+    let http = HttpService::open(&home, args, inherited).await?;
+    let limits = HttpLimits::default();
+    let sessions = SessionHost::resident(Arc::new(LocalSessionOpener::new(setup)), limits.sessions);
+    let description = HostDescription {
+        version: env!("CARGO_PKG_VERSION"),
+        program,
+        started_at: SystemClock.now(),
+        http: http.as_ref().map(HttpService::endpoint),
+    };
+    let process = HostProcess::start(lock, Arc::clone(&sessions), description).await;
+    let mut process = process.map_err(|error| CliError::failed(format!("cannot keep sessions: {error}")))?;
+    sessions.adopt();
+    announce(http.as_ref(), args.json || args.on_demand);
+    let idle_after = args.idle_after.or(args.on_demand.then_some(ON_DEMAND_IDLE)).filter(|_| http.is_none());
+    let (stop_http, http_stopped) = oneshot::channel();
+    let serving =
+        serve_http(http, Arc::clone(&sessions), limits, async { http_stopped.await.unwrap_or(StreamEnd::Complete) });
+    tokio::pin!(serving);
+    let (end, served) = tokio::select! {
+        end = process.run(idle_after) => (end, None),
+        signal = signals.next() => (end_of_signal(signal), None),
+        served = serving.as_mut() => (HostEnd::Terminated, Some(served)),
+    };
+    sessions.set_end(end);
+    let served = match served {
+        Some(served) => served,
+        None => {
+            // Fails if the server has ended by itself meanwhile.
+            stop_http.send(stream_end(end)).ok();
+            serving.await
         }
     };
-    let served = listener.serve(sessions, token.token, limits, end).await;
+    process.shut_down(end).await;
     served.map_err(|error| CliError::failed(format!("cannot serve: {error}")))?;
     Ok(CommandExit::Success)
 }
 
-/// Prints the URL, and the token if it is not in a file.
-fn announce(url: &str, server_token: &ServerToken, json: bool) {
-    if json {
-        return print::json(&json!({ "url": url, "token": server_token.secret, "tokenFile": server_token.file }));
+/// Ctrl-C ends the sessions for the user; a process that is terminated has a successor that resumes them.
+fn end_of_signal(signal: RunSignal) -> HostEnd {
+    match signal {
+        RunSignal::Interrupt => HostEnd::Stopped,
+        RunSignal::End => HostEnd::Terminated,
     }
-    let token = match (&server_token.secret, &server_token.file) {
-        (Some(secret), _) => secret.clone(),
-        (None, file) => format!("$(cat '{}')", file.as_deref().unwrap_or_default()),
+}
+
+fn stream_end(end: HostEnd) -> StreamEnd {
+    match end {
+        HostEnd::HandedOver => StreamEnd::HandedOver,
+        HostEnd::Idle | HostEnd::Stopped | HostEnd::Terminated => StreamEnd::Complete,
+    }
+}
+
+/// Serves HTTP until `end` completes; without an HTTP service, only waits.
+async fn serve_http(
+    http: Option<HttpService>,
+    sessions: Arc<SessionHost>,
+    limits: HttpLimits,
+    end: impl Future<Output = StreamEnd>,
+) -> io::Result<()> {
+    match http {
+        Some(HttpService { listener, token, .. }) => listener.serve(sessions, token, limits, end).await,
+        None => {
+            end.await;
+            Ok(())
+        }
+    }
+}
+
+/// An HTTP server that does not serve yet.
+struct HttpService {
+    listener: HttpListener,
+    token: AccessToken,
+    /// Where clients find the token.
+    secret: String,
+    token_file: Option<String>,
+}
+
+impl HttpService {
+    /// Opens the server that the flags ask for, or the one that an earlier host left.
+    async fn open(home: &Home, args: &ServeArgs, inherited: HandOver) -> Result<Option<HttpService>, CliError> {
+        let wants_own = !args.no_http && !args.on_demand;
+        let Some(HttpEndpoint { port, token, token_file }) = inherited.http.filter(|_| !args.no_http) else {
+            if !wants_own {
+                return Ok(None);
+            }
+            let port = args.port.unwrap_or(0);
+            let listener = HttpListener::bind(port).await.map_err(|error| bind_failure(port, &error))?;
+            return HttpService::with_own_token(home, args, listener).map(Some);
+        };
+        let port = args.port.unwrap_or(port);
+        let listener = bind_when_free(port).await.map_err(|error| bind_failure(port, &error))?;
+        if args.token_file.is_some() {
+            return HttpService::with_own_token(home, args, listener).map(Some);
+        }
+        let access =
+            AccessToken::new(&token).ok_or_else(|| CliError::failed("the token of the earlier host is invalid"))?;
+        Ok(Some(HttpService { listener, token: access, secret: token, token_file }))
+    }
+
+    fn with_own_token(home: &Home, args: &ServeArgs, listener: HttpListener) -> Result<HttpService, CliError> {
+        let ServerToken { token, secret, file } = load_or_create(args.token_file.as_deref())?;
+        if let Some(file) = &args.token_file {
+            // A reader of this file could act for the user on the server.
+            config::remember_token_file(home.root(), file)
+                .map_err(|error| CliError::failed(format!("cannot hide {} from agents: {error}", file.display())))?;
+        }
+        Ok(HttpService { listener, token, secret, token_file: file })
+    }
+
+    /// What the next host needs to serve the same clients.
+    fn endpoint(&self) -> HttpEndpoint {
+        HttpEndpoint { port: self.listener.port(), token: self.secret.clone(), token_file: self.token_file.clone() }
+    }
+}
+
+/// Binds a port that another process is about to release.
+async fn bind_when_free(port: u16) -> io::Result<HttpListener> {
+    let began = Instant::now();
+    loop {
+        match HttpListener::bind(port).await {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && began.elapsed() < PORT_TIMEOUT => {
+                tokio::time::sleep(PORT_POLL).await;
+            }
+            bound => return bound,
+        }
+    }
+}
+
+/// Prints the process, the URL, and the token if it is not in a file.
+fn announce(http: Option<&HttpService>, json: bool) {
+    let pid = std::process::id();
+    if json {
+        let token = http.filter(|http| http.token_file.is_none()).map(|http| &http.secret);
+        let token_file = http.and_then(|http| http.token_file.as_ref());
+        let url = http.map(|http| http.listener.url());
+        return print::json(&json!({ "url": url, "token": token, "tokenFile": token_file, "pid": pid }));
+    }
+    let Some(HttpService { listener, secret, token_file, .. }) = http else {
+        return print::output(format_args!("keeping sessions in process {pid}"));
     };
+    let url = listener.url();
+    let token = token_file.as_ref().map_or_else(|| secret.clone(), |file| format!("$(cat '{file}')"));
     print::output(format_args!("listening on {url}"));
     print::output(format_args!("curl -H \"Authorization: Bearer {token}\" {url}/v1/sessions"));
 }

@@ -16,9 +16,9 @@ const MAX_TOKEN_BYTES: u64 = 4096;
 #[derive(Debug)]
 pub(super) struct ServerToken {
     pub(super) token: AccessToken,
-    /// The token as text, if it is not in a file.
-    pub(super) secret: Option<String>,
-    /// The file that contains it.
+    /// The token as text.
+    pub(super) secret: String,
+    /// The file that contains it; without one, it is printed.
     pub(super) file: Option<String>,
 }
 
@@ -27,7 +27,7 @@ pub(super) fn load_or_create(file: Option<&Path>) -> Result<ServerToken, CliErro
     let Some(path) = file else {
         let secret = generate_secret()?;
         let token = AccessToken::new(&secret).ok_or_else(|| CliError::failed("the generated token is invalid"))?;
-        return Ok(ServerToken { token, secret: Some(secret), file: None });
+        return Ok(ServerToken { token, secret, file: None });
     };
     let unusable = |error: io::Error| CliError::usage(format!("cannot use {}: {error}", path.display()));
     let created = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
@@ -44,7 +44,7 @@ pub(super) fn load_or_create(file: Option<&Path>) -> Result<ServerToken, CliErro
         CliError::usage(format!("{} does not contain a token of at least 32 letters and digits", path.display()))
             .with_hint("remove it to create a new one")
     })?;
-    Ok(ServerToken { token, secret: None, file: Some(path.display().to_string()) })
+    Ok(ServerToken { token, secret, file: Some(path.display().to_string()) })
 }
 
 fn generate_secret() -> Result<String, CliError> {
@@ -79,7 +79,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token");
         let token = load_or_create(Some(&path)).unwrap();
-        assert!(token.secret.is_none());
+        assert!(token.file.is_some());
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         let secret = fs::read_to_string(&path).unwrap();
         load_or_create(Some(&path)).unwrap();

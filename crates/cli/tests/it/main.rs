@@ -10,6 +10,7 @@ mod demo;
 mod documents;
 mod faults;
 mod fleet;
+mod host;
 mod kills;
 mod orphans;
 mod providers;

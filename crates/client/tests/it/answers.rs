@@ -72,7 +72,7 @@ async fn a_session_that_rests_answers_what_its_file_says_and_nothing_else() {
         let answer = stored(&stage, id).answer(spec.method, params_of(spec.method, root));
         match spec.source {
             AnswerSource::File => drop(answer.unwrap_or_else(|error| panic!("{}: {error}", spec.name))),
-            AnswerSource::Owner | AnswerSource::Command => {
+            AnswerSource::Owner | AnswerSource::Command | AnswerSource::Host => {
                 assert!(matches!(answer, Err(ClientError::NotRunning(of)) if of == id), "{}: {answer:?}", spec.name);
             }
         }

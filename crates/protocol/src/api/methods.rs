@@ -5,12 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AgentResult, AgentsResult, AsksDecideParams, AsksParams, AsksResult, ClosedConnectionParams, CommandFate,
-    ExternalTaskResult, FleetParams, FleetResult, InvokeSlashParams, InvokeSlashResult, ModeParams, ModelParams,
-    NewTodo, OutputResult, PermissionParams, PlanParams, PlanResult, RegisterTaskParams, ReportTaskParams, RulesParams,
+    ExternalTaskResult, FleetParams, FleetResult, HandOver, HostView, InvokeSlashParams, InvokeSlashResult, ModeParams, ModelParams,
+    NewTodo, OutputResult, PermissionParams, PlanParams, PlanResult, RegisterTaskParams, ReopenSessionParams, ReportTaskParams, RulesParams,
     SelectAgentParams, SendParams, SendResult, SessionCommand, SessionView, SlashList, StartAgentParams,
     StartAgentResult, StopTaskParams, SubscribeParams, TaskParams, TaskRecord, TasksPage, TasksParams, TodoChange,
     TodoEdits, TodoIds, TodoView, TodosPage, TodosParams,
 };
+use crate::SessionOptions;
 
 /// How calls of a method are ordered against each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +46,8 @@ pub enum AnswerSource {
     Owner,
     /// The process that runs the session; if none does, the session's file takes the change for the next owner.
     Command,
+    /// A process that keeps sessions for its clients.
+    Host,
 }
 
 /// A method with the types of its parameters and its result.
@@ -174,6 +177,18 @@ methods! {
         "Decides on one ask: allows or denies a call, or answers a question.";
     EventsSubscribe, "events.subscribe", Any, Owner, SubscribeParams => Nothing,
         "The events after a sequence number, then each new one as it is committed.";
+    SessionsBegin, "sessions.begin", Any, Host, SessionOptions => SessionView,
+        "Begins a session, which runs whether or not a client watches it.";
+    SessionsResume, "sessions.resume", Any, Host, ReopenSessionParams => SessionView,
+        "Resumes a session that no process runs; a running one stays as it is.";
+    SessionsFork, "sessions.fork", Any, Host, ReopenSessionParams => SessionView,
+        "Continues in a copy; the original session stays as it is.";
+    HostGet, "host.get", Any, Host, Nothing => HostView,
+        "The session host: its process and the sessions that it keeps.";
+    HostStop, "host.stop", Any, Host, Nothing => Nothing,
+        "Ends the session host; the sessions that it kept can be resumed.";
+    HostHandOver, "host.handOver", Any, Host, Nothing => HandOver,
+        "Ends the session host in favor of another process, which resumes its sessions.";
 }
 
 impl Method {

@@ -43,7 +43,8 @@ pub struct ParkingView {
 }
 
 /// What a session does now. Every client that waits for the end of a run asks this.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase")]
 pub enum RunPhase {
     /// The root works, or is about to be told to continue, or a fleet is at work.
     Working,

@@ -24,7 +24,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-pub use open::{SessionOpenError, SessionStart};
+pub use open::{SessionOpenError, SessionStart, acts_for_user};
 pub use status::SessionStatus;
 
 use crate::bus::Subscription;

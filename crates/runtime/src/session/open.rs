@@ -247,8 +247,8 @@ impl Session {
     }
 }
 
-/// Whether a client acts for the user. A command of an agent does not, although it is a process of the same user.
-fn acts_for_user(client: u32) -> bool {
+/// Whether the process of a client acts for the user. A command of an agent does not, although it is a process of the same user.
+pub fn acts_for_user(client: u32) -> bool {
     let lineage = Lineage::of(client);
     if lineage != Lineage::Person {
         tracing::warn!(client, ?lineage, "refused a process on the session's socket");

@@ -5,16 +5,7 @@ use protocol::TaskState;
 use runtime::SessionStart;
 use testkit::session::scenario;
 
-use super::{host_of, send, within};
-
-/// One turn that waits while a file called `hold` exists, and one after it.
-const HELD: &str = "
-version: 1
-agents:
-  main:
-    - - call: { id: held, tool: shell, input: { command: 'while [ -e hold ]; do sleep 0.01; done; echo on' } }
-    - - say: It is done.
-";
+use super::{HELD, host_of, send, within};
 
 const HELLO: &str = "
 version: 1
@@ -34,12 +25,12 @@ async fn a_session_that_is_kept_until_quiet_finishes_its_work_first() {
     send(&session, "go").await;
     let works = |status: &runtime::SessionStatus| status.root == Some(TaskState::Running);
     within("work", held.status().wait_for(works)).await.unwrap();
-    assert!(held.keep(KeepMode::UntilQuiet).await);
+    assert_eq!(held.keep(KeepMode::UntilQuiet).await, Some(KeepMode::UntilClosed));
     assert_eq!(host.count(), 1);
     std::fs::remove_file(fixture.path("hold")).unwrap();
     within("the end", held.closed()).await;
     assert_eq!(host.count(), 0);
-    assert!(!held.keep(KeepMode::UntilClosed).await, "it is closed");
+    assert_eq!(held.keep(KeepMode::UntilClosed).await, None, "it is closed");
     let view = session.stored().unwrap().view().unwrap();
     assert_eq!((view.state, view.owner_pid), (TaskState::Idle, None));
 }
@@ -51,11 +42,11 @@ async fn a_client_that_comes_back_keeps_a_session_that_would_be_closed() {
     send(&host.handle(held.id()), "go").await;
     let works = |status: &runtime::SessionStatus| status.root == Some(TaskState::Running);
     within("work", held.status().wait_for(works)).await.unwrap();
-    assert!(held.keep(KeepMode::UntilQuiet).await);
+    assert_eq!(held.keep(KeepMode::UntilQuiet).await, Some(KeepMode::UntilClosed));
     let again = host.open_and_resume(OpenRequest::new(SessionStart::Resume(held.id()))).await.unwrap();
     std::fs::remove_file(fixture.path("hold")).unwrap();
     within("rest", again.status().wait_for(|status| status.phase().is_over())).await.unwrap();
-    assert!(again.keep(KeepMode::UntilClosed).await, "it is still held");
+    assert_eq!(again.keep(KeepMode::UntilClosed).await, Some(KeepMode::UntilClosed), "it is still held");
     assert_eq!(host.count(), 1);
     again.close().await.unwrap();
     assert!(held.is_closed());

@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod adopting;
 mod holding;
 
 use std::sync::Arc;
@@ -16,6 +17,15 @@ use testkit::session::{Scenario, SessionFixture};
 
 /// How long any step may take.
 const STEP_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// One turn that writes a file and then waits while a file called `hold` exists, and one after it.
+const HELD: &str = "
+version: 1
+agents:
+  main:
+    - - call: { id: held, tool: shell, input: { command: 'touch began; while [ -e hold ]; do sleep 0.01; done; echo on' } }
+    - - say: It is done.
+";
 
 /// Opens the sessions of one fixture.
 struct FixtureOpener(SessionFixture);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use bosun_adapters::http::{AccessToken, HttpLimits, HttpListener};
+use bosun_adapters::http::{AccessToken, HttpLimits, HttpListener, StreamEnd};
 use host::Home;
 use server::{OpenRefusal, OpenRequest, OpenSessionFuture, SessionHost, SessionOpener};
 use tempfile::TempDir;
@@ -66,7 +66,10 @@ fn serve_host(opener: Arc<dyn SessionOpener>, limits: HttpLimits, folder: TempDi
         runtime.block_on(async {
             let listener = HttpListener::bind(0).await.unwrap();
             url_sender.send(listener.url()).unwrap();
-            let end = async move { drop(ended.await) };
+            let end = async move {
+                drop(ended.await);
+                StreamEnd::Complete
+            };
             let sessions = SessionHost::new(opener, limits.sessions);
             listener.serve(sessions, AccessToken::new(TOKEN).unwrap(), limits, end).await.unwrap();
         });

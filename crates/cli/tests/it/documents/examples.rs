@@ -121,6 +121,7 @@ macro_rules! pages {
 pages! {
     agents: "docs/agents.md",
     autopilot: "docs/autopilot.md",
+    background: "docs/background.md",
     chat: "docs/chat.md",
     cli: "docs/cli.md",
     fleets: "docs/fleets.md",

@@ -1,0 +1,111 @@
+//! `bosun -p … --detach`: begins a session in the session host, and does not wait for it.
+
+use std::path::{Path, PathBuf};
+
+use host::Home;
+use protocol::SessionOptions;
+use protocol::api::{RefusalKind, ReopenSessionParams, SessionView, calls};
+use rpc::CallError;
+use runtime::SessionStart;
+use serde_json::json;
+
+use crate::args::{OutputFormat, RunArgs};
+use crate::error::CliError;
+use crate::exit::CommandExit;
+use crate::print;
+use crate::serve::connect_or_start;
+use crate::setup::{Setup, working_folder};
+
+/// How often to try again if the host ends just when the session is begun.
+const BEGIN_TRIES: usize = 5;
+
+/// Begins the session and prints its id.
+pub(super) async fn run_detached(
+    setup: &Setup,
+    args: &RunArgs,
+    start: SessionStart,
+    prompt: Option<String>,
+) -> Result<CommandExit, CliError> {
+    if args.output_format == OutputFormat::Jsonl {
+        return Err(CliError::usage("--detach prints no events")
+            .with_hint("leave --output-format out; `bosun sessions watch` prints the events of a session"));
+    }
+    if prompt.as_deref().is_some_and(|prompt| prompt.starts_with('/')) {
+        return Err(CliError::usage("--detach takes no slash command").with_hint("write what to do as a prompt"));
+    }
+    let options = session_options(setup, args, start, prompt)?;
+    let view = begin(&setup.home, start, &options).await?;
+    let id = view.id;
+    match args.output_format {
+        OutputFormat::Json => print::json(&json!({ "session": id, "pid": view.owner_pid })),
+        OutputFormat::Text | OutputFormat::Jsonl => print::output(id),
+    }
+    if args.shows_progress() {
+        print::note(format_args!("it runs in the background: `bosun sessions watch {id}` follows it"));
+    }
+    Ok(CommandExit::Success)
+}
+
+/// The options of a session that another process opens, in another folder and environment than this one.
+fn session_options(
+    setup: &Setup,
+    args: &RunArgs,
+    start: SessionStart,
+    prompt: Option<String>,
+) -> Result<SessionOptions, CliError> {
+    let options = args.session_options();
+    let is_new = start == SessionStart::New;
+    let cwd = if is_new || args.directory.is_some() { Some(working_folder(args.directory.as_deref())?) } else { None };
+    Ok(SessionOptions {
+        prompt,
+        cwd,
+        model: options.model.or_else(|| setup.env.model.clone().filter(|_| is_new)),
+        add_dirs: absolute_paths(options.add_dirs)?,
+        plugin_dirs: absolute_paths(options.plugin_dirs)?,
+        settings: options.settings.map(absolute_source).transpose()?,
+        agents_source: options.agents_source.map(absolute_source).transpose()?,
+        record: options.record.map(absolute_path).transpose()?,
+        // A decision may come from any terminal, at any time.
+        ask_wait_seconds: options.ask_wait_seconds.filter(|_| args.ask_wait.is_some()),
+        ..options
+    })
+}
+
+fn absolute_paths(paths: Vec<PathBuf>) -> Result<Vec<PathBuf>, CliError> {
+    paths.into_iter().map(absolute_path).collect()
+}
+
+fn absolute_path(path: PathBuf) -> Result<PathBuf, CliError> {
+    Ok(std::path::absolute(path)?)
+}
+
+/// JSON text as it is, or the absolute path of a file.
+fn absolute_source(source: String) -> Result<String, CliError> {
+    if source.trim_start().starts_with(['{', '[']) || !Path::new(&source).exists() {
+        return Ok(source);
+    }
+    Ok(absolute_path(source.into())?.display().to_string())
+}
+
+async fn begin(home: &Home, start: SessionStart, options: &SessionOptions) -> Result<SessionView, CliError> {
+    for _ in 0..BEGIN_TRIES {
+        let (client, _host) = connect_or_start(home).await?;
+        let reopened = |session| ReopenSessionParams { session, options: options.clone() };
+        let begun = match start {
+            SessionStart::New => client.call::<calls::SessionsBegin>(options).await,
+            SessionStart::Resume(id) => client.call::<calls::SessionsResume>(&reopened(id)).await,
+            SessionStart::Fork(id) => client.call::<calls::SessionsFork>(&reopened(id)).await,
+        };
+        match begun {
+            Ok(view) => return Ok(view),
+            // It ends because it had nothing to do; the next one has.
+            Err(CallError::Refused(refused)) if refused.refusal_kind() == Some(RefusalKind::Closed) => {}
+            Err(CallError::Refused(refused)) => return Err(CliError::usage(print::sanitize(&refused.message))),
+            Err(error) => {
+                return Err(CliError::failed(format!("the session host ended before it answered: {error}"))
+                    .with_hint("`bosun sessions` shows whether the session was begun"));
+            }
+        }
+    }
+    Err(CliError::failed("the session host accepts no sessions").with_hint("`bosun serve --status` shows it"))
+}

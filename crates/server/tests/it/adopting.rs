@@ -1,0 +1,98 @@
+//! What becomes of the sessions of a host at its end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bosun_server::{HostEnd, SessionHost};
+use protocol::{SessionId, SessionOptions, TaskState};
+use runtime::SessionStart;
+use testkit::session::{SessionFixture, scenario};
+
+use super::{FixtureOpener, HELD, within};
+
+fn resident(fixture: &SessionFixture) -> Arc<SessionHost> {
+    SessionHost::resident(Arc::new(FixtureOpener(fixture.clone())), 2)
+}
+
+/// Begins a session whose call is held, and waits until the call runs.
+async fn begin_held(host: &Arc<SessionHost>, fixture: &SessionFixture) -> SessionId {
+    let options = SessionOptions { prompt: Some("go".into()), ..SessionOptions::default() };
+    let id = host.begin(SessionStart::New, options).await.unwrap().id;
+    let began = async {
+        while fixture.file("began").is_none() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    within("the call", began).await;
+    id
+}
+
+fn state(host: &SessionHost, id: SessionId) -> TaskState {
+    host.handle(id).stored().unwrap().view().unwrap().state
+}
+
+#[tokio::test]
+async fn the_next_host_finishes_the_work_of_a_terminated_one() {
+    let fixture = scenario().allow_all().file("hold", "").script(HELD).ready();
+    let host = resident(&fixture);
+    let id = begin_held(&host, &fixture).await;
+    host.set_end(HostEnd::Terminated);
+    within("the end", host.shut_down()).await;
+    assert_eq!(state(&host, id), TaskState::Interrupted);
+    std::fs::remove_file(fixture.path("hold")).unwrap();
+    let next = resident(&fixture);
+    next.adopt();
+    let rests = async {
+        while state(&next, id) != TaskState::Idle || next.count() > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    within("the adopted session", rests).await;
+    assert!(next.not_adopted().is_empty() && !next.home().is_held(id));
+}
+
+#[tokio::test]
+async fn the_next_host_leaves_the_sessions_of_a_stopped_one_alone() {
+    let fixture = scenario().allow_all().file("hold", "").script(HELD).ready();
+    let host = resident(&fixture);
+    let id = begin_held(&host, &fixture).await;
+    assert!(host.home().is_held(id));
+    host.set_end(HostEnd::Stopped);
+    within("the end", host.shut_down()).await;
+    assert!(!host.home().is_held(id));
+    let next = resident(&fixture);
+    next.adopt();
+    within("the end", next.shut_down()).await;
+    assert_eq!(state(&next, id), TaskState::Interrupted);
+}
+
+#[tokio::test]
+async fn a_session_that_another_process_runs_is_not_adopted() {
+    let fixture = scenario().allow_all().file("hold", "").script(HELD).ready();
+    let host = resident(&fixture);
+    let id = begin_held(&host, &fixture).await;
+    // The first host still runs it.
+    let next = resident(&fixture);
+    next.adopt();
+    within("the end", next.shut_down()).await;
+    assert!(next.not_adopted().is_empty());
+    within("the end", host.shut_down()).await;
+}
+
+#[tokio::test]
+async fn a_record_that_cannot_be_read_is_reported_and_kept() {
+    let fixture = scenario().script(HELD).ready();
+    let id: SessionId = "ses-01900000-0000-7000-8000-000000000001".parse().unwrap();
+    fixture.home().write_held_record(id, b"from a newer version").unwrap();
+    let host = resident(&fixture);
+    host.adopt();
+    let reported = async {
+        while host.not_adopted().is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    within("the report", reported).await;
+    assert_eq!(host.not_adopted()[0].id, id);
+    assert!(host.home().is_held(id));
+    within("the end", host.shut_down()).await;
+}
