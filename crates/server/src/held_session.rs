@@ -1,7 +1,6 @@
 //! A session that this process runs for others. It belongs to one background task, which receives commands for it.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use client::StoreError;
 use protocol::SessionId;
@@ -11,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::HostEnd;
 use crate::held_record::{HeldRecord, HeldRecords};
+use crate::host_end::AnnouncedEnd;
 
 /// How long a session is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,6 +56,9 @@ enum HeldCommand {
 }
 
 type CloseReply = oneshot::Sender<Result<(), StoreError>>;
+
+/// How long a session that is handed over may take to get the answers of its models.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How many commands may wait for a session's task.
 const COMMAND_BUFFER: usize = 16;
@@ -152,24 +156,29 @@ enum HoldEnd {
 
 impl HeldSessionTask {
     /// Holds the session, then leaves it and calls `released` before anybody learns that it is closed. When the host
-    /// closes, the session stays recorded for the next host unless the host `releases` its sessions.
+    /// closes, the session stays recorded for the next host unless the host was stopped.
     pub(crate) async fn run(
         mut self,
         closing: CancellationToken,
-        releases: Arc<AtomicBool>,
+        host_end: AnnouncedEnd,
         released: impl FnOnce() + Send,
     ) {
         let id = self.session.id();
         let end = self.hold(&closing).await;
         let HeldSessionTask { session, commands: _closed_at_the_end, record, .. } = self;
+        let (is_released, reply) = match (end, host_end.get()) {
+            (HoldEnd::Done(reply), _) => (true, reply),
+            (HoldEnd::HostClosing, HostEnd::Stopped) => (true, None),
+            (HoldEnd::HostClosing, HostEnd::Idle | HostEnd::Terminated) => (false, None),
+            (HoldEnd::HostClosing, HostEnd::HandedOver) => {
+                session.finish_turns(ANSWER_TIMEOUT).await;
+                (false, None)
+            }
+        };
         let left = session.leave().await.map(drop);
         if let Err(error) = &left {
             tracing::warn!(%error, %id, "cannot close the session cleanly");
         }
-        let (is_released, reply) = match end {
-            HoldEnd::Done(reply) => (true, reply),
-            HoldEnd::HostClosing => (releases.load(Ordering::Acquire), None),
-        };
         if let Some((records, _)) = record.filter(|_| is_released)
             && let Err(error) = records.remove(id).await
         {

@@ -8,11 +8,13 @@
 mod activity;
 mod held_record;
 mod held_session;
+mod host_end;
 mod host_process;
 mod opener;
 mod session_host;
 
 pub use held_session::{HeldSession, KeepMode};
-pub use host_process::{HOST_LOCK, HostDescription, HostEnd, HostProcess};
+pub use host_end::HostEnd;
+pub use host_process::{HOST_LOCK, HostDescription, HostProcess};
 pub use opener::{ClientProvider, HostCatalog, OpenRefusal, OpenRequest, OpenSessionFuture, SessionOpener};
 pub use session_host::{HostError, SessionHost};

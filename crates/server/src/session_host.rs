@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -17,6 +16,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::activity::HostActivity;
 use crate::held_record::{HeldRecord, HeldRecords, UnreadableRecord};
+use crate::host_end::AnnouncedEnd;
 use crate::{HeldSession, HostEnd, KeepMode, OpenRefusal, OpenRequest, SessionOpener};
 
 /// How long a session may take to answer its host.
@@ -35,8 +35,8 @@ pub struct SessionHost {
     activity: HostActivity,
     /// Where the next host finds the sessions of this one, if it adopts them.
     records: Option<HeldRecords>,
-    /// Whether the sessions that are held at the end are left to clients instead of the next host.
-    releases_sessions: Arc<AtomicBool>,
+    /// What becomes of the sessions that are held at the end.
+    end: AnnouncedEnd,
     not_adopted: Mutex<Vec<NotAdopted>>,
     /// Whether sessions of an earlier host are being resumed.
     is_adopting: watch::Sender<bool>,
@@ -95,7 +95,7 @@ impl SessionHost {
             runtime: Handle::current(),
             activity: HostActivity::new(),
             records,
-            releases_sessions: Arc::default(),
+            end: AnnouncedEnd::default(),
             not_adopted: Mutex::default(),
             is_adopting: watch::Sender::new(false),
         })
@@ -212,11 +212,7 @@ impl SessionHost {
 
     /// Decides what becomes of the sessions that are held when the host shuts down.
     pub fn set_end(&self, end: HostEnd) {
-        let releases = match end {
-            HostEnd::Stopped => true,
-            HostEnd::Idle | HostEnd::Terminated | HostEnd::HandedOver => false,
-        };
-        self.releases_sessions.store(releases, Ordering::Release);
+        self.end.set(end);
     }
 
     /// Closes every session and waits until they are closed: running work is interrupted and can be resumed. No session
@@ -334,9 +330,9 @@ impl SessionHost {
         }
         let (held, task) = HeldSession::new(session, record);
         self.lock_held().insert(id, held.clone());
-        let (sessions, releases) = (Arc::clone(&self.held), Arc::clone(&self.releases_sessions));
+        let (sessions, end) = (Arc::clone(&self.held), self.end.clone());
         let holding = async move {
-            task.run(closing, releases, || drop(lock(&sessions).remove(&id))).await;
+            task.run(closing, end, || drop(lock(&sessions).remove(&id))).await;
             drop(activity);
         };
         self.tasks.spawn_on(holding, &self.runtime);

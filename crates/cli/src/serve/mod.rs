@@ -85,14 +85,14 @@ async fn run_host(
     }
     let home = setup.home.clone();
     let mut signals = SignalListener::listen()?;
-    let http = HttpService::open(&home, args, inherited).await?;
+    let http = BoundHttpServer::open(&home, args, inherited).await?;
     let limits = HttpLimits::default();
     let sessions = SessionHost::resident(Arc::new(LocalSessionOpener::new(setup)), limits.sessions);
     let description = HostDescription {
         version: env!("CARGO_PKG_VERSION"),
         program,
         started_at: SystemClock.now(),
-        http: http.as_ref().map(HttpService::endpoint),
+        http: http.as_ref().map(BoundHttpServer::endpoint),
     };
     let process = HostProcess::start(lock, Arc::clone(&sessions), description).await;
     let mut process = process.map_err(|error| CliError::failed(format!("cannot keep sessions: {error}")))?;
@@ -139,13 +139,13 @@ fn stream_end(end: HostEnd) -> StreamEnd {
 
 /// Serves HTTP until `end` completes; without an HTTP service, only waits.
 async fn serve_http(
-    http: Option<HttpService>,
+    http: Option<BoundHttpServer>,
     sessions: Arc<SessionHost>,
     limits: HttpLimits,
     end: impl Future<Output = StreamEnd>,
 ) -> io::Result<()> {
     match http {
-        Some(HttpService { listener, token, .. }) => listener.serve(sessions, token, limits, end).await,
+        Some(BoundHttpServer { listener, token, .. }) => listener.serve(sessions, token, limits, end).await,
         None => {
             end.await;
             Ok(())
@@ -154,7 +154,7 @@ async fn serve_http(
 }
 
 /// An HTTP server that does not serve yet.
-struct HttpService {
+struct BoundHttpServer {
     listener: HttpListener,
     token: AccessToken,
     /// Where clients find the token.
@@ -162,9 +162,9 @@ struct HttpService {
     token_file: Option<String>,
 }
 
-impl HttpService {
+impl BoundHttpServer {
     /// Opens the server that the flags ask for, or the one that an earlier host left.
-    async fn open(home: &Home, args: &ServeArgs, inherited: HandOver) -> Result<Option<HttpService>, CliError> {
+    async fn open(home: &Home, args: &ServeArgs, inherited: HandOver) -> Result<Option<BoundHttpServer>, CliError> {
         let wants_own = !args.no_http && !args.on_demand;
         let Some(HttpEndpoint { port, token, token_file }) = inherited.http.filter(|_| !args.no_http) else {
             if !wants_own {
@@ -172,26 +172,26 @@ impl HttpService {
             }
             let port = args.port.unwrap_or(0);
             let listener = HttpListener::bind(port).await.map_err(|error| bind_failure(port, &error))?;
-            return HttpService::with_own_token(home, args, listener).map(Some);
+            return BoundHttpServer::with_own_token(home, args, listener).map(Some);
         };
         let port = args.port.unwrap_or(port);
         let listener = bind_when_free(port).await.map_err(|error| bind_failure(port, &error))?;
         if args.token_file.is_some() {
-            return HttpService::with_own_token(home, args, listener).map(Some);
+            return BoundHttpServer::with_own_token(home, args, listener).map(Some);
         }
         let access =
             AccessToken::new(&token).ok_or_else(|| CliError::failed("the token of the earlier host is invalid"))?;
-        Ok(Some(HttpService { listener, token: access, secret: token, token_file }))
+        Ok(Some(BoundHttpServer { listener, token: access, secret: token, token_file }))
     }
 
-    fn with_own_token(home: &Home, args: &ServeArgs, listener: HttpListener) -> Result<HttpService, CliError> {
+    fn with_own_token(home: &Home, args: &ServeArgs, listener: HttpListener) -> Result<BoundHttpServer, CliError> {
         let ServerToken { token, secret, file } = load_or_create(args.token_file.as_deref())?;
         if let Some(file) = &args.token_file {
             // A reader of this file could act for the user on the server.
             config::remember_token_file(home.root(), file)
                 .map_err(|error| CliError::failed(format!("cannot hide {} from agents: {error}", file.display())))?;
         }
-        Ok(HttpService { listener, token, secret, token_file: file })
+        Ok(BoundHttpServer { listener, token, secret, token_file: file })
     }
 
     /// What the next host needs to serve the same clients.
@@ -214,7 +214,7 @@ async fn bind_when_free(port: u16) -> io::Result<HttpListener> {
 }
 
 /// Prints the process, the URL, and the token if it is not in a file.
-fn announce(http: Option<&HttpService>, json: bool) {
+fn announce(http: Option<&BoundHttpServer>, json: bool) {
     let pid = std::process::id();
     if json {
         let token = http.filter(|http| http.token_file.is_none()).map(|http| &http.secret);
@@ -222,7 +222,7 @@ fn announce(http: Option<&HttpService>, json: bool) {
         let url = http.map(|http| http.listener.url());
         return print::json(&json!({ "url": url, "token": token, "tokenFile": token_file, "pid": pid }));
     }
-    let Some(HttpService { listener, secret, token_file, .. }) = http else {
+    let Some(BoundHttpServer { listener, secret, token_file, .. }) = http else {
         return print::output(format_args!("keeping sessions in process {pid}"));
     };
     let url = listener.url();

@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 
 use super::bucket_queue::Waiter;
 use super::day_budget::{DayBudgetError, DayBudgetReservation};
+use super::gate::RequestGate;
 use super::permit::ModelPermit;
 use super::worker::{GovernorMessage, GovernorWorker};
 
@@ -23,6 +24,7 @@ const SHUTDOWN_WAIT: Duration = Duration::from_secs(2);
 pub(crate) struct Governor {
     home: Home,
     clock: Arc<dyn Clock>,
+    gate: RequestGate,
     /// The thread, once it is needed; `None` if it could not be started.
     thread: OnceLock<Option<GovernorThread>>,
 }
@@ -46,11 +48,23 @@ pub(crate) enum RequestAdmission {
 impl Governor {
     /// A governor that opens and starts nothing until it is needed.
     pub(crate) fn open(home: Home, clock: Arc<dyn Clock>) -> Governor {
-        Governor { home, clock, thread: OnceLock::new() }
+        Governor { home, clock, gate: RequestGate::new(), thread: OnceLock::new() }
+    }
+
+    /// Admits no more requests, and waits until every one that was admitted is over.
+    pub(crate) async fn close(&self) {
+        self.gate.close().await;
     }
 
     /// Waits for a permit. Dropping the future leaves the queue.
     pub(crate) async fn admit(&self, facts: &ModelFacts) -> RequestAdmission {
+        match self.await_permit(facts).await {
+            RequestAdmission::Admitted(permit) => RequestAdmission::Admitted(permit.passing(self.gate.pass().await)),
+            park @ RequestAdmission::Park(_) => park,
+        }
+    }
+
+    async fn await_permit(&self, facts: &ModelFacts) -> RequestAdmission {
         let Some(key) = &facts.bucket_key else { return RequestAdmission::Admitted(ModelPermit::ungoverned()) };
         let Some(messages) = self.worker_sender() else { return RequestAdmission::Admitted(ModelPermit::ungoverned()) };
         let (reply, receiver) = oneshot::channel();

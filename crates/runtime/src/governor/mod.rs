@@ -9,6 +9,7 @@ mod admission;
 mod bucket_queue;
 mod bucket_store;
 mod day_budget;
+mod gate;
 mod jitter;
 mod overview;
 mod permit;

@@ -7,12 +7,17 @@ use std::time::Duration;
 use kernel::bucket::{self, RequestOutcome};
 use protocol::ModelFault;
 
+use super::gate::PassedRequest;
 use super::worker::{GovernorMessage, PermitUpdate};
 
 /// The right to send one request. Dropping it returns it without an outcome.
 #[derive(Debug)]
 #[must_use = "the permit is returned when this is dropped"]
-pub(crate) struct ModelPermit(Option<HeldPermit>);
+pub(crate) struct ModelPermit {
+    held: Option<HeldPermit>,
+    /// The session waits for the end of the request before it is left.
+    _passed: Option<PassedRequest>,
+}
 
 /// The outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,16 +41,22 @@ pub(super) struct HeldPermit {
 impl ModelPermit {
     /// A permit for a model that is not governed.
     pub(super) fn ungoverned() -> ModelPermit {
-        ModelPermit(None)
+        ModelPermit { held: None, _passed: None }
     }
 
     pub(super) fn new(held: HeldPermit) -> ModelPermit {
-        ModelPermit(Some(held))
+        ModelPermit { held: Some(held), _passed: None }
+    }
+
+    /// The permit of a request that has passed the session's gate.
+    pub(super) fn passing(mut self, passed: PassedRequest) -> ModelPermit {
+        self._passed = Some(passed);
+        self
     }
 
     /// Reports that the answer has begun.
     pub(crate) fn answer_began(&mut self) {
-        if let Some(held) = self.0.as_mut().filter(|held| held.is_probe) {
+        if let Some(held) = self.held.as_mut().filter(|held| held.is_probe) {
             held.is_probe = false;
             held.send_update(PermitUpdate::AnswerBegan);
         }
@@ -57,7 +68,7 @@ impl ModelPermit {
     }
 
     fn return_permit(&mut self, outcome: RequestOutcome) {
-        if let Some(held) = self.0.take() {
+        if let Some(held) = self.held.take() {
             held.send_update(PermitUpdate::Returned(outcome));
         }
     }

@@ -14,6 +14,7 @@ mod todos;
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use client::StoredSession;
 use kernel::KernelInput;
@@ -220,6 +221,23 @@ impl Session {
     /// The session's tasks, oldest first.
     pub fn tasks(&self) -> Result<Vec<TaskView>, StoreError> {
         Ok(self.context.log.reader()?.tasks(&TasksParams::all_tasks())?.tasks)
+    }
+
+    /// Begins no more turns, and waits until those in progress are answered, at most this long. Only for a session that is
+    /// about to be left: its agents do not continue.
+    pub async fn finish_turns(&self, limit: Duration) {
+        let supervisor = &self.supervision.supervisor;
+        let awaits_model = |kernel: &kernel::Kernel| {
+            kernel.tasks().any(|task| matches!(task.work, kernel::ActivationWork::AwaitingModel(_)))
+        };
+        let finished = async {
+            self.context.governor.close().await;
+            let mut settled = supervisor.settled();
+            while supervisor.query(awaits_model).await.unwrap_or(false) && settled.changed().await.is_ok() {}
+        };
+        if tokio::time::timeout(limit, finished).await.is_err() {
+            tracing::info!(session = %self.id, "left before its model answered");
+        }
     }
 
     /// Leaves the session: interrupts all running tasks, so that the next owner can resume them. Returns the

@@ -10,8 +10,8 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::{HostDescription, HostEnd};
-use crate::{HostError, SessionHost};
+use super::HostDescription;
+use crate::{HostEnd, HostError, SessionHost};
 
 /// Answers the clients of a host process.
 #[derive(Debug)]

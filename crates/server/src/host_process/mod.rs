@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::SessionHost;
+use crate::{HostEnd, SessionHost};
 use control::HostControl;
 
 /// The name of the lock that the one host of a home holds.
@@ -32,19 +32,6 @@ pub struct HostDescription {
     pub started_at: Timestamp,
     /// Its HTTP server, if it has one.
     pub http: Option<HttpEndpoint>,
-}
-
-/// Why a host process ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HostEnd {
-    /// It had nothing to do.
-    Idle,
-    /// A client asked it to stop: its sessions stay interrupted until a client resumes them.
-    Stopped,
-    /// A signal asked it to end: the next host resumes the sessions.
-    Terminated,
-    /// Another process takes over, and resumes the sessions.
-    HandedOver,
 }
 
 /// A host process that answers clients on its socket.

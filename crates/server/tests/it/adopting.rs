@@ -70,7 +70,7 @@ async fn the_next_host_leaves_the_sessions_of_a_stopped_one_alone() {
 async fn a_session_that_another_process_runs_is_not_adopted() {
     let fixture = scenario().allow_all().file("hold", "").script(HELD).ready();
     let host = resident(&fixture);
-    let id = begin_held(&host, &fixture).await;
+    begin_held(&host, &fixture).await;
     // The first host still runs it.
     let next = resident(&fixture);
     next.adopt();

@@ -36,7 +36,7 @@ fn sessions_of_a_killed_host_are_adopted_by_the_next_command_and_keep_every_turn
     host.await_rest(&ids);
     let after: Vec<Vec<Envelope>> = ids.iter().map(|id| host.fixture.log(id)).collect();
     for (number, (before, after)) in before.iter().zip(&after).enumerate() {
-        check_resumed(before, after, answers_of_job(number));
+        check_resumed(before, after, answers_of_job(number), 1);
     }
     check_calls_ran_once(&host);
     check_requests(&host.server, &after);
@@ -62,7 +62,7 @@ fn a_new_binary_takes_over_every_session_and_followers_see_each_event_once() {
     host.await_rest(&ids);
     let after: Vec<Vec<Envelope>> = ids.iter().map(|id| host.fixture.log(id)).collect();
     for (number, (before, after)) in before.iter().zip(&after).enumerate() {
-        check_resumed(before, after, answers_of_job(number));
+        check_resumed(before, after, answers_of_job(number), 0);
     }
     for (follower, log) in followers.into_iter().zip(&after) {
         let followed = follower.wait().expect(0).stdout;
