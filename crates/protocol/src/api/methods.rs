@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AgentResult, AgentsResult, AsksDecideParams, AsksParams, AsksResult, ClosedConnectionParams, CommandFate,
-    ExternalTaskResult, FleetParams, FleetResult, HandOver, HostView, InvokeSlashParams, InvokeSlashResult, ModeParams, ModelParams,
-    NewTodo, OutputResult, PermissionParams, PlanParams, PlanResult, RegisterTaskParams, ReopenSessionParams, ReportTaskParams, RulesParams,
-    SelectAgentParams, SendParams, SendResult, SessionCommand, SessionView, SlashList, StartAgentParams,
-    StartAgentResult, StopTaskParams, SubscribeParams, TaskParams, TaskRecord, TasksPage, TasksParams, TodoChange,
-    TodoEdits, TodoIds, TodoView, TodosPage, TodosParams,
+    ExternalTaskResult, FleetParams, FleetResult, HandOver, HostView, InvokeSlashParams, InvokeSlashResult, ModeParams,
+    ModelParams, NewTodo, OutputResult, PermissionParams, PlanParams, PlanResult, RegisterTaskParams,
+    ReopenSessionParams, ReportTaskParams, RulesParams, SelectAgentParams, SendParams, SendResult, SessionCommand,
+    SessionView, SlashList, StartAgentParams, StartAgentResult, StopTaskParams, SubscribeParams, TaskParams,
+    TaskRecord, TasksPage, TasksParams, TodoChange, TodoEdits, TodoIds, TodoView, TodosPage, TodosParams,
 };
 use crate::SessionOptions;
 
