@@ -3,6 +3,8 @@
 use std::fmt;
 
 use client::{ClientError, TodoError};
+use config::AssembleError;
+use protocol::Refusal;
 
 use crate::exit::CommandExit;
 use crate::{print, suggestions};
@@ -97,6 +99,25 @@ impl fmt::Display for CliError {
 impl From<std::io::Error> for CliError {
     fn from(error: std::io::Error) -> CliError {
         CliError::failed(error)
+    }
+}
+
+impl From<Refusal> for CliError {
+    fn from(Refusal { message, hint }: Refusal) -> CliError {
+        CliError { hint, ..CliError::usage(print::sanitize(&message)) }
+    }
+}
+
+impl From<AssembleError> for CliError {
+    fn from(error: AssembleError) -> CliError {
+        let hint = error.hint().map(str::to_owned);
+        let failure = match error {
+            AssembleError::Refused(refusal) => return refusal.into(),
+            AssembleError::Model(error) => return error.into(),
+            error @ AssembleError::NoModel => CliError::usage(error).with_missing_input(MissingInput::Model),
+            error @ AssembleError::Unpriced { .. } => CliError::usage(error),
+        };
+        CliError { hint, ..failure }
     }
 }
 

@@ -19,8 +19,8 @@ use serde::Serialize;
 use crate::args::GcArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
+use crate::print;
 use crate::setup::Setup;
-use crate::{print, time};
 use checkouts::CheckoutCleanup;
 use outputs::OutputCleanup;
 use refs::{RefCleanup, RefCleanupOptions};
@@ -70,7 +70,7 @@ pub(crate) async fn collect(args: &GcArgs) -> Result<CommandExit, CliError> {
     let empty = find_empty_sessions(&setup.home, retention)?.into_iter().map(|id| (id, "never started".to_owned()));
     let old = old.into_iter().map(|row| {
         let title = print::sanitize(&print::one_line(&row.title, 50));
-        (row.id, format!("{}  {title}", time::format_age(row.updated_at, now)))
+        (row.id, format!("{}  {title}", protocol::format_age(row.updated_at, now)))
     });
     let mut removed_ids = BTreeSet::new();
     for (id, description) in old.chain(empty) {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::args::{ImportArgs, ImportedProduct};
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::setup::{settings_failure, trust_status, working_folder};
+use crate::setup::{settings_failure, working_folder};
 use crate::{log, print};
 
 /// The JSON report.
@@ -48,7 +48,7 @@ pub(crate) fn perform(args: &ImportArgs) -> Result<CommandExit, CliError> {
         home: home.root(),
         user_home: env.user_home.as_deref(),
         relocated: relocated.as_deref(),
-        trust: trust_status(&home, &project),
+        trust: TrustStatus::look_up(&home, &project),
         project: &project,
         allow_all_forbidden_by: no_allow_all.as_deref(),
     };

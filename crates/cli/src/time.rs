@@ -12,17 +12,6 @@ pub(crate) fn parse_nonzero(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// The age of a moment in a short form.
-pub(crate) fn format_age(then: Timestamp, now: Timestamp) -> String {
-    let seconds = now.since(then).as_secs();
-    match seconds {
-        0..60 => format!("{seconds}s"),
-        60..3_600 => format!("{}m", seconds / 60),
-        3_600..86_400 => format!("{}h", seconds / 3_600),
-        _more => format!("{}d", seconds / 86_400),
-    }
-}
-
 /// A moment in the machine's time zone, with the date only if it is not today.
 pub(crate) fn format_local(at: Timestamp, now: Timestamp) -> String {
     match (client::local_time(at), client::local_time(now)) {
@@ -49,11 +38,5 @@ mod tests {
         assert_eq!(without_same_date("2026-11-15 09:05", "2026-11-16 00:01"), "2026-11-15 09:05");
         let now = Timestamp(1_700_000_000_000);
         assert_eq!(format_local(now, now).len(), "09:05".len());
-    }
-
-    #[test]
-    fn ages_are_short() {
-        let at = |seconds: u64| format_age(Timestamp(0), Timestamp(seconds * 1000));
-        assert_eq!([5, 61, 7_200, 200_000].map(at), ["5s", "1m", "2h", "2d"]);
     }
 }

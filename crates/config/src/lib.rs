@@ -5,6 +5,7 @@
 #![deny(missing_docs)]
 
 mod agents;
+mod assemble;
 mod catalog;
 mod config;
 mod controls;
@@ -32,10 +33,14 @@ mod values;
 mod variables;
 
 pub use agents::AgentConfig;
+pub use assemble::{
+    AssembleError, AssembledSettings, FolderAgents, SessionDefinitions, SessionRequest, SettingsSources, StartNotice,
+    StartNoticeKind, working_folder,
+};
 pub use catalog::{
     CatalogListing, CatalogLocations, DefinitionProblem, DescriptionOverflow, FilePosition, HookHolder, HookText,
-    InlineDefinitions, ListedAgent, ListedSkill, ListedSlashCommand, Plugin, RemoteCatalog, RemoteDefinitions,
-    RemoteState, Severity, built_in_agents, gather_catalog, hook_programs, remote_url,
+    InlineDefinitions, ListedAgent, ListedSkill, ListedSlashCommand, LoadedCatalog, Plugin, RemoteCatalog,
+    RemoteDefinitions, RemoteState, Severity, built_in_agents, gather_catalog, hook_programs, remote_url,
 };
 pub use config::Config;
 pub use controls::{all_controls, remember_token_file};

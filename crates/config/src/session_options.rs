@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use policy::RuleError;
-use protocol::SessionOptions;
+use protocol::{SessionOptions, SettingsFileScope};
 
 use crate::file::{BudgetSettings, LimitSettings, ListSettings, PermissionSettings, SettingsFile, WorkspaceSettings};
 use crate::permissions::{PermissionModeSetting, RuleLine};
@@ -59,6 +59,11 @@ impl SettingsFile {
         file.check().map_err(OptionError::Range)?;
         Ok(file)
     }
+}
+
+/// The settings files to read.
+pub(crate) fn scopes(options: &SessionOptions) -> &[SettingsFileScope] {
+    options.setting_sources.as_deref().unwrap_or(&SettingsFileScope::ALL)
 }
 
 fn absolute(folder: &Path) -> Result<PathBuf, OptionError> {

@@ -7,13 +7,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER;
-use host::PlainError;
+use host::{Home, PlainError};
 use protocol::{HookAction, HookEvent, HookSpec, SettingsFileScope};
 use sha2::{Digest, Sha256};
 
 use crate::catalog::{CatalogListing, CatalogLocations, HookText, RemoteDefinitions, gather_catalog};
 use crate::hook_files;
-use crate::project::claude_settings_files;
+use crate::project::{Project, claude_settings_files};
 
 /// Files and folders that control Bosun, now or in later versions. A project is trusted with all of them or none.
 const TRUSTED_PATHS: [&str; 11] = [
@@ -96,6 +96,21 @@ impl TrustStatus {
             Ok(contents) if contents.digest == remembered => TrustStatus::Trusted,
             Ok(_) | Err(_) => TrustStatus::Changed,
         }
+    }
+
+    /// The status of a project in a home. A project whose trust cannot be looked up is not trusted.
+    pub fn look_up(home: &Home, project: &Project) -> TrustStatus {
+        if !TrustedContents::has_any(&project.dir, home.root()) {
+            return TrustStatus::Untrusted;
+        }
+        let remembered = project.dir.to_str().and_then(|top| {
+            let digest = client::trust::digest(home, top);
+            digest.unwrap_or_else(|error| {
+                tracing::warn!(%error, "cannot look up trust");
+                None
+            })
+        });
+        TrustStatus::check(&project.dir, home.root(), remembered.as_deref())
     }
 
     /// The status in one word.

@@ -63,6 +63,21 @@ pub struct Provider {
     pub models: BTreeMap<String, ModelListing>,
 }
 
+/// A provider that the client of a session supplies. Its key is neither stored nor shown, and the client must supply it
+/// again to resume the session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientProvider {
+    /// The provider's address and settings.
+    pub provider: Provider,
+    /// The model to use; when absent, the one that the session's options name.
+    pub model: Option<String>,
+}
+
+impl ClientProvider {
+    /// The provider's name in model names, before the slash.
+    pub const NAME: &str = "client";
+}
+
 impl Provider {
     /// A provider of which nothing more is known.
     pub fn new(wire: WireFormat, base_url: impl Into<String>, key: ProviderKey) -> Provider {

@@ -17,6 +17,7 @@ mod mail;
 mod message;
 mod mode;
 mod price;
+mod refusal;
 mod rule;
 mod seconds;
 mod session_options;
@@ -49,6 +50,7 @@ pub use message::{
 };
 pub use mode::{AutopilotStop, FLEET_DEPLOYED, ObjectiveReport, PlanAction, SessionMode};
 pub use price::{Price, QuotedTokens, TurnQuote};
+pub use refusal::Refusal;
 pub use rule::{PermissionMode, RuleEffect, RuleText};
 pub use seconds::Seconds;
 pub use session_options::{SessionOptions, SettingsFileScope};
@@ -60,7 +62,7 @@ pub use task::{
 };
 pub use task_lookup::{NamedTask, TaskLookupError, find_task};
 pub use task_type::{EndReport, OwnerLoss, TaskForm, TaskType};
-pub use timestamp::Timestamp;
+pub use timestamp::{Timestamp, format_age};
 pub use todo::{BlockReason, FleetConfig, FleetEnd, ReusedResult, Todo, TodoId, TodoStatus, format_cycle};
 pub use tool_table::{
     ArgumentAlias, ArgumentEncoding, AtOnce, RULE_FAMILIES, RuleFamily, TOOLS, ToolClass, ToolEntry, ToolGroup,

@@ -28,6 +28,17 @@ impl Timestamp {
     }
 }
 
+/// The time from `then` to `now` in a short form, such as `5m`.
+pub fn format_age(then: Timestamp, now: Timestamp) -> String {
+    let seconds = now.since(then).as_secs();
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m", seconds / 60),
+        3_600..86_400 => format!("{}h", seconds / 3_600),
+        _more => format!("{}d", seconds / 86_400),
+    }
+}
+
 impl fmt::Display for Timestamp {
     /// Prints the time in UTC as `2026-11-15T03:26:00.123Z`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -59,5 +70,11 @@ mod tests {
         assert_eq!(Timestamp(0).to_string(), "1970-01-01T00:00:00.000Z");
         assert_eq!(Timestamp(951_782_400_000).to_string(), "2000-02-29T00:00:00.000Z");
         assert_eq!(Timestamp(1_794_713_160_123).to_string(), "2026-11-15T03:26:00.123Z");
+    }
+
+    #[test]
+    fn ages_are_short() {
+        let at = |seconds: u64| format_age(Timestamp(0), Timestamp(seconds * 1000));
+        assert_eq!([5, 61, 7_200, 200_000].map(at), ["5s", "1m", "2h", "2d"]);
     }
 }

@@ -5,14 +5,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use host::{Clock, Home, Ids};
+use host::{Clock, Home, Ids, SystemClock, TimeIds};
 use model::Model;
 use net::{NetworkRoute, Secret};
 use policy::Policy;
 use protocol::{AgentSpec, Budget, ListName, PlanAction, ReasoningEffort, RuleText, SessionId, SessionMode};
-use store::WriterProbe;
+use store::{NoWriterProbe, WriterProbe};
 
-use crate::{Catalog, ClientExtensions, CostGuard, ModelResolver, Spools, WatchdogSettings};
+use crate::{
+    Catalog, ClientExtensions, CostGuard, ModelResolver, SessionModelOnly, SpoolLimits, Spools, SystemDisk,
+    WatchdogSettings,
+};
 
 /// The settings of a session.
 #[derive(Clone)]
@@ -87,6 +90,51 @@ pub struct SessionSettings {
     pub ids: Arc<dyn Ids>,
     /// Lets tests make the store fail.
     pub probe: Arc<dyn WriterProbe>,
+}
+
+impl SessionSettings {
+    /// Settings without agents, rules, limits or further models, on the machine's clock. Calls that need a decision are
+    /// denied at once.
+    pub fn minimal(home: Home, cwd: PathBuf, model: Arc<dyn Model>, model_spec: impl Into<String>) -> SessionSettings {
+        let output = SpoolLimits { command: 1 << 20, session: 1 << 30, min_free: 0 };
+        SessionSettings {
+            home,
+            cwd,
+            added_folders: Vec::new(),
+            model,
+            model_spec: model_spec.into(),
+            models: Arc::new(SessionModelOnly),
+            cost_guard: CostGuard::default(),
+            catalog: Arc::default(),
+            main_agent: None,
+            client_extensions: ClientExtensions::default(),
+            id: None,
+            features: SessionFeatures::default(),
+            policy: Policy::default(),
+            rules: Vec::new(),
+            mode: None,
+            default_plan_action: PlanAction::ExitOnly,
+            ask_user: true,
+            ask_wait: Some(Duration::ZERO),
+            limits: kernel::SessionLimits::default(),
+            watchdog: WatchdogSettings::default(),
+            list: ListName::Session,
+            max_turns: None,
+            budget: Budget::default(),
+            day_budget: None,
+            timeout: None,
+            effort: None,
+            secrets: Arc::default(),
+            route: NetworkRoute::default(),
+            tools: tools::ToolLimits::default(),
+            spools: Arc::new(Spools::new(output, Arc::new(SystemDisk))),
+            guardian: PathBuf::from("/proc/self/exe"),
+            env: Vec::new(),
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(TimeIds),
+            probe: Arc::new(NoWriterProbe),
+        }
+    }
 }
 
 /// Features that can be enabled.

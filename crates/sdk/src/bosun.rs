@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use client::StoredSession;
-use config::{Env, SettingsFile};
+use config::Env;
 use host::Home;
 use protocol::SessionId;
 use protocol::api::SessionView;
@@ -31,22 +31,16 @@ impl Bosun {
 
     /// Resumes a session with its previous settings, unless the builder changes them.
     pub fn resume(&self, id: SessionId) -> Result<SessionBuilder, Error> {
-        Ok(SessionBuilder::new(self.clone(), SessionStart::Resume(id), Some(self.previous_settings(id)?)))
+        Ok(SessionBuilder::new(self.clone(), SessionStart::Resume(id), Some(self.view(id)?)))
     }
 
     /// Starts a new session as a copy of another. Running work of the other session does not continue in the copy.
     pub fn fork(&self, id: SessionId) -> Result<SessionBuilder, Error> {
-        Ok(SessionBuilder::new(self.clone(), SessionStart::Fork(id), Some(self.previous_settings(id)?)))
+        Ok(SessionBuilder::new(self.clone(), SessionStart::Fork(id), Some(self.view(id)?)))
     }
 
     /// Describes a session, no matter which process owns it.
     pub fn view(&self, id: SessionId) -> Result<SessionView, Error> {
         Ok(StoredSession::open(&self.home, id)?.view()?)
-    }
-
-    fn previous_settings(&self, id: SessionId) -> Result<(SessionView, SettingsFile), Error> {
-        let view = self.view(id)?;
-        let file = SettingsFile::from_session(&view)?;
-        Ok((view, file))
     }
 }

@@ -1,12 +1,12 @@
 //! Builder for a session's settings.
 
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use config::{BudgetSettings, PermissionModeSetting, RuleLine, SettingsFile};
 use protocol::api::SessionView;
-use protocol::{AgentSpec, Budget, PermissionMode, ReasoningEffort, RuleEffect, Usd};
+use protocol::{AgentSpec, Budget, PermissionMode, ReasoningEffort, Seconds, SessionOptions, SettingsFileScope, Usd};
 use runtime::{ClientExtensions, SessionStart, SystemText};
 
 use crate::{AgentSession, Bosun, Error, FunctionTool};
@@ -17,96 +17,87 @@ use crate::{AgentSession, Bosun, Error, FunctionTool};
 pub struct SessionBuilder {
     pub(crate) bosun: Bosun,
     pub(crate) start: SessionStart,
-    /// The settings of the resumed or forked session.
-    pub(crate) previous: Option<(SessionView, SettingsFile)>,
-    pub(crate) overrides: SettingsFile,
-    pub(crate) rules: Vec<(RuleEffect, String)>,
-    pub(crate) cwd: Option<PathBuf>,
+    /// The resumed or forked session.
+    pub(crate) previous: Option<SessionView>,
+    pub(crate) options: SessionOptions,
     pub(crate) agents: Vec<AgentSpec>,
     pub(crate) client_extensions: ClientExtensions,
     pub(crate) guardian: PathBuf,
-    pub(crate) ask_policy: AskPolicy,
-}
-
-/// What happens to a tool call that needs a decision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AskPolicy {
-    /// It is denied.
-    Deny,
-    /// It waits for [`AgentSession::decide`].
-    Wait,
 }
 
 impl SessionBuilder {
-    pub(crate) fn new(
-        bosun: Bosun,
-        start: SessionStart,
-        previous: Option<(SessionView, SettingsFile)>,
-    ) -> SessionBuilder {
+    pub(crate) fn new(bosun: Bosun, start: SessionStart, previous: Option<SessionView>) -> SessionBuilder {
         SessionBuilder {
             bosun,
             start,
             previous,
-            overrides: SettingsFile::default(),
-            rules: Vec::new(),
-            cwd: None,
+            options: SessionOptions {
+                // Files of a project must not configure a program.
+                setting_sources: Some(vec![SettingsFileScope::User]),
+                ask_user: Some(false),
+                ask_wait_seconds: Some(Seconds(Duration::ZERO)),
+                ..SessionOptions::default()
+            },
             agents: Vec::new(),
             client_extensions: ClientExtensions::default(),
             // Searched in `PATH`; if it is missing, the first command reports that.
             guardian: "bosun".into(),
-            ask_policy: AskPolicy::Deny,
         }
     }
 
     /// Uses this model, such as `anthropic/claude-sonnet-5-5`, or `script/FILE` for a scripted one.
     pub fn model(mut self, model: impl Into<String>) -> SessionBuilder {
-        self.overrides.model = Some(model.into());
+        self.options.model = Some(model.into());
         self
     }
 
     /// Sets the model's reasoning effort.
     pub fn effort(mut self, effort: ReasoningEffort) -> SessionBuilder {
-        self.overrides.effort = Some(effort);
+        self.options.effort = Some(effort);
         self
     }
 
     /// Sets the folder to work in. The default is the program's current folder.
-    pub fn cwd(self, folder: impl Into<PathBuf>) -> SessionBuilder {
-        SessionBuilder { cwd: Some(folder.into()), ..self }
+    pub fn cwd(mut self, folder: impl Into<PathBuf>) -> SessionBuilder {
+        self.options.cwd = Some(folder.into());
+        self
     }
 
     /// Sets the permission mode, which applies to calls that no rule matches.
     pub fn permission(mut self, mode: PermissionMode) -> SessionBuilder {
-        self.overrides.permissions.mode = Some(PermissionModeSetting(mode));
+        self.options.permission = Some(mode);
         self
     }
 
     /// Allows calls that a rule matches, such as `shell(git *)`, `edit(src/**)` or the name of a tool.
-    pub fn allow(self, rule: impl Into<String>) -> SessionBuilder {
-        self.rule(RuleEffect::Allow, rule.into())
+    pub fn allow(mut self, rule: impl Into<String>) -> SessionBuilder {
+        self.options.allow.push(rule.into());
+        self
     }
 
     /// Requires a decision for calls that a rule matches.
-    pub fn ask(self, rule: impl Into<String>) -> SessionBuilder {
-        self.rule(RuleEffect::Ask, rule.into())
+    pub fn ask(mut self, rule: impl Into<String>) -> SessionBuilder {
+        self.options.ask.push(rule.into());
+        self
     }
 
     /// Denies calls that a rule matches, at every depth and in every mode.
-    pub fn deny(self, rule: impl Into<String>) -> SessionBuilder {
-        self.rule(RuleEffect::Deny, rule.into())
+    pub fn deny(mut self, rule: impl Into<String>) -> SessionBuilder {
+        self.options.deny.push(rule.into());
+        self
     }
 
     /// Limits what the session and everything below it may spend.
     pub fn budget(mut self, budget: Budget) -> SessionBuilder {
         let Budget { tokens, micros } = budget;
-        self.overrides.budget =
-            BudgetSettings { usd: micros.map(Usd), tokens: tokens.and_then(NonZeroU64::new), day_usd: None };
+        self.options.max_budget_usd = micros.map(Usd);
+        self.options.max_tokens = tokens.and_then(NonZeroU64::new);
         self
     }
 
     /// Limits the turns of one activation of the root.
-    pub fn max_turns(mut self, turns: u32) -> SessionBuilder {
-        self.overrides.max_turns = Some(turns);
+    pub fn max_turns(mut self, turns: NonZeroU32) -> SessionBuilder {
+        self.options.max_turns = Some(turns);
         self
     }
 
@@ -131,8 +122,10 @@ impl SessionBuilder {
 
     /// Lets calls that need a decision wait for [`AgentSession::decide`], without a time limit. Otherwise they are
     /// denied at once.
-    pub fn wait_for_decisions(self) -> SessionBuilder {
-        SessionBuilder { ask_policy: AskPolicy::Wait, ..self }
+    pub fn wait_for_decisions(mut self) -> SessionBuilder {
+        self.options.ask_user = None;
+        self.options.ask_wait_seconds = None;
+        self
     }
 
     /// Starts commands through this `bosun` executable. The default is the one found in `PATH`.
@@ -155,24 +148,5 @@ impl SessionBuilder {
             SessionStart::New | SessionStart::Fork(_) => {}
         }
         Ok(AgentSession::new(session))
-    }
-
-    fn rule(mut self, effect: RuleEffect, rule: String) -> SessionBuilder {
-        self.rules.push((effect, rule));
-        self
-    }
-
-    /// The values set on this builder, as a settings layer.
-    pub(crate) fn settings_layer(&self) -> Result<SettingsFile, Error> {
-        let mut file = self.overrides.clone();
-        for (effect, rule) in &self.rules {
-            let rule = RuleLine::parse(rule)?;
-            match effect {
-                RuleEffect::Allow => file.permissions.allow.push(rule),
-                RuleEffect::Ask => file.permissions.ask.push(rule),
-                RuleEffect::Deny => file.permissions.deny.push(rule),
-            }
-        }
-        Ok(file)
     }
 }

@@ -1,27 +1,14 @@
 //! Errors of the SDK.
 
-use std::io;
-
 /// Any error of the SDK.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Bosun's home cannot be used.
     #[error(transparent)]
     Home(#[from] host::HomeError),
-    /// The settings cannot be used.
+    /// The options or the settings cannot be used.
     #[error(transparent)]
-    Settings(#[from] config::ConfigError),
-    /// A permission rule is not valid.
-    #[error(transparent)]
-    Rule(#[from] policy::RuleError),
-    /// The folder to work in cannot be used.
-    #[error("cannot work in {folder}: {source}")]
-    Folder {
-        /// The folder.
-        folder: String,
-        /// Why.
-        source: io::Error,
-    },
+    Settings(#[from] protocol::Refusal),
     /// No model is chosen.
     #[error("no model is chosen; set one with `model`, such as anthropic/claude-sonnet-5-5")]
     NoModel,
@@ -52,4 +39,15 @@ pub enum Error {
     /// The session cannot continue.
     #[error("the session is paused: {0}")]
     Paused(String),
+}
+
+impl From<config::AssembleError> for Error {
+    fn from(error: config::AssembleError) -> Error {
+        match error {
+            config::AssembleError::Refused(refusal) => Error::Settings(refusal),
+            config::AssembleError::NoModel => Error::NoModel,
+            config::AssembleError::Model(error) => Error::Model(error),
+            config::AssembleError::Unpriced { model, hint: _ } => Error::Unpriced(model),
+        }
+    }
 }

@@ -45,7 +45,6 @@ mod bosun;
 mod builder;
 mod error;
 mod guard;
-mod models;
 mod session;
 mod settings;
 mod tool;

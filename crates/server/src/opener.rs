@@ -5,6 +5,7 @@ use std::path::Path;
 use std::pin::Pin;
 
 use host::Home;
+use model::ClientProvider;
 use protocol::api::AgentView;
 use protocol::{SessionId, SessionOptions};
 use runtime::{ClientExtensions, Session, SessionStart};
@@ -56,21 +57,6 @@ pub struct OpenRequest {
     pub client_extensions: ClientExtensions,
     /// The model provider, if the client supplies its own.
     pub provider: Option<ClientProvider>,
-}
-
-/// A model provider that the client supplies. Its key is neither stored nor shown, and the client must supply it again
-/// to resume the session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClientProvider {
-    /// The provider's address and settings.
-    pub provider: model::Provider,
-    /// The model to use; when absent, the one that the options name.
-    pub model: Option<String>,
-}
-
-impl ClientProvider {
-    /// The provider's name in model names, before the slash.
-    pub const NAME: &str = "client";
 }
 
 impl OpenRequest {

@@ -6,16 +6,13 @@
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::future::join_all;
-use host::{Home, SystemClock, TimeIds};
+use host::Home;
 use model::{Model, Provider, ProviderKey, Providers, WireFormat};
 use net::Secret;
-use policy::Policy;
-use protocol::{Budget, MailDelivery, TaskOutcome};
+use protocol::{MailDelivery, TaskOutcome};
 use runtime::{Session, SessionSettings, SessionStart};
-use store::NoWriterProbe;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -41,46 +38,8 @@ async fn play(settings: SessionSettings) {
 }
 
 fn settings(home: &Path, folder: &Path, url: &str) -> SessionSettings {
-    SessionSettings {
-        home: Home::open(home.to_owned()).unwrap(),
-        cwd: folder.to_owned(),
-        added_folders: Vec::new(),
-        model: model(url),
-        model_spec: "test/test-model".into(),
-        models: Arc::new(runtime::SessionModelOnly),
-        cost_guard: runtime::CostGuard::default(),
-        catalog: Arc::default(),
-        main_agent: None,
-        client_extensions: runtime::ClientExtensions::default(),
-        id: None,
-        features: runtime::SessionFeatures::default(),
-        policy: Policy::default(),
-        rules: Vec::new(),
-        mode: None,
-        default_plan_action: protocol::PlanAction::ExitOnly,
-        ask_user: true,
-        day_budget: None,
-        ask_wait: Some(Duration::ZERO),
-        limits: kernel::SessionLimits::default(),
-        watchdog: runtime::WatchdogSettings::default(),
-        list: protocol::ListName::Session,
-        max_turns: None,
-        budget: Budget::default(),
-        timeout: None,
-        effort: None,
-        secrets: Arc::default(),
-        route: net::NetworkRoute::default(),
-        tools: tools::ToolLimits::default(),
-        spools: Arc::new(runtime::Spools::new(
-            runtime::SpoolLimits { command: 1 << 20, session: 1 << 24, min_free: 0 },
-            Arc::new(runtime::SystemDisk),
-        )),
-        guardian: "/proc/self/exe".into(),
-        env: Vec::new(),
-        clock: Arc::new(SystemClock),
-        ids: Arc::new(TimeIds),
-        probe: Arc::new(NoWriterProbe),
-    }
+    let home = Home::open(home.to_owned()).unwrap();
+    SessionSettings::minimal(home, folder.to_owned(), model(url), "test/test-model")
 }
 
 fn model(url: &str) -> Arc<dyn Model> {

@@ -185,14 +185,10 @@ impl SessionFixture {
     fn settings(&self, model: &Arc<CheckedModel>) -> SessionSettings {
         let FixtureParts { cwd, home, clock, ids, probe, scenario, budget, mode, ask_wait, main, .. } = &*self.0;
         SessionSettings {
-            home: home.clone(),
-            cwd: cwd.clone(),
             added_folders: match scenario.reach {
                 Folders::Own => Vec::new(),
                 Folders::Home => vec![home.root().to_owned()],
             },
-            model_spec: model.name().to_owned(),
-            model: Arc::clone(model) as Arc<dyn Model>,
             models: Arc::clone(&scenario.models),
             cost_guard: scenario.guard,
             catalog: scenario.catalog.clone(),
@@ -213,9 +209,7 @@ impl SessionFixture {
             budget: *budget.lock().unwrap(),
             day_budget: scenario.day_budget,
             timeout: scenario.timeout,
-            effort: None,
             secrets: scenario.secrets.clone(),
-            route: net::NetworkRoute::default(),
             tools: scenario.tools,
             spools: Arc::new(runtime::Spools::new(scenario.spools, Arc::clone(&scenario.disk))),
             guardian: scenario.guardian.clone().unwrap_or_else(guardian),
@@ -223,6 +217,7 @@ impl SessionFixture {
             clock: Arc::clone(clock) as Arc<dyn Clock>,
             ids: Arc::clone(ids) as Arc<dyn Ids>,
             probe: Arc::clone(probe) as Arc<dyn WriterProbe>,
+            ..SessionSettings::minimal(home.clone(), cwd.clone(), Arc::clone(model) as Arc<dyn Model>, model.name())
         }
     }
 }

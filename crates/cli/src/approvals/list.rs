@@ -129,7 +129,7 @@ pub(super) fn show(
 /// Prints the heading of an ask: its number, id, age, agent and deadline.
 fn print_heading(inbox: &ApprovalInbox<'_>, pending: &PendingAsk, now: Timestamp, style: Style) {
     let view = &pending.view;
-    let age = time::format_age(view.asked_at, now);
+    let age = protocol::format_age(view.asked_at, now);
     let agent = escape_invisible(print::agent_name(&view.path));
     let number = style.paint(TextRole::Accent, &view.number.to_string());
     let id = style.paint(TextRole::Dim, view.ask.id.short());
@@ -158,7 +158,7 @@ fn status_suffix(inbox: &ApprovalInbox<'_>, pending: &PendingAsk, now: Timestamp
         }
         (None, None, _) => "  (its session is not running)".into(),
         (None, Some(_), None) => String::new(),
-        (None, Some(_), Some(until)) => format!("  (will be denied in {})", time::format_age(now, until)),
+        (None, Some(_), Some(until)) => format!("  (will be denied in {})", protocol::format_age(now, until)),
     }
 }
 

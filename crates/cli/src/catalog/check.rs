@@ -1,11 +1,11 @@
 //! `bosun catalog check`: problems with file, line and remedy.
 
-use config::{AgentConfig, DefinitionProblem, Severity};
+use config::{AgentConfig, DefinitionProblem, LoadedCatalog, Severity};
+use host::{Clock, SystemClock};
 use serde::Serialize;
 
 use crate::exit::CommandExit;
 use crate::print;
-use crate::setup::{LoadedCatalog, describe_remote};
 
 /// Problems as JSON.
 #[derive(Serialize)]
@@ -21,7 +21,7 @@ struct CatalogCheckOutput<'a> {
 
 pub(super) fn check(catalog: &LoadedCatalog, agents: &AgentConfig, json: bool, strict: bool) -> CommandExit {
     let listing = &catalog.listing;
-    let remote = describe_remote(&listing.remote).map(|(_, message)| message);
+    let remote = listing.remote.problem(SystemClock.now()).map(|(_, message)| message);
     let overflow = catalog.description_overflow(agents).map(|overflow| overflow.to_string());
     let notices: Vec<String> = remote.into_iter().chain(overflow).collect();
     let (problems, counts) = (&listing.problems, (listing.effective().count(), listing.effective_skills().count()));

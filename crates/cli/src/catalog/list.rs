@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
-use config::{DefinitionProblem, ListedAgent, ListedSkill, ListedSlashCommand, Plugin, RemoteState, Severity};
+use config::{
+    DefinitionProblem, ListedAgent, ListedSkill, ListedSlashCommand, LoadedCatalog, Plugin, RemoteState, Severity,
+};
+use host::{Clock, SystemClock};
 use protocol::DefinitionSource;
 use serde::Serialize;
 
 use crate::print;
-use crate::setup::{LoadedCatalog, describe_remote};
 
 /// The catalogue as JSON.
 #[derive(Serialize)]
@@ -80,7 +82,7 @@ pub(super) fn list(catalog: &LoadedCatalog, json: bool) {
     for file in ignored {
         print::row(print::sanitize(&format!("  {}", file.display())).replace(['\n', '\t'], " "));
     }
-    if let Some((_, message)) = describe_remote(&listing.remote) {
+    if let Some((_, message)) = listing.remote.problem(SystemClock.now()) {
         print::note(print::sanitize(&message));
     }
     if problems > 0 {

@@ -4,12 +4,12 @@ mod check;
 mod list;
 mod show;
 
-use config::{Config, Env};
+use config::{Config, Env, LoadedCatalog};
 
 use crate::args::{CatalogArgs, CatalogCommand, CatalogOptions};
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::setup::{LoadedCatalog, Setup, settings_failure};
+use crate::setup::{Setup, settings_failure};
 
 pub(crate) async fn perform(args: &CatalogArgs) -> Result<CommandExit, CliError> {
     match &args.command {
@@ -33,6 +33,6 @@ async fn load_catalog(options: &CatalogOptions) -> Result<(LoadedCatalog, Config
     let mut setup = Setup::read()?;
     setup.fetch_remote_catalog(None).await;
     let layers = setup.layers_here()?;
-    let catalog = setup.load_catalog(&layers, &options.definitions.session_options())?;
+    let catalog = setup.sources().load_catalog(&layers, &options.definitions.session_options())?;
     Ok((catalog, layers.config()))
 }

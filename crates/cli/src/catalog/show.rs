@@ -1,11 +1,12 @@
 //! `bosun catalog show`: one definition in full.
 
+use config::LoadedCatalog;
 use protocol::{AgentSpec, Isolation, ModelPreference, SkillSpec, SlashSpec};
 
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::print;
-use crate::setup::{LoadedCatalog, settings_failure};
+use crate::setup::settings_failure;
 
 pub(super) fn show(catalog: &LoadedCatalog, name: &str, json: bool) -> Result<CommandExit, CliError> {
     let agent = catalog.listing.agent(name).map(|agent| &agent.spec);

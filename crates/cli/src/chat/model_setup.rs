@@ -45,7 +45,7 @@ pub(super) async fn ask_for_model(
         None => return Err(failure),
         Some(MissingInput::Key { provider, variable }) => SetupQuestions::only_key(provider, variable),
         Some(MissingInput::Model) => {
-            let access = setup.access(args)?;
+            let access = setup.sources().access(&args.session_options())?;
             let probes = probe_local_servers(&access).await;
             SetupQuestions::new(provider_offers(&access, &probes)).with_unready_servers(unready_servers(&probes))
         }

@@ -16,7 +16,7 @@ use crate::error::CliError;
 use crate::escape::escape_invisible;
 use crate::setup::Setup;
 use crate::style::TextRole;
-use crate::{print, sessions, time};
+use crate::{print, sessions};
 
 /// How many sessions are listed.
 const MAX_LISTED_SESSIONS: usize = 10;
@@ -159,7 +159,7 @@ pub(super) fn other_session_rows(opened: &OpenChat, columns: usize) -> Result<Ve
     let mut shown = Vec::new();
     for row in rows.iter().filter(|row| row.id != current).take(MAX_LISTED_SESSIONS) {
         let title = escape_invisible(&print::one_line(&row.title, 100));
-        let line = format!("{}  {:>4}  {title}", row.id, time::format_age(row.updated_at, now));
+        let line = format!("{}  {:>4}  {title}", row.id, protocol::format_age(row.updated_at, now));
         shown.push(vec![StyledSpan::plain(&truncate(&line, columns.max(44)))]);
     }
     let text = match shown.is_empty() {

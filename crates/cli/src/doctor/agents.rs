@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use config::{CatalogLocations, Config, ForbiddableFeature, SettingsLayers, Severity};
+use config::{CatalogLocations, Config, ForbiddableFeature, LoadedCatalog, RemoteCatalog, SettingsLayers, Severity};
+use host::{Clock, SystemClock};
 
 use super::{DoctorCheck, DoctorContext};
 use crate::print;
-use crate::setup::{LoadedCatalog, describe_remote, remote_catalog};
 use protocol::SettingsFileScope;
 
 /// Maximum number of problems listed.
@@ -47,7 +47,7 @@ fn features(config: &Config) -> DoctorCheck {
 /// Loads the definitions that a run would find, without asking the remote catalogue.
 fn find_definitions(context: &DoctorContext, layers: &SettingsLayers) -> Option<LoadedCatalog> {
     let home = context.home.as_deref().unwrap_or(Path::new("/nonexistent"));
-    let remote = remote_catalog(&context.env, &context.config.agents, home, &context.project_dir);
+    let remote = RemoteCatalog::of_project(&context.env, &context.config.agents, home, &context.project_dir);
     let listing = config::gather_catalog(&CatalogLocations {
         home,
         user_home: context.env.user_home.as_deref(),
@@ -86,7 +86,7 @@ fn agents(catalog: &LoadedCatalog, config: &Config) -> Vec<DoctorCheck> {
             "`bosun catalog check` lists them all",
         ));
     }
-    if let Some((_, message)) = describe_remote(&listing.remote) {
+    if let Some((_, message)) = listing.remote.problem(SystemClock.now()) {
         checks.push(DoctorCheck::warn("agents", message, "a run fetches it; so does `bosun catalog check`"));
     }
     if let Some(overflow) = catalog.description_overflow(&config.agents) {

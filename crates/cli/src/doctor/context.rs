@@ -83,5 +83,5 @@ fn layers(env: &Env, project: Project) -> Result<SettingsLayers, ConfigError> {
 /// Returns the trust status of the project, without creating an index if there is none.
 fn project_trust(home: &Path, project: &Project) -> TrustStatus {
     let home = Home::open_as_is(home).filter(|home| home.index_db().exists());
-    home.map_or(TrustStatus::Untrusted, |home| setup::trust_status(&home, project))
+    home.map_or(TrustStatus::Untrusted, |home| TrustStatus::look_up(&home, project))
 }

@@ -18,7 +18,7 @@ use runtime::InspectionScope;
 pub(crate) fn explain_call(args: &ExplainArgs) -> Result<CommandExit, CliError> {
     let cwd = working_folder(args.directory.as_deref())?;
     let setup = Setup::read()?;
-    let policy = setup.policy(&args.permissions.session_options(), None, &cwd)?;
+    let policy = setup.sources().policy(&args.permissions.session_options(), &cwd)?;
     let path = setup.env.text("PATH");
     let path = path.as_deref().map(OsStr::new);
     let request = parse_request(

@@ -51,7 +51,7 @@ pub(super) async fn check(args: &FleetCheckArgs) -> Result<CommandExit, CliError
     let mut setup = Setup::read()?;
     let cwd = working_folder(args.directory.as_deref())?;
     setup.fetch_remote_catalog(Some(&cwd)).await;
-    let agents = setup.folder_agents(&args.session_options(), &cwd)?;
+    let agents = setup.sources().folder_agents(&args.session_options(), &cwd)?;
     let model = agents.model.as_deref();
     let problems = plan.check(&LocalPlanValidator { catalog: &agents.catalog, models: &*agents.models, model });
     if !problems.is_empty() {

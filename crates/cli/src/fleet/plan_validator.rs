@@ -4,8 +4,6 @@ use config::PlanChecker;
 use runtime::{Catalog, FilePatterns, ModelResolver};
 use serde_json::Value;
 
-use crate::setup::is_file_provider;
-
 /// The agents and models available in a folder.
 pub(super) struct LocalPlanValidator<'a> {
     pub(super) catalog: &'a Catalog,
@@ -29,7 +27,7 @@ impl PlanChecker for LocalPlanValidator<'_> {
         if spec == "inherit" || Some(spec) == self.model {
             return Ok(());
         }
-        if spec.split_once('/').is_some_and(|(provider, _)| is_file_provider(provider)) {
+        if spec.split_once('/').is_some_and(|(provider, _)| model::is_file_provider(provider)) {
             return Err(format!("`{spec}` is a file, and only --model may name one"));
         }
         self.models.open(spec).map(drop)

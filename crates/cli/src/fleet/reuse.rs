@@ -21,10 +21,10 @@ impl<'a> ReusePredictor<'a> {
     pub(super) fn new(
         home: &'a Home,
         cwd: &Path,
-        agents: &'a crate::setup::FolderAgents,
+        agents: &'a config::FolderAgents,
         model: &'a str,
     ) -> ReusePredictor<'a> {
-        let crate::setup::FolderAgents { catalog, models, effort, .. } = agents;
+        let config::FolderAgents { catalog, models, effort, .. } = agents;
         let assignment_context =
             AssignmentContext { catalog, models: &**models, model, effort: *effort, default_agent: DEFAULT_AGENT };
         ReusePredictor { home, cwd: cwd.to_owned(), assignment_context }

@@ -89,7 +89,7 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
     };
     // Before the user types a prompt, which would be lost.
     if args.prompt.as_deref() == Some("-") && std::io::stdin().is_terminal() {
-        setup.require_model(&args, previous.as_ref())?;
+        setup.sources().require_model(&args.session_options(), previous.as_ref())?;
     }
     let prompt = args.prompt.as_deref().map(|argument| prompt_message(argument, &args.image)).transpose()?;
     if args.detach {

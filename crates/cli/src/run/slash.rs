@@ -52,7 +52,7 @@ pub(super) fn preview_prompt(
         return Ok(PromptPreview::Session);
     }
     let cwd = setup::working_folder(folder)?;
-    let registry = SlashRegistry::of(&setup.folder_agents(&args.session_options(), &cwd)?.catalog);
+    let registry = SlashRegistry::of(&setup.sources().folder_agents(&args.session_options(), &cwd)?.catalog);
     match registry.parse(text) {
         SlashLookup::NotACommand => Ok(PromptPreview::Session),
         SlashLookup::Command(command) if command.name() == "help" => Ok(PromptPreview::Text(registry.help())),

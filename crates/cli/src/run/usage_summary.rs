@@ -8,7 +8,7 @@ use protocol::{Timestamp, Usage};
 use serde::Serialize;
 
 use crate::money::Money;
-use crate::{print, setup};
+use crate::print;
 
 /// The total usage and cost of a session.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl SessionUsageSummary {
     /// The totals in one line. Scripts and recordings cost nothing, so they have none unless there is a budget.
     pub(crate) fn summary_line(&self) -> Option<String> {
         let SessionView { model, budget, turns, usage, .. } = &self.view;
-        let is_free = model.split_once('/').is_some_and(|(provider, _)| setup::is_file_provider(provider));
+        let is_free = model.split_once('/').is_some_and(|(provider, _)| model::is_file_provider(provider));
         if is_free && budget.tokens.is_none() && budget.micros.is_none() {
             return None;
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use adapters::AdapterExit;
 use adapters::copilot::CopilotProviderParams;
 use config::CopilotProvider;
-use server::ClientProvider;
+use model::ClientProvider;
 pub(crate) use session_opener::LocalSessionOpener;
 
 use crate::args::{AdapterArgs, SdkCommand, SdkFamily};

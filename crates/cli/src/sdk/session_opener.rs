@@ -3,14 +3,19 @@
 use std::path::Path;
 
 use client::StoredSession;
+use config::{SessionRequest, StartNoticeKind};
 use host::Home;
+use model::ClientProvider;
 use protocol::SessionOptions;
-use protocol::api::{AgentView, SessionView};
-use runtime::{Session, SessionStart};
-use server::{ClientProvider, HostCatalog, OpenRefusal, OpenRequest, OpenSessionFuture, SessionOpener};
+use protocol::api::AgentView;
+use runtime::{Session, SessionSettings, SessionStart};
+use server::{HostCatalog, OpenRefusal, OpenRequest, OpenSessionFuture, SessionOpener};
 
 use crate::error::CliError;
 use crate::setup::{Setup, working_folder};
+
+/// Notices that are for users of the command line: clients choose models and rules themselves.
+const HIDDEN_NOTICES: [StartNoticeKind; 2] = [StartNoticeKind::DefaultModel, StartNoticeKind::UnknownTool];
 
 /// Opens sessions for adapters.
 pub(crate) struct LocalSessionOpener {
@@ -30,26 +35,23 @@ impl LocalSessionOpener {
     }
 
     async fn open_session(&self, request: OpenRequest) -> Result<Session, CliError> {
-        let OpenRequest { start, id, mut options, client_extensions: extensions, provider } = request;
+        let OpenRequest { start, id, options, client_extensions, provider } = request;
         let previous = match start {
             SessionStart::New => None,
             SessionStart::Resume(id) | SessionStart::Fork(id) => {
                 Some(StoredSession::open(&self.setup.home, id)?.view()?)
             }
         };
-        let provider = provider.or_else(|| self.provider.clone());
-        if let Some(provider) = &provider {
-            options.model = Some(client_model(provider, options.model, previous.as_ref())?);
-        }
-        let (mut settings, _default_model) =
-            self.setup.settings_with_provider(&options, previous.as_ref(), provider)?;
-        settings.id = id;
-        settings.client_extensions = extensions;
-        Ok(Session::open(settings, start).await?)
+        let request = SessionRequest {
+            client_provider: provider.or_else(|| self.provider.clone()),
+            ..SessionRequest::new(&options, previous.as_ref())
+        };
+        let settings = self.setup.assemble(request, &HIDDEN_NOTICES)?;
+        Ok(Session::open(SessionSettings { id, client_extensions, ..settings }, start).await?)
     }
 
     fn list_agents_and_models(&self, cwd: Option<&Path>) -> Result<HostCatalog, CliError> {
-        let agents = self.setup.folder_agents(&SessionOptions::default(), &working_folder(cwd)?)?;
+        let agents = self.setup.sources().folder_agents(&SessionOptions::default(), &working_folder(cwd)?)?;
         Ok(HostCatalog {
             agents: agents.catalog.agents.iter().map(AgentView::from).collect(),
             models: agents.models.available(),
@@ -76,19 +78,6 @@ impl SessionOpener for LocalSessionOpener {
     }
 }
 
-/// The model of a client's own provider, with the provider's prefix.
-fn client_model(
-    provider: &ClientProvider,
-    chosen: Option<String>,
-    previous: Option<&SessionView>,
-) -> Result<String, CliError> {
-    let has_prefix = |spec: &str| spec.split_once('/').is_some_and(|(provider, _)| provider == ClientProvider::NAME);
-    let previous = previous.map(|previous| previous.model.clone()).filter(|spec| has_prefix(spec));
-    let model = provider.model.clone().or(chosen).or(previous);
-    let model = model.ok_or_else(|| CliError::usage("the client's provider has no model; name one as `model`"))?;
-    Ok(if has_prefix(&model) { model } else { format!("{}/{model}", ClientProvider::NAME) })
-}
-
 fn refusal(failure: CliError) -> OpenRefusal {
     let (message, hint) = failure.into_message_and_hint();
     OpenRefusal { words: message, hint }
@@ -100,7 +89,7 @@ mod tests {
 
     use adapters::copilot::CopilotProviderParams;
     use config::Env;
-    use protocol::api::{Method, SendParams};
+    use protocol::api::{Method, SendParams, SessionView};
     use protocol::{MailDelivery, PermissionMode};
     use serde_json::{Value, json};
     use testkit::server::ModelServer;

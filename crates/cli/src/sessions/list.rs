@@ -13,7 +13,7 @@ use crate::args::SessionListArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::money::Money;
-use crate::{print, setup, time};
+use crate::{print, setup};
 
 /// The default number of sessions in a table.
 const DEFAULT_LIMIT: u64 = 50;
@@ -87,7 +87,7 @@ fn table(rows: &[SessionListRow], now: Timestamp) -> Vec<String> {
         [
             row.id.to_string().chars().take(length).collect(),
             row.state.clone(),
-            time::format_age(Timestamp(row.updated_at), now),
+            protocol::format_age(Timestamp(row.updated_at), now),
             print::sanitize(&print::one_line(&model::display_name(&row.model), 28)),
             row.cost_usd.to_string(),
             print::sanitize(&path_end(&row.cwd, MAX_FOLDER_COLUMNS)),
@@ -163,7 +163,7 @@ pub(super) fn show(home: &Home, id: SessionId, json: bool) -> Result<CommandExit
 
 /// How a session was left that is now resumed.
 pub(crate) fn describe_resumed(session: &SessionView, now: Timestamp) -> String {
-    let ages = [session.created_at, session.updated_at].map(|at| time::format_age(at, now));
+    let ages = [session.created_at, session.updated_at].map(|at| protocol::format_age(at, now));
     format_resumed(session.turns, ages)
 }
 

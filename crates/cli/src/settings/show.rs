@@ -43,7 +43,7 @@ struct SettingsReportNotice {
 
 pub(super) fn show(setup: &Setup, args: &ConfigShowArgs) -> Result<CommandExit, CliError> {
     let (cwd, options) = (working_folder(None)?, args.permissions.session_options());
-    let layers = setup.layers(&options, None, &cwd)?;
+    let layers = setup.sources().layers(&options, None, &cwd)?;
     let notices = layers
         .notices
         .iter()
@@ -53,7 +53,7 @@ pub(super) fn show(setup: &Setup, args: &ConfigShowArgs) -> Result<CommandExit, 
         trust: layers.trust.as_str(),
         settings: layers.values().into_iter().map(SettingsReportEntry::from).collect(),
         ignored: layers.ignored.clone(),
-        out_of_reach: setup.policy(&options, None, &cwd)?.control_paths,
+        out_of_reach: setup.sources().policy(&options, &cwd)?.control_paths,
         notices: notices.collect(),
     };
     if args.json {

@@ -14,8 +14,8 @@ use crate::args::TaskListArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::money::Money;
+use crate::print;
 use crate::run::find_session;
-use crate::{print, time};
 
 const HEADERS: [&str; 8] = ["task", "state", "agent", "model", "turns", "tokens", "cost", "age"];
 
@@ -204,7 +204,7 @@ fn cells(row: &TaskTreeRow<'_>, listed: &SessionTasks, now: Timestamp) -> [Strin
         task.turns.to_string(),
         task.usage.total().to_string(),
         cost,
-        time::format_age(task.created_at, now),
+        protocol::format_age(task.created_at, now),
     ]
 }
 

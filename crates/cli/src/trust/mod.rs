@@ -41,7 +41,7 @@ fn revoke(setup: &Setup, project: &Project) -> Result<CommandExit, CliError> {
 fn review_and_trust(setup: &Setup, project: &Project, args: &TrustArgs) -> Result<CommandExit, CliError> {
     // Read the digest first: files that change during the review are not trusted.
     let contents = TrustedContents::read(&project.dir, setup.home.root()).map_err(settings_failure)?;
-    let status = setup.trust_status(project);
+    let status = TrustStatus::look_up(&setup.home, project);
     let report = ProjectTrustReport::new(setup, project, &contents, status)?;
     if !args.yes || !args.json {
         report.print(args.json);

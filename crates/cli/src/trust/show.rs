@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 use crate::error::CliError;
 use crate::exit::CommandExit;
+use crate::print;
 use crate::setup::{Setup, settings_failure};
-use crate::{print, time};
 
 /// A project, and what its files control.
 #[derive(Serialize)]
@@ -131,7 +131,7 @@ pub(super) fn list(setup: &Setup, json: bool) -> Result<CommandExit, CliError> {
     }
     let now = SystemClock.now();
     for TrustListRow { top, trust, trusted_at } in rows {
-        let ago = time::format_age(protocol::Timestamp(trusted_at), now);
+        let ago = protocol::format_age(protocol::Timestamp(trusted_at), now);
         print::output(print::sanitize(&format!("{trust:9} {ago:>8}  {top}")));
     }
     Ok(CommandExit::Success)

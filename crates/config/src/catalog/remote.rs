@@ -5,10 +5,15 @@ use std::time::Duration;
 
 use data_encoding::HEXLOWER;
 use net::{HttpClient, HttpTimeouts, NetworkRoute, RequestHeader, Secret};
-use protocol::Timestamp;
+use protocol::{Timestamp, format_age};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use url::Url;
+
+use super::problem::Severity;
+use super::repository::remote_url;
+use crate::agents::AgentConfig;
+use crate::env::Env;
 
 /// Maximum size of its response, in bytes.
 const MAX_RESPONSE_BYTES: usize = 1 << 20;
@@ -29,6 +34,20 @@ pub struct RemoteCatalog {
     pub route: NetworkRoute,
     /// Bosun's home, where its response is cached.
     pub home: PathBuf,
+}
+
+impl RemoteCatalog {
+    /// The remote catalogue named in the settings, with the query for a project.
+    pub fn of_project(env: &Env, agents: &AgentConfig, home: &Path, project_dir: &Path) -> Option<RemoteCatalog> {
+        let AgentConfig { catalog, catalog_token_env, .. } = agents;
+        Some(RemoteCatalog {
+            url: catalog.clone()?,
+            token: catalog_token_env.as_deref().and_then(|variable| env.key(variable)),
+            repository: remote_url(project_dir),
+            route: env.network_route(),
+            home: home.to_owned(),
+        })
+    }
 }
 
 /// A remote catalogue's definitions and state.
@@ -73,6 +92,23 @@ pub enum RemoteState {
         /// Its address.
         url: String,
     },
+}
+
+impl RemoteState {
+    /// What is wrong with it, and how bad that is.
+    pub fn problem(&self, now: Timestamp) -> Option<(Severity, String)> {
+        match self {
+            RemoteState::Unset | RemoteState::Fresh { .. } | RemoteState::Cached { why: None, .. } => None,
+            RemoteState::Cached { url, fetched_at, why: Some(why) } => {
+                let ago = format_age(*fetched_at, now);
+                Some((Severity::Error, format!("{url}: {why}; its agents from {ago} ago are used")))
+            }
+            RemoteState::Down { url, why } => Some((Severity::Error, format!("{url}: {why}; its agents are missing"))),
+            RemoteState::Unasked { url } => {
+                Some((Severity::Warning, format!("{url}: not fetched yet, so its agents are missing")))
+            }
+        }
+    }
 }
 
 /// A cached response.

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use host::Clock;
+use host::{Clock, Home};
 use model::{Deltas, Model, ModelFacts, ModelRequest, ScriptModel};
-use protocol::{AgentSpec, Budget, MailDelivery, ModelPreference, SpawnPolicy, TaskOutcome, TaskState, Timestamp};
+use protocol::{AgentSpec, MailDelivery, ModelPreference, SpawnPolicy, TaskOutcome, TaskState, Timestamp};
 use testkit::session::FakeClock;
 
-use super::{Session, SessionStart, many_agents};
+use super::{Session, SessionStart};
 use crate::{Catalog, ModelResolver, SessionSettings};
 
 const QUOTA_RESET_AFTER: Duration = Duration::from_secs(3600);
@@ -99,13 +99,12 @@ fn settings(folder: &Path, own: &Arc<QuotaModel>, other: &Arc<QuotaModel>, clock
         spawns: SpawnPolicy::Any,
         ..AgentSpec::default()
     };
+    let (home, model) = (Home::open(folder.join("home")).unwrap(), Arc::clone(own) as Arc<dyn Model>);
     SessionSettings {
-        model: Arc::clone(own) as Arc<dyn Model>,
-        model_spec: "own/a".into(),
         models: Arc::new(OneOtherModel(Arc::clone(other))),
         catalog: Arc::new(Catalog { agents: vec![worker], ..Catalog::default() }),
         clock: Arc::clone(clock) as Arc<dyn Clock>,
-        ..many_agents::settings(folder, "http://127.0.0.1:1".into(), Budget::default())
+        ..SessionSettings::minimal(home, folder.join("work"), model, "own/a")
     }
 }
 

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use host::{Home, SystemClock, TimeIds};
+use host::Home;
 use kernel::{Kernel, SessionLimits, TaskSpawn};
 use model::{Provider, ProviderKey, Providers, WireFormat};
 use net::Secret;
 use protocol::{Budget, Cost, Event, Price, TaskId, TaskSpec, TaskType, Usage};
-use store::{NoWriterProbe, SessionReader};
+use store::SessionReader;
 use testkit::server::ModelServer;
 
 use super::{Session, SessionStart};
@@ -48,46 +48,12 @@ fn model(url: String) -> Arc<dyn model::Model> {
     model::open("test/m", Path::new("/"), &providers).unwrap()
 }
 
-pub(super) fn settings(folder: &Path, url: String, budget: Budget) -> SessionSettings {
+fn settings(folder: &Path, url: String, budget: Budget) -> SessionSettings {
+    let home = Home::open(folder.join("home")).unwrap();
     SessionSettings {
-        home: Home::open(folder.join("home")).unwrap(),
-        cwd: folder.join("work"),
-        added_folders: Vec::new(),
-        model: model(url),
-        model_spec: "test/m".into(),
-        models: Arc::new(crate::SessionModelOnly),
-        cost_guard: crate::CostGuard::default(),
-        catalog: Arc::default(),
-        main_agent: None,
-        client_extensions: crate::ClientExtensions::default(),
-        id: None,
-        features: crate::SessionFeatures::default(),
-        policy: policy::Policy::default(),
-        rules: Vec::new(),
-        mode: None,
-        default_plan_action: protocol::PlanAction::ExitOnly,
-        ask_user: true,
-        day_budget: None,
-        ask_wait: Some(Duration::ZERO),
         limits: SessionLimits { live: AGENTS, ..SessionLimits::default() },
-        watchdog: crate::WatchdogSettings::default(),
-        list: protocol::ListName::Session,
-        max_turns: None,
         budget,
-        timeout: None,
-        effort: None,
-        secrets: Arc::default(),
-        route: net::NetworkRoute::default(),
-        tools: tools::ToolLimits::default(),
-        spools: Arc::new(crate::Spools::new(
-            crate::SpoolLimits { command: 1 << 20, session: 1 << 30, min_free: 0 },
-            Arc::new(crate::SystemDisk),
-        )),
-        guardian: "/proc/self/exe".into(),
-        env: Vec::new(),
-        clock: Arc::new(SystemClock),
-        ids: Arc::new(TimeIds),
-        probe: Arc::new(NoWriterProbe),
+        ..SessionSettings::minimal(home, folder.join("work"), model(url), "test/m")
     }
 }
 

@@ -4,13 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use host::Home;
 use policy::Policy;
 use protocol::api::DecideParams;
-use protocol::{AskDecision, Budget, CallId, Event, MailDelivery, PermissionMode};
+use protocol::{AskDecision, CallId, Event, MailDelivery, PermissionMode};
 use store::SessionReader;
 use tools::{ToolError, UserPrompter, UserQuestion};
 
-use super::{Session, SessionStart, many_agents};
+use super::{Session, SessionStart};
 use crate::SessionSettings;
 use crate::asks::UserAsker;
 use crate::bus::{BusMessage, Subscription};
@@ -26,15 +27,14 @@ rules:
 ";
 
 fn settings(folder: &Path) -> SessionSettings {
-    let unused_url = "http://127.0.0.1:1".to_owned();
+    let home = Home::open(folder.join("home")).unwrap();
+    let model = Arc::new(model::ScriptModel::parse(WAIT_SCRIPT, "test.yaml").unwrap());
     SessionSettings {
-        model: Arc::new(model::ScriptModel::parse(WAIT_SCRIPT, "test.yaml").unwrap()),
-        model_spec: "script/test.yaml".into(),
         policy: Policy { mode: PermissionMode::AllowAll, ..Policy::default() },
         ask_wait: None,
         guardian: testkit::session::guardian(),
         env: vec![("PATH".into(), "/usr/bin:/bin".into())],
-        ..many_agents::settings(folder, unused_url, Budget::default())
+        ..SessionSettings::minimal(home, folder.join("work"), model, "script/test.yaml")
     }
 }
 

@@ -4,16 +4,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use host::Home;
 use kernel::{KernelInput, TaskSpawn};
 use policy::Policy;
 use protocol::api::{NewTodo, TodoChange, TodoEdit};
 use protocol::{
-    Budget, Event, FleetConfig, FleetEnd, MailDelivery, PermissionMode, Principal, TaskId, TaskSpec, TaskType, TodoId,
+    Event, FleetConfig, FleetEnd, MailDelivery, PermissionMode, Principal, TaskId, TaskSpec, TaskType, TodoId,
     TodoStatus,
 };
 use store::{SessionReader, SqlConnection, SqlLimits};
 
-use super::{Session, SessionStart, many_agents};
+use super::{Session, SessionStart};
 use crate::SessionSettings;
 use crate::bus::{BusMessage, Subscription};
 
@@ -37,11 +38,11 @@ rules:
 ";
 
 fn settings(folder: &Path) -> SessionSettings {
+    let home = Home::open(folder.join("home")).unwrap();
+    let model = Arc::new(model::ScriptModel::parse(PLAN_SCRIPT, "test.yaml").unwrap());
     SessionSettings {
-        model: Arc::new(model::ScriptModel::parse(PLAN_SCRIPT, "test.yaml").unwrap()),
-        model_spec: "script/test.yaml".into(),
         policy: Policy { mode: PermissionMode::AllowAll, ..Policy::default() },
-        ..many_agents::settings(folder, "http://127.0.0.1:1".to_owned(), Budget::default())
+        ..SessionSettings::minimal(home, folder.join("work"), model, "script/test.yaml")
     }
 }
 

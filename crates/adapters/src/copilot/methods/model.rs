@@ -8,7 +8,7 @@ use super::fields::required_text;
 use super::unhandled;
 use crate::copilot::connection::CopilotConnection;
 use crate::copilot::hosted_session::HostedSession;
-use ::server::ClientProvider;
+use model::ClientProvider;
 
 pub(crate) async fn call(
     _connection: &CopilotConnection,

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use model::{ModelListing, Provider, ProviderKey, RequestExtras, WireFormat};
+use model::{ClientProvider, ModelListing, Provider, ProviderKey, RequestExtras, WireFormat};
 use net::Secret;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use rpc::ErrorObject;
 
-use ::server::{ClientProvider, OpenRequest};
+use ::server::OpenRequest;
 
 /// Applies the provider of `session.create` or `session.resume`, if there is one.
 pub(crate) fn apply(request: &mut OpenRequest, params: &Value) -> Result<(), ErrorObject> {

@@ -1,96 +1,78 @@
-//! Loads the catalogue of a run, prints its problems, and converts it for the runtime.
+//! All definitions of a session with their hooks read, and what is wrong with them.
 
 use std::path::{Path, PathBuf};
 
-use config::{
-    AgentConfig, CatalogListing, CatalogLocations, DefinitionProblem, DescriptionOverflow, Env, ForbiddableFeature,
-    InlineDefinitions, ModelAccess, Project, RemoteCatalog, RemoteState, SettingsLayers, Severity,
-};
 use host::{Clock, SystemClock};
-use protocol::{AgentSpec, DefinitionSource, HookSpec, SessionOptions, SettingsFileScope};
+use protocol::{AgentSpec, DefinitionSource, HookSpec, Refusal, SessionOptions};
 use runtime::slash::SlashRegistry;
 use runtime::{Catalog, ModelResolver};
 use serde_json::Value;
 
-use super::models::ConfiguredModelSet;
-use super::{Setup, settings_failure};
-use crate::error::CliError;
-use crate::{print, time};
+use super::agent::AgentDraft;
+use super::{
+    CatalogListing, CatalogLocations, DefinitionProblem, DescriptionOverflow, InlineDefinitions, Severity,
+    built_in_agents, gather_catalog, hook_programs,
+};
+use crate::agents::AgentConfig;
+use crate::assemble::{ConfiguredModelSet, SettingsSources, StartNotice};
+use crate::file::ForbiddableFeature;
+use crate::layers::SettingsLayers;
+use crate::provider::ModelAccess;
+use crate::session_options;
 
-/// The maximum number of problems printed at the start of a run.
-const MAX_PRINTED_PROBLEMS: usize = 10;
+/// The maximum number of problems shown when a session starts.
+const MAX_SHOWN_PROBLEMS: usize = 10;
 
-/// The maximum size of a file given to `--agents`.
+/// The maximum size of a file with agents that the options name.
 const MAX_AGENTS_FILE_BYTES: u64 = 1 << 20;
 
-/// The gathered definitions with their parsed hooks.
+/// The name of definitions among the options, in error messages.
+const OPTION_NAME: &str = "--agents";
+
+/// The gathered definitions with their hooks.
 #[derive(Debug)]
-pub(crate) struct LoadedCatalog {
-    pub(crate) listing: CatalogListing,
+pub struct LoadedCatalog {
+    /// The definitions and their problems.
+    pub listing: CatalogListing,
     hooks: Vec<HookSpec>,
 }
 
-impl Setup {
-    /// Fetches the remote catalogue, if there is one, for a folder.
-    pub(crate) async fn fetch_remote_catalog(&mut self, folder: Option<&Path>) {
-        let cwd = super::working_folder(folder).unwrap_or_default();
-        let catalog = remote_catalog(&self.env, &self.config.agents, self.home.root(), &Project::find(&cwd).dir);
-        if let Some(catalog) = catalog {
-            self.remote = catalog.fetch(SystemClock.now()).await;
-        }
-    }
-
+impl SettingsSources<'_> {
     /// Loads all definitions that apply in a folder.
-    pub(crate) fn load_catalog(
-        &self,
-        layers: &SettingsLayers,
-        options: &SessionOptions,
-    ) -> Result<LoadedCatalog, CliError> {
+    pub fn load_catalog(&self, layers: &SettingsLayers, options: &SessionOptions) -> Result<LoadedCatalog, Refusal> {
         let named = options.agents_source.as_deref().map(read_agents).transpose()?;
         let listed = options.agents.clone().map(|agents| (None, Value::Object(agents).to_string()));
         let agents: Vec<(Option<&str>, String)> = named.into_iter().chain(listed).collect();
         let inline: Vec<InlineDefinitions<'_>> = agents
             .iter()
-            .map(|(file, text)| InlineDefinitions { name: Path::new(file.unwrap_or("--agents")), text })
+            .map(|(file, text)| InlineDefinitions { name: Path::new(file.unwrap_or(OPTION_NAME)), text })
             .collect();
         let locations = CatalogLocations {
             home: self.home.root(),
             user_home: self.env.user_home.as_deref(),
             project_dir: &layers.project.dir,
             trust: layers.trust,
-            scopes: options.setting_sources.as_deref().unwrap_or(&SettingsFileScope::ALL),
+            scopes: session_options::scopes(options),
             plugins: &options.plugin_dirs,
             inline: &inline,
             remote: self.remote.clone(),
             hooks_forbidden_by: layers.forbidden_by(ForbiddableFeature::Hooks).map(Path::to_owned),
         };
-        let listing = config::gather_catalog(&locations).map_err(|problems| {
+        let listing = gather_catalog(&locations).map_err(|problems| {
             let messages: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            settings_failure(messages.join("\n"))
+            Refusal::new(messages.join("\n"))
         })?;
         Ok(LoadedCatalog::new(listing))
     }
 }
 
-/// The remote catalogue named in the settings, with the query for a project.
-pub(crate) fn remote_catalog(env: &Env, agents: &AgentConfig, home: &Path, top: &Path) -> Option<RemoteCatalog> {
-    let AgentConfig { catalog, catalog_token_env, .. } = agents;
-    Some(RemoteCatalog {
-        url: catalog.clone()?,
-        token: catalog_token_env.as_deref().and_then(|variable| env.key(variable)),
-        repository: config::remote_url(top),
-        route: env.network_route(),
-        home: home.to_owned(),
-    })
-}
-
-/// The value of `--agents`: JSON, or a file that contains it.
-fn read_agents(value: &str) -> Result<(Option<&str>, String), CliError> {
+/// The value of `agents_source`: JSON, or a file that contains it.
+fn read_agents(value: &str) -> Result<(Option<&str>, String), Refusal> {
     if value.trim_start().starts_with(['{', '[']) {
         return Ok((None, value.to_owned()));
     }
     let unreadable = |reason: String| {
-        settings_failure(format!("--agents: cannot read {value}: {reason}"))
+        Refusal::new(format!("{OPTION_NAME}: cannot read {value}: {reason}"))
             .with_hint("give a file, or JSON such as {\"NAME\": {\"description\": \"…\", \"prompt\": \"…\"}}")
     };
     match host::read_plain(Path::new(value), MAX_AGENTS_FILE_BYTES) {
@@ -105,7 +87,7 @@ fn read_agents(value: &str) -> Result<(Option<&str>, String), CliError> {
 
 impl LoadedCatalog {
     /// Reads the hooks of the gathered definitions.
-    pub(crate) fn new(mut listing: CatalogListing) -> LoadedCatalog {
+    pub fn new(mut listing: CatalogListing) -> LoadedCatalog {
         shadow_built_in_commands(&mut listing);
         let disabling_file = listing.hooks.iter().find(|text| text.disables_all()).map(|text| text.file.clone());
         if let Some(file) = disabling_file {
@@ -126,6 +108,15 @@ impl LoadedCatalog {
         LoadedCatalog { listing, hooks }
     }
 
+    /// These agents and the built-in ones.
+    pub(crate) fn of_agents(agents: Vec<AgentSpec>) -> LoadedCatalog {
+        let mut listing = CatalogListing::default();
+        for spec in agents.into_iter().chain(built_in_agents()) {
+            listing.add_agent(AgentDraft { spec, hooks: None }, Path::new(""), None);
+        }
+        LoadedCatalog { listing, hooks: Vec::new() }
+    }
+
     /// All definitions without hooks, since a file disables them.
     fn without_hooks(mut listing: CatalogListing, file: PathBuf) -> LoadedCatalog {
         let message = "no hooks run because `disableAllHooks` is set".into();
@@ -135,7 +126,7 @@ impl LoadedCatalog {
     }
 
     /// Adds a problem for each agent that cannot be started: unsupported fields, or no available model.
-    pub(crate) fn add_unusable_agents(&mut self, agents: &AgentConfig, access: &ModelAccess) {
+    pub fn add_unusable_agents(&mut self, agents: &AgentConfig, access: &ModelAccess) {
         let models = ConfiguredModelSet::new(&access.providers, Path::new("/"), agents);
         let mut problems = Vec::new();
         for agent in self.listing.effective() {
@@ -167,45 +158,46 @@ impl LoadedCatalog {
     }
 
     /// The files in these folders and in the user's home that hooks run.
-    pub(super) fn hook_programs(&self, folders: &[&Path], user: Option<&Path>) -> Vec<PathBuf> {
+    pub(crate) fn hook_programs(&self, folders: &[&Path], user: Option<&Path>) -> Vec<PathBuf> {
         let agent_hooks = self.listing.effective().flat_map(|agent| &agent.spec.hooks);
-        self.hooks.iter().chain(agent_hooks).flat_map(|spec| config::hook_programs(spec, folders, user)).collect()
+        self.hooks.iter().chain(agent_hooks).flat_map(|spec| hook_programs(spec, folders, user)).collect()
     }
 
-    /// Fails if there are problems and `--strict` is set.
-    pub(super) fn require_no_problems(&self, strict: bool) -> Result<(), CliError> {
+    /// Fails if there are problems and the option `strict` is set.
+    pub(crate) fn require_no_problems(&self, strict: bool) -> Result<(), Refusal> {
         let problems = &self.listing.problems;
-        let remote_error = describe_remote(&self.listing.remote).filter(|(severity, _)| *severity == Severity::Error);
+        let remote_error =
+            self.listing.remote.problem(SystemClock.now()).filter(|(severity, _)| *severity == Severity::Error);
         if !strict || (problems.is_empty() && remote_error.is_none()) {
             return Ok(());
         }
-        let mut lines: Vec<String> = problems.iter().take(MAX_PRINTED_PROBLEMS).map(ToString::to_string).collect();
+        let mut lines: Vec<String> = problems.iter().take(MAX_SHOWN_PROBLEMS).map(ToString::to_string).collect();
         lines.extend(remote_error.map(|(_, message)| message));
-        if let Some(more) = problems.len().checked_sub(MAX_PRINTED_PROBLEMS).filter(|more| *more > 0) {
+        if let Some(more) = problems.len().checked_sub(MAX_SHOWN_PROBLEMS).filter(|more| *more > 0) {
             lines.push(format!("and {more} more"));
         }
         let message = format!("the catalogue has problems, and --strict is set:\n{}", lines.join("\n"));
-        Err(settings_failure(message).with_hint("`bosun catalog check` lists everything"))
+        Err(Refusal::new(message).with_hint("`bosun catalog check` lists everything"))
     }
 
     /// The definition of the session's own agent.
-    pub(super) fn main_agent(&self, name: &str, models: &ConfiguredModelSet) -> Result<AgentSpec, CliError> {
+    pub(crate) fn main_agent(&self, name: &str, models: &ConfiguredModelSet) -> Result<AgentSpec, Refusal> {
         let invocable = || self.listing.effective().filter(|agent| agent.spec.user_invocable);
         let agent = self.listing.agent(name).filter(|agent| agent.spec.user_invocable);
         let Some(agent) = agent else {
             let names: Vec<&str> = invocable().map(|agent| agent.spec.name.as_str()).collect();
-            return Err(settings_failure(format!("there is no agent `{name}` that you can start"))
+            return Err(Refusal::new(format!("there is no agent `{name}` that you can start"))
                 .with_hint(format!("there are: {}", names.join(", "))));
         };
         if !agent.spec.unsupported.is_empty() {
             let reasons = agent.spec.unsupported.join("; ");
-            return Err(settings_failure(format!("`{name}` cannot be started: {reasons} (see {})", agent.spec.source)));
+            return Err(Refusal::new(format!("`{name}` cannot be started: {reasons} (see {})", agent.spec.source)));
         }
         Ok(with_full_model_names(&agent.spec, models))
     }
 
     /// The effective definitions for the runtime.
-    pub(super) fn catalog(&self, models: &ConfiguredModelSet) -> Catalog {
+    pub(crate) fn catalog(&self, models: &ConfiguredModelSet) -> Catalog {
         Catalog {
             agents: self.listing.effective().map(|agent| with_full_model_names(&agent.spec, models)).collect(),
             skills: self.listing.effective_skills().map(|skill| skill.spec.clone()).collect(),
@@ -215,36 +207,33 @@ impl LoadedCatalog {
         }
     }
 
-    /// Prints problems at the start of a run.
-    pub(super) fn print_problems(&self, agents: &AgentConfig) {
+    /// The problems to show when a session starts.
+    pub(crate) fn start_notices(&self, agents: &AgentConfig) -> Vec<StartNotice> {
         let has = |severity| move |problem: &&DefinitionProblem| problem.severity == severity;
         let errors: Vec<_> = self.listing.problems.iter().filter(has(Severity::Error)).collect();
-        for problem in errors.iter().take(MAX_PRINTED_PROBLEMS) {
-            print::note(print::sanitize(&problem.to_string()));
-        }
+        let mut lines: Vec<String> = errors.iter().take(MAX_SHOWN_PROBLEMS).map(ToString::to_string).collect();
         let count = |severity| self.listing.problems.iter().filter(has(severity)).count();
-        let hidden = errors.len().saturating_sub(MAX_PRINTED_PROBLEMS) + count(Severity::Warning);
-        if hidden > 0 {
-            let problems = print::pluralize(hidden, "more problem");
-            print::note(format_args!("{problems} in the catalogue: see `bosun catalog check`"));
+        match errors.len().saturating_sub(MAX_SHOWN_PROBLEMS) + count(Severity::Warning) {
+            0 => {}
+            1 => lines.push("1 more problem in the catalogue: see `bosun catalog check`".into()),
+            hidden => lines.push(format!("{hidden} more problems in the catalogue: see `bosun catalog check`")),
         }
         match count(Severity::Untrusted) {
             0 => {}
-            files => print::note(format_args!(
+            files => lines.push(format!(
                 "{files} of the project's agents, skills, commands and hooks are ignored because it is not trusted; \
                  review them, then run `bosun trust`"
             )),
         }
-        if let Some((_, message)) = describe_remote(&self.listing.remote) {
-            print::note(print::sanitize(&message));
-        }
+        lines.extend(self.listing.remote.problem(SystemClock.now()).map(|(_, message)| message));
         if let Some(overflow) = self.description_overflow(agents) {
-            print::note(format_args!("{overflow}; shorten them, or raise agents.description-limit"));
+            lines.push(format!("{overflow}; shorten them, or raise agents.description-limit"));
         }
+        lines.into_iter().map(StartNotice::problem).collect()
     }
 
     /// Whether the descriptions take too much of every request.
-    pub(crate) fn description_overflow(&self, agents: &AgentConfig) -> Option<DescriptionOverflow> {
+    pub fn description_overflow(&self, agents: &AgentConfig) -> Option<DescriptionOverflow> {
         DescriptionOverflow::measure(self.listing.effective().map(|agent| &agent.spec), agents.description_limit)
     }
 }
@@ -256,21 +245,6 @@ fn shadow_built_in_commands(listing: &mut CatalogListing) {
         let (file, remedy) = (PathBuf::from(&slash.spec.file), "rename it".to_owned());
         listing.problems.push(DefinitionProblem { file, at: None, severity: Severity::Warning, message, remedy });
         slash.shadowed_by = Some(DefinitionSource::BuiltIn);
-    }
-}
-
-/// The message about the state of the remote catalogue, and its severity.
-pub(crate) fn describe_remote(state: &RemoteState) -> Option<(Severity, String)> {
-    match state {
-        RemoteState::Unset | RemoteState::Fresh { .. } | RemoteState::Cached { why: None, .. } => None,
-        RemoteState::Cached { url, fetched_at, why: Some(why) } => {
-            let ago = time::format_age(*fetched_at, SystemClock.now());
-            Some((Severity::Error, format!("{url}: {why}; its agents from {ago} ago are used")))
-        }
-        RemoteState::Down { url, why } => Some((Severity::Error, format!("{url}: {why}; its agents are missing"))),
-        RemoteState::Unasked { url } => {
-            Some((Severity::Warning, format!("{url}: not fetched yet, so its agents are missing")))
-        }
     }
 }
 

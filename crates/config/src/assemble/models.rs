@@ -1,0 +1,173 @@
+//! The models that a session and its agents can use, from the configured providers.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use model::{ClientProvider, Model, Providers, RecordingModel, is_file_provider};
+use protocol::api::SessionView;
+use protocol::{ModelPreference, Refusal, SessionOptions};
+use runtime::{CostGuard, ExpensiveModelAction, ModelResolver, UnpricedModelPolicy};
+
+use super::{AssembleError, StartNotice, StartNoticeKind};
+use crate::agents::AgentConfig;
+use crate::config::Config;
+use crate::file::ExpensiveModelSetting;
+use crate::provider::{DefaultModel, ModelAccess};
+
+/// The models of the configured providers.
+#[derive(Debug)]
+pub(crate) struct ConfiguredModelSet {
+    providers: Providers,
+    cwd: PathBuf,
+    small: Option<String>,
+    other: Option<String>,
+}
+
+impl ConfiguredModelSet {
+    pub(crate) fn new(providers: &Providers, cwd: &Path, agents: &AgentConfig) -> ConfiguredModelSet {
+        let AgentConfig { small_model, other_model, .. } = agents;
+        ConfiguredModelSet {
+            providers: providers.clone(),
+            cwd: cwd.to_owned(),
+            small: small_model.clone(),
+            other: other_model.clone(),
+        }
+    }
+
+    /// Checks whether a model named in a file is available; the error says why not.
+    pub(crate) fn check_available(&self, spec: &str) -> Result<(), String> {
+        if spec == "inherit" { Ok(()) } else { self.open(spec).map(|_model| ()) }
+    }
+
+    /// The first of these models that is available.
+    pub(super) fn first_available(&self, specs: &[String]) -> Result<String, Refusal> {
+        let mut problems = Vec::new();
+        for spec in specs {
+            match self.open(spec) {
+                Ok(_model) => return Ok(spec.clone()),
+                Err(reason) => problems.push(format!("{spec}: {reason}")),
+            }
+        }
+        let message = format!("none of the agent's models is available ({})", problems.join("; "));
+        Err(Refusal::new(message).with_hint("name one with --model; `bosun models` lists the models"))
+    }
+}
+
+impl ModelResolver for ConfiguredModelSet {
+    fn open(&self, spec: &str) -> Result<Arc<dyn Model>, String> {
+        model::open(spec, &self.cwd, &self.providers).map_err(|error| error.to_string())
+    }
+
+    fn full_name(&self, spec: &str) -> String {
+        self.providers.full_name(spec, &self.cwd)
+    }
+
+    fn may_exist(&self, spec: &str) -> bool {
+        self.providers.may_exist(spec)
+    }
+
+    fn available(&self) -> Vec<String> {
+        self.providers.available()
+    }
+
+    fn preferred(&self, preference: ModelPreference) -> Option<String> {
+        match preference {
+            ModelPreference::Same => None,
+            ModelPreference::Small => self.small.clone(),
+            ModelPreference::Other => self.other.clone(),
+        }
+    }
+}
+
+/// Sets the default model if none is chosen; returns a notice that says which and why.
+pub(super) fn apply_default_model(config: &mut Config, access: &ModelAccess) -> Option<StartNotice> {
+    if config.model.is_some() {
+        return None;
+    }
+    let DefaultModel { spec, variable } = access.default_model()?;
+    let text = format!(
+        "using the model {spec}, since {variable} is set and no model is chosen; choose another with --model, \
+         BOSUN_MODEL, or `model` in config.toml"
+    );
+    config.model = Some(spec);
+    Some(StartNotice { text, kind: StartNoticeKind::DefaultModel })
+}
+
+/// The model that the settings choose.
+pub(super) fn chosen_model(config: &Config) -> Result<&str, AssembleError> {
+    config.model.as_deref().ok_or(AssembleError::NoModel)
+}
+
+/// Opens the model; returns it with its full name.
+pub(super) fn open_model(
+    config: &Config,
+    options: &SessionOptions,
+    cwd: &Path,
+    access: &ModelAccess,
+) -> Result<(Arc<dyn Model>, String), AssembleError> {
+    let spec = chosen_model(config)?;
+    let model = model::open(spec, cwd, &access.providers)?;
+    let spec = access.providers.full_name(spec, cwd);
+    match &options.record {
+        Some(file) => Ok((Arc::new(RecordingModel::open(model, file).map_err(Refusal::new)?), spec)),
+        None => Ok((model, spec)),
+    }
+}
+
+/// The model of a client's own provider, with the provider's prefix.
+pub(super) fn client_model(
+    provider: &ClientProvider,
+    chosen: Option<&str>,
+    resumed: Option<&SessionView>,
+) -> Result<String, Refusal> {
+    let has_prefix = |spec: &&str| spec.split_once('/').is_some_and(|(provider, _)| provider == ClientProvider::NAME);
+    let previous = resumed.map(|resumed| resumed.model.as_str()).filter(has_prefix);
+    let model = provider.model.as_deref().or(chosen).or(previous);
+    let model = model.ok_or_else(|| Refusal::new("the client's provider has no model; name one as `model`"))?;
+    Ok(if has_prefix(&model) { model.to_owned() } else { format!("{}/{model}", ClientProvider::NAME) })
+}
+
+/// Fails if a dollar budget applies but the price of the model is unknown.
+pub(super) fn expect_known_price(
+    model: &dyn Model,
+    spec: &str,
+    config: &Config,
+    (options, resumed): (&SessionOptions, Option<&SessionView>),
+) -> Result<(), AssembleError> {
+    let remedy = if config.budget.micros.is_some() && model.facts().price.is_none() {
+        budget_remedy(options, resumed)
+    } else if config.day_budget.is_some() && model.facts().is_price_missing() {
+        "remove `day-usd` from [budget] in config.toml"
+    } else {
+        return Ok(());
+    };
+    let hint = match spec.split_once('/') {
+        Some((provider, name)) if !is_file_provider(provider) => format!(
+            "{remedy}, or give its price in config.toml: [providers.{provider}.models.\"{name}\"] \
+             with input and output, in dollars per million tokens"
+        ),
+        Some(_) | None => remedy.to_owned(),
+    };
+    Err(AssembleError::Unpriced { model: spec.to_owned(), hint })
+}
+
+/// How the user can remove the session's dollar budget, which no flag unsets.
+fn budget_remedy(options: &SessionOptions, resumed: Option<&SessionView>) -> &'static str {
+    match (options.max_budget_usd, resumed) {
+        (Some(_), _) => "limit it with --max-tokens-total instead",
+        (None, Some(_)) => "continue with a model that has a price",
+        (None, None) => "remove `usd` from [budget] in config.toml",
+    }
+}
+
+/// The limit on how much more expensive an agent's model may be.
+pub(super) fn cost_guard(agents: &AgentConfig) -> CostGuard {
+    CostGuard {
+        percent: Some((agents.cost_factor * 100.0).round() as u32),
+        action: match agents.expensive_model {
+            ExpensiveModelSetting::Refuse => ExpensiveModelAction::Refuse,
+            ExpensiveModelSetting::Downgrade => ExpensiveModelAction::Downgrade,
+        },
+        unpriced: if agents.allow_unpriced { UnpricedModelPolicy::Allowed } else { UnpricedModelPolicy::TooExpensive },
+    }
+}
