@@ -3,6 +3,7 @@
 mod layers;
 mod longest;
 mod names;
+mod option_flags;
 mod rules;
 mod task_types;
 mod tool_names;
@@ -22,8 +23,9 @@ pub(crate) fn check() -> Result<()> {
     let names = names::faults(&sources, &std::fs::read_to_string("docs/glossary.md")?);
     let task_types = task_types::faults(&sources);
     let tool_names = tool_names::faults(&sources);
+    let options = option_flags::faults(&sources);
     let rules = rules::faults(&packages, &sources);
-    report([layers::faults(&packages), rules, locked, names, task_types, tool_names].concat())?;
+    report([layers::faults(&packages), rules, locked, names, task_types, tool_names, options].concat())?;
     println!("check: formatting");
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
     println!("check: lints");
