@@ -135,8 +135,14 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
         "serve" => {
             "Examples:\n  bosun serve                       any free port, and a new token\n  \
              bosun serve --port 4780 --token-file ~/.bosun-token\n  \
+             bosun serve --status               the process that keeps sessions, and its sessions\n  \
+             bosun serve --replace              takes over from it\n  \
              bosun serve --openapi > bosun.json"
         }
+        "service" => "Examples:\n  bosun service install\n  bosun service status",
+        "service install" => "Examples:\n  bosun service install\n  bosun service install --no-start",
+        "service uninstall" => "Example:\n  bosun service uninstall",
+        "service status" => "Example:\n  bosun service status --json",
         "catalog" => {
             "Examples:\n  bosun catalog list                available agents and skills, and their sources\n  \
              bosun catalog check               errors in their definitions"

@@ -47,8 +47,8 @@ fn adapt_help_to_fleet(command: Command) -> Command {
     command.mut_args(|arg| {
         let heading = heading(arg.get_id().as_str());
         match arg.get_id().as_str() {
-            "prompt" | "image" | "fork" | "background_wait" | "mcp_config" | "strict_mcp_config" | "plan"
-            | "plan_exit" | "autopilot" | "max_continues" => arg.hide(true),
+            "prompt" | "image" | "detach" | "fork" | "background_wait" | "mcp_config" | "strict_mcp_config"
+            | "plan" | "plan_exit" | "autopilot" | "max_continues" => arg.hide(true),
             "agent" => arg.help("The agent for todos that do not name one (general-purpose)").help_heading(heading),
             _other if heading == "Other" => arg,
             _other => arg.help_heading(heading),
@@ -84,7 +84,7 @@ fn names_below(command: &Command) -> Vec<String> {
 /// The heading of a flag in the help of a run.
 fn heading(flag: &str) -> &'static str {
     match flag {
-        "opening" | "prompt" | "image" | "directory" | "add_dir" => "Prompt and workspace",
+        "opening" | "prompt" | "image" | "detach" | "directory" | "add_dir" => "Prompt and workspace",
         "model" | "effort" | "record" => "Model",
         "continue" | "resume" | "fork" => "Continuing a session",
         "allow" | "ask" | "deny" | "allow_all" | "permission_mode" | "no_ask_user" | "ask_wait" => "Permissions",

@@ -20,6 +20,7 @@ pub(super) fn reject_prompt_flags(args: &RunArgs) -> Result<(), CliError> {
         (args.prompt.is_some(), "--prompt"),
         (!args.image.is_empty(), "--image"),
         (args.fork, "--fork"),
+        (args.detach, "--detach"),
         (args.background_wait.is_some(), "--background-wait"),
     ];
     if let Some(flag) = first_given_flag(&prompts) {
