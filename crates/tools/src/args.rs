@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     BoxFuture, RequiredPermission, Tool, ToolAccess, ToolContext, ToolDescriptor, ToolError, ToolLimits, ToolOutput,
+    ToolPlace,
 };
 
 /// A tool whose arguments have a type.
@@ -26,6 +27,11 @@ pub(crate) trait TypedTool: Send + Sync + 'static {
     const ABOUT: &'static str;
     /// What a call may touch.
     const ACCESS: ToolAccess;
+
+    /// Where a call with these arguments runs.
+    fn place(_args: &Self::Args) -> ToolPlace {
+        ToolPlace::Workplace
+    }
 
     /// The permissions that a call with these arguments needs.
     fn required_permissions(args: &Self::Args) -> Result<Vec<RequiredPermission>, ToolError>;
@@ -67,6 +73,11 @@ impl<T: TypedTool> Tool for TypedToolWrapper<T> {
     fn required_permissions(&self, input: &str, limits: &ToolLimits) -> Result<Vec<RequiredPermission>, ToolError> {
         let args = parse(input, &self.shape, limits.input_bytes)?;
         T::required_permissions(&args).map_err(|error| error.clipped(limits.output_bytes))
+    }
+
+    fn place(&self, input: &str) -> ToolPlace {
+        // Malformed input is refused wherever it runs.
+        parse(input, &self.shape, input.len()).map_or(ToolPlace::Workplace, |args| T::place(&args))
     }
 
     fn run<'a>(&'a self, input: &'a str, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {

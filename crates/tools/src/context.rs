@@ -10,7 +10,7 @@ use net::fetch::{AddressGate, PageFetcher};
 use protocol::{CallId, TaskId};
 use tokio_util::sync::CancellationToken;
 
-use crate::{FileAccessGuard, FileStamps, Heartbeat, SessionServices};
+use crate::{FileAccessGuard, FileStamps, Heartbeat, SessionServices, ToolError};
 
 /// The services and limits of a tool call.
 #[derive(Debug, Clone)]
@@ -33,12 +33,19 @@ pub struct ToolContext {
     pub heartbeat: Heartbeat,
     /// Limits on its input and output.
     pub limits: ToolLimits,
-    /// What it may ask of the session.
-    pub session: SessionServices,
+    /// What it may ask of the session, if it runs there.
+    pub session: Option<SessionServices>,
     /// Fetches web pages.
     pub fetcher: PageFetcher,
     /// Decides which addresses they may come from.
     pub address_gate: Arc<dyn AddressGate>,
+}
+
+impl ToolContext {
+    /// What the call may ask of the session.
+    pub(crate) fn session(&self) -> Result<&SessionServices, ToolError> {
+        self.session.as_ref().ok_or_else(|| ToolError::failed("this call needs the session, but does not run there"))
+    }
 }
 
 /// Identifies one call of a session.

@@ -41,6 +41,6 @@ pub use session_control::{autopilot_tools, plan_mode_tools};
 pub use shared_list::shared_list_tools;
 pub use stamps::FileStamps;
 pub use subagents::subagent_tools;
-pub use tool::{BoxFuture, RequiredPermission, Tool, ToolAccess, ToolDescriptor, ToolError, ToolOutput};
+pub use tool::{BoxFuture, RequiredPermission, Tool, ToolAccess, ToolDescriptor, ToolError, ToolOutput, ToolPlace};
 pub use toolbox::{ask_user, skill, task, tool_search};
 pub use walk::{WorkspaceEntry, WorkspaceEntryKind, for_each_file, list_workspace};

@@ -42,6 +42,15 @@ pub enum ToolAccess {
     Other,
 }
 
+/// Where a call runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolPlace {
+    /// Where the agent works: with its files, its programs and its network.
+    Workplace,
+    /// Where its session is, which may be another process.
+    Session,
+}
+
 /// What a call would do; it must be permitted before it runs. Paths are as the model wrote them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RequiredPermission {
@@ -117,6 +126,11 @@ pub trait Tool: Send + Sync + fmt::Debug {
     /// The permissions that a call with this input needs. Malformed input is refused here, before the user is asked
     /// about it.
     fn required_permissions(&self, input: &str, limits: &ToolLimits) -> Result<Vec<RequiredPermission>, ToolError>;
+
+    /// Where a call with this input runs. The tool of a program runs where the program is connected: at the session.
+    fn place(&self, _input: &str) -> ToolPlace {
+        ToolPlace::Session
+    }
 
     /// Runs one call. `input` is any text a model wrote, well formed or not.
     fn run<'a>(&'a self, input: &'a str, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use kernel::CallPhase;
 use protocol::{AskDecision, CallId, Evidence, RuleEffect, ToolCallRequest, ToolResult, ToolResultStatus};
 use tokio_util::sync::CancellationToken;
-use tools::{FileAccessGuard, FileStamps, Heartbeat, Tool, ToolAccess, ToolContext};
+use tools::{FileAccessGuard, FileStamps, Heartbeat, Tool, ToolAccess, ToolContext, ToolPlace};
 
 use super::OpenCall;
 use super::call_admission::{
@@ -197,7 +197,11 @@ async fn run_tool(
         // These tools report their own changes.
         ToolAccess::Read | ToolAccess::Agent | ToolAccess::Session | ToolAccess::Write | ToolAccess::Other => None,
     };
-    let (answer, mut evidence) = match tool.run(&call.input, &cx).await {
+    let ran = match tool.place(&call.input) {
+        ToolPlace::Workplace => tool.run(&call.input, &cx).await,
+        ToolPlace::Session => open.session.run_tool(open.turn, call.clone()).await,
+    };
+    let (answer, mut evidence) = match ran {
         Ok(output) => (ToolResult { status: ToolResultStatus::Done, text: output.text.into_string() }, output.evidence),
         Err(error) => (failed_answer(call, error, &cx.limits), Vec::new()),
     };
@@ -227,7 +231,7 @@ fn tool_context(
         cancel,
         heartbeat: call_context.heartbeat.clone(),
         limits: workplace.facts.tools,
-        session: open.session.tool_services(agent, open.turn, &open.call),
+        session: None,
         fetcher: workplace.fetcher.clone(),
         address_gate: Arc::new(PolicyNetworkGate(Arc::clone(workplace))),
     }

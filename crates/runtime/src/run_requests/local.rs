@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hooks::{HookEventData, HookVerdict};
 use kernel::{CallPhase, DecidedAsk, InputRefusal, Kernel, KernelInput, RunUpdate};
 use model::ModelFacts;
-use protocol::{Activation, CallId, Envelope, HookEvent, RunId, TaskId, Turn};
+use protocol::{Activation, CallId, Envelope, HookEvent, RunId, TaskId, ToolCallRequest, Turn};
 use tokio::sync::watch;
-use tools::{BoxFuture, SessionServices};
+use tools::{BoxFuture, Heartbeat, ToolError, ToolOutput};
 
-use super::{AskRequest, DigestLines, RunInput, SessionRequests, TaskProfile, TaskProgress, digest, start_hooks};
-use crate::asks::UserAsker;
-use crate::background_commands::AgentShellTasks;
+use super::{
+    AskRequest, DigestLines, RunInput, SessionRequests, TaskProfile, TaskProgress, digest, session_calls, start_hooks,
+};
 use crate::bus::BusMessage;
 use crate::call_waits::{AskWaiter, CallWaits, Caller};
 use crate::conversation::ResultFormatter;
@@ -21,10 +21,6 @@ use crate::governor::{DayBudgetError, DayBudgetReservation, RequestAdmission};
 use crate::hooks::run_hooks;
 use crate::prepared_agent::PreparedAgent;
 use crate::session_context::SessionContext;
-use crate::session_control::AgentSessionControl;
-use crate::shared_lists::AgentItemList;
-use crate::sql_tables::{AgentSqlSpace, IntentRecorder};
-use crate::subagents::AgentSubagents;
 use crate::supervisor::{InputRejection, RunLink, Supervisor};
 
 /// The session of a run, in this process.
@@ -38,22 +34,46 @@ pub(crate) struct LocalSession {
     callers: Mutex<HashMap<CallId, Caller>>,
     /// Asks that wait for their decision.
     asks: Mutex<HashMap<CallId, AskWaiter>>,
+    /// The agent of the latest call that ran here.
+    agent: Mutex<Option<Arc<PreparedAgent>>>,
+    heartbeat: Heartbeat,
 }
 
 impl LocalSession {
     /// The session of the run that the link belongs to.
     pub(crate) fn of_link(context: Arc<SessionContext>, link: &RunLink) -> LocalSession {
-        LocalSession::new(context, link.supervisor.clone(), link.run, link.call_waits.clone())
+        let call_waits = link.call_waits.clone();
+        LocalSession {
+            call_waits,
+            heartbeat: link.heartbeat.clone(),
+            ..LocalSession::new(context, link.supervisor.clone(), link.run)
+        }
     }
 
-    pub(crate) fn new(
-        context: Arc<SessionContext>,
-        supervisor: Supervisor,
-        run: RunId,
-        call_waits: CallWaits,
-    ) -> LocalSession {
-        let (callers, asks) = (Mutex::default(), Mutex::default());
-        LocalSession { context, supervisor, run, call_waits, callers, asks }
+    /// The session of a run that has no link.
+    pub(crate) fn new(context: Arc<SessionContext>, supervisor: Supervisor, run: RunId) -> LocalSession {
+        LocalSession {
+            context,
+            supervisor,
+            run,
+            call_waits: CallWaits::default(),
+            callers: Mutex::default(),
+            asks: Mutex::default(),
+            agent: Mutex::default(),
+            heartbeat: Heartbeat::default(),
+        }
+    }
+
+    /// The agent of the run. An agent in a checkout is prepared once for all its calls.
+    fn agent(&self) -> Result<Arc<PreparedAgent>, String> {
+        let profile = TaskProfile::of(&self.context, self.run.task)?;
+        let mut latest = self.agent.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(agent) = latest.as_ref().filter(|agent| agent.model_spec == profile.model) {
+            return Ok(Arc::clone(agent));
+        }
+        let agent = self.context.prepared_agent(self.run.task)?;
+        *latest = Some(Arc::clone(&agent));
+        Ok(agent)
     }
 
     fn caller(&self, turn: Turn, call: &CallId) -> Caller {
@@ -233,18 +253,11 @@ impl SessionRequests for LocalSession {
         self.context.log.bus.publish(BusMessage::Text { task: self.run.task, turn, text: text.to_owned() });
     }
 
-    fn tool_services(&self, agent: &Arc<PreparedAgent>, turn: Turn, call: &CallId) -> SessionServices {
-        let (context, caller) = (&self.context, self.caller(turn, call));
-        let subagents =
-            || AgentSubagents { context: Arc::clone(context), agent: Arc::clone(agent), caller: caller.clone() };
-        SessionServices {
-            sql: Arc::new(AgentSqlSpace { context: Arc::clone(context), caller: caller.clone() }),
-            background: Arc::new(AgentShellTasks { context: Arc::clone(context), caller: caller.clone() }),
-            subagents: Arc::new(subagents()),
-            shared_list: Arc::new(AgentItemList { subagents: subagents() }),
-            intent: Arc::new(IntentRecorder(caller.clone())),
-            session_control: Arc::new(AgentSessionControl { context: Arc::clone(context), caller: caller.clone() }),
-            user_prompter: Arc::new(UserAsker { context: Arc::clone(context), caller }),
-        }
+    fn run_tool(&self, turn: Turn, call: ToolCallRequest) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let agent = self.agent().map_err(ToolError::failed)?;
+            let caller = self.caller(turn, &call.id);
+            session_calls::run(&self.context, agent, caller, self.heartbeat.clone(), &call).await
+        })
     }
 }

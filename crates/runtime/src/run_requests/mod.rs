@@ -5,22 +5,21 @@
 mod digest;
 mod local;
 mod profile;
+mod session_calls;
 mod start_hooks;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
 
 use hooks::{HookEventData, HookVerdict};
 use kernel::{CallPhase, DecidedAsk, KernelInput, NewMail, RunUpdate};
 use model::ModelFacts;
-use protocol::{Ask, CallId, Envelope, HookEvent, MailBody, MailDelivery, Principal, RunId, TaskId, Turn};
+use protocol::{Ask, CallId, Envelope, HookEvent, MailBody, MailDelivery, Principal, RunId, TaskId, ToolCallRequest, Turn};
 use tokio::sync::watch;
-use tools::{BoxFuture, SessionServices};
+use tools::{BoxFuture, ToolError, ToolOutput};
 
 use crate::conversation::ResultFormatter;
 use crate::governor::{DayBudgetError, DayBudgetReservation, RequestAdmission};
-use crate::prepared_agent::PreparedAgent;
 use crate::supervisor::InputRejection;
 
 pub(crate) use local::LocalSession;
@@ -88,8 +87,8 @@ pub(crate) trait SessionRequests: ResultFormatter + fmt::Debug + Send + Sync {
     /// Shows clients more text of the answer to a turn.
     fn publish_text(&self, turn: Turn, text: &str);
 
-    /// What the tools of a call may ask of the session.
-    fn tool_services(&self, agent: &Arc<PreparedAgent>, turn: Turn, call: &CallId) -> SessionServices;
+    /// Runs a call whose tool runs where the session is.
+    fn run_tool(&self, turn: Turn, call: ToolCallRequest) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
 }
 
 impl dyn SessionRequests + '_ {

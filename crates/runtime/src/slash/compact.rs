@@ -7,7 +7,6 @@ use kernel::{InputRefusal, KernelInput, TaskPhase};
 use protocol::TaskId;
 
 use crate::agent::{compact_fully, mark_requested};
-use crate::call_waits::CallWaits;
 use crate::hooks::run_hooks;
 use crate::run_requests::{LocalSession, TaskProfile};
 use crate::session_context::SessionContext;
@@ -30,7 +29,7 @@ pub(super) async fn compact_now(
     let prepared = context.prepared_agent(task)?;
     let conversation = context.conversation(task).map_err(|error| error.to_string())?;
     let profile = TaskProfile::of(context, task)?;
-    let session = LocalSession::new(Arc::clone(context), supervisor.clone(), run, CallWaits::default());
+    let session = LocalSession::new(Arc::clone(context), supervisor.clone(), run);
     let compacted = compact_fully(&session, (&profile, &prepared), &conversation).await;
     let compaction = compacted.map_err(to_text)?;
     let Some(compaction) = compaction.map(mark_requested) else { return Ok(CompactionOutcome::Nothing) };

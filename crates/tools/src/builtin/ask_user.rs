@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::args::TypedTool;
 use crate::text::visible_text;
-use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, UserQuestion};
+use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, ToolPlace, UserQuestion};
 
 /// The `ask_user` tool.
 pub(crate) struct AskUser;
@@ -34,12 +34,16 @@ impl TypedTool for AskUser {
     const ABOUT: &'static str = include_str!("ask_user.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 
+    fn place(_args: &AskUserArgs) -> ToolPlace {
+        ToolPlace::Session
+    }
+
     fn required_permissions(args: &AskUserArgs) -> Result<Vec<RequiredPermission>, ToolError> {
         parse_question(args).map(|_| vec![RequiredPermission::Session])
     }
 
     async fn run(args: AskUserArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let answer = cx.session.user_prompter.ask(parse_question(&args)?).await?;
+        let answer = cx.session()?.user_prompter.ask(parse_question(&args)?).await?;
         let text = match answer.map(|answer| visible_text(&answer)) {
             Some(answer) if !answer.trim().is_empty() => format!("The user answers: {}", answer.trim()),
             Some(_) | None => "The user did not answer; decide yourself and report what you assumed.".to_owned(),

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::TypedTool;
-use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, ToolPlace};
 
 /// The `list_shells` tool.
 pub(crate) struct ListShells;
@@ -21,12 +21,16 @@ impl TypedTool for ListShells {
     const ABOUT: &'static str = include_str!("list_shells.md");
     const ACCESS: ToolAccess = ToolAccess::Read;
 
+    fn place(_args: &ListShellsArgs) -> ToolPlace {
+        ToolPlace::Session
+    }
+
     fn required_permissions(_args: &ListShellsArgs) -> Result<Vec<RequiredPermission>, ToolError> {
         Ok(vec![RequiredPermission::Session])
     }
 
     async fn run(ListShellsArgs {}: ListShellsArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let rows = cx.session.background.list().await?;
+        let rows = cx.session()?.background.list().await?;
         let lines: Vec<String> =
             rows.iter().map(|row| format!("{} [{}] {}", row.name, row.state, row.description)).collect();
         let text = if lines.is_empty() { "no background commands".to_owned() } else { lines.join("\n") };

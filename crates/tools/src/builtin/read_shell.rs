@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::TypedTool;
-use crate::{BackgroundStatus, RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, WaitLimit};
+use crate::{
+    BackgroundStatus, RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, ToolPlace, WaitLimit,
+};
 
 /// The `read_shell` tool.
 pub(crate) struct ReadShell;
@@ -28,6 +30,10 @@ impl TypedTool for ReadShell {
     const ABOUT: &'static str = include_str!("read_shell.md");
     const ACCESS: ToolAccess = ToolAccess::Read;
 
+    fn place(_args: &ReadShellArgs) -> ToolPlace {
+        ToolPlace::Session
+    }
+
     fn required_permissions(_args: &ReadShellArgs) -> Result<Vec<RequiredPermission>, ToolError> {
         Ok(vec![RequiredPermission::Session])
     }
@@ -36,7 +42,7 @@ impl TypedTool for ReadShell {
         let wait =
             args.wait_secs.map(|secs| WaitLimit::For(Duration::from_secs(secs).min(cx.limits.max_shell_timeout)));
         let status = tokio::select! {
-            status = cx.session.background.read(args.name, wait.unwrap_or(WaitLimit::NoWait)) => status?,
+            status = cx.session()?.background.read(args.name, wait.unwrap_or(WaitLimit::NoWait)) => status?,
             () = cx.cancel.cancelled() => return Err(ToolError::refused("cancelled; the command keeps running")),
         };
         Ok(status_output(&status, cx))

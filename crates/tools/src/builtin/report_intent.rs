@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::TypedTool;
-use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, ToolPlace};
 
 /// The `report_intent` tool.
 pub(crate) struct ReportIntent;
@@ -27,6 +27,10 @@ impl TypedTool for ReportIntent {
     const ABOUT: &'static str = include_str!("report_intent.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 
+    fn place(_args: &ReportIntentArgs) -> ToolPlace {
+        ToolPlace::Session
+    }
+
     fn required_permissions(_args: &ReportIntentArgs) -> Result<Vec<RequiredPermission>, ToolError> {
         Ok(vec![RequiredPermission::Session])
     }
@@ -35,7 +39,7 @@ impl TypedTool for ReportIntent {
         let Some(line) = args.intent.lines().map(str::trim).find(|line| !line.is_empty()) else {
             return Err(ToolError::refused("`intent` is empty; say in one line what you are about to do"));
         };
-        cx.session.intent.report(Clip::new(line, MAX_INTENT_BYTES)).await?;
+        cx.session()?.intent.report(Clip::new(line, MAX_INTENT_BYTES)).await?;
         Ok(ToolOutput::text("noted", cx))
     }
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::args::TypedTool;
 use crate::launch::{ShellCommand, check_command, follow, launch};
-use crate::{BackgroundCommand, RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+use crate::{BackgroundCommand, RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, ToolPlace};
 
 /// The `shell` tool.
 pub(crate) struct ShellTool;
@@ -35,6 +35,10 @@ impl TypedTool for ShellTool {
     const ABOUT: &'static str = include_str!("shell.md");
     const ACCESS: ToolAccess = ToolAccess::Execute;
 
+    fn place(args: &ShellArgs) -> ToolPlace {
+        if args.background { ToolPlace::Session } else { ToolPlace::Workplace }
+    }
+
     fn required_permissions(args: &ShellArgs) -> Result<Vec<RequiredPermission>, ToolError> {
         Ok(vec![RequiredPermission::Shell(args.command.clone())])
     }
@@ -52,7 +56,7 @@ async fn start_in_background(args: ShellArgs, cx: &ToolContext) -> Result<ToolOu
     let description = args.description.as_deref().unwrap_or(&args.command);
     let line = description.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let description = clip_middle(line, MAX_DESCRIPTION_BYTES);
-    let name = cx.session.background.start(BackgroundCommand { command: args.command, description }).await?;
+    let name = cx.session()?.background.start(BackgroundCommand { command: args.command, description }).await?;
     Ok(ToolOutput::text(&format!("started in the background as `{name}`; read_shell shows its output"), cx))
 }
 

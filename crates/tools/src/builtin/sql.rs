@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::TypedTool;
-use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, ToolPlace};
 
 /// The `sql` tool.
 pub(crate) struct SqlTool;
@@ -24,6 +24,10 @@ impl TypedTool for SqlTool {
     const ABOUT: &'static str = include_str!("sql.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 
+    fn place(_args: &SqlArgs) -> ToolPlace {
+        ToolPlace::Session
+    }
+
     fn required_permissions(_args: &SqlArgs) -> Result<Vec<RequiredPermission>, ToolError> {
         Ok(vec![RequiredPermission::Session])
     }
@@ -32,7 +36,7 @@ impl TypedTool for SqlTool {
         if args.query.trim().is_empty() {
             return Err(ToolError::refused("`query` is empty; give at least one statement"));
         }
-        let rows = cx.session.sql.execute(args.query).await?;
+        let rows = cx.session()?.sql.execute(args.query).await?;
         Ok(ToolOutput::text(&rows, cx))
     }
 }

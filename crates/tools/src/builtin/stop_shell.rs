@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::read_shell::status_output;
 use crate::args::TypedTool;
-use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, ToolPlace};
 
 /// The `stop_shell` tool.
 pub(crate) struct StopShell;
@@ -25,12 +25,16 @@ impl TypedTool for StopShell {
     const ABOUT: &'static str = include_str!("stop_shell.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 
+    fn place(_args: &StopShellArgs) -> ToolPlace {
+        ToolPlace::Session
+    }
+
     fn required_permissions(_args: &StopShellArgs) -> Result<Vec<RequiredPermission>, ToolError> {
         Ok(vec![RequiredPermission::Session])
     }
 
     async fn run(args: StopShellArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let status = cx.session.background.stop(args.name).await?;
+        let status = cx.session()?.background.stop(args.name).await?;
         Ok(status_output(&status, cx))
     }
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::args::TypedTool;
 use crate::text::visible_text;
-use crate::{PlanExitRequest, RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+use crate::{PlanExitRequest, RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, ToolPlace};
 
 /// The `exit_plan_mode` tool.
 pub(crate) struct ExitPlanMode;
@@ -32,12 +32,16 @@ impl TypedTool for ExitPlanMode {
     const ABOUT: &'static str = include_str!("exit_plan_mode.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 
+    fn place(_args: &ExitPlanModeArgs) -> ToolPlace {
+        ToolPlace::Session
+    }
+
     fn required_permissions(args: &ExitPlanModeArgs) -> Result<Vec<RequiredPermission>, ToolError> {
         plan_exit_request(args).map(|_| vec![RequiredPermission::Session])
     }
 
     async fn run(args: ExitPlanModeArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text(&cx.session.session_control.exit_plan_mode(plan_exit_request(&args)?).await?, cx))
+        Ok(ToolOutput::text(&cx.session()?.session_control.exit_plan_mode(plan_exit_request(&args)?).await?, cx))
     }
 }
 

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::args::TypedTool;
 use crate::text::visible_text;
-use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, ToolPlace};
 
 /// The `task_complete` tool.
 pub(crate) struct TaskComplete;
@@ -32,12 +32,16 @@ impl TypedTool for TaskComplete {
     const ABOUT: &'static str = include_str!("task_complete.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 
+    fn place(_args: &TaskCompleteArgs) -> ToolPlace {
+        ToolPlace::Session
+    }
+
     fn required_permissions(args: &TaskCompleteArgs) -> Result<Vec<RequiredPermission>, ToolError> {
         parse_report(args).map(|_| vec![RequiredPermission::Session])
     }
 
     async fn run(args: TaskCompleteArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text(&cx.session.session_control.complete(parse_report(&args)?).await?, cx))
+        Ok(ToolOutput::text(&cx.session()?.session_control.complete(parse_report(&args)?).await?, cx))
     }
 }
 

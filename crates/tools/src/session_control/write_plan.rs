@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::TypedTool;
-use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, ToolPlace};
 
 /// The `write_plan` tool.
 pub(crate) struct WritePlan;
@@ -27,12 +27,16 @@ impl TypedTool for WritePlan {
     const ABOUT: &'static str = include_str!("write_plan.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 
+    fn place(_args: &WritePlanArgs) -> ToolPlace {
+        ToolPlace::Session
+    }
+
     fn required_permissions(args: &WritePlanArgs) -> Result<Vec<RequiredPermission>, ToolError> {
         check_plan(args).map(|_| vec![RequiredPermission::Session])
     }
 
     async fn run(args: WritePlanArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        cx.session.session_control.write_plan(check_plan(&args)?.to_owned()).await?;
+        cx.session()?.session_control.write_plan(check_plan(&args)?.to_owned()).await?;
         Ok(ToolOutput::text("The plan is saved.", cx))
     }
 }

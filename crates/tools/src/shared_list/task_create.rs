@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::args::TypedTool;
-use crate::{CreateItemRequest, RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+use crate::{CreateItemRequest, RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, ToolPlace};
 
 /// The `TaskCreate` tool.
 pub(crate) struct TaskCreate;
@@ -33,6 +33,10 @@ impl TypedTool for TaskCreate {
     const ABOUT: &'static str = include_str!("task_create.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 
+    fn place(_args: &TaskCreateArgs) -> ToolPlace {
+        ToolPlace::Session
+    }
+
     fn required_permissions(_args: &TaskCreateArgs) -> Result<Vec<RequiredPermission>, ToolError> {
         Ok(vec![RequiredPermission::Session])
     }
@@ -40,6 +44,6 @@ impl TypedTool for TaskCreate {
     async fn run(args: TaskCreateArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let TaskCreateArgs { subject, description, active_form, metadata } = args;
         let request = CreateItemRequest { subject, description, active_form, metadata };
-        Ok(ToolOutput::text(&cx.session.shared_list.create(request).await?, cx))
+        Ok(ToolOutput::text(&cx.session()?.shared_list.create(request).await?, cx))
     }
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::wait_limit;
 use crate::args::TypedTool;
-use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, ToolPlace};
 
 /// The `TaskGet` tool.
 pub(crate) struct TaskGet;
@@ -36,12 +36,16 @@ impl TypedTool for TaskGet {
     const ABOUT: &'static str = include_str!("task_get.md");
     const ACCESS: ToolAccess = ToolAccess::Read;
 
+    fn place(_args: &TaskGetArgs) -> ToolPlace {
+        ToolPlace::Session
+    }
+
     fn required_permissions(_args: &TaskGetArgs) -> Result<Vec<RequiredPermission>, ToolError> {
         Ok(vec![RequiredPermission::Session])
     }
 
     async fn run(args: TaskGetArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let wait = wait_limit(args.wait, args.timeout, DEFAULT_WAIT);
-        Ok(ToolOutput::text(&cx.session.shared_list.get(args.task_id, wait).await?, cx))
+        Ok(ToolOutput::text(&cx.session()?.shared_list.get(args.task_id, wait).await?, cx))
     }
 }

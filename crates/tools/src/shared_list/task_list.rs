@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::TypedTool;
-use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, ToolPlace};
 
 /// The `TaskList` tool.
 pub(crate) struct TaskList;
@@ -21,11 +21,15 @@ impl TypedTool for TaskList {
     const ABOUT: &'static str = include_str!("task_list.md");
     const ACCESS: ToolAccess = ToolAccess::Read;
 
+    fn place(_args: &TaskListToolArgs) -> ToolPlace {
+        ToolPlace::Session
+    }
+
     fn required_permissions(_args: &TaskListToolArgs) -> Result<Vec<RequiredPermission>, ToolError> {
         Ok(vec![RequiredPermission::Session])
     }
 
     async fn run(_args: TaskListToolArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text(&cx.session.shared_list.list().await?, cx))
+        Ok(ToolOutput::text(&cx.session()?.shared_list.list().await?, cx))
     }
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::wait_limit;
 use crate::args::TypedTool;
-use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, ToolPlace};
 
 /// The `TaskOutput` tool.
 pub(crate) struct TaskOutput;
@@ -34,12 +34,16 @@ impl TypedTool for TaskOutput {
     const ABOUT: &'static str = include_str!("task_output.md");
     const ACCESS: ToolAccess = ToolAccess::Read;
 
+    fn place(_args: &TaskOutputArgs) -> ToolPlace {
+        ToolPlace::Session
+    }
+
     fn required_permissions(_args: &TaskOutputArgs) -> Result<Vec<RequiredPermission>, ToolError> {
         Ok(vec![RequiredPermission::Session])
     }
 
     async fn run(args: TaskOutputArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let wait = wait_limit(args.block.unwrap_or(true), args.timeout, DEFAULT_WAIT);
-        Ok(ToolOutput::text(&cx.session.shared_list.output(args.task_id, wait).await?, cx))
+        Ok(ToolOutput::text(&cx.session()?.shared_list.output(args.task_id, wait).await?, cx))
     }
 }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::TypedTool;
-use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, ToolPlace};
 
 /// The `TaskStop` tool.
 pub(crate) struct TaskStop;
@@ -24,11 +24,15 @@ impl TypedTool for TaskStop {
     const ABOUT: &'static str = include_str!("task_stop.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 
+    fn place(_args: &TaskStopArgs) -> ToolPlace {
+        ToolPlace::Session
+    }
+
     fn required_permissions(_args: &TaskStopArgs) -> Result<Vec<RequiredPermission>, ToolError> {
         Ok(vec![RequiredPermission::Session])
     }
 
     async fn run(args: TaskStopArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text(&cx.session.shared_list.stop(args.task_id).await?, cx))
+        Ok(ToolOutput::text(&cx.session()?.shared_list.stop(args.task_id).await?, cx))
     }
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::args::TypedTool;
-use crate::{ItemEdit, RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+use crate::{ItemEdit, RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, ToolPlace};
 
 /// The `TaskUpdate` tool.
 pub(crate) struct TaskUpdate;
@@ -46,6 +46,10 @@ impl TypedTool for TaskUpdate {
     const ABOUT: &'static str = include_str!("task_update.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 
+    fn place(_args: &TaskUpdateArgs) -> ToolPlace {
+        ToolPlace::Session
+    }
+
     fn required_permissions(args: &TaskUpdateArgs) -> Result<Vec<RequiredPermission>, ToolError> {
         parse_status(args.status.as_deref())?;
         Ok(vec![RequiredPermission::Session])
@@ -62,7 +66,7 @@ impl TypedTool for TaskUpdate {
             owner: args.owner,
             metadata: args.metadata,
         };
-        Ok(ToolOutput::text(&cx.session.shared_list.update(parse_id(&args.task_id)?, edit).await?, cx))
+        Ok(ToolOutput::text(&cx.session()?.shared_list.update(parse_id(&args.task_id)?, edit).await?, cx))
     }
 }
 

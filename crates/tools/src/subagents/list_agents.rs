@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::TypedTool;
-use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, ToolPlace};
 
 /// The `list_agents` tool.
 pub(crate) struct ListAgents;
@@ -21,11 +21,15 @@ impl TypedTool for ListAgents {
     const ABOUT: &'static str = include_str!("list_agents.md");
     const ACCESS: ToolAccess = ToolAccess::Read;
 
+    fn place(_args: &ListAgentsArgs) -> ToolPlace {
+        ToolPlace::Session
+    }
+
     fn required_permissions(_args: &ListAgentsArgs) -> Result<Vec<RequiredPermission>, ToolError> {
         Ok(vec![RequiredPermission::Session])
     }
 
     async fn run(_args: ListAgentsArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text(&cx.session.subagents.list().await?, cx))
+        Ok(ToolOutput::text(&cx.session()?.subagents.list().await?, cx))
     }
 }

@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::TypedTool;
-use crate::{ReadAgentRequest, RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, WaitLimit};
+use crate::{
+    ReadAgentRequest, RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, ToolPlace, WaitLimit,
+};
 
 /// The `read_agent` tool.
 pub(crate) struct ReadAgent;
@@ -36,6 +38,10 @@ impl TypedTool for ReadAgent {
     const ABOUT: &'static str = include_str!("read_agent.md");
     const ACCESS: ToolAccess = ToolAccess::Read;
 
+    fn place(_args: &ReadAgentArgs) -> ToolPlace {
+        ToolPlace::Session
+    }
+
     fn required_permissions(_args: &ReadAgentArgs) -> Result<Vec<RequiredPermission>, ToolError> {
         Ok(vec![RequiredPermission::Session])
     }
@@ -44,6 +50,6 @@ impl TypedTool for ReadAgent {
         let time = args.timeout_secs.map_or(DEFAULT_WAIT, Duration::from_secs);
         let wait = if args.wait { WaitLimit::For(time) } else { WaitLimit::NoWait };
         let request = ReadAgentRequest { agent: args.agent, wait, since_turn: args.since_turn };
-        Ok(ToolOutput::text(&cx.session.subagents.read(request).await?, cx))
+        Ok(ToolOutput::text(&cx.session()?.subagents.read(request).await?, cx))
     }
 }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::TypedTool;
-use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, ToolPlace};
 
 /// The `skill` tool.
 pub(crate) struct LoadSkill;
@@ -24,11 +24,15 @@ impl TypedTool for LoadSkill {
     const ABOUT: &'static str = include_str!("skill.md");
     const ACCESS: ToolAccess = ToolAccess::Read;
 
+    fn place(_args: &LoadSkillArgs) -> ToolPlace {
+        ToolPlace::Session
+    }
+
     fn required_permissions(_args: &LoadSkillArgs) -> Result<Vec<RequiredPermission>, ToolError> {
         Ok(vec![RequiredPermission::Session])
     }
 
     async fn run(args: LoadSkillArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text(&cx.session.subagents.load_skill(args.name).await?, cx))
+        Ok(ToolOutput::text(&cx.session()?.subagents.load_skill(args.name).await?, cx))
     }
 }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::TypedTool;
-use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, ToolPlace};
 
 /// The `stop_agent` tool.
 pub(crate) struct StopAgent;
@@ -27,12 +27,16 @@ impl TypedTool for StopAgent {
     const ABOUT: &'static str = include_str!("stop_agent.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 
+    fn place(_args: &StopAgentArgs) -> ToolPlace {
+        ToolPlace::Session
+    }
+
     fn required_permissions(_args: &StopAgentArgs) -> Result<Vec<RequiredPermission>, ToolError> {
         Ok(vec![RequiredPermission::Session])
     }
 
     async fn run(args: StopAgentArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let mode = if args.now { CancelMode::Abort } else { CancelMode::WrapUp };
-        Ok(ToolOutput::text(&cx.session.subagents.stop(args.agent, mode).await?, cx))
+        Ok(ToolOutput::text(&cx.session()?.subagents.stop(args.agent, mode).await?, cx))
     }
 }

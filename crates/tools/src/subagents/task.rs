@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::args::TypedTool;
-use crate::{RequiredPermission, StartAgentRequest, ToolAccess, ToolContext, ToolError, ToolOutput};
+use crate::{RequiredPermission, StartAgentRequest, ToolAccess, ToolContext, ToolError, ToolOutput, ToolPlace};
 
 /// The `task` tool.
 pub(crate) struct StartTask;
@@ -39,6 +39,10 @@ impl TypedTool for StartTask {
     const ABOUT: &'static str = include_str!("task.md");
     const ACCESS: ToolAccess = ToolAccess::Agent;
 
+    fn place(_args: &StartTaskArgs) -> ToolPlace {
+        ToolPlace::Session
+    }
+
     fn required_permissions(args: &StartTaskArgs) -> Result<Vec<RequiredPermission>, ToolError> {
         let request = start_request(args)?;
         // The runtime runs this command for the model, as it would a shell call.
@@ -47,7 +51,7 @@ impl TypedTool for StartTask {
     }
 
     async fn run(args: StartTaskArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text(&cx.session.subagents.start(start_request(&args)?).await?, cx))
+        Ok(ToolOutput::text(&cx.session()?.subagents.start(start_request(&args)?).await?, cx))
     }
 }
 

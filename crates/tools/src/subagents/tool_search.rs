@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::TypedTool;
-use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput};
+use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, ToolPlace};
 
 /// The `tool_search` tool.
 pub(crate) struct ToolSearch;
@@ -24,11 +24,15 @@ impl TypedTool for ToolSearch {
     const ABOUT: &'static str = include_str!("tool_search.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 
+    fn place(_args: &ToolSearchArgs) -> ToolPlace {
+        ToolPlace::Session
+    }
+
     fn required_permissions(_args: &ToolSearchArgs) -> Result<Vec<RequiredPermission>, ToolError> {
         Ok(vec![RequiredPermission::Session])
     }
 
     async fn run(args: ToolSearchArgs, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text(&cx.session.subagents.search_tools(args.query).await?, cx))
+        Ok(ToolOutput::text(&cx.session()?.subagents.search_tools(args.query).await?, cx))
     }
 }

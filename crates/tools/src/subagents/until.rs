@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::TypedTool;
-use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, WaitUntilRequest};
+use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, ToolPlace, WaitUntilRequest};
 
 /// The `until` tool.
 pub(crate) struct UntilTool;
@@ -33,6 +33,10 @@ impl TypedTool for UntilTool {
     const ABOUT: &'static str = include_str!("until.md");
     const ACCESS: ToolAccess = ToolAccess::Execute;
 
+    fn place(_args: &UntilArgs) -> ToolPlace {
+        ToolPlace::Session
+    }
+
     fn required_permissions(args: &UntilArgs) -> Result<Vec<RequiredPermission>, ToolError> {
         if args.command.trim().is_empty() {
             return Err(ToolError::refused("`command` is empty"));
@@ -44,7 +48,7 @@ impl TypedTool for UntilTool {
         let every = Duration::from_secs(args.every_secs.unwrap_or(5).max(1));
         let time = args.timeout_secs.map_or(DEFAULT_WAIT, Duration::from_secs);
         Ok(ToolOutput::text(
-            &cx.session
+            &cx.session()?
                 .subagents
                 .wait_until(WaitUntilRequest { command: args.command, interval: every, timeout: time })
                 .await?,

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::args::TypedTool;
-use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, WaitRequest};
+use crate::{RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput, ToolPlace, WaitRequest};
 
 /// The `wait` tool.
 pub(crate) struct WaitFor;
@@ -31,6 +31,10 @@ impl TypedTool for WaitFor {
     const ABOUT: &'static str = include_str!("wait.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 
+    fn place(_args: &WaitForArgs) -> ToolPlace {
+        ToolPlace::Session
+    }
+
     fn required_permissions(_args: &WaitForArgs) -> Result<Vec<RequiredPermission>, ToolError> {
         Ok(vec![RequiredPermission::Session])
     }
@@ -44,6 +48,6 @@ impl TypedTool for WaitFor {
             }
         };
         let request = WaitRequest { targets: args.on, mode, timeout: args.timeout_secs.map(Duration::from_secs) };
-        Ok(ToolOutput::text(&cx.session.subagents.wait(request).await?, cx))
+        Ok(ToolOutput::text(&cx.session()?.subagents.wait(request).await?, cx))
     }
 }

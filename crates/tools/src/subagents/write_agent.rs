@@ -7,6 +7,7 @@ use serde::Deserialize;
 use crate::args::TypedTool;
 use crate::{
     MessageAgentsRequest, MessageRecipients, RequiredPermission, ToolAccess, ToolContext, ToolError, ToolOutput,
+    ToolPlace,
 };
 
 /// The `write_agent` tool.
@@ -30,6 +31,10 @@ impl TypedTool for WriteAgent {
     const ABOUT: &'static str = include_str!("write_agent.md");
     const ACCESS: ToolAccess = ToolAccess::Session;
 
+    fn place(_args: &WriteAgentArgs) -> ToolPlace {
+        ToolPlace::Session
+    }
+
     fn required_permissions(_args: &WriteAgentArgs) -> Result<Vec<RequiredPermission>, ToolError> {
         Ok(vec![RequiredPermission::Session])
     }
@@ -51,6 +56,6 @@ impl TypedTool for WriteAgent {
             _ => MessageRecipients::Named(args.to),
         };
         let request = MessageAgentsRequest { to, message: args.message, delivery };
-        Ok(ToolOutput::text(&cx.session.subagents.message(request).await?, cx))
+        Ok(ToolOutput::text(&cx.session()?.subagents.message(request).await?, cx))
     }
 }

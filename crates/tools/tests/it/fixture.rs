@@ -62,7 +62,7 @@ impl Agent {
             cancel: CancellationToken::new(),
             heartbeat: Heartbeat::default(),
             limits,
-            session: SessionServices {
+            session: Some(SessionServices {
                 sql: above.clone(),
                 background: above.clone(),
                 subagents: above.clone(),
@@ -70,7 +70,7 @@ impl Agent {
                 intent: above.clone(),
                 session_control: above.clone(),
                 user_prompter: above.clone(),
-            },
+            }),
             fetcher: PageFetcher::new(NetworkRoute::default(), net::fetch::FetchLimits::default()),
             address_gate: above.clone(),
         };
