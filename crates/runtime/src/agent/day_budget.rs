@@ -8,23 +8,22 @@ use protocol::{FailKind, ParkReason, Price, Usage, WrapUpReason};
 use super::answer_handling::ending_of;
 use super::run::StepOutcome;
 use super::{AgentRun, Deadline};
-use crate::governor::{DayBudgetError, DayBudgetReservation};
+use crate::governor::DayBudgetError;
+use crate::run_requests::DayShare;
 use crate::supervisor::InputRejection;
 
 impl AgentRun {
     /// Reserves the expected cost of the next request from the daily budget; parks when the budget is used up. The
     /// inner error is how the step ends if the request cannot be sent.
-    pub(super) async fn reserve_day_share(
-        &mut self,
-    ) -> Result<Result<DayBudgetReservation, StepOutcome>, InputRejection> {
+    pub(super) async fn reserve_day_share(&mut self) -> Result<Result<DayShare, StepOutcome>, InputRejection> {
         if self.agent.model.facts().price.is_none_or(Price::is_free) {
-            return Ok(Ok(DayBudgetReservation::for_free_model()));
+            return Ok(Ok(DayShare::for_free_model()));
         }
         let (session, quote) = (Arc::clone(&self.link.session), self.quote());
         let reservation = session.reserve_day(quote.cost(quote.expected_output).micros);
         let _paused = self.link.heartbeat.pause();
         match self.ask_deadline().limit(reservation).await {
-            Some(Ok(reservation)) => Ok(Ok(reservation)),
+            Some(Ok(hold)) => Ok(Ok(DayShare::new(Arc::clone(&self.link.session), hold))),
             Some(Err(DayBudgetError::SpentUntil(until))) => {
                 let parking = Parking { until: Some(until), why: ParkReason::DayBudget };
                 self.report(RunUpdate::Park(parking)).await.map(|()| Err(StepOutcome::Stop))
@@ -59,9 +58,9 @@ impl AgentRun {
     }
 
     /// Settles the reservation to the real cost. If the provider reports no usage, all of it counts as spent.
-    pub(super) fn settle_day(&self, reservation: DayBudgetReservation, usage: Usage) {
+    pub(super) fn settle_day(&self, share: DayShare, usage: Usage) {
         if let (Some(price), 1..) = (self.agent.model.facts().price, usage.total()) {
-            reservation.settle(price.cost(usage));
+            share.settle(price.cost(usage));
         }
     }
 }

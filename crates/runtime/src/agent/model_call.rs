@@ -9,8 +9,7 @@ use protocol::{Price, Turn};
 use tools::Heartbeat;
 
 use super::quote::text_tokens;
-use crate::governor::{DayBudgetReservation, ModelPermit};
-use crate::run_requests::SessionRequests;
+use crate::run_requests::{DayShare, RequestPermit, SessionRequests};
 use crate::supervisor::InputRejection;
 use crate::watchdog::{LatestText, StreamedTokens};
 
@@ -47,7 +46,7 @@ pub(super) struct AnswerReservation<'a> {
     /// Present if the session or a task has a budget.
     pub(super) budget: Option<TurnBudget>,
     /// The reservation from the daily budget.
-    pub(super) day_reservation: &'a mut DayBudgetReservation,
+    pub(super) day_share: &'a DayShare,
     pub(super) price: Price,
     /// The reserved output in tokens.
     pub(super) output: u32,
@@ -67,7 +66,7 @@ impl AnswerReservation<'_> {
         }
         let output = self.output.saturating_mul(2).max(arrived.saturating_mul(2));
         let extra_cost = self.price.max_cost(0, (output - self.output).into());
-        if !self.day_reservation.raise(extra_cost).await {
+        if !self.day_share.raise(extra_cost).await {
             return Ok(false);
         }
         let is_raised = match &self.budget {
@@ -106,7 +105,7 @@ pub(super) async fn ask_model(
     model: &dyn Model,
     request: ModelRequest,
     mut sink: AnswerSink<'_>,
-    permit: &mut ModelPermit,
+    permit: &mut RequestPermit,
 ) -> Result<ModelCallOutcome, InputRejection> {
     let mut deltas = model.send(request);
     let mut draft = ReplyBuilder::default();

@@ -18,7 +18,8 @@ use super::retry::RetryState;
 use super::run::{InterruptibleOutcome, StepOutcome};
 use super::{AgentRun, Deadline};
 use crate::conversation::Conversation;
-use crate::governor::{DayBudgetReservation, ModelPermit, PermitOutcome, RequestAdmission};
+use crate::governor::PermitOutcome;
+use crate::run_requests::{AdmissionReply, AdmissionRequest, DayShare, RequestPermit};
 use crate::supervisor::InputRejection;
 
 /// How the next turn began.
@@ -54,20 +55,20 @@ impl AgentRun {
                 Ok(permit) => permit,
                 Err(step) => return Ok(step),
             };
-            let mut day_reservation = match self.reserve_day_share().await? {
-                Ok(day_reservation) => day_reservation,
+            let day_share = match self.reserve_day_share().await? {
+                Ok(day_share) => day_share,
                 Err(step) => return Ok(step),
             };
             let turn = match self.begin_turn().await? {
                 TurnStart::Turn(turn) => turn,
                 TurnStart::NoSlot => {
                     // A run with a slot may need this permit or this part of the daily budget.
-                    drop((permit, day_reservation));
+                    drop((permit, day_share));
                     self.wait_for_slot().await;
                     continue;
                 }
                 TurnStart::BudgetReserved(settled) => {
-                    drop((permit, day_reservation));
+                    drop((permit, day_share));
                     // Report once why nothing happens.
                     if !std::mem::replace(&mut waits_for_budget, true) {
                         self.report(RunUpdate::AwaitsBudget).await?;
@@ -82,7 +83,7 @@ impl AgentRun {
             let permit_ref = &mut permit;
             let (pulse, latest_text, streamed) =
                 (self.link.heartbeat.clone(), self.link.latest_text.clone(), self.link.streamed.clone());
-            let answer_reservation = self.answer_reservation(turn, &mut day_reservation);
+            let answer_reservation = self.answer_reservation(turn, &day_share);
             let outcome = async move {
                 let sink = AnswerSink {
                     session: &*session,
@@ -104,7 +105,7 @@ impl AgentRun {
             match (outcome, permit) {
                 (ModelCallOutcome::Answered(mut reply), permit) => {
                     permit.settle(PermitOutcome::Answered);
-                    self.settle_day(day_reservation, reply.usage);
+                    self.settle_day(day_share, reply.usage);
                     call_ids::make_call_ids_unique(self.conversation.messages(), &mut reply.content);
                     return self.handle_answer(turn, reply).await;
                 }
@@ -117,7 +118,7 @@ impl AgentRun {
                 (ModelCallOutcome::Failed(error), permit) => {
                     permit.settle(PermitOutcome::Failed(error.fault));
                     if let FailedCallCharge::Nothing = self.failed_call_charge(&error) {
-                        day_reservation.settle(0);
+                        day_share.settle(0);
                     }
                     if let Some(step) = self.handle_model_failure(turn, error, &mut tries).await? {
                         return Ok(step);
@@ -128,21 +129,13 @@ impl AgentRun {
     }
 
     /// The reservation for the answer to this turn; none if nothing limits its cost.
-    fn answer_reservation<'a>(
-        &self,
-        turn: Turn,
-        day_reservation: &'a mut DayBudgetReservation,
-    ) -> Option<AnswerReservation<'a>> {
-        day_reservation.mark_sent(self.conversation.reserved().micros);
+    fn answer_reservation<'a>(&self, turn: Turn, day_share: &'a DayShare) -> Option<AnswerReservation<'a>> {
+        day_share.mark_sent(self.conversation.reserved().micros);
         let session = Arc::clone(&self.link.session);
         let budget = self.profile.is_budgeted.then_some(TurnBudget { session, turn });
         let (price, output) = (self.agent.model.facts().price.unwrap_or_default(), self.conversation.expected());
-        (budget.is_some() || day_reservation.is_limited()).then_some(AnswerReservation {
-            budget,
-            day_reservation,
-            price,
-            output,
-        })
+        (budget.is_some() || (day_share.is_held() && self.workplace.facts.day_budget.is_some()))
+            .then_some(AnswerReservation { budget, day_share, price, output })
     }
 
     /// Switches to the session's model if that has changed. The error is for the user.
@@ -157,13 +150,13 @@ impl AgentRun {
     }
 
     /// Waits until the governor admits the request; parks if that takes long.
-    async fn await_admission(&mut self) -> Result<Result<ModelPermit, StepOutcome>, InputRejection> {
-        let (session, prepared) = (Arc::clone(&self.link.session), Arc::clone(&self.agent));
+    async fn await_admission(&mut self) -> Result<Result<RequestPermit, StepOutcome>, InputRejection> {
+        let request = AdmissionRequest::for_model(self.agent.model.facts());
+        let session = Arc::clone(&self.link.session);
         let _paused = self.link.heartbeat.pause();
-        let admit = session.admit_request(prepared.model.facts());
-        match self.ask_deadline().limit(admit).await {
-            Some(RequestAdmission::Admitted(permit)) => Ok(Ok(permit)),
-            Some(RequestAdmission::Park(until)) => {
+        match self.ask_deadline().limit(session.admit_request(request)).await {
+            Some(AdmissionReply::Admitted(hold)) => Ok(Ok(RequestPermit::new(session, hold))),
+            Some(AdmissionReply::Park(until)) => {
                 let parking = Parking { until: Some(until), why: ParkReason::Quota };
                 self.report(RunUpdate::Park(parking)).await.map(|()| Err(StepOutcome::Stop))
             }

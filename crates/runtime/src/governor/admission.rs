@@ -6,7 +6,6 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use host::{Clock, Home};
-use model::ModelFacts;
 use protocol::Timestamp;
 use tokio::sync::oneshot;
 
@@ -57,20 +56,20 @@ impl Governor {
     }
 
     /// Waits for a permit. Dropping the future leaves the queue.
-    pub(crate) async fn admit(&self, facts: &ModelFacts) -> RequestAdmission {
-        match self.await_permit(facts).await {
+    pub(crate) async fn admit(&self, bucket: Option<&str>, max_concurrent: Option<u32>) -> RequestAdmission {
+        match self.await_permit(bucket, max_concurrent).await {
             RequestAdmission::Admitted(permit) => RequestAdmission::Admitted(permit.passing(self.gate.pass().await)),
             park @ RequestAdmission::Park(_) => park,
         }
     }
 
-    async fn await_permit(&self, facts: &ModelFacts) -> RequestAdmission {
-        let Some(key) = &facts.bucket_key else { return RequestAdmission::Admitted(ModelPermit::ungoverned()) };
+    async fn await_permit(&self, bucket: Option<&str>, max_concurrent: Option<u32>) -> RequestAdmission {
+        let Some(bucket) = bucket else { return RequestAdmission::Admitted(ModelPermit::ungoverned()) };
         let Some(messages) = self.worker_sender() else { return RequestAdmission::Admitted(ModelPermit::ungoverned()) };
         let (reply, receiver) = oneshot::channel();
-        let waiter = Waiter { max_concurrent: facts.max_concurrent_requests, reply };
+        let waiter = Waiter { max_concurrent, reply };
         // If the thread is gone, requests are not governed.
-        let _gone = messages.send(GovernorMessage::Request { key: Arc::from(key.as_str()), waiter });
+        let _gone = messages.send(GovernorMessage::Request { key: Arc::from(bucket), waiter });
         receiver.await.unwrap_or_else(|_gone| RequestAdmission::Admitted(ModelPermit::ungoverned()))
     }
 

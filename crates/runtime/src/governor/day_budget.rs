@@ -57,11 +57,6 @@ pub(crate) struct DayBudgetReservation {
 }
 
 impl DayBudgetReservation {
-    /// The reservation for a model that costs nothing.
-    pub(crate) fn for_free_model() -> DayBudgetReservation {
-        DayBudgetReservation::unlimited(None)
-    }
-
     /// A reservation without a limit: the cost is only counted.
     pub(super) fn unlimited(worker: Option<&Sender<GovernorMessage>>) -> DayBudgetReservation {
         DayBudgetReservation { worker: worker.cloned(), limit: None, reserved: 0, expected: 0, was_sent: false }
@@ -79,11 +74,6 @@ impl DayBudgetReservation {
             tokio::time::sleep(POLL_INTERVAL).await;
         }
         Ok(reservation)
-    }
-
-    /// Whether there is a daily limit.
-    pub(crate) fn is_limited(&self) -> bool {
-        self.limit.is_some()
     }
 
     /// Marks the request as sent, with its expected cost.

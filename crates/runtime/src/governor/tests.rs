@@ -67,8 +67,12 @@ async fn within_timeout<T>(work: impl Future<Output = T>) -> T {
     tokio::time::timeout(TEST_TIMEOUT, work).await.expect("waited in vain")
 }
 
+async fn admit(governor: &Governor, facts: &ModelFacts) -> RequestAdmission {
+    governor.admit(facts.bucket_key.as_deref(), facts.max_concurrent_requests).await
+}
+
 async fn admitted(governor: &Governor, facts: &ModelFacts) -> ModelPermit {
-    match within_timeout(governor.admit(facts)).await {
+    match within_timeout(admit(governor, facts)).await {
         RequestAdmission::Admitted(permit) => permit,
         RequestAdmission::Park(until) => panic!("parked until {until}"),
     }
@@ -100,9 +104,9 @@ async fn a_retry_time_applies_to_every_process() {
     let (ours, theirs) = (fixture.governor(), fixture.governor());
     admitted(&ours, &facts()).await.settle(failed(ModelFault::RetryAfter { millis: 5000 }));
     let facts = facts();
-    let mut here = pin!(ours.admit(&facts));
+    let mut here = pin!(admit(&ours, &facts));
     assert!(still_waits(&mut here).await);
-    let mut there = pin!(theirs.admit(&facts));
+    let mut there = pin!(admit(&theirs, &facts));
     assert!(still_waits(&mut there).await);
     fixture.clock.advance(Duration::from_secs(6));
     // The first to check is the probe.
@@ -133,7 +137,7 @@ async fn a_quota_parks_all_requests_until_different_times() {
     admitted(&ours, &facts()).await.settle(failed(ModelFault::QuotaUntil { until_at }));
     let mut resume_times: Vec<Timestamp> = Vec::new();
     for governor in [&ours, &theirs].repeat(10) {
-        match within_timeout(governor.admit(&facts())).await {
+        match within_timeout(admit(governor, &facts())).await {
             RequestAdmission::Park(until) => resume_times.push(until),
             RequestAdmission::Admitted(_) => panic!("a request was admitted"),
         }
@@ -143,7 +147,7 @@ async fn a_quota_parks_all_requests_until_different_times() {
     assert!(resume_times.len() > 1);
     fixture.clock.advance(Duration::from_secs(3604));
     let _probe = admitted(&theirs, &facts()).await;
-    assert!(still_waits(ours.admit(&facts())).await, "one probe comes first");
+    assert!(still_waits(admit(&ours, &facts())).await, "one probe comes first");
 }
 
 #[tokio::test]
@@ -152,7 +156,7 @@ async fn waiting_requests_are_admitted_in_order() {
     let governor = fixture.governor();
     let first = admitted(&governor, &one_request_at_a_time()).await;
     let facts = one_request_at_a_time();
-    let (mut second, mut third) = (pin!(governor.admit(&facts)), pin!(governor.admit(&facts)));
+    let (mut second, mut third) = (pin!(admit(&governor, &facts)), pin!(admit(&governor, &facts)));
     assert!(still_waits(&mut second).await && still_waits(&mut third).await);
     first.settle(PermitOutcome::Answered);
     let RequestAdmission::Admitted(permit) = within_timeout(&mut second).await else { panic!("parked") };
@@ -167,8 +171,8 @@ async fn a_request_that_no_longer_waits_blocks_no_other() {
     let (ours, theirs) = (fixture.governor(), fixture.governor());
     let held = admitted(&ours, &one_request_at_a_time()).await;
     let facts = one_request_at_a_time();
-    assert!(still_waits(ours.admit(&facts)).await);
-    let mut next = pin!(theirs.admit(&facts));
+    assert!(still_waits(admit(&ours, &facts)).await);
+    let mut next = pin!(admit(&theirs, &facts));
     assert!(still_waits(&mut next).await);
     held.settle(PermitOutcome::Answered);
     assert!(matches!(within_timeout(next).await, RequestAdmission::Admitted(_)));
@@ -190,7 +194,7 @@ async fn a_damaged_bucket_is_reset() {
     BucketStore::open(&fixture.home).unwrap().change(KEY, |_| (r#"{"gate":"#.into(), ())).unwrap();
     let governor = fixture.governor();
     let permit = admitted(&governor, &one_request_at_a_time()).await;
-    assert!(still_waits(governor.admit(&one_request_at_a_time())).await);
+    assert!(still_waits(admit(&governor, &one_request_at_a_time())).await);
     permit.settle(PermitOutcome::Answered);
     drop(governor);
     assert_eq!(fixture.bucket().requests_in_progress(), 0);
@@ -202,9 +206,9 @@ async fn without_a_writable_home_a_process_limits_its_own_requests() {
     std::fs::create_dir(fixture.home.index_db()).unwrap();
     let governor = fixture.governor();
     let permit = admitted(&governor, &one_request_at_a_time()).await;
-    assert!(still_waits(governor.admit(&one_request_at_a_time())).await);
+    assert!(still_waits(admit(&governor, &one_request_at_a_time())).await);
     permit.settle(failed(ModelFault::RetryAfter { millis: 5000 }));
-    assert!(still_waits(governor.admit(&one_request_at_a_time())).await);
+    assert!(still_waits(admit(&governor, &one_request_at_a_time())).await);
     fixture.clock.advance(Duration::from_secs(6));
     admitted(&governor, &one_request_at_a_time()).await.settle(PermitOutcome::Answered);
 }
@@ -214,7 +218,7 @@ async fn a_process_that_locks_the_file_blocks_no_other_and_known_limits_still_ap
     let fixture = GovernorFixture::new();
     let governor = fixture.governor();
     admitted(&governor, &facts()).await.settle(failed(ModelFault::RetryAfter { millis: 5000 }));
-    assert!(still_waits(governor.admit(&facts())).await);
+    assert!(still_waits(admit(&governor, &facts())).await);
     let (locked_sender, locked) = mpsc::channel();
     let (release, released) = mpsc::channel::<()>();
     let home = fixture.home.clone();
@@ -228,7 +232,7 @@ async fn a_process_that_locks_the_file_blocks_no_other_and_known_limits_still_ap
     });
     locked.recv().unwrap();
     let facts = facts();
-    let mut next = pin!(governor.admit(&facts));
+    let mut next = pin!(admit(&governor, &facts));
     assert!(still_waits(&mut next).await, "it is still closed");
     fixture.clock.advance(Duration::from_secs(6));
     assert!(matches!(within_timeout(next).await, RequestAdmission::Admitted(_)));
@@ -255,7 +259,7 @@ async fn a_clock_that_is_set_back_while_a_provider_is_closed_does_not_lengthen_t
     let governor = fixture.governor();
     admitted(&governor, &facts()).await.settle(failed(ModelFault::RetryAfter { millis: 5000 }));
     let facts = facts();
-    let mut next = pin!(governor.admit(&facts));
+    let mut next = pin!(admit(&governor, &facts));
     assert!(still_waits(&mut next).await);
     for hours in [1, 24] {
         fixture.clock.set_back(Duration::from_secs(hours * 3600));

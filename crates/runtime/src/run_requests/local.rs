@@ -5,19 +5,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hooks::{HookEventData, HookVerdict};
 use kernel::{CallPhase, DecidedAsk, InputRefusal, Kernel, KernelInput, RunUpdate};
-use model::ModelFacts;
 use protocol::{Activation, CallId, Envelope, HookEvent, RunId, TaskId, ToolCallRequest, Turn};
 use tokio::sync::watch;
 use tools::{BoxFuture, Heartbeat, ToolError, ToolOutput};
 
+use super::held::HeldByRun;
 use super::{
-    AskRequest, DigestLines, RunInput, SessionRequests, TaskProfile, TaskProgress, digest, session_calls, start_hooks,
+    AdmissionReply, AdmissionRequest, AskRequest, DigestLines, HoldId, HoldUpdate, RunInput, SessionRequests,
+    TaskProfile, TaskProgress, digest, session_calls, start_hooks,
 };
 use crate::bus::BusMessage;
 use crate::call_waits::{AskWaiter, CallWaits, Caller};
 use crate::conversation::ResultFormatter;
 use crate::expectations;
-use crate::governor::{DayBudgetError, DayBudgetReservation, RequestAdmission};
+use crate::governor::{DayBudgetError, RequestAdmission};
 use crate::hooks::run_hooks;
 use crate::prepared_agent::PreparedAgent;
 use crate::session_context::SessionContext;
@@ -36,6 +37,8 @@ pub(crate) struct LocalSession {
     asks: Mutex<HashMap<CallId, AskWaiter>>,
     /// The agent of the latest call that ran here.
     agent: Mutex<Option<Arc<PreparedAgent>>>,
+    /// What the run holds at the governor.
+    held: HeldByRun,
     heartbeat: Heartbeat,
 }
 
@@ -60,6 +63,7 @@ impl LocalSession {
             callers: Mutex::default(),
             asks: Mutex::default(),
             agent: Mutex::default(),
+            held: HeldByRun::default(),
             heartbeat: Heartbeat::default(),
         }
     }
@@ -232,17 +236,31 @@ impl SessionRequests for LocalSession {
         })
     }
 
-    fn admit_request<'a>(&'a self, facts: &'a ModelFacts) -> BoxFuture<'a, RequestAdmission> {
-        Box::pin(self.context.governor.admit(facts))
-    }
-
-    fn reserve_day(&self, micros: u64) -> BoxFuture<'_, Result<DayBudgetReservation, DayBudgetError>> {
+    fn admit_request(&self, request: AdmissionRequest) -> BoxFuture<'_, AdmissionReply> {
         Box::pin(async move {
-            match self.context.facts.day_budget {
-                Some(limit) => self.context.governor.reserve_day(micros, limit).await,
-                None => Ok(self.context.governor.unlimited_day_reservation()),
+            match self.context.governor.admit(request.bucket.as_deref(), request.max_concurrent).await {
+                RequestAdmission::Admitted(permit) => AdmissionReply::Admitted(self.held.keep_permit(permit)),
+                RequestAdmission::Park(until) => AdmissionReply::Park(until),
             }
         })
+    }
+
+    fn reserve_day(&self, micros: u64) -> BoxFuture<'_, Result<HoldId, DayBudgetError>> {
+        Box::pin(async move {
+            let reservation = match self.context.facts.day_budget {
+                Some(limit) => self.context.governor.reserve_day(micros, limit).await?,
+                None => self.context.governor.unlimited_day_reservation(),
+            };
+            Ok(self.held.keep_day(reservation))
+        })
+    }
+
+    fn raise_day(&self, hold: HoldId, micros: u64) -> BoxFuture<'_, bool> {
+        Box::pin(self.held.raise_day(hold, micros))
+    }
+
+    fn update_hold(&self, hold: HoldId, update: HoldUpdate) {
+        self.held.update(hold, update);
     }
 
     fn settled(&self) -> watch::Receiver<u64> {

@@ -3,6 +3,8 @@
 //! answers them.
 
 mod digest;
+mod held;
+mod holds;
 mod local;
 mod profile;
 mod session_calls;
@@ -13,15 +15,17 @@ use std::fmt;
 
 use hooks::{HookEventData, HookVerdict};
 use kernel::{CallPhase, DecidedAsk, KernelInput, NewMail, RunUpdate};
-use model::ModelFacts;
-use protocol::{Ask, CallId, Envelope, HookEvent, MailBody, MailDelivery, Principal, RunId, TaskId, ToolCallRequest, Turn};
+use protocol::{
+    Ask, CallId, Envelope, HookEvent, MailBody, MailDelivery, Principal, RunId, TaskId, ToolCallRequest, Turn,
+};
 use tokio::sync::watch;
 use tools::{BoxFuture, ToolError, ToolOutput};
 
 use crate::conversation::ResultFormatter;
-use crate::governor::{DayBudgetError, DayBudgetReservation, RequestAdmission};
+use crate::governor::DayBudgetError;
 use crate::supervisor::InputRejection;
 
+pub(crate) use holds::{AdmissionReply, AdmissionRequest, DayShare, HoldId, HoldUpdate, RequestPermit};
 pub(crate) use local::LocalSession;
 pub(crate) use profile::{CheckoutOwner, TaskProfile};
 
@@ -75,11 +79,17 @@ pub(crate) trait SessionRequests: ResultFormatter + fmt::Debug + Send + Sync {
     /// Admits the command of an expectation; returns it as hooks changed it, or why it may not run.
     fn admit_check(&self, command: String) -> BoxFuture<'_, Result<String, String>>;
 
-    /// Waits until the governor admits a request to this model.
-    fn admit_request<'a>(&'a self, facts: &'a ModelFacts) -> BoxFuture<'a, RequestAdmission>;
+    /// Waits until the governor admits a request.
+    fn admit_request(&self, request: AdmissionRequest) -> BoxFuture<'_, AdmissionReply>;
 
     /// Reserves an amount, in millionths of a dollar, from the daily budget.
-    fn reserve_day(&self, micros: u64) -> BoxFuture<'_, Result<DayBudgetReservation, DayBudgetError>>;
+    fn reserve_day(&self, micros: u64) -> BoxFuture<'_, Result<HoldId, DayBudgetError>>;
+
+    /// Raises a reservation from the daily budget; returns whether the limit allows it.
+    fn raise_day(&self, hold: HoldId, micros: u64) -> BoxFuture<'_, bool>;
+
+    /// Reports on what the run holds.
+    fn update_hold(&self, hold: HoldId, update: HoldUpdate);
 
     /// Signals every model request of the session that is settled from now on.
     fn settled(&self) -> watch::Receiver<u64>;

@@ -1,9 +1,26 @@
 //! Tools that only pass requests on, and malformed input.
 
-use bosun_tools::{ToolError, builtin_tools, shared_list_tools};
+use bosun_tools::{ToolError, ToolPlace, builtin_tools, shared_list_tools};
 use serde_json::json;
 
 use crate::fixture::Agent;
+
+#[tokio::test]
+async fn a_call_runs_where_its_resources_are() {
+    let place = |name: &str, input: &str| {
+        builtin_tools().iter().find(|tool| tool.spec().name == name).map(|tool| tool.place(input))
+    };
+    for (tool, input) in [("view", r#"{"path":"a"}"#), ("shell", r#"{"command":"ls"}"#), ("sql", "not JSON")] {
+        assert_eq!(place(tool, input), Some(ToolPlace::Workplace), "{tool} {input}");
+    }
+    for (tool, input) in [("sql", r#"{"query":"select 1"}"#), ("shell", r#"{"command":"ls","background":true}"#)] {
+        assert_eq!(place(tool, input), Some(ToolPlace::Session), "{tool} {input}");
+    }
+    let mut away = Agent::new();
+    away.cx.session = None;
+    let failed = away.raw("sql", r#"{"query":"select 1"}"#).await;
+    assert!(matches!(&failed, Err(ToolError::Failed(why)) if why.to_string().contains("needs the session")));
+}
 
 #[tokio::test]
 async fn sql_and_intent_are_passed_on() {
