@@ -144,7 +144,7 @@ fn origin_name(from: Principal) -> String {
 fn body_text(body: &MailBody, context: &SessionContext) -> String {
     match body {
         MailBody::Text { text, .. } => text.clone(),
-        MailBody::Result { task, activation } => context.format_result(*task, *activation),
+        MailBody::Result { task, activation } => context.log.format_result(*task, *activation),
     }
 }
 

@@ -112,11 +112,11 @@ impl LocalSession {
 
 impl ResultFormatter for LocalSession {
     fn format_result(&self, task: TaskId, activation: Activation) -> String {
-        self.context.format_result(task, activation)
+        self.context.log.format_result(task, activation)
     }
 
     fn format_message(&self, from: TaskId, text: &str) -> String {
-        self.context.format_message(from, text)
+        self.context.log.format_message(from, text)
     }
 }
 

@@ -2,18 +2,19 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use host::Home;
-use protocol::{Envelope, SessionId, TaskId};
+use protocol::{Activation, Envelope, TaskId};
 use store::{SessionReader, StoreError};
 
+use super::SessionFacts;
 use crate::bus::EventBus;
+use crate::conversation::{Conversation, ResultFormatter};
 use crate::roster::{Roster, TaskTrace};
+use crate::subagents;
 
 /// The log of a session.
 #[derive(Debug)]
 pub(crate) struct SessionLog {
-    home: Home,
-    session: SessionId,
+    pub(crate) facts: Arc<SessionFacts>,
     /// A summary of every task.
     pub(crate) roster: Arc<Roster>,
     pub(crate) bus: EventBus,
@@ -22,18 +23,22 @@ pub(crate) struct SessionLog {
 }
 
 impl SessionLog {
-    pub(crate) fn new(home: &Home, session: SessionId, roster: Arc<Roster>) -> SessionLog {
-        SessionLog {
-            home: home.clone(),
-            session,
-            roster,
-            bus: EventBus::new(home.clone(), session),
-            kept_reader: Mutex::default(),
-        }
+    pub(crate) fn new(facts: Arc<SessionFacts>, roster: Arc<Roster>) -> SessionLog {
+        let bus = EventBus::new(facts.home.clone(), facts.session);
+        SessionLog { facts, roster, bus, kept_reader: Mutex::default() }
     }
 
     pub(crate) fn reader(&self) -> Result<SessionReader, StoreError> {
-        SessionReader::open(&self.home, self.session)
+        SessionReader::open(&self.facts.home, self.facts.session)
+    }
+
+    /// A task's conversation, rebuilt from the log.
+    pub(crate) fn conversation(&self, task: TaskId) -> Result<Conversation, StoreError> {
+        let mut conversation = Conversation::default();
+        for envelope in self.task_events_after(task, 0)? {
+            conversation.apply_event(&envelope, self);
+        }
+        Ok(conversation)
     }
 
     /// The events of a task after `seq`.
@@ -65,5 +70,16 @@ impl SessionLog {
         let result = query(&reader)?;
         *kept_reader = Some(reader);
         Ok(result)
+    }
+}
+
+impl ResultFormatter for SessionLog {
+    fn format_result(&self, task: TaskId, activation: Activation) -> String {
+        subagents::activation_result(self, task, activation)
+            .unwrap_or_else(|| format!("{} has ended", self.roster.path(task)))
+    }
+
+    fn format_message(&self, from: TaskId, text: &str) -> String {
+        subagents::message_text(self, from, text)
     }
 }

@@ -5,11 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use host::{Guardian, Workspace};
 use policy::Policy;
-use protocol::{Activation, SessionId, TaskId};
-use store::StoreError;
+use protocol::{SessionId, TaskId};
 
 use super::{AgentCatalog, SessionFacts, SessionLog, Workplace};
-use crate::conversation::{Conversation, ResultFormatter};
 use crate::fleet::FleetControl;
 use crate::governor::Governor;
 use crate::grants::Grants;
@@ -21,7 +19,6 @@ use crate::run_requests::{CheckoutOwner, TaskProfile};
 use crate::settings::SessionSettings;
 use crate::shared_lists::SharedList;
 use crate::sql_tables::SessionTables;
-use crate::subagents;
 use crate::task_workspaces::TaskWorkspace;
 use crate::todos::TodoSyncHandle;
 use crate::watchdog::WatchedRuns;
@@ -67,9 +64,9 @@ impl SessionContext {
         let facts = Arc::new(SessionFacts::new(settings, session));
         SessionContext {
             workplace: Arc::new(Workplace::new(settings, Arc::clone(&facts), (guardian.clone(), workspace), grants)),
-            facts,
             catalog: Arc::new(AgentCatalog::new(settings, instructions)),
-            log: SessionLog::new(&settings.home, session, roster),
+            log: SessionLog::new(Arc::clone(&facts), roster),
+            facts,
             governor: Governor::open(settings.home.clone(), Arc::clone(&settings.clock)),
             session_hooks: SessionHooks::new(settings, guardian),
             tables: SessionTables::new(settings.home.session_db(session), todo_sync.clone()),
@@ -79,15 +76,6 @@ impl SessionContext {
             watched_runs: Arc::default(),
             requested_compactions: Mutex::default(),
         }
-    }
-
-    /// A task's conversation, rebuilt from the log.
-    pub(crate) fn conversation(&self, task: TaskId) -> Result<Conversation, StoreError> {
-        let mut conversation = Conversation::default();
-        for envelope in self.log.task_events_after(task, 0)? {
-            conversation.apply_event(&envelope, self);
-        }
-        Ok(conversation)
     }
 
     /// The prepared agent of a task, or the reason why there is none.
@@ -115,16 +103,5 @@ impl SessionContext {
     /// Whether a compaction is requested; clears the request.
     pub(crate) fn take_compaction_request(&self, task: TaskId) -> bool {
         self.requested_compactions.lock().unwrap_or_else(PoisonError::into_inner).remove(&task)
-    }
-}
-
-impl ResultFormatter for SessionContext {
-    fn format_result(&self, task: TaskId, activation: Activation) -> String {
-        subagents::activation_result(self, task, activation)
-            .unwrap_or_else(|| format!("{} has ended", self.log.roster.path(task)))
-    }
-
-    fn format_message(&self, from: TaskId, text: &str) -> String {
-        subagents::message_text(self, from, text)
     }
 }

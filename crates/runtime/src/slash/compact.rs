@@ -27,7 +27,7 @@ pub(super) async fn compact_now(
         return Ok(CompactionOutcome::Later);
     };
     let prepared = context.prepared_agent(task)?;
-    let conversation = context.conversation(task).map_err(|error| error.to_string())?;
+    let conversation = context.log.conversation(task).map_err(|error| error.to_string())?;
     let profile = TaskProfile::of(context, task)?;
     let session = LocalSession::new(Arc::clone(context), supervisor.clone(), run);
     let compacted = compact_fully(&session, (&profile, &prepared), &conversation).await;

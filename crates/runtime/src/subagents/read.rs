@@ -75,7 +75,7 @@ impl AgentSubagents {
             (None, true) => {
                 // The result may have to be read from the log.
                 let context = std::sync::Arc::clone(&self.context);
-                let read = tokio::task::spawn_blocking(move || latest_result(&context, task)).await;
+                let read = tokio::task::spawn_blocking(move || latest_result(&context.log, task)).await;
                 let Some(result) = read.map_err(ToolError::failed)? else { return Ok(head) };
                 self.caller.mark_reported(task, status.activation);
                 Ok(format!("{head}\n{result}"))

@@ -6,7 +6,7 @@ use protocol::{Activation, Evidence, ModelUse, TaskId, TaskOutcome};
 use crate::compact::one_line;
 use crate::prompt;
 use crate::roster::{ActivationEnding, RosterEntry};
-use crate::session_context::SessionContext;
+use crate::session_context::SessionLog;
 
 /// The most items in one list, such as the changed files.
 const MAX_LISTED_ITEMS: usize = 20;
@@ -21,40 +21,40 @@ const MAX_REASON_BYTES: usize = 1_000;
 pub(super) const QUOTE_MARGIN: usize = 512;
 
 /// A task's latest result.
-pub(super) fn latest_result(context: &SessionContext, task: TaskId) -> Option<String> {
-    quoted_result(context, task, RosterEntry::latest_ending)
+pub(super) fn latest_result(log: &SessionLog, task: TaskId) -> Option<String> {
+    quoted_result(log, task, RosterEntry::latest_ending)
 }
 
 /// A task's first result, as the answer to the call that started it.
-pub(super) fn first_result(context: &SessionContext, task: TaskId) -> Option<String> {
-    quoted_result(context, task, RosterEntry::first_ending)
+pub(super) fn first_result(log: &SessionLog, task: TaskId) -> Option<String> {
+    quoted_result(log, task, RosterEntry::first_ending)
 }
 
 type EndingSelector = fn(&RosterEntry) -> Option<(Activation, &ActivationEnding)>;
 
-fn quoted_result(context: &SessionContext, task: TaskId, select_ending: EndingSelector) -> Option<String> {
-    let id = CheckoutId { session: context.facts.session, task };
-    let trace = context.log.task_trace(task);
-    context.log.roster.with_task(task, |entry| {
-        let max = context.facts.tools.output_bytes.saturating_sub(QUOTE_MARGIN);
+fn quoted_result(log: &SessionLog, task: TaskId, select_ending: EndingSelector) -> Option<String> {
+    let id = CheckoutId { session: log.facts.session, task };
+    let trace = log.task_trace(task);
+    log.roster.with_task(task, |entry| {
+        let max = log.facts.tools.output_bytes.saturating_sub(QUOTE_MARGIN);
         let (activation, ending) = select_ending(entry)?;
         Some(prompt::quote_within(&result_text(id, entry, ending, trace.result_of(activation)), max))
     })?
 }
 
 /// The result of one activation, as mail for the parent; the reader quotes it.
-pub(crate) fn activation_result(context: &SessionContext, task: TaskId, activation: Activation) -> Option<String> {
-    let id = CheckoutId { session: context.facts.session, task };
-    let trace = context.log.task_trace(task);
-    context.log.roster.with_task(task, |entry| {
+pub(crate) fn activation_result(log: &SessionLog, task: TaskId, activation: Activation) -> Option<String> {
+    let id = CheckoutId { session: log.facts.session, task };
+    let trace = log.task_trace(task);
+    log.roster.with_task(task, |entry| {
         let ending = entry.endings.get(&activation)?;
         Some(result_text(id, entry, ending, trace.result_of(activation)))
     })?
 }
 
 /// A message from another task; the reader quotes it.
-pub(crate) fn message_text(context: &SessionContext, from: TaskId, text: &str) -> String {
-    format!("Message from {} ({from}):\n{text}", context.log.roster.path(from))
+pub(crate) fn message_text(log: &SessionLog, from: TaskId, text: &str) -> String {
+    format!("Message from {} ({from}):\n{text}", log.roster.path(from))
 }
 
 fn result_text(

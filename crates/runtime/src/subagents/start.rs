@@ -93,7 +93,7 @@ impl AgentSubagents {
                 "The user sent {path} ({child}) to the background. Do other work meanwhile: its result arrives as a message."
             ));
         }
-        let result = first_result(&self.context, child).unwrap_or_else(|| format!("{path} ended without a result"));
+        let result = first_result(&self.context.log, child).unwrap_or_else(|| format!("{path} ended without a result"));
         Ok(match note {
             Some(note) => format!("{note}\n{result}"),
             None => result,
