@@ -1,5 +1,7 @@
 //! Command-line arguments, parsed with clap.
 
+#[cfg(test)]
+mod api_methods;
 mod approvals;
 mod catalog;
 mod checkouts;
@@ -25,6 +27,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use protocol::api::UsageGrouping;
 
 pub(crate) use approvals::{ApprovalListArgs, ApprovalSelectArgs, ApprovalsArgs, ApprovalsCommand};
 pub(crate) use catalog::{CatalogArgs, CatalogCommand, CatalogOptions, DefinitionArgs};
@@ -162,6 +165,17 @@ pub(crate) enum CostGrouping {
     Agent,
     /// One task of one session.
     Task,
+}
+
+impl From<CostGrouping> for UsageGrouping {
+    fn from(grouping: CostGrouping) -> UsageGrouping {
+        match grouping {
+            CostGrouping::Session => UsageGrouping::Session,
+            CostGrouping::Model => UsageGrouping::Model,
+            CostGrouping::Agent => UsageGrouping::Agent,
+            CostGrouping::Task => UsageGrouping::Task,
+        }
+    }
 }
 
 /// `bosun gc`.

@@ -141,10 +141,10 @@ impl From<ClientError> for CliError {
             ClientError::Todos(TodoError::Cycle(_)) => {
                 CliError::usage(error).with_hint("`bosun todos graph` shows the dependencies")
             }
-            ClientError::Todos(_) => CliError::usage(error),
+            ClientError::Todos(_) | ClientError::Lists(_) => CliError::usage(error),
             ClientError::NoAnswer { .. } => CliError::failed(error)
                 .with_hint("try again; if it still does not answer, end that process and resume the session"),
-            ClientError::Ended { .. } | ClientError::Call(_) => CliError::failed(error),
+            ClientError::Ended { .. } | ClientError::Call(_) | ClientError::WrongScope(_) => CliError::failed(error),
             ClientError::NoSession { .. } => CliError::usage(error).with_hint("`bosun sessions` lists them"),
             ClientError::Ambiguous { .. } => CliError::usage(error).with_hint("give more of the id"),
         }

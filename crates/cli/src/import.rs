@@ -5,68 +5,71 @@ use std::path::{Path, PathBuf};
 use config::import::{ImportFinding, ImportLocations, ImportOutcome, Product, survey, write};
 use config::{Env, ForbiddableFeature, Project, SettingsLayers, SettingsLocations, TrustStatus};
 use host::Home;
-use serde::Serialize;
+use protocol::api::{self, ImportFindingView, ImportSettingsResult};
 
 use crate::args::{ImportArgs, ImportedProduct};
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::setup::{settings_failure, working_folder};
+use crate::setup::{Setup, settings_failure, working_folder};
 use crate::{log, print};
-
-/// The JSON report.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ImportReport {
-    findings: Vec<ImportRow>,
-    /// Whether the changes were written.
-    written: bool,
-    /// Changes that could not be written.
-    errors: Vec<String>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ImportRow {
-    file: PathBuf,
-    found: String,
-    outcome: &'static str,
-    /// The text that is or would be written.
-    becomes: Option<String>,
-    /// The file that it is written to.
-    into: Option<PathBuf>,
-    /// The value that is kept, the condition under which the file is read in place, or why it is not imported.
-    reason: Option<String>,
-}
 
 pub(crate) fn perform(args: &ImportArgs) -> Result<CommandExit, CliError> {
     let env = Env::read();
     let home = open_home(&env)?;
-    let project = Project::find(&working_folder(None)?);
-    let no_allow_all = allow_all_forbidden_by(&env, &home)?;
-    let relocated = env.folder_of(product(args.product));
-    let locations = ImportLocations {
-        home: home.root(),
-        user_home: env.user_home.as_deref(),
-        relocated: relocated.as_deref(),
-        trust: TrustStatus::look_up(&home, &project),
-        project: &project,
-        allow_all_forbidden_by: no_allow_all.as_deref(),
-    };
-    let _lock = if args.write { Some(home.lock("settings")?) } else { None };
-    let findings = survey(product(args.product), &locations).map_err(settings_failure)?;
-    let errors: Vec<String> = match args.write {
-        true => write(&findings).iter().map(ToString::to_string).collect(),
-        false => Vec::new(),
-    };
+    let (findings, errors) = import(&env, &home, &working_folder(None)?, product(args.product), args.write)?;
     let is_complete =
         errors.is_empty() && !findings.iter().any(|finding| matches!(finding.outcome, ImportOutcome::Invalid(_)));
     if args.json {
-        print::json(&ImportReport { findings: findings.into_iter().map(row).collect(), written: args.write, errors });
+        print::json(&result(findings, args.write, errors));
     } else {
         print_findings(&findings, args, env.user_home.as_deref());
         errors.iter().for_each(|error| print::error(&print::sanitize(error)));
     }
     Ok(if is_complete { CommandExit::Success } else { CommandExit::Failed })
+}
+
+/// Surveys the files of a product, and writes the changes if wanted.
+pub(crate) fn view(
+    setup: &Setup,
+    cwd: &Path,
+    product: api::ImportedProduct,
+    writes: bool,
+) -> Result<ImportSettingsResult, CliError> {
+    let product = match product {
+        api::ImportedProduct::Claude => Product::Claude,
+        api::ImportedProduct::Copilot => Product::Copilot,
+        api::ImportedProduct::Codex => Product::Codex,
+    };
+    let (findings, errors) = import(&setup.env, &setup.home, cwd, product, writes)?;
+    Ok(result(findings, writes, errors))
+}
+
+fn import(
+    env: &Env,
+    home: &Home,
+    cwd: &Path,
+    product: Product,
+    writes: bool,
+) -> Result<(Vec<ImportFinding>, Vec<String>), CliError> {
+    let project = Project::find(cwd);
+    let no_allow_all = allow_all_forbidden_by(env, home)?;
+    let relocated = env.folder_of(product);
+    let locations = ImportLocations {
+        home: home.root(),
+        user_home: env.user_home.as_deref(),
+        relocated: relocated.as_deref(),
+        trust: TrustStatus::look_up(home, &project),
+        project: &project,
+        allow_all_forbidden_by: no_allow_all.as_deref(),
+    };
+    let _lock = if writes { Some(home.lock("settings")?) } else { None };
+    let findings = survey(product, &locations).map_err(settings_failure)?;
+    let errors = if writes { write(&findings).iter().map(ToString::to_string).collect() } else { Vec::new() };
+    Ok((findings, errors))
+}
+
+fn result(findings: Vec<ImportFinding>, written: bool, errors: Vec<String>) -> ImportSettingsResult {
+    ImportSettingsResult { findings: findings.into_iter().map(finding_view).collect(), written, errors }
 }
 
 /// Opens Bosun's home without its settings: they include those of the other product, which may be invalid.
@@ -100,14 +103,14 @@ fn product(named: ImportedProduct) -> Product {
     }
 }
 
-fn row(finding: ImportFinding) -> ImportRow {
+fn finding_view(finding: ImportFinding) -> ImportFindingView {
     let change = finding.outcome.change();
-    ImportRow {
+    ImportFindingView {
         becomes: change.map(|change| change.text()),
-        into: change.map(|change| change.into().to_owned()),
+        into: change.map(|change| change.into().display().to_string()),
         reason: reason(&finding.outcome),
-        outcome: finding.outcome.as_str(),
-        file: finding.file,
+        outcome: finding.outcome.as_str().to_owned(),
+        file: finding.file.display().to_string(),
         found: finding.subject,
     }
 }

@@ -37,6 +37,7 @@ mod serve;
 mod service;
 mod sessions;
 mod settings;
+mod settings_methods;
 mod setup;
 mod share;
 mod style;
@@ -120,7 +121,7 @@ fn perform(args: CliArgs) -> Result<CommandExit, CliError> {
             Some(CliCommand::Explain(options)) => explain::explain_call(&options),
             Some(CliCommand::Models(options)) => models::list(&options).await,
             Some(CliCommand::Cost(options)) => cost::print_costs(&options),
-            Some(CliCommand::Gc(options)) => gc::collect(&options).await,
+            Some(CliCommand::Gc(options)) => gc::perform(&options).await,
             Some(CliCommand::Checkouts(options)) => checkouts::perform(&options),
             Some(CliCommand::Demo(options)) => demo::run(&options).await,
             Some(CliCommand::Catalog(options)) => catalog::perform(&options).await,

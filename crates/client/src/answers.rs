@@ -1,18 +1,23 @@
 //! The API's answers from a session's file. The process that runs the session gives the same ones.
 
 use protocol::api::{
-    AsksParams, Method, ModeParams, ModelParams, OutputResult, PlanResult, RefusalKind, TaskParams, TasksParams,
-    TodosParams,
+    AsksParams, EventsPage, EventsParams, ExportParams, FleetStatusResult, Method, ModeParams, ModelParams,
+    OutputResult, PlanResult, RefusalKind, RunPhase, SessionWaitEnd, SessionWaitResult, TaskParams, TaskWaitParams,
+    TaskWaitResult, TasksParams, TodosParams,
 };
 use protocol::{TaskId, TaskState};
 use rpc::{ErrorObject, read_params};
 use serde::Serialize;
 use serde_json::Value;
+use store::StoreError;
 
-use crate::{ClientError, StoredSession};
+use crate::{ClientError, StoredSession, log};
 
 /// The maximum number of rows per page.
 const MAX_PAGE_ROWS: u64 = 1000;
+
+/// The default number of events per page.
+const DEFAULT_PAGE_ROWS: u64 = 100;
 
 impl StoredSession {
     /// Answers a method from the file, if the file is its source.
@@ -21,7 +26,7 @@ impl StoredSession {
             Method::SessionGet => to_json(self.view()?),
             Method::ModeGet => to_json(ModeParams { mode: self.view()?.mode }),
             Method::ModelGet => to_json(ModelParams { model: self.view()?.model }),
-            Method::PlanRead => to_json(PlanResult { text: self.plan().map_err(internal)? }),
+            Method::PlanRead => to_json(PlanResult { text: self.plan().map_err(ClientError::internal)? }),
             Method::TasksList => self.list_tasks(parse(params)?),
             Method::TasksGet => {
                 let TaskParams { task } = parse(params)?;
@@ -40,6 +45,18 @@ impl StoredSession {
                 let wanted: AsksParams = parse(params)?;
                 to_json(self.asks(&AsksParams { limit: page_limit(wanted.limit), ..wanted })?)
             }
+            Method::SessionExport => {
+                let ExportParams { format } = parse(params)?;
+                to_json(log::export(self.home(), self.id(), format)?)
+            }
+            Method::SessionFleetGet => to_json(FleetStatusResult { fleet: self.fleet_status()? }),
+            Method::SessionWait => to_json(self.wait_at_rest()?),
+            Method::TasksWait => {
+                let TaskWaitParams { task, .. } = parse(params)?;
+                // Nothing works in a session that no process runs.
+                to_json(TaskWaitResult { at_rest: true, task: self.task(task)?.ok_or_else(|| unknown_task(task))? })
+            }
+            Method::EventsList => self.list_events(parse(params)?),
             Method::SessionCommand
             | Method::SessionSend
             | Method::SessionInterrupt
@@ -67,14 +84,28 @@ impl StoredSession {
             | Method::TodosUpdate
             | Method::TodosEdit
             | Method::AsksDecide
-            | Method::EventsSubscribe
-            | Method::SessionsBegin
-            | Method::SessionsResume
-            | Method::SessionsFork
-            | Method::HostGet
-            | Method::HostStop
-            | Method::HostHandOver => Err(ClientError::NotRunning(self.id())),
+            | Method::EventsSubscribe => Err(ClientError::NotRunning(self.id())),
+            of_home => Err(ClientError::WrongScope(of_home)),
         }
+    }
+
+    /// The end of a wait for a session that no process runs: only another owner can continue it.
+    fn wait_at_rest(&self) -> Result<SessionWaitResult, StoreError> {
+        let seq = self.view()?.events;
+        Ok(SessionWaitResult { end: SessionWaitEnd::Quiet, phase: RunPhase::Quiet, seq })
+    }
+
+    fn list_events(&self, wanted: EventsParams) -> Result<Value, ClientError> {
+        let limit = wanted.limit.unwrap_or(DEFAULT_PAGE_ROWS).min(MAX_PAGE_ROWS);
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let events = match wanted.task {
+            None => self.events_after(wanted.after, limit)?,
+            Some(task) => {
+                let events = self.task_events(task)?.into_iter();
+                events.filter(|event| event.seq > wanted.after).take(limit).collect()
+            }
+        };
+        to_json(EventsPage { events })
     }
 
     fn list_tasks(&self, wanted: TasksParams) -> Result<Value, ClientError> {
@@ -95,12 +126,8 @@ fn unknown_task(task: TaskId) -> ClientError {
     ClientError::Refused(ErrorObject::refused(RefusalKind::NoTask, format_args!("there is no task {task}")))
 }
 
-fn internal(error: impl std::fmt::Display) -> ClientError {
-    ClientError::Refused(ErrorObject::internal(error))
-}
-
 pub(crate) fn to_json(answer: impl Serialize) -> Result<Value, ClientError> {
-    serde_json::to_value(answer).map_err(internal)
+    serde_json::to_value(answer).map_err(ClientError::internal)
 }
 
 /// Caps the number of rows per page.

@@ -3,7 +3,7 @@
 //! command that its owner does not answer is not written to the file.
 
 use host::{Clock, SystemClock};
-use protocol::api::{CommandFate, Method, RefusalKind, SessionCommand, TodoEdit, TodoEdits, TodoIds};
+use protocol::api::{CommandFate, CommandOutcome, Method, RefusalKind, SessionCommand, TodoEdit, TodoEdits, TodoIds};
 use protocol::{TaskId, TaskState, TodoId};
 use store::{StoreError, TodoError};
 
@@ -64,7 +64,8 @@ impl SessionHandle {
             RestRule::Queue => {}
             RestRule::QueueIfEnded(id) => {
                 let task = stored.task(id)?;
-                let refused = |kind, message| Ok(CommandFate::Refused { kind, message });
+                let refused =
+                    |kind, message| Ok(CommandFate::Answered { outcome: CommandOutcome::Refused { kind, message } });
                 match task.map(|task| task.state) {
                     Some(TaskState::Finished { .. }) => {}
                     Some(_) => return refused(RefusalKind::NotEnded, format!("task {id} has not ended")),

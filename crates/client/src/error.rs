@@ -1,8 +1,9 @@
 //! Why a client has no answer.
 
 use protocol::SessionId;
+use protocol::api::{Method, RefusalKind};
 use rpc::{CallError, ConnectionClosed, ErrorObject};
-use store::{StoreError, TodoError};
+use store::{ListError, StoreError, TodoError};
 
 /// Why a request to a session has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -13,6 +14,9 @@ pub enum ClientError {
     /// The todos of a session that rests cannot be changed in this way.
     #[error(transparent)]
     Todos(TodoError),
+    /// A shared list cannot be read or changed in this way.
+    #[error(transparent)]
+    Lists(ListError),
     /// The request was refused, and changed nothing.
     #[error("{0}")]
     Refused(ErrorObject),
@@ -38,6 +42,9 @@ pub enum ClientError {
     /// The request or its answer cannot be sent or read.
     #[error(transparent)]
     Call(CallError),
+    /// The method is not answered here.
+    #[error("{} is not answered here", .0.name())]
+    WrongScope(Method),
     /// No session begins with these characters.
     #[error("no session begins with `{prefix}`")]
     NoSession {
@@ -63,11 +70,52 @@ impl From<TodoError> for ClientError {
     }
 }
 
+impl From<ListError> for ClientError {
+    fn from(error: ListError) -> ClientError {
+        match error {
+            ListError::Store(error) => ClientError::Store(error),
+            error => ClientError::Lists(error),
+        }
+    }
+}
+
+impl ClientError {
+    /// A failure that no request can avoid.
+    pub fn internal(error: impl std::fmt::Display) -> ClientError {
+        ClientError::Refused(ErrorObject::internal(error))
+    }
+
+    /// Why a request was refused, for programs; none if it failed.
+    fn refusal_kind(&self) -> Option<RefusalKind> {
+        match self {
+            ClientError::Todos(_) => Some(RefusalKind::Invalid),
+            ClientError::Lists(error) => Some(match error {
+                ListError::Missing(_) => RefusalKind::NoItem,
+                ListError::Stale { .. } | ListError::Blocked { .. } | ListError::Unfinished(_) => RefusalKind::State,
+                ListError::Cycle(_) | ListError::Invalid(_) => RefusalKind::Invalid,
+                ListError::Store(_) => return None,
+            }),
+            ClientError::NoSession { .. }
+            | ClientError::Ambiguous { .. }
+            | ClientError::Store(StoreError::Missing { .. }) => Some(RefusalKind::NoSession),
+            ClientError::Store(_)
+            | ClientError::Refused(_)
+            | ClientError::NotRunning(_)
+            | ClientError::NoAnswer { .. }
+            | ClientError::Ended { .. }
+            | ClientError::Call(_)
+            | ClientError::WrongScope(_) => None,
+        }
+    }
+}
+
 impl From<ClientError> for ErrorObject {
     fn from(error: ClientError) -> ErrorObject {
-        match error {
-            ClientError::Refused(object) => object,
-            error => ErrorObject::internal(error),
+        match (error.refusal_kind(), error) {
+            (_, ClientError::Refused(object)) => object,
+            (_, ClientError::WrongScope(method)) => ErrorObject::unknown_method(method.name()),
+            (Some(kind), error) => ErrorObject::refused(kind, error),
+            (None, error) => ErrorObject::internal(error),
         }
     }
 }

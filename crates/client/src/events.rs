@@ -83,6 +83,8 @@ enum EventSource {
 
 #[derive(Debug, Default)]
 struct FileSource {
+    /// The file, between two pages.
+    stored: Option<StoredSession>,
     /// A page that is being read.
     page: Option<JoinHandle<Result<FilePage, StoreError>>>,
     /// What has been missing since when.
@@ -101,6 +103,8 @@ enum MissingPeer {
 /// written all its events.
 #[derive(Debug)]
 struct FilePage {
+    /// The file it was read from.
+    stored: StoredSession,
     owner: Option<u32>,
     events: Vec<Envelope>,
 }
@@ -166,14 +170,16 @@ impl EventStream {
     async fn read_file(&mut self) -> Result<(), ClientError> {
         let EventSource::File(file) = &mut self.source else { return Ok(()) };
         let (session, after) = (&self.session, self.last_seq);
+        let stored = &mut file.stored;
         let reading = file.page.get_or_insert_with(|| {
-            let session = session.clone();
-            tokio::task::spawn_blocking(move || FilePage::read(&session.stored()?, after))
+            let (session, stored) = (session.clone(), stored.take());
+            tokio::task::spawn_blocking(move || FilePage::read(stored.map_or_else(|| session.stored(), Ok)?, after))
         });
         let page = reading.await;
         file.page = None;
-        let FilePage { owner, events } =
-            page.map_err(|ended| StoreError::Home(format!("the read ended early: {ended}")))??;
+        let FilePage { stored, owner, events } = page.map_err(ClientError::internal)??;
+        // The file stays open only while the stream catches up: an open file may show an old state once its owner has gone.
+        file.stored = (events.len() == EVENTS_PER_PAGE).then_some(stored);
         if !events.is_empty() {
             file.missing = None;
             self.unread = events.into();
@@ -246,9 +252,10 @@ impl FileSource {
 }
 
 impl FilePage {
-    fn read(stored: &StoredSession, after: u64) -> Result<FilePage, StoreError> {
+    fn read(stored: StoredSession, after: u64) -> Result<FilePage, StoreError> {
         let owner = stored.owner()?;
-        Ok(FilePage { owner, events: stored.events_after(after, EVENTS_PER_PAGE)? })
+        let events = stored.events_after(after, EVENTS_PER_PAGE)?;
+        Ok(FilePage { stored, owner, events })
     }
 }
 

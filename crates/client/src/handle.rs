@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use host::Home;
 use protocol::SessionId;
-use protocol::api::{AnswerSource, ApiCall, Method, TodoEdits, TodoIds};
-use rpc::{CallError, ErrorObject, InProcessConnector, Notifications, RpcClient};
+use protocol::api::{AnswerSource, ApiCall, ExportParams, Method, TodoEdits, TodoIds};
+use rpc::{CallError, InProcessConnector, Notifications, RpcClient};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -13,10 +13,13 @@ use store::StoreError;
 
 use crate::answers::{parse, to_json};
 use crate::events::{EventStream, FollowOptions};
-use crate::{ClientError, StoredSession};
+use crate::{ClientError, StoredSession, log};
 
 /// How long the process that runs a session may take to answer a command.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long a process that has closed its socket may take to release the session's file.
+const OWNER_CHANGE_PAUSE: Duration = Duration::from_millis(20);
 
 /// A session, whether a process runs it or not.
 #[derive(Debug, Clone)]
@@ -68,7 +71,7 @@ impl SessionHandle {
     ) -> Result<T, ClientError> {
         let handle = self.clone();
         let reading = tokio::task::spawn_blocking(move || read(&handle.stored()?));
-        reading.await.unwrap_or_else(|ended| Err(StoreError::Home(format!("the read ended early: {ended}")).into()))
+        reading.await.unwrap_or_else(|ended| Err(ClientError::internal(ended)))
     }
 
     /// Calls a method with typed parameters and a typed result.
@@ -82,21 +85,48 @@ impl SessionHandle {
     /// session that rests is queued.
     pub async fn call_value(&self, method: Method, params: Value, timeout: Duration) -> Result<Value, ClientError> {
         match (method.source(), method) {
+            (AnswerSource::Home | AnswerSource::Host | AnswerSource::Settings, _) => {
+                Err(ClientError::WrongScope(method))
+            }
+            // A damaged file cannot be opened, but its log can be read.
+            (AnswerSource::File, Method::SessionExport) => {
+                let (session, ExportParams { format }) = (self.clone(), parse(params)?);
+                let exporting = tokio::task::spawn_blocking(move || log::export(&session.home, session.id, format));
+                to_json(exporting.await.unwrap_or_else(|ended| Err(ClientError::internal(ended)))?)
+            }
+            (AnswerSource::OwnerFirst, _) => self.call_owner_first(method, params, timeout).await,
             (AnswerSource::File, _) => self.read(move |stored| stored.answer(method, params)).await,
             (AnswerSource::Command, Method::SessionCommand) => to_json(&self.give(&parse(params)?).await?),
             (AnswerSource::Command, Method::TodosEdit) => {
                 let TodoEdits { edits } = parse(params)?;
                 to_json(&TodoIds { ids: self.edit_todos(edits).await?.ids })
             }
-            (AnswerSource::Host, _) => Err(ClientError::Refused(ErrorObject::unknown_method(method.name()))),
             (AnswerSource::Owner | AnswerSource::Command, _) => {
-                let owner = match &self.connector {
-                    Connector::InProcess(_) => Some(std::process::id()),
-                    Connector::Socket => self.read(|stored| Ok(stored.owner()?)).await?,
-                };
-                let pid = owner.ok_or(ClientError::NotRunning(self.id))?;
-                self.call_owner(pid, method, params, timeout).await
+                let pid = self.owner().await?.ok_or(ClientError::NotRunning(self.id))?;
+                self.call_owner(pid, method, params, Some(timeout)).await
             }
+        }
+    }
+
+    /// Calls a method of the process that runs the session; if none does, or it ends first, the file has the answer. The
+    /// owner takes as long as the method's own limit allows, and `timeout` longer.
+    async fn call_owner_first(&self, method: Method, params: Value, timeout: Duration) -> Result<Value, ClientError> {
+        let limit = params["timeoutMs"].as_u64().map(|limit| Duration::from_millis(limit).saturating_add(timeout));
+        while let Some(pid) = self.owner().await? {
+            match self.call_owner(pid, method, params.clone(), limit).await {
+                // Its successor, or the file, has the answer.
+                Err(ClientError::Ended { .. }) => tokio::time::sleep(OWNER_CHANGE_PAUSE).await,
+                answer => return answer,
+            }
+        }
+        self.read(move |stored| stored.answer(method, params)).await
+    }
+
+    /// The process that runs the session.
+    async fn owner(&self) -> Result<Option<u32>, ClientError> {
+        match &self.connector {
+            Connector::InProcess(_) => Ok(Some(std::process::id())),
+            Connector::Socket => self.read(|stored| Ok(stored.owner()?)).await,
         }
     }
 
@@ -120,7 +150,7 @@ impl SessionHandle {
         method: Method,
         params: impl Serialize,
     ) -> Result<R, ClientError> {
-        self.call_owner(pid, method, params, COMMAND_TIMEOUT).await
+        self.call_owner(pid, method, params, Some(COMMAND_TIMEOUT)).await
     }
 
     async fn call_owner<R: DeserializeOwned>(
@@ -128,7 +158,7 @@ impl SessionHandle {
         pid: u32,
         method: Method,
         params: impl Serialize,
-        timeout: Duration,
+        timeout: Option<Duration>,
     ) -> Result<R, ClientError> {
         let call = async {
             let no_answer = |error: std::io::Error| ClientError::NoAnswer { pid, why: error.to_string() };
@@ -142,6 +172,9 @@ impl SessionHandle {
             })
         };
         let late = || Err(ClientError::NoAnswer { pid, why: "it may be suspended".into() });
-        tokio::time::timeout(timeout, call).await.unwrap_or_else(|_elapsed| late())
+        match timeout {
+            Some(timeout) => tokio::time::timeout(timeout, call).await.unwrap_or_else(|_elapsed| late()),
+            None => call.await,
+        }
     }
 }

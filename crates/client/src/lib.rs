@@ -7,32 +7,39 @@
 #![deny(missing_docs)]
 
 mod answers;
+pub mod asks;
 mod delivery;
 mod error;
 mod events;
 pub mod fleet_results;
+mod fleet_status;
 mod handle;
+mod home_methods;
 mod host_client;
 pub mod lists;
 mod log;
 mod markdown;
 mod output;
+mod run_watch;
 pub mod sessions;
 mod stored;
 pub mod trust;
+pub mod usage;
 
 pub use delivery::EditedTodos;
 pub use error::ClientError;
 pub use events::{EventStream, FollowOptions, SessionMessage};
+pub use fleet_status::{AskingTasks, LatestFleet};
 pub use handle::SessionHandle;
+pub use home_methods::{answer_home, call_home};
 pub use host_client::HostClient;
 pub use log::{LogDamage, SessionLog};
 pub use markdown::session_markdown;
 pub use output::{command_output, task_output};
+pub use run_watch::{BackgroundWork, RunDue, RunWaitLimits, RunWatch};
 pub use store::plan::read as read_plan;
 pub use store::{
-    ChangedItems, ExpectedVersion, HeaderStatus, IndexRebuild, ItemChange, ItemImportReport, ItemList, ItemQuery,
-    ListError, NewItem, SessionPage, SessionQuery, SessionRow, SpendingReport, StoreError, TaskSpending, TodoError,
-    TodoRow, TrustRow, from_jsonl, inspect_header, local_time, sqlite_version, take_index_rebuilds, to_jsonl,
+    HeaderStatus, IndexRebuild, ListError, SessionPage, SessionQuery, SessionRow, StoreError, TaskSpending, TodoError,
+    TodoRow, TrustRow, inspect_header, local_time, sqlite_version, take_index_rebuilds,
 };
 pub use stored::StoredSession;

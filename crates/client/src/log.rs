@@ -4,11 +4,12 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use host::Home;
+use protocol::api::{ExportResult, LogFormat};
 use protocol::{Envelope, SessionId};
 use store::{SalvagedLog, StoreError};
 
-use crate::StoredSession;
 use crate::events::EVENTS_PER_PAGE;
+use crate::{ClientError, StoredSession, session_markdown};
 
 /// The readable events of a session.
 #[derive(Debug)]
@@ -72,6 +73,16 @@ impl SessionLog {
             Err(error) => Err(error),
         }
     }
+}
+
+/// A session's whole log, as far as it can be read.
+pub(crate) fn export(home: &Home, id: SessionId, format: LogFormat) -> Result<ExportResult, ClientError> {
+    let SessionLog { events, damage } = SessionLog::read(home, id)?;
+    let text = match format {
+        LogFormat::Markdown => session_markdown(&events),
+        LogFormat::Json => serde_json::to_string_pretty(&events).map_err(ClientError::internal)?,
+    };
+    Ok(ExportResult { text, damage: damage.map(|damage| damage.to_string()) })
 }
 
 fn read_whole(home: &Home, id: SessionId) -> Result<Vec<Envelope>, StoreError> {

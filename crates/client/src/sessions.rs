@@ -1,8 +1,8 @@
 //! The sessions of a home: finds, lists and removes them.
 
 use host::Home;
-use protocol::{SessionId, Timestamp};
-use store::{SessionIndex, SessionMatch, SessionPage, SessionQuery, SpendingReport, StoreError};
+use protocol::SessionId;
+use store::{SessionIndex, SessionMatch, SessionPage, SessionQuery, StoreError};
 
 use crate::ClientError;
 
@@ -55,11 +55,6 @@ pub fn of_task(home: &Home, prefix: &str, limit: u32) -> Result<Vec<SessionId>, 
 /// All sessions, newest first; with a state, only those that have a task in it.
 pub fn with_task_state(home: &Home, task_state: Option<&str>) -> Result<Vec<SessionId>, StoreError> {
     SessionIndex::open_reconciled(home)?.newest_with_task_state(task_state)
-}
-
-/// What the sessions of a folder, or all of them, spent on turns that began at `since` or later.
-pub fn spendings(home: &Home, cwd: Option<&str>, since: Timestamp) -> Result<SpendingReport, StoreError> {
-    SessionIndex::open_reconciled(home)?.spendings(cwd, since)
 }
 
 /// Accepts the log of a session as it is, although committed events are missing or differ; returns the number of its

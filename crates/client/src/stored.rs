@@ -8,6 +8,7 @@ use protocol::api::{
 use protocol::{AskDecision, AskId, CallId, Envelope, SessionId, TaskId, Timestamp};
 use store::{SessionReader, StoreError, TaskSpending, TodoRow, plan};
 
+use crate::BackgroundWork;
 use crate::output::task_output;
 
 /// A session's file, whether a process runs the session or not. Each answer is a consistent snapshot.
@@ -127,6 +128,11 @@ impl StoredSession {
     /// Everything that was spent on turns that began at `since` or later, oldest first.
     pub fn spendings(&self, since: Timestamp) -> Result<Vec<TaskSpending>, StoreError> {
         self.reader.spendings(since)
+    }
+
+    /// The agents and commands that are at work besides the root.
+    pub fn background_work(&self) -> Result<BackgroundWork, StoreError> {
+        Ok(BackgroundWork::of(self.tasks(&TasksParams::all_tasks())?.tasks))
     }
 
     /// The session's plan, if it has one.

@@ -43,7 +43,9 @@ pub use external_task::{
 pub use front_matter::FrontMatter;
 pub use hook::{HookAction, HookDialect, HookEvent, HookFailure, HookProgram, HookSpec};
 pub use id::{Fence, IdError, MailId, SessionId, TaskId, Turn};
-pub use list::{ItemId, ItemStatus, ListItem, ListName, ListNameError, format_item_cycle};
+pub use list::{
+    ItemId, ItemStatus, ListAddress, ListAddressError, ListItem, ListName, ListNameError, format_item_cycle,
+};
 pub use mail::{MailBody, MailDelivery, Principal};
 pub use message::{
     CallId, ContentBlock, Image, ReasoningEffort, StopReason, ToolCallRequest, ToolResult, ToolResultStatus,

@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{TaskId, Timestamp};
+use crate::{SessionId, TaskId, Timestamp};
 
 /// Maximum bytes of a team's name.
 const MAX_NAME_BYTES: usize = 64;
@@ -82,6 +82,79 @@ impl JsonSchema for ListName {
 
 impl<'de> Deserialize<'de> for ListName {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<ListName, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// A list that can be found without knowing the session of the caller: `session:` and an id, `project:` and the
+/// project's topmost folder, or `team:` and a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ListAddress {
+    /// The list of this session.
+    Session(SessionId),
+    /// The list of the project with this topmost folder, as an absolute path.
+    Project(String),
+    /// The list of this team.
+    Team(String),
+}
+
+/// A text that is not the address of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListAddressError(String);
+
+impl fmt::Display for ListAddressError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is not a list; use session:ID, project:FOLDER or team:NAME", self.0)
+    }
+}
+
+impl std::error::Error for ListAddressError {}
+
+impl fmt::Display for ListAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ListAddress::Session(id) => write!(f, "session:{id}"),
+            ListAddress::Project(folder) => write!(f, "project:{folder}"),
+            ListAddress::Team(name) => write!(f, "team:{name}"),
+        }
+    }
+}
+
+impl FromStr for ListAddress {
+    type Err = ListAddressError;
+
+    fn from_str(text: &str) -> Result<ListAddress, ListAddressError> {
+        let error = || ListAddressError(crate::clip_middle(text, MAX_NAME_BYTES));
+        match text.split_once(':') {
+            Some(("session", id)) => id.parse().map(ListAddress::Session).map_err(|_not_an_id| error()),
+            Some(("project", folder)) if folder.starts_with('/') => Ok(ListAddress::Project(folder.to_owned())),
+            Some(("team", _)) => match text.parse() {
+                Ok(ListName::Team(name)) => Ok(ListAddress::Team(name)),
+                Ok(ListName::Session | ListName::Project) | Err(_) => Err(error()),
+            },
+            Some(_) | None => Err(error()),
+        }
+    }
+}
+
+impl Serialize for ListAddress {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl JsonSchema for ListAddress {
+    fn schema_name() -> Cow<'static, str> {
+        "ListAddress".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^(session:ses-[0-9a-f]{32}|project:/.*|team:[A-Za-z0-9._-]{1,64})$" })
+    }
+}
+
+impl<'de> Deserialize<'de> for ListAddress {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<ListAddress, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
@@ -234,6 +307,17 @@ mod tests {
         }
         for wrong in ["", "team:", "team:a/b", "team:a b", "Project", &format!("team:{}", "x".repeat(65))] {
             assert!(wrong.parse::<ListName>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn only_valid_list_addresses_are_parsed() {
+        let session = "session:ses-00000000000000000000000000000001";
+        for address in [session, "project:/work/a b", "team:red-1"] {
+            assert_eq!(address.parse::<ListAddress>().unwrap().to_string(), address);
+        }
+        for wrong in ["", "session", "session:1", "project", "project:work", "team:", "team:a/b", "other:x"] {
+            assert!(wrong.parse::<ListAddress>().is_err(), "{wrong}");
         }
     }
 

@@ -272,6 +272,14 @@ pub enum TaskState {
 }
 
 impl TaskState {
+    /// Whether it neither works nor is about to: it ended, or waits for messages or another owner.
+    pub fn is_at_rest(&self) -> bool {
+        match self {
+            TaskState::Idle | TaskState::Interrupted | TaskState::Finished { .. } => true,
+            TaskState::Queued | TaskState::Running | TaskState::Parked { .. } => false,
+        }
+    }
+
     /// The names of all states.
     pub const NAMES: [&str; 11] = [
         "queued",

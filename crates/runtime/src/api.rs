@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use client::StoredSession;
-use kernel::KernelInput;
+use kernel::{KernelInput, ReaderWait};
 use protocol::TaskId;
 use protocol::api::{
     AgentResult, AgentView, AgentsResult, AsksDecideParams, ClosedConnectionParams, CommandFate, FleetParams,
     FleetResult, InvokeSlashParams, Method, ModelParams, PermissionParams, PlanParams, RefusalKind, RulesParams,
-    SelectAgentParams, SendParams, SendResult, SessionCommand, SlashList, StartAgentParams, StartAgentResult,
-    SubscribeParams, TodoEdit, TodoEdits, TodoIds, TodosParams,
+    SelectAgentParams, SendParams, SendResult, SessionCommand, SessionWaitEnd, SessionWaitParams, SessionWaitResult,
+    SlashList, StartAgentParams, StartAgentResult, SubscribeParams, TaskView, TaskWaitParams, TaskWaitResult, TodoEdit,
+    TodoEdits, TodoIds, TodosParams,
 };
 use rpc::{ClientHandle, ErrorObject, RequestHandler, ResponseFuture, read_params};
 use serde::Serialize;
@@ -26,6 +27,7 @@ use crate::hooks;
 use crate::session::SessionStatus;
 use crate::session_context::SessionContext;
 use crate::session_model::ModelChangeError;
+use crate::session_wait::SessionWait;
 use crate::slash::{SlashDispatcher, SlashRegistry};
 use crate::supervisor::{InputRejection, Receipt, Supervisor};
 use crate::todos::TodoEditError;
@@ -53,14 +55,19 @@ impl RequestHandler for SessionApi {
                 | Method::TasksGet
                 | Method::TasksOutput
                 | Method::TodosList
-                | Method::AsksList => Ok(self.stored()?.answer(method, params)?),
+                | Method::AsksList
+                | Method::EventsList
+                | Method::SessionExport
+                | Method::SessionFleetGet => Ok(self.stored()?.answer(method, params)?),
+                Method::SessionWait => json_of(self.wait_for_session(read_params(params)?).await?),
+                Method::TasksWait => json_of(self.wait_for_task(read_params(params)?).await?),
                 Method::SessionCommand => {
                     let command: SessionCommand = read_params(params)?;
                     if let SessionCommand::Send(message) = &command {
                         self.release_turn_for_hooks(message, &client);
                     }
                     let outcome = commands::carry_out(&self.context, &self.supervisor, self.root, command).await;
-                    json_of(CommandFate::from(outcome.map_err(rejection)?))
+                    json_of(CommandFate::Answered { outcome: outcome.map_err(rejection)? })
                 }
                 Method::SessionSend => {
                     let receipt = self.send(read_params(params)?, &client).await?;
@@ -156,12 +163,6 @@ impl RequestHandler for SessionApi {
                     json_of(TodoIds { ids })
                 }
                 Method::AsksDecide => self.decide(read_params(params)?).await,
-                Method::SessionsBegin
-                | Method::SessionsResume
-                | Method::SessionsFork
-                | Method::HostGet
-                | Method::HostStop
-                | Method::HostHandOver => Err(ErrorObject::unknown_method(method.name())),
                 Method::EventsSubscribe => {
                     let from: SubscribeParams = read_params(params)?;
                     let subscription = self.context.log.bus.subscribe(from.after);
@@ -170,6 +171,7 @@ impl RequestHandler for SessionApi {
                     client.attach(forward_events(subscription, frames, self.status.clone(), client.clone(), pause));
                     Ok(json!({}))
                 }
+                of_home => Err(ErrorObject::unknown_method(of_home.name())),
             }
         })
     }
@@ -210,6 +212,30 @@ impl SessionApi {
         StoredSession::open(&self.context.facts.home, self.context.facts.session).map_err(ErrorObject::internal)
     }
 
+    async fn wait_for_session(&self, params: SessionWaitParams) -> Result<SessionWaitResult, ErrorObject> {
+        let events = self.context.log.bus.subscribe(self.status.borrow().seq);
+        let wait = SessionWait { status: self.status.clone(), events, limits: params.into() };
+        let (limit, status) = (params.timeout_ms.map(Duration::from_millis), &self.status);
+        let work = || StoredSession::open(&self.context.facts.home, self.context.facts.session)?.background_work();
+        let ended = within(limit, wait.until_over(work)).await;
+        let end = ended.unwrap_or(Ok(SessionWaitEnd::TimedOut)).map_err(ErrorObject::internal)?;
+        let (phase, seq) = (status.borrow().phase(), status.borrow().seq);
+        Ok(SessionWaitResult { end, phase, seq })
+    }
+
+    async fn wait_for_task(&self, params: TaskWaitParams) -> Result<TaskWaitResult, ErrorObject> {
+        let TaskWaitParams { task, timeout_ms } = params;
+        let rest = self.supervisor.wait_for(ReaderWait::All(vec![task]));
+        within(timeout_ms.map(Duration::from_millis), rest).await.unwrap_or(Ok(())).map_err(rejection)?;
+        let task = self.task(task)?;
+        Ok(TaskWaitResult { at_rest: task.state.is_at_rest(), task })
+    }
+
+    fn task(&self, task: TaskId) -> Result<TaskView, ErrorObject> {
+        let view = self.stored()?.task(task).map_err(ErrorObject::internal)?;
+        view.ok_or_else(|| ErrorObject::refused(RefusalKind::NoTask, format_args!("there is no task {task}")))
+    }
+
     /// Edits a todo and returns its new state.
     async fn edit_todo(&self, edit: TodoEdit) -> Result<Value, ErrorObject> {
         let ids = self.context.edit_todos(vec![edit]).await.map_err(todo_refusal)?;
@@ -220,6 +246,14 @@ impl SessionApi {
 
     async fn submit(&self, input: KernelInput) -> Result<Receipt, ErrorObject> {
         self.supervisor.submit(input).await.map_err(rejection)
+    }
+}
+
+/// The result of `work`, unless it takes longer than allowed.
+async fn within<T>(limit: Option<Duration>, work: impl Future<Output = T>) -> Option<T> {
+    match limit {
+        Some(limit) => tokio::time::timeout(limit, work).await.ok(),
+        None => Some(work.await),
     }
 }
 

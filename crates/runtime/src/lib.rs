@@ -45,6 +45,7 @@ mod session;
 mod session_context;
 mod session_control;
 mod session_model;
+mod session_wait;
 mod settings;
 mod shared_lists;
 mod skill;

@@ -16,5 +16,5 @@ mod session_host;
 pub use held_session::{HeldSession, KeepMode};
 pub use host_end::HostEnd;
 pub use host_process::{HOST_LOCK, HostDescription, HostProcess};
-pub use opener::{HostCatalog, OpenRefusal, OpenRequest, OpenSessionFuture, SessionOpener};
+pub use opener::{AnswerFuture, HostCatalog, OpenRefusal, OpenRequest, OpenSessionFuture, SessionOpener};
 pub use session_host::{HostError, SessionHost};

@@ -6,12 +6,17 @@ use std::pin::Pin;
 
 use host::Home;
 use model::ClientProvider;
-use protocol::api::AgentView;
+use protocol::api::{AgentView, Method};
 use protocol::{SessionId, SessionOptions};
+use rpc::ErrorObject;
 use runtime::{ClientExtensions, Session, SessionStart};
+use serde_json::Value;
 
 /// A session that is being opened.
 pub type OpenSessionFuture<'a> = Pin<Box<dyn Future<Output = Result<Session, OpenRefusal>> + Send + 'a>>;
+
+/// An answer that is being found.
+pub type AnswerFuture<'a> = Pin<Box<dyn Future<Output = Result<Value, ErrorObject>> + Send + 'a>>;
 
 /// Opens sessions in this process.
 pub trait SessionOpener: Send + Sync + 'static {
@@ -24,6 +29,11 @@ pub trait SessionOpener: Send + Sync + 'static {
     /// The agents and models available in a folder, or in this process's folder.
     fn catalog(&self, _cwd: Option<&Path>) -> Result<HostCatalog, OpenRefusal> {
         Ok(HostCatalog::default())
+    }
+
+    /// Answers a method of the API whose source is the user's settings.
+    fn answer(&self, method: Method, _params: Value) -> AnswerFuture<'_> {
+        Box::pin(std::future::ready(Err(ErrorObject::unknown_method(method.name()))))
     }
 
     /// The value of an environment variable, unless it is unset or empty.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use protocol::api::{CommandOutcome, Method, SessionCommand, TaskView};
+use protocol::api::{CommandFate, CommandOutcome, Method, SessionCommand, TaskView};
 use protocol::{CancelBy, Envelope, Event, MailDelivery, SessionId};
 use runtime::{
     BusMessage, FleetHandle, FleetOutcome, FleetRequest, InputRejection, Session, SessionStatus, Subscription,
@@ -63,7 +63,10 @@ impl SessionDriver {
     /// Sends a command as another process of the user would, and returns its outcome.
     pub async fn command(&self, command: &SessionCommand) -> CommandOutcome {
         let (client, _notifications) = self.session.connect().await.unwrap();
-        client.call(Method::SessionCommand, command).await.unwrap()
+        match client.call(Method::SessionCommand, command).await.unwrap() {
+            CommandFate::Answered { outcome } => outcome,
+            fate @ (CommandFate::Queued | CommandFate::NothingToDo) => panic!("a running session answered {fate:?}"),
+        }
     }
 
     /// Resumes interrupted work.

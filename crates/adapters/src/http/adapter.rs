@@ -5,8 +5,8 @@ use std::sync::Arc;
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, LOCATION};
 use hyper::{Request, StatusCode, Uri};
-use protocol::api::{Method, SessionView};
-use protocol::{SessionId, TaskId};
+use protocol::api::{AnswerSource, Method, MethodScope, SessionView};
+use protocol::{ItemId, ListAddress, SessionId, TaskId};
 use runtime::SessionStart;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -19,12 +19,12 @@ use super::connection_slots::ConnectionSlot;
 use super::events::{self, EventStreamRequest};
 use super::openapi::openapi;
 use super::payloads::{EventsQuery, ServerInfo};
-use super::problem::HttpProblem;
+use super::problem::{HttpProblem, from_refusal};
 use super::relay::{EventRelay, EventRelays};
 use super::route::{PathParams, Route, RouteAction, RouteInput, RouteOutput};
 use super::routes::ROUTES;
 use super::stream_end::StreamClosing;
-use super::{HttpLimits, session_access, session_list, session_start};
+use super::{HttpLimits, session_access, session_start};
 
 /// The header with the last event that the client received.
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
@@ -92,11 +92,6 @@ impl HttpAdapter {
                 body::json_response(StatusCode::OK, &ServerInfo { version: env!("CARGO_PKG_VERSION").into(), sessions })
             }
             RouteAction::OpenApiDocument => body::json_response(StatusCode::OK, openapi()),
-            RouteAction::List => {
-                let (home, query) = (self.sessions.home().clone(), parse_input(input)?);
-                let page = tokio::task::spawn_blocking(move || session_list::list(&home, &query)).await;
-                body::json_response(StatusCode::OK, &page.map_err(HttpProblem::internal)??)
-            }
             RouteAction::Create => self.start_session(SessionStart::New, input).await,
             RouteAction::Resume => {
                 let view = session_start::start_session(
@@ -123,14 +118,12 @@ impl HttpAdapter {
                     // A session that cannot be closed cleanly is not removed below, which says why.
                     held.close().await.ok();
                 }
-                let removed = tokio::task::spawn_blocking(move || session_list::remove(&home, id)).await;
-                removed.map_err(HttpProblem::internal)??;
+                client::call_home(&home, Method::SessionsRemove, json!({ "session": id })).await?;
                 Ok(body::no_content())
             }
             RouteAction::Watch => self.watch(session_param(path_params)?, input, headers).await,
             RouteAction::Call(method) => {
-                let id = session_param(path_params)?;
-                let answer = self.call(id, method, with_path_params(input, path_params)?).await?;
+                let answer = self.call_method(method, path_params, input).await?;
                 match route.gives {
                     RouteOutput::Json(status, _) => body::json_response(status, &answer),
                     RouteOutput::Nothing | RouteOutput::Events => Ok(body::no_content()),
@@ -146,6 +139,41 @@ impl HttpAdapter {
         let location = format!("/v1/sessions/{}", view.id).try_into().map_err(HttpProblem::internal)?;
         reply.headers_mut().insert(LOCATION, location);
         Ok(reply)
+    }
+
+    async fn call_method(&self, method: Method, path_params: &PathParams, input: Value) -> Result<Value, HttpProblem> {
+        let mut params = with_path_params(input, path_params)?;
+        match method.scope() {
+            MethodScope::Home => {
+                if path_params.iter().any(|(name, _)| *name == "session") {
+                    params["session"] = session_param(path_params)?.to_string().into();
+                }
+                match method.source() {
+                    AnswerSource::Settings => {
+                        Ok(self.sessions.opener().answer(method, params).await.map_err(from_refusal)?)
+                    }
+                    AnswerSource::Home
+                    | AnswerSource::Host
+                    | AnswerSource::File
+                    | AnswerSource::Owner
+                    | AnswerSource::OwnerFirst
+                    | AnswerSource::Command => Ok(client::call_home(self.sessions.home(), method, params).await?),
+                }
+            }
+            MethodScope::Session => {
+                if method.source() == AnswerSource::OwnerFirst {
+                    self.limit_wait(&mut params);
+                }
+                self.call(session_param(path_params)?, method, params).await
+            }
+        }
+    }
+
+    /// Limits how long a client waits: its connection counts against the limit of open ones.
+    fn limit_wait(&self, params: &mut Value) {
+        let longest = u64::try_from(self.limits.answer_time.as_millis()).unwrap_or(u64::MAX);
+        let wanted = params["timeoutMs"].as_u64().unwrap_or(u64::MAX);
+        params["timeoutMs"] = wanted.min(longest).into();
     }
 
     async fn call(&self, id: SessionId, method: Method, params: Value) -> Result<Value, HttpProblem> {
@@ -238,6 +266,11 @@ fn with_path_params(mut input: Value, path_params: &PathParams) -> Result<Value,
         let key = match *name {
             "session" => continue,
             "task" if text.parse::<TaskId>().is_err() => return Err(HttpProblem::not_found("there is no such task")),
+            "item" if text.parse::<ItemId>().is_err() => return Err(HttpProblem::not_found("there is no such item")),
+            "list" => {
+                text.parse::<ListAddress>().map_err(|error| HttpProblem::not_found(error.to_string()))?;
+                "list"
+            }
             "todo" => "id",
             name => name,
         };

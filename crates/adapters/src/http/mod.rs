@@ -19,7 +19,6 @@ mod relay;
 mod route;
 mod routes;
 mod session_access;
-mod session_list;
 mod session_start;
 mod stream_end;
 mod write_timeout;

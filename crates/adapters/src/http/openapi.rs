@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-use protocol::Envelope;
 use protocol::api::StatusView;
+use protocol::{Envelope, ListAddress};
 use schemars::generate::SchemaSettings;
-use schemars::{Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::problem::HttpProblem;
@@ -99,6 +99,8 @@ fn path_parameter(name: &str) -> Value {
     let schema = match name {
         "session" => json!({ "type": "string", "pattern": "^ses-[0-9a-f]{32}$" }),
         "task" => json!({ "type": "string", "pattern": "^task-[0-9a-f]{32}$" }),
+        "item" => json!({ "type": "string", "pattern": "^[0-9]{1,9}$" }),
+        "list" => ListAddress::json_schema(&mut SchemaGenerator::default()).to_value(),
         _text => json!({ "type": "string", "minLength": 1 }),
     };
     json!({ "name": name, "in": "path", "required": true, "schema": schema })
@@ -109,10 +111,11 @@ fn query_parameters(input_schema: &InputSchema) -> Vec<Value> {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let schema = (input_schema.schema)(&mut settings.into_generator()).to_value();
     let Some(fields) = schema["properties"].as_object() else { return Vec::new() };
+    let is_required = |name: &String| schema["required"].as_array().is_some_and(|names| names.contains(&json!(name)));
     let parameter = |(name, schema): (&String, &Value)| {
         let mut schema = without_null(schema);
         let about = schema.as_object_mut().and_then(|schema| schema.remove("description"));
-        json!({ "name": name, "in": "query", "description": about, "schema": schema })
+        json!({ "name": name, "in": "query", "description": about, "required": is_required(name), "schema": schema })
     };
     fields.iter().map(parameter).collect()
 }

@@ -1,9 +1,10 @@
 //! Types that only the HTTP API uses. All others are those of the session API.
 
-use protocol::{AskDecision, Image, MailDelivery, SessionId, Timestamp, TodoId};
+use protocol::{AskDecision, Image, ItemId, ItemStatus, MailDelivery, TodoId};
 use protocol::{CancelMode, TodoStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// Information about the server.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -13,52 +14,6 @@ pub(super) struct ServerInfo {
     pub(super) version: String,
     /// How many sessions run in this server.
     pub(super) sessions: u64,
-}
-
-/// Which sessions to list, and which page of them.
-#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub(super) struct SessionListQuery {
-    /// Only sessions that work in this folder.
-    pub(super) cwd: Option<String>,
-    /// Only sessions whose root is in this state.
-    pub(super) state: Option<String>,
-    /// How many rows to skip.
-    pub(super) offset: u64,
-    /// How many rows at most; 100 when absent.
-    pub(super) limit: Option<u64>,
-}
-
-/// One page of sessions, newest first.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct SessionsPage {
-    /// The rows.
-    pub(super) sessions: Vec<SessionOverview>,
-    /// The total number of rows.
-    pub(super) total: u64,
-}
-
-/// A session in a list.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct SessionOverview {
-    /// Its id.
-    pub(super) id: SessionId,
-    /// Its root's state in one word; `damaged`, `newer` or `unreadable` if its file cannot be used.
-    pub(super) state: String,
-    /// The folder it works in.
-    pub(super) cwd: String,
-    /// The beginning of its first prompt.
-    pub(super) title: String,
-    /// Its model.
-    pub(super) model: String,
-    /// The process that runs it now.
-    pub(super) owner_pid: Option<u32>,
-    /// When it was created.
-    pub(super) created_at: Timestamp,
-    /// When its last event was committed.
-    pub(super) updated_at: Timestamp,
 }
 
 /// A message.
@@ -135,6 +90,95 @@ pub(super) struct TodoPatch {
     pub(super) check: Option<String>,
     /// A JSON Schema that the worker's answer must satisfy, as written.
     pub(super) expects: Option<String>,
+}
+
+/// Which items of a list.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub(super) struct ItemsQuery {
+    /// Only items with this status; all that are not deleted when absent.
+    pub(super) status: Option<ItemStatus>,
+    /// Only items of this owner.
+    pub(super) owner: Option<String>,
+    /// Whether to include archived items.
+    pub(super) archived: bool,
+    /// Only items after this one.
+    pub(super) after: Option<ItemId>,
+    /// How many items at most; 100 when absent.
+    pub(super) limit: Option<u64>,
+}
+
+/// An item to add.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct NewItemBody {
+    /// What is to be done, in one line.
+    pub(super) subject: String,
+    /// Details for the agent or person who does it.
+    #[serde(default)]
+    pub(super) description: String,
+    /// What to show while it is in progress, in one line.
+    #[serde(default)]
+    pub(super) active_form: Option<String>,
+    /// Who does it.
+    #[serde(default)]
+    pub(super) owner: Option<String>,
+    /// The items that it waits for.
+    #[serde(default)]
+    pub(super) blocked_by: Vec<ItemId>,
+    /// Additional data.
+    #[serde(default)]
+    pub(super) metadata: Map<String, Value>,
+}
+
+/// Changes to an item; absent fields stay as they are.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub(super) struct ItemPatch {
+    /// Only if it still has this version.
+    pub(super) version: Option<u64>,
+    /// What is to be done, in one line.
+    pub(super) subject: Option<String>,
+    /// Details for the agent or person who does it.
+    pub(super) description: Option<String>,
+    /// What to show while it is in progress, in one line.
+    pub(super) active_form: Option<String>,
+    /// Its status.
+    pub(super) status: Option<ItemStatus>,
+    /// Who does it; an empty text removes the owner.
+    pub(super) owner: Option<String>,
+    /// More items that wait for it.
+    pub(super) add_blocks: Vec<ItemId>,
+    /// More items that it waits for.
+    pub(super) add_blocked_by: Vec<ItemId>,
+    /// Items that it no longer waits for.
+    pub(super) remove_blocked_by: Vec<ItemId>,
+    /// Additional data to set; null removes a field.
+    pub(super) metadata: Map<String, Value>,
+}
+
+/// Which items to archive.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub(super) struct ArchiveBody {
+    /// The item; all completed items when absent.
+    pub(super) item: Option<ItemId>,
+}
+
+/// Items to import.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct ImportBody {
+    /// The items, as exported: one per line.
+    pub(super) text: String,
+}
+
+/// How long to wait for a task.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub(super) struct TaskWaitQuery {
+    /// How long to wait in total, in milliseconds; the server waits at most two minutes.
+    pub(super) timeout_ms: Option<u64>,
 }
 
 /// Where an event stream starts.

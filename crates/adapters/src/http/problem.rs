@@ -130,7 +130,7 @@ impl From<ClientError> for HttpProblem {
     fn from(error: ClientError) -> HttpProblem {
         match error {
             ClientError::Store(error) => error.into(),
-            ClientError::Todos(error) => HttpProblem::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()),
+            ClientError::Todos(_) | ClientError::Lists(_) | ClientError::WrongScope(_) => from_refusal(error.into()),
             ClientError::Refused(object) => from_refusal(object),
             ClientError::NotRunning(id) => HttpProblem::conflict("no process runs the session")
                 .remedy(format!("resume it first: POST /v1/sessions/{id}/resume")),
@@ -161,10 +161,12 @@ impl From<CallError> for HttpProblem {
 }
 
 /// Converts a session's refusal.
-fn from_refusal(object: ErrorObject) -> HttpProblem {
+pub(super) fn from_refusal(object: ErrorObject) -> HttpProblem {
     let kind = object.refusal_kind();
     let status = match (kind, object.code) {
-        (Some(RefusalKind::NoTask | RefusalKind::NoAsk), _) => StatusCode::NOT_FOUND,
+        (Some(RefusalKind::NoTask | RefusalKind::NoAsk | RefusalKind::NoSession | RefusalKind::NoItem), _) => {
+            StatusCode::NOT_FOUND
+        }
         (Some(RefusalKind::Invalid | RefusalKind::NoRule), _) => StatusCode::UNPROCESSABLE_ENTITY,
         (Some(_state), _) => StatusCode::CONFLICT,
         (None, ErrorObject::BAD_PARAMS) => StatusCode::BAD_REQUEST,

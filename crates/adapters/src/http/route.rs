@@ -46,13 +46,29 @@ pub(super) enum RouteAction {
     ServerInfo,
     /// Returns the OpenAPI document.
     OpenApiDocument,
-    List,
     Create,
     Resume,
     Fork,
     Stop,
     Remove,
     Watch,
+}
+
+impl RouteAction {
+    /// The method of the API that it performs, if it is one.
+    #[cfg(test)]
+    pub(super) fn method(self) -> Option<Method> {
+        match self {
+            RouteAction::Call(method) => Some(method),
+            RouteAction::ServerInfo | RouteAction::OpenApiDocument => None,
+            RouteAction::Create => Some(Method::SessionsBegin),
+            RouteAction::Resume => Some(Method::SessionsResume),
+            RouteAction::Fork => Some(Method::SessionsFork),
+            RouteAction::Stop => Some(Method::SessionStop),
+            RouteAction::Remove => Some(Method::SessionsRemove),
+            RouteAction::Watch => Some(Method::EventsSubscribe),
+        }
+    }
 }
 
 /// The type of an input.

@@ -1,16 +1,24 @@
 //! The route table: the whole HTTP API.
 
 use hyper::Method as Verb;
-use protocol::SessionOptions;
 use protocol::api::{
-    AgentsResult, AsksParams, AsksResult, FleetParams, FleetResult, InvokeSlashResult, Method, ModeParams, ModelParams,
-    NewTodo, OutputResult, PlanParams, PlanResult, SendResult, SessionView, SlashList, StartAgentParams,
-    StartAgentResult, TaskRecord, TasksPage, TasksParams, TodoView, TodosPage, TodosParams,
+    AddRuleParams, AddRuleResult, AddTrustParams, AgentResult, AgentsResult, AllAsksParams, AllAsksResult, AsksParams,
+    AsksResult, CatalogProblems, CatalogView, CheckoutParams, CheckoutsResult, CollectParams, CollectResult,
+    CommandFate, DefinitionParams, DoctorResult, EventsPage, EventsParams, ExplainParams, ExplanationView,
+    ExportParams, ExportResult, FleetParams, FleetResult, FleetStatusResult, FolderParams, FoundSession,
+    FullDefinition, ImportItemsResult, ImportSettingsParams, ImportSettingsResult, InvokeSlashResult, ItemsResult,
+    ListExport, Method, ModeParams, ModelParams, ModelsResult, MovedCheckout, NewTodo, OutputResult, PermissionParams,
+    PlanParams, PlanResult, ProjectTrust, RemoveTrustResult, RepairResult, RulesParams, SelectAgentParams, SendResult,
+    SessionCommand, SessionIdParams, SessionPrefixParams, SessionView, SessionWaitParams, SessionWaitResult,
+    SessionsOfTask, SessionsPage, SessionsParams, SettingsFiles, SettingsParams, SettingsView, SlashList,
+    StartAgentParams, StartAgentResult, TaskPrefixParams, TaskRecord, TaskWaitResult, TasksPage, TasksParams,
+    TodayUsage, TodoEdits, TodoIds, TodoView, TodosPage, TodosParams, TrustedProjects, UsageParams, UsageReport,
 };
+use protocol::{ListItem, SessionOptions};
 
 use super::payloads::{
-    CommandInput, DecisionBody, EventsQuery, MessageBody, ServerInfo, SessionListQuery, SessionsPage, StopOptions,
-    TodoPatch,
+    ArchiveBody, CommandInput, DecisionBody, EventsQuery, ImportBody, ItemPatch, ItemsQuery, MessageBody, NewItemBody,
+    ServerInfo, StopOptions, TaskWaitQuery, TodoPatch,
 };
 use super::route::{Route, RouteAction, RouteInput, RouteOutput};
 
@@ -37,8 +45,14 @@ routes! {
     GET "/v1/openapi.json", "getOpenApi", RouteInput::Nothing, RouteOutput::json::<serde_json::Value>(), RouteAction::OpenApiDocument,
         "Returns this table as an OpenAPI document.";
 
-    GET "/v1/sessions", "listSessions", RouteInput::query::<SessionListQuery>(), RouteOutput::json::<SessionsPage>(), RouteAction::List,
-        "Lists sessions, newest first, in pages.";
+    GET "/v1/sessions", "listSessions", RouteInput::query::<SessionsParams>(), RouteOutput::json::<SessionsPage>(),
+        RouteAction::Call(Method::SessionsList), "Lists sessions, newest first, in pages.";
+    GET "/v1/find/session", "findSession", RouteInput::query::<SessionPrefixParams>(), RouteOutput::json::<SessionIdParams>(),
+        RouteAction::Call(Method::SessionsFind), "Finds the one session whose id begins with a text.";
+    GET "/v1/find/latest-session", "findLatestSession", RouteInput::query::<FolderParams>(), RouteOutput::json::<FoundSession>(),
+        RouteAction::Call(Method::SessionsLatest), "Finds the session of a folder with the latest event.";
+    GET "/v1/find/task", "findTask", RouteInput::query::<TaskPrefixParams>(), RouteOutput::json::<SessionsOfTask>(),
+        RouteAction::Call(Method::TasksFind), "Finds the sessions that have a task whose id begins with a text.";
     POST "/v1/sessions", "beginSession", RouteInput::body::<SessionOptions>(), RouteOutput::created::<SessionView>(), RouteAction::Create,
         "Starts a session, which runs in this server whether or not a client watches it.";
     GET "/v1/sessions/{session}", "getSession", RouteInput::Nothing, RouteOutput::json::<SessionView>(),
@@ -46,6 +60,17 @@ routes! {
         "Describes the session: its settings, the process that runs it, and the state of its root.";
     DELETE "/v1/sessions/{session}", "removeSession", RouteInput::Nothing, RouteOutput::Nothing, RouteAction::Remove,
         "Removes a session that no other process runs, with all its data.";
+    POST "/v1/sessions/{session}/repair", "repairSession", RouteInput::Nothing, RouteOutput::json::<RepairResult>(),
+        RouteAction::Call(Method::SessionsRepair), "Accepts a log as it is, although committed events are missing or differ.";
+    GET "/v1/sessions/{session}/export", "exportSession", RouteInput::query::<ExportParams>(), RouteOutput::json::<ExportResult>(),
+        RouteAction::Call(Method::SessionExport), "Returns the whole log, as far as it can be read.";
+    GET "/v1/sessions/{session}/log", "listEvents", RouteInput::query::<EventsParams>(), RouteOutput::json::<EventsPage>(),
+        RouteAction::Call(Method::EventsList), "Lists events, oldest first, in pages.";
+    GET "/v1/sessions/{session}/wait", "waitForSession", RouteInput::query::<SessionWaitParams>(),
+        RouteOutput::json::<SessionWaitResult>(), RouteAction::Call(Method::SessionWait),
+        "Waits until nothing is left to do, or a limit is reached; at most two minutes.";
+    POST "/v1/sessions/{session}/command", "giveCommand", RouteInput::body::<SessionCommand>(), RouteOutput::json::<CommandFate>(),
+        RouteAction::Call(Method::SessionCommand), "Carries out a command, now or when the session is resumed.";
     POST "/v1/sessions/{session}/messages", "sendMessage", RouteInput::body::<MessageBody>(), RouteOutput::created::<SendResult>(),
         RouteAction::Call(Method::SessionSend), "Sends the session's root a message.";
     POST "/v1/sessions/{session}/interrupt", "interruptSession", RouteInput::Nothing, RouteOutput::Nothing,
@@ -73,6 +98,16 @@ routes! {
         RouteAction::Call(Method::ModelGet), "Returns the root's model.";
     POST "/v1/sessions/{session}/model", "setModel", RouteInput::body::<ModelParams>(), RouteOutput::Nothing,
         RouteAction::Call(Method::ModelSet), "Changes the root's model, from the next turn on.";
+    POST "/v1/sessions/{session}/permission", "setPermission", RouteInput::body::<PermissionParams>(), RouteOutput::Nothing,
+        RouteAction::Call(Method::PermissionSet), "Changes the permission mode, as long as the session runs.";
+    POST "/v1/sessions/{session}/rules", "setRules", RouteInput::body::<RulesParams>(), RouteOutput::Nothing,
+        RouteAction::Call(Method::RulesSet), "Adds and removes permission rules, as long as the session runs.";
+    GET "/v1/sessions/{session}/agent", "getAgent", RouteInput::Nothing, RouteOutput::json::<AgentResult>(),
+        RouteAction::Call(Method::AgentGet), "Returns the root's agent definition, if it is not the default one.";
+    POST "/v1/sessions/{session}/agent", "selectAgent", RouteInput::body::<SelectAgentParams>(), RouteOutput::json::<AgentResult>(),
+        RouteAction::Call(Method::AgentSelect), "Has the root use another agent definition.";
+    GET "/v1/sessions/{session}/fleet", "getFleet", RouteInput::Nothing, RouteOutput::json::<FleetStatusResult>(),
+        RouteAction::Call(Method::SessionFleetGet), "Returns the latest fleet and its progress.";
     POST "/v1/sessions/{session}/fleet", "startFleet", RouteInput::body::<FleetParams>(), RouteOutput::json::<FleetResult>(),
         RouteAction::Call(Method::SessionFleetStart),
         "Starts a fleet: the root splits a request into todos, and agents do them in parallel.";
@@ -94,6 +129,9 @@ routes! {
         RouteAction::Call(Method::TasksGet), "Returns the full record of one task.";
     GET "/v1/sessions/{session}/tasks/{task}/output", "getOutput", RouteInput::Nothing, RouteOutput::json::<OutputResult>(),
         RouteAction::Call(Method::TasksOutput), "Returns a task's latest output or message, clipped.";
+    GET "/v1/sessions/{session}/tasks/{task}/wait", "waitForTask", RouteInput::query::<TaskWaitQuery>(),
+        RouteOutput::json::<TaskWaitResult>(), RouteAction::Call(Method::TasksWait),
+        "Waits until a task is at rest; at most two minutes.";
     POST "/v1/sessions/{session}/tasks/{task}/stop", "stopTask", RouteInput::body::<StopOptions>(), RouteOutput::Nothing,
         RouteAction::Call(Method::TasksStop), "Stops a task and everything below it.";
     POST "/v1/sessions/{session}/tasks/{task}/promote", "promoteTask", RouteInput::Nothing, RouteOutput::Nothing,
@@ -107,6 +145,8 @@ routes! {
         RouteAction::Call(Method::TodosList), "Lists the session's todos with their dependencies, in pages.";
     POST "/v1/sessions/{session}/todos", "addTodo", RouteInput::body::<NewTodo>(), RouteOutput::created::<TodoView>(),
         RouteAction::Call(Method::TodosAdd), "Adds a todo.";
+    PATCH "/v1/sessions/{session}/todos", "editTodos", RouteInput::body::<TodoEdits>(), RouteOutput::json::<TodoIds>(),
+        RouteAction::Call(Method::TodosEdit), "Adds and changes several todos, now or when the session is resumed.";
     PATCH "/v1/sessions/{session}/todos/{todo}", "changeTodo", RouteInput::body::<TodoPatch>(), RouteOutput::json::<TodoView>(),
         RouteAction::Call(Method::TodosUpdate), "Changes a todo: its text, dependencies or status.";
 
@@ -114,4 +154,104 @@ routes! {
         RouteAction::Call(Method::AsksList), "Lists the asks that wait for a person's decision, oldest first.";
     POST "/v1/sessions/{session}/asks/{ask}", "decideAsk", RouteInput::body::<DecisionBody>(), RouteOutput::Nothing,
         RouteAction::Call(Method::AsksDecide), "Decides one ask: allows or denies a call, or answers a question.";
+
+    GET "/v1/asks", "listAllAsks", RouteInput::query::<AllAsksParams>(), RouteOutput::json::<AllAsksResult>(),
+        RouteAction::Call(Method::AsksAll), "Lists the asks of all sessions, oldest first.";
+    GET "/v1/usage", "getUsage", RouteInput::query::<UsageParams>(), RouteOutput::json::<UsageReport>(),
+        RouteAction::Call(Method::UsageGet), "Adds up what sessions used and spent.";
+    GET "/v1/lists/{list}/items", "listItems", RouteInput::query::<ItemsQuery>(), RouteOutput::json::<ItemsResult>(),
+        RouteAction::Call(Method::ListsItems), "Lists the items of a shared list.";
+    POST "/v1/lists/{list}/items", "addItem", RouteInput::body::<NewItemBody>(), RouteOutput::created::<ListItem>(),
+        RouteAction::Call(Method::ListsAdd), "Adds an item.";
+    GET "/v1/lists/{list}/items/{item}", "getItem", RouteInput::Nothing, RouteOutput::json::<ListItem>(),
+        RouteAction::Call(Method::ListsGet), "Returns one item.";
+    PATCH "/v1/lists/{list}/items/{item}", "changeItem", RouteInput::body::<ItemPatch>(), RouteOutput::json::<ListItem>(),
+        RouteAction::Call(Method::ListsUpdate), "Changes, completes or deletes an item.";
+    POST "/v1/lists/{list}/archive", "archiveItems", RouteInput::body::<ArchiveBody>(), RouteOutput::json::<ItemsResult>(),
+        RouteAction::Call(Method::ListsArchive), "Archives a completed item, or all of them.";
+    GET "/v1/lists/{list}/export", "exportList", RouteInput::Nothing, RouteOutput::json::<ListExport>(),
+        RouteAction::Call(Method::ListsExport), "Returns a list as JSON lines.";
+    POST "/v1/lists/{list}/import", "importItems", RouteInput::body::<ImportBody>(), RouteOutput::json::<ImportItemsResult>(),
+        RouteAction::Call(Method::ListsImport), "Imports exported items; the later of two versions is kept.";
+
+    GET "/v1/usage/today", "getUsageToday", RouteInput::Nothing, RouteOutput::json::<TodayUsage>(),
+        RouteAction::Call(Method::UsageToday), "Returns what all sessions spent today, and the limit of a day.";
+    GET "/v1/settings", "getSettings", RouteInput::query::<SettingsParams>(), RouteOutput::json::<SettingsView>(),
+        RouteAction::Call(Method::SettingsGet), "Returns the effective settings of a folder, and where each was set.";
+    GET "/v1/settings/files", "listSettingsFiles", RouteInput::query::<SettingsParams>(), RouteOutput::json::<SettingsFiles>(),
+        RouteAction::Call(Method::SettingsFiles), "Lists the settings files of a folder, strongest first.";
+    POST "/v1/settings/rules", "addRule", RouteInput::body::<AddRuleParams>(), RouteOutput::json::<AddRuleResult>(),
+        RouteAction::Call(Method::SettingsAddRule), "Adds a permission rule to the user's settings.";
+    POST "/v1/settings/import", "importSettings", RouteInput::body::<ImportSettingsParams>(),
+        RouteOutput::json::<ImportSettingsResult>(), RouteAction::Call(Method::SettingsImport),
+        "Shows what the files of another product become in Bosun, and writes it if wanted.";
+    POST "/v1/explain", "explainCall", RouteInput::body::<ExplainParams>(), RouteOutput::json::<ExplanationView>(),
+        RouteAction::Call(Method::PermissionsExplain), "Explains whether a call would be allowed, asked about or denied.";
+    GET "/v1/trust", "getTrust", RouteInput::query::<SettingsParams>(), RouteOutput::json::<ProjectTrust>(),
+        RouteAction::Call(Method::TrustGet), "Returns what the files of a project control, and whether the user trusts them.";
+    POST "/v1/trust", "addTrust", RouteInput::body::<AddTrustParams>(), RouteOutput::json::<ProjectTrust>(),
+        RouteAction::Call(Method::TrustAdd), "Trusts a project with its current files.";
+    DELETE "/v1/trust", "removeTrust", RouteInput::query::<SettingsParams>(), RouteOutput::json::<RemoveTrustResult>(),
+        RouteAction::Call(Method::TrustRemove), "Stops trusting a project.";
+    GET "/v1/trust/projects", "listTrustedProjects", RouteInput::Nothing, RouteOutput::json::<TrustedProjects>(),
+        RouteAction::Call(Method::TrustList), "Lists the projects that the user trusts.";
+    GET "/v1/catalog", "getCatalog", RouteInput::query::<SettingsParams>(), RouteOutput::json::<CatalogView>(),
+        RouteAction::Call(Method::CatalogList), "Lists the agents, skills, slash commands and plugins of a folder.";
+    GET "/v1/catalog/definition", "getDefinition", RouteInput::query::<DefinitionParams>(), RouteOutput::json::<FullDefinition>(),
+        RouteAction::Call(Method::CatalogGet), "Returns one agent, skill or slash command in full.";
+    GET "/v1/catalog/problems", "listProblems", RouteInput::query::<SettingsParams>(), RouteOutput::json::<CatalogProblems>(),
+        RouteAction::Call(Method::CatalogCheck), "Lists the problems of definitions, each with its remedy.";
+    GET "/v1/models", "listModels", RouteInput::query::<SettingsParams>(), RouteOutput::json::<ModelsResult>(),
+        RouteAction::Call(Method::ModelsList), "Lists the providers, their models, and those that are not asked now.";
+    POST "/v1/models/reopen", "reopenModels", RouteInput::Nothing, RouteOutput::Nothing,
+        RouteAction::Call(Method::ModelsReopen), "Forgets which providers asked to wait.";
+    GET "/v1/checkouts", "listCheckouts", RouteInput::Nothing, RouteOutput::json::<CheckoutsResult>(),
+        RouteAction::Call(Method::CheckoutsList), "Lists the checkouts that agents work in, and those in the trash.";
+    POST "/v1/checkouts/discard", "discardCheckout", RouteInput::body::<CheckoutParams>(), RouteOutput::json::<MovedCheckout>(),
+        RouteAction::Call(Method::CheckoutsDiscard), "Moves a checkout that no agent works in to the trash.";
+    POST "/v1/checkouts/restore", "restoreCheckout", RouteInput::body::<CheckoutParams>(), RouteOutput::json::<MovedCheckout>(),
+        RouteAction::Call(Method::CheckoutsRestore), "Restores a checkout from the trash.";
+    GET "/v1/doctor", "checkInstallation", RouteInput::Nothing, RouteOutput::json::<DoctorResult>(),
+        RouteAction::Call(Method::DoctorCheck), "Checks the installation, with a remedy for each problem.";
+    POST "/v1/collect", "collect", RouteInput::body::<CollectParams>(), RouteOutput::json::<CollectResult>(),
+        RouteAction::Call(Method::HomeCollect), "Removes old idle sessions, unreachable output, and leftovers of removed sessions.";
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::api::{METHODS, MethodScope};
+
+    use super::*;
+
+    /// Work that an SDK's client reports to a session over its own connection, and the control of the session host,
+    /// which has its own socket.
+    const NOT_OVER_HTTP: [Method; 6] = [
+        Method::TasksRegister,
+        Method::TasksReport,
+        Method::TasksOrphan,
+        Method::HostGet,
+        Method::HostStop,
+        Method::HostHandOver,
+    ];
+
+    #[test]
+    fn every_method_of_the_api_has_a_route() {
+        let served: Vec<Method> = ROUTES.iter().filter_map(|route| route.act.method()).collect();
+        let missing: Vec<&str> = METHODS
+            .iter()
+            .filter(|spec| !served.contains(&spec.method) && !NOT_OVER_HTTP.contains(&spec.method))
+            .map(|spec| spec.name)
+            .collect();
+        assert!(missing.is_empty(), "without a route: {missing:?}");
+    }
+
+    #[test]
+    fn only_methods_of_one_session_need_its_id() {
+        for route in ROUTES {
+            let RouteAction::Call(method) = route.act else { continue };
+            let names_session = route.param_names().any(|name| name == "session");
+            let needs_session = method.scope() == MethodScope::Session || method == Method::SessionsRepair;
+            assert_eq!(names_session, needs_session, "{}", route.path);
+        }
+    }
 }

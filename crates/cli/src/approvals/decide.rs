@@ -1,12 +1,12 @@
 //! Delivers decisions to their sessions.
 
-use client::{SessionHandle, StoredSession};
+use client::{SessionHandle, StoredSession, asks};
 use host::Home;
-use protocol::api::{AskState, AskView, CommandFate, DecideParams, SessionCommand};
+use protocol::api::{AskState, AskView, CommandFate, CommandOutcome, DecideParams, SessionAskView, SessionCommand};
 use protocol::{AskDecision, AskId, AskSubject, DecidedBy, PlanAction, SessionId};
 use serde::Serialize;
 
-use super::inbox::{PendingAsk, describe_ask_state, find_queued_decision};
+use super::inbox::describe_ask_state;
 use crate::error::CliError;
 use crate::escape::escape_invisible;
 use crate::exit::CommandExit;
@@ -77,7 +77,7 @@ struct DecisionRow {
 /// Decides all of these asks and prints the outcomes.
 pub(super) async fn decide(
     home: &Home,
-    asks: Vec<PendingAsk>,
+    asks: Vec<SessionAskView>,
     response: &ApprovalResponse,
     json: bool,
 ) -> Result<CommandExit, CliError> {
@@ -121,7 +121,7 @@ pub(super) async fn decide(
 }
 
 /// Fails if the decision does not fit the ask.
-fn ensure_decision_fits(pending: &PendingAsk, decision: &AskDecision) -> Result<(), CliError> {
+fn ensure_decision_fits(pending: &SessionAskView, decision: &AskDecision) -> Result<(), CliError> {
     let ask = &pending.view.ask;
     if decision.fits(&ask.subject) {
         return Ok(());
@@ -140,14 +140,14 @@ fn ensure_decision_fits(pending: &PendingAsk, decision: &AskDecision) -> Result<
 /// Delivers one decision to its session.
 async fn deliver_decision(
     home: &Home,
-    pending: &PendingAsk,
+    pending: &SessionAskView,
     decision: &AskDecision,
 ) -> Result<DecisionOutcome, CliError> {
     let (session, ask) = (pending.view.session, &pending.view.ask.id);
     let command = SessionCommand::Decide(DecideParams { ask: ask.clone(), decision: decision.clone() });
     Ok(match SessionHandle::new(home, session).give(&command).await? {
-        CommandFate::Applied { .. } => DecisionOutcome::Applied { behind: 0 },
-        CommandFate::Refused { message, .. } => {
+        CommandFate::Answered { outcome: CommandOutcome::Applied { .. } } => DecisionOutcome::Applied { behind: 0 },
+        CommandFate::Answered { outcome: CommandOutcome::Refused { message, .. } } => {
             // Another decision may have come first; then report that one.
             match ask_state(&StoredSession::open(home, session)?.all_asks()?, ask) {
                 AskState::Open => DecisionOutcome::TooLate { message: format!("is refused: {message}") },
@@ -169,11 +169,11 @@ async fn deliver_decision(
 /// Returns the outcome of a queued decision if another one was queued before it at the same time.
 fn superseded_outcome(
     queued: &[(AskId, AskDecision)],
-    pending: &PendingAsk,
+    pending: &SessionAskView,
     decision: &AskDecision,
 ) -> Option<DecisionOutcome> {
     let first =
-        find_queued_decision(queued, &pending.view.ask.id).filter(|first| first.as_str() != decision.as_str())?;
+        asks::queued_decision(queued, &pending.view.ask.id).filter(|first| first.as_str() != decision.as_str())?;
     Some(DecisionOutcome::TooLate { message: format!("is already {}, and waits for its session", first.as_str()) })
 }
 
@@ -188,7 +188,7 @@ fn count_calls_ahead(asks: &[AskView], this: &AskView) -> usize {
     earlier.filter(|view| view.task == this.task && view.state == AskState::Open).count()
 }
 
-fn print_outcome(home: &Home, pending: &PendingAsk, decision: &AskDecision, outcome: &DecisionOutcome) {
+fn print_outcome(home: &Home, pending: &SessionAskView, decision: &AskDecision, outcome: &DecisionOutcome) {
     let (id, decided) = (pending.view.ask.id.short(), decision.as_str());
     let subject = match &pending.view.ask.subject {
         AskSubject::Permission { tool, input, .. } => format!("{tool} {}", event_text::main_argument(input)),
@@ -235,7 +235,8 @@ mod tests {
             ask,
             state: AskState::Open,
         };
-        let pending = PendingAsk { view, cwd: "/".into(), title: String::new(), owner: None, queued_decision: None };
+        let pending =
+            SessionAskView { view, cwd: "/".into(), title: String::new(), owner_pid: None, queued_decision: None };
         let (allow, deny) =
             (AskDecision::Allow { rules: Vec::new(), input: None }, AskDecision::Deny { message: String::new() });
         let decide = |ask: &str, decision: &AskDecision| (AskId(ask.into()), decision.clone());

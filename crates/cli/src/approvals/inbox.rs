@@ -1,14 +1,13 @@
 //! Asks of all sessions, read from the session files.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::time::Duration;
 
-use client::{SessionQuery, StoreError, StoredSession, sessions};
+use client::asks::{self, AskFilter};
+use client::{SessionQuery, sessions};
 use host::{Clock, Home, SystemClock};
-use protocol::api::{AskState, AskView};
-use protocol::{AskDecision, AskId};
-use protocol::{SessionId, Timestamp};
+use protocol::api::{AllAsksResult, AskState, SessionAskView, UnreadableSession};
+use protocol::{AskId, SessionId, Timestamp};
 
 use crate::error::CliError;
 use crate::escape::escape_invisible;
@@ -23,34 +22,13 @@ pub(super) struct ApprovalInbox<'a> {
     home: &'a Home,
 }
 
-/// One ask with details of its session.
-#[derive(Debug, Clone)]
-pub(super) struct PendingAsk {
-    pub(super) view: AskView,
-    /// The working folder of its session.
-    pub(super) cwd: PathBuf,
-    /// The title of its session.
-    pub(super) title: String,
-    /// The process that runs the session.
-    pub(super) owner: Option<u32>,
-    /// A decision stored for the next owner of the session.
-    pub(super) queued_decision: Option<AskDecision>,
-}
-
-/// Selects asks of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum AskFilter {
-    Open,
-    All,
-}
-
 impl ApprovalInbox<'_> {
     pub(super) fn new(home: &Home) -> ApprovalInbox<'_> {
         ApprovalInbox { home }
     }
 
     /// Returns open asks, oldest first: of one session, or of all unsettled sessions.
-    pub(super) fn pending(&self, session: Option<&str>) -> Result<Vec<PendingAsk>, CliError> {
+    pub(super) fn pending(&self, session: Option<&str>) -> Result<Vec<SessionAskView>, CliError> {
         let sessions = match session {
             Some(prefix) => vec![run::find_session(self.home, prefix)?],
             None => self.unsettled_sessions()?,
@@ -59,7 +37,7 @@ impl ApprovalInbox<'_> {
     }
 
     /// Finds an ask in any state by its number or the beginning of its id.
-    pub(super) fn find(&self, name: &str) -> Result<PendingAsk, CliError> {
+    pub(super) fn find(&self, name: &str) -> Result<SessionAskView, CliError> {
         let unsettled = self.unsettled_sessions()?;
         let open = self.collect_asks(&unsettled, AskFilter::Open);
         let numbered = asks_with_number(&open, name);
@@ -67,7 +45,7 @@ impl ApprovalInbox<'_> {
             let all = self.collect_asks(&unsettled, AskFilter::All);
             return resolve_ask_number(numbered, &all, SystemClock.now());
         }
-        let with_id_prefix = |asks: Vec<PendingAsk>| -> Vec<PendingAsk> {
+        let with_id_prefix = |asks: Vec<SessionAskView>| -> Vec<SessionAskView> {
             asks.into_iter().filter(|pending| has_id_prefix(&pending.view.ask.id, name)).collect()
         };
         let mut matching = with_id_prefix(open);
@@ -96,7 +74,7 @@ impl ApprovalInbox<'_> {
     }
 
     /// Finds an ask that can still be decided.
-    pub(super) fn find_open(&self, prefix: &str) -> Result<PendingAsk, CliError> {
+    pub(super) fn find_open(&self, prefix: &str) -> Result<SessionAskView, CliError> {
         let pending = self.find(prefix)?;
         let id = pending.view.ask.id.short();
         match (&pending.view.state, &pending.queued_decision) {
@@ -113,12 +91,12 @@ impl ApprovalInbox<'_> {
     }
 
     /// The command that resumes the session of an ask.
-    pub(super) fn resume_command(&self, pending: &PendingAsk) -> String {
+    pub(super) fn resume_command(&self, pending: &SessionAskView) -> String {
         fleet::resume_command(self.home, pending.view.session)
     }
 
     /// Finds the asks with these numbers and prefixes, each once; fails if one of them is wrong.
-    pub(super) fn find_all_open(&self, prefixes: &[String]) -> Result<Vec<PendingAsk>, CliError> {
+    pub(super) fn find_all_open(&self, prefixes: &[String]) -> Result<Vec<SessionAskView>, CliError> {
         let mut seen = BTreeSet::new();
         let asks = prefixes.iter().map(|prefix| self.find_open(prefix)).collect::<Result<Vec<_>, CliError>>()?;
         Ok(asks.into_iter().filter(|pending| seen.insert(pending.view.ask.id.clone())).collect())
@@ -134,43 +112,13 @@ impl ApprovalInbox<'_> {
     }
 
     /// Returns the asks of these sessions, oldest first. An unreadable session is reported and skipped.
-    fn collect_asks(&self, sessions: &[SessionId], filter: AskFilter) -> Vec<PendingAsk> {
-        let mut asks = Vec::new();
-        for id in sessions {
-            match self.asks_of_session(*id, filter) {
-                Ok(pending) => asks.extend(pending),
-                // It was removed in the meantime.
-                Err(StoreError::Missing { .. }) => {}
-                Err(error) => print::note(format_args!("{id} cannot be read: {error}")),
-            }
+    fn collect_asks(&self, sessions: &[SessionId], filter: AskFilter) -> Vec<SessionAskView> {
+        let AllAsksResult { asks, unreadable } = asks::of_sessions(self.home, sessions, filter);
+        for UnreadableSession { session, why } in unreadable {
+            print::note(format_args!("{session} cannot be read: {why}"));
         }
-        asks.sort_by_key(|pending| pending.view.asked_at);
         asks
     }
-
-    fn asks_of_session(&self, id: SessionId, filter: AskFilter) -> Result<Vec<PendingAsk>, StoreError> {
-        let reader = StoredSession::open(self.home, id)?;
-        let asks = match filter {
-            AskFilter::Open => reader.open_asks()?,
-            AskFilter::All => reader.all_asks()?,
-        };
-        if asks.is_empty() {
-            return Ok(Vec::new());
-        }
-        let session = reader.view()?;
-        let owner = reader.owner()?;
-        let queued = reader.queued_decisions()?;
-        let to_pending = |view: AskView| {
-            let queued_decision = find_queued_decision(&queued, &view.ask.id).cloned();
-            PendingAsk { view, cwd: (&session.cwd).into(), title: session.title.clone(), owner, queued_decision }
-        };
-        Ok(asks.into_iter().map(to_pending).collect())
-    }
-}
-
-/// Returns the first queued decision on an ask: the first one counts.
-pub(super) fn find_queued_decision<'a>(queued: &'a [(AskId, AskDecision)], ask: &AskId) -> Option<&'a AskDecision> {
-    queued.iter().find(|(queued, _)| queued == ask).map(|(_, decision)| decision)
 }
 
 /// Describes the state of an ask.
@@ -189,14 +137,18 @@ pub(super) fn describe_ask_state(state: &AskState) -> String {
 }
 
 /// Returns the asks with this number in their session.
-fn asks_with_number(asks: &[PendingAsk], name: &str) -> Vec<PendingAsk> {
+fn asks_with_number(asks: &[SessionAskView], name: &str) -> Vec<SessionAskView> {
     let number = name.parse::<u64>().ok().filter(|_| name.bytes().all(|byte| byte.is_ascii_digit()));
     asks.iter().filter(|pending| Some(pending.view.number) == number).cloned().collect()
 }
 
 /// Returns the open ask with a number, unless the number is ambiguous: each session numbers its own asks, and the user
 /// may mean one that was decided a moment ago.
-fn resolve_ask_number(mut open: Vec<PendingAsk>, all: &[PendingAsk], now: Timestamp) -> Result<PendingAsk, CliError> {
+fn resolve_ask_number(
+    mut open: Vec<SessionAskView>,
+    all: &[SessionAskView],
+    now: Timestamp,
+) -> Result<SessionAskView, CliError> {
     let Some(first) = open.pop() else { return Err(CliError::usage("there is no ask with this number")) };
     let is_recent = |at: Timestamp| now.since(at) < RECENTLY_DECIDED;
     let may_be_meant = |state: &AskState, asked_at: Timestamp| match state {
@@ -209,11 +161,11 @@ fn resolve_ask_number(mut open: Vec<PendingAsk>, all: &[PendingAsk], now: Timest
         let view = &other.view;
         view.number == number && view.session != first.view.session && may_be_meant(&view.state, view.asked_at)
     });
-    let others: Vec<&PendingAsk> = others.collect();
+    let others: Vec<&SessionAskView> = others.collect();
     if others.is_empty() {
         return Ok(first);
     }
-    let describe = |pending: &&PendingAsk| {
+    let describe = |pending: &&SessionAskView| {
         let suffix = match pending.view.state {
             AskState::Open => String::new(),
             AskState::Decided { .. } | AskState::Withdrawn => " (no longer open)".into(),
@@ -227,7 +179,7 @@ fn resolve_ask_number(mut open: Vec<PendingAsk>, all: &[PendingAsk], now: Timest
 }
 
 /// The error for a number or id that no ask has.
-fn unknown_ask(name: &str, open: &[PendingAsk]) -> CliError {
+fn unknown_ask(name: &str, open: &[SessionAskView]) -> CliError {
     let message = format!("there is no ask `{}`", print::sanitize(name));
     match open.iter().any(|pending| pending.queued_decision.is_none()) {
         true => CliError::usage(message).with_hint("`bosun approvals` lists what waits for you"),
@@ -241,11 +193,12 @@ fn has_id_prefix(id: &AskId, prefix: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use protocol::{Ask, AskSubject, CallId, DecidedBy, TaskId};
+    use protocol::api::AskView;
+    use protocol::{Ask, AskDecision, AskSubject, CallId, DecidedBy, TaskId};
 
     use super::*;
 
-    fn ask(session: u128, number: u64, state: AskState) -> PendingAsk {
+    fn ask(session: u128, number: u64, state: AskState) -> SessionAskView {
         let subject = AskSubject::Question { question: "Which?".into(), choices: Vec::new() };
         let ask = Ask {
             id: AskId(format!("{session}{number}abcdef012345")),
@@ -255,7 +208,7 @@ mod tests {
         };
         let (session, task) = (SessionId::new(uuid::Uuid::from_u128(session)), TaskId::new(uuid::Uuid::nil()));
         let view = AskView { session, number, task, path: "/root".into(), asked_at: Timestamp(1_000), ask, state };
-        PendingAsk { view, cwd: "/".into(), title: "a title".into(), owner: None, queued_decision: None }
+        SessionAskView { view, cwd: "/".into(), title: "a title".into(), owner_pid: None, queued_decision: None }
     }
 
     fn decided(at: u64) -> AskState {
@@ -263,8 +216,8 @@ mod tests {
         AskState::Decided { decision, by: DecidedBy::User, at: Timestamp(at) }
     }
 
-    fn resolve(all: &[PendingAsk], name: &str, now: u64) -> Result<AskId, String> {
-        let open: Vec<PendingAsk> = all.iter().filter(|ask| ask.view.state == AskState::Open).cloned().collect();
+    fn resolve(all: &[SessionAskView], name: &str, now: u64) -> Result<AskId, String> {
+        let open: Vec<SessionAskView> = all.iter().filter(|ask| ask.view.state == AskState::Open).cloned().collect();
         let resolved = resolve_ask_number(asks_with_number(&open, name), all, Timestamp(now));
         resolved.map(|pending| pending.view.ask.id).map_err(|failure| failure.to_string())
     }
@@ -288,11 +241,11 @@ mod tests {
 
     #[test]
     fn unknown_number_is_named_and_the_list_is_suggested_only_if_something_waits() {
-        let error = |open: &[PendingAsk]| unknown_ask("7", open).into_message_and_hint();
+        let error = |open: &[SessionAskView]| unknown_ask("7", open).into_message_and_hint();
         let nothing = ("there is no ask `7`; nothing waits for your decision".to_owned(), None);
         assert_eq!(error(&[]), nothing);
         let queued = Some(AskDecision::Deny { message: String::new() });
-        assert_eq!(error(&[PendingAsk { queued_decision: queued, ..ask(1, 1, AskState::Open) }]), nothing);
+        assert_eq!(error(&[SessionAskView { queued_decision: queued, ..ask(1, 1, AskState::Open) }]), nothing);
         let (message, hint) = error(&[ask(1, 1, AskState::Open)]);
         assert_eq!(message, "there is no ask `7`");
         assert!(hint.is_some_and(|hint| hint.contains("`bosun approvals` lists")));

@@ -1,11 +1,11 @@
 //! Prints asks as text and as JSON.
 
 use host::{Clock, SystemClock};
-use protocol::api::AskState;
+use protocol::api::{AskState, SessionAskView};
 use protocol::{AskDecision, AskId, AskSubject, CallId, SessionId, TaskId, Timestamp};
 use serde::Serialize;
 
-use super::inbox::{ApprovalInbox, PendingAsk, describe_ask_state};
+use super::inbox::{ApprovalInbox, describe_ask_state};
 use crate::args::ApprovalListArgs;
 use crate::error::CliError;
 use crate::escape::escape_invisible;
@@ -27,7 +27,7 @@ struct AskRow<'a> {
     number: u64,
     session: SessionId,
     title: &'a str,
-    cwd: String,
+    cwd: &'a str,
     task: TaskId,
     path: &'a str,
     call: &'a CallId,
@@ -41,14 +41,14 @@ struct AskRow<'a> {
 }
 
 impl AskRow<'_> {
-    fn from_ask(pending: &PendingAsk) -> AskRow<'_> {
-        let PendingAsk { view, cwd, title, owner, queued_decision } = pending;
+    fn from_ask(pending: &SessionAskView) -> AskRow<'_> {
+        let SessionAskView { view, cwd, title, owner_pid, queued_decision } = pending;
         AskRow {
             id: &view.ask.id,
             number: view.number,
             session: view.session,
             title,
-            cwd: cwd.display().to_string(),
+            cwd,
             task: view.task,
             path: &view.path,
             call: &view.ask.call,
@@ -57,7 +57,7 @@ impl AskRow<'_> {
             subject: &view.ask.subject,
             state: &view.state,
             left: queued_decision.as_ref(),
-            owner_pid: *owner,
+            owner_pid: *owner_pid,
         }
     }
 }
@@ -90,7 +90,7 @@ pub(super) fn list(
 
 pub(super) fn show(
     inbox: &ApprovalInbox<'_>,
-    pending: &PendingAsk,
+    pending: &SessionAskView,
     json: bool,
     style: Style,
 ) -> Result<CommandExit, CliError> {
@@ -101,11 +101,11 @@ pub(super) fn show(
     let view = &pending.view;
     let now = SystemClock.now();
     print_heading(inbox, pending, now, style);
-    let owner = pending.owner.map_or_else(|| "no process".to_owned(), |pid| format!("process {pid}"));
+    let owner = pending.owner_pid.map_or_else(|| "no process".to_owned(), |pid| format!("process {pid}"));
     let rows = [
         ("id", view.ask.id.to_string()),
         ("session", session_label(pending)),
-        ("folder", escape_invisible(&pending.cwd.display().to_string())),
+        ("folder", escape_invisible(&pending.cwd)),
         ("run by", owner),
         ("asked", time::format_local(view.asked_at, now)),
     ];
@@ -127,7 +127,7 @@ pub(super) fn show(
 }
 
 /// Prints the heading of an ask: its number, id, age, agent and deadline.
-fn print_heading(inbox: &ApprovalInbox<'_>, pending: &PendingAsk, now: Timestamp, style: Style) {
+fn print_heading(inbox: &ApprovalInbox<'_>, pending: &SessionAskView, now: Timestamp, style: Style) {
     let view = &pending.view;
     let age = protocol::format_age(view.asked_at, now);
     let agent = escape_invisible(print::agent_name(&view.path));
@@ -137,7 +137,7 @@ fn print_heading(inbox: &ApprovalInbox<'_>, pending: &PendingAsk, now: Timestamp
 }
 
 /// The argument that selects an ask: its number, or its id if another ask has the same number.
-fn ask_argument(pending: &PendingAsk, all: &[PendingAsk]) -> String {
+fn ask_argument(pending: &SessionAskView, all: &[SessionAskView]) -> String {
     let number = pending.view.number;
     match all.iter().filter(|other| other.view.number == number).count() {
         0 | 1 => number.to_string(),
@@ -146,12 +146,12 @@ fn ask_argument(pending: &PendingAsk, all: &[PendingAsk]) -> String {
 }
 
 /// The session of an ask with its shortened title.
-fn session_label(pending: &PendingAsk) -> String {
+fn session_label(pending: &SessionAskView) -> String {
     format!("{}: {}", pending.view.session, escape_invisible(&print::one_line(&pending.title, 36)))
 }
 
-fn status_suffix(inbox: &ApprovalInbox<'_>, pending: &PendingAsk, now: Timestamp) -> String {
-    match (&pending.queued_decision, pending.owner, pending.view.ask.until_at) {
+fn status_suffix(inbox: &ApprovalInbox<'_>, pending: &SessionAskView, now: Timestamp) -> String {
+    match (&pending.queued_decision, pending.owner_pid, pending.view.ask.until_at) {
         _ if pending.view.state != AskState::Open => String::new(),
         (Some(decision), ..) => {
             format!("  {}; resume with: {}", decision.as_str(), inbox.resume_command(pending))
@@ -163,7 +163,7 @@ fn status_suffix(inbox: &ApprovalInbox<'_>, pending: &PendingAsk, now: Timestamp
 }
 
 /// Prints the request and its reason, each up to `max_chars` characters.
-fn print_body(pending: &PendingAsk, max_chars: Option<usize>, style: Style) {
+fn print_body(pending: &SessionAskView, max_chars: Option<usize>, style: Style) {
     match &pending.view.ask.subject {
         AskSubject::Permission { tool, input, reason, rules } => {
             print::output(indented(&style.paint(TextRole::Strong, &escape_invisible(tool))));
@@ -191,7 +191,7 @@ fn print_body(pending: &PendingAsk, max_chars: Option<usize>, style: Style) {
 }
 
 /// Prints the call; an edit as a diff.
-fn print_call(pending: &PendingAsk, input: &str, max_chars: Option<usize>, style: Style) {
+fn print_call(pending: &SessionAskView, input: &str, max_chars: Option<usize>, style: Style) {
     let columns = print::width().unwrap_or(UNLIMITED_WIDTH);
     let (lines, rest) = chat::call_lines(input, columns, max_chars.unwrap_or(usize::MAX), style);
     lines.iter().for_each(print::output);
@@ -201,7 +201,7 @@ fn print_call(pending: &PendingAsk, input: &str, max_chars: Option<usize>, style
 }
 
 /// Returns the text, shortened to `max_chars` characters, with a hint how to see the rest.
-fn truncate_text(pending: &PendingAsk, text: &str, max_chars: Option<usize>) -> String {
+fn truncate_text(pending: &SessionAskView, text: &str, max_chars: Option<usize>) -> String {
     let shown: String = text.chars().take(max_chars.unwrap_or(usize::MAX)).collect();
     let rest = text.len() - shown.len();
     match rest {
@@ -211,7 +211,7 @@ fn truncate_text(pending: &PendingAsk, text: &str, max_chars: Option<usize>) -> 
 }
 
 /// The command that shows the omitted rest.
-fn more_hint(pending: &PendingAsk, rest: usize) -> String {
+fn more_hint(pending: &SessionAskView, rest: usize) -> String {
     format!("… {rest} more bytes: bosun approvals show {}", pending.view.ask.id.short())
 }
 
@@ -220,7 +220,7 @@ fn indented(text: &str) -> String {
 }
 
 /// The next command to type.
-fn next_command_hint(pending: &PendingAsk, id: &str) -> String {
+fn next_command_hint(pending: &SessionAskView, id: &str) -> String {
     match pending.view.ask.subject {
         AskSubject::Permission { .. } => format!("hint: bosun approvals allow {id}, or deny, or always"),
         AskSubject::Question { .. } => format!("hint: bosun approvals answer {id} \"…\", or deny"),

@@ -5,15 +5,18 @@ mod inbox;
 mod list;
 mod remember;
 
+use std::path::Path;
+
 use client::StoredSession;
 use host::Home;
+use protocol::api::SessionAskView;
 use protocol::{AskDecision, AskId, AskSubject, SessionId};
 
 pub(crate) use self::decide::parse_plan_decision;
 pub(crate) use self::remember::save_allow_rule;
 
 use self::decide::{ApprovalResponse, decide};
-use self::inbox::{ApprovalInbox, PendingAsk};
+use self::inbox::ApprovalInbox;
 use crate::args::{ApprovalSelectArgs, ApprovalsArgs, ApprovalsCommand, RuleScope};
 use crate::error::CliError;
 use crate::escape::escape_invisible;
@@ -63,7 +66,7 @@ fn select_asks(
     inbox: &ApprovalInbox<'_>,
     chosen: &ApprovalSelectArgs,
     fits: fn(&AskSubject) -> bool,
-) -> Result<Vec<PendingAsk>, CliError> {
+) -> Result<Vec<SessionAskView>, CliError> {
     if !chosen.ids.is_empty() {
         return inbox.find_all_open(&chosen.ids);
     }
@@ -87,7 +90,7 @@ fn is_call(subject: &AskSubject) -> bool {
 /// Allows a call permanently. The decision is delivered first because an agent waits for it.
 async fn allow_always(
     setup: &Setup,
-    pending: PendingAsk,
+    pending: SessionAskView,
     rule: Option<String>,
     scope: RuleScope,
     json: bool,
@@ -113,7 +116,7 @@ async fn allow_always(
     let exit = decide(&setup.home, vec![pending], &response, json).await?;
     if exit == CommandExit::Success {
         for rule in &rules {
-            let path = save_allow_rule(setup, &cwd, rule, scope)?;
+            let path = save_allow_rule(setup, Path::new(&cwd), rule, scope)?;
             print::note(format_args!("{} now allows {}", path.display(), escape_invisible(rule)));
         }
     }

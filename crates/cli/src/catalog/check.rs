@@ -2,6 +2,7 @@
 
 use config::{AgentConfig, DefinitionProblem, LoadedCatalog, Severity};
 use host::{Clock, SystemClock};
+use protocol::api::{CatalogProblems, DefinitionProblemView};
 use serde::Serialize;
 
 use crate::exit::CommandExit;
@@ -21,9 +22,7 @@ struct CatalogCheckOutput<'a> {
 
 pub(super) fn check(catalog: &LoadedCatalog, agents: &AgentConfig, json: bool, strict: bool) -> CommandExit {
     let listing = &catalog.listing;
-    let remote = listing.remote.problem(SystemClock.now()).map(|(_, message)| message);
-    let overflow = catalog.description_overflow(agents).map(|overflow| overflow.to_string());
-    let notices: Vec<String> = remote.into_iter().chain(overflow).collect();
+    let notices = other_warnings(catalog, agents);
     let (problems, counts) = (&listing.problems, (listing.effective().count(), listing.effective_skills().count()));
     if json {
         let commands = listing.effective_slash_commands().count();
@@ -44,5 +43,40 @@ pub(super) fn check(catalog: &LoadedCatalog, agents: &AgentConfig, json: bool, s
         CommandExit::Failed
     } else {
         CommandExit::Success
+    }
+}
+
+/// The problems as other clients see them.
+pub(super) fn view(catalog: &LoadedCatalog, agents: &AgentConfig) -> CatalogProblems {
+    let listing = &catalog.listing;
+    CatalogProblems {
+        agents: listing.effective().count() as u64,
+        skills: listing.effective_skills().count() as u64,
+        commands: listing.effective_slash_commands().count() as u64,
+        problems: listing.problems.iter().map(problem_view).collect(),
+        notices: other_warnings(catalog, agents),
+    }
+}
+
+/// Warnings that are about no definition.
+fn other_warnings(catalog: &LoadedCatalog, agents: &AgentConfig) -> Vec<String> {
+    let remote = catalog.listing.remote.problem(SystemClock.now()).map(|(_, message)| message);
+    let overflow = catalog.description_overflow(agents).map(|overflow| overflow.to_string());
+    remote.into_iter().chain(overflow).collect()
+}
+
+fn problem_view(problem: &DefinitionProblem) -> DefinitionProblemView {
+    DefinitionProblemView {
+        file: problem.file.display().to_string(),
+        line: problem.at.map(|at| at.line),
+        column: problem.at.map(|at| at.column),
+        severity: match problem.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Untrusted => "untrusted",
+        }
+        .to_owned(),
+        message: problem.message.clone(),
+        remedy: problem.remedy.clone(),
     }
 }

@@ -7,6 +7,7 @@ use config::{
 };
 use host::{Clock, SystemClock};
 use protocol::DefinitionSource;
+use protocol::api::{CatalogView, DefinitionView, PluginView};
 use serde::Serialize;
 
 use crate::print;
@@ -89,6 +90,37 @@ pub(super) fn list(catalog: &LoadedCatalog, json: bool) {
         let verb = if problems == 1 { "is 1 problem" } else { &format!("are {problems} problems") };
         print::note(format_args!("there {verb}; `bosun catalog check` lists them"));
     }
+}
+
+/// The catalogue as other clients see it.
+pub(super) fn view(catalog: &LoadedCatalog) -> CatalogView {
+    let listing = &catalog.listing;
+    let is_untrusted = |problem: &&DefinitionProblem| problem.severity == Severity::Untrusted;
+    let ignored = listing.problems.iter().filter(is_untrusted).map(|problem| problem.file.display().to_string());
+    CatalogView {
+        agents: listing.agents.iter().map(|agent| definition_view(agent.into())).collect(),
+        skills: listing.skills.iter().map(|skill| definition_view(skill.into())).collect(),
+        commands: listing.slash_commands.iter().map(|slash| definition_view(slash.into())).collect(),
+        plugins: listing.plugins.iter().map(plugin_view).collect(),
+        ignored: ignored.collect(),
+        problems: listing.problems.len() as u64,
+    }
+}
+
+fn definition_view(row: CatalogRow<'_>) -> DefinitionView {
+    DefinitionView {
+        name: row.name.to_owned(),
+        description: row.description.to_owned(),
+        source: row.source.clone(),
+        shadowed_by: row.shadowed_by.cloned(),
+        user_invocable: row.user_invocable,
+        model_invocable: row.model_invocable,
+        unserved: row.unserved.to_vec(),
+    }
+}
+
+fn plugin_view(Plugin { name, version, folder, .. }: &Plugin) -> PluginView {
+    PluginView { name: name.clone(), version: version.clone(), folder: folder.display().to_string() }
 }
 
 fn print_rows(title: &str, rows: &[CatalogRow<'_>]) {

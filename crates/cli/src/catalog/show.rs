@@ -1,6 +1,7 @@
 //! `bosun catalog show`: one definition in full.
 
 use config::LoadedCatalog;
+use protocol::api::FullDefinition;
 use protocol::{AgentSpec, Isolation, ModelPreference, SkillSpec, SlashSpec};
 
 use crate::error::CliError;
@@ -9,27 +10,32 @@ use crate::print;
 use crate::setup::settings_failure;
 
 pub(super) fn show(catalog: &LoadedCatalog, name: &str, json: bool) -> Result<CommandExit, CliError> {
-    let agent = catalog.listing.agent(name).map(|agent| &agent.spec);
-    let skill = || catalog.listing.effective_skills().find(|skill| skill.spec.name == name).map(|skill| &skill.spec);
-    let command_name = name.trim_start_matches('/');
-    let slash = catalog
-        .listing
-        .effective_slash_commands()
-        .find(|slash| slash.spec.name == command_name)
-        .map(|slash| &slash.spec);
-    match (agent, skill(), slash) {
-        (Some(agent), ..) if json => print::json(agent),
-        (Some(agent), ..) => show_agent(agent),
-        (None, Some(skill), _) if json => print::json(skill),
-        (None, Some(skill), _) => show_skill(skill),
-        (None, None, Some(slash)) if json => print::json(slash),
-        (None, None, Some(slash)) => show_slash(slash),
-        (None, None, None) => {
-            return Err(settings_failure(format!("there is no agent, skill or command `{name}`"))
-                .with_hint("`bosun catalog list` shows all of them"));
-        }
+    match find(catalog, name)? {
+        FullDefinition::Agent { agent } if json => print::json(&agent),
+        FullDefinition::Agent { agent } => show_agent(&agent),
+        FullDefinition::Skill { skill } if json => print::json(&skill),
+        FullDefinition::Skill { skill } => show_skill(&skill),
+        FullDefinition::Command { command } if json => print::json(&command),
+        FullDefinition::Command { command } => show_slash(&command),
     }
     Ok(CommandExit::Success)
+}
+
+/// The agent, skill or slash command with a name.
+pub(super) fn find(catalog: &LoadedCatalog, name: &str) -> Result<FullDefinition, CliError> {
+    let listing = &catalog.listing;
+    if let Some(agent) = listing.agent(name) {
+        return Ok(FullDefinition::Agent { agent: Box::new(agent.spec.clone()) });
+    }
+    if let Some(skill) = listing.effective_skills().find(|skill| skill.spec.name == name) {
+        return Ok(FullDefinition::Skill { skill: skill.spec.clone() });
+    }
+    let command_name = name.trim_start_matches('/');
+    match listing.effective_slash_commands().find(|slash| slash.spec.name == command_name) {
+        Some(slash) => Ok(FullDefinition::Command { command: slash.spec.clone() }),
+        None => Err(settings_failure(format!("there is no agent, skill or command `{name}`"))
+            .with_hint("`bosun catalog list` shows all of them")),
+    }
 }
 
 fn show_agent(agent: &AgentSpec) {

@@ -18,7 +18,7 @@ use crate::args::RunArgs;
 use crate::error::CliError;
 use crate::escape::escape_invisible;
 use crate::exit::CommandExit;
-use crate::run::{BackgroundWork, RunSignal};
+use crate::run::{BackgroundNames, RunSignal};
 use crate::setup::Setup;
 
 /// Two interrupts within this time end the session.
@@ -178,7 +178,7 @@ impl Dialogue<'_> {
 
     /// Leaves, unless background work runs and the user has not been warned yet; then shows a warning.
     fn leave_or_warn(&mut self) -> Result<Option<DialogueEnd>, CliError> {
-        let BackgroundWork { agents, commands, .. } = BackgroundWork::read(&self.chat.session)?;
+        let BackgroundNames { agents, commands } = BackgroundNames::read(&self.chat.session)?;
         let warned = matches!(self.last_interrupt, Some((_, InterruptTarget::BackgroundWork)));
         let has_fleet = self.status.borrow().fleet;
         if warned || agents.is_empty() && commands.is_empty() && !has_fleet {

@@ -1,10 +1,10 @@
 //! `bosun checkouts`: a table of checkouts.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use git::{Checkout, TrashedCheckout};
-use serde::Serialize;
+use protocol::api::{CheckoutView, CheckoutsResult};
 
 use super::git_in_home;
 use crate::error::CliError;
@@ -15,25 +15,15 @@ use crate::setup::Setup;
 /// Maximum entries that are counted for a size.
 const MAX_SIZED_ENTRIES: usize = 100_000;
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct CheckoutRow {
-    task: String,
-    session: String,
-    name: String,
-    state: &'static str,
-    path: PathBuf,
-    /// The commit that holds its work, and the ref that keeps the commit.
-    commit: Option<String>,
-    pinned: Option<String>,
-    repository: Option<PathBuf>,
-    bytes: u64,
+/// All checkouts.
+pub(crate) fn view(setup: &Setup) -> CheckoutsResult {
+    let checkouts = Checkout::all(&git_in_home(setup), &setup.home).iter().map(checkout_view).collect::<Vec<_>>();
+    let trashed = TrashedCheckout::all(&setup.home).into_iter().map(|trashed| trash_view(setup, &trashed));
+    CheckoutsResult { checkouts: checkouts.into_iter().chain(trashed).collect() }
 }
 
 pub(super) fn list(setup: &Setup, json: bool) -> Result<CommandExit, CliError> {
-    let checkouts = Checkout::all(&git_in_home(setup), &setup.home).iter().map(checkout_row).collect::<Vec<_>>();
-    let trashed = TrashedCheckout::all(&setup.home).into_iter().map(|trashed| trash_row(setup, &trashed));
-    let rows: Vec<CheckoutRow> = checkouts.into_iter().chain(trashed).collect();
+    let CheckoutsResult { checkouts: rows } = view(setup);
     if json {
         print::json(&rows);
         return Ok(CommandExit::Success);
@@ -41,17 +31,17 @@ pub(super) fn list(setup: &Setup, json: bool) -> Result<CommandExit, CliError> {
     if rows.is_empty() {
         print::note("no checkouts; agents with `isolation: worktree` create them");
     }
-    for CheckoutRow { task, state, name, commit, bytes, path, .. } in &rows {
+    for CheckoutView { task, state, name, commit, bytes, path, .. } in &rows {
         let commit = commit.as_deref().and_then(|commit| commit.get(..12)).unwrap_or("-");
-        let (name, path) = (print::sanitize(&print::one_line(name, 24)), print::sanitize(&path.display().to_string()));
+        let (name, path) = (print::sanitize(&print::one_line(name, 24)), print::sanitize(path));
         print::row(format_args!("{task}  {state:<8} {commit:<12} {:>7} kB  {name:<16} {path}", bytes / 1000));
     }
     Ok(CommandExit::Success)
 }
 
-fn checkout_row(checkout: &Checkout) -> CheckoutRow {
+fn checkout_view(checkout: &Checkout) -> CheckoutView {
     let (id, commit) = (checkout.id(), checkout.sealed().map(ToString::to_string));
-    CheckoutRow {
+    CheckoutView {
         task: id.task.to_string(),
         session: id.session.to_string(),
         name: checkout.name().to_owned(),
@@ -59,27 +49,28 @@ fn checkout_row(checkout: &Checkout) -> CheckoutRow {
             (true, _) => "in use",
             (false, Some(_)) => "sealed",
             (false, None) => "unsealed",
-        },
-        path: checkout.path().to_owned(),
+        }
+        .to_owned(),
+        path: checkout.path().display().to_string(),
         pinned: commit.is_some().then(|| id.work_ref()),
         commit,
-        repository: Some(checkout.repository().to_owned()),
+        repository: Some(checkout.repository().display().to_string()),
         bytes: folder_size(checkout.path()),
     }
 }
 
-fn trash_row(setup: &Setup, trashed: &TrashedCheckout) -> CheckoutRow {
+fn trash_view(setup: &Setup, trashed: &TrashedCheckout) -> CheckoutView {
     let path = trashed.path(&setup.home);
-    CheckoutRow {
+    CheckoutView {
         task: trashed.id.task.to_string(),
         session: trashed.id.session.to_string(),
         name: trashed.why.clone(),
-        state: "trash",
+        state: "trash".to_owned(),
         commit: None,
         pinned: None,
         repository: None,
         bytes: folder_size(&path),
-        path,
+        path: path.display().to_string(),
     }
 }
 

@@ -2,30 +2,33 @@
 
 use std::fmt::Write as _;
 
-use super::sum::{CostKey, CostSum, CostTotals};
+use protocol::SessionId;
+use protocol::api::{UsageReport, UsageSum};
+
+use super::report::money;
 
 const HEADER: &str = "name,session,turns,input,cache_read,cache_write,output,unanswered_tokens,tokens,cost_usd\n";
 
 /// Writes a line for each sum, and one for the total.
-pub(super) fn to_csv(sums: &CostTotals) -> String {
+pub(super) fn to_csv(usage: &UsageReport) -> String {
     let mut text = HEADER.to_owned();
-    for (key, sum) in &sums.lines {
-        write_line(&mut text, key, sum);
+    for line in &usage.lines {
+        write_line(&mut text, &line.name, line.session, &line.sum);
     }
-    write_line(&mut text, &CostKey { name: "total".into(), session: None }, &sums.total);
+    write_line(&mut text, "total", None, &usage.total);
     text
 }
 
-fn write_line(text: &mut String, key: &CostKey, sum: &CostSum) {
-    let CostSum { turns, usage, spent, unanswered, .. } = sum;
-    let session = key.session.map(|session| session.to_string()).unwrap_or_default();
+fn write_line(text: &mut String, name: &str, session: Option<SessionId>, sum: &UsageSum) {
+    let UsageSum { turns, usage, spent, unanswered, .. } = sum;
+    let session = session.map(|session| session.to_string()).unwrap_or_default();
     // Empty if unknown: a spreadsheet would count any text as zero.
-    let money = sum.money().micros().map(|micros| format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000));
+    let money = money(sum).micros().map(|micros| format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000));
     // Writing to a string cannot fail.
     let _always = writeln!(
         text,
         "{},{session},{turns},{},{},{},{},{},{},{}",
-        quoted(&key.name),
+        quoted(name),
         usage.input,
         usage.cache_read,
         usage.cache_write,

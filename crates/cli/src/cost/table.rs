@@ -1,9 +1,9 @@
 //! Sums as a table.
 
+use protocol::api::{UsageLine, UsageReport, UsageSum};
 use unicode_width::UnicodeWidthStr;
 
-use super::sum::{CostKey, CostSum, CostTotals};
-use crate::args::CostGrouping;
+use super::report::money;
 use crate::money::Money;
 use crate::print;
 
@@ -13,46 +13,40 @@ const HEADERS: [&str; 7] = ["turns", "in", "from cache", "to cache", "out", "est
 const MIN_NAME_WIDTH: usize = 12;
 
 /// Prints the sums, most tokens first.
-pub(super) fn print_table(sums: &CostTotals) {
-    if sums.lines.is_empty() {
+pub(super) fn print_table(usage: &UsageReport) {
+    if usage.lines.is_empty() {
         print::note("nothing was spent");
         return;
     }
-    let mut lines: Vec<(&CostKey, &CostSum)> = sums.lines.iter().collect();
-    lines.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.spent.tokens));
-    let mut rows = vec![(heading(sums.grouping).to_owned(), HEADERS.map(str::to_owned))];
-    rows.extend(lines.into_iter().map(|(key, sum)| (name(key), cells(sum))));
-    rows.push(("total".to_owned(), cells(&sums.total)));
+    let mut lines: Vec<&UsageLine> = usage.lines.iter().collect();
+    lines.sort_by_key(|line| std::cmp::Reverse(line.sum.spent.tokens));
+    let mut rows = vec![(usage.by.as_str().to_owned(), HEADERS.map(str::to_owned))];
+    rows.extend(lines.into_iter().map(|line| (name(line), cells(&line.sum))));
+    rows.push(("total".to_owned(), cells(&usage.total)));
     for line in align_rows(&rows, print::width()) {
         print::output(line);
     }
-    if sums.total.unanswered.tokens > 0 {
+    if usage.total.unanswered.tokens > 0 {
         print::note("estimated: tokens of answers whose server reports no usage, and of requests that were cut off");
     }
-    if sums.total.money() == Money::Unknown {
+    if !usage.total.priced {
         print::note("unknown: a model has no price; set one in config.toml: [providers.NAME.models.\"MODEL\"]");
     }
 }
 
-fn heading(by: CostGrouping) -> &'static str {
-    match by {
-        CostGrouping::Session => "session",
-        CostGrouping::Model => "model",
-        CostGrouping::Agent => "agent",
-        CostGrouping::Task => "task",
-    }
+fn name(line: &UsageLine) -> String {
+    let name = print::sanitize(&print::one_line(&line.name, 48));
+    line.session.map_or_else(|| name.clone(), |session| format!("{session}  {name}"))
 }
 
-fn name(key: &CostKey) -> String {
-    let name = print::sanitize(&print::one_line(&key.name, 48));
-    key.session.map_or_else(|| name.clone(), |session| format!("{session}  {name}"))
-}
-
-fn cells(sum: &CostSum) -> [String; 7] {
+fn cells(sum: &UsageSum) -> [String; 7] {
     let usage = sum.usage;
     let counts = [sum.turns, usage.input, usage.cache_read, usage.cache_write, usage.output, sum.unanswered.tokens];
     let [turns, input, read, write, output, unanswered] = counts.map(|count| count.to_string());
-    let money = sum.known_part().map_or_else(|| sum.money().to_string(), |known| format!("{known} + unknown"));
+    let money = match (sum.priced, sum.spent.micros) {
+        (false, known @ 1..) => format!("{} + unknown", Money::Known(known)),
+        (false, 0) | (true, _) => money(sum).to_string(),
+    };
     [turns, input, read, write, output, unanswered, money]
 }
 

@@ -3,6 +3,7 @@
 use client::StoreError;
 use host::Home;
 use protocol::Timestamp;
+use protocol::api::TodayUsage;
 use runtime::SpentToday;
 use serde::Serialize;
 
@@ -12,7 +13,7 @@ use crate::print;
 /// Spending of today, in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct DailySpending {
+pub(crate) struct DailySpending {
     spent_usd: Money,
     /// `budget.day-usd`; null without a limit.
     limit_usd: Option<Money>,
@@ -21,9 +22,18 @@ pub(super) struct DailySpending {
 }
 
 impl DailySpending {
-    pub(super) fn read(home: &Home, limit: Option<u64>, now: Timestamp) -> Result<DailySpending, StoreError> {
+    pub(crate) fn read(home: &Home, limit: Option<u64>, now: Timestamp) -> Result<DailySpending, StoreError> {
         let SpentToday { micros, ends_at } = SpentToday::read(home, now)?;
         Ok(DailySpending { spent_usd: Money::Known(micros), limit_usd: limit.map(Money::Known), ends_at })
+    }
+
+    /// What other clients see.
+    pub(crate) fn view(self) -> TodayUsage {
+        TodayUsage {
+            spent_micros: self.spent_usd.micros().unwrap_or_default(),
+            limit_micros: self.limit_usd.and_then(Money::micros),
+            ends_at: self.ends_at,
+        }
     }
 
     /// Prints how much of the limit is used, if there is one.

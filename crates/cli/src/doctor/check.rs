@@ -1,5 +1,6 @@
 //! Results of checks.
 
+use protocol::api::{DoctorCheckView, DoctorResult, DoctorStatus};
 use serde::Serialize;
 
 use crate::{log, print};
@@ -10,7 +11,7 @@ use crate::{log, print};
 pub(super) struct DoctorCheck {
     /// Its topic, in one word.
     pub(super) topic: &'static str,
-    pub(super) status: CheckStatus,
+    pub(super) status: DoctorStatus,
     /// The finding.
     pub(super) text: String,
     /// How to fix it; every warning and failure has one.
@@ -18,46 +19,21 @@ pub(super) struct DoctorCheck {
     pub(super) remedy: Option<String>,
 }
 
-/// Status of a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) enum CheckStatus {
-    /// No problem.
-    Ok,
-    /// Neither good nor bad: something is absent that nothing needs.
-    Note,
-    /// Something works less well than it could, or is ignored.
-    Warn,
-    /// Something does not work.
-    Fail,
-}
-
-impl CheckStatus {
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            CheckStatus::Ok => "ok",
-            CheckStatus::Note => "note",
-            CheckStatus::Warn => "warn",
-            CheckStatus::Fail => "fail",
-        }
-    }
-}
-
 impl DoctorCheck {
     pub(super) fn ok(topic: &'static str, text: impl Into<String>) -> DoctorCheck {
-        DoctorCheck { topic, status: CheckStatus::Ok, text: clean_text(text), remedy: None }
+        DoctorCheck { topic, status: DoctorStatus::Ok, text: clean_text(text), remedy: None }
     }
 
     pub(super) fn note(topic: &'static str, text: impl Into<String>) -> DoctorCheck {
-        DoctorCheck { status: CheckStatus::Note, ..DoctorCheck::ok(topic, text) }
+        DoctorCheck { status: DoctorStatus::Note, ..DoctorCheck::ok(topic, text) }
     }
 
     pub(super) fn warn(topic: &'static str, text: impl Into<String>, remedy: impl Into<String>) -> DoctorCheck {
-        DoctorCheck { topic, status: CheckStatus::Warn, text: clean_text(text), remedy: Some(clean_text(remedy)) }
+        DoctorCheck { topic, status: DoctorStatus::Warn, text: clean_text(text), remedy: Some(clean_text(remedy)) }
     }
 
     pub(super) fn fail(topic: &'static str, text: impl Into<String>, remedy: impl Into<String>) -> DoctorCheck {
-        DoctorCheck { topic, status: CheckStatus::Fail, text: clean_text(text), remedy: Some(clean_text(remedy)) }
+        DoctorCheck { topic, status: DoctorStatus::Fail, text: clean_text(text), remedy: Some(clean_text(remedy)) }
     }
 }
 
@@ -83,15 +59,30 @@ impl DoctorReport {
         let count = |status| checks.iter().filter(|check| check.status == status).count();
         DoctorReport {
             version: env!("CARGO_PKG_VERSION"),
-            ok: count(CheckStatus::Ok),
-            note: count(CheckStatus::Note),
-            warn: count(CheckStatus::Warn),
-            fail: count(CheckStatus::Fail),
+            ok: count(DoctorStatus::Ok),
+            note: count(DoctorStatus::Note),
+            warn: count(DoctorStatus::Warn),
+            fail: count(DoctorStatus::Fail),
             checks,
         }
     }
 
     pub(super) fn has_failures(&self) -> bool {
         self.fail > 0
+    }
+}
+
+impl From<DoctorReport> for DoctorResult {
+    fn from(report: DoctorReport) -> DoctorResult {
+        DoctorResult {
+            version: report.version.to_owned(),
+            checks: report.checks.into_iter().map(DoctorCheckView::from).collect(),
+        }
+    }
+}
+
+impl From<DoctorCheck> for DoctorCheckView {
+    fn from(DoctorCheck { topic, status, text, remedy }: DoctorCheck) -> DoctorCheckView {
+        DoctorCheckView { topic: topic.to_owned(), status, text, remedy }
     }
 }

@@ -53,23 +53,23 @@ fn memory(reading: Option<MemoryReading>) -> DoctorCheck {
 
 #[cfg(test)]
 mod tests {
-    use super::super::check::CheckStatus;
     use super::*;
+    use protocol::api::DoctorStatus;
 
     #[test]
     fn low_limits_are_warnings_with_a_remedy() {
         let few = files(OpenFiles { current_limit: Some(256), max_limit: Some(1024) });
         assert_eq!(
             (few.status, few.text.as_str()),
-            (CheckStatus::Warn, "at most 256 open files, raised to 1024 for agents")
+            (DoctorStatus::Warn, "at most 256 open files, raised to 1024 for agents")
         );
-        assert_eq!(files(OpenFiles { current_limit: Some(1024), max_limit: None }).status, CheckStatus::Ok);
+        assert_eq!(files(OpenFiles { current_limit: Some(1024), max_limit: None }).status, DoctorStatus::Ok);
         let raised = files(OpenFiles { current_limit: Some(20_000), max_limit: Some(20_000) });
         assert_eq!(raised.text, "at most 20000 open files");
         let little = memory(Some(MemoryReading { available: 100 << 20, total: 4 << 30, pressure: Some(1.5) }));
         let text =
             "100.0 MiB of 4.0 GiB available, programs wait for memory 1.5 % of the time; agents start one at a time";
-        assert_eq!((little.status, little.text.as_str()), (CheckStatus::Warn, text));
-        assert_eq!(memory(None).status, CheckStatus::Warn);
+        assert_eq!((little.status, little.text.as_str()), (DoctorStatus::Warn, text));
+        assert_eq!(memory(None).status, DoctorStatus::Warn);
     }
 }

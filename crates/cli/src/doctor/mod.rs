@@ -16,6 +16,8 @@ mod session_host;
 mod settings;
 mod show;
 
+use protocol::api::DoctorResult;
+
 use crate::args::DoctorArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
@@ -25,6 +27,21 @@ pub(crate) use git::is_too_old as is_old_git;
 use programs::ProgramRunner;
 
 pub(crate) async fn run_doctor(args: &DoctorArgs) -> Result<CommandExit, CliError> {
+    let report = check_installation().await;
+    if args.json {
+        crate::print::json(&report);
+    } else {
+        show::print_report(&report);
+    }
+    Ok(if report.has_failures() { CommandExit::Failed } else { CommandExit::Success })
+}
+
+/// All checks, for other clients.
+pub(crate) async fn view() -> DoctorResult {
+    check_installation().await.into()
+}
+
+async fn check_installation() -> DoctorReport {
     let (context, setting_problems) = DoctorContext::read();
     let runner = ProgramRunner::new(&context);
     // Wait for servers and programs at the same time.
@@ -41,11 +58,5 @@ pub(crate) async fn run_doctor(args: &DoctorArgs) -> Result<CommandExit, CliErro
     checks.extend(sandbox);
     checks.extend(machine::checks(&context));
     checks.extend(limits::checks());
-    let report = DoctorReport::new(checks);
-    if args.json {
-        crate::print::json(&report);
-    } else {
-        show::print_report(&report);
-    }
-    Ok(if report.has_failures() { CommandExit::Failed } else { CommandExit::Success })
+    DoctorReport::new(checks)
 }

@@ -6,7 +6,8 @@ use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use policy::{AgentRole, Explanation, PermissionRequest, RequestedAct};
-use protocol::RuleEffect;
+use protocol::api::ExplanationView;
+use protocol::{RuleEffect, SessionOptions};
 
 use crate::args::ExplainArgs;
 use crate::error::CliError;
@@ -17,23 +18,35 @@ use runtime::InspectionScope;
 
 pub(crate) fn explain_call(args: &ExplainArgs) -> Result<CommandExit, CliError> {
     let cwd = working_folder(args.directory.as_deref())?;
-    let setup = Setup::read()?;
-    let policy = setup.sources().policy(&args.permissions.session_options(), &cwd)?;
-    let path = setup.env.text("PATH");
-    let path = path.as_deref().map(OsStr::new);
-    let request = parse_request(
-        &args.call,
-        &cwd,
-        InspectionScope { roots: &policy.work_folders, controls: &policy.control_paths, path },
-    )?;
-    let explanation =
-        policy.explain_outside(&request, &cwd).unwrap_or_else(|| policy.explain(&AgentRole::default(), &request));
+    let (tool, explanation) = explain(&Setup::read()?, &args.permissions.session_options(), &args.call, &cwd)?;
     if args.json {
-        print::json(&output::explanation_output(&request.tool, &explanation));
+        print::json(&output::explanation_view(&tool, &explanation));
     } else {
         print_explanation(&explanation);
     }
     Ok(CommandExit::Success)
+}
+
+/// Explains what would happen to a call in a folder.
+pub(crate) fn view(setup: &Setup, call: &[String], cwd: &Path) -> Result<ExplanationView, CliError> {
+    let (tool, explanation) = explain(setup, &SessionOptions::default(), call, cwd)?;
+    Ok(output::explanation_view(&tool, &explanation))
+}
+
+fn explain(
+    setup: &Setup,
+    options: &SessionOptions,
+    call: &[String],
+    cwd: &Path,
+) -> Result<(String, Explanation), CliError> {
+    let policy = setup.sources().policy(options, cwd)?;
+    let path = setup.env.text("PATH");
+    let path = path.as_deref().map(OsStr::new);
+    let scope = InspectionScope { roots: &policy.work_folders, controls: &policy.control_paths, path };
+    let request = parse_request(call, cwd, scope)?;
+    let explanation =
+        policy.explain_outside(&request, cwd).unwrap_or_else(|| policy.explain(&AgentRole::default(), &request));
+    Ok((request.tool, explanation))
 }
 
 fn parse_request(call: &[String], cwd: &Path, scope: InspectionScope<'_>) -> Result<PermissionRequest, CliError> {

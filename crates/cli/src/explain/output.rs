@@ -1,59 +1,27 @@
-//! An explanation as JSON.
+//! An explanation as the API and `--json` show it.
 
 use policy::{Explanation, Verdict};
-use protocol::RuleEffect;
-use serde::Serialize;
+use protocol::api::{DecidingRuleView, ExplanationView, VerdictView};
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ExplanationOutput {
-    tool: String,
-    verdict: VerdictOutput,
-    /// Every part of the call, in order.
-    parts: Vec<VerdictOutput>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct VerdictOutput {
-    part: String,
-    effect: RuleEffect,
-    /// The kind of basis for the decision.
-    ground: &'static str,
-    rule: Option<DecidingRule>,
-    reason: String,
-    remedy: String,
-    /// A rule that would allow this and similar calls.
-    suggestion: Option<String>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct DecidingRule {
-    effect: RuleEffect,
-    rule: String,
-    source: String,
-}
-
-pub(super) fn explanation_output(tool: &str, explanation: &Explanation) -> ExplanationOutput {
+pub(super) fn explanation_view(tool: &str, explanation: &Explanation) -> ExplanationView {
     let Explanation { verdict, parts } = explanation;
-    ExplanationOutput {
+    ExplanationView {
         tool: tool.to_owned(),
-        verdict: verdict_output(verdict),
-        parts: parts.iter().map(verdict_output).collect(),
+        verdict: verdict_view(verdict),
+        parts: parts.iter().map(verdict_view).collect(),
     }
 }
 
-fn verdict_output(verdict: &Verdict) -> VerdictOutput {
-    let rule = verdict.basis.rule().map(|rule| DecidingRule {
+fn verdict_view(verdict: &Verdict) -> VerdictView {
+    let rule = verdict.basis.rule().map(|rule| DecidingRuleView {
         effect: rule.effect,
         rule: rule.text.clone(),
         source: rule.source.to_string(),
     });
-    VerdictOutput {
+    VerdictView {
         part: verdict.part.clone(),
         effect: verdict.effect,
-        ground: verdict.basis.as_str(),
+        ground: verdict.basis.as_str().to_owned(),
         rule,
         reason: verdict.reason(),
         remedy: verdict.remedy(),

@@ -105,7 +105,7 @@ pub(super) async fn resume(id: Option<&str>, args: RunArgs) -> Result<CommandExi
     }
     let home = Setup::read()?.home;
     let session = status::choose_session(&home, id, args.directory.as_deref())?;
-    let progress = FleetProgress::read(&StoredSession::open(&home, session)?, session)?;
+    let progress = StoredSession::open(&home, session)?.fleet_status()?.map(FleetProgress::from);
     if progress.is_some_and(|progress| progress.end == Some(FleetEnd::Done)) {
         print::note(format_args!("the fleet in {session} has finished all todos"));
         return Ok(CommandExit::Success);

@@ -66,7 +66,8 @@ impl FleetReport {
         started: Instant,
     ) -> Result<FleetReport, CliError> {
         let reader = StoredSession::open(home, id)?;
-        let (progress, usage_summary) = (FleetProgress::read(&reader, id)?, SessionUsageSummary::read(&reader)?);
+        let progress = reader.fleet_status()?.map(FleetProgress::from);
+        let usage_summary = SessionUsageSummary::read(&reader)?;
         Ok(FleetReport {
             id,
             follow_outcome: followed,
@@ -215,7 +216,7 @@ pub(super) fn print_table(progress: &FleetProgress) {
         }
     }
     let labels: Vec<&str> = progress.todos.iter().map(TodoLine::status_label).collect();
-    print::output(summarize(&labels, progress.other_tokens()));
+    print::output(summarize(&labels, progress.other_tokens));
 }
 
 /// The number of todos with each label, and the tokens that are in no row.

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use client::{SessionQuery, StoreError, StoredSession};
+use client::{LatestFleet, SessionQuery, StoreError, StoredSession};
 use host::Home;
-use protocol::api::{SessionCommand, TasksParams};
-use protocol::{Event, FleetEnd, SessionId};
+use protocol::api::SessionCommand;
+use protocol::{FleetEnd, SessionId};
 
 use super::display;
 use super::progress::FleetProgress;
@@ -25,7 +25,7 @@ pub(super) fn print_status(options: &FleetSelectArgs) -> Result<CommandExit, Cli
     let home = Setup::read()?.home;
     let id = choose_session(&home, options.id.as_deref(), None)?;
     let reader = StoredSession::open(&home, id)?;
-    let progress = FleetProgress::read(&reader, id)?;
+    let progress = reader.fleet_status()?.map(FleetProgress::from);
     let progress = progress.ok_or_else(|| CliError::usage(format!("session {id} has no fleet")))?;
     if options.json {
         print::json(&progress);
@@ -62,7 +62,7 @@ pub(super) fn choose_session(home: &Home, given: Option<&str>, folder: Option<&P
     let updated_fleet = |id: SessionId| {
         let reader = StoredSession::open(home, id).ok()?;
         // Todos alone are not a fleet: a prompt may have left them, or a process that died before the fleet started.
-        let has_fleet = latest_fleet(&reader).ok()?.is_some();
+        let has_fleet = reader.latest_fleet().ok()?.is_some();
         has_fleet.then(|| reader.view().ok()).flatten().map(|view| (view.updated_at, id))
     };
     let newest = rows.iter().filter_map(|row| updated_fleet(row.id)).max();
@@ -72,37 +72,17 @@ pub(super) fn choose_session(home: &Home, given: Option<&str>, folder: Option<&P
     })
 }
 
-/// The status of a session's latest fleet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LatestFleetStatus {
-    Unfinished,
-    Ended(FleetEnd),
-}
-
-/// Reads the status of the latest fleet, if there was one, from the root's events.
-fn latest_fleet(reader: &StoredSession) -> Result<Option<LatestFleetStatus>, StoreError> {
-    let params = TasksParams { all: true, ..TasksParams::root() };
-    let Some(root) = reader.tasks(&params)?.tasks.first().map(|root| root.id) else { return Ok(None) };
-    let status_after = |event: &Event| match event {
-        Event::FleetBegan(_) => Some(LatestFleetStatus::Unfinished),
-        Event::FleetEnded { end } => Some(LatestFleetStatus::Ended(*end)),
-        _other => None,
-    };
-    let log = reader.task_events(root)?;
-    Ok(log.iter().rev().find_map(|envelope| status_after(&envelope.entry.event)))
-}
-
 /// Whether the latest fleet of a session finished all its todos.
 pub(crate) fn is_done(reader: &StoredSession) -> Result<bool, StoreError> {
-    Ok(latest_fleet(reader)? == Some(LatestFleetStatus::Ended(FleetEnd::Done)))
+    Ok(reader.latest_fleet()? == Some(LatestFleet::Ended(FleetEnd::Done)))
 }
 
 /// A note for the user who resumes a session whose latest fleet is unfinished or was stopped.
 pub(crate) fn unfinished_fleet_note(home: &Home, id: SessionId) -> Option<String> {
     let adjective = match read_latest_fleet(home, id)? {
-        LatestFleetStatus::Unfinished => "an unfinished",
-        LatestFleetStatus::Ended(FleetEnd::Stopped) => "a stopped",
-        LatestFleetStatus::Ended(FleetEnd::Done | FleetEnd::Blocked) => return None,
+        LatestFleet::Unfinished => "an unfinished",
+        LatestFleet::Ended(FleetEnd::Stopped) => "a stopped",
+        LatestFleet::Ended(FleetEnd::Done | FleetEnd::Blocked) => return None,
     };
     Some(format!("this session has {adjective} fleet; resume it: bosun fleet resume {id}"))
 }
@@ -111,11 +91,11 @@ pub(crate) fn unfinished_fleet_note(home: &Home, id: SessionId) -> Option<String
 /// work, so any work that is left belongs to the conversation.
 pub(crate) fn resume_command(home: &Home, id: SessionId) -> String {
     match read_latest_fleet(home, id) {
-        Some(LatestFleetStatus::Unfinished) => format!("bosun fleet resume {id}"),
-        Some(LatestFleetStatus::Ended(_)) | None => format!("bosun --resume {id}"),
+        Some(LatestFleet::Unfinished) => format!("bosun fleet resume {id}"),
+        Some(LatestFleet::Ended(_)) | None => format!("bosun --resume {id}"),
     }
 }
 
-fn read_latest_fleet(home: &Home, id: SessionId) -> Option<LatestFleetStatus> {
-    StoredSession::open(home, id).and_then(|reader| latest_fleet(&reader)).ok().flatten()
+fn read_latest_fleet(home: &Home, id: SessionId) -> Option<LatestFleet> {
+    StoredSession::open(home, id).and_then(|reader| reader.latest_fleet()).ok().flatten()
 }

@@ -5,34 +5,27 @@ use std::time::Duration;
 
 use git::{Checkout, DiscardOutcome, TrashedCheckout};
 use host::Home;
+use protocol::api::CheckoutCleanup;
 use protocol::{SessionId, Timestamp};
-use serde::Serialize;
 
-use crate::print;
+use super::{CollectNote, CollectNotes};
 use crate::setup::Setup;
 
-/// The result of the cleanup.
-#[derive(Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct CheckoutCleanup {
-    /// Checkouts removed because their work is in the user's repository.
-    pub(super) removed: usize,
-    /// Checkouts moved to the trash.
-    pub(super) trashed: usize,
-    /// Checkouts removed from the trash.
-    pub(super) emptied: usize,
-    pub(super) bytes: u64,
-}
-
 /// Removes checkouts without a session; moves those whose work is stored nowhere else to the trash.
-pub(super) async fn collect(setup: &Setup, now: Timestamp, retention: Duration, dry_run: bool) -> CheckoutCleanup {
+pub(super) async fn collect(
+    setup: &Setup,
+    now: Timestamp,
+    retention: Duration,
+    dry_run: bool,
+    note: CollectNotes<'_>,
+) -> CheckoutCleanup {
     let mut report = CheckoutCleanup::default();
     let home = &setup.home;
     let old = TrashedCheckout::all(home).into_iter().filter(|trashed| now.since(trashed.trashed_at) > retention);
     for trashed in old {
         match if dry_run { Ok(host::RemovedFiles::default()) } else { trashed.remove(home) } {
             Ok(removed) => (report.emptied, report.bytes) = (report.emptied + 1, report.bytes + removed.bytes),
-            Err(error) => print::error(&error.to_string()),
+            Err(error) => note(CollectNote::Failed(error.to_string())),
         }
     }
     let is_orphan = |checkout: &Checkout| !home.session_dir(checkout.id().session).exists() && !checkout.is_in_use();
@@ -46,7 +39,7 @@ pub(super) async fn collect(setup: &Setup, now: Timestamp, retention: Duration, 
                 (report.removed, report.bytes) = (report.removed + 1, report.bytes + removed.bytes);
             }
             Ok(DiscardOutcome::Trashed { .. }) => report.trashed += 1,
-            Err(error) => print::error(&error.to_string()),
+            Err(error) => note(CollectNote::Failed(error.to_string())),
         }
     }
     if !dry_run {

@@ -6,23 +6,18 @@ use std::path::Path;
 
 use client::{StoreError, StoredSession};
 use host::Home;
-use protocol::api::TasksParams;
+use protocol::api::{OutputCleanup, TasksParams};
 use protocol::{SessionId, TaskId};
-use serde::Serialize;
 
-use crate::print;
-
-/// The result of the cleanup.
-#[derive(Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct OutputCleanup {
-    /// The number of tasks whose output was removed.
-    pub(super) removed: usize,
-    pub(super) bytes: u64,
-}
+use super::{CollectNote, CollectNotes};
 
 /// Removes unreachable task output of these sessions.
-pub(super) fn collect(home: &Home, sessions: impl Iterator<Item = SessionId>, dry_run: bool) -> OutputCleanup {
+pub(super) fn collect(
+    home: &Home,
+    sessions: impl Iterator<Item = SessionId>,
+    dry_run: bool,
+    note: CollectNotes<'_>,
+) -> OutputCleanup {
     let mut outputs = OutputCleanup::default();
     for session in sessions {
         let folder = home.output_dir(session);
@@ -36,7 +31,7 @@ pub(super) fn collect(home: &Home, sessions: impl Iterator<Item = SessionId>, dr
             let bytes = folder_size(&path);
             match if dry_run { Ok(()) } else { fs::remove_dir_all(&path) } {
                 Ok(()) => outputs = OutputCleanup { removed: outputs.removed + 1, bytes: outputs.bytes + bytes },
-                Err(error) => print::error(&format!("{}: {error}", path.display())),
+                Err(error) => note(CollectNote::Failed(format!("{}: {error}", path.display()))),
             }
         }
     }

@@ -7,22 +7,11 @@ use std::path::{Path, PathBuf};
 use client::StoredSession;
 use git::{Git, GitError, Pin, Pins, Repository};
 use protocol::SessionId;
-use serde::Serialize;
+use protocol::api::RefCleanup;
 
+use super::{CollectNote, CollectNotes};
+use crate::fleet;
 use crate::setup::Setup;
-use crate::{fleet, print};
-
-/// The result of the cleanup.
-#[derive(Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct RefCleanup {
-    /// Refs removed.
-    pub(super) removed: usize,
-    /// Refs of removed sessions that were kept because their work is not on any branch.
-    pub(super) unlanded: usize,
-    /// Folders of interrupted landings removed.
-    pub(super) landings: usize,
-}
 
 /// Which refs to remove.
 #[derive(Debug)]
@@ -35,7 +24,12 @@ pub(super) struct RefCleanupOptions {
 }
 
 /// Cleans the repositories that contain these folders.
-pub(super) async fn collect(setup: &Setup, folders: BTreeSet<PathBuf>, options: &RefCleanupOptions) -> RefCleanup {
+pub(super) async fn collect(
+    setup: &Setup,
+    folders: BTreeSet<PathBuf>,
+    options: &RefCleanupOptions,
+    note: CollectNotes<'_>,
+) -> RefCleanup {
     let mut report = RefCleanup::default();
     let git = crate::checkouts::git_in_home(setup);
     let mut repositories = BTreeMap::new();
@@ -46,7 +40,7 @@ pub(super) async fn collect(setup: &Setup, folders: BTreeSet<PathBuf>, options: 
     }
     for repository in repositories.into_values() {
         if let Err(error) = clean_repository(setup, &repository, options, &mut report).await {
-            print::error(&error.to_string());
+            note(CollectNote::Failed(error.to_string()));
         }
     }
     report
@@ -59,7 +53,7 @@ async fn clean_repository(
     report: &mut RefCleanup,
 ) -> Result<(), GitError> {
     if !options.dry_run {
-        report.landings += git::clear_landings(repository).await?;
+        report.landings += git::clear_landings(repository).await? as u64;
     }
     let Pins { landed, not_landed: only } = Pins::read(repository.git()).await?;
     let is_gone = |id: &SessionId| options.removed.contains(id) || !setup.home.session_dir(*id).exists();
@@ -72,7 +66,7 @@ async fn clean_repository(
         if options.unlanded {
             remove_pins(repository.git(), &pins, options, report).await?;
         } else {
-            report.unlanded += pins.len();
+            report.unlanded += pins.len() as u64;
         }
     }
     Ok(())
@@ -87,7 +81,7 @@ async fn remove_pins(
     if !options.dry_run {
         Pins::remove(git, pins).await?;
     }
-    report.removed += pins.len();
+    report.removed += pins.len() as u64;
     Ok(())
 }
 

@@ -1,24 +1,21 @@
 //! `bosun lists`: shared lists, from any terminal, while sessions work on them and afterwards.
 
 mod file;
-mod open_list;
+mod selected_list;
 mod show;
 
-use client::{ExpectedVersion, ItemChange, ItemQuery, ListError, NewItem};
-use host::{Clock, SystemClock};
-use protocol::{ItemStatus, Timestamp};
+use client::{ListError, lists};
+use protocol::ItemStatus;
+use protocol::api::{AddItemParams, ArchiveItemsParams, ItemParams, ItemsParams, ItemsResult, UpdateItemParams};
 
-use self::open_list::OpenList;
+use self::selected_list::SelectedList;
 use crate::args::{ItemArgs, ItemDetailArgs, ItemListArgs, ListSelectArgs, ListsArgs, ListsCommand};
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::print;
 use crate::setup::Setup;
 
-pub(crate) use open_list::items_of_task;
-
-/// The author of items that the user writes.
-const AUTHOR: &str = "user";
+pub(crate) use selected_list::items_of_task;
 
 pub(crate) fn perform(args: ListsArgs) -> Result<CommandExit, CliError> {
     let setup = Setup::read()?;
@@ -26,52 +23,58 @@ pub(crate) fn perform(args: ListsArgs) -> Result<CommandExit, CliError> {
         None => list(&setup, &args.items),
         Some(ListsCommand::List(options)) => list(&setup, &options),
         Some(ListsCommand::Show(chosen)) => {
-            let open_list = OpenList::open(&setup, &chosen.which)?;
-            let item = open_list.list.get(chosen.item).map_err(list_error)?;
-            show::print_item(&open_list, &item, chosen.which.json);
+            let list = SelectedList::find(&setup, &chosen.which)?;
+            let params = ItemParams { list: list.address.clone(), item: chosen.item };
+            let item = lists::get(&setup.home, &params).map_err(list_error)?;
+            show::print_item(&list, &item, chosen.which.json);
             Ok(CommandExit::Success)
         }
         Some(ListsCommand::Add { subject, details, which }) => add(&setup, subject, details, &which),
         Some(ListsCommand::Update { chosen, subject, status, details, before, not_after }) => {
-            let status = status.as_deref().and_then(ItemStatus::from_name);
             let ItemDetailArgs { description, owner, after, metadata } = details;
-            let change = ItemChange {
+            let change = UpdateItemParams {
                 subject,
                 description,
-                status,
+                status: status.as_deref().and_then(ItemStatus::from_name),
                 owner,
                 add_blocks: before,
                 add_blocked_by: after,
                 remove_blocked_by: not_after,
                 metadata: metadata.unwrap_or_default(),
-                ..ItemChange::default()
+                ..no_change(&setup, &chosen)?
             };
-            update(&setup, &chosen, change)
+            update(&setup, change, chosen.which.json)
         }
-        Some(ListsCommand::Done(chosen)) => update(&setup, &chosen, status_change(ItemStatus::Completed)),
-        Some(ListsCommand::Delete(chosen)) => update(&setup, &chosen, status_change(ItemStatus::Deleted)),
+        Some(ListsCommand::Done(chosen)) => set_status(&setup, &chosen, ItemStatus::Completed),
+        Some(ListsCommand::Delete(chosen)) => set_status(&setup, &chosen, ItemStatus::Deleted),
         Some(ListsCommand::Archive { item, which }) => {
-            let open_list = OpenList::open(&setup, &which)?;
-            let items = open_list.list.archive(item, now()).map_err(list_error)?;
-            show::print_items(&open_list, &items, which.json);
+            let list = SelectedList::find(&setup, &which)?;
+            let params = ArchiveItemsParams { list: list.address.clone(), item };
+            let ItemsResult { items } = lists::archive(&setup.home, &params).map_err(list_error)?;
+            show::print_items(&list, &items, which.json);
             Ok(CommandExit::Success)
         }
         Some(ListsCommand::Export { output, which }) => {
-            file::export(&OpenList::open(&setup, &which)?, output.as_deref())
+            file::export(&setup.home, &SelectedList::find(&setup, &which)?, output.as_deref())
         }
-        Some(ListsCommand::Import { file, which }) => file::import(&OpenList::open(&setup, &which)?, &file, which.json),
+        Some(ListsCommand::Import { file, which }) => {
+            file::import(&setup.home, SelectedList::find(&setup, &which)?, &file, which.json)
+        }
     }
 }
 
 fn list(setup: &Setup, options: &ItemListArgs) -> Result<CommandExit, CliError> {
-    let open_list = OpenList::open(setup, &options.which)?;
-    let query = ItemQuery {
+    let list = SelectedList::find(setup, &options.which)?;
+    let params = ItemsParams {
+        list: list.address.clone(),
         status: options.status.as_deref().and_then(ItemStatus::from_name),
         owner: options.owner.clone(),
         archived: options.archived,
-        ..ItemQuery::default()
+        after: None,
+        limit: Some(u64::MAX),
     };
-    show::print_items(&open_list, &open_list.list.items(&query).map_err(list_error)?, options.which.json);
+    let ItemsResult { items } = lists::items(&setup.home, &params).map_err(list_error)?;
+    show::print_items(&list, &items, options.which.json);
     Ok(CommandExit::Success)
 }
 
@@ -81,37 +84,34 @@ fn add(
     details: ItemDetailArgs,
     which: &ListSelectArgs,
 ) -> Result<CommandExit, CliError> {
-    let open_list = OpenList::open(setup, which)?;
     let ItemDetailArgs { description, owner, after, metadata } = details;
-    let new = NewItem {
+    let new = AddItemParams {
+        list: SelectedList::find(setup, which)?.address,
         subject,
         description: description.unwrap_or_default(),
         active_form: None,
         owner,
         blocked_by: after,
         metadata: metadata.unwrap_or_default(),
-        author: AUTHOR.into(),
     };
-    let created = open_list.list.create(new, now()).map_err(list_error)?;
-    show::print_changed(&created.item, which.json);
+    show::print_changed(&lists::add(&setup.home, new).map_err(list_error)?, which.json);
     Ok(CommandExit::Success)
 }
 
-fn update(setup: &Setup, chosen: &ItemArgs, change: ItemChange) -> Result<CommandExit, CliError> {
-    let open_list = OpenList::open(setup, &chosen.which)?;
-    let expected = chosen.version.map_or(ExpectedVersion::Any, ExpectedVersion::Version);
-    let change = ItemChange { author: AUTHOR.into(), ..change };
-    let changed = open_list.list.update(chosen.item, expected, &change, now()).map_err(list_error)?;
-    show::print_changed(&changed.item, chosen.which.json);
+fn set_status(setup: &Setup, chosen: &ItemArgs, status: ItemStatus) -> Result<CommandExit, CliError> {
+    let change = UpdateItemParams { status: Some(status), ..no_change(setup, chosen)? };
+    update(setup, change, chosen.which.json)
+}
+
+/// The chosen item, with no changes yet.
+fn no_change(setup: &Setup, chosen: &ItemArgs) -> Result<UpdateItemParams, CliError> {
+    let list = SelectedList::find(setup, &chosen.which)?.address;
+    Ok(UpdateItemParams { version: chosen.version, ..UpdateItemParams::new(list, chosen.item) })
+}
+
+fn update(setup: &Setup, change: UpdateItemParams, json: bool) -> Result<CommandExit, CliError> {
+    show::print_changed(&lists::update(&setup.home, change).map_err(list_error)?, json);
     Ok(CommandExit::Success)
-}
-
-fn status_change(status: ItemStatus) -> ItemChange {
-    ItemChange { status: Some(status), ..ItemChange::default() }
-}
-
-fn now() -> Timestamp {
-    SystemClock.now()
 }
 
 /// Converts a list error, with a hint on what to do next.

@@ -3,7 +3,7 @@
 use protocol::{ItemId, ListItem, ListName};
 use serde::Serialize;
 
-use super::open_list::OpenList;
+use super::selected_list::SelectedList;
 use crate::print;
 
 #[derive(Serialize)]
@@ -14,12 +14,12 @@ struct ItemListOutput<'a> {
 }
 
 /// Prints a line for each item.
-pub(super) fn print_items(open_list: &OpenList, items: &[ListItem], json: bool) {
+pub(super) fn print_items(list: &SelectedList, items: &[ListItem], json: bool) {
     if json {
-        return print::json(&ItemListOutput { list: &open_list.name, items });
+        return print::json(&ItemListOutput { list: &list.name, items });
     }
     if items.is_empty() {
-        return print::note(format!("no item on the {} list matches", open_list.name));
+        return print::note(format!("no item on the {} list matches", list.name));
     }
     for item in items {
         let owner = item.owner.as_deref().unwrap_or("-");
@@ -32,12 +32,12 @@ pub(super) fn print_items(open_list: &OpenList, items: &[ListItem], json: bool) 
 }
 
 /// Prints all fields of an item.
-pub(super) fn print_item(open_list: &OpenList, item: &ListItem, json: bool) {
+pub(super) fn print_item(list: &SelectedList, item: &ListItem, json: bool) {
     if json {
         return print::json(item);
     }
     let mut rows = vec![
-        ("item", format!("{} of the {} list", item.id, open_list.name)),
+        ("item", format!("{} of the {} list", item.id, list.name)),
         ("subject", item.subject.clone()),
         ("status", item.status.as_str().to_owned()),
         ("version", item.version.to_string()),

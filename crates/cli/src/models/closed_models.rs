@@ -3,27 +3,19 @@
 use client::StoreError;
 use host::Home;
 use protocol::Timestamp;
-use serde::Serialize;
+use protocol::api::ClosedModelView;
 
 use crate::print;
 
-/// A model that receives no requests from this machine for now.
-#[derive(Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ClosedModel {
-    model: String,
-    until: Timestamp,
-}
-
 /// The models that are closed now.
-pub(super) fn list_closed(home: &Home, now: Timestamp) -> Result<Vec<ClosedModel>, StoreError> {
+pub(super) fn list_closed(home: &Home, now: Timestamp) -> Result<Vec<ClosedModelView>, StoreError> {
     let closed = runtime::closed_models(home, now)?.into_iter();
-    Ok(closed.map(|closed| ClosedModel { model: without_account(&closed.key), until: closed.until }).collect())
+    Ok(closed.map(|closed| ClosedModelView { model: without_account(&closed.key), until: closed.until }).collect())
 }
 
 /// Prints the closed models and how to reopen them.
-pub(super) fn print_closed(closed: &[ClosedModel]) {
-    for ClosedModel { model, until } in closed {
+pub(super) fn print_closed(closed: &[ClosedModelView]) {
+    for ClosedModelView { model, until } in closed {
         print::note(format_args!("{model} is closed until {until}: its provider asked to wait or did not answer"));
     }
     if !closed.is_empty() {

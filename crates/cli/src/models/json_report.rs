@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use model::{ModelListing, Provider, ProviderKey, Providers, WireFormat, prices};
 use protocol::Price;
+use protocol::api::{ClosedModelView, ModelView, ModelsResult, ProviderView};
 use serde::Serialize;
 
-use super::closed_models::ClosedModel;
 use super::probe::ProbeResult;
 use crate::money::Money;
 
@@ -18,7 +18,7 @@ pub(super) struct ModelsReport<'a> {
     prices_as_of: &'static str,
     providers: Vec<ProviderReportEntry<'a>>,
     /// Models that are not asked now because their provider asked to wait.
-    closed: &'a [ClosedModel],
+    closed: &'a [ClosedModelView],
 }
 
 #[derive(Debug, Serialize)]
@@ -69,7 +69,7 @@ struct PriceInDollars {
 pub(super) fn models_report<'a>(
     providers: &'a Providers,
     probes: &'a BTreeMap<String, ProbeResult>,
-    closed: &'a [ClosedModel],
+    closed: &'a [ClosedModelView],
 ) -> ModelsReport<'a> {
     let entries = providers.by_name.iter();
     let providers = entries.map(|(name, provider)| provider_entry(name, provider, probes.get(name))).collect();
@@ -105,6 +105,31 @@ fn provider_entry<'a>(
         }),
         models: models.map(|(name, running)| model_entry(name, running, provider.listing(name))).collect(),
     }
+}
+
+/// The providers and models as other clients see them.
+pub(super) fn models_view(
+    providers: &Providers,
+    probes: &BTreeMap<String, ProbeResult>,
+    closed: Vec<ClosedModelView>,
+) -> ModelsResult {
+    let view = |(name, provider): (&String, &Provider)| {
+        let entry = provider_entry(name, provider, probes.get(name));
+        let model = |model: ModelReportEntry<'_>| ModelView {
+            price: provider.listing(model.name).price,
+            name: model.name.to_owned(),
+            running: model.running,
+            context_tokens: model.context,
+            max_output_tokens: model.max_output,
+        };
+        ProviderView {
+            name: name.clone(),
+            base_url: provider.base_url.clone(),
+            has_key: !matches!(provider.key, ProviderKey::Missing { .. }),
+            models: entry.models.into_iter().map(model).collect(),
+        }
+    };
+    ModelsResult { providers: providers.by_name.iter().map(view).collect(), closed }
 }
 
 fn wire_name(wire: WireFormat) -> &'static str {

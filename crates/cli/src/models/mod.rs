@@ -7,10 +7,13 @@ mod start_command;
 mod table;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use config::ModelAccess;
 use futures_util::future::join_all;
 use host::{Clock, SystemClock};
+use protocol::SessionOptions;
+use protocol::api::ModelsResult;
 
 use crate::args::ModelsArgs;
 use crate::error::CliError;
@@ -35,6 +38,15 @@ pub(crate) async fn list(args: &ModelsArgs) -> Result<CommandExit, CliError> {
         closed_models::print_closed(&closed);
     }
     Ok(CommandExit::Success)
+}
+
+/// The providers and models of a folder, for other clients.
+pub(crate) async fn view(setup: &Setup, cwd: &Path) -> Result<ModelsResult, CliError> {
+    let layers = setup.sources().layers(&SessionOptions::default(), None, cwd)?;
+    let access = layers.config().access(&setup.env).map_err(setup::settings_failure)?;
+    let closed = closed_models::list_closed(&setup.home, SystemClock.now())?;
+    let probes = probe_local_servers(&access).await;
+    Ok(json_report::models_view(&access.providers, &probes, closed))
 }
 
 /// Replaces the hint about an unknown model if a server on this machine has it.

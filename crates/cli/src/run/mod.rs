@@ -17,7 +17,7 @@ mod usage_summary;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
-use client::StoredSession;
+use client::{RunWaitLimits, StoredSession};
 use host::{Clock, Home, SystemClock};
 use protocol::api::{SendParams, TaskView, TasksParams};
 use protocol::{MailDelivery, SessionId};
@@ -33,12 +33,13 @@ use crate::setup::Setup;
 use crate::share::ShareFile;
 use crate::{chat, fleet, print, sessions, setup, suggestions};
 
-pub(crate) use background::{BackgroundWait, BackgroundWork};
+pub(crate) use background::BackgroundNames;
+use background::BackgroundWait;
 pub(crate) use countdown::Countdown;
 pub(crate) use event_text::ProgressMode;
 pub(crate) use report::{Denial, RunSummary};
 use screen::RunScreen;
-use session_driver::{RunWaitLimits, drive_session};
+use session_driver::drive_session;
 pub(crate) use signals::{RunSignal, SignalListener};
 use slash::{PromptPreview, SlashEffect, SlashPromptOutcome};
 pub(crate) use usage_summary::SessionUsageSummary;
@@ -145,11 +146,9 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
         }
     };
     resume_and_post(&mut session, start, prompt).await?;
-    let limits = RunWaitLimits {
-        background: BackgroundWait::from_flag(args.background_wait),
-        park: args.park_wait,
-        time: args.timeout,
-    };
+    let BackgroundWait { commands, agents } = BackgroundWait::from_flag(args.background_wait);
+    let limits =
+        RunWaitLimits { commands: Some(commands), agents: Some(agents), park: Some(args.park_wait), run: args.timeout };
     let prompter = match progress {
         ProgressMode::Lines => Prompter::open(&setup, &session, cwd, PromptSurface::Lines),
         ProgressMode::Nothing | ProgressMode::Events => None,

@@ -14,7 +14,7 @@ use protocol::{
 use runtime::{BusMessage, FleetOutcome, Parking, Session};
 use serde::Serialize;
 
-use super::background::BackgroundWork;
+use super::background::BackgroundNames;
 use super::event_text::ProgressMode;
 use super::usage_summary::SessionUsageSummary;
 use crate::args::OutputFormat;
@@ -268,7 +268,7 @@ impl RunSummary {
     }
 
     /// Records background work that was stopped.
-    pub(super) fn note_stopped(&mut self, work: BackgroundWork) {
+    pub(super) fn note_stopped(&mut self, work: BackgroundNames) {
         self.stopped_agents.extend(work.agents);
         self.stopped_commands.extend(work.commands);
     }
@@ -281,9 +281,9 @@ impl RunSummary {
             (Err(_), Some(_)) => StoredSession::open(&self.home, self.id),
             (Ok(reader), _) => Ok(reader),
         };
-        let (id, has_fleet) = (self.id, self.fleet_outcome.is_some());
+        let has_fleet = self.fleet_outcome.is_some();
         let read = |reader: StoredSession| {
-            let fleet = if has_fleet { FleetProgress::read(&reader, id)? } else { None };
+            let fleet = if has_fleet { reader.fleet_status()?.map(FleetProgress::from) } else { None };
             Ok((SessionUsageSummary::read(&reader)?, reader.tasks(&TasksParams::all_tasks())?.tasks, fleet))
         };
         match (reader.and_then(read), &self.paused) {

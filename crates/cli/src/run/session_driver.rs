@@ -3,35 +3,19 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use client::StoreError;
+use client::{RunDue, RunWaitLimits, RunWatch, StoreError, StoredSession};
 use config::Env;
 use protocol::CancelBy;
-use protocol::api::{ParkingView, RunPhase};
+use protocol::api::SessionWaitEnd;
 use runtime::{BusMessage, Session, SessionStatus, Subscription};
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
-use super::background::{BackgroundWait, BackgroundWaitDecision, BackgroundWaitTimes, BackgroundWork};
 use super::report::{RunEnd, RunSummary};
 use super::screen::RunScreen;
 use super::signals::{RunSignal, SignalListener};
 use crate::error::CliError;
 use crate::fault_injection;
-
-/// How long to wait before stopped work is checked again.
-const RECHECK_INTERVAL: Duration = Duration::from_millis(100);
-
-/// How long a run waits for work and quotas.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct RunWaitLimits {
-    /// For background work after the answer.
-    pub(crate) background: BackgroundWait,
-    /// For a quota to reset.
-    pub(crate) park: Duration,
-    /// For the whole run, if limited. Agents at work stop at this limit by themselves; here it limits the wait for a
-    /// quota.
-    pub(crate) time: Option<Duration>,
-}
 
 /// The interval of ticks while nothing happens.
 const TICK_INTERVAL: Duration = Duration::from_secs(1);
@@ -50,19 +34,9 @@ pub(super) async fn drive_session(
     let mut signals = SignalListener::listen()?;
     let mut clock = tokio::time::interval(TICK_INTERVAL);
     clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let (mut current_wait, mut wait_began) = (RunWait::Work, Instant::now());
-    let (mut last_event, mut check_at) = (Instant::now(), Instant::now());
+    let mut watch = RunWatch::new(limits, Instant::now());
     let ended = loop {
-        let wait = RunWait::from_status(&status.borrow_and_update());
-        // The limits count from the start of the current wait.
-        if current_wait != wait {
-            (current_wait, wait_began) = (wait, Instant::now());
-            // The wait cannot end before this time.
-            check_at = wait_began + limits.background.minimum().min(limits.park);
-        }
-        let time_left = limits.time.map(|time| time.saturating_sub(report.started_at.elapsed()));
-        let park_left = limits.park.saturating_sub(wait_began.elapsed());
-        let deadline = wait.deadline(check_at, time_left.map_or(park_left, |time| time.min(park_left)));
+        watch.note_phase(status.borrow_and_update().phase(), Instant::now());
         tokio::select! {
             biased;
             signal = signals.next() => {
@@ -80,7 +54,7 @@ pub(super) async fn drive_session(
             }
             message = events.next() => match message {
                 Ok(Some(message)) => {
-                    last_event = Instant::now();
+                    watch.note_event(Instant::now());
                     report.apply(&message);
                     fault_injection::panic_if_requested(env.fault.as_deref(), &message);
                     screen.handle_message(&message);
@@ -94,75 +68,35 @@ pub(super) async fn drive_session(
             },
             _now = clock.tick() => screen.tick(Instant::now()),
             changed = status.changed() => if changed.is_err() { break RunEnd::NothingLeft },
-            () = deadline => match wait {
-                RunWait::Background => {
-                    let work = match BackgroundWork::read(&session) {
-                        Ok(work) => work,
-                        Err(error) => {
-                            report.paused = Some(Arc::new(error));
-                            break RunEnd::Paused;
-                        }
-                    };
-                    let times = BackgroundWaitTimes { answered_at: wait_began, last_event_at: last_event };
-                    match work.decide(limits.background, times, Instant::now()) {
-                        BackgroundWaitDecision::Wait(until) => check_at = until,
-                        // All at once: if tasks ended one by one, each end would wake the root.
-                        BackgroundWaitDecision::Stop => {
-                            report.note_stopped(work);
-                            session.stop(CancelBy::SessionEnd).await?;
-                            check_at = Instant::now() + RECHECK_INTERVAL;
-                        }
+            () = watch.until_due() => {
+                let work = || StoredSession::open(session.home(), session.id())?.background_work();
+                match watch.due(Instant::now(), work) {
+                    Ok(RunDue::Nothing) => {}
+                    // All at once: if tasks ended one by one, each end would wake the root.
+                    Ok(RunDue::Overdue(work)) => {
+                        report.note_stopped(work.into());
+                        session.stop(CancelBy::SessionEnd).await?;
+                    }
+                    Ok(RunDue::Over(end)) => break end.into(),
+                    Err(error) => {
+                        report.paused = Some(Arc::new(error));
+                        break RunEnd::Paused;
                     }
                 }
-                RunWait::Person => break RunEnd::Parked,
-                RunWait::Quota if time_left.is_some_and(|time| time < park_left) => break RunEnd::TimeUp,
-                RunWait::Quota => break RunEnd::Parked,
-                RunWait::Nothing => break RunEnd::NothingLeft,
-                RunWait::Work => {}
-                RunWait::Paused => break RunEnd::Paused,
             },
         }
     };
     leave_session(session, ended, report, events, status, screen).await
 }
 
-/// What the run waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RunWait {
-    /// The root's answer.
-    Work,
-    /// Background work, after the answer.
-    Background,
-    /// A quota that any task of the tree has run into.
-    Quota,
-    /// A condition that only a person can change, such as an invalid API key.
-    Person,
-    /// Nothing: the run is over.
-    Nothing,
-    /// Nothing: the run cannot continue.
-    Paused,
-}
-
-impl RunWait {
-    fn from_status(status: &SessionStatus) -> RunWait {
-        match status.phase() {
-            RunPhase::Working => RunWait::Work,
-            RunPhase::Background => RunWait::Background,
-            RunPhase::Parked(ParkingView { until_at: None, .. }) => RunWait::Person,
-            RunPhase::Parked(ParkingView { until_at: Some(_), .. }) => RunWait::Quota,
-            RunPhase::Quiet => RunWait::Nothing,
-            RunPhase::Paused => RunWait::Paused,
+impl From<SessionWaitEnd> for RunEnd {
+    fn from(end: SessionWaitEnd) -> RunEnd {
+        match end {
+            SessionWaitEnd::Quiet | SessionWaitEnd::Background => RunEnd::NothingLeft,
+            SessionWaitEnd::Parked { .. } => RunEnd::Parked,
+            SessionWaitEnd::Paused => RunEnd::Paused,
+            SessionWaitEnd::TimedOut => RunEnd::TimeUp,
         }
-    }
-
-    async fn deadline(self, check_at: Instant, quota_wait: Duration) {
-        let wait = match self {
-            RunWait::Work => return std::future::pending().await,
-            RunWait::Background => check_at.saturating_duration_since(Instant::now()),
-            RunWait::Quota => quota_wait,
-            RunWait::Nothing | RunWait::Paused | RunWait::Person => return,
-        };
-        tokio::time::sleep(wait).await;
     }
 }
 

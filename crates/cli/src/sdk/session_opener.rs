@@ -7,11 +7,13 @@ use config::{SessionRequest, StartNoticeKind};
 use host::Home;
 use model::ClientProvider;
 use protocol::SessionOptions;
-use protocol::api::AgentView;
+use protocol::api::{AgentView, Method};
 use runtime::{Session, SessionSettings, SessionStart};
-use server::{HostCatalog, OpenRefusal, OpenRequest, OpenSessionFuture, SessionOpener};
+use serde_json::Value;
+use server::{AnswerFuture, HostCatalog, OpenRefusal, OpenRequest, OpenSessionFuture, SessionOpener};
 
 use crate::error::CliError;
+use crate::settings_methods;
 use crate::setup::{Setup, working_folder};
 
 /// Notices that are for users of the command line: clients choose models and rules themselves.
@@ -73,6 +75,10 @@ impl SessionOpener for LocalSessionOpener {
         Box::pin(async move { self.open_session(request).await.map_err(refusal) })
     }
 
+    fn answer(&self, method: Method, params: Value) -> AnswerFuture<'_> {
+        Box::pin(settings_methods::answer(&self.setup, method, params))
+    }
+
     fn variable(&self, name: &str) -> Option<String> {
         self.setup.env.text(name)
     }
@@ -89,9 +95,9 @@ mod tests {
 
     use adapters::copilot::CopilotProviderParams;
     use config::Env;
-    use protocol::api::{Method, SendParams, SessionView};
+    use protocol::api::{SendParams, SessionView};
     use protocol::{MailDelivery, PermissionMode};
-    use serde_json::{Value, json};
+    use serde_json::json;
     use testkit::server::ModelServer;
 
     use super::*;

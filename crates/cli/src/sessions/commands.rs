@@ -2,7 +2,7 @@
 
 use client::{FollowOptions, SessionHandle, SessionMessage};
 use host::Home;
-use protocol::api::{CommandFate, SendParams, SessionCommand};
+use protocol::api::{CommandFate, CommandOutcome, SendParams, SessionCommand};
 use protocol::{MailDelivery, SessionId};
 
 use crate::args::SendTiming;
@@ -26,8 +26,10 @@ pub(super) fn message_command(text: String, when: SendTiming) -> Result<SessionC
 /// Delivers a command to the process that runs the session; without one, a message waits for the next process.
 pub(crate) async fn send_command(home: &Home, id: SessionId, command: SessionCommand) -> Result<CommandExit, CliError> {
     match SessionHandle::new(home, id).give(&command).await? {
-        CommandFate::Applied { .. } => print::note("delivered"),
-        CommandFate::Refused { message, .. } => return Err(CliError::usage(print::sanitize(&message))),
+        CommandFate::Answered { outcome: CommandOutcome::Applied { .. } } => print::note("delivered"),
+        CommandFate::Answered { outcome: CommandOutcome::Refused { message, .. } } => {
+            return Err(CliError::usage(print::sanitize(&message)));
+        }
         CommandFate::Queued => {
             let command = fleet::resume_command(home, id);
             print::note(format_args!("queued, since the session is not running; resume with: {command}"));

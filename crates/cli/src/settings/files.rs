@@ -3,42 +3,23 @@
 use std::path::{Path, PathBuf};
 
 use config::{MANAGED_FILE, Project, SettingsFile, local_file};
-use serde::Serialize;
+use protocol::api::{SettingsFileView, SettingsFormat};
 
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::print;
 use crate::setup::{Setup, settings_failure, working_folder};
 
-/// A settings file.
-#[derive(Debug, Serialize)]
-struct SettingsFileEntry {
-    layer: &'static str,
-    path: PathBuf,
-    exists: bool,
-    form: SettingsFileFormat,
-}
-
-/// The format of a settings file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum SettingsFileFormat {
-    /// Bosun's own format.
-    Toml,
-    /// Claude Code's format, of which only the rules are used.
-    Claude,
-}
-
 /// Lists the files of this folder, strongest first.
 pub(super) fn list(setup: &Setup, json: bool) -> Result<CommandExit, CliError> {
-    let files = candidates(setup)?;
+    let files = candidates(setup, &working_folder(None)?);
     if json {
         print::json(&files);
         return Ok(CommandExit::Success);
     }
-    for SettingsFileEntry { layer, path, exists, form: _ } in files {
+    for SettingsFileView { layer, path, exists, form: _ } in files {
         let missing = if exists { "" } else { "  (missing)" };
-        print::output(print::sanitize(&format!("{layer:8} {}{missing}", path.display())));
+        print::output(print::sanitize(&format!("{layer:8} {path}{missing}")));
     }
     Ok(CommandExit::Success)
 }
@@ -63,10 +44,12 @@ pub(super) fn check(setup: &Setup, files: &[PathBuf]) -> Result<CommandExit, Cli
         );
     }
     if files.is_empty() {
-        let project = Project::find(&working_folder(None)?);
-        let present = |file: &&SettingsFileEntry| file.exists && file.form == SettingsFileFormat::Toml;
-        for SettingsFileEntry { layer, path, .. } in candidates(setup)?.iter().filter(present) {
-            let read = match *layer {
+        let cwd = working_folder(None)?;
+        let project = Project::find(&cwd);
+        let present = |file: &&SettingsFileView| file.exists && file.form == SettingsFormat::Toml;
+        for SettingsFileView { layer, path, .. } in candidates(setup, &cwd).iter().filter(present) {
+            let path = Path::new(path);
+            let read = match layer.as_str() {
                 "project" => project.settings().map(|_settings| ()),
                 _users => SettingsFile::read(path).map(|_file| ()),
             };
@@ -80,25 +63,26 @@ pub(super) fn check(setup: &Setup, files: &[PathBuf]) -> Result<CommandExit, Cli
     Ok(exit)
 }
 
-fn candidates(setup: &Setup) -> Result<Vec<SettingsFileEntry>, CliError> {
-    let (home, project) = (setup.home.root(), Project::find(&working_folder(None)?));
+/// The settings files of a folder, strongest first.
+pub(crate) fn candidates(setup: &Setup, cwd: &Path) -> Vec<SettingsFileView> {
+    let (home, project) = (setup.home.root(), Project::find(cwd));
     let managed = [Some(PathBuf::from(MANAGED_FILE)), setup.env.managed.clone()].into_iter().flatten();
     let claude = |name: &str| project.dir.join(".claude").join(name);
-    let toml = |layer, path| (layer, path, SettingsFileFormat::Toml);
+    let toml = |layer, path| (layer, path, SettingsFormat::Toml);
     let mut files: Vec<_> = managed.map(|path| toml("managed", path)).collect();
     files.extend([
         toml("local", local_file(home, &project.dir)),
         toml("project", project.config_file()),
-        ("project", claude("settings.local.json"), SettingsFileFormat::Claude),
-        ("project", claude("settings.json"), SettingsFileFormat::Claude),
+        ("project", claude("settings.local.json"), SettingsFormat::Claude),
+        ("project", claude("settings.json"), SettingsFormat::Claude),
         toml("user", home.join("config.toml")),
     ]);
     let users =
-        setup.env.user_home.iter().map(|user| ("user", user.join(".claude/settings.json"), SettingsFileFormat::Claude));
+        setup.env.user_home.iter().map(|user| ("user", user.join(".claude/settings.json"), SettingsFormat::Claude));
     files.extend(users);
-    let candidate = |(layer, path, form): (_, PathBuf, _)| {
+    let candidate = |(layer, path, form): (&str, PathBuf, _)| {
         let exists = path.symlink_metadata().is_ok();
-        SettingsFileEntry { layer, path, exists, form }
+        SettingsFileView { layer: layer.to_owned(), path: path.display().to_string(), exists, form }
     };
-    Ok(files.into_iter().map(candidate).collect())
+    files.into_iter().map(candidate).collect()
 }

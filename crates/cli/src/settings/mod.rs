@@ -1,8 +1,8 @@
 //! `bosun config`: shows the effective settings and their origin, and adds rules.
 
-mod files;
+pub(crate) mod files;
 pub(crate) mod rule;
-mod show;
+pub(crate) mod show;
 
 use protocol::RuleEffect;
 

@@ -1,9 +1,10 @@
 //! Shows the effective settings and what is ignored.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use config::SettingValue;
-use serde::Serialize;
+use protocol::SessionOptions;
+use protocol::api::{SettingView, SettingsNoticeView, SettingsView};
 
 use crate::args::ConfigShowArgs;
 use crate::error::CliError;
@@ -11,67 +12,41 @@ use crate::exit::CommandExit;
 use crate::print;
 use crate::setup::{Setup, working_folder};
 
-/// The effective settings of a folder.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SettingsReport {
-    /// The project's topmost folder.
-    top: PathBuf,
-    /// The trust status of the project.
-    trust: &'static str,
-    settings: Vec<SettingsReportEntry>,
-    /// Keys of the project's settings file that are ignored, since the project is not trusted.
-    ignored: Vec<String>,
-    /// Paths that no tool may access, even if a rule allows it.
-    out_of_reach: Vec<PathBuf>,
-    notices: Vec<SettingsReportNotice>,
-}
-
-#[derive(Serialize)]
-struct SettingsReportEntry {
-    key: String,
-    value: serde_json::Value,
-    origin: String,
-    file: Option<PathBuf>,
-}
-
-#[derive(Serialize)]
-struct SettingsReportNotice {
-    path: PathBuf,
-    text: String,
-}
-
-pub(super) fn show(setup: &Setup, args: &ConfigShowArgs) -> Result<CommandExit, CliError> {
-    let (cwd, options) = (working_folder(None)?, args.permissions.session_options());
-    let layers = setup.sources().layers(&options, None, &cwd)?;
+/// The effective settings of a folder, with these options.
+pub(crate) fn view(setup: &Setup, options: &SessionOptions, cwd: &Path) -> Result<SettingsView, CliError> {
+    let layers = setup.sources().layers(options, None, cwd)?;
     let notices = layers
         .notices
         .iter()
-        .map(|notice| SettingsReportNotice { path: notice.path.clone(), text: notice.text.clone() });
-    let report = SettingsReport {
-        top: layers.project.dir.clone(),
-        trust: layers.trust.as_str(),
-        settings: layers.values().into_iter().map(SettingsReportEntry::from).collect(),
+        .map(|notice| SettingsNoticeView { path: notice.path.display().to_string(), text: notice.text.clone() });
+    let control_paths = setup.sources().policy(options, cwd)?.control_paths;
+    Ok(SettingsView {
+        top: layers.project.dir.display().to_string(),
+        trust: layers.trust.as_str().to_owned(),
+        settings: layers.values().into_iter().map(setting_view).collect(),
         ignored: layers.ignored.clone(),
-        out_of_reach: setup.sources().policy(&options, &cwd)?.control_paths,
+        out_of_reach: control_paths.iter().map(|path| path.display().to_string()).collect(),
         notices: notices.collect(),
-    };
+    })
+}
+
+fn setting_view(SettingValue { key, value, origin }: SettingValue) -> SettingView {
+    let file = origin.file().map(|file| file.display().to_string());
+    SettingView { key, value, file, origin: origin.to_string() }
+}
+
+pub(super) fn show(setup: &Setup, args: &ConfigShowArgs) -> Result<CommandExit, CliError> {
+    let report = view(setup, &args.permissions.session_options(), &working_folder(None)?)?;
     if args.json {
         print::json(&report);
         return Ok(CommandExit::Success);
     }
-    for SettingsReportEntry { key, value, origin, .. } in &report.settings {
+    for SettingView { key, value, origin, .. } in &report.settings {
         let origin = if args.origin { format!("  # {origin}") } else { String::new() };
         print::output(print::sanitize(&format!("{key} = {value}{origin}")));
     }
-    for SettingsReportNotice { path, text } in &report.notices {
-        print::note(print::sanitize(&format!("{}: {text}", path.display())));
+    for SettingsNoticeView { path, text } in &report.notices {
+        print::note(print::sanitize(&format!("{path}: {text}")));
     }
     Ok(CommandExit::Success)
-}
-
-impl From<SettingValue> for SettingsReportEntry {
-    fn from(SettingValue { key, value, origin }: SettingValue) -> SettingsReportEntry {
-        SettingsReportEntry { key, value, file: origin.file().map(Into::into), origin: origin.to_string() }
-    }
 }

@@ -2,7 +2,7 @@
 
 use client::{ClientError, SessionHandle};
 use host::Home;
-use protocol::api::{CommandFate, RefusalKind, SessionCommand};
+use protocol::api::{CommandFate, CommandOutcome, RefusalKind, SessionCommand};
 use protocol::{MailId, SessionId, TaskId, TaskState};
 use serde::Serialize;
 
@@ -47,8 +47,10 @@ pub(super) async fn deliver_to_task(
         );
     }
     let outcome = match SessionHandle::new(home, chosen.session).give(&command).await {
-        Ok(CommandFate::Applied { mail }) => TaskCommandOutcome::Applied { mail },
-        Ok(CommandFate::Refused { kind, message }) => TaskCommandOutcome::Refused { kind, message },
+        Ok(CommandFate::Answered { outcome: CommandOutcome::Applied { mail } }) => TaskCommandOutcome::Applied { mail },
+        Ok(CommandFate::Answered { outcome: CommandOutcome::Refused { kind, message } }) => {
+            TaskCommandOutcome::Refused { kind, message }
+        }
         Ok(CommandFate::Queued | CommandFate::NothingToDo) => TaskCommandOutcome::Kept,
         Err(ClientError::NotRunning(session)) => return Err(not_running_failure(home, session, chosen)),
         Err(error) => return Err(error.into()),
@@ -134,6 +136,8 @@ fn refusal_failure(chosen: &SelectedTask, kind: RefusalKind, message: &str) -> C
         | RefusalKind::Unverified
         | RefusalKind::Hook
         | RefusalKind::State
+        | RefusalKind::NoSession
+        | RefusalKind::NoItem
         | RefusalKind::Unknown => failure.with_hint("`bosun tasks` shows the current state"),
     }
 }

@@ -1,19 +1,19 @@
 //! The todo graph in Graphviz format.
 
+use client::AskingTasks;
 use std::collections::BTreeMap;
 
 use protocol::api::TodoView;
 
-use super::awaiting_decision::AwaitingDecision;
 use super::mark::TodoMark;
 use crate::print;
 
 /// Draws the graph.
-pub(super) fn draw(todos: &[TodoView], asking: &AwaitingDecision) -> String {
+pub(super) fn draw(todos: &[TodoView], asking: &AskingTasks) -> String {
     let numbers: BTreeMap<&str, usize> = todos.iter().enumerate().map(|(n, todo)| (todo.id.0.as_str(), n)).collect();
     let mut text = String::from("digraph todos {\n  node [shape=box, style=\"rounded,filled\"];\n");
     for (n, todo) in todos.iter().enumerate() {
-        let mark = asking.mark(todo);
+        let mark = TodoMark::in_session(todo, asking);
         let label = escaped(&format!("{} {}: {}", mark.sign(), todo.id, todo.title));
         text += &format!("  t{n} [label=\"{label}\", fillcolor=\"{}\"];\n", colour(mark));
     }
@@ -90,7 +90,7 @@ mod tests {
         let hostile = ["say \"hi\"]; }", "ends with \\", "\\N \\\" ->", "a & b &lt; c", "日本 [x=y];\n// é", ""];
         let mut todos: Vec<TodoView> = hostile.iter().map(|title| todo("x", title, &[])).collect();
         todos.push(todo("z\";", "last", &["x", "gone"]));
-        let (labels, edges) = parse(&draw(&todos, &AwaitingDecision::default()));
+        let (labels, edges) = parse(&draw(&todos, &AskingTasks::default()));
         let plain = |title: &str| format!("○ x: {}", title.split_whitespace().collect::<Vec<_>>().join(" "));
         let expected: Vec<String> = hostile.iter().map(|title| plain(title).trim_end().to_owned()).collect();
         assert_eq!(labels[..6], expected);

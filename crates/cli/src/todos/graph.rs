@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use client::AskingTasks;
 use protocol::SessionId;
 use protocol::api::{TodoView, TodosParams};
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
-use super::awaiting_decision::AwaitingDecision;
 use super::mark::TodoMark;
 use super::session::TodoSession;
 use super::{dot, list, mermaid};
@@ -44,7 +44,7 @@ pub(super) fn print_graph(session: &TodoSession, format: GraphFormat) -> Result<
         print::json(&TodoGraphReport { session: session.session, todos: &todos, layers });
         return Ok(CommandExit::Success);
     }
-    let asking = AwaitingDecision::read(&session.reader)?;
+    let asking = AskingTasks::read(&session.reader)?;
     match format {
         GraphFormat::Mermaid => print::document(mermaid::draw(&todos, &asking).as_bytes()),
         GraphFormat::Dot => print::document(dot::draw(&todos, &asking).as_bytes()),
@@ -93,7 +93,7 @@ fn layers(todos: &[TodoView]) -> Vec<Vec<&TodoView>> {
 }
 
 /// One line for each todo, within this many columns if they are limited.
-fn graph_lines(todos: &[TodoView], asking: &AwaitingDecision, columns: Option<usize>) -> Vec<String> {
+fn graph_lines(todos: &[TodoView], asking: &AskingTasks, columns: Option<usize>) -> Vec<String> {
     let name = |todo: &TodoView| print::sanitize(&print::one_line(&todo.id.0, MAX_ID_COLUMNS));
     let name_width = todos.iter().map(|todo| name(todo).width()).max().unwrap_or(0);
     let layers = layers(todos);
@@ -102,7 +102,7 @@ fn graph_lines(todos: &[TodoView], asking: &AwaitingDecision, columns: Option<us
     for (number, layer) in layers.iter().enumerate() {
         for (n, todo) in layer.iter().enumerate() {
             let layer_number = if n == 0 { (number + 1).to_string() } else { String::new() };
-            let sign = asking.mark(todo).sign();
+            let sign = TodoMark::in_session(todo, asking).sign();
             let prefix = format!("{layer_number:>digits$} {sign} {}  ", print::fit_cell(&name(todo), name_width));
             let after = if todo.depends_on.is_empty() {
                 String::new()
@@ -162,14 +162,12 @@ pub(super) mod tests {
         ];
         todos[1].status = TodoStatus::Done;
         todos[3].status = TodoStatus::Blocked;
-        insta::assert_snapshot!(graph_lines(&todos, &AwaitingDecision::default(), Some(60)).join("\n"));
-        let whole = graph_lines(&todos, &AwaitingDecision::default(), None);
+        insta::assert_snapshot!(graph_lines(&todos, &AskingTasks::default(), Some(60)).join("\n"));
+        let whole = graph_lines(&todos, &AskingTasks::default(), None);
         assert!(whole[2].ends_with(&format!("{long}  ← read")), "{whole:?}");
         for columns in [20, 40, 80, 200] {
             assert!(
-                graph_lines(&todos, &AwaitingDecision::default(), Some(columns))
-                    .iter()
-                    .all(|line| line.width() <= columns)
+                graph_lines(&todos, &AskingTasks::default(), Some(columns)).iter().all(|line| line.width() <= columns)
             );
         }
     }

@@ -1,11 +1,11 @@
 //! Prints todos as a table.
 
+use client::AskingTasks;
 use protocol::SessionId;
 use protocol::api::{TodoView, TodosParams};
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
-use super::awaiting_decision::AwaitingDecision;
 use super::mark::TodoMark;
 use super::session::TodoSession;
 use crate::error::CliError;
@@ -32,8 +32,8 @@ pub(super) fn list(session: &TodoSession, params: &TodosParams) -> Result<Comman
         print::note(format_args!("{} has no matching todos; `bosun todos add \"…\"` adds one", session.session));
         return Ok(CommandExit::Success);
     }
-    let asking = AwaitingDecision::read(&session.reader)?;
-    let rows: Vec<[String; 3]> = todos.iter().map(|todo| cells(todo, asking.mark(todo))).collect();
+    let asking = AskingTasks::read(&session.reader)?;
+    let rows: Vec<[String; 3]> = todos.iter().map(|todo| cells(todo, TodoMark::in_session(todo, &asking))).collect();
     let width = |column: usize| rows.iter().map(|cells| cells[column].width()).max().unwrap_or(0);
     let widths = [width(0), width(1), width(2)];
     for (cells, todo) in rows.iter().zip(&todos) {
@@ -78,8 +78,8 @@ pub(super) fn dependency_names(todo: &TodoView) -> String {
 }
 
 /// The number of todos with each mark.
-pub(super) fn summarize(todos: &[TodoView], asking: &AwaitingDecision) -> String {
-    let count_of = |mark: TodoMark| todos.iter().filter(|todo| asking.mark(todo) == mark).count();
+pub(super) fn summarize(todos: &[TodoView], asking: &AskingTasks) -> String {
+    let count_of = |mark: TodoMark| todos.iter().filter(|todo| TodoMark::in_session(todo, asking) == mark).count();
     let parts = TodoMark::ALL.into_iter().map(|mark| (count_of(mark), mark)).filter(|(count, _)| *count > 0);
     let parts: Vec<String> = parts.map(|(count, mark)| format!("{count} {}", mark.label())).collect();
     format!("{}: {}", print::pluralize(todos.len(), "todo"), parts.join(", "))

@@ -1,5 +1,6 @@
 //! The state of a todo as shown to users: a pending todo is ready, or it waits for others.
 
+use client::AskingTasks;
 use protocol::TodoStatus;
 use protocol::api::TodoView;
 
@@ -53,6 +54,12 @@ impl TodoMark {
         TodoMark::new(todo.status, todo.ready, todo.interrupted)
     }
 
+    /// The mark of a todo in a session in which these tasks wait for the user's decision.
+    pub(crate) fn in_session(todo: &TodoView, asking: &AskingTasks) -> TodoMark {
+        let task = todo.task.as_deref().and_then(|task| task.parse().ok());
+        TodoMark::of(todo).with_ask(task.is_some_and(|task| asking.contains(task)))
+    }
+
     /// Turns `AtWork` into `NeedsYou` if the worker waits for the user's decision.
     pub(crate) fn with_ask(self, asks: bool) -> TodoMark {
         if asks && self == TodoMark::AtWork { TodoMark::NeedsYou } else { self }
@@ -94,5 +101,26 @@ impl TodoMark {
             TodoMark::Waiting => TextRole::Dim,
             TodoMark::Blocked => TextRole::Bad,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::TaskId;
+
+    use super::super::graph::tests::todo;
+    use super::*;
+
+    #[test]
+    fn todo_needs_you_while_its_worker_asks() {
+        let task = |n: u128| TaskId::new(uuid::Uuid::from_u128(n));
+        let asking = AskingTasks::from_iter([task(1)]);
+        let marked = |status, n| {
+            let worked = TodoView { status, task: Some(task(n).to_string()), ..todo("a", "A", &[]) };
+            TodoMark::in_session(&worked, &asking).label()
+        };
+        assert_eq!(marked(TodoStatus::InProgress, 1), "needs you");
+        assert_eq!(marked(TodoStatus::InProgress, 2), "at work");
+        assert_eq!(marked(TodoStatus::Done, 1), "done");
     }
 }

@@ -1,20 +1,20 @@
 //! The todo graph as a Mermaid flowchart.
 
+use client::AskingTasks;
 use std::collections::BTreeMap;
 
 use protocol::api::TodoView;
 
-use super::awaiting_decision::AwaitingDecision;
 use super::mark::TodoMark;
 use crate::print;
 
 /// Draws the graph. Nodes are numbered, so that no id can be mistaken for a Mermaid keyword.
-pub(super) fn draw(todos: &[TodoView], asking: &AwaitingDecision) -> String {
+pub(super) fn draw(todos: &[TodoView], asking: &AskingTasks) -> String {
     let numbers: BTreeMap<&str, usize> = todos.iter().enumerate().map(|(n, todo)| (todo.id.0.as_str(), n)).collect();
     let mut text = String::from("flowchart TD\n");
     for (n, todo) in todos.iter().enumerate() {
         let label = escaped(&format!("{}: {}", todo.id, todo.title));
-        let mark = asking.mark(todo);
+        let mark = TodoMark::in_session(todo, asking);
         text += &format!("  t{n}[\"{} {label}\"]:::{}\n", mark.sign(), class(mark));
     }
     for (n, todo) in todos.iter().enumerate() {
@@ -74,8 +74,7 @@ mod tests {
     #[test]
     fn a_mermaid_chart_says_what_the_todos_say_whatever_that_is() {
         let hostile = "say \"hi\"]; end\n%%{init: {}}%% <script>`x`</script> #35; --> Ä\u{1b}[0m";
-        let chart =
-            draw(&[todo("end", hostile, &[]), todo("t0\"]", "B", &["end", "gone"])], &AwaitingDecision::default());
+        let chart = draw(&[todo("end", hostile, &[]), todo("t0\"]", "B", &["end", "gone"])], &AskingTasks::default());
         insta::assert_snapshot!(chart);
         // Each line is a node, an edge or a class, and no text leaves its quotes.
         for line in chart.lines().skip(1).map(str::trim) {

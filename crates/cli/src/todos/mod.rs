@@ -1,6 +1,5 @@
 //! `bosun todos`: shows and edits the todos of a session from any terminal, while it runs and afterwards.
 
-mod awaiting_decision;
 mod dot;
 mod edit;
 mod graph;
@@ -21,7 +20,6 @@ use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::setup::Setup;
 
-pub(crate) use self::awaiting_decision::AwaitingDecision;
 pub(crate) use self::mark::TodoMark;
 
 pub(crate) async fn perform(args: TodosArgs) -> Result<CommandExit, CliError> {

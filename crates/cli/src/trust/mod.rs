@@ -8,13 +8,15 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use client::TrustRow;
 use config::{Project, TrustStatus, TrustedContents};
 use host::{Clock, SystemClock};
+use protocol::api::ProjectTrust;
 
 use crate::args::TrustArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::print;
 use crate::setup::{Setup, settings_failure, working_folder};
-use show::ProjectTrustReport;
+
+pub(crate) use show::trusted_projects;
 
 pub(crate) fn perform(args: &TrustArgs) -> Result<CommandExit, CliError> {
     let setup = Setup::read()?;
@@ -29,7 +31,7 @@ pub(crate) fn perform(args: &TrustArgs) -> Result<CommandExit, CliError> {
 
 fn revoke(setup: &Setup, project: &Project) -> Result<CommandExit, CliError> {
     let top = print::sanitize(&project.dir.display().to_string());
-    if client::trust::remove(&setup.home, &project_name(project)?)? {
+    if remove(setup, project)? {
         print::note(format_args!("{top} is no longer trusted"));
     } else {
         print::note(format_args!("{top} was not trusted"));
@@ -37,14 +39,41 @@ fn revoke(setup: &Setup, project: &Project) -> Result<CommandExit, CliError> {
     Ok(CommandExit::Success)
 }
 
+/// Stops trusting a project; returns whether it was trusted.
+pub(crate) fn remove(setup: &Setup, project: &Project) -> Result<bool, CliError> {
+    Ok(client::trust::remove(&setup.home, &project_name(project)?)?)
+}
+
+/// What a project's files control, and whether the user trusts them.
+pub(crate) fn view(setup: &Setup, project: &Project) -> Result<ProjectTrust, CliError> {
+    let contents = TrustedContents::read(&project.dir, setup.home.root()).map_err(settings_failure)?;
+    show::project_trust(setup, project, &contents, TrustStatus::look_up(&setup.home, project))
+}
+
+/// Trusts a project with the files that the user has reviewed.
+pub(crate) fn add(setup: &Setup, project: &Project, digest: String) -> Result<ProjectTrust, CliError> {
+    let reviewed = view(setup, project)?;
+    if reviewed.digest != digest {
+        return Err(CliError::usage("the files of the project are not the ones that were reviewed")
+            .with_hint("review them again, and use the new digest"));
+    }
+    trust_contents(setup, project, digest)?;
+    view(setup, project)
+}
+
+fn trust_contents(setup: &Setup, project: &Project, digest: String) -> Result<(), CliError> {
+    let row = TrustRow { top: project_name(project)?, digest, at: SystemClock.now() };
+    Ok(client::trust::add(&setup.home, &row)?)
+}
+
 /// Shows what a project's files would do, and trusts them if the user confirms.
 fn review_and_trust(setup: &Setup, project: &Project, args: &TrustArgs) -> Result<CommandExit, CliError> {
     // Read the digest first: files that change during the review are not trusted.
     let contents = TrustedContents::read(&project.dir, setup.home.root()).map_err(settings_failure)?;
     let status = TrustStatus::look_up(&setup.home, project);
-    let report = ProjectTrustReport::new(setup, project, &contents, status)?;
+    let report = show::project_trust(setup, project, &contents, status)?;
     if !args.yes || !args.json {
-        report.print(args.json);
+        show::print_project(&report, args.json);
     }
     if args.show || contents.files.is_empty() || status == TrustStatus::Trusted {
         return Ok(CommandExit::Success);
@@ -53,10 +82,10 @@ fn review_and_trust(setup: &Setup, project: &Project, args: &TrustArgs) -> Resul
         print::note("the project is not trusted");
         return Ok(CommandExit::Cancelled);
     }
-    let row = TrustRow { top: project_name(project)?, digest: contents.digest, at: SystemClock.now() };
-    client::trust::add(&setup.home, &row)?;
+    trust_contents(setup, project, contents.digest)?;
     if args.json {
-        report.into_trusted().print(true);
+        let trust = TrustStatus::Trusted.as_str().to_owned();
+        show::print_project(&ProjectTrust { trust, ..report }, true);
     } else {
         print::note("trusted until one of these files changes; `bosun trust --revoke` revokes it");
     }

@@ -25,7 +25,7 @@ const TIMEOUT: std::time::Duration = std::time::Duration::from_secs(20);
 
 fn params_of(method: Method, root: TaskId) -> Value {
     match method {
-        Method::TasksGet | Method::TasksOutput => json!({ "task": root }),
+        Method::TasksGet | Method::TasksOutput | Method::TasksWait => json!({ "task": root }),
         _other => json!({}),
     }
 }
@@ -71,9 +71,14 @@ async fn a_session_that_rests_answers_what_its_file_says_and_nothing_else() {
     for spec in METHODS {
         let answer = stored(&stage, id).answer(spec.method, params_of(spec.method, root));
         match spec.source {
-            AnswerSource::File => drop(answer.unwrap_or_else(|error| panic!("{}: {error}", spec.name))),
-            AnswerSource::Owner | AnswerSource::Command | AnswerSource::Host => {
+            AnswerSource::File | AnswerSource::OwnerFirst => {
+                drop(answer.unwrap_or_else(|error| panic!("{}: {error}", spec.name)))
+            }
+            AnswerSource::Owner | AnswerSource::Command => {
                 assert!(matches!(answer, Err(ClientError::NotRunning(of)) if of == id), "{}: {answer:?}", spec.name);
+            }
+            AnswerSource::Home | AnswerSource::Host | AnswerSource::Settings => {
+                assert!(matches!(answer, Err(ClientError::WrongScope(_))), "{}: {answer:?}", spec.name);
             }
         }
     }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use bosun_client::{ClientError, EditedTodos, SessionHandle};
 use protocol::api::{
-    CommandFate, DecideParams, ModeParams, NewTodo, RefusalKind, SendParams, SessionCommand, StopTaskParams,
-    TaskParams, TodoEdit, TodosParams, calls,
+    CommandFate, CommandOutcome, DecideParams, ModeParams, NewTodo, RefusalKind, SendParams, SessionCommand,
+    StopTaskParams, TaskParams, TodoEdit, TodosParams, calls,
 };
 use protocol::{
     AskDecision, AskId, CancelMode, Envelope, Event, MailBody, MailDelivery, SessionId, SessionMode, TaskId,
@@ -68,7 +68,10 @@ async fn what_becomes_of_each_command_while_the_session_rests() {
     }
     for (task, expected) in [(root, RefusalKind::NotEnded), (unknown, RefusalKind::NoTask)] {
         let fate = session.give(&SessionCommand::Forget(TaskParams { task })).await.unwrap();
-        assert!(matches!(fate, CommandFate::Refused { kind, .. } if kind == expected), "{fate:?}");
+        assert!(
+            matches!(fate, CommandFate::Answered { outcome: CommandOutcome::Refused { kind, .. } } if kind == expected),
+            "{fate:?}"
+        );
     }
 }
 
@@ -81,7 +84,7 @@ async fn a_queued_message_is_applied_once_by_the_next_owner() {
     let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
     let fate = session.give(&message("while it runs")).await.unwrap();
-    assert!(matches!(fate, CommandFate::Applied { mail: Some(_) }), "{fate:?}");
+    assert!(matches!(fate, CommandFate::Answered { outcome: CommandOutcome::Applied { mail: Some(_) } }), "{fate:?}");
     driver.rest().await;
     let run = driver.leave().await;
     for text in ["while it rests", "while it runs"] {

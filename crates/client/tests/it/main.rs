@@ -5,6 +5,7 @@
 mod answers;
 mod delivery;
 mod events;
+mod home;
 
 /// A model that answers at once.
 const SAYS_DONE: &str = "version: 1\nabout: For a test\nrules:\n  - answer: [say: done]\n";

@@ -89,7 +89,7 @@ pub struct ModelParams {
 }
 
 /// The agent definition that the root currently uses.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentResult {
     /// The definition; none for the default root agent.
@@ -97,7 +97,7 @@ pub struct AgentResult {
 }
 
 /// The agent definition that the root should use.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct SelectAgentParams {
     /// Its name; the default root agent when absent.

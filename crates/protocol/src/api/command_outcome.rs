@@ -28,32 +28,15 @@ pub enum CommandOutcome {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum CommandFate {
-    /// It was carried out.
-    Applied {
-        /// The mail that holds its message, if it had one.
-        #[serde(default)]
-        mail: Option<MailId>,
-    },
-    /// It was refused, and changed nothing.
-    Refused {
-        /// Why, for programs.
-        kind: RefusalKind,
-        /// Why, for people.
-        message: String,
+    /// Its owner carried it out or refused it, or its file says why it must be refused.
+    Answered {
+        /// What was made of it.
+        outcome: CommandOutcome,
     },
     /// No process runs the session; the next owner carries it out first.
     Queued,
     /// No process runs the session, so there is nothing to stop.
     NothingToDo,
-}
-
-impl From<CommandOutcome> for CommandFate {
-    fn from(outcome: CommandOutcome) -> CommandFate {
-        match outcome {
-            CommandOutcome::Applied { mail } => CommandFate::Applied { mail },
-            CommandOutcome::Refused { kind, message } => CommandFate::Refused { kind, message },
-        }
-    }
 }
 
 /// Why something was refused, for programs: `data.kind` of the API's errors.
@@ -62,6 +45,10 @@ impl From<CommandOutcome> for CommandFate {
 pub enum RefusalKind {
     /// There is no such task.
     NoTask,
+    /// There is no such session.
+    NoSession,
+    /// There is no such item on the list.
+    NoItem,
     /// The task has ended.
     Ended,
     /// The task has not ended.

@@ -1,9 +1,10 @@
-//! Starting the session's fleet.
+//! API types for fleets.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::FleetConfig;
+use super::TodoView;
+use crate::{FleetConfig, FleetEnd, SessionId};
 
 /// The request for a fleet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -66,4 +67,54 @@ impl FleetParams {
 pub struct FleetResult {
     /// Always true: a fleet that cannot start is an error.
     pub started: bool,
+}
+
+/// The latest fleet of a session, if it had one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FleetStatusResult {
+    /// The fleet.
+    pub fleet: Option<FleetStatus>,
+}
+
+/// The progress of a fleet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FleetStatus {
+    /// Its session.
+    pub session: SessionId,
+    /// What it was begun with.
+    pub terms: FleetConfig,
+    /// How it ended; absent while it has not.
+    pub end: Option<FleetEnd>,
+    /// The process that runs its session now.
+    pub owner_pid: Option<u32>,
+    /// Its todos, in the order they were written.
+    pub todos: Vec<FleetTodoView>,
+    /// The tokens that belong to no todo: those of the main agent and of agents that merge.
+    pub other_tokens: u64,
+}
+
+/// A todo with the totals of all its attempts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FleetTodoView {
+    /// The todo.
+    pub todo: TodoView,
+    /// Whether it is done because an earlier result is reused.
+    pub reused: bool,
+    /// Whether one of its workers waits for the user's decision.
+    pub needs_you: bool,
+    /// The result of the task that worked on it last.
+    pub result: Option<String>,
+    /// How long its workers worked.
+    pub duration_ms: u64,
+    /// The turns that its workers took.
+    pub turns: u64,
+    /// The tokens of all requests, also of those without an answer.
+    pub tokens: u64,
+    /// The cost in millionths of a US dollar, as far as prices are known.
+    pub cost_micros: u64,
+    /// Whether all prices are known.
+    pub priced: bool,
 }

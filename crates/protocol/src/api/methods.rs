@@ -4,14 +4,23 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentResult, AgentsResult, AsksDecideParams, AsksParams, AsksResult, ClosedConnectionParams, CommandFate,
-    ExternalTaskResult, FleetParams, FleetResult, HandOver, HostView, InvokeSlashParams, InvokeSlashResult, ModeParams,
-    ModelParams, NewTodo, OutputResult, PermissionParams, PlanParams, PlanResult, RegisterTaskParams,
-    ReopenSessionParams, ReportTaskParams, RulesParams, SelectAgentParams, SendParams, SendResult, SessionCommand,
-    SessionView, SlashList, StartAgentParams, StartAgentResult, StopTaskParams, SubscribeParams, TaskParams,
-    TaskRecord, TasksPage, TasksParams, TodoChange, TodoEdits, TodoIds, TodoView, TodosPage, TodosParams,
+    AddItemParams, AddRuleParams, AddRuleResult, AddTrustParams, AgentResult, AgentsResult, AllAsksParams,
+    AllAsksResult, ArchiveItemsParams, AsksDecideParams, AsksParams, AsksResult, CatalogProblems, CatalogView,
+    CheckoutParams, CheckoutsResult, ClosedConnectionParams, CollectParams, CollectResult, CommandFate,
+    DefinitionParams, DoctorResult, EventsPage, EventsParams, ExplainParams, ExplanationView, ExportParams,
+    ExportResult, ExternalTaskResult, FleetParams, FleetResult, FleetStatusResult, FolderParams, FoundSession,
+    FullDefinition, HandOver, HostView, ImportItemsParams, ImportItemsResult, ImportSettingsParams,
+    ImportSettingsResult, InvokeSlashParams, InvokeSlashResult, ItemParams, ItemsParams, ItemsResult, ListExport,
+    ListParams, ModeParams, ModelParams, ModelsResult, MovedCheckout, NewTodo, OutputResult, PermissionParams,
+    PlanParams, PlanResult, ProjectTrust, RegisterTaskParams, RemoveTrustResult, ReopenSessionParams, RepairResult,
+    ReportTaskParams, RulesParams, SelectAgentParams, SendParams, SendResult, SessionCommand, SessionIdParams,
+    SessionPrefixParams, SessionView, SessionWaitParams, SessionWaitResult, SessionsOfTask, SessionsPage,
+    SessionsParams, SettingsFiles, SettingsParams, SettingsView, SlashList, StartAgentParams, StartAgentResult,
+    StopTaskParams, SubscribeParams, TaskParams, TaskPrefixParams, TaskRecord, TaskWaitParams, TaskWaitResult,
+    TasksPage, TasksParams, TodayUsage, TodoChange, TodoEdits, TodoIds, TodoView, TodosPage, TodosParams,
+    TrustedProjects, UpdateItemParams, UsageParams, UsageReport,
 };
-use crate::SessionOptions;
+use crate::{ListItem, SessionOptions};
 
 /// How calls of a method are ordered against each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +46,15 @@ pub struct MethodSpec {
     pub about: &'static str,
 }
 
+/// What a method is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MethodScope {
+    /// One session.
+    Session,
+    /// No session in particular: everything in Bosun's home, or the user's settings.
+    Home,
+}
+
 /// Who can answer a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerSource {
@@ -44,10 +62,28 @@ pub enum AnswerSource {
     File,
     /// Only the process that runs the session.
     Owner,
+    /// The process that runs the session; if none does, any process, from its file.
+    OwnerFirst,
     /// The process that runs the session; if none does, the session's file takes the change for the next owner.
     Command,
+    /// Any process, from the files in Bosun's home.
+    Home,
     /// A process that keeps sessions for its clients.
     Host,
+    /// A process that knows the user's settings and environment.
+    Settings,
+}
+
+impl AnswerSource {
+    /// What the methods with this source are about.
+    pub fn scope(self) -> MethodScope {
+        match self {
+            AnswerSource::File | AnswerSource::Owner | AnswerSource::OwnerFirst | AnswerSource::Command => {
+                MethodScope::Session
+            }
+            AnswerSource::Home | AnswerSource::Host | AnswerSource::Settings => MethodScope::Home,
+        }
+    }
 }
 
 /// A method with the types of its parameters and its result.
@@ -113,6 +149,12 @@ methods! {
         "Stops the running turn; the session stays.";
     SessionStop, "session.stop", Session, Owner, Nothing => Nothing,
         "Stops every task and ends the run; the session can be resumed.";
+    SessionWait, "session.wait", Any, OwnerFirst, SessionWaitParams => SessionWaitResult,
+        "Waits until nothing is left to do, or one of the limits of a run is reached.";
+    SessionExport, "session.export", Any, File, ExportParams => ExportResult,
+        "The whole log, as far as it can be read.";
+    SessionFleetGet, "session.fleet.get", Any, File, Nothing => FleetStatusResult,
+        "The latest fleet of the session and its progress.";
     SessionFleetStart, "session.fleet.start", Session, Owner, FleetParams => FleetResult,
         "Experimental: starts a fleet: the root splits a request into todos, and agents do them in parallel.";
     CommandsList, "commands.list", Any, Owner, Nothing => SlashList,
@@ -151,6 +193,8 @@ methods! {
         "One task with everything its record holds: prompt, messages, turns, evidence.";
     TasksOutput, "tasks.output", Any, File, TaskParams => OutputResult,
         "A task's latest output, clipped.";
+    TasksWait, "tasks.wait", Any, OwnerFirst, TaskWaitParams => TaskWaitResult,
+        "Waits until a task is at rest.";
     TasksStop, "tasks.stop", Session, Owner, StopTaskParams => Nothing,
         "Stops a task and everything below it, after a last turn or at once.";
     TasksPromote, "tasks.promote", Session, Owner, TaskParams => Nothing,
@@ -175,8 +219,16 @@ methods! {
         "The asks that wait for a decision, oldest first.";
     AsksDecide, "asks.decide", Session, Owner, AsksDecideParams => Nothing,
         "Decides on one ask: allows or denies a call, or answers a question.";
+    EventsList, "events.list", Any, File, EventsParams => EventsPage,
+        "Events that were committed, oldest first, in pages.";
     EventsSubscribe, "events.subscribe", Any, Owner, SubscribeParams => Nothing,
         "The events after a sequence number, then each new one as it is committed.";
+    SessionsList, "sessions.list", Any, Home, SessionsParams => SessionsPage,
+        "All sessions, newest first, in pages.";
+    SessionsFind, "sessions.find", Any, Home, SessionPrefixParams => SessionIdParams,
+        "The one session whose id begins with a text.";
+    SessionsLatest, "sessions.latest", Any, Home, FolderParams => FoundSession,
+        "The session of a folder with the latest event.";
     SessionsBegin, "sessions.begin", Any, Host, SessionOptions => SessionView,
         "Begins a session, which runs whether or not a client watches it.";
     SessionsResume, "sessions.resume", Any, Host, ReopenSessionParams => SessionView,
@@ -189,6 +241,70 @@ methods! {
         "Ends the session host; the sessions that it kept can be resumed.";
     HostHandOver, "host.handOver", Any, Host, Nothing => HandOver,
         "Ends the session host in favor of another process, which resumes its sessions.";
+    SessionsRemove, "sessions.remove", Any, Home, SessionIdParams => Nothing,
+        "Removes a session that no process runs, with all its data.";
+    SessionsRepair, "sessions.repair", Any, Home, SessionIdParams => RepairResult,
+        "Accepts a log as it is, although committed events are missing or differ.";
+    TasksFind, "tasks.find", Any, Home, TaskPrefixParams => SessionsOfTask,
+        "The sessions that have a task whose id begins with a text.";
+    AsksAll, "asks.all", Any, Home, AllAsksParams => AllAsksResult,
+        "The asks of all sessions that may have open ones, oldest first.";
+    UsageGet, "usage.get", Any, Home, UsageParams => UsageReport,
+        "What sessions used and spent, by session, model, agent or task.";
+    ListsItems, "lists.items", Any, Home, ItemsParams => ItemsResult,
+        "The items of a shared list.";
+    ListsGet, "lists.get", Any, Home, ItemParams => ListItem,
+        "One item of a shared list.";
+    ListsAdd, "lists.add", Any, Home, AddItemParams => ListItem,
+        "Adds an item to a shared list.";
+    ListsUpdate, "lists.update", Any, Home, UpdateItemParams => ListItem,
+        "Changes, completes or deletes an item.";
+    ListsArchive, "lists.archive", Any, Home, ArchiveItemsParams => ItemsResult,
+        "Archives a completed item, or all of them.";
+    ListsExport, "lists.export", Any, Home, ListParams => ListExport,
+        "A shared list as JSON lines.";
+    ListsImport, "lists.import", Any, Home, ImportItemsParams => ImportItemsResult,
+        "Imports exported items; the later of two versions is kept.";
+    UsageToday, "usage.today", Any, Settings, Nothing => TodayUsage,
+        "What all sessions spent today, and the limit of a day.";
+    SettingsGet, "settings.get", Any, Settings, SettingsParams => SettingsView,
+        "The effective settings of a folder, and where each was set.";
+    SettingsFiles, "settings.files", Any, Settings, SettingsParams => SettingsFiles,
+        "The settings files of a folder, strongest first.";
+    SettingsAddRule, "settings.addRule", Any, Settings, AddRuleParams => AddRuleResult,
+        "Adds a permission rule to the user's settings.";
+    SettingsImport, "settings.import", Any, Settings, ImportSettingsParams => ImportSettingsResult,
+        "What the files of another product become in Bosun; writes it if wanted.";
+    PermissionsExplain, "permissions.explain", Any, Settings, ExplainParams => ExplanationView,
+        "Whether a call would be allowed, asked about or denied, and why.";
+    TrustGet, "trust.get", Any, Settings, SettingsParams => ProjectTrust,
+        "What the files of a project control, and whether the user trusts them.";
+    TrustAdd, "trust.add", Any, Settings, AddTrustParams => ProjectTrust,
+        "Trusts a project with its current files.";
+    TrustRemove, "trust.remove", Any, Settings, SettingsParams => RemoveTrustResult,
+        "Stops trusting a project.";
+    TrustList, "trust.list", Any, Settings, Nothing => TrustedProjects,
+        "The projects that the user trusts.";
+    CatalogList, "catalog.list", Any, Settings, SettingsParams => CatalogView,
+        "The agents, skills, slash commands and plugins of a folder.";
+    CatalogGet, "catalog.get", Any, Settings, DefinitionParams => FullDefinition,
+        "One agent, skill or slash command in full.";
+    CatalogCheck, "catalog.check", Any, Settings, SettingsParams => CatalogProblems,
+        "The problems of definitions, each with its remedy.";
+    ModelsList, "models.list", Any, Settings, SettingsParams => ModelsResult,
+        "The providers, their models, and those that are not asked now.";
+    ModelsReopen, "models.reopen", Any, Settings, Nothing => Nothing,
+        "Forgets which providers asked to wait.";
+    CheckoutsList, "checkouts.list", Any, Settings, Nothing => CheckoutsResult,
+        "The checkouts that agents work in, and those in the trash.";
+    CheckoutsDiscard, "checkouts.discard", Any, Settings, CheckoutParams => MovedCheckout,
+        "Moves a checkout that no agent works in to the trash.";
+    CheckoutsRestore, "checkouts.restore", Any, Settings, CheckoutParams => MovedCheckout,
+        "Restores a checkout from the trash.";
+    DoctorCheck, "doctor.check", Any, Settings, Nothing => DoctorResult,
+        "Checks the installation, with a remedy for each problem.";
+    HomeCollect, "home.collect", Any, Settings, CollectParams => CollectResult,
+        "Removes old idle sessions, unreachable output, and leftovers of removed sessions.";
 }
 
 impl Method {
@@ -205,6 +321,11 @@ impl Method {
     /// Who can answer it.
     pub fn source(self) -> AnswerSource {
         self.spec().source
+    }
+
+    /// What it is about.
+    pub fn scope(self) -> MethodScope {
+        self.source().scope()
     }
 
     /// Whether it may change or be removed in any version.

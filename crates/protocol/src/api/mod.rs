@@ -1,25 +1,39 @@
-//! The API that the owner of a session serves: a table of methods, with their parameters and results.
+//! The API: a table of methods, with their parameters and results.
 
 mod agents;
+mod catalog;
 mod command_outcome;
 mod external_tasks;
 mod fleet;
+mod lists;
 mod methods;
 mod session;
 mod session_host;
+mod sessions;
+mod settings;
 mod slash;
 mod status;
 mod tasks;
 mod todos;
+mod upkeep;
+mod usage;
+mod waiting;
 
 pub use agents::*;
+pub use catalog::*;
 pub use command_outcome::{CommandFate, CommandOutcome, RefusalKind};
 pub use external_tasks::*;
 pub use fleet::*;
-pub use methods::{AnswerSource, ApiCall, CallOrdering, METHODS, Method, MethodSpec, Nothing, calls};
+pub use lists::*;
+pub use methods::{AnswerSource, ApiCall, CallOrdering, METHODS, Method, MethodScope, MethodSpec, Nothing, calls};
 pub use session::*;
 pub use session_host::*;
+pub use sessions::*;
+pub use settings::*;
 pub use slash::*;
-pub use status::{ParkingView, RunPhase, StatusView};
+pub use status::{ParkingView, PhaseFacts, RunPhase, StatusView};
 pub use tasks::*;
 pub use todos::*;
+pub use upkeep::*;
+pub use usage::*;
+pub use waiting::*;

@@ -171,7 +171,7 @@ pub struct ModeParams {
 }
 
 /// The permission mode: what happens to tool calls that no rule matches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PermissionParams {
     /// The mode.
@@ -179,7 +179,7 @@ pub struct PermissionParams {
 }
 
 /// Changes of the permission rules, applied in order. They apply as long as this process runs the session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RulesParams {
     /// The changes.
@@ -187,7 +187,7 @@ pub struct RulesParams {
 }
 
 /// A change of the permission rules.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum RuleChange {
     /// Adds a rule.

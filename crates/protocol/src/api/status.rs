@@ -68,10 +68,27 @@ impl RunPhase {
     }
 }
 
-impl StatusView {
+/// The facts that decide the phase of a session.
+#[derive(Debug, Clone, Copy)]
+pub struct PhaseFacts<'a> {
+    /// Whether the session cannot continue.
+    pub is_paused: bool,
+    /// Whether the root, on autopilot, is about to be told to continue.
+    pub continuation_due: bool,
+    /// What the whole session waits for.
+    pub parked: Option<ParkingView>,
+    /// Whether a fleet is at work.
+    pub has_fleet: bool,
+    /// The root's state.
+    pub root: Option<&'a TaskState>,
+    /// Whether tasks below the root are queued, running or parked.
+    pub has_background: bool,
+}
+
+impl PhaseFacts<'_> {
     /// What the session does now.
-    pub fn phase(&self) -> RunPhase {
-        if self.paused.is_some() {
+    pub fn phase(self) -> RunPhase {
+        if self.is_paused {
             return RunPhase::Paused;
         }
         // The root is idle, but about to be told to continue.
@@ -81,25 +98,34 @@ impl StatusView {
         if let Some(parked) = self.parked {
             return RunPhase::Parked(parked);
         }
-        if self.fleet {
+        if self.has_fleet {
             return RunPhase::Working;
         }
-        match &self.root {
-            Some(TaskState::Queued | TaskState::Running | TaskState::Parked { .. }) | None => RunPhase::Working,
-            Some(TaskState::Idle | TaskState::Interrupted | TaskState::Finished { .. }) => match self.background {
-                0 => RunPhase::Quiet,
-                1.. => RunPhase::Background,
-            },
+        match (self.root.is_some_and(TaskState::is_at_rest), self.has_background) {
+            (false, _) => RunPhase::Working,
+            (true, true) => RunPhase::Background,
+            (true, false) => RunPhase::Quiet,
         }
+    }
+}
+
+impl StatusView {
+    /// What the session does now.
+    pub fn phase(&self) -> RunPhase {
+        let facts = PhaseFacts {
+            is_paused: self.paused.is_some(),
+            continuation_due: self.continuation_due,
+            parked: self.parked,
+            has_fleet: self.fleet,
+            root: self.root.as_ref(),
+            has_background: self.background > 0,
+        };
+        facts.phase()
     }
 
     /// Whether the root works, waits for its turn, or is about to be told to continue.
     pub fn is_root_busy(&self) -> bool {
-        let is_busy = match &self.root {
-            Some(TaskState::Queued | TaskState::Running | TaskState::Parked { .. }) => true,
-            Some(TaskState::Idle | TaskState::Interrupted | TaskState::Finished { .. }) | None => false,
-        };
-        is_busy || self.continuation_due
+        self.root.as_ref().is_some_and(|root| !root.is_at_rest()) || self.continuation_due
     }
 }
 

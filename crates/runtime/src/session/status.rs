@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kernel::Parking;
 use protocol::TaskState;
-use protocol::api::{ParkingView, RunPhase, StatusView};
+use protocol::api::{ParkingView, PhaseFacts, RunPhase, StatusView};
 use store::StoreError;
 
 /// A summary of a session's state.
@@ -42,14 +42,26 @@ impl SessionStatus {
             asks: count(self.asks),
             continuation_due: self.continuation_due,
             fleet: self.fleet,
-            parked: self.parked.map(|Parking { until, why }| ParkingView { until_at: until, why }),
+            parked: self.parking_view(),
             paused: self.paused.as_ref().map(ToString::to_string),
         }
     }
 
     /// What the session does now.
     pub fn phase(&self) -> RunPhase {
-        self.view().phase()
+        let facts = PhaseFacts {
+            is_paused: self.paused.is_some(),
+            continuation_due: self.continuation_due,
+            parked: self.parking_view(),
+            has_fleet: self.fleet,
+            root: self.root.as_ref(),
+            has_background: self.background > 0,
+        };
+        facts.phase()
+    }
+
+    fn parking_view(&self) -> Option<ParkingView> {
+        self.parked.map(|Parking { until, why }| ParkingView { until_at: until, why })
     }
 
     /// Whether watchers are notified of this status after `published`. While the root is at rest, a status follows
@@ -68,9 +80,6 @@ impl SessionStatus {
 
     /// Whether the root is idle, finished or interrupted.
     pub fn root_is_at_rest(&self) -> bool {
-        match &self.root {
-            Some(TaskState::Idle | TaskState::Finished { .. } | TaskState::Interrupted) => true,
-            Some(TaskState::Queued | TaskState::Running | TaskState::Parked { .. }) | None => false,
-        }
+        self.root.as_ref().is_some_and(TaskState::is_at_rest)
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use insta::assert_snapshot;
-use protocol::api::{CommandOutcome, Method, RefusalKind, SendParams, SessionCommand, TaskParams};
+use protocol::api::{CommandFate, CommandOutcome, Method, RefusalKind, SendParams, SessionCommand, TaskParams};
 use protocol::{Event, MailDelivery, MailId, TaskId, TaskOutcome};
 use rpc::RpcClient;
 use runtime::SessionStart;
@@ -37,7 +37,7 @@ async fn a_command_is_applied_by_a_running_session_and_by_the_next_owner() {
     let stage = scenario().model(relay([first, Arc::<Gate>::clone(&gate)])).ready();
     let mut driver = stage.open(SessionStart::New).await;
     let (client, _notifications) = RpcClient::connect(&stage.home().socket(driver.id())).await.unwrap();
-    let _: CommandOutcome = client.call(Method::SessionCommand, send("at once")).await.unwrap();
+    let _: CommandFate = client.call(Method::SessionCommand, send("at once")).await.unwrap();
     driver.until("an answer", ended).await;
     let id = driver.leave().await.id();
 

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use host::{Clock, Home, SystemClock};
-use protocol::api::{CommandOutcome, Method, SendParams, SessionCommand, StopTaskParams};
+use protocol::api::{CommandFate, Method, SendParams, SessionCommand, StopTaskParams};
 use protocol::{CancelMode, Envelope, Event, MailDelivery, SessionId, TaskId, TaskType};
 use testkit::binary::{BinaryFixture, BinaryInvocation, ProcessSignal};
 use testkit::chaos::{check_mail, letters};
@@ -96,7 +96,7 @@ impl Storm {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             let call = async {
                 let (client, _notifications) = rpc::RpcClient::connect(&self.home.socket(self.id)).await.ok()?;
-                Some(client.call::<CommandOutcome>(Method::SessionCommand, command).await)
+                Some(client.call::<CommandFate>(Method::SessionCommand, command).await)
             };
             match runtime.block_on(call) {
                 Some(Ok(_fate)) => return DeliveryCertainty::Certain,

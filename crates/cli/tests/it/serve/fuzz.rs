@@ -27,7 +27,9 @@ fn schemathesis_finds_no_server_error_or_schema_violation() {
     let session = path.rsplit('/').next().unwrap();
     // An existing session, so that requests do not just fail with 404.
     let config = fixture.path("known.toml");
-    let known = format!("[parameters]\n\"path.session\" = \"{session}\"\n\"path.task\" = \"{task}\"\n");
+    let known = format!(
+        "[parameters]\n\"path.session\" = \"{session}\"\n\"path.task\" = \"{task}\"\n\"path.list\" = \"team:red\"\n\"path.item\" = \"1\"\n"
+    );
     std::fs::write(&config, known).unwrap();
     // A stream never ends, and requests that end or remove the session come last.
     let quiet = "^(watchSession|stopSession|removeSession)$";

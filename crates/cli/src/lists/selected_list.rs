@@ -2,27 +2,27 @@
 
 use std::path::Path;
 
-use client::{ItemList, ListError, StoreError, lists};
+use client::{ListError, lists};
 use config::Project;
 use host::Home;
 use protocol::api::SessionView;
-use protocol::{ListItem, ListName, SessionId, TaskId};
+use protocol::{ListAddress, ListItem, ListName, SessionId, TaskId};
 
 use crate::args::ListSelectArgs;
 use crate::error::CliError;
 use crate::run::{find_session, latest_session};
 use crate::setup::{self, Setup};
 
-/// An open list.
+/// The selected list.
 #[derive(Debug)]
-pub(super) struct OpenList {
+pub(super) struct SelectedList {
     pub(super) name: ListName,
-    pub(super) list: ItemList,
+    pub(super) address: ListAddress,
 }
 
-impl OpenList {
-    /// Opens the named list, the list of the named session, or the list chosen in the settings.
-    pub(super) fn open(setup: &Setup, which: &ListSelectArgs) -> Result<OpenList, CliError> {
+impl SelectedList {
+    /// The named list, the list of the named session, or the list chosen in the settings.
+    pub(super) fn find(setup: &Setup, which: &ListSelectArgs) -> Result<SelectedList, CliError> {
         let name = match (&which.list, &which.session) {
             (Some(name), None) => name.clone(),
             (None | Some(ListName::Session), Some(_)) => ListName::Session,
@@ -32,27 +32,27 @@ impl OpenList {
             }
             (None, None) => setup.layers_here()?.config().list,
         };
-        let list = match &name {
-            ListName::Session => lists::of_session(&setup.home, selected_session(setup, which)?)?,
-            ListName::Project => project_list(&setup.home, &setup::working_folder(None)?)?,
-            ListName::Team(name) => lists::of_team(&setup.home, name)?,
+        let address = match &name {
+            ListName::Session => ListAddress::Session(selected_session(setup, which)?),
+            ListName::Project => project_list(&setup::working_folder(None)?),
+            ListName::Team(name) => ListAddress::Team(name.clone()),
         };
-        Ok(OpenList { name, list })
+        Ok(SelectedList { name, address })
     }
 }
 
 /// The items that a task works or worked on.
 pub(crate) fn items_of_task(home: &Home, session: &SessionView, task: TaskId) -> Result<Vec<ListItem>, ListError> {
     let list = match &session.list {
-        ListName::Session => lists::of_session(home, session.id)?,
-        ListName::Project => project_list(home, Path::new(&session.cwd))?,
-        ListName::Team(name) => lists::of_team(home, name)?,
+        ListName::Session => ListAddress::Session(session.id),
+        ListName::Project => project_list(Path::new(&session.cwd)),
+        ListName::Team(name) => ListAddress::Team(name.clone()),
     };
-    list.of_task(task)
+    lists::of_task(home, &list, task)
 }
 
-fn project_list(home: &Home, folder: &Path) -> Result<ItemList, StoreError> {
-    lists::of_project(home, &Project::find(folder).dir.display().to_string())
+fn project_list(folder: &Path) -> ListAddress {
+    ListAddress::Project(Project::find(folder).dir.display().to_string())
 }
 
 fn selected_session(setup: &Setup, which: &ListSelectArgs) -> Result<SessionId, CliError> {

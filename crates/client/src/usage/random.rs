@@ -108,12 +108,13 @@ proptest! {
             spendings.extend(read.into_iter().map(|spending| (id, spending)));
         }
         let (turns, usage, spent) = totals(&all);
-        for by in [CostGrouping::Session, CostGrouping::Model, CostGrouping::Agent, CostGrouping::Task] {
-            let mut sums = CostTotals::new(by);
-            spendings.iter().for_each(|(id, spending)| sums.add(*id, "title", spending.clone()));
-            prop_assert_eq!((sums.total.usage, sums.total.spent), (usage, spent));
-            let lines = sums.lines.values().fold((0, Usage::default(), Cost::ZERO), |(n, used, cost), sum| {
-                (n + sum.turns, used.plus(sum.usage), cost.plus(sum.spent))
+        for by in [UsageGrouping::Session, UsageGrouping::Model, UsageGrouping::Agent, UsageGrouping::Task] {
+            let mut totals = UsageTotals::new(by);
+            spendings.iter().for_each(|(id, spending)| totals.add(*id, "title", spending));
+            let report = totals.into_report(Vec::new());
+            prop_assert_eq!((report.total.usage, report.total.spent), (usage, spent));
+            let lines = report.lines.iter().fold((0, Usage::default(), Cost::ZERO), |(n, used, cost), line| {
+                (n + line.sum.turns, used.plus(line.sum.usage), cost.plus(line.sum.spent))
             });
             prop_assert_eq!(lines, (turns, usage, spent));
         }

@@ -1,0 +1,256 @@
+//! The progress of a session's latest fleet, read from the session's file.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::time::Duration;
+
+use protocol::api::{FleetStatus, FleetTodoView, TaskView, TasksParams, TodoView, TodosParams};
+use protocol::{Event, FleetConfig, FleetEnd, LogEntry, TaskId, Timestamp, TodoId, TodoStatus};
+use store::StoreError;
+
+use crate::StoredSession;
+
+/// The number of events read per page.
+const PAGE_SIZE: usize = 1_000;
+
+/// How the latest fleet of a session stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LatestFleet {
+    /// It has not ended.
+    Unfinished,
+    /// It ended.
+    Ended(FleetEnd),
+}
+
+impl StoredSession {
+    /// How the latest fleet stands, from the root's events; none if the session never had one.
+    pub fn latest_fleet(&self) -> Result<Option<LatestFleet>, StoreError> {
+        let params = TasksParams { all: true, ..TasksParams::root() };
+        let Some(root) = self.tasks(&params)?.tasks.first().map(|root| root.id) else { return Ok(None) };
+        let state_after = |event: &Event| match event {
+            Event::FleetBegan(_) => Some(LatestFleet::Unfinished),
+            Event::FleetEnded { end } => Some(LatestFleet::Ended(*end)),
+            _other => None,
+        };
+        let log = self.task_events(root)?;
+        Ok(log.iter().rev().find_map(|envelope| state_after(&envelope.entry.event)))
+    }
+
+    /// The latest fleet and its progress; none if the session never had one.
+    pub fn fleet_status(&self) -> Result<Option<FleetStatus>, StoreError> {
+        let log = FleetLog::read(self)?;
+        let Some((terms, end)) = log.latest.clone() else { return Ok(None) };
+        let tasks = self.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() })?.tasks;
+        let tree = TaskTree::of(&tasks);
+        let asking = AskingTasks::read(self)?;
+        let view = |todo: TodoView| {
+            let workers = log.claims.get(&todo.id).map(Vec::as_slice).unwrap_or_default();
+            let is_asking = workers.iter().any(|worker| asking.contains(*worker));
+            todo_view(todo, is_asking, &tree.subtree(workers), &log)
+        };
+        let todos: Vec<FleetTodoView> = self.todos(&TodosParams::all_todos())?.todos.into_iter().map(view).collect();
+        let all_tokens: u64 = log.tokens.values().sum();
+        Ok(Some(FleetStatus {
+            session: self.id(),
+            terms,
+            end,
+            owner_pid: self.owner()?,
+            other_tokens: all_tokens.saturating_sub(todos.iter().map(|todo| todo.tokens).sum()),
+            todos,
+        }))
+    }
+}
+
+/// The tasks that wait for the user's decision, and their ancestors.
+#[derive(Debug, Default)]
+pub struct AskingTasks(BTreeSet<TaskId>);
+
+impl AskingTasks {
+    /// Reads the tasks that wait in a session now.
+    pub fn read(stored: &StoredSession) -> Result<AskingTasks, StoreError> {
+        let mut asking = BTreeSet::new();
+        for ask in stored.open_asks()? {
+            let mut next = Some(ask.task);
+            while let Some(task) = next.filter(|task| asking.insert(*task)) {
+                next = stored.task(task)?.and_then(|view| view.parent);
+            }
+        }
+        Ok(AskingTasks(asking))
+    }
+
+    /// Whether a task or one of its descendants waits.
+    pub fn contains(&self, task: TaskId) -> bool {
+        self.0.contains(&task)
+    }
+}
+
+impl FromIterator<TaskId> for AskingTasks {
+    fn from_iter<I: IntoIterator<Item = TaskId>>(tasks: I) -> AskingTasks {
+        AskingTasks(tasks.into_iter().collect())
+    }
+}
+
+fn todo_view(todo: TodoView, is_asking: bool, tasks: &[&TaskView], log: &FleetLog) -> FleetTodoView {
+    let last = todo.task.as_deref().and_then(|id| tasks.iter().find(|task| task.id.to_string() == id));
+    FleetTodoView {
+        reused: todo.status == TodoStatus::Done && log.reused.contains(&todo.id),
+        needs_you: is_asking && todo.status == TodoStatus::InProgress && !todo.interrupted,
+        result: last.and_then(|task| task.result.clone()),
+        duration_ms: total_duration(tasks, &log.gaps).as_millis().try_into().unwrap_or(u64::MAX),
+        turns: tasks.iter().map(|task| task.turns).sum(),
+        tokens: tasks.iter().filter_map(|task| log.tokens.get(&task.id)).sum(),
+        cost_micros: tasks.iter().map(|task| task.cost_micros).sum(),
+        priced: tasks.iter().all(|task| task.priced),
+        todo,
+    }
+}
+
+/// The total duration of all attempts, without the times between them.
+fn total_duration(tasks: &[&TaskView], gaps: &[OwnerGap]) -> Duration {
+    let run_time =
+        |task: &&&TaskView| Some(working_time(task.started_at?, task.ended_at.unwrap_or(task.updated_at), gaps));
+    let is_worker = |task: &&&TaskView| task.depth == 1;
+    tasks.iter().filter(is_worker).filter_map(|task| run_time(&task)).sum()
+}
+
+/// A time without a process that ran the session: from its last event to its adoption.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct OwnerGap {
+    from: Timestamp,
+    until: Timestamp,
+}
+
+/// The time between two moments in which a process ran the session.
+fn working_time(from: Timestamp, until: Timestamp, gaps: &[OwnerGap]) -> Duration {
+    let idle: Duration = gaps.iter().map(|gap| until.min(gap.until).since(from.max(gap.from))).sum();
+    until.since(from).saturating_sub(idle)
+}
+
+/// The tasks of a session with their children.
+struct TaskTree<'a> {
+    tasks: HashMap<TaskId, &'a TaskView>,
+    children: HashMap<TaskId, Vec<TaskId>>,
+}
+
+impl<'a> TaskTree<'a> {
+    fn of(tasks: &'a [TaskView]) -> TaskTree<'a> {
+        let mut children: HashMap<TaskId, Vec<TaskId>> = HashMap::new();
+        for task in tasks {
+            if let Some(parent) = task.parent {
+                children.entry(parent).or_default().push(task.id);
+            }
+        }
+        TaskTree { tasks: tasks.iter().map(|task| (task.id, task)).collect(), children }
+    }
+
+    /// These tasks and their descendants, each once.
+    fn subtree(&self, roots: &[TaskId]) -> Vec<&'a TaskView> {
+        let mut unvisited: Vec<TaskId> = roots.to_vec();
+        let (mut seen, mut tasks) = (HashSet::new(), Vec::new());
+        while let Some(id) = unvisited.pop() {
+            if seen.insert(id) {
+                tasks.extend(self.tasks.get(&id));
+                unvisited.extend(self.children.get(&id).into_iter().flatten());
+            }
+        }
+        tasks
+    }
+}
+
+/// The fleet events of a session.
+#[derive(Default)]
+struct FleetLog {
+    /// The latest fleet and its end.
+    latest: Option<(FleetConfig, Option<FleetEnd>)>,
+    /// The tasks that worked on each todo.
+    claims: BTreeMap<TodoId, Vec<TaskId>>,
+    /// The todos whose latest result was reused.
+    reused: BTreeSet<TodoId>,
+    /// The tokens of each task's requests.
+    tokens: HashMap<TaskId, u64>,
+    gaps: Vec<OwnerGap>,
+    last_event_at: Option<Timestamp>,
+}
+
+impl FleetLog {
+    fn read(stored: &StoredSession) -> Result<FleetLog, StoreError> {
+        let (mut log, mut seq) = (FleetLog::default(), 0);
+        loop {
+            let page = stored.events_after(seq, PAGE_SIZE)?;
+            let Some(last) = page.last() else { return Ok(log) };
+            seq = last.seq;
+            page.into_iter().for_each(|envelope| log.apply(envelope.entry));
+        }
+    }
+
+    fn apply(&mut self, LogEntry { task, at, event }: LogEntry) {
+        let previous = self.last_event_at.replace(at).unwrap_or(at);
+        match (event, &mut self.latest) {
+            (Event::SessionAdopted { .. }, _) => self.gaps.push(OwnerGap { from: previous, until: at }),
+            (Event::FleetBegan(terms), latest) => *latest = Some((terms, None)),
+            (Event::FleetEnded { end }, Some((_, ended))) => *ended = Some(end),
+            (Event::TodoClaimed { todo, .. }, _) => {
+                self.reused.remove(&todo);
+                self.claims.entry(todo).or_default().push(task);
+            }
+            (Event::TodoDone { todo, fence: None, .. }, _) => drop(self.reused.insert(todo)),
+            (Event::TurnAnswered { cost, .. } | Event::TurnFailed { cost, .. }, _) => {
+                *self.tokens.entry(task).or_default() += cost.tokens;
+            }
+            _other => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::{Cost, Fence, ModelFault, StopReason, Turn, Usage};
+
+    use super::*;
+
+    fn log(events: Vec<(u64, Event)>) -> FleetLog {
+        let mut log = FleetLog::default();
+        let task = TaskId::new(uuid::Uuid::nil());
+        events.into_iter().for_each(|(at, event)| log.apply(LogEntry { task, at: Timestamp(at), event }));
+        log
+    }
+
+    fn claimed() -> Event {
+        Event::TodoClaimed { todo: "a".into(), fence: 1 }
+    }
+
+    #[test]
+    fn time_without_a_process_is_not_working_time() {
+        let config = serde_json::json!({"cwd": "/", "model": "m", "permission": "default", "version": "1"});
+        let config = serde_json::from_value(config).unwrap();
+        let adopted = Event::SessionAdopted { fence: Fence(2), config };
+        let gaps = log(vec![(1_000, claimed()), (4_000, Event::TaskInterrupted), (60_000, adopted)]).gaps;
+        let worked = |from, until| working_time(Timestamp(from), Timestamp(until), &gaps).as_millis();
+        assert_eq!(worked(1_000, 65_000), 8_000, "the attempt was interrupted");
+        assert_eq!(worked(1_000, 3_000), 2_000, "it ended before");
+        assert_eq!(worked(61_000, 65_000), 4_000, "it began after");
+    }
+
+    #[test]
+    fn todo_is_reused_until_a_worker_claims_it() {
+        let reused = Event::TodoDone { todo: "a".into(), fence: None, reused: None };
+        assert!(log(vec![(1, reused.clone())]).reused.contains(&TodoId::from("a")));
+        let done = Event::TodoDone { todo: "a".into(), fence: Some(1), reused: None };
+        assert!(log(vec![(1, reused), (2, claimed()), (3, done)]).reused.is_empty());
+    }
+
+    #[test]
+    fn tokens_of_requests_without_an_answer_count() {
+        let (turn, cost) = (Turn(1), Cost { tokens: 6_357, micros: 0 });
+        let failed =
+            Event::TurnFailed { turn, fault: ModelFault::Interrupted, message: String::new(), cost, retry: None };
+        let answered = Event::TurnAnswered {
+            turn,
+            content: Vec::new(),
+            stop: StopReason::End,
+            usage: Usage::default(),
+            cost: Cost { tokens: 2_072, micros: 0 },
+            model: "m".into(),
+        };
+        assert_eq!(log(vec![(1, failed), (2, answered)]).tokens.into_values().collect::<Vec<_>>(), [8_429]);
+    }
+}
