@@ -12,7 +12,9 @@ pub fn task_output(home: &Home, session: SessionId, task: &TaskView) -> String {
     match task.kind.form() {
         TaskForm::Command => command_output(home, session, task.id, MAX_OUTPUT_BYTES).into_string(),
         TaskForm::Reported => Clip::new(&reported_output(task), MAX_OUTPUT_BYTES).into_string(),
-        TaskForm::Agent => Clip::new(task.result.as_deref().unwrap_or_default(), MAX_OUTPUT_BYTES).into_string(),
+        TaskForm::Agent | TaskForm::Question => {
+            Clip::new(task.result.as_deref().unwrap_or_default(), MAX_OUTPUT_BYTES).into_string()
+        }
     }
 }
 

@@ -80,6 +80,7 @@ impl FeatureSettings {
             proactive: self.proactive.or(weaker.proactive),
             parallelism_prompts: self.parallelism_prompts.or(weaker.parallelism_prompts),
             prompt_suggestions: self.prompt_suggestions.or(weaker.prompt_suggestions),
+            session_titles: self.session_titles.or(weaker.session_titles),
         }
     }
 
@@ -93,6 +94,7 @@ impl FeatureSettings {
             proactive,
             parallelism_prompts: _,
             prompt_suggestions: _,
+            session_titles: _,
         } = self;
         let all = [
             (mcp_tasks, "features.mcp-tasks"),

@@ -66,6 +66,8 @@ pub struct Config {
     pub multi_turn: bool,
     /// Whether the root suggests the user's next prompt.
     pub prompt_suggestions: bool,
+    /// Whether a model gives sessions their titles.
+    pub session_titles: bool,
     /// Whether prompts ask the root to work in parallel.
     pub parallelism_prompts: bool,
     /// Days that `bosun gc` keeps a session after its last event.
@@ -236,6 +238,7 @@ impl SettingsFile {
             agents: agents.resolve(),
             multi_turn: features.multi_turn.unwrap_or(true),
             prompt_suggestions: features.prompt_suggestions.unwrap_or(false),
+            session_titles: features.session_titles.unwrap_or(false),
             parallelism_prompts: features.parallelism_prompts.unwrap_or(false),
             retention_days: retention.days.unwrap_or(RETENTION_DAYS),
             trash_days: retention.trash_days.unwrap_or(TRASH_DAYS),
@@ -281,6 +284,7 @@ impl SettingsFile {
             features: FeatureSettings {
                 multi_turn: Some(true),
                 prompt_suggestions: Some(false),
+                session_titles: Some(false),
                 parallelism_prompts: Some(false),
                 ..FeatureSettings::default()
             },

@@ -188,6 +188,9 @@ pub struct FeatureSettings {
     /// Prompts that ask models to work in parallel.
     #[serde(alias = "parallelism_prompts")]
     pub parallelism_prompts: Option<bool>,
+    /// Titles of sessions, chosen by a model.
+    #[serde(alias = "session_titles")]
+    pub session_titles: Option<bool>,
     /// Suggestions for the user's next prompt.
     #[serde(alias = "prompt_suggestions")]
     pub prompt_suggestions: Option<bool>,

@@ -56,6 +56,7 @@ impl KernelState {
             | Event::WorkMerged { .. }
             | Event::ItemChanged { .. }
             | Event::IntentReported { .. }
+            | Event::SessionTitled { .. }
             | Event::PromptSuggested { .. }
             | Event::ModelDiffered { .. }
             | Event::Compacted(_)

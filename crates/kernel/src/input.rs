@@ -162,6 +162,11 @@ pub enum KernelInput {
         /// Its model; the session's when absent.
         model: Option<ModelUse>,
     },
+    /// Give the session a title.
+    SetTitle {
+        /// The title.
+        title: String,
+    },
     /// Give an external task whose client is gone to another connection.
     ClaimExternalTask(ExternalTaskClaim),
     /// Apply a client's report on its external task.

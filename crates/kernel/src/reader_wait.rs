@@ -1,7 +1,7 @@
 //! Waits of readers: clients, and the runtime itself. A tool call's wait is an event, because the turn of the call
 //! continues after it; a reader only looks at the state, so its wait is not stored.
 
-use protocol::{Event, TaskId, Turn};
+use protocol::{Activation, Event, TaskId, Turn};
 
 use crate::state::KernelState;
 use crate::{ActivationWork, InputRefusal, Kernel, KernelTask};
@@ -19,6 +19,13 @@ pub enum ReaderWait {
         task: TaskId,
         /// The last turn that the reader knows.
         after: Turn,
+    },
+    /// An activation of the task after this one has ended.
+    Activation {
+        /// The task.
+        task: TaskId,
+        /// The last activation that the reader knows.
+        after: Activation,
     },
     /// The task is finished.
     Finished(TaskId),
@@ -40,6 +47,9 @@ impl Kernel {
                 tasks.iter().map(is_at_rest).try_fold(tasks.is_empty(), |any, rests| Ok(rests? || any))
             }
             ReaderWait::Turn { task: id, after } => task(*id).map(|task| has_answered_after(task, *after)),
+            ReaderWait::Activation { task: id, after } => {
+                task(*id).map(|task| task.activation > *after && task.phase.is_at_rest())
+            }
             ReaderWait::Finished(id) => task(*id).map(KernelTask::is_finished),
             ReaderWait::FleetChange { after } => Ok(self.state.fleet_changes > *after),
         }

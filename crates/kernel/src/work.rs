@@ -113,6 +113,17 @@ impl ActivationWork {
         }
     }
 
+    /// The model call in progress.
+    pub fn model_call(&self) -> Option<&ModelCall> {
+        match self {
+            ActivationWork::AwaitingModel(model_call) => Some(model_call),
+            ActivationWork::NotBegun
+            | ActivationWork::BetweenTurns
+            | ActivationWork::CallingTools(_)
+            | ActivationWork::Answered { .. } => None,
+        }
+    }
+
     /// The calls of the latest answer, with their phases.
     pub fn calls(&self) -> impl Iterator<Item = (&CallId, &CallPhase)> {
         let calls = match self {

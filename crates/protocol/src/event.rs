@@ -138,6 +138,12 @@ pub enum Event {
         spec: Box<AgentSpec>,
     },
 
+    /// The session has a title that a model chose.
+    SessionTitled {
+        /// The title.
+        title: String,
+    },
+
     /// The task uses another agent definition from its next activation on.
     AgentSelected {
         /// The agent's name.

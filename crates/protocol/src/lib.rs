@@ -10,6 +10,7 @@ mod clip;
 mod event;
 mod external_task;
 mod front_matter;
+mod hidden_tasks;
 mod hook;
 mod id;
 mod list;
@@ -41,6 +42,7 @@ pub use external_task::{
     ExternalActivity, ExternalReport, ExternalTaskEnd, ExternalTaskId, ExternalTaskProgress, ExternalTaskSpec,
 };
 pub use front_matter::FrontMatter;
+pub use hidden_tasks::HiddenTasks;
 pub use hook::{HookAction, HookDialect, HookEvent, HookFailure, HookProgram, HookSpec};
 pub use id::{Fence, IdError, MailId, SessionId, TaskId, Turn};
 pub use list::{
@@ -59,8 +61,8 @@ pub use session_options::{SessionOptions, SettingsFileScope};
 pub use slash::SlashSpec;
 pub use task::{
     Activation, Attempt, CancelBy, CancelMode, CompletionPolicy, Evidence, Expectations, FailKind, Isolation,
-    LimitKind, ModelUse, ParkReason, PlaceName, RunId, StopBlocker, TaskMode, TaskOutcome, TaskSpec, TaskState,
-    TaskStatus, WaitMode, WrapUpReason,
+    LimitKind, ModelUse, ParkReason, PlaceName, QuestionSpec, RunId, StopBlocker, TaskMode, TaskOutcome, TaskSpec,
+    TaskState, TaskStatus, WaitMode, WrapUpReason,
 };
 pub use task_lookup::{NamedTask, TaskLookupError, find_task};
 pub use task_type::{EndReport, OwnerLoss, TaskForm, TaskType};

@@ -81,9 +81,22 @@ pub struct TaskSpec {
     /// What its client names, if a client does it itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external: Option<Box<ExternalTaskSpec>>,
+    /// What a side question asks besides its prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<Box<QuestionSpec>>,
     /// How long a monitor pauses between two runs of its command, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every_secs: Option<u32>,
+}
+
+/// What a side question asks besides its prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct QuestionSpec {
+    /// The system prompt.
+    pub system: String,
+    /// Maximum tokens of the answer.
+    pub max_output: u32,
 }
 
 /// The name of a place where runs can take place, such as another process or machine.
@@ -135,6 +148,7 @@ impl TaskSpec {
             merges: None,
             place: None,
             external: None,
+            question: None,
             every_secs: None,
         }
     }

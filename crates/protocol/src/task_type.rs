@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ExternalTaskSpec, TaskSpec};
+use crate::{ExternalTaskSpec, QuestionSpec, TaskSpec};
 
 /// The type of a task, which decides which executor runs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -20,6 +20,8 @@ pub enum TaskType {
     Monitor,
     /// Work that a client does itself and reports.
     External,
+    /// A question to a model outside of any conversation: one turn without tools.
+    Question,
 }
 
 /// How views show a task: which output it has, and whether it has a model and a price.
@@ -31,6 +33,8 @@ pub enum TaskForm {
     Command,
     /// Work elsewhere, of which only reports are known.
     Reported,
+    /// One answer of a model.
+    Question,
 }
 
 /// What happens to a running task when its owner dies.
@@ -71,13 +75,14 @@ struct TaskTypeRules {
     answers_at_spawn: bool,
     reports_end: EndReport,
     keeps_session_busy: bool,
+    is_hidden: bool,
     on_owner_loss: OwnerLoss,
 }
 
 impl TaskType {
     /// Every type.
-    pub const ALL: [TaskType; 5] =
-        [TaskType::Main, TaskType::Agent, TaskType::Shell, TaskType::Monitor, TaskType::External];
+    pub const ALL: [TaskType; 6] =
+        [TaskType::Main, TaskType::Agent, TaskType::Shell, TaskType::Monitor, TaskType::External, TaskType::Question];
 
     const fn rules(self) -> &'static TaskTypeRules {
         match self {
@@ -95,6 +100,7 @@ impl TaskType {
                 answers_at_spawn: false,
                 reports_end: EndReport::Root,
                 keeps_session_busy: true,
+                is_hidden: false,
                 on_owner_loss: OwnerLoss::Resume,
             },
             TaskType::Agent => &TaskTypeRules {
@@ -111,6 +117,7 @@ impl TaskType {
                 answers_at_spawn: true,
                 reports_end: EndReport::Parent,
                 keeps_session_busy: true,
+                is_hidden: false,
                 on_owner_loss: OwnerLoss::Resume,
             },
             TaskType::Shell => &TaskTypeRules {
@@ -127,6 +134,7 @@ impl TaskType {
                 answers_at_spawn: false,
                 reports_end: EndReport::Root,
                 keeps_session_busy: true,
+                is_hidden: false,
                 on_owner_loss: OwnerLoss::Lost,
             },
             TaskType::Monitor => &TaskTypeRules {
@@ -143,6 +151,7 @@ impl TaskType {
                 answers_at_spawn: false,
                 reports_end: EndReport::Root,
                 keeps_session_busy: true,
+                is_hidden: false,
                 on_owner_loss: OwnerLoss::Lost,
             },
             TaskType::External => &TaskTypeRules {
@@ -159,7 +168,25 @@ impl TaskType {
                 answers_at_spawn: false,
                 reports_end: EndReport::Nobody,
                 keeps_session_busy: false,
+                is_hidden: false,
                 on_owner_loss: OwnerLoss::Orphaned,
+            },
+            TaskType::Question => &TaskTypeRules {
+                name: "question",
+                label: "question",
+                form: TaskForm::Question,
+                is_root: false,
+                counts_as_agent: false,
+                needs_slot: false,
+                has_inbox: false,
+                may_have_children: false,
+                completes_with_answer: true,
+                takes_last_turn: false,
+                answers_at_spawn: false,
+                reports_end: EndReport::Nobody,
+                keeps_session_busy: true,
+                is_hidden: true,
+                on_owner_loss: OwnerLoss::Lost,
             },
         }
     }
@@ -245,6 +272,11 @@ impl TaskType {
         self.rules().keeps_session_busy
     }
 
+    /// Whether views show it only on request.
+    pub const fn is_hidden(self) -> bool {
+        self.rules().is_hidden
+    }
+
     /// What happens to it when its owner dies while it runs.
     pub const fn on_owner_loss(self) -> OwnerLoss {
         self.rules().on_owner_loss
@@ -275,6 +307,11 @@ impl TaskSpec {
     /// Work that a client does itself, with default values.
     pub fn external(name: impl Into<String>, external: ExternalTaskSpec) -> TaskSpec {
         TaskSpec { external: Some(Box::new(external)), ..TaskSpec::new(TaskType::External, "external", name) }
+    }
+
+    /// A question to a model, for this purpose, with default values.
+    pub fn question(purpose: &str, question: QuestionSpec) -> TaskSpec {
+        TaskSpec { question: Some(Box::new(question)), ..TaskSpec::new(TaskType::Question, purpose, purpose) }
     }
 
     /// The same spec for a session's root, whatever type and parent it had.
@@ -315,6 +352,10 @@ mod tests {
             assert!(!kind.answers_at_spawn() || kind.is_subagent(), "{kind:?}");
             assert!(!kind.may_have_children() || kind.has_inbox(), "{kind:?} gets results of its children by mail");
             assert!(!kind.is_root() || kind.on_owner_loss() == OwnerLoss::Resume, "the root never finishes");
+            assert!(
+                !kind.is_hidden() || kind.reports_end() == EndReport::Nobody,
+                "{kind:?} is hidden and wakes others"
+            );
         }
     }
 }

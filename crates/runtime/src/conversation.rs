@@ -197,6 +197,7 @@ impl Conversation {
             | Event::StopHooksRan { .. }
             | Event::StopBlocked { .. }
             | Event::ExternalTaskReported { .. }
+            | Event::SessionTitled { .. }
             | Event::ModelChanged { .. }
             | Event::Unknown => {}
         }

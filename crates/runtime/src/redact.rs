@@ -66,6 +66,7 @@ impl Redactor {
             KernelInput::SelectAgent { definition, .. } => {
                 definition.iter_mut().for_each(|definition| self.redact_text(&mut definition.spec.prompt));
             }
+            KernelInput::SetTitle { title } => self.redact_text(title),
             KernelInput::ClaimExternalTask(claim) => {
                 claim.spec.title.iter_mut().for_each(|text| self.redact_text(text));
             }

@@ -144,6 +144,8 @@ pub struct SessionFeatures {
     pub multi_turn: bool,
     /// The root suggests the user's next prompt after each answer.
     pub prompt_suggestions: bool,
+    /// A model gives the session a title after its first answer.
+    pub session_titles: bool,
     /// The root's prompt tells it to split work that can be done in parallel.
     pub parallelism_prompts: bool,
     /// Shell commands in the text of slash commands and skills run when the user invokes them.
@@ -152,7 +154,13 @@ pub struct SessionFeatures {
 
 impl Default for SessionFeatures {
     fn default() -> Self {
-        SessionFeatures { multi_turn: true, prompt_suggestions: false, parallelism_prompts: false, inline_shell: true }
+        SessionFeatures {
+            multi_turn: true,
+            prompt_suggestions: false,
+            session_titles: false,
+            parallelism_prompts: false,
+            inline_shell: true,
+        }
     }
 }
 

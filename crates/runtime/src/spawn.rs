@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use kernel::{AgentDefinition, TaskSpawn};
 use protocol::{
-    AgentSpec, CallId, Clip, CompletionPolicy, Expectations, ExternalTaskSpec, Isolation, ModelUse, ReasoningEffort,
-    RunId, TaskId, TaskMode, TaskSpec, Timestamp, TodoId, Turn,
+    AgentSpec, CallId, Clip, CompletionPolicy, Expectations, ExternalTaskSpec, Isolation, ModelUse, QuestionSpec,
+    ReasoningEffort, RunId, TaskId, TaskMode, TaskSpec, Timestamp, TodoId, Turn,
 };
 
 use crate::call_waits::Caller;
@@ -69,6 +69,11 @@ impl SpawnBuilder {
     pub(crate) fn external(external: ExternalTaskSpec) -> SpawnBuilder {
         let name = external.title.as_deref().unwrap_or(&external.id.0);
         SpawnBuilder::of(TaskSpec::external(path_name(name), external))
+    }
+
+    /// A question to a model outside of any conversation.
+    pub(crate) fn question(purpose: &str, model: Option<ModelUse>, question: QuestionSpec) -> SpawnBuilder {
+        SpawnBuilder::of(TaskSpec { model, ..TaskSpec::question(purpose, question) })
     }
 
     fn of(spec: TaskSpec) -> SpawnBuilder {

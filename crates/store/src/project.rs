@@ -85,6 +85,7 @@ pub(crate) fn project(conn: &Connection, entry: &LogEntry) -> rusqlite::Result<(
             tasks::set_root_model(conn, task, model)?;
             tasks::touch(conn, task, at)
         }
+        Event::SessionTitled { title } => set_meta(conn, "title", title).and_then(|()| tasks::touch(conn, task, at)),
         Event::AgentSelected { agent, model, .. } => tasks::select_agent(conn, task, agent, model.as_ref(), at),
         Event::ExternalTaskReported { report } => tasks::report_external(conn, task, report, at),
         Event::AutopilotContinued { .. }

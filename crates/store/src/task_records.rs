@@ -38,7 +38,10 @@ pub(crate) fn page(conn: &Connection, query: &TasksParams) -> rusqlite::Result<T
     while let Some(row) = rows.next()? {
         // This cannot be in the SQL: the state depends on whether the owner is alive.
         let is_in_state = |state: &String| Ok::<_, rusqlite::Error>(context.state(row)?.1.as_str() == state);
-        if !query.all && context.is_forgotten(row)? || !query.state.as_ref().map_or(Ok(true), is_in_state)? {
+        let is_hidden = || Ok::<_, rusqlite::Error>(query.kind.is_none() && context.state(row)?.0.is_hidden());
+        if !query.all && (context.is_forgotten(row)? || is_hidden()?)
+            || !query.state.as_ref().map_or(Ok(true), is_in_state)?
+        {
             continue;
         }
         if (query.offset..end).contains(&page.total) {

@@ -57,6 +57,7 @@ impl TranscriptPage {
             Event::CancelRequested { by, how, .. } => self.add(format_args!("asked to stop by {by:?}: {how:?}")),
             Event::AgentDefined { spec, .. } => self.add(format_args!("uses the agent {}", spec.name)),
             Event::AgentSelected { agent, .. } => self.add(format_args!("goes on as {agent}")),
+            Event::SessionTitled { title } => self.add(format_args!("titled {title}")),
             Event::ExternalTaskReported { report } => {
                 let summary = report.summary().unwrap_or_default();
                 self.add(format_args!("its client reports {:?} {summary}", report.activity));

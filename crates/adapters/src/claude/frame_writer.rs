@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use protocol::{
-    CallId, ContentBlock, Envelope, Event, StopReason, TaskId, ToolCallRequest, ToolResult, ToolResultStatus, Turn,
-    Usage,
+    CallId, ContentBlock, Envelope, Event, HiddenTasks, StopReason, TaskId, ToolCallRequest, ToolResult,
+    ToolResultStatus, Turn, Usage,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -34,6 +34,7 @@ pub(super) struct FrameWriter {
     streams: HashMap<TaskId, (Turn, MessageStream)>,
     /// The model of each task.
     models: HashMap<TaskId, String>,
+    hidden: HiddenTasks,
 }
 
 /// A model's answer.
@@ -56,12 +57,16 @@ impl FrameWriter {
             open_calls: HashMap::new(),
             streams: HashMap::new(),
             models: HashMap::new(),
+            hidden: HiddenTasks::default(),
         }
     }
 
     /// The frames of an event.
     pub(super) fn event_frames(&mut self, envelope: &Envelope) -> Vec<Value> {
         let task = envelope.entry.task;
+        if self.hidden.hides(task, &envelope.entry.event) {
+            return Vec::new();
+        }
         match &envelope.entry.event {
             Event::TaskCreated(spec) => {
                 let source = FrameSource {

@@ -64,7 +64,9 @@ impl TaskReporter {
     /// Applies an event to the tasks, and returns the frames to send for it.
     pub(super) fn apply_event(&mut self, envelope: &Envelope) -> Vec<Value> {
         let (task, at) = (envelope.entry.task, envelope.entry.at);
-        if let Event::TaskCreated(spec) = &envelope.entry.event {
+        if let Event::TaskCreated(spec) = &envelope.entry.event
+            && !spec.kind.is_hidden()
+        {
             self.add_task(task, spec, at);
         }
         let Some(mut tracked) = self.tasks.remove(&task) else { return Vec::new() };

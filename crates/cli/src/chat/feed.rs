@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use protocol::{
-    Ask, AskSubject, ContentBlock, Envelope, Event, FLEET_DEPLOYED, LimitKind, MailBody, MailId, ModelFault, Principal,
-    TaskId, TaskOutcome, TaskType, ToolCallRequest, tool_name,
+    Ask, AskSubject, ContentBlock, Envelope, Event, FLEET_DEPLOYED, HiddenTasks, LimitKind, MailBody, MailId,
+    ModelFault, Principal, TaskId, TaskOutcome, TaskType, ToolCallRequest, tool_name,
 };
 use runtime::BusMessage;
 
@@ -35,6 +35,7 @@ pub(super) struct ChatFeed {
     agents: BTreeSet<TaskId>,
     /// Describes the session's fleet.
     fleet: FleetLines,
+    hidden: HiddenTasks,
     /// Messages sent from here.
     own_mail: BTreeSet<MailId>,
     /// Reported pairs of a requested model and another one that answered.
@@ -66,6 +67,7 @@ impl ChatFeed {
             names: BTreeMap::new(),
             agents: BTreeSet::new(),
             fleet: FleetLines::default(),
+            hidden: HiddenTasks::default(),
             own_mail: BTreeSet::new(),
             reported_model_pairs: BTreeSet::new(),
             last_failures: BTreeMap::new(),
@@ -193,6 +195,9 @@ impl ChatFeed {
     }
 
     fn event_rows(&mut self, task: TaskId, event: &Event, now: Instant, columns: usize) -> Vec<StyledRow> {
+        if self.hidden.hides(task, event) {
+            return Vec::new();
+        }
         match event {
             Event::TurnAnswered { content, .. } => self.answer_rows(task, content, columns),
             Event::TurnFailed { fault, message, .. } => {

@@ -30,6 +30,7 @@ fn features(config: &Config) -> DoctorCheck {
     let features = [
         ("multi-turn", config.multi_turn),
         ("prompt-suggestions", config.prompt_suggestions),
+        ("session-titles", config.session_titles),
         ("parallelism-prompts", config.parallelism_prompts),
     ];
     let on: Vec<&str> = features.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| name).collect();

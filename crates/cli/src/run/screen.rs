@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use protocol::api::TaskView;
-use protocol::{Event, ModelFault, TaskId, TaskOutcome, Timestamp};
+use protocol::{Event, HiddenTasks, ModelFault, TaskId, TaskOutcome, Timestamp};
 use runtime::{BusMessage, Session};
 
 use super::RunSignal;
@@ -27,6 +27,7 @@ pub(super) struct RunScreen<'a> {
     agents: BTreeMap<TaskId, String>,
     /// Describes the session's fleet.
     fleet: FleetLines,
+    hidden: HiddenTasks,
     /// Pairs of a requested and a different answering model that were already shown.
     shown_model_pairs: BTreeSet<(String, String)>,
     /// The last failure of each task's model, until it answers.
@@ -57,6 +58,7 @@ impl<'a> RunScreen<'a> {
             root,
             agents: BTreeMap::new(),
             fleet: FleetLines::default(),
+            hidden: HiddenTasks::default(),
             shown_model_pairs: BTreeSet::new(),
             last_failures: BTreeMap::new(),
             silence: None,
@@ -170,6 +172,9 @@ impl<'a> RunScreen<'a> {
     fn lines_for(&mut self, task: TaskId, event: &Event) -> Vec<String> {
         if task == self.root {
             return event_lines(event);
+        }
+        if self.hidden.hides(task, event) {
+            return Vec::new();
         }
         match event {
             Event::TaskCreated(spec) if spec.kind.is_subagent() => {

@@ -189,7 +189,7 @@ fn cells(row: &TaskTreeRow<'_>, listed: &SessionTasks, now: Timestamp) -> [Strin
     let removed = if task.forgotten { ", removed" } else { "" };
     let model = match task.kind.form() {
         TaskForm::Command | TaskForm::Reported => "",
-        TaskForm::Agent => task.model.as_ref().map_or(&listed.model, |model| &model.effective),
+        TaskForm::Agent | TaskForm::Question => task.model.as_ref().map_or(&listed.model, |model| &model.effective),
     };
     let cost = if task.turns == 0 && task.cost_micros == 0 {
         String::new()

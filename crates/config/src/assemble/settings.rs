@@ -229,6 +229,7 @@ fn features(config: &Config, layers: &SettingsLayers) -> SessionFeatures {
     SessionFeatures {
         multi_turn: config.multi_turn,
         prompt_suggestions: config.prompt_suggestions,
+        session_titles: config.session_titles,
         parallelism_prompts: config.parallelism_prompts,
         inline_shell: layers.forbidden_by(ForbiddableFeature::SkillShell).is_none(),
     }

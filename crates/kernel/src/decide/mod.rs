@@ -60,6 +60,7 @@ pub(crate) fn decide(
         KernelInput::EndFleet(end) => draft.end_fleet(end),
         KernelInput::SetMode { mode, by } => draft.set_mode(mode, by),
         KernelInput::SelectAgent { definition, model } => draft.select_agent(definition, model),
+        KernelInput::SetTitle { title } => draft.set_title(title),
         KernelInput::ClaimExternalTask(claim) => draft.claim_external_task(claim),
         KernelInput::UpdateExternalTask(update) => draft.update_external_task(update),
         KernelInput::OrphanExternalTasks { owner } => draft.orphan_external_tasks(&owner),

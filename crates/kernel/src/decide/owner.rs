@@ -45,6 +45,11 @@ impl DecisionDraft<'_> {
         self.record(root, Event::AgentSelected { agent, definition: Some(id), model })
     }
 
+    pub(super) fn set_title(&mut self, title: String) -> Result<(), InputRefusal> {
+        let root = self.state.root.ok_or(InputRefusal::Closed)?;
+        self.record(root, Event::SessionTitled { title })
+    }
+
     /// Records definitions that the log does not hold yet.
     pub(super) fn define(&mut self, definitions: Vec<AgentDefinition>) -> Result<(), InputRefusal> {
         let root = self.state.root.ok_or(InputRefusal::Closed)?;

@@ -179,6 +179,7 @@ impl LogAudit {
             | Event::AutopilotContinued { .. }
             | Event::AutopilotStopped { .. }
             | Event::AgentSelected { .. }
+            | Event::SessionTitled { .. }
             | Event::ExternalTaskReported { .. }
             | Event::BudgetAwaited
             | Event::Unknown => {}

@@ -31,7 +31,7 @@ impl SimulatedSession {
         // A last turn that is due is always taken.
         let is_last_turn_due = task.work.is_between_calls() && matches!(task.last_turn, Some(LastTurn::Due(_)));
         let work = if is_last_turn_due { ActivationWork::BetweenTurns } else { task.work.clone() };
-        if !kind.is_agent() {
+        if !kind.completes_with_answer() {
             self.apply_accepted(KernelInput::Report(
                 run,
                 RunUpdate::Ended { ending: RunEnding::Completed, text: "ran".into() },

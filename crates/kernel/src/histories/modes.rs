@@ -13,7 +13,8 @@ impl SimulatedSession {
             1 => SessionMode::Plan,
             _ => SessionMode::Autopilot,
         };
-        let input = match self.rng.below(7) {
+        let input = match self.rng.below(8) {
+            7 => KernelInput::SetTitle { title: "counting".into() },
             6 => self.random_agent_selection(),
             4 => {
                 let id = DefinitionId(format!("d{}", self.rng.below(4)));

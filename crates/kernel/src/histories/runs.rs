@@ -15,7 +15,7 @@ impl SimulatedSession {
         };
         let Some(task) = self.kernel.task(run.task) else { return };
         let (turn, work, kind) = (task.turn, task.work.clone(), task.kind);
-        if !kind.is_agent() {
+        if !kind.completes_with_answer() {
             if self.rng.one_in(3) {
                 self.end_at_random(run);
             }

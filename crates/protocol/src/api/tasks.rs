@@ -204,7 +204,7 @@ pub struct TasksParams {
     pub kind: Option<TaskType>,
     /// Only the task with this path and those below it.
     pub below: Option<String>,
-    /// Whether to include forgotten tasks.
+    /// Whether to include forgotten tasks and side questions.
     pub all: bool,
 }
 

@@ -91,7 +91,7 @@ impl MessageFold for TokenEstimate {
 
 /// Estimates the tokens of a text, very likely not too low for any tokenizer: one for every two ASCII characters, and
 /// one for every byte of other scripts.
-pub(super) fn text_tokens(text: &str) -> u64 {
+pub(crate) fn text_tokens(text: &str) -> u64 {
     let ascii = text.bytes().filter(u8::is_ascii).count();
     u64::try_from(ascii.div_ceil(2) + (text.len() - ascii)).unwrap_or(u64::MAX)
 }

@@ -4,6 +4,7 @@
 mod agent;
 mod external;
 mod monitor;
+mod question;
 mod shell;
 
 use std::fmt;
@@ -16,6 +17,7 @@ use tools::BoxFuture;
 use self::agent::AgentExecutor;
 use self::external::ExternalExecutor;
 use self::monitor::MonitorExecutor;
+use self::question::QuestionExecutor;
 use self::shell::ShellExecutor;
 use crate::session_context::SessionContext;
 use crate::supervisor::RunLink;
@@ -41,6 +43,7 @@ impl Executors {
                 TaskType::Shell => Arc::new(ShellExecutor(context)),
                 TaskType::Monitor => Arc::new(MonitorExecutor(context)),
                 TaskType::External => Arc::new(ExternalExecutor),
+                TaskType::Question => Arc::new(QuestionExecutor(context)),
             };
             executors.register(kind, None, executor);
         }

@@ -14,12 +14,13 @@ const MAX_LISTED: usize = 40;
 pub(super) fn task_lines(kernel: &Kernel, id: TaskId, unread: &BTreeSet<TaskId>) -> Vec<String> {
     let is_unread = |task: TaskId| unread.contains(&task);
     let children = kernel.task(id).into_iter().flat_map(|task| task.children.iter().rev());
-    let mut tasks: Vec<&KernelTask> = children.filter_map(|id| kernel.task(*id)).collect();
+    let tasks = children.filter_map(|id| kernel.task(*id)).filter(|task| !task.kind.is_hidden());
+    let mut tasks: Vec<&KernelTask> = tasks.collect();
     tasks.sort_by_key(|task| task.is_finished() && !is_unread(task.id));
     let line = |task: &KernelTask| {
         let label = task.kind.label();
         let what = match task.kind.form() {
-            TaskForm::Agent | TaskForm::Reported => label.to_owned(),
+            TaskForm::Agent | TaskForm::Reported | TaskForm::Question => label.to_owned(),
             TaskForm::Command => format!("background {label} (see read_shell)"),
         };
         let unread = if is_unread(task.id) { "; its result comes as your next message" } else { "" };

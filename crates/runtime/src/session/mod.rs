@@ -19,7 +19,7 @@ use std::time::Duration;
 use client::StoredSession;
 use kernel::KernelInput;
 use protocol::api::{DecideParams, SendParams, SessionCommand, SessionView, StartAgentParams, TaskView, TasksParams};
-use protocol::{CancelBy, MailDelivery, Principal, SessionId, SessionMode, TaskId};
+use protocol::{CancelBy, MailDelivery, Principal, SessionId, SessionMode, TaskId, TaskOutcome};
 use store::{SessionIndex, SessionReader, StoreError, plan};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
@@ -33,10 +33,14 @@ use crate::catalog::Catalog;
 use crate::commands;
 use crate::hooks::{self, StopHookRuns};
 use crate::instructions::InstructionNotice;
+use crate::roster::RosterEntry;
 use crate::session_context::SessionContext;
 use crate::session_model::ModelChangeError;
 use crate::slash::{SlashDispatcher, SlashOutcome};
 use crate::supervisor::{InputRejection, Receipt, SupervisorTask};
+
+/// How long the end of a session waits for the answer to the question for its title.
+const MAX_TITLE_WAIT: Duration = Duration::from_secs(10);
 
 /// A session that this process owns and runs.
 #[derive(Debug)]
@@ -60,6 +64,8 @@ pub struct Session {
     api_connector: rpc::InProcessConnector,
     /// Runs stop hooks for activations that ended without them.
     stop_hook_runs: Option<StopHookRuns>,
+    /// Whether no question for the session's title is due.
+    title_done: watch::Receiver<bool>,
 }
 
 impl Session {
@@ -243,6 +249,7 @@ impl Session {
     /// Leaves the session: interrupts all running tasks, so that the next owner can resume them. Returns the
     /// session's file.
     pub async fn leave(mut self) -> Result<StoredSession, StoreError> {
+        self.await_title().await;
         self.closing.cancel();
         // A paused session rejects this.
         let _paused = self.submit(KernelInput::Suspend).await;
@@ -265,6 +272,18 @@ impl Session {
         update_index(&context, &reader);
         let survived = |survivors| StoreError::Home(format!("programs of this session: {survivors}"));
         ended.map(|()| StoredSession::new(context.facts.home.clone(), reader)).map_err(survived)
+    }
+
+    /// Lets a question for the title end, if the root has answered.
+    async fn await_title(&mut self) {
+        let has_completed = |entry: &RosterEntry| {
+            entry.endings.last_key_value().is_some_and(|(_, end)| end.outcome == TaskOutcome::Completed)
+        };
+        if self.context.log.roster.with_task(self.root, has_completed) == Some(true) {
+            let is_done = self.title_done.wait_for(|is_done| *is_done);
+            // Without a title in time, the session keeps its first prompt as its title.
+            drop(tokio::time::timeout(MAX_TITLE_WAIT, is_done).await);
+        }
     }
 
     fn dispatcher(&self) -> SlashDispatcher<'_> {

@@ -31,8 +31,9 @@ use crate::hooks::{self, OpenActivationPolicy, StopHookRuns};
 use crate::instructions::{InstructionPlaces, Instructions};
 use crate::roster::Roster;
 use crate::session_context::{OpenedParts, SessionContext};
+use crate::session_title::SessionTitler;
 use crate::settings::SessionSettings;
-use crate::supervisor::{InputRejection, SupervisorParts, SupervisorTask};
+use crate::supervisor::{InputRejection, Supervisor, SupervisorParts, SupervisorTask};
 use crate::todos::{TodoSync, TodoSyncError, TodoSyncHandle};
 use crate::watchdog::{Watchdog, WatchdogSettings};
 
@@ -190,6 +191,7 @@ impl Session {
             closing: CancellationToken::new(),
             api_connector: inside,
             stop_hook_runs: None,
+            title_done: watch::channel(true).1,
         };
         let supervisor = session.supervision.supervisor.clone();
         session.stop_hook_runs =
@@ -224,6 +226,7 @@ impl Session {
             commands_applied: self.commands_applied.clone(),
         };
         self.background_tasks.spawn(autopilot.run());
+        self.start_titler(&supervisor);
         let listener = StoredCommands {
             context: Arc::clone(&self.context),
             root: self.root,
@@ -247,6 +250,21 @@ impl Session {
     }
 }
 
+impl Session {
+    /// Asks for a title when the root has answered, if the user wants titles.
+    fn start_titler(&mut self, supervisor: &Supervisor) {
+        if !self.context.facts.features.session_titles {
+            return;
+        }
+        let (is_done, title_done) = watch::channel(false);
+        self.title_done = title_done;
+        let (context, supervisor, root) = (Arc::clone(&self.context), supervisor.clone(), self.root);
+        self.background_tasks.spawn(SessionTitler { context, supervisor, root, is_done }.run());
+    }
+}
+
+/// Whether a client acts for the user. A command of an agent does not, although it is a process of the same user.
+fn acts_for_user(client: u32) -> bool {
 /// Whether the process of a client acts for the user. A command of an agent does not, although it is a process of the same user.
 pub fn acts_for_user(client: u32) -> bool {
     let lineage = Lineage::of(client);

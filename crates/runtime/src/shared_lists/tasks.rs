@@ -34,7 +34,7 @@ impl AgentItemList {
                 );
                 format!("{} ({task}): {state}\n{printed}", context.log.roster.path(task))
             }
-            TaskForm::Agent | TaskForm::Reported => {
+            TaskForm::Agent | TaskForm::Reported | TaskForm::Question => {
                 self.subagents
                     .read(ReadAgentRequest { agent: task.to_string(), wait: WaitLimit::NoWait, since_turn: None })
                     .await?

@@ -68,7 +68,9 @@ impl AgentSubagents {
 
     /// Everything below the calling agent, parents before their children.
     pub(super) fn tasks_below(&self) -> Vec<TaskId> {
-        self.context.log.roster.descendants(self.caller_task())
+        let roster = &self.context.log.roster;
+        let is_hidden = |id: &TaskId| roster.with_task(*id, |entry| entry.spec.kind.is_hidden()) == Some(true);
+        roster.descendants(self.caller_task()).into_iter().filter(|id| !is_hidden(id)).collect()
     }
 }
 

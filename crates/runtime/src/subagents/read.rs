@@ -98,7 +98,7 @@ impl AgentSubagents {
             lines.extend(self.context.log.roster.with_task(*id, |entry| {
                 let kind = match entry.spec.kind.form() {
                     TaskForm::Agent => entry.spec.agent.as_str(),
-                    TaskForm::Command | TaskForm::Reported => entry.spec.kind.label(),
+                    TaskForm::Command | TaskForm::Reported | TaskForm::Question => entry.spec.kind.label(),
                 };
                 let model = entry.spec.model.as_ref().map(|model| format!(", {}", model.effective)).unwrap_or_default();
                 let intent = entry.intent.as_ref().map(|intent| format!("; {}", one_line(intent, MAX_LINE_BYTES)));

@@ -42,4 +42,5 @@ mod slash;
 mod storm;
 mod suggestions;
 mod support;
+mod titles;
 mod watch;

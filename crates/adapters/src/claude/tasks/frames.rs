@@ -105,7 +105,7 @@ fn usage_json(tracked: &TrackedTask, at: Timestamp) -> Value {
 
 fn task_type(tracked: &TrackedTask) -> &'static str {
     match tracked.spec.kind.form() {
-        TaskForm::Agent => "local_agent",
+        TaskForm::Agent | TaskForm::Question => "local_agent",
         TaskForm::Command | TaskForm::Reported => "local_bash",
     }
 }

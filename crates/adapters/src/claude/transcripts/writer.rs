@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 
-use protocol::{Envelope, Event, MailBody, MailId, Principal, SessionId, TaskId, TaskSpec};
+use protocol::{Envelope, Event, HiddenTasks, MailBody, MailId, Principal, SessionId, TaskId, TaskSpec};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -24,6 +24,7 @@ pub(in crate::claude) struct ClaudeTranscripts {
     /// The root's file, known after the first events.
     root_file: Option<PathBuf>,
     agents: HashMap<TaskId, ClaudeAgentTranscript>,
+    hidden: HiddenTasks,
     /// Unread mail.
     unread_mail: HashMap<MailId, (Principal, MailBody)>,
     last_seq: u64,
@@ -51,6 +52,7 @@ impl ClaudeTranscripts {
             cwd: String::new(),
             root_file: None,
             agents: HashMap::new(),
+            hidden: HiddenTasks::default(),
             unread_mail: HashMap::new(),
             last_seq: 0,
             write_failed: false,
@@ -72,6 +74,9 @@ impl ClaudeTranscripts {
 
     fn write(&mut self, envelope: &Envelope) -> io::Result<()> {
         let task = envelope.entry.task;
+        if self.hidden.hides(task, &envelope.entry.event) {
+            return Ok(());
+        }
         match &envelope.entry.event {
             Event::SessionOpened(config) | Event::SessionAdopted { config, .. } => self.cwd.clone_from(&config.cwd),
             Event::TaskCreated(spec) => self.create_transcript(task, spec)?,

@@ -60,6 +60,7 @@ impl EventTranslator {
             TaskForm::Agent if is_root => Vec::new(),
             TaskForm::Agent => [vec![agent_started(task, &agent).for_agent(Some(task))], tasks_changed()].concat(),
             TaskForm::Command | TaskForm::Reported => tasks_changed(),
+            TaskForm::Question => Vec::new(),
         };
         self.agents.insert(task, agent);
         events
@@ -86,6 +87,7 @@ impl EventTranslator {
                 events.extend(tasks_changed());
             }
             TaskForm::Command | TaskForm::Reported => events.extend(tasks_changed()),
+            TaskForm::Question => {}
         }
         events
     }
@@ -107,7 +109,7 @@ impl EventTranslator {
             TaskForm::Command | TaskForm::Reported => {
                 json!({ "type": "shell_completed", "shellId": task.to_string(), "description": description })
             }
-            TaskForm::Agent => json!({
+            TaskForm::Agent | TaskForm::Question => json!({
                 "type": "agent_completed",
                 "agentId": task.to_string(),
                 "agentType": agent.spec.agent,

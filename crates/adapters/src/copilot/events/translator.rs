@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use host::{Clock, SystemClock};
 use protocol::{
-    AskId, AskSubject, CallId, Envelope, Event, MailId, ParkReason, SessionId, SessionMode, TaskId, Timestamp,
+    AskId, AskSubject, CallId, Envelope, Event, HiddenTasks, MailId, ParkReason, SessionId, SessionMode, TaskId,
+    Timestamp,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -27,6 +28,7 @@ pub(crate) struct EventTranslator {
     /// Whether the session's agent has written a plan.
     pub(super) has_plan: bool,
     pub(super) agents: HashMap<TaskId, TrackedTask>,
+    hidden: HiddenTasks,
     pub(super) calls: HashMap<(TaskId, CallId), TrackedCall>,
     pub(super) asks: HashMap<AskId, AskSubject>,
     /// Unread mail.
@@ -52,6 +54,7 @@ impl EventTranslator {
             model: String::new(),
             has_plan: false,
             agents: HashMap::new(),
+            hidden: HiddenTasks::default(),
             calls: HashMap::new(),
             asks: HashMap::new(),
             mail: HashMap::new(),
@@ -65,7 +68,8 @@ impl EventTranslator {
     /// Translates the next entry.
     pub(crate) fn translate_entry(&mut self, envelope: Envelope) -> Vec<Value> {
         let (seq, task, at) = (envelope.seq, envelope.entry.task, envelope.entry.at);
-        let events = self.translate(task, at, seq, envelope.entry.event);
+        let is_hidden = self.hidden.hides(task, &envelope.entry.event);
+        let events = if is_hidden { Vec::new() } else { self.translate(task, at, seq, envelope.entry.event) };
         self.seq = seq;
         (0..).zip(events).map(|(index, event)| self.place_event(event, index, at)).collect()
     }

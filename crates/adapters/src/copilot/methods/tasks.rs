@@ -110,7 +110,7 @@ async fn progress(session: &HostedSession, params: &Value) -> Result<Value, Erro
     let Some(record) = task_record(session, id).await? else { return Ok(json!({ "progress": null })) };
     Ok(json!({ "progress": match record.task.kind.form() {
         TaskForm::Command => json!({ "type": "shell", "recentOutput": output::task_output(session, record.task.id).await? }),
-        TaskForm::Agent => view::progress(&record),
+        TaskForm::Agent | TaskForm::Question => view::progress(&record),
         TaskForm::Reported => ClientTask::of(&record.task).map(client_tasks::progress_view).unwrap_or_default(),
     }}))
 }

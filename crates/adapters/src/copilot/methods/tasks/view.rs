@@ -13,7 +13,7 @@ const MAX_ACTIVITY_LINES: usize = 20;
 pub(super) fn task_json(task: &TaskView, call: Option<&CallId>) -> Value {
     let mut view = match task.kind.form() {
         TaskForm::Command => shell_json(task),
-        TaskForm::Agent => agent_json(task, call),
+        TaskForm::Agent | TaskForm::Question => agent_json(task, call),
         TaskForm::Reported => return ClientTask::of(task).map(client_tasks::task_view).unwrap_or_default(),
     };
     if let Some(at) = task.ended_at.filter(|_| is_over(task)) {
