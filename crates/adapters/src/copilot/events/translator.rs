@@ -175,6 +175,9 @@ impl EventTranslator {
                 vec![CopilotEvent::persistent("subagent.deselected", json!({}))]
             }
             Event::ExternalTaskReported { .. } => tasks_changed(),
+            Event::SessionTitled { title } => {
+                vec![CopilotEvent::transient("session.title_changed", json!({ "title": title }))]
+            }
             Event::AutopilotContinued { .. } => {
                 self.continuation_due = true;
                 Vec::new()
