@@ -54,7 +54,7 @@ fn every_input_report_and_event_takes_part_in_histories() {
         coverage.merge(&session.coverage);
         events.extend(session.log.iter().map(event_type));
     };
-    for seed in 0..1_000 {
+    for seed in 0..4_000 {
         let mut session = SimulatedSession::new(seed);
         (0..STEPS_PER_HISTORY).for_each(|_| session.step());
         add(&session);
