@@ -263,8 +263,6 @@ impl Session {
     }
 }
 
-/// Whether a client acts for the user. A command of an agent does not, although it is a process of the same user.
-fn acts_for_user(client: u32) -> bool {
 /// Whether the process of a client acts for the user. A command of an agent does not, although it is a process of the same user.
 pub fn acts_for_user(client: u32) -> bool {
     let lineage = Lineage::of(client);
