@@ -47,8 +47,8 @@ impl BackgroundWork {
             match task.kind.form() {
                 TaskForm::Command => work.commands.push(task),
                 TaskForm::Agent if task.kind.is_subagent() => work.agents.push(task),
-                // A client works on it, not this session.
-                TaskForm::Agent | TaskForm::Reported => {}
+                // A client works on a reported task, not this session; the end of the session waits for a question.
+                TaskForm::Agent | TaskForm::Reported | TaskForm::Question => {}
             }
         }
         work
