@@ -81,7 +81,8 @@ impl Question {
 
     async fn ask(self, context: &SessionContext, link: &RunLink) -> Result<QuestionEnd, InputRejection> {
         self.model.refresh_facts().await;
-        let permit = match context.governor.admit(self.model.facts()).await {
+        let facts = self.model.facts();
+        let permit = match context.governor.admit(facts.bucket_key.as_deref(), facts.max_concurrent_requests).await {
             RequestAdmission::Admitted(permit) => permit,
             RequestAdmission::Park(until) => {
                 return Ok(failed(format!("the provider accepts no request until {until}")));
@@ -115,11 +116,11 @@ impl Question {
         link: &RunLink,
         quote: TurnQuote,
         permit: ModelPermit,
-        mut day_reservation: DayBudgetReservation,
+        mut day_reservation: Option<DayBudgetReservation>,
     ) -> Result<QuestionEnd, InputRejection> {
         let (turn, max_output) = granted_turn(link).await?;
         let reserved = quote.cost(max_output);
-        day_reservation.mark_sent(reserved.micros);
+        day_reservation.iter_mut().for_each(|reservation| reservation.mark_sent(reserved.micros));
         let reply = ModelReply::collect(self.model.send(self.model_request(context, max_output))).await;
         match reply {
             Ok(ModelReply { content, stop, usage, model }) => {
@@ -130,8 +131,8 @@ impl Question {
                     0 => reserved,
                     tokens => Cost { tokens, micros: price.map_or(0, |price| price.cost(usage)) },
                 };
-                if usage.total() > 0 {
-                    day_reservation.settle(cost.micros);
+                if let Some(reservation) = day_reservation.filter(|_| usage.total() > 0) {
+                    reservation.settle(cost.micros);
                 }
                 let content = text_blocks(content);
                 let text = joined_text(&content);
@@ -147,7 +148,7 @@ impl Question {
                 let charge = if has_started {
                     FailedCallCharge::Used { output: max_output }
                 } else {
-                    day_reservation.settle(0);
+                    day_reservation.into_iter().for_each(|reservation| reservation.settle(0));
                     FailedCallCharge::Nothing
                 };
                 self.report_failure(link, turn, fault, &message, charge).await?;
@@ -186,13 +187,15 @@ impl Question {
         &self,
         context: &SessionContext,
         quote: TurnQuote,
-    ) -> Result<DayBudgetReservation, DayBudgetError> {
+    ) -> Result<Option<DayBudgetReservation>, DayBudgetError> {
         if self.model.facts().price.is_none_or(protocol::Price::is_free) {
-            return Ok(DayBudgetReservation::for_free_model());
+            return Ok(None);
         }
         match context.facts.day_budget {
-            None => Ok(context.governor.unlimited_day_reservation()),
-            Some(limit) => context.governor.reserve_day(quote.cost(quote.expected_output).micros, limit).await,
+            None => Ok(Some(context.governor.unlimited_day_reservation())),
+            Some(limit) => {
+                context.governor.reserve_day(quote.cost(quote.expected_output).micros, limit).await.map(Some)
+            }
         }
     }
 
