@@ -25,6 +25,7 @@ mod executors;
 mod expectations;
 mod external_tasks;
 mod fleet;
+mod fleet_session;
 mod governor;
 mod grants;
 mod hooks;

@@ -23,9 +23,6 @@ pub(crate) const RESUME: &str = include_str!("prompts/go_on.md");
 /// Precedes the unmet expectations of an agent that reports to be done.
 pub(crate) const UNMET: &str = include_str!("prompts/unmet.md");
 
-/// The task of an agent that resolves a conflict; the ids of both sides and git's output follow.
-pub(crate) const MERGE: &str = include_str!("prompts/merge.md");
-
 /// Precedes the digest that replaces the older part of a conversation.
 pub(crate) const COMPACTED: &str = include_str!("prompts/compacted.md");
 

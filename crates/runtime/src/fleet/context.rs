@@ -1,7 +1,7 @@
 //! The services of a fleet's driver, and how it starts workers for todos.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use futures_util::future::join_all;
 use kernel::{InputRefusal, KernelInput, TodoTransition};
@@ -11,15 +11,12 @@ use store::{SessionReader, StoreError, TodoRow};
 use super::history::{FleetRecord, TodoRequirements};
 use super::services::FleetServices;
 use super::{prompts, worker};
-use crate::session_context::SessionContext;
-use crate::supervisor::{InputRejection, Supervisor};
+use crate::fleet_session::{FleetSession, InputRejection};
 
 /// The services of a fleet's driver.
 #[derive(Debug)]
 pub(super) struct FleetContext {
-    pub(super) context: Arc<SessionContext>,
-    pub(super) supervisor: Supervisor,
-    pub(super) root: TaskId,
+    pub(super) session: FleetSession,
     pub(super) services: FleetServices,
     /// A reader that stays open: every start of a worker reads its row.
     reader: Mutex<SessionReader>,
@@ -28,14 +25,9 @@ pub(super) struct FleetContext {
 }
 
 impl FleetContext {
-    pub(super) fn new(
-        context: Arc<SessionContext>,
-        supervisor: Supervisor,
-        root: TaskId,
-        services: FleetServices,
-    ) -> Result<FleetContext, StoreError> {
-        let reader = Mutex::new(context.log.reader()?);
-        Ok(FleetContext { context, supervisor, root, services, reader, reused_results: Mutex::default() })
+    pub(super) fn new(session: FleetSession, services: FleetServices) -> Result<FleetContext, StoreError> {
+        let reader = Mutex::new(session.reader()?);
+        Ok(FleetContext { session, services, reader, reused_results: Mutex::default() })
     }
 
     /// All todos, in the order in which they were added.
@@ -89,8 +81,8 @@ impl FleetContext {
     }
 
     async fn submit(&self, todo: TodoId, input: KernelInput) -> Result<(), InputRejection> {
-        match self.supervisor.submit(input).await {
-            Ok(_receipt) => Ok(()),
+        match self.session.submit(input).await {
+            Ok(()) => Ok(()),
             Err(InputRejection::Refused(refusal)) if is_outdated(&refusal) => Ok(()),
             // The session is stopping.
             Err(InputRejection::Refused(refusal @ (InputRefusal::Closed | InputRefusal::Stopping(_)))) => {
@@ -103,9 +95,9 @@ impl FleetContext {
 
     /// Marks an unclaimed todo as blocked.
     pub(super) async fn block(&self, todo: TodoId, reason: String) -> Result<(), InputRejection> {
-        match self.supervisor.submit(KernelInput::SetTodoState { todo, to: TodoTransition::Block(reason) }).await {
+        match self.session.submit(KernelInput::SetTodoState { todo, to: TodoTransition::Block(reason) }).await {
             Err(InputRejection::Refused(refusal)) if is_outdated(&refusal) => Ok(()),
-            blocked => blocked.map(|_receipt| ()),
+            blocked => blocked,
         }
     }
 
@@ -149,12 +141,13 @@ impl FleetContext {
         author: Option<TaskId>,
     ) -> Result<KernelInput, String> {
         if let Some(author) = author {
-            worker::check_author_rights(&self.context, (self.root, author), config, &row.todo).await?;
+            worker::check_author_rights(&self.session, author, config, &row.todo).await?;
         }
         let prompt = prompts::worker_prompt(row, &config.goal, &self.dependency_results(&row.todo));
-        let spawn = worker::worker_spawn(&self.context, self.root, config, row, prompt).await?;
+        let spawn = worker::worker_spawn(&self.session, config, row, prompt).await?;
         let isolation = self.services.merger.isolation_for(config, &row.todo).await?;
-        Ok(KernelInput::Spawn(spawn.isolation(isolation).build(&self.context)))
+        let (_worker, input) = self.session.spawn_input(spawn.isolation(isolation));
+        Ok(input)
     }
 
     /// The results of the todos that this one depends on.

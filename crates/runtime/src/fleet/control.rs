@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kernel::{KernelInput, TodoTransition};
 use protocol::api::TodoEdit;
-use protocol::{BlockReason, Event, FleetConfig, TaskId, TodoId};
+use protocol::{BlockReason, Event, FleetConfig, TodoId};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tools::BoxFuture;
@@ -15,9 +15,8 @@ use super::finished_todos::FinishedTodos;
 use super::plan_check::check_plan;
 use super::request::{FleetError, FleetHandle, FleetRequest};
 use super::services::{FleetServices, ResultReuse};
+use crate::fleet_session::{FleetActivity, FleetSession, InputRejection};
 use crate::merging::FleetMerger;
-use crate::session_context::SessionContext;
-use crate::supervisor::{FleetActivity, InputRejection, Supervisor};
 
 /// How many requests may wait.
 const MAX_WAITING_REQUESTS: usize = 16;
@@ -84,9 +83,7 @@ impl FleetControl {
 
 /// The task that drives the session's fleets.
 pub(crate) struct FleetRunner {
-    pub(crate) context: Arc<SessionContext>,
-    pub(crate) supervisor: Supervisor,
-    pub(crate) root: TaskId,
+    pub(crate) session: FleetSession,
     /// The last event before this process opened the session.
     pub(crate) first_seq: u64,
     /// Cancelled when the session closes.
@@ -103,19 +100,19 @@ impl FleetRunner {
     /// Serves requests until the session ends.
     pub(crate) async fn run(self, requests: ControlRequests) {
         let ControlRequests { mut requests, latest } = requests;
-        let merger = Arc::new(FleetMerger::new(Arc::clone(&self.context), self.supervisor.clone(), self.root));
+        let merger = Arc::new(FleetMerger::new(self.session.clone()));
         let mut driven: Option<DrivenFleet> = None;
         loop {
             tokio::select! {
                 biased;
                 () = end_of(driven.as_mut()) => {
                     driven = None;
-                    self.supervisor.show_fleet(FleetActivity::Over).await;
+                    self.session.show(FleetActivity::Over).await;
                 }
                 request = requests.recv() => {
                     let Some(ControlRequest { wanted, reply }) = request else { return };
                     let answer = match (driven.as_ref().map(|driven| driven.handle.clone()), wanted) {
-                        (Some(_), WantedFleet::New(_)) => Err(FleetError::AtWork(self.context.facts.session)),
+                        (Some(_), WantedFleet::New(_)) => Err(FleetError::AtWork(self.session.id())),
                         (Some(handle), WantedFleet::Latest(_)) => Ok(handle),
                         (None, wanted) => self.begin(wanted, &merger).await.map(|begun| {
                             latest.send_replace(Some(begun.handle.clone()));
@@ -130,13 +127,13 @@ impl FleetRunner {
     }
 
     async fn begin(&self, wanted: WantedFleet, merger: &Arc<FleetMerger>) -> Result<DrivenFleet, FleetError> {
-        self.supervisor.show_fleet(FleetActivity::Driven).await;
+        self.session.show(FleetActivity::Driven).await;
         let begun = match wanted {
             WantedFleet::New(request) => self.start(*request, merger).await,
             WantedFleet::Latest(excluded) => self.resume(excluded, merger).await,
         };
         if begun.is_err() {
-            self.supervisor.show_fleet(FleetActivity::Over).await;
+            self.session.show(FleetActivity::Over).await;
         }
         begun
     }
@@ -145,7 +142,7 @@ impl FleetRunner {
         if self.has_fleet().await? {
             return match request.is_blank() {
                 true => self.resume(request.excluded, merger).await,
-                false => Err(FleetError::Unfinished(self.context.facts.session)),
+                false => Err(FleetError::Unfinished(self.session.id())),
             };
         }
         let FleetRequest { mut config, todos, reuse, excluded } = request;
@@ -153,34 +150,33 @@ impl FleetRunner {
             merger.check_repository().await.map_err(FleetError::Repository)?;
         }
         if !todos.is_empty() {
-            check_plan(&self.context, self.root, &config, &todos).await?;
+            check_plan(&self.session, &config, &todos).await?;
             config.plan.get_or_insert_default();
-            self.context.edit_todos(todos.into_iter().map(|todo| TodoEdit::Add(todo.into())).collect()).await?;
+            self.session.edit_todos(todos.into_iter().map(|todo| TodoEdit::Add(todo.into())).collect()).await?;
         }
-        self.submit(KernelInput::BeginFleet(config.clone())).await?;
-        self.drive(FleetServices::new(&self.context, Arc::clone(merger), &config, reuse, excluded))
+        self.session.submit(KernelInput::BeginFleet(config.clone())).await?;
+        self.drive(FleetServices::new(&self.session, Arc::clone(merger), &config, reuse, excluded))
     }
 
     async fn resume(&self, excluded: Vec<PathBuf>, merger: &Arc<FleetMerger>) -> Result<DrivenFleet, FleetError> {
         let config = self.latest_config()?.ok_or(FleetError::NoFleet)?;
         if !self.has_fleet().await? {
-            self.submit(KernelInput::BeginFleet(config.clone())).await?;
+            self.session.submit(KernelInput::BeginFleet(config.clone())).await?;
             self.reopen_blocked_todos().await?;
         }
         let merger = Arc::clone(merger);
-        self.drive(FleetServices::new(&self.context, merger, &config, ResultReuse::Reuse, excluded))
+        self.drive(FleetServices::new(&self.session, merger, &config, ResultReuse::Reuse, excluded))
     }
 
     fn drive(&self, services: FleetServices) -> Result<DrivenFleet, FleetError> {
         let (ending, handle) = FleetHandle::new(&services);
-        let (context, supervisor) = (Arc::clone(&self.context), self.supervisor.clone());
-        let driver = FleetDriver::new(context, supervisor, self.root, self.first_seq, services, self.closing.clone())?;
+        let driver = FleetDriver::new(self.session.clone(), self.first_seq, services, self.closing.clone())?;
         Ok(DrivenFleet { handle, driving: Box::pin(driver.drive(ending)) })
     }
 
     /// Whether the session has a fleet that has not ended.
     async fn has_fleet(&self) -> Result<bool, InputRejection> {
-        self.supervisor.query(|kernel| kernel.graph().fleet().is_some()).await
+        self.session.query(|kernel| kernel.graph().fleet().is_some()).await
     }
 
     /// The configuration of the session's latest fleet; nothing if there was none.
@@ -189,16 +185,16 @@ impl FleetRunner {
             Event::FleetBegan(config) => Some(config),
             _other => None,
         };
-        let log = self.context.log.reader()?.task_events(self.root)?;
+        let log = self.session.reader()?.task_events(self.session.root())?;
         Ok(log.into_iter().rev().find_map(|envelope| began(envelope.entry.event)))
     }
 
     /// Tries blocked todos again. Work that could not be merged is merged again, but not done again.
     async fn reopen_blocked_todos(&self) -> Result<(), FleetError> {
-        let finished = FinishedTodos::read(&self.context.log.reader()?, self.root)?;
+        let finished = FinishedTodos::read(&self.session.reader()?, self.session.root())?;
         for todo in self.blocked_todos().await? {
             let to = if finished.contains(&todo) { TodoTransition::Reuse(None) } else { TodoTransition::Reopen };
-            self.submit(KernelInput::SetTodoState { todo, to }).await?;
+            self.session.submit(KernelInput::SetTodoState { todo, to }).await?;
         }
         Ok(())
     }
@@ -216,11 +212,7 @@ impl FleetRunner {
             };
             kernel.graph().nodes().filter(|(_, node)| is_own_block(node)).map(|(id, _)| id.clone()).collect()
         };
-        self.supervisor.query(blocked).await
-    }
-
-    async fn submit(&self, input: KernelInput) -> Result<(), InputRejection> {
-        self.supervisor.submit(input).await.map(|_receipt| ())
+        self.session.query(blocked).await
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use kernel::{InputRefusal, Kernel, ReaderWait};
-use protocol::{Budget, Envelope, Event, FleetEnd, TaskId, TaskOutcome, TodoId};
+use protocol::{Envelope, Event, FleetEnd, TaskOutcome, TodoId};
 use store::StoreError;
 use tokio_util::sync::CancellationToken;
 
@@ -14,11 +14,8 @@ use super::request::FleetOutcomeSender;
 use super::services::FleetServices;
 use super::steps::{DriverState, FleetSnapshot, FleetStep, next_step};
 use super::{FleetLimit, FleetOutcome, worker};
-use crate::bus::{BusMessage, Subscription};
+use crate::fleet_session::{BusMessage, FleetSession, InputRejection, Subscription, TodoSyncError};
 use crate::result_cache::WorkLocation;
-use crate::session_context::SessionContext;
-use crate::supervisor::{InputRejection, Supervisor};
-use crate::todos::TodoSyncError;
 
 /// Drives one fleet in this process.
 #[derive(Debug)]
@@ -79,17 +76,15 @@ impl From<TodoSyncError> for FleetDriverError {
 
 impl FleetDriver {
     pub(super) fn new(
-        context: Arc<SessionContext>,
-        supervisor: Supervisor,
-        root: TaskId,
+        session: FleetSession,
         first_seq: u64,
         services: FleetServices,
         closing: CancellationToken,
     ) -> Result<FleetDriver, StoreError> {
         // Reads from the beginning: the log holds the fleet's progress under earlier owner processes.
-        let events = context.log.bus.subscribe(0);
+        let events = session.events();
         Ok(FleetDriver {
-            fleet: Arc::new(FleetContext::new(context, supervisor, root, services)?),
+            fleet: Arc::new(FleetContext::new(session, services)?),
             events,
             seen_changes: 0,
             seq_at_open: first_seq,
@@ -122,7 +117,7 @@ impl FleetDriver {
             if self.history.closed {
                 return Ok(FleetOutcome::SessionEnded);
             }
-            if self.state.limit.is_none() && self.fleet.context.facts.deadline.is_over() {
+            if self.state.limit.is_none() && self.fleet.session.is_time_over() {
                 self.state.limit = Some(FleetLimit::Time);
             }
             match next_step(snapshot, &self.history, self.state) {
@@ -143,20 +138,20 @@ impl FleetDriver {
     }
 
     async fn take_snapshot(&self) -> Result<FleetSnapshot, InputRejection> {
-        let root = self.fleet.root;
+        let root = self.fleet.session.root();
         let take = move |kernel: &Kernel| {
             let default_agent = kernel.graph().fleet().map(worker::default_agent).unwrap_or_default().to_owned();
             FleetSnapshot::take(kernel, root, &default_agent)
         };
-        self.fleet.supervisor.query(take).await
+        self.fleet.session.query(take).await
     }
 
     /// Waits until the next step may be another one. The events that change it are on the bus by then, so that the next
     /// catch-up applies them.
     async fn wait(&mut self) -> Result<(), FleetDriverError> {
-        let supervisor = &self.fleet.supervisor;
-        supervisor.wait_for(ReaderWait::FleetChange { after: self.seen_changes }).await?;
-        self.seen_changes = supervisor.query(Kernel::fleet_changes).await?;
+        let session = &self.fleet.session;
+        session.wait_for(ReaderWait::FleetChange { after: self.seen_changes }).await?;
+        self.seen_changes = session.query(Kernel::fleet_changes).await?;
         Ok(())
     }
 
@@ -182,7 +177,7 @@ impl FleetDriver {
     }
 
     fn apply_event(&mut self, envelope: &Envelope) {
-        self.history.apply_event(envelope, self.fleet.root);
+        self.history.apply_event(envelope, self.fleet.session.root());
         match &envelope.entry.event {
             Event::TodoDone { todo, fence: None, reused: Some(result) } => {
                 self.fleet.record_reuse(todo, result.clone())
@@ -197,19 +192,11 @@ impl FleetDriver {
         match &envelope.entry.event {
             Event::TodoDone { todo, fence: Some(_), .. } => self.newly_done.push(todo.clone()),
             Event::ActivationEnded { outcome: TaskOutcome::BudgetExhausted, .. }
-                if self.is_session_out_of_budget(task) =>
+                if self.fleet.session.uses_session_budget(task) =>
             {
                 self.state.limit = Some(FleetLimit::Budget);
             }
             _other => {}
         }
-    }
-
-    /// Whether the budget that a task has exhausted is the session's, not the task's own.
-    fn is_session_out_of_budget(&self, task: TaskId) -> bool {
-        let uses_session_budget = |entry: &crate::roster::RosterEntry| {
-            entry.spec.todo.is_some() && entry.spec.budget == Budget::default() || entry.depth == 0
-        };
-        self.fleet.context.log.roster.with_task(task, uses_session_budget).unwrap_or_default()
     }
 }

@@ -9,7 +9,7 @@ use super::driver::{FleetDriver, FleetDriverError};
 use super::services::{CollectedWork, FinishedTodo};
 use super::steps::OpenTodos;
 use crate::result_cache::WorkLocation;
-use crate::supervisor::InputRejection;
+use crate::fleet_session::InputRejection;
 
 impl FleetDriver {
     pub(super) async fn finish(&mut self, config: &FleetConfig) -> Result<(), FleetDriverError> {
@@ -26,7 +26,7 @@ impl FleetDriver {
         for (todo, reason) in missing {
             self.fleet.block(todo, reason).await?;
         }
-        let open = self.fleet.supervisor.query(|kernel| OpenTodos::find(kernel).open).await?;
+        let open = self.fleet.session.query(|kernel| OpenTodos::find(kernel).open).await?;
         let end = if open == 0 { FleetEnd::Done } else { FleetEnd::Blocked };
         let outcome = match self.state.limit.filter(|_| open > 0) {
             Some(limit) => FleetOutcome::Halted(limit),
@@ -37,7 +37,7 @@ impl FleetDriver {
 
     /// Blocks todos that can never be ready; returns whether there were any.
     pub(super) async fn block_stuck_todos(&self) -> Result<bool, InputRejection> {
-        let stuck = self.fleet.supervisor.query(|kernel| OpenTodos::find(kernel).stuck).await?;
+        let stuck = self.fleet.session.query(|kernel| OpenTodos::find(kernel).stuck).await?;
         let any_stuck = !stuck.is_empty();
         for (todo, reason) in stuck {
             self.fleet.block(todo, reason).await?;
@@ -47,9 +47,9 @@ impl FleetDriver {
 
     /// Ends the fleet, unless it has already been ended.
     pub(super) async fn end(&mut self, end: FleetEnd, outcome: FleetOutcome) -> Result<(), FleetDriverError> {
-        match self.fleet.supervisor.submit(KernelInput::EndFleet(end)).await {
+        match self.fleet.session.submit(KernelInput::EndFleet(end)).await {
             // The next snapshot shows that the fleet has ended.
-            Ok(_receipt) => {
+            Ok(()) => {
                 self.outcome = Some(outcome);
                 Ok(())
             }

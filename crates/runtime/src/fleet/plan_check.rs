@@ -1,14 +1,11 @@
 //! Checks whether a fleet can use a plan.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-use protocol::{FleetConfig, TaskId, Todo, TodoId, TodoStatus};
+use protocol::{FleetConfig, Todo, TodoId, TodoStatus};
 
 use super::{FleetError, worker};
-use crate::compact::one_line;
-use crate::expectations;
-use crate::session_context::SessionContext;
+use crate::fleet_session::{FleetSession, compile_patterns, one_line};
 
 /// Maximum bytes of a todo's title.
 const MAX_TITLE_BYTES: usize = 1_000;
@@ -18,8 +15,7 @@ const MAX_ID_BYTES: usize = 200;
 
 /// The problems of the pending todos, described for their author.
 pub(super) async fn problems(
-    context: &Arc<SessionContext>,
-    root: TaskId,
+    session: &FleetSession,
     config: &FleetConfig,
     todos: &[Todo],
 ) -> Vec<String> {
@@ -28,13 +24,13 @@ pub(super) async fn problems(
     // A command is judged once, however many todos have it.
     let mut judged: BTreeMap<&str, Result<(), String>> = BTreeMap::new();
     for todo in todos.iter().filter(|todo| todo.status == TodoStatus::Pending) {
-        let mut found = todo_problems(context, config, todo);
+        let mut found = todo_problems(session, config, todo);
         found.extend(todo.depends_on.iter().find(|dependency| !known.contains(dependency)).map(|dependency| {
             format!("it depends on `{}`, which does not exist", one_line(&dependency.0, MAX_ID_BYTES))
         }));
         if let Some(check) = todo.check.as_deref() {
             if !judged.contains_key(check) {
-                judged.insert(check, worker::check_permitted(context, root, check).await);
+                judged.insert(check, worker::check_permitted(session, check).await);
             }
             found.extend(judged.get(check).and_then(|verdict| verdict.clone().err()));
         }
@@ -43,7 +39,7 @@ pub(super) async fn problems(
     problems
 }
 
-fn todo_problems(context: &SessionContext, config: &FleetConfig, todo: &Todo) -> Vec<String> {
+fn todo_problems(session: &FleetSession, config: &FleetConfig, todo: &Todo) -> Vec<String> {
     let mut found = Vec::new();
     if todo.id.0.trim().is_empty() || todo.id.0.len() > MAX_ID_BYTES {
         found.push(format!("its id must have 1 to {MAX_ID_BYTES} bytes"));
@@ -51,30 +47,26 @@ fn todo_problems(context: &SessionContext, config: &FleetConfig, todo: &Todo) ->
     if todo.title.trim().is_empty() || todo.title.len() > MAX_TITLE_BYTES {
         found.push(format!("its title must have 1 to {MAX_TITLE_BYTES} bytes; move the rest to the description"));
     }
-    match worker::worker_agent(context, config, todo) {
-        Ok(agent) => {
-            found.extend(crate::definition::definition_of(agent).err());
-            found.extend(context.model_for(agent, todo.model.as_deref()).err().map(|error| error.to_string()));
-        }
+    match worker::worker_agent(session, config, todo) {
+        Ok(agent) => found.extend(session.agent_problems(agent, todo.model.as_deref())),
         Err(problem) => found.push(problem),
     }
-    found.extend(expectations::compile_patterns(&todo.files).err());
+    found.extend(compile_patterns(&todo.files).err());
     found.extend(worker::worker_expectations(todo).err());
     found
 }
 
 /// Refuses a plan from the user or a client, if the fleet cannot use it.
 pub(super) async fn check_plan(
-    context: &Arc<SessionContext>,
-    root: TaskId,
+    session: &FleetSession,
     config: &FleetConfig,
     todos: &[Todo],
 ) -> Result<(), FleetError> {
-    let mut problems = problems(context, root, config, todos).await;
+    let mut problems = problems(session, config, todos).await;
     // The author of the file need not be the user who runs it.
     if let (Some(check), Some(_file)) = (&config.check, &config.plan) {
         problems.extend(
-            worker::check_permitted(context, root, check).await.err().map(|problem| format!("the fleet: {problem}")),
+            worker::check_permitted(session, check).await.err().map(|problem| format!("the fleet: {problem}")),
         );
     }
     let mut ids = BTreeSet::new();

@@ -1,32 +1,29 @@
 //! The requests to the main agent: for a plan, for a better one, and for a review of the outcome.
 
 use kernel::{InputRefusal, KernelInput, NewMail};
-use protocol::api::{SendParams, SessionCommand};
+use protocol::api::SendParams;
 use protocol::{FleetConfig, FleetEnd, MailBody, MailDelivery, Principal, TaskOutcome, Todo, TodoStatus};
 use store::TodoRow;
 
-use super::context::FleetContext;
 use super::driver::{FleetDriver, FleetDriverError};
 use super::{FleetLimit, FleetOutcome, plan_check, prompts, worker};
-use crate::supervisor::InputRejection;
-use crate::{commands, hooks};
+use crate::fleet_session::InputRejection;
 
 /// How often the main agent may fix a plan.
 const MAX_PLAN_FIXES: u32 = 2;
 
 impl FleetDriver {
     pub(super) async fn request_plan(&mut self, config: &FleetConfig) -> Result<(), FleetDriverError> {
-        let FleetContext { context, supervisor, root, .. } = &*self.fleet;
-        let agents = context.catalog.definitions.invocable().map(|agent| agent.name.as_str());
+        let session = &self.fleet.session;
+        let agents = session.definitions().invocable().map(|agent| agent.name.as_str());
         let text = prompts::plan_prompt(&config.goal, agents, worker::default_agent(config));
         let display = Some(prompts::deployment_text(&config.goal));
         let message = SendParams { task: None, text, images: Vec::new(), delivery: MailDelivery::FollowUp, display };
-        let message = match hooks::filter_prompt(context, supervisor, *root, message).await {
-            Ok(message) => message,
+        match session.post(message).await {
+            Ok(()) => {}
             Err(InputRejection::Hook(reason)) => return self.end_unplanned(reason).await,
             Err(rejected) => return Err(rejected.into()),
-        };
-        supervisor.submit(commands::input_of(SessionCommand::Send(message), *root)).await?;
+        }
         // Even if hooks changed the prompt beyond recognition, it is not sent again.
         self.history.plan_requests += 1;
         self.history.was_asked = true;
@@ -36,7 +33,7 @@ impl FleetDriver {
 
     /// Checks the main agent's plan; sends it back while it may still be fixed.
     pub(super) async fn review_plan(&mut self, config: &FleetConfig) -> Result<(), FleetDriverError> {
-        self.fleet.context.todo_sync.sync().await?;
+        self.fleet.session.sync_todos().await?;
         self.state.plan_checked = true;
         let is_first_plan = self.history.reviews == 0;
         let was_requested = self.history.plan_requests + self.history.reviews > 0 && !self.history.worked;
@@ -95,18 +92,16 @@ impl FleetDriver {
         if todos.is_empty() {
             return Ok(vec!["there are no todos".into()]);
         }
-        let FleetContext { context, supervisor, root, .. } = &*self.fleet;
-        let mut problems = plan_check::problems(context, *root, config, todos).await;
-        let cycle = supervisor.query(|kernel| kernel.graph().cycle()).await?;
+        let session = &self.fleet.session;
+        let mut problems = plan_check::problems(session, config, todos).await;
+        let cycle = session.query(|kernel| kernel.graph().cycle()).await?;
         problems.extend(cycle.map(|path| InputRefusal::TodoCycle(path).to_string()));
         Ok(problems)
     }
 
     /// Why the main agent failed, if it did.
     fn root_failure(&self) -> Option<String> {
-        let last_outcome =
-            |entry: &crate::roster::RosterEntry| entry.endings.last_key_value().map(|(_, end)| end.outcome.clone());
-        match self.fleet.context.log.roster.with_task(self.fleet.root, last_outcome).flatten()? {
+        match self.fleet.session.last_outcome()? {
             TaskOutcome::Completed => None,
             TaskOutcome::Failed { message, .. } => Some(message),
             outcome => Some(format!("the main agent {}", outcome.as_str())),
@@ -133,16 +128,16 @@ impl FleetDriver {
     async fn end_unplanned(&mut self, reason: String) -> Result<(), FleetDriverError> {
         let outcome = match self.state.limit {
             Some(limit) => FleetOutcome::Halted(limit),
-            None if self.fleet.context.facts.deadline.is_over() => FleetOutcome::Halted(FleetLimit::Time),
+            None if self.fleet.session.is_time_over() => FleetOutcome::Halted(FleetLimit::Time),
             None => FleetOutcome::Unplanned(reason),
         };
         self.end(FleetEnd::Stopped, outcome).await
     }
 
     async fn message_root(&self, text: String) -> Result<(), InputRejection> {
-        let to = self.fleet.root;
+        let to = self.fleet.session.root();
         let mail =
             NewMail { to, from: Principal::Runtime, delivery: MailDelivery::FollowUp, body: MailBody::text(text) };
-        self.fleet.supervisor.submit(KernelInput::Send(mail)).await.map(|_receipt| ())
+        self.fleet.session.submit(KernelInput::Send(mail)).await
     }
 }

@@ -3,8 +3,7 @@
 use protocol::{Clip, FLEET_DEPLOYED, Principal, Todo, TodoId, TodoStatus};
 use store::TodoRow;
 
-use crate::compact::one_line;
-use crate::prompt;
+use crate::fleet_session::{one_line, quote_within};
 
 const PLAN: &str = include_str!("../prompts/fleet_plan.md");
 const FIX_PLAN: &str = include_str!("../prompts/fleet_mend.md");
@@ -110,7 +109,7 @@ pub(super) fn review_prompt(goal: &str, todos: &[TodoResultRow]) -> String {
     if let Some(more @ 1..) = all.checked_sub(MAX_REVIEW_TODOS) {
         lines.push(format!("… and {more} more todos, which `sql` shows"));
     }
-    let summary = prompt::quote_within(&lines.join("\n"), MAX_REVIEW_BYTES);
+    let summary = quote_within(&lines.join("\n"), MAX_REVIEW_BYTES);
     let goal = match goal.trim() {
         "" => "what the user asked for in this conversation, and the todos as they are".into(),
         goal => Clip::new(goal, MAX_GOAL_BYTES).into_string(),
@@ -159,7 +158,7 @@ pub(super) fn worker_prompt(row: &TodoRow, goal: &str, results: &[(TodoId, Strin
         parts.push(format!("It builds on:\n{}", quoted_results(results)));
     }
     if let Some(failure) = reason.as_deref().filter(|_| row.attempts > 0) {
-        let failure = prompt::quote_within(failure, MAX_FAILURE_BYTES);
+        let failure = quote_within(failure, MAX_FAILURE_BYTES);
         parts.push(format!("An earlier attempt failed:\n{failure}"));
     }
     parts.push(TODO.trim_end().to_owned());
@@ -172,7 +171,7 @@ fn quoted_results(results: &[(TodoId, String)]) -> String {
     let listed = results.iter().map(|(id, text)| {
         format!("Result of {}:\n{}", one_line(&id.0, MAX_ITEM_BYTES), Clip::new(text, bytes_per_result))
     });
-    prompt::quote_within(&listed.collect::<Vec<_>>().join("\n\n"), MAX_RESULTS_BYTES)
+    quote_within(&listed.collect::<Vec<_>>().join("\n\n"), MAX_RESULTS_BYTES)
 }
 
 #[cfg(test)]

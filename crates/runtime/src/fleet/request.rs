@@ -8,10 +8,9 @@ use store::StoreError;
 use tokio::sync::watch;
 
 use super::services::{FleetServices, ResultReuse};
-use crate::TodoEditError;
+use crate::fleet_session::{InputRejection, TodoEditError};
 use crate::merging::MergeSummary;
 use crate::result_cache::{CacheMissReason, CacheMisses};
-use crate::supervisor::InputRejection;
 
 /// A fleet to start.
 #[derive(Debug, Clone)]

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use protocol::{DEFAULT_AGENT, FleetConfig, ReusedResult, Todo, TodoId};
 
+use crate::fleet_session::FleetSession;
 use crate::merging::FleetMerger;
 use crate::result_cache::{
     CacheLookup, CacheScope, CommitPinner, FleetResultCache, NoCommits, RepositoryCommits, WorkLocation, excluded_paths,
 };
-use crate::session_context::SessionContext;
 
 /// Whether a fleet reuses the results of earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,14 +48,14 @@ pub(super) struct FleetServices {
 impl FleetServices {
     /// The services of a fleet with this configuration. The cache ignores changes to the excluded files.
     pub(super) fn new(
-        context: &SessionContext,
+        session: &FleetSession,
         merger: Arc<FleetMerger>,
         config: &FleetConfig,
         reuse: ResultReuse,
         excluded: Vec<PathBuf>,
     ) -> FleetServices {
         let cache = match reuse {
-            ResultReuse::Reuse => Some(Arc::new(open_cache(context, config, excluded))),
+            ResultReuse::Reuse => Some(Arc::new(open_cache(session, config, excluded))),
             ResultReuse::DoAll => None,
         };
         FleetServices { cache, merger }
@@ -109,24 +109,22 @@ impl FleetServices {
     }
 }
 
-fn open_cache(context: &SessionContext, config: &FleetConfig, excluded: Vec<PathBuf>) -> FleetResultCache {
-    let facts = &context.facts;
+fn open_cache(session: &FleetSession, config: &FleetConfig, excluded: Vec<PathBuf>) -> FleetResultCache {
     let plan = config.plan.as_deref().filter(|plan| !plan.is_empty()).map(Path::new);
     let scope = CacheScope {
-        home: facts.home.clone(),
-        cwd: facts.cwd.clone(),
-        excluded: [excluded_paths(&facts.home, plan), excluded].concat(),
-        clock: Arc::clone(&facts.clock),
-        definitions: Arc::clone(&context.catalog.definitions),
-        models: Arc::clone(&context.catalog.models),
-        model: context.catalog.model_spec.clone(),
-        effort: facts.effort,
+        home: session.home().clone(),
+        cwd: session.cwd().to_owned(),
+        excluded: [excluded_paths(session.home(), plan), excluded].concat(),
+        clock: Arc::clone(session.clock()),
+        definitions: Arc::clone(session.definitions()),
+        models: Arc::clone(session.models()),
+        model: session.model_spec().to_owned(),
+        effort: session.effort(),
         default_agent: config.agent.clone().unwrap_or_else(|| DEFAULT_AGENT.into()),
     };
     // Workers that share the workspace have no use for results in commits: nothing merges them.
     let commits: Arc<dyn CommitPinner> = if config.isolated {
-        let guardian = context.workplace.guardian.clone();
-        Arc::new(RepositoryCommits::new(guardian, &facts.cwd, &context.workplace.env, facts.session))
+        Arc::new(RepositoryCommits::new(session.git_in_cwd(), session.id()))
     } else {
         Arc::new(NoCommits)
     };

@@ -39,7 +39,7 @@ impl FleetMerger {
     /// Removes the session's refs to work that is now in the user's branch, as its history or as one commit. All other
     /// refs stay.
     pub(super) async fn drop_landed_refs(&self, git: &Git, tip: &Commit) {
-        let refs = format!("refs/bosun/{}/", self.context.facts.session);
+        let refs = format!("refs/bosun/{}/", self.session.id());
         for holder in [tip.as_str(), "HEAD"] {
             if let Err(error) = git::remove_contained_refs(git, holder, &refs).await {
                 tracing::info!(%error, "refs to work that has landed stay");
@@ -64,11 +64,11 @@ impl FleetMerger {
 
     /// Discards a checkout; returns `None` if an earlier owner process already did.
     async fn discard(&self, git: &Git, task: TaskId) -> Result<Option<DiscardOutcome>, GitError> {
-        let (home, now) = (&self.context.facts.home, self.context.facts.clock.now());
-        let id = CheckoutId { session: self.context.facts.session, task };
+        let (home, now) = (self.session.home(), self.session.clock().now());
+        let id = CheckoutId { session: self.session.id(), task };
         // Dropping the checkout also drops its lease.
-        drop(self.context.workplace.task_workspaces.take_checkout(task));
-        let root = home.checkouts_dir().join(self.context.facts.session.to_string());
+        self.session.release_checkout(task);
+        let root = home.checkouts_dir().join(self.session.id().to_string());
         if root.join(task.to_string()).symlink_metadata().is_err() {
             return Ok(None);
         }
@@ -81,7 +81,7 @@ impl FleetMerger {
         let busy = |kernel: &kernel::Kernel| -> Vec<TaskId> {
             kernel.tasks().filter(|task| !task.is_finished()).map(|task| task.id).collect()
         };
-        let busy = self.supervisor.query(busy).await.ok()?;
-        Some(busy.into_iter().filter_map(|task| self.context.log.roster.checkout_owner(task)).collect())
+        let busy = self.session.query(busy).await.ok()?;
+        Some(busy.into_iter().filter_map(|task| self.session.checkout_owner(task)).collect())
     }
 }

@@ -1,14 +1,13 @@
 //! Merges the work of a session's fleet.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use git::{
-    BaseCommit, CheckoutId, CheckoutRequest, Commit, Git, MergePart, MergeQueue, MergeWorkspace, Repository,
+    BaseCommit, CheckoutId, CheckoutRequest, Commit, MergePart, MergeQueue, MergeWorkspace, Repository,
     ScratchCheckout,
 };
 use kernel::{TodoGraph, TodoProgress};
-use protocol::{FleetConfig, Isolation, TaskId, Todo, TodoId};
+use protocol::{FleetConfig, Isolation, Todo, TodoId};
 use tokio::sync::{Mutex, watch};
 
 use super::deliver::{BranchAction, MergedTree};
@@ -19,15 +18,12 @@ use super::merge_session::MergeSession;
 use super::order::MergeOrder;
 use super::summary::{MergeDestination, MergeSummary, TodoMergeOutcome, TodoMergeResult};
 use crate::fleet::FinishedTodo;
-use crate::session_context::SessionContext;
-use crate::supervisor::Supervisor;
+use crate::fleet_session::FleetSession;
 
 /// Merges the work of a session's fleet.
 #[derive(Debug)]
 pub(crate) struct FleetMerger {
-    pub(super) context: Arc<SessionContext>,
-    pub(super) supervisor: Supervisor,
-    pub(super) root: TaskId,
+    pub(super) session: FleetSession,
     pub(super) work: Mutex<FleetWork>,
     /// Held while an agent for a conflict is found or started, so that there is only one.
     pub(super) resolver_lock: Mutex<()>,
@@ -45,11 +41,9 @@ pub(super) struct MergeServices<'a> {
 }
 
 impl FleetMerger {
-    pub(crate) fn new(context: Arc<SessionContext>, supervisor: Supervisor, root: TaskId) -> FleetMerger {
+    pub(crate) fn new(session: FleetSession) -> FleetMerger {
         FleetMerger {
-            context,
-            supervisor,
-            root,
+            session,
             work: Mutex::default(),
             resolver_lock: Mutex::default(),
             summary: watch::Sender::default(),
@@ -164,7 +158,7 @@ impl FleetMerger {
     }
 
     pub(super) fn catch_up(&self, work: &mut FleetWork) -> Result<(), String> {
-        let reader = self.context.log.reader().map_err(|error| error.to_string())?;
+        let reader = self.session.reader().map_err(|error| error.to_string())?;
         work.catch_up(&reader).map_err(|error| error.to_string())
     }
 
@@ -172,18 +166,17 @@ impl FleetMerger {
     async fn merge_order(&self) -> Result<(MergeOrder, bool), String> {
         let is_done = |graph: &TodoGraph| graph.nodes().all(|(_, node)| node.progress == TodoProgress::Done);
         let read = move |kernel: &kernel::Kernel| (MergeOrder::from_graph(kernel.graph()), is_done(kernel.graph()));
-        self.supervisor.query(read).await.map_err(|rejected| rejected.to_string())
+        self.session.query(read).await.map_err(|rejected| rejected.to_string())
     }
 
     fn services<'a>(&'a self, config: &'a FleetConfig, repository: &Repository) -> Result<MergeServices<'a>, String> {
-        let rows = self.context.log.reader().and_then(|reader| reader.todos()).map_err(|error| error.to_string())?;
+        let rows = self.session.reader().and_then(|reader| reader.todos()).map_err(|error| error.to_string())?;
         let todos = rows.into_iter().map(|row| row.todo).collect();
         Ok(MergeServices { merger: self, config, todos, subfolder: repository.below().to_owned() })
     }
 
     async fn repository(&self) -> Result<Repository, String> {
-        let workspace = self.context.task_workspace(self.root)?;
-        let git = Git::new(self.context.workplace.guardian.clone(), workspace.cwd(), &self.context.workplace.env);
+        let git = self.session.git()?;
         Repository::find(&git).await.map_err(error_text)
     }
 
@@ -209,23 +202,23 @@ impl FleetMerger {
     }
 
     async fn scratch(&self, repository: &Repository, base: &Commit) -> Result<ScratchCheckout, String> {
-        let id = CheckoutId { session: self.context.facts.session, task: self.root };
+        let id = CheckoutId { session: self.session.id(), task: self.session.root() };
         let request = CheckoutRequest { id, name: "merging".into(), title: String::new(), base: base.clone() };
         ScratchCheckout::create(repository, &self.checkouts_dir()?, request).await.map_err(error_text)
     }
 
     fn checkouts_dir(&self) -> Result<PathBuf, String> {
-        self.context.facts.home.make_checkouts(self.context.facts.session).map_err(|error| error.to_string())
+        self.session.home().make_checkouts(self.session.id()).map_err(|error| error.to_string())
     }
 
     /// The prefix of a fleet's refs.
     fn refs(&self, fleet: u32) -> String {
-        format!("refs/bosun/{}/fleet/{fleet}", self.context.facts.session)
+        format!("refs/bosun/{}/fleet/{fleet}", self.session.id())
     }
 
     /// The end of the session's id, which differs most between sessions.
     fn short_id(&self) -> String {
-        let id = self.context.facts.session.to_string();
+        let id = self.session.id().to_string();
         id.get(id.len().saturating_sub(8)..).unwrap_or_default().to_owned()
     }
 }

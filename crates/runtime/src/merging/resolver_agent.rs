@@ -1,7 +1,6 @@
 //! Starts agents that resolve merge conflicts, and runs the checks of merges.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use git::{Commit, MergeConflict};
 use kernel::{KernelInput, ReaderWait, TaskPhase};
@@ -10,9 +9,11 @@ use tools::BoxFuture;
 
 use super::merge_session::{self, MergeSession};
 use super::merger::MergeServices;
-use crate::spawn::SpawnBuilder;
-use crate::task_workspaces::TaskWorkspace;
-use crate::{expectations, fleet, prompt};
+use crate::fleet;
+use crate::fleet_session::quote_within;
+
+/// The task of an agent that resolves a conflict; the ids of both sides and git's output follow.
+const MERGE: &str = include_str!("../prompts/merge.md");
 
 /// Maximum bytes of the part of the prompt that describes the conflict.
 const MAX_FACTS_BYTES: usize = 4 * 1024;
@@ -41,24 +42,14 @@ impl MergeSession for MergeServices<'_> {
     fn check<'a>(&'a self, todo: &'a TodoId, folder: &'a Path) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
             let Some(command) = self.check_command(todo).await? else { return Ok(()) };
-            let root = self.merger.root;
-            let run =
-                self.merger.supervisor.query(move |kernel| kernel.task(root).map(kernel::KernelTask::run_id)).await;
-            let Ok(Some(run)) = run else { return Err("the session is closing".into()) };
-            let context = &self.merger.context;
-            let workspace = TaskWorkspace::checkout(folder, &self.subfolder, &context.workplace.env)
-                .map_err(|error| error.to_string())?;
-            match expectations::check_command_at(context, run, &Arc::new(workspace), &command).await? {
-                None => Ok(()),
-                Some(failure) => Err(failure),
-            }
+            self.merger.session.run_check(folder, &self.subfolder, &command).await
         })
     }
 
     fn record_merged<'a>(&'a self, todo: &'a TodoId, commit: &'a Commit) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
             let input = KernelInput::MergeTodo { todo: todo.clone(), commit: commit.to_string() };
-            self.merger.supervisor.submit(input).await.map(|_receipt| ()).map_err(|rejected| rejected.to_string())
+            self.merger.session.submit(input).await.map_err(|rejected| rejected.to_string())
         })
     }
 }
@@ -72,40 +63,35 @@ impl MergeServices<'_> {
     }
 
     async fn start_resolver(&self, conflict: &MergeConflict, start: &Commit) -> Result<TaskId, String> {
-        let context = &self.merger.context;
+        let session = &self.merger.session;
         let id = merge_session::conflict_todo(conflict);
         let todo = self.todo(&id);
         let named = todo.and_then(|todo| todo.agent_type.as_deref());
         let agent_type = named.or(self.config.agent.as_deref()).unwrap_or(DEFAULT_AGENT);
-        let agent = context
-            .catalog
-            .definitions
+        let agent = session
+            .definitions()
             .agent(agent_type)
             .ok_or_else(|| format!("there is no agent type `{agent_type}`"))?;
-        let model = context.model_for(agent, todo.and_then(|todo| todo.model.as_deref()));
         let expects = Expectations { command: self.check_command(&id).await?, ..Expectations::default() };
         let title = todo.map_or("", |todo| todo.title.as_str());
-        let model = model.map_err(|error| error.to_string())?;
-        let spawn = SpawnBuilder::agent(context, agent, &format!("merge-{id}"), model)?
-            .below(self.merger.root)
+        let spawn = session
+            .spawn(agent, &format!("merge-{id}"), todo.and_then(|todo| todo.model.as_deref()))?
             .describe(&format!("resolves the merge conflict of {id}"))
-            .finishes()
             .expects((expects != Expectations::default()).then_some(expects))
             .isolation(Some(Isolation::Worktree { base: Some(start.to_string()), dirty: false }))
             .merges(id)
-            .prompt(conflict_prompt(conflict, title))
-            .build(context);
-        let task = spawn.id;
-        let started = self.merger.supervisor.submit(KernelInput::Spawn(spawn)).await;
+            .prompt(conflict_prompt(conflict, title));
+        let (task, input) = session.spawn_input(spawn);
+        let started = session.submit(input).await;
         started.map_err(|rejected| format!("could not start an agent to resolve it: {rejected}"))?;
         Ok(task)
     }
 
     /// Waits until the resolving agent has finished, and returns its commit.
     async fn await_resolution(&self, task: TaskId) -> Result<Commit, String> {
-        let supervisor = &self.merger.supervisor;
-        supervisor.wait_for(ReaderWait::Finished(task)).await.map_err(|rejected| rejected.to_string())?;
-        let phase = supervisor.query(move |kernel| kernel.task(task).map(|task| task.phase.clone())).await;
+        let session = &self.merger.session;
+        session.wait_for(ReaderWait::Finished(task)).await.map_err(|rejected| rejected.to_string())?;
+        let phase = session.query(move |kernel| kernel.task(task).map(|task| task.phase.clone())).await;
         if let Some(TaskPhase::Finished(outcome)) = phase.map_err(|rejected| rejected.to_string())?
             && outcome != TaskOutcome::Completed
         {
@@ -123,7 +109,7 @@ impl MergeServices<'_> {
             return Ok(Some(check.clone()));
         }
         let Some(check) = self.todo(todo).and_then(|todo| todo.check.clone()) else { return Ok(None) };
-        fleet::check_permitted(&self.merger.context, self.merger.root, &check).await?;
+        fleet::check_permitted(&self.merger.session, &check).await?;
         Ok(Some(check))
     }
 
@@ -153,9 +139,9 @@ fn conflict_prompt(conflict: &MergeConflict, title: &str) -> String {
         conflict.files.join(", "),
         conflict.messages.join("\n")
     );
-    let facts = prompt::quote_within(&facts, MAX_FACTS_BYTES);
+    let facts = quote_within(&facts, MAX_FACTS_BYTES);
     format!(
         "{}\n`<<<<<<< {tip}` begins the merged side.\n`>>>>>>> {part}` ends the todo's side.\n\n{facts}",
-        prompt::MERGE
+        MERGE
     )
 }

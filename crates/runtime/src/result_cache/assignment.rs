@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use protocol::{ReasoningEffort, Todo};
 
-use crate::catalog::Catalog;
-use crate::definition;
-use crate::models::ModelResolver;
+use crate::fleet_session::{Catalog, ModelResolver, definition_of};
 
 /// The agent and model of a todo.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +38,7 @@ impl Assignment {
         let AssignmentContext { catalog, models, model: session_model, effort, default_agent } = context;
         let name = todo.agent_type.as_deref().unwrap_or(default_agent);
         let agent = catalog.agent(name);
-        let digest = agent.and_then(|agent| definition::definition_of(agent).ok()).map(|definition| definition.id.0);
+        let digest = agent.and_then(|agent| definition_of(agent).ok()).map(|definition| definition.id.0);
         let is_available = |spec: &&String| *spec == "inherit" || models.open(spec).is_ok();
         let agent_model = || agent.and_then(|agent| agent.models.iter().find(is_available).cloned());
         let preferred = || agent.and_then(|agent| models.preferred(agent.model_preference));

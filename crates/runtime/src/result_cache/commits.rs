@@ -1,11 +1,8 @@
 //! Commits with the work of earlier runs.
 
-use std::ffi::OsString;
 use std::fmt;
-use std::path::Path;
 
 use git::{Commit, Git, GitError, Repository};
-use host::Guardian;
 use protocol::SessionId;
 use tools::BoxFuture;
 
@@ -34,13 +31,8 @@ pub(crate) struct RepositoryCommits {
 }
 
 impl RepositoryCommits {
-    pub(crate) fn new(
-        guardian: Guardian,
-        folder: &Path,
-        env: &[(OsString, OsString)],
-        session: SessionId,
-    ) -> RepositoryCommits {
-        RepositoryCommits { git: Git::new(guardian, folder, env), session }
+    pub(crate) fn new(git: Git, session: SessionId) -> RepositoryCommits {
+        RepositoryCommits { git, session }
     }
 
     async fn pin(&self, commit: &str, bases: &[String]) -> Result<bool, GitError> {

@@ -15,8 +15,7 @@ use super::commits::CommitPinner;
 use super::miss_reason::CacheMissReason;
 use super::run_cache::{CacheLookup, RunResultCache, WorkLocation};
 use super::tree_snapshot::{TreeSnapshot, TreeSnapshotError};
-use crate::catalog::Catalog;
-use crate::models::ModelResolver;
+use crate::fleet_session::{Catalog, ModelResolver};
 
 /// What the results of a fleet depend on, besides its todos.
 pub(crate) struct CacheScope {

@@ -26,6 +26,7 @@ use crate::commands::StoredCommands;
 use crate::definition;
 use crate::executors::Executors;
 use crate::fleet::{ControlRequests, FleetControl, FleetRunner};
+use crate::fleet_session::FleetSession;
 use crate::grants::Grants;
 use crate::hooks::{self, OpenActivationPolicy, StopHookRuns};
 use crate::instructions::{InstructionPlaces, Instructions};
@@ -235,9 +236,7 @@ impl Session {
         };
         self.background_tasks.spawn(listener.run(Arc::clone(&self.resume_signal), applied));
         let runner = FleetRunner {
-            context: Arc::clone(&self.context),
-            supervisor: supervisor.clone(),
-            root: self.root,
+            session: FleetSession::new(Arc::clone(&self.context), supervisor.clone(), self.root),
             first_seq: self.first_seq,
             closing: self.closing.clone(),
         };
