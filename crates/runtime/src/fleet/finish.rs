@@ -8,8 +8,8 @@ use super::FleetOutcome;
 use super::driver::{FleetDriver, FleetDriverError};
 use super::services::{CollectedWork, FinishedTodo};
 use super::steps::OpenTodos;
-use crate::result_cache::WorkLocation;
 use crate::fleet_session::InputRejection;
+use crate::result_cache::WorkLocation;
 
 impl FleetDriver {
     pub(super) async fn finish(&mut self, config: &FleetConfig) -> Result<(), FleetDriverError> {

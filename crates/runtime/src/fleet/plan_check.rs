@@ -14,11 +14,7 @@ const MAX_TITLE_BYTES: usize = 1_000;
 const MAX_ID_BYTES: usize = 200;
 
 /// The problems of the pending todos, described for their author.
-pub(super) async fn problems(
-    session: &FleetSession,
-    config: &FleetConfig,
-    todos: &[Todo],
-) -> Vec<String> {
+pub(super) async fn problems(session: &FleetSession, config: &FleetConfig, todos: &[Todo]) -> Vec<String> {
     let mut problems = Vec::new();
     let known: BTreeSet<&TodoId> = todos.iter().map(|todo| &todo.id).collect();
     // A command is judged once, however many todos have it.
@@ -57,17 +53,12 @@ fn todo_problems(session: &FleetSession, config: &FleetConfig, todo: &Todo) -> V
 }
 
 /// Refuses a plan from the user or a client, if the fleet cannot use it.
-pub(super) async fn check_plan(
-    session: &FleetSession,
-    config: &FleetConfig,
-    todos: &[Todo],
-) -> Result<(), FleetError> {
+pub(super) async fn check_plan(session: &FleetSession, config: &FleetConfig, todos: &[Todo]) -> Result<(), FleetError> {
     let mut problems = problems(session, config, todos).await;
     // The author of the file need not be the user who runs it.
     if let (Some(check), Some(_file)) = (&config.check, &config.plan) {
-        problems.extend(
-            worker::check_permitted(session, check).await.err().map(|problem| format!("the fleet: {problem}")),
-        );
+        problems
+            .extend(worker::check_permitted(session, check).await.err().map(|problem| format!("the fleet: {problem}")));
     }
     let mut ids = BTreeSet::new();
     let duplicates = todos.iter().filter(|todo| !ids.insert(&todo.id));

@@ -59,8 +59,7 @@ pub(super) async fn check_author_rights(
         modes.into_iter().flatten().reduce(|one, other| if other.is_narrower(one) { other } else { one })
     };
     let granted = narrowest_mode([session.mode(session.root()), wanted.permission]);
-    let is_wider =
-        session.mode(author).is_some_and(|limit| granted.is_none_or(|granted| limit.is_narrower(granted)));
+    let is_wider = session.mode(author).is_some_and(|limit| granted.is_none_or(|granted| limit.is_narrower(granted)));
     if is_wider || author_type != name && !prepared.definition.spawns.permits(name) {
         return Err(format!(
             "a `{author_type}` agent wrote this todo, but may not start `{name}`; the main agent can write it again"

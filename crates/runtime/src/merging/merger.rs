@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use git::{
-    BaseCommit, CheckoutId, CheckoutRequest, Commit, MergePart, MergeQueue, MergeWorkspace, Repository,
-    ScratchCheckout,
+    BaseCommit, CheckoutId, CheckoutRequest, Commit, MergePart, MergeQueue, MergeWorkspace, Repository, ScratchCheckout,
 };
 use kernel::{TodoGraph, TodoProgress};
 use protocol::{FleetConfig, Isolation, Todo, TodoId};

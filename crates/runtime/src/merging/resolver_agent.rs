@@ -68,10 +68,8 @@ impl MergeServices<'_> {
         let todo = self.todo(&id);
         let named = todo.and_then(|todo| todo.agent_type.as_deref());
         let agent_type = named.or(self.config.agent.as_deref()).unwrap_or(DEFAULT_AGENT);
-        let agent = session
-            .definitions()
-            .agent(agent_type)
-            .ok_or_else(|| format!("there is no agent type `{agent_type}`"))?;
+        let agent =
+            session.definitions().agent(agent_type).ok_or_else(|| format!("there is no agent type `{agent_type}`"))?;
         let expects = Expectations { command: self.check_command(&id).await?, ..Expectations::default() };
         let title = todo.map_or("", |todo| todo.title.as_str());
         let spawn = session
@@ -140,8 +138,5 @@ fn conflict_prompt(conflict: &MergeConflict, title: &str) -> String {
         conflict.messages.join("\n")
     );
     let facts = quote_within(&facts, MAX_FACTS_BYTES);
-    format!(
-        "{}\n`<<<<<<< {tip}` begins the merged side.\n`>>>>>>> {part}` ends the todo's side.\n\n{facts}",
-        MERGE
-    )
+    format!("{}\n`<<<<<<< {tip}` begins the merged side.\n`>>>>>>> {part}` ends the todo's side.\n\n{facts}", MERGE)
 }
