@@ -44,8 +44,8 @@ pub fn ask_user() -> Arc<dyn Tool> {
 
 #[cfg(test)]
 mod tests {
-    use protocol::{TOOLS, ToolClass, tool_name};
-    use serde_json::json;
+    use protocol::{TOOLS, ToolClass, find_tool, tool_name};
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::{ToolAccess, autopilot_tools, builtin_tools, plan_mode_tools, shared_list_tools, subagent_tools};
@@ -62,8 +62,13 @@ mod tests {
             .map(|tool| tool.spec())
             .map(|spec| json!({ "name": spec.name, "description": spec.description, "input_schema": spec.schema }))
             .collect();
-        let size = serde_json::to_string(&descriptions).unwrap().len();
-        assert!(size < 6 * 1024 + 512, "{size} bytes");
+        let is_at_once = |tool: &&Value| find_tool(tool["name"].as_str().unwrap()).unwrap().at_once.root;
+        let (at_once, deferred): (Vec<_>, Vec<_>) = descriptions.iter().partition(is_at_once);
+        let size = |tools: &[&Value]| serde_json::to_string(tools).unwrap().len();
+        assert!(size(&at_once) < 5 * 1024 + 512, "{} bytes in every first request", size(&at_once));
+        for tool in &deferred {
+            assert!(size(&[tool]) < 1024, "{} bytes: {tool}", size(&[tool]));
+        }
         for tool in &descriptions {
             assert!(!tool["description"].as_str().unwrap().is_empty());
             assert_eq!(tool["input_schema"]["type"], "object", "{tool}");

@@ -67,10 +67,10 @@ impl TranscriptPage {
             Event::WakeDelayed { .. } => self.add("waits for more results"),
             Event::TaskForgotten => self.add("forgotten"),
             Event::StartHooksRan { context, .. } => {
-                self.add("greeted by hooks");
+                self.add("start hooks ran");
                 context.iter().for_each(|text| self.quote(text));
             }
-            Event::StopHooksRan { .. } => self.add("parted from by hooks"),
+            Event::StopHooksRan { .. } => self.add("stop hooks ran"),
             Event::StopBlocked { by, reason } => {
                 self.add(format_args!("held by {by:?}"));
                 self.quote(reason);

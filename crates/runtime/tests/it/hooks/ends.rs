@@ -12,6 +12,7 @@ fn delegates() -> String {
     rules(
         "  - when: { agent: worker }
     answer: [say: 'turn ${turn} heard ${prompt}']
+    usage: { input: 100, output: 10 }
   - when: { turn: 1 }
     answer: [call: { id: t, tool: task, input: { description: d, prompt: the task, agent_type: worker, name: one } }]
   - answer: [say: 'told ${answer}']
