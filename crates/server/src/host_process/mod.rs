@@ -6,7 +6,7 @@ mod control;
 use std::sync::Arc;
 use std::time::Duration;
 
-use host::FileLock;
+use host::{FileLock, Home};
 use protocol::Timestamp;
 use protocol::api::{HttpEndpoint, ProgramFile};
 use rpc::InProcessConnector;
@@ -17,6 +17,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{HostEnd, SessionHost};
 use control::HostControl;
+
+/// How often the host looks whether its socket still exists.
+const SOCKET_CHECK: Duration = Duration::from_secs(5);
 
 /// The name of the lock that the one host of a home holds.
 pub const HOST_LOCK: &str = "host";
@@ -64,11 +67,13 @@ impl HostProcess {
         Ok(HostProcess { sessions, requests, serving, closing, _connector: connector, _lock: lock })
     }
 
-    /// Runs until a client asks the host to end, or until it has had nothing to do for `idle_after`.
+    /// Runs until a client asks the host to end, until it has had nothing to do for `idle_after`, or until its socket is
+    /// gone, for example because the home was removed: nobody could reach it any more.
     pub async fn run(&mut self, idle_after: Option<Duration>) -> HostEnd {
         tokio::select! {
             Some(end) = self.requests.recv() => end,
             () = self.sessions.idle(idle_after) => HostEnd::Idle,
+            () = socket_gone(self.sessions.home()) => HostEnd::Terminated,
         }
     }
 
@@ -79,4 +84,13 @@ impl HostProcess {
         self.closing.cancel();
         while self.serving.join_next().await.is_some() {}
     }
+}
+
+/// Waits until the host's socket does not exist any more.
+async fn socket_gone(home: &Home) {
+    let socket = home.host_socket();
+    while socket.exists() {
+        tokio::time::sleep(SOCKET_CHECK).await;
+    }
+    tracing::warn!(socket = %socket.display(), "the host ends because its socket was removed");
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bosun_server::{HostEnd, SessionHost};
-use protocol::{SessionId, SessionOptions, TaskState};
+use bosun_server::{HOST_LOCK, HostDescription, HostEnd, HostProcess, SessionHost};
+use protocol::{SessionId, SessionOptions, TaskState, Timestamp};
 use runtime::SessionStart;
 use testkit::session::{SessionFixture, scenario};
 
@@ -95,4 +95,20 @@ async fn a_record_that_cannot_be_read_is_reported_and_kept() {
     assert_eq!(host.not_adopted()[0].id, id);
     assert!(host.home().is_held(id));
     within("the end", host.shut_down()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_whose_home_was_removed_ends() {
+    let fixture = scenario().script(HELD).ready();
+    let lock = fixture.home().try_lock(HOST_LOCK).unwrap().unwrap();
+    let description = HostDescription {
+        version: "0",
+        program: host::machine::program_file().unwrap(),
+        started_at: Timestamp(0),
+        http: None,
+    };
+    let mut process = HostProcess::start(lock, resident(&fixture), description).await.unwrap();
+    std::fs::remove_file(fixture.home().host_socket()).unwrap();
+    assert_eq!(process.run(None).await, HostEnd::Terminated);
+    process.shut_down(HostEnd::Terminated).await;
 }
