@@ -3,8 +3,10 @@
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::de::{self, Deserializer, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error};
+use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{CallId, PlanAction, Timestamp};
 
@@ -53,7 +55,6 @@ pub enum AskSubject {
         /// Why it needs permission, for people.
         reason: String,
         /// The rules that together would allow this call and similar ones; empty if no rule can.
-        #[serde(alias = "rule", deserialize_with = "one_or_more")]
         rules: Vec<String>,
     },
     /// A question from the model.
@@ -98,12 +99,12 @@ impl AskSubject {
 
 /// What was decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase", remote = "Self")]
 pub enum AskDecision {
     /// The call may run.
     Allow {
         /// Rules to add to the session.
-        #[serde(default, alias = "rule", deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         rules: Vec<String>,
         /// Replacement arguments, checked like any others; the model's own arguments when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -127,35 +128,21 @@ pub enum AskDecision {
     },
 }
 
-/// Reads a list of strings; older files hold a single string or null.
-fn one_or_more<'de, D: Deserializer<'de>>(reader: D) -> Result<Vec<String>, D::Error> {
-    struct OneOrMoreVisitor;
-
-    impl<'de> Visitor<'de> for OneOrMoreVisitor {
-        type Value = Vec<String>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a list of strings, one string, or null")
-        }
-
-        fn visit_unit<E: de::Error>(self) -> Result<Vec<String>, E> {
-            Ok(Vec::new())
-        }
-
-        fn visit_str<E: de::Error>(self, text: &str) -> Result<Vec<String>, E> {
-            Ok(vec![text.to_owned()])
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<String>, A::Error> {
-            let mut texts = Vec::new();
-            while let Some(text) = seq.next_element()? {
-                texts.push(text);
-            }
-            Ok(texts)
-        }
+impl Serialize for AskDecision {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        AskDecision::serialize(self, to)
     }
+}
 
-    reader.deserialize_any(OneOrMoreVisitor)
+/// Serde takes a number for the name of a variant too; a decision that says `0` must not count as `allow`.
+impl<'de> Deserialize<'de> for AskDecision {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<AskDecision, D::Error> {
+        let value = Value::deserialize(from)?;
+        if !value["type"].is_string() {
+            return Err(D::Error::custom("`type` is not allow, deny, reply or proceed"));
+        }
+        AskDecision::deserialize(value).map_err(D::Error::custom)
+    }
 }
 
 /// Who decided.
@@ -191,6 +178,24 @@ impl AskDecision {
             AskDecision::Deny { .. } => "denied",
             AskDecision::Reply { .. } => "answered",
             AskDecision::Proceed { .. } => "approved",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_number_of_a_decision_is_not_its_name() {
+        let allow = AskDecision::Allow { rules: vec!["shell(ls)".into()], input: None };
+        let written = json!({ "type": "allow", "rules": ["shell(ls)"] });
+        assert_eq!(serde_json::to_value(&allow).unwrap(), written);
+        assert_eq!(serde_json::from_value::<AskDecision>(written).unwrap(), allow);
+        for wrong in [json!({ "type": 0 }), json!({}), json!({ "type": "maybe" }), json!("allow")] {
+            assert!(serde_json::from_value::<AskDecision>(wrong.clone()).is_err(), "{wrong}");
         }
     }
 }
