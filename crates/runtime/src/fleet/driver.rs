@@ -139,9 +139,10 @@ impl FleetDriver {
 
     async fn take_snapshot(&self) -> Result<FleetSnapshot, InputRejection> {
         let root = self.fleet.session.root();
+        let root_was_stopped = matches!(self.fleet.session.last_outcome(), Some(TaskOutcome::Cancelled { .. }));
         let take = move |kernel: &Kernel| {
             let default_agent = kernel.graph().fleet().map(worker::default_agent).unwrap_or_default().to_owned();
-            FleetSnapshot::take(kernel, root, &default_agent)
+            FleetSnapshot::take(kernel, root, root_was_stopped, &default_agent)
         };
         self.fleet.session.query(take).await
     }

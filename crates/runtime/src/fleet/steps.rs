@@ -22,11 +22,14 @@ pub(super) struct FleetSnapshot {
 }
 
 impl FleetSnapshot {
-    pub(super) fn take(kernel: &Kernel, root: TaskId, default_agent: &str) -> FleetSnapshot {
+    /// A main agent that was stopped does not read the mail it still has, unless more comes.
+    pub(super) fn take(kernel: &Kernel, root: TaskId, root_was_stopped: bool, default_agent: &str) -> FleetSnapshot {
         let graph = kernel.graph();
         FleetSnapshot {
             config: graph.fleet().cloned(),
-            root_is_idle: kernel.task(root).is_some_and(|task| task.phase == TaskPhase::Idle && task.inbox.is_empty()),
+            root_is_idle: kernel
+                .task(root)
+                .is_some_and(|task| task.phase == TaskPhase::Idle && (root_was_stopped || task.inbox.is_empty())),
             due: kernel.due_todos(default_agent),
             has_ready: graph.ready().next().is_some(),
             has_claimed: graph.claimed() > 0,
@@ -137,6 +140,10 @@ impl OpenTodos {
 
 #[cfg(test)]
 mod tests {
+    use kernel::{KernelInput, NewMail, SessionLimits};
+    use protocol::{MailBody, MailDelivery, Principal, TaskSpec, Timestamp};
+    use uuid::Uuid;
+
     use super::*;
 
     fn idle_snapshot() -> FleetSnapshot {
@@ -222,5 +229,30 @@ mod tests {
         let mut last = idle_snapshot();
         last.config.as_mut().unwrap().rounds = 0;
         assert_eq!(next_step(last, &planned(), halted), FleetStep::Finish, "only the end is left");
+    }
+
+    #[test]
+    fn a_main_agent_that_was_stopped_before_it_read_the_request_counts_as_idle() {
+        let root = TaskId::new(Uuid::from_u128(1));
+        let mut kernel = Kernel::new(SessionLimits::default());
+        let config = serde_json::json!({ "cwd": "/w", "model": "m", "permission": "default", "version": "0" });
+        let config = serde_json::from_value(config).unwrap();
+        let request = NewMail {
+            to: root,
+            from: Principal::Runtime,
+            delivery: MailDelivery::FollowUp,
+            body: MailBody::Text { text: "plan it".into(), images: Vec::new(), display: None },
+        };
+        for input in [
+            KernelInput::Open { root, spec: TaskSpec::root("main"), definition: None, config },
+            KernelInput::BeginFleet(FleetConfig::for_goal("all")),
+            KernelInput::Send(request),
+            KernelInput::Interrupt(root),
+        ] {
+            kernel.decide(Timestamp(0), input).unwrap();
+        }
+        let is_idle = |root_was_stopped| FleetSnapshot::take(&kernel, root, root_was_stopped, "main").root_is_idle;
+        assert!(!kernel.task(root).unwrap().inbox.is_empty());
+        assert_eq!((is_idle(true), is_idle(false)), (true, false));
     }
 }
