@@ -146,17 +146,19 @@ fn in_new_folder<T>(
     created
 }
 
-/// Creates a session's file with tables and no events. Writing the tables does not wait for the disk. At the end the
-/// file is synced once, because the write-ahead log, which the commit that takes the lease syncs, is lost without the
-/// file's first page.
+/// Creates a session's file with tables and no events. Only the file's first page waits for the disk: without it, the
+/// write-ahead log, which the commit that takes the lease syncs, is lost. SQLite itself syncs the page, since closing
+/// another descriptor of the file would drop the connection's locks, and a connection of another process could then
+/// remove the log.
 fn create_file(path: &Path) -> Result<Connection, StoreError> {
     let mut conn = connect::create(path)?;
-    let set_synchronous =
-        |conn: &Connection, how| conn.pragma_update(None, "synchronous", how).map_err(sqlite_error(path));
-    set_synchronous(&conn, "OFF")?;
+    let set = |conn: &Connection, name, value| conn.pragma_update(None, name, value).map_err(sqlite_error(path));
+    // Without a journal in a file, which would be synced too, this writes the first page.
+    set(&conn, "journal_mode", "MEMORY")?;
+    set(&conn, "journal_mode", "WAL")?;
+    set(&conn, "synchronous", "OFF")?;
     SESSION.migrate(&mut conn, path)?;
-    set_synchronous(&conn, "FULL")?;
-    File::open(path).and_then(|file| file.sync_all()).map_err(io_error(path))?;
+    set(&conn, "synchronous", "FULL")?;
     Ok(conn)
 }
 

@@ -35,6 +35,19 @@ fn the_fence_increases_and_a_former_owner_is_refused() {
     assert_eq!(reader(&fixture.home, session(1)).lease().unwrap(), Some((Fence(2), dead_process())));
 }
 
+/// SQLite removes the log of a file that no process has locked, so the lock must not be lost after the file is created.
+#[test]
+fn the_owner_of_a_new_session_holds_the_lock_on_its_file() {
+    let fixture = fixture();
+    let opened = create(&fixture.home, session(1));
+    let inode = std::fs::metadata(fixture.home.session_db(session(1))).unwrap().ino();
+    let locks = std::fs::read_to_string("/proc/locks").unwrap();
+    // The locks that SQLite takes begin at 1 GiB, behind the end of most files.
+    let is_ours = |line: &str| line.contains("POSIX") && line.contains(&format!(":{inode} 107374"));
+    assert!(locks.lines().any(is_ours), "{inode}:\n{locks}");
+    drop(opened);
+}
+
 #[test]
 fn a_session_with_a_live_owner_cannot_be_adopted_or_removed() {
     let fixture = fixture();
