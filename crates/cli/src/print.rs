@@ -186,7 +186,7 @@ pub(crate) fn colour_state(text: &str, style: Style) -> String {
 
 /// A reason on one line, without the quote marks that are meant for models.
 pub(crate) fn format_reason(text: &str, max_chars: usize) -> String {
-    sanitize(&one_line(&runtime::strip_quote_marks(text), max_chars))
+    sanitize(&one_line(&protocol::strip_quote_marks(text), max_chars))
 }
 
 /// A text padded or cut to exactly this many columns.

@@ -26,7 +26,7 @@ pub use facts::{ModelFacts, ModelTier};
 pub use lenient::LenientModel;
 pub use messages::{MessageFold, Messages};
 pub use model::{Deltas, Model, ModelError};
-pub use open::{OpenModelError, display_name, is_file_provider, open};
+pub use open::{OpenModelError, open};
 pub use provider::{ClientProvider, ModelListing, Provider, ProviderKey, Providers, RequestExtras, WireFormat};
 pub use replay::{RecordingError, RecordingModel, ReplayModel};
 pub use reply::{ModelReply, ReplyBuilder};

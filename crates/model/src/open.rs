@@ -47,22 +47,6 @@ pub enum OpenModelError {
     Recording(#[from] RecordingError),
 }
 
-/// Whether the provider is followed by a file name.
-pub fn is_file_provider(provider: &str) -> bool {
-    matches!(provider, "script" | "replay")
-}
-
-/// The name of a model as users read it: a file without its folder.
-pub fn display_name(spec: &str) -> String {
-    match spec.split_once('/') {
-        Some((provider, file)) if is_file_provider(provider) => {
-            let name = Path::new(file).file_name().map_or(file.into(), |name| name.to_string_lossy());
-            format!("{provider}/{name}")
-        }
-        Some(_) | None => spec.to_owned(),
-    }
-}
-
 /// Opens `provider/MODEL` (the model's name may contain slashes), a short name of such a model, or `script/FILE` or
 /// `replay/FILE`, where a relative path starts at `base`.
 pub fn open(spec: &str, base: &Path, providers: &Providers) -> Result<Arc<dyn Model>, OpenModelError> {
@@ -111,17 +95,4 @@ fn prefer_missing_key(error: OpenModelError, spec: &str, providers: &Providers) 
 fn known_providers(providers: &Providers) -> String {
     let names = providers.by_name.keys().map(|name| format!("{name}/MODEL, "));
     names.chain(["script/FILE and replay/FILE".into()]).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_are_shown_without_their_folder() {
-        assert_eq!(display_name("script//tmp/a/model.yaml"), "script/model.yaml");
-        assert_eq!(display_name("replay/run.jsonl"), "replay/run.jsonl");
-        assert_eq!(display_name("openrouter/meta/llama"), "openrouter/meta/llama");
-        assert_eq!(display_name("sonnet"), "sonnet");
-    }
 }

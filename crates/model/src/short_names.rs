@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::{Provider, ProviderKey, Providers, is_file_provider};
+use crate::{Provider, ProviderKey, Providers};
 
 /// Names that mean the newest model of a family.
 const FAMILIES: [&str; 4] = ["sonnet", "opus", "haiku", "fable"];
@@ -17,7 +17,7 @@ impl Providers {
     /// and fails with its own error when it is opened.
     pub fn full_name(&self, written: &str, base: &Path) -> String {
         match written.split_once('/') {
-            Some((provider, file)) if is_file_provider(provider) && !file.is_empty() => {
+            Some((provider, file)) if protocol::is_file_provider(provider) && !file.is_empty() => {
                 format!("{provider}/{}", base.join(file).display())
             }
             Some((provider, _)) if self.by_name.contains_key(provider) => written.to_owned(),

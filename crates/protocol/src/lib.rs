@@ -7,6 +7,7 @@ mod agent;
 pub mod api;
 mod ask;
 mod clip;
+mod denial;
 mod event;
 mod external_task;
 mod front_matter;
@@ -17,7 +18,9 @@ mod list;
 mod mail;
 mod message;
 mod mode;
+mod model_name;
 mod price;
+mod quoted_text;
 mod refusal;
 mod rule;
 mod seconds;
@@ -35,6 +38,7 @@ mod usd;
 pub use agent::{AgentSpec, DEFAULT_AGENT, DefinitionId, DefinitionSource, ModelPreference, SkillSpec, SpawnPolicy};
 pub use ask::{Ask, AskDecision, AskId, AskSubject, DecidedBy};
 pub use clip::{Clip, clip_middle};
+pub use denial::{denial_reason, denial_text};
 pub use event::{
     AgentLimits, Compaction, CompactionCause, Envelope, Event, LogEntry, ModelFault, RetryPlan, SessionConfig, WaitEnd,
 };
@@ -53,7 +57,9 @@ pub use message::{
     CallId, ContentBlock, Image, ReasoningEffort, StopReason, ToolCallRequest, ToolResult, ToolResultStatus,
 };
 pub use mode::{AutopilotStop, FLEET_DEPLOYED, ObjectiveReport, PlanAction, SessionMode};
+pub use model_name::{is_file_provider, model_display_name};
 pub use price::{Price, QuotedTokens, TurnQuote};
+pub use quoted_text::{quote, quote_within, strip_quote_marks, unquote};
 pub use refusal::Refusal;
 pub use rule::{PermissionMode, RuleEffect, RuleText};
 pub use seconds::Seconds;

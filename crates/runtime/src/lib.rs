@@ -68,14 +68,12 @@ pub use client_extensions::{ClientExtensions, SystemText};
 pub use command_inspection::{InspectionScope, inspect_command};
 pub use command_paths::resolved_redirects;
 pub use expectations::{check_schema, schema_mistakes};
-pub use fleet::{FleetError, FleetHandle, FleetLimit, FleetOutcome, FleetRequest, ResultReuse, SharedFiles, TodoFiles};
+pub use fleet::{FleetError, FleetHandle, FleetLimit, FleetOutcome, FleetRequest, ResultReuse};
 pub use governor::{ClosedModel, SpentToday, closed_models, reopen_models};
 pub use instructions::{InstructionNotice, InstructionPlaces, Instructions};
 pub use kernel::Parking;
 pub use merging::{LeftoverCheckout, MergeDestination, MergeSummary, TodoMergeOutcome, TodoMergeResult};
 pub use models::{CostGuard, ExpensiveModelAction, ModelResolver, SessionModelOnly, UnpricedModelPolicy};
-pub use permission_check::denial_reason;
-pub use prompt::strip_quote_marks;
 pub use redact::Redactor;
 pub use result_cache::{
     Assignment, AssignmentContext, CacheLookup, CacheMissReason, CommitPinner, FilePatterns, NoCommits, ResultBackend,

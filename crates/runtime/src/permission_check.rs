@@ -86,22 +86,9 @@ pub(crate) async fn judge_command(
     tokio::task::spawn_blocking(judge).await.map_err(ToolError::failed)?
 }
 
-const NOT_PERMITTED: &str = "` was not permitted: ";
-const REMEDY: &str = " The user can permit it with `";
-const INSTRUCTION: &str = " Continue without it and tell the user.";
-
 /// The denial for the model, which cannot allow the call.
 pub(crate) fn denial_text(tool: &str, verdict: &Verdict) -> String {
-    let flags = allow_flags(&verdict.suggested_rules());
-    let remedy = flags.map(|flags| format!("{REMEDY}{flags}`.")).unwrap_or_default();
-    format!("`{tool}{NOT_PERMITTED}{}.{remedy}{INSTRUCTION}", verdict.reason())
-}
-
-/// The reason in a denial, without what only the model needs to read.
-pub fn denial_reason(text: &str) -> &str {
-    let Some((_, rest)) = text.split_once(NOT_PERMITTED) else { return text };
-    let end = [REMEDY, INSTRUCTION].into_iter().filter_map(|part| rest.find(part)).min();
-    end.map_or(rest, |end| rest[..end].trim_end_matches('.'))
+    protocol::denial_text(tool, &verdict.reason(), allow_flags(&verdict.suggested_rules()).as_deref())
 }
 
 /// Decides by the paths as they are now. A control file is recognised by its identity as well as by its name.
@@ -275,7 +262,6 @@ mod tests {
             &Verdict { effect: RuleEffect::Ask, basis, part: "git".into(), suggested_rule: rule, others: Vec::new() },
         );
         assert!(text.contains(r"`--allow 'shell(git commit -m '\''a b'\'')'`."), "{text}");
-        assert_eq!(denial_reason(&text), "no permission rule matches `git` (mode: default)");
-        assert_eq!(denial_reason("A hook denied this call"), "A hook denied this call");
+        assert_eq!(protocol::denial_reason(&text), "no permission rule matches `git` (mode: default)");
     }
 }

@@ -358,7 +358,7 @@ fn failure_suffix(outcome: &TaskOutcome) -> String {
 fn end_rows(outcome: &TaskOutcome, columns: usize) -> Vec<StyledRow> {
     let text = match outcome {
         TaskOutcome::Completed => return Vec::new(),
-        TaskOutcome::Failed { message, .. } => escape_invisible(&runtime::strip_quote_marks(message)),
+        TaskOutcome::Failed { message, .. } => escape_invisible(&protocol::strip_quote_marks(message)),
         TaskOutcome::Cancelled { .. } => "stopped; what was done is kept".into(),
         TaskOutcome::TimedOut { limit: LimitKind::Turns } => "the turn limit was reached before the answer".into(),
         TaskOutcome::TimedOut { limit: LimitKind::Time } => "the time limit was reached before the answer".into(),

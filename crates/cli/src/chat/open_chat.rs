@@ -105,7 +105,7 @@ pub(super) fn ensure_not_running(home: &Home, id: SessionId) -> Result<(), CliEr
 /// The welcome text: model, folder, mode and notices.
 pub(super) fn welcome_rows(opened: &OpenChat, columns: usize) -> Vec<StyledRow> {
     let rows = [
-        ("model", escape_invisible(&model::display_name(&opened.model))),
+        ("model", escape_invisible(&protocol::model_display_name(&opened.model))),
         ("folder", escape_invisible(&opened.cwd)),
         ("mode", format!("{}: {}", opened.permission_mode, describe_mode(opened.permission_mode))),
     ];

@@ -62,7 +62,7 @@ fn chosen_model(context: &DoctorContext, access: &ModelAccess, probes: &BTreeMap
         return DoctorCheck::warn("model", "no model is chosen", how_to_choose(probes));
     };
     // A file keeps the name that the user gave.
-    let is_file = spec.split_once('/').is_some_and(|(provider, _)| model::is_file_provider(provider));
+    let is_file = spec.split_once('/').is_some_and(|(provider, _)| protocol::is_file_provider(provider));
     let spec = if is_file { spec } else { access.providers.full_name(&spec, &context.cwd) };
     if let Err(error) = model::open(&spec, &context.cwd, &access.providers) {
         return DoctorCheck::fail(

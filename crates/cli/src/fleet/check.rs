@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use client::{SharedFiles, TodoFiles};
 use config::{DefinitionProblem, FleetPlan, PlanShape};
 use protocol::TodoId;
-use runtime::{CacheLookup, SharedFiles, TodoFiles};
+use runtime::CacheLookup;
 use serde::Serialize;
 
 use super::plan_validator::LocalPlanValidator;

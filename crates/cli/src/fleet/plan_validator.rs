@@ -27,7 +27,7 @@ impl PlanChecker for LocalPlanValidator<'_> {
         if spec == "inherit" || Some(spec) == self.model {
             return Ok(());
         }
-        if spec.split_once('/').is_some_and(|(provider, _)| model::is_file_provider(provider)) {
+        if spec.split_once('/').is_some_and(|(provider, _)| protocol::is_file_provider(provider)) {
             return Err(format!("`{spec}` is a file, and only --model may name one"));
         }
         self.models.open(spec).map(drop)

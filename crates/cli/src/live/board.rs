@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use client::{StoreError, StoredSession};
+use client::{SharedFiles, StoreError, StoredSession, TodoFiles};
 use protocol::api::{TodoView, TodosParams};
 use protocol::{
     AskId, CallId, Cost, Envelope, Event, FleetEnd, LogEntry, TaskId, TaskSpec, Timestamp, Todo, TodoId, TodoStatus,
 };
-use runtime::{SharedFiles, TodoFiles};
 
 use super::activity::{describe_activity, describe_ask};
 use crate::todos::TodoMark;

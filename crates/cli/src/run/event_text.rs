@@ -32,7 +32,7 @@ pub(crate) fn event_lines(event: &Event) -> Vec<String> {
         Event::TurnAnswered { content, .. } => content.iter().filter_map(block_call).map(call_line).collect(),
         Event::CallAnswered { answer, .. } if answer.status != ToolResultStatus::Done => {
             let max = if answer.status == ToolResultStatus::Denied { MAX_REASON_CHARS } else { MAX_LINE_CHARS };
-            let reason = print::format_reason(runtime::denial_reason(&answer.text), max);
+            let reason = print::format_reason(protocol::denial_reason(&answer.text), max);
             vec![format!("  ! {}: {reason}", answer.status.as_str())]
         }
         Event::TurnFailed { message, retry, .. } if !message.is_empty() => {
@@ -65,7 +65,7 @@ pub(crate) fn event_lines(event: &Event) -> Vec<String> {
         Event::StopBlocked { reason, .. } => vec![format!("  ! not done yet: {}", short(unmet_conditions(reason)))],
         Event::Compacted(compaction) => vec![describe_compaction(compaction)],
         Event::ModeChanged { mode, .. } => vec![format!("  = mode: {mode}")],
-        Event::ModelChanged { model, .. } => vec![format!("  = model: {}", model::display_name(model))],
+        Event::ModelChanged { model, .. } => vec![format!("  = model: {}", protocol::model_display_name(model))],
         Event::AutopilotContinued { count, .. } => vec![format!("  > told to continue ({count})")],
         Event::AskOpened(ask) => ask_lines(ask),
         Event::AskDecided {

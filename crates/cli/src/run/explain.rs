@@ -138,7 +138,7 @@ impl RunSummary {
         match outcome {
             TaskOutcome::Completed => {}
             TaskOutcome::Failed { message, kind } => {
-                print::error(&print::sanitize(&runtime::strip_quote_marks(message)));
+                print::error(&print::sanitize(&protocol::strip_quote_marks(message)));
                 let (model, turns) = self.usage.as_ref().map_or(("", 0), |usage| (&*usage.view.model, usage.turns()));
                 match server_to_start(model, *kind, message) {
                     Some(hint) => print::note(format_args!("hint: {hint}")),

@@ -67,11 +67,12 @@ impl SessionUsageSummary {
     /// The totals in one line. Scripts and recordings cost nothing, so they have none unless there is a budget.
     pub(crate) fn summary_line(&self) -> Option<String> {
         let SessionView { model, budget, turns, usage, .. } = &self.view;
-        let is_free = model.split_once('/').is_some_and(|(provider, _)| model::is_file_provider(provider));
+        let is_free = model.split_once('/').is_some_and(|(provider, _)| protocol::is_file_provider(provider));
         if is_free && budget.tokens.is_none() && budget.micros.is_none() {
             return None;
         }
-        let model = if self.models.asked.is_empty() { model::display_name(model) } else { self.models.describe() };
+        let model =
+            if self.models.asked.is_empty() { protocol::model_display_name(model) } else { self.models.describe() };
         let cost = match self.cost() {
             Money::Known(0) if *turns > 0 => "none".to_owned(),
             cost => cost.to_string(),

@@ -82,7 +82,7 @@ impl SessionPageBuilder {
             ("started", session.created_at.to_string()),
             ("last event", session.updated_at.to_string()),
             ("folder", session.cwd.clone()),
-            ("model", model::display_name(&session.model)),
+            ("model", protocol::model_display_name(&session.model)),
             ("mode", session.mode.to_string()),
             ("outcome", outcome),
         ];
@@ -152,7 +152,7 @@ impl SessionPageBuilder {
             let cost = Money::new(task.cost_micros, task.priced);
             self.add_cost_row(
                 &task.path,
-                &model::display_name(model),
+                &protocol::model_display_name(model),
                 [task.turns, task.usage.input, task.usage.output],
                 cost,
             );

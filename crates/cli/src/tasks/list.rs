@@ -200,7 +200,7 @@ fn cells(row: &TaskTreeRow<'_>, listed: &SessionTasks, now: Timestamp) -> [Strin
         format!("{indent}{}", print::sanitize(&print::one_line(row.name, MAX_NAME_COLUMNS))),
         format!("{}{stalled}{removed}", describe_state(&task.state, listed.asking.contains(&task.id))),
         print::sanitize(&task.agent),
-        print::sanitize(&print::one_line(&model::display_name(model), 28)),
+        print::sanitize(&print::one_line(&protocol::model_display_name(model), 28)),
         task.turns.to_string(),
         task.usage.total().to_string(),
         cost,

@@ -109,7 +109,7 @@ fn model(task: &TaskView, session_model: &str) -> String {
     });
     let reported = task.reported_model.as_ref().filter(|name| !effective.ends_with(&***name));
     let reported = reported.map(|name| format!(", {name} answers")).unwrap_or_default();
-    let effective = model::display_name(effective);
+    let effective = protocol::model_display_name(effective);
     print::sanitize(&format!("{effective}{}{reported}", requested.unwrap_or_default()))
 }
 

@@ -15,7 +15,7 @@ pub enum AssembleError {
     #[error(transparent)]
     Model(#[from] model::OpenModelError),
     /// A budget in dollars applies, but the price of the model is unknown.
-    #[error("the price of {} is unknown, so a budget in dollars cannot be enforced", model::display_name(.model))]
+    #[error("the price of {} is unknown, so a budget in dollars cannot be enforced", protocol::model_display_name(.model))]
     Unpriced {
         /// The model.
         model: String,

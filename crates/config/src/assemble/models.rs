@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use model::{ClientProvider, Model, Providers, RecordingModel, is_file_provider};
+use model::{ClientProvider, Model, Providers, RecordingModel};
 use protocol::api::SessionView;
 use protocol::{ModelPreference, Refusal, SessionOptions};
 use runtime::{CostGuard, ExpensiveModelAction, ModelResolver, UnpricedModelPolicy};
@@ -142,7 +142,7 @@ pub(super) fn expect_known_price(
         return Ok(());
     };
     let hint = match spec.split_once('/') {
-        Some((provider, name)) if !is_file_provider(provider) => format!(
+        Some((provider, name)) if !protocol::is_file_provider(provider) => format!(
             "{remedy}, or give its price in config.toml: [providers.{provider}.models.\"{name}\"] \
              with input and output, in dollars per million tokens"
         ),

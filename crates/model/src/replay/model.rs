@@ -11,7 +11,7 @@ use protocol::ModelFault;
 use super::RecordingError;
 use super::identity::ConversationIdentity;
 use super::line::{MAX_LINE_BYTES, RecordedAnswer, RecordingHeader, VERSION};
-use crate::{Delta, Deltas, Model, ModelError, ModelFacts, ModelRequest, display_name};
+use crate::{Delta, Deltas, Model, ModelError, ModelFacts, ModelRequest};
 
 /// A model that answers from a recording.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ impl ReplayModel {
     /// Reads a recording. An incomplete last line is left out.
     pub fn load(path: &Path) -> Result<ReplayModel, RecordingError> {
         let file = path.display().to_string();
-        let name = display_name(&format!("replay/{file}"));
+        let name = protocol::model_display_name(&format!("replay/{file}"));
         let mut lines = RecordingReader::open(path, &file)?;
         lines.check_header()?;
         let mut answers: HashMap<_, Vec<RecordedAnswer>> = HashMap::new();

@@ -9,7 +9,7 @@ use super::ScriptError;
 use super::answer::ScriptPlan;
 use super::file::{self, ScriptRules};
 use super::playback::{self, ScriptAction};
-use crate::{Delta, Deltas, Model, ModelError, ModelFacts, ModelRequest, display_name};
+use crate::{Delta, Deltas, Model, ModelError, ModelFacts, ModelRequest};
 
 /// A model that answers by the rules of a file.
 #[derive(Debug)]
@@ -30,7 +30,12 @@ impl ScriptModel {
     pub fn parse(text: &str, file: &str) -> Result<ScriptModel, ScriptError> {
         let rules = ScriptRules::parse(text, file)?;
         let facts = ModelFacts { price: rules.price.or(ModelFacts::FILE.price), ..ModelFacts::FILE };
-        Ok(ScriptModel { name: display_name(&format!("script/{file}")), file: file.into(), rules, facts })
+        Ok(ScriptModel {
+            name: protocol::model_display_name(&format!("script/{file}")),
+            file: file.into(),
+            rules,
+            facts,
+        })
     }
 
     /// The stop reason and usage of the answer to `request`; none when it will not be complete.

@@ -16,13 +16,11 @@ mod planning;
 mod prompts;
 mod request;
 mod services;
-mod shared_files;
 mod steps;
 mod worker;
 
 pub use request::{FleetError, FleetHandle, FleetLimit, FleetOutcome, FleetRequest};
 pub use services::ResultReuse;
-pub use shared_files::{SharedFiles, TodoFiles};
 
 pub(crate) use control::{ControlRequests, FleetControl, FleetRunner};
 pub(crate) use prompts::deployment_text;

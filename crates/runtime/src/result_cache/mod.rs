@@ -27,7 +27,6 @@ pub use excluded::excluded_paths;
 pub(crate) use fleet_cache::{CacheMisses, CacheScope, FleetResultCache};
 pub use miss_reason::CacheMissReason;
 pub use patterns::FilePatterns;
-pub(crate) use patterns::GlobIndex;
 pub use result_store::ResultBackend;
 pub use run_cache::{CacheLookup, RunResultCache, WorkLocation};
 pub use tree_snapshot::{TreeSnapshot, TreeSnapshotError};

@@ -4,13 +4,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 
+use client::{GLOB_CHARS, MAX_GLOB_BYTES};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-
-/// The most bytes of a pattern: the library parses nested braces recursively.
-const LONGEST: usize = 500;
-
-/// Characters that make a name a pattern.
-const GLOB_CHARS: [char; 5] = ['*', '?', '[', '{', '\\'];
 
 /// Patterns of files below a workspace, sorted and without duplicates.
 #[derive(Debug, Clone, Default)]
@@ -69,8 +64,11 @@ impl FilePatterns {
 impl WorkspacePattern {
     fn read(written: &str) -> Result<WorkspacePattern, String> {
         let glob = written.trim().trim_start_matches("./").trim_end_matches('/');
-        if glob.len() > LONGEST {
-            return Err(format!("a pattern of {} bytes is too long; at most {LONGEST} are accepted", glob.len()));
+        if glob.len() > MAX_GLOB_BYTES {
+            return Err(format!(
+                "a pattern of {} bytes is too long; at most {MAX_GLOB_BYTES} are accepted",
+                glob.len()
+            ));
         }
         let is_outside = Path::new(glob).components().any(|part| !matches!(part, Component::Normal(_)));
         if glob.is_empty() || is_outside {
@@ -93,40 +91,6 @@ impl WorkspacePattern {
             PatternMatcher::Prefix => matches!(path.get(self.prefix.len()), None | Some(b'/')),
             PatternMatcher::Glob(set) => set.is_match(Path::new(OsStr::from_bytes(path))),
         }
-    }
-}
-
-/// Matches many patterns at once.
-#[derive(Debug, Clone)]
-pub(crate) struct GlobIndex {
-    set: GlobSet,
-    /// The index of the pattern that each glob in the set belongs to.
-    glob_patterns: Vec<usize>,
-}
-
-impl GlobIndex {
-    /// Whether a name is a pattern rather than a path.
-    pub(crate) fn is_pattern(name: &str) -> bool {
-        name.contains(GLOB_CHARS)
-    }
-
-    /// Compiles the patterns; an invalid one matches nothing.
-    pub(crate) fn new<'a>(patterns: impl Iterator<Item = &'a str>) -> GlobIndex {
-        let (mut set, mut glob_patterns) = (GlobSetBuilder::new(), Vec::new());
-        for (n, pattern) in patterns.enumerate().filter(|(_, pattern)| pattern.len() <= LONGEST) {
-            for glob in [pattern.to_owned(), format!("{pattern}/**")] {
-                if let Ok(glob) = GlobBuilder::new(&glob).literal_separator(true).build() {
-                    set.add(glob);
-                    glob_patterns.push(n);
-                }
-            }
-        }
-        GlobIndex { set: set.build().unwrap_or_default(), glob_patterns }
-    }
-
-    /// The indexes of the patterns that match a path.
-    pub(crate) fn matching(&self, path: &str) -> Vec<usize> {
-        self.set.matches(path).into_iter().filter_map(|n| self.glob_patterns.get(n).copied()).collect()
     }
 }
 

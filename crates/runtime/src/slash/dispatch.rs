@@ -75,16 +75,17 @@ impl SlashDispatcher<'_> {
             RuntimeCommand::Autopilot => self.autopilot(rest).await,
             RuntimeCommand::Agent => self.run_agent_command(rest).await,
             RuntimeCommand::Share => export::write_markdown(context, rest).map(SlashOutcome::done),
-            RuntimeCommand::Model if rest.is_empty() => {
-                Ok(SlashOutcome::Text(format!("the model is {}", model::display_name(&context.session_model_spec()))))
-            }
+            RuntimeCommand::Model if rest.is_empty() => Ok(SlashOutcome::Text(format!(
+                "the model is {}",
+                protocol::model_display_name(&context.session_model_spec())
+            ))),
             RuntimeCommand::Model => {
                 let changed = context.change_model(self.supervisor, self.root, rest).await;
                 changed
                     .map(|model| {
                         SlashOutcome::done(format!(
                             "the model is {}, from the next turn on",
-                            model::display_name(&model)
+                            protocol::model_display_name(&model)
                         ))
                     })
                     .map_err(|why| why.to_string())

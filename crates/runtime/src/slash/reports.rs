@@ -63,7 +63,7 @@ pub(super) fn cost(context: &SessionContext) -> Result<String, StoreError> {
         usage.cache_read,
         usage.cache_write,
         usage.output,
-        model::display_name(&view.model)
+        protocol::model_display_name(&view.model)
     );
     if unreported > 0 {
         line += &format!("; about {unreported} tokens (estimated; the server reports none)");

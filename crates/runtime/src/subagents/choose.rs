@@ -42,7 +42,7 @@ impl SessionContext {
         let session_model = || ModelUse { requested: None, effective: spec.to_string(), why: None };
         if let Some(wanted) = wanted {
             // Opening such a model would read a file without a permission check and report errors from its content.
-            let is_file = wanted.split_once('/').is_some_and(|(provider, _)| model::is_file_provider(provider));
+            let is_file = wanted.split_once('/').is_some_and(|(provider, _)| protocol::is_file_provider(provider));
             if is_file && wanted != &*spec {
                 let known = self.model_names();
                 return Err(ToolError::refused(format!("a call may not name a file as its model; there are: {known}")));

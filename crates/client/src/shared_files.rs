@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use protocol::{Todo, TodoId};
 use serde::Serialize;
 
-use crate::result_cache::GlobIndex;
+use crate::glob_index::GlobIndex;
 
 /// Maximum number of files named in one line.
 const MAX_NAMED_FILES: usize = 3;
