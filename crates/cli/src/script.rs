@@ -1,6 +1,6 @@
 //! `bosun script`: checks scripts for the scripted model and prints their schema.
 
-use model::ScriptModel;
+use model::{SCRIPT_SCHEMA, ScriptModel};
 
 use crate::args::{ScriptArgs, ScriptCommand};
 use crate::error::CliError;
@@ -23,8 +23,7 @@ pub(crate) fn perform(args: &ScriptArgs) -> Result<CommandExit, CliError> {
             Ok(exit)
         }
         ScriptCommand::Schema => {
-            let schema = serde_json::to_string_pretty(&model::script_schema()).map_err(CliError::failed)?;
-            print::output(schema);
+            print::output(SCRIPT_SCHEMA.trim_end());
             Ok(CommandExit::Success)
         }
     }

@@ -56,7 +56,7 @@ pub use layers::{SettingsLayer, SettingsLayers};
 pub use notice::{NoticeLevel, SettingsNotice};
 pub use origin::SettingOrigin;
 pub use permissions::{PermissionModeSetting, RuleLine, parse_mode};
-pub use plan::{FleetPlan, PlanChecker, PlanLimits, PlanShape, plan_schema};
+pub use plan::{FleetPlan, PLAN_SCHEMA, PlanChecker, PlanLimits, PlanShape, generate_plan_schema};
 pub use project::{Project, local_file};
 pub use provider::{ChoosableProvider, DefaultModel, ModelAccess, ModelFile, ProviderError, ProviderFile};
 pub use read::ConfigError;

@@ -31,4 +31,4 @@ pub use provider::{ClientProvider, ModelListing, Provider, ProviderKey, Provider
 pub use replay::{RecordingError, RecordingModel, ReplayModel};
 pub use reply::{ModelReply, ReplyBuilder};
 pub use request::{MessagePart, ModelMessage, ModelRequest, ToolCallPolicy, ToolSpec};
-pub use script::{ScriptError, ScriptModel, script_schema, without_null};
+pub use script::{SCRIPT_SCHEMA, ScriptError, ScriptModel, generate_script_schema, without_null};

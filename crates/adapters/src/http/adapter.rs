@@ -17,7 +17,7 @@ use super::access_guard::AccessGuard;
 use super::body::{self, ApiResponse};
 use super::connection_slots::ConnectionSlot;
 use super::events::{self, EventStreamRequest};
-use super::openapi::openapi;
+use super::openapi::OPENAPI;
 use super::payloads::{EventsQuery, ServerInfo};
 use super::problem::{HttpProblem, from_refusal};
 use super::relay::{EventRelay, EventRelays};
@@ -64,16 +64,16 @@ impl HttpAdapter {
         let (route, path_params) = find_route(&parts.method, &parts.uri)?;
         let input = match &route.takes {
             RouteInput::Nothing => json!({}),
-            RouteInput::Query(schema) => {
-                (schema.read)(parts.uri.query().unwrap_or_default().as_bytes()).map_err(HttpProblem::bad_request)?
+            RouteInput::Query(read) => {
+                read(parts.uri.query().unwrap_or_default().as_bytes()).map_err(HttpProblem::bad_request)?
             }
-            RouteInput::Body(schema) => {
+            RouteInput::Body(read) => {
                 let bytes = body::read_body(body, &self.limits).await?;
                 if !bytes.is_empty() && !is_json(&parts.headers) {
                     let detail = "the body is not `application/json`";
                     return Err(HttpProblem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
                 }
-                (schema.read)(&bytes).map_err(HttpProblem::bad_request)?
+                read(&bytes).map_err(HttpProblem::bad_request)?
             }
         };
         self.dispatch(route, &path_params, input, &parts.headers).await
@@ -91,7 +91,7 @@ impl HttpAdapter {
                 let sessions = u64::try_from(self.sessions.count()).unwrap_or(u64::MAX);
                 body::json_response(StatusCode::OK, &ServerInfo { version: env!("CARGO_PKG_VERSION").into(), sessions })
             }
-            RouteAction::OpenApiDocument => body::json_response(StatusCode::OK, openapi()),
+            RouteAction::OpenApiDocument => Ok(body::json_text(OPENAPI)),
             RouteAction::Create => self.start_session(SessionStart::New, input).await,
             RouteAction::Resume => {
                 let view = session_start::start_session(
@@ -125,7 +125,7 @@ impl HttpAdapter {
             RouteAction::Call(method) => {
                 let answer = self.call_method(method, path_params, input).await?;
                 match route.gives {
-                    RouteOutput::Json(status, _) => body::json_response(status, &answer),
+                    RouteOutput::Json(status) => body::json_response(status, &answer),
                     RouteOutput::Nothing | RouteOutput::Events => Ok(body::no_content()),
                 }
             }

@@ -28,6 +28,13 @@ pub(super) fn json_response(status: StatusCode, value: &impl serde::Serialize) -
     Ok(reply)
 }
 
+/// A response that is JSON text.
+pub(super) fn json_text(text: &'static str) -> ApiResponse {
+    let mut reply = Response::new(full_body(Bytes::from_static(text.as_bytes())));
+    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    reply
+}
+
 /// An empty response.
 pub(super) fn no_content() -> ApiResponse {
     let mut reply = Response::new(full_body(Bytes::new()));

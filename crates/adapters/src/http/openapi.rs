@@ -1,6 +1,5 @@
-//! The OpenAPI document, generated from the route table and its types.
-
-use std::sync::LazyLock;
+//! The OpenAPI document. It is generated from the route table and its types by `cargo xtask schema`; a test compares the
+//! file with the table.
 
 use protocol::api::StatusView;
 use protocol::{Envelope, ListAddress};
@@ -9,14 +8,13 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::problem::HttpProblem;
-use super::route::{InputSchema, Route, RouteAction, RouteInput, RouteOutput};
+use super::route::{Route, RouteAction, RouteInput, RouteOutput};
+use super::route_schemas::{self, AddSchema, RouteSchemas};
 use super::routes::ROUTES;
+use super::routes::schemas::route_schemas;
 
 /// The OpenAPI document of the whole API.
-pub fn openapi() -> &'static Value {
-    static DOCUMENT: LazyLock<Value> = LazyLock::new(document);
-    &DOCUMENT
-}
+pub const OPENAPI: &str = include_str!("../../../../schemas/openapi.json");
 
 /// The route table, as Markdown.
 pub fn routes_markdown() -> String {
@@ -25,15 +23,16 @@ pub fn routes_markdown() -> String {
     format!("| request | what it does |\n|---|---|\n{rows}")
 }
 
-fn document() -> Value {
+/// Generates the OpenAPI document.
+pub fn generate_openapi() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
     });
     let mut generator = settings.into_generator();
     let mut paths = Map::new();
-    for route in ROUTES {
-        let operation = operation(route, &mut generator);
+    for (route, schemas) in ROUTES.iter().zip(route_schemas()) {
+        let operation = operation(route, &schemas, &mut generator);
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         path[route.verb.as_str().to_ascii_lowercase()] = operation;
     }
@@ -62,20 +61,22 @@ fn document() -> Value {
     })
 }
 
-fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
+fn operation(route: &Route, schemas: &RouteSchemas, generator: &mut SchemaGenerator) -> Value {
     let mut parameters: Vec<Value> = route.param_names().map(path_parameter).collect();
     let mut operation = json!({ "operationId": route.name, "summary": route.about });
     if matches!(route.act, RouteAction::Call(method) if method.is_experimental()) {
         operation["summary"] = format!("Experimental: {}", uncapitalised(route.about)).into();
         operation["x-experimental"] = true.into();
     }
-    match &route.takes {
-        RouteInput::Nothing => {}
-        RouteInput::Query(input_schema) => parameters.extend(query_parameters(input_schema)),
-        RouteInput::Body(input_schema) => operation["requestBody"] = request_body(input_schema, generator),
+    match &schemas.takes {
+        route_schemas::RouteInput::Nothing => {}
+        route_schemas::RouteInput::Query(schema) => parameters.extend(query_parameters(*schema)),
+        route_schemas::RouteInput::Body(schema) => {
+            operation["requestBody"] = request_body(&route.takes, schema(generator));
+        }
     }
     let mut responses = Map::new();
-    let (status, response) = response(&route.gives, generator);
+    let (status, response) = response(route, &schemas.gives, generator);
     if matches!(route.gives, RouteOutput::Events) {
         let about = "The last sequence number that the client received.";
         let schema = json!({ "type": "string", "pattern": "^[0-9]{1,15}$" });
@@ -107,9 +108,9 @@ fn path_parameter(name: &str) -> Value {
 }
 
 /// One parameter for each field of a query.
-fn query_parameters(input_schema: &InputSchema) -> Vec<Value> {
+fn query_parameters(schema: AddSchema) -> Vec<Value> {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    let schema = (input_schema.schema)(&mut settings.into_generator()).to_value();
+    let schema = schema(&mut settings.into_generator()).to_value();
     let Some(fields) = schema["properties"].as_object() else { return Vec::new() };
     let is_required = |name: &String| schema["required"].as_array().is_some_and(|names| names.contains(&json!(name)));
     let parameter = |(name, schema): (&String, &Value)| {
@@ -138,22 +139,22 @@ fn without_null(schema: &Value) -> Value {
     schema
 }
 
-fn request_body(input_schema: &InputSchema, generator: &mut SchemaGenerator) -> Value {
-    let schema = (input_schema.schema)(generator);
+fn request_body(takes: &RouteInput, schema: Schema) -> Value {
     // An empty body counts as an empty object.
-    let required = (input_schema.read)(b"").is_err();
+    let required = matches!(takes, RouteInput::Body(read) if read(b"").is_err());
     json!({ "required": required, "content": { "application/json": { "schema": schema } } })
 }
 
-fn response(gives: &RouteOutput, generator: &mut SchemaGenerator) -> (String, Value) {
+fn response(route: &Route, gives: &route_schemas::RouteOutput, generator: &mut SchemaGenerator) -> (String, Value) {
     match gives {
-        RouteOutput::Json(status, schema) => {
-            let schema: Schema = schema(generator);
-            let content = json!({ "application/json": { "schema": schema } });
-            (status.as_str().into(), json!({ "description": "Done.", "content": content }))
+        route_schemas::RouteOutput::Json(schema) => {
+            let content = json!({ "application/json": { "schema": schema(generator) } });
+            (route.gives.status().as_str().into(), json!({ "description": "Done.", "content": content }))
         }
-        RouteOutput::Nothing => ("204".into(), json!({ "description": "Done." })),
-        RouteOutput::Events => {
+        route_schemas::RouteOutput::Nothing => {
+            (route.gives.status().as_str().into(), json!({ "description": "Done." }))
+        }
+        route_schemas::RouteOutput::Events => {
             let (event, status) = (generator.subschema_for::<Envelope>(), generator.subschema_for::<StatusView>());
             let about = "Server-sent events: `event` with an id, `text`, `status`, and `end` when the stream is over.";
             let schema = json!({
@@ -162,7 +163,10 @@ fn response(gives: &RouteOutput, generator: &mut SchemaGenerator) -> (String, Va
                 "x-event": event,
                 "x-status": status,
             });
-            ("200".into(), json!({ "description": about, "content": { "text/event-stream": { "schema": schema } } }))
+            (
+                route.gives.status().as_str().into(),
+                json!({ "description": about, "content": { "text/event-stream": { "schema": schema } } }),
+            )
         }
     }
 }

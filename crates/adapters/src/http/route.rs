@@ -3,7 +3,6 @@
 use hyper::{Method as Verb, StatusCode};
 use percent_encoding::percent_decode_str;
 use protocol::api::Method;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -25,14 +24,17 @@ pub(super) struct Route {
 /// The input of a request besides its path.
 pub(super) enum RouteInput {
     Nothing,
-    Query(InputSchema),
-    Body(InputSchema),
+    Query(ReadInput),
+    Body(ReadInput),
 }
+
+/// Parses an input. The error text says why it is not valid.
+pub(super) type ReadInput = fn(&[u8]) -> Result<Value, String>;
 
 /// The response.
 pub(super) enum RouteOutput {
     /// A value, with this status.
-    Json(StatusCode, fn(&mut SchemaGenerator) -> Schema),
+    Json(StatusCode),
     Nothing,
     /// A stream of server-sent events.
     Events,
@@ -71,35 +73,34 @@ impl RouteAction {
     }
 }
 
-/// The type of an input.
-pub(super) struct InputSchema {
-    /// Parses the input. The error text says why it is not valid.
-    pub(super) read: fn(&[u8]) -> Result<Value, String>,
-    pub(super) schema: fn(&mut SchemaGenerator) -> Schema,
-}
-
 impl RouteInput {
-    pub(super) const fn body<T: DeserializeOwned + Serialize + JsonSchema>() -> RouteInput {
-        RouteInput::Body(InputSchema { read: from_json::<T>, schema: schema::<T> })
+    pub(super) const fn body<T: DeserializeOwned + Serialize>() -> RouteInput {
+        RouteInput::Body(from_json::<T>)
     }
 
-    pub(super) const fn query<T: DeserializeOwned + Serialize + JsonSchema>() -> RouteInput {
-        RouteInput::Query(InputSchema { read: from_query::<T>, schema: schema::<T> })
+    pub(super) const fn query<T: DeserializeOwned + Serialize>() -> RouteInput {
+        RouteInput::Query(from_query::<T>)
     }
 }
 
+#[expect(clippy::extra_unused_type_parameters, reason = "the OpenAPI document describes the type")]
 impl RouteOutput {
-    pub(super) const fn json<T: JsonSchema>() -> RouteOutput {
-        RouteOutput::Json(StatusCode::OK, schema::<T>)
+    pub(super) const fn json<T>() -> RouteOutput {
+        RouteOutput::Json(StatusCode::OK)
     }
 
-    pub(super) const fn created<T: JsonSchema>() -> RouteOutput {
-        RouteOutput::Json(StatusCode::CREATED, schema::<T>)
+    pub(super) const fn created<T>() -> RouteOutput {
+        RouteOutput::Json(StatusCode::CREATED)
     }
-}
 
-fn schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
-    generator.subschema_for::<T>()
+    /// The status of a response to a request that succeeds.
+    pub(super) fn status(&self) -> StatusCode {
+        match self {
+            RouteOutput::Json(status) => *status,
+            RouteOutput::Nothing => StatusCode::NO_CONTENT,
+            RouteOutput::Events => StatusCode::OK,
+        }
+    }
 }
 
 fn from_json<T: DeserializeOwned + Serialize>(bytes: &[u8]) -> Result<Value, String> {

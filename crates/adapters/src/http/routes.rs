@@ -36,6 +36,17 @@ macro_rules! routes {
                 act: $act,
             },)*
         ];
+
+        /// The types of each route, in the same order.
+        pub(super) mod schemas {
+            // The same rows, with types in place of parsers.
+            use super::super::route_schemas::{RouteInput, RouteOutput, RouteSchemas};
+            use super::*;
+
+            pub(in crate::http) fn route_schemas() -> Vec<RouteSchemas> {
+                vec![$(RouteSchemas { takes: $takes, gives: $gives },)*]
+            }
+        }
     };
 }
 

@@ -33,7 +33,7 @@ pub(crate) async fn perform(args: FleetArgs) -> Result<CommandExit, CliError> {
         Some(FleetCommand::Stop(options)) => status::stop(&options).await,
         Some(FleetCommand::Graph { id, mermaid, dot }) => graph(id, mermaid, dot).await,
         Some(FleetCommand::Check(options)) => check::check(&options).await,
-        Some(FleetCommand::Schema) => schema::print_schema(),
+        Some(FleetCommand::Schema) => Ok(schema::print_schema()),
     }
 }
 

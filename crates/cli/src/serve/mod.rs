@@ -9,7 +9,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::adapters::http::{AccessToken, HttpLimits, HttpListener, StreamEnd, openapi};
+use ::adapters::http::{AccessToken, HttpLimits, HttpListener, OPENAPI, StreamEnd};
 use host::{Clock, FileLock, Home, SystemClock};
 use protocol::api::{HandOver, HostView, HttpEndpoint, ProgramFile};
 use serde_json::json;
@@ -46,7 +46,7 @@ const PORT_POLL: Duration = Duration::from_millis(20);
 /// Runs `bosun serve`.
 pub(crate) async fn serve(args: ServeArgs) -> Result<CommandExit, CliError> {
     if args.openapi {
-        print::json(openapi());
+        print::output(OPENAPI.trim_end());
         return Ok(CommandExit::Success);
     }
     let setup = Setup::read()?;

@@ -8,7 +8,10 @@ use schemars::transform::RecursiveTransform;
 use serde_json::{Map, Value};
 
 /// The JSON Schema of plan files.
-pub fn plan_schema() -> Value {
+pub const PLAN_SCHEMA: &str = include_str!("../../../../schemas/plan.schema.json");
+
+/// Generates the JSON Schema of plan files, with which a test compares the file.
+pub fn generate_plan_schema() -> Value {
     let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(model::without_null));
     settings.into_generator().into_root_schema_for::<PlanForm>().to_value()
 }

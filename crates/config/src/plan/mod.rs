@@ -13,6 +13,6 @@ mod shape;
 mod todo;
 
 pub use check::PlanChecker;
-pub use form::plan_schema;
+pub use form::{PLAN_SCHEMA, generate_plan_schema};
 pub use read::{FleetPlan, PlanLimits};
 pub use shape::PlanShape;

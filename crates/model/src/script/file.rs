@@ -55,7 +55,10 @@ pub(super) fn read_text(path: &Path) -> Result<String, ScriptError> {
 }
 
 /// The JSON Schema of script files.
-pub fn script_schema() -> Value {
+pub const SCRIPT_SCHEMA: &str = include_str!("../../../../schemas/script.schema.json");
+
+/// Generates the JSON Schema of script files, with which a test compares the file.
+pub fn generate_script_schema() -> Value {
     let settings = SchemaSettings::draft2020_12().for_deserialize();
     let settings = settings.with_transform(RecursiveTransform(without_null));
     settings.into_generator().into_root_schema_for::<FileForm>().to_value()

@@ -21,6 +21,6 @@ mod template;
 mod timing;
 
 pub use error::ScriptError;
-pub use file::script_schema;
+pub use file::{SCRIPT_SCHEMA, generate_script_schema};
 pub use given::without_null;
 pub use model::ScriptModel;
