@@ -22,6 +22,7 @@ mod sessions;
 mod settings;
 mod tasks;
 mod todos;
+mod values;
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,9 +1,10 @@
 //! `bosun completions`: prints shell completion scripts.
 
 use clap_complete::Shell;
+use tui::print;
 
+use crate::args;
 use crate::exit::CommandExit;
-use crate::{args, print};
 
 pub(crate) fn print_completions(shell: Shell) -> CommandExit {
     let mut script = Vec::new();

@@ -5,9 +5,11 @@ use std::fmt;
 use client::{ClientError, TodoError};
 use config::AssembleError;
 use protocol::Refusal;
+use tui::print;
+use tui::terminal_settings::TerminalError;
 
 use crate::exit::CommandExit;
-use crate::{print, suggestions};
+use crate::suggestions;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -197,6 +199,12 @@ impl From<runtime::InputRejection> for CliError {
             runtime::InputRejection::Paused(reason) => (*reason).clone().into(),
             error => CliError::failed(error),
         }
+    }
+}
+
+impl From<TerminalError> for CliError {
+    fn from(error: TerminalError) -> CliError {
+        CliError::failed(error)
     }
 }
 

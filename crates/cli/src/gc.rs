@@ -15,11 +15,11 @@ use client::{SessionQuery, SessionRow, StoredSession, fleet_results, sessions};
 use host::{Clock, Home, SystemClock};
 use protocol::api::{CheckoutCleanup, CollectParams, CollectResult, OutputCleanup, RefCleanup};
 use protocol::{SessionId, Timestamp};
+use tui::print;
 
 use crate::args::GcArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 use crate::setup::Setup;
 use refs::RefCleanupOptions;
 

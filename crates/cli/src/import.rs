@@ -6,12 +6,13 @@ use config::import::{ImportFinding, ImportLocations, ImportOutcome, Product, sur
 use config::{Env, ForbiddableFeature, Project, SettingsLayers, SettingsLocations, TrustStatus};
 use host::Home;
 use protocol::api::{self, ImportFindingView, ImportSettingsResult};
+use tui::print;
 
 use crate::args::{ImportArgs, ImportedProduct};
 use crate::error::CliError;
 use crate::exit::CommandExit;
+use crate::log;
 use crate::setup::{Setup, settings_failure, working_folder};
-use crate::{log, print};
 
 pub(crate) fn perform(args: &ImportArgs) -> Result<CommandExit, CliError> {
     let env = Env::read();

@@ -5,11 +5,11 @@ use std::{fs, io};
 
 use clap::Command;
 use clap_mangen::Man;
+use tui::print;
 
 use crate::args::{self, ManArgs};
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 
 pub(crate) fn write(args: &ManArgs) -> Result<CommandExit, CliError> {
     let mut command = args::command().disable_help_subcommand(true);

@@ -6,8 +6,7 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 
 use host::Home;
-
-use crate::print;
+use tui::print;
 
 /// The file in Bosun's home that records printed notices.
 const FILE_NAME: &str = "told";

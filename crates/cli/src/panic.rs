@@ -15,10 +15,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use host::{Clock, SystemClock};
+use tui::print;
 
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::{args, current_session, log, print};
+use crate::{args, current_session, log};
 
 /// The maximum number of reports per process: a task that panics on every attempt must not fill the disk.
 const MAX_REPORTS: u32 = 3;

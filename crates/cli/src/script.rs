@@ -1,11 +1,11 @@
 //! `bosun script`: checks scripts for the scripted model and prints their schema.
 
 use model::{SCRIPT_SCHEMA, ScriptModel};
+use tui::print;
 
 use crate::args::{ScriptArgs, ScriptCommand};
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 
 pub(crate) fn perform(args: &ScriptArgs) -> Result<CommandExit, CliError> {
     match &args.command {

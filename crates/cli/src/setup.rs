@@ -11,11 +11,13 @@ use host::{Clock, Home, SystemClock};
 use protocol::api::SessionView;
 use protocol::{SessionOptions, SettingsFileScope};
 use runtime::SessionSettings;
+use tui::print;
+use tui::style::Style;
+use tui::terminal_settings::TerminalSettings;
 
 use crate::args::RunArgs;
 use crate::error::CliError;
-use crate::style::Style;
-use crate::{fault_injection, log, one_time_notices, print};
+use crate::{fault_injection, log, one_time_notices};
 
 /// The environment, home and settings that every command needs.
 pub(crate) struct Setup {
@@ -50,7 +52,7 @@ impl Setup {
     }
 
     fn with_home(env: Env, home: Home) -> Result<Setup, CliError> {
-        print::set_style(Style::of(&std::io::stdout(), &env));
+        print::set_style(Style::of(&std::io::stdout(), terminal_settings(&env)));
         log::start(&home, env.log.as_deref())?;
         let layers = SettingsLayers::read(&SettingsLocations {
             home: home.root(),
@@ -63,6 +65,11 @@ impl Setup {
         let config = layers.map_err(settings_failure)?.config();
         log::redact_secrets(&config.secrets(&env));
         Ok(Setup { env, home, config, remote: RemoteDefinitions::default() })
+    }
+
+    /// What the environment says about the terminal.
+    pub(crate) fn terminal_settings(&self) -> TerminalSettings {
+        terminal_settings(&self.env)
     }
 
     /// Where the settings of sessions come from, besides their options.
@@ -105,6 +112,11 @@ impl Setup {
     pub(crate) fn layers_here(&self) -> Result<SettingsLayers, CliError> {
         Ok(self.sources().layers(&SessionOptions::default(), None, &working_folder(None)?)?)
     }
+}
+
+/// What an environment says about the terminal.
+pub(crate) fn terminal_settings(env: &Env) -> TerminalSettings {
+    TerminalSettings { allows_colour: env.allows_colour(), is_dumb: env.has_dumb_terminal() }
 }
 
 fn print_notice(home: &Home, StartNotice { text, kind }: StartNotice) {

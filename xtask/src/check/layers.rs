@@ -18,7 +18,7 @@ const LAYERS: [&[&str]; 7] = [
 const NARROW: [(&str, &[&str]); 4] = [
     ("kernel", &["protocol"]),
     ("policy", &["protocol", "shell-parser"]),
-    ("tui", &["protocol", "rpc"]),
+    ("tui", &["protocol", "rpc", "host", "client"]),
     ("dashboard", &["protocol", "rpc"]),
 ];
 
@@ -163,6 +163,11 @@ mod tests {
             ["layer: kernel (2) must not depend on host (1)"]
         );
         assert_eq!(faults_of("bosun-tui", &[("bosun-git", None)]), ["layer: tui (5) must not depend on git (2)"]);
+        assert!(faults_of("bosun-tui", &[("bosun-client", None), ("bosun-host", None)]).is_empty());
+        assert_eq!(
+            faults_of("bosun-tui", &[("bosun-runtime", None), ("bosun-config", None)]),
+            ["layer: tui (5) must not depend on runtime (3)", "layer: tui (5) must not depend on config (4)"]
+        );
         assert!(faults_of("bosun-dashboard", &[("bosun-protocol", None), ("bosun-rpc", None)]).is_empty());
     }
 

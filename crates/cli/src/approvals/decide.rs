@@ -3,15 +3,16 @@
 use client::{SessionHandle, StoredSession, asks};
 use host::Home;
 use protocol::api::{AskState, AskView, CommandFate, CommandOutcome, DecideParams, SessionAskView, SessionCommand};
-use protocol::{AskDecision, AskId, AskSubject, DecidedBy, PlanAction, SessionId};
+use protocol::{AskDecision, AskId, AskSubject, DecidedBy, SessionId};
 use serde::Serialize;
+use tui::chat::ask_queue::parse_plan_decision;
+use tui::escape::escape_invisible;
+use tui::{event_text, print};
 
 use super::inbox::describe_ask_state;
 use crate::error::CliError;
-use crate::escape::escape_invisible;
 use crate::exit::CommandExit;
-use crate::run::event_text;
-use crate::{fleet, print};
+use crate::fleet;
 
 /// The response to one or more asks.
 #[derive(Debug)]
@@ -40,16 +41,6 @@ impl ApprovalResponse {
                 AskDecision::Reply { text: text.clone() }
             }
         }
-    }
-}
-
-/// Parses a line that answers a plan: the number or name of an action, otherwise the requested changes.
-pub(crate) fn parse_plan_decision(line: &str, actions: &[PlanAction]) -> AskDecision {
-    let line = line.trim();
-    let number = line.parse::<usize>().ok().and_then(|number| actions.get(number.checked_sub(1)?).copied());
-    match number.or(PlanAction::from_name(line)).filter(|action| actions.contains(action)) {
-        Some(action) => AskDecision::Proceed { action },
-        None => AskDecision::Deny { message: line.to_owned() },
     }
 }
 

@@ -8,10 +8,11 @@ use client::{SessionQuery, sessions};
 use host::{Clock, Home, SystemClock};
 use protocol::api::{AllAsksResult, AskState, SessionAskView, UnreadableSession};
 use protocol::{AskId, SessionId, Timestamp};
+use tui::escape::escape_invisible;
+use tui::{print, time};
 
 use crate::error::CliError;
-use crate::escape::escape_invisible;
-use crate::{fleet, print, run, time};
+use crate::{fleet, run};
 
 /// A user may still mean the number of an ask that was decided within this time.
 const RECENTLY_DECIDED: Duration = Duration::from_secs(600);

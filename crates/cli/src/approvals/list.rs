@@ -4,14 +4,15 @@ use host::{Clock, SystemClock};
 use protocol::api::{AskState, SessionAskView};
 use protocol::{AskDecision, AskId, AskSubject, CallId, SessionId, TaskId, Timestamp};
 use serde::Serialize;
+use tui::chat::call_arguments::call_lines;
+use tui::escape::escape_invisible;
+use tui::style::{Style, TextRole};
+use tui::{print, time};
 
 use super::inbox::{ApprovalInbox, describe_ask_state};
 use crate::args::ApprovalListArgs;
 use crate::error::CliError;
-use crate::escape::escape_invisible;
 use crate::exit::CommandExit;
-use crate::style::{Style, TextRole};
-use crate::{chat, print, time};
 
 /// Maximum characters of a call shown in a list.
 const MAX_SHOWN_CHARS: usize = 1_000;
@@ -193,7 +194,7 @@ fn print_body(pending: &SessionAskView, max_chars: Option<usize>, style: Style) 
 /// Prints the call; an edit as a diff.
 fn print_call(pending: &SessionAskView, input: &str, max_chars: Option<usize>, style: Style) {
     let columns = print::width().unwrap_or(UNLIMITED_WIDTH);
-    let (lines, rest) = chat::call_lines(input, columns, max_chars.unwrap_or(usize::MAX), style);
+    let (lines, rest) = call_lines(input, columns, max_chars.unwrap_or(usize::MAX), style);
     lines.iter().for_each(print::output);
     if rest > 0 {
         print::output(format_args!("  {}", more_hint(pending, rest)));

@@ -11,17 +11,16 @@ use client::StoredSession;
 use host::Home;
 use protocol::api::SessionAskView;
 use protocol::{AskDecision, AskId, AskSubject, SessionId};
+use tui::escape::escape_invisible;
+use tui::print;
 
-pub(crate) use self::decide::parse_plan_decision;
 pub(crate) use self::remember::save_allow_rule;
 
 use self::decide::{ApprovalResponse, decide};
 use self::inbox::ApprovalInbox;
 use crate::args::{ApprovalSelectArgs, ApprovalsArgs, ApprovalsCommand, RuleScope};
 use crate::error::CliError;
-use crate::escape::escape_invisible;
 use crate::exit::CommandExit;
-use crate::print;
 use crate::setup::Setup;
 
 pub(crate) async fn perform(args: ApprovalsArgs) -> Result<CommandExit, CliError> {

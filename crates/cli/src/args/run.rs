@@ -40,13 +40,13 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_turns: Option<u32>,
     /// Ends the session's work before it costs more than this many US dollars in total; needs a model with a price
-    #[arg(long, value_name = "USD", value_parser = crate::money::parse_dollars)]
+    #[arg(long, value_name = "USD", value_parser = super::values::parse_dollars)]
     pub(crate) max_budget_usd: Option<u64>,
     /// Ends the session's work before it uses more than this many tokens in total
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_tokens_total: Option<u64>,
     /// Ends the run after this time, with one last answer, which may take up to a minute
-    #[arg(long, value_name = "TIME", value_parser = crate::time::parse_nonzero)]
+    #[arg(long, value_name = "TIME", value_parser = super::values::parse_nonzero)]
     pub(crate) timeout: Option<Duration>,
     /// The list that the agents share: session, project, or team:NAME (also `lists.use` in config.toml)
     #[arg(long, value_name = "LIST")]

@@ -17,7 +17,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, conflicts_with_all = ["port", "token_file"])]
     pub(crate) no_http: bool,
     /// Ends after this time without any session to keep (default: only when asked to)
-    #[arg(long, value_name = "TIME", value_parser = crate::time::parse_nonzero)]
+    #[arg(long, value_name = "TIME", value_parser = super::values::parse_nonzero)]
     pub(crate) idle_after: Option<Duration>,
     /// Takes over from the session host that runs already: its sessions continue here
     #[arg(long)]

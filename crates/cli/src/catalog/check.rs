@@ -4,9 +4,9 @@ use config::{AgentConfig, DefinitionProblem, LoadedCatalog, Severity};
 use host::{Clock, SystemClock};
 use protocol::api::{CatalogProblems, DefinitionProblemView};
 use serde::Serialize;
+use tui::print;
 
 use crate::exit::CommandExit;
-use crate::print;
 
 /// Problems as JSON.
 #[derive(Serialize)]

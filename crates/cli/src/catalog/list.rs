@@ -9,8 +9,7 @@ use host::{Clock, SystemClock};
 use protocol::DefinitionSource;
 use protocol::api::{CatalogView, DefinitionView, PluginView};
 use serde::Serialize;
-
-use crate::print;
+use tui::print;
 
 /// The catalogue as JSON.
 #[derive(Serialize)]

@@ -3,10 +3,10 @@
 use config::LoadedCatalog;
 use protocol::api::FullDefinition;
 use protocol::{AgentSpec, Isolation, ModelPreference, SkillSpec, SlashSpec};
+use tui::print;
 
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 use crate::setup::settings_failure;
 
 pub(super) fn show(catalog: &LoadedCatalog, name: &str, json: bool) -> Result<CommandExit, CliError> {
@@ -58,7 +58,7 @@ fn show_agent(agent: &AgentSpec) {
         ("turns", agent.max_turns.map(|turns| turns.to_string())),
         ("mode", agent.permission.map(|mode| mode.to_string())),
         ("tokens", agent.budget.tokens.map(|tokens| tokens.to_string())),
-        ("budget", agent.budget.micros.map(|micros| crate::money::Money::Known(micros).to_string())),
+        ("budget", agent.budget.micros.map(|micros| tui::money::Money::Known(micros).to_string())),
         ("skills", (!agent.skills.is_empty()).then(|| list(&agent.skills))),
         ("isolation", agent.isolation.as_ref().map(describe_isolation)),
         ("background", agent.background.then(|| "yes".to_owned())),

@@ -5,8 +5,8 @@ use std::path::Path;
 use protocol::api::DecideParams;
 use protocol::{Ask, AskDecision, AskId, DecidedBy, Event, TaskId};
 use runtime::{InputRejection, Session};
+use tui::chat::ask_queue::AskQueue;
 
-use super::ask_queue::AskQueue;
 use crate::approvals;
 use crate::args::RuleScope;
 use crate::error::CliError;

@@ -7,18 +7,19 @@ use protocol::{CancelBy, MailDelivery};
 use runtime::slash::SlashLookup;
 use runtime::{BusMessage, InputRejection, SessionStatus, Subscription};
 use tokio::sync::watch;
+use tui::chat::ask_queue::AskQueue;
+use tui::chat::editor::EditorAction;
+use tui::chat::terminal::{ChatTerminal, TerminalEvent};
+use tui::escape::escape_invisible;
+use tui::signals::RunSignal;
 
-use super::ask_queue::AskQueue;
-use super::editor::EditorAction;
 use super::feed::ChatFeed;
 use super::open_chat::{OpenChat, PreparedChat};
-use super::terminal::{ChatTerminal, TerminalEvent};
 use super::view::MESSAGE_PROMPT;
 use crate::args::RunArgs;
 use crate::error::CliError;
-use crate::escape::escape_invisible;
 use crate::exit::CommandExit;
-use crate::run::{BackgroundNames, RunSignal};
+use crate::run::BackgroundNames;
 use crate::setup::Setup;
 
 /// Two interrupts within this time end the session.

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use protocol::{Ask, Event, TaskId};
 use runtime::BusMessage;
+use tui::chat::ask_queue::{AskDetail, AskInputResult};
 
-use super::ask_queue::{AskDetail, AskInputResult};
 use super::ask_updates::{AskChange, CurrentAsk, DecisionNotice, apply_event, send_decision};
 use super::dialogue::Dialogue;
 use crate::approvals;

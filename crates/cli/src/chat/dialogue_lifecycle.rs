@@ -5,22 +5,22 @@ use std::time::Instant;
 use client::StoredSession;
 use protocol::SessionId;
 use runtime::SessionStart;
+use tui::chat::ask_queue::AskQueue;
+use tui::chat::call_history::CallHistory;
+use tui::chat::terminal::ChatTerminal;
+use tui::chat::text::{LinePrefix, StyledRow, StyledSpan, wrap};
+use tui::live::FleetBoard;
+use tui::style::TextRole;
 
-use super::ask_queue::AskQueue;
-use super::call_history::CallHistory;
 use super::dialogue::{Dialogue, DialogueEnd};
 use super::feed::ChatFeed;
 use super::open_chat::{self, OpenChat};
-use super::terminal::ChatTerminal;
-use super::text::{LinePrefix, StyledRow, StyledSpan, wrap};
 use super::view::MESSAGE_PROMPT;
 use crate::args::RunArgs;
 use crate::error::CliError;
 use crate::fleet;
-use crate::live::FleetBoard;
 use crate::run::SessionUsageSummary;
 use crate::setup::Setup;
-use crate::style::TextRole;
 
 /// State kept from a dialogue for the next one.
 #[derive(Debug)]
@@ -53,7 +53,6 @@ impl<'a> Dialogue<'a> {
             session.first_seq(),
         )?);
         let (events, status) = (session.subscribe(session.first_seq()), session.status());
-        terminal.editor.history().redact_secrets(opened.secrets.clone());
         let (interrupted, hint, draw_at, asks) = (None, None, Some(Instant::now()), AskQueue::default());
         let mut dialogue = Dialogue {
             setup,

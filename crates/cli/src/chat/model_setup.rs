@@ -4,23 +4,24 @@ use std::collections::BTreeMap;
 
 use config::ModelAccess;
 use model::ProviderKey;
-
-use super::draft::InputDraft;
-use super::editor::{EditorAction, LineEditor};
-use super::history::InputHistory;
-use super::key::KeyPress;
-use super::panel::Panel;
-use super::setup_questions::{
+use tui::chat::draft::InputDraft;
+use tui::chat::editor::{EditorAction, LineEditor};
+use tui::chat::history::InputHistory;
+use tui::chat::key::KeyPress;
+use tui::chat::panel::Panel;
+use tui::chat::setup_questions::{
     EnteredApiKey, InputEcho, ProviderOffer, SaveModel, SetupAnswerResult, SetupAnswers, SetupQuestions, UnreadyServer,
 };
-use super::terminal::{ChatTerminal, TerminalEvent};
-use super::text::{LinePrefix, StyledSpan, wrap};
+use tui::chat::terminal::{ChatTerminal, TerminalEvent};
+use tui::chat::text::{LinePrefix, StyledSpan, wrap};
+use tui::print;
+use tui::style::TextRole;
+
 use crate::args::RunArgs;
 use crate::error::{CliError, MissingInput};
+use crate::log;
 use crate::models::{ProbeResult, probe_local_servers, start_command};
-use crate::print;
 use crate::setup::{Setup, settings_failure};
-use crate::style::TextRole;
 
 /// The choice of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,7 +126,7 @@ fn unready_servers(probes: &BTreeMap<String, ProbeResult>) -> Vec<UnreadyServer>
 
 /// Asks the questions in turn; returns none if the user leaves.
 async fn ask_questions(setup: &Setup, mut questions: SetupQuestions) -> Result<Option<SetupAnswers>, CliError> {
-    let mut terminal = ChatTerminal::open(setup)?;
+    let mut terminal = ChatTerminal::open(setup.terminal_settings(), setup.home.root(), log::redact)?;
     terminal.editor = LineEditor::new(InputHistory::disabled());
     show_lines(&mut terminal, &questions.question_lines(), TextRole::Plain);
     loop {

@@ -1,22 +1,20 @@
 //! Opens sessions for a conversation, and builds the welcome text.
 
-use std::sync::Arc;
-
 use client::{SessionQuery, StoreError, StoredSession};
 use host::{Clock, Home, SystemClock};
-use net::Secret;
 use protocol::{ContentBlock, Envelope, Event, PermissionMode, Principal, SessionId, SessionMode, TaskId};
 use runtime::slash::SlashRegistry;
 use runtime::{Session, SessionSettings, SessionStart};
+use tui::chat::text::{LinePrefix, StyledRow, StyledSpan, truncate, wrap};
+use tui::escape::escape_invisible;
+use tui::print;
+use tui::style::TextRole;
 
-use super::text::{LinePrefix, StyledRow, StyledSpan, truncate, wrap};
 use crate::args::{AskWait, PermissionArgs, RunArgs};
 use crate::current_session::{self, SessionUse};
 use crate::error::CliError;
-use crate::escape::escape_invisible;
+use crate::sessions;
 use crate::setup::Setup;
-use crate::style::TextRole;
-use crate::{print, sessions};
 
 /// How many sessions are listed.
 const MAX_LISTED_SESSIONS: usize = 10;
@@ -57,7 +55,7 @@ impl PreparedChat {
 
     pub(super) async fn open(self) -> Result<OpenChat, CliError> {
         let PreparedChat { settings, start, resumed } = self;
-        let (model, mode, secrets) = (settings.model_spec.clone(), settings.policy.mode, Arc::clone(&settings.secrets));
+        let (model, mode) = (settings.model_spec.clone(), settings.policy.mode);
         let (cwd, slashes) = (settings.cwd.display().to_string(), SlashRegistry::of(&settings.catalog));
         let session = Session::open(settings, start).await?;
         current_session::set(session.id(), SessionUse::Conversation);
@@ -70,7 +68,6 @@ impl PreparedChat {
             cwd,
             permission_mode: mode,
             session_mode,
-            secrets,
             resumed,
         })
     }
@@ -88,8 +85,6 @@ pub(super) struct OpenChat {
     pub(super) permission_mode: PermissionMode,
     /// The session mode at the time of opening.
     pub(super) session_mode: SessionMode,
-    /// Secrets that must not be stored.
-    pub(super) secrets: Arc<[Secret]>,
     /// How the session was left, if it is resumed.
     pub(super) resumed: Option<String>,
 }

@@ -8,23 +8,23 @@ use client::StoredSession;
 use protocol::{Ask, AskId, SessionId, TaskId};
 use runtime::{BusMessage, Session};
 use tokio::signal::unix::{Signal as Listener, SignalKind, signal};
+use tui::chat::ask_queue::{AskDetail, AskInputResult, AskQueue};
+use tui::chat::editor::{EditorAction, LineEditor};
+use tui::chat::history::InputHistory;
+use tui::chat::key::KeyPress;
+use tui::chat::panel::{Panel, PanelLayout};
+use tui::chat::prompt_surface::{PromptState, PromptSurface};
+use tui::chat::screen::PanelScreen;
+use tui::chat::terminal::SIGCONT;
+use tui::chat::text::{LinePrefix, StyledRow, StyledSpan, role_pieces, wrap};
+use tui::live::FleetFooter;
+use tui::signals::RunSignal;
+use tui::style::TextRole;
 
-use super::ask_queue::{AskDetail, AskInputResult, AskQueue};
 use super::ask_updates::{AskChange, CurrentAsk, DecisionNotice, apply_event, send_decision};
-use super::editor::{EditorAction, LineEditor};
-use super::history::InputHistory;
-use super::key::KeyPress;
-use super::panel::{Panel, PanelLayout};
-use super::prompt_surface::{PromptState, PromptSurface};
-use super::screen::PanelScreen;
-use super::terminal::SIGCONT;
-use super::text::{LinePrefix, StyledRow, StyledSpan, role_pieces, wrap};
 use crate::approvals;
 use crate::error::CliError;
-use crate::live::FleetFooter;
-use crate::run::RunSignal;
 use crate::setup::Setup;
-use crate::style::TextRole;
 
 /// Asks the user at the terminal while a command runs.
 pub(crate) struct Prompter<'a> {
@@ -74,7 +74,7 @@ impl<'a> Prompter<'a> {
         cwd: PathBuf,
         surface: PromptSurface,
     ) -> Option<Prompter<'a>> {
-        if !surface.is_attended(setup) {
+        if !surface.is_attended(setup.terminal_settings()) {
             return None;
         }
         let mut prompter = Prompter {
@@ -204,7 +204,7 @@ impl<'a> Prompter<'a> {
     fn enqueue_ask(&mut self, task: TaskId, task_name: &str, number: Option<u64>, ask: Ask) -> PrompterResult {
         match self.state {
             PromptState::Closed => return PrompterResult::NotShown,
-            PromptState::Idle => match PromptState::open(self.setup, self.surface) {
+            PromptState::Idle => match PromptState::open(self.setup.terminal_settings(), self.surface) {
                 Some(open) => self.state = open,
                 None => return PrompterResult::NotShown,
             },

@@ -3,16 +3,16 @@
 use protocol::PermissionMode;
 use runtime::SessionStart;
 use runtime::slash::SlashOutcome;
+use tui::chat::ask_queue::AskDetail;
+use tui::chat::text::StyledRow;
+use tui::escape::escape_invisible;
 
-use super::ask_queue::AskDetail;
 use super::dialogue::{Dialogue, DialogueEnd};
 use super::open_chat::{self, PreparedChat};
 use super::terminal_command::{self, ChatCommand};
-use super::text::StyledRow;
 use super::view::MESSAGE_PROMPT;
 use crate::args::{PermissionArgs, RunArgs};
 use crate::error::CliError;
-use crate::escape::escape_invisible;
 use crate::exit::CommandExit;
 use crate::run;
 

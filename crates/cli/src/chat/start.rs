@@ -1,14 +1,15 @@
 //! Starts conversations: one terminal, one session after the other.
 
+use tui::chat::terminal::ChatTerminal;
+
 use super::dialogue::{Dialogue, DialogueEnd};
 use super::model_setup::{self, ModelSetupOutcome};
 use super::open_chat::PreparedChat;
-use super::terminal::ChatTerminal;
 use crate::args::{DemoArgs, RunArgs};
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::setup::Setup;
-use crate::{demo, run};
+use crate::{demo, log, run};
 
 /// Runs conversations until the user leaves. An `opening` is sent first, as if typed.
 pub(crate) async fn run_chat(args: RunArgs, mut opening: Option<String>) -> Result<CommandExit, CliError> {
@@ -29,7 +30,7 @@ pub(crate) async fn run_chat(args: RunArgs, mut opening: Option<String>) -> Resu
     }
     // Before taking over the terminal, so that errors are printed as usual.
     let mut opened = prepared.open().await?;
-    let mut terminal = ChatTerminal::open(&setup)?;
+    let mut terminal = ChatTerminal::open(setup.terminal_settings(), setup.home.root(), log::redact)?;
     let mut previous = None;
     loop {
         let mut dialogue = Dialogue::begin(&setup, &args, &mut terminal, opened, previous).await?;

@@ -2,10 +2,11 @@
 
 use std::time::Instant;
 
+use tui::chat::panel::Panel;
+use tui::chat::text::{LinePrefix, StyledRow, StyledSpan, wrap};
+use tui::style::TextRole;
+
 use super::dialogue::Dialogue;
-use super::panel::Panel;
-use super::text::{LinePrefix, StyledRow, StyledSpan, wrap};
-use crate::style::TextRole;
 
 /// The prompt of a message to the model.
 pub(super) const MESSAGE_PROMPT: &str = "> ";

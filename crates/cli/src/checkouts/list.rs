@@ -5,11 +5,11 @@ use std::path::Path;
 
 use git::{Checkout, TrashedCheckout};
 use protocol::api::{CheckoutView, CheckoutsResult};
+use tui::print;
 
 use super::git_in_home;
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 use crate::setup::Setup;
 
 /// Maximum entries that are counted for a size.

@@ -5,11 +5,11 @@ mod list;
 use git::{Checkout, DiscardOutcome, Git, TrashedCheckout};
 use host::{Clock, Guardian, SystemClock};
 use protocol::api::MovedCheckout;
+use tui::print;
 
 use crate::args::{CheckoutsArgs, CheckoutsCommand};
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 use crate::setup::Setup;
 
 pub(crate) use list::view;

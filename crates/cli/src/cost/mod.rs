@@ -7,13 +7,14 @@ mod today;
 
 use client::usage::{self, UsageQuery};
 use host::{Clock, SystemClock};
+use tui::print;
 
 use crate::args::CostArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::run::find_session;
+use crate::setup;
 use crate::setup::Setup;
-use crate::{print, setup};
 use report::CostReport;
 pub(crate) use today::DailySpending;
 

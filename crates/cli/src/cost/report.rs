@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use protocol::api::{UsageLine, UsageReport, UsageSum};
 use protocol::{SessionId, Timestamp, Usage};
 use serde::Serialize;
+use tui::money::Money;
 
 use super::today::DailySpending;
-use crate::money::Money;
 
 /// The sums as JSON.
 #[derive(Debug, Serialize)]

@@ -1,11 +1,11 @@
 //! Sums as a table.
 
 use protocol::api::{UsageLine, UsageReport, UsageSum};
+use tui::money::Money;
+use tui::print;
 use unicode_width::UnicodeWidthStr;
 
 use super::report::money;
-use crate::money::Money;
-use crate::print;
 
 const HEADERS: [&str; 7] = ["turns", "in", "from cache", "to cache", "out", "estimated", "cost"];
 

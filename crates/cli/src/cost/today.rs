@@ -6,9 +6,8 @@ use protocol::Timestamp;
 use protocol::api::TodayUsage;
 use runtime::SpentToday;
 use serde::Serialize;
-
-use crate::money::Money;
-use crate::print;
+use tui::money::Money;
+use tui::print;
 
 /// Spending of today, in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -1,8 +1,9 @@
 //! The introduction of the demo.
 
+use tui::print;
+
 use super::folder::DemoFolder;
 use super::runner::DemoRunner;
-use crate::print;
 
 /// Prints what is going to happen, and where.
 pub(super) fn print_introduction(folder: &DemoFolder, runner: &DemoRunner) {

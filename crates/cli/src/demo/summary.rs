@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use tui::print;
+
 use super::folder::DemoFolder;
 use super::history::SampleHistory;
 use super::runner::{DemoRunner, MODEL, PLAN, SampleTestResult};
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 
 /// Prints the end of the demo.
 pub(super) async fn print_summary(

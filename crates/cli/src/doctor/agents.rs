@@ -4,9 +4,9 @@ use std::path::Path;
 
 use config::{CatalogLocations, Config, ForbiddableFeature, LoadedCatalog, RemoteCatalog, SettingsLayers, Severity};
 use host::{Clock, SystemClock};
+use tui::print;
 
 use super::{DoctorCheck, DoctorContext};
-use crate::print;
 use protocol::SettingsFileScope;
 
 /// Maximum number of problems listed.

@@ -2,8 +2,9 @@
 
 use protocol::api::{DoctorCheckView, DoctorResult, DoctorStatus};
 use serde::Serialize;
+use tui::print;
 
-use crate::{log, print};
+use crate::log;
 
 /// The result of one check.
 #[derive(Debug, Serialize)]

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use config::{Config, ConfigError, Env, ModelAccess, Project, SettingsLayers, SettingsLocations, TrustStatus};
 use host::Home;
+use tui::print;
+use tui::style::Style;
 
 use super::DoctorCheck;
-use crate::style::Style;
-use crate::{log, print, setup};
+use crate::{log, setup};
 use protocol::SettingsFileScope;
 
 /// The settings and folders of this process, as far as they are usable.
@@ -32,7 +33,7 @@ impl DoctorContext {
     pub(super) fn read() -> (DoctorContext, Vec<DoctorCheck>) {
         let mut checks = Vec::new();
         let env = Env::read();
-        print::set_style(Style::of(&std::io::stdout(), &env));
+        print::set_style(Style::of(&std::io::stdout(), setup::terminal_settings(&env)));
         let cwd = setup::working_folder(None).unwrap_or_else(|_failure| {
             let text = "the working folder does not exist or you may not enter it";
             checks.push(DoctorCheck::fail("folder", text, "change to a folder of your own"));

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use tui::print;
+
 use super::sandbox::kernel_release;
 use super::{DoctorCheck, DoctorContext};
-use crate::print;
 
 /// Variables that configure provider addresses and proxies.
 const NETWORK_VARIABLES: [&str; 11] = [

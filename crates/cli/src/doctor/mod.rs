@@ -29,7 +29,7 @@ use programs::ProgramRunner;
 pub(crate) async fn run_doctor(args: &DoctorArgs) -> Result<CommandExit, CliError> {
     let report = check_installation().await;
     if args.json {
-        crate::print::json(&report);
+        tui::print::json(&report);
     } else {
         show::print_report(&report);
     }

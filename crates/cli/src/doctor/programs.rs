@@ -68,5 +68,5 @@ impl ProgramRunner<'_> {
 
 /// The first line of an output, shortened.
 pub(super) fn first_line(text: &str) -> String {
-    crate::print::one_line(text.lines().next().unwrap_or_default(), 100)
+    tui::print::one_line(text.lines().next().unwrap_or_default(), 100)
 }

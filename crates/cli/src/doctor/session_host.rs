@@ -2,9 +2,9 @@
 
 use host::Home;
 use protocol::api::HostView;
+use tui::print;
 
 use super::{DoctorCheck, DoctorContext};
-use crate::print;
 use crate::serve::running_host;
 
 pub(super) async fn checks(context: &DoctorContext) -> Vec<DoctorCheck> {

@@ -1,7 +1,8 @@
 //! The text report: one line per check, with the remedy below each warning and failure.
 
+use tui::print;
+
 use super::check::{DoctorCheck, DoctorReport};
-use crate::print;
 
 pub(super) fn print_report(report: &DoctorReport) {
     let topic_width = report.checks.iter().map(|check| check.topic.len()).max().unwrap_or(0);

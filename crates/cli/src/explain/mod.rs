@@ -8,11 +8,11 @@ use std::path::{Component, Path, PathBuf};
 use policy::{AgentRole, Explanation, PermissionRequest, RequestedAct};
 use protocol::api::ExplanationView;
 use protocol::{RuleEffect, SessionOptions};
+use tui::print;
 
 use crate::args::ExplainArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 use crate::setup::{Setup, working_folder};
 use runtime::InspectionScope;
 

@@ -11,6 +11,7 @@ use runtime::{
     TodoEditError,
 };
 use tokio::task::JoinSet;
+use tui::print;
 
 use super::display::FleetDisplay;
 use super::follow::{FleetWaitLimits, follow};
@@ -22,7 +23,7 @@ use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::setup::Setup;
 use crate::share::ShareFile;
-use crate::{print, run, suggestions};
+use crate::{run, suggestions};
 
 /// Starts a fleet whose main agent writes the plan.
 pub(super) async fn start_from_goal(

@@ -7,13 +7,13 @@ use config::{DefinitionProblem, FleetPlan, PlanShape};
 use protocol::TodoId;
 use runtime::CacheLookup;
 use serde::Serialize;
+use tui::print;
 
 use super::plan_validator::LocalPlanValidator;
 use super::reuse::ReusePredictor;
 use crate::args::FleetCheckArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 use crate::setup::{Setup, working_folder};
 
 /// The maximum number of ids named on one line.

@@ -6,13 +6,16 @@ use client::{StoreError, StoredSession};
 use config::Env;
 use protocol::{Event, FleetEnd, TaskId};
 use runtime::{BusMessage, FleetHandle, Session};
+use tui::chat::prompt_surface::PromptSurface;
+use tui::event_text;
+use tui::event_text::ProgressMode;
+use tui::live::{FleetBoard, FleetView};
+use tui::signals::RunSignal;
 
 use crate::args::OutputFormat;
-use crate::chat::{PromptSurface, Prompter, PrompterInput, PrompterResult};
+use crate::chat::{Prompter, PrompterInput, PrompterResult};
 use crate::error::CliError;
-use crate::live::{FleetBoard, FleetView};
-use crate::run::{ProgressMode, RunSignal, event_text};
-use crate::setup::Setup;
+use crate::setup::{Setup, terminal_settings};
 
 /// The terminal output of a fleet.
 #[derive(Debug)]
@@ -39,7 +42,12 @@ impl<'a> FleetDisplay<'a> {
             (OutputFormat::Text | OutputFormat::Json, false) => ProgressMode::Lines,
         };
         let board = FleetBoard::read_until(&StoredSession::open(session.home(), session.id())?, session.first_seq())?;
-        Ok(FleetDisplay { view: FleetView::new(board, mode, env), root: session.root(), fleet: None, prompter: None })
+        Ok(FleetDisplay {
+            view: FleetView::new(board, mode, terminal_settings(env)),
+            root: session.root(),
+            fleet: None,
+            prompter: None,
+        })
     }
 
     /// Adds the reasons why todos are done again.
@@ -94,8 +102,8 @@ impl<'a> FleetDisplay<'a> {
 
     /// Shows a message.
     pub(super) fn show_message(&mut self, message: &BusMessage) {
-        self.view.handle_message(message);
         let BusMessage::Event(envelope) = message else { return };
+        self.view.handle_event(envelope);
         let task = envelope.entry.task;
         if self.show_in_prompter(message, task) {
             return;

@@ -8,6 +8,7 @@ use config::Env;
 use runtime::{BusMessage, FleetHandle, FleetOutcome, Parking, Session, Subscription};
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
+use tui::signals::SignalListener;
 
 use super::display::FleetDisplay;
 use super::report::FleetReport;
@@ -15,7 +16,7 @@ use crate::args::RunArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::fault_injection;
-use crate::run::{RunSummary, SignalListener};
+use crate::run::RunSummary;
 
 /// The minimum interval between redraws.
 const REDRAW_INTERVAL: Duration = Duration::from_millis(100);

@@ -3,9 +3,8 @@
 use protocol::api::{FleetStatus, FleetTodoView};
 use protocol::{FleetConfig, FleetEnd, SessionId, TodoId, TodoStatus};
 use serde::Serialize;
-
-use crate::money::Money;
-use crate::todos::TodoMark;
+use tui::money::Money;
+use tui::todo_mark::TodoMark;
 
 /// The label of a todo that is done because an earlier result is reused.
 pub(super) const REUSED_LABEL: &str = "reused";

@@ -7,6 +7,8 @@ use host::Home;
 use protocol::{FleetEnd, SessionId, TodoStatus};
 use runtime::{FleetLimit, FleetOutcome, MergeSummary};
 use serde::Serialize;
+use tui::print;
+use tui::todo_mark::TodoMark;
 
 use super::exit::{fleet_exit, fleet_message};
 use super::follow::{FollowOutcome, PauseReason};
@@ -14,9 +16,7 @@ use super::progress::{FleetProgress, REUSED_LABEL, TodoLine};
 use crate::args::{OutputFormat, RunArgs};
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 use crate::run::{Denial, RunSummary, SessionUsageSummary};
-use crate::todos::TodoMark;
 
 /// The maximum length of a title, and of a reason.
 const MAX_TITLE_CHARS: usize = 40;
@@ -52,7 +52,7 @@ struct FleetReportOutput<'a> {
     text: &'a str,
     turns: u64,
     usage: protocol::Usage,
-    cost_usd: crate::money::Money,
+    cost_usd: tui::money::Money,
     denials: &'a [Denial],
 }
 

@@ -1,9 +1,9 @@
 //! `bosun fleet schema`: the JSON Schema of plans, for editors.
 
 use config::PLAN_SCHEMA;
+use tui::print;
 
 use crate::exit::CommandExit;
-use crate::print;
 
 pub(super) fn print_schema() -> CommandExit {
     print::output(PLAN_SCHEMA.trim_end());

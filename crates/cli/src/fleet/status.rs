@@ -6,6 +6,8 @@ use client::{LatestFleet, SessionQuery, StoreError, StoredSession};
 use host::Home;
 use protocol::api::SessionCommand;
 use protocol::{FleetEnd, SessionId};
+use tui::live::{self, FleetBoard};
+use tui::print;
 
 use super::display;
 use super::progress::FleetProgress;
@@ -13,9 +15,8 @@ use super::report::print_table;
 use crate::args::FleetSelectArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::live::{self, FleetBoard};
 use crate::setup::Setup;
-use crate::{print, run, sessions, setup};
+use crate::{run, sessions, setup};
 
 /// The maximum number of a folder's sessions that are searched for a fleet.
 const MAX_CANDIDATES: u64 = 20;

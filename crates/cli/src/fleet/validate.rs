@@ -4,11 +4,11 @@ use std::path::Path;
 
 use git::Repository;
 use protocol::FleetConfig;
+use tui::print;
 
 use crate::args::{FleetWorkArgs, RunArgs};
 use crate::checkouts;
 use crate::error::CliError;
-use crate::print;
 use crate::setup::Setup;
 
 /// Rejects flags that apply only to a prompt.

@@ -7,12 +7,12 @@ use std::path::Path;
 use client::lists;
 use host::Home;
 use protocol::api::{ImportItemsParams, ImportItemsResult, ListExport};
+use tui::print;
 
 use super::list_error;
 use super::selected_list::SelectedList;
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 
 /// How many bytes of a file are read at most: one more than an import accepts, so that it refuses a larger file.
 const IMPORT_READ_BYTES: u64 = 64 * 1024 * 1024 + 1;

@@ -7,12 +7,12 @@ mod show;
 use client::{ListError, lists};
 use protocol::ItemStatus;
 use protocol::api::{AddItemParams, ArchiveItemsParams, ItemParams, ItemsParams, ItemsResult, UpdateItemParams};
+use tui::print;
 
 use self::selected_list::SelectedList;
 use crate::args::{ItemArgs, ItemDetailArgs, ItemListArgs, ListSelectArgs, ListsArgs, ListsCommand};
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 use crate::setup::Setup;
 
 pub(crate) use selected_list::items_of_task;

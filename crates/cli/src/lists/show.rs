@@ -2,9 +2,9 @@
 
 use protocol::{ItemId, ListItem, ListName};
 use serde::Serialize;
+use tui::print;
 
 use super::selected_list::SelectedList;
-use crate::print;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -4,8 +4,7 @@ use client::StoreError;
 use host::Home;
 use protocol::Timestamp;
 use protocol::api::ClosedModelView;
-
-use crate::print;
+use tui::print;
 
 /// The models that are closed now.
 pub(super) fn list_closed(home: &Home, now: Timestamp) -> Result<Vec<ClosedModelView>, StoreError> {

@@ -6,9 +6,9 @@ use model::{ModelListing, Provider, ProviderKey, Providers, WireFormat, prices};
 use protocol::Price;
 use protocol::api::{ClosedModelView, ModelView, ModelsResult, ProviderView};
 use serde::Serialize;
+use tui::money::Money;
 
 use super::probe::ProbeResult;
-use crate::money::Money;
 
 /// All providers and their models.
 #[derive(Debug, Serialize)]

@@ -14,12 +14,13 @@ use futures_util::future::join_all;
 use host::{Clock, SystemClock};
 use protocol::SessionOptions;
 use protocol::api::ModelsResult;
+use tui::print;
 
 use crate::args::ModelsArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
+use crate::setup;
 use crate::setup::Setup;
-use crate::{print, setup};
 pub(crate) use probe::ProbeResult;
 pub(crate) use start_command::start_command;
 

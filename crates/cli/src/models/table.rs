@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use model::{ModelListing, Provider, ProviderKey, Providers, prices};
+use tui::money::Money;
+use tui::print;
 
 use super::probe::ProbeResult;
-use crate::money::Money;
-use crate::print;
 
 /// Prints every provider with its models, and how to choose one.
 pub(super) fn print_table(providers: &Providers, probes: &BTreeMap<String, ProbeResult>) {

@@ -5,8 +5,7 @@ use std::time::Duration;
 use client::{BackgroundWork, StoreError, StoredSession};
 use protocol::api::TaskView;
 use runtime::Session;
-
-use crate::print;
+use tui::print;
 
 /// How long commands may keep running: many never end.
 const COMMAND_WAIT: Duration = Duration::from_secs(30);

@@ -8,11 +8,11 @@ use protocol::api::{RefusalKind, ReopenSessionParams, SessionView, calls};
 use rpc::CallError;
 use runtime::SessionStart;
 use serde_json::json;
+use tui::print;
 
 use crate::args::{OutputFormat, RunArgs};
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 use crate::serve::connect_or_start;
 use crate::setup::{Setup, working_folder};
 

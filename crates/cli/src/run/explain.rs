@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use client::StoreError;
 use protocol::{AutopilotStop, Budget, DecidedBy, FailKind, FleetEnd, LimitKind, SessionId, TaskOutcome};
 use runtime::FleetOutcome;
+use tui::event_text::{describe_autopilot_stop, describe_parking, describe_spending};
+use tui::print;
 
-use super::event_text::{describe_autopilot_stop, describe_parking, describe_spending};
 use super::report::{RunEnd, RunSummary, task_exit};
 use crate::exit::CommandExit;
 use crate::fleet;
 use crate::models::start_command;
-use crate::print;
 
 /// The outcome of a fleet that did everything.
 const DONE: FleetOutcome = FleetOutcome::Ended(FleetEnd::Done);

@@ -3,11 +3,11 @@
 use protocol::api::TaskView;
 use protocol::{AutopilotStop, Budget, Cost, SessionId, TaskState, Usage};
 use serde::Serialize;
+use tui::money::Money;
 
 use super::report::{Denial, RunEnd, RunSummary};
 use super::usage_summary::{SessionUsageSummary, UsedModels};
 use crate::fleet::FleetProgress;
-use crate::money::Money;
 
 /// The report as JSON.
 #[derive(Serialize)]

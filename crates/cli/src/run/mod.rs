@@ -1,16 +1,13 @@
 //! `bosun -p`: one run of a session, from its prompt to its exit code.
 
 mod background;
-mod countdown;
 mod detach;
-pub(crate) mod event_text;
 mod explain;
 mod images;
 mod json_report;
 mod report;
 mod screen;
 mod session_driver;
-mod signals;
 mod slash;
 mod usage_summary;
 
@@ -22,26 +19,26 @@ use host::{Clock, Home, SystemClock};
 use protocol::api::{SendParams, TaskView, TasksParams};
 use protocol::{MailDelivery, SessionId};
 use runtime::{Session, SessionStart};
+use tui::live::FleetBoard;
+use tui::print;
 
 use crate::args::{OutputFormat, RunArgs};
-use crate::chat::{PromptSurface, Prompter};
+use crate::chat::Prompter;
 use crate::current_session::{self, SessionUse};
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::live::FleetBoard;
 use crate::setup::Setup;
 use crate::share::ShareFile;
-use crate::{chat, fleet, print, sessions, setup, suggestions};
+use crate::{chat, fleet, sessions, setup, suggestions};
 
 pub(crate) use background::BackgroundNames;
 use background::BackgroundWait;
-pub(crate) use countdown::Countdown;
-pub(crate) use event_text::ProgressMode;
 pub(crate) use report::{Denial, RunSummary};
 use screen::RunScreen;
 use session_driver::drive_session;
-pub(crate) use signals::{RunSignal, SignalListener};
 use slash::{PromptPreview, SlashEffect, SlashPromptOutcome};
+use tui::chat::prompt_surface::PromptSurface;
+use tui::event_text::ProgressMode;
 pub(crate) use usage_summary::SessionUsageSummary;
 
 /// The maximum size of a prompt in bytes.

@@ -13,15 +13,15 @@ use protocol::{
 };
 use runtime::{BusMessage, FleetOutcome, Parking, Session};
 use serde::Serialize;
+use tui::event_text::ProgressMode;
+use tui::print;
 
 use super::background::BackgroundNames;
-use super::event_text::ProgressMode;
 use super::usage_summary::SessionUsageSummary;
 use crate::args::OutputFormat;
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::fleet::{self, FleetProgress};
-use crate::print;
 
 /// Why the run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use protocol::api::TaskView;
 use protocol::{Event, HiddenTasks, ModelFault, TaskId, TaskOutcome, Timestamp};
 use runtime::{BusMessage, Session};
+use tui::countdown::Countdown;
+use tui::event_text::{ProgressMode, event_lines};
+use tui::live::{FleetBoard, FleetLines};
+use tui::print;
+use tui::signals::RunSignal;
 
-use super::RunSignal;
-use super::countdown::Countdown;
-use super::event_text::{ProgressMode, event_lines};
 use crate::chat::{Prompter, PrompterInput, PrompterResult};
 use crate::error::CliError;
-use crate::live::{FleetBoard, FleetLines};
-use crate::print;
 
 /// A silence longer than this is explained.
 const LONG_SILENCE: Duration = Duration::from_secs(10);

@@ -10,10 +10,10 @@ use protocol::api::SessionWaitEnd;
 use runtime::{BusMessage, Session, SessionStatus, Subscription};
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
+use tui::signals::{RunSignal, SignalListener};
 
 use super::report::{RunEnd, RunSummary};
 use super::screen::RunScreen;
-use super::signals::{RunSignal, SignalListener};
 use crate::error::CliError;
 use crate::fault_injection;
 

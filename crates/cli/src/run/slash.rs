@@ -6,11 +6,12 @@ use protocol::api::SendParams;
 use runtime::slash::{SlashLookup, SlashOutcome, SlashPrompt, SlashRegistry};
 use runtime::{Session, SessionStart};
 use serde_json::json;
+use tui::print;
 
 use crate::args::{OutputFormat, RunArgs};
 use crate::error::CliError;
+use crate::setup;
 use crate::setup::Setup;
-use crate::{print, setup};
 
 /// The outcome of dispatching a prompt.
 #[derive(Debug)]

@@ -6,9 +6,8 @@ use client::{StoreError, StoredSession, TaskSpending};
 use protocol::api::SessionView;
 use protocol::{Timestamp, Usage};
 use serde::Serialize;
-
-use crate::money::Money;
-use crate::print;
+use tui::money::Money;
+use tui::print;
 
 /// The total usage and cost of a session.
 #[derive(Debug)]

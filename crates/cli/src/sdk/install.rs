@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use serde_json::json;
+use tui::print;
 
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 
 /// The program names of the adapters.
 const PROGRAM_NAMES: [&str; 2] = ["bosun-claude", "bosun-copilot"];

@@ -20,11 +20,11 @@ use config::Env;
 use host::{Clock, SystemClock};
 use protocol::Envelope;
 use serde_json::json;
+use tui::print;
 
 use crate::args::SelftestArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 use audit::{AuditFault, AuditFaultKind, audit_run};
 use kill_plan::KillPlan;
 use report::{SelftestRunReport, SelftestTotals};

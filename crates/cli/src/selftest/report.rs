@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
+use tui::print;
 
 use super::audit::{AuditFault, AuditFaultKind};
-use crate::print;
 
 /// The report of one run.
 #[derive(Debug, Serialize)]

@@ -16,16 +16,16 @@ use serde_json::json;
 use server::{HostDescription, HostEnd, HostProcess, SessionHost};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
+use tui::print;
 
 use crate::args::ServeArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
-use crate::run::{RunSignal, SignalListener};
 use crate::sdk::LocalSessionOpener;
 use crate::setup::Setup;
 use claim::{HostClaim, TakeoverPolicy};
 use token::{ServerToken, load_or_create};
+use tui::signals::{RunSignal, SignalListener};
 
 pub(crate) use on_demand::connect_or_start;
 

@@ -3,11 +3,11 @@
 use host::Home;
 use protocol::api::{HeldSessionView, HostView, NotAdopted, Nothing, RunPhase, calls};
 use server::HOST_LOCK;
+use tui::print;
 
 use super::{claim, running_host};
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 
 /// Prints the session host and its sessions.
 pub(super) async fn show(home: &Home, json: bool) -> Result<CommandExit, CliError> {

@@ -8,11 +8,11 @@ use std::{fs, io};
 
 use host::Home;
 use serde_json::json;
+use tui::print;
 
 use crate::args::ServiceCommand;
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 use crate::setup::Setup;
 use systemctl::Systemctl;
 use unit::{UNIT_NAME, is_own_unit, unit_text};

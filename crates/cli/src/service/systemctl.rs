@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use host::{Guardian, Program, SpawnError, Stderr};
 use tokio::io::AsyncReadExt;
+use tui::print;
 
 use super::unit::UNIT_NAME;
 use crate::error::CliError;
-use crate::print;
 use crate::setup::Setup;
 
 /// How long it may take.

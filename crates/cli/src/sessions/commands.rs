@@ -4,11 +4,12 @@ use client::{FollowOptions, SessionHandle, SessionMessage};
 use host::Home;
 use protocol::api::{CommandFate, CommandOutcome, SendParams, SessionCommand};
 use protocol::{MailDelivery, SessionId};
+use tui::print;
 
 use crate::args::SendTiming;
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::{fleet, print};
+use crate::fleet;
 
 /// A command that sends a message.
 pub(super) fn message_command(text: String, when: SendTiming) -> Result<SessionCommand, CliError> {

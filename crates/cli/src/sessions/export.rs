@@ -6,11 +6,12 @@ use std::path::Path;
 use client::{LogDamage, SessionLog};
 use host::Home;
 use protocol::{Envelope, SessionId};
+use tui::print;
 
 use crate::args::ExportFormat;
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::{print, share};
+use crate::share;
 
 pub(super) fn export(
     home: &Home,

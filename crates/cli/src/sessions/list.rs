@@ -7,13 +7,14 @@ use host::{Clock, Home, SystemClock};
 use protocol::api::{SessionView, TaskView, TasksParams};
 use protocol::{SessionId, Timestamp};
 use serde::Serialize;
+use tui::money::Money;
+use tui::print;
 use unicode_width::UnicodeWidthStr;
 
 use crate::args::SessionListArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::money::Money;
-use crate::{print, setup};
+use crate::setup;
 
 /// The default number of sessions in a table.
 const DEFAULT_LIMIT: u64 = 50;

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use host::Home;
 use protocol::SessionId;
 use protocol::api::SessionCommand;
+use tui::print;
 
 pub(crate) use self::export::read_log;
 pub(crate) use self::list::describe_resumed;
@@ -16,9 +17,9 @@ pub(crate) use self::list::describe_resumed;
 use crate::args::{SessionsArgs, SessionsCommand};
 use crate::error::CliError;
 use crate::exit::CommandExit;
+use crate::fleet;
 use crate::run::find_session;
 use crate::setup::Setup;
-use crate::{fleet, print};
 
 pub(crate) use commands::send_command;
 

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use config::{MANAGED_FILE, Project, SettingsFile, local_file};
 use protocol::api::{SettingsFileView, SettingsFormat};
+use tui::print;
 
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 use crate::setup::{Setup, settings_failure, working_folder};
 
 /// Lists the files of this folder, strongest first.

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use config::{Project, RuleAddition, RuleLine, local_file};
 use protocol::RuleEffect;
+use tui::print;
 
 use crate::args::{RuleArgs, RuleScope};
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 use crate::setup::{Setup, settings_failure, working_folder};
 
 pub(super) fn write(setup: &Setup, effect: RuleEffect, args: &RuleArgs) -> Result<CommandExit, CliError> {

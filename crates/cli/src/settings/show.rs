@@ -5,11 +5,11 @@ use std::path::Path;
 use config::SettingValue;
 use protocol::SessionOptions;
 use protocol::api::{SettingView, SettingsNoticeView, SettingsView};
+use tui::print;
 
 use crate::args::ConfigShowArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 use crate::setup::{Setup, working_folder};
 
 /// The effective settings of a folder, with these options.

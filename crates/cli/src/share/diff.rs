@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use protocol::{ToolCallRequest, clip_middle, tool_name};
 use serde_json::Value;
+use tui::diff::{DiffLine, diff_lines};
 
 use super::escape::escape_html;
-use crate::diff::{DiffLine, diff_lines};
 
 /// The maximum number of bytes shown of the old and of the new text.
 const MAX_SHOWN_BYTES: usize = 16 * 1024;

@@ -1,6 +1,6 @@
 //! Escapes text for an HTML page.
 
-use crate::print;
+use tui::print;
 
 /// Escapes text so that no character can start a tag or end an attribute, and removes control characters.
 pub(super) fn escape_html(text: &str) -> String {

@@ -9,12 +9,11 @@ use protocol::{
     CallId, ContentBlock, Envelope, Event, FleetEnd, MailBody, Principal, TaskId, TaskOutcome, TodoStatus,
     ToolCallRequest, ToolResult, Turn, clip_middle,
 };
+use tui::money::Money;
+use tui::{event_text, print};
 
 use super::escape::escape_html;
 use super::{diff, markdown};
-use crate::money::Money;
-use crate::print;
-use crate::run::event_text;
 
 const STYLE: &str = include_str!("html.css");
 

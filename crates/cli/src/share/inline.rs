@@ -1,7 +1,8 @@
 //! Inline Markdown as HTML. All text is escaped, and links lead only to web pages and mail addresses.
 
+use tui::inline_markdown::{InlineSpan, InlineStyle, parse_inline};
+
 use super::escape::escape_html;
-use crate::inline_markdown::{InlineSpan, InlineStyle, parse_inline};
 
 /// Renders a line or a paragraph.
 pub(super) fn html(text: &str) -> String {

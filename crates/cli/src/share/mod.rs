@@ -16,10 +16,10 @@ use host::Home;
 use protocol::SessionId;
 use protocol::api::{SessionView, TaskView, TasksParams};
 use tempfile::NamedTempFile;
+use tui::print;
 
 use crate::args::ExportFormat;
 use crate::error::CliError;
-use crate::print;
 use crate::sessions::read_log;
 
 /// The permissions of the file before the user's umask applies.

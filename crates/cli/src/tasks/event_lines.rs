@@ -1,10 +1,9 @@
 //! Formats a task's event as lines.
 
 use protocol::{ContentBlock, Event, MailBody, Principal, Timestamp};
+use tui::{event_text, print};
 
 use super::selection::TaskPaths;
-use crate::print;
-use crate::run::event_text;
 
 /// The maximum length of a line that is not the agent's own text.
 const MAX_LINE_CHARS: usize = 160;

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::api::TaskView;
 use protocol::{ContentBlock, Envelope, Event, TaskId, Turn};
+use tui::print;
 
 use super::event_lines::task_event_lines;
 use super::selection::TaskPaths;
 use super::tail::TailOptions;
-use crate::print;
 
 /// A followed task, with its descendants if requested.
 #[derive(Debug)]

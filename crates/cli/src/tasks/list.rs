@@ -7,14 +7,14 @@ use host::{Clock, Home, SystemClock};
 use protocol::api::{SessionView, TaskView, TasksParams};
 use protocol::{SessionId, TaskForm, TaskId, TaskOutcome, TaskState, TaskType, Timestamp};
 use serde::Serialize;
+use tui::money::Money;
+use tui::print;
 use unicode_width::UnicodeWidthStr;
 
 use super::selection::latest_in_folder;
 use crate::args::TaskListArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::money::Money;
-use crate::print;
 use crate::run::find_session;
 
 const HEADERS: [&str; 8] = ["task", "state", "agent", "model", "turns", "tokens", "cost", "age"];

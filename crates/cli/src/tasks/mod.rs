@@ -11,12 +11,12 @@ mod task_command;
 use protocol::api::{SendParams, SessionCommand, StopTaskParams, TaskParams, TaskView};
 use protocol::{CancelMode, MailDelivery, TaskOutcome, TaskState};
 use serde::Serialize;
+use tui::print;
 
 use self::selection::SelectedTask;
 use crate::args::{TaskArgs, TasksArgs, TasksCommand};
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 use crate::setup::Setup;
 
 pub(crate) async fn perform(args: TasksArgs) -> Result<CommandExit, CliError> {

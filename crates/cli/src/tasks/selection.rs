@@ -6,11 +6,12 @@ use client::{StoreError, StoredSession};
 use host::Home;
 use protocol::api::{SessionView, TaskView, TasksParams};
 use protocol::{NamedTask, SessionId, TaskId, TaskLookupError, find_task};
+use tui::print;
 
 use crate::args::TaskArgs;
 use crate::error::CliError;
 use crate::run::{find_session, latest_session};
-use crate::{print, setup};
+use crate::setup;
 
 /// Sessions looked up by a task id: two are enough to notice that it is ambiguous.
 const MAX_MATCHING_SESSIONS: u32 = 2;

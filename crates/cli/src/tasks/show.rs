@@ -4,12 +4,13 @@ use host::Home;
 use protocol::api::{MailView, TaskRecord, TaskView, TurnView};
 use protocol::{Evidence, ListItem, Principal, SessionId, TaskMode, Timestamp};
 use serde::Serialize;
+use tui::money::Money;
+use tui::print;
 
 use super::selection::{SelectedTask, TaskPaths};
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::money::Money;
-use crate::{lists, print};
+use crate::lists;
 
 /// The maximum length of a text on one line.
 const MAX_LINE_CHARS: usize = 160;

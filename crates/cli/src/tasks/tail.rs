@@ -2,12 +2,12 @@
 
 use client::{FollowOptions, SessionHandle, SessionMessage};
 use host::Home;
+use tui::print;
 
 use super::follow::TaskFollower;
 use super::selection::SelectedTask;
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 
 /// What to follow, and how to show it.
 #[derive(Debug, Clone, Copy)]

@@ -5,11 +5,12 @@ use host::Home;
 use protocol::api::{CommandFate, CommandOutcome, RefusalKind, SessionCommand};
 use protocol::{MailId, SessionId, TaskId, TaskState};
 use serde::Serialize;
+use tui::print;
 
 use super::selection::SelectedTask;
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::{fleet, print};
+use crate::fleet;
 
 /// The outcome of a command.
 #[derive(Debug, PartialEq, Eq, Serialize)]

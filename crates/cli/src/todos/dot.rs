@@ -4,9 +4,8 @@ use client::AskingTasks;
 use std::collections::BTreeMap;
 
 use protocol::api::TodoView;
-
-use super::mark::TodoMark;
-use crate::print;
+use tui::print;
+use tui::todo_mark::TodoMark;
 
 /// Draws the graph.
 pub(super) fn draw(todos: &[TodoView], asking: &AskingTasks) -> String {

@@ -5,12 +5,12 @@ use host::Home;
 use protocol::SessionId;
 use protocol::api::{TodoEdit, TodoView, TodosParams};
 use serde::Serialize;
+use tui::print;
+use tui::todo_mark::TodoMark;
 
-use super::mark::TodoMark;
 use super::session::TodoSession;
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 
 /// The requested edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

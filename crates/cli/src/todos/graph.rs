@@ -6,14 +6,14 @@ use client::AskingTasks;
 use protocol::SessionId;
 use protocol::api::{TodoView, TodosParams};
 use serde::Serialize;
+use tui::print;
+use tui::todo_mark::TodoMark;
 use unicode_width::UnicodeWidthStr;
 
-use super::mark::TodoMark;
 use super::session::TodoSession;
 use super::{dot, list, mermaid};
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 
 /// The format of the graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,13 +4,13 @@ use client::AskingTasks;
 use protocol::SessionId;
 use protocol::api::{TodoView, TodosParams};
 use serde::Serialize;
+use tui::print;
+use tui::todo_mark::TodoMark;
 use unicode_width::UnicodeWidthStr;
 
-use super::mark::TodoMark;
 use super::session::TodoSession;
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 
 /// The maximum widths of an id and of a title.
 const MAX_ID_COLUMNS: usize = 28;

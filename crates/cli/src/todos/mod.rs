@@ -4,7 +4,6 @@ mod dot;
 mod edit;
 mod graph;
 mod list;
-mod mark;
 mod mermaid;
 mod session;
 mod watch;
@@ -19,8 +18,6 @@ use crate::args::{NewTodoArgs, TodoArgs, TodoSessionArgs, TodosArgs, TodosComman
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::setup::Setup;
-
-pub(crate) use self::mark::TodoMark;
 
 pub(crate) async fn perform(args: TodosArgs) -> Result<CommandExit, CliError> {
     let Setup { home, env, .. } = Setup::read()?;

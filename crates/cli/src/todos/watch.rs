@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use client::{ClientError, EventStream, FollowOptions, SessionHandle, SessionMessage};
+use client::{FollowOptions, SessionHandle};
 use config::Env;
 use host::Home;
-use runtime::BusMessage;
+use tui::event_text::ProgressMode;
+use tui::live::{self, FleetBoard, FleetView};
+use tui::print;
 
 use super::session::TodoSession;
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::live::{self, FleetBoard, FleetView};
-use crate::print;
-use crate::run::ProgressMode;
+use crate::setup::terminal_settings;
 
 /// The least time between two updates.
 const UPDATE_PAUSE: Duration = Duration::from_millis(100);
@@ -27,10 +27,10 @@ pub(super) async fn watch(home: &Home, session: &TodoSession, env: &Env) -> Resu
         return Ok(CommandExit::Success);
     }
     let mode = if session.json { ProgressMode::Events } else { ProgressMode::Lines };
-    let mut view = FleetView::new(board, mode, env);
+    let mut view = FleetView::new(board, mode, terminal_settings(env));
     let options = FollowOptions { pause: UPDATE_PAUSE, ..FollowOptions::default() };
     let mut stream = SessionHandle::new(home, session.session).follow(seen, options);
-    live::watch_fleet(async || next_message(&mut stream).await, &mut view).await?;
+    live::watch_fleet(async || stream.next().await, &mut view).await?;
     view.sync_with_store(&session.reader)?;
     view.finish();
     if session.reader.owner()?.is_none() {
@@ -46,17 +46,5 @@ fn print_not_running(session: &TodoSession, is_interrupted: bool) {
         print::note(format_args!("the fleet is interrupted: no process runs {id}; resume it: bosun fleet resume {id}"));
     } else {
         print::note(format_args!("no process runs {id}"));
-    }
-}
-
-/// The next message that views show; none when no process runs the session any more.
-async fn next_message(stream: &mut EventStream) -> Result<Option<BusMessage>, ClientError> {
-    loop {
-        match stream.next().await? {
-            Some(SessionMessage::Event(event)) => return Ok(Some(BusMessage::Event(event))),
-            Some(SessionMessage::Text { task, turn, text }) => return Ok(Some(BusMessage::Text { task, turn, text })),
-            Some(SessionMessage::Status(_)) => {}
-            None => return Ok(None),
-        }
     }
 }

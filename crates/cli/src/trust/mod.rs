@@ -9,11 +9,11 @@ use client::TrustRow;
 use config::{Project, TrustStatus, TrustedContents};
 use host::{Clock, SystemClock};
 use protocol::api::ProjectTrust;
+use tui::print;
 
 use crate::args::TrustArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 use crate::setup::{Setup, settings_failure, working_folder};
 
 pub(crate) use show::trusted_projects;

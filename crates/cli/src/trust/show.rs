@@ -7,10 +7,10 @@ use config::{Project, TrustStatus, TrustedContents, TrustedHook};
 use host::{Clock, SystemClock};
 use protocol::api::{ProjectHookView, ProjectTrust, TrustedProjectView, TrustedProjects};
 use serde_json::Value;
+use tui::print;
 
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 use crate::setup::{Setup, settings_failure};
 
 /// What a project's files control, and whether the user trusts them.

@@ -1,0 +1,275 @@
+//! Rows of text that fit a terminal.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::print;
+use crate::style::{Style, TextRole};
+
+/// What a tab is replaced with.
+const TAB_SPACES: &str = "    ";
+
+/// A piece of text of one role, without terminal control characters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StyledSpan {
+    pub role: TextRole,
+    text: String,
+}
+
+/// One row of a terminal, or a line before wrapping.
+pub type StyledRow = Vec<StyledSpan>;
+
+impl StyledSpan {
+    pub fn new(role: TextRole, text: &str) -> StyledSpan {
+        StyledSpan { role, text: print::sanitize(text).replace('\n', " ").replace('\t', TAB_SPACES) }
+    }
+
+    pub fn plain(text: &str) -> StyledSpan {
+        StyledSpan::new(TextRole::Plain, text)
+    }
+
+    pub fn width(&self) -> usize {
+        width(&self.text)
+    }
+}
+
+/// The prefixes of the rows of a wrapped line.
+#[derive(Debug, Clone, Default)]
+pub struct LinePrefix {
+    pub first: StyledRow,
+    pub rest: StyledRow,
+}
+
+impl LinePrefix {
+    /// Prefixes the first row, and indents the others by its width.
+    pub fn hanging(first: StyledSpan) -> LinePrefix {
+        let rest = StyledSpan::plain(&" ".repeat(first.width()));
+        LinePrefix { first: vec![first], rest: vec![rest] }
+    }
+
+    /// Prefixes every row.
+    pub fn repeated(span: StyledSpan) -> LinePrefix {
+        LinePrefix { first: vec![span.clone()], rest: vec![span] }
+    }
+}
+
+/// How many columns a text takes.
+pub fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// How many columns a row takes.
+pub fn row_width(row: &StyledRow) -> usize {
+    row.iter().map(StyledSpan::width).sum()
+}
+
+/// A row as pieces of text, each with its role.
+pub fn role_pieces(row: StyledRow) -> Vec<(TextRole, String)> {
+    row.into_iter().map(|span| (span.role, span.text)).collect()
+}
+
+/// A row as terminal output.
+pub fn paint(row: &StyledRow, style: Style) -> String {
+    row.iter().map(|span| style.paint(span.role, &span.text)).collect()
+}
+
+/// Shortens a text to fit, with an ellipsis if it is cut.
+pub fn truncate(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut cut = String::new();
+    let mut used = 1;
+    for c in text.chars() {
+        used += c.width().unwrap_or(0);
+        if used > columns {
+            break;
+        }
+        cut.push(c);
+    }
+    cut.push('…');
+    cut
+}
+
+/// Keeps the first `max_chars` characters of some rows; returns them and the number of omitted bytes.
+pub fn clip(rows: Vec<StyledRow>, max_chars: usize) -> (Vec<StyledRow>, usize) {
+    let (mut clipped, mut remaining, mut omitted) = (Vec::new(), max_chars, 0);
+    for row in rows {
+        let mut kept = StyledRow::new();
+        for StyledSpan { role, text } in row {
+            let shown: String = text.chars().take(remaining).collect();
+            remaining -= shown.chars().count();
+            omitted += text.len() - shown.len();
+            kept.push(StyledSpan { role, text: shown });
+        }
+        if row_width(&kept) > 0 || omitted == 0 {
+            clipped.push(kept);
+        }
+    }
+    (clipped, omitted)
+}
+
+/// Wraps a line between words; a word that is too long is cut.
+pub fn wrap(line: &[StyledSpan], columns: usize, lead: &LinePrefix) -> Vec<StyledRow> {
+    let mut builder = StyledRowBuilder::new(columns, lead);
+    for word in split_words(line) {
+        builder.push_word(word);
+    }
+    builder.finish()
+}
+
+/// Cuts a line into full rows, and keeps every space.
+pub fn hard_wrap(line: &[StyledSpan], columns: usize, lead: &LinePrefix) -> Vec<StyledRow> {
+    let mut builder = StyledRowBuilder::new(columns, lead);
+    for span in line {
+        builder.push_cut(span);
+    }
+    builder.finish()
+}
+
+/// A word, and the number of spaces before it.
+#[derive(Debug, Default)]
+struct SpacedWord {
+    spaces: usize,
+    spans: StyledRow,
+}
+
+fn split_words(line: &[StyledSpan]) -> Vec<SpacedWord> {
+    let mut words = vec![SpacedWord::default()];
+    for span in line {
+        for (index, piece) in span.text.split(' ').enumerate() {
+            if let (true, Some(word)) = (index > 0, words.last_mut()) {
+                match word.spans.is_empty() {
+                    true => word.spaces += 1,
+                    false => words.push(SpacedWord { spaces: 1, spans: StyledRow::new() }),
+                }
+            }
+            if let (false, Some(word)) = (piece.is_empty(), words.last_mut()) {
+                word.spans.push(StyledSpan { role: span.role, text: piece.to_owned() });
+            }
+        }
+    }
+    words
+}
+
+/// Fills rows.
+struct StyledRowBuilder<'a> {
+    columns: usize,
+    lead: &'a LinePrefix,
+    rows: Vec<StyledRow>,
+    /// The row that is being filled, and its width.
+    row: StyledRow,
+    used_columns: usize,
+    /// Whether the row has nothing but its prefix.
+    has_only_prefix: bool,
+}
+
+impl StyledRowBuilder<'_> {
+    fn new(columns: usize, lead: &LinePrefix) -> StyledRowBuilder<'_> {
+        // A prefix must leave room for text.
+        let columns = columns.max(row_width(&lead.first).max(row_width(&lead.rest)) + 2);
+        StyledRowBuilder {
+            columns,
+            lead,
+            rows: Vec::new(),
+            row: lead.first.clone(),
+            used_columns: row_width(&lead.first),
+            has_only_prefix: true,
+        }
+    }
+
+    fn push_word(&mut self, word: SpacedWord) {
+        let width = row_width(&word.spans);
+        if self.used_columns + word.spaces + width <= self.columns {
+            self.push_spaces(word.spaces);
+            word.spans.iter().for_each(|span| self.push(span.clone()));
+        } else {
+            if !self.has_only_prefix {
+                self.break_row();
+            }
+            word.spans.iter().for_each(|span| self.push_cut(span));
+        }
+    }
+
+    fn push_spaces(&mut self, count: usize) {
+        if count > 0 && !self.has_only_prefix {
+            self.push(StyledSpan::plain(&" ".repeat(count)));
+        }
+    }
+
+    fn push_cut(&mut self, span: &StyledSpan) {
+        let mut piece = String::new();
+        let mut width = 0;
+        for c in span.text.chars() {
+            let char_width = c.width().unwrap_or(0);
+            if self.used_columns + width + char_width > self.columns {
+                self.push(StyledSpan { role: span.role, text: std::mem::take(&mut piece) });
+                self.break_row();
+                width = 0;
+            }
+            piece.push(c);
+            width += char_width;
+        }
+        self.push(StyledSpan { role: span.role, text: piece });
+    }
+
+    fn push(&mut self, span: StyledSpan) {
+        if span.text.is_empty() {
+            return;
+        }
+        self.used_columns += span.width();
+        self.has_only_prefix = false;
+        match self.row.last_mut() {
+            Some(last) if last.role == span.role => last.text.push_str(&span.text),
+            Some(_) | None => self.row.push(span),
+        }
+    }
+
+    fn break_row(&mut self) {
+        let row = std::mem::replace(&mut self.row, self.lead.rest.clone());
+        self.rows.push(row);
+        (self.used_columns, self.has_only_prefix) = (row_width(&self.lead.rest), true);
+    }
+
+    fn finish(mut self) -> Vec<StyledRow> {
+        self.rows.push(self.row);
+        self.rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrapped(text: &str, columns: usize, lead: &LinePrefix) -> Vec<String> {
+        wrap(&[StyledSpan::plain(text)], columns, lead).iter().map(|row| paint(row, Style::Plain)).collect()
+    }
+
+    #[test]
+    fn lines_break_between_words_and_long_words_are_cut() {
+        let none = LinePrefix::default();
+        assert_eq!(wrapped("one two three", 8, &none), ["one two", "three"]);
+        assert_eq!(wrapped("a abcdefghij b", 4, &none), ["a", "abcd", "efgh", "ij b"]);
+        assert_eq!(wrapped("", 4, &none), [""]);
+        assert_eq!(wrapped("one two", 5, &LinePrefix::hanging(StyledSpan::plain("• "))), ["• one", "  two"]);
+    }
+
+    #[test]
+    fn width_is_what_a_terminal_shows() {
+        assert_eq!(wrapped("漢字漢字 ab", 5, &LinePrefix::default()), ["漢字", "漢字", "ab"]);
+        assert_eq!(truncate("漢字漢字", 5), "漢字…");
+        assert_eq!(truncate("abc", 3), "abc");
+    }
+
+    #[test]
+    fn a_word_of_several_roles_stays_whole() {
+        let line = [StyledSpan::plain("see "), StyledSpan::new(TextRole::Code, "main"), StyledSpan::plain(", then go")];
+        let rows: Vec<String> =
+            wrap(&line, 9, &LinePrefix::default()).iter().map(|row| paint(row, Style::Plain)).collect();
+        assert_eq!(rows, ["see main,", "then go"]);
+    }
+
+    #[test]
+    fn control_characters_are_removed() {
+        assert_eq!(StyledSpan::plain("a\u{1b}[2J\rb\tc\nd").text, "a[2Jb    c d");
+    }
+}
