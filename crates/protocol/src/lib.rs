@@ -16,6 +16,7 @@ mod hook;
 mod id;
 mod list;
 mod mail;
+mod merge_summary;
 mod message;
 mod mode;
 mod model_name;
@@ -53,6 +54,7 @@ pub use list::{
     ItemId, ItemStatus, ListAddress, ListAddressError, ListItem, ListName, ListNameError, format_item_cycle,
 };
 pub use mail::{MailBody, MailDelivery, Principal};
+pub use merge_summary::{LeftoverCheckout, MergeDestination, MergeSummary, TodoMergeOutcome, TodoMergeResult};
 pub use message::{
     CallId, ContentBlock, Image, ReasoningEffort, StopReason, ToolCallRequest, ToolResult, ToolResultStatus,
 };

@@ -5,6 +5,11 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::{Clip, FLEET_DEPLOYED};
+
+/// Maximum bytes of a goal that the user is told.
+const MAX_GOAL_BYTES: usize = 64 * 1024;
+
 /// The id of a todo, chosen by the author of the plan.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
@@ -215,6 +220,14 @@ impl FleetConfig {
             plan: None,
         }
     }
+
+    /// What the user is told when the fleet starts.
+    pub fn announcement(&self) -> String {
+        match self.goal.trim() {
+            "" => FLEET_DEPLOYED.to_owned(),
+            goal => format!("{FLEET_DEPLOYED}: {}", Clip::new(goal, MAX_GOAL_BYTES)),
+        }
+    }
 }
 
 /// How a fleet ended.
@@ -227,4 +240,15 @@ pub enum FleetEnd {
     Blocked,
     /// It was stopped.
     Stopped,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_user_is_told_the_goal_of_a_fleet_that_starts() {
+        let told = ["make it so\n", ""].map(|goal| FleetConfig::for_goal(goal).announcement());
+        assert_eq!(told, ["Fleet deployed: make it so", "Fleet deployed"]);
+    }
 }

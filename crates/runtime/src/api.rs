@@ -281,7 +281,8 @@ fn fleet_refusal(error: FleetError) -> ErrorObject {
         FleetError::Rejected(rejected) => rejection(rejected),
         FleetError::EditFailed(error) => todo_refusal(error),
         FleetError::Store(error) => ErrorObject::internal(error),
-        FleetError::Plan(_)
+        FleetError::NoRunner
+        | FleetError::Plan(_)
         | FleetError::NoFleet
         | FleetError::AtWork(_)
         | FleetError::Unfinished(_)

@@ -43,7 +43,7 @@ impl Catalog {
     }
 
     /// The agents that a plan may name.
-    pub(crate) fn invocable(&self) -> impl Iterator<Item = &AgentSpec> {
+    pub fn invocable(&self) -> impl Iterator<Item = &AgentSpec> {
         self.agents.iter().filter(|agent| agent.model_invocable)
     }
 

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use crate::models::ModelResolver;
 
 /// The definition of an agent with its digest, or the reason why it cannot be used.
-pub(crate) fn definition_of(agent: &AgentSpec) -> Result<AgentDefinition, String> {
+pub fn definition_of(agent: &AgentSpec) -> Result<AgentDefinition, String> {
     if !agent.unsupported.is_empty() {
         let unsupported = agent.unsupported.join("; ");
         return Err(format!("`{}` cannot be started: {unsupported} (see {})", agent.name, agent.source));

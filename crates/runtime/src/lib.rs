@@ -25,12 +25,10 @@ mod executors;
 mod expectations;
 mod external_tasks;
 mod fleet;
-mod fleet_session;
 mod governor;
 mod grants;
 mod hooks;
 mod instructions;
-mod merging;
 mod models;
 mod network_gate;
 mod permission_check;
@@ -39,7 +37,6 @@ mod prompt;
 mod protected_files;
 mod redact;
 mod repeats;
-mod result_cache;
 mod roster;
 mod run_requests;
 mod session;
@@ -67,24 +64,25 @@ pub use catalog::Catalog;
 pub use client_extensions::{ClientExtensions, SystemText};
 pub use command_inspection::{InspectionScope, inspect_command};
 pub use command_paths::resolved_redirects;
-pub use expectations::{check_schema, schema_mistakes};
-pub use fleet::{FleetError, FleetHandle, FleetLimit, FleetOutcome, FleetRequest, ResultReuse};
+pub use compact::one_line;
+pub use definition::definition_of;
+pub use expectations::{check_schema, check_usable, schema_mistakes};
+pub use fleet::{
+    FleetError, FleetHandle, FleetLimit, FleetOutcome, FleetQueue, FleetReply, FleetRequest, FleetRunner, FleetSession,
+    RedoReasons, RequestedFleet, ResultReuse, WantedFleet,
+};
 pub use governor::{ClosedModel, SpentToday, closed_models, reopen_models};
 pub use instructions::{InstructionNotice, InstructionPlaces, Instructions};
 pub use kernel::Parking;
-pub use merging::{LeftoverCheckout, MergeDestination, MergeSummary, TodoMergeOutcome, TodoMergeResult};
 pub use models::{CostGuard, ExpensiveModelAction, ModelResolver, SessionModelOnly, UnpricedModelPolicy};
 pub use redact::Redactor;
-pub use result_cache::{
-    Assignment, AssignmentContext, CacheLookup, CacheMissReason, CommitPinner, FilePatterns, NoCommits, ResultBackend,
-    RunResultCache, TreeSnapshot, TreeSnapshotError, WorkLocation, excluded_paths,
-};
 pub use session::{Session, SessionOpenError, SessionStart, SessionStatus, acts_for_user};
 pub use session_model::ModelChangeError;
 pub use settings::{SessionFeatures, SessionSettings};
 pub use skill::{read as read_skill, skill_text};
+pub use spawn::SpawnBuilder;
 pub use spools::{Disk, SpoolLimits, Spools, SystemDisk};
 pub use store::{NoWriterProbe, WriterPoint, WriterProbe};
-pub use supervisor::{InputRejection, Receipt};
-pub use todos::TodoEditError;
+pub use supervisor::{FleetActivity, InputRejection, Receipt};
+pub use todos::{TodoEditError, TodoSyncError};
 pub use watchdog::WatchdogSettings;

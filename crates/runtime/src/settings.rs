@@ -13,8 +13,8 @@ use protocol::{AgentSpec, Budget, ListName, PlanAction, ReasoningEffort, RuleTex
 use store::{NoWriterProbe, WriterProbe};
 
 use crate::{
-    Catalog, ClientExtensions, CostGuard, ModelResolver, SessionModelOnly, SpoolLimits, Spools, SystemDisk,
-    WatchdogSettings,
+    Catalog, ClientExtensions, CostGuard, FleetRunner, ModelResolver, SessionModelOnly, SpoolLimits, Spools,
+    SystemDisk, WatchdogSettings,
 };
 
 /// The settings of a session.
@@ -38,6 +38,8 @@ pub struct SessionSettings {
     pub catalog: Arc<Catalog>,
     /// The definition of the root's agent, if it is not the default one.
     pub main_agent: Option<AgentSpec>,
+    /// Runs the fleets of the session; without it, every fleet is refused.
+    pub fleet_runner: Option<Arc<dyn FleetRunner>>,
     /// Extensions from the program that drives the session.
     pub client_extensions: ClientExtensions,
     /// The id of a new session; generated when absent.
@@ -107,6 +109,7 @@ impl SessionSettings {
             cost_guard: CostGuard::default(),
             catalog: Arc::default(),
             main_agent: None,
+            fleet_runner: None,
             client_extensions: ClientExtensions::default(),
             id: None,
             features: SessionFeatures::default(),

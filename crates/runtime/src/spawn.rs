@@ -23,7 +23,7 @@ const MAX_COMMAND_NAME_CHARS: usize = 24;
 
 /// A task that is about to start. Without further calls it is a background task of the root that the user starts.
 #[derive(Debug)]
-pub(crate) struct SpawnBuilder {
+pub struct SpawnBuilder {
     spec: TaskSpec,
     prompt: String,
     by: Option<(RunId, Turn, CallId)>,
@@ -104,13 +104,13 @@ impl SpawnBuilder {
     }
 
     /// One line on what it is for, clipped.
-    pub(crate) fn describe(mut self, description: &str) -> SpawnBuilder {
+    pub fn describe(mut self, description: &str) -> SpawnBuilder {
         self.spec.description = Clip::new(description.trim(), MAX_DESCRIPTION_BYTES).into_string();
         self
     }
 
     /// Its first mail: the agent's prompt or the command itself.
-    pub(crate) fn prompt(mut self, prompt: String) -> SpawnBuilder {
+    pub fn prompt(mut self, prompt: String) -> SpawnBuilder {
         self.prompt = prompt;
         self
     }
@@ -120,25 +120,26 @@ impl SpawnBuilder {
         self
     }
 
-    pub(crate) fn expects(mut self, expects: Option<Expectations>) -> SpawnBuilder {
+    /// What its result must be.
+    pub fn expects(mut self, expects: Option<Expectations>) -> SpawnBuilder {
         self.spec.expects = expects;
         self
     }
 
     /// The todo that it does.
-    pub(crate) fn todo(mut self, todo: TodoId) -> SpawnBuilder {
+    pub fn todo(mut self, todo: TodoId) -> SpawnBuilder {
         self.spec.todo = Some(todo);
         self
     }
 
     /// The todo whose changes it merges.
-    pub(crate) fn merges(mut self, todo: TodoId) -> SpawnBuilder {
+    pub fn merges(mut self, todo: TodoId) -> SpawnBuilder {
         self.spec.merges = Some(todo);
         self
     }
 
     /// Where it works, instead of the place that its definition names.
-    pub(crate) fn isolation(mut self, isolation: Option<Isolation>) -> SpawnBuilder {
+    pub fn isolation(mut self, isolation: Option<Isolation>) -> SpawnBuilder {
         self.spec.isolation = isolation;
         self
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use fleet::FleetEngine;
 use host::{Clock, Home, Ids, ProcessIdentity};
 use model::Model;
 use policy::{Policy, Rule, RuleSource};
@@ -193,6 +194,7 @@ impl SessionFixture {
             cost_guard: scenario.guard,
             catalog: scenario.catalog.clone(),
             main_agent: main.lock().unwrap().clone(),
+            fleet_runner: Some(Arc::new(FleetEngine)),
             client_extensions: scenario.extensions.clone(),
             id: scenario.id,
             features: scenario.features,

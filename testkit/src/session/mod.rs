@@ -17,6 +17,7 @@ mod probe;
 mod run;
 mod scenario;
 mod transcript;
+mod waiting;
 
 pub use checked::CheckedModel;
 pub use clock::FakeClock;
@@ -28,5 +29,6 @@ pub use models::TestModels;
 pub use probe::FailingProbe;
 pub use run::PlayedSession;
 pub use runtime::SessionStart;
-pub use scenario::{Scenario, scenario};
+pub use scenario::{Scenario, rules, scenario};
 pub use transcript::transcript;
+pub use waiting::{TIME_LIMIT, UNTIL_GO, eventually, pass_time_limit, run_ready_tasks, until_file};

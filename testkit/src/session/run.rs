@@ -1,5 +1,6 @@
 //! A session that was played, for inspection.
 
+use model::{MessagePart, ModelMessage, ModelRequest};
 use protocol::api::TaskView;
 use protocol::{Envelope, Event, SessionId, TaskOutcome};
 use store::SessionReader;
@@ -55,6 +56,12 @@ impl PlayedSession {
         self.stage.file(path)
     }
 
+    /// The prompts of a task: the first message of each first request.
+    pub fn prompts(&self, path: &str) -> Vec<String> {
+        let requests = self.stage.model(self.id).requests();
+        requests.iter().filter(|request| request.path == path && request.turn == 1).map(first_text).collect()
+    }
+
     /// The log.
     pub fn events(&self) -> &[Envelope] {
         &self.events
@@ -69,4 +76,14 @@ impl PlayedSession {
     pub fn tasks(&self) -> &[TaskView] {
         &self.tasks
     }
+}
+
+/// The text of a request's first message.
+fn first_text(request: &ModelRequest) -> String {
+    let Some(ModelMessage::User { parts }) = request.messages.first() else { return String::new() };
+    let text = |part: &MessagePart| match part {
+        MessagePart::Text(text) => Some(text.clone()),
+        MessagePart::Image(_) => None,
+    };
+    parts.iter().filter_map(text).collect()
 }

@@ -22,6 +22,11 @@ rules:
   - fail: { class: terminal, message: the scenario has no script }
 ";
 
+/// A script of these rules.
+pub fn rules(rules: &str) -> String {
+    format!("version: 1\nabout: For a test\nrules:\n{rules}")
+}
+
 /// An empty scenario: an empty folder, a model without answers, and no permission to write.
 pub fn scenario() -> Scenario {
     Scenario {

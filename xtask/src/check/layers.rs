@@ -8,7 +8,7 @@ const LAYERS: [&[&str]; 7] = [
     &["protocol"],
     &["host", "net", "rpc", "shell-parser"],
     &["kernel", "store", "client", "model", "tools", "policy", "hooks", "git"],
-    &["runtime", "mcp", "remote"],
+    &["runtime", "fleet", "mcp", "remote"],
     &["server", "config"],
     &["tui", "adapters", "dashboard"],
     &["cli", "sdk"],
@@ -22,11 +22,13 @@ const NARROW: [(&str, &[&str]); 4] = [
     ("dashboard", &["protocol", "rpc"]),
 ];
 
-/// Dependencies within a layer: clients read a session's file in the same way as its owner.
-const SIDEWAYS: [(&str, &str); 1] = [("client", "store")];
+/// Dependencies within a layer: clients read a session's file in the same way as its owner, and a fleet works in a session
+/// of the runtime.
+const SIDEWAYS: [(&str, &str); 2] = [("client", "store"), ("fleet", "runtime")];
 
-/// The crates that open SQLite files: every other crate reaches sessions through `client`.
-const STORE_USERS: [&str; 2] = ["client", "runtime"];
+/// The crates that use the store: every other crate reaches sessions through `client`. A fleet belongs to the process that
+/// runs its session, reads its log, and keeps its results.
+const STORE_USERS: [&str; 3] = ["client", "runtime", "fleet"];
 
 /// Crates for development only; they may use anything, and are not shipped.
 const DEV_ONLY: [&str; 2] = ["testkit", "xtask"];
@@ -145,7 +147,16 @@ mod tests {
     }
 
     #[test]
-    fn only_the_client_and_the_runtime_open_files_of_sessions() {
+    fn a_fleet_uses_the_runtime_and_the_runtime_does_not_know_it() {
+        assert!(faults_of("bosun-fleet", &[("bosun-runtime", None), ("bosun-store", None)]).is_empty());
+        let runtime = faults_of("bosun-runtime", &[("bosun-fleet", None)]);
+        assert_eq!(runtime, ["layer: runtime (3) must not depend on fleet (3)"]);
+        let mcp = faults_of("bosun-mcp", &[("bosun-fleet", None)]);
+        assert_eq!(mcp, ["layer: mcp (3) must not depend on fleet (3)"]);
+    }
+
+    #[test]
+    fn only_the_owner_of_a_session_and_the_client_open_its_file() {
         for name in ["cli", "adapters", "sdk", "server", "config", "tui"] {
             for kind in [None, Some("dev")] {
                 let faults = faults_of(&format!("bosun-{name}"), &[("bosun-store", kind)]);
@@ -187,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_crate_without_a_layer_is_named() {
-        assert!(faults_of("bosun-fleet", &[])[0].starts_with("layer: fleet is in no layer"));
+        assert!(faults_of("bosun-nowhere", &[])[0].starts_with("layer: nowhere is in no layer"));
         assert!(faults_of("bosun-testkit", &[("bosun-runtime", None)]).is_empty());
     }
 }

@@ -264,7 +264,8 @@ fn fleet_start_error(error: FleetError, id: SessionId) -> CliError {
         FleetError::Store(error) | FleetError::EditFailed(TodoEditError::Todo(TodoError::Store(error))) => error.into(),
         FleetError::Rejected(rejected @ InputRejection::Paused(_))
         | FleetError::EditFailed(TodoEditError::Rejected(rejected @ InputRejection::Paused(_))) => rejected.into(),
-        FleetError::Plan(_)
+        FleetError::NoRunner
+        | FleetError::Plan(_)
         | FleetError::EditFailed(_)
         | FleetError::AtWork(_)
         | FleetError::Unfinished(_)

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use client::{SharedFiles, TodoFiles};
 use config::{DefinitionProblem, FleetPlan, PlanShape};
+use fleet::CacheLookup;
 use protocol::TodoId;
-use runtime::CacheLookup;
 use serde::Serialize;
 use tui::print;
 

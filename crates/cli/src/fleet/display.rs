@@ -112,7 +112,7 @@ impl<'a> FleetDisplay<'a> {
             // The actions of every worker would be too much; the main agent's actions are the plan.
             Event::TurnAnswered { .. } | Event::CallAnswered { .. } if task != self.root => {}
             Event::TodoClaimed { todo, .. } => {
-                let reason = self.fleet.as_ref().and_then(|fleet| fleet.miss_reason(todo));
+                let reason = self.fleet.as_ref().and_then(|fleet| fleet.redo_reason(todo));
                 reason.into_iter().for_each(|reason| self.view.add_line(task, &format!("again: {reason}")));
             }
             event => event_text::event_lines(event).iter().for_each(|line| self.view.add_line(task, line)),

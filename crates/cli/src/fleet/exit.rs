@@ -1,7 +1,7 @@
 //! The exit code of a fleet, and why it did not do everything.
 
-use protocol::{FleetEnd, TodoStatus};
-use runtime::{FleetLimit, FleetOutcome, MergeDestination, MergeSummary};
+use protocol::{FleetEnd, MergeDestination, MergeSummary, TodoStatus};
+use runtime::{FleetLimit, FleetOutcome};
 
 use super::progress::FleetProgress;
 use crate::exit::CommandExit;

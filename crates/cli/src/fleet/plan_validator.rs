@@ -1,7 +1,8 @@
 //! Validates the agents, models, patterns and schemas of a plan on this machine.
 
 use config::PlanChecker;
-use runtime::{Catalog, FilePatterns, ModelResolver};
+use fleet::FilePatterns;
+use runtime::{Catalog, ModelResolver};
 use serde_json::Value;
 
 /// The agents and models available in a folder.

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use client::StoredSession;
 use host::Home;
-use protocol::{FleetEnd, SessionId, TodoStatus};
-use runtime::{FleetLimit, FleetOutcome, MergeSummary};
+use protocol::{FleetEnd, MergeSummary, SessionId, TodoStatus};
+use runtime::{FleetLimit, FleetOutcome};
 use serde::Serialize;
 use tui::print;
 use tui::todo_mark::TodoMark;

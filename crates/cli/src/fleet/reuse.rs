@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use config::FleetPlan;
+use fleet::{Assignment, AssignmentContext, CacheLookup, RunResultCache, TreeSnapshot, excluded_paths};
 use host::Home;
 use protocol::{DEFAULT_AGENT, TodoId};
-use runtime::{Assignment, AssignmentContext, CacheLookup, RunResultCache, TreeSnapshot, excluded_paths};
 
 use crate::error::CliError;
 

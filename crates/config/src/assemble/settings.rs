@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fleet::FleetEngine;
 use host::{SystemClock, TimeIds};
 use model::ClientProvider;
 use protocol::api::SessionView;
@@ -142,6 +143,7 @@ impl SettingsSources<'_> {
             catalog: Arc::new(catalog.catalog(&models)),
             models: Arc::new(models),
             main_agent,
+            fleet_runner: Some(Arc::new(FleetEngine)),
             client_extensions: ClientExtensions::default(),
             id: None,
             features: features(&config, &layers),

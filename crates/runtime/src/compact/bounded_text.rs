@@ -1,7 +1,7 @@
 //! Cuts text to a bounded size, so that no part of it can be mistaken for other text.
 
 /// The text on one line of at most `max` bytes.
-pub(crate) fn one_line(text: &str, max: usize) -> String {
+pub fn one_line(text: &str, max: usize) -> String {
     // Read no more than this, even if most of it is blank.
     let start = &text[..text.floor_char_boundary(max.saturating_mul(4))];
     let words = start.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());

@@ -16,7 +16,7 @@ mod stub;
 mod tests;
 
 pub(crate) use apply::apply_compaction;
-pub(crate) use bounded_text::one_line;
+pub use bounded_text::one_line;
 pub(crate) use digest::CurrentState;
 pub(crate) use history::CompactedHistory;
 pub(crate) use plan::{CompactionPlan, PlannedCompaction};

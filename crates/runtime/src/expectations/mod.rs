@@ -10,7 +10,7 @@ use std::sync::Arc;
 use protocol::Expectations;
 
 pub(crate) use command::{admit_command, check_command_at};
-pub(crate) use files::{changed_paths, compile_patterns};
+pub(crate) use files::changed_paths;
 pub(crate) use snapshot::FileSnapshot;
 
 use crate::run_requests::SessionRequests;
@@ -29,7 +29,7 @@ pub(crate) enum ExpectationOutcome {
 }
 
 /// Refuses expectations that can never be checked; the error says why.
-pub(crate) fn check_usable(expects: &Expectations) -> Result<(), String> {
+pub fn check_usable(expects: &Expectations) -> Result<(), String> {
     files::compile_patterns(&expects.files)?;
     expects.schema.as_ref().map_or(Ok(()), check_schema)
 }

@@ -1,60 +1,90 @@
-//! Starts and resumes the fleets of a session. Every entry point comes here, and one task drives one fleet at a time.
+//! Passes the requests for fleets from their entry points to the task that runs the session's fleets.
 
+use std::fmt::Debug;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use kernel::{KernelInput, TodoTransition};
-use protocol::api::TodoEdit;
-use protocol::{BlockReason, Event, FleetConfig, TodoId};
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio_util::sync::CancellationToken;
 use tools::BoxFuture;
 
-use super::driver::FleetDriver;
-use super::finished_todos::FinishedTodos;
-use super::plan_check::check_plan;
-use super::request::{FleetError, FleetHandle, FleetRequest};
-use super::services::{FleetServices, ResultReuse};
-use crate::fleet_session::{FleetActivity, FleetSession, InputRejection};
-use crate::merging::FleetMerger;
+use super::{FleetError, FleetHandle, FleetRequest, FleetSession};
+use crate::supervisor::InputRejection;
 
 /// How many requests may wait.
 const MAX_WAITING_REQUESTS: usize = 16;
 
-/// Starts and resumes the session's fleets.
-#[derive(Debug, Clone)]
-pub(crate) struct FleetControl {
-    requests: mpsc::Sender<ControlRequest>,
-    latest: watch::Receiver<Option<FleetHandle>>,
+/// Runs the fleets of sessions.
+pub trait FleetRunner: Send + Sync + Debug {
+    /// Serves the requests of a session, one fleet at a time, until the queue ends.
+    fn run(&self, session: FleetSession, queue: FleetQueue) -> BoxFuture<'static, ()>;
 }
 
-/// The requests to the task that drives fleets.
+/// The requests for fleets of one session.
 #[derive(Debug)]
-pub(crate) struct ControlRequests {
-    requests: mpsc::Receiver<ControlRequest>,
+pub struct FleetQueue {
+    requests: mpsc::Receiver<RequestedFleet>,
     latest: watch::Sender<Option<FleetHandle>>,
 }
 
+/// A request for a fleet, which waits for an answer.
 #[derive(Debug)]
-struct ControlRequest {
-    wanted: WantedFleet,
-    reply: oneshot::Sender<Result<FleetHandle, FleetError>>,
+pub struct RequestedFleet {
+    /// The fleet.
+    pub wanted: WantedFleet,
+    /// Where the answer goes.
+    pub reply: FleetReply,
 }
 
+/// Takes the answer to a request for a fleet.
 #[derive(Debug)]
-enum WantedFleet {
+pub struct FleetReply(oneshot::Sender<Result<FleetHandle, FleetError>>);
+
+/// Which fleet is wanted.
+#[derive(Debug)]
+pub enum WantedFleet {
     /// A new one.
     New(Box<FleetRequest>),
     /// The session's latest, whose result cache ignores changes to these files.
     Latest(Vec<PathBuf>),
 }
 
+impl FleetQueue {
+    /// The next request; nothing when the session has ended.
+    pub async fn next(&mut self) -> Option<RequestedFleet> {
+        self.requests.recv().await
+    }
+
+    /// Makes this the latest fleet of the session in this process.
+    pub fn set_latest(&self, fleet: FleetHandle) {
+        self.latest.send_replace(Some(fleet));
+    }
+}
+
+impl FleetReply {
+    /// Answers the request. The requester may be gone; the fleet works all the same.
+    pub fn send(self, answer: Result<FleetHandle, FleetError>) {
+        let _gone = self.0.send(answer);
+    }
+}
+
+/// Starts and resumes the session's fleets.
+#[derive(Debug, Clone)]
+pub(crate) struct FleetControl {
+    /// `None` if the session has no runner.
+    requests: Option<mpsc::Sender<RequestedFleet>>,
+    latest: watch::Receiver<Option<FleetHandle>>,
+}
+
 impl FleetControl {
-    /// A control whose task does not run yet.
-    pub(crate) fn new() -> (FleetControl, ControlRequests) {
+    /// The control of a session with a runner, and the queue for the runner.
+    pub(crate) fn new() -> (FleetControl, FleetQueue) {
         let (sender, requests) = mpsc::channel(MAX_WAITING_REQUESTS);
         let (latest_sender, latest) = watch::channel(None);
-        (FleetControl { requests: sender, latest }, ControlRequests { requests, latest: latest_sender })
+        (FleetControl { requests: Some(sender), latest }, FleetQueue { requests, latest: latest_sender })
+    }
+
+    /// The control of a session without a runner: it refuses every fleet.
+    pub(crate) fn without_runner() -> FleetControl {
+        FleetControl { requests: None, latest: watch::channel(None).1 }
     }
 
     /// Starts a fleet, which works until no todo is left that it can do. A request without a goal and a plan continues
@@ -74,152 +104,10 @@ impl FleetControl {
     }
 
     async fn request(&self, wanted: WantedFleet) -> Result<FleetHandle, FleetError> {
+        let requests = self.requests.as_ref().ok_or(FleetError::NoRunner)?;
         let (reply, answer) = oneshot::channel();
         let gone = || FleetError::from(InputRejection::SessionEnded);
-        self.requests.send(ControlRequest { wanted, reply }).await.map_err(|_gone| gone())?;
+        requests.send(RequestedFleet { wanted, reply: FleetReply(reply) }).await.map_err(|_gone| gone())?;
         answer.await.map_err(|_gone| gone())?
-    }
-}
-
-/// The task that drives the session's fleets.
-pub(crate) struct FleetRunner {
-    pub(crate) session: FleetSession,
-    /// The last event before this process opened the session.
-    pub(crate) first_seq: u64,
-    /// Cancelled when the session closes.
-    pub(crate) closing: CancellationToken,
-}
-
-/// A fleet that is being driven.
-struct DrivenFleet {
-    handle: FleetHandle,
-    driving: BoxFuture<'static, ()>,
-}
-
-impl FleetRunner {
-    /// Serves requests until the session ends.
-    pub(crate) async fn run(self, requests: ControlRequests) {
-        let ControlRequests { mut requests, latest } = requests;
-        let merger = Arc::new(FleetMerger::new(self.session.clone()));
-        let mut driven: Option<DrivenFleet> = None;
-        loop {
-            tokio::select! {
-                biased;
-                () = end_of(driven.as_mut()) => {
-                    driven = None;
-                    self.session.show(FleetActivity::Over).await;
-                }
-                request = requests.recv() => {
-                    let Some(ControlRequest { wanted, reply }) = request else { return };
-                    let answer = match (driven.as_ref().map(|driven| driven.handle.clone()), wanted) {
-                        (Some(_), WantedFleet::New(_)) => Err(FleetError::AtWork(self.session.id())),
-                        (Some(handle), WantedFleet::Latest(_)) => Ok(handle),
-                        (None, wanted) => self.begin(wanted, &merger).await.map(|begun| {
-                            latest.send_replace(Some(begun.handle.clone()));
-                            driven.insert(begun).handle.clone()
-                        }),
-                    };
-                    // The requester may be gone; the fleet works all the same.
-                    let _gone = reply.send(answer);
-                }
-            }
-        }
-    }
-
-    async fn begin(&self, wanted: WantedFleet, merger: &Arc<FleetMerger>) -> Result<DrivenFleet, FleetError> {
-        self.session.show(FleetActivity::Driven).await;
-        let begun = match wanted {
-            WantedFleet::New(request) => self.start(*request, merger).await,
-            WantedFleet::Latest(excluded) => self.resume(excluded, merger).await,
-        };
-        if begun.is_err() {
-            self.session.show(FleetActivity::Over).await;
-        }
-        begun
-    }
-
-    async fn start(&self, request: FleetRequest, merger: &Arc<FleetMerger>) -> Result<DrivenFleet, FleetError> {
-        if self.has_fleet().await? {
-            return match request.is_blank() {
-                true => self.resume(request.excluded, merger).await,
-                false => Err(FleetError::Unfinished(self.session.id())),
-            };
-        }
-        let FleetRequest { mut config, todos, reuse, excluded } = request;
-        if config.isolated {
-            merger.check_repository().await.map_err(FleetError::Repository)?;
-        }
-        if !todos.is_empty() {
-            check_plan(&self.session, &config, &todos).await?;
-            config.plan.get_or_insert_default();
-            self.session.edit_todos(todos.into_iter().map(|todo| TodoEdit::Add(todo.into())).collect()).await?;
-        }
-        self.session.submit(KernelInput::BeginFleet(config.clone())).await?;
-        self.drive(FleetServices::new(&self.session, Arc::clone(merger), &config, reuse, excluded))
-    }
-
-    async fn resume(&self, excluded: Vec<PathBuf>, merger: &Arc<FleetMerger>) -> Result<DrivenFleet, FleetError> {
-        let config = self.latest_config()?.ok_or(FleetError::NoFleet)?;
-        if !self.has_fleet().await? {
-            self.session.submit(KernelInput::BeginFleet(config.clone())).await?;
-            self.reopen_blocked_todos().await?;
-        }
-        let merger = Arc::clone(merger);
-        self.drive(FleetServices::new(&self.session, merger, &config, ResultReuse::Reuse, excluded))
-    }
-
-    fn drive(&self, services: FleetServices) -> Result<DrivenFleet, FleetError> {
-        let (ending, handle) = FleetHandle::new(&services);
-        let driver = FleetDriver::new(self.session.clone(), self.first_seq, services, self.closing.clone())?;
-        Ok(DrivenFleet { handle, driving: Box::pin(driver.drive(ending)) })
-    }
-
-    /// Whether the session has a fleet that has not ended.
-    async fn has_fleet(&self) -> Result<bool, InputRejection> {
-        self.session.query(|kernel| kernel.graph().fleet().is_some()).await
-    }
-
-    /// The configuration of the session's latest fleet; nothing if there was none.
-    fn latest_config(&self) -> Result<Option<FleetConfig>, FleetError> {
-        let began = |event: Event| match event {
-            Event::FleetBegan(config) => Some(config),
-            _other => None,
-        };
-        let log = self.session.reader()?.task_events(self.session.root())?;
-        Ok(log.into_iter().rev().find_map(|envelope| began(envelope.entry.event)))
-    }
-
-    /// Tries blocked todos again. Work that could not be merged is merged again, but not done again.
-    async fn reopen_blocked_todos(&self) -> Result<(), FleetError> {
-        let finished = FinishedTodos::read(&self.session.reader()?, self.session.root())?;
-        for todo in self.blocked_todos().await? {
-            let to = if finished.contains(&todo) { TodoTransition::Reuse(None) } else { TodoTransition::Reopen };
-            self.session.submit(KernelInput::SetTodoState { todo, to }).await?;
-        }
-        Ok(())
-    }
-
-    /// The todos that are blocked for a reason of their own, not because of a dependency.
-    async fn blocked_todos(&self) -> Result<Vec<TodoId>, InputRejection> {
-        let blocked = |kernel: &kernel::Kernel| {
-            let is_own_block = |node: &kernel::TodoNode| match &node.progress {
-                kernel::TodoProgress::Blocked(BlockReason::Itself { .. } | BlockReason::Cycle { .. }) => true,
-                kernel::TodoProgress::Blocked(BlockReason::Upstream { .. })
-                | kernel::TodoProgress::Pending
-                | kernel::TodoProgress::Reported
-                | kernel::TodoProgress::Claimed { .. }
-                | kernel::TodoProgress::Done => false,
-            };
-            kernel.graph().nodes().filter(|(_, node)| is_own_block(node)).map(|(id, _)| id.clone()).collect()
-        };
-        self.session.query(blocked).await
-    }
-}
-
-/// Drives the fleet to its end; pending while there is none.
-async fn end_of(driven: Option<&mut DrivenFleet>) {
-    match driven {
-        Some(driven) => driven.driving.as_mut().await,
-        None => std::future::pending().await,
     }
 }

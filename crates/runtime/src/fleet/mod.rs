@@ -1,28 +1,16 @@
-//! The engine-driven fleet: the model plans, and the runtime works through the plan.
+//! The fleets of a session, as the session knows them: requests, their answers, and what a fleet uses of its session.
 //!
-//! The kernel decides which todos are due, who claims them and how they end. This module asks the main agent for a
-//! plan, starts a worker for each due todo, shows the main agent the outcome, and ends the fleet. Progress is only in
-//! the log, so a new owner process continues where the last one stopped. [`FleetControl`] is the one way to start a
-//! fleet, for the command line, `/fleet`, an approved plan and clients of the API.
+//! How a fleet works is not known here. A [`FleetRunner`], which the settings of the session hold, serves the requests;
+//! the crate `fleet` has the one that Bosun uses. [`FleetControl`] is the one way to start a fleet, for the command line,
+//! `/fleet`, an approved plan and clients of the API.
 
-mod context;
 mod control;
-mod driver;
-mod finish;
-mod finished_todos;
-mod history;
-mod plan_check;
-mod planning;
-mod prompts;
+mod handle;
 mod request;
-mod services;
-mod steps;
-mod worker;
+mod session;
 
-pub use request::{FleetError, FleetHandle, FleetLimit, FleetOutcome, FleetRequest};
-pub use services::ResultReuse;
-
-pub(crate) use control::{ControlRequests, FleetControl, FleetRunner};
-pub(crate) use prompts::deployment_text;
-pub(crate) use services::FinishedTodo;
-pub(crate) use worker::check_permitted;
+pub(crate) use control::FleetControl;
+pub use control::{FleetQueue, FleetReply, FleetRunner, RequestedFleet, WantedFleet};
+pub use handle::{FleetHandle, FleetLimit, FleetOutcome, RedoReasons};
+pub use request::{FleetError, FleetRequest, ResultReuse};
+pub use session::FleetSession;

@@ -1,16 +1,13 @@
-//! The request for a fleet, and its outcome.
+//! The request for a fleet, and why it is refused.
 
 use std::path::PathBuf;
 
 use protocol::api::FleetParams;
-use protocol::{FleetConfig, FleetEnd, SessionId, Todo, TodoId};
+use protocol::{FleetConfig, SessionId, Todo};
 use store::StoreError;
-use tokio::sync::watch;
 
-use super::services::{FleetServices, ResultReuse};
-use crate::fleet_session::{InputRejection, TodoEditError};
-use crate::merging::MergeSummary;
-use crate::result_cache::{CacheMissReason, CacheMisses};
+use crate::supervisor::InputRejection;
+use crate::todos::TodoEditError;
 
 /// A fleet to start.
 #[derive(Debug, Clone)]
@@ -25,6 +22,15 @@ pub struct FleetRequest {
     pub excluded: Vec<PathBuf>,
 }
 
+/// Whether a fleet reuses the results of earlier ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResultReuse {
+    /// A todo with a matching result is not done again.
+    Reuse,
+    /// Every todo is done.
+    DoAll,
+}
+
 impl FleetRequest {
     /// A fleet whose main agent plans.
     pub fn new(config: FleetConfig) -> FleetRequest {
@@ -32,7 +38,7 @@ impl FleetRequest {
     }
 
     /// Whether it has neither a goal nor a plan, so that it is about whatever todos there are.
-    pub(super) fn is_blank(&self) -> bool {
+    pub fn is_blank(&self) -> bool {
         self.config.goal.trim().is_empty() && self.todos.is_empty()
     }
 }
@@ -54,6 +60,9 @@ impl TryFrom<FleetParams> for FleetRequest {
 /// Why a fleet did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {
+    /// The session was opened without a runner of fleets.
+    #[error("this program cannot run fleets")]
+    NoRunner,
     /// The plan is unusable.
     #[error("the fleet cannot use this plan:\n{}", .0.join("\n"))]
     Plan(Vec<String>),
@@ -87,70 +96,4 @@ pub enum FleetError {
     /// The session's store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-/// How a fleet's run in this process ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FleetOutcome {
-    /// It did what it could, or was stopped.
-    Ended(FleetEnd),
-    /// A limit of the session stopped it.
-    Halted(FleetLimit),
-    /// There was no usable plan, for this reason.
-    Unplanned(String),
-    /// It could not continue, for this reason; a new owner process can resume it.
-    Broken(String),
-    /// The session ended first; a new owner process resumes it.
-    SessionEnded,
-}
-
-/// A limit that stops a fleet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FleetLimit {
-    /// The session's budget is exhausted.
-    Budget,
-    /// Its time is up.
-    Time,
-}
-
-/// A fleet that this process drives, or has driven. Dropping this does not stop it, and holding it keeps nothing of the
-/// session open.
-#[derive(Debug, Clone)]
-pub struct FleetHandle {
-    outcome: watch::Receiver<Option<FleetOutcome>>,
-    misses: CacheMisses,
-    merged: watch::Receiver<Option<MergeSummary>>,
-}
-
-/// Sends the outcome from the driver.
-pub(super) type FleetOutcomeSender = watch::Sender<Option<FleetOutcome>>;
-
-impl FleetHandle {
-    pub(super) fn new(services: &FleetServices) -> (FleetOutcomeSender, FleetHandle) {
-        let (sender, outcome) = watch::channel(None);
-        let misses = services.cache.as_ref().map(|cache| cache.misses()).unwrap_or_default();
-        (sender, FleetHandle { outcome, misses, merged: services.merger.summary() })
-    }
-
-    /// Waits for the end of the fleet.
-    pub async fn wait(&mut self) -> FleetOutcome {
-        let outcome = self.outcome.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone());
-        // A driver that was dropped without an outcome ended with its session.
-        outcome.unwrap_or(FleetOutcome::SessionEnded)
-    }
-
-    /// The outcome, if the fleet has ended.
-    pub fn outcome(&self) -> Option<FleetOutcome> {
-        self.outcome.borrow().clone()
-    }
-
-    /// Why a todo that an earlier fleet did is done again; returned only once.
-    pub fn miss_reason(&self, todo: &TodoId) -> Option<CacheMissReason> {
-        self.misses.take(todo)
-    }
-
-    /// How the work of isolated workers was merged, once it is.
-    pub fn merge_summary(&self) -> Option<MergeSummary> {
-        self.merged.borrow().clone()
-    }
 }

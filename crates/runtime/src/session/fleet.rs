@@ -23,3 +23,30 @@ impl Session {
         self.context.fleet.latest()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use host::Home;
+    use protocol::FleetConfig;
+
+    use super::*;
+    use crate::{SessionSettings, SessionStart};
+
+    #[tokio::test]
+    async fn a_session_without_a_runner_refuses_every_fleet() {
+        let folder = tempfile::tempdir().unwrap();
+        let model = model::ScriptModel::parse("version: 1\nrules: [{ answer: [say: done] }]\n", "test.yaml").unwrap();
+        let home = Home::open(folder.path().join("home")).unwrap();
+        let settings = SessionSettings::minimal(home, folder.path().to_owned(), Arc::new(model), "script/test.yaml");
+        let session = Session::open(settings, SessionStart::New).await.unwrap();
+        let started = session.start_fleet(FleetRequest::new(FleetConfig::for_goal("bake"))).await;
+        assert!(matches!(started, Err(FleetError::NoRunner)), "{started:?}");
+        assert!(matches!(session.resume_fleet(Vec::new()).await, Err(FleetError::NoRunner)));
+        let refused = session.dispatch("/fleet bake").await.refusal();
+        assert_eq!(refused.as_deref(), Some("/fleet: this program cannot run fleets"));
+        assert!(session.latest_fleet().is_none() && session.status().borrow().quiet);
+        session.leave().await.unwrap();
+    }
+}

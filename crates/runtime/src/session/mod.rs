@@ -51,7 +51,7 @@ pub struct Session {
     context: Arc<SessionContext>,
     notices: Vec<InstructionNotice>,
     supervision: SupervisorTask,
-    /// The watchdog, the socket, the command listener and the task that drives fleets.
+    /// The watchdog, the socket, the command listener and the runner of fleets.
     background_tasks: JoinSet<()>,
     /// Sent by [`Session::resume`] to apply the pending commands.
     resume_signal: Arc<Notify>,

@@ -25,8 +25,7 @@ use crate::catalog::Catalog;
 use crate::commands::StoredCommands;
 use crate::definition;
 use crate::executors::Executors;
-use crate::fleet::{ControlRequests, FleetControl, FleetRunner};
-use crate::fleet_session::FleetSession;
+use crate::fleet::{FleetControl, FleetQueue, FleetRunner, FleetSession};
 use crate::grants::Grants;
 use crate::hooks::{self, OpenActivationPolicy, StopHookRuns};
 use crate::instructions::{InstructionPlaces, Instructions};
@@ -138,7 +137,13 @@ impl Session {
         let logged_root = kernel.root();
 
         let (todos, requests) = TodoSyncHandle::new();
-        let (fleet, fleet_requests) = FleetControl::new();
+        let (fleet, fleets) = match settings.fleet_runner.clone() {
+            Some(runner) => {
+                let (fleet, queue) = FleetControl::new();
+                (fleet, Some((runner, queue)))
+            }
+            None => (FleetControl::without_runner(), None),
+        };
         let initial = match start {
             SessionStart::New => first_inputs(&settings)?,
             SessionStart::Resume(_) | SessionStart::Fork(_) => {
@@ -199,7 +204,7 @@ impl Session {
             StopHookRuns::begin(&session.context, &supervisor, last_seq, stop_hook_mode(start)).await?;
         hooks::session_started(&session.context, &supervisor, root, origin(start)).await;
         session.background_tasks.spawn(sync.serve());
-        session.start_background_tasks(settings.watchdog, applied, connections, fleet_requests).await;
+        session.start_background_tasks(settings.watchdog, applied, connections, fleets).await;
         match start {
             SessionStart::New | SessionStart::Fork(_) => session.resume_signal.notify_one(),
             // Pending commands are applied in `Session::resume`.
@@ -208,13 +213,13 @@ impl Session {
         Ok(session)
     }
 
-    /// Starts the watchdog, the autopilot, the command listener, the task that drives fleets, and the socket.
+    /// Starts the watchdog, the autopilot, the command listener, the runner of fleets, and the socket.
     async fn start_background_tasks(
         &mut self,
         watchdog: WatchdogSettings,
         applied: watch::Sender<bool>,
         connections: rpc::InProcessConnections,
-        fleets: ControlRequests,
+        fleets: Option<(Arc<dyn FleetRunner>, FleetQueue)>,
     ) {
         let supervisor = self.supervision.supervisor.clone();
         let (clock, watched_runs) = (Arc::clone(&self.context.facts.clock), Arc::clone(&self.context.watched_runs));
@@ -235,12 +240,11 @@ impl Session {
             pending: self.pending_commands.clone(),
         };
         self.background_tasks.spawn(listener.run(Arc::clone(&self.resume_signal), applied));
-        let runner = FleetRunner {
-            session: FleetSession::new(Arc::clone(&self.context), supervisor.clone(), self.root),
-            first_seq: self.first_seq,
-            closing: self.closing.clone(),
-        };
-        self.background_tasks.spawn(runner.run(fleets));
+        if let Some((runner, queue)) = fleets {
+            let opened = (self.first_seq, self.closing.clone());
+            let session = FleetSession::new(Arc::clone(&self.context), supervisor.clone(), self.root, opened);
+            self.background_tasks.spawn(runner.run(session, queue));
+        }
         let listener = rpc::local::listen(&self.context.facts.home.socket(self.id), acts_for_user).await;
         let listener = listener.inspect_err(|error| tracing::warn!(%error, "the session has no socket")).ok();
         let status = self.supervision.status.clone();

@@ -12,7 +12,7 @@ use super::compact::{CompactionOutcome, compact_now};
 use super::expand::{self, TemplateExpander};
 use super::registry::{SlashAction, SlashMatch};
 use super::{SlashLookup, SlashOutcome, SlashPrompt, SlashRegistry, export, prompts, reports};
-use crate::fleet::{self, FleetRequest};
+use crate::fleet::FleetRequest;
 use crate::session_context::SessionContext;
 use crate::supervisor::Supervisor;
 
@@ -169,9 +169,11 @@ impl SlashDispatcher<'_> {
     }
 
     async fn start_fleet(&self, prompt: &str) -> Result<SlashOutcome, String> {
-        let request = FleetRequest::new(FleetConfig::for_goal(prompt));
-        self.context.fleet.start(request).await.map_err(|error| format!("/fleet: {error}"))?;
-        Ok(SlashOutcome::FleetStarted(fleet::deployment_text(prompt)))
+        let config = FleetConfig::for_goal(prompt);
+        let announcement = config.announcement();
+        let started = self.context.fleet.start(FleetRequest::new(config)).await;
+        started.map_err(|error| format!("/fleet: {error}"))?;
+        Ok(SlashOutcome::FleetStarted(announcement))
     }
 
     /// Runs a command from a file: as a prompt for the root, or for the agent that the file names.

@@ -50,7 +50,7 @@ enum SupervisorMessage {
 
 /// Whether this process drives a fleet. The status shows it: between two workers no task may be running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FleetActivity {
+pub enum FleetActivity {
     /// It drives one.
     Driven,
     /// It drives none.

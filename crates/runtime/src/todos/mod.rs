@@ -5,4 +5,5 @@ mod edit;
 mod sync;
 
 pub use edit::TodoEditError;
-pub(crate) use sync::{TodoSync, TodoSyncError, TodoSyncHandle};
+pub use sync::TodoSyncError;
+pub(crate) use sync::{TodoSync, TodoSyncHandle};

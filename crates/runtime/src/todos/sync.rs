@@ -19,7 +19,7 @@ const MAX_READS: usize = 64;
 
 /// Why a sync failed. The changes stay in the store.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum TodoSyncError {
+pub enum TodoSyncError {
     /// The changes could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),

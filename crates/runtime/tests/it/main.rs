@@ -20,7 +20,6 @@ mod events;
 mod extensions;
 mod external_tasks;
 mod failures;
-mod fleet;
 mod governor;
 mod graphs;
 mod hooks;

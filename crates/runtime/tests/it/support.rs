@@ -1,6 +1,5 @@
 //! Helpers that these tests share, in addition to the test kit.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -10,13 +9,11 @@ use model::{Delta, Deltas, Model, ModelFacts, ModelRequest, ScriptModel};
 use protocol::{StopReason, Usage};
 use rpc::RpcClient;
 use testkit::session::SessionDriver;
+pub(crate) use testkit::session::{
+    TIME_LIMIT, UNTIL_GO, eventually, pass_time_limit, rules, run_ready_tasks, until_file,
+};
 use tokio::sync::Semaphore;
 use tokio::time::{advance, pause, resume};
-
-/// A script of these rules.
-pub(crate) fn rules(rules: &str) -> String {
-    format!("version: 1\nabout: For a test\nrules:\n{rules}")
-}
 
 /// A script of one answer per turn.
 pub(crate) fn turns(turns: &str) -> String {
@@ -118,43 +115,6 @@ impl Model for Gate {
         });
         first.chain(stream::iter([Ok(done)])).boxed()
     }
-}
-
-/// A shell command that waits for a file called `go`.
-pub(crate) const UNTIL_GO: &str = "until [ -e go ]; do sleep 0.01; done";
-
-/// Waits for something outside the session.
-pub(crate) async fn eventually(what: &str, is_true: impl Fn() -> bool) {
-    for _ in 0..2000 {
-        if is_true() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("timed out waiting for: {what}");
-}
-
-/// Waits until a file is there.
-pub(crate) async fn until_file(path: &Path) {
-    eventually("a file", || path.exists()).await;
-}
-
-/// Lets everything that is ready run.
-pub(crate) async fn run_ready_tasks() {
-    for _ in 0..100 {
-        tokio::task::yield_now().await;
-    }
-}
-
-/// A time limit for sessions that even a loaded machine does not reach by itself.
-pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(60);
-
-/// Lets that time pass at once; call it when everything that should be running by then is.
-pub(crate) async fn pass_time_limit() {
-    pause();
-    advance(TIME_LIMIT).await;
-    run_ready_tasks().await;
-    resume();
 }
 
 /// Lets seconds pass one at a time, as if this process were awake and did nothing else.
