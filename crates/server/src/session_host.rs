@@ -5,9 +5,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use client::{ClientError, SessionHandle};
+use client::{ClientError, LatestFleet, SessionHandle, StoredSession};
 use host::Home;
-use protocol::api::{HeldSessionView, NotAdopted, Nothing, SendParams, SessionView, calls};
+use protocol::api::{FleetParams, HeldSessionView, NotAdopted, Nothing, SendParams, SessionView, calls};
 use protocol::{MailDelivery, SessionId, SessionOptions};
 use runtime::{InputRejection, SessionStart};
 use tokio::runtime::Handle;
@@ -271,9 +271,10 @@ impl SessionHost {
 
     async fn try_adopt(&self, record: HeldRecord) -> Result<(), HostError> {
         let HeldRecord { session, keep, options } = record;
-        let owner = SessionHandle::new(self.home(), session).read(|stored| Ok(stored.owner()?)).await;
-        let is_gone = matches!(owner, Err(ClientError::Store(client::StoreError::Missing { .. })));
-        if is_gone || matches!(owner, Ok(Some(_pid))) {
+        let read = |stored: &StoredSession| Ok((stored.owner()?, stored.latest_fleet()?));
+        let found = SessionHandle::new(self.home(), session).read(read).await;
+        let is_gone = matches!(found, Err(ClientError::Store(client::StoreError::Missing { .. })));
+        if is_gone || matches!(found, Ok((Some(_pid), _))) {
             // It was removed, or another process runs it, perhaps this one.
             if let (Some(records), None) = (&self.records, self.find(session)) {
                 records.remove(session).await.map_err(|error| HostError::Failed(error.to_string()))?;
@@ -282,6 +283,14 @@ impl SessionHost {
         }
         let request = OpenRequest { options, ..OpenRequest::new(SessionStart::Resume(session)) };
         let OpenedSession { held, keep } = self.open_at_work(request, keep).await?;
+        if let Ok((_, Some(LatestFleet::Unfinished))) = found {
+            // Without a prompt, the request continues this fleet.
+            let handle = self.handle(session);
+            let continued = handle.call::<calls::SessionFleetStart>(&FleetParams::default(), ANSWER_TIMEOUT).await;
+            if let Err(error) = continued {
+                tracing::warn!(%error, %session, "the fleet of an adopted session does not continue");
+            }
+        }
         held.keep(keep).await;
         Ok(())
     }

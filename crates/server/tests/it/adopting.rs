@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bosun_server::{HOST_LOCK, HostDescription, HostEnd, HostProcess, SessionHost};
-use protocol::{SessionId, SessionOptions, TaskState, Timestamp};
+use bosun_server::{HOST_LOCK, HostDescription, HostEnd, HostProcess, OpenRequest, SessionHost};
+use client::LatestFleet;
+use protocol::api::{FleetParams, calls};
+use protocol::{FleetEnd, SessionId, SessionOptions, TaskState, Timestamp};
 use runtime::SessionStart;
 use testkit::session::{SessionFixture, scenario};
 
-use super::{FixtureOpener, HELD, within};
+use super::{FixtureOpener, HELD, STEP_TIMEOUT, within};
 
 fn resident(fixture: &SessionFixture) -> Arc<SessionHost> {
     SessionHost::resident(Arc::new(FixtureOpener(fixture.clone())), 2)
@@ -18,13 +20,14 @@ fn resident(fixture: &SessionFixture) -> Arc<SessionHost> {
 async fn begin_held(host: &Arc<SessionHost>, fixture: &SessionFixture) -> SessionId {
     let options = SessionOptions { prompt: Some("go".into()), ..SessionOptions::default() };
     let id = host.begin(SessionStart::New, options).await.unwrap().id;
-    let began = async {
-        while fixture.file("began").is_none() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    within("the call", began).await;
+    within("the call", until_began(fixture)).await;
     id
+}
+
+async fn until_began(fixture: &SessionFixture) {
+    while fixture.file("began").is_none() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }
 
 fn state(host: &SessionHost, id: SessionId) -> TaskState {
@@ -49,6 +52,44 @@ async fn the_next_host_finishes_the_work_of_a_terminated_one() {
     };
     within("the adopted session", rests).await;
     assert!(next.not_adopted().is_empty() && !next.home().is_held(id));
+}
+
+/// A root that plans one todo. Its worker waits while a file called `hold` exists.
+const HELD_FLEET: &str = "
+version: 1
+rules:
+  - when: { agent: main, answered: { tool: sql } }
+    answer: [say: One todo.]
+  - when: { agent: main }
+    answer: [call: { tool: sql, input: { query: \"INSERT INTO todos (id, title, agent_type) VALUES ('a', 'Do it', 'worker')\" } }]
+  - when: { agent: worker, turn: 1 }
+    answer: [call: { tool: shell, input: { command: 'touch began; while [ -e hold ]; do sleep 0.01; done' } }]
+  - answer: [say: It is done.]
+";
+
+#[tokio::test]
+async fn the_next_host_continues_the_fleet_of_a_terminated_one() {
+    let fixture = scenario().allow_all().file("hold", "").script(HELD_FLEET).ready();
+    let host = resident(&fixture);
+    let id = host.open(OpenRequest::new(SessionStart::New)).await.unwrap().id();
+    let fleet = FleetParams { rounds: Some(0), ..FleetParams::new(Some("all of it")) };
+    host.handle(id).call::<calls::SessionFleetStart>(&fleet, STEP_TIMEOUT).await.unwrap();
+    within("the worker", until_began(&fixture)).await;
+    host.set_end(HostEnd::Terminated);
+    within("the end", host.shut_down()).await;
+    let latest = |host: &SessionHost| host.handle(id).stored().unwrap().latest_fleet().unwrap();
+    assert_eq!(latest(&host), Some(LatestFleet::Unfinished));
+    std::fs::remove_file(fixture.path("hold")).unwrap();
+    let next = resident(&fixture);
+    next.adopt();
+    let ends = async {
+        while latest(&next) != Some(LatestFleet::Ended(FleetEnd::Done)) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    within("the adopted fleet", ends).await;
+    assert!(next.not_adopted().is_empty());
+    within("the end", next.shut_down()).await;
 }
 
 #[tokio::test]
