@@ -147,6 +147,7 @@ impl From<ClientError> for CliError {
             ClientError::NoAnswer { .. } => CliError::failed(error)
                 .with_hint("try again; if it still does not answer, end that process and resume the session"),
             ClientError::Ended { .. } | ClientError::Call(_) | ClientError::WrongScope(_) => CliError::failed(error),
+            ClientError::Paused(reason) => (*reason).clone().into(),
             ClientError::NoSession { .. } => CliError::usage(error).with_hint("`bosun sessions` lists them"),
             ClientError::Ambiguous { .. } => CliError::usage(error).with_hint("give more of the id"),
         }

@@ -7,8 +7,8 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use client::SessionMessage;
 use protocol::LogEntry;
-use runtime::BusMessage;
 use runtime::{NoWriterProbe, WriterPoint, WriterProbe};
 
 use crate::error::CliError;
@@ -22,15 +22,15 @@ pub(crate) fn probe(fault: Option<&str>) -> Result<Arc<dyn WriterProbe>, CliErro
 }
 
 /// Panics if `BOSUN_FAULT` requests a panic at this event.
-pub(crate) fn panic_if_requested(fault: Option<&str>, message: &BusMessage) {
+pub(crate) fn panic_if_requested(fault: Option<&str>, message: &SessionMessage) {
     let Some(Ok(InjectedFault { action: FaultAction::PanicAt, trigger: CommitFaultTrigger::Event(seq) })) =
         fault.map(InjectedFault::parse)
     else {
         return;
     };
     match message {
-        BusMessage::Event(envelope) if envelope.seq >= seq => injected_panic(),
-        BusMessage::Event(_) | BusMessage::Text { .. } => {}
+        SessionMessage::Event(envelope) if envelope.seq >= seq => injected_panic(),
+        SessionMessage::Event(_) | SessionMessage::Text { .. } | SessionMessage::Status(_) => {}
     }
 }
 

@@ -14,6 +14,7 @@ mod exit;
 mod explain;
 mod fault_injection;
 mod fleet;
+mod foreground_session;
 mod gc;
 mod import;
 mod lists;

@@ -1,5 +1,7 @@
 //! Why a client has no answer.
 
+use std::sync::Arc;
+
 use protocol::SessionId;
 use protocol::api::{Method, RefusalKind};
 use rpc::{CallError, ConnectionClosed, ErrorObject};
@@ -39,6 +41,9 @@ pub enum ClientError {
         /// Why the connection ended.
         closed: ConnectionClosed,
     },
+    /// The session is paused because its progress could not be written.
+    #[error("the session is paused: {0}")]
+    Paused(Arc<StoreError>),
     /// The request or its answer cannot be sent or read.
     #[error(transparent)]
     Call(CallError),
@@ -103,6 +108,7 @@ impl ClientError {
             | ClientError::NotRunning(_)
             | ClientError::NoAnswer { .. }
             | ClientError::Ended { .. }
+            | ClientError::Paused(_)
             | ClientError::Call(_)
             | ClientError::WrongScope(_) => None,
         }

@@ -1,5 +1,6 @@
-//! Follows a session's events: from its file up to the last one, then from the process that runs it. Every event is
-//! returned once, in order, even if that process ends and another one adopts the session.
+//! Follows a session's events: from its file up to the last one, then from the process that runs it; if that is this
+//! process, from its owner, who shares them. Every event is returned once, in order, even if that process ends and
+//! another one adopts the session.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -15,7 +16,7 @@ use store::StoreError;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::{ClientError, SessionHandle, StoredSession};
+use crate::{ClientError, InProcessMessages, InProcessSession, SessionHandle, StoredSession};
 
 /// The number of events read per page.
 pub(crate) const EVENTS_PER_PAGE: usize = 512;
@@ -67,6 +68,8 @@ pub struct EventStream {
     last_seq: u64,
     /// Events that were read from the file but not returned yet.
     unread: VecDeque<Envelope>,
+    /// The last status that was returned.
+    status: Option<StatusView>,
     source: EventSource,
 }
 
@@ -77,6 +80,8 @@ enum EventSource {
     File(FileSource),
     /// The process that runs the session.
     Owner(OwnerSource),
+    /// The owner in this process.
+    InProcess(Box<dyn InProcessMessages>),
     /// There are no more.
     End,
 }
@@ -135,12 +140,30 @@ struct TextDelta {
 impl EventStream {
     pub(crate) fn new(session: SessionHandle, after: u64, options: FollowOptions) -> EventStream {
         let source = EventSource::File(FileSource::default());
-        EventStream { session, options, last_seq: after, unread: VecDeque::new(), source }
+        EventStream { session, options, last_seq: after, unread: VecDeque::new(), status: None, source }
+    }
+
+    pub(crate) fn in_process(
+        handle: SessionHandle,
+        session: &dyn InProcessSession,
+        after: u64,
+        options: FollowOptions,
+    ) -> EventStream {
+        let source = EventSource::InProcess(session.messages(after, options.pause));
+        EventStream { source, ..EventStream::new(handle, after, options) }
     }
 
     /// The sequence number of the last event that was returned.
     pub fn last_seq(&self) -> u64 {
         self.last_seq
+    }
+
+    /// The session's status now, as far as it is known here: exactly, if this process runs the session.
+    pub fn status(&self) -> Option<StatusView> {
+        match &self.source {
+            EventSource::InProcess(messages) => Some(messages.status()),
+            EventSource::File(_) | EventSource::Owner(_) | EventSource::End => self.status.clone(),
+        }
     }
 
     /// The next message; none when no process runs the session and every event has been returned.
@@ -161,7 +184,35 @@ impl EventStream {
                     }
                     None => self.source = EventSource::File(FileSource::default()),
                 },
+                EventSource::InProcess(messages) => match messages.next().await? {
+                    Some(message) => {
+                        if let SessionMessage::Event(event) = &message {
+                            self.last_seq = event.seq;
+                        }
+                        return Ok(Some(message));
+                    }
+                    None => {
+                        self.status = Some(messages.status());
+                        self.source = self.source_after_owner();
+                    }
+                },
             }
+        }
+    }
+
+    /// Where events come from when the owner in this process has left the session, after its last event.
+    fn source_after_owner(&self) -> EventSource {
+        match self.new_owner_wait().is_zero() {
+            true => EventSource::End,
+            false => EventSource::File(FileSource::default()),
+        }
+    }
+
+    /// How long to wait for another process to adopt the session.
+    fn new_owner_wait(&self) -> Duration {
+        match self.session.home().is_held(self.session.id()) {
+            true => self.options.new_owner_wait.max(ADOPTION_TIMEOUT),
+            false => self.options.new_owner_wait,
         }
     }
 
@@ -186,11 +237,8 @@ impl EventStream {
             return Ok(());
         }
         let Some(pid) = owner else {
-            let wait = match session.home().is_held(session.id()) {
-                true => self.options.new_owner_wait.max(ADOPTION_TIMEOUT),
-                false => self.options.new_owner_wait,
-            };
-            if file.missing_for(MissingPeer::Owner) >= wait {
+            let missing = file.missing_for(MissingPeer::Owner);
+            if missing >= self.new_owner_wait() {
                 self.source = EventSource::End;
             } else {
                 tokio::time::sleep(NEW_OWNER_POLL).await;
@@ -233,7 +281,11 @@ impl EventStream {
                 let TextDelta { task, turn, text } = serde_json::from_value(params).map_err(unreadable)?;
                 Ok(Some(SessionMessage::Text { task, turn, text }))
             }
-            "status" => serde_json::from_value(params).map(SessionMessage::Status).map(Some).map_err(unreadable),
+            "status" => {
+                let status: StatusView = serde_json::from_value(params).map_err(unreadable)?;
+                self.status = Some(status.clone());
+                Ok(Some(SessionMessage::Status(status)))
+            }
             _newer => Ok(None),
         }
     }

@@ -1,11 +1,12 @@
 //! One session, reached in the same way whether it runs or rests.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use host::Home;
 use protocol::SessionId;
 use protocol::api::{AnswerSource, ApiCall, ExportParams, Method, TodoEdits, TodoIds};
-use rpc::{CallError, InProcessConnector, Notifications, RpcClient};
+use rpc::{CallError, ErrorObject, Notifications, RpcClient};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -13,7 +14,7 @@ use store::StoreError;
 
 use crate::answers::{parse, to_json};
 use crate::events::{EventStream, FollowOptions};
-use crate::{ClientError, StoredSession, log};
+use crate::{ClientError, InProcessSession, StoredSession, log};
 
 /// How long the process that runs a session may take to answer a command.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(5);
@@ -26,27 +27,27 @@ const OWNER_CHANGE_PAUSE: Duration = Duration::from_millis(20);
 pub struct SessionHandle {
     home: Home,
     id: SessionId,
-    connector: Connector,
+    owner: Owner,
 }
 
-/// The way to the process that runs the session.
+/// The process that runs the session.
 #[derive(Debug, Clone)]
-enum Connector {
-    /// The session's socket.
-    Socket,
-    /// This process runs it.
-    InProcess(InProcessConnector),
+enum Owner {
+    /// Another one, if any, which listens on the session's socket.
+    OtherProcess,
+    /// This one.
+    ThisProcess(Arc<dyn InProcessSession>),
 }
 
 impl SessionHandle {
     /// A session of this home.
     pub fn new(home: &Home, id: SessionId) -> SessionHandle {
-        SessionHandle { home: home.clone(), id, connector: Connector::Socket }
+        SessionHandle { home: home.clone(), id, owner: Owner::OtherProcess }
     }
 
     /// A session that this process runs.
-    pub fn in_process(home: &Home, id: SessionId, connector: InProcessConnector) -> SessionHandle {
-        SessionHandle { home: home.clone(), id, connector: Connector::InProcess(connector) }
+    pub fn in_process(session: Arc<dyn InProcessSession>) -> SessionHandle {
+        SessionHandle { home: session.home().clone(), id: session.id(), owner: Owner::ThisProcess(session) }
     }
 
     /// The session.
@@ -124,22 +125,25 @@ impl SessionHandle {
 
     /// The process that runs the session.
     async fn owner(&self) -> Result<Option<u32>, ClientError> {
-        match &self.connector {
-            Connector::InProcess(_) => Ok(Some(std::process::id())),
-            Connector::Socket => self.read(|stored| Ok(stored.owner()?)).await,
+        match &self.owner {
+            Owner::ThisProcess(_) => Ok(Some(std::process::id())),
+            Owner::OtherProcess => self.read(|stored| Ok(stored.owner()?)).await,
         }
     }
 
     /// Follows the session's events after a sequence number.
     pub fn follow(&self, after: u64, options: FollowOptions) -> EventStream {
-        EventStream::new(self.clone(), after, options)
+        match &self.owner {
+            Owner::ThisProcess(session) => EventStream::in_process(self.clone(), &**session, after, options),
+            Owner::OtherProcess => EventStream::new(self.clone(), after, options),
+        }
     }
 
     /// Connects to the process that runs the session.
     pub async fn connect(&self) -> Result<(RpcClient, Notifications), std::io::Error> {
-        match &self.connector {
-            Connector::Socket => RpcClient::connect(&self.home.socket(self.id)).await.map_err(std::io::Error::other),
-            Connector::InProcess(connector) => connector.connect().await,
+        match &self.owner {
+            Owner::OtherProcess => RpcClient::connect(&self.home.socket(self.id)).await.map_err(std::io::Error::other),
+            Owner::ThisProcess(session) => session.connector().connect().await,
         }
     }
 
@@ -161,20 +165,50 @@ impl SessionHandle {
         timeout: Option<Duration>,
     ) -> Result<R, ClientError> {
         let call = async {
-            let no_answer = |error: std::io::Error| ClientError::NoAnswer { pid, why: error.to_string() };
-            let (client, _notifications) = self.connect().await.map_err(no_answer)?;
-            client.call::<R>(method, params).await.map_err(|error| match error {
-                CallError::Refused(refused) => ClientError::Refused(refused),
-                CallError::Closed(closed) => ClientError::Ended { pid, closed },
-                error @ (CallError::TooLarge { .. } | CallError::Params(_) | CallError::Answer(_)) => {
-                    ClientError::Call(error)
-                }
-            })
+            match &self.owner {
+                Owner::OtherProcess => self.call_socket(pid, method, params).await,
+                Owner::ThisProcess(session) => call_in_process(&**session, method, params).await,
+            }
         };
         let late = || Err(ClientError::NoAnswer { pid, why: "it may be suspended".into() });
         match timeout {
             Some(timeout) => tokio::time::timeout(timeout, call).await.unwrap_or_else(|_elapsed| late()),
             None => call.await,
         }
+    }
+    async fn call_socket<R: DeserializeOwned>(
+        &self,
+        pid: u32,
+        method: Method,
+        params: impl Serialize,
+    ) -> Result<R, ClientError> {
+        let no_answer = |error: std::io::Error| ClientError::NoAnswer { pid, why: error.to_string() };
+        let (client, _notifications) = self.connect().await.map_err(no_answer)?;
+        client.call::<R>(method, params).await.map_err(|error| match error {
+            CallError::Refused(refused) => ClientError::Refused(refused),
+            CallError::Closed(closed) => ClientError::Ended { pid, closed },
+            error @ (CallError::TooLarge { .. } | CallError::Params(_) | CallError::Answer(_)) => {
+                ClientError::Call(error)
+            }
+        })
+    }
+}
+
+async fn call_in_process<R: DeserializeOwned>(
+    session: &dyn InProcessSession,
+    method: Method,
+    params: impl Serialize,
+) -> Result<R, ClientError> {
+    let params = serde_json::to_value(params).map_err(CallError::Params).map_err(ClientError::Call)?;
+    match session.connector().call(method, params).await {
+        Ok(answer) => serde_json::from_value(answer).map_err(CallError::Answer).map_err(ClientError::Call),
+        Err(CallError::Refused(refused)) => Err(match session.pause_reason() {
+            Some(reason) if refused.code == ErrorObject::INTERNAL => ClientError::Paused(reason),
+            Some(_) | None => ClientError::Refused(refused),
+        }),
+        Err(CallError::Closed(closed)) => {
+            Err(ClientError::NoAnswer { pid: std::process::id(), why: closed.to_string() })
+        }
+        Err(error) => Err(ClientError::Call(error)),
     }
 }

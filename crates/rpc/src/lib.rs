@@ -24,5 +24,5 @@ pub use json::read_json;
 pub use message::{MalformedMessage, RequestId, RpcMessage, RpcNotification, RpcRequest, RpcResponse};
 pub use outbox::{ConnectionLimits, Outbox, SendError};
 pub use serve::{
-    ClientHandle, InProcessConnections, InProcessConnector, RequestHandler, ResponseFuture, read_params, serve,
+    ClientHandle, InProcessConnector, InProcessRequests, RequestHandler, ResponseFuture, read_params, serve,
 };

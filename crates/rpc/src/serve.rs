@@ -5,25 +5,27 @@
 mod call_queue;
 mod client;
 mod client_connection;
+mod in_process;
 
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protocol::api::Method;
+use protocol::api::{CallOrdering, Method};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tokio::net::UnixStream;
-use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 pub use client::ClientHandle;
+pub use in_process::{InProcessConnector, InProcessRequests};
 
+use crate::ErrorObject;
 use crate::local::LocalListener;
-use crate::{ErrorObject, Notifications, RpcClient};
 use call_queue::CallQueue;
+use in_process::InProcessRequest;
 
 /// A call in progress.
 pub type ResponseFuture<'a> = Pin<Box<dyn Future<Output = Result<Value, ErrorObject>> + Send + 'a>>;
@@ -44,39 +46,11 @@ pub fn read_params<P: DeserializeOwned>(params: Value) -> Result<P, ErrorObject>
 /// Pause after accepting a client failed.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How many in-process clients may wait to be served.
-const MAX_PENDING_CONNECTIONS: usize = 16;
-
-/// Connects clients in the same process: they need no socket and are not checked.
-#[derive(Debug, Clone)]
-pub struct InProcessConnector(mpsc::Sender<UnixStream>);
-
-/// The receiving end of an [`InProcessConnector`].
-#[derive(Debug)]
-pub struct InProcessConnections(mpsc::Receiver<UnixStream>);
-
-impl InProcessConnector {
-    /// Creates a connector and the receiving end for [`serve`].
-    pub fn new() -> (InProcessConnector, InProcessConnections) {
-        let (sender, receiver) = mpsc::channel(MAX_PENDING_CONNECTIONS);
-        (InProcessConnector(sender), InProcessConnections(receiver))
-    }
-
-    /// Connects a new client to the server.
-    pub async fn connect(&self) -> io::Result<(RpcClient, Notifications)> {
-        let (ours, theirs) = UnixStream::pair()?;
-        let gone = |_closed| io::Error::new(io::ErrorKind::ConnectionRefused, "the server has ended");
-        self.0.send(theirs).await.map_err(gone)?;
-        let (input, output) = ours.into_split();
-        Ok(RpcClient::on_streams(input, output))
-    }
-}
-
 /// Serves the clients of `listener`, if there is one, and those in this process until `token` is cancelled, then lets
 /// running calls finish within the grace period.
 pub async fn serve(
     listener: Option<LocalListener>,
-    mut in_process: InProcessConnections,
+    mut in_process: InProcessRequests,
     server: Arc<dyn RequestHandler>,
     token: CancellationToken,
 ) {
@@ -87,9 +61,15 @@ pub async fn serve(
     loop {
         tokio::select! {
             () = token.cancelled() => break,
-            Some(stream) = in_process.0.recv() => {
-                clients.spawn(client_connection::serve_client(stream, Arc::clone(&server), queue.clone(), token.clone()));
-            }
+            Some(request) = in_process.next() => match request {
+                InProcessRequest::Connect(stream) => {
+                    clients.spawn(client_connection::serve_client(stream, Arc::clone(&server), queue.clone(), token.clone()));
+                }
+                InProcessRequest::Call { method, params, reply } => {
+                    let answer = start_call(&server, &queue, method, params, ClientHandle::without_connection());
+                    clients.spawn(in_process::reply(answer, reply, token.clone()));
+                }
+            },
             accepted = accept(listener.as_ref()) => match accepted {
                 Ok(stream) => {
                     clients.spawn(client_connection::serve_client(stream, Arc::clone(&server), queue.clone(), token.clone()));
@@ -109,6 +89,20 @@ async fn accept(listener: Option<&LocalListener>) -> io::Result<UnixStream> {
     match listener {
         Some(listener) => listener.accept().await,
         None => std::future::pending().await,
+    }
+}
+
+/// Starts a call, or queues it if it has session ordering; the returned future waits for its answer.
+fn start_call(
+    server: &Arc<dyn RequestHandler>,
+    queue: &CallQueue,
+    method: Method,
+    params: Value,
+    client: ClientHandle,
+) -> ResponseFuture<'static> {
+    match method.spec().order {
+        CallOrdering::Any => Box::pin(run_call(Arc::clone(server), method, params, client)),
+        CallOrdering::Session => Box::pin(queue.enqueue(method, params, client)),
     }
 }
 

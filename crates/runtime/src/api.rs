@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use client::StoredSession;
+use client::{SessionMessage, StoredSession};
 use kernel::{KernelInput, ReaderWait};
 use protocol::TaskId;
 use protocol::api::{
@@ -19,12 +19,12 @@ use serde_json::{Value, json};
 use store::{TodoError, plan};
 use tokio::sync::watch;
 
-use crate::bus::{BusMessage, FrameCache, Subscription};
+use crate::bus::FrameCache;
 use crate::commands;
 use crate::external_tasks;
 use crate::fleet::FleetError;
 use crate::hooks;
-use crate::session::SessionStatus;
+use crate::session::{ClientMessages, SessionStatus};
 use crate::session_context::SessionContext;
 use crate::session_model::ModelChangeError;
 use crate::session_wait::SessionWait;
@@ -165,10 +165,9 @@ impl RequestHandler for SessionApi {
                 Method::AsksDecide => self.decide(read_params(params)?).await,
                 Method::EventsSubscribe => {
                     let from: SubscribeParams = read_params(params)?;
-                    let subscription = self.context.log.bus.subscribe(from.after);
-                    let frames = self.context.log.bus.frames();
-                    let pause = Duration::from_millis(from.pause_ms).min(MAX_PAUSE);
-                    client.attach(forward_events(subscription, frames, self.status.clone(), client.clone(), pause));
+                    let (bus, pause) = (&self.context.log.bus, Duration::from_millis(from.pause_ms).min(MAX_PAUSE));
+                    let messages = ClientMessages::new(bus.subscribe(from.after), self.status.clone(), pause);
+                    client.attach(forward_messages(messages, bus.frames(), client.clone()));
                     Ok(json!({}))
                 }
                 of_home => Err(ErrorObject::unknown_method(of_home.name())),
@@ -303,49 +302,20 @@ fn json_of(answer: impl Serialize) -> Result<Value, ErrorObject> {
     serde_json::to_value(answer).map_err(ErrorObject::internal)
 }
 
-/// Sends a client every event at the speed it reads, and streamed text as it arrives. The session's status follows the
-/// events that led to it. After each batch, the loop waits for `pause`, so that later messages are sent together.
-async fn forward_events(
-    mut subscription: Subscription,
-    frames: Arc<FrameCache>,
-    mut status: watch::Receiver<SessionStatus>,
-    client: ClientHandle,
-    pause: Duration,
-) {
-    let mut last_sent = subscription.last_seq();
-    let mut is_pause_due = false;
-    let mut pending_status = Some(status.borrow_and_update().view());
+/// Sends a client every message at the speed it reads.
+async fn forward_messages(mut messages: ClientMessages, frames: Arc<FrameCache>, client: ClientHandle) {
     loop {
-        if let Some(view) = pending_status.take_if(|view| view.seq <= last_sent)
-            && client.deliver("status", &view).await.is_err()
-        {
-            return;
-        }
-        let next = tokio::select! {
-            biased;
-            next = subscription.next() => next,
-            Ok(()) = status.changed() => {
-                pending_status = Some(status.borrow_and_update().view());
-                continue;
-            }
-            () = std::future::ready(()), if is_pause_due => {
-                is_pause_due = false;
-                tokio::time::sleep(pause).await;
-                continue;
-            }
-        };
-        is_pause_due = !pause.is_zero();
-        let sent = match next {
-            Ok(Some(BusMessage::Event(envelope))) => {
-                last_sent = envelope.seq;
+        let sent = match messages.next().await {
+            Ok(Some(SessionMessage::Event(envelope))) => {
                 match frames.get_or_write(envelope.seq, || client.encode_frame("event", &*envelope)) {
                     Ok(frame) => client.send_shared(frame).await,
                     Err(error) => Err(error),
                 }
             }
-            Ok(Some(BusMessage::Text { task, turn, text })) => {
+            Ok(Some(SessionMessage::Text { task, turn, text })) => {
                 client.deliver("text", &json!({ "task": task, "turn": turn, "text": text })).await
             }
+            Ok(Some(SessionMessage::Status(status))) => client.deliver("status", &status).await,
             Ok(None) => return,
             Err(error) => return tracing::warn!(%error, "a subscription ended"),
         };

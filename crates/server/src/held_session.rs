@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use client::StoreError;
+use client::{SessionHandle, StoreError};
 use protocol::SessionId;
-use rpc::InProcessConnector;
 use runtime::{InputRejection, Session, SessionStatus};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -37,10 +36,9 @@ impl KeepMode {
 /// The way to a session that is held here; its task holds the session itself.
 #[derive(Debug, Clone)]
 pub struct HeldSession {
-    id: SessionId,
     first_seq: u64,
     commands: mpsc::Sender<HeldCommand>,
-    connector: InProcessConnector,
+    handle: SessionHandle,
     status: watch::Receiver<SessionStatus>,
 }
 
@@ -68,10 +66,9 @@ impl HeldSession {
     pub(crate) fn new(session: Session, record: Option<(HeldRecords, HeldRecord)>) -> (HeldSession, HeldSessionTask) {
         let (sender, commands) = mpsc::channel(COMMAND_BUFFER);
         let held = HeldSession {
-            id: session.id(),
             first_seq: session.first_seq(),
             commands: sender,
-            connector: session.in_process_connector(),
+            handle: session.handle().clone(),
             status: session.status(),
         };
         (held, HeldSessionTask { session, commands, keep: KeepMode::UntilClosed, record })
@@ -79,7 +76,7 @@ impl HeldSession {
 
     /// The session.
     pub fn id(&self) -> SessionId {
-        self.id
+        self.handle.id()
     }
 
     /// The number of the last event before this process opened the session.
@@ -87,9 +84,9 @@ impl HeldSession {
         self.first_seq
     }
 
-    /// Connects clients in this process to the session's API.
-    pub fn connector(&self) -> InProcessConnector {
-        self.connector.clone()
+    /// The session for clients in this process, until it is closed.
+    pub fn handle(&self) -> &SessionHandle {
+        &self.handle
     }
 
     /// The session's status, as it changes.

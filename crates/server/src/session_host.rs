@@ -137,7 +137,7 @@ impl SessionHost {
     /// Any session, whether it is held here, runs in another process, or does not run.
     pub fn handle(&self, id: SessionId) -> SessionHandle {
         match self.find(id) {
-            Some(held) => SessionHandle::in_process(self.home(), id, held.connector()),
+            Some(held) => held.handle().clone(),
             None => SessionHandle::new(self.home(), id),
         }
     }

@@ -47,7 +47,9 @@ pub(super) async fn send_prompt(api: Arc<RpcClient>, prompt: ClientPrompt, is_sl
                 Ok(SendParams { text, display: Some(display_prompt), ..prompt.send_params() })
             }
             Ok(InvokeSlashResult::Text { text }) => return BackgroundOutcome::CommandOutput(text),
-            Ok(InvokeSlashResult::Completed { message, .. }) => return BackgroundOutcome::CommandOutput(message),
+            Ok(InvokeSlashResult::Completed { message, .. } | InvokeSlashResult::FleetStarted { message }) => {
+                return BackgroundOutcome::CommandOutput(message);
+            }
             Err(error) => Err(error),
         },
     };

@@ -100,8 +100,8 @@ pub(super) async fn open(
         HostError::Refused(refusal) => refusal,
         error => refusal(error),
     })?;
-    let (api, _) = held.connector().connect().await.map_err(refusal)?;
-    let (client, queue) = held.connector().connect().await.map_err(refusal)?;
+    let (api, _) = held.handle().connect().await.map_err(refusal)?;
+    let (client, queue) = held.handle().connect().await.map_err(refusal)?;
     let start = (held.id(), held.first_seq());
     let opened =
         subscribe(start, SessionOwner::ThisProcess(held), api, EventFeed { client, queue }, args, client_tools).await?;

@@ -183,7 +183,7 @@ async fn open(
     session_names::save_name(sessions.home(), id, name).map_err(ErrorObject::internal)?;
     connection.server().base_dir.record(sessions.home(), id).map_err(ErrorObject::internal)?;
     let first_seq = held.first_seq();
-    let session = Arc::new(HostedSession::local(sessions.home(), held, clients, tool_calls).await?);
+    let session = Arc::new(HostedSession::local(held, clients, tool_calls).await?);
     session.add_titles(params.titles());
     let managed = params.managed_policy()?;
     if managed.forbids_bypass || !managed.ask.is_empty() {

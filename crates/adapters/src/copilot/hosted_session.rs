@@ -69,13 +69,12 @@ impl ClientNotice {
 impl HostedSession {
     /// A session that runs in this process.
     pub(crate) async fn local(
-        home: &Home,
         held: HeldSession,
         clients: Arc<SessionClients>,
         tool_calls: Arc<PendingToolCalls>,
     ) -> Result<HostedSession, ErrorObject> {
-        let (client, _notifications) = held.connector().connect().await.map_err(ErrorObject::internal)?;
-        let handle = SessionHandle::in_process(home, held.id(), held.connector());
+        let (client, _notifications) = held.handle().connect().await.map_err(ErrorObject::internal)?;
+        let handle = held.handle().clone();
         Ok(HostedSession::new(handle, Some(held), client, clients, tool_calls))
     }
 

@@ -130,7 +130,9 @@ impl From<ClientError> for HttpProblem {
     fn from(error: ClientError) -> HttpProblem {
         match error {
             ClientError::Store(error) => error.into(),
-            ClientError::Todos(_) | ClientError::Lists(_) | ClientError::WrongScope(_) => from_refusal(error.into()),
+            ClientError::Todos(_) | ClientError::Lists(_) | ClientError::WrongScope(_) | ClientError::Paused(_) => {
+                from_refusal(error.into())
+            }
             ClientError::Refused(object) => from_refusal(object),
             ClientError::NotRunning(id) => HttpProblem::conflict("no process runs the session")
                 .remedy(format!("resume it first: POST /v1/sessions/{id}/resume")),

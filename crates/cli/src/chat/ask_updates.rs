@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
-use protocol::api::DecideParams;
+use client::SessionHandle;
+use protocol::api::{AsksDecideParams, DecideParams, Nothing, calls};
 use protocol::{Ask, AskDecision, AskId, DecidedBy, Event, TaskId};
-use runtime::{InputRejection, Session};
 use tui::chat::ask_queue::AskQueue;
 
 use crate::approvals;
 use crate::args::RuleScope;
 use crate::error::CliError;
+use crate::foreground_session::{self, CallFailure};
 use crate::setup::Setup;
 
 /// The effect of an event on the asks.
@@ -65,7 +66,7 @@ pub(super) enum DecisionNotice {
 
 /// Sends a decision to the session, and saves its rules for the project of this folder.
 pub(super) async fn send_decision(
-    session: &Session,
+    session: &SessionHandle,
     setup: &Setup,
     cwd: &Path,
     params: DecideParams,
@@ -74,12 +75,11 @@ pub(super) async fn send_decision(
         AskDecision::Allow { rules, .. } => rules.clone(),
         AskDecision::Deny { .. } | AskDecision::Reply { .. } | AskDecision::Proceed { .. } => Vec::new(),
     };
-    match session.decide(params).await {
-        Ok(()) => Ok(rules.iter().map(|rule| save_rule(setup, cwd, rule)).collect()),
-        Err(refused @ (InputRejection::Refused(_) | InputRejection::Rule(_) | InputRejection::Hook(_))) => {
-            Ok(vec![DecisionNotice::Error(refused.to_string())])
-        }
-        Err(fatal @ (InputRejection::Paused(_) | InputRejection::SessionEnded)) => Err(fatal.into()),
+    let params = AsksDecideParams { decided: params, interrupt: false };
+    match foreground_session::call::<calls::AsksDecide>(session, &params).await {
+        Ok(Nothing {}) => Ok(rules.iter().map(|rule| save_rule(setup, cwd, rule)).collect()),
+        Err(CallFailure::Refused(reason)) => Ok(vec![DecisionNotice::Error(reason)]),
+        Err(CallFailure::Fatal(error)) => Err(error),
     }
 }
 

@@ -2,11 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use protocol::api::SendParams;
-use protocol::{CancelBy, MailDelivery};
+use client::{EventStream, SessionMessage};
+use protocol::MailDelivery;
+use protocol::api::{ApiCall, Nothing, SendParams, calls};
 use runtime::slash::SlashLookup;
-use runtime::{BusMessage, InputRejection, SessionStatus, Subscription};
-use tokio::sync::watch;
 use tui::chat::ask_queue::AskQueue;
 use tui::chat::editor::EditorAction;
 use tui::chat::terminal::{ChatTerminal, TerminalEvent};
@@ -19,6 +18,7 @@ use super::view::MESSAGE_PROMPT;
 use crate::args::RunArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
+use crate::foreground_session::{self, CallFailure};
 use crate::run::BackgroundNames;
 use crate::setup::Setup;
 
@@ -39,8 +39,7 @@ pub(super) struct Dialogue<'a> {
     pub(super) chat: OpenChat,
     pub(super) feed: ChatFeed,
     pub(super) asks: AskQueue,
-    pub(super) events: Subscription,
-    pub(super) status: watch::Receiver<SessionStatus>,
+    pub(super) events: EventStream,
     /// The time and target of the last interrupt.
     pub(super) last_interrupt: Option<(Instant, InterruptTarget)>,
     /// A hint that is shown until the next key.
@@ -72,10 +71,8 @@ pub(super) enum DialogueEnd {
 /// Input of the loop.
 enum DialogueInput {
     Terminal(TerminalEvent),
-    /// A live message of the session.
-    Live(BusMessage),
-    /// The status of the session changed.
-    Status,
+    /// A message of the session.
+    Live(SessionMessage),
     /// The session has ended by itself.
     Ended,
     /// The collected changes are due to be drawn.
@@ -117,7 +114,6 @@ impl Dialogue<'_> {
             event = self.terminal.next() => DialogueInput::Terminal(event),
             () = sleep_until_or_forever(draw_at) => DialogueInput::Draw,
             message = self.events.next() => message?.map_or(DialogueInput::Ended, DialogueInput::Live),
-            changed = self.status.changed() => changed.map_or(DialogueInput::Ended, |()| DialogueInput::Status),
             () = tokio::time::sleep(STATUS_INTERVAL), if busy => DialogueInput::Tick,
         })
     }
@@ -125,17 +121,16 @@ impl Dialogue<'_> {
     async fn handle(&mut self, input: DialogueInput) -> Result<Option<DialogueEnd>, CliError> {
         match input {
             DialogueInput::Terminal(event) => return self.handle_terminal(event).await,
+            DialogueInput::Live(SessionMessage::Status(status)) => {
+                if let Some(reason) = status.paused {
+                    self.show_error(&format!("{reason}; finished work is kept"));
+                    return Ok(Some(DialogueEnd::Leave(CommandExit::Failed)));
+                }
+            }
             DialogueInput::Live(message) => self.handle_message(&message),
             DialogueInput::Ended => {
                 self.show_error("the session has ended; finished work is kept");
                 return Ok(Some(DialogueEnd::Leave(CommandExit::Failed)));
-            }
-            DialogueInput::Status => {
-                let paused = self.status.borrow_and_update().paused.clone();
-                if let Some(reason) = paused {
-                    self.show_error(&format!("{reason}; finished work is kept"));
-                    return Ok(Some(DialogueEnd::Leave(CommandExit::Failed)));
-                }
             }
             DialogueInput::Draw | DialogueInput::Tick => {}
         }
@@ -181,7 +176,7 @@ impl Dialogue<'_> {
     fn leave_or_warn(&mut self) -> Result<Option<DialogueEnd>, CliError> {
         let BackgroundNames { agents, commands } = BackgroundNames::read(&self.chat.session)?;
         let warned = matches!(self.last_interrupt, Some((_, InterruptTarget::BackgroundWork)));
-        let has_fleet = self.status.borrow().fleet;
+        let has_fleet = self.has_fleet();
         if warned || agents.is_empty() && commands.is_empty() && !has_fleet {
             return Ok(Some(DialogueEnd::Leave(CommandExit::Success)));
         }
@@ -216,10 +211,9 @@ impl Dialogue<'_> {
             at.elapsed() < DOUBLE_INTERRUPT_WINDOW && *target != InterruptTarget::BackgroundWork
         });
         let previous = previous.map(|(_, target)| target);
-        let session = &self.chat.session;
         match (previous, target) {
             (Some(InterruptTarget::Turn), _) | (Some(_), InterruptTarget::Turn) => {
-                let stopped = session.stop(CancelBy::User).await;
+                let stopped = self.call::<calls::SessionStop>(&Nothing {}).await;
                 self.check_accepted(stopped)?;
                 return Ok(Some(DialogueEnd::Leave(CommandExit::Cancelled)));
             }
@@ -230,7 +224,7 @@ impl Dialogue<'_> {
                 return Ok(Some(DialogueEnd::Leave(CommandExit::Success)));
             }
             (None, InterruptTarget::Turn) => {
-                let stopped = session.interrupt().await;
+                let stopped = self.call::<calls::SessionInterrupt>(&Nothing {}).await;
                 self.check_accepted(stopped)?;
                 self.hint = Some("stopping; Ctrl-C again leaves and cancels all agents");
             }
@@ -270,7 +264,7 @@ impl Dialogue<'_> {
     pub(super) async fn post(&mut self, message: SendParams) -> Result<(), CliError> {
         let busy = self.is_busy();
         let delivery = if busy { MailDelivery::Steer } else { MailDelivery::FollowUp };
-        let sent = self.chat.session.post(SendParams { delivery, ..message }).await;
+        let sent = self.call::<calls::SessionSend>(&SendParams { delivery, ..message }).await;
         if let Some(receipt) = self.check_accepted(sent)? {
             self.feed.record_sent(receipt.mail);
             if busy {
@@ -280,24 +274,33 @@ impl Dialogue<'_> {
         Ok(())
     }
 
+    async fn call<C: ApiCall>(&self, params: &C::Params) -> Result<C::Result, CallFailure> {
+        foreground_session::call::<C>(&self.chat.session, params).await
+    }
+
     /// Shows a refusal of the session; returns any other error.
-    pub(super) fn check_accepted<T>(&mut self, result: Result<T, InputRejection>) -> Result<Option<T>, CliError> {
+    pub(super) fn check_accepted<T>(&mut self, result: Result<T, CallFailure>) -> Result<Option<T>, CliError> {
         match result {
             Ok(value) => Ok(Some(value)),
-            Err(rejected @ (InputRejection::Refused(_) | InputRejection::Rule(_) | InputRejection::Hook(_))) => {
-                self.show_error(&rejected.to_string());
+            Err(CallFailure::Refused(reason)) => {
+                self.show_error(&reason);
                 Ok(None)
             }
-            Err(fatal @ (InputRejection::Paused(_) | InputRejection::SessionEnded)) => Err(fatal.into()),
+            Err(CallFailure::Fatal(error)) => Err(error),
         }
     }
 
     pub(super) fn is_busy(&self) -> bool {
-        self.status.borrow().view().is_root_busy()
+        self.events.status().is_some_and(|status| status.is_root_busy())
     }
 
-    pub(super) fn background_count(&self) -> usize {
-        self.status.borrow().background
+    /// Whether a fleet is at work.
+    pub(super) fn has_fleet(&self) -> bool {
+        self.events.status().is_some_and(|status| status.fleet)
+    }
+
+    pub(super) fn background_count(&self) -> u64 {
+        self.events.status().map_or(0, |status| status.background)
     }
 }
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Instant;
 
+use client::SessionMessage;
 use protocol::{Ask, Event, TaskId};
-use runtime::BusMessage;
 use tui::chat::ask_queue::{AskDetail, AskInputResult};
 
 use super::ask_updates::{AskChange, CurrentAsk, DecisionNotice, apply_event, send_decision};
@@ -14,10 +14,10 @@ use crate::error::CliError;
 
 impl Dialogue<'_> {
     /// Shows an event, and updates the asks.
-    pub(super) fn handle_message(&mut self, message: &BusMessage) {
+    pub(super) fn handle_message(&mut self, message: &SessionMessage) {
         let rows = self.feed.handle_message(message, Instant::now(), self.columns());
         self.show(rows);
-        let BusMessage::Event(envelope) = message else { return };
+        let SessionMessage::Event(envelope) = message else { return };
         let task = envelope.entry.task;
         match apply_event(&mut self.asks, task, &envelope.entry.event) {
             AskChange::None => {}
@@ -32,7 +32,7 @@ impl Dialogue<'_> {
             AskChange::Decided { words: None, .. } => {}
             AskChange::Withdrawn(next) => self.refresh_ask(next),
         }
-        let is_root = task == self.chat.session.root();
+        let is_root = task == self.chat.root;
         if is_root && matches!(envelope.entry.event, Event::ActivationEnded { .. }) {
             self.hint = None;
         }

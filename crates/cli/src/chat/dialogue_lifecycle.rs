@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use client::StoredSession;
 use protocol::SessionId;
+use protocol::api::TasksParams;
 use runtime::SessionStart;
 use tui::chat::ask_queue::AskQueue;
 use tui::chat::call_history::CallHistory;
@@ -19,6 +19,7 @@ use super::view::MESSAGE_PROMPT;
 use crate::args::RunArgs;
 use crate::error::CliError;
 use crate::fleet;
+use crate::foreground_session::ForegroundSession;
 use crate::run::SessionUsageSummary;
 use crate::setup::Setup;
 
@@ -37,22 +38,22 @@ impl<'a> Dialogue<'a> {
         setup: &'a Setup,
         args: &'a RunArgs,
         terminal: &'a mut ChatTerminal,
+        owner: &ForegroundSession,
         opened: OpenChat,
         previous: Option<PreviousDialogue>,
     ) -> Result<Dialogue<'a>, CliError> {
         let session = &opened.session;
-        let mut feed = ChatFeed::new(session.root(), terminal.screen.style());
+        let mut feed = ChatFeed::new(opened.root, terminal.screen.style());
         let same_session = previous.filter(|previous| previous.session == session.id());
         let is_same_session = same_session.is_some();
         if let Some(previous) = same_session {
             feed.restore_calls(previous.calls);
         }
-        session.tasks()?.iter().for_each(|task| feed.add_earlier_task(task.id, task.kind, &task.name));
-        feed.add_earlier_fleet(FleetBoard::read_until(
-            &StoredSession::open(session.home(), session.id())?,
-            session.first_seq(),
-        )?);
-        let (events, status) = (session.subscribe(session.first_seq()), session.status());
+        let stored = session.stored()?;
+        let tasks = stored.tasks(&TasksParams::all_tasks())?.tasks;
+        tasks.iter().for_each(|task| feed.add_earlier_task(task.id, task.kind, &task.name));
+        feed.add_earlier_fleet(FleetBoard::read_until(&stored, owner.first_seq())?);
+        let events = owner.follow();
         let (interrupted, hint, draw_at, asks) = (None, None, Some(Instant::now()), AskQueue::default());
         let mut dialogue = Dialogue {
             setup,
@@ -62,7 +63,6 @@ impl<'a> Dialogue<'a> {
             feed,
             asks,
             events,
-            status,
             last_interrupt: interrupted,
             hint,
             draw_at,
@@ -73,7 +73,7 @@ impl<'a> Dialogue<'a> {
             dialogue.show_unfinished_fleet();
         }
         if let SessionStart::Resume(_) = dialogue.chat.start {
-            dialogue.chat.session.resume().await?;
+            owner.resume().await?;
         }
         Ok(dialogue)
     }
@@ -81,8 +81,8 @@ impl<'a> Dialogue<'a> {
     /// Shows the last exchange and open asks.
     fn restore_conversation(&mut self) -> Result<(), CliError> {
         let session = &self.chat.session;
-        let (prompt, answer) = open_chat::last_exchange(session.home(), session.id(), session.root())?;
-        let open_asks = StoredSession::open(session.home(), session.id())?.open_asks()?;
+        let (prompt, answer) = open_chat::last_exchange(session, self.chat.root)?;
+        let open_asks = session.stored()?.open_asks()?;
         if let Some(resumed) = self.chat.resumed.take() {
             self.show_note(&resumed);
         }
@@ -108,20 +108,24 @@ impl<'a> Dialogue<'a> {
     }
 
     /// Leaves the session. Shows how to resume it, unless it is resumed at once. Removes an empty session.
-    pub(super) async fn leave(mut self, end: &DialogueEnd) -> Result<PreviousDialogue, CliError> {
+    pub(super) async fn leave(
+        mut self,
+        owner: ForegroundSession,
+        end: &DialogueEnd,
+    ) -> Result<PreviousDialogue, CliError> {
         let columns = self.columns();
         let (home, id) = (self.setup.home.clone(), self.chat.session.id());
         let unfinished = self.feed.finish_text(columns);
         self.show(unfinished);
-        let is_empty = self.chat.session.view()?.title.is_empty();
-        self.chat.session.leave().await?;
+        let is_empty = self.chat.session.stored()?.view()?.title.is_empty();
+        owner.leave().await?;
         match end {
             DialogueEnd::Switch(next) if next.start == SessionStart::Resume(id) => {
                 self.terminal.screen.show([StyledRow::new()])
             }
             DialogueEnd::Switch(_) | DialogueEnd::Leave(_) if is_empty => client::sessions::remove(&home, id)?,
             DialogueEnd::Switch(_) | DialogueEnd::Leave(_) => {
-                let usage = SessionUsageSummary::read(&StoredSession::open(&home, id)?)?;
+                let usage = SessionUsageSummary::read(&self.chat.session.stored()?)?;
                 let dim =
                     |text: String| wrap(&[StyledSpan::new(TextRole::Dim, &text)], columns, &LinePrefix::default());
                 let resume = format!("resume with: {}", fleet::resume_command(&home, id));

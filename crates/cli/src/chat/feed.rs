@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use client::SessionMessage;
 use protocol::{
     Ask, AskSubject, ContentBlock, Envelope, Event, FLEET_DEPLOYED, HiddenTasks, LimitKind, MailBody, MailId,
     ModelFault, Principal, TaskId, TaskOutcome, TaskType, ToolCallRequest, tool_name,
 };
-use runtime::BusMessage;
 use tui::chat::call_history::{CallHistory, format_duration};
 use tui::chat::markdown::MarkdownStream;
 use tui::chat::text::{LinePrefix, StyledRow, StyledSpan, truncate, width, wrap};
@@ -76,8 +76,8 @@ impl ChatFeed {
     }
 
     /// Records a message sent from here.
-    pub(super) fn record_sent(&mut self, mail: Option<MailId>) {
-        self.own_mail.extend(mail);
+    pub(super) fn record_sent(&mut self, mail: MailId) {
+        self.own_mail.insert(mail);
     }
 
     /// Restores earlier calls.
@@ -165,11 +165,11 @@ impl ChatFeed {
     }
 
     /// Returns the rows for a live message.
-    pub(super) fn handle_message(&mut self, message: &BusMessage, now: Instant, columns: usize) -> Vec<StyledRow> {
+    pub(super) fn handle_message(&mut self, message: &SessionMessage, now: Instant, columns: usize) -> Vec<StyledRow> {
         match message {
-            BusMessage::Text { task, text, .. } if *task == self.root => self.push_text(text, columns),
-            BusMessage::Text { .. } => Vec::new(),
-            BusMessage::Event(envelope) => {
+            SessionMessage::Text { task, text, .. } if *task == self.root => self.push_text(text, columns),
+            SessionMessage::Text { .. } | SessionMessage::Status(_) => Vec::new(),
+            SessionMessage::Event(envelope) => {
                 let (task, event) = (envelope.entry.task, &envelope.entry.event);
                 if task == self.root {
                     self.track_wait(event, now);

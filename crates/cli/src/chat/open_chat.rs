@@ -1,18 +1,19 @@
 //! Opens sessions for a conversation, and builds the welcome text.
 
-use client::{SessionQuery, StoreError, StoredSession};
+use client::{SessionHandle, SessionQuery, StoreError, StoredSession};
 use host::{Clock, Home, SystemClock};
 use protocol::{ContentBlock, Envelope, Event, PermissionMode, Principal, SessionId, SessionMode, TaskId};
 use runtime::slash::SlashRegistry;
-use runtime::{Session, SessionSettings, SessionStart};
+use runtime::{InstructionNotice, SessionSettings, SessionStart};
 use tui::chat::text::{LinePrefix, StyledRow, StyledSpan, truncate, wrap};
 use tui::escape::escape_invisible;
 use tui::print;
 use tui::style::TextRole;
 
 use crate::args::{AskWait, PermissionArgs, RunArgs};
-use crate::current_session::{self, SessionUse};
+use crate::current_session::SessionUse;
 use crate::error::CliError;
+use crate::foreground_session::ForegroundSession;
 use crate::sessions;
 use crate::setup::Setup;
 
@@ -53,30 +54,35 @@ impl PreparedChat {
         Ok(PreparedChat { settings, start, resumed })
     }
 
-    pub(super) async fn open(self) -> Result<OpenChat, CliError> {
+    pub(super) async fn open(self) -> Result<(ForegroundSession, OpenChat), CliError> {
         let PreparedChat { settings, start, resumed } = self;
         let (model, mode) = (settings.model_spec.clone(), settings.policy.mode);
         let (cwd, slashes) = (settings.cwd.display().to_string(), SlashRegistry::of(&settings.catalog));
-        let session = Session::open(settings, start).await?;
-        current_session::set(session.id(), SessionUse::Conversation);
-        let session_mode = session.mode().await?;
-        Ok(OpenChat {
+        let owner = ForegroundSession::open(settings, start, SessionUse::Conversation).await?;
+        let session = owner.handle().clone();
+        let opened = OpenChat {
+            session_mode: session.stored()?.view()?.mode,
             session,
+            root: owner.root(),
+            notices: owner.notices().to_vec(),
             slash_commands: slashes,
             start,
             model,
             cwd,
             permission_mode: mode,
-            session_mode,
             resumed,
-        })
+        };
+        Ok((owner, opened))
     }
 }
 
 /// An open session and its settings.
 #[derive(Debug)]
 pub(super) struct OpenChat {
-    pub(super) session: Session,
+    pub(super) session: SessionHandle,
+    pub(super) root: TaskId,
+    /// Notices for the user about the session's instruction files.
+    notices: Vec<InstructionNotice>,
     /// Its slash commands.
     pub(super) slash_commands: SlashRegistry,
     pub(super) start: SessionStart,
@@ -114,7 +120,7 @@ pub(super) fn welcome_rows(opened: &OpenChat, columns: usize) -> Vec<StyledRow> 
         let lead = LinePrefix::hanging(StyledSpan::new(TextRole::Dim, &format!("{name:<7}")));
         shown.extend(wrap(&[StyledSpan::plain(&value)], columns, &lead));
     }
-    for notice in opened.session.notices() {
+    for notice in &opened.notices {
         let text = escape_invisible(&format!("{}: {}", notice.path.display(), notice.text));
         shown.extend(wrap(
             &[StyledSpan::new(TextRole::Bad, &text)],
@@ -166,8 +172,8 @@ pub(super) fn other_session_rows(opened: &OpenChat, columns: usize) -> Result<Ve
 }
 
 /// Returns the last message of the user and the answer of the model.
-pub(super) fn last_exchange(home: &Home, id: SessionId, root: TaskId) -> Result<(String, String), StoreError> {
-    let reader = StoredSession::open(home, id)?;
+pub(super) fn last_exchange(session: &SessionHandle, root: TaskId) -> Result<(String, String), StoreError> {
+    let reader = session.stored()?;
     let mut exchange = (String::new(), String::new());
     let mut end = reader.view()?.events;
     while end > 0 && exchange.0.is_empty() {

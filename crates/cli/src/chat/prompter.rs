@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 
-use client::StoredSession;
+use client::{SessionHandle, SessionMessage};
 use protocol::{Ask, AskId, SessionId, TaskId};
-use runtime::{BusMessage, Session};
 use tokio::signal::unix::{Signal as Listener, SignalKind, signal};
 use tui::chat::ask_queue::{AskDetail, AskInputResult, AskQueue};
 use tui::chat::editor::{EditorAction, LineEditor};
@@ -67,10 +66,12 @@ pub(crate) enum PrompterResult {
 }
 
 impl<'a> Prompter<'a> {
-    /// Opens a prompter for a user who reads this surface and types on stdin; none without a terminal.
+    /// Opens a prompter for a user who reads this surface and types on stdin; none without a terminal. `first_seq` is the
+    /// last event before this process opened the session.
     pub(crate) fn open(
         setup: &'a Setup,
-        session: &Session,
+        session: &SessionHandle,
+        first_seq: u64,
         cwd: PathBuf,
         surface: PromptSurface,
     ) -> Option<Prompter<'a>> {
@@ -91,15 +92,15 @@ impl<'a> Prompter<'a> {
             resized: signal(SignalKind::window_change()).ok()?,
             continued: signal(SignalKind::from_raw(SIGCONT)).ok()?,
         };
-        if session.first_seq() > 0 {
+        if first_seq > 0 {
             prompter.restore_asks(session);
         }
         Some(prompter)
     }
 
     /// Shows asks that were opened before this process started.
-    fn restore_asks(&mut self, session: &Session) {
-        let open_asks = StoredSession::open(session.home(), session.id()).and_then(|reader| reader.open_asks());
+    fn restore_asks(&mut self, session: &SessionHandle) {
+        let open_asks = session.stored().and_then(|stored| stored.open_asks());
         for view in open_asks.unwrap_or_default() {
             let task_name = view.path.trim_start_matches("/root").trim_start_matches('/').to_owned();
             self.enqueue_ask(view.task, &task_name, Some(view.number), view.ask);
@@ -107,8 +108,8 @@ impl<'a> Prompter<'a> {
     }
 
     /// Handles an event of the task with this name.
-    pub(crate) fn handle_message(&mut self, message: &BusMessage, task_name: &str) -> PrompterResult {
-        let BusMessage::Event(envelope) = message else { return PrompterResult::NotShown };
+    pub(crate) fn handle_message(&mut self, message: &SessionMessage, task_name: &str) -> PrompterResult {
+        let SessionMessage::Event(envelope) = message else { return PrompterResult::NotShown };
         let entry = &envelope.entry;
         let placement = match apply_event(&mut self.asks, entry.task, &entry.event) {
             AskChange::Opened(ask) if ask.until_at.is_some_and(|until| until <= entry.at) => PrompterResult::NotShown,
@@ -164,7 +165,7 @@ impl<'a> Prompter<'a> {
     pub(crate) async fn handle_input(
         &mut self,
         input: PrompterInput,
-        session: &Session,
+        session: &SessionHandle,
     ) -> Result<Option<RunSignal>, CliError> {
         match input.0 {
             PrompterEvent::Key(key) => match self.editor.press(key) {
@@ -254,7 +255,7 @@ impl<'a> Prompter<'a> {
     }
 
     /// Answers the current ask.
-    async fn answer(&mut self, line: &str, session: &Session) -> Result<(), CliError> {
+    async fn answer(&mut self, line: &str, session: &SessionHandle) -> Result<(), CliError> {
         self.state.screen().into_iter().for_each(PanelScreen::note_line_end);
         let prompt = self.asks.prompt().unwrap_or_default();
         let echo = wrap(

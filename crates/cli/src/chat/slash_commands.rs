@@ -14,6 +14,7 @@ use super::view::MESSAGE_PROMPT;
 use crate::args::{PermissionArgs, RunArgs};
 use crate::error::CliError;
 use crate::exit::CommandExit;
+use crate::foreground_session::run_slash_command;
 use crate::run;
 
 /// Help for `/keys`.
@@ -39,7 +40,7 @@ impl Dialogue<'_> {
     pub(super) async fn run_slash_command(&mut self, line: &str) -> Result<Option<DialogueEnd>, CliError> {
         self.terminal.editor.history().add(line);
         self.echo(MESSAGE_PROMPT, line);
-        match self.chat.session.dispatch(line.trim()).await {
+        match run_slash_command(&self.chat.session, &self.chat.slash_commands, line.trim()).await? {
             SlashOutcome::Terminal(name, arguments) => match terminal_command::parse_command(name, &arguments) {
                 Ok(command) => return Ok(self.run_terminal_command(command).await),
                 Err(problem) => self.show_error(&problem),
@@ -112,7 +113,7 @@ impl Dialogue<'_> {
         let tasks = self.background_count();
         if self.is_busy() {
             self.show_error("a turn is running; wait for it, or stop it with Ctrl-C first");
-        } else if self.status.borrow().fleet {
+        } else if self.has_fleet() {
             self.show_error("a fleet is at work; wait for it, or stop it with `bosun fleet stop` first");
         } else if tasks > 0 {
             self.show_error(&format!(
@@ -128,7 +129,7 @@ impl Dialogue<'_> {
     }
 
     fn prepare_with_mode(&self, mode: PermissionMode) -> Result<PreparedChat, CliError> {
-        PreparedChat::new(self.setup, &self.current_args(), SessionStart::Resume(self.chat.session.id()), Some(mode))
+        PreparedChat::new(self.setup, &self.current_args()?, SessionStart::Resume(self.chat.session.id()), Some(mode))
     }
 
     fn prepare_other_session(&self, prefix: &str) -> Result<PreparedChat, CliError> {
@@ -145,13 +146,13 @@ impl Dialogue<'_> {
     }
 
     fn prepare_new_session(&self) -> Result<PreparedChat, CliError> {
-        PreparedChat::new(self.setup, &self.current_args(), SessionStart::New, Some(self.chat.permission_mode))
+        PreparedChat::new(self.setup, &self.current_args()?, SessionStart::New, Some(self.chat.permission_mode))
     }
 
     /// The arguments that match the current state of the session.
-    fn current_args(&self) -> RunArgs {
-        let (model, directory) = (self.chat.session.model(), self.chat.cwd.clone());
+    fn current_args(&self) -> Result<RunArgs, CliError> {
+        let (model, directory) = (self.chat.session.stored()?.view()?.model, self.chat.cwd.clone());
         let mode = self.args.mode.without_session_mode();
-        RunArgs { model: Some(model), directory: Some(directory.into()), mode, ..self.args.clone() }
+        Ok(RunArgs { model: Some(model), directory: Some(directory.into()), mode, ..self.args.clone() })
     }
 }

@@ -29,15 +29,15 @@ pub(crate) async fn run_chat(args: RunArgs, mut opening: Option<String>) -> Resu
         tracing::warn!(%error, "cannot raise the limit of open files");
     }
     // Before taking over the terminal, so that errors are printed as usual.
-    let mut opened = prepared.open().await?;
+    let (mut owner, mut opened) = prepared.open().await?;
     let mut terminal = ChatTerminal::open(setup.terminal_settings(), setup.home.root(), log::redact)?;
     let mut previous = None;
     loop {
-        let mut dialogue = Dialogue::begin(&setup, &args, &mut terminal, opened, previous).await?;
+        let mut dialogue = Dialogue::begin(&setup, &args, &mut terminal, &owner, opened, previous).await?;
         let end = dialogue.run(opening.take()).await?;
-        previous = Some(dialogue.leave(&end).await?);
+        previous = Some(dialogue.leave(owner, &end).await?);
         match end {
-            DialogueEnd::Switch(next) => opened = next.open().await?,
+            DialogueEnd::Switch(next) => (owner, opened) = next.open().await?,
             DialogueEnd::Leave(exit) => return Ok(exit),
         }
     }

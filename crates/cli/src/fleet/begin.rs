@@ -7,8 +7,7 @@ use config::{Env, FleetPlan};
 use host::Home;
 use protocol::{FleetConfig, FleetEnd, SessionId};
 use runtime::{
-    FleetError, FleetHandle, FleetRequest, InputRejection, ResultReuse, Session, SessionSettings, SessionStart,
-    TodoEditError,
+    FleetError, FleetHandle, FleetRequest, InputRejection, ResultReuse, SessionSettings, SessionStart, TodoEditError,
 };
 use tokio::task::JoinSet;
 use tui::print;
@@ -18,9 +17,10 @@ use super::follow::{FleetWaitLimits, follow};
 use super::progress::FleetProgress;
 use super::{status, validate};
 use crate::args::{FleetIsolation, FleetWorkArgs, RunArgs};
-use crate::current_session::{self, SessionUse};
+use crate::current_session::SessionUse;
 use crate::error::CliError;
 use crate::exit::CommandExit;
+use crate::foreground_session::ForegroundSession;
 use crate::setup::Setup;
 use crate::share::ShareFile;
 use crate::{run, suggestions};
@@ -204,8 +204,7 @@ impl FleetLaunch {
             tracing::warn!(%error, "cannot raise the limit of open files");
         }
         let excluded = share.as_ref().map(ShareFile::paths).unwrap_or_default();
-        let session = Session::open(settings, start).await?;
-        current_session::set(session.id(), SessionUse::Fleet);
+        let session = ForegroundSession::open(settings, start, SessionUse::Fleet).await?;
         for notice in session.notices() {
             print::note(format_args!("{}: {}", notice.path.display(), notice.text));
         }
@@ -221,7 +220,7 @@ impl FleetLaunch {
         // A warning printed later would corrupt the live view.
         while uncommitted_check.join_next().await.is_some() {}
         let limits = FleetWaitLimits { park: args.park_wait };
-        let (id, home) = (session.id(), session.home().clone());
+        let (id, home) = (session.id(), session.handle().home().clone());
         let display = FleetDisplay::new(&session, env, args.output_format, args.quiet)?
             .with_fleet(fleet.clone())
             .with_prompter(&session, setup.map(|setup| (setup, cwd)));
@@ -234,7 +233,7 @@ impl FleetLaunch {
 }
 
 async fn begin(
-    session: &Session,
+    session: &ForegroundSession,
     start: SessionStart,
     work: FleetLaunchMode,
     excluded: Vec<PathBuf>,
@@ -250,8 +249,8 @@ async fn begin(
 }
 
 /// Leaves a session in which no fleet could start, and removes it if it was created for the fleet.
-async fn leave_unused(session: Session, start: SessionStart) -> Result<(), CliError> {
-    let (home, id) = (session.home().clone(), session.id());
+async fn leave_unused(session: ForegroundSession, start: SessionStart) -> Result<(), CliError> {
+    let (home, id) = (session.handle().home().clone(), session.id());
     session.leave().await?;
     match start {
         SessionStart::New => Ok(client::sessions::remove(&home, id)?),

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use client::{StoreError, StoredSession};
+use client::{SessionHandle, SessionMessage, StoreError};
 use config::Env;
 use protocol::{Event, FleetEnd, TaskId};
-use runtime::{BusMessage, FleetHandle, Session};
+use runtime::FleetHandle;
 use tui::chat::prompt_surface::PromptSurface;
 use tui::event_text;
 use tui::event_text::ProgressMode;
@@ -15,6 +15,7 @@ use tui::signals::RunSignal;
 use crate::args::OutputFormat;
 use crate::chat::{Prompter, PrompterInput, PrompterResult};
 use crate::error::CliError;
+use crate::foreground_session::ForegroundSession;
 use crate::setup::{Setup, terminal_settings};
 
 /// The terminal output of a fleet.
@@ -31,7 +32,7 @@ pub(super) struct FleetDisplay<'a> {
 impl<'a> FleetDisplay<'a> {
     /// A display of the session's fleet, starting with the events of this process.
     pub(super) fn new(
-        session: &Session,
+        session: &ForegroundSession,
         env: &Env,
         format: OutputFormat,
         quiet: bool,
@@ -41,7 +42,10 @@ impl<'a> FleetDisplay<'a> {
             (OutputFormat::Text | OutputFormat::Json, true) => ProgressMode::Nothing,
             (OutputFormat::Text | OutputFormat::Json, false) => ProgressMode::Lines,
         };
-        let board = FleetBoard::read_until(&StoredSession::open(session.home(), session.id())?, session.first_seq())?;
+        let board = match session.first_seq() {
+            0 => FleetBoard::default(),
+            last => FleetBoard::read_until(&session.handle().stored()?, last)?,
+        };
         Ok(FleetDisplay {
             view: FleetView::new(board, mode, terminal_settings(env)),
             root: session.root(),
@@ -56,9 +60,13 @@ impl<'a> FleetDisplay<'a> {
     }
 
     /// Adds a prompter below the live view, if there is a live view and a terminal to read from.
-    pub(super) fn with_prompter(mut self, session: &Session, setup: Option<(&'a Setup, PathBuf)>) -> FleetDisplay<'a> {
+    pub(super) fn with_prompter(
+        mut self,
+        session: &ForegroundSession,
+        setup: Option<(&'a Setup, PathBuf)>,
+    ) -> FleetDisplay<'a> {
         if let Some((setup, cwd)) = setup.filter(|_| self.view.is_screen()) {
-            self.prompter = Prompter::open(setup, session, cwd, PromptSurface::LiveView);
+            self.prompter = Prompter::open(setup, session.handle(), session.first_seq(), cwd, PromptSurface::LiveView);
             self.draw_prompt();
         }
         self
@@ -76,7 +84,7 @@ impl<'a> FleetDisplay<'a> {
     pub(super) async fn handle_input(
         &mut self,
         input: PrompterInput,
-        session: &Session,
+        session: &SessionHandle,
     ) -> Result<Option<RunSignal>, CliError> {
         let Some(prompter) = &mut self.prompter else { return Ok(None) };
         let signal = prompter.handle_input(input, session).await;
@@ -91,7 +99,7 @@ impl<'a> FleetDisplay<'a> {
     }
 
     /// Passes a message to the prompter; returns whether the prompter shows it.
-    fn show_in_prompter(&mut self, message: &BusMessage, task: TaskId) -> bool {
+    fn show_in_prompter(&mut self, message: &SessionMessage, task: TaskId) -> bool {
         let Some(prompter) = &mut self.prompter else { return false };
         let placement = prompter.handle_message(message, self.view.todo_of(task));
         if prompter.has_changed() {
@@ -101,8 +109,8 @@ impl<'a> FleetDisplay<'a> {
     }
 
     /// Shows a message.
-    pub(super) fn show_message(&mut self, message: &BusMessage) {
-        let BusMessage::Event(envelope) = message else { return };
+    pub(super) fn show_message(&mut self, message: &SessionMessage) {
+        let SessionMessage::Event(envelope) = message else { return };
         self.view.handle_event(envelope);
         let task = envelope.entry.task;
         if self.show_in_prompter(message, task) {

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use client::StoreError;
+use client::{EventStream, SessionHandle, SessionMessage, StoreError};
 use config::Env;
-use runtime::{BusMessage, FleetHandle, FleetOutcome, Parking, Session, Subscription};
-use tokio::sync::watch;
+use protocol::api::ParkingView;
+use runtime::{FleetHandle, FleetOutcome};
 use tokio::time::MissedTickBehavior;
 use tui::signals::SignalListener;
 
@@ -16,6 +16,7 @@ use crate::args::RunArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::fault_injection;
+use crate::foreground_session::ForegroundSession;
 use crate::run::RunSummary;
 
 /// The minimum interval between redraws.
@@ -63,7 +64,7 @@ impl FollowOutcome {
 
 /// Follows a fleet, shows its progress and reports its outcome.
 pub(super) async fn follow(
-    session: Session,
+    session: ForegroundSession,
     fleet: FleetHandle,
     limits: FleetWaitLimits,
     display: FleetDisplay<'_>,
@@ -71,18 +72,17 @@ pub(super) async fn follow(
     args: &RunArgs,
 ) -> Result<CommandExit, CliError> {
     let mut signals = SignalListener::listen()?;
-    let (started, home, id) = (Instant::now(), session.home().clone(), session.id());
+    let (started, home, id) = (Instant::now(), session.handle().home().clone(), session.id());
     let mut observer = FleetObserver { report: RunSummary::new(&session), display, env };
-    let mut events = session.subscribe(session.first_seq());
-    let mut status = session.status();
-    let watcher = FleetWatcher { session: &session, events: &mut events, status: &mut status };
+    let (mut events, pause) = (session.follow(), session.pause());
+    let watcher = FleetWatcher { session: session.handle(), events: &mut events };
     let outcome = tokio::select! {
         biased;
         _signal = signals.next() => Ok(FollowOutcome::Interrupted),
         outcome = watcher.watch(fleet.clone(), limits, &mut observer) => outcome,
     };
     let outcome = match outcome {
-        Err(_unread) if status.borrow().paused.is_some() => FollowOutcome::Paused,
+        Err(_unread) if pause.reason().is_some() => FollowOutcome::Paused,
         outcome => outcome?,
     };
     let leave_result = tokio::select! {
@@ -92,7 +92,7 @@ pub(super) async fn follow(
         _again = signals.next() => return Ok(CommandExit::Cancelled),
     };
     // Read it after leaving, which commits too.
-    let paused = status.borrow().paused.clone();
+    let paused = pause.reason();
     if paused.is_none() {
         leave_result?;
     }
@@ -124,7 +124,7 @@ struct FleetObserver<'a> {
 }
 
 impl FleetObserver<'_> {
-    fn observe(&mut self, message: &BusMessage) {
+    fn observe(&mut self, message: &SessionMessage) {
         fault_injection::panic_if_requested(self.env.fault.as_deref(), message);
         self.report.apply(message);
         self.display.show_message(message);
@@ -132,9 +132,8 @@ impl FleetObserver<'_> {
 }
 
 struct FleetWatcher<'a> {
-    session: &'a Session,
-    events: &'a mut Subscription,
-    status: &'a mut watch::Receiver<runtime::SessionStatus>,
+    session: &'a SessionHandle,
+    events: &'a mut EventStream,
 }
 
 impl FleetWatcher<'_> {
@@ -146,18 +145,12 @@ impl FleetWatcher<'_> {
         observer: &mut FleetObserver<'_>,
     ) -> Result<FollowOutcome, CliError> {
         let mut last_event = Instant::now();
+        let mut parked = None;
         let mut clock = tokio::time::interval(REDRAW_INTERVAL);
         clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let parked = {
-                let status = self.status.borrow_and_update();
-                if status.paused.is_some() {
-                    return Ok(FollowOutcome::Paused);
-                }
-                status.parked
-            };
             // Do not wait for a state that only a person can change.
-            if matches!(parked, Some(Parking { until: None, .. })) {
+            if matches!(parked, Some(ParkingView { until_at: None, .. })) {
                 return Ok(FollowOutcome::Parked);
             }
             let park_time_left = limits.park.saturating_sub(last_event.elapsed());
@@ -168,18 +161,18 @@ impl FleetWatcher<'_> {
                         return Ok(FollowOutcome::Interrupted);
                     }
                 }
-                message = self.events.next() => {
-                    if let Some(message) = message? {
+                message = self.events.next() => match message? {
+                    Some(SessionMessage::Status(status)) if status.paused.is_some() => {
+                        return Ok(FollowOutcome::Paused);
+                    }
+                    Some(SessionMessage::Status(status)) => parked = status.parked,
+                    Some(message) => {
                         last_event = Instant::now();
                         observer.observe(&message);
                     }
-                }
+                    None => return Ok(FollowOutcome::Ended(FleetOutcome::SessionEnded)),
+                },
                 outcome = fleet.wait() => return Ok(FollowOutcome::Ended(outcome)),
-                changed = self.status.changed() => {
-                    if changed.is_err() {
-                        return Ok(FollowOutcome::Ended(FleetOutcome::SessionEnded));
-                    }
-                }
                 _now = clock.tick() => observer.display.tick(),
                 () = tokio::time::sleep(park_time_left) => {
                     if parked.is_some() {
@@ -193,11 +186,14 @@ impl FleetWatcher<'_> {
 }
 
 /// Leaves the session and shows its last events.
-async fn leave(session: Session, events: &mut Subscription, observer: &mut FleetObserver<'_>) -> Result<(), CliError> {
+async fn leave(
+    session: ForegroundSession,
+    events: &mut EventStream,
+    observer: &mut FleetObserver<'_>,
+) -> Result<(), CliError> {
     let left = session.leave().await;
-    while let Ok(Some(message @ BusMessage::Event(_))) =
-        tokio::time::timeout(Duration::ZERO, events.next()).await.unwrap_or(Ok(None))
-    {
+    // The stream ends with the session, unless its last events cannot be read.
+    while let Ok(Some(message)) = events.next().await {
         observer.observe(&message);
     }
     left?;

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use client::{BackgroundWork, StoreError, StoredSession};
+use client::{BackgroundWork, SessionHandle, StoreError};
 use protocol::api::TaskView;
-use runtime::Session;
 use tui::print;
 
 /// How long commands may keep running: many never end.
@@ -40,8 +39,8 @@ pub(crate) struct BackgroundNames {
 
 impl BackgroundNames {
     /// Reads the running work from the session's file.
-    pub(crate) fn read(session: &Session) -> Result<BackgroundNames, StoreError> {
-        Ok(StoredSession::open(session.home(), session.id())?.background_work()?.into())
+    pub(crate) fn read(session: &SessionHandle) -> Result<BackgroundNames, StoreError> {
+        Ok(session.stored()?.background_work()?.into())
     }
 }
 

@@ -21,7 +21,7 @@ const MAX_LISTED_TASKS: usize = 5;
 
 impl RunSummary {
     pub(super) fn explain(&self) {
-        let id = self.id;
+        let id = self.session.id();
         self.explain_denials();
         self.explain_tasks();
         self.explain_stopped();
@@ -40,7 +40,8 @@ impl RunSummary {
                 print::note(format_args!("hint: resume later with: bosun --resume {id}"));
             }
             (RunEnd::Parked, ..) => {
-                let why = self.parked.map(|parking| describe_parking(parking.until, parking.why)).unwrap_or_default();
+                let why =
+                    self.parked.map(|parking| describe_parking(parking.until_at, parking.why)).unwrap_or_default();
                 print::note(format_args!("parked: waiting for {why}; resume with: bosun --resume {id}"));
             }
             (RunEnd::StopRequested, ..) => print::note(format_args!("interrupted; resume with: bosun --resume {id}")),
@@ -61,7 +62,7 @@ impl RunSummary {
         let rules: BTreeSet<&str> =
             self.denials.iter().flat_map(|denial| denial.rules.iter().map(String::as_str)).collect();
         let flags: Vec<String> = rules.into_iter().map(policy::allow_flag).collect();
-        let id = self.id;
+        let id = self.session.id();
         if !flags.is_empty() {
             let flags = print::sanitize(&flags.join(" "));
             print::note(format_args!("hint: resume with: bosun --resume {id} -p \"continue\" {flags}"));
@@ -86,7 +87,7 @@ impl RunSummary {
             print::note(format_args!("and {more} more"));
         }
         if !failed.is_empty() {
-            print::note(format_args!("hint: see their work with: bosun tasks --session {}", self.id));
+            print::note(format_args!("hint: see their work with: bosun tasks --session {}", self.session.id()));
         }
     }
 
@@ -118,7 +119,7 @@ impl RunSummary {
             AutopilotStop::NoChange | AutopilotStop::Blocked { .. } => "",
             AutopilotStop::Complete { .. } | AutopilotStop::Aborted { .. } | AutopilotStop::Failed => return,
         };
-        print::note(format_args!("hint: resume with: bosun --resume {} -p \"…\"{flag}", self.id));
+        print::note(format_args!("hint: resume with: bosun --resume {} -p \"…\"{flag}", self.session.id()));
     }
 
     /// Explains why the fleet did not do everything.
@@ -127,14 +128,14 @@ impl RunSummary {
         if let Some(message) = fleet::fleet_message(outcome) {
             print::error(&print::sanitize(&format!("the fleet stopped: {message}")));
         }
-        let id = self.id;
+        let id = self.session.id();
         print::note(format_args!(
             "hint: bosun fleet status {id} shows the todos, bosun fleet resume {id} resumes them"
         ));
     }
 
     fn explain_outcome(&self, outcome: &TaskOutcome) {
-        let id = self.id;
+        let id = self.session.id();
         match outcome {
             TaskOutcome::Completed => {}
             TaskOutcome::Failed { message, kind } => {

@@ -76,7 +76,7 @@ impl RunSummary {
         };
         RunReportJson {
             r#type: "result",
-            session: self.id,
+            session: self.session.id(),
             outcome,
             message: self.message(),
             exit_code: self.exit().code(),

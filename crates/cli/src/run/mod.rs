@@ -13,20 +13,22 @@ mod usage_summary;
 
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use client::{RunWaitLimits, StoredSession};
 use host::{Clock, Home, SystemClock};
-use protocol::api::{SendParams, TaskView, TasksParams};
+use protocol::api::{SendParams, TaskView, TasksParams, calls};
 use protocol::{MailDelivery, SessionId};
-use runtime::{Session, SessionStart};
+use runtime::{Catalog, SessionStart};
 use tui::live::FleetBoard;
 use tui::print;
 
 use crate::args::{OutputFormat, RunArgs};
 use crate::chat::Prompter;
-use crate::current_session::{self, SessionUse};
+use crate::current_session::SessionUse;
 use crate::error::CliError;
 use crate::exit::CommandExit;
+use crate::foreground_session::{self, ForegroundSession};
 use crate::setup::Setup;
 use crate::share::ShareFile;
 use crate::{chat, fleet, sessions, setup, suggestions};
@@ -110,11 +112,10 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
     if let Err(error) = host::limits::raise_open_files() {
         tracing::warn!(%error, "cannot raise the limit of open files");
     }
-    let cwd = settings.cwd.clone();
-    let mut session = Session::open(settings, start).await?;
-    current_session::set(session.id(), SessionUse::Conversation);
+    let (cwd, catalog) = (settings.cwd.clone(), Arc::clone(&settings.catalog));
+    let session = ForegroundSession::open(settings, start, SessionUse::Conversation).await?;
     if start != SessionStart::New && !args.quiet {
-        fleet::unfinished_fleet_note(session.home(), session.id()).into_iter().for_each(print::note);
+        fleet::unfinished_fleet_note(&setup.home, session.id()).into_iter().for_each(print::note);
     }
     let progress = match (args.output_format, args.quiet) {
         (OutputFormat::Jsonl, _) => ProgressMode::Events,
@@ -130,7 +131,7 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
         return Err(CliError::usage(format!("session {id} has nothing left to do"))
             .with_hint(format!("give it a prompt: bosun --resume {id} -p \"…\"")));
     }
-    let prompt = match dispatch_prompt(&session, prompt, args.output_format).await {
+    let prompt = match dispatch_prompt(&session, &catalog, prompt, args.output_format).await {
         Ok(SlashPromptOutcome::Message(message)) => Some(*message),
         Ok(SlashPromptOutcome::WorkStarted) => None,
         Ok(SlashPromptOutcome::Finished(effect)) => {
@@ -142,18 +143,21 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
             return Err(failure);
         }
     };
-    resume_and_post(&mut session, start, prompt).await?;
+    resume_and_post(&session, start, prompt).await?;
     let BackgroundWait { commands, agents } = BackgroundWait::from_flag(args.background_wait);
     let limits =
         RunWaitLimits { commands: Some(commands), agents: Some(agents), park: Some(args.park_wait), run: args.timeout };
     let prompter = match progress {
-        ProgressMode::Lines => Prompter::open(&setup, &session, cwd, PromptSurface::Lines),
+        ProgressMode::Lines => Prompter::open(&setup, session.handle(), session.first_seq(), cwd, PromptSurface::Lines),
         ProgressMode::Nothing | ProgressMode::Events => None,
     };
     let on_terminal = std::io::stderr().is_terminal() && !setup.env.has_dumb_terminal();
-    let board = FleetBoard::read_until(&StoredSession::open(session.home(), session.id())?, session.first_seq())?;
-    let screen = RunScreen::new(progress, session.root()).with_tasks(&earlier_tasks(&session)?).with_fleet(board);
-    let mut screen = screen.with_prompter(prompter).with_countdown(on_terminal);
+    let mut screen = RunScreen::new(progress, session.root()).with_prompter(prompter).with_countdown(on_terminal);
+    if session.first_seq() > 0 {
+        let stored = session.handle().stored()?;
+        let board = FleetBoard::read_until(&stored, session.first_seq())?;
+        screen = screen.with_tasks(&earlier_tasks(&stored)?).with_fleet(board);
+    }
     let id = session.id();
     let report = drive_session(session, limits, &mut screen, &setup.env).await;
     // Restore the terminal before anything else is written to it.
@@ -167,12 +171,9 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
 }
 
 /// The tasks that earlier processes of the session started.
-fn earlier_tasks(session: &Session) -> Result<Vec<TaskView>, CliError> {
-    if session.first_seq() == 0 {
-        return Ok(Vec::new());
-    }
+fn earlier_tasks(stored: &StoredSession) -> Result<Vec<TaskView>, CliError> {
     let params = TasksParams { all: true, ..TasksParams::all_tasks() };
-    Ok(StoredSession::open(session.home(), session.id())?.tasks(&params)?.tasks)
+    Ok(stored.tasks(&params)?.tasks)
 }
 
 /// Rejects an opening word that does not start a conversation: a misspelt command, or a call without a terminal.
@@ -194,19 +195,20 @@ fn has_terminal() -> bool {
 
 /// Dispatches the prompt; without one, the session continues its remaining work.
 async fn dispatch_prompt(
-    session: &Session,
+    session: &ForegroundSession,
+    catalog: &Catalog,
     prompt: Option<SendParams>,
     format: OutputFormat,
 ) -> Result<SlashPromptOutcome, CliError> {
     match prompt {
-        Some(message) => slash::dispatch_slash(session, message, format).await,
+        Some(message) => slash::dispatch_slash(session, catalog, message, format).await,
         None => Ok(SlashPromptOutcome::WorkStarted),
     }
 }
 
 /// Resumes interrupted work and posts the prompt.
 async fn resume_and_post(
-    session: &mut Session,
+    session: &ForegroundSession,
     start: SessionStart,
     prompt: Option<SendParams>,
 ) -> Result<(), CliError> {
@@ -215,7 +217,7 @@ async fn resume_and_post(
         SessionStart::New | SessionStart::Fork(_) => {}
     }
     if let Some(prompt) = prompt {
-        session.post(prompt).await?;
+        foreground_session::call::<calls::SessionSend>(session.handle(), &prompt).await?;
     }
     Ok(())
 }

@@ -4,14 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-use client::{StoreError, StoredSession};
-use host::Home;
-use protocol::api::{TaskView, TasksParams};
+use client::{SessionHandle, SessionMessage, StoreError, StoredSession};
+use protocol::api::{ParkingView, TaskView, TasksParams};
 use protocol::{
     Ask, AskDecision, AskId, AskSubject, AutopilotStop, CallId, CancelBy, ContentBlock, DecidedBy, Event, Evidence,
-    FailKind, PlanAction, Principal, SessionId, SessionMode, TaskId, TaskOutcome, ToolResultStatus, Turn,
+    FailKind, PlanAction, Principal, SessionMode, TaskId, TaskOutcome, ToolResultStatus, Turn,
 };
-use runtime::{BusMessage, FleetOutcome, Parking, Session};
+use runtime::FleetOutcome;
 use serde::Serialize;
 use tui::event_text::ProgressMode;
 use tui::print;
@@ -22,6 +21,7 @@ use crate::args::OutputFormat;
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::fleet::{self, FleetProgress};
+use crate::foreground_session::ForegroundSession;
 
 /// Why the run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,15 +41,14 @@ pub(crate) enum RunEnd {
 /// The collected results of a run.
 #[derive(Debug)]
 pub(crate) struct RunSummary {
-    home: Home,
-    pub(super) id: SessionId,
+    pub(super) session: SessionHandle,
     root: TaskId,
     pub(super) started_at: Instant,
     pub(crate) end: RunEnd,
     pub(crate) interrupted: bool,
     pub(crate) paused: Option<Arc<StoreError>>,
     /// The quota or other condition that the whole session waits for.
-    pub(crate) parked: Option<Parking>,
+    pub(crate) parked: Option<ParkingView>,
     /// How the root's last activation of this run ended, and its text.
     pub(super) answer: Option<(TaskOutcome, String)>,
     /// What the root said in its latest turn with text, as far as it was received. If it cannot be written, this is the
@@ -121,10 +120,9 @@ struct RunCallAsk {
 }
 
 impl RunSummary {
-    pub(crate) fn new(session: &Session) -> RunSummary {
+    pub(crate) fn new(session: &ForegroundSession) -> RunSummary {
         RunSummary {
-            home: session.home().clone(),
-            id: session.id(),
+            session: session.handle().clone(),
             root: session.root(),
             started_at: Instant::now(),
             end: RunEnd::NothingLeft,
@@ -158,10 +156,11 @@ impl RunSummary {
     }
 
     /// Applies a message.
-    pub(crate) fn apply(&mut self, message: &BusMessage) {
+    pub(crate) fn apply(&mut self, message: &SessionMessage) {
         let envelope = match message {
-            BusMessage::Event(envelope) => envelope,
-            BusMessage::Text { task, turn, text } => return self.append_streamed(*task, *turn, text),
+            SessionMessage::Event(envelope) => envelope,
+            SessionMessage::Text { task, turn, text } => return self.append_streamed(*task, *turn, text),
+            SessionMessage::Status(_) => return,
         };
         let task = envelope.entry.task;
         match &envelope.entry.event {
@@ -278,7 +277,7 @@ impl RunSummary {
         let reader = match (left, &self.paused) {
             (Err(error), None) => return Err(error.into()),
             // The error that paused it is reported; earlier events can still be read.
-            (Err(_), Some(_)) => StoredSession::open(&self.home, self.id),
+            (Err(_), Some(_)) => self.session.stored(),
             (Ok(reader), _) => Ok(reader),
         };
         let has_fleet = self.fleet_outcome.is_some();
@@ -306,7 +305,7 @@ impl RunSummary {
     }
 
     fn read_plan(&self) -> Option<String> {
-        client::read_plan(&self.home, self.id).ok().flatten()
+        client::read_plan(self.session.home(), self.session.id()).ok().flatten()
     }
 
     /// The exit code.
@@ -368,17 +367,18 @@ impl RunSummary {
 }
 
 /// Calls that an earlier process asked about and that may be decided in this one.
-fn pending_asks(session: &Session) -> BTreeMap<(TaskId, CallId), RunCall> {
+fn pending_asks(session: &ForegroundSession) -> BTreeMap<(TaskId, CallId), RunCall> {
     if session.first_seq() == 0 {
         return BTreeMap::new();
     }
-    let asks = StoredSession::open(session.home(), session.id()).and_then(|reader| reader.all_asks());
+    let asks = session.handle().stored().and_then(|stored| stored.all_asks());
     asks.unwrap_or_default().iter().filter_map(|view| call_of_ask(view.task, &view.ask)).collect()
 }
 
 /// Whether an earlier process left the session in plan mode.
-fn is_planning(session: &Session) -> bool {
-    session.first_seq() > 0 && session.view().is_ok_and(|view| view.mode == SessionMode::Plan)
+fn is_planning(session: &ForegroundSession) -> bool {
+    let is_in_plan_mode = |stored: StoredSession| Ok(stored.view()?.mode == SessionMode::Plan);
+    session.first_seq() > 0 && session.handle().stored().and_then(is_in_plan_mode).unwrap_or(false)
 }
 
 fn call_of_ask(task: TaskId, ask: &Ask) -> Option<((TaskId, CallId), RunCall)> {

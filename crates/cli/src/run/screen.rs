@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use client::{SessionHandle, SessionMessage};
 use protocol::api::TaskView;
 use protocol::{Event, HiddenTasks, ModelFault, TaskId, TaskOutcome, Timestamp};
-use runtime::{BusMessage, Session};
 use tui::countdown::Countdown;
 use tui::event_text::{ProgressMode, event_lines};
 use tui::live::{FleetBoard, FleetLines};
@@ -91,10 +91,11 @@ impl<'a> RunScreen<'a> {
     }
 
     /// Shows an event. Streamed text is not shown; it only ends a silence.
-    pub(super) fn handle_message(&mut self, message: &BusMessage) {
+    pub(super) fn handle_message(&mut self, message: &SessionMessage) {
         let envelope = match message {
-            BusMessage::Event(envelope) => envelope,
-            BusMessage::Text { .. } => return self.silence = None,
+            SessionMessage::Event(envelope) => envelope,
+            SessionMessage::Text { .. } => return self.silence = None,
+            SessionMessage::Status(_) => return,
         };
         let event = &envelope.entry.event;
         let fleet_lines = self.fleet.apply(envelope);
@@ -134,7 +135,7 @@ impl<'a> RunScreen<'a> {
     pub(super) async fn handle_input(
         &mut self,
         input: PrompterInput,
-        session: &Session,
+        session: &SessionHandle,
     ) -> Result<Option<RunSignal>, CliError> {
         match &mut self.prompter {
             Some(prompter) => prompter.handle_input(input, session).await,

@@ -3,12 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use client::{RunDue, RunWaitLimits, RunWatch, StoreError, StoredSession};
+use client::{ClientError, EventStream, RunDue, RunWaitLimits, RunWatch, SessionMessage, StoreError};
 use config::Env;
 use protocol::CancelBy;
-use protocol::api::SessionWaitEnd;
-use runtime::{BusMessage, Session, SessionStatus, Subscription};
-use tokio::sync::watch;
+use protocol::api::{Nothing, SessionWaitEnd, calls};
 use tokio::time::MissedTickBehavior;
 use tui::signals::{RunSignal, SignalListener};
 
@@ -16,6 +14,7 @@ use super::report::{RunEnd, RunSummary};
 use super::screen::RunScreen;
 use crate::error::CliError;
 use crate::fault_injection;
+use crate::foreground_session::{self, ForegroundSession};
 
 /// The interval of ticks while nothing happens.
 const TICK_INTERVAL: Duration = Duration::from_secs(1);
@@ -23,20 +22,18 @@ const TICK_INTERVAL: Duration = Duration::from_secs(1);
 /// Follows the session until nothing is left to do, it is stopped, or a wait limit is reached; then leaves it. Passes
 /// every message to the screen once and in order, and handles the user's input there.
 pub(super) async fn drive_session(
-    session: Session,
+    session: ForegroundSession,
     limits: RunWaitLimits,
     screen: &mut RunScreen<'_>,
     env: &Env,
 ) -> Result<RunSummary, CliError> {
     let mut report = RunSummary::new(&session);
-    let mut events = session.subscribe(session.first_seq());
-    let mut status = session.status();
+    let mut events = session.follow();
     let mut signals = SignalListener::listen()?;
     let mut clock = tokio::time::interval(TICK_INTERVAL);
     clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut watch = RunWatch::new(limits, Instant::now());
     let ended = loop {
-        watch.note_phase(status.borrow_and_update().phase(), Instant::now());
         tokio::select! {
             biased;
             signal = signals.next() => {
@@ -45,7 +42,7 @@ pub(super) async fn drive_session(
                 }
             }
             input = screen.next_input() => {
-                let signal = screen.handle_input(input, &session).await?;
+                let signal = screen.handle_input(input, session.handle()).await?;
                 if let Some(signal) = signal
                     && let Some(ended) = handle_signal(signal, &session, &mut report).await?
                 {
@@ -53,23 +50,24 @@ pub(super) async fn drive_session(
                 }
             }
             message = events.next() => match message {
+                Ok(Some(SessionMessage::Status(status))) => watch.note_phase(status.phase(), Instant::now()),
                 Ok(Some(message)) => {
                     watch.note_event(Instant::now());
                     report.apply(&message);
                     fault_injection::panic_if_requested(env.fault.as_deref(), &message);
                     screen.handle_message(&message);
                 }
-                Ok(None) => {}
+                Ok(None) => break RunEnd::NothingLeft,
                 // Keep the report so far instead of returning the error.
-                Err(error) => {
+                Err(ClientError::Store(error)) => {
                     report.paused = Some(Arc::new(error));
                     break RunEnd::Paused;
                 }
+                Err(error) => return Err(error.into()),
             },
             _now = clock.tick() => screen.tick(Instant::now()),
-            changed = status.changed() => if changed.is_err() { break RunEnd::NothingLeft },
             () = watch.until_due() => {
-                let work = || StoredSession::open(session.home(), session.id())?.background_work();
+                let work = || session.handle().stored()?.background_work();
                 match watch.due(Instant::now(), work) {
                     Ok(RunDue::Nothing) => {}
                     // All at once: if tasks ended one by one, each end would wake the root.
@@ -86,7 +84,7 @@ pub(super) async fn drive_session(
             },
         }
     };
-    leave_session(session, ended, report, events, status, screen).await
+    leave_session(session, ended, report, events, screen).await
 }
 
 impl From<SessionWaitEnd> for RunEnd {
@@ -104,13 +102,13 @@ impl From<SessionWaitEnd> for RunEnd {
 /// session resumable.
 async fn handle_signal(
     signal: RunSignal,
-    session: &Session,
+    session: &ForegroundSession,
     report: &mut RunSummary,
 ) -> Result<Option<RunEnd>, CliError> {
     match signal {
         RunSignal::Interrupt if !report.interrupted => {
             report.interrupted = true;
-            session.interrupt().await?;
+            foreground_session::call::<calls::SessionInterrupt>(session.handle(), &Nothing {}).await?;
             session.stop(CancelBy::User).await?;
             Ok(None)
         }
@@ -124,23 +122,21 @@ async fn handle_signal(
 
 /// Leaves the session and applies its last events.
 async fn leave_session(
-    session: Session,
+    session: ForegroundSession,
     ended: RunEnd,
     mut report: RunSummary,
-    mut events: Subscription,
-    status: watch::Receiver<SessionStatus>,
+    mut events: EventStream,
     screen: &mut RunScreen<'_>,
 ) -> Result<RunSummary, CliError> {
     report.end = ended;
     // Prefer the supervisor's error: it describes the state of the file best.
-    report.paused = status.borrow().paused.clone().or(report.paused);
-    report.parked = status.borrow().parked;
+    report.paused = session.pause().reason().or(report.paused);
+    report.parked = session.status().parked;
     // A fleet that is still at work ends with the run, whose own end decides the exit code.
     report.fleet_outcome = session.latest_fleet().and_then(|fleet| fleet.outcome());
     let leave_result = session.leave().await;
-    while let Ok(Some(message @ BusMessage::Event(_))) =
-        tokio::time::timeout(Duration::ZERO, events.next()).await.unwrap_or(Ok(None))
-    {
+    // The stream ends with the session, unless its last events cannot be read.
+    while let Ok(Some(message)) = events.next().await {
         report.apply(&message);
         screen.handle_message(&message);
     }

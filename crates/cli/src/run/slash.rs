@@ -4,12 +4,13 @@ use std::path::Path;
 
 use protocol::api::SendParams;
 use runtime::slash::{SlashLookup, SlashOutcome, SlashPrompt, SlashRegistry};
-use runtime::{Session, SessionStart};
+use runtime::{Catalog, SessionStart};
 use serde_json::json;
 use tui::print;
 
 use crate::args::{OutputFormat, RunArgs};
 use crate::error::CliError;
+use crate::foreground_session::{ForegroundSession, run_slash_command};
 use crate::setup;
 use crate::setup::Setup;
 
@@ -68,11 +69,15 @@ pub(super) fn preview_prompt(
 
 /// Dispatches a prompt, which may be a command.
 pub(super) async fn dispatch_slash(
-    session: &Session,
+    session: &ForegroundSession,
+    catalog: &Catalog,
     message: SendParams,
     format: OutputFormat,
 ) -> Result<SlashPromptOutcome, CliError> {
-    match session.dispatch(&message.text).await {
+    if !message.text.starts_with('/') {
+        return Ok(SlashPromptOutcome::Message(Box::new(message)));
+    }
+    match run_slash_command(session.handle(), &SlashRegistry::of(catalog), &message.text).await? {
         SlashOutcome::NotACommand => Ok(SlashPromptOutcome::Message(Box::new(message))),
         SlashOutcome::Prompt(SlashPrompt { text, display, .. }) => {
             Ok(SlashPromptOutcome::Message(Box::new(SendParams { text, display: Some(display), ..message })))
@@ -81,7 +86,7 @@ pub(super) async fn dispatch_slash(
             print_text(&text, format);
             Ok(SlashPromptOutcome::Finished(SlashEffect::TextOnly))
         }
-        SlashOutcome::Done { message, mode } if session.status().borrow().quiet => {
+        SlashOutcome::Done { message, mode } if session.status().quiet => {
             print_text(&message, format);
             Ok(SlashPromptOutcome::Finished(if mode.is_some() {
                 SlashEffect::ChangedSession
@@ -103,11 +108,17 @@ pub(super) async fn dispatch_slash(
 
 /// Leaves a session without a message. A session created for a command that only printed a text is removed, since
 /// `--continue` would find it.
-pub(super) async fn leave_session(session: Session, start: SessionStart, effect: SlashEffect) -> Result<(), CliError> {
-    let (home, id) = (session.home().clone(), session.id());
+pub(super) async fn leave_session(
+    session: ForegroundSession,
+    start: SessionStart,
+    effect: SlashEffect,
+) -> Result<(), CliError> {
+    let handle = session.handle().clone();
     session.leave().await?;
     match (start, effect) {
-        (SessionStart::New | SessionStart::Fork(_), SlashEffect::TextOnly) => Ok(client::sessions::remove(&home, id)?),
+        (SessionStart::New | SessionStart::Fork(_), SlashEffect::TextOnly) => {
+            Ok(client::sessions::remove(handle.home(), handle.id())?)
+        }
         (SessionStart::New | SessionStart::Fork(_) | SessionStart::Resume(_), SlashEffect::ChangedSession)
         | (SessionStart::Resume(_), SlashEffect::TextOnly) => Ok(()),
     }

@@ -38,7 +38,7 @@ fn stored(stage: &SessionFixture, id: SessionId) -> StoredSession {
 async fn an_owner_and_the_file_give_the_same_answers() {
     let stage = scenario().script(ASKS).ask_wait(None).ready();
     let mut driver = stage.open(SessionStart::New).await;
-    let session = SessionHandle::in_process(stage.home(), driver.id(), driver.session().in_process_connector());
+    let session = driver.session().handle().clone();
     driver.send("go", MailDelivery::FollowUp).await;
     driver.until_status("the asks", |status| status.asks == 2).await;
     let todo = NewTodo { title: "write it".into(), ..NewTodo::default() };

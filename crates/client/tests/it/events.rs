@@ -2,11 +2,12 @@
 
 use std::future::poll_fn;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use bosun_client::{EventStream, FollowOptions, SessionHandle, SessionMessage};
-use protocol::{MailDelivery, SessionId};
+use protocol::{MailDelivery, SessionId, TaskState};
 use testkit::session::{SessionFixture, SessionStart, scenario};
 
 /// Far longer than an owner needs to take the session over.
@@ -110,5 +111,56 @@ async fn no_event_is_lost_or_repeated_when_owners_change() {
         let both = async { tokio::join!(reading, owning) };
         let (seen, ()) = tokio::time::timeout(Duration::from_secs(60), both).await.unwrap();
         assert_eq!(seen, (from + 1..=last.get()).collect::<Vec<_>>(), "dropped after {polls} polls");
+    }
+}
+
+#[tokio::test]
+async fn clients_in_the_owners_process_share_its_events() {
+    let stage = scenario().script(crate::SAYS_DONE).ready();
+    let mut driver = stage.open(SessionStart::New).await;
+    let session = driver.session().handle().clone();
+    let mut streams = [0, 0].map(|after| session.follow(after, FollowOptions::default()));
+    assert_eq!(streams[0].status().unwrap().root, Some(TaskState::Idle), "known before any message is read");
+    let begun = session.stored().unwrap().view().unwrap().events;
+    for stream in &mut streams {
+        read(stream, begun, usize::MAX).await;
+    }
+    driver.send("go", MailDelivery::FollowUp).await;
+    driver.rest().await;
+    let last = driver.leave().await.events().last().unwrap().seq;
+    let mut live = [Vec::new(), Vec::new()];
+    for (stream, live) in streams.iter_mut().zip(&mut live) {
+        let mut is_over = false;
+        while let Some(message) = stream.next().await.unwrap() {
+            match message {
+                SessionMessage::Event(event) => live.push(event),
+                SessionMessage::Status(status) => {
+                    assert!(status.seq <= stream.last_seq(), "a status comes after the events that led to it");
+                    is_over = status.phase().is_over();
+                }
+                SessionMessage::Text { .. } => {}
+            }
+        }
+        assert!(is_over, "the last status is that of a session at rest");
+    }
+    assert_eq!(live[0].iter().map(|event| event.seq).collect::<Vec<_>>(), (begun + 1..=last).collect::<Vec<_>>());
+    assert!(live[0].iter().zip(&live[1]).all(|(one, other)| Arc::ptr_eq(one, other)), "nothing is copied");
+}
+
+#[tokio::test]
+async fn futures_that_are_dropped_lose_no_event_of_this_process() {
+    let stage = scenario().script(crate::SAYS_DONE).ready();
+    for polls in [1, 2, usize::MAX] {
+        let mut driver = stage.open(SessionStart::New).await;
+        for pause in [Duration::ZERO, Duration::from_millis(1)] {
+            let options = FollowOptions { pause, ..FollowOptions::default() };
+            let mut stream = driver.session().handle().follow(0, options);
+            driver.send("go", MailDelivery::FollowUp).await;
+            driver.rest().await;
+            let last = driver.session().view().unwrap().events;
+            let reading = tokio::time::timeout(Duration::from_secs(20), read(&mut stream, last, polls));
+            assert_eq!(reading.await.unwrap(), (1..=last).collect::<Vec<_>>(), "dropped after {polls} polls");
+        }
+        driver.leave().await;
     }
 }

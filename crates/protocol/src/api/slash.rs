@@ -82,4 +82,9 @@ pub enum InvokeSlashResult {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mode: Option<SessionMode>,
     },
+    /// It started a fleet, which works until its todos are done.
+    FleetStarted {
+        /// What the fleet is to do.
+        message: String,
+    },
 }

@@ -7,7 +7,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::{ErrorObject, Outbox, RpcMessage, RpcNotification, SendError};
+use crate::{ConnectionLimits, ErrorObject, Framing, Outbox, RpcMessage, RpcNotification, SendError};
 
 /// A connected client. The handle may be kept; when the client has left, sending fails.
 #[derive(Debug, Clone)]
@@ -25,6 +25,12 @@ impl ClientHandle {
     pub(super) fn new(outbox: Outbox, gone: CancellationToken) -> ClientHandle {
         let (turn, turn_released) = (Arc::default(), CancellationToken::new());
         ClientHandle { outbox, work: TaskTracker::new(), gone, turn, turn_released }
+    }
+
+    /// A client in this process, which gets only the answer to its call: everything that is sent to it is dropped.
+    pub(super) fn without_connection() -> ClientHandle {
+        let (outbox, _unused_writer) = Outbox::new(Framing::Lines, ConnectionLimits::LOCAL);
+        ClientHandle::new(outbox, CancellationToken::new())
     }
 
     /// Lets calls of other clients run while this call waits for something slow. Later calls of this client still wait.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protocol::api::{CallOrdering, Method};
+use protocol::api::Method;
 use serde_json::Value;
 use tokio::net::UnixStream;
 use tokio::net::unix::OwnedReadHalf;
@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::call_queue::CallQueue;
-use super::{ClientHandle, RequestHandler, ResponseFuture, run_call};
+use super::{ClientHandle, RequestHandler, ResponseFuture, start_call};
 use crate::{
     Connection, ConnectionLimits, ErrorObject, FrameError, Framing, MalformedMessage, Outbox, RequestId, RpcMessage,
     RpcNotification, RpcRequest, RpcResponse, SendError,
@@ -112,11 +112,7 @@ impl ClientConnection {
             let error = ErrorObject::unknown_method(name);
             return Box::pin(async { Err(error) });
         };
-        let client = self.client.clone();
-        match method.spec().order {
-            CallOrdering::Any => Box::pin(run_call(Arc::clone(&self.server), method, params, client)),
-            CallOrdering::Session => Box::pin(self.queue.enqueue(method, params, client)),
-        }
+        start_call(&self.server, &self.queue, method, params, self.client.clone())
     }
 }
 

@@ -4,6 +4,7 @@ mod clients;
 mod corpus;
 mod drive;
 mod frames;
+mod in_process;
 mod order;
 #[cfg(test)]
 #[path = "../../../../fuzz/replay.rs"]

@@ -2,10 +2,12 @@
 
 #[cfg(test)]
 mod buckets;
+mod client_messages;
 mod fleet;
 #[cfg(test)]
 mod many_agents;
 mod open;
+mod owner;
 #[cfg(test)]
 mod questions;
 mod status;
@@ -16,7 +18,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use client::StoredSession;
+use client::{SessionHandle, StoredSession};
 use kernel::KernelInput;
 use protocol::api::{DecideParams, SendParams, SessionCommand, SessionView, StartAgentParams, TaskView, TasksParams};
 use protocol::{CancelBy, MailDelivery, Principal, SessionId, SessionMode, TaskId, TaskOutcome};
@@ -25,6 +27,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use client_messages::ClientMessages;
 pub use open::{SessionOpenError, SessionStart, acts_for_user};
 pub use status::SessionStatus;
 
@@ -61,7 +64,8 @@ pub struct Session {
     commands_applied: watch::Receiver<bool>,
     /// Cancelled when this process leaves the session.
     closing: CancellationToken,
-    api_connector: rpc::InProcessConnector,
+    /// The session for clients in this process.
+    handle: SessionHandle,
     /// Runs stop hooks for activations that ended without them.
     stop_hook_runs: Option<StopHookRuns>,
     /// Whether no question for the session's title is due.
@@ -110,12 +114,12 @@ impl Session {
 
     /// Connects a client to the session's API, as another process would.
     pub async fn connect(&self) -> io::Result<(rpc::RpcClient, rpc::Notifications)> {
-        self.api_connector.connect().await
+        self.handle.connect().await
     }
 
-    /// The connector for more clients in this process, while the session is open.
-    pub fn in_process_connector(&self) -> rpc::InProcessConnector {
-        self.api_connector.clone()
+    /// The session for clients in this process, while it is open.
+    pub fn handle(&self) -> &SessionHandle {
+        &self.handle
     }
 
     /// The session's status, as it changes.

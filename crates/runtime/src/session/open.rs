@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use client::SessionHandle;
 use futures_util::future::join_all;
 use git::Git;
 use host::{Guardian, HomeError, IdleSession, Lineage, ProcessIdentity, Workspace};
@@ -19,6 +20,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
+use super::owner::InProcessOwner;
 use crate::api::SessionApi;
 use crate::autopilot::Autopilot;
 use crate::catalog::Catalog;
@@ -182,7 +184,14 @@ impl Session {
             sync.sync_pending().await?;
         }
         let (applied, commands_applied) = watch::channel(false);
-        let (inside, connections) = rpc::InProcessConnector::new();
+        let (connector, in_process) = rpc::InProcessConnector::new();
+        let owner = InProcessOwner {
+            home: context.facts.home.clone(),
+            id,
+            connector,
+            bus: context.log.bus.clone(),
+            status: supervision.status.clone(),
+        };
         let mut session = Session {
             id,
             root,
@@ -195,7 +204,7 @@ impl Session {
             pending_commands,
             commands_applied,
             closing: CancellationToken::new(),
-            api_connector: inside,
+            handle: SessionHandle::in_process(Arc::new(owner)),
             stop_hook_runs: None,
             title_done: watch::channel(true).1,
         };
@@ -204,7 +213,7 @@ impl Session {
             StopHookRuns::begin(&session.context, &supervisor, last_seq, stop_hook_mode(start)).await?;
         hooks::session_started(&session.context, &supervisor, root, origin(start)).await;
         session.background_tasks.spawn(sync.serve());
-        session.start_background_tasks(settings.watchdog, applied, connections, fleets).await;
+        session.start_background_tasks(settings.watchdog, applied, in_process, fleets).await;
         match start {
             SessionStart::New | SessionStart::Fork(_) => session.resume_signal.notify_one(),
             // Pending commands are applied in `Session::resume`.
@@ -218,7 +227,7 @@ impl Session {
         &mut self,
         watchdog: WatchdogSettings,
         applied: watch::Sender<bool>,
-        connections: rpc::InProcessConnections,
+        in_process: rpc::InProcessRequests,
         fleets: Option<(Arc<dyn FleetRunner>, FleetQueue)>,
     ) {
         let supervisor = self.supervision.supervisor.clone();
@@ -249,7 +258,7 @@ impl Session {
         let listener = listener.inspect_err(|error| tracing::warn!(%error, "the session has no socket")).ok();
         let status = self.supervision.status.clone();
         let api = SessionApi { context: Arc::clone(&self.context), supervisor, root: self.root, status };
-        self.background_tasks.spawn(rpc::serve(listener, connections, Arc::new(api), self.closing.clone()));
+        self.background_tasks.spawn(rpc::serve(listener, in_process, Arc::new(api), self.closing.clone()));
     }
 }
 

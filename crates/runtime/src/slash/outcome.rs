@@ -70,11 +70,24 @@ impl SlashOutcome {
             }
             SlashOutcome::Text(text) => Ok(InvokeSlashResult::Text { text }),
             SlashOutcome::Done { message, mode } => Ok(InvokeSlashResult::Completed { message, mode }),
-            SlashOutcome::FleetStarted(message) => Ok(InvokeSlashResult::Completed { message, mode: None }),
+            SlashOutcome::FleetStarted(message) => Ok(InvokeSlashResult::FleetStarted { message }),
             SlashOutcome::NotACommand => Err("it is not a command; `commands.list` lists them".into()),
             SlashOutcome::Terminal(..) => Err("it works only in a terminal".into()),
             SlashOutcome::Refused(why) => Err(why),
             SlashOutcome::Unknown { name, nearest } => Err(unknown_command(&name, &nearest)),
+        }
+    }
+}
+
+impl From<InvokeSlashResult> for SlashOutcome {
+    fn from(result: InvokeSlashResult) -> SlashOutcome {
+        match result {
+            InvokeSlashResult::AgentPrompt { prompt: text, display_prompt: display, mode } => {
+                SlashOutcome::Prompt(SlashPrompt { text, display, mode })
+            }
+            InvokeSlashResult::Text { text } => SlashOutcome::Text(text),
+            InvokeSlashResult::Completed { message, mode } => SlashOutcome::Done { message, mode },
+            InvokeSlashResult::FleetStarted { message } => SlashOutcome::FleetStarted(message),
         }
     }
 }

@@ -189,6 +189,11 @@ impl SlashMatch<'_> {
     pub fn name(&self) -> &str {
         &self.command.name
     }
+
+    /// Its arguments.
+    pub fn arguments(&self) -> &str {
+        &self.arguments
+    }
 }
 
 impl SlashOutcome {

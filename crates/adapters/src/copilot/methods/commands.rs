@@ -65,6 +65,10 @@ async fn invoke(session: &HostedSession, params: &Value) -> Result<Value, ErrorO
         return Ok(json!({ "kind": "completed" }));
     }
     let call = InvokeSlashParams { name: name.to_owned(), input: input.to_owned() };
-    let result: InvokeSlashResult = session.call(Method::CommandsInvoke, call).await?;
+    let result = match session.call(Method::CommandsInvoke, call).await? {
+        // The SDK has no result of its own for a fleet.
+        InvokeSlashResult::FleetStarted { message } => InvokeSlashResult::Completed { message, mode: None },
+        result => result,
+    };
     serde_json::to_value(result).map_err(ErrorObject::internal)
 }

@@ -1,0 +1,183 @@
+//! The session that this process runs for the user at its terminal. Only its owner opens, resumes, stops and leaves it;
+//! everything else goes through its handle, as it does for every client.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use client::{ClientError, EventStream, FollowOptions, SessionHandle, StoreError, StoredSession};
+use protocol::api::{ApiCall, InvokeSlashParams, StatusView, calls};
+use protocol::{CancelBy, SessionId, TaskId};
+use rpc::ErrorObject;
+use runtime::slash::{SlashLookup, SlashOutcome, SlashRegistry};
+use runtime::{
+    FleetError, FleetHandle, FleetRequest, InputRejection, InstructionNotice, Session, SessionSettings, SessionStart,
+    SessionStatus,
+};
+use tokio::sync::watch;
+
+use crate::current_session::{self, SessionUse};
+use crate::error::CliError;
+
+/// How long a call may take: hooks have no limit, and a process does not lose itself.
+const NO_TIME_LIMIT: Duration = Duration::MAX;
+
+/// A session that this process runs in the foreground.
+#[derive(Debug)]
+pub(crate) struct ForegroundSession {
+    session: Session,
+}
+
+impl ForegroundSession {
+    /// Opens a session. Interrupted work stays interrupted until [`ForegroundSession::resume`].
+    pub(crate) async fn open(
+        settings: SessionSettings,
+        start: SessionStart,
+        usage: SessionUse,
+    ) -> Result<ForegroundSession, CliError> {
+        let session = Session::open(settings, start).await?;
+        current_session::set(session.id(), usage);
+        Ok(ForegroundSession { session })
+    }
+
+    /// The session for clients, which may keep it.
+    pub(crate) fn handle(&self) -> &SessionHandle {
+        self.session.handle()
+    }
+
+    pub(crate) fn id(&self) -> SessionId {
+        self.session.id()
+    }
+
+    pub(crate) fn root(&self) -> TaskId {
+        self.session.root()
+    }
+
+    /// The number of the last event before this process opened the session.
+    pub(crate) fn first_seq(&self) -> u64 {
+        self.session.first_seq()
+    }
+
+    /// Notices for the user about the session's instruction files.
+    pub(crate) fn notices(&self) -> &[InstructionNotice] {
+        self.session.notices()
+    }
+
+    /// Everything that happens since this process opened the session.
+    pub(crate) fn follow(&self) -> EventStream {
+        self.handle().follow(self.first_seq(), FollowOptions::default())
+    }
+
+    /// The session's status now.
+    pub(crate) fn status(&self) -> StatusView {
+        self.session.status().borrow().view()
+    }
+
+    /// Knows whether the session is paused, even after this process has left it.
+    pub(crate) fn pause(&self) -> SessionPause {
+        SessionPause(self.session.status())
+    }
+
+    /// Whether a task is busy or interrupted, or mail or commands are waiting.
+    pub(crate) async fn has_work(&self) -> Result<bool, InputRejection> {
+        self.session.has_work().await
+    }
+
+    /// Applies the commands that wait in its file, and resumes everything that was interrupted.
+    pub(crate) async fn resume(&self) -> Result<(), InputRejection> {
+        self.session.resume().await
+    }
+
+    /// Stops every task; the session accepts no new ones.
+    pub(crate) async fn stop(&self, by: CancelBy) -> Result<(), InputRejection> {
+        self.session.stop(by).await
+    }
+
+    /// Leaves the session: running tasks are interrupted, so that the next owner can resume them. Returns its file.
+    pub(crate) async fn leave(self) -> Result<StoredSession, StoreError> {
+        self.session.leave().await
+    }
+
+    /// Starts a fleet.
+    pub(crate) async fn start_fleet(&self, request: FleetRequest) -> Result<FleetHandle, FleetError> {
+        self.session.start_fleet(request).await
+    }
+
+    /// Resumes the session's latest fleet.
+    pub(crate) async fn resume_fleet(&self, excluded: Vec<PathBuf>) -> Result<FleetHandle, FleetError> {
+        self.session.resume_fleet(excluded).await
+    }
+
+    /// The latest fleet that this process drives or has driven.
+    pub(crate) fn latest_fleet(&self) -> Option<FleetHandle> {
+        self.session.latest_fleet()
+    }
+}
+
+/// Whether a session is paused, and why.
+#[derive(Debug)]
+pub(crate) struct SessionPause(watch::Receiver<SessionStatus>);
+
+impl SessionPause {
+    /// The failed commit that paused the session.
+    pub(crate) fn reason(&self) -> Option<Arc<StoreError>> {
+        self.0.borrow().paused.clone()
+    }
+}
+
+/// Why a call to the session of this process has no result.
+#[derive(Debug)]
+pub(crate) enum CallFailure {
+    /// The session refused it, for this reason; it goes on.
+    Refused(String),
+    /// The session cannot go on.
+    Fatal(CliError),
+}
+
+impl From<ClientError> for CallFailure {
+    fn from(error: ClientError) -> CallFailure {
+        match error {
+            ClientError::Refused(refused) if refused.code == ErrorObject::REFUSED => {
+                CallFailure::Refused(refused.message)
+            }
+            ClientError::Refused(refused) => CallFailure::Fatal(CliError::failed(refused.message)),
+            error => CallFailure::Fatal(error.into()),
+        }
+    }
+}
+
+impl From<CallFailure> for CliError {
+    fn from(failure: CallFailure) -> CliError {
+        match failure {
+            CallFailure::Refused(reason) => CliError::failed(reason),
+            CallFailure::Fatal(error) => error,
+        }
+    }
+}
+
+/// Calls a method of the session of this process, for as long as it takes.
+pub(crate) async fn call<C: ApiCall>(session: &SessionHandle, params: &C::Params) -> Result<C::Result, CallFailure> {
+    Ok(session.call::<C>(params, NO_TIME_LIMIT).await?)
+}
+
+/// Runs a text if it is a slash command. The caller must send a prompt that results from it.
+pub(crate) async fn run_slash_command(
+    session: &SessionHandle,
+    registry: &SlashRegistry,
+    text: &str,
+) -> Result<SlashOutcome, CliError> {
+    let command = match registry.parse(text) {
+        SlashLookup::NotACommand => return Ok(SlashOutcome::NotACommand),
+        SlashLookup::Unavailable(outcome) => return Ok(outcome),
+        SlashLookup::Command(command) => command,
+    };
+    if let Some((command, arguments)) = command.terminal_command() {
+        return Ok(SlashOutcome::Terminal(command, arguments.to_owned()));
+    }
+    let params = InvokeSlashParams { name: command.name().to_owned(), input: command.arguments().to_owned() };
+    match call::<calls::CommandsInvoke>(session, &params).await {
+        Ok(result) => Ok(result.into()),
+        Err(CallFailure::Refused(reason)) => Ok(SlashOutcome::Refused(reason)),
+        Err(CallFailure::Fatal(error)) => Err(error),
+    }
+}
