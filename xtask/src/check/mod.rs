@@ -5,6 +5,7 @@ mod longest;
 mod names;
 mod option_flags;
 mod rules;
+mod session_owners;
 mod task_types;
 mod tool_names;
 
@@ -24,8 +25,9 @@ pub(crate) fn check() -> Result<()> {
     let task_types = task_types::faults(&sources);
     let tool_names = tool_names::faults(&sources);
     let options = option_flags::faults(&sources);
+    let owners = session_owners::faults(&sources);
     let rules = rules::faults(&packages, &sources);
-    report([layers::faults(&packages), rules, locked, names, task_types, tool_names, options].concat())?;
+    report([layers::faults(&packages), rules, locked, names, task_types, tool_names, options, owners].concat())?;
     println!("check: formatting");
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
     println!("check: lints");

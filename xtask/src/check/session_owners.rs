@@ -1,0 +1,82 @@
+//! The command line is a client of sessions: only the places that open a session as its owner name the runtime's types
+//! for that.
+
+use std::path::Path;
+
+use crate::sources::{ByteKind, SourceFile, only, shipped, words};
+
+/// The types of a session for its owner.
+const OWNERS_TYPES: [&str; 4] = ["Session", "SessionStatus", "Subscription", "BusMessage"];
+
+/// The places that own sessions: that of the terminal, and the opener of those that the session host keeps.
+const OWNERS: [&str; 2] = ["crates/cli/src/foreground_session.rs", "crates/cli/src/sdk/session_opener.rs"];
+
+/// Every place in the command line that names such a type.
+pub(super) fn faults(sources: &[SourceFile]) -> Vec<String> {
+    let is_client = |source: &SourceFile| {
+        source.owner() == "cli" && !OWNERS.iter().any(|owner| source.path == Path::new(owner))
+    };
+    shipped(sources).iter().filter(|source| is_client(source)).flat_map(faults_of).collect()
+}
+
+fn faults_of(source: &SourceFile) -> Vec<String> {
+    let code = only(&source.text, &[ByteKind::Code]);
+    let mut faults = Vec::new();
+    for (at, path) in code.match_indices("runtime::") {
+        let rest = &code[at + path.len()..];
+        let named = match rest.strip_prefix('{') {
+            Some(list) => list.split('}').next().unwrap_or_default(),
+            None => rest.split(|letter: char| !letter.is_alphanumeric() && letter != '_').next().unwrap_or_default(),
+        };
+        let line = code[..at].matches('\n').count() + 1;
+        let owners_types = words(named).filter(|word| OWNERS_TYPES.contains(word));
+        faults.extend(owners_types.map(|name| {
+            format!(
+                "session: {}:{line} names runtime::{name}: the command line reaches a session through client::SessionHandle",
+                source.path.display()
+            )
+        }));
+    }
+    faults
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults_in(path: &str, text: &str) -> Vec<String> {
+        faults(&[SourceFile { path: path.into(), text: text.into() }])
+    }
+
+    #[test]
+    fn a_command_that_owns_a_session_is_named() {
+        let path = "crates/cli/src/tasks/a.rs";
+        let fault = |line: u32, name: &str| {
+            format!(
+                "session: {path}:{line} names runtime::{name}: the command line reaches a session through \
+                 client::SessionHandle"
+            )
+        };
+        assert_eq!(faults_in(path, "\nuse runtime::Session;"), [fault(2, "Session")]);
+        assert_eq!(faults_in(path, "let a = runtime::Session::open(b);"), [fault(1, "Session")]);
+        let list = "use runtime::{\n    BusMessage, SessionStart,\n    Subscription,\n};";
+        assert_eq!(faults_in(path, list), [fault(1, "BusMessage"), fault(1, "Subscription")]);
+    }
+
+    #[test]
+    fn owners_tests_and_other_types_are_allowed() {
+        let owned = "use runtime::{Session, SessionStatus};";
+        for path in OWNERS.into_iter().chain(["crates/cli/tests/it/a.rs", "crates/server/src/a.rs", "testkit/src/a.rs"])
+        {
+            assert_eq!(faults_in(path, owned), Vec::<String>::new(), "{path}");
+        }
+        for text in [
+            "use runtime::{SessionSettings, SessionStart};",
+            "runtime::strip_quote_marks(Session)",
+            "// runtime::Session\nlet a = \"runtime::Session\";",
+            "#[cfg(test)]\nmod tests { use runtime::Session; }",
+        ] {
+            assert_eq!(faults_in("crates/cli/src/a.rs", text), Vec::<String>::new(), "{text}");
+        }
+    }
+}
