@@ -13,9 +13,8 @@ const OWNERS: [&str; 2] = ["crates/cli/src/foreground_session.rs", "crates/cli/s
 
 /// Every place in the command line that names such a type.
 pub(super) fn faults(sources: &[SourceFile]) -> Vec<String> {
-    let is_client = |source: &SourceFile| {
-        source.owner() == "cli" && !OWNERS.iter().any(|owner| source.path == Path::new(owner))
-    };
+    let is_client =
+        |source: &SourceFile| source.owner() == "cli" && !OWNERS.iter().any(|owner| source.path == Path::new(owner));
     shipped(sources).iter().filter(|source| is_client(source)).flat_map(faults_of).collect()
 }
 

@@ -21,7 +21,7 @@ fn serve_in_process() -> (InProcessConnector, Arc<TestRequestHandler>, Cancellat
 
 #[tokio::test]
 async fn a_call_of_the_same_process_has_no_maximum_size() {
-    let (connector, ..) = serve_in_process();
+    let (connector, _handler, _token, _serving) = serve_in_process();
     let large = json!({ "pad": "x".repeat(9 << 20) });
     assert_eq!(connector.call(Method::SessionSend, large.clone()).await.unwrap(), large);
     let huge = connector.call(Method::TasksList, json!({ "do": "huge" })).await.unwrap();
@@ -49,7 +49,7 @@ async fn calls_of_the_same_process_take_turns_with_those_of_connections() {
 
 #[tokio::test]
 async fn a_refusal_and_a_panic_are_answers() {
-    let (connector, ..) = serve_in_process();
+    let (connector, _handler, _token, _serving) = serve_in_process();
     let refused = connector.call(Method::SessionSend, json!({ "do": "refuse" })).await;
     assert!(matches!(&refused, Err(CallError::Refused(error)) if error.data == Some(json!(7))), "{refused:?}");
     let failed = connector.call(Method::SessionSend, json!({ "do": "panic" })).await;
