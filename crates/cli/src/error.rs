@@ -5,6 +5,7 @@ use std::fmt;
 use client::{ClientError, TodoError};
 use config::AssembleError;
 use protocol::Refusal;
+use tui::chat::{CallFailure, ConversationError};
 use tui::print;
 use tui::terminal_settings::TerminalError;
 
@@ -199,6 +200,26 @@ impl From<runtime::InputRejection> for CliError {
         match error {
             runtime::InputRejection::Paused(reason) => (*reason).clone().into(),
             error => CliError::failed(error),
+        }
+    }
+}
+
+impl From<CallFailure> for CliError {
+    fn from(failure: CallFailure) -> CliError {
+        match failure {
+            CallFailure::Refused(reason) => CliError::failed(reason),
+            CallFailure::Fatal(ClientError::Refused(refused)) => CliError::failed(refused.message),
+            CallFailure::Fatal(error) => error.into(),
+        }
+    }
+}
+
+impl From<ConversationError> for CliError {
+    fn from(error: ConversationError) -> CliError {
+        match error {
+            ConversationError::Store(error) => error.into(),
+            ConversationError::Client(error) => CallFailure::Fatal(error).into(),
+            ConversationError::Terminal(error) => error.into(),
         }
     }
 }

@@ -3,24 +3,20 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use client::{ClientError, EventStream, FollowOptions, SessionHandle, StoreError, StoredSession};
-use protocol::api::{ApiCall, InvokeSlashParams, StatusView, calls};
+use client::{EventStream, FollowOptions, SessionHandle, StoreError, StoredSession};
+use protocol::api::{InvokeSlashParams, StatusView, calls};
 use protocol::{CancelBy, SessionId, TaskId};
-use rpc::ErrorObject;
 use runtime::slash::{SlashLookup, SlashOutcome, SlashRegistry};
 use runtime::{
     FleetError, FleetHandle, FleetRequest, InputRejection, InstructionNotice, Session, SessionSettings, SessionStart,
     SessionStatus,
 };
 use tokio::sync::watch;
+use tui::chat::{CallFailure, call_session};
 
 use crate::current_session::{self, SessionUse};
 use crate::error::CliError;
-
-/// How long a call may take: hooks have no limit, and a process does not lose itself.
-const NO_TIME_LIMIT: Duration = Duration::MAX;
 
 /// A session that this process runs in the foreground.
 #[derive(Debug)]
@@ -125,41 +121,6 @@ impl SessionPause {
     }
 }
 
-/// Why a call to the session of this process has no result.
-#[derive(Debug)]
-pub(crate) enum CallFailure {
-    /// The session refused it, for this reason; it goes on.
-    Refused(String),
-    /// The session cannot go on.
-    Fatal(CliError),
-}
-
-impl From<ClientError> for CallFailure {
-    fn from(error: ClientError) -> CallFailure {
-        match error {
-            ClientError::Refused(refused) if refused.code == ErrorObject::REFUSED => {
-                CallFailure::Refused(refused.message)
-            }
-            ClientError::Refused(refused) => CallFailure::Fatal(CliError::failed(refused.message)),
-            error => CallFailure::Fatal(error.into()),
-        }
-    }
-}
-
-impl From<CallFailure> for CliError {
-    fn from(failure: CallFailure) -> CliError {
-        match failure {
-            CallFailure::Refused(reason) => CliError::failed(reason),
-            CallFailure::Fatal(error) => error,
-        }
-    }
-}
-
-/// Calls a method of the session of this process, for as long as it takes.
-pub(crate) async fn call<C: ApiCall>(session: &SessionHandle, params: &C::Params) -> Result<C::Result, CallFailure> {
-    Ok(session.call::<C>(params, NO_TIME_LIMIT).await?)
-}
-
 /// Runs a text if it is a slash command. The caller must send a prompt that results from it.
 pub(crate) async fn run_slash_command(
     session: &SessionHandle,
@@ -175,9 +136,9 @@ pub(crate) async fn run_slash_command(
         return Ok(SlashOutcome::Terminal(command, arguments.to_owned()));
     }
     let params = InvokeSlashParams { name: command.name().to_owned(), input: command.arguments().to_owned() };
-    match call::<calls::CommandsInvoke>(session, &params).await {
+    match call_session::<calls::CommandsInvoke>(session, &params).await {
         Ok(result) => Ok(result.into()),
         Err(CallFailure::Refused(reason)) => Ok(SlashOutcome::Refused(reason)),
-        Err(CallFailure::Fatal(error)) => Err(error),
+        Err(failure @ CallFailure::Fatal(_)) => Err(failure.into()),
     }
 }

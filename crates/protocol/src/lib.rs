@@ -66,7 +66,7 @@ pub use refusal::Refusal;
 pub use rule::{PermissionMode, RuleEffect, RuleText};
 pub use seconds::Seconds;
 pub use session_options::{SessionOptions, SettingsFileScope};
-pub use slash::SlashSpec;
+pub use slash::{SlashSpec, TerminalCommand};
 pub use task::{
     Activation, Attempt, CancelBy, CancelMode, CompletionPolicy, Evidence, Expectations, FailKind, Isolation,
     LimitKind, ModelUse, ParkReason, PlaceName, QuestionSpec, RunId, StopBlocker, TaskMode, TaskOutcome, TaskSpec,

@@ -24,3 +24,22 @@ pub struct SlashSpec {
     /// Where it is defined.
     pub source: DefinitionSource,
 }
+
+/// A command that works only in a terminal, which performs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TerminalCommand {
+    /// Shows or changes the permission mode.
+    Mode,
+    /// Lists what waits for a decision.
+    Approvals,
+    /// Shows a call in full.
+    Show,
+    /// Lists sessions, or resumes one.
+    Resume,
+    /// Starts a new session.
+    New,
+    /// Lists the keyboard shortcuts.
+    Keys,
+    /// Leaves Bosun.
+    Exit,
+}

@@ -12,11 +12,30 @@ pub enum InlineSpan<'a> {
     /// Plain text.
     Text(String),
     /// Code, with and without its backticks.
-    Code { whole: &'a str, inner: &'a str },
+    Code {
+        /// With the backticks.
+        whole: &'a str,
+        /// Without them.
+        inner: &'a str,
+    },
     /// Text between two delimiters, and the spans in it.
-    Styled { mark: InlineStyle, whole: &'a str, inner: Vec<InlineSpan<'a>> },
+    Styled {
+        /// The style.
+        mark: InlineStyle,
+        /// With the delimiters.
+        whole: &'a str,
+        /// The spans between them.
+        inner: Vec<InlineSpan<'a>>,
+    },
     /// A link or an image: its text as written and as parsed, and its target.
-    Link { words: &'a str, shown: Vec<InlineSpan<'a>>, address: &'a str },
+    Link {
+        /// The text as written.
+        words: &'a str,
+        /// The text as parsed.
+        shown: Vec<InlineSpan<'a>>,
+        /// The target.
+        address: &'a str,
+    },
     /// A URL in the text.
     BareUrl(&'a str),
 }
@@ -24,8 +43,11 @@ pub enum InlineSpan<'a> {
 /// The style that a delimiter stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InlineStyle {
+    /// Strong.
     Strong,
+    /// Emphasised.
     Emphasis,
+    /// Struck through.
     Strikethrough,
 }
 

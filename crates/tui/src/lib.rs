@@ -3,11 +3,15 @@
 //!
 //! It is a client: it reaches sessions through `client` alone, so that an SDK can do whatever the screen can.
 
+#![deny(missing_docs)]
+
+pub mod background_names;
 pub mod chat;
 pub mod countdown;
 pub mod diff;
 pub mod escape;
 pub mod event_text;
+pub mod fleet_notes;
 pub mod inline_markdown;
 pub mod live;
 pub mod money;
@@ -17,3 +21,4 @@ pub mod style;
 pub mod terminal_settings;
 pub mod time;
 pub mod todo_mark;
+pub mod usage_summary;

@@ -14,6 +14,7 @@ pub enum Money {
 }
 
 impl Money {
+    /// An amount, known only if all usage has a price.
     pub fn new(micros: u64, priced: bool) -> Money {
         if priced { Money::Known(micros) } else { Money::Unknown }
     }

@@ -197,7 +197,7 @@ pub fn fit_cell(text: &str, columns: usize) -> String {
 }
 
 /// As much of a text as fits into this many columns.
-fn truncate(text: &str, columns: usize) -> String {
+pub(crate) fn truncate(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
     }

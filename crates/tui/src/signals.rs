@@ -22,6 +22,7 @@ pub struct SignalListener {
 }
 
 impl SignalListener {
+    /// Listens from now on.
     pub fn listen() -> Result<SignalListener, TerminalError> {
         let listen = |kind| signal(kind).map_err(TerminalError::Signals);
         Ok(SignalListener {
@@ -31,6 +32,7 @@ impl SignalListener {
         })
     }
 
+    /// Waits for the next signal. Cancel-safe.
     pub async fn next(&mut self) -> RunSignal {
         tokio::select! {
             Some(()) = self.interrupt.recv() => RunSignal::Interrupt,

@@ -78,6 +78,7 @@ impl TodoMark {
         }
     }
 
+    /// A word.
     pub fn label(self) -> &'static str {
         match self {
             TodoMark::Done => "done",

@@ -5,7 +5,7 @@ use host::Home;
 use protocol::api::{AskState, AskView, CommandFate, CommandOutcome, DecideParams, SessionAskView, SessionCommand};
 use protocol::{AskDecision, AskId, AskSubject, DecidedBy, SessionId};
 use serde::Serialize;
-use tui::chat::ask_queue::parse_plan_decision;
+use tui::chat::parse_plan_decision;
 use tui::escape::escape_invisible;
 use tui::{event_text, print};
 

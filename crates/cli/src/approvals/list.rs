@@ -4,7 +4,7 @@ use host::{Clock, SystemClock};
 use protocol::api::{AskState, SessionAskView};
 use protocol::{AskDecision, AskId, AskSubject, CallId, SessionId, TaskId, Timestamp};
 use serde::Serialize;
-use tui::chat::call_arguments::call_lines;
+use tui::chat::call_lines;
 use tui::escape::escape_invisible;
 use tui::style::{Style, TextRole};
 use tui::{print, time};

@@ -7,10 +7,8 @@ mod remember;
 
 use std::path::Path;
 
-use client::StoredSession;
-use host::Home;
 use protocol::api::SessionAskView;
-use protocol::{AskDecision, AskId, AskSubject, SessionId};
+use protocol::{AskDecision, AskSubject};
 use tui::escape::escape_invisible;
 use tui::print;
 
@@ -53,11 +51,6 @@ pub(crate) async fn perform(args: ApprovalsArgs) -> Result<CommandExit, CliError
             allow_always(&setup, inbox.find_open(&id)?, rule, scope, json).await
         }
     }
-}
-
-/// The number of an ask in its session, which users type; none if the session cannot be read.
-pub(crate) fn ask_number(home: &Home, session: SessionId, ask: &AskId) -> Option<u64> {
-    StoredSession::open(home, session).and_then(|reader| reader.ask_number(ask)).ok().flatten()
 }
 
 /// Returns the asks to decide: the named ones, or all open ones that the decision fits.

@@ -1,21 +1,8 @@
-//! `bosun` on a terminal: a conversation with the main agent.
-//!
-//! The conversation scrolls away like the output of any command; below it, a small panel shows the status and the input
-//! line. One loop owns the terminal and the session: it handles keys, events and signals one at a time, so nothing is
-//! ever drawn from two places.
+//! `bosun` on a terminal: opens sessions for a conversation with the main agent, which `tui` draws.
 
-mod ask_updates;
-mod dialogue;
-mod dialogue_asks;
-mod dialogue_lifecycle;
-mod feed;
 mod model_setup;
-mod open_chat;
-mod prompter;
-mod slash_commands;
+mod owner;
+mod prepared_chat;
 mod start;
-mod terminal_command;
-mod view;
 
-pub(crate) use prompter::{Prompter, PrompterInput, PrompterResult};
 pub(crate) use start::run_chat;

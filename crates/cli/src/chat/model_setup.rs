@@ -4,22 +4,11 @@ use std::collections::BTreeMap;
 
 use config::ModelAccess;
 use model::ProviderKey;
-use tui::chat::draft::InputDraft;
-use tui::chat::editor::{EditorAction, LineEditor};
-use tui::chat::history::InputHistory;
-use tui::chat::key::KeyPress;
-use tui::chat::panel::Panel;
-use tui::chat::setup_questions::{
-    EnteredApiKey, InputEcho, ProviderOffer, SaveModel, SetupAnswerResult, SetupAnswers, SetupQuestions, UnreadyServer,
-};
-use tui::chat::terminal::{ChatTerminal, TerminalEvent};
-use tui::chat::text::{LinePrefix, StyledSpan, wrap};
+use tui::chat::{EnteredApiKey, ProviderOffer, SaveModel, SetupAnswers, SetupQuestions, UnreadyServer, ask_questions};
 use tui::print;
-use tui::style::TextRole;
 
 use crate::args::RunArgs;
 use crate::error::{CliError, MissingInput};
-use crate::log;
 use crate::models::{ProbeResult, probe_local_servers, start_command};
 use crate::setup::{Setup, settings_failure};
 
@@ -51,7 +40,7 @@ pub(super) async fn ask_for_model(
             SetupQuestions::new(provider_offers(&access, &probes)).with_unready_servers(unready_servers(&probes))
         }
     };
-    let (spec, key, save) = match ask_questions(setup, questions).await? {
+    let (spec, key, save) = match ask_questions(setup.terminal_settings(), questions).await? {
         None => return Err(failure),
         Some(SetupAnswers::Demo) => return Ok(ModelSetupOutcome::Demo),
         Some(SetupAnswers::Key(key)) => (None, Some(key), SaveModel::No),
@@ -122,62 +111,6 @@ fn unready_servers(probes: &BTreeMap<String, ProbeResult>) -> Vec<UnreadyServer>
         .iter()
         .filter_map(|(name, probe)| Some(UnreadyServer { provider: name.clone(), remedy: remedy(name, probe)? }))
         .collect()
-}
-
-/// Asks the questions in turn; returns none if the user leaves.
-async fn ask_questions(setup: &Setup, mut questions: SetupQuestions) -> Result<Option<SetupAnswers>, CliError> {
-    let mut terminal = ChatTerminal::open(setup.terminal_settings(), setup.home.root(), log::redact)?;
-    terminal.editor = LineEditor::new(InputHistory::disabled());
-    show_lines(&mut terminal, &questions.question_lines(), TextRole::Plain);
-    loop {
-        draw_question(&mut terminal, &questions);
-        match terminal.next().await {
-            TerminalEvent::Key(KeyPress::Escape) | TerminalEvent::Closed | TerminalEvent::Signal(_) => return Ok(None),
-            TerminalEvent::Key(key) => match terminal.editor.press(key) {
-                EditorAction::Submitted(line) => {
-                    if let Some(answers) = take_answer(&mut terminal, &mut questions, &line) {
-                        return Ok(Some(answers));
-                    }
-                }
-                EditorAction::Interrupt | EditorAction::Leave => return Ok(None),
-                EditorAction::Redraw => terminal.screen.clear(),
-                EditorAction::Edited | EditorAction::Complete | EditorAction::Expand | EditorAction::TooLong => {}
-            },
-            TerminalEvent::Resized => terminal.screen.resize(),
-            TerminalEvent::Continued => terminal.screen.take_over(),
-        }
-        if terminal.screen.is_closed() {
-            return Ok(None);
-        }
-    }
-}
-
-/// Takes an answer, and shows the next question or the problem.
-fn take_answer(terminal: &mut ChatTerminal, questions: &mut SetupQuestions, line: &str) -> Option<SetupAnswers> {
-    let shown = if questions.echo() == InputEcho::Hidden { "" } else { line };
-    show_lines(terminal, &[format!("{}{shown}", questions.prompt())], TextRole::Dim);
-    match questions.answer(line) {
-        SetupAnswerResult::Next => show_lines(terminal, &questions.question_lines(), TextRole::Plain),
-        SetupAnswerResult::Unclear(problem) => show_lines(terminal, &[problem], TextRole::Bad),
-        SetupAnswerResult::Done(answers) => return Some(answers),
-    }
-    None
-}
-
-fn show_lines(terminal: &mut ChatTerminal, lines: &[String], role: TextRole) {
-    let columns = terminal.screen.columns();
-    let rows: Vec<_> =
-        lines.iter().flat_map(|line| wrap(&[StyledSpan::new(role, line)], columns, &LinePrefix::default())).collect();
-    terminal.screen.show(rows);
-}
-
-fn draw_question(terminal: &mut ChatTerminal, questions: &SetupQuestions) {
-    let prompt = questions.prompt();
-    let typed = terminal.editor.draft();
-    let masked = InputDraft::new(&"•".repeat(typed.text().chars().count()));
-    let draft = if questions.echo() == InputEcho::Hidden { &masked } else { typed };
-    let layout = Panel { tail: Vec::new(), notes: Vec::new(), prompt: &prompt, draft }.layout(terminal.screen.size());
-    terminal.screen.draw(&layout, Some(&prompt));
 }
 
 /// Saves the default model and prints where. If that fails, the session still uses the model.

@@ -1,10 +1,10 @@
-//! Starts conversations: one terminal, one session after the other.
+//! Starts conversations.
 
-use tui::chat::terminal::ChatTerminal;
+use tui::chat::{Conversation, ConversationEnd, ConversationOwner, InputHistory};
 
-use super::dialogue::{Dialogue, DialogueEnd};
 use super::model_setup::{self, ModelSetupOutcome};
-use super::open_chat::PreparedChat;
+use super::owner::ChatOwner;
+use super::prepared_chat::PreparedChat;
 use crate::args::{DemoArgs, RunArgs};
 use crate::error::CliError;
 use crate::exit::CommandExit;
@@ -12,7 +12,7 @@ use crate::setup::Setup;
 use crate::{demo, log, run};
 
 /// Runs conversations until the user leaves. An `opening` is sent first, as if typed.
-pub(crate) async fn run_chat(args: RunArgs, mut opening: Option<String>) -> Result<CommandExit, CliError> {
+pub(crate) async fn run_chat(args: RunArgs, opening: Option<String>) -> Result<CommandExit, CliError> {
     let mut setup = Setup::read()?;
     setup.fetch_remote_catalog(args.directory.as_deref()).await;
     let start = run::session_start(&args, &setup.home)?;
@@ -29,16 +29,13 @@ pub(crate) async fn run_chat(args: RunArgs, mut opening: Option<String>) -> Resu
         tracing::warn!(%error, "cannot raise the limit of open files");
     }
     // Before taking over the terminal, so that errors are printed as usual.
-    let (mut owner, mut opened) = prepared.open().await?;
-    let mut terminal = ChatTerminal::open(setup.terminal_settings(), setup.home.root(), log::redact)?;
-    let mut previous = None;
-    loop {
-        let mut dialogue = Dialogue::begin(&setup, &args, &mut terminal, &owner, opened, previous).await?;
-        let end = dialogue.run(opening.take()).await?;
-        previous = Some(dialogue.leave(owner, &end).await?);
-        match end {
-            DialogueEnd::Switch(next) => (owner, opened) = next.open().await?,
-            DialogueEnd::Leave(exit) => return Ok(exit),
-        }
-    }
+    let owner = ChatOwner { setup: &setup, args: &args };
+    let (running, opened) = owner.open(prepared).await?;
+    let history = InputHistory::open(setup.home.root(), log::redact);
+    let conversation = Conversation::open(&owner, setup.terminal_settings(), history)?;
+    Ok(match conversation.run(running, opened, opening).await? {
+        ConversationEnd::Left => CommandExit::Success,
+        ConversationEnd::Stopped => CommandExit::Cancelled,
+        ConversationEnd::Failed => CommandExit::Failed,
+    })
 }

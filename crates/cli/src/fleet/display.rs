@@ -6,14 +6,13 @@ use client::{SessionHandle, SessionMessage, StoreError};
 use config::Env;
 use protocol::{Event, FleetEnd, TaskId};
 use runtime::FleetHandle;
-use tui::chat::prompt_surface::PromptSurface;
+use tui::chat::{CallFailure, PromptSurface, Prompter, PrompterInput, PrompterResult};
 use tui::event_text;
 use tui::event_text::ProgressMode;
 use tui::live::{FleetBoard, FleetView};
 use tui::signals::RunSignal;
 
 use crate::args::OutputFormat;
-use crate::chat::{Prompter, PrompterInput, PrompterResult};
 use crate::error::CliError;
 use crate::foreground_session::ForegroundSession;
 use crate::setup::{Setup, terminal_settings};
@@ -66,7 +65,14 @@ impl<'a> FleetDisplay<'a> {
         setup: Option<(&'a Setup, PathBuf)>,
     ) -> FleetDisplay<'a> {
         if let Some((setup, cwd)) = setup.filter(|_| self.view.is_screen()) {
-            self.prompter = Prompter::open(setup, session.handle(), session.first_seq(), cwd, PromptSurface::LiveView);
+            self.prompter = Prompter::open(
+                setup,
+                setup.terminal_settings(),
+                session.handle(),
+                session.first_seq(),
+                cwd,
+                PromptSurface::LiveView,
+            );
             self.draw_prompt();
         }
         self
@@ -89,7 +95,7 @@ impl<'a> FleetDisplay<'a> {
         let Some(prompter) = &mut self.prompter else { return Ok(None) };
         let signal = prompter.handle_input(input, session).await;
         self.draw_prompt();
-        signal
+        signal.map_err(|error| CallFailure::Fatal(error).into())
     }
 
     fn draw_prompt(&mut self) {

@@ -22,7 +22,8 @@ use crate::todos;
 pub(crate) use begin::run_plan;
 pub(crate) use exit::{fleet_exit, fleet_message};
 pub(crate) use progress::FleetProgress;
-pub(crate) use status::{is_done, resume_command, unfinished_fleet_note};
+pub(crate) use status::is_done;
+pub(crate) use tui::fleet_notes::{resume_command, unfinished_fleet_note};
 
 pub(crate) async fn perform(args: FleetArgs) -> Result<CommandExit, CliError> {
     match args.command {

@@ -9,6 +9,7 @@ use runtime::{FleetLimit, FleetOutcome};
 use serde::Serialize;
 use tui::print;
 use tui::todo_mark::TodoMark;
+use tui::usage_summary::SessionUsageSummary;
 
 use super::exit::{fleet_exit, fleet_message};
 use super::follow::{FollowOutcome, PauseReason};
@@ -16,7 +17,7 @@ use super::progress::{FleetProgress, REUSED_LABEL, TodoLine};
 use crate::args::{OutputFormat, RunArgs};
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::run::{Denial, RunSummary, SessionUsageSummary};
+use crate::run::{Denial, RunSummary};
 
 /// The maximum length of a title, and of a reason.
 const MAX_TITLE_CHARS: usize = 40;

@@ -77,26 +77,3 @@ pub(super) fn choose_session(home: &Home, given: Option<&str>, folder: Option<&P
 pub(crate) fn is_done(reader: &StoredSession) -> Result<bool, StoreError> {
     Ok(reader.latest_fleet()? == Some(LatestFleet::Ended(FleetEnd::Done)))
 }
-
-/// A note for the user who resumes a session whose latest fleet is unfinished or was stopped.
-pub(crate) fn unfinished_fleet_note(home: &Home, id: SessionId) -> Option<String> {
-    let adjective = match read_latest_fleet(home, id)? {
-        LatestFleet::Unfinished => "an unfinished",
-        LatestFleet::Ended(FleetEnd::Stopped) => "a stopped",
-        LatestFleet::Ended(FleetEnd::Done | FleetEnd::Blocked) => return None,
-    };
-    Some(format!("this session has {adjective} fleet; resume it: bosun fleet resume {id}"))
-}
-
-/// The command that resumes a session: its unfinished fleet, or else its conversation. A fleet that ended has no open
-/// work, so any work that is left belongs to the conversation.
-pub(crate) fn resume_command(home: &Home, id: SessionId) -> String {
-    match read_latest_fleet(home, id) {
-        Some(LatestFleet::Unfinished) => format!("bosun fleet resume {id}"),
-        Some(LatestFleet::Ended(_)) | None => format!("bosun --resume {id}"),
-    }
-}
-
-fn read_latest_fleet(home: &Home, id: SessionId) -> Option<LatestFleet> {
-    StoredSession::open(home, id).and_then(|reader| reader.latest_fleet()).ok().flatten()
-}

@@ -4,9 +4,9 @@ use protocol::api::TaskView;
 use protocol::{AutopilotStop, Budget, Cost, SessionId, TaskState, Usage};
 use serde::Serialize;
 use tui::money::Money;
+use tui::usage_summary::{SessionUsageSummary, UsedModels};
 
 use super::report::{Denial, RunEnd, RunSummary};
-use super::usage_summary::{SessionUsageSummary, UsedModels};
 use crate::fleet::FleetProgress;
 
 /// The report as JSON.

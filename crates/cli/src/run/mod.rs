@@ -9,7 +9,6 @@ mod report;
 mod screen;
 mod session_driver;
 mod slash;
-mod usage_summary;
 
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
@@ -24,24 +23,21 @@ use tui::live::FleetBoard;
 use tui::print;
 
 use crate::args::{OutputFormat, RunArgs};
-use crate::chat::Prompter;
 use crate::current_session::SessionUse;
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::foreground_session::{self, ForegroundSession};
+use crate::foreground_session::ForegroundSession;
 use crate::setup::Setup;
 use crate::share::ShareFile;
 use crate::{chat, fleet, sessions, setup, suggestions};
 
-pub(crate) use background::BackgroundNames;
 use background::BackgroundWait;
 pub(crate) use report::{Denial, RunSummary};
 use screen::RunScreen;
 use session_driver::drive_session;
 use slash::{PromptPreview, SlashEffect, SlashPromptOutcome};
-use tui::chat::prompt_surface::PromptSurface;
+use tui::chat::{PromptSurface, Prompter, call_session};
 use tui::event_text::ProgressMode;
-pub(crate) use usage_summary::SessionUsageSummary;
 
 /// The maximum size of a prompt in bytes.
 const MAX_PROMPT_BYTES: u64 = 8 << 20;
@@ -148,7 +144,14 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
     let limits =
         RunWaitLimits { commands: Some(commands), agents: Some(agents), park: Some(args.park_wait), run: args.timeout };
     let prompter = match progress {
-        ProgressMode::Lines => Prompter::open(&setup, session.handle(), session.first_seq(), cwd, PromptSurface::Lines),
+        ProgressMode::Lines => Prompter::open(
+            &setup,
+            setup.terminal_settings(),
+            session.handle(),
+            session.first_seq(),
+            cwd,
+            PromptSurface::Lines,
+        ),
         ProgressMode::Nothing | ProgressMode::Events => None,
     };
     let on_terminal = std::io::stderr().is_terminal() && !setup.env.has_dumb_terminal();
@@ -217,7 +220,7 @@ async fn resume_and_post(
         SessionStart::New | SessionStart::Fork(_) => {}
     }
     if let Some(prompt) = prompt {
-        foreground_session::call::<calls::SessionSend>(session.handle(), &prompt).await?;
+        call_session::<calls::SessionSend>(session.handle(), &prompt).await?;
     }
     Ok(())
 }

@@ -12,11 +12,11 @@ use protocol::{
 };
 use runtime::FleetOutcome;
 use serde::Serialize;
+use tui::background_names::BackgroundNames;
 use tui::event_text::ProgressMode;
 use tui::print;
+use tui::usage_summary::SessionUsageSummary;
 
-use super::background::BackgroundNames;
-use super::usage_summary::SessionUsageSummary;
 use crate::args::OutputFormat;
 use crate::error::CliError;
 use crate::exit::CommandExit;

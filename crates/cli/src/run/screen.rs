@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use client::{SessionHandle, SessionMessage};
 use protocol::api::TaskView;
 use protocol::{Event, HiddenTasks, ModelFault, TaskId, TaskOutcome, Timestamp};
+use tui::chat::{CallFailure, Prompter, PrompterInput, PrompterResult};
 use tui::countdown::Countdown;
 use tui::event_text::{ProgressMode, event_lines};
 use tui::live::{FleetBoard, FleetLines};
 use tui::print;
 use tui::signals::RunSignal;
 
-use crate::chat::{Prompter, PrompterInput, PrompterResult};
 use crate::error::CliError;
 
 /// A silence longer than this is explained.
@@ -138,7 +138,9 @@ impl<'a> RunScreen<'a> {
         session: &SessionHandle,
     ) -> Result<Option<RunSignal>, CliError> {
         match &mut self.prompter {
-            Some(prompter) => prompter.handle_input(input, session).await,
+            Some(prompter) => {
+                prompter.handle_input(input, session).await.map_err(|error| CallFailure::Fatal(error).into())
+            }
             None => Ok(None),
         }
     }

@@ -8,13 +8,14 @@ use config::Env;
 use protocol::CancelBy;
 use protocol::api::{Nothing, SessionWaitEnd, calls};
 use tokio::time::MissedTickBehavior;
+use tui::chat::call_session;
 use tui::signals::{RunSignal, SignalListener};
 
 use super::report::{RunEnd, RunSummary};
 use super::screen::RunScreen;
 use crate::error::CliError;
 use crate::fault_injection;
-use crate::foreground_session::{self, ForegroundSession};
+use crate::foreground_session::ForegroundSession;
 
 /// The interval of ticks while nothing happens.
 const TICK_INTERVAL: Duration = Duration::from_secs(1);
@@ -108,7 +109,7 @@ async fn handle_signal(
     match signal {
         RunSignal::Interrupt if !report.interrupted => {
             report.interrupted = true;
-            foreground_session::call::<calls::SessionInterrupt>(session.handle(), &Nothing {}).await?;
+            call_session::<calls::SessionInterrupt>(session.handle(), &Nothing {}).await?;
             session.stop(CancelBy::User).await?;
             Ok(None)
         }

@@ -1,5 +1,7 @@
 //! The built-in slash commands.
 
+use protocol::TerminalCommand;
+
 /// A command that the runtime performs itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RuntimeCommand {
@@ -19,25 +21,6 @@ pub(super) enum RuntimeCommand {
     Context,
     Cost,
     Share,
-}
-
-/// A command that works only in a terminal, which performs it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TerminalCommand {
-    /// Shows or changes the permission mode.
-    Mode,
-    /// Lists what waits for a decision.
-    Approvals,
-    /// Shows a call in full.
-    Show,
-    /// Lists sessions, or resumes one.
-    Resume,
-    /// Starts a new session.
-    New,
-    /// Lists the keyboard shortcuts.
-    Keys,
-    /// Leaves Bosun.
-    Exit,
 }
 
 /// What performs a built-in command.

@@ -15,7 +15,6 @@ mod registry;
 mod reports;
 mod template;
 
-pub use built_in::TerminalCommand;
 pub use expand::read;
 pub use outcome::{SlashOutcome, SlashPrompt};
 pub use registry::{SlashCommand, SlashLookup, SlashMatch, SlashRegistry};

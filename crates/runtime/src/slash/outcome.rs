@@ -2,9 +2,8 @@
 
 use protocol::MailDelivery;
 use protocol::SessionMode;
+use protocol::TerminalCommand;
 use protocol::api::{InvokeSlashResult, SendParams};
-
-use super::TerminalCommand;
 
 /// The outcome of a slash command.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! The registry of slash commands. Of commands with the same name, the first of these wins: built-in commands, files of
 //! the project, files of the user, files of plugins, skills.
 
+use protocol::TerminalCommand;
 use protocol::api::{SlashKind, SlashView};
 use protocol::{DefinitionSource, SkillSpec, SlashSpec};
 
-use super::TerminalCommand;
 use super::built_in::{ALIASES, BUILT_IN_COMMANDS, CommandTarget, RESERVED_NAMES, RuntimeCommand};
 use super::outcome::{SlashOutcome, unknown_command};
 use super::parse::{normalize_name, parse};

@@ -15,7 +15,7 @@ const MAX_CALL_ROWS: usize = 30;
 
 /// Open asks, oldest first.
 #[derive(Debug, Default)]
-pub struct AskQueue {
+pub(super) struct AskQueue {
     queue: VecDeque<QueuedAsk>,
     stage: AskStage,
     /// Whether the current ask replaced another one without input of the user, who may be about to answer the other.
@@ -44,7 +44,7 @@ enum AskStage {
 
 /// The meaning of a line for the current ask.
 #[derive(Debug, PartialEq, Eq)]
-pub enum AskInputResult {
+pub(super) enum AskInputResult {
     /// A decision.
     Decided(DecideParams),
     /// More input is needed.
@@ -57,7 +57,7 @@ pub enum AskInputResult {
 
 impl AskQueue {
     /// Adds an ask; returns whether it is the current one.
-    pub fn add(&mut self, task: TaskId, task_name: &str, number: Option<u64>, ask: Ask) -> bool {
+    pub(super) fn add(&mut self, task: TaskId, task_name: &str, number: Option<u64>, ask: Ask) -> bool {
         if self.queue.iter().any(|queued| queued.ask.id == ask.id) {
             return false;
         }
@@ -66,33 +66,33 @@ impl AskQueue {
     }
 
     /// Removes an ask that was decided elsewhere; returns its title.
-    pub fn remove_decided(&mut self, id: &AskId) -> Option<String> {
+    pub(super) fn remove_decided(&mut self, id: &AskId) -> Option<String> {
         let index = self.queue.iter().position(|queued| queued.ask.id == *id)?;
         self.remove_and_advance(index).map(|queued| queued.title())
     }
 
     /// Removes the ask of a call that has ended; returns whether there was one.
-    pub fn remove_withdrawn(&mut self, task: TaskId, call: &CallId) -> bool {
+    pub(super) fn remove_withdrawn(&mut self, task: TaskId, call: &CallId) -> bool {
         let position = self.queue.iter().position(|queued| queued.task == task && queued.ask.call == *call);
         position.is_some_and(|index| self.remove_and_advance(index).is_some())
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
 
     /// The current ask.
-    pub fn current(&self) -> Option<&AskId> {
+    pub(super) fn current(&self) -> Option<&AskId> {
         self.queue.front().map(|queued| &queued.ask.id)
     }
 
     /// All open asks, one line each.
-    pub fn titles(&self) -> Vec<String> {
+    pub(super) fn titles(&self) -> Vec<String> {
         self.queue.iter().map(QueuedAsk::summary_line).collect()
     }
 
     /// Interprets a line for the current ask; a decision removes the ask.
-    pub fn answer(&mut self, line: &str) -> AskInputResult {
+    pub(super) fn answer(&mut self, line: &str) -> AskInputResult {
         let Some(queued) = self.queue.front() else { return AskInputResult::Unclear("nothing waits for a decision") };
         if std::mem::take(&mut self.replaced_without_input) {
             return AskInputResult::Unclear("not accepted: the previous one is already decided; answer this one");
@@ -125,7 +125,7 @@ impl AskQueue {
     }
 
     /// The current ask in rows, at this level of detail.
-    pub fn current_rows(&self, detail: AskDetail, columns: usize) -> Vec<StyledRow> {
+    pub(super) fn current_rows(&self, detail: AskDetail, columns: usize) -> Vec<StyledRow> {
         let Some(queued) = self.queue.front() else { return Vec::new() };
         let mut rows = vec![StyledRow::new()];
         let lead = match queued.number {
@@ -175,7 +175,7 @@ impl AskQueue {
     }
 
     /// The hint for the expected input.
-    pub fn input_hint_rows(&self, columns: usize) -> Vec<StyledRow> {
+    pub(super) fn input_hint_rows(&self, columns: usize) -> Vec<StyledRow> {
         let Some(queued) = self.queue.front() else { return Vec::new() };
         let hint = match (&queued.ask.subject, self.stage) {
             (AskSubject::Permission { rules, .. }, AskStage::Decision) if rules.is_empty() => {
@@ -194,7 +194,7 @@ impl AskQueue {
     }
 
     /// The prompt of the input line.
-    pub fn prompt(&self) -> Option<String> {
+    pub(super) fn prompt(&self) -> Option<String> {
         let queued = self.queue.front()?;
         let question = match (&queued.ask.subject, self.stage) {
             (AskSubject::Permission { .. }, AskStage::Decision) => "allow",
@@ -224,7 +224,7 @@ impl AskQueue {
 
 /// How much of an ask is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AskDetail {
+pub(super) enum AskDetail {
     /// Up to `MAX_CALL_ROWS`.
     Clipped,
     /// Everything.

@@ -8,7 +8,7 @@ use crate::escape::escape_invisible;
 use crate::style::{Style, TextRole};
 
 /// The whole call in rows.
-pub fn call_rows(input: &str, columns: usize) -> Vec<StyledRow> {
+pub(super) fn call_rows(input: &str, columns: usize) -> Vec<StyledRow> {
     let Ok(Value::Object(arguments)) = serde_json::from_str(input) else {
         return text_block(input, ArgumentMark::None, columns);
     };
@@ -41,7 +41,7 @@ fn edit_rows(old: &str, new: &str, columns: usize) -> Vec<StyledRow> {
 }
 
 /// A text in rows, with invisible characters escaped.
-pub fn text_rows(text: &str, columns: usize) -> Vec<StyledRow> {
+pub(super) fn text_rows(text: &str, columns: usize) -> Vec<StyledRow> {
     text_block(text, ArgumentMark::None, columns)
 }
 

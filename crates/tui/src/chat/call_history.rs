@@ -24,7 +24,7 @@ const MAX_INPUT_BYTES: usize = 256 * 1024;
 
 /// The newest calls of a session, oldest first.
 #[derive(Debug, Default)]
-pub struct CallHistory(VecDeque<CallHistoryEntry>);
+pub(super) struct CallHistory(VecDeque<CallHistoryEntry>);
 
 #[derive(Debug)]
 struct CallHistoryEntry {
@@ -42,21 +42,21 @@ enum CallProgress {
 
 impl CallHistory {
     /// Adds a call requested by a model.
-    pub fn add_requested(&mut self, task: TaskId, call: &ToolCallRequest) {
+    pub(super) fn add_requested(&mut self, task: TaskId, call: &ToolCallRequest) {
         let call = ToolCallRequest { input: clip_middle(&call.input, MAX_INPUT_BYTES), ..call.clone() };
         self.0.push_back(CallHistoryEntry { task, call, progress: CallProgress::Requested });
         self.0.drain(..self.0.len().saturating_sub(MAX_CALLS));
     }
 
     /// Records that a call has started.
-    pub fn mark_started(&mut self, task: TaskId, id: &CallId, now: Instant) {
+    pub(super) fn mark_started(&mut self, task: TaskId, id: &CallId, now: Instant) {
         if let Some(entry) = self.find(task, id) {
             entry.progress = CallProgress::Started(now);
         }
     }
 
     /// Records the result of a call.
-    pub fn mark_answered(&mut self, task: TaskId, id: &CallId, answer: &ToolResult, now: Instant) {
+    pub(super) fn mark_answered(&mut self, task: TaskId, id: &CallId, answer: &ToolResult, now: Instant) {
         let Some(entry) = self.find(task, id) else { return };
         let duration = match entry.progress {
             CallProgress::Started(started_at) => Some(now.duration_since(started_at)),
@@ -66,7 +66,7 @@ impl CallHistory {
     }
 
     /// The longest-running call with its start, and the number of other running calls.
-    pub fn longest_running(&self) -> Option<(String, Instant, usize)> {
+    pub(super) fn longest_running(&self) -> Option<(String, Instant, usize)> {
         let mut running = self.0.iter().filter_map(|entry| match entry.progress {
             CallProgress::Started(started_at) => Some((&entry.call, started_at)),
             CallProgress::Requested | CallProgress::Answered(..) => None,
@@ -76,7 +76,7 @@ impl CallHistory {
     }
 
     /// The row for the newest answer to a call.
-    pub fn answer_row(&self, task: TaskId, id: &CallId, prefix: &str, columns: usize) -> Option<StyledRow> {
+    pub(super) fn answer_row(&self, task: TaskId, id: &CallId, prefix: &str, columns: usize) -> Option<StyledRow> {
         let entry = self.0.iter().rev().find(|entry| entry.task == task && entry.call.id == *id)?;
         let CallProgress::Answered(answer, duration) = &entry.progress else { return None };
         let (role, mut result) = describe_result(&entry.call, answer);
@@ -96,7 +96,7 @@ impl CallHistory {
     }
 
     /// The whole call made `ago` calls ago; 1 is the newest.
-    pub fn full_rows(&self, ago: usize, columns: usize) -> Option<Vec<StyledRow>> {
+    pub(super) fn full_rows(&self, ago: usize, columns: usize) -> Option<Vec<StyledRow>> {
         let entry = self.0.iter().rev().nth(ago.checked_sub(1)?)?;
         let heading = vec![StyledSpan::plain("• "), StyledSpan::new(TextRole::Strong, &entry.call.tool)];
         let mut rows = vec![heading];
@@ -118,7 +118,7 @@ impl CallHistory {
 }
 
 /// The tool and its main argument.
-pub fn call_title(call: &ToolCallRequest) -> String {
+pub(super) fn call_title(call: &ToolCallRequest) -> String {
     let argument = print::one_line(&escape_invisible(&event_text::main_argument(&call.input)), 300);
     format!("{} {argument}", call.tool).trim_end().to_owned()
 }
@@ -170,7 +170,7 @@ fn changed_lines(call: &ToolCallRequest) -> Option<(usize, usize)> {
 }
 
 /// Formats a duration for users.
-pub fn format_duration(time: Duration) -> String {
+pub(super) fn format_duration(time: Duration) -> String {
     match time.as_secs() {
         0..60 => format!("{:.1} s", time.as_secs_f64()),
         seconds => format!("{} min {:02} s", seconds / 60, seconds % 60),

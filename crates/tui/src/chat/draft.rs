@@ -6,7 +6,7 @@ use crate::print;
 
 /// A text with a cursor, which is never inside a grapheme.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct InputDraft {
+pub(super) struct InputDraft {
     text: String,
     /// Byte offset in the text.
     cursor: usize,
@@ -14,67 +14,67 @@ pub struct InputDraft {
 
 impl InputDraft {
     /// Creates a draft with the cursor at its end.
-    pub fn new(text: &str) -> InputDraft {
+    pub(super) fn new(text: &str) -> InputDraft {
         let mut draft = InputDraft::default();
         draft.insert(text);
         draft
     }
 
-    pub fn text(&self) -> &str {
+    pub(super) fn text(&self) -> &str {
         &self.text
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
-    pub fn before_cursor(&self) -> &str {
+    pub(super) fn before_cursor(&self) -> &str {
         &self.text[..self.cursor]
     }
 
-    pub fn after_cursor(&self) -> &str {
+    pub(super) fn after_cursor(&self) -> &str {
         &self.text[self.cursor..]
     }
 
-    pub fn insert(&mut self, text: &str) {
+    pub(super) fn insert(&mut self, text: &str) {
         let text = print::sanitize(text);
         self.text.insert_str(self.cursor, &text);
         self.cursor += text.len();
     }
 
-    pub fn backspace(&mut self) {
+    pub(super) fn backspace(&mut self) {
         let from = self.cursor - self.last_grapheme_len(self.before_cursor());
         self.remove(from, self.cursor);
     }
 
-    pub fn delete(&mut self) {
+    pub(super) fn delete(&mut self) {
         let to = self.cursor + self.first_grapheme_len(self.after_cursor());
         self.remove(self.cursor, to);
     }
 
-    pub fn left(&mut self) {
+    pub(super) fn left(&mut self) {
         self.cursor -= self.last_grapheme_len(self.before_cursor());
     }
 
-    pub fn right(&mut self) {
+    pub(super) fn right(&mut self) {
         self.cursor += self.first_grapheme_len(self.after_cursor());
     }
 
     /// Moves to the beginning of the line.
-    pub fn move_to_line_start(&mut self) {
+    pub(super) fn move_to_line_start(&mut self) {
         self.cursor = self.line_start();
     }
 
     /// Moves to the end of the line.
-    pub fn move_to_line_end(&mut self) {
+    pub(super) fn move_to_line_end(&mut self) {
         self.cursor = self.line_end();
     }
 
-    pub fn word_left(&mut self) {
+    pub(super) fn word_left(&mut self) {
         self.cursor = self.word_start();
     }
 
-    pub fn word_right(&mut self) {
+    pub(super) fn word_right(&mut self) {
         let after = self.after_cursor();
         let words = after.trim_start();
         let end = words.find(char::is_whitespace).unwrap_or(words.len());
@@ -82,22 +82,22 @@ impl InputDraft {
     }
 
     /// Removes the word before the cursor.
-    pub fn erase_word(&mut self) -> String {
+    pub(super) fn erase_word(&mut self) -> String {
         self.remove(self.word_start(), self.cursor)
     }
 
     /// Removes the line up to the cursor.
-    pub fn erase_to_start(&mut self) -> String {
+    pub(super) fn erase_to_start(&mut self) -> String {
         self.remove(self.line_start(), self.cursor)
     }
 
     /// Removes the line from the cursor on.
-    pub fn erase_to_end(&mut self) -> String {
+    pub(super) fn erase_to_end(&mut self) -> String {
         self.remove(self.cursor, self.line_end())
     }
 
     /// Moves one line up; returns whether there is one.
-    pub fn up(&mut self) -> bool {
+    pub(super) fn up(&mut self) -> bool {
         let start = self.line_start();
         if start == 0 {
             return false;
@@ -109,7 +109,7 @@ impl InputDraft {
     }
 
     /// Moves one line down; returns whether there is one.
-    pub fn down(&mut self) -> bool {
+    pub(super) fn down(&mut self) -> bool {
         let (start, end) = (self.line_start(), self.line_end());
         if end == self.text.len() {
             return false;

@@ -6,7 +6,7 @@ use super::key::{KeyPress, MAX_PASTE_BYTES};
 
 /// What the dialogue must do after a key.
 #[derive(Debug, PartialEq, Eq)]
-pub enum EditorAction {
+pub(super) enum EditorAction {
     /// Nothing; only the line changed.
     Edited,
     /// Handle the submitted line.
@@ -27,7 +27,7 @@ pub enum EditorAction {
 
 /// The input line and its history.
 #[derive(Debug)]
-pub struct LineEditor {
+pub(super) struct LineEditor {
     draft: InputDraft,
     history: InputHistory,
     /// The position in the history, and the unsent draft.
@@ -39,7 +39,7 @@ pub struct LineEditor {
 }
 
 impl LineEditor {
-    pub fn new(history: InputHistory) -> LineEditor {
+    pub(super) fn new(history: InputHistory) -> LineEditor {
         LineEditor {
             draft: InputDraft::default(),
             history,
@@ -49,21 +49,21 @@ impl LineEditor {
         }
     }
 
-    pub fn draft(&self) -> &InputDraft {
+    pub(super) fn draft(&self) -> &InputDraft {
         &self.draft
     }
 
-    pub fn history(&mut self) -> &mut InputHistory {
+    pub(super) fn history(&mut self) -> &mut InputHistory {
         &mut self.history
     }
 
     /// Replaces the line.
-    pub fn replace(&mut self, text: &str) {
+    pub(super) fn replace(&mut self, text: &str) {
         (self.draft, self.history_position) = (InputDraft::new(text), None);
     }
 
     /// Puts the draft aside, so that an ask can be answered.
-    pub fn save_draft(&mut self) {
+    pub(super) fn save_draft(&mut self) {
         if self.saved_draft.is_none() {
             self.saved_draft = Some(std::mem::take(&mut self.draft));
             self.history_position = None;
@@ -71,13 +71,13 @@ impl LineEditor {
     }
 
     /// Restores the draft.
-    pub fn restore_draft(&mut self) {
+    pub(super) fn restore_draft(&mut self) {
         if let Some(draft) = self.saved_draft.take() {
             self.draft = draft;
         }
     }
 
-    pub fn press(&mut self, key: KeyPress) -> EditorAction {
+    pub(super) fn press(&mut self, key: KeyPress) -> EditorAction {
         let draft = &mut self.draft;
         match key {
             KeyPress::Char(c) => return self.insert(c.encode_utf8(&mut [0; 4])),

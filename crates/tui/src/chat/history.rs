@@ -40,17 +40,17 @@ impl InputHistory {
     }
 
     /// A history that stores nothing, for lines that are answers rather than messages.
-    pub fn disabled() -> InputHistory {
+    pub(super) fn disabled() -> InputHistory {
         InputHistory { file: PathBuf::new(), lines: VecDeque::new(), redact: |text| text }
     }
 
     /// Returns the text entered `count` texts ago; 0 is the newest.
-    pub fn nth_newest(&self, count: usize) -> Option<&str> {
+    pub(super) fn nth_newest(&self, count: usize) -> Option<&str> {
         self.lines.iter().rev().nth(count).map(String::as_str)
     }
 
     /// Stores a text, unless it starts with a space, is very long, or is already the newest.
-    pub fn add(&mut self, text: &str) {
+    pub(super) fn add(&mut self, text: &str) {
         let skipped = text.trim().is_empty() || text.starts_with(' ') || text.len() > MAX_TEXT_BYTES;
         let text = (self.redact)(text.to_owned());
         if skipped || self.lines.back() == Some(&text) {

@@ -5,7 +5,7 @@ use crate::inline_markdown::{InlineSpan, InlineStyle, parse_inline};
 use crate::style::{Style, TextRole};
 
 /// Parses a line. Without colour, code keeps its backticks, which are then its only mark.
-pub fn spans(line: &str, style: Style) -> StyledRow {
+pub(super) fn spans(line: &str, style: Style) -> StyledRow {
     let mut row = StyledRow::new();
     parse_inline(line).iter().for_each(|span| push_span(&mut row, span, TextRole::Plain, style));
     row

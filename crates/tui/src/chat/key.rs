@@ -1,7 +1,7 @@
 //! Decodes keys from the bytes of a terminal.
 
 /// Maximum bytes of one paste; the rest is dropped.
-pub const MAX_PASTE_BYTES: usize = 8 << 20;
+pub(super) const MAX_PASTE_BYTES: usize = 8 << 20;
 
 /// Longest escape sequence.
 const MAX_SEQUENCE_BYTES: usize = 32;
@@ -11,7 +11,7 @@ const PASTE_END: &[u8] = b"\x1b[201~";
 
 /// A key press or a paste.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KeyPress {
+pub(super) enum KeyPress {
     Char(char),
     Enter,
     NewLine,
@@ -41,7 +41,7 @@ pub enum KeyPress {
 
 /// How the terminal sends input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TerminalInputMode {
+pub(super) enum TerminalInputMode {
     /// Single keys.
     Keys,
     /// Whole lines, where a line feed is the Enter key.
@@ -50,7 +50,7 @@ pub enum TerminalInputMode {
 
 /// Decodes bytes into keys, however the bytes are split.
 #[derive(Debug)]
-pub struct KeyDecoder {
+pub(super) struct KeyDecoder {
     input_mode: TerminalInputMode,
     /// Bytes that are not decoded yet.
     pending: Vec<u8>,
@@ -66,12 +66,12 @@ struct PasteBuffer {
 }
 
 impl KeyDecoder {
-    pub fn new(input_mode: TerminalInputMode) -> KeyDecoder {
+    pub(super) fn new(input_mode: TerminalInputMode) -> KeyDecoder {
         KeyDecoder { input_mode, pending: Vec::new(), paste: None }
     }
 
     /// Adds bytes; returns the complete keys.
-    pub fn push(&mut self, bytes: &[u8]) -> Vec<KeyPress> {
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Vec<KeyPress> {
         self.pending.extend_from_slice(bytes);
         let mut keys = Vec::new();
         while !self.pending.is_empty() {
@@ -85,12 +85,12 @@ impl KeyDecoder {
     }
 
     /// Whether the pending input is an Escape, which may still begin another key if more bytes follow at once.
-    pub fn holds_escape(&self) -> bool {
+    pub(super) fn holds_escape(&self) -> bool {
         self.paste.is_none() && self.pending == [0x1b]
     }
 
     /// Takes the Escape key, once it is known that nothing follows.
-    pub fn take_escape(&mut self) -> Option<KeyPress> {
+    pub(super) fn take_escape(&mut self) -> Option<KeyPress> {
         self.holds_escape().then(|| {
             self.pending.clear();
             KeyPress::Escape

@@ -14,7 +14,7 @@ const ESCAPE_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// The keyboard of the terminal on stdin.
 #[derive(Debug)]
-pub struct Keyboard {
+pub(super) struct Keyboard {
     bytes: mpsc::Receiver<Vec<u8>>,
     decoder: KeyDecoder,
     keys: VecDeque<KeyPress>,
@@ -25,7 +25,7 @@ pub struct Keyboard {
 }
 
 impl Keyboard {
-    pub fn listen(mode: TerminalInputMode) -> io::Result<Keyboard> {
+    pub(super) fn listen(mode: TerminalInputMode) -> io::Result<Keyboard> {
         let (stopped, stop) = io::pipe()?;
         let (sender, bytes) = mpsc::channel(16);
         let reader = std::thread::spawn(move || forward_input(&sender, &stopped));
@@ -33,7 +33,7 @@ impl Keyboard {
     }
 
     /// Waits for the next key; `None` at the end of input. Cancel-safe.
-    pub async fn next(&mut self) -> Option<KeyPress> {
+    pub(super) async fn next(&mut self) -> Option<KeyPress> {
         loop {
             if let Some(key) = self.keys.pop_front() {
                 return Some(key);
@@ -51,12 +51,12 @@ impl Keyboard {
     }
 
     /// Whether more keys are pending.
-    pub fn has_keys(&self) -> bool {
+    pub(super) fn has_keys(&self) -> bool {
         !self.keys.is_empty()
     }
 
     /// Discards pending input.
-    pub fn discard_pending(&mut self) {
+    pub(super) fn discard_pending(&mut self) {
         host::terminal::discard_input();
         while self.bytes.try_recv().is_ok() {}
         self.keys.clear();

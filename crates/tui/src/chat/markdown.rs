@@ -12,7 +12,7 @@ const CODE_INDENT: &str = "    ";
 
 /// Markdown that arrives in pieces.
 #[derive(Debug)]
-pub struct MarkdownStream {
+pub(super) struct MarkdownStream {
     style: Style,
     /// The incomplete line.
     line: String,
@@ -25,12 +25,12 @@ pub struct MarkdownStream {
 }
 
 impl MarkdownStream {
-    pub fn new(style: Style) -> MarkdownStream {
+    pub(super) fn new(style: Style) -> MarkdownStream {
         MarkdownStream { style, line: String::new(), fence: None, continuation: None, last_row_is_blank: true }
     }
 
     /// Adds text; returns the complete rows.
-    pub fn push(&mut self, text: &str, columns: usize) -> Vec<StyledRow> {
+    pub(super) fn push(&mut self, text: &str, columns: usize) -> Vec<StyledRow> {
         let mut line_rows = Vec::new();
         for piece in text.split_inclusive('\n') {
             self.line.push_str(piece);
@@ -45,7 +45,7 @@ impl MarkdownStream {
     }
 
     /// Rows of the incomplete line.
-    pub fn incomplete_rows(&self, columns: usize) -> Vec<StyledRow> {
+    pub(super) fn incomplete_rows(&self, columns: usize) -> Vec<StyledRow> {
         if self.line.trim().is_empty() || self.fence_mark(&self.line).is_some() {
             return Vec::new();
         }
@@ -53,7 +53,7 @@ impl MarkdownStream {
     }
 
     /// Ends the text; returns the remaining rows.
-    pub fn finish(&mut self, columns: usize) -> Vec<StyledRow> {
+    pub(super) fn finish(&mut self, columns: usize) -> Vec<StyledRow> {
         let line = std::mem::take(&mut self.line);
         let rows = if line.is_empty() { Vec::new() } else { self.complete_line_rows(&line, columns) };
         (self.fence, self.continuation) = (None, None);

@@ -12,28 +12,28 @@ const MAX_LAID_OUT_BYTES: usize = 8 * 1024;
 
 /// Contents of the panel.
 #[derive(Debug)]
-pub struct Panel<'a> {
+pub(super) struct Panel<'a> {
     /// Rows of incomplete text.
-    pub tail: Vec<StyledRow>,
+    pub(super) tail: Vec<StyledRow>,
     /// The status, or the hint for an ask.
-    pub notes: Vec<StyledRow>,
+    pub(super) notes: Vec<StyledRow>,
     /// The prompt of the input line.
-    pub prompt: &'a str,
+    pub(super) prompt: &'a str,
     /// The input line.
-    pub draft: &'a InputDraft,
+    pub(super) draft: &'a InputDraft,
 }
 
 /// The panel in rows, each narrower than the terminal.
 #[derive(Debug, PartialEq, Eq)]
-pub struct PanelLayout {
-    pub rows: Vec<StyledRow>,
+pub(super) struct PanelLayout {
+    pub(super) rows: Vec<StyledRow>,
     /// The row and column of the cursor.
-    pub cursor: (usize, usize),
+    pub(super) cursor: (usize, usize),
 }
 
 impl Panel<'_> {
     /// Lays out the panel for a terminal of this size, with room for output above.
-    pub fn layout(&self, size: TerminalSize) -> PanelLayout {
+    pub(super) fn layout(&self, size: TerminalSize) -> PanelLayout {
         let max_rows = (size.rows / 2).clamp(1, 12);
         let draft = self.draft_rows(size.columns.saturating_sub(1));
         let (cursor_row, cursor_column) = draft.cursor;

@@ -23,7 +23,7 @@ pub enum PromptSurface {
 
 impl PromptSurface {
     /// Whether this surface and stdin are terminals.
-    pub fn is_attended(self, settings: TerminalSettings) -> bool {
+    pub(super) fn is_attended(self, settings: TerminalSettings) -> bool {
         let is_terminal = match self {
             PromptSurface::Lines => stderr().is_terminal(),
             PromptSurface::LiveView => stdout().is_terminal() && !settings.is_dumb,
@@ -33,7 +33,7 @@ impl PromptSurface {
 }
 
 #[derive(Debug)]
-pub enum PromptState {
+pub(super) enum PromptState {
     /// No ask is open.
     Idle,
     /// An ask is shown.
@@ -44,7 +44,7 @@ pub enum PromptState {
 
 /// Where an ask is drawn.
 #[derive(Debug)]
-pub enum PromptOutput {
+pub(super) enum PromptOutput {
     Lines(PanelScreen),
     /// In the live view; the terminal is in raw mode.
     LiveView(RawTerminal),
@@ -52,7 +52,7 @@ pub enum PromptOutput {
 
 impl PromptState {
     /// Takes over the terminal; none if that fails or the process is in the background.
-    pub fn open(settings: TerminalSettings, surface: PromptSurface) -> Option<PromptState> {
+    pub(super) fn open(settings: TerminalSettings, surface: PromptSurface) -> Option<PromptState> {
         if !host::terminal::is_foreground() {
             return None;
         }
@@ -66,12 +66,12 @@ impl PromptState {
         Some(PromptState::Open(Box::new(keyboard), output))
     }
 
-    pub fn is_open(&self) -> bool {
+    pub(super) fn is_open(&self) -> bool {
         matches!(self, PromptState::Open(..))
     }
 
     /// The screen, if asks are drawn here.
-    pub fn screen(&mut self) -> Option<&mut PanelScreen> {
+    pub(super) fn screen(&mut self) -> Option<&mut PanelScreen> {
         match self {
             PromptState::Open(_, PromptOutput::Lines(screen)) => Some(screen),
             PromptState::Open(_, PromptOutput::LiveView(_)) | PromptState::Idle | PromptState::Closed => None,
@@ -79,7 +79,7 @@ impl PromptState {
     }
 
     /// Shows rows above the ask; returns them if the live view must draw them.
-    pub fn show(&mut self, rows: Vec<StyledRow>) -> Vec<StyledRow> {
+    pub(super) fn show(&mut self, rows: Vec<StyledRow>) -> Vec<StyledRow> {
         match self.screen() {
             Some(screen) => {
                 screen.show(rows);
@@ -90,7 +90,7 @@ impl PromptState {
     }
 
     /// Draws or erases the ask.
-    pub fn draw(&mut self, layout: Option<(PanelLayout, String)>) {
+    pub(super) fn draw(&mut self, layout: Option<(PanelLayout, String)>) {
         let Some(screen) = self.screen() else { return };
         match layout {
             Some((layout, prompt)) => screen.draw(&layout, Some(&prompt)),
@@ -99,7 +99,7 @@ impl PromptState {
     }
 
     /// Takes over the terminal again after the process was stopped.
-    pub fn retake_terminal(&mut self) {
+    pub(super) fn retake_terminal(&mut self) {
         match self {
             PromptState::Open(_, PromptOutput::Lines(screen)) => screen.take_over(),
             PromptState::Open(_, PromptOutput::LiveView(terminal)) => {
@@ -111,13 +111,13 @@ impl PromptState {
     }
 
     /// Discards pending input.
-    pub fn discard_input(&mut self) {
+    pub(super) fn discard_input(&mut self) {
         if let PromptState::Open(keyboard, _) = self {
             keyboard.discard_pending();
         }
     }
 
-    pub fn size(&self) -> TerminalSize {
+    pub(super) fn size(&self) -> TerminalSize {
         match self {
             PromptState::Open(_, PromptOutput::Lines(screen)) => screen.size(),
             PromptState::Open(_, PromptOutput::LiveView(_)) | PromptState::Idle | PromptState::Closed => {
@@ -126,7 +126,7 @@ impl PromptState {
         }
     }
 
-    pub fn columns(&self) -> usize {
+    pub(super) fn columns(&self) -> usize {
         self.size().columns.saturating_sub(1).max(10)
     }
 }

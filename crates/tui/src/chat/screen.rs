@@ -16,7 +16,7 @@ const ERASE_BELOW: &str = "\u{1b}[J";
 
 /// An interactive terminal.
 #[derive(Debug)]
-pub struct PanelScreen {
+pub(super) struct PanelScreen {
     stream: ScreenStream,
     style: Style,
     size: TerminalSize,
@@ -29,7 +29,7 @@ pub struct PanelScreen {
 
 /// The stream of the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ScreenStream {
+pub(super) enum ScreenStream {
     Stdout,
     /// Used while the answer goes to stdout.
     Stderr,
@@ -58,7 +58,7 @@ struct DrawnPanel {
 
 impl PanelScreen {
     /// Takes over the terminal; a dumb terminal stays as it is.
-    pub fn open(stream: ScreenStream, style: Style, dumb: bool) -> io::Result<PanelScreen> {
+    pub(super) fn open(stream: ScreenStream, style: Style, dumb: bool) -> io::Result<PanelScreen> {
         let mode = if dumb {
             ScreenMode::Lines { prompted: false }
         } else {
@@ -70,46 +70,46 @@ impl PanelScreen {
         Ok(screen)
     }
 
-    pub fn style(&self) -> Style {
+    pub(super) fn style(&self) -> Style {
         self.style
     }
 
     /// Maximum columns of a row.
-    pub fn columns(&self) -> usize {
+    pub(super) fn columns(&self) -> usize {
         self.size.columns.saturating_sub(1).max(10)
     }
 
-    pub fn size(&self) -> TerminalSize {
+    pub(super) fn size(&self) -> TerminalSize {
         self.size
     }
 
     /// Whether the terminal only supports whole lines.
-    pub fn is_dumb(&self) -> bool {
+    pub(super) fn is_dumb(&self) -> bool {
         matches!(self.mode, ScreenMode::Lines { .. })
     }
 
     /// Whether the terminal is gone.
-    pub fn is_closed(&self) -> bool {
+    pub(super) fn is_closed(&self) -> bool {
         self.closed
     }
 
     /// Shows rows above the panel, the next time it is drawn.
-    pub fn show(&mut self, rows: impl IntoIterator<Item = StyledRow>) {
+    pub(super) fn show(&mut self, rows: impl IntoIterator<Item = StyledRow>) {
         self.queued_rows.extend(rows);
     }
 
     /// Whether so many rows are queued that they should be drawn now.
-    pub fn has_many_queued_rows(&self) -> bool {
+    pub(super) fn has_many_queued_rows(&self) -> bool {
         self.queued_rows.len() > 1000
     }
 
     /// Reads the new size of the terminal.
-    pub fn resize(&mut self) {
+    pub(super) fn resize(&mut self) {
         self.size = TerminalSize::read();
     }
 
     /// Takes over the terminal again after the process was stopped.
-    pub fn take_over(&mut self) {
+    pub(super) fn take_over(&mut self) {
         if let ScreenMode::Drawn(terminal, drawn) = &mut self.mode {
             *drawn = DrawnPanel::default();
             self.closed |= terminal.reenter().is_err();
@@ -118,7 +118,7 @@ impl PanelScreen {
     }
 
     /// Clears the screen.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         if let ScreenMode::Drawn(_, drawn) = &mut self.mode {
             *drawn = DrawnPanel::default();
             self.write("\u{1b}[H\u{1b}[2J");
@@ -126,14 +126,14 @@ impl PanelScreen {
     }
 
     /// Records that the user ended a line, which moved the cursor of a dumb terminal.
-    pub fn note_line_end(&mut self) {
+    pub(super) fn note_line_end(&mut self) {
         if let ScreenMode::Lines { prompted } = &mut self.mode {
             *prompted = false;
         }
     }
 
     /// Shows the queued rows, and the panel below them.
-    pub fn draw(&mut self, panel: &PanelLayout, prompt: Option<&str>) {
+    pub(super) fn draw(&mut self, panel: &PanelLayout, prompt: Option<&str>) {
         let above: String = self.queued_rows.drain(..).map(|row| paint(&row, self.style) + "\n").collect();
         let text = match &mut self.mode {
             ScreenMode::Lines { prompted } => dumb_terminal_text(above, prompt, prompted),

@@ -6,6 +6,7 @@ const MAX_LISTED_MODELS: usize = 12;
 /// A provider that can be chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderOffer {
+    /// Its name.
     pub provider: String,
     /// Its description in the list.
     pub description: String,
@@ -20,6 +21,7 @@ pub struct ProviderOffer {
 /// A local server that cannot be chosen yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadyServer {
+    /// The name of its provider.
     pub provider: String,
     /// What the user has to do first.
     pub remedy: String,
@@ -57,7 +59,9 @@ enum SetupStep {
 /// A key entered by the user.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EnteredApiKey {
+    /// The environment variable that it is for.
     pub variable: String,
+    /// The key.
     pub key: String,
 }
 
@@ -69,7 +73,7 @@ impl std::fmt::Debug for EnteredApiKey {
 
 /// The result of an answer.
 #[derive(Debug, PartialEq, Eq)]
-pub enum SetupAnswerResult {
+pub(super) enum SetupAnswerResult {
     /// The next question.
     Next,
     /// The same question again, and why.
@@ -86,19 +90,28 @@ pub enum SetupAnswers {
     /// A key for the chosen model.
     Key(EnteredApiKey),
     /// A model.
-    Model { spec: String, key: Option<EnteredApiKey>, save: SaveModel },
+    Model {
+        /// The provider and the name.
+        spec: String,
+        /// The key, if it was missing.
+        key: Option<EnteredApiKey>,
+        /// Whether it becomes the default.
+        save: SaveModel,
+    },
 }
 
 /// Whether to save the model as the default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SaveModel {
+    /// From now on.
     AsDefault,
+    /// For this session only.
     No,
 }
 
 /// Whether input is visible on the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InputEcho {
+pub(super) enum InputEcho {
     Shown,
     Hidden,
 }
@@ -121,7 +134,7 @@ impl SetupQuestions {
     }
 
     /// The text above the current question.
-    pub fn question_lines(&self) -> Vec<String> {
+    pub(super) fn question_lines(&self) -> Vec<String> {
         match &self.step {
             SetupStep::Provider => self.provider_lines(),
             SetupStep::Key { offer: ProviderOffer { provider, missing_key_variable: Some(variable), .. } } => {
@@ -154,7 +167,7 @@ impl SetupQuestions {
     }
 
     /// The prompt of the input line.
-    pub fn prompt(&self) -> String {
+    pub(super) fn prompt(&self) -> String {
         match &self.step {
             SetupStep::Provider => "provider [1]: ".into(),
             SetupStep::Key { .. } | SetupStep::OnlyKey { .. } => "key: ".into(),
@@ -166,7 +179,7 @@ impl SetupQuestions {
         }
     }
 
-    pub fn echo(&self) -> InputEcho {
+    pub(super) fn echo(&self) -> InputEcho {
         match self.step {
             SetupStep::Key { .. } | SetupStep::OnlyKey { .. } => InputEcho::Hidden,
             SetupStep::Provider | SetupStep::Model { .. } | SetupStep::Save { .. } => InputEcho::Shown,
@@ -174,7 +187,7 @@ impl SetupQuestions {
     }
 
     /// Takes the answer to the current question.
-    pub fn answer(&mut self, line: &str) -> SetupAnswerResult {
+    pub(super) fn answer(&mut self, line: &str) -> SetupAnswerResult {
         let line = line.trim();
         let (step, result) = match &self.step {
             SetupStep::Provider => match self.provider(line) {

@@ -1,7 +1,6 @@
 //! The terminal of a conversation: keys, screen, and signals.
 
 use std::io;
-use std::path::Path;
 
 use tokio::signal::unix::{Signal as Listener, SignalKind, signal};
 
@@ -15,13 +14,13 @@ use crate::style::Style;
 use crate::terminal_settings::{TerminalError, TerminalSettings};
 
 /// SIGCONT, which has this number on every Linux but MIPS.
-pub const SIGCONT: i32 = 18;
+pub(super) const SIGCONT: i32 = 18;
 
 /// The terminal, for as long as the command runs.
 #[derive(Debug)]
-pub struct ChatTerminal {
-    pub screen: PanelScreen,
-    pub editor: LineEditor,
+pub(super) struct ChatTerminal {
+    pub(super) screen: PanelScreen,
+    pub(super) editor: LineEditor,
     keyboard: Keyboard,
     signals: SignalListener,
     resized: Listener,
@@ -30,7 +29,7 @@ pub struct ChatTerminal {
 
 /// An event of the terminal.
 #[derive(Debug)]
-pub enum TerminalEvent {
+pub(super) enum TerminalEvent {
     /// A key press.
     Key(KeyPress),
     /// The terminal is gone.
@@ -44,12 +43,8 @@ pub enum TerminalEvent {
 }
 
 impl ChatTerminal {
-    /// Takes over the terminal. The history of the input is kept in `home`, redacted.
-    pub fn open(
-        settings: TerminalSettings,
-        home: &Path,
-        redact: fn(String) -> String,
-    ) -> Result<ChatTerminal, TerminalError> {
+    /// Takes over the terminal.
+    pub(super) fn open(settings: TerminalSettings, history: InputHistory) -> Result<ChatTerminal, TerminalError> {
         let TerminalSettings { is_dumb: dumb, .. } = settings;
         let listen = |kind| signal(kind).map_err(TerminalError::Signals);
         let unusable = TerminalError::Unusable;
@@ -57,7 +52,7 @@ impl ChatTerminal {
             PanelScreen::open(ScreenStream::Stdout, Style::of(&io::stdout(), settings), dumb).map_err(unusable)?;
         Ok(ChatTerminal {
             screen,
-            editor: LineEditor::new(InputHistory::open(home, redact)),
+            editor: LineEditor::new(history),
             keyboard: Keyboard::listen(if dumb { TerminalInputMode::Lines } else { TerminalInputMode::Keys })
                 .map_err(unusable)?,
             signals: SignalListener::listen()?,
@@ -67,7 +62,7 @@ impl ChatTerminal {
     }
 
     /// Waits for the next event. Cancel-safe.
-    pub async fn next(&mut self) -> TerminalEvent {
+    pub(super) async fn next(&mut self) -> TerminalEvent {
         tokio::select! {
             biased;
             signal = self.signals.next() => TerminalEvent::Signal(signal),
@@ -78,7 +73,7 @@ impl ChatTerminal {
     }
 
     /// Whether more keys are pending.
-    pub fn has_pending_keys(&self) -> bool {
+    pub(super) fn has_pending_keys(&self) -> bool {
         self.keyboard.has_keys()
     }
 }

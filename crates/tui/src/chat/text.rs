@@ -5,93 +5,77 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use crate::print;
 use crate::style::{Style, TextRole};
 
+pub(super) use crate::print::truncate;
+
 /// What a tab is replaced with.
 const TAB_SPACES: &str = "    ";
 
 /// A piece of text of one role, without terminal control characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StyledSpan {
-    pub role: TextRole,
+pub(super) struct StyledSpan {
+    pub(super) role: TextRole,
     text: String,
 }
 
 /// One row of a terminal, or a line before wrapping.
-pub type StyledRow = Vec<StyledSpan>;
+pub(super) type StyledRow = Vec<StyledSpan>;
 
 impl StyledSpan {
-    pub fn new(role: TextRole, text: &str) -> StyledSpan {
+    pub(super) fn new(role: TextRole, text: &str) -> StyledSpan {
         StyledSpan { role, text: print::sanitize(text).replace('\n', " ").replace('\t', TAB_SPACES) }
     }
 
-    pub fn plain(text: &str) -> StyledSpan {
+    pub(super) fn plain(text: &str) -> StyledSpan {
         StyledSpan::new(TextRole::Plain, text)
     }
 
-    pub fn width(&self) -> usize {
+    pub(super) fn width(&self) -> usize {
         width(&self.text)
     }
 }
 
 /// The prefixes of the rows of a wrapped line.
 #[derive(Debug, Clone, Default)]
-pub struct LinePrefix {
-    pub first: StyledRow,
-    pub rest: StyledRow,
+pub(super) struct LinePrefix {
+    pub(super) first: StyledRow,
+    pub(super) rest: StyledRow,
 }
 
 impl LinePrefix {
     /// Prefixes the first row, and indents the others by its width.
-    pub fn hanging(first: StyledSpan) -> LinePrefix {
+    pub(super) fn hanging(first: StyledSpan) -> LinePrefix {
         let rest = StyledSpan::plain(&" ".repeat(first.width()));
         LinePrefix { first: vec![first], rest: vec![rest] }
     }
 
     /// Prefixes every row.
-    pub fn repeated(span: StyledSpan) -> LinePrefix {
+    pub(super) fn repeated(span: StyledSpan) -> LinePrefix {
         LinePrefix { first: vec![span.clone()], rest: vec![span] }
     }
 }
 
 /// How many columns a text takes.
-pub fn width(text: &str) -> usize {
+pub(super) fn width(text: &str) -> usize {
     text.width()
 }
 
 /// How many columns a row takes.
-pub fn row_width(row: &StyledRow) -> usize {
+pub(super) fn row_width(row: &StyledRow) -> usize {
     row.iter().map(StyledSpan::width).sum()
 }
 
 /// A row as pieces of text, each with its role.
-pub fn role_pieces(row: StyledRow) -> Vec<(TextRole, String)> {
+pub(super) fn role_pieces(row: StyledRow) -> Vec<(TextRole, String)> {
     row.into_iter().map(|span| (span.role, span.text)).collect()
 }
 
 /// A row as terminal output.
-pub fn paint(row: &StyledRow, style: Style) -> String {
+pub(super) fn paint(row: &StyledRow, style: Style) -> String {
     row.iter().map(|span| style.paint(span.role, &span.text)).collect()
 }
 
-/// Shortens a text to fit, with an ellipsis if it is cut.
-pub fn truncate(text: &str, columns: usize) -> String {
-    if width(text) <= columns {
-        return text.to_owned();
-    }
-    let mut cut = String::new();
-    let mut used = 1;
-    for c in text.chars() {
-        used += c.width().unwrap_or(0);
-        if used > columns {
-            break;
-        }
-        cut.push(c);
-    }
-    cut.push('…');
-    cut
-}
-
 /// Keeps the first `max_chars` characters of some rows; returns them and the number of omitted bytes.
-pub fn clip(rows: Vec<StyledRow>, max_chars: usize) -> (Vec<StyledRow>, usize) {
+pub(super) fn clip(rows: Vec<StyledRow>, max_chars: usize) -> (Vec<StyledRow>, usize) {
     let (mut clipped, mut remaining, mut omitted) = (Vec::new(), max_chars, 0);
     for row in rows {
         let mut kept = StyledRow::new();
@@ -109,7 +93,7 @@ pub fn clip(rows: Vec<StyledRow>, max_chars: usize) -> (Vec<StyledRow>, usize) {
 }
 
 /// Wraps a line between words; a word that is too long is cut.
-pub fn wrap(line: &[StyledSpan], columns: usize, lead: &LinePrefix) -> Vec<StyledRow> {
+pub(super) fn wrap(line: &[StyledSpan], columns: usize, lead: &LinePrefix) -> Vec<StyledRow> {
     let mut builder = StyledRowBuilder::new(columns, lead);
     for word in split_words(line) {
         builder.push_word(word);
@@ -118,7 +102,7 @@ pub fn wrap(line: &[StyledSpan], columns: usize, lead: &LinePrefix) -> Vec<Style
 }
 
 /// Cuts a line into full rows, and keeps every space.
-pub fn hard_wrap(line: &[StyledSpan], columns: usize, lead: &LinePrefix) -> Vec<StyledRow> {
+pub(super) fn hard_wrap(line: &[StyledSpan], columns: usize, lead: &LinePrefix) -> Vec<StyledRow> {
     let mut builder = StyledRowBuilder::new(columns, lead);
     for span in line {
         builder.push_cut(span);

@@ -75,6 +75,7 @@ enum ScrollbackLine {
 /// Rows below the live view, and the position of the cursor in them.
 #[derive(Debug)]
 pub struct FleetFooter {
+    /// The pieces of each row.
     pub rows: Vec<Vec<(TextRole, String)>>,
     /// Row and column.
     pub cursor: (usize, usize),

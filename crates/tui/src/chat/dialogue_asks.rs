@@ -5,14 +5,13 @@ use std::time::Instant;
 
 use client::SessionMessage;
 use protocol::{Ask, Event, TaskId};
-use tui::chat::ask_queue::{AskDetail, AskInputResult};
 
-use super::ask_updates::{AskChange, CurrentAsk, DecisionNotice, apply_event, send_decision};
+use super::ask_queue::{AskDetail, AskInputResult};
+use super::ask_updates::{AskChange, CurrentAsk, DecisionNotice, apply_event, ask_number, send_decision};
 use super::dialogue::Dialogue;
-use crate::approvals;
-use crate::error::CliError;
+use super::owner::{ConversationError, ConversationOwner};
 
-impl Dialogue<'_> {
+impl<O: ConversationOwner> Dialogue<'_, O> {
     /// Shows an event, and updates the asks.
     pub(super) fn handle_message(&mut self, message: &SessionMessage) {
         let rows = self.feed.handle_message(message, Instant::now(), self.columns());
@@ -40,8 +39,7 @@ impl Dialogue<'_> {
 
     /// Adds an ask to the queue.
     pub(super) fn enqueue_ask(&mut self, task: TaskId, task_name: &str, ask: Ask) {
-        let session = &self.chat.session;
-        let number = approvals::ask_number(session.home(), session.id(), &ask.id);
+        let number = ask_number(&self.chat.session, &ask.id);
         if self.asks.add(task, task_name, number, ask) {
             self.refresh_ask(CurrentAsk::Changed);
         }
@@ -69,7 +67,7 @@ impl Dialogue<'_> {
     }
 
     /// Answers the current ask.
-    pub(super) async fn answer(&mut self, line: &str) -> Result<(), CliError> {
+    pub(super) async fn answer(&mut self, line: &str) -> Result<(), ConversationError> {
         let prompt = self.asks.prompt().unwrap_or_default();
         self.echo(&prompt, line);
         match self.asks.answer(line) {
@@ -78,7 +76,7 @@ impl Dialogue<'_> {
             AskInputResult::Unclear(text) => self.show_note(text),
             AskInputResult::Decided(params) => {
                 let cwd = Path::new(&self.chat.cwd);
-                for notice in send_decision(&self.chat.session, self.setup, cwd, params).await? {
+                for notice in send_decision(&self.chat.session, self.owner, cwd, params).await? {
                     match notice {
                         DecisionNotice::Note(text) => self.show_note(&text),
                         DecisionNotice::Error(text) => self.show_error(&text),

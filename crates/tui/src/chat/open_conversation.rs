@@ -1,21 +1,14 @@
-//! Opens sessions for a conversation, and builds the welcome text.
+//! An open session and its settings, and the welcome text.
 
-use client::{SessionHandle, SessionQuery, StoreError, StoredSession};
-use host::{Clock, Home, SystemClock};
-use protocol::{ContentBlock, Envelope, Event, PermissionMode, Principal, SessionId, SessionMode, TaskId};
-use runtime::slash::SlashRegistry;
-use runtime::{InstructionNotice, SessionSettings, SessionStart};
-use tui::chat::text::{LinePrefix, StyledRow, StyledSpan, truncate, wrap};
-use tui::escape::escape_invisible;
-use tui::print;
-use tui::style::TextRole;
+use client::{SessionHandle, SessionQuery, StoreError};
+use host::{Clock, SystemClock};
+use protocol::{ContentBlock, Envelope, Event, PermissionMode, Principal, SessionMode, TaskId};
 
-use crate::args::{AskWait, PermissionArgs, RunArgs};
-use crate::current_session::SessionUse;
-use crate::error::CliError;
-use crate::foreground_session::ForegroundSession;
-use crate::sessions;
-use crate::setup::Setup;
+use super::owner::SlashCommands;
+use super::text::{LinePrefix, StyledRow, StyledSpan, truncate, wrap};
+use crate::escape::escape_invisible;
+use crate::print;
+use crate::style::TextRole;
 
 /// How many sessions are listed.
 const MAX_LISTED_SESSIONS: usize = 10;
@@ -23,88 +16,33 @@ const MAX_LISTED_SESSIONS: usize = 10;
 /// How many events are read at a time to find the last exchange.
 const EVENTS_PER_PAGE: u64 = 512;
 
-/// A session that is ready to open: its settings are valid.
-#[derive(Debug)]
-pub(super) struct PreparedChat {
-    pub(super) settings: SessionSettings,
-    pub(super) start: SessionStart,
-    /// How the session was left, if it is resumed.
-    resumed: Option<String>,
-}
-
-impl PreparedChat {
-    /// Reads the settings of the session. `mode` overrides the flags and the mode stored in the session.
-    pub(super) fn new(
-        setup: &Setup,
-        args: &RunArgs,
-        start: SessionStart,
-        mode: Option<PermissionMode>,
-    ) -> Result<PreparedChat, CliError> {
-        let resumed = match start {
-            SessionStart::New => None,
-            SessionStart::Resume(id) | SessionStart::Fork(id) => Some(StoredSession::open(&setup.home, id)?.view()?),
-        };
-        // The user is present, so wait for a decision without a limit.
-        let mut args = RunArgs { ask_wait: Some(AskWait::Forever), ..args.clone() };
-        if let Some(mode) = mode {
-            args.permissions = PermissionArgs { allow_all: false, permission_mode: Some(mode), ..args.permissions };
-        }
-        let settings = setup.settings(&args, resumed.as_ref())?;
-        let resumed = resumed.map(|view| sessions::describe_resumed(&view, SystemClock.now()));
-        Ok(PreparedChat { settings, start, resumed })
-    }
-
-    pub(super) async fn open(self) -> Result<(ForegroundSession, OpenChat), CliError> {
-        let PreparedChat { settings, start, resumed } = self;
-        let (model, mode) = (settings.model_spec.clone(), settings.policy.mode);
-        let (cwd, slashes) = (settings.cwd.display().to_string(), SlashRegistry::of(&settings.catalog));
-        let owner = ForegroundSession::open(settings, start, SessionUse::Conversation).await?;
-        let session = owner.handle().clone();
-        let opened = OpenChat {
-            session_mode: session.stored()?.view()?.mode,
-            session,
-            root: owner.root(),
-            notices: owner.notices().to_vec(),
-            slash_commands: slashes,
-            start,
-            model,
-            cwd,
-            permission_mode: mode,
-            resumed,
-        };
-        Ok((owner, opened))
-    }
-}
-
 /// An open session and its settings.
 #[derive(Debug)]
-pub(super) struct OpenChat {
-    pub(super) session: SessionHandle,
-    pub(super) root: TaskId,
-    /// Notices for the user about the session's instruction files.
-    notices: Vec<InstructionNotice>,
+pub struct OpenConversation {
+    /// The session.
+    pub session: SessionHandle,
+    /// Its main agent.
+    pub root: TaskId,
+    /// The last event before this process opened it.
+    pub first_seq: u64,
+    /// Notices for the user about its instruction files.
+    pub notices: Vec<String>,
     /// Its slash commands.
-    pub(super) slash_commands: SlashRegistry,
-    pub(super) start: SessionStart,
-    pub(super) model: String,
-    pub(super) cwd: String,
-    pub(super) permission_mode: PermissionMode,
+    pub slash_commands: Box<dyn SlashCommands>,
+    /// Its model.
+    pub model: String,
+    /// Its folder.
+    pub cwd: String,
+    /// Its permission mode.
+    pub permission_mode: PermissionMode,
     /// The session mode at the time of opening.
-    pub(super) session_mode: SessionMode,
+    pub session_mode: SessionMode,
     /// How the session was left, if it is resumed.
-    pub(super) resumed: Option<String>,
-}
-
-/// Fails if another process runs the session.
-pub(super) fn ensure_not_running(home: &Home, id: SessionId) -> Result<(), CliError> {
-    match StoredSession::open(home, id)?.owner()? {
-        Some(pid) => Err(CliError::usage(format!("another process ({pid}) runs session {id}"))),
-        None => Ok(()),
-    }
+    pub resumed: Option<String>,
 }
 
 /// The welcome text: model, folder, mode and notices.
-pub(super) fn welcome_rows(opened: &OpenChat, columns: usize) -> Vec<StyledRow> {
+pub(super) fn welcome_rows(opened: &OpenConversation, columns: usize) -> Vec<StyledRow> {
     let rows = [
         ("model", escape_invisible(&protocol::model_display_name(&opened.model))),
         ("folder", escape_invisible(&opened.cwd)),
@@ -121,7 +59,7 @@ pub(super) fn welcome_rows(opened: &OpenChat, columns: usize) -> Vec<StyledRow> 
         shown.extend(wrap(&[StyledSpan::plain(&value)], columns, &lead));
     }
     for notice in &opened.notices {
-        let text = escape_invisible(&format!("{}: {}", notice.path.display(), notice.text));
+        let text = escape_invisible(notice);
         shown.extend(wrap(
             &[StyledSpan::new(TextRole::Bad, &text)],
             columns,
@@ -151,7 +89,7 @@ pub(super) fn mode_lines(current: PermissionMode) -> Vec<String> {
 }
 
 /// The other sessions of a session's folder, newest first.
-pub(super) fn other_session_rows(opened: &OpenChat, columns: usize) -> Result<Vec<StyledRow>, CliError> {
+pub(super) fn other_session_rows(opened: &OpenConversation, columns: usize) -> Result<Vec<StyledRow>, StoreError> {
     let (home, current) = (opened.session.home(), opened.session.id());
     let limit = u64::try_from(MAX_LISTED_SESSIONS).unwrap_or(u64::MAX).saturating_add(1);
     let query = SessionQuery { cwd: Some(opened.cwd.clone()), limit: Some(limit), ..SessionQuery::default() };

@@ -5,22 +5,19 @@ use std::time::{Duration, Instant};
 use client::{EventStream, SessionMessage};
 use protocol::MailDelivery;
 use protocol::api::{ApiCall, Nothing, SendParams, calls};
-use runtime::slash::SlashLookup;
-use tui::chat::ask_queue::AskQueue;
-use tui::chat::editor::EditorAction;
-use tui::chat::terminal::{ChatTerminal, TerminalEvent};
-use tui::escape::escape_invisible;
-use tui::signals::RunSignal;
 
+use super::ask_queue::AskQueue;
+use super::conversation::ConversationEnd;
+use super::editor::EditorAction;
 use super::feed::ChatFeed;
-use super::open_chat::{OpenChat, PreparedChat};
+use super::open_conversation::OpenConversation;
+use super::owner::{ConversationError, ConversationOwner, SlashInput};
+use super::session_call::{CallFailure, call_session};
+use super::terminal::{ChatTerminal, TerminalEvent};
 use super::view::MESSAGE_PROMPT;
-use crate::args::RunArgs;
-use crate::error::CliError;
-use crate::exit::CommandExit;
-use crate::foreground_session::{self, CallFailure};
-use crate::run::BackgroundNames;
-use crate::setup::Setup;
+use crate::background_names::BackgroundNames;
+use crate::escape::escape_invisible;
+use crate::signals::RunSignal;
 
 /// Two interrupts within this time end the session.
 const DOUBLE_INTERRUPT_WINDOW: Duration = Duration::from_secs(2);
@@ -32,11 +29,10 @@ const MAX_DRAW_DELAY: Duration = Duration::from_millis(16);
 const STATUS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The conversation of a user with one session.
-pub(super) struct Dialogue<'a> {
-    pub(super) setup: &'a Setup,
-    pub(super) args: &'a RunArgs,
+pub(super) struct Dialogue<'a, O> {
+    pub(super) owner: &'a O,
     pub(super) terminal: &'a mut ChatTerminal,
-    pub(super) chat: OpenChat,
+    pub(super) chat: OpenConversation,
     pub(super) feed: ChatFeed,
     pub(super) asks: AskQueue,
     pub(super) events: EventStream,
@@ -61,11 +57,11 @@ pub(super) enum InterruptTarget {
 
 /// How a dialogue ends.
 #[derive(Debug)]
-pub(super) enum DialogueEnd {
-    /// The user leaves.
-    Leave(CommandExit),
+pub(super) enum DialogueEnd<P> {
+    /// The conversation ends.
+    Leave(ConversationEnd),
     /// Switch to another session.
-    Switch(Box<PreparedChat>),
+    Switch(Box<P>),
 }
 
 /// Input of the loop.
@@ -81,9 +77,9 @@ enum DialogueInput {
     Tick,
 }
 
-impl Dialogue<'_> {
+impl<O: ConversationOwner> Dialogue<'_, O> {
     /// Runs the loop until the dialogue ends, starting with the opening message, if any.
-    pub(super) async fn run(&mut self, opening: Option<String>) -> Result<DialogueEnd, CliError> {
+    pub(super) async fn run(&mut self, opening: Option<String>) -> Result<DialogueEnd<O::Prepared>, ConversationError> {
         if let Some(line) = opening
             && let Some(end) = self.submit_line(line).await?
         {
@@ -96,7 +92,7 @@ impl Dialogue<'_> {
                 return Ok(end);
             }
             if self.terminal.screen.is_closed() {
-                return Ok(DialogueEnd::Leave(CommandExit::Cancelled));
+                return Ok(DialogueEnd::Leave(ConversationEnd::Stopped));
             }
             if (draw_now && !self.terminal.has_pending_keys()) || self.terminal.screen.has_many_queued_rows() {
                 self.draw();
@@ -106,7 +102,7 @@ impl Dialogue<'_> {
         }
     }
 
-    async fn next_input(&mut self) -> Result<DialogueInput, CliError> {
+    async fn next_input(&mut self) -> Result<DialogueInput, ConversationError> {
         let busy = self.is_busy();
         let draw_at = self.draw_at;
         Ok(tokio::select! {
@@ -118,26 +114,29 @@ impl Dialogue<'_> {
         })
     }
 
-    async fn handle(&mut self, input: DialogueInput) -> Result<Option<DialogueEnd>, CliError> {
+    async fn handle(&mut self, input: DialogueInput) -> Result<Option<DialogueEnd<O::Prepared>>, ConversationError> {
         match input {
             DialogueInput::Terminal(event) => return self.handle_terminal(event).await,
             DialogueInput::Live(SessionMessage::Status(status)) => {
                 if let Some(reason) = status.paused {
                     self.show_error(&format!("{reason}; finished work is kept"));
-                    return Ok(Some(DialogueEnd::Leave(CommandExit::Failed)));
+                    return Ok(Some(DialogueEnd::Leave(ConversationEnd::Failed)));
                 }
             }
             DialogueInput::Live(message) => self.handle_message(&message),
             DialogueInput::Ended => {
                 self.show_error("the session has ended; finished work is kept");
-                return Ok(Some(DialogueEnd::Leave(CommandExit::Failed)));
+                return Ok(Some(DialogueEnd::Leave(ConversationEnd::Failed)));
             }
             DialogueInput::Draw | DialogueInput::Tick => {}
         }
         Ok(None)
     }
 
-    async fn handle_terminal(&mut self, event: TerminalEvent) -> Result<Option<DialogueEnd>, CliError> {
+    async fn handle_terminal(
+        &mut self,
+        event: TerminalEvent,
+    ) -> Result<Option<DialogueEnd<O::Prepared>>, ConversationError> {
         match event {
             TerminalEvent::Key(key) => {
                 self.hint = None;
@@ -148,15 +147,18 @@ impl Dialogue<'_> {
                 return self.handle_edit(action).await;
             }
             TerminalEvent::Signal(RunSignal::Interrupt) => return self.interrupt().await,
-            TerminalEvent::Signal(RunSignal::End) => return Ok(Some(DialogueEnd::Leave(CommandExit::Cancelled))),
-            TerminalEvent::Closed => return Ok(Some(DialogueEnd::Leave(CommandExit::Success))),
+            TerminalEvent::Signal(RunSignal::End) => return Ok(Some(DialogueEnd::Leave(ConversationEnd::Stopped))),
+            TerminalEvent::Closed => return Ok(Some(DialogueEnd::Leave(ConversationEnd::Left))),
             TerminalEvent::Resized => self.terminal.screen.resize(),
             TerminalEvent::Continued => self.terminal.screen.take_over(),
         }
         Ok(None)
     }
 
-    async fn handle_edit(&mut self, action: EditorAction) -> Result<Option<DialogueEnd>, CliError> {
+    async fn handle_edit(
+        &mut self,
+        action: EditorAction,
+    ) -> Result<Option<DialogueEnd<O::Prepared>>, ConversationError> {
         match action {
             EditorAction::Edited => {}
             EditorAction::Submitted(line) => return self.submit_line(line).await,
@@ -173,12 +175,12 @@ impl Dialogue<'_> {
     }
 
     /// Leaves, unless background work runs and the user has not been warned yet; then shows a warning.
-    fn leave_or_warn(&mut self) -> Result<Option<DialogueEnd>, CliError> {
+    fn leave_or_warn(&mut self) -> Result<Option<DialogueEnd<O::Prepared>>, ConversationError> {
         let BackgroundNames { agents, commands } = BackgroundNames::read(&self.chat.session)?;
         let warned = matches!(self.last_interrupt, Some((_, InterruptTarget::BackgroundWork)));
         let has_fleet = self.has_fleet();
         if warned || agents.is_empty() && commands.is_empty() && !has_fleet {
-            return Ok(Some(DialogueEnd::Leave(CommandExit::Success)));
+            return Ok(Some(DialogueEnd::Leave(ConversationEnd::Left)));
         }
         self.last_interrupt = Some((Instant::now(), InterruptTarget::BackgroundWork));
         if has_fleet {
@@ -204,7 +206,7 @@ impl Dialogue<'_> {
 
     /// Stops the turn or clears the line; a second interrupt within two seconds leaves, and during a turn also cancels
     /// all agents.
-    async fn interrupt(&mut self) -> Result<Option<DialogueEnd>, CliError> {
+    async fn interrupt(&mut self) -> Result<Option<DialogueEnd<O::Prepared>>, ConversationError> {
         let target = if self.is_busy() { InterruptTarget::Turn } else { InterruptTarget::Line };
         let previous = self.last_interrupt.replace((Instant::now(), target));
         let previous = previous.filter(|(at, target)| {
@@ -215,13 +217,13 @@ impl Dialogue<'_> {
             (Some(InterruptTarget::Turn), _) | (Some(_), InterruptTarget::Turn) => {
                 let stopped = self.call::<calls::SessionStop>(&Nothing {}).await;
                 self.check_accepted(stopped)?;
-                return Ok(Some(DialogueEnd::Leave(CommandExit::Cancelled)));
+                return Ok(Some(DialogueEnd::Leave(ConversationEnd::Stopped)));
             }
             (
                 Some(InterruptTarget::Line | InterruptTarget::BackgroundWork),
                 InterruptTarget::Line | InterruptTarget::BackgroundWork,
             ) => {
-                return Ok(Some(DialogueEnd::Leave(CommandExit::Success)));
+                return Ok(Some(DialogueEnd::Leave(ConversationEnd::Left)));
             }
             (None, InterruptTarget::Turn) => {
                 let stopped = self.call::<calls::SessionInterrupt>(&Nothing {}).await;
@@ -238,9 +240,9 @@ impl Dialogue<'_> {
     }
 
     /// Runs a slash command, answers the current ask, or sends a message.
-    async fn submit_line(&mut self, line: String) -> Result<Option<DialogueEnd>, CliError> {
+    async fn submit_line(&mut self, line: String) -> Result<Option<DialogueEnd<O::Prepared>>, ConversationError> {
         self.terminal.screen.note_line_end();
-        if !matches!(self.chat.slash_commands.parse(&line), SlashLookup::NotACommand) {
+        if self.chat.slash_commands.look_up(&line) != SlashInput::NotACommand {
             return self.run_slash_command(&line).await;
         }
         if !self.asks.is_empty() {
@@ -254,14 +256,14 @@ impl Dialogue<'_> {
         Ok(None)
     }
 
-    async fn send(&mut self, line: &str) -> Result<(), CliError> {
+    async fn send(&mut self, line: &str) -> Result<(), ConversationError> {
         self.echo(MESSAGE_PROMPT, line);
         let (text, images, delivery) = (line.trim().to_owned(), Vec::new(), MailDelivery::FollowUp);
         self.post(SendParams { task: None, text, images, delivery, display: None }).await
     }
 
     /// Sends a message, which the agent reads soon.
-    pub(super) async fn post(&mut self, message: SendParams) -> Result<(), CliError> {
+    pub(super) async fn post(&mut self, message: SendParams) -> Result<(), ConversationError> {
         let busy = self.is_busy();
         let delivery = if busy { MailDelivery::Steer } else { MailDelivery::FollowUp };
         let sent = self.call::<calls::SessionSend>(&SendParams { delivery, ..message }).await;
@@ -274,19 +276,19 @@ impl Dialogue<'_> {
         Ok(())
     }
 
-    async fn call<C: ApiCall>(&self, params: &C::Params) -> Result<C::Result, CallFailure> {
-        foreground_session::call::<C>(&self.chat.session, params).await
+    pub(super) async fn call<C: ApiCall>(&self, params: &C::Params) -> Result<C::Result, CallFailure> {
+        call_session::<C>(&self.chat.session, params).await
     }
 
     /// Shows a refusal of the session; returns any other error.
-    pub(super) fn check_accepted<T>(&mut self, result: Result<T, CallFailure>) -> Result<Option<T>, CliError> {
+    pub(super) fn check_accepted<T>(&mut self, result: Result<T, CallFailure>) -> Result<Option<T>, ConversationError> {
         match result {
             Ok(value) => Ok(Some(value)),
             Err(CallFailure::Refused(reason)) => {
                 self.show_error(&reason);
                 Ok(None)
             }
-            Err(CallFailure::Fatal(error)) => Err(error),
+            Err(CallFailure::Fatal(error)) => Err(error.into()),
         }
     }
 

@@ -1,7 +1,6 @@
 //! Slash commands that only make sense at a terminal.
 
-use protocol::PermissionMode;
-use runtime::slash::TerminalCommand;
+use protocol::{PermissionMode, TerminalCommand};
 
 /// A terminal command.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
-use tui::chat::panel::Panel;
-use tui::chat::text::{LinePrefix, StyledRow, StyledSpan, wrap};
-use tui::style::TextRole;
-
 use super::dialogue::Dialogue;
+use super::owner::ConversationOwner;
+use super::panel::Panel;
+use super::text::{LinePrefix, StyledRow, StyledSpan, wrap};
+use crate::style::TextRole;
 
 /// The prompt of a message to the model.
 pub(super) const MESSAGE_PROMPT: &str = "> ";
@@ -14,7 +14,7 @@ pub(super) const MESSAGE_PROMPT: &str = "> ";
 /// Maximum rows shown of the user's message.
 const MAX_ECHO_ROWS: usize = 12;
 
-impl Dialogue<'_> {
+impl<O: ConversationOwner> Dialogue<'_, O> {
     pub(super) fn columns(&self) -> usize {
         self.terminal.screen.columns()
     }

@@ -6,14 +6,17 @@ use client::{StoreError, StoredSession, TaskSpending};
 use protocol::api::SessionView;
 use protocol::{Timestamp, Usage};
 use serde::Serialize;
-use tui::money::Money;
-use tui::print;
+
+use crate::money::Money;
+use crate::print;
 
 /// The total usage and cost of a session.
 #[derive(Debug)]
-pub(crate) struct SessionUsageSummary {
-    pub(super) view: SessionView,
-    pub(super) models: UsedModels,
+pub struct SessionUsageSummary {
+    /// The session.
+    pub view: SessionView,
+    /// Its models.
+    pub models: UsedModels,
     estimated: EstimatedTokens,
 }
 
@@ -29,7 +32,7 @@ struct EstimatedTokens {
 /// The models that were used.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct UsedModels {
+pub struct UsedModels {
     /// The requested names.
     asked: BTreeSet<String>,
     /// The names their providers reported.
@@ -37,7 +40,8 @@ pub(super) struct UsedModels {
 }
 
 impl SessionUsageSummary {
-    pub(crate) fn read(reader: &StoredSession) -> Result<SessionUsageSummary, StoreError> {
+    /// Reads the usage from the session's file.
+    pub fn read(reader: &StoredSession) -> Result<SessionUsageSummary, StoreError> {
         let (view, spendings) = (reader.view()?, reader.spendings(Timestamp(0))?);
         let estimated = EstimatedTokens {
             unreported: spendings.iter().map(TaskSpending::unreported_tokens).sum(),
@@ -51,20 +55,23 @@ impl SessionUsageSummary {
         Ok(SessionUsageSummary { view, models, estimated })
     }
 
-    pub(crate) fn turns(&self) -> u64 {
+    /// The number of turns.
+    pub fn turns(&self) -> u64 {
         self.view.turns
     }
 
-    pub(crate) fn usage(&self) -> Usage {
+    /// The tokens.
+    pub fn usage(&self) -> Usage {
         self.view.usage
     }
 
-    pub(crate) fn cost(&self) -> Money {
+    /// The cost, if every model has a price.
+    pub fn cost(&self) -> Money {
         Money::new(self.view.spent.micros, self.view.priced)
     }
 
     /// The totals in one line. Scripts and recordings cost nothing, so they have none unless there is a budget.
-    pub(crate) fn summary_line(&self) -> Option<String> {
+    pub fn summary_line(&self) -> Option<String> {
         let SessionView { model, budget, turns, usage, .. } = &self.view;
         let is_free = model.split_once('/').is_some_and(|(provider, _)| protocol::is_file_provider(provider));
         if is_free && budget.tokens.is_none() && budget.micros.is_none() {

@@ -8,15 +8,16 @@ use protocol::{
     Ask, AskSubject, ContentBlock, Envelope, Event, FLEET_DEPLOYED, HiddenTasks, LimitKind, MailBody, MailId,
     ModelFault, Principal, TaskId, TaskOutcome, TaskType, ToolCallRequest, tool_name,
 };
-use tui::chat::call_history::{CallHistory, format_duration};
-use tui::chat::markdown::MarkdownStream;
-use tui::chat::text::{LinePrefix, StyledRow, StyledSpan, truncate, width, wrap};
-use tui::countdown::Countdown;
-use tui::escape::escape_invisible;
-use tui::event_text;
-use tui::live::{FleetBoard, FleetLines};
-use tui::print;
-use tui::style::{Style, TextRole};
+
+use super::call_history::{CallHistory, format_duration};
+use super::markdown::MarkdownStream;
+use super::text::{LinePrefix, StyledRow, StyledSpan, truncate, width, wrap};
+use crate::countdown::Countdown;
+use crate::escape::escape_invisible;
+use crate::event_text;
+use crate::live::{FleetBoard, FleetLines};
+use crate::print;
+use crate::style::{Style, TextRole};
 
 /// A longer silence is explained in the status.
 const LONG_SILENCE: Duration = Duration::from_secs(10);

@@ -4,31 +4,31 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 
-use client::{SessionHandle, SessionMessage};
-use protocol::{Ask, AskId, SessionId, TaskId};
+use client::{ClientError, SessionHandle, SessionMessage};
+use protocol::{Ask, AskId, TaskId};
 use tokio::signal::unix::{Signal as Listener, SignalKind, signal};
-use tui::chat::ask_queue::{AskDetail, AskInputResult, AskQueue};
-use tui::chat::editor::{EditorAction, LineEditor};
-use tui::chat::history::InputHistory;
-use tui::chat::key::KeyPress;
-use tui::chat::panel::{Panel, PanelLayout};
-use tui::chat::prompt_surface::{PromptState, PromptSurface};
-use tui::chat::screen::PanelScreen;
-use tui::chat::terminal::SIGCONT;
-use tui::chat::text::{LinePrefix, StyledRow, StyledSpan, role_pieces, wrap};
-use tui::live::FleetFooter;
-use tui::signals::RunSignal;
-use tui::style::TextRole;
 
-use super::ask_updates::{AskChange, CurrentAsk, DecisionNotice, apply_event, send_decision};
-use crate::approvals;
-use crate::error::CliError;
-use crate::setup::Setup;
+use super::ask_queue::{AskDetail, AskInputResult, AskQueue};
+use super::ask_updates::{AskChange, CurrentAsk, DecisionNotice, apply_event, ask_number, send_decision};
+use super::editor::{EditorAction, LineEditor};
+use super::history::InputHistory;
+use super::key::KeyPress;
+use super::owner::AllowRules;
+use super::panel::{Panel, PanelLayout};
+use super::prompt_surface::{PromptState, PromptSurface};
+use super::screen::PanelScreen;
+use super::terminal::SIGCONT;
+use super::text::{LinePrefix, StyledRow, StyledSpan, role_pieces, wrap};
+use crate::live::FleetFooter;
+use crate::signals::RunSignal;
+use crate::style::TextRole;
+use crate::terminal_settings::TerminalSettings;
 
 /// Asks the user at the terminal while a command runs.
-pub(crate) struct Prompter<'a> {
-    setup: &'a Setup,
-    session: SessionId,
+pub struct Prompter<'a> {
+    rules: &'a dyn AllowRules,
+    settings: TerminalSettings,
+    session: SessionHandle,
     cwd: PathBuf,
     surface: PromptSurface,
     asks: AskQueue,
@@ -46,7 +46,7 @@ pub(crate) struct Prompter<'a> {
 
 /// An input of the user or the terminal.
 #[derive(Debug)]
-pub(crate) struct PrompterInput(PrompterEvent);
+pub struct PrompterInput(PrompterEvent);
 
 #[derive(Debug)]
 enum PrompterEvent {
@@ -58,7 +58,7 @@ enum PrompterEvent {
 
 /// Whether the prompter showed an event or a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PrompterResult {
+pub enum PrompterResult {
     /// The prompter showed it, so the caller need not.
     Shown,
     /// The caller must show it in another way.
@@ -68,19 +68,21 @@ pub(crate) enum PrompterResult {
 impl<'a> Prompter<'a> {
     /// Opens a prompter for a user who reads this surface and types on stdin; none without a terminal. `first_seq` is the
     /// last event before this process opened the session.
-    pub(crate) fn open(
-        setup: &'a Setup,
+    pub fn open(
+        rules: &'a dyn AllowRules,
+        settings: TerminalSettings,
         session: &SessionHandle,
         first_seq: u64,
         cwd: PathBuf,
         surface: PromptSurface,
     ) -> Option<Prompter<'a>> {
-        if !surface.is_attended(setup.terminal_settings()) {
+        if !surface.is_attended(settings) {
             return None;
         }
         let mut prompter = Prompter {
-            setup,
-            session: session.id(),
+            rules,
+            settings,
+            session: session.clone(),
             cwd,
             surface,
             asks: AskQueue::default(),
@@ -108,13 +110,13 @@ impl<'a> Prompter<'a> {
     }
 
     /// Handles an event of the task with this name.
-    pub(crate) fn handle_message(&mut self, message: &SessionMessage, task_name: &str) -> PrompterResult {
+    pub fn handle_message(&mut self, message: &SessionMessage, task_name: &str) -> PrompterResult {
         let SessionMessage::Event(envelope) = message else { return PrompterResult::NotShown };
         let entry = &envelope.entry;
         let placement = match apply_event(&mut self.asks, entry.task, &entry.event) {
             AskChange::Opened(ask) if ask.until_at.is_some_and(|until| until <= entry.at) => PrompterResult::NotShown,
             AskChange::Opened(ask) => {
-                let number = approvals::ask_number(&self.setup.home, self.session, &ask.id);
+                let number = ask_number(&self.session, &ask.id);
                 self.enqueue_ask(entry.task, task_name, number, ask)
             }
             AskChange::Decided { ask, words, next: change } => {
@@ -135,12 +137,12 @@ impl<'a> Prompter<'a> {
     }
 
     /// Whether a question is on the screen.
-    pub(crate) fn is_asking(&self) -> bool {
+    pub fn is_asking(&self) -> bool {
         self.state.is_open()
     }
 
     /// Shows a line above the question, if there is one.
-    pub(crate) fn show_line(&mut self, line: &str) -> PrompterResult {
+    pub fn show_line(&mut self, line: &str) -> PrompterResult {
         if self.state.screen().is_none() {
             return PrompterResult::NotShown;
         }
@@ -151,7 +153,7 @@ impl<'a> Prompter<'a> {
     }
 
     /// Waits for the next input; pending while no ask is open. Cancel-safe.
-    pub(crate) async fn next_input(&mut self) -> PrompterInput {
+    pub async fn next_input(&mut self) -> PrompterInput {
         let PromptState::Open(keyboard, _) = &mut self.state else { return std::future::pending().await };
         tokio::select! {
             biased;
@@ -162,11 +164,11 @@ impl<'a> Prompter<'a> {
     }
 
     /// Handles an input; returns a signal for the whole command, if any.
-    pub(crate) async fn handle_input(
+    pub async fn handle_input(
         &mut self,
         input: PrompterInput,
         session: &SessionHandle,
-    ) -> Result<Option<RunSignal>, CliError> {
+    ) -> Result<Option<RunSignal>, ClientError> {
         match input.0 {
             PrompterEvent::Key(key) => match self.editor.press(key) {
                 EditorAction::Submitted(line) => self.answer(&line, session).await?,
@@ -187,12 +189,12 @@ impl<'a> Prompter<'a> {
     }
 
     /// Whether the live view must be drawn again because the ask has changed.
-    pub(crate) fn has_changed(&mut self) -> bool {
+    pub fn has_changed(&mut self) -> bool {
         std::mem::take(&mut self.changed)
     }
 
     /// Takes the rows to draw with the live view: those that stay above it, and the ask below.
-    pub(crate) fn take_footer(&mut self) -> (Vec<Vec<(TextRole, String)>>, Option<FleetFooter>) {
+    pub fn take_footer(&mut self) -> (Vec<Vec<(TextRole, String)>>, Option<FleetFooter>) {
         let above = std::mem::take(&mut self.rows_above).into_iter().map(role_pieces).collect();
         let layout = if self.state.is_open() { self.panel_layout() } else { None };
         let footer = layout.map(|(layout, _)| FleetFooter {
@@ -205,7 +207,7 @@ impl<'a> Prompter<'a> {
     fn enqueue_ask(&mut self, task: TaskId, task_name: &str, number: Option<u64>, ask: Ask) -> PrompterResult {
         match self.state {
             PromptState::Closed => return PrompterResult::NotShown,
-            PromptState::Idle => match PromptState::open(self.setup.terminal_settings(), self.surface) {
+            PromptState::Idle => match PromptState::open(self.settings, self.surface) {
                 Some(open) => self.state = open,
                 None => return PrompterResult::NotShown,
             },
@@ -255,7 +257,7 @@ impl<'a> Prompter<'a> {
     }
 
     /// Answers the current ask.
-    async fn answer(&mut self, line: &str, session: &SessionHandle) -> Result<(), CliError> {
+    async fn answer(&mut self, line: &str, session: &SessionHandle) -> Result<(), ClientError> {
         self.state.screen().into_iter().for_each(PanelScreen::note_line_end);
         let prompt = self.asks.prompt().unwrap_or_default();
         let echo = wrap(
@@ -263,7 +265,7 @@ impl<'a> Prompter<'a> {
             self.state.columns(),
             &LinePrefix::hanging(StyledSpan::new(TextRole::Accent, &prompt)),
         );
-        if !self.setup.env.has_dumb_terminal() {
+        if !self.settings.is_dumb {
             self.show(echo);
         }
         match self.asks.answer(line) {
@@ -271,7 +273,7 @@ impl<'a> Prompter<'a> {
             AskInputResult::Explain => self.show_ask(AskDetail::Full),
             AskInputResult::Unclear(text) => self.show_note(text),
             AskInputResult::Decided(params) => {
-                for notice in send_decision(session, self.setup, &self.cwd, params).await? {
+                for notice in send_decision(session, self.rules, &self.cwd, params).await? {
                     match notice {
                         DecisionNotice::Note(text) | DecisionNotice::Error(text) => self.show_note(&text),
                     }
@@ -313,7 +315,10 @@ impl<'a> Prompter<'a> {
 
 impl fmt::Debug for Prompter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Prompter").field("session", &self.session).field("asks", &self.asks).finish_non_exhaustive()
+        f.debug_struct("Prompter")
+            .field("session", &self.session.id())
+            .field("asks", &self.asks)
+            .finish_non_exhaustive()
     }
 }
 

@@ -2,16 +2,13 @@
 
 use std::path::Path;
 
-use client::SessionHandle;
+use client::{ClientError, SessionHandle};
 use protocol::api::{AsksDecideParams, DecideParams, Nothing, calls};
 use protocol::{Ask, AskDecision, AskId, DecidedBy, Event, TaskId};
-use tui::chat::ask_queue::AskQueue;
 
-use crate::approvals;
-use crate::args::RuleScope;
-use crate::error::CliError;
-use crate::foreground_session::{self, CallFailure};
-use crate::setup::Setup;
+use super::ask_queue::AskQueue;
+use super::owner::AllowRules;
+use super::session_call::{CallFailure, call_session};
 
 /// The effect of an event on the asks.
 #[derive(Debug)]
@@ -57,6 +54,11 @@ pub(super) fn apply_event(asks: &mut AskQueue, task: TaskId, event: &Event) -> A
     }
 }
 
+/// The number of an ask in its session, which users type; none if the session cannot be read.
+pub(super) fn ask_number(session: &SessionHandle, ask: &AskId) -> Option<u64> {
+    session.stored().and_then(|stored| stored.ask_number(ask)).ok().flatten()
+}
+
 /// A message to the user.
 #[derive(Debug)]
 pub(super) enum DecisionNotice {
@@ -67,25 +69,25 @@ pub(super) enum DecisionNotice {
 /// Sends a decision to the session, and saves its rules for the project of this folder.
 pub(super) async fn send_decision(
     session: &SessionHandle,
-    setup: &Setup,
+    rules_store: &(impl AllowRules + ?Sized),
     cwd: &Path,
     params: DecideParams,
-) -> Result<Vec<DecisionNotice>, CliError> {
+) -> Result<Vec<DecisionNotice>, ClientError> {
     let rules = match &params.decision {
         AskDecision::Allow { rules, .. } => rules.clone(),
         AskDecision::Deny { .. } | AskDecision::Reply { .. } | AskDecision::Proceed { .. } => Vec::new(),
     };
     let params = AsksDecideParams { decided: params, interrupt: false };
-    match foreground_session::call::<calls::AsksDecide>(session, &params).await {
-        Ok(Nothing {}) => Ok(rules.iter().map(|rule| save_rule(setup, cwd, rule)).collect()),
+    match call_session::<calls::AsksDecide>(session, &params).await {
+        Ok(Nothing {}) => Ok(rules.iter().map(|rule| save_rule(rules_store, cwd, rule)).collect()),
         Err(CallFailure::Refused(reason)) => Ok(vec![DecisionNotice::Error(reason)]),
         Err(CallFailure::Fatal(error)) => Err(error),
     }
 }
 
 /// Saves a rule for this project. The session already applies it.
-fn save_rule(setup: &Setup, cwd: &Path, rule: &str) -> DecisionNotice {
-    match approvals::save_allow_rule(setup, cwd, rule, RuleScope::Local) {
+fn save_rule(rules_store: &(impl AllowRules + ?Sized), cwd: &Path, rule: &str) -> DecisionNotice {
+    match rules_store.save_allow_rule(cwd, rule) {
         Ok(path) => DecisionNotice::Note(format!("`{rule}` is allowed from now on, saved in {}", path.display())),
         Err(failure) => DecisionNotice::Error(format!("`{rule}` is allowed for this session only: {failure}")),
     }
