@@ -224,14 +224,14 @@ impl AgentRun {
         fault: ModelFault,
         message: String,
     ) -> Result<InterruptibleOutcome<()>, InputRejection> {
-        let charge = FailedCallCharge::Used { output: self.link.streamed.tokens() };
+        let charge = FailedCallCharge::Used { output: self.streamed.tokens() };
         let report = self.report(RunUpdate::TurnFailed { turn, fault, message, charge, retry: None }).await;
         self.handle_report_result(Conversation::is_awaiting_answer, report).await
     }
 
     /// The charge for a failed request: nothing if the model never started to work on it.
     pub(super) fn failed_call_charge(&self, error: &ModelError) -> FailedCallCharge {
-        let output = self.link.streamed.tokens();
+        let output = self.streamed.tokens();
         if error.has_started || output > 0 { FailedCallCharge::Used { output } } else { FailedCallCharge::Nothing }
     }
 

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use kernel::CallPhase;
 use protocol::{AskDecision, CallId, Evidence, RuleEffect, ToolCallRequest, ToolResult, ToolResultStatus};
 use tokio_util::sync::CancellationToken;
 use tools::{FileAccessGuard, FileStamps, Heartbeat, Tool, ToolAccess, ToolContext, ToolPlace};
@@ -19,6 +18,7 @@ use crate::hooks::{self, PendingPostHook, PendingPostHooks, PreToolFeedback};
 use crate::network_gate::PolicyNetworkGate;
 use crate::permission_check::{self, CallPermission};
 use crate::prepared_agent::PreparedAgent;
+use crate::run_requests::CallProgress;
 use crate::session_context::{AgentCatalog, Workplace};
 use crate::supervisor::InputRejection;
 
@@ -109,10 +109,10 @@ async fn run_reviewed_call(call_context: &CallContext, reviewed: ReviewedCall<'_
         // them.
         call_context.pending_post_hooks.push(PendingPostHook { call: call.clone(), open: open.clone(), feedback });
         let (answer, evidence) = run_tool(call_context, tool, &call, &open, file_guard).await;
-        return match open.phase().await? {
+        return match open.progress().await? {
             // `AgentRun::run_open_calls` runs the hooks.
-            Some(CallPhase::Answered) | None => Ok(()),
-            Some(_) => {
+            CallProgress::Over => Ok(()),
+            CallProgress::NotAsked | CallProgress::Asked | CallProgress::Waiting => {
                 let feedback = call_context.pending_post_hooks.take_feedback(&call.id);
                 let answer = hooks::after_call(&call_context.workplace, &open, &call, feedback, answer).await;
                 report_answer(&open, call.id, answer, evidence).await
@@ -175,7 +175,7 @@ async fn report_start(call_context: &CallContext, open: &OpenCall) -> Result<(),
     if call_context.early(&open.call).is_some() {
         return Ok(());
     }
-    match PermissionProgress::from_phase(open.phase().await?.as_ref()) {
+    match PermissionProgress::of(open.progress().await?) {
         PermissionProgress::Started => Ok(()),
         PermissionProgress::NotAsked | PermissionProgress::Asked => open.start().await,
     }

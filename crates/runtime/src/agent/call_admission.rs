@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use kernel::{CallPhase, DecidedAsk};
 use policy::Verdict;
 use protocol::{Clip, RuleEffect, ToolCallRequest, ToolResult, ToolResultStatus};
 use tools::{FileAccessGuard, Tool, ToolError};
@@ -15,7 +14,7 @@ use crate::asks;
 use crate::hooks::{self, PreToolFeedback};
 use crate::permission_check::{self, CallPermission};
 use crate::repeats;
-use crate::run_requests::AskRequest;
+use crate::run_requests::{AskRequest, CallProgress};
 use crate::supervisor::InputRejection;
 
 /// A reviewed call. All calls of a message are reviewed before the first one runs.
@@ -68,7 +67,7 @@ async fn judge_call(
         let judged = find_tool(call_context, &call, progress).map(|tool| (tool, early.permission.clone()));
         return Ok(JudgedCall { call, open, progress, hook_feedback: feedback, result: judged });
     }
-    let progress = PermissionProgress::from_phase(open.phase().await?.as_ref());
+    let progress = PermissionProgress::of(open.progress().await?);
     let judged = match find_tool(call_context, &call, progress) {
         Ok(tool) => match run_pre_hooks(&open, &mut call, progress).await? {
             Ok(pre_feedback) => {
@@ -168,14 +167,11 @@ pub(super) enum PermissionProgress {
 }
 
 impl PermissionProgress {
-    pub(super) fn from_phase(phase: Option<&CallPhase>) -> PermissionProgress {
-        match phase {
-            Some(CallPhase::Pending | CallPhase::Started | CallPhase::Answered) | None => PermissionProgress::NotAsked,
-            Some(CallPhase::Asking(ask)) if !ask.subject.has_call_started() => PermissionProgress::Asked,
-            Some(CallPhase::Decided(DecidedAsk { call_started: false, .. })) => PermissionProgress::Asked,
-            Some(CallPhase::Asking(_))
-            | Some(CallPhase::Decided(DecidedAsk { call_started: true, .. }))
-            | Some(CallPhase::Waiting(_) | CallPhase::Waited { .. }) => PermissionProgress::Started,
+    pub(super) fn of(call: CallProgress) -> PermissionProgress {
+        match call {
+            CallProgress::NotAsked | CallProgress::Over => PermissionProgress::NotAsked,
+            CallProgress::Asked => PermissionProgress::Asked,
+            CallProgress::Waiting => PermissionProgress::Started,
         }
     }
 }

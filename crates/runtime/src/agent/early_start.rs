@@ -101,7 +101,7 @@ impl AgentRun {
     /// kernel refuses the end if mail must be read first.
     fn plan_early_end(&self, content: &[ContentBlock], stop: StopReason) -> Option<String> {
         let has_expectations = self.profile.spec.expects.is_some();
-        let is_isolated = self.workplace.task_workspaces.checkout(self.link.run.task).is_some();
+        let is_isolated = self.profile.has_own_checkout();
         // Stop hooks run only in an activation whose start hooks ran.
         let has_stop_hooks = self.has_run_start_hooks();
         let has_final_steps = has_expectations || is_isolated || has_stop_hooks || self.suggests_prompts();

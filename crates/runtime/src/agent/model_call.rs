@@ -11,14 +11,14 @@ use tools::Heartbeat;
 use super::quote::text_tokens;
 use crate::run_requests::{DayShare, RequestPermit, SessionRequests};
 use crate::supervisor::InputRejection;
-use crate::watchdog::{LatestText, StreamedTokens};
+use crate::watchdog::StreamedTokens;
 
 /// Receives an answer as it arrives.
 pub(super) struct AnswerSink<'a> {
     pub(super) session: &'a dyn SessionRequests,
     pub(super) turn: Turn,
     pub(super) heartbeat: Heartbeat,
-    pub(super) latest_text: LatestText,
+    /// The tokens that have arrived.
     pub(super) streamed: StreamedTokens,
     /// The reservation for the answer, if there is a budget.
     pub(super) reservation: Option<AnswerReservation<'a>>,
@@ -28,16 +28,16 @@ impl AnswerSink<'_> {
     /// Accepts a piece; returns the number of tokens that have arrived.
     fn accept(&self, delta: &Delta) -> u32 {
         self.heartbeat.beat();
-        if let Delta::Text(text) = delta {
-            self.latest_text.push(self.turn, text);
-            self.session.publish_text(self.turn, text);
-        }
-        self.streamed.add(match delta {
-            Delta::Text(text) | Delta::Thinking(text) => text_tokens(text),
-            Delta::Call(call) => text_tokens(&call.tool) + text_tokens(&call.input),
+        let (text, tokens) = match delta {
+            Delta::Text(text) => (Some(text.as_str()), text_tokens(text)),
+            Delta::Thinking(text) => (None, text_tokens(text)),
+            Delta::Call(call) => (None, text_tokens(&call.tool) + text_tokens(&call.input)),
             // An opaque block repeats reasoning that was already counted, or may do so.
-            Delta::Opaque { .. } | Delta::Done { .. } => 0,
-        })
+            Delta::Opaque { .. } | Delta::Done { .. } => (None, 0),
+        };
+        let arrived = self.streamed.add(tokens);
+        self.session.answer_arrived(self.turn, text, arrived);
+        arrived
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use kernel::{CallPhase, RunUpdate};
+use kernel::RunUpdate;
 use protocol::{CallId, Evidence, RunId, ToolResult, Turn};
 
 use crate::hooks::HookHalt;
-use crate::run_requests::SessionRequests;
+use crate::run_requests::{CallProgress, SessionRequests};
 use crate::supervisor::InputRejection;
 
 /// An open tool call of a run.
@@ -21,9 +21,9 @@ pub(crate) struct OpenCall {
 }
 
 impl OpenCall {
-    /// The phase of the call.
-    pub(crate) async fn phase(&self) -> Result<Option<CallPhase>, InputRejection> {
-        self.session.call_phase(self.call.clone()).await
+    /// How far the call has come.
+    pub(crate) async fn progress(&self) -> Result<CallProgress, InputRejection> {
+        self.session.call_progress(self.call.clone()).await
     }
 
     /// Records that the call starts.

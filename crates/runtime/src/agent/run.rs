@@ -14,6 +14,7 @@ use crate::prepared_agent::PreparedAgent;
 use crate::run_requests::{SessionRequests, TaskProfile};
 use crate::session_context::{AgentCatalog, TaskMemory, Workplace};
 use crate::supervisor::{InputRejection, RunMessage};
+use crate::watchdog::StreamedTokens;
 
 /// One run of an agent. It knows its link, where it works and what agents are made of, but not its session.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub(crate) struct AgentRun {
     pub(super) memory: Arc<TaskMemory>,
     pub(super) conversation: Conversation,
     pub(super) deadline: Deadline,
+    /// The tokens of the current answer that have arrived.
+    pub(super) streamed: StreamedTokens,
     /// Whether the run was asked to stop after a last turn.
     pub(super) stopping: bool,
     /// Whether the stop hooks ran.
@@ -79,6 +82,7 @@ impl AgentRun {
             agent,
             link,
             conversation: Conversation::default(),
+            streamed: StreamedTokens::default(),
             stopping: false,
             has_run_stop_hooks: false,
             nudged: false,
@@ -98,7 +102,7 @@ impl AgentRun {
     async fn run_activation(&mut self) -> Result<(), InputRejection> {
         match self.resume_conversation().await {
             Ok(conversation) => {
-                self.link.latest_text.set_initial(conversation.latest_text());
+                self.session().set_initial_text(conversation.latest_text());
                 self.conversation = conversation;
             }
             Err(error) => return self.fail(FailKind::Internal, error).await,

@@ -81,15 +81,13 @@ impl AgentRun {
             let request = self.next_request(tries.next_attempt());
             let (session, model) = (Arc::clone(&self.link.session), Arc::clone(&self.agent.model));
             let permit_ref = &mut permit;
-            let (pulse, latest_text, streamed) =
-                (self.link.heartbeat.clone(), self.link.latest_text.clone(), self.link.streamed.clone());
+            let (pulse, streamed) = (self.link.heartbeat.clone(), self.streamed.clone());
             let answer_reservation = self.answer_reservation(turn, &day_share);
             let outcome = async move {
                 let sink = AnswerSink {
                     session: &*session,
                     turn,
                     heartbeat: pulse,
-                    latest_text,
                     streamed,
                     reservation: answer_reservation,
                 };
@@ -214,7 +212,8 @@ impl AgentRun {
                 return Ok(TurnStart::NoTurn(ending));
             }
             let settled = self.session().settled();
-            self.link.streamed.reset();
+            self.streamed.set(0);
+            self.session().reset_answer();
             let refusal = match self.read_mail_and_begin().await? {
                 Ok(()) => {
                     self.catch_up();

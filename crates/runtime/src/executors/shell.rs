@@ -94,7 +94,7 @@ async fn execute(
 ) -> (RunEnding, Option<String>) {
     let failed = |message: String| RunEnding::Failed { kind: FailKind::Exit, message };
     let folder = context.facts.home.spool_dir(context.facts.session, task);
-    let mut spool = match context.workplace.spools.open(&folder) {
+    let mut spool = match context.spools.open(&folder) {
         Ok(spool) => spool,
         Err(error) => return (failed(format!("cannot store its output: {error}")), None),
     };

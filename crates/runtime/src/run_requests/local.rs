@@ -4,15 +4,15 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hooks::{HookEventData, HookVerdict};
-use kernel::{CallPhase, DecidedAsk, InputRefusal, Kernel, KernelInput, RunUpdate};
+use kernel::{DecidedAsk, InputRefusal, Kernel, KernelInput, RunUpdate};
 use protocol::{Activation, CallId, Envelope, HookEvent, RunId, TaskId, ToolCallRequest, Turn};
 use tokio::sync::watch;
 use tools::{BoxFuture, Heartbeat, ToolError, ToolOutput};
 
 use super::held::HeldByRun;
 use super::{
-    AdmissionReply, AdmissionRequest, AskRequest, DigestLines, HoldId, HoldUpdate, RunInput, SessionRequests,
-    TaskProfile, TaskProgress, digest, session_calls, start_hooks,
+    AdmissionReply, AdmissionRequest, AskRequest, CallProgress, DigestLines, HoldId, HoldUpdate, RunInput,
+    SessionRequests, TaskProfile, TaskProgress, WorkSeal, WorkSealError, digest, session_calls, start_hooks,
 };
 use crate::bus::BusMessage;
 use crate::call_waits::{AskWaiter, CallWaits, Caller};
@@ -23,6 +23,7 @@ use crate::hooks::run_hooks;
 use crate::prepared_agent::PreparedAgent;
 use crate::session_context::SessionContext;
 use crate::supervisor::{InputRejection, RunLink, Supervisor};
+use crate::watchdog::{LatestText, StreamedTokens};
 
 /// The session of a run, in this process.
 #[derive(Debug)]
@@ -40,6 +41,8 @@ pub(crate) struct LocalSession {
     /// What the run holds at the governor.
     held: HeldByRun,
     heartbeat: Heartbeat,
+    latest_text: LatestText,
+    streamed: StreamedTokens,
 }
 
 impl LocalSession {
@@ -49,6 +52,8 @@ impl LocalSession {
         LocalSession {
             call_waits,
             heartbeat: link.heartbeat.clone(),
+            latest_text: link.latest_text.clone(),
+            streamed: link.streamed.clone(),
             ..LocalSession::new(context, link.supervisor.clone(), link.run)
         }
     }
@@ -65,6 +70,8 @@ impl LocalSession {
             agent: Mutex::default(),
             held: HeldByRun::default(),
             heartbeat: Heartbeat::default(),
+            latest_text: LatestText::default(),
+            streamed: StreamedTokens::default(),
         }
     }
 
@@ -163,8 +170,10 @@ impl SessionRequests for LocalSession {
         )
     }
 
-    fn call_phase(&self, call: CallId) -> BoxFuture<'_, Result<Option<CallPhase>, InputRejection>> {
-        Box::pin(self.query(move |kernel, task| kernel.task(task).and_then(|task| task.work.call(&call)).cloned()))
+    fn call_progress(&self, call: CallId) -> BoxFuture<'_, Result<CallProgress, InputRejection>> {
+        Box::pin(
+            self.query(move |kernel, task| CallProgress::of(kernel.task(task).and_then(|task| task.work.call(&call)))),
+        )
     }
 
     fn open_ask(&self, request: AskRequest) -> BoxFuture<'_, Result<(), InputRejection>> {
@@ -267,8 +276,32 @@ impl SessionRequests for LocalSession {
         self.supervisor.settled()
     }
 
-    fn publish_text(&self, turn: Turn, text: &str) {
-        self.context.log.bus.publish(BusMessage::Text { task: self.run.task, turn, text: text.to_owned() });
+    fn seal_work(&self) -> BoxFuture<'_, Result<Option<WorkSeal>, WorkSealError>> {
+        Box::pin(async {
+            let Some(checkout) = self.context.workplace.task_workspaces.checkout(self.run.task) else {
+                return Ok(None);
+            };
+            let git::SealedWork { commit, files, is_whole, .. } = checkout.seal().await.map_err(|error| {
+                WorkSealError { folder: checkout.workspace.cwd().display().to_string(), reason: error.to_string() }
+            })?;
+            Ok(Some(WorkSeal { commit: commit.to_string(), files, is_whole }))
+        })
+    }
+
+    fn set_initial_text(&self, text: &str) {
+        self.latest_text.set_initial(text);
+    }
+
+    fn reset_answer(&self) {
+        self.streamed.set(0);
+    }
+
+    fn answer_arrived(&self, turn: Turn, text: Option<&str>, tokens: u32) {
+        self.streamed.set(tokens);
+        if let Some(text) = text {
+            self.latest_text.push(turn, text);
+            self.context.log.bus.publish(BusMessage::Text { task: self.run.task, turn, text: text.to_owned() });
+        }
     }
 
     fn run_tool(&self, turn: Turn, call: ToolCallRequest) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {

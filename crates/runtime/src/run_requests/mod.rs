@@ -43,8 +43,8 @@ pub(crate) trait SessionRequests: ResultFormatter + fmt::Debug + Send + Sync {
     /// The committed events of the task after `seq`.
     fn events_after(&self, seq: u64) -> BoxFuture<'_, Result<Vec<Envelope>, String>>;
 
-    /// The phase of a call.
-    fn call_phase(&self, call: CallId) -> BoxFuture<'_, Result<Option<CallPhase>, InputRejection>>;
+    /// How far a call has come.
+    fn call_progress(&self, call: CallId) -> BoxFuture<'_, Result<CallProgress, InputRejection>>;
 
     /// Opens an ask, or resumes the one that the call already has open.
     fn open_ask(&self, request: AskRequest) -> BoxFuture<'_, Result<(), InputRejection>>;
@@ -94,8 +94,17 @@ pub(crate) trait SessionRequests: ResultFormatter + fmt::Debug + Send + Sync {
     /// Signals every model request of the session that is settled from now on.
     fn settled(&self) -> watch::Receiver<u64>;
 
-    /// Shows clients more text of the answer to a turn.
-    fn publish_text(&self, turn: Turn, text: &str);
+    /// Commits the work in the task's own checkout; returns nothing if it has none.
+    fn seal_work(&self) -> BoxFuture<'_, Result<Option<WorkSeal>, WorkSealError>>;
+
+    /// Sets the text that the task had before this run.
+    fn set_initial_text(&self, text: &str);
+
+    /// Resets the part of an answer that has arrived: the next turn begins.
+    fn reset_answer(&self);
+
+    /// Reports that more of the answer to a turn has arrived, and shows its text to clients.
+    fn answer_arrived(&self, turn: Turn, text: Option<&str>, tokens: u32);
 
     /// Runs a call whose tool runs where the session is.
     fn run_tool(&self, turn: Turn, call: ToolCallRequest) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
@@ -160,6 +169,52 @@ pub(crate) struct TaskProgress {
 pub(crate) struct DigestLines {
     pub(crate) tasks: Vec<String>,
     pub(crate) todos: Vec<String>,
+}
+
+/// How far a call has come, possibly in a process that died.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CallProgress {
+    /// The user was not asked.
+    NotAsked,
+    /// The user was asked for permission, and their decision counts.
+    Asked,
+    /// The call had started and continues to wait.
+    Waiting,
+    /// It is answered, or its turn is over.
+    Over,
+}
+
+impl CallProgress {
+    /// The progress of a call in this phase.
+    fn of(phase: Option<&CallPhase>) -> CallProgress {
+        match phase {
+            Some(CallPhase::Pending | CallPhase::Started) => CallProgress::NotAsked,
+            Some(CallPhase::Asking(ask)) if !ask.subject.has_call_started() => CallProgress::Asked,
+            Some(CallPhase::Decided(DecidedAsk { call_started: false, .. })) => CallProgress::Asked,
+            Some(CallPhase::Asking(_))
+            | Some(CallPhase::Decided(DecidedAsk { call_started: true, .. }))
+            | Some(CallPhase::Waiting(_) | CallPhase::Waited { .. }) => CallProgress::Waiting,
+            Some(CallPhase::Answered) | None => CallProgress::Over,
+        }
+    }
+}
+
+/// The commit of the work in a task's checkout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WorkSeal {
+    pub(crate) commit: String,
+    /// The changed files.
+    pub(crate) files: Vec<String>,
+    /// Whether the commit has all files: those of nested repositories are not in it.
+    pub(crate) is_whole: bool,
+}
+
+/// Why the work in a checkout is in no commit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("its work could not be saved as a commit and remains in {folder}: {reason}")]
+pub(crate) struct WorkSealError {
+    pub(crate) folder: String,
+    pub(crate) reason: String,
 }
 
 /// A question of a call to the user.

@@ -55,6 +55,11 @@ impl TaskProfile {
         })
     }
 
+    /// Whether it has a checkout of its own.
+    pub(crate) fn has_own_checkout(&self) -> bool {
+        self.checkout.as_ref().is_some_and(|owner| owner.task == self.task)
+    }
+
     /// Whether it is the root of the session.
     pub(crate) fn is_root(&self) -> bool {
         self.depth == 0

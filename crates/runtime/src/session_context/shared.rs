@@ -18,6 +18,7 @@ use crate::roster::Roster;
 use crate::run_requests::{CheckoutOwner, TaskProfile};
 use crate::settings::SessionSettings;
 use crate::shared_lists::SharedList;
+use crate::spools::Spools;
 use crate::sql_tables::SessionTables;
 use crate::task_workspaces::TaskWorkspace;
 use crate::todos::TodoSyncHandle;
@@ -33,6 +34,8 @@ pub(crate) struct SessionContext {
     pub(crate) governor: Governor,
     pub(crate) session_hooks: SessionHooks,
     pub(crate) tables: SessionTables,
+    /// Storage for the output of background commands.
+    pub(crate) spools: Arc<Spools>,
     /// Tells the todo sync to read the changes to the todo tables.
     pub(crate) todo_sync: TodoSyncHandle,
     /// Starts and resumes the session's fleets.
@@ -70,6 +73,7 @@ impl SessionContext {
             governor: Governor::open(settings.home.clone(), Arc::clone(&settings.clock)),
             session_hooks: SessionHooks::new(settings, guardian),
             tables: SessionTables::new(settings.home.session_db(session), todo_sync.clone()),
+            spools: Arc::clone(&settings.spools),
             todo_sync,
             fleet,
             shared_list: Arc::new(SharedList::new(settings, session)),

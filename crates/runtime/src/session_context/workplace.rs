@@ -14,7 +14,6 @@ use crate::expectations::FileSnapshot;
 use crate::grants::Grants;
 use crate::redact::Redactor;
 use crate::settings::SessionSettings;
-use crate::spools::Spools;
 use crate::task_workspaces::{CommandEnv, TaskWorkspace, TaskWorkspaces};
 
 /// Where the agents of this process work.
@@ -30,8 +29,6 @@ pub(crate) struct Workplace {
     /// The complete environment of started programs.
     pub(crate) env: CommandEnv,
     pub(crate) fetcher: PageFetcher,
-    /// Storage for the output of background commands.
-    pub(crate) spools: Arc<Spools>,
     /// Removes secrets from everything that is written.
     pub(crate) redactor: Redactor,
     /// What tasks have seen of their files.
@@ -54,7 +51,6 @@ impl Workplace {
             guardian,
             env: settings.env.clone(),
             fetcher: PageFetcher::new(settings.route.clone(), FetchLimits::default()),
-            spools: Arc::clone(&settings.spools),
             redactor: Redactor::new(&settings.secrets),
             memories: TaskMemories::default(),
             large_folders: Mutex::default(),

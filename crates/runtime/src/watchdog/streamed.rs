@@ -8,16 +8,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub(crate) struct StreamedTokens(Arc<AtomicU32>);
 
 impl StreamedTokens {
-    /// Resets the count.
-    pub(crate) fn reset(&self) {
-        self.0.store(0, Ordering::Relaxed);
+    /// Sets the count.
+    pub(crate) fn set(&self, tokens: u32) {
+        self.0.store(tokens, Ordering::Relaxed);
     }
 
     /// Adds tokens; returns the sum.
     pub(crate) fn add(&self, tokens: u64) -> u32 {
         let tokens = u32::try_from(tokens).unwrap_or(u32::MAX);
         let sum = self.tokens().saturating_add(tokens);
-        self.0.store(sum, Ordering::Relaxed);
+        self.set(sum);
         sum
     }
 
