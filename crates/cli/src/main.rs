@@ -60,6 +60,9 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == "__guardian") {
         return host::guardian_main();
     }
+    if std::env::args_os().nth(1).is_some_and(|first| first == runtime::RUN_ARGUMENT) {
+        return runtime::run_process_main();
+    }
     panic::install();
     let exit = panic::catch_panics(run_command).unwrap_or_else(|failure| {
         failure.print();

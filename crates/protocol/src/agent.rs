@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Budget, HookSpec, Isolation, PermissionMode, ReasoningEffort};
+use crate::{Budget, HookSpec, Isolation, PermissionMode, PlaceName, ReasoningEffort};
 
 /// The agent type of work that names none.
 pub const DEFAULT_AGENT: &str = "general-purpose";
@@ -55,6 +55,9 @@ pub struct AgentSpec {
     /// Whether it works in its own checkout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
+    /// Where its runs take place; in the process that runs the session when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<PlaceName>,
     /// Features it requires that this version does not support; starting it is refused with this list.
     pub unsupported: Vec<String>,
     /// Where it is defined.

@@ -104,6 +104,13 @@ pub struct QuestionSpec {
 #[serde(transparent)]
 pub struct PlaceName(pub Box<str>);
 
+impl PlaceName {
+    /// A process of the task's own, on the machine of its session.
+    pub fn own_process() -> PlaceName {
+        PlaceName("process".into())
+    }
+}
+
 impl fmt::Display for PlaceName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

@@ -260,9 +260,10 @@ async fn within<T>(limit: Option<Duration>, work: impl Future<Output = T>) -> Op
 fn rejection(rejected: InputRejection) -> ErrorObject {
     match rejected {
         InputRejection::Paused(_) | InputRejection::SessionEnded => ErrorObject::internal(rejected),
-        InputRejection::Refused(_) | InputRejection::Rule(_) | InputRejection::Hook(_) => {
-            ErrorObject::refused(rejected.kind(), rejected)
-        }
+        InputRejection::Refused(_)
+        | InputRejection::Rule(_)
+        | InputRejection::Hook(_)
+        | InputRejection::Remote { .. } => ErrorObject::refused(rejected.kind(), rejected),
     }
 }
 

@@ -55,7 +55,10 @@ impl StoredCommands {
                 match result {
                     Ok(_receipt) => {}
                     Err(
-                        rejected @ (InputRejection::Refused(_) | InputRejection::Rule(_) | InputRejection::Hook(_)),
+                        rejected @ (InputRejection::Refused(_)
+                        | InputRejection::Rule(_)
+                        | InputRejection::Hook(_)
+                        | InputRejection::Remote { .. }),
                     ) => {
                         tracing::info!(%rejected, id, "a command was refused");
                     }

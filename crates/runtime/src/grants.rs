@@ -1,18 +1,22 @@
 //! Permissions granted while the session runs: rules that a user adds when deciding an ask. They apply for the rest of
 //! the session, even when another process adopts it.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use hooks::{RuleUpdate, RuleUpdateKind};
 use kernel::KernelInput;
 use policy::{Policy, Rule, RuleError, RuleSource};
 use protocol::api::RuleChange;
 use protocol::{AskDecision, DecidedBy, Event, HookDialect, PermissionMode, RuleEffect, SessionMode};
+use tokio::sync::watch;
 
 /// The current policy: the one that the session was opened with, and the rules granted since it began. In plan mode no
 /// call may change anything, regardless of grants.
 #[derive(Debug)]
-pub(crate) struct Grants(RwLock<PolicyState>);
+pub(crate) struct Grants {
+    state: RwLock<PolicyState>,
+    changes: watch::Sender<()>,
+}
 
 #[derive(Debug)]
 struct PolicyState {
@@ -23,13 +27,32 @@ struct PolicyState {
 
 impl Grants {
     pub(crate) fn new(policy: Policy) -> Grants {
-        Grants(RwLock::new(PolicyState { policy: Arc::new(policy), plan_policy: None }))
+        let state = RwLock::new(PolicyState { policy: Arc::new(policy), plan_policy: None });
+        Grants { state, changes: watch::channel(()).0 }
     }
 
     /// The policy as it is now.
     pub(crate) fn policy(&self) -> Arc<Policy> {
-        let state = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(state.plan_policy.as_ref().unwrap_or(&state.policy))
+    }
+
+    /// Signals every change of the policy from now on.
+    pub(crate) fn changes(&self) -> watch::Receiver<()> {
+        self.changes.subscribe()
+    }
+
+    /// Replaces the policy: the session of a run in this process changed it elsewhere.
+    pub(crate) fn replace(&self, policy: Policy) {
+        *self.write() = PolicyState { policy: Arc::new(policy), plan_policy: None };
+    }
+
+    /// The policy, to be changed.
+    fn write(&self) -> RwLockWriteGuard<'_, PolicyState> {
+        let state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        // Whoever is told reads the policy only when the change is complete.
+        self.changes.send_replace(());
+        state
     }
 
     /// Applies a durable event.
@@ -47,7 +70,7 @@ impl Grants {
 
     /// Changes the permission mode. The rules and plan mode remain in force.
     pub(crate) fn set_mode(&self, mode: PermissionMode) {
-        let mut state = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.write();
         Arc::make_mut(&mut state.policy).mode = mode;
         if state.plan_policy.is_some() {
             state.plan_policy = Some(plan_mode_policy(&state.policy));
@@ -57,7 +80,7 @@ impl Grants {
     /// Applies all changes to the rules, or none if one of them is invalid. Ask and deny rules are removed only if they
     /// were added while the session ran.
     pub(crate) fn change_rules(&self, changes: &[RuleChange]) -> Result<(), RuleError> {
-        let mut state = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.write();
         let mut rules = state.policy.rules.clone();
         for change in changes {
             match change {
@@ -130,12 +153,12 @@ impl Grants {
     }
 
     fn apply_session_mode(&self, mode: SessionMode) {
-        let mut state = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.write();
         state.plan_policy = (mode == SessionMode::Plan).then(|| plan_mode_policy(&state.policy));
     }
 
     fn add_rule(&self, rule: Rule) {
-        let mut state = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.write();
         insert_rule(&mut Arc::make_mut(&mut state.policy).rules, rule);
         if state.plan_policy.is_some() {
             state.plan_policy = Some(plan_mode_policy(&state.policy));

@@ -36,6 +36,7 @@ mod prepared_agent;
 mod prompt;
 mod protected_files;
 mod redact;
+mod remote_run;
 mod repeats;
 mod roster;
 mod run_requests;
@@ -74,8 +75,9 @@ pub use fleet::{
 pub use governor::{ClosedModel, SpentToday, closed_models, reopen_models};
 pub use instructions::{InstructionNotice, InstructionPlaces, Instructions};
 pub use kernel::Parking;
-pub use models::{CostGuard, ExpensiveModelAction, ModelResolver, SessionModelOnly, UnpricedModelPolicy};
+pub use models::{CostGuard, ExpensiveModelAction, ModelResolver, ModelSources, SessionModelOnly, UnpricedModelPolicy};
 pub use redact::Redactor;
+pub use remote_run::{RUN_ARGUMENT, run_process_main};
 pub use session::{Session, SessionOpenError, SessionStart, SessionStatus, acts_for_user};
 pub use session_model::ModelChangeError;
 pub use settings::{SessionFeatures, SessionSettings};

@@ -1,9 +1,10 @@
 //! The models that agents may use besides the session's.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use model::Model;
+use model::{Model, Providers};
 use protocol::ModelPreference;
 
 /// Resolves model names.
@@ -26,6 +27,20 @@ pub trait ModelResolver: Send + Sync + fmt::Debug {
 
     /// The model configured for this preference, if there is one.
     fn preferred(&self, preference: ModelPreference) -> Option<String>;
+
+    /// What another process needs to open the same models; nothing if they exist only in this one.
+    fn sources(&self) -> Option<ModelSources> {
+        None
+    }
+}
+
+/// What a process needs to open models by their names.
+#[derive(Debug, Clone)]
+pub struct ModelSources {
+    /// The providers, with their keys.
+    pub providers: Providers,
+    /// The folder in which relative names of files start.
+    pub folder: PathBuf,
 }
 
 /// Resolves no model: agents use the session's.

@@ -30,6 +30,11 @@ impl Redactor {
         Redactor(secrets.into())
     }
 
+    /// The secrets.
+    pub(crate) fn secrets(&self) -> &[Secret] {
+        &self.0
+    }
+
     /// A redactor for these secrets as well.
     #[must_use]
     pub fn with_secrets(&self, more: &[Secret]) -> Redactor {

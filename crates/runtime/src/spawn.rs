@@ -47,6 +47,7 @@ impl SpawnBuilder {
             max_turns: agent.max_turns,
             budget: agent.budget,
             isolation: agent.isolation.clone(),
+            place: agent.place.clone(),
             definition: Some(definition.id.clone()),
             model: Some(model),
             ..TaskSpec::agent(agent.name.as_str(), path_name(name))

@@ -1,8 +1,9 @@
-//! A program that is its own guardian.
+//! A program that is its own guardian, and the process of its agents.
 
 use std::process::ExitCode;
 
-/// Becomes the guardian if this process was started as one. A program that is its own guardian
+/// Becomes the guardian, or the process of one agent, if this process was started as such. A program that is its own
+/// guardian
 /// ([`SessionBuilder::guarded_by_this_program`](crate::SessionBuilder::guarded_by_this_program)) calls this first,
 /// before it starts a thread or reads anything, and exits with the returned code:
 ///
@@ -17,6 +18,9 @@ use std::process::ExitCode;
 /// }
 /// ```
 pub fn guard() -> Option<ExitCode> {
-    let is_guardian = std::env::args_os().nth(1).is_some_and(|first| first == host::guardian::GUARDIAN_ARGUMENT);
-    is_guardian.then(host::guardian_main)
+    let first = std::env::args_os().nth(1)?;
+    if first == host::guardian::GUARDIAN_ARGUMENT {
+        return Some(host::guardian_main());
+    }
+    (first == runtime::RUN_ARGUMENT).then(runtime::run_process_main)
 }

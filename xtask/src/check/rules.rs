@@ -22,8 +22,12 @@ const UNWANTED: [&str; 3] = ["aws-lc-sys", "openssl-sys", "cmake"];
 /// The file that declares all our environment variables.
 const ENV: &str = "crates/config/src/env.rs";
 
-/// The code of agents' runs.
-const RUNS: &str = "crates/runtime/src/agent";
+/// The code of agents' runs, also of those in other processes.
+const RUNS: [&str; 3] = [
+    "crates/runtime/src/agent",
+    "crates/runtime/src/remote_run/process.rs",
+    "crates/runtime/src/remote_run/remote_session.rs",
+];
 
 /// What a run does not know: it asks its session with requests, so that it can be in another process.
 const SESSION_ONLY: [&str; 7] =
@@ -36,7 +40,7 @@ pub(super) fn faults(packages: &[Package], sources: &[SourceFile]) -> Vec<String
 
 /// Names of the session's own types in the code of runs.
 fn runs(sources: &[SourceFile]) -> Vec<String> {
-    let of_runs = sources.iter().filter(|source| source.path.starts_with(RUNS));
+    let of_runs = sources.iter().filter(|source| RUNS.iter().any(|path| source.path.starts_with(path)));
     let found = of_runs.flat_map(|source| {
         let code = only(&source.text, &[ByteKind::Code]);
         let named: BTreeSet<&str> = words(&code).filter(|word| SESSION_ONLY.contains(word)).collect();
@@ -140,11 +144,16 @@ mod tests {
     fn a_run_that_names_its_session_is_found() {
         let quiet = source("crates/runtime/src/agent/a.rs", "// a Supervisor\nuse crate::supervisor::InputRejection;");
         let loud = source("crates/runtime/src/agent/b.rs", "fn f(supervisor: &Supervisor) {}");
+        let remote = source("crates/runtime/src/remote_run/process.rs", "fn f(log: &SessionReader) {}");
         let session = source("crates/runtime/src/session/c.rs", "use crate::supervisor::Supervisor;");
         assert_eq!(
-            runs(&[quiet, loud, session]),
-            ["runs: crates/runtime/src/agent/b.rs must not name Supervisor; \
-                 add a request to runtime/src/run_requests"]
+            runs(&[quiet, loud, remote, session]),
+            [
+                "runs: crates/runtime/src/agent/b.rs must not name Supervisor; \
+                 add a request to runtime/src/run_requests",
+                "runs: crates/runtime/src/remote_run/process.rs must not name SessionReader; \
+                 add a request to runtime/src/run_requests"
+            ]
         );
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use model::{ClientProvider, Model, Providers, RecordingModel};
 use protocol::api::SessionView;
 use protocol::{ModelPreference, Refusal, SessionOptions};
-use runtime::{CostGuard, ExpensiveModelAction, ModelResolver, UnpricedModelPolicy};
+use runtime::{CostGuard, ExpensiveModelAction, ModelResolver, ModelSources, UnpricedModelPolicy};
 
 use super::{AssembleError, StartNotice, StartNoticeKind};
 use crate::agents::AgentConfig;
@@ -21,6 +21,8 @@ pub(crate) struct ConfiguredModelSet {
     cwd: PathBuf,
     small: Option<String>,
     other: Option<String>,
+    /// Whether the session's model is recorded, in this process.
+    is_recorded: bool,
 }
 
 impl ConfiguredModelSet {
@@ -31,7 +33,13 @@ impl ConfiguredModelSet {
             cwd: cwd.to_owned(),
             small: small_model.clone(),
             other: other_model.clone(),
+            is_recorded: false,
         }
+    }
+
+    /// The models of a session with these options.
+    pub(super) fn for_session(self, options: &SessionOptions) -> ConfiguredModelSet {
+        ConfiguredModelSet { is_recorded: options.record.is_some(), ..self }
     }
 
     /// Checks whether a model named in a file is available; the error says why not.
@@ -76,6 +84,10 @@ impl ModelResolver for ConfiguredModelSet {
             ModelPreference::Small => self.small.clone(),
             ModelPreference::Other => self.other.clone(),
         }
+    }
+
+    fn sources(&self) -> Option<ModelSources> {
+        (!self.is_recorded).then(|| ModelSources { providers: self.providers.clone(), folder: self.cwd.clone() })
     }
 }
 

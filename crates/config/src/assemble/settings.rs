@@ -141,7 +141,7 @@ impl SettingsSources<'_> {
             model_spec,
             cost_guard: models::cost_guard(&config.agents),
             catalog: Arc::new(catalog.catalog(&models)),
-            models: Arc::new(models),
+            models: Arc::new(models.for_session(options)),
             main_agent,
             fleet_runner: Some(Arc::new(FleetEngine)),
             client_extensions: ClientExtensions::default(),

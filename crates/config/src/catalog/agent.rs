@@ -9,11 +9,13 @@ use super::fields::DefinitionFields;
 use super::frontmatter::MarkdownDefinition;
 use super::name::{normalize, normalize_or_trim};
 use super::node::DocumentNode;
-use super::requirements::{budget, effort, isolation, model_preference, models, permission, unsupported_servers};
+use super::requirements::{
+    budget, effort, isolation, model_preference, models, permission, place, unsupported_servers,
+};
 use super::{DefinitionProblem, FilePosition};
 
 /// Supported keys.
-const KNOWN_KEYS: [&str; 25] = [
+const KNOWN_KEYS: [&str; 26] = [
     "name",
     "description",
     "prompt",
@@ -32,6 +34,7 @@ const KNOWN_KEYS: [&str; 25] = [
     "effort",
     "max-turns",
     "isolation",
+    "place",
     "permission-mode",
     "background",
     "background-spawns",
@@ -140,6 +143,7 @@ fn read_fields(
         fields.warning(at, "`github` is not used by this version", "the agent works without it");
     }
     let isolation = isolation(&mut fields, &mut unsupported);
+    let place = place(&mut fields);
     let permission = permission(&mut fields);
     let stated_agents =
         fields.texts(&["spawns"]).map(|names| names.iter().map(|(name, _)| normalize_or_trim(name)).collect());
@@ -166,6 +170,7 @@ fn read_fields(
         user_invocable: fields.flag(&["user-invocable", "user-invokable"]).unwrap_or(true),
         model_invocable: !disabled && infer.unwrap_or(true),
         isolation,
+        place,
         unsupported,
         source,
     };

@@ -1,6 +1,6 @@
-//! What a definition asks for besides tools: models, effort, mode, budget, isolation and MCP servers.
+//! What a definition asks for besides tools: models, effort, mode, budget, isolation, place and MCP servers.
 
-use protocol::{Budget, Isolation, ModelPreference, PermissionMode, ReasoningEffort, parse_usd};
+use protocol::{Budget, Isolation, ModelPreference, PermissionMode, PlaceName, ReasoningEffort, parse_usd};
 
 use super::fields::DefinitionFields;
 use super::node::{DocumentNode, NodeValue};
@@ -28,6 +28,19 @@ pub(super) fn isolation(fields: &mut DefinitionFields<'_>, unsupported: &mut Vec
         }
         other => {
             fields.error(at, format!("`{other}` is not a kind of isolation"), "write worktree or none");
+            None
+        }
+    }
+}
+
+/// Where the agent's runs take place.
+pub(super) fn place(fields: &mut DefinitionFields<'_>) -> Option<PlaceName> {
+    let at = fields.position("place");
+    match fields.text(&["place"])?.as_str() {
+        "session" => None,
+        "process" => Some(PlaceName::own_process()),
+        other => {
+            fields.error(at, format!("`{other}` is not a place"), "write process or session");
             None
         }
     }

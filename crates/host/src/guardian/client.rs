@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -31,6 +31,11 @@ impl Guardian {
     /// argument is [`GUARDIAN_ARGUMENT`](super::GUARDIAN_ARGUMENT).
     pub fn new(executable: PathBuf) -> Guardian {
         Guardian { executable: Arc::new(executable), lock: None, link: Arc::default() }
+    }
+
+    /// The program that it runs.
+    pub fn executable(&self) -> &Path {
+        &self.executable
     }
 
     /// Makes the guardian hold a lock, which is released only when everything that it started is gone.

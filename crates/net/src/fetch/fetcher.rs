@@ -74,6 +74,11 @@ impl PageFetcher {
         PageFetcher { shared: Arc::new(PageFetcherInner { route, limits, resolver, tls_config: OnceLock::new() }) }
     }
 
+    /// Its route to the network.
+    pub fn route(&self) -> &NetworkRoute {
+        &self.shared.route
+    }
+
     /// Fetches a page, if the gate permits its address.
     pub async fn get(&self, target: PageUrl, gate: &Arc<dyn AddressGate>) -> Result<FetchOutcome, FetchError> {
         let after = self.shared.limits.total_timeout;

@@ -30,6 +30,11 @@ impl Deadline {
         Deadline::after(Some(LAST_TURN_WAIT))
     }
 
+    /// The time that is left; no limit when absent.
+    pub(crate) fn remaining(self) -> Option<Duration> {
+        self.0.map(|end| end.saturating_duration_since(Instant::now()))
+    }
+
     /// Whether the deadline has passed.
     pub(crate) fn is_over(self) -> bool {
         self.0.is_some_and(|end| end <= Instant::now())

@@ -2,6 +2,7 @@
 //! run, so a new task type or a new place is one registration.
 
 mod agent;
+mod agent_process;
 mod external;
 mod monitor;
 mod question;
@@ -15,6 +16,7 @@ use protocol::{FailKind, PlaceName, TaskType};
 use tools::BoxFuture;
 
 use self::agent::AgentExecutor;
+use self::agent_process::AgentProcessExecutor;
 use self::external::ExternalExecutor;
 use self::monitor::MonitorExecutor;
 use self::question::QuestionExecutor;
@@ -33,7 +35,7 @@ pub(crate) trait Executor: fmt::Debug + Send + Sync {
 pub(crate) struct Executors(Vec<(TaskType, Option<PlaceName>, Arc<dyn Executor>)>);
 
 impl Executors {
-    /// The executors of this process, one for every task type.
+    /// The executors of this process, one for every task type, and the one for agents in processes of their own.
     pub(crate) fn local(context: &Arc<SessionContext>) -> Executors {
         let (mut executors, conversations) = (Executors::default(), Arc::default());
         for kind in TaskType::ALL {
@@ -47,6 +49,8 @@ impl Executors {
             };
             executors.register(kind, None, executor);
         }
+        let own_process = Arc::new(AgentProcessExecutor::new(Arc::clone(context)));
+        executors.register(TaskType::Agent, Some(PlaceName::own_process()), own_process);
         executors
     }
 

@@ -46,6 +46,11 @@ pub(super) enum InstructionOwner {
 }
 
 impl Instructions {
+    /// These files, which another process has read.
+    pub(crate) fn of_files(files: Vec<InstructionFile>) -> Instructions {
+        Instructions { files, ..Instructions::default() }
+    }
+
     /// Reads the files for a session.
     pub fn read(places: &InstructionPlaces<'_>) -> Instructions {
         let mut instructions = Instructions::default();

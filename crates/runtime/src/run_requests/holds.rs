@@ -11,7 +11,7 @@ use crate::governor::PermitOutcome;
 
 /// Identifies what a run holds at its session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct HoldId(pub(super) u64);
+pub(crate) struct HoldId(pub(crate) u64);
 
 /// A model request that the governor admits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +50,16 @@ pub(crate) enum HoldUpdate {
     Spent(u64),
     /// It is returned, and nothing is known about the request.
     Dropped,
+}
+
+impl HoldUpdate {
+    /// Whether the run holds it no longer.
+    pub(crate) fn returns_it(self) -> bool {
+        match self {
+            HoldUpdate::AnswerBegan | HoldUpdate::Sent(_) => false,
+            HoldUpdate::Returned(_) | HoldUpdate::Spent(_) | HoldUpdate::Dropped => true,
+        }
+    }
 }
 
 /// What a run holds at its session.

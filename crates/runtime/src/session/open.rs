@@ -326,6 +326,13 @@ fn first_inputs(settings: &SessionSettings) -> Result<FirstInputs, SessionOpenEr
              `isolation` from its file"
         )));
     }
+    if let Some(main) = main.filter(|main| main.place.is_some()) {
+        let name = &main.name;
+        return Err(SessionOpenError::Agent(format!(
+            "`{name}` works in a process of its own, but the root agent works in that of the session; start it as a \
+             subagent, or remove `place` from its file"
+        )));
+    }
     let definition = main.map(definition::definition_of).transpose().map_err(SessionOpenError::Agent)?;
     let root = TaskId::new(settings.ids.uuid());
     let config = session_config(settings, main);

@@ -54,11 +54,31 @@ impl AgentCatalog {
             client_extensions: settings.client_extensions.clone(),
             instructions,
             prepared_agents: PreparedAgents::default(),
-            tools_for_started_calls: [tools::ask_user(), tools::task(&[])]
-                .into_iter()
-                .chain(tools::subagent_tools())
-                .collect(),
+            tools_for_started_calls: tools_for_started_calls(),
         }
+    }
+
+    /// The catalogue of one run, whose agent uses this model.
+    pub(crate) fn of_run(
+        definitions: Catalog,
+        instructions: Instructions,
+        tools: Vec<Arc<dyn Tool>>,
+        model_spec: &str,
+        models: Arc<dyn ModelResolver>,
+    ) -> Result<AgentCatalog, String> {
+        Ok(AgentCatalog {
+            definitions: Arc::new(definitions),
+            main_agent: None,
+            model: models.open(model_spec)?,
+            model_spec: model_spec.to_owned(),
+            models,
+            added_models: AddedModels::default(),
+            cost_guard: CostGuard::default(),
+            client_extensions: ClientExtensions { tools, ..ClientExtensions::default() },
+            instructions,
+            prepared_agents: PreparedAgents::default(),
+            tools_for_started_calls: tools_for_started_calls(),
+        })
     }
 
     /// A model by its name, or the reason why it cannot be opened.
@@ -68,4 +88,9 @@ impl AgentCatalog {
         }
         self.added_models.get(spec).map_or_else(|| self.models.open(spec), Ok)
     }
+}
+
+/// Tools that are not offered to every agent.
+fn tools_for_started_calls() -> Vec<Arc<dyn Tool>> {
+    [tools::ask_user(), tools::task(&[])].into_iter().chain(tools::subagent_tools()).collect()
 }

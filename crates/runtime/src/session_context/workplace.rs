@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use host::{Guardian, Workspace};
+use net::NetworkRoute;
 use net::fetch::{FetchLimits, PageFetcher};
 use policy::Policy;
 
@@ -44,14 +45,26 @@ impl Workplace {
         (guardian, workspace): (Guardian, Workspace),
         grants: Arc<Grants>,
     ) -> Workplace {
+        let (env, route) = (settings.env.clone(), settings.route.clone());
+        Workplace::of_run(facts, (guardian, workspace), grants, (env, route), Redactor::new(&settings.secrets))
+    }
+
+    /// A workplace of these parts.
+    pub(crate) fn of_run(
+        facts: Arc<SessionFacts>,
+        (guardian, workspace): (Guardian, Workspace),
+        grants: Arc<Grants>,
+        (env, route): (CommandEnv, NetworkRoute),
+        redactor: Redactor,
+    ) -> Workplace {
         Workplace {
             facts,
             grants,
-            task_workspaces: TaskWorkspaces::new(TaskWorkspace::shared(workspace, settings.env.clone())),
+            task_workspaces: TaskWorkspaces::new(TaskWorkspace::shared(workspace, env.clone())),
             guardian,
-            env: settings.env.clone(),
-            fetcher: PageFetcher::new(settings.route.clone(), FetchLimits::default()),
-            redactor: Redactor::new(&settings.secrets),
+            env,
+            fetcher: PageFetcher::new(route, FetchLimits::default()),
+            redactor,
             memories: TaskMemories::default(),
             large_folders: Mutex::default(),
         }

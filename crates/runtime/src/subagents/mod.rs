@@ -108,6 +108,7 @@ fn tool_error(rejected: InputRejection) -> ToolError {
         InputRejection::Refused(refusal) => ToolError::refused(refusal.to_string()),
         rejected @ (InputRejection::Rule(_)
         | InputRejection::Hook(_)
+        | InputRejection::Remote { .. }
         | InputRejection::Paused(_)
         | InputRejection::SessionEnded) => ToolError::failed(rejected),
     }

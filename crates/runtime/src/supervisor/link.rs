@@ -31,6 +31,12 @@ pub(crate) struct RunMessages {
 }
 
 impl RunMessages {
+    /// The messages that are put into the returned sender.
+    pub(crate) fn channel() -> (mpsc::UnboundedSender<RunMessage>, RunMessages) {
+        let (sender, messages) = mpsc::unbounded_channel();
+        (sender, RunMessages { messages, has_slot: false })
+    }
+
     /// Waits for the next message; returns nothing when the supervisor is gone.
     pub(crate) async fn next(&mut self) -> Option<RunMessage> {
         let message = self.messages.recv().await?;
@@ -87,14 +93,14 @@ pub(super) struct RunHandle {
 
 impl RunHandle {
     pub(super) fn new(run: RunId, supervisor: Supervisor) -> (RunHandle, RunLink) {
-        let (sender, receiver) = mpsc::unbounded_channel();
+        let (sender, messages) = RunMessages::channel();
         let (stop, call_waits) = (CancellationToken::new(), CallWaits::default());
         let (heartbeat, latest_text, streamed) =
             (Heartbeat::default(), LatestText::default(), StreamedTokens::default());
         let link = RunLink {
             run,
             supervisor,
-            messages: RunMessages { messages: receiver, has_slot: false },
+            messages,
             call_waits: call_waits.clone(),
             stop: stop.clone(),
             heartbeat: heartbeat.clone(),

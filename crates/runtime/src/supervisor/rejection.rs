@@ -19,6 +19,14 @@ pub enum InputRejection {
     /// A hook rejected the prompt.
     #[error("a hook rejected the prompt: {0}")]
     Hook(String),
+    /// The session, in another process, rejected it.
+    #[error("{message}")]
+    Remote {
+        /// The kind of rejection.
+        kind: RefusalKind,
+        /// Why.
+        message: String,
+    },
     /// The session is paused because a commit failed.
     #[error("the session is paused: {0}")]
     Paused(Arc<StoreError>),
@@ -34,6 +42,7 @@ impl InputRejection {
             InputRejection::Refused(refusal) => kind(refusal),
             InputRejection::Rule(_) => RefusalKind::NoRule,
             InputRejection::Hook(_) => RefusalKind::Hook,
+            InputRejection::Remote { kind, .. } => *kind,
             InputRejection::Paused(_) | InputRejection::SessionEnded => RefusalKind::Closed,
         }
     }

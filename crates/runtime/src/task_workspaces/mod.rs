@@ -56,6 +56,11 @@ impl TaskWorkspaces {
         }
     }
 
+    /// The session's folder.
+    pub(crate) fn shared(&self) -> Arc<TaskWorkspace> {
+        Arc::clone(&self.shared)
+    }
+
     /// The checkout of a task itself.
     pub(crate) fn checkout(&self, task: TaskId) -> Option<Arc<TaskCheckout>> {
         self.checkouts.lock().unwrap_or_else(PoisonError::into_inner).get(&task).cloned()

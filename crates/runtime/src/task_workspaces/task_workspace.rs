@@ -72,6 +72,11 @@ impl TaskWorkspace {
         self.workspace.cwd()
     }
 
+    /// The top of the checkout, if it is one.
+    pub(crate) fn checkout_top(&self) -> Option<&Path> {
+        self.checkout_top.as_deref()
+    }
+
     pub(crate) fn is_checkout(&self) -> bool {
         self.checkout_top.is_some()
     }

@@ -112,7 +112,13 @@ impl Watchdog {
 /// Ignores refusals, since the run may have changed meanwhile; only the end of the session ends the watchdog.
 fn ignore_refusal(reported: Result<(), InputRejection>) -> Result<(), InputRejection> {
     match reported {
-        Ok(()) | Err(InputRejection::Refused(_) | InputRejection::Rule(_) | InputRejection::Hook(_)) => Ok(()),
+        Ok(())
+        | Err(
+            InputRejection::Refused(_)
+            | InputRejection::Rule(_)
+            | InputRejection::Hook(_)
+            | InputRejection::Remote { .. },
+        ) => Ok(()),
         Err(ended @ (InputRejection::Paused(_) | InputRejection::SessionEnded)) => Err(ended),
     }
 }

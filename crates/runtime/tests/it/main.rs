@@ -30,6 +30,7 @@ mod outages;
 mod owners;
 mod pages;
 mod permissions;
+mod processes;
 mod projections;
 mod questions;
 mod quota;
