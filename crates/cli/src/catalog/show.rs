@@ -61,6 +61,7 @@ fn show_agent(agent: &AgentSpec) {
         ("budget", agent.budget.micros.map(|micros| tui::money::Money::Known(micros).to_string())),
         ("skills", (!agent.skills.is_empty()).then(|| list(&agent.skills))),
         ("isolation", agent.isolation.as_ref().map(describe_isolation)),
+        ("place", agent.place.as_ref().map(ToString::to_string)),
         ("background", agent.background.then(|| "yes".to_owned())),
         ("user", (!agent.user_invocable).then(|| "may not talk to it".to_owned())),
         ("model", (!agent.model_invocable).then(|| "may not start it".to_owned())),

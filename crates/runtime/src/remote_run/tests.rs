@@ -25,7 +25,9 @@ use super::connection::{self, Incoming, LIMITS, ProtocolError};
 use super::process::{RunProcessError, exchange, perform_run};
 use super::remote_session::RemoteSession;
 use super::served_run::{ProgramTools, RunLoss, Serving};
-use super::wire::{WireInput, WireOutcome, WirePolicy, WireRequest, WireRunNotice, WireSessionNotice};
+use super::wire::{
+    WireHoldUpdate, WireInput, WireOutcome, WirePolicy, WireRequest, WireRunEvent, WireRunNotice, WireSessionNotice,
+};
 use crate::conversation::ResultFormatter;
 use crate::governor::PermitOutcome;
 use crate::grants::Grants;
@@ -209,14 +211,15 @@ async fn what_was_granted_to_a_dropped_request_is_returned() {
                 request = far.request() => request,
             };
             far.reply(id, json!({ "type": "reserved", "hold": 7 }));
-            // The reply is on its way when the run drops the request.
-            tokio::task::yield_now().await;
+            // When a later request has its reply, this one's has been sent.
+            let later = async {
+                let (id, _request) = far.request().await;
+                far.reply(id, json!(false));
+            };
+            tokio::join!(near.take_compaction_request(), later);
             drop(waiting);
             let notice = far.notice().await;
-            assert!(
-                matches!(notice, WireRunNotice::HoldUpdated { hold: 7, .. } | WireRunNotice::Cancel { .. }),
-                "{notice:?}"
-            );
+            assert!(matches!(notice, WireRunNotice::HoldUpdated { hold: 7, update: WireHoldUpdate::Dropped }), "{notice:?}");
         })
         .await;
 }
@@ -278,9 +281,14 @@ async fn text_of_other_tasks_arrives_as_the_session_formats_it() {
     let ends = Ends::new(1 << 16);
     let to_run = ends.to_run.clone();
     ends.connected(async |near, mut messages, _grants, far| {
-        to_run.send(RunMessage::Event(event(1, result_mail(1)))).unwrap();
+        let mail = event(1, result_mail(1));
+        let formatted = WireRunEvent { envelope: (*mail).clone(), formatted: Some("as the session says".into()) };
+        let (behind, _messages) = RunMessages::channel();
+        let known = Incoming::Notice(WireSessionNotice::Committed { event: formatted });
+        far.session.handle(known, &behind, &Grants::new(Policy::default())).unwrap();
+        to_run.send(RunMessage::Event(mail)).unwrap();
         messages.next().await.unwrap();
-        assert_eq!(near.format_result(task(2), Activation(1)), far.session.format_result(task(2), Activation(1)));
+        assert_eq!(near.format_result(task(2), Activation(1)), "as the session says");
     })
     .await;
 }
@@ -297,7 +305,7 @@ async fn long_logs_are_read_in_parts() {
                 let grants = Grants::new(Policy::default());
                 for seq in 1..=9 {
                     let envelope = (*event(seq, Event::IntentReported { intent: text.clone() })).clone();
-                    let events = vec![super::wire::WireRunEvent { envelope, formatted: None }];
+                    let events = vec![WireRunEvent { envelope, formatted: None }];
                     let part = Incoming::Notice(WireSessionNotice::EventsPart { request, events });
                     far.session.handle(part, &messages, &grants).unwrap();
                 }

@@ -1,6 +1,6 @@
 //! What a run asks of its session. A run holds no session state: it folds the events that it hears, and everything else
 //! is one of these requests, whose parameters and replies are plain values. [`LocalSession`] is the one place that
-//! answers them.
+//! answers them; for a run in another process, `remote_run` brings them there.
 
 mod digest;
 mod held;

@@ -133,6 +133,7 @@ const AGENTS: [Row; 32] = [
         "not a kind of isolation",
         "worktree",
     ),
+    ("place.md", "---\ndescription: x\nplace: moon\n---\nDo.\n", Error, 3, "not a place", "process"),
     ("budget.md", "---\ndescription: x\nbudget:\n  usd: lots\n---\nDo.\n", Error, 4, "not a budget", "usd: 0.50"),
     ("budget-bare.md", "---\ndescription: x\nbudget: 5\n---\nDo.\n", Error, 3, "`budget` is a number", "one or both"),
 ];

@@ -79,6 +79,21 @@ fn role_defines_which_agents_it_may_start() {
 }
 
 #[test]
+fn definition_says_where_its_runs_take_place() {
+    let machine = Machine::new();
+    for (name, line) in [("own", "place: process"), ("shared", "place: session"), ("silent", "color: red")] {
+        let text = format!("---\ndescription: x\n{line}\n---\nDo it.\n");
+        machine.write(&format!("project/.bosun/agents/{name}.md"), &text);
+    }
+    let catalog = machine.catalog();
+    let place = |name: &str| catalog.agent(name).unwrap().spec.place.clone();
+    assert_eq!(
+        (place("own"), place("shared"), place("silent")),
+        (Some(protocol::PlaceName::own_process()), None, None)
+    );
+}
+
+#[test]
 fn unsupported_tools_are_left_out_of_an_agent() {
     let machine = Machine::new();
     let text = "---\ndescription: x\nmcp-servers:\n  db:\n    command: db\nisolation: remote\ngithub:\n  permissions: read\ntools: [read, 'github/*', search/codebase, mcp__db__query]\n\

@@ -11,6 +11,8 @@ mod session_tool;
 mod setup;
 
 pub(super) use hook::{WireHookEvent, WireVerdict};
+#[cfg(test)]
+pub(super) use message::WireHoldUpdate;
 pub(super) use message::{
     WireAdmission, WireCallProgress, WireDayReply, WireDecision, WireDigest, WireRequest, WireRunEvent, WireRunNotice,
     WireSealReply, WireSessionNotice, WireTaskProgress, WireToolReply,
