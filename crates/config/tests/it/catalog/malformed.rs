@@ -11,7 +11,7 @@ use super::{Asked, Machine, agent};
 /// A file, its content, and the expected report: severity, line, message and remedy.
 type Row = (&'static str, &'static str, Severity, u64, &'static str, &'static str);
 
-const AGENTS: [Row; 32] = [
+const AGENTS: [Row; 33] = [
     ("no-head.md", "Just words.\n", Error, 1, "has no frontmatter", "begin it with `---`"),
     ("empty.md", "", Error, 1, "has no frontmatter", "begin it with"),
     ("open-head.md", "---\ndescription: x\nDo it.\n", Error, 1, "frontmatter is not closed", "three dashes"),
