@@ -219,7 +219,10 @@ async fn what_was_granted_to_a_dropped_request_is_returned() {
             tokio::join!(near.take_compaction_request(), later);
             drop(waiting);
             let notice = far.notice().await;
-            assert!(matches!(notice, WireRunNotice::HoldUpdated { hold: 7, update: WireHoldUpdate::Dropped }), "{notice:?}");
+            assert!(
+                matches!(notice, WireRunNotice::HoldUpdated { hold: 7, update: WireHoldUpdate::Dropped }),
+                "{notice:?}"
+            );
         })
         .await;
 }
