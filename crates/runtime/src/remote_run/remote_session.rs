@@ -89,7 +89,7 @@ impl RemoteSession {
         match message {
             Incoming::Reply(request, content) => self.pending.reply(request, content),
             Incoming::Notice(WireSessionNotice::Committed { event }) => {
-                let event = RunMessage::Event(Arc::new(self.accept_event(event)));
+                let event = RunMessage::Event(Arc::new(self.accept_event(*event)));
                 // The run may have just ended.
                 let _ended = messages.send(event);
             }

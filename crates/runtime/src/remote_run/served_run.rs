@@ -281,7 +281,7 @@ impl RunSender {
     async fn pass_on(&mut self, message: RunMessage) -> Result<(), RunLoss> {
         let notice = match message {
             RunMessage::Event(envelope) => {
-                WireSessionNotice::Committed { event: run_event(&*self.session, (*envelope).clone()) }
+                WireSessionNotice::Committed { event: Box::new(run_event(&*self.session, (*envelope).clone())) }
             }
             RunMessage::SlotRegained => WireSessionNotice::SlotRegained,
             RunMessage::WrapUp => WireSessionNotice::WrapUp,

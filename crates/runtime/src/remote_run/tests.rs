@@ -287,7 +287,7 @@ async fn text_of_other_tasks_arrives_as_the_session_formats_it() {
         let mail = event(1, result_mail(1));
         let formatted = WireRunEvent { envelope: (*mail).clone(), formatted: Some("as the session says".into()) };
         let (behind, _messages) = RunMessages::channel();
-        let known = Incoming::Notice(WireSessionNotice::Committed { event: formatted });
+        let known = Incoming::Notice(WireSessionNotice::Committed { event: Box::new(formatted) });
         far.session.handle(known, &behind, &Grants::new(Policy::default())).unwrap();
         to_run.send(RunMessage::Event(mail)).unwrap();
         messages.next().await.unwrap();

@@ -84,7 +84,7 @@ pub(in crate::remote_run) enum WireSessionNotice {
     },
     /// An event of the run's task was committed.
     Committed {
-        event: WireRunEvent,
+        event: Box<WireRunEvent>,
     },
     /// A part of the events that a request asked for; its reply comes after the last part.
     EventsPart {
