@@ -4,7 +4,7 @@ use std::fmt;
 
 use client::{ClientError, TodoError};
 use config::AssembleError;
-use protocol::Refusal;
+use protocol::{Hinted as _, Refusal};
 use tui::chat::{CallFailure, ConversationError};
 use tui::print;
 use tui::terminal_settings::TerminalError;
@@ -157,12 +157,22 @@ impl From<ClientError> for CliError {
 
 impl From<runtime::SessionOpenError> for CliError {
     fn from(error: runtime::SessionOpenError) -> CliError {
-        match error {
-            runtime::SessionOpenError::Store(error) => error.into(),
-            runtime::SessionOpenError::Rejected(rejected @ runtime::InputRejection::Paused(_)) => rejected.into(),
-            runtime::SessionOpenError::Folder { .. } | runtime::SessionOpenError::Agent(_) => CliError::usage(error),
-            error => CliError::failed(error),
-        }
+        let hint = error.hint();
+        let failure = match error {
+            runtime::SessionOpenError::Store(error) => return error.into(),
+            runtime::SessionOpenError::Rejected(rejected @ runtime::InputRejection::Paused(_)) => {
+                return rejected.into();
+            }
+            runtime::SessionOpenError::Folder { .. }
+            | runtime::SessionOpenError::Agent(_)
+            | runtime::SessionOpenError::OwnCheckout(_) => CliError::usage(error),
+            runtime::SessionOpenError::Rejected(_)
+            | runtime::SessionOpenError::Log { .. }
+            | runtime::SessionOpenError::Empty(_)
+            | runtime::SessionOpenError::Busy(_)
+            | runtime::SessionOpenError::Machine(_) => CliError::failed(error),
+        };
+        CliError { hint, ..failure }
     }
 }
 

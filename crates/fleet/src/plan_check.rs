@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use protocol::{Expectations, FleetConfig, Todo, TodoId, TodoStatus};
+use protocol::{Expectations, FleetConfig, Hinted as _, Todo, TodoId, TodoStatus};
 
 use runtime::{FleetError, FleetSession, check_usable, one_line};
 
@@ -48,7 +48,8 @@ fn todo_problems(session: &FleetSession, config: &FleetConfig, todo: &Todo) -> V
         Ok(agent) => found.extend(session.agent_problems(agent, todo.model.as_deref())),
         Err(problem) => found.push(problem),
     }
-    found.extend(check_usable(&Expectations { files: todo.files.clone(), ..Expectations::default() }).err());
+    let files = Expectations { files: todo.files.clone(), ..Expectations::default() };
+    found.extend(check_usable(&files).err().map(|error| error.in_one_line()));
     found.extend(worker::worker_expectations(todo).err());
     found
 }

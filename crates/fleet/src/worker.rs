@@ -1,6 +1,8 @@
 //! The worker of a todo: its definition, its expectations and its permissions.
 
-use protocol::{AgentSpec, Clip, DEFAULT_AGENT, Expectations, FleetConfig, PermissionMode, RuleEffect, TaskId, Todo};
+use protocol::{
+    AgentSpec, Clip, DEFAULT_AGENT, Expectations, FleetConfig, Hinted as _, PermissionMode, RuleEffect, TaskId, Todo,
+};
 use runtime::{FleetSession, SpawnBuilder, check_usable};
 use store::TodoRow;
 
@@ -28,7 +30,7 @@ pub(crate) fn worker_expectations(todo: &Todo) -> Result<Option<Expectations>, S
     let schema = todo.expects.as_deref().map(serde_json::from_str).transpose();
     let schema = schema.map_err(|error| format!("`expects` is not JSON: {error}"))?;
     let expected = Expectations { files: Vec::new(), command: todo.check.clone(), schema };
-    check_usable(&expected)?;
+    check_usable(&expected).map_err(|error| error.in_one_line())?;
     Ok((expected != Expectations::default()).then_some(expected))
 }
 

@@ -62,7 +62,7 @@ pub use mode::{AutopilotStop, FLEET_DEPLOYED, ObjectiveReport, PlanAction, Sessi
 pub use model_name::{is_file_provider, model_display_name};
 pub use price::{Price, QuotedTokens, TurnQuote};
 pub use quoted_text::{quote, quote_within, strip_quote_marks, unquote};
-pub use refusal::Refusal;
+pub use refusal::{Hinted, Refusal};
 pub use rule::{PermissionMode, RuleEffect, RuleText};
 pub use seconds::Seconds;
 pub use session_options::{SessionOptions, SettingsFileScope};

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use client::{SessionMessage, StoredSession};
 use kernel::{KernelInput, ReaderWait};
-use protocol::TaskId;
 use protocol::api::{
     AgentResult, AgentView, AgentsResult, AsksDecideParams, ClosedConnectionParams, CommandFate, FleetParams,
     FleetResult, InvokeSlashParams, Method, ModelParams, PermissionParams, PlanParams, RefusalKind, RulesParams,
@@ -13,6 +12,7 @@ use protocol::api::{
     SlashList, StartAgentParams, StartAgentResult, SubscribeParams, TaskView, TaskWaitParams, TaskWaitResult, TodoEdit,
     TodoEdits, TodoIds, TodosParams,
 };
+use protocol::{Hinted, TaskId};
 use rpc::{ClientHandle, ErrorObject, RequestHandler, ResponseFuture, read_params};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -90,7 +90,9 @@ impl RequestHandler for SessionApi {
                     let dispatcher =
                         SlashDispatcher { context: &self.context, supervisor: &self.supervisor, root: self.root };
                     let answer = dispatcher.invoke(&name, &input).await.answer();
-                    json_of(answer.map_err(|why| ErrorObject::refused(RefusalKind::Invalid, why))?)
+                    json_of(
+                        answer.map_err(|refusal| ErrorObject::refused(RefusalKind::Invalid, refusal.in_one_line()))?,
+                    )
                 }
                 Method::SessionInterrupt => self.submit_command(SessionCommand::Interrupt).await,
                 Method::SessionStop => self.submit_command(SessionCommand::Stop).await,
@@ -128,9 +130,7 @@ impl RequestHandler for SessionApi {
                     let dispatcher =
                         SlashDispatcher { context: &self.context, supervisor: &self.supervisor, root: self.root };
                     let task = dispatcher.spawn(wanted).await;
-                    json_of(StartAgentResult {
-                        task: task.map_err(|why| ErrorObject::refused(RefusalKind::Invalid, why))?,
-                    })
+                    json_of(StartAgentResult { task: task.map_err(|error| refused(&error))? })
                 }
                 Method::AgentGet => {
                     json_of(AgentResult { agent: self.context.selected_agent(self.root).as_ref().map(AgentView::from) })
@@ -138,7 +138,7 @@ impl RequestHandler for SessionApi {
                 Method::AgentSelect => {
                     let SelectAgentParams { agent } = read_params(params)?;
                     let input = self.context.selection_input(agent.as_deref());
-                    self.submit(input.map_err(|why| ErrorObject::refused(RefusalKind::Invalid, why))?).await?;
+                    self.submit(input.map_err(|error| refused(&error))?).await?;
                     json_of(AgentResult { agent: self.context.selected_agent(self.root).as_ref().map(AgentView::from) })
                 }
                 Method::TasksRegister => {
@@ -270,10 +270,13 @@ fn rejection(rejected: InputRejection) -> ErrorObject {
 fn model_refusal(error: ModelChangeError) -> ErrorObject {
     match error {
         ModelChangeError::Rejected(rejected) => rejection(rejected),
-        ModelChangeError::Unusable { .. } | ModelChangeError::Unpriced(_) => {
-            ErrorObject::refused(RefusalKind::Invalid, error)
-        }
+        ModelChangeError::Unusable { .. } | ModelChangeError::Unpriced(_) => refused(&error),
     }
+}
+
+/// The refusal for a typed error, with what the client should do about it.
+fn refused(error: &impl Hinted) -> ErrorObject {
+    ErrorObject::refused(RefusalKind::Invalid, error.in_one_line())
 }
 
 fn fleet_refusal(error: FleetError) -> ErrorObject {

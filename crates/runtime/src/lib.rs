@@ -66,8 +66,10 @@ pub use client_extensions::{ClientExtensions, SystemText};
 pub use command_inspection::{InspectionScope, inspect_command};
 pub use command_paths::resolved_redirects;
 pub use compact::one_line;
-pub use definition::definition_of;
-pub use expectations::{check_schema, check_usable, schema_mistakes};
+pub use definition::{DefinitionError, definition_of};
+pub use expectations::{
+    FilePatternError, SchemaError, UnusableExpectation, check_schema, check_usable, schema_mistakes,
+};
 pub use fleet::{
     FleetError, FleetHandle, FleetLimit, FleetOutcome, FleetQueue, FleetReply, FleetRequest, FleetRunner, FleetSession,
     RedoReasons, RequestedFleet, ResultReuse, WantedFleet,
@@ -75,16 +77,20 @@ pub use fleet::{
 pub use governor::{ClosedModel, SpentToday, closed_models, reopen_models};
 pub use instructions::{InstructionNotice, InstructionPlaces, Instructions};
 pub use kernel::Parking;
-pub use models::{CostGuard, ExpensiveModelAction, ModelResolver, ModelSources, SessionModelOnly, UnpricedModelPolicy};
+pub use models::{
+    CostGuard, ExpensiveModelAction, ModelResolveError, ModelResolver, ModelSources, SessionModelOnly,
+    UnpricedModelPolicy,
+};
 pub use redact::Redactor;
 pub use remote_run::{RUN_ARGUMENT, run_process_main};
 pub use session::{Session, SessionOpenError, SessionStart, SessionStatus, acts_for_user};
 pub use session_model::ModelChangeError;
 pub use settings::{SessionFeatures, SessionSettings};
-pub use skill::{read as read_skill, skill_text};
+pub use skill::{TextFileError, read as read_skill, skill_text};
 pub use spawn::SpawnBuilder;
 pub use spools::{Disk, SpoolLimits, Spools, SystemDisk};
 pub use store::{NoWriterProbe, WriterPoint, WriterProbe};
+pub use subagents::{AgentChoiceError, ExpensiveModel, ModelUseError, StartAgentError};
 pub use supervisor::{FleetActivity, InputRejection, Receipt};
 pub use todos::{TodoEditError, TodoSyncError};
 pub use watchdog::WatchdogSettings;

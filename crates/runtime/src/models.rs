@@ -4,13 +4,27 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use model::{Model, Providers};
+use model::{Model, OpenModelError, Providers};
 use protocol::ModelPreference;
+
+/// Why a model is not available.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelResolveError {
+    /// Only the session's model is available.
+    #[error("there is no model `{0}` besides the session's own")]
+    SessionModelOnly(String),
+    /// No provider has it.
+    #[error("no provider has `{0}`")]
+    Unknown(String),
+    /// It cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenModelError),
+}
 
 /// Resolves model names.
 pub trait ModelResolver: Send + Sync + fmt::Debug {
-    /// Opens a model by its name, as `--model` takes it, or returns the reason why it cannot.
-    fn open(&self, spec: &str) -> Result<Arc<dyn Model>, String>;
+    /// Opens a model by its name, as `--model` takes it.
+    fn open(&self, spec: &str) -> Result<Arc<dyn Model>, ModelResolveError>;
 
     /// The full name of a model, which means the same in every process that resumes the session.
     fn full_name(&self, spec: &str) -> String {
@@ -48,8 +62,8 @@ pub struct ModelSources {
 pub struct SessionModelOnly;
 
 impl ModelResolver for SessionModelOnly {
-    fn open(&self, spec: &str) -> Result<Arc<dyn Model>, String> {
-        Err(format!("there is no model `{spec}` besides the session's own"))
+    fn open(&self, spec: &str) -> Result<Arc<dyn Model>, ModelResolveError> {
+        Err(ModelResolveError::SessionModelOnly(spec.to_owned()))
     }
 
     fn available(&self) -> Vec<String> {

@@ -6,16 +6,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use model::{Model, ModelTier, ToolSpec};
 use policy::AgentRole;
 use protocol::{
-    AgentSpec, Clip, HookDialect, PermissionMode, ReasoningEffort, SessionMode, SpawnPolicy, ToolGroup, find_tool,
-    tool_name,
+    AgentSpec, Clip, Hinted, HookDialect, PermissionMode, ReasoningEffort, SessionMode, SpawnPolicy, TaskId, ToolGroup,
+    find_tool, tool_name,
 };
 use tools::{Tool, ToolAccess};
 
 use crate::conversation::AddedTools;
+use crate::models::ModelResolveError;
+use crate::prompt;
 use crate::run_requests::TaskProfile;
 use crate::session_context::{AgentCatalog, SessionFacts};
-use crate::task_workspaces::TaskWorkspace;
-use crate::{prompt, skill};
+use crate::skill::{self, TextFileError};
+use crate::task_workspaces::{TaskWorkspace, TaskWorkspaceError};
 
 /// Maximum bytes of a skill's text in a system prompt.
 const MAX_SKILL_BYTES: usize = 32 * 1024;
@@ -78,6 +80,33 @@ impl PreparedAgent {
 #[derive(Debug, Default)]
 pub(crate) struct PreparedAgents(Mutex<HashMap<PreparedAgentKey, Arc<PreparedAgent>>>);
 
+/// Why a task has no agent that can run.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PrepareAgentError {
+    #[error("unknown task {0}")]
+    UnknownTask(TaskId),
+    #[error(transparent)]
+    Workspace(#[from] TaskWorkspaceError),
+    #[error(transparent)]
+    Model(#[from] ModelResolveError),
+    #[error("there is no skill `{0}`")]
+    NoSkill(String),
+    #[error("{file} cannot be read: {source}")]
+    Skill { file: String, source: TextFileError },
+}
+
+impl Hinted for PrepareAgentError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            PrepareAgentError::Workspace(error) => error.hint(),
+            PrepareAgentError::UnknownTask(_)
+            | PrepareAgentError::Model(_)
+            | PrepareAgentError::NoSkill(_)
+            | PrepareAgentError::Skill { .. } => None,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct PreparedAgentKey {
     definition: Option<String>,
@@ -90,13 +119,13 @@ struct PreparedAgentKey {
 }
 
 impl AgentCatalog {
-    /// The prepared agent of a task that works in this workspace, or the reason why there is none.
+    /// The prepared agent of a task that works in this workspace.
     pub(crate) fn prepared_agent(
         &self,
         facts: &SessionFacts,
         profile: &TaskProfile,
         workspace: Arc<TaskWorkspace>,
-    ) -> Result<Arc<PreparedAgent>, String> {
+    ) -> Result<Arc<PreparedAgent>, PrepareAgentError> {
         let spec = &profile.spec;
         let key = PreparedAgentKey {
             definition: spec.definition.as_ref().map(ToString::to_string),
@@ -124,7 +153,7 @@ impl AgentCatalog {
         profile: &TaskProfile,
         key: &PreparedAgentKey,
         workspace: Arc<TaskWorkspace>,
-    ) -> Result<PreparedAgent, String> {
+    ) -> Result<PreparedAgent, PrepareAgentError> {
         let definition = profile.definition.clone().unwrap_or_else(|| Arc::new(main_agent()));
         let model = self.model_by_spec(&key.model)?;
         let toolbox = self.toolbox(facts, &definition, key);
@@ -166,15 +195,18 @@ impl AgentCatalog {
         definition: &AgentSpec,
         root: bool,
         workspace: &TaskWorkspace,
-    ) -> Result<String, String> {
+    ) -> Result<String, PrepareAgentError> {
         let mut system =
             prompt::system_prompt(workspace, &self.instructions, definition, root.then_some(facts.features));
         if root {
             system = self.client_extensions.system_text.apply(system);
         }
         for name in &definition.skills {
-            let skill_spec = self.definitions.skill(name).ok_or_else(|| format!("there is no skill `{name}`"))?;
-            let text = skill::read(skill_spec).map_err(|why| format!("{} cannot be read: {why}", skill_spec.file))?;
+            let skill_spec = self.definitions.skill(name).ok_or_else(|| PrepareAgentError::NoSkill(name.clone()))?;
+            let text = skill::read(skill_spec).map_err(|source| {
+                let file = skill_spec.file.clone();
+                PrepareAgentError::Skill { file, source }
+            })?;
             let text = skill::skill_text(&text);
             system.push_str(&format!(
                 "\nSkill {name}, from {}:\n{}\n",

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kernel::KernelInput;
 use model::Model;
-use protocol::{Principal, TaskId, TaskSpec};
+use protocol::{Hinted, Principal, TaskId, TaskSpec};
 
+use crate::models::ModelResolveError;
 use crate::session_context::SessionContext;
 use crate::supervisor::{InputRejection, Supervisor};
 
@@ -29,21 +30,31 @@ impl AddedModels {
 #[derive(Debug, thiserror::Error)]
 pub enum ModelChangeError {
     /// The model cannot be used.
-    #[error("the model `{spec}` cannot be used: {why}; there are: {known}")]
+    #[error("the model `{spec}` cannot be used: {source}")]
     Unusable {
         /// The model.
         spec: String,
         /// The reason.
-        why: String,
+        source: ModelResolveError,
         /// The usable models.
         known: String,
     },
     /// Its price is unknown.
-    #[error("the price of {0} is unknown, so a budget in dollars cannot be enforced; choose a model with a price")]
+    #[error("the price of {0} is unknown, so a budget in dollars cannot be enforced")]
     Unpriced(String),
     /// The session rejected the change.
     #[error(transparent)]
     Rejected(#[from] InputRejection),
+}
+
+impl Hinted for ModelChangeError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            ModelChangeError::Unusable { known, .. } => Some(format!("there are: {known}")),
+            ModelChangeError::Unpriced(_) => Some("choose a model with a price".into()),
+            ModelChangeError::Rejected(_) => None,
+        }
+    }
 }
 
 impl SessionContext {
@@ -52,8 +63,8 @@ impl SessionContext {
         self.log.roster.model().map_or_else(|| self.catalog.model_spec.as_str().into(), |model| model.spec)
     }
 
-    /// The session's model, or the reason why it cannot be opened.
-    pub(crate) fn session_model(&self) -> Result<Arc<dyn Model>, String> {
+    /// The session's model.
+    pub(crate) fn session_model(&self) -> Result<Arc<dyn Model>, ModelResolveError> {
         self.catalog.model_by_spec(&self.session_model_spec())
     }
 
@@ -74,9 +85,9 @@ impl SessionContext {
         wanted: &str,
     ) -> Result<String, ModelChangeError> {
         let spec = self.catalog.models.full_name(wanted);
-        let model = self.catalog.model_by_spec(&spec).map_err(|why| {
+        let model = self.catalog.model_by_spec(&spec).map_err(|source| {
             let (spec, known) = (protocol::Clip::new(wanted, 100).into_string(), self.model_names());
-            ModelChangeError::Unusable { spec, why, known }
+            ModelChangeError::Unusable { spec, source, known }
         })?;
         let budget = supervisor.query(move |kernel| kernel.task(root).map(|root| root.ledger.budget)).await?;
         let lacks_price = budget.is_some_and(|budget| budget.micros.is_some()) && model.facts().price.is_none();

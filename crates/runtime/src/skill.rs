@@ -2,19 +2,34 @@
 
 use std::path::Path;
 
+use host::PlainError;
 use protocol::{DefinitionSource, FrontMatter, SkillSpec};
 
 /// Maximum size of a skill's file.
 const MAX_FILE_BYTES: u64 = 256 << 10;
 
-/// Reads a skill's file, or returns the reason why it cannot. In a project or a plugin no link is followed: an agent
+/// Why the file of a skill or of a slash command cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum TextFileError {
+    /// It does not exist any more.
+    #[error("it is gone")]
+    Gone,
+    /// It is not text.
+    #[error("it is not UTF-8 text")]
+    NotText,
+    /// It may not or cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] PlainError),
+}
+
+/// Reads a skill's file. In a project or a plugin no link is followed: an agent
 /// could have created it to read a forbidden file.
-pub fn read(skill: &SkillSpec) -> Result<String, String> {
+pub fn read(skill: &SkillSpec) -> Result<String, TextFileError> {
     read_file(Path::new(&skill.file), &skill.source)
 }
 
 /// Reads the file of a skill or of a slash command, as its source permits.
-pub(crate) fn read_file(path: &Path, source: &DefinitionSource) -> Result<String, String> {
+pub(crate) fn read_file(path: &Path, source: &DefinitionSource) -> Result<String, TextFileError> {
     let read = match source {
         DefinitionSource::Project { .. } | DefinitionSource::Plugin { .. } => {
             host::read_without_links(path, MAX_FILE_BYTES)
@@ -24,11 +39,7 @@ pub(crate) fn read_file(path: &Path, source: &DefinitionSource) -> Result<String
         | DefinitionSource::Remote { .. }
         | DefinitionSource::BuiltIn => host::read_plain(path, MAX_FILE_BYTES),
     };
-    match read {
-        Ok(Some(bytes)) => String::from_utf8(bytes).map_err(|_binary| "it is not UTF-8 text".to_owned()),
-        Ok(None) => Err("it is gone".to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
+    String::from_utf8(read?.ok_or(TextFileError::Gone)?).map_err(|_binary| TextFileError::NotText)
 }
 
 /// The text of a skill's file below its frontmatter. Commands in it, which other products would run, are not run but
@@ -75,10 +86,13 @@ mod tests {
         std::os::unix::fs::symlink(top.join("secret"), top.join("SKILL.md")).unwrap();
         let path = top.join("SKILL.md").display().to_string();
         let skill = |source| SkillSpec { file: path.clone(), source, ..SkillSpec::default() };
-        assert!(read(&skill(DefinitionSource::Project { path: path.clone() })).unwrap_err().contains("link"));
-        assert_eq!(read(&skill(DefinitionSource::User { path: path.clone() })).as_deref(), Ok("words"));
+        assert!(
+            read(&skill(DefinitionSource::Project { path: path.clone() })).unwrap_err().to_string().contains("link")
+        );
+        assert_eq!(read(&skill(DefinitionSource::User { path: path.clone() })).unwrap(), "words");
         std::fs::remove_file(&path).unwrap();
-        assert_eq!(read(&skill(DefinitionSource::Project { path: path.clone() })).unwrap_err(), "it is gone");
+        let gone = read(&skill(DefinitionSource::Project { path: path.clone() })).unwrap_err();
+        assert_eq!(gone.to_string(), "it is gone");
     }
 
     #[test]

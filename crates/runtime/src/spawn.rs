@@ -9,7 +9,7 @@ use protocol::{
 };
 
 use crate::call_waits::Caller;
-use crate::definition;
+use crate::definition::{self, DefinitionError};
 use crate::session_context::SessionContext;
 
 /// The maximum length of a description, in bytes.
@@ -32,13 +32,13 @@ pub struct SpawnBuilder {
 }
 
 impl SpawnBuilder {
-    /// An agent of this definition with this model, or the reason why it cannot be started.
+    /// An agent of this definition with this model.
     pub(crate) fn agent(
         context: &SessionContext,
         agent: &AgentSpec,
         name: &str,
         model: ModelUse,
-    ) -> Result<SpawnBuilder, String> {
+    ) -> Result<SpawnBuilder, DefinitionError> {
         let definition = definition::definition_of(agent)?;
         let on_complete =
             if context.facts.features.multi_turn { CompletionPolicy::Idle } else { CompletionPolicy::Finish };

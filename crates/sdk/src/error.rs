@@ -1,5 +1,7 @@
 //! Errors of the SDK.
 
+use protocol::Hinted as _;
+
 /// Any error of the SDK.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -19,7 +21,7 @@ pub enum Error {
     #[error("the price of {0} is unknown, so a budget in dollars cannot be enforced; limit tokens instead")]
     Unpriced(String),
     /// The session did not open.
-    #[error(transparent)]
+    #[error("{}", .0.in_one_line())]
     Open(#[from] runtime::SessionOpenError),
     /// The session's file cannot be read or written.
     #[error(transparent)]
@@ -28,11 +30,11 @@ pub enum Error {
     #[error(transparent)]
     Rejected(#[from] runtime::InputRejection),
     /// The session's model could not be changed.
-    #[error(transparent)]
+    #[error("{}", .0.in_one_line())]
     ModelNotChanged(#[from] runtime::ModelChangeError),
     /// The agent was not started.
-    #[error("{0}")]
-    Agent(String),
+    #[error("{}", .0.in_one_line())]
+    Agent(#[from] runtime::StartAgentError),
     /// There is no such task.
     #[error("there is no task {0} in this session")]
     NoTask(protocol::TaskId),

@@ -75,7 +75,7 @@ impl AgentSession {
 
     /// Starts an agent in the background. The root receives its result too.
     pub async fn spawn(&self, agent: StartAgentParams) -> Result<TaskId, Error> {
-        self.0.start_agent(agent).await.map_err(Error::Agent)
+        Ok(self.0.start_agent(agent).await?)
     }
 
     /// Waits until a task is idle, interrupted or finished, and returns its state.

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
 
-use protocol::{Clip, Evidence, clip_middle};
+use protocol::{Clip, Evidence, Hinted, clip_middle};
 
 use crate::{ToolContext, ToolLimits};
 
@@ -85,6 +85,11 @@ impl ToolError {
     /// A refusal with this text.
     pub fn refused(text: impl Into<String>) -> ToolError {
         ToolError::Refused(text.into())
+    }
+
+    /// The refusal for a typed error, with what the model should do about it.
+    pub fn refused_for(error: &impl Hinted) -> ToolError {
+        ToolError::Refused(error.in_one_line())
     }
 
     /// The same error with a refusal of at most `max` bytes.

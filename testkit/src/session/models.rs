@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::Model;
 use protocol::ModelPreference;
-use runtime::ModelResolver;
+use runtime::{ModelResolveError, ModelResolver};
 
 /// The models available besides the session's own.
 #[derive(Debug, Default)]
@@ -52,9 +52,9 @@ impl TestModels {
 }
 
 impl ModelResolver for TestModels {
-    fn open(&self, spec: &str) -> Result<Arc<dyn Model>, String> {
+    fn open(&self, spec: &str) -> Result<Arc<dyn Model>, ModelResolveError> {
         let found = self.models.iter().find(|model| model.name() == spec);
-        found.cloned().ok_or_else(|| format!("no provider has `{spec}`"))
+        found.cloned().ok_or_else(|| ModelResolveError::Unknown(spec.to_owned()))
     }
 
     fn full_name(&self, spec: &str) -> String {

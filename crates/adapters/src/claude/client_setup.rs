@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use protocol::Hinted as _;
 use tools::Tool;
 
 use super::args::ClaudeArgs;
@@ -30,7 +31,8 @@ impl ClientSetup {
         let refused = |words: String| OpenRefusal { words, hint: None };
         let configs = mcp_servers::read_configs(&args.mcp_configs, &initialize.request).map_err(refused)?;
         let schema = structured::requested_schema(args.json_schema.as_deref(), &initialize.request).map_err(refused)?;
-        let structured = schema.as_ref().map(StructuredOutputState::new).transpose().map_err(refused)?;
+        let structured = schema.as_ref().map(StructuredOutputState::new).transpose();
+        let structured = structured.map_err(|error| OpenRefusal { words: error.to_string(), hint: error.hint() })?;
         Ok(ClientSetup { servers: ClientMcpServers::connect_all(control, configs).await, structured })
     }
 

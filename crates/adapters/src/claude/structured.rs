@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use protocol::{CallId, ContentBlock, Event, ToolResultStatus};
+use protocol::{CallId, ContentBlock, Event, Hinted, ToolResultStatus};
 use serde_json::Value;
 use tools::{
     BoxFuture, RequiredPermission, Tool, ToolAccess, ToolContext, ToolDescriptor, ToolError, ToolLimits, ToolOutput,
@@ -32,6 +32,24 @@ pub(super) struct StructuredOutputState {
     reminders: u32,
 }
 
+/// Why answers cannot have a schema.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum OutputSchemaError {
+    #[error("the JSON schema of the output must have the type `object`")]
+    NotAnObject,
+    #[error(transparent)]
+    Unusable(#[from] runtime::SchemaError),
+}
+
+impl Hinted for OutputSchemaError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            OutputSchemaError::NotAnObject => None,
+            OutputSchemaError::Unusable(error) => error.hint(),
+        }
+    }
+}
+
 /// What happens at the end of a turn.
 #[derive(Debug, PartialEq)]
 pub(super) enum StructuredOutcome {
@@ -44,15 +62,15 @@ pub(super) enum StructuredOutcome {
 }
 
 impl StructuredOutputState {
-    /// Creates the state for a schema. The error text says why the schema is not usable.
-    pub(super) fn new(schema: &Value) -> Result<StructuredOutputState, String> {
+    /// Creates the state for a schema.
+    pub(super) fn new(schema: &Value) -> Result<StructuredOutputState, OutputSchemaError> {
         let mut schema = schema.clone();
         if let Some(fields) = schema.as_object_mut() {
             fields.remove("$schema");
             fields.remove("$id");
         }
         if schema["type"] != "object" {
-            return Err("the JSON schema of the output must have the type `object`".into());
+            return Err(OutputSchemaError::NotAnObject);
         }
         runtime::check_schema(&schema)?;
         let spec = ToolDescriptor {

@@ -2,6 +2,7 @@
 
 use config::PlanChecker;
 use fleet::FilePatterns;
+use protocol::Hinted as _;
 use runtime::{Catalog, ModelResolver};
 use serde_json::Value;
 
@@ -31,7 +32,7 @@ impl PlanChecker for LocalPlanValidator<'_> {
         if spec.split_once('/').is_some_and(|(provider, _)| protocol::is_file_provider(provider)) {
             return Err(format!("`{spec}` is a file, and only --model may name one"));
         }
-        self.models.open(spec).map(drop)
+        self.models.open(spec).map(drop).map_err(|error| error.to_string())
     }
 
     fn check_pattern(&self, glob: &str) -> Result<(), String> {
@@ -39,6 +40,6 @@ impl PlanChecker for LocalPlanValidator<'_> {
     }
 
     fn check_schema(&self, schema: &Value) -> Result<(), String> {
-        runtime::check_schema(schema)
+        runtime::check_schema(schema).map_err(|error| error.in_one_line())
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use protocol::Refusal;
 use protocol::api::SendParams;
 use runtime::slash::{SlashLookup, SlashOutcome, SlashPrompt, SlashRegistry};
 use runtime::{Catalog, SessionStart};
@@ -125,9 +126,14 @@ pub(super) async fn leave_session(
 }
 
 fn failure(outcome: &SlashOutcome) -> CliError {
-    let message = outcome.refusal().unwrap_or_else(|| "this command needs a conversation at a terminal".into());
-    CliError::usage(message)
-        .with_hint("`bosun -p /help` lists all commands; start with a space to send it to the model")
+    let lists = "`bosun -p /help` lists all commands; start with a space to send it to the model";
+    match (outcome, outcome.refusal()) {
+        (SlashOutcome::Refused(_), Some(Refusal { message, hint: Some(hint) })) => {
+            CliError::usage(message).with_hint(hint)
+        }
+        (_, Some(refusal)) => CliError::usage(refusal.in_one_line()).with_hint(lists),
+        (_, None) => CliError::usage("this command needs a conversation at a terminal").with_hint(lists),
+    }
 }
 
 pub(super) fn print_text(text: &str, format: OutputFormat) {

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use model::{ClientProvider, Model, Providers, RecordingModel};
 use protocol::api::SessionView;
 use protocol::{ModelPreference, Refusal, SessionOptions};
-use runtime::{CostGuard, ExpensiveModelAction, ModelResolver, ModelSources, UnpricedModelPolicy};
+use runtime::{
+    CostGuard, ExpensiveModelAction, ModelResolveError, ModelResolver, ModelSources, UnpricedModelPolicy,
+};
 
 use super::{AssembleError, StartNotice, StartNoticeKind};
 use crate::agents::AgentConfig;
@@ -44,7 +46,7 @@ impl ConfiguredModelSet {
 
     /// Checks whether a model named in a file is available; the error says why not.
     pub(crate) fn check_available(&self, spec: &str) -> Result<(), String> {
-        if spec == "inherit" { Ok(()) } else { self.open(spec).map(|_model| ()) }
+        if spec == "inherit" { Ok(()) } else { self.open(spec).map(drop).map_err(|error| error.to_string()) }
     }
 
     /// The first of these models that is available.
@@ -62,8 +64,8 @@ impl ConfiguredModelSet {
 }
 
 impl ModelResolver for ConfiguredModelSet {
-    fn open(&self, spec: &str) -> Result<Arc<dyn Model>, String> {
-        model::open(spec, &self.cwd, &self.providers).map_err(|error| error.to_string())
+    fn open(&self, spec: &str) -> Result<Arc<dyn Model>, ModelResolveError> {
+        Ok(model::open(spec, &self.cwd, &self.providers)?)
     }
 
     fn full_name(&self, spec: &str) -> String {

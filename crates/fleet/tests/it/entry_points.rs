@@ -187,13 +187,13 @@ async fn an_unfinished_fleet_is_continued_without_a_prompt_and_refuses_another_r
     let id = driver.id();
     driver.fleet(with_plan([todo("a", &[])])).await;
     until_file(&stage.path("began")).await;
-    let refused = driver.session().dispatch("/fleet more").await.refusal().unwrap();
+    let refused = driver.session().dispatch("/fleet more").await.refusal().unwrap().in_one_line();
     assert!(refused.starts_with("/fleet: a fleet is already working on the todos of this session"), "{refused}");
     driver.crash().await;
     std::fs::write(stage.path("go"), "").unwrap();
     let mut driver = stage.open(SessionStart::Resume(id)).await;
     driver.resume().await;
-    let refused = driver.session().dispatch("/fleet more").await.refusal().unwrap();
+    let refused = driver.session().dispatch("/fleet more").await.refusal().unwrap().in_one_line();
     assert!(refused.contains(&format!("resume it with `bosun fleet resume {id}`")), "{refused}");
     let continued = driver.session().dispatch("/fleet").await;
     assert_eq!(continued, SlashOutcome::FleetStarted("Fleet deployed".into()));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hooks::HookEventData;
 use kernel::{BoundaryPoint, FailedCallCharge, InputRefusal, Parking, RunEnding, RunUpdate};
 use model::{ModelRequest, ToolCallPolicy};
-use protocol::{Compaction, FailKind, LimitKind, ParkReason, Turn, TurnQuote, WrapUpReason};
+use protocol::{Compaction, FailKind, Hinted as _, LimitKind, ParkReason, Turn, TurnQuote, WrapUpReason};
 
 use tokio::sync::watch;
 
@@ -143,7 +143,10 @@ impl AgentRun {
             return Ok(ModelRefresh::Unchanged);
         }
         let workspace = Arc::clone(&self.agent.task_workspace);
-        self.agent = self.catalog.prepared_agent(&self.workplace.facts, &self.profile, workspace)?;
+        self.agent = self
+            .catalog
+            .prepared_agent(&self.workplace.facts, &self.profile, workspace)
+            .map_err(|error| error.in_one_line())?;
         Ok(ModelRefresh::Changed)
     }
 

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use protocol::FailKind;
+use protocol::{FailKind, Hinted};
 use tools::BoxFuture;
 
 use super::{Executor, fail_run};
 use crate::agent::{AgentLink, AgentRun, ConversationCache, RunParts};
-use crate::run_requests::{LocalSession, SessionRequests};
-use crate::session_context::SessionContext;
+use crate::prepared_agent::{PrepareAgentError, PreparedAgent};
+use crate::run_requests::{LocalSession, SessionRequests, TaskProfile};
+use crate::session_context::{AgentCatalog, SessionContext, Workplace};
 use crate::supervisor::RunLink;
 use crate::task_workspaces;
 
@@ -49,9 +50,17 @@ async fn prepare_run(
     let (workplace, catalog) = (Arc::clone(&context.workplace), Arc::clone(&context.catalog));
     let profile = session.profile().await.map_err(|message| (FailKind::Model, message))?;
     let placed = task_workspaces::ensure_workspace(&workplace, &profile, session).await;
-    placed.map_err(|error| (FailKind::Internal, error.to_string()))?;
-    let workspace = workplace.task_workspaces.workspace(profile.checkout.as_ref());
-    let agent = workspace.and_then(|workspace| catalog.prepared_agent(&workplace.facts, &profile, workspace));
-    let agent = agent.map_err(|message| (FailKind::Model, message))?;
+    placed.map_err(|error| (FailKind::Internal, error.in_one_line()))?;
+    let agent = prepare_agent(&workplace, &catalog, &profile);
+    let agent = agent.map_err(|error| (FailKind::Model, error.in_one_line()))?;
     Ok(RunParts { workplace, catalog, conversations, profile, agent })
+}
+
+fn prepare_agent(
+    workplace: &Workplace,
+    catalog: &AgentCatalog,
+    profile: &TaskProfile,
+) -> Result<Arc<PreparedAgent>, PrepareAgentError> {
+    let workspace = workplace.task_workspaces.workspace(profile.checkout.as_ref())?;
+    catalog.prepared_agent(&workplace.facts, profile, workspace)
 }

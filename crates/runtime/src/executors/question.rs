@@ -6,13 +6,16 @@ use std::sync::Arc;
 use kernel::{BoundaryPoint, FailedCallCharge, InputRefusal, RunEnding, RunUpdate};
 use model::{MessagePart, Messages, Model, ModelError, ModelMessage, ModelReply, ModelRequest, ToolCallPolicy};
 use protocol::{
-    ContentBlock, Cost, Event, FailKind, LimitKind, MailBody, ModelFault, QuestionSpec, TaskSpec, Turn, TurnQuote,
+    ContentBlock, Cost, Event, FailKind, LimitKind, MailBody, ModelFault, QuestionSpec, TaskId, TaskSpec, Turn,
+    TurnQuote,
 };
+use store::StoreError;
 use tools::BoxFuture;
 
 use super::Executor;
 use crate::agent::text_tokens;
 use crate::governor::{DayBudgetError, DayBudgetReservation, ModelPermit, PermitOutcome, RequestAdmission};
+use crate::models::ModelResolveError;
 use crate::session_context::SessionContext;
 use crate::supervisor::{InputRejection, RunLink};
 
@@ -41,7 +44,7 @@ async fn run_question(context: &SessionContext, link: &RunLink) -> Result<(), In
     report(link, RunUpdate::Boundary(BoundaryPoint::BetweenTurns)).await?;
     let (ending, text) = match Question::read(context, link) {
         Ok(question) => question.ask(context, link).await?,
-        Err(message) => (RunEnding::Failed { kind: FailKind::Model, message }, String::new()),
+        Err(error) => failed(error.to_string()),
     };
     report(link, RunUpdate::Ended { ending, text }).await
 }
@@ -52,6 +55,19 @@ async fn report(link: &RunLink, update: RunUpdate) -> Result<(), InputRejection>
 
 /// How a question ended, with the answer's text.
 type QuestionEnd = (RunEnding, String);
+
+/// Why a question cannot be asked.
+#[derive(Debug, thiserror::Error)]
+enum QuestionError {
+    #[error("unknown task {0}")]
+    UnknownTask(TaskId),
+    #[error("the task has no question")]
+    NoQuestion,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Model(#[from] ModelResolveError),
+}
 
 /// A question, ready to be asked.
 struct Question {
@@ -64,12 +80,12 @@ struct Question {
 
 impl Question {
     /// Reads the question of a run from the log.
-    fn read(context: &SessionContext, link: &RunLink) -> Result<Question, String> {
+    fn read(context: &SessionContext, link: &RunLink) -> Result<Question, QuestionError> {
         let task = link.run.task;
         let spec = context.log.roster.with_task(task, |entry| Arc::clone(&entry.spec));
-        let spec = spec.ok_or_else(|| format!("unknown task {task}"))?;
-        let question = spec.question.clone().ok_or("the task has no question")?;
-        let log = context.log.task_events_after(task, 0).map_err(|error| error.to_string())?;
+        let spec = spec.ok_or(QuestionError::UnknownTask(task))?;
+        let question = spec.question.clone().ok_or(QuestionError::NoQuestion)?;
+        let log = context.log.task_events_after(task, 0)?;
         let prompt = log.into_iter().find_map(|envelope| match envelope.entry.event {
             Event::MailAdmitted { body: MailBody::Text { text, .. }, .. } => Some(text),
             _other => None,

@@ -4,17 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use client::command_output;
-use host::ExitStatus;
+use host::{ExitStatus, WaitError};
 use kernel::{BoundaryPoint, RunEnding, RunUpdate};
-use protocol::{Event, FailKind, MailBody, TaskId};
-use tools::{BoxFuture, ShellCommand};
+use protocol::{Event, FailKind, Hinted, MailBody, TaskId};
+use store::StoreError;
+use tools::{BoxFuture, ShellCommand, ToolError};
 
 use super::Executor;
 use crate::run_requests::{LocalSession, TaskProfile};
 use crate::session_context::SessionContext;
 use crate::spools::SpoolWriter;
 use crate::supervisor::{InputRejection, RunLink};
-use crate::task_workspaces::{self, TaskWorkspace};
+use crate::task_workspaces::{self, TaskWorkspace, TaskWorkspaceError};
 
 /// Maximum bytes of a command's output in its result.
 const MAX_RESULT_BYTES: usize = 8 * 1024;
@@ -56,7 +57,7 @@ async fn run_task(
     let prepared = workspace.and_then(|workspace| Ok((workspace, read_command(context, link.run.task)?)));
     let (ending, note) = match prepared {
         Ok((workspace, command)) => execute(context, &workspace, link.run.task, &command, repetition).await,
-        Err(message) => (RunEnding::Failed { kind: FailKind::Internal, message }, None),
+        Err(error) => (RunEnding::Failed { kind: FailKind::Internal, message: error.in_one_line() }, None),
     };
     let mut text =
         command_output(&context.facts.home, context.facts.session, link.run.task, MAX_RESULT_BYTES).into_string();
@@ -66,22 +67,57 @@ async fn run_task(
     link.supervisor.report(link.run, RunUpdate::Ended { ending, text }).await
 }
 
-async fn prepare_workspace(context: &Arc<SessionContext>, link: &RunLink) -> Result<Arc<TaskWorkspace>, String> {
-    let session = LocalSession::of_link(Arc::clone(context), link);
-    let profile = TaskProfile::of(context, link.run.task)?;
-    let placed = task_workspaces::ensure_workspace(&context.workplace, &profile, &session).await;
-    placed.map_err(|error| error.to_string())?;
-    context.task_workspace(link.run.task)
+/// Why a background command does not start.
+#[derive(Debug, thiserror::Error)]
+enum PrepareCommandError {
+    #[error("unknown task {0}")]
+    UnknownTask(TaskId),
+    #[error(transparent)]
+    Workspace(#[from] TaskWorkspaceError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the task has no command")]
+    NoCommand,
+}
+
+impl Hinted for PrepareCommandError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            PrepareCommandError::Workspace(error) => error.hint(),
+            PrepareCommandError::UnknownTask(_) | PrepareCommandError::Store(_) | PrepareCommandError::NoCommand => {
+                None
+            }
+        }
+    }
+}
+
+/// Why it is unknown how a command ended.
+#[derive(Debug, thiserror::Error)]
+enum CommandRunError {
+    #[error("could not start: {0}")]
+    NotStarted(ToolError),
+    #[error(transparent)]
+    StatusUnknown(#[from] WaitError),
+}
+
+async fn prepare_workspace(
+    context: &Arc<SessionContext>,
+    link: &RunLink,
+) -> Result<Arc<TaskWorkspace>, PrepareCommandError> {
+    let (session, task) = (LocalSession::of_link(Arc::clone(context), link), link.run.task);
+    let profile = TaskProfile::of(context, task).map_err(|_unknown| PrepareCommandError::UnknownTask(task))?;
+    task_workspaces::ensure_workspace(&context.workplace, &profile, &session).await?;
+    Ok(context.task_workspace(task)?)
 }
 
 /// The command, which is the task's first mail.
-fn read_command(context: &SessionContext, task: TaskId) -> Result<String, String> {
-    let log = context.log.reader().and_then(|reader| reader.task_events(task)).map_err(|error| error.to_string())?;
+fn read_command(context: &SessionContext, task: TaskId) -> Result<String, PrepareCommandError> {
+    let log = context.log.reader()?.task_events(task)?;
     let first = log.into_iter().find_map(|envelope| match envelope.entry.event {
         Event::MailAdmitted { body: MailBody::Text { text, .. }, .. } => Some(text),
         _other => None,
     });
-    first.ok_or_else(|| "the task has no command".into())
+    first.ok_or(PrepareCommandError::NoCommand)
 }
 
 /// Runs the command as often as needed; returns how it ended and a note about output that was not stored.
@@ -114,7 +150,7 @@ async fn execute(
         }
     };
     let ending = match (exit, write_error) {
-        (Err(message), _) => failed(message),
+        (Err(error), _) => failed(error.to_string()),
         (Ok(ExitStatus::Code(0)), None) => RunEnding::Completed,
         (Ok(ExitStatus::Code(0)), Some(error)) => failed(format!("could not store all of its output: {error}")),
         (Ok(status @ (ExitStatus::Code(_) | ExitStatus::Signal(_))), _) => failed(status.to_string()),
@@ -128,9 +164,9 @@ async fn run_once(
     command: ShellCommand<'_>,
     spool: &mut SpoolWriter<'_>,
     write_error: &mut Option<std::io::Error>,
-) -> Result<ExitStatus, String> {
+) -> Result<ExitStatus, CommandRunError> {
     let launched = tools::launch(&context.workplace.guardian, command).await;
-    let mut process = launched.map_err(|error| format!("could not start: {error}"))?;
+    let mut process = launched.map_err(CommandRunError::NotStarted)?;
     let mut write = |bytes: &[u8]| {
         if let Err(error) = spool.write(bytes) {
             write_error.get_or_insert(error);
@@ -139,5 +175,5 @@ async fn run_once(
     let mut stream = context.workplace.redactor.stream();
     let exit = tools::follow(&mut process, |bytes| write(&stream.push(bytes))).await;
     write(&stream.finish());
-    exit.map(|exit| exit.status).map_err(|error| error.to_string())
+    Ok(exit?.status)
 }

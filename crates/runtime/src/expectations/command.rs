@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use host::{Capture, ExitStatus, ProgramExit};
-use protocol::{Clip, RuleEffect, RunId};
+use protocol::{Clip, Hinted, RuleEffect, RunId};
 use tools::{ShellCommand, ToolError};
 
 use super::ExpectationCheck;
-use crate::hooks;
+use crate::hooks::{self, HookDenial};
 use crate::permission_check;
+use crate::prepared_agent::PrepareAgentError;
 use crate::prompt;
 use crate::session_context::{SessionContext, Workplace};
 use crate::task_workspaces::TaskWorkspace;
@@ -19,10 +20,42 @@ const MAX_HELD_BYTES: usize = 64 * 1024;
 /// Maximum bytes of output shown to an agent.
 const MAX_SHOWN_BYTES: usize = 4 * 1024;
 
+/// Why it cannot be checked whether a command succeeds.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CheckCommandError {
+    #[error("the check command `{command}` may not run: {source}")]
+    DeniedByHook { command: Clip, source: HookDenial },
+    #[error("the check command `{command}` may not run: {reason}")]
+    DeniedByRule { command: Clip, reason: String },
+    /// The session, which may be in another process, does not let it run.
+    #[error("{0}")]
+    NotAdmitted(String),
+    #[error(transparent)]
+    Agent(#[from] PrepareAgentError),
+    #[error(transparent)]
+    Undecided(ToolError),
+    #[error("`{command}` cannot be run: {source}")]
+    NotRun { command: Clip, source: ToolError },
+}
+
+impl Hinted for CheckCommandError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            CheckCommandError::Agent(error) => error.hint(),
+            CheckCommandError::DeniedByHook { .. }
+            | CheckCommandError::DeniedByRule { .. }
+            | CheckCommandError::NotAdmitted(_)
+            | CheckCommandError::Undecided(_)
+            | CheckCommandError::NotRun { .. } => None,
+        }
+    }
+}
+
 impl ExpectationCheck<'_> {
     /// Runs the command and returns how it failed, or `None` if it succeeded.
-    pub(super) async fn check_command(self, command: &str) -> Result<Option<String>, String> {
-        let admitted = self.session.admit_check(command.to_owned()).await?;
+    pub(super) async fn check_command(self, command: &str) -> Result<Option<String>, CheckCommandError> {
+        let admitted = self.session.admit_check(command.to_owned()).await;
+        let admitted = admitted.map_err(CheckCommandError::NotAdmitted)?;
         run_check(self.workplace, self.workspace, command, &admitted).await
     }
 }
@@ -33,7 +66,7 @@ pub(crate) async fn check_command_at(
     run: RunId,
     workspace: &Arc<TaskWorkspace>,
     command: &str,
-) -> Result<Option<String>, String> {
+) -> Result<Option<String>, CheckCommandError> {
     let admitted = admit_command(context, run, workspace, command).await?;
     run_check(&context.workplace, workspace, command, &admitted).await
 }
@@ -45,16 +78,21 @@ pub(crate) async fn admit_command(
     run: RunId,
     workspace: &Arc<TaskWorkspace>,
     command: &str,
-) -> Result<String, String> {
+) -> Result<String, CheckCommandError> {
     let shown = Clip::new(command, 200);
-    let forbidden = |why: String| format!("the check command `{shown}` may not run: {why}");
-    let command = hooks::check_command(context, run, command).await.map_err(forbidden)?;
+    let command = match hooks::check_command(context, run, command).await {
+        Ok(command) => command,
+        Err(source) => return Err(CheckCommandError::DeniedByHook { command: shown, source }),
+    };
     let task = run.task;
     let parent = context.log.roster.with_task(task, |known| known.spec.parent).flatten().unwrap_or(task);
     let (prepared, tool) = (context.prepared_agent(parent)?, protocol::tool_name::TASK);
     let verdict = permission_check::judge_command(&context.workplace, &prepared, workspace, tool, &command).await;
-    let verdict = verdict.map_err(|error| error.to_string())?;
-    if verdict.effect == RuleEffect::Deny { Err(forbidden(verdict.reason())) } else { Ok(command) }
+    let verdict = verdict.map_err(CheckCommandError::Undecided)?;
+    match verdict.effect {
+        RuleEffect::Deny => Err(CheckCommandError::DeniedByRule { command: shown, reason: verdict.reason() }),
+        RuleEffect::Allow | RuleEffect::Ask => Ok(command),
+    }
 }
 
 /// Runs an admitted command and returns how it failed.
@@ -63,15 +101,14 @@ async fn run_check(
     workspace: &TaskWorkspace,
     requested: &str,
     command: &str,
-) -> Result<Option<String>, String> {
+) -> Result<Option<String>, CheckCommandError> {
     let shown = Clip::new(requested, 200);
     let mut capture = Capture::new(MAX_HELD_BYTES);
     let limit = workplace.facts.tools.max_shell_timeout;
     let ending = match tokio::time::timeout(limit, run_command(workplace, workspace, command, &mut capture)).await {
         Ok(Ok(ProgramExit { status: ExitStatus::Code(0), .. })) => return Ok(None),
         Ok(Ok(ProgramExit { status, .. })) => status.to_string(),
-        Ok(Err(ToolError::Refused(why))) => return Err(format!("`{shown}` cannot be run: {why}")),
-        Ok(Err(ToolError::Failed(error))) => return Err(format!("`{shown}` cannot be run: {error}")),
+        Ok(Err(source)) => return Err(CheckCommandError::NotRun { command: shown, source }),
         Err(_late) => format!("killed after {} s", limit.as_secs()),
     };
     let output = capture.text(MAX_SHOWN_BYTES);

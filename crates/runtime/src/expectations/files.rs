@@ -15,15 +15,25 @@ const MAX_PATTERNS: usize = 100;
 /// Maximum bytes of a pattern.
 const MAX_PATTERN_BYTES: usize = 500;
 
+/// Why patterns of files cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FilePatternError {
+    /// There are too many, or one is too long.
+    #[error("`files` may have at most {} patterns of {} bytes each", MAX_PATTERNS, MAX_PATTERN_BYTES)]
+    TooLarge,
+    /// One is not a pattern.
+    #[error("`files` has an invalid pattern: {0}")]
+    Invalid(#[from] globset::Error),
+}
+
 /// Compiles the patterns.
-pub(crate) fn compile_patterns(files: &[String]) -> Result<Vec<GlobMatcher>, String> {
+pub(crate) fn compile_patterns(files: &[String]) -> Result<Vec<GlobMatcher>, FilePatternError> {
     if files.len() > MAX_PATTERNS || files.iter().any(|pattern| pattern.len() > MAX_PATTERN_BYTES) {
-        return Err(format!("`files` may have at most {MAX_PATTERNS} patterns of {MAX_PATTERN_BYTES} bytes each"));
+        return Err(FilePatternError::TooLarge);
     }
     let compile = |pattern: &String| {
         let glob: Result<Glob, _> = GlobBuilder::new(pattern).literal_separator(true).build();
-        let glob = glob.map_err(|error| format!("`files` has an invalid pattern: {error}"))?;
-        Ok(glob.compile_matcher())
+        Ok(glob?.compile_matcher())
     };
     files.iter().map(compile).collect()
 }
@@ -37,7 +47,7 @@ pub(super) async fn snapshot_files(workspace: &Arc<TaskWorkspace>, files: Vec<St
 impl ExpectationCheck<'_> {
     /// Describes the patterns for which no matching file has changed since the task started. Changes come from the
     /// evidence of the task and of tasks below it, and from comparing the files.
-    pub(super) async fn check_files(self, files: &[String]) -> Result<Option<String>, String> {
+    pub(super) async fn check_files(self, files: &[String]) -> Result<Option<String>, FilePatternError> {
         let patterns = compile_patterns(files)?;
         if patterns.is_empty() {
             return Ok(None);
@@ -81,7 +91,7 @@ mod tests {
 
     #[test]
     fn the_number_and_size_of_patterns_are_limited() {
-        assert_eq!(compile_patterns(&vec!["a".to_owned(); MAX_PATTERNS]).map(|ready| ready.len()), Ok(MAX_PATTERNS));
+        assert_eq!(compile_patterns(&vec!["a".to_owned(); MAX_PATTERNS]).unwrap().len(), MAX_PATTERNS);
         assert!(compile_patterns(&vec!["a".to_owned(); MAX_PATTERNS + 1]).is_err());
         assert!(compile_patterns(&["a".repeat(MAX_PATTERN_BYTES + 1)]).is_err());
     }

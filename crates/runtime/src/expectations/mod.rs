@@ -7,7 +7,10 @@ mod snapshot;
 
 use std::sync::Arc;
 
-use protocol::Expectations;
+use protocol::{Expectations, Hinted};
+
+pub use files::FilePatternError;
+pub use schema::SchemaError;
 
 pub(crate) use command::{admit_command, check_command_at};
 pub(crate) use files::changed_paths;
@@ -28,20 +31,40 @@ pub(crate) enum ExpectationOutcome {
     Uncheckable(String),
 }
 
-/// Refuses expectations that can never be checked; the error says why.
-pub fn check_usable(expects: &Expectations) -> Result<(), String> {
-    files::compile_patterns(&expects.files)?;
-    expects.schema.as_ref().map_or(Ok(()), check_schema)
+/// Why expectations can never be checked.
+#[derive(Debug, thiserror::Error)]
+pub enum UnusableExpectation {
+    /// The patterns of files cannot be used.
+    #[error(transparent)]
+    Files(#[from] FilePatternError),
+    /// The schema cannot be used.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
 }
 
-/// Refuses an unusable JSON Schema; the error says why.
-pub fn check_schema(schema: &serde_json::Value) -> Result<(), String> {
+impl Hinted for UnusableExpectation {
+    fn hint(&self) -> Option<String> {
+        match self {
+            UnusableExpectation::Files(_) => None,
+            UnusableExpectation::Schema(error) => error.hint(),
+        }
+    }
+}
+
+/// Refuses expectations that can never be checked.
+pub fn check_usable(expects: &Expectations) -> Result<(), UnusableExpectation> {
+    files::compile_patterns(&expects.files)?;
+    Ok(expects.schema.as_ref().map_or(Ok(()), check_schema)?)
+}
+
+/// Refuses an unusable JSON Schema.
+pub fn check_schema(schema: &serde_json::Value) -> Result<(), SchemaError> {
     schema::validator(schema).map(|_validator| ())
 }
 
 /// Describes why a text is not JSON that satisfies a schema, for the author of the text. Fails if the schema cannot be
 /// checked.
-pub async fn schema_mistakes(schema: serde_json::Value, text: String) -> Result<Option<String>, String> {
+pub async fn schema_mistakes(schema: serde_json::Value, text: String) -> Result<Option<String>, SchemaError> {
     schema::check_text(schema, text).await
 }
 
@@ -71,18 +94,18 @@ impl ExpectationCheck<'_> {
         let mut missing = Vec::new();
         match self.check_files(&expects.files).await {
             Ok(unmet) => missing.extend(unmet),
-            Err(why) => return ExpectationOutcome::Uncheckable(why),
+            Err(error) => return ExpectationOutcome::Uncheckable(error.to_string()),
         }
         if let Some(schema) = &expects.schema {
             match schema::check_text(schema.clone(), text.to_owned()).await {
                 Ok(unmet) => missing.extend(unmet),
-                Err(why) => return ExpectationOutcome::Uncheckable(why),
+                Err(error) => return ExpectationOutcome::Uncheckable(error.in_one_line()),
             }
         }
         if let Some(command) = &expects.command {
             match self.check_command(command).await {
                 Ok(unmet) => missing.extend(unmet),
-                Err(why) => return ExpectationOutcome::Uncheckable(why),
+                Err(error) => return ExpectationOutcome::Uncheckable(error.in_one_line()),
             }
         }
         if missing.is_empty() { ExpectationOutcome::Met } else { ExpectationOutcome::Unmet(missing.join("\n")) }

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use jsonschema::{Draft, PatternOptions, Validator};
-use protocol::Clip;
+use protocol::{Clip, Hinted};
 use serde_json::Value;
+use tokio::task::JoinError;
 
 use crate::prompt;
 
@@ -26,27 +27,65 @@ const MAX_PATTERNS: usize = 64;
 /// Maximum bytes of a compiled pattern.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
 
+/// Why a JSON Schema cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SchemaError {
+    /// It has too many patterns to compile.
+    #[error("`schema` has more than {} patterns", MAX_PATTERNS)]
+    TooManyPatterns,
+    /// It is not a JSON Schema.
+    #[error("`schema` is not a usable JSON Schema: {0}")]
+    Invalid(Clip),
+    /// It gives its parts other names than their paths.
+    #[error("`schema` may not use `$id`, anchors or dynamic references")]
+    NamedParts,
+    /// It is too large once its references are followed.
+    #[error("`schema` is too large")]
+    TooLarge,
+    /// It refers to something outside of it.
+    #[error("`schema` refers to `{0}`, which is not in its `$defs`")]
+    UnknownReference(Clip),
+    /// It refers to itself.
+    #[error("`schema` refers to itself at `{0}`")]
+    Recursive(Clip),
+    /// The check itself failed.
+    #[error("the answer could not be checked: {0}")]
+    CheckFailed(#[from] JoinError),
+}
+
+impl Hinted for SchemaError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            SchemaError::NamedParts => Some("refer to `$defs`".into()),
+            SchemaError::TooManyPatterns
+            | SchemaError::Invalid(_)
+            | SchemaError::TooLarge
+            | SchemaError::UnknownReference(_)
+            | SchemaError::Recursive(_)
+            | SchemaError::CheckFailed(_) => None,
+        }
+    }
+}
+
 /// The validator of a schema. Patterns match in linear time.
-pub(super) fn validator(schema: &Value) -> Result<Validator, String> {
+pub(super) fn validator(schema: &Value) -> Result<Validator, SchemaError> {
     expanded_size(schema, &SchemaDefinitions::of(schema), &mut Vec::new(), &mut BTreeMap::new())?;
     if pattern_count(schema) > MAX_PATTERNS {
-        return Err(format!("`schema` has more than {MAX_PATTERNS} patterns"));
+        return Err(SchemaError::TooManyPatterns);
     }
     // Every schema is read as this draft, whichever it declares.
     let regex = PatternOptions::regex().size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_PATTERN_BYTES);
     let options = jsonschema::options().with_draft(Draft::Draft202012).with_pattern_options(regex);
-    options
-        .build(schema)
-        .map_err(|error| format!("`schema` is not a usable JSON Schema: {}", clip_text(&error.to_string())))
+    options.build(schema).map_err(|error| SchemaError::Invalid(clip_text(&error.to_string())))
 }
 
 /// Describes why the text does not satisfy the schema. It may take long, so it runs on a separate thread.
-pub(super) async fn check_text(schema: Value, text: String) -> Result<Option<String>, String> {
+pub(super) async fn check_text(schema: Value, text: String) -> Result<Option<String>, SchemaError> {
     let check = tokio::task::spawn_blocking(move || find_mistakes(&schema, &text));
-    check.await.map_err(|error| format!("the answer could not be checked: {error}"))?
+    check.await?
 }
 
-fn find_mistakes(schema: &Value, text: &str) -> Result<Option<String>, String> {
+fn find_mistakes(schema: &Value, text: &str) -> Result<Option<String>, SchemaError> {
     let validator = validator(schema)?;
     let Some(value) = extract_json(text) else {
         return Ok(Some("- the final answer is not JSON; answer with the JSON alone, or in one ```json fence".into()));
@@ -104,7 +143,7 @@ fn expanded_size<'a>(
     definitions: &SchemaDefinitions<'a>,
     open_references: &mut Vec<&'a str>,
     sizes: &mut BTreeMap<&'a str, usize>,
-) -> Result<usize, String> {
+) -> Result<usize, SchemaError> {
     let mut sum: usize = 1;
     let inner: Vec<&Value> = match schema {
         Value::Object(object) => object.values().collect(),
@@ -115,12 +154,12 @@ fn expanded_size<'a>(
         sum = sum.saturating_add(expanded_size(value, definitions, open_references, sizes)?);
     }
     if FORBIDDEN_KEYS.iter().any(|key| schema.get(key).is_some_and(Value::is_string)) {
-        return Err("`schema` may not use `$id`, anchors or dynamic references; refer to `$defs`".into());
+        return Err(SchemaError::NamedParts);
     }
     if let Some(Value::String(target)) = schema.get("$ref") {
         sum = sum.saturating_add(reference_size(target, definitions, open_references, sizes)?);
     }
-    if sum > MAX_SCHEMA_SIZE { Err("`schema` is too large".into()) } else { Ok(sum) }
+    if sum > MAX_SCHEMA_SIZE { Err(SchemaError::TooLarge) } else { Ok(sum) }
 }
 
 /// Counts the patterns to compile: a few short ones can take all memory.
@@ -141,15 +180,15 @@ fn reference_size<'a>(
     definitions: &SchemaDefinitions<'a>,
     open_references: &mut Vec<&'a str>,
     sizes: &mut BTreeMap<&'a str, usize>,
-) -> Result<usize, String> {
+) -> Result<usize, SchemaError> {
     if let Some(size) = sizes.get(target) {
         return Ok(*size);
     }
     let Some(part) = definitions.0.get(target) else {
-        return Err(format!("`schema` refers to `{}`, which is not in its `$defs`", clip_text(target)));
+        return Err(SchemaError::UnknownReference(clip_text(target)));
     };
     if open_references.contains(&target) {
-        return Err(format!("`schema` refers to itself at `{}`", clip_text(target)));
+        return Err(SchemaError::Recursive(clip_text(target)));
     }
     open_references.push(target);
     let size = expanded_size(part, definitions, open_references, sizes)?;
@@ -182,7 +221,7 @@ mod tests {
             "type": "object", "required": ["n"], "properties": { "n": { "$ref": "#/$defs/count" } },
             "$defs": { "count": { "type": "integer", "minimum": 1 } },
         });
-        assert_eq!(find_mistakes(&schema, r#"{"n": 2}"#), Ok(None));
+        assert_eq!(find_mistakes(&schema, r#"{"n": 2}"#).unwrap(), None);
         let wrong = find_mistakes(&schema, r#"{"n": 0}"#).unwrap().unwrap();
         assert!(wrong.contains("> /n: "), "{wrong}");
         assert!(find_mistakes(&schema, "I did it").unwrap().unwrap().contains("not JSON"));

@@ -9,7 +9,7 @@ use host::{Clock, Home};
 use kernel::{Kernel, KernelInput, ReaderWait};
 use policy::Verdict;
 use protocol::api::{SendParams, SessionCommand, TodoEdit};
-use protocol::{AgentSpec, Budget, PermissionMode, ReasoningEffort, SessionId, TaskId, TaskOutcome};
+use protocol::{AgentSpec, Budget, Hinted as _, PermissionMode, ReasoningEffort, SessionId, TaskId, TaskOutcome};
 use store::{SessionReader, StoreError};
 use tokio_util::sync::CancellationToken;
 
@@ -174,20 +174,22 @@ impl FleetSession {
 
     /// The definition of a task's agent, or the reason why there is none.
     pub fn definition_of(&self, task: TaskId) -> Result<Arc<AgentSpec>, String> {
-        Ok(Arc::clone(&self.context.prepared_agent(task)?.definition))
+        let prepared = self.context.prepared_agent(task).map_err(|error| error.in_one_line())?;
+        Ok(Arc::clone(&prepared.definition))
     }
 
     /// Why an agent with this definition and model cannot be started.
     pub fn agent_problems(&self, agent: &AgentSpec, model: Option<&str>) -> Vec<String> {
-        let invalid = definition::definition_of(agent).err();
-        let unusable = self.context.model_for(agent, model).err().map(|error| error.to_string());
+        let invalid = definition::definition_of(agent).err().map(|error| error.in_one_line());
+        let unusable = self.context.model_for(agent, model).err().map(|error| error.in_one_line());
         invalid.into_iter().chain(unusable).collect()
     }
 
     /// The start of an agent below the main agent, or the reason why it cannot be started.
     pub fn spawn(&self, agent: &AgentSpec, name: &str, model: Option<&str>) -> Result<SpawnBuilder, String> {
-        let model = self.context.model_for(agent, model).map_err(|error| error.to_string())?;
-        Ok(SpawnBuilder::agent(&self.context, agent, name, model)?.below(self.root).finishes())
+        let model = self.context.model_for(agent, model).map_err(|error| error.in_one_line())?;
+        let built = SpawnBuilder::agent(&self.context, agent, name, model).map_err(|error| error.in_one_line())?;
+        Ok(built.below(self.root).finishes())
     }
 
     /// The input that starts a task, and the task's id.
@@ -198,7 +200,8 @@ impl FleetSession {
 
     /// The verdict on a command that a task would run with a tool.
     pub async fn judge(&self, task: TaskId, tool: &'static str, command: &str) -> Result<Verdict, String> {
-        let (prepared, workspace) = (self.context.prepared_agent(task)?, self.context.task_workspace(task)?);
+        let prepared = self.context.prepared_agent(task).map_err(|error| error.in_one_line())?;
+        let workspace = self.context.task_workspace(task).map_err(|error| error.in_one_line())?;
         let verdict =
             permission_check::judge_command(&self.context.workplace, &prepared, &workspace, tool, command).await;
         verdict.map_err(|error| error.to_string())
@@ -210,15 +213,16 @@ impl FleetSession {
         let run = self.query(move |kernel| kernel.task(root).map(kernel::KernelTask::run_id)).await;
         let Ok(Some(run)) = run else { return Err("the session is closing".into()) };
         let workspace = TaskWorkspace::checkout(checkout, subfolder, self.env()).map_err(|error| error.to_string())?;
-        match crate::expectations::check_command_at(&self.context, run, &Arc::new(workspace), command).await? {
-            None => Ok(()),
-            Some(failure) => Err(failure),
+        match crate::expectations::check_command_at(&self.context, run, &Arc::new(workspace), command).await {
+            Ok(None) => Ok(()),
+            Ok(Some(failure)) => Err(failure),
+            Err(error) => Err(error.in_one_line()),
         }
     }
 
     /// Git in the folder that the main agent works in.
     pub fn git(&self) -> Result<Git, String> {
-        let workspace = self.context.task_workspace(self.root)?;
+        let workspace = self.context.task_workspace(self.root).map_err(|error| error.in_one_line())?;
         Ok(Git::new(self.context.workplace.guardian.clone(), workspace.cwd(), self.env()))
     }
 

@@ -10,6 +10,17 @@ use kernel::day::{Day, DayLedger};
 use protocol::Timestamp;
 use store::{BucketStore, StoreError};
 
+/// Why the spending of a day is unknown.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum DayLedgerError {
+    #[error("bosun.db cannot be used")]
+    NoDatabase,
+    #[error("the spending record is damaged: {0}")]
+    Damaged(serde_json::Error),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
 /// Storage of buckets.
 #[derive(Debug)]
 pub(super) struct BucketBackend {
@@ -24,19 +35,18 @@ impl BucketBackend {
         let shared = BucketStore::open(home).inspect_err(warn_unshared).ok();
         let backend = BucketBackend { shared, last_read: HashMap::new() };
         if let Err(error) = backend.restore_day(home, Day::containing(now)) {
-            tracing::warn!(error, "today's spending before bosun.db was recreated is not counted");
+            tracing::warn!(%error, "today's spending before bosun.db was recreated is not counted");
         }
         backend
     }
 
     /// Recounts today's spending of all sessions if no day is stored: `bosun.db` is new or was lost.
-    fn restore_day(&self, home: &Home, today: Day) -> Result<(), String> {
+    fn restore_day(&self, home: &Home, today: Day) -> Result<(), DayLedgerError> {
         let Some(shared) = &self.shared else { return Ok(()) };
-        let to_text = |error: StoreError| error.to_string();
-        if shared.read(BucketStore::DAYS).map_err(to_text)?.is_some() {
+        if shared.read(BucketStore::DAYS)?.is_some() {
             return Ok(());
         }
-        let spent = shared.spent_since(home, today.start()).map_err(to_text)?;
+        let spent = shared.spent_since(home, today.start())?;
         // Store a zero as well, so that the spending is not counted again.
         self.change_days(|ledger| {
             // Another process may have counted it meanwhile.
@@ -84,17 +94,17 @@ impl BucketBackend {
     }
 
     /// Changes the ledger of days. It has no fallback to this process alone: spending of other processes counts too.
-    pub(super) fn change_days<T>(&self, edit: impl FnOnce(&mut DayLedger) -> T) -> Result<T, String> {
-        let Some(shared) = &self.shared else { return Err("bosun.db cannot be used".into()) };
+    pub(super) fn change_days<T>(&self, edit: impl FnOnce(&mut DayLedger) -> T) -> Result<T, DayLedgerError> {
+        let Some(shared) = &self.shared else { return Err(DayLedgerError::NoDatabase) };
         let changed = shared.change(BucketStore::DAYS, |state| {
             let read = state.as_deref().map_or(Ok(DayLedger::default()), serde_json::from_str);
             match read.map(|mut ledger: DayLedger| (edit(&mut ledger), ledger)) {
                 // Plain data with text keys always serialises.
                 Ok((result, ledger)) => (serde_json::to_string(&ledger).unwrap_or_default(), Ok(result)),
-                Err(error) => (state.unwrap_or_default(), Err(format!("the spending record is damaged: {error}"))),
+                Err(error) => (state.unwrap_or_default(), Err(DayLedgerError::Damaged(error))),
             }
         });
-        changed.map_err(|error| error.to_string())?
+        changed?
     }
 
     /// Continues without sharing, with the last known buckets minus the permits of other processes.

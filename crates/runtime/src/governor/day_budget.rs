@@ -9,7 +9,7 @@ use kernel::day::{self, Day, DayLedger};
 use protocol::Timestamp;
 use tokio::sync::oneshot;
 
-use super::bucket_store::BucketBackend;
+use super::bucket_store::{BucketBackend, DayLedgerError};
 use super::process;
 use super::worker::GovernorMessage;
 
@@ -20,7 +20,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 pub(super) enum DayBudgetMessage {
     /// Reserve an amount for a request, if the limit allows it.
-    Reserve { micros: u64, limit: u64, reply: oneshot::Sender<Result<DayBudgetReply, String>> },
+    Reserve { micros: u64, limit: u64, reply: oneshot::Sender<Result<DayBudgetReply, DayLedgerError>> },
     /// Settle the reservation of a request that is over.
     Settle { reserved: u64, used: u64 },
 }
@@ -109,7 +109,7 @@ impl DayBudgetReservation {
             Ok(DayBudgetReply { result: day::DayReservation::Exhausted, next_day: until }) => {
                 Err(DayBudgetError::SpentUntil(until))
             }
-            Err(why) => Err(DayBudgetError::SpendingUnknown(why)),
+            Err(error) => Err(DayBudgetError::SpendingUnknown(error.to_string())),
         }
     }
 
@@ -141,7 +141,7 @@ pub(super) fn handle_day_message(
         DayBudgetMessage::Settle { reserved, used } => {
             let settled = backend.change_days(|ledger| ledger.settle(today, own, reserved, used));
             if let Err(error) = settled {
-                tracing::warn!(error, "the cost of a request is not counted in the daily budget");
+                tracing::warn!(%error, "the cost of a request is not counted in the daily budget");
             }
         }
         DayBudgetMessage::Reserve { micros, limit, reply } => {

@@ -13,6 +13,6 @@ pub(crate) use session::{filter_prompt, has_prompt_hook, session_ended, session_
 pub(crate) use session_hooks::{SessionHooks, run_hooks};
 pub(crate) use stop_hooks::{OpenActivationPolicy, StopHookRuns};
 pub(crate) use tool_calls::{
-    HookHalt, PendingPostHook, PendingPostHooks, PreToolFeedback, after_answered_call, after_call, before_call,
-    check_command, permission_requested,
+    HookDenial, HookHalt, PendingPostHook, PendingPostHooks, PreToolFeedback, after_answered_call, after_call,
+    before_call, check_command, permission_requested,
 };

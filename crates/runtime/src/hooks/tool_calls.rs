@@ -82,19 +82,32 @@ pub(crate) async fn permission_requested(
     verdict.denial_reason().map(|reason| denied_result(call, reason))
 }
 
+/// Why hooks do not let a command of the runtime run.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HookDenial {
+    #[error("a hook denied it: {0}")]
+    Denied(String),
+    #[error("a hook removed the command")]
+    Removed,
+}
+
 /// Runs the hooks on a command of the runtime itself; returns the command with their changes, or their denial. An ask
 /// counts as a denial.
-pub(crate) async fn check_command(context: &Arc<SessionContext>, run: RunId, command: &str) -> Result<String, String> {
+pub(crate) async fn check_command(
+    context: &Arc<SessionContext>,
+    run: RunId,
+    command: &str,
+) -> Result<String, HookDenial> {
     let (id, input) = (CallId(format!("expects-{}", run.task)), json!({ "command": command }).to_string());
     let call = ToolUse { id, tool: protocol::tool_name::SHELL.into(), input };
     let verdict = run_hooks(context, run, HookEventData::PreTool(call)).await;
     match verdict.ruling {
-        Ruling::Deny { reason } | Ruling::Ask { reason } => return Err(format!("a hook denied it: {reason}")),
+        Ruling::Deny { reason } | Ruling::Ask { reason } => return Err(HookDenial::Denied(reason)),
         Ruling::Nothing | Ruling::Allow => {}
     }
     match verdict.updated_input.as_ref().map(|input| input.get("command").and_then(Value::as_str)) {
         Some(Some(changed)) => Ok(changed.to_owned()),
-        Some(None) => Err("a hook removed the command".into()),
+        Some(None) => Err(HookDenial::Removed),
         None => Ok(command.to_owned()),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hooks::{HookEventData, HookVerdict};
 use kernel::{DecidedAsk, InputRefusal, Kernel, KernelInput, RunUpdate};
-use protocol::{Activation, CallId, Envelope, HookEvent, RunId, TaskId, ToolCallRequest, Turn};
+use protocol::{Activation, CallId, Envelope, Hinted as _, HookEvent, RunId, TaskId, ToolCallRequest, Turn};
 use tokio::sync::watch;
 use tools::{BoxFuture, Heartbeat, ToolError, ToolOutput};
 
@@ -82,7 +82,7 @@ impl LocalSession {
         if let Some(agent) = latest.as_ref().filter(|agent| agent.model_spec == profile.model) {
             return Ok(Arc::clone(agent));
         }
-        let agent = self.context.prepared_agent(self.run.task)?;
+        let agent = self.context.prepared_agent(self.run.task).map_err(|error| error.in_one_line())?;
         *latest = Some(Arc::clone(&agent));
         Ok(agent)
     }
@@ -240,8 +240,9 @@ impl SessionRequests for LocalSession {
 
     fn admit_check(&self, command: String) -> BoxFuture<'_, Result<String, String>> {
         Box::pin(async move {
-            let workspace = self.context.task_workspace(self.run.task)?;
-            expectations::admit_command(&self.context, self.run, &workspace, &command).await
+            let workspace = self.context.task_workspace(self.run.task).map_err(|error| error.in_one_line())?;
+            let admitted = expectations::admit_command(&self.context, self.run, &workspace, &command).await;
+            admitted.map_err(|error| error.in_one_line())
         })
     }
 

@@ -11,7 +11,7 @@ use protocol::{AgentSpec, MailDelivery, ModelPreference, SpawnPolicy, TaskOutcom
 use testkit::session::FakeClock;
 
 use super::{Session, SessionStart};
-use crate::{Catalog, ModelResolver, SessionSettings};
+use crate::{Catalog, ModelResolveError, ModelResolver, SessionSettings};
 
 const QUOTA_RESET_AFTER: Duration = Duration::from_secs(3600);
 
@@ -65,7 +65,7 @@ impl Model for QuotaModel {
 struct OneOtherModel(Arc<QuotaModel>);
 
 impl ModelResolver for OneOtherModel {
-    fn open(&self, _spec: &str) -> Result<Arc<dyn Model>, String> {
+    fn open(&self, _spec: &str) -> Result<Arc<dyn Model>, ModelResolveError> {
         Ok(Arc::clone(&self.0) as Arc<dyn Model>)
     }
 

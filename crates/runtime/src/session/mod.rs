@@ -40,6 +40,7 @@ use crate::roster::RosterEntry;
 use crate::session_context::SessionContext;
 use crate::session_model::ModelChangeError;
 use crate::slash::{SlashDispatcher, SlashOutcome};
+use crate::subagents::StartAgentError;
 use crate::supervisor::{InputRejection, Receipt, SupervisorTask};
 
 /// How long the end of a session waits for the answer to the question for its title.
@@ -149,8 +150,8 @@ impl Session {
         &self.context.catalog.definitions
     }
 
-    /// Starts a background agent for the user; its result goes to the root. The error is for the user.
-    pub async fn start_agent(&self, params: StartAgentParams) -> Result<TaskId, String> {
+    /// Starts a background agent for the user; its result goes to the root.
+    pub async fn start_agent(&self, params: StartAgentParams) -> Result<TaskId, StartAgentError> {
         self.dispatcher().spawn(params).await
     }
 

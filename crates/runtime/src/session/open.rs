@@ -11,8 +11,8 @@ use host::{Guardian, HomeError, IdleSession, Lineage, ProcessIdentity, Workspace
 use kernel::{InvalidEvent, Kernel, KernelInput};
 use policy::{AgentRole, PermissionRequest, RequestedAct};
 use protocol::{
-    AgentLimits, AgentSpec, Budget, CompletionPolicy, DefinitionSource, Envelope, Event, Fence, Principal, RuleEffect,
-    SessionConfig, SessionId, TaskId, TaskSpec, Timestamp,
+    AgentLimits, AgentSpec, Budget, CompletionPolicy, DefinitionSource, Envelope, Event, Fence, Hinted, Principal,
+    RuleEffect, SessionConfig, SessionId, TaskId, TaskSpec, Timestamp,
 };
 use store::{OwnedSession, SessionFile, SessionReader, StoreError, plan};
 use tokio::sync::watch;
@@ -25,7 +25,7 @@ use crate::api::SessionApi;
 use crate::autopilot::Autopilot;
 use crate::catalog::Catalog;
 use crate::commands::StoredCommands;
-use crate::definition;
+use crate::definition::{self, DefinitionError};
 use crate::executors::Executors;
 use crate::fleet::{FleetControl, FleetQueue, FleetRunner, FleetSession};
 use crate::grants::Grants;
@@ -57,7 +57,7 @@ pub enum SessionOpenError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A folder of the session cannot be used.
-    #[error("cannot work in {folder}: {source}; choose another folder with -C or --add-dir")]
+    #[error("cannot work in {folder}: {source}")]
     Folder {
         /// The folder.
         folder: String,
@@ -65,7 +65,7 @@ pub enum SessionOpenError {
         source: io::Error,
     },
     /// The log contradicts itself.
-    #[error("event {seq} of the session contradicts those before it: {defect}; `bosun sessions export` shows them")]
+    #[error("event {seq} of the session contradicts those before it: {defect}")]
     Log {
         /// The event.
         seq: u64,
@@ -73,20 +73,47 @@ pub enum SessionOpenError {
         defect: InvalidEvent,
     },
     /// The session has no root task: its first commit never happened.
-    #[error("session {0} was never started; remove it with `bosun sessions rm {0}`")]
+    #[error("session {0} was never started")]
     Empty(SessionId),
     /// The kernel rejected the first inputs.
     #[error(transparent)]
     Rejected(#[from] InputRejection),
-    /// The root agent is not available.
-    #[error("{0}")]
-    Agent(String),
+    /// The root agent cannot be started.
+    #[error(transparent)]
+    Agent(#[from] DefinitionError),
+    /// The root agent works in a checkout.
+    #[error("`{0}` works in its own checkout, but the root agent works in yours")]
+    OwnCheckout(String),
+    /// The root agent works in a process of its own.
+    #[error("`{0}` works in a process of its own, but the root agent works in that of the session")]
+    OwnProcess(String),
     /// A program that an earlier owner started still runs.
     #[error(transparent)]
     Busy(#[from] HomeError),
     /// The identity of this process could not be read.
     #[error("cannot read the identity of this process: {0}")]
     Machine(io::Error),
+}
+
+impl Hinted for SessionOpenError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            SessionOpenError::Agent(error) => error.hint(),
+            SessionOpenError::OwnCheckout(_) => {
+                Some("start it as a subagent, or remove `isolation` from its file".into())
+            }
+            SessionOpenError::OwnProcess(_) => {
+                Some("start it as a subagent, or remove `place` from its file".into())
+            }
+            SessionOpenError::Empty(session) => Some(format!("remove it with `bosun sessions rm {session}`")),
+            SessionOpenError::Log { .. } => Some("`bosun sessions export` shows its events".into()),
+            SessionOpenError::Folder { .. } => Some("choose another folder with -C or --add-dir".into()),
+            SessionOpenError::Store(_)
+            | SessionOpenError::Rejected(_)
+            | SessionOpenError::Busy(_)
+            | SessionOpenError::Machine(_) => None,
+        }
+    }
 }
 
 impl From<TodoSyncError> for SessionOpenError {
@@ -320,20 +347,12 @@ fn adoption_inputs(
 fn first_inputs(settings: &SessionSettings) -> Result<FirstInputs, SessionOpenError> {
     let main = settings.main_agent.as_ref();
     if let Some(main) = main.filter(|main| main.isolation.is_some()) {
-        let name = &main.name;
-        return Err(SessionOpenError::Agent(format!(
-            "`{name}` works in its own checkout, but the root agent works in yours; start it as a subagent, or remove \
-             `isolation` from its file"
-        )));
+        return Err(SessionOpenError::OwnCheckout(main.name.clone()));
     }
     if let Some(main) = main.filter(|main| main.place.is_some()) {
-        let name = &main.name;
-        return Err(SessionOpenError::Agent(format!(
-            "`{name}` works in a process of its own, but the root agent works in that of the session; start it as a \
-             subagent, or remove `place` from its file"
-        )));
+        return Err(SessionOpenError::OwnProcess(main.name.clone()));
     }
-    let definition = main.map(definition::definition_of).transpose().map_err(SessionOpenError::Agent)?;
+    let definition = main.map(definition::definition_of).transpose()?;
     let root = TaskId::new(settings.ids.uuid());
     let config = session_config(settings, main);
     let spec = TaskSpec {
@@ -344,8 +363,7 @@ fn first_inputs(settings: &SessionSettings) -> Result<FirstInputs, SessionOpenEr
         definition: definition.as_ref().map(|definition| definition.id.clone()),
         model: main
             .map(|main| definition::main_model(main, &*settings.models, &settings.model_spec))
-            .transpose()
-            .map_err(SessionOpenError::Agent)?
+            .transpose()?
             .flatten(),
         ..TaskSpec::root(main.map_or("main", |main| main.name.as_str()))
     };

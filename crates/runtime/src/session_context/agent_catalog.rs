@@ -9,7 +9,7 @@ use tools::Tool;
 use crate::catalog::Catalog;
 use crate::client_extensions::ClientExtensions;
 use crate::instructions::Instructions;
-use crate::models::{CostGuard, ModelResolver};
+use crate::models::{CostGuard, ModelResolveError, ModelResolver};
 use crate::prepared_agent::PreparedAgents;
 use crate::session_model::AddedModels;
 use crate::settings::SessionSettings;
@@ -65,7 +65,7 @@ impl AgentCatalog {
         tools: Vec<Arc<dyn Tool>>,
         model_spec: &str,
         models: Arc<dyn ModelResolver>,
-    ) -> Result<AgentCatalog, String> {
+    ) -> Result<AgentCatalog, ModelResolveError> {
         Ok(AgentCatalog {
             definitions: Arc::new(definitions),
             main_agent: None,
@@ -81,8 +81,8 @@ impl AgentCatalog {
         })
     }
 
-    /// A model by its name, or the reason why it cannot be opened.
-    pub(crate) fn model_by_spec(&self, spec: &str) -> Result<Arc<dyn Model>, String> {
+    /// A model by its name.
+    pub(crate) fn model_by_spec(&self, spec: &str) -> Result<Arc<dyn Model>, ModelResolveError> {
         if spec == self.model_spec {
             return Ok(Arc::clone(&self.model));
         }

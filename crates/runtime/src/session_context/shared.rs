@@ -13,14 +13,14 @@ use crate::governor::Governor;
 use crate::grants::Grants;
 use crate::hooks::SessionHooks;
 use crate::instructions::Instructions;
-use crate::prepared_agent::PreparedAgent;
+use crate::prepared_agent::{PrepareAgentError, PreparedAgent};
 use crate::roster::Roster;
 use crate::run_requests::{CheckoutOwner, TaskProfile};
 use crate::settings::SessionSettings;
 use crate::shared_lists::SharedList;
 use crate::spools::Spools;
 use crate::sql_tables::SessionTables;
-use crate::task_workspaces::TaskWorkspace;
+use crate::task_workspaces::{TaskWorkspace, TaskWorkspaceError};
 use crate::todos::TodoSyncHandle;
 use crate::watchdog::WatchedRuns;
 
@@ -82,15 +82,15 @@ impl SessionContext {
         }
     }
 
-    /// The prepared agent of a task, or the reason why there is none.
-    pub(crate) fn prepared_agent(&self, task: TaskId) -> Result<Arc<PreparedAgent>, String> {
-        let profile = TaskProfile::of(self, task)?;
+    /// The prepared agent of a task.
+    pub(crate) fn prepared_agent(&self, task: TaskId) -> Result<Arc<PreparedAgent>, PrepareAgentError> {
+        let profile = TaskProfile::of(self, task).map_err(|_unknown| PrepareAgentError::UnknownTask(task))?;
         let workspace = self.workplace.task_workspaces.workspace(profile.checkout.as_ref())?;
         self.catalog.prepared_agent(&self.facts, &profile, workspace)
     }
 
-    /// The workspace of a task, or the reason why it has none.
-    pub(crate) fn task_workspace(&self, task: TaskId) -> Result<Arc<TaskWorkspace>, String> {
+    /// The workspace of a task.
+    pub(crate) fn task_workspace(&self, task: TaskId) -> Result<Arc<TaskWorkspace>, TaskWorkspaceError> {
         self.workplace.task_workspaces.workspace(CheckoutOwner::of(self, task).as_ref())
     }
 

@@ -4,13 +4,35 @@ use std::sync::Arc;
 
 use hooks::HookEventData;
 use kernel::{InputRefusal, KernelInput, TaskPhase};
-use protocol::TaskId;
+use protocol::{Hinted, TaskId};
+use store::StoreError;
 
 use crate::agent::{compact_fully, mark_requested};
 use crate::hooks::run_hooks;
+use crate::prepared_agent::PrepareAgentError;
 use crate::run_requests::{LocalSession, TaskProfile};
 use crate::session_context::SessionContext;
 use crate::supervisor::{InputRejection, Supervisor};
+
+/// Why a conversation is not compacted.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum CompactError {
+    #[error(transparent)]
+    Rejected(#[from] InputRejection),
+    #[error(transparent)]
+    Agent(#[from] PrepareAgentError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Hinted for CompactError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            CompactError::Agent(error) => error.hint(),
+            CompactError::Rejected(_) | CompactError::Store(_) => None,
+        }
+    }
+}
 
 /// Compacts the conversation of an idle task on request. The conversation of a busy task is compacted before its next
 /// turn.
@@ -18,20 +40,18 @@ pub(super) async fn compact_now(
     context: &Arc<SessionContext>,
     supervisor: &Supervisor,
     task: TaskId,
-) -> Result<CompactionOutcome, String> {
-    let to_text = |rejected: InputRejection| rejected.to_string();
+) -> Result<CompactionOutcome, CompactError> {
     let run_and_phase =
         supervisor.query(move |kernel| kernel.task(task).map(|task| (task.run_id(), task.phase.clone()))).await;
-    let Some((run, TaskPhase::Idle)) = run_and_phase.map_err(to_text)? else {
+    let Some((run, TaskPhase::Idle)) = run_and_phase? else {
         context.request_compaction(task);
         return Ok(CompactionOutcome::Later);
     };
     let prepared = context.prepared_agent(task)?;
-    let conversation = context.log.conversation(task).map_err(|error| error.to_string())?;
-    let profile = TaskProfile::of(context, task)?;
+    let conversation = context.log.conversation(task)?;
+    let profile = TaskProfile::of(context, task).map_err(|_unknown| PrepareAgentError::UnknownTask(task))?;
     let session = LocalSession::new(Arc::clone(context), supervisor.clone(), run);
-    let compacted = compact_fully(&session, (&profile, &prepared), &conversation).await;
-    let compaction = compacted.map_err(to_text)?;
+    let compaction = compact_fully(&session, (&profile, &prepared), &conversation).await?;
     let Some(compaction) = compaction.map(mark_requested) else { return Ok(CompactionOutcome::Nothing) };
     let messages = compaction.messages;
     // The user requested the compaction, so hooks cannot prevent it.
@@ -42,7 +62,7 @@ pub(super) async fn compact_now(
             context.request_compaction(task);
             Ok(CompactionOutcome::Later)
         }
-        Err(rejected) => Err(to_text(rejected)),
+        Err(rejected) => Err(rejected.into()),
     }
 }
 

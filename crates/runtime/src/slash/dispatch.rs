@@ -4,16 +4,18 @@ use std::sync::Arc;
 
 use kernel::KernelInput;
 use protocol::api::StartAgentParams;
-use protocol::{DefinitionSource, FleetConfig, Principal, SessionMode, SlashSpec, TaskId};
+use protocol::{DefinitionSource, FleetConfig, Hinted, Principal, SessionMode, SlashSpec, TaskId};
 use store::StoreError;
 
 use super::built_in::RuntimeCommand;
 use super::compact::{CompactionOutcome, compact_now};
+use super::error::{PromptError, SlashError};
 use super::expand::{self, TemplateExpander};
 use super::registry::{SlashAction, SlashMatch};
 use super::{SlashLookup, SlashOutcome, SlashPrompt, SlashRegistry, export, prompts, reports};
 use crate::fleet::FleetRequest;
 use crate::session_context::SessionContext;
+use crate::subagents::StartAgentError;
 use crate::supervisor::Supervisor;
 
 /// Runs the slash commands of a session.
@@ -52,9 +54,9 @@ impl SlashDispatcher<'_> {
             SlashAction::Skill(skill) => {
                 self.expand_prompt(&skill.file, &skill.source, &matched).await.map(SlashOutcome::Prompt)
             }
-            SlashAction::Terminal(_) => Err("it works only in a terminal".into()),
+            SlashAction::Terminal(_) => Err(SlashError::TerminalOnly),
         };
-        result.unwrap_or_else(SlashOutcome::Refused)
+        result.unwrap_or_else(|error| SlashOutcome::Refused(error.refusal()))
     }
 
     async fn run_built_in(
@@ -62,33 +64,27 @@ impl SlashDispatcher<'_> {
         built_in: RuntimeCommand,
         matched: &SlashMatch<'_>,
         registry: &SlashRegistry,
-    ) -> Result<SlashOutcome, String> {
+    ) -> Result<SlashOutcome, SlashError> {
         let (context, rest) = (self.context, matched.arguments.as_str());
-        let report = |text: Result<String, StoreError>| text.map(SlashOutcome::Text).map_err(|error| error.to_string());
+        let report = |text: Result<String, StoreError>| Ok(SlashOutcome::Text(text?));
         match built_in {
             RuntimeCommand::Fleet => self.start_fleet(rest).await,
             RuntimeCommand::Review => Ok(SlashOutcome::Prompt(prompts::review(rest))),
             RuntimeCommand::SecurityReview => Ok(SlashOutcome::Prompt(prompts::security_review(rest))),
-            RuntimeCommand::Research if rest.is_empty() => Err("/research: name the topic".into()),
+            RuntimeCommand::Research if rest.is_empty() => Err(SlashError::NoTopic),
             RuntimeCommand::Research => Ok(SlashOutcome::Prompt(prompts::research(rest))),
             RuntimeCommand::Plan => self.switch_mode(SessionMode::Plan, rest).await,
             RuntimeCommand::Autopilot => self.autopilot(rest).await,
             RuntimeCommand::Agent => self.run_agent_command(rest).await,
-            RuntimeCommand::Share => export::write_markdown(context, rest).map(SlashOutcome::done),
+            RuntimeCommand::Share => Ok(SlashOutcome::done(export::write_markdown(context, rest)?)),
             RuntimeCommand::Model if rest.is_empty() => Ok(SlashOutcome::Text(format!(
                 "the model is {}",
                 protocol::model_display_name(&context.session_model_spec())
             ))),
             RuntimeCommand::Model => {
-                let changed = context.change_model(self.supervisor, self.root, rest).await;
-                changed
-                    .map(|model| {
-                        SlashOutcome::done(format!(
-                            "the model is {}, from the next turn on",
-                            protocol::model_display_name(&model)
-                        ))
-                    })
-                    .map_err(|why| why.to_string())
+                let model = context.change_model(self.supervisor, self.root, rest).await?;
+                let name = protocol::model_display_name(&model);
+                Ok(SlashOutcome::done(format!("the model is {name}, from the next turn on")))
             }
             RuntimeCommand::Help
             | RuntimeCommand::Agents
@@ -99,7 +95,7 @@ impl SlashDispatcher<'_> {
             | RuntimeCommand::Cost
                 if !rest.is_empty() =>
             {
-                Err(format!("/{}: it takes no arguments", matched.name()))
+                Err(SlashError::TakesNoArguments(matched.name().to_owned()))
             }
             RuntimeCommand::Help => Ok(SlashOutcome::Text(registry.help())),
             RuntimeCommand::Agents => Ok(SlashOutcome::Text(reports::agents(context))),
@@ -125,7 +121,7 @@ impl SlashDispatcher<'_> {
         }
     }
 
-    async fn autopilot(&self, rest: &str) -> Result<SlashOutcome, String> {
+    async fn autopilot(&self, rest: &str) -> Result<SlashOutcome, SlashError> {
         match rest {
             "" | "on" => self.switch_mode(SessionMode::Autopilot, "").await,
             "off" => self.switch_mode(SessionMode::Interactive, "").await,
@@ -134,9 +130,9 @@ impl SlashDispatcher<'_> {
     }
 
     /// Switches the session's mode; `rest` is the first prompt in that mode.
-    async fn switch_mode(&self, mode: SessionMode, rest: &str) -> Result<SlashOutcome, String> {
+    async fn switch_mode(&self, mode: SessionMode, rest: &str) -> Result<SlashOutcome, SlashError> {
         let (name, change) = (mode.as_str(), KernelInput::SetMode { mode, by: Principal::User });
-        self.supervisor.submit(change).await.map_err(|why| format!("{name} mode: {why}"))?;
+        self.supervisor.submit(change).await.map_err(|source| SlashError::Mode { mode, source })?;
         Ok(match rest {
             "" => SlashOutcome::Done { message: format!("the session is in {name} mode"), mode: Some(mode) },
             text => {
@@ -146,38 +142,38 @@ impl SlashDispatcher<'_> {
         })
     }
 
-    async fn run_agent_command(&self, rest: &str) -> Result<SlashOutcome, String> {
+    async fn run_agent_command(&self, rest: &str) -> Result<SlashOutcome, SlashError> {
         match rest.split_once(char::is_whitespace) {
             Some((name, prompt)) => self.start_agent(name, prompt.trim().to_owned()).await,
             None if rest.is_empty() => Ok(SlashOutcome::Text(reports::agents(self.context))),
-            None => Err(format!("/agent: what should `{rest}` do? write a prompt after its name")),
+            None => Err(SlashError::NoAgentPrompt(rest.to_owned())),
         }
     }
 
     /// Starts an agent in the background. Its result reaches the root.
-    pub(crate) async fn spawn(&self, wanted: StartAgentParams) -> Result<TaskId, String> {
-        let spawn = self.context.user_spawn(wanted).map_err(|error| error.to_string())?;
+    pub(crate) async fn spawn(&self, wanted: StartAgentParams) -> Result<TaskId, StartAgentError> {
+        let spawn = self.context.user_spawn(wanted)?;
         let id = spawn.id;
-        self.supervisor.submit(KernelInput::Spawn(spawn)).await.map_err(|rejected| rejected.to_string())?;
+        self.supervisor.submit(KernelInput::Spawn(spawn)).await?;
         Ok(id)
     }
 
-    async fn start_agent(&self, agent: &str, prompt: String) -> Result<SlashOutcome, String> {
+    async fn start_agent(&self, agent: &str, prompt: String) -> Result<SlashOutcome, SlashError> {
         let id = self.spawn(StartAgentParams::new(agent, prompt)).await?;
         let path = self.context.log.roster.path(id);
         Ok(SlashOutcome::done(format!("{path} works in the background; its result comes back here")))
     }
 
-    async fn start_fleet(&self, prompt: &str) -> Result<SlashOutcome, String> {
+    async fn start_fleet(&self, prompt: &str) -> Result<SlashOutcome, SlashError> {
         let config = FleetConfig::for_goal(prompt);
         let announcement = config.announcement();
         let started = self.context.fleet.start(FleetRequest::new(config)).await;
-        started.map_err(|error| format!("/fleet: {error}"))?;
+        started.map_err(SlashError::Fleet)?;
         Ok(SlashOutcome::FleetStarted(announcement))
     }
 
     /// Runs a command from a file: as a prompt for the root, or for the agent that the file names.
-    async fn run_file(&self, spec: &SlashSpec, matched: &SlashMatch<'_>) -> Result<SlashOutcome, String> {
+    async fn run_file(&self, spec: &SlashSpec, matched: &SlashMatch<'_>) -> Result<SlashOutcome, SlashError> {
         let prompt = self.expand_prompt(&spec.file, &spec.source, matched).await?;
         match &spec.agent {
             Some(agent) => self.start_agent(agent, prompt.text).await,
@@ -191,18 +187,25 @@ impl SlashDispatcher<'_> {
         file: &str,
         source: &DefinitionSource,
         matched: &SlashMatch<'_>,
-    ) -> Result<SlashPrompt, String> {
+    ) -> Result<SlashPrompt, SlashError> {
         let name = matched.name();
-        let problem = |why: String| format!("/{name}: {why}");
-        let text = expand::read_body(file, source).map_err(|why| format!("/{name}: cannot read {file}: {why}"))?;
-        let root = self.root;
-        let run = self.supervisor.query(move |kernel| kernel.task(root).map(kernel::KernelTask::run_id)).await;
-        let run =
-            run.map_err(|rejected| problem(rejected.to_string()))?.ok_or_else(|| problem("the root is gone".into()))?;
-        let prepared = self.context.prepared_agent(root).map_err(problem)?;
-        let expander = TemplateExpander::new(self.context, prepared, self.context.task_workspace(run.task)?, run);
-        let text = expander.expand(&text, &matched.arguments).await.map_err(problem)?;
+        let command = || name.to_owned();
+        let text = expand::read_body(file, source).map_err(|source| SlashError::File {
+            command: command(),
+            file: file.to_owned(),
+            source,
+        })?;
+        let text = self.prompt_text(&text, &matched.arguments).await;
+        let text = text.map_err(|source| SlashError::Prompt { command: command(), source })?;
         let display = format!("/{name} {}", matched.arguments).trim_end().to_owned();
         Ok(SlashPrompt { text, display, mode: None })
+    }
+    /// The text of a command, expanded with its arguments for the root.
+    async fn prompt_text(&self, text: &str, arguments: &str) -> Result<String, PromptError> {
+        let root = self.root;
+        let run = self.supervisor.query(move |kernel| kernel.task(root).map(kernel::KernelTask::run_id)).await?;
+        let run = run.ok_or(PromptError::NoRoot)?;
+        let (prepared, workspace) = (self.context.prepared_agent(root)?, self.context.task_workspace(root)?);
+        Ok(TemplateExpander::new(self.context, prepared, workspace, run).expand(text, arguments).await?)
     }
 }

@@ -1,8 +1,8 @@
 //! Writes a session as Markdown to a file, for `/share`.
 
 use std::fs::OpenOptions;
-use std::io::Write as _;
-use std::path::Path;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 
 use client::session_markdown;
 use store::StoreError;
@@ -12,14 +12,25 @@ use crate::session_context::SessionContext;
 /// How many events are read at a time.
 const PAGE_EVENTS: usize = 512;
 
+/// Why a session is not written to a file.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ShareError {
+    #[error("/share: name the file to write")]
+    Unnamed,
+    #[error("/share: cannot write {}: {source}", path.display())]
+    Unwritable { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
 /// Writes the session as Markdown to a new file; returns a message for the user.
-pub(super) fn write_markdown(context: &SessionContext, file: &str) -> Result<String, String> {
+pub(super) fn write_markdown(context: &SessionContext, file: &str) -> Result<String, ShareError> {
     if file.is_empty() {
-        return Err("/share: name the file to write".into());
+        return Err(ShareError::Unnamed);
     }
     let path = context.facts.cwd.join(Path::new(file));
-    let markdown = render_markdown(context).map_err(|error| error.to_string())?;
-    let unwritable = |error: std::io::Error| format!("/share: cannot write {}: {error}", path.display());
+    let markdown = render_markdown(context)?;
+    let unwritable = |source| ShareError::Unwritable { path: path.clone(), source };
     let mut output = OpenOptions::new().write(true).create_new(true).open(&path).map_err(unwritable)?;
     output.write_all(markdown.as_bytes()).map_err(unwritable)?;
     Ok(format!("wrote the session to {}", path.display()))

@@ -6,6 +6,7 @@
 mod built_in;
 mod compact;
 mod dispatch;
+mod error;
 mod expand;
 mod export;
 mod outcome;

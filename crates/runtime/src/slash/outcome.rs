@@ -1,9 +1,9 @@
 //! The outcome of a slash command.
 
-use protocol::MailDelivery;
-use protocol::SessionMode;
-use protocol::TerminalCommand;
 use protocol::api::{InvokeSlashResult, SendParams};
+use protocol::{Hinted, MailDelivery, Refusal, SessionMode, TerminalCommand};
+
+use super::error::SlashError;
 
 /// The outcome of a slash command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub enum SlashOutcome {
     /// It is for the terminal, with these arguments.
     Terminal(TerminalCommand, String),
     /// It cannot be run; nothing happened.
-    Refused(String),
+    Refused(Refusal),
     /// There is no such command; nothing happened.
     Unknown {
         /// The name as typed.
@@ -61,8 +61,8 @@ impl SlashOutcome {
         SlashOutcome::Done { message: message.into(), mode: None }
     }
 
-    /// The answer to a client, or the reason why nothing happened.
-    pub(crate) fn answer(self) -> Result<InvokeSlashResult, String> {
+    /// The answer to a client, or why nothing happened.
+    pub(crate) fn answer(self) -> Result<InvokeSlashResult, Refusal> {
         match self {
             SlashOutcome::Prompt(SlashPrompt { text, display, mode }) => {
                 Ok(InvokeSlashResult::AgentPrompt { prompt: text, display_prompt: display, mode })
@@ -70,8 +70,10 @@ impl SlashOutcome {
             SlashOutcome::Text(text) => Ok(InvokeSlashResult::Text { text }),
             SlashOutcome::Done { message, mode } => Ok(InvokeSlashResult::Completed { message, mode }),
             SlashOutcome::FleetStarted(message) => Ok(InvokeSlashResult::FleetStarted { message }),
-            SlashOutcome::NotACommand => Err("it is not a command; `commands.list` lists them".into()),
-            SlashOutcome::Terminal(..) => Err("it works only in a terminal".into()),
+            SlashOutcome::NotACommand => {
+                Err(Refusal::new("it is not a command").with_hint("`commands.list` lists them"))
+            }
+            SlashOutcome::Terminal(..) => Err(SlashError::TerminalOnly.refusal()),
             SlashOutcome::Refused(why) => Err(why),
             SlashOutcome::Unknown { name, nearest } => Err(unknown_command(&name, &nearest)),
         }
@@ -92,10 +94,11 @@ impl From<InvokeSlashResult> for SlashOutcome {
 }
 
 /// The error for an unknown command.
-pub(super) fn unknown_command(name: &str, nearest: &[String]) -> String {
+pub(super) fn unknown_command(name: &str, nearest: &[String]) -> Refusal {
     let name: String = name.chars().take(64).collect();
+    let refusal = Refusal::new(format_args!("there is no /{name}"));
     match nearest {
-        [] => format!("there is no /{name}; /help lists all commands"),
-        names => format!("there is no /{name}; did you mean /{}?", names.join(" or /")),
+        [] => refusal.with_hint("/help lists all commands"),
+        names => refusal.with_hint(format_args!("did you mean /{}?", names.join(" or /"))),
     }
 }

@@ -3,9 +3,10 @@
 
 use protocol::TerminalCommand;
 use protocol::api::{SlashKind, SlashView};
-use protocol::{DefinitionSource, SkillSpec, SlashSpec};
+use protocol::{DefinitionSource, Hinted, Refusal, SkillSpec, SlashSpec};
 
 use super::built_in::{ALIASES, BUILT_IN_COMMANDS, CommandTarget, RESERVED_NAMES, RuntimeCommand};
+use super::error::SlashError;
 use super::outcome::{SlashOutcome, unknown_command};
 use super::parse::{normalize_name, parse};
 use crate::Catalog;
@@ -127,14 +128,13 @@ impl SlashRegistry {
             return SlashLookup::Command(SlashMatch { command, action, arguments: rest.to_owned() });
         }
         if RESERVED_NAMES.contains(&name) {
-            return SlashLookup::Unavailable(SlashOutcome::Refused(format!("/{name} is not in this version")));
+            return SlashLookup::Unavailable(SlashOutcome::Refused(
+                SlashError::NotInVersion(name.to_owned()).refusal(),
+            ));
         }
         if let Some(spec) = self.untrusted.iter().find(|spec| spec.name == name) {
-            let message = format!(
-                "/{name} is in {}, and you have not trusted the project; review it, then run `bosun trust`",
-                spec.file
-            );
-            return SlashLookup::Unavailable(SlashOutcome::Refused(message));
+            let error = SlashError::Untrusted { name: name.to_owned(), file: spec.file.clone() };
+            return SlashLookup::Unavailable(SlashOutcome::Refused(error.refusal()));
         }
         SlashLookup::Unavailable(SlashOutcome::Unknown { name: name.to_owned(), nearest: self.nearest(name) })
     }
@@ -198,7 +198,7 @@ impl SlashMatch<'_> {
 
 impl SlashOutcome {
     /// Why a command was not run; `None` for one that was.
-    pub fn refusal(&self) -> Option<String> {
+    pub fn refusal(&self) -> Option<Refusal> {
         match self {
             SlashOutcome::Unknown { name, nearest } => Some(unknown_command(name, nearest)),
             SlashOutcome::Refused(why) => Some(why.clone()),
@@ -257,7 +257,7 @@ mod tests {
     fn unknown_commands_are_reported_with_suggestions() {
         let registry = registry();
         let problem = |text: &str| match registry.parse(text) {
-            SlashLookup::Unavailable(outcome) => outcome.refusal().unwrap(),
+            SlashLookup::Unavailable(outcome) => outcome.refusal().unwrap().in_one_line(),
             SlashLookup::NotACommand | SlashLookup::Command(_) => panic!("{text} is known"),
         };
         assert!(problem("/hlep").contains("did you mean /help?"), "{}", problem("/hlep"));

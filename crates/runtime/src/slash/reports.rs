@@ -4,6 +4,7 @@ use protocol::api::{TodoView, TodosParams};
 use protocol::{TaskId, Timestamp, TodoStatus};
 use store::{StoreError, TaskSpending};
 
+use super::error::SlashError;
 use crate::session_context::SessionContext;
 
 /// Maximum number of rows in a list.
@@ -75,9 +76,9 @@ pub(super) fn cost(context: &SessionContext) -> Result<String, StoreError> {
 }
 
 /// How much of the model's window the root's next request takes.
-pub(super) fn context(context: &SessionContext, root: TaskId) -> Result<String, String> {
+pub(super) fn context(context: &SessionContext, root: TaskId) -> Result<String, SlashError> {
     let prepared = context.prepared_agent(root)?;
-    let conversation = context.log.conversation(root).map_err(|error| error.to_string())?;
+    let conversation = context.log.conversation(root)?;
     let tokens = crate::agent::request_tokens(&prepared, &conversation);
     let window = match prepared.model.facts().context_tokens {
         Some(window) => format!(" of {window} ({}%)", tokens.saturating_mul(100) / window.max(1)),

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use protocol::Hinted;
+
 /// A part of a command's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SlashTextPiece<'a> {
@@ -64,6 +66,24 @@ pub(super) struct TemplateArguments<'a> {
     inputs: BTreeMap<String, String>,
 }
 
+/// An input of the text that has no value.
+#[derive(Debug, thiserror::Error)]
+#[error("`{name}`{} is missing", in_parentheses(about))]
+pub(super) struct MissingArgument {
+    name: String,
+    about: String,
+}
+
+impl Hinted for MissingArgument {
+    fn hint(&self) -> Option<String> {
+        Some(format!("write {}=… after the command", self.name))
+    }
+}
+
+fn in_parentheses(about: &str) -> String {
+    if about.is_empty() { String::new() } else { format!(" ({about})") }
+}
+
 /// A placeholder for arguments.
 enum TemplatePlaceholder<'a> {
     All,
@@ -73,8 +93,8 @@ enum TemplatePlaceholder<'a> {
 }
 
 impl<'a> TemplateArguments<'a> {
-    /// Parses the arguments for a text; the error says what is missing.
-    pub(super) fn parse(all: &'a str, text: &str) -> Result<TemplateArguments<'a>, String> {
+    /// Parses the arguments for a text.
+    pub(super) fn parse(all: &'a str, text: &str) -> Result<TemplateArguments<'a>, MissingArgument> {
         let mut arguments = TemplateArguments { typed: all, words: split_words(all), inputs: BTreeMap::new() };
         let wanted = named_inputs(text);
         let mut rest = arguments.words.clone();
@@ -94,8 +114,7 @@ impl<'a> TemplateArguments<'a> {
                 false => rest.remove(0),
             };
             if value.is_empty() {
-                let about = if about.is_empty() { String::new() } else { format!(" ({about})") };
-                return Err(format!("`{name}`{about} is missing; write {name}=… after the command"));
+                return Err(MissingArgument { name: (*name).to_owned(), about: (*about).to_owned() });
             }
             arguments.inputs.insert((*name).to_owned(), value);
         }
@@ -226,7 +245,7 @@ mod tests {
         assert_eq!(filled("${input:what} by ${input:who:a name}", "who=me the roof"), "the roof by me");
         assert_eq!(filled("${input:a}/${input:b}", "x y z"), "x/y z");
         let missing = TemplateArguments::parse("", "${input:who:a name}").unwrap_err();
-        assert_eq!(missing, "`who` (a name) is missing; write who=… after the command");
+        assert_eq!(missing.in_one_line(), "`who` (a name) is missing; write who=… after the command");
     }
 
     #[test]

@@ -23,6 +23,9 @@ use crate::prepared_agent::PreparedAgent;
 use crate::session_context::SessionContext;
 use crate::supervisor::InputRejection;
 
+pub use choose::{AgentChoiceError, ExpensiveModel, ModelUseError};
+pub use start::StartAgentError;
+
 pub(crate) use result_text::{activation_result, message_text};
 
 /// The subagents of the agent that makes a call.

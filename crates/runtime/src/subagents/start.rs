@@ -2,18 +2,44 @@
 
 use kernel::{CallPhase, KernelInput, TaskSpawn};
 use protocol::api::StartAgentParams;
-use protocol::{AgentSpec, Clip, CompletionPolicy, TaskId, TaskMode, WaitEnd};
+use protocol::{AgentSpec, Clip, CompletionPolicy, Hinted, TaskId, TaskMode, WaitEnd};
 use tools::{StartAgentRequest, ToolError};
 
 use super::result_text::first_result;
-use super::{AgentSubagents, tool_error};
+use super::{AgentChoiceError, AgentSubagents, tool_error};
+use crate::definition::DefinitionError;
 use crate::expectations;
 use crate::session_context::SessionContext;
 use crate::spawn::SpawnBuilder;
+use crate::supervisor::InputRejection;
 
 /// Says that a call waited instead of starting its agent in the background.
 const WAITED_NOTE: &str = "You cannot start background agents here (only the main agent and agents with \
                            `background-spawns` can), so this call waited for the result.";
+
+/// Why an agent that the user wants is not started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartAgentError {
+    /// It cannot have its definition or its model.
+    #[error(transparent)]
+    Choice(#[from] AgentChoiceError),
+    /// It cannot be started with its definition.
+    #[error(transparent)]
+    Definition(#[from] DefinitionError),
+    /// The session rejected it.
+    #[error(transparent)]
+    Rejected(#[from] InputRejection),
+}
+
+impl Hinted for StartAgentError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            StartAgentError::Choice(error) => error.hint(),
+            StartAgentError::Definition(error) => error.hint(),
+            StartAgentError::Rejected(_) => None,
+        }
+    }
+}
 
 impl AgentSubagents {
     pub(super) async fn start_agent(&self, request: StartAgentRequest) -> Result<String, ToolError> {
@@ -42,15 +68,16 @@ impl AgentSubagents {
     }
 
     async fn spawn(&self, request: StartAgentRequest) -> Result<(TaskId, TaskMode), ToolError> {
-        let agent = self.choose_definition(&request.agent_type)?;
+        let agent = self.choose_definition(&request.agent_type).map_err(|error| ToolError::refused_for(&error))?;
         if let Some(expected) = &request.expects {
-            expectations::check_usable(expected)
-                .map_err(|why| ToolError::refused(format!("`expects` cannot be used: {why}")))?;
+            let usable = expectations::check_usable(expected).map_err(AgentChoiceError::from);
+            usable.map_err(|error| ToolError::refused_for(&error))?;
         }
-        let model = self.context.model_for(agent, request.model.as_deref())?;
+        let model = self.context.model_for(agent, request.model.as_deref());
+        let model = model.map_err(|error| ToolError::refused_for(&error))?;
         let mode = if self.may_spawn_in_background() { requested_mode(&request, agent) } else { TaskMode::Sync };
         let spawn = SpawnBuilder::agent(&self.context, agent, &request.name, model)
-            .map_err(ToolError::refused)?
+            .map_err(|error| ToolError::refused_for(&error))?
             .called_by(&self.caller)
             .mode(mode)
             .describe(&request.description)
@@ -108,21 +135,21 @@ fn requested_mode(request: &StartAgentRequest, agent: &AgentSpec) -> TaskMode {
 
 impl SessionContext {
     /// Prepares the start of a background agent for the user.
-    pub(crate) fn user_spawn(&self, params: StartAgentParams) -> Result<TaskSpawn, ToolError> {
+    pub(crate) fn user_spawn(&self, params: StartAgentParams) -> Result<TaskSpawn, StartAgentError> {
         let StartAgentParams { agent: agent_type, prompt, name, description, model } = params;
         let catalog = &self.catalog.definitions;
         let Some(agent) = catalog.agent(&agent_type).filter(|agent| agent.user_invocable) else {
             let names = catalog.agents.iter().filter(|agent| agent.user_invocable).map(|agent| agent.name.as_str());
             let (shown, known) = (Clip::new(&agent_type, 100), names.collect::<Vec<_>>().join(", "));
-            return Err(ToolError::refused(format!("there is no agent `{shown}`; there are: {known}")));
+            return Err(AgentChoiceError::UnknownAgent { shown, known }.into());
         };
         let first_line = prompt.lines().next().unwrap_or_default().to_owned();
         let model = match model {
             Some(wanted) => self.resolve_named_model(&wanted),
             None => self.model_for(agent, None),
         }?;
-        let built = SpawnBuilder::agent(self, agent, name.as_deref().unwrap_or(&agent.name), model);
-        let built = built.map_err(ToolError::refused)?.describe(description.as_deref().unwrap_or(&first_line));
+        let built = SpawnBuilder::agent(self, agent, name.as_deref().unwrap_or(&agent.name), model)?;
+        let built = built.describe(description.as_deref().unwrap_or(&first_line));
         Ok(built.prompt(prompt).build(self))
     }
 }

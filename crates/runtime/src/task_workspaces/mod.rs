@@ -13,7 +13,7 @@ use host::Home;
 use protocol::TaskId;
 use tokio::task::JoinSet;
 
-pub(crate) use placement::ensure_workspace;
+pub(crate) use placement::{TaskWorkspaceError, ensure_workspace};
 pub(crate) use task_checkout::TaskCheckout;
 pub(crate) use task_workspace::{CommandEnv, TaskWorkspace};
 
@@ -75,14 +75,13 @@ impl TaskWorkspaces {
         self.checkouts.lock().unwrap_or_else(PoisonError::into_inner).insert(task, Arc::new(checkout));
     }
 
-    /// The workspace of a task whose checkout belongs to this owner; without one, the session's folder. The error says
-    /// why there is none.
-    pub(crate) fn workspace(&self, checkout: Option<&CheckoutOwner>) -> Result<Arc<TaskWorkspace>, String> {
+    /// The workspace of a task whose checkout belongs to this owner; without one, the session's folder.
+    pub(crate) fn workspace(&self, checkout: Option<&CheckoutOwner>) -> Result<Arc<TaskWorkspace>, TaskWorkspaceError> {
         match checkout {
             None => Ok(Arc::clone(&self.shared)),
             Some(owner) => match self.checkout(owner.task) {
                 Some(checkout) => Ok(Arc::clone(&checkout.workspace)),
-                None => Err(format!("the checkout of {} is missing", owner.name)),
+                None => Err(TaskWorkspaceError::Missing(Arc::clone(&owner.name))),
             },
         }
     }

@@ -1,10 +1,13 @@
 //! Gives a task its checkout before its first turn, and the same one again when another process owns the session.
 
+use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use git::{Checkout, CheckoutId, CheckoutLease, CheckoutRequest, Commit, Git, GitError, Repository};
+use host::HomeError;
 use kernel::RunUpdate;
-use protocol::{Isolation, TaskId};
+use protocol::{Hinted, Isolation, TaskId};
 
 use super::{TaskCheckout, TaskWorkspace};
 use crate::run_requests::{SessionRequests, TaskProfile};
@@ -16,10 +19,32 @@ use crate::supervisor::InputRejection;
 pub(crate) enum TaskWorkspaceError {
     #[error("cannot use its checkout: {0}")]
     Git(#[from] GitError),
+    #[error("cannot use its checkout: {0} has none yet")]
+    NotYet(Arc<str>),
+    #[error("cannot use its checkout: {0} is not this session's")]
+    OfOtherSession(String),
+    #[error("cannot use its checkout: {folder}: {source}")]
+    Folder { folder: String, source: io::Error },
     #[error("cannot use its checkout: {0}")]
-    Other(String),
+    Home(#[from] HomeError),
+    #[error("the checkout of {0} is missing")]
+    Missing(Arc<str>),
     #[error(transparent)]
     Rejected(#[from] InputRejection),
+}
+
+impl Hinted for TaskWorkspaceError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            TaskWorkspaceError::OfOtherSession(_) => Some("start the task again".into()),
+            TaskWorkspaceError::Git(_)
+            | TaskWorkspaceError::NotYet(_)
+            | TaskWorkspaceError::Folder { .. }
+            | TaskWorkspaceError::Home(_)
+            | TaskWorkspaceError::Missing(_)
+            | TaskWorkspaceError::Rejected(_) => None,
+        }
+    }
 }
 
 /// Ensures that a run's task has its workspace: if it needs a checkout, its own or that of a task above it.
@@ -40,7 +65,7 @@ pub(crate) async fn ensure_workspace(
             drop(opening);
             create_checkout(workplace, profile, session).await?
         }
-        None => return Err(TaskWorkspaceError::Other(format!("{} has none yet", owner.name))),
+        None => return Err(TaskWorkspaceError::NotYet(Arc::clone(&owner.name))),
     };
     workplace.task_workspaces.insert(owner.task, checkout);
     Ok(())
@@ -51,7 +76,7 @@ async fn reopen_checkout(workplace: &Workplace, task: TaskId, path: &str) -> Res
     let id = CheckoutId { session: workplace.facts.session, task };
     let root = checkouts_dir(workplace)?;
     if Path::new(path) != root.join(task.to_string()) {
-        return Err(TaskWorkspaceError::Other(format!("{path} is not this session's; start the task again")));
+        return Err(TaskWorkspaceError::OfOtherSession(path.to_owned()));
     }
     let checkout = Checkout::open(&git(workplace), &root, id).await?;
     let subfolder =
@@ -116,8 +141,8 @@ fn lease_checkout(
 ) -> Result<TaskCheckout, TaskWorkspaceError> {
     let lease = CheckoutLease::acquire(root, checkout.id())?;
     let workspace = TaskWorkspace::checkout(checkout.path(), subfolder, &workplace.env);
-    let workspace =
-        workspace.map_err(|error| TaskWorkspaceError::Other(format!("{}: {error}", checkout.path().display())))?;
+    let folder = || checkout.path().display().to_string();
+    let workspace = workspace.map_err(|source| TaskWorkspaceError::Folder { folder: folder(), source })?;
     Ok(TaskCheckout::new(workspace, checkout, lease))
 }
 
@@ -126,9 +151,5 @@ fn git(workplace: &Workplace) -> Git {
 }
 
 fn checkouts_dir(workplace: &Workplace) -> Result<std::path::PathBuf, TaskWorkspaceError> {
-    workplace
-        .facts
-        .home
-        .make_checkouts(workplace.facts.session)
-        .map_err(|error| TaskWorkspaceError::Other(error.to_string()))
+    Ok(workplace.facts.home.make_checkouts(workplace.facts.session)?)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protocol::{AgentSpec, Budget, Event, MailDelivery, ReasoningEffort, SpawnPolicy, ToolResultStatus};
+use protocol::{AgentSpec, Budget, Event, Hinted as _, MailDelivery, ReasoningEffort, SpawnPolicy, ToolResultStatus};
 use runtime::{SessionOpenError, SessionStart};
 use serde_json::json;
 use testkit::session::{TestModels, scenario};
@@ -83,8 +83,10 @@ async fn the_requests_of_the_root_follow_its_definition() {
 async fn a_session_with_an_unusable_root_agent_does_not_open() {
     let stage = scenario().model(Arc::new(played(act))).main(lead()).ready();
     let Err(SessionOpenError::Agent(problem)) = stage.try_open(SessionStart::New).await else { panic!() };
+    let problem = problem.in_one_line();
     assert!(problem.starts_with("no model that `lead` wants can be used (gone: "), "{problem}");
     stage.set_main(Some(AgentSpec { unsupported: vec!["it wants a worktree".into()], ..AgentSpec::default() }));
     let Err(SessionOpenError::Agent(problem)) = stage.try_open(SessionStart::New).await else { panic!() };
+    let problem = problem.to_string();
     assert!(problem.contains("it wants a worktree"), "{problem}");
 }

@@ -43,5 +43,5 @@ async fn shown_text(driver: &SessionDriver, line: &str) -> String {
 /// The reason why a command is refused.
 async fn refused(driver: &SessionDriver, line: &str) -> String {
     let outcome = driver.session().dispatch(line).await;
-    outcome.refusal().unwrap_or_else(|| panic!("{line}: {outcome:?}"))
+    outcome.refusal().unwrap_or_else(|| panic!("{line}: {outcome:?}")).in_one_line()
 }
