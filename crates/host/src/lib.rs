@@ -37,6 +37,7 @@ pub use lineage::Lineage;
 pub use machine::ProcessIdentity;
 pub use output::{Capture, Spool};
 pub use plain::{
-    PlainError, is_removed, open_plain, read_below, read_owned_below, read_plain, read_without_links, user_id,
+    PlainError, check_readable, is_removed, open_plain, read_below, read_owned_below, read_plain, read_without_links,
+    user_id,
 };
 pub use terminal::{RawTerminal, TerminalSize};

@@ -32,6 +32,11 @@ pub enum PlainError {
     Io(io::Error),
 }
 
+/// Whether this process may read a file. The file is not opened, so that no lock on it is lost when it is closed again.
+pub fn check_readable(path: &Path) -> io::Result<()> {
+    Ok(rustix::fs::access(path, rustix::fs::Access::READ_OK)?)
+}
+
 /// Reads a trusted file, following links; none when it does not exist.
 pub fn read_plain(path: &Path, most: u64) -> Result<Option<Vec<u8>>, PlainError> {
     read_whole(openat(CWD, path, READ_FLAGS, Mode::empty()), most)

@@ -1,7 +1,11 @@
 //! Opens databases, one function per role. No other module opens one.
+//!
+//! A process that closes any descriptor of a file loses its POSIX locks on it, also those of SQLite's connections; SQLite
+//! itself takes care of this. So no file that may be open here is opened in another way.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, OpenOptions, Permissions};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::time::Duration;
@@ -45,7 +49,7 @@ pub(crate) fn open_writable(path: &Path) -> Result<Connection, StoreError> {
 /// Opens a database for reading. The connection never takes a lock that a writer waits for.
 pub(crate) fn open_readable(path: &Path) -> Result<Connection, StoreError> {
     match open_to_read(path).map_err(sqlite_error(path)) {
-        Err(StoreError::ReadOnly { .. } | StoreError::Denied { .. }) if File::open(path).is_ok() => {
+        Err(StoreError::ReadOnly { .. } | StoreError::Denied { .. }) if host::check_readable(path).is_ok() => {
             open_readable_copy(path)
         }
         opened => opened,
@@ -58,6 +62,25 @@ fn open_to_read(path: &Path) -> rusqlite::Result<Connection> {
     conn.pragma_update(None, "query_only", true)?;
     // Only the first query shows whether the companion files can be created.
     conn.pragma_query_value(None, "schema_version", |row| row.get::<_, i64>(0))?;
+    Ok(conn)
+}
+
+/// Opens a database to read its header. Nothing is locked or created, and neither the write-ahead log nor the rest of
+/// the file is looked at.
+pub(crate) fn open_unlocked(path: &Path) -> rusqlite::Result<Connection> {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/-_.".contains(byte);
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_bytes() {
+        match is_plain(byte) {
+            true => uri.push(char::from(*byte)),
+            false => uri.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    uri.push_str("?immutable=1");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let conn = Connection::open_with_flags(uri, flags)?;
+    // Otherwise SQLite refuses a file that is shorter than its header says, such as one that is being written.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_WRITABLE_SCHEMA, true)?;
     Ok(conn)
 }
 

@@ -1,6 +1,5 @@
 //! Errors of the store, distinguished by what the user can do about them.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -192,11 +191,12 @@ pub(crate) fn unreadable(cause: impl Into<Box<dyn std::error::Error + Send + Syn
 /// Finds out why a file did not open, which SQLite does not say. A readable file whose companions (`-wal`, `-shm`)
 /// cannot be created is in a read-only folder.
 fn cannot_open(path: PathBuf, detail: String) -> StoreError {
-    match File::open(&path) {
+    // Not opened: closing it again would drop the locks of this process's other connections to it.
+    match host::check_readable(&path) {
         Err(error) => io_error(&path)(error),
-        Ok(_) if is_disk_full(&path) => StoreError::Full { path },
-        Ok(_) if !companion_path(&path, "-shm").exists() => StoreError::ReadOnly { path },
-        Ok(_) => StoreError::Io { path, detail },
+        Ok(()) if is_disk_full(&path) => StoreError::Full { path },
+        Ok(()) if !companion_path(&path, "-shm").exists() => StoreError::ReadOnly { path },
+        Ok(()) => StoreError::Io { path, detail },
     }
 }
 
@@ -222,4 +222,34 @@ fn is_invalid_value(error: &Error) -> bool {
             | Error::InvalidColumnType(..)
             | Error::Utf8Error(..)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt;
+
+    use super::*;
+    use crate::connect;
+
+    #[test]
+    fn finding_out_why_a_file_did_not_open_keeps_the_lock_on_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("session.db");
+        let conn = connect::create(&path).unwrap();
+        conn.pragma_update(None, "journal_mode", "WAL").unwrap();
+        conn.execute_batch("CREATE TABLE t (a)").unwrap();
+        let inode = std::fs::metadata(&path).unwrap().ino();
+        let is_locked = || {
+            let locks = std::fs::read_to_string("/proc/locks").unwrap();
+            locks.lines().any(|line| line.contains(&format!(":{inode} 107374")))
+        };
+        assert!(is_locked());
+        assert_eq!(
+            cannot_open(path.clone(), "why".into()),
+            StoreError::Io { path: path.clone(), detail: "why".into() }
+        );
+        assert!(is_locked());
+        let missing = folder.path().join("missing.db");
+        assert!(matches!(cannot_open(missing.clone(), "why".into()), StoreError::Io { path, .. } if path == missing));
+    }
 }

@@ -1,11 +1,17 @@
 //! Inspects session files by their header only. Nothing is locked, written or created, so this works for any file, for
 //! many files, and on a read-only disk.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::cmp::Ordering;
+use std::io;
 use std::path::Path;
 
+use rusqlite::{Connection, ErrorCode};
+
+use crate::connect;
 use crate::schema::SESSION;
+
+/// The size of SQLite's header.
+const HEADER_BYTES: u64 = 100;
 
 /// The status of a file, from its header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,55 +33,86 @@ pub fn sqlite_version() -> (i64, &'static str) {
     (SESSION.version(), rusqlite::version())
 }
 
-/// Inspects a session's file.
+/// Inspects a session's file. SQLite reads it, since closing another descriptor of the file would drop the locks of this
+/// process's connections to it.
 pub fn inspect_header(path: &Path) -> io::Result<HeaderStatus> {
-    let mut header = Vec::new();
-    File::open(path)?.take(100).read_to_end(&mut header)?;
-    Ok(header_status(&header))
+    host::check_readable(path)?;
+    // SQLite takes a file without a whole header as a new one.
+    if (1..HEADER_BYTES).contains(&std::fs::metadata(path)?.len()) {
+        return Ok(HeaderStatus::NotSession);
+    }
+    let number = |conn: &Connection, name| conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let numbers = |conn: Connection| Ok((number(&conn, "application_id")?, number(&conn, "user_version")?));
+    match connect::open_unlocked(path).and_then(numbers) {
+        Ok((id, version)) => Ok(header_status(id, version)),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => Ok(HeaderStatus::NotSession),
+        Err(error) => Err(io::Error::other(error)),
+    }
 }
 
-fn header_status(header: &[u8]) -> HeaderStatus {
-    if header.is_empty() {
+fn header_status(application_id: i64, version: i64) -> HeaderStatus {
+    // Before the first checkpoint, a new file has SQLite's header but not Bosun's values.
+    if (application_id, version) == (0, 0) {
         return HeaderStatus::Empty;
     }
-    let number_at = |at: usize| Some(u32::from_be_bytes(header.get(at..at + 4)?.try_into().ok()?));
-    // Before the first checkpoint, a new file has SQLite's header but not Bosun's values.
-    match (header.starts_with(b"SQLite format 3\0"), number_at(68), number_at(60)) {
-        (true, Some(id), Some(version)) if i64::from(id) == SESSION.application_id => {
-            match i64::from(version).cmp(&SESSION.version()) {
-                std::cmp::Ordering::Less => HeaderStatus::Older,
-                std::cmp::Ordering::Equal => HeaderStatus::Current,
-                std::cmp::Ordering::Greater => HeaderStatus::Newer(version),
-            }
-        }
-        (true, Some(0), Some(0)) => HeaderStatus::Empty,
-        _ => HeaderStatus::NotSession,
+    match u32::try_from(version) {
+        Ok(newer) if application_id == SESSION.application_id => match version.cmp(&SESSION.version()) {
+            Ordering::Less => HeaderStatus::Older,
+            Ordering::Equal => HeaderStatus::Current,
+            Ordering::Greater => HeaderStatus::Newer(newer),
+        },
+        Ok(_) | Err(_) => HeaderStatus::NotSession,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
-    fn header(id: u32, version: u32) -> Vec<u8> {
-        let mut header = [b"SQLite format 3\0".to_vec(), vec![0; 84]].concat();
-        header[68..72].copy_from_slice(&id.to_be_bytes());
-        header[60..64].copy_from_slice(&version.to_be_bytes());
-        header
+    /// The status of a file that SQLite wrote with these values.
+    fn status(application_id: i64, version: i64) -> HeaderStatus {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("session.db");
+        let conn = connect::create(&path).unwrap();
+        conn.pragma_update(None, "journal_mode", "WAL").unwrap();
+        conn.pragma_update(None, "application_id", application_id).unwrap();
+        conn.pragma_update(None, "user_version", version).unwrap();
+        assert_eq!(inspect_header(&path).unwrap(), HeaderStatus::Empty, "everything is in the write-ahead log");
+        drop(conn);
+        inspect_header(&path).unwrap()
     }
 
     #[test]
     fn the_status_of_a_file_follows_from_its_header() {
-        let application_id = u32::try_from(SESSION.application_id).unwrap();
-        let current = u32::try_from(SESSION.version()).unwrap();
-        assert_eq!(header_status(&header(application_id, current)), HeaderStatus::Current);
-        assert_eq!(header_status(&header(application_id, current - 1)), HeaderStatus::Older);
-        assert_eq!(header_status(&header(application_id, current + 1)), HeaderStatus::Newer(current + 1));
-        assert_eq!([header_status(&[]), header_status(&header(0, 0))], [HeaderStatus::Empty, HeaderStatus::Empty]);
-        for other in
-            [header(7, current), header(application_id, current)[..50].to_vec(), b"not a database at all".repeat(9)]
-        {
-            assert_eq!(header_status(&other), HeaderStatus::NotSession);
+        let (application_id, current) = (SESSION.application_id, SESSION.version());
+        assert_eq!(status(application_id, current), HeaderStatus::Current);
+        assert_eq!(status(application_id, current - 1), HeaderStatus::Older);
+        assert_eq!(status(application_id, current + 1), HeaderStatus::Newer(u32::try_from(current + 1).unwrap()));
+        assert_eq!([status(0, 0), status(7, current)], [HeaderStatus::Empty, HeaderStatus::NotSession]);
+    }
+
+    #[test]
+    fn a_file_that_is_no_database_and_one_that_is_cut_off_are_told_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("what?#%41.db");
+        assert_eq!(inspect_header(&path).unwrap_err().kind(), io::ErrorKind::NotFound);
+        let mut conn = connect::create(&path).unwrap();
+        assert_eq!(inspect_header(&path).unwrap(), HeaderStatus::Empty);
+        SESSION.migrate(&mut conn, &path).unwrap();
+        drop(conn);
+        let whole = fs::read(&path).unwrap();
+        // The rest of the file is not looked at: another process may be writing it.
+        for (bytes, expected) in [
+            (&whole[..], HeaderStatus::Current),
+            (&whole[..4096], HeaderStatus::Current),
+            (&whole[..50], HeaderStatus::NotSession),
+            (&b"not a database at all".repeat(9)[..], HeaderStatus::NotSession),
+        ] {
+            fs::write(&path, bytes).unwrap();
+            assert_eq!(inspect_header(&path).unwrap(), expected, "{} bytes", bytes.len());
         }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is created");
     }
 }

@@ -40,12 +40,32 @@ fn the_fence_increases_and_a_former_owner_is_refused() {
 fn the_owner_of_a_new_session_holds_the_lock_on_its_file() {
     let fixture = fixture();
     let opened = create(&fixture.home, session(1));
-    let inode = std::fs::metadata(fixture.home.session_db(session(1))).unwrap().ino();
+    assert!(is_locked(&fixture.home.session_db(session(1))));
+    drop(opened);
+}
+
+/// A process that checks the installation may also run or show sessions.
+#[test]
+fn looking_at_the_header_of_a_file_keeps_the_lock_on_it() {
+    let fixture = fixture();
+    let path = fixture.home.session_db(session(1));
+    let opened = create(&fixture.home, session(1));
+    assert_eq!(store::inspect_header(&path).unwrap(), store::HeaderStatus::Empty);
+    assert!(is_locked(&path), "the owner");
+    opened.writer.release().unwrap();
+    assert!(!is_locked(&path));
+    let reading = reader(&fixture.home, session(1));
+    assert_eq!(store::inspect_header(&path).unwrap(), store::HeaderStatus::Current);
+    assert!(is_locked(&path), "a reader");
+    drop(reading);
+}
+
+/// Whether a process holds one of SQLite's locks on a file.
+fn is_locked(path: &std::path::Path) -> bool {
+    let inode = std::fs::metadata(path).unwrap().ino();
     let locks = std::fs::read_to_string("/proc/locks").unwrap();
     // The locks that SQLite takes begin at 1 GiB, behind the end of most files.
-    let is_ours = |line: &str| line.contains("POSIX") && line.contains(&format!(":{inode} 107374"));
-    assert!(locks.lines().any(is_ours), "{inode}:\n{locks}");
-    drop(opened);
+    locks.lines().any(|line| line.contains("POSIX") && line.contains(&format!(":{inode} 107374")))
 }
 
 #[test]
