@@ -8,6 +8,7 @@ mod rules;
 mod session_owners;
 mod task_types;
 mod tool_names;
+mod typed_errors;
 
 use anyhow::{Result, bail};
 
@@ -26,8 +27,10 @@ pub(crate) fn check() -> Result<()> {
     let tool_names = tool_names::faults(&sources);
     let options = option_flags::faults(&sources);
     let owners = session_owners::faults(&sources);
+    let errors = typed_errors::faults(&sources);
     let rules = rules::faults(&packages, &sources);
-    report([layers::faults(&packages), rules, locked, names, task_types, tool_names, options, owners].concat())?;
+    let uses = [task_types, tool_names, options, owners, errors].concat();
+    report([layers::faults(&packages), rules, locked, names, uses].concat())?;
     println!("check: formatting");
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
     println!("check: lints");
