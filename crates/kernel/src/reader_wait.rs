@@ -11,8 +11,6 @@ use crate::{ActivationWork, InputRefusal, Kernel, KernelTask};
 pub enum ReaderWait {
     /// Every one of these tasks is at rest.
     All(Vec<TaskId>),
-    /// One of these tasks is at rest.
-    Any(Vec<TaskId>),
     /// The task has answered a turn after this one, or is at rest.
     Turn {
         /// The task.
@@ -43,9 +41,6 @@ impl Kernel {
         let is_at_rest = |id: &TaskId| task(*id).map(|task| task.phase.is_at_rest());
         match wait {
             ReaderWait::All(tasks) => tasks.iter().map(is_at_rest).try_fold(true, |all, rests| Ok(rests? && all)),
-            ReaderWait::Any(tasks) => {
-                tasks.iter().map(is_at_rest).try_fold(tasks.is_empty(), |any, rests| Ok(rests? || any))
-            }
             ReaderWait::Turn { task: id, after } => task(*id).map(|task| has_answered_after(task, *after)),
             ReaderWait::Activation { task: id, after } => {
                 task(*id).map(|task| task.activation > *after && task.phase.is_at_rest())
