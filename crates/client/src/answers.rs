@@ -2,8 +2,8 @@
 
 use protocol::api::{
     AsksParams, EventsPage, EventsParams, ExportParams, FleetStatusResult, Method, ModeParams, ModelParams,
-    OutputResult, PlanResult, RefusalKind, RunPhase, SessionWaitEnd, SessionWaitResult, TaskParams, TaskWaitParams,
-    TaskWaitResult, TasksParams, TodosParams,
+    OutputResult, PlanResult, RefusalKind, RunPhase, SessionMethod, SessionWaitEnd, SessionWaitResult, TaskParams,
+    TaskWaitParams, TaskWaitResult, TasksParams, TodosParams,
 };
 use protocol::{TaskId, TaskState};
 use rpc::{ErrorObject, read_params};
@@ -22,70 +22,70 @@ const DEFAULT_PAGE_ROWS: u64 = 100;
 impl StoredSession {
     /// Answers a method from the file, if the file is its source.
     pub fn answer(&self, method: Method, params: Value) -> Result<Value, ClientError> {
-        match method {
-            Method::SessionGet => to_json(self.view()?),
-            Method::ModeGet => to_json(ModeParams { mode: self.view()?.mode }),
-            Method::ModelGet => to_json(ModelParams { model: self.view()?.model }),
-            Method::PlanRead => to_json(PlanResult { text: self.plan().map_err(ClientError::internal)? }),
-            Method::TasksList => self.list_tasks(parse(params)?),
-            Method::TasksGet => {
+        let of_session = method.of_session().ok_or(ClientError::WrongScope(method))?;
+        match of_session {
+            SessionMethod::SessionGet => to_json(self.view()?),
+            SessionMethod::ModeGet => to_json(ModeParams { mode: self.view()?.mode }),
+            SessionMethod::ModelGet => to_json(ModelParams { model: self.view()?.model }),
+            SessionMethod::PlanRead => to_json(PlanResult { text: self.plan().map_err(ClientError::internal)? }),
+            SessionMethod::TasksList => self.list_tasks(parse(params)?),
+            SessionMethod::TasksGet => {
                 let TaskParams { task } = parse(params)?;
                 to_json(self.record(task)?.ok_or_else(|| unknown_task(task))?)
             }
-            Method::TasksOutput => {
+            SessionMethod::TasksOutput => {
                 let TaskParams { task } = parse(params)?;
                 let view = self.task(task)?.ok_or_else(|| unknown_task(task))?;
                 to_json(OutputResult { output: self.output(&view) })
             }
-            Method::TodosList => {
+            SessionMethod::TodosList => {
                 let wanted: TodosParams = parse(params)?;
                 to_json(self.todos(&TodosParams { limit: page_limit(wanted.limit), ..wanted })?)
             }
-            Method::AsksList => {
+            SessionMethod::AsksList => {
                 let wanted: AsksParams = parse(params)?;
                 to_json(self.asks(&AsksParams { limit: page_limit(wanted.limit), ..wanted })?)
             }
-            Method::SessionExport => {
+            SessionMethod::SessionExport => {
                 let ExportParams { format } = parse(params)?;
                 to_json(log::export(self.home(), self.id(), format)?)
             }
-            Method::SessionFleetGet => to_json(FleetStatusResult { fleet: self.fleet_status()? }),
-            Method::SessionWait => to_json(self.wait_at_rest()?),
-            Method::TasksWait => {
+            SessionMethod::SessionFleetGet => to_json(FleetStatusResult { fleet: self.fleet_status()? }),
+            SessionMethod::SessionWait => to_json(self.wait_at_rest()?),
+            SessionMethod::TasksWait => {
                 let TaskWaitParams { task, .. } = parse(params)?;
                 // Nothing works in a session that no process runs.
                 to_json(TaskWaitResult { at_rest: true, task: self.task(task)?.ok_or_else(|| unknown_task(task))? })
             }
-            Method::EventsList => self.list_events(parse(params)?),
-            Method::SessionCommand
-            | Method::SessionSend
-            | Method::SessionInterrupt
-            | Method::SessionStop
-            | Method::SessionFleetStart
-            | Method::CommandsList
-            | Method::CommandsInvoke
-            | Method::ModeSet
-            | Method::PlanUpdate
-            | Method::PlanDelete
-            | Method::ModelSet
-            | Method::PermissionSet
-            | Method::RulesSet
-            | Method::AgentGet
-            | Method::AgentSelect
-            | Method::TasksRegister
-            | Method::TasksReport
-            | Method::TasksOrphan
-            | Method::AgentsList
-            | Method::AgentsStart
-            | Method::TasksStop
-            | Method::TasksPromote
-            | Method::TasksForget
-            | Method::TodosAdd
-            | Method::TodosUpdate
-            | Method::TodosEdit
-            | Method::AsksDecide
-            | Method::EventsSubscribe => Err(ClientError::NotRunning(self.id())),
-            of_home => Err(ClientError::WrongScope(of_home)),
+            SessionMethod::EventsList => self.list_events(parse(params)?),
+            SessionMethod::SessionCommand
+            | SessionMethod::SessionSend
+            | SessionMethod::SessionInterrupt
+            | SessionMethod::SessionStop
+            | SessionMethod::SessionFleetStart
+            | SessionMethod::CommandsList
+            | SessionMethod::CommandsInvoke
+            | SessionMethod::ModeSet
+            | SessionMethod::PlanUpdate
+            | SessionMethod::PlanDelete
+            | SessionMethod::ModelSet
+            | SessionMethod::PermissionSet
+            | SessionMethod::RulesSet
+            | SessionMethod::AgentGet
+            | SessionMethod::AgentSelect
+            | SessionMethod::TasksRegister
+            | SessionMethod::TasksReport
+            | SessionMethod::TasksOrphan
+            | SessionMethod::AgentsList
+            | SessionMethod::AgentsStart
+            | SessionMethod::TasksStop
+            | SessionMethod::TasksPromote
+            | SessionMethod::TasksForget
+            | SessionMethod::TodosAdd
+            | SessionMethod::TodosUpdate
+            | SessionMethod::TodosEdit
+            | SessionMethod::AsksDecide
+            | SessionMethod::EventsSubscribe => Err(ClientError::NotRunning(self.id())),
         }
     }
 

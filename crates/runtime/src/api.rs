@@ -8,9 +8,9 @@ use kernel::{KernelInput, ReaderWait};
 use protocol::api::{
     AgentResult, AgentView, AgentsResult, AsksDecideParams, ClosedConnectionParams, CommandFate, FleetParams,
     FleetResult, InvokeSlashParams, Method, ModelParams, PermissionParams, PlanParams, RefusalKind, RulesParams,
-    SelectAgentParams, SendParams, SendResult, SessionCommand, SessionWaitEnd, SessionWaitParams, SessionWaitResult,
-    SlashList, StartAgentParams, StartAgentResult, SubscribeParams, TaskView, TaskWaitParams, TaskWaitResult, TodoEdit,
-    TodoEdits, TodoIds, TodosParams,
+    SelectAgentParams, SendParams, SendResult, SessionCommand, SessionMethod, SessionWaitEnd, SessionWaitParams,
+    SessionWaitResult, SlashList, StartAgentParams, StartAgentResult, SubscribeParams, TaskView, TaskWaitParams,
+    TaskWaitResult, TodoEdit, TodoEdits, TodoIds, TodosParams,
 };
 use protocol::{Hinted, TaskId};
 use rpc::{ClientHandle, ErrorObject, RequestHandler, ResponseFuture, read_params};
@@ -46,22 +46,25 @@ pub(crate) struct SessionApi {
 impl RequestHandler for SessionApi {
     fn call(&self, method: Method, params: Value, client: ClientHandle) -> ResponseFuture<'_> {
         Box::pin(async move {
-            match method {
-                Method::SessionGet
-                | Method::ModeGet
-                | Method::ModelGet
-                | Method::PlanRead
-                | Method::TasksList
-                | Method::TasksGet
-                | Method::TasksOutput
-                | Method::TodosList
-                | Method::AsksList
-                | Method::EventsList
-                | Method::SessionExport
-                | Method::SessionFleetGet => Ok(self.stored()?.answer(method, params)?),
-                Method::SessionWait => json_of(self.wait_for_session(read_params(params)?).await?),
-                Method::TasksWait => json_of(self.wait_for_task(read_params(params)?).await?),
-                Method::SessionCommand => {
+            let Some(of_session) = method.of_session() else {
+                return Err(ErrorObject::unknown_method(method.name()));
+            };
+            match of_session {
+                SessionMethod::SessionGet
+                | SessionMethod::ModeGet
+                | SessionMethod::ModelGet
+                | SessionMethod::PlanRead
+                | SessionMethod::TasksList
+                | SessionMethod::TasksGet
+                | SessionMethod::TasksOutput
+                | SessionMethod::TodosList
+                | SessionMethod::AsksList
+                | SessionMethod::EventsList
+                | SessionMethod::SessionExport
+                | SessionMethod::SessionFleetGet => Ok(self.stored()?.answer(method, params)?),
+                SessionMethod::SessionWait => json_of(self.wait_for_session(read_params(params)?).await?),
+                SessionMethod::TasksWait => json_of(self.wait_for_task(read_params(params)?).await?),
+                SessionMethod::SessionCommand => {
                     let command: SessionCommand = read_params(params)?;
                     if let SessionCommand::Send(message) = &command {
                         self.release_turn_for_hooks(message, &client);
@@ -69,21 +72,21 @@ impl RequestHandler for SessionApi {
                     let outcome = commands::carry_out(&self.context, &self.supervisor, self.root, command).await;
                     json_of(CommandFate::Answered { outcome: outcome.map_err(rejection)? })
                 }
-                Method::SessionSend => {
+                SessionMethod::SessionSend => {
                     let receipt = self.send(read_params(params)?, &client).await?;
                     let mail = receipt.mail.ok_or_else(|| ErrorObject::internal("the message has no receipt"))?;
                     json_of(SendResult { mail })
                 }
-                Method::SessionFleetStart => {
+                SessionMethod::SessionFleetStart => {
                     let request: FleetParams = read_params(params)?;
                     let request = request.try_into().map_err(fleet_refusal)?;
                     self.context.fleet.start(request).await.map_err(fleet_refusal)?;
                     json_of(FleetResult { started: true })
                 }
-                Method::CommandsList => {
+                SessionMethod::CommandsList => {
                     json_of(SlashList { commands: SlashRegistry::of(&self.context.catalog.definitions).views() })
                 }
-                Method::CommandsInvoke => {
+                SessionMethod::CommandsInvoke => {
                     let InvokeSlashParams { name, input } = read_params(params)?;
                     // The slash command may run hooks, or shell commands from its file.
                     client.release_turn();
@@ -94,83 +97,82 @@ impl RequestHandler for SessionApi {
                         answer.map_err(|refusal| ErrorObject::refused(RefusalKind::Invalid, refusal.in_one_line()))?,
                     )
                 }
-                Method::SessionInterrupt => self.submit_command(SessionCommand::Interrupt).await,
-                Method::SessionStop => self.submit_command(SessionCommand::Stop).await,
-                Method::ModeSet => self.submit_command(SessionCommand::SetMode(read_params(params)?)).await,
-                Method::PermissionSet => {
+                SessionMethod::SessionInterrupt => self.submit_command(SessionCommand::Interrupt).await,
+                SessionMethod::SessionStop => self.submit_command(SessionCommand::Stop).await,
+                SessionMethod::ModeSet => self.submit_command(SessionCommand::SetMode(read_params(params)?)).await,
+                SessionMethod::PermissionSet => {
                     let PermissionParams { mode } = read_params(params)?;
                     self.context.workplace.grants.set_mode(mode);
                     Ok(json!({}))
                 }
-                Method::RulesSet => {
+                SessionMethod::RulesSet => {
                     let RulesParams { changes } = read_params(params)?;
                     let changed = self.context.workplace.grants.change_rules(&changes);
                     changed.map(|()| json!({})).map_err(|error| rejection(InputRejection::Rule(error)))
                 }
-                Method::PlanUpdate => {
+                SessionMethod::PlanUpdate => {
                     let PlanParams { text } = read_params(params)?;
                     let written = plan::write(&self.context.facts.home, self.context.facts.session, &text);
                     written.map(|()| json!({})).map_err(ErrorObject::internal)
                 }
-                Method::PlanDelete => {
+                SessionMethod::PlanDelete => {
                     let removed = plan::remove(&self.context.facts.home, self.context.facts.session);
                     removed.map(|()| json!({})).map_err(ErrorObject::internal)
                 }
-                Method::ModelSet => {
+                SessionMethod::ModelSet => {
                     let ModelParams { model } = read_params(params)?;
                     let changed = self.context.change_model(&self.supervisor, self.root, &model).await;
                     json_of(ModelParams { model: changed.map_err(model_refusal)? })
                 }
-                Method::AgentsList => {
+                SessionMethod::AgentsList => {
                     let agents = self.context.catalog.definitions.agents.iter().map(AgentView::from).collect();
                     json_of(AgentsResult { agents })
                 }
-                Method::AgentsStart => {
+                SessionMethod::AgentsStart => {
                     let wanted: StartAgentParams = read_params(params)?;
                     let dispatcher =
                         SlashDispatcher { context: &self.context, supervisor: &self.supervisor, root: self.root };
                     let task = dispatcher.spawn(wanted).await;
                     json_of(StartAgentResult { task: task.map_err(|error| refused(&error))? })
                 }
-                Method::AgentGet => {
+                SessionMethod::AgentGet => {
                     json_of(AgentResult { agent: self.context.selected_agent(self.root).as_ref().map(AgentView::from) })
                 }
-                Method::AgentSelect => {
+                SessionMethod::AgentSelect => {
                     let SelectAgentParams { agent } = read_params(params)?;
                     let input = self.context.selection_input(agent.as_deref());
                     self.submit(input.map_err(|error| refused(&error))?).await?;
                     json_of(AgentResult { agent: self.context.selected_agent(self.root).as_ref().map(AgentView::from) })
                 }
-                Method::TasksRegister => {
+                SessionMethod::TasksRegister => {
                     let registered = external_tasks::register(&self.context, &self.supervisor, read_params(params)?);
                     json_of(registered.await.map_err(rejection)?)
                 }
-                Method::TasksReport => {
+                SessionMethod::TasksReport => {
                     json_of(external_tasks::report(&self.supervisor, read_params(params)?).await.map_err(rejection)?)
                 }
-                Method::TasksOrphan => {
+                SessionMethod::TasksOrphan => {
                     let ClosedConnectionParams { owner } = read_params(params)?;
                     self.submit(KernelInput::OrphanExternalTasks { owner }).await.map(|_receipt| json!({}))
                 }
-                Method::TasksStop => self.submit_command(SessionCommand::StopTask(read_params(params)?)).await,
-                Method::TasksPromote => self.submit_command(SessionCommand::Promote(read_params(params)?)).await,
-                Method::TasksForget => self.submit_command(SessionCommand::Forget(read_params(params)?)).await,
-                Method::TodosAdd => self.edit_todo(TodoEdit::Add(read_params(params)?)).await,
-                Method::TodosUpdate => self.edit_todo(TodoEdit::Change(read_params(params)?)).await,
-                Method::TodosEdit => {
+                SessionMethod::TasksStop => self.submit_command(SessionCommand::StopTask(read_params(params)?)).await,
+                SessionMethod::TasksPromote => self.submit_command(SessionCommand::Promote(read_params(params)?)).await,
+                SessionMethod::TasksForget => self.submit_command(SessionCommand::Forget(read_params(params)?)).await,
+                SessionMethod::TodosAdd => self.edit_todo(TodoEdit::Add(read_params(params)?)).await,
+                SessionMethod::TodosUpdate => self.edit_todo(TodoEdit::Change(read_params(params)?)).await,
+                SessionMethod::TodosEdit => {
                     let TodoEdits { edits } = read_params(params)?;
                     let ids = self.context.edit_todos(edits).await.map_err(todo_refusal)?;
                     json_of(TodoIds { ids })
                 }
-                Method::AsksDecide => self.decide(read_params(params)?).await,
-                Method::EventsSubscribe => {
+                SessionMethod::AsksDecide => self.decide(read_params(params)?).await,
+                SessionMethod::EventsSubscribe => {
                     let from: SubscribeParams = read_params(params)?;
                     let (bus, pause) = (&self.context.log.bus, Duration::from_millis(from.pause_ms).min(MAX_PAUSE));
                     let messages = ClientMessages::new(bus.subscribe(from.after), self.status.clone(), pause);
                     client.attach(forward_messages(messages, bus.frames(), client.clone()));
                     Ok(json!({}))
                 }
-                of_home => Err(ErrorObject::unknown_method(of_home.name())),
             }
         })
     }

@@ -101,6 +101,40 @@ pub trait ApiCall {
 pub struct Nothing {}
 
 macro_rules! methods {
+    (
+        session {
+            $($session:ident, $s_name:literal, $s_order:ident, $s_source:ident, $s_params:ident => $s_result:ident,
+                $s_about:literal;)*
+        }
+        home {
+            $($home:ident, $h_name:literal, $h_order:ident, $h_source:ident, $h_params:ident => $h_result:ident,
+                $h_about:literal;)*
+        }
+    ) => {
+        /// A method about one session. Its own type, so that the compiler names a method that an answer forgets.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum SessionMethod {
+            $(#[doc = $s_about] $session,)*
+        }
+
+        impl Method {
+            /// The same method, if it is about one session.
+            pub fn of_session(self) -> Option<SessionMethod> {
+                match self {
+                    $(Method::$session => Some(SessionMethod::$session),)*
+                    $(Method::$home => None,)*
+                }
+            }
+        }
+
+        method_table! {
+            $($session, $s_name, $s_order, $s_source, $s_params => $s_result, $s_about;)*
+            $($home, $h_name, $h_order, $h_source, $h_params => $h_result, $h_about;)*
+        }
+    };
+}
+
+macro_rules! method_table {
     ($($variant:ident, $name:literal, $order:ident, $source:ident, $params:ident => $result:ident, $about:literal;)*) => {
         /// A method of the API.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -139,172 +173,176 @@ macro_rules! methods {
 }
 
 methods! {
-    SessionGet, "session.get", Any, File, Nothing => SessionView,
-        "The session: its configuration, its owner and the state of its root.";
-    SessionCommand, "session.command", Session, Command, SessionCommand => CommandFate,
-        "Carries out a command of the user, now or when the session is resumed.";
-    SessionSend, "session.send", Session, Owner, SendParams => SendResult,
-        "Sends a message to a task of the session, the root unless named.";
-    SessionInterrupt, "session.interrupt", Session, Owner, Nothing => Nothing,
-        "Stops the running turn; the session stays.";
-    SessionStop, "session.stop", Session, Owner, Nothing => Nothing,
-        "Stops every task and ends the run; the session can be resumed.";
-    SessionWait, "session.wait", Any, OwnerFirst, SessionWaitParams => SessionWaitResult,
-        "Waits until nothing is left to do, or one of the limits of a run is reached.";
-    SessionExport, "session.export", Any, File, ExportParams => ExportResult,
-        "The whole log, as far as it can be read.";
-    SessionFleetGet, "session.fleet.get", Any, File, Nothing => FleetStatusResult,
-        "The latest fleet of the session and its progress.";
-    SessionFleetStart, "session.fleet.start", Session, Owner, FleetParams => FleetResult,
-        "Experimental: starts a fleet: the root splits a request into todos, and agents do them in parallel.";
-    CommandsList, "commands.list", Any, Owner, Nothing => SlashList,
-        "All slash commands: built in, from files, plugins and skills.";
-    CommandsInvoke, "commands.invoke", Session, Owner, InvokeSlashParams => InvokeSlashResult,
-        "Runs a slash command; a command for the model returns the prompt to send.";
-    ModeGet, "mode.get", Any, File, Nothing => ModeParams,
-        "The session mode: interactive, plan or autopilot.";
-    ModeSet, "mode.set", Session, Owner, ModeParams => Nothing,
-        "Changes the session mode.";
-    PermissionSet, "permission.set", Session, Owner, PermissionParams => Nothing,
-        "Changes the permission mode, as long as this process runs the session.";
-    RulesSet, "rules.set", Session, Owner, RulesParams => Nothing,
-        "Adds and removes permission rules, as long as this process runs the session.";
-    PlanRead, "plan.read", Any, File, Nothing => PlanResult,
-        "The session's plan, if it has one.";
-    PlanUpdate, "plan.update", Session, Owner, PlanParams => Nothing,
-        "Replaces the plan.";
-    PlanDelete, "plan.delete", Session, Owner, Nothing => Nothing,
-        "Removes the plan.";
-    ModelGet, "model.get", Any, File, Nothing => ModelParams,
-        "The model of the session's root.";
-    ModelSet, "model.set", Session, Owner, ModelParams => ModelParams,
-        "Changes the model from the next turn on.";
-    AgentsList, "agents.list", Any, Owner, Nothing => AgentsResult,
-        "The agents that may be started.";
-    AgentsStart, "agents.start", Session, Owner, StartAgentParams => StartAgentResult,
-        "Starts an agent in the background; its result reaches the root.";
-    AgentGet, "agent.get", Any, Owner, Nothing => AgentResult,
-        "The agent definition that the root uses, if it is not the default one.";
-    AgentSelect, "agent.select", Session, Owner, SelectAgentParams => AgentResult,
-        "Has the root use another agent definition, from its next activation on.";
-    TasksList, "tasks.list", Any, File, TasksParams => TasksPage,
-        "Every task of the session, oldest first, in pages.";
-    TasksGet, "tasks.get", Any, File, TaskParams => TaskRecord,
-        "One task with everything its record holds: prompt, messages, turns, evidence.";
-    TasksOutput, "tasks.output", Any, File, TaskParams => OutputResult,
-        "A task's latest output, clipped.";
-    TasksWait, "tasks.wait", Any, OwnerFirst, TaskWaitParams => TaskWaitResult,
-        "Waits until a task is at rest.";
-    TasksStop, "tasks.stop", Session, Owner, StopTaskParams => Nothing,
-        "Stops a task and everything below it, after a last turn or at once.";
-    TasksPromote, "tasks.promote", Session, Owner, TaskParams => Nothing,
-        "Moves a task that the root waits for into the background.";
-    TasksForget, "tasks.forget", Session, Owner, TaskParams => Nothing,
-        "Removes the record of a task that has ended.";
-    TasksRegister, "tasks.register", Session, Owner, RegisterTaskParams => ExternalTaskResult,
-        "Starts an external task, or claims one whose client is gone.";
-    TasksReport, "tasks.report", Session, Owner, ReportTaskParams => ExternalTaskResult,
-        "Applies a client's report on its external task.";
-    TasksOrphan, "tasks.orphan", Session, Owner, ClosedConnectionParams => Nothing,
-        "Reports a closed connection; another one can claim its external tasks.";
-    TodosList, "todos.list", Any, File, TodosParams => TodosPage,
-        "The todos of the session with their dependencies, in pages.";
-    TodosAdd, "todos.add", Session, Owner, NewTodo => TodoView,
-        "Adds a todo to the session's graph.";
-    TodosUpdate, "todos.update", Session, Owner, TodoChange => TodoView,
-        "Changes a todo: its text, its dependencies, its status.";
-    TodosEdit, "todos.edit", Session, Command, TodoEdits => TodoIds,
-        "Adds and changes several todos: all of them, or none.";
-    AsksList, "asks.list", Any, File, AsksParams => AsksResult,
-        "The asks that wait for a decision, oldest first.";
-    AsksDecide, "asks.decide", Session, Owner, AsksDecideParams => Nothing,
-        "Decides on one ask: allows or denies a call, or answers a question.";
-    EventsList, "events.list", Any, File, EventsParams => EventsPage,
-        "Events that were committed, oldest first, in pages.";
-    EventsSubscribe, "events.subscribe", Any, Owner, SubscribeParams => Nothing,
-        "The events after a sequence number, then each new one as it is committed.";
-    SessionsList, "sessions.list", Any, Home, SessionsParams => SessionsPage,
-        "All sessions, newest first, in pages.";
-    SessionsFind, "sessions.find", Any, Home, SessionPrefixParams => SessionIdParams,
-        "The one session whose id begins with a text.";
-    SessionsLatest, "sessions.latest", Any, Home, FolderParams => FoundSession,
-        "The session of a folder with the latest event.";
-    SessionsBegin, "sessions.begin", Any, Host, SessionOptions => SessionView,
-        "Begins a session, which runs whether or not a client watches it.";
-    SessionsResume, "sessions.resume", Any, Host, ReopenSessionParams => SessionView,
-        "Resumes a session that no process runs; a running one stays as it is.";
-    SessionsFork, "sessions.fork", Any, Host, ReopenSessionParams => SessionView,
-        "Continues in a copy; the original session stays as it is.";
-    HostGet, "host.get", Any, Host, Nothing => HostView,
-        "The session host: its process and the sessions that it keeps.";
-    HostStop, "host.stop", Any, Host, Nothing => Nothing,
-        "Ends the session host; the sessions that it kept can be resumed.";
-    HostHandOver, "host.handOver", Any, Host, Nothing => HandOver,
-        "Ends the session host in favor of another process, which resumes its sessions.";
-    SessionsRemove, "sessions.remove", Any, Home, SessionIdParams => Nothing,
-        "Removes a session that no process runs, with all its data.";
-    SessionsRepair, "sessions.repair", Any, Home, SessionIdParams => RepairResult,
-        "Accepts a log as it is, although committed events are missing or differ.";
-    TasksFind, "tasks.find", Any, Home, TaskPrefixParams => SessionsOfTask,
-        "The sessions that have a task whose id begins with a text.";
-    AsksAll, "asks.all", Any, Home, AllAsksParams => AllAsksResult,
-        "The asks of all sessions that may have open ones, oldest first.";
-    UsageGet, "usage.get", Any, Home, UsageParams => UsageReport,
-        "What sessions used and spent, by session, model, agent or task.";
-    ListsItems, "lists.items", Any, Home, ItemsParams => ItemsResult,
-        "The items of a shared list.";
-    ListsGet, "lists.get", Any, Home, ItemParams => ListItem,
-        "One item of a shared list.";
-    ListsAdd, "lists.add", Any, Home, AddItemParams => ListItem,
-        "Adds an item to a shared list.";
-    ListsUpdate, "lists.update", Any, Home, UpdateItemParams => ListItem,
-        "Changes, completes or deletes an item.";
-    ListsArchive, "lists.archive", Any, Home, ArchiveItemsParams => ItemsResult,
-        "Archives a completed item, or all of them.";
-    ListsExport, "lists.export", Any, Home, ListParams => ListExport,
-        "A shared list as JSON lines.";
-    ListsImport, "lists.import", Any, Home, ImportItemsParams => ImportItemsResult,
-        "Imports exported items; the later of two versions is kept.";
-    UsageToday, "usage.today", Any, Settings, Nothing => TodayUsage,
-        "What all sessions spent today, and the limit of a day.";
-    SettingsGet, "settings.get", Any, Settings, SettingsParams => SettingsView,
-        "The effective settings of a folder, and where each was set.";
-    SettingsFiles, "settings.files", Any, Settings, SettingsParams => SettingsFiles,
-        "The settings files of a folder, strongest first.";
-    SettingsAddRule, "settings.addRule", Any, Settings, AddRuleParams => AddRuleResult,
-        "Adds a permission rule to the user's settings.";
-    SettingsImport, "settings.import", Any, Settings, ImportSettingsParams => ImportSettingsResult,
-        "What the files of another product become in Bosun; writes it if wanted.";
-    PermissionsExplain, "permissions.explain", Any, Settings, ExplainParams => ExplanationView,
-        "Whether a call would be allowed, asked about or denied, and why.";
-    TrustGet, "trust.get", Any, Settings, SettingsParams => ProjectTrust,
-        "What the files of a project control, and whether the user trusts them.";
-    TrustAdd, "trust.add", Any, Settings, AddTrustParams => ProjectTrust,
-        "Trusts a project with its current files.";
-    TrustRemove, "trust.remove", Any, Settings, SettingsParams => RemoveTrustResult,
-        "Stops trusting a project.";
-    TrustList, "trust.list", Any, Settings, Nothing => TrustedProjects,
-        "The projects that the user trusts.";
-    CatalogList, "catalog.list", Any, Settings, SettingsParams => CatalogView,
-        "The agents, skills, slash commands and plugins of a folder.";
-    CatalogGet, "catalog.get", Any, Settings, DefinitionParams => FullDefinition,
-        "One agent, skill or slash command in full.";
-    CatalogCheck, "catalog.check", Any, Settings, SettingsParams => CatalogProblems,
-        "The problems of definitions, each with its remedy.";
-    ModelsList, "models.list", Any, Settings, SettingsParams => ModelsResult,
-        "The providers, their models, and those that are not asked now.";
-    ModelsReopen, "models.reopen", Any, Settings, Nothing => Nothing,
-        "Forgets which providers asked to wait.";
-    CheckoutsList, "checkouts.list", Any, Settings, Nothing => CheckoutsResult,
-        "The checkouts that agents work in, and those in the trash.";
-    CheckoutsDiscard, "checkouts.discard", Any, Settings, CheckoutParams => MovedCheckout,
-        "Moves a checkout that no agent works in to the trash.";
-    CheckoutsRestore, "checkouts.restore", Any, Settings, CheckoutParams => MovedCheckout,
-        "Restores a checkout from the trash.";
-    DoctorCheck, "doctor.check", Any, Settings, Nothing => DoctorResult,
-        "Checks the installation, with a remedy for each problem.";
-    HomeCollect, "home.collect", Any, Settings, CollectParams => CollectResult,
-        "Removes old idle sessions, unreachable output, and leftovers of removed sessions.";
+    session {
+        SessionGet, "session.get", Any, File, Nothing => SessionView,
+            "The session: its configuration, its owner and the state of its root.";
+        SessionCommand, "session.command", Session, Command, SessionCommand => CommandFate,
+            "Carries out a command of the user, now or when the session is resumed.";
+        SessionSend, "session.send", Session, Owner, SendParams => SendResult,
+            "Sends a message to a task of the session, the root unless named.";
+        SessionInterrupt, "session.interrupt", Session, Owner, Nothing => Nothing,
+            "Stops the running turn; the session stays.";
+        SessionStop, "session.stop", Session, Owner, Nothing => Nothing,
+            "Stops every task and ends the run; the session can be resumed.";
+        SessionWait, "session.wait", Any, OwnerFirst, SessionWaitParams => SessionWaitResult,
+            "Waits until nothing is left to do, or one of the limits of a run is reached.";
+        SessionExport, "session.export", Any, File, ExportParams => ExportResult,
+            "The whole log, as far as it can be read.";
+        SessionFleetGet, "session.fleet.get", Any, File, Nothing => FleetStatusResult,
+            "The latest fleet of the session and its progress.";
+        SessionFleetStart, "session.fleet.start", Session, Owner, FleetParams => FleetResult,
+            "Experimental: starts a fleet: the root splits a request into todos, and agents do them in parallel.";
+        CommandsList, "commands.list", Any, Owner, Nothing => SlashList,
+            "All slash commands: built in, from files, plugins and skills.";
+        CommandsInvoke, "commands.invoke", Session, Owner, InvokeSlashParams => InvokeSlashResult,
+            "Runs a slash command; a command for the model returns the prompt to send.";
+        ModeGet, "mode.get", Any, File, Nothing => ModeParams,
+            "The session mode: interactive, plan or autopilot.";
+        ModeSet, "mode.set", Session, Owner, ModeParams => Nothing,
+            "Changes the session mode.";
+        PermissionSet, "permission.set", Session, Owner, PermissionParams => Nothing,
+            "Changes the permission mode, as long as this process runs the session.";
+        RulesSet, "rules.set", Session, Owner, RulesParams => Nothing,
+            "Adds and removes permission rules, as long as this process runs the session.";
+        PlanRead, "plan.read", Any, File, Nothing => PlanResult,
+            "The session's plan, if it has one.";
+        PlanUpdate, "plan.update", Session, Owner, PlanParams => Nothing,
+            "Replaces the plan.";
+        PlanDelete, "plan.delete", Session, Owner, Nothing => Nothing,
+            "Removes the plan.";
+        ModelGet, "model.get", Any, File, Nothing => ModelParams,
+            "The model of the session's root.";
+        ModelSet, "model.set", Session, Owner, ModelParams => ModelParams,
+            "Changes the model from the next turn on.";
+        AgentsList, "agents.list", Any, Owner, Nothing => AgentsResult,
+            "The agents that may be started.";
+        AgentsStart, "agents.start", Session, Owner, StartAgentParams => StartAgentResult,
+            "Starts an agent in the background; its result reaches the root.";
+        AgentGet, "agent.get", Any, Owner, Nothing => AgentResult,
+            "The agent definition that the root uses, if it is not the default one.";
+        AgentSelect, "agent.select", Session, Owner, SelectAgentParams => AgentResult,
+            "Has the root use another agent definition, from its next activation on.";
+        TasksList, "tasks.list", Any, File, TasksParams => TasksPage,
+            "Every task of the session, oldest first, in pages.";
+        TasksGet, "tasks.get", Any, File, TaskParams => TaskRecord,
+            "One task with everything its record holds: prompt, messages, turns, evidence.";
+        TasksOutput, "tasks.output", Any, File, TaskParams => OutputResult,
+            "A task's latest output, clipped.";
+        TasksWait, "tasks.wait", Any, OwnerFirst, TaskWaitParams => TaskWaitResult,
+            "Waits until a task is at rest.";
+        TasksStop, "tasks.stop", Session, Owner, StopTaskParams => Nothing,
+            "Stops a task and everything below it, after a last turn or at once.";
+        TasksPromote, "tasks.promote", Session, Owner, TaskParams => Nothing,
+            "Moves a task that the root waits for into the background.";
+        TasksForget, "tasks.forget", Session, Owner, TaskParams => Nothing,
+            "Removes the record of a task that has ended.";
+        TasksRegister, "tasks.register", Session, Owner, RegisterTaskParams => ExternalTaskResult,
+            "Starts an external task, or claims one whose client is gone.";
+        TasksReport, "tasks.report", Session, Owner, ReportTaskParams => ExternalTaskResult,
+            "Applies a client's report on its external task.";
+        TasksOrphan, "tasks.orphan", Session, Owner, ClosedConnectionParams => Nothing,
+            "Reports a closed connection; another one can claim its external tasks.";
+        TodosList, "todos.list", Any, File, TodosParams => TodosPage,
+            "The todos of the session with their dependencies, in pages.";
+        TodosAdd, "todos.add", Session, Owner, NewTodo => TodoView,
+            "Adds a todo to the session's graph.";
+        TodosUpdate, "todos.update", Session, Owner, TodoChange => TodoView,
+            "Changes a todo: its text, its dependencies, its status.";
+        TodosEdit, "todos.edit", Session, Command, TodoEdits => TodoIds,
+            "Adds and changes several todos: all of them, or none.";
+        AsksList, "asks.list", Any, File, AsksParams => AsksResult,
+            "The asks that wait for a decision, oldest first.";
+        AsksDecide, "asks.decide", Session, Owner, AsksDecideParams => Nothing,
+            "Decides on one ask: allows or denies a call, or answers a question.";
+        EventsList, "events.list", Any, File, EventsParams => EventsPage,
+            "Events that were committed, oldest first, in pages.";
+        EventsSubscribe, "events.subscribe", Any, Owner, SubscribeParams => Nothing,
+            "The events after a sequence number, then each new one as it is committed.";
+    }
+    home {
+        SessionsList, "sessions.list", Any, Home, SessionsParams => SessionsPage,
+            "All sessions, newest first, in pages.";
+        SessionsFind, "sessions.find", Any, Home, SessionPrefixParams => SessionIdParams,
+            "The one session whose id begins with a text.";
+        SessionsLatest, "sessions.latest", Any, Home, FolderParams => FoundSession,
+            "The session of a folder with the latest event.";
+        SessionsBegin, "sessions.begin", Any, Host, SessionOptions => SessionView,
+            "Begins a session, which runs whether or not a client watches it.";
+        SessionsResume, "sessions.resume", Any, Host, ReopenSessionParams => SessionView,
+            "Resumes a session that no process runs; a running one stays as it is.";
+        SessionsFork, "sessions.fork", Any, Host, ReopenSessionParams => SessionView,
+            "Continues in a copy; the original session stays as it is.";
+        HostGet, "host.get", Any, Host, Nothing => HostView,
+            "The session host: its process and the sessions that it keeps.";
+        HostStop, "host.stop", Any, Host, Nothing => Nothing,
+            "Ends the session host; the sessions that it kept can be resumed.";
+        HostHandOver, "host.handOver", Any, Host, Nothing => HandOver,
+            "Ends the session host in favor of another process, which resumes its sessions.";
+        SessionsRemove, "sessions.remove", Any, Home, SessionIdParams => Nothing,
+            "Removes a session that no process runs, with all its data.";
+        SessionsRepair, "sessions.repair", Any, Home, SessionIdParams => RepairResult,
+            "Accepts a log as it is, although committed events are missing or differ.";
+        TasksFind, "tasks.find", Any, Home, TaskPrefixParams => SessionsOfTask,
+            "The sessions that have a task whose id begins with a text.";
+        AsksAll, "asks.all", Any, Home, AllAsksParams => AllAsksResult,
+            "The asks of all sessions that may have open ones, oldest first.";
+        UsageGet, "usage.get", Any, Home, UsageParams => UsageReport,
+            "What sessions used and spent, by session, model, agent or task.";
+        ListsItems, "lists.items", Any, Home, ItemsParams => ItemsResult,
+            "The items of a shared list.";
+        ListsGet, "lists.get", Any, Home, ItemParams => ListItem,
+            "One item of a shared list.";
+        ListsAdd, "lists.add", Any, Home, AddItemParams => ListItem,
+            "Adds an item to a shared list.";
+        ListsUpdate, "lists.update", Any, Home, UpdateItemParams => ListItem,
+            "Changes, completes or deletes an item.";
+        ListsArchive, "lists.archive", Any, Home, ArchiveItemsParams => ItemsResult,
+            "Archives a completed item, or all of them.";
+        ListsExport, "lists.export", Any, Home, ListParams => ListExport,
+            "A shared list as JSON lines.";
+        ListsImport, "lists.import", Any, Home, ImportItemsParams => ImportItemsResult,
+            "Imports exported items; the later of two versions is kept.";
+        UsageToday, "usage.today", Any, Settings, Nothing => TodayUsage,
+            "What all sessions spent today, and the limit of a day.";
+        SettingsGet, "settings.get", Any, Settings, SettingsParams => SettingsView,
+            "The effective settings of a folder, and where each was set.";
+        SettingsFiles, "settings.files", Any, Settings, SettingsParams => SettingsFiles,
+            "The settings files of a folder, strongest first.";
+        SettingsAddRule, "settings.addRule", Any, Settings, AddRuleParams => AddRuleResult,
+            "Adds a permission rule to the user's settings.";
+        SettingsImport, "settings.import", Any, Settings, ImportSettingsParams => ImportSettingsResult,
+            "What the files of another product become in Bosun; writes it if wanted.";
+        PermissionsExplain, "permissions.explain", Any, Settings, ExplainParams => ExplanationView,
+            "Whether a call would be allowed, asked about or denied, and why.";
+        TrustGet, "trust.get", Any, Settings, SettingsParams => ProjectTrust,
+            "What the files of a project control, and whether the user trusts them.";
+        TrustAdd, "trust.add", Any, Settings, AddTrustParams => ProjectTrust,
+            "Trusts a project with its current files.";
+        TrustRemove, "trust.remove", Any, Settings, SettingsParams => RemoveTrustResult,
+            "Stops trusting a project.";
+        TrustList, "trust.list", Any, Settings, Nothing => TrustedProjects,
+            "The projects that the user trusts.";
+        CatalogList, "catalog.list", Any, Settings, SettingsParams => CatalogView,
+            "The agents, skills, slash commands and plugins of a folder.";
+        CatalogGet, "catalog.get", Any, Settings, DefinitionParams => FullDefinition,
+            "One agent, skill or slash command in full.";
+        CatalogCheck, "catalog.check", Any, Settings, SettingsParams => CatalogProblems,
+            "The problems of definitions, each with its remedy.";
+        ModelsList, "models.list", Any, Settings, SettingsParams => ModelsResult,
+            "The providers, their models, and those that are not asked now.";
+        ModelsReopen, "models.reopen", Any, Settings, Nothing => Nothing,
+            "Forgets which providers asked to wait.";
+        CheckoutsList, "checkouts.list", Any, Settings, Nothing => CheckoutsResult,
+            "The checkouts that agents work in, and those in the trash.";
+        CheckoutsDiscard, "checkouts.discard", Any, Settings, CheckoutParams => MovedCheckout,
+            "Moves a checkout that no agent works in to the trash.";
+        CheckoutsRestore, "checkouts.restore", Any, Settings, CheckoutParams => MovedCheckout,
+            "Restores a checkout from the trash.";
+        DoctorCheck, "doctor.check", Any, Settings, Nothing => DoctorResult,
+            "Checks the installation, with a remedy for each problem.";
+        HomeCollect, "home.collect", Any, Settings, CollectParams => CollectResult,
+            "Removes old idle sessions, unreachable output, and leftovers of removed sessions.";
+    }
 }
 
 impl Method {
@@ -348,6 +386,12 @@ mod tests {
         for spec in METHODS {
             assert_eq!(Method::from_name(spec.name), Some(spec.method));
             assert_eq!(spec.method.spec().name, spec.name);
+            assert_eq!(
+                spec.method.of_session().is_some(),
+                spec.method.scope() == MethodScope::Session,
+                "{}",
+                spec.name
+            );
             assert_eq!(spec.about.starts_with("Experimental: "), spec.method.is_experimental(), "{}", spec.name);
         }
         assert_eq!(Method::from_name("session.fly"), None);

@@ -25,7 +25,9 @@ pub use command_outcome::{CommandFate, CommandOutcome, RefusalKind};
 pub use external_tasks::*;
 pub use fleet::*;
 pub use lists::*;
-pub use methods::{AnswerSource, ApiCall, CallOrdering, METHODS, Method, MethodScope, MethodSpec, Nothing, calls};
+pub use methods::{
+    AnswerSource, ApiCall, CallOrdering, METHODS, Method, MethodScope, MethodSpec, Nothing, SessionMethod, calls,
+};
 pub use session::*;
 pub use session_host::*;
 pub use sessions::*;
