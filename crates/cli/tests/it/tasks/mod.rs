@@ -11,6 +11,7 @@ mod roles;
 mod running;
 mod terminals;
 mod views;
+mod waits;
 
 use std::fs;
 
