@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER;
 use host::{Home, PlainError};
+use protocol::api::TrustState;
 use protocol::{HookAction, HookEvent, HookSpec, SettingsFileScope};
 use sha2::{Digest, Sha256};
 
@@ -113,12 +114,12 @@ impl TrustStatus {
         TrustStatus::check(&project.dir, home.root(), remembered.as_deref())
     }
 
-    /// The status in one word.
-    pub fn as_str(self) -> &'static str {
+    /// The status as the API shows it.
+    pub fn view(self) -> TrustState {
         match self {
-            TrustStatus::Trusted => "trusted",
-            TrustStatus::Changed => "changed",
-            TrustStatus::Untrusted => "untrusted",
+            TrustStatus::Trusted => TrustState::Trusted,
+            TrustStatus::Changed => TrustState::Changed,
+            TrustStatus::Untrusted => TrustState::Untrusted,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use config::{AgentConfig, DefinitionProblem, LoadedCatalog, Severity};
 use host::{Clock, SystemClock};
-use protocol::api::{CatalogProblems, DefinitionProblemView};
+use protocol::api::{CatalogProblems, DefinitionProblemView, ProblemSeverity};
 use serde::Serialize;
 use tui::print;
 
@@ -71,11 +71,10 @@ fn problem_view(problem: &DefinitionProblem) -> DefinitionProblemView {
         line: problem.at.map(|at| at.line),
         column: problem.at.map(|at| at.column),
         severity: match problem.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Untrusted => "untrusted",
-        }
-        .to_owned(),
+            Severity::Error => ProblemSeverity::Error,
+            Severity::Warning => ProblemSeverity::Warning,
+            Severity::Untrusted => ProblemSeverity::Untrusted,
+        },
         message: problem.message.clone(),
         remedy: problem.remedy.clone(),
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use git::{Checkout, TrashedCheckout};
-use protocol::api::{CheckoutView, CheckoutsResult};
+use protocol::api::{CheckoutState, CheckoutView, CheckoutsResult};
 use tui::print;
 
 use super::git_in_home;
@@ -34,6 +34,7 @@ pub(super) fn list(setup: &Setup, json: bool) -> Result<CommandExit, CliError> {
     for CheckoutView { task, state, name, commit, bytes, path, .. } in &rows {
         let commit = commit.as_deref().and_then(|commit| commit.get(..12)).unwrap_or("-");
         let (name, path) = (print::sanitize(&print::one_line(name, 24)), print::sanitize(path));
+        let state = state.as_str();
         print::row(format_args!("{task}  {state:<8} {commit:<12} {:>7} kB  {name:<16} {path}", bytes / 1000));
     }
     Ok(CommandExit::Success)
@@ -46,11 +47,10 @@ fn checkout_view(checkout: &Checkout) -> CheckoutView {
         session: id.session.to_string(),
         name: checkout.name().to_owned(),
         state: match (checkout.is_in_use(), &commit) {
-            (true, _) => "in use",
-            (false, Some(_)) => "sealed",
-            (false, None) => "unsealed",
-        }
-        .to_owned(),
+            (true, _) => CheckoutState::InUse,
+            (false, Some(_)) => CheckoutState::Sealed,
+            (false, None) => CheckoutState::Unsealed,
+        },
         path: checkout.path().display().to_string(),
         pinned: commit.is_some().then(|| id.work_ref()),
         commit,
@@ -65,7 +65,7 @@ fn trash_view(setup: &Setup, trashed: &TrashedCheckout) -> CheckoutView {
         task: trashed.id.task.to_string(),
         session: trashed.id.session.to_string(),
         name: trashed.why.clone(),
-        state: "trash".to_owned(),
+        state: CheckoutState::Trash,
         commit: None,
         pinned: None,
         repository: None,

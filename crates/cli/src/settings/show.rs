@@ -22,7 +22,7 @@ pub(crate) fn view(setup: &Setup, options: &SessionOptions, cwd: &Path) -> Resul
     let control_paths = setup.sources().policy(options, cwd)?.control_paths;
     Ok(SettingsView {
         top: layers.project.dir.display().to_string(),
-        trust: layers.trust.as_str().to_owned(),
+        trust: layers.trust.view(),
         settings: layers.values().into_iter().map(setting_view).collect(),
         ignored: layers.ignored.clone(),
         out_of_reach: control_paths.iter().map(|path| path.display().to_string()).collect(),

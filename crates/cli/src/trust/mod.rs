@@ -8,7 +8,7 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use client::TrustRow;
 use config::{Project, TrustStatus, TrustedContents};
 use host::{Clock, SystemClock};
-use protocol::api::ProjectTrust;
+use protocol::api::{ProjectTrust, TrustState};
 use tui::print;
 
 use crate::args::TrustArgs;
@@ -84,8 +84,7 @@ fn review_and_trust(setup: &Setup, project: &Project, args: &TrustArgs) -> Resul
     }
     trust_contents(setup, project, contents.digest)?;
     if args.json {
-        let trust = TrustStatus::Trusted.as_str().to_owned();
-        show::print_project(&ProjectTrust { trust, ..report }, true);
+        show::print_project(&ProjectTrust { trust: TrustState::Trusted, ..report }, true);
     } else {
         print::note("trusted until one of these files changes; `bosun trust --revoke` revokes it");
     }

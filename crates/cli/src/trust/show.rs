@@ -5,7 +5,7 @@ use std::path::Path;
 use client::TrustRow;
 use config::{Project, TrustStatus, TrustedContents, TrustedHook};
 use host::{Clock, SystemClock};
-use protocol::api::{ProjectHookView, ProjectTrust, TrustedProjectView, TrustedProjects};
+use protocol::api::{ProjectHookView, ProjectTrust, TrustState, TrustedProjectView, TrustedProjects};
 use serde_json::Value;
 use tui::print;
 
@@ -25,11 +25,13 @@ pub(super) fn project_trust(
     } else {
         Vec::new()
     };
-    let trust =
-        if TrustedContents::has_any(&project.dir, setup.home.root()) { status.as_str() } else { "nothing to trust" };
+    let trust = match TrustedContents::has_any(&project.dir, setup.home.root()) {
+        true => status.view(),
+        false => TrustState::NothingToTrust,
+    };
     Ok(ProjectTrust {
         top: project.dir.display().to_string(),
-        trust: trust.to_owned(),
+        trust,
         settings: settings.into_iter().collect(),
         hooks: contents.hooks.iter().map(|hook| hook_view(hook, &project.dir)).collect(),
         files: contents.files.iter().map(|file| file.display().to_string()).collect(),
@@ -50,7 +52,7 @@ pub(super) fn print_project(project: &ProjectTrust, json: bool) {
     }
     // Any part of a line may come from an untrusted file.
     let print_line = |line: String| print::output(print::sanitize(&line).replace(['\n', '\t'], " "));
-    print_line(format!("{}: {}", project.top, project.trust));
+    print_line(format!("{}: {}", project.top, project.trust.as_str()));
     if !project.settings.is_empty() {
         print_line("its settings:".into());
     }
@@ -76,11 +78,7 @@ pub(super) fn print_project(project: &ProjectTrust, json: bool) {
 /// The trusted projects, and those that have changed since.
 pub(crate) fn trusted_projects(setup: &Setup) -> Result<TrustedProjects, CliError> {
     let status = |row: &TrustRow| TrustStatus::check(Path::new(&row.top), setup.home.root(), Some(&row.digest));
-    let view = |row: TrustRow| TrustedProjectView {
-        trust: status(&row).as_str().to_owned(),
-        trusted_at: row.at,
-        top: row.top,
-    };
+    let view = |row: TrustRow| TrustedProjectView { trust: status(&row).view(), trusted_at: row.at, top: row.top };
     Ok(TrustedProjects { projects: client::trust::list(&setup.home)?.into_iter().map(view).collect() })
 }
 
@@ -97,7 +95,7 @@ pub(super) fn list(setup: &Setup, json: bool) -> Result<CommandExit, CliError> {
     let now = SystemClock.now();
     for TrustedProjectView { top, trust, trusted_at } in projects {
         let ago = protocol::format_age(trusted_at, now);
-        print::output(print::sanitize(&format!("{trust:9} {ago:>8}  {top}")));
+        print::output(print::sanitize(&format!("{:9} {ago:>8}  {top}", trust.as_str())));
     }
     Ok(CommandExit::Success)
 }

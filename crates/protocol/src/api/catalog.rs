@@ -104,6 +104,21 @@ pub struct CatalogProblems {
     pub notices: Vec<String>,
 }
 
+/// What a problem does to its definition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ProblemSeverity {
+    /// The definition is not used.
+    Error,
+    /// A part of it is not used.
+    Warning,
+    /// It is not used, since the user has not trusted the project.
+    Untrusted,
+    /// A severity from a newer version.
+    #[serde(other)]
+    Unknown,
+}
+
 /// A problem in a definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -114,8 +129,8 @@ pub struct DefinitionProblemView {
     pub line: Option<u64>,
     /// The column, from 1, if it is known.
     pub column: Option<u64>,
-    /// `error`, `warning` or `untrusted`.
-    pub severity: String,
+    /// Whether the definition is used.
+    pub severity: ProblemSeverity,
     /// What is wrong.
     pub message: String,
     /// What to do about it.

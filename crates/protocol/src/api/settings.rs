@@ -14,14 +14,45 @@ pub struct SettingsParams {
     pub cwd: Option<String>,
 }
 
+/// Whether the user trusts a project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum TrustState {
+    /// The user trusts it with its current files.
+    Trusted,
+    /// The user trusted it, and its files have changed since.
+    Changed,
+    /// The user does not trust it.
+    Untrusted,
+    /// It has no files that control Bosun.
+    #[serde(rename = "nothing to trust")]
+    NothingToTrust,
+    /// A state from a newer version.
+    #[serde(other)]
+    Unknown,
+}
+
+impl TrustState {
+    /// The state as people read it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            TrustState::Trusted => "trusted",
+            TrustState::Changed => "changed",
+            TrustState::Untrusted => "untrusted",
+            TrustState::NothingToTrust => "nothing to trust",
+            TrustState::Unknown => "unknown",
+        }
+    }
+}
+
 /// The effective settings of a folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SettingsView {
     /// The project's topmost folder.
     pub top: String,
-    /// Whether the user trusts the project: `trusted`, `changed` or `untrusted`.
-    pub trust: String,
+    /// Whether the user trusts the project.
+    pub trust: TrustState,
     /// The settings, by key.
     pub settings: Vec<SettingView>,
     /// Keys of the project's settings file that are ignored, since the project is not trusted.
@@ -189,8 +220,8 @@ pub struct DecidingRuleView {
 pub struct ProjectTrust {
     /// The project's topmost folder.
     pub top: String,
-    /// Whether the user trusts it: `trusted`, `changed`, `untrusted` or `nothing to trust`.
-    pub trust: String,
+    /// Whether the user trusts it.
+    pub trust: TrustState,
     /// The settings in its file.
     pub settings: Map<String, Value>,
     /// The commands of its hooks.
@@ -245,8 +276,8 @@ pub struct TrustedProjects {
 pub struct TrustedProjectView {
     /// The project's topmost folder.
     pub top: String,
-    /// `trusted`, or `changed` if its files have changed since.
-    pub trust: String,
+    /// Whether its files have changed since.
+    pub trust: TrustState,
     /// When the user trusted it.
     pub trusted_at: Timestamp,
 }

@@ -63,6 +63,37 @@ pub struct CheckoutsResult {
     pub checkouts: Vec<CheckoutView>,
 }
 
+/// Whether a checkout is in use, and whether its work is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CheckoutState {
+    /// An agent works in it.
+    #[serde(rename = "in use")]
+    InUse,
+    /// A commit holds its work.
+    Sealed,
+    /// No commit holds its work.
+    Unsealed,
+    /// It is in the trash.
+    Trash,
+    /// A state from a newer version.
+    #[serde(other)]
+    Unknown,
+}
+
+impl CheckoutState {
+    /// The state as people read it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            CheckoutState::InUse => "in use",
+            CheckoutState::Sealed => "sealed",
+            CheckoutState::Unsealed => "unsealed",
+            CheckoutState::Trash => "trash",
+            CheckoutState::Unknown => "unknown",
+        }
+    }
+}
+
 /// A checkout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -73,8 +104,8 @@ pub struct CheckoutView {
     pub session: String,
     /// Its name; why it is there, if it is in the trash.
     pub name: String,
-    /// `in use`, `sealed`, `unsealed` or `trash`.
-    pub state: String,
+    /// Whether it is in use, and whether its work is kept.
+    pub state: CheckoutState,
     /// Its folder.
     pub path: String,
     /// The commit that holds its work.
