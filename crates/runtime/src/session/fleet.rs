@@ -45,7 +45,10 @@ mod tests {
         assert!(matches!(started, Err(FleetError::NoRunner)), "{started:?}");
         assert!(matches!(session.resume_fleet(Vec::new()).await, Err(FleetError::NoRunner)));
         let refused = session.dispatch("/fleet bake").await.refusal();
-        assert_eq!(refused.as_deref(), Some("/fleet: this program cannot run fleets"));
+        assert_eq!(
+            refused.map(protocol::Refusal::in_one_line).as_deref(),
+            Some("/fleet: this program cannot run fleets")
+        );
         assert!(session.latest_fleet().is_none() && session.status().borrow().quiet);
         session.leave().await.unwrap();
     }
