@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use client::{EventStream, FollowOptions, SessionHandle, StoreError, StoredSession};
 use protocol::api::{InvokeSlashParams, StatusView, calls};
-use protocol::{CancelBy, SessionId, TaskId};
+use protocol::{CancelBy, Refusal, SessionId, TaskId};
 use runtime::slash::{SlashLookup, SlashOutcome, SlashRegistry};
 use runtime::{
     FleetError, FleetHandle, FleetRequest, InputRejection, InstructionNotice, Session, SessionSettings, SessionStart,
@@ -138,7 +138,7 @@ pub(crate) async fn run_slash_command(
     let params = InvokeSlashParams { name: command.name().to_owned(), input: command.arguments().to_owned() };
     match call_session::<calls::CommandsInvoke>(session, &params).await {
         Ok(result) => Ok(result.into()),
-        Err(CallFailure::Refused(reason)) => Ok(SlashOutcome::Refused(reason)),
+        Err(CallFailure::Refused(reason)) => Ok(SlashOutcome::Refused(Refusal::new(reason))),
         Err(failure @ CallFailure::Fatal(_)) => Err(failure.into()),
     }
 }
