@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use protocol::api::InvokeSlashParams;
-use protocol::{PermissionMode, SessionId};
+use protocol::{PermissionMode, Refusal, SessionId};
 use runtime::SessionStart;
 use runtime::slash::{SlashLookup, SlashRegistry};
 use tui::chat::{AllowRules, ConversationOwner, OpenConversation, SessionChoice, SlashCommands, SlashInput};
@@ -135,7 +135,9 @@ impl SlashCommands for ChatSlashCommands {
     fn look_up(&self, line: &str) -> SlashInput {
         let command = match self.0.parse(line) {
             SlashLookup::NotACommand => return SlashInput::NotACommand,
-            SlashLookup::Unavailable(outcome) => return SlashInput::Unavailable(outcome.refusal().unwrap_or_default()),
+            SlashLookup::Unavailable(outcome) => {
+                return SlashInput::Unavailable(outcome.refusal().map(Refusal::in_one_line).unwrap_or_default());
+            }
             SlashLookup::Command(command) => command,
         };
         match command.terminal_command() {
