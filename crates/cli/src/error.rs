@@ -165,7 +165,8 @@ impl From<runtime::SessionOpenError> for CliError {
             }
             runtime::SessionOpenError::Folder { .. }
             | runtime::SessionOpenError::Agent(_)
-            | runtime::SessionOpenError::OwnCheckout(_) => CliError::usage(error),
+            | runtime::SessionOpenError::OwnCheckout(_)
+            | runtime::SessionOpenError::OwnProcess(_) => CliError::usage(error),
             runtime::SessionOpenError::Rejected(_)
             | runtime::SessionOpenError::Log { .. }
             | runtime::SessionOpenError::Empty(_)

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use model::{ClientProvider, Model, Providers, RecordingModel};
 use protocol::api::SessionView;
 use protocol::{ModelPreference, Refusal, SessionOptions};
-use runtime::{
-    CostGuard, ExpensiveModelAction, ModelResolveError, ModelResolver, ModelSources, UnpricedModelPolicy,
-};
+use runtime::{CostGuard, ExpensiveModelAction, ModelResolveError, ModelResolver, ModelSources, UnpricedModelPolicy};
 
 use super::{AssembleError, StartNotice, StartNoticeKind};
 use crate::agents::AgentConfig;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kernel::KernelInput;
-use protocol::{Activation, FailKind, RunId, TaskId};
+use protocol::{Activation, FailKind, Hinted as _, RunId, TaskId};
 use tools::BoxFuture;
 
 use super::{Executor, fail_run};
@@ -60,7 +60,7 @@ async fn start(context: &Arc<SessionContext>, link: &RunLink) -> Result<(RunProc
     let placed = task_workspaces::ensure_workspace(&context.workplace, &profile, &*session).await;
     placed.map_err(|error| (FailKind::Internal, error.to_string()))?;
     let workspace = context.workplace.task_workspaces.workspace(profile.checkout.as_ref());
-    let workspace = workspace.map_err(|message| (FailKind::Internal, message))?;
+    let workspace = workspace.map_err(|error| (FailKind::Internal, error.in_one_line()))?;
     let run = ServedRun::new(context, link, session, &profile, &workspace);
     let run = run.map_err(|error| (FailKind::Model, error.to_string()))?;
     let process = RunProcess::start(&context.workplace.guardian, workspace.cwd()).await;

@@ -102,9 +102,7 @@ impl Hinted for SessionOpenError {
             SessionOpenError::OwnCheckout(_) => {
                 Some("start it as a subagent, or remove `isolation` from its file".into())
             }
-            SessionOpenError::OwnProcess(_) => {
-                Some("start it as a subagent, or remove `place` from its file".into())
-            }
+            SessionOpenError::OwnProcess(_) => Some("start it as a subagent, or remove `place` from its file".into()),
             SessionOpenError::Empty(session) => Some(format!("remove it with `bosun sessions rm {session}`")),
             SessionOpenError::Log { .. } => Some("`bosun sessions export` shows its events".into()),
             SessionOpenError::Folder { .. } => Some("choose another folder with -C or --add-dir".into()),

@@ -12,7 +12,7 @@ use net::{HttpTimeouts, NetworkRoute, Secret};
 use protocol::{ModelPreference, Price};
 use serde::{Deserialize, Serialize};
 
-use crate::models::{ModelResolver, ModelSources};
+use crate::models::{ModelResolveError, ModelResolver, ModelSources};
 
 /// Where models come from.
 #[derive(Serialize, Deserialize)]
@@ -138,8 +138,8 @@ impl fmt::Debug for HandedModels {
 }
 
 impl ModelResolver for HandedModels {
-    fn open(&self, spec: &str) -> Result<Arc<dyn Model>, String> {
-        model::open(spec, &self.0.folder, &self.0.providers).map_err(|error| error.to_string())
+    fn open(&self, spec: &str) -> Result<Arc<dyn Model>, ModelResolveError> {
+        Ok(model::open(spec, &self.0.folder, &self.0.providers)?)
     }
 
     fn available(&self) -> Vec<String> {
