@@ -5,13 +5,34 @@ use std::sync::{Mutex, PoisonError};
 
 use futures_util::future::join_all;
 use kernel::{InputRefusal, KernelInput, TodoTransition};
-use protocol::{FleetConfig, Principal, ReusedResult, TaskId, Todo, TodoId};
+use protocol::{FleetConfig, Hinted, Principal, ReusedResult, TaskId, Todo, TodoId};
 use runtime::{FleetSession, InputRejection};
 use store::{SessionReader, StoreError, TodoRow};
 
 use crate::history::{FleetRecord, TodoRequirements};
+use crate::merging::MergeError;
 use crate::services::FleetServices;
+use crate::worker::WorkerError;
 use crate::{prompts, worker};
+
+/// Why no worker starts for a todo.
+#[derive(Debug, thiserror::Error)]
+enum DispatchError {
+    #[error(transparent)]
+    Worker(#[from] WorkerError),
+    /// The work of its dependencies cannot be joined for it.
+    #[error(transparent)]
+    Merge(#[from] MergeError),
+}
+
+impl Hinted for DispatchError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            DispatchError::Worker(error) => error.hint(),
+            DispatchError::Merge(error) => error.hint(),
+        }
+    }
+}
 
 /// The services of a fleet's driver.
 #[derive(Debug)]
@@ -130,7 +151,10 @@ impl FleetContext {
         self.discard_reuse(id);
         match self.worker_input(config, &row, author).await {
             Ok(input) => input,
-            Err(reason) => KernelInput::SetTodoState { todo: id.clone(), to: TodoTransition::Block(reason) },
+            Err(error) => {
+                let to = TodoTransition::Block(error.in_one_line());
+                KernelInput::SetTodoState { todo: id.clone(), to }
+            }
         }
     }
 
@@ -139,7 +163,7 @@ impl FleetContext {
         config: &FleetConfig,
         row: &TodoRow,
         author: Option<TaskId>,
-    ) -> Result<KernelInput, String> {
+    ) -> Result<KernelInput, DispatchError> {
         if let Some(author) = author {
             worker::check_author_rights(&self.session, author, config, &row.todo).await?;
         }

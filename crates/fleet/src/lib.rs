@@ -23,7 +23,7 @@ mod steps;
 mod worker;
 
 pub use result_cache::{
-    Assignment, AssignmentContext, CacheLookup, CacheMissReason, CommitPinner, FilePatterns, NoCommits, ResultBackend,
-    RunResultCache, TreeSnapshot, TreeSnapshotError, WorkLocation, excluded_paths,
+    Assignment, AssignmentContext, CacheLookup, CacheMissReason, CommitPinner, FilePatterns, NoCommits, PatternError,
+    ResultBackend, RunResultCache, TreeSnapshot, TreeSnapshotError, WorkLocation, excluded_paths,
 };
 pub use runner::FleetEngine;

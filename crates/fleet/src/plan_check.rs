@@ -19,7 +19,7 @@ pub(crate) async fn problems(session: &FleetSession, config: &FleetConfig, todos
     let mut problems = Vec::new();
     let known: BTreeSet<&TodoId> = todos.iter().map(|todo| &todo.id).collect();
     // A command is judged once, however many todos have it.
-    let mut judged: BTreeMap<&str, Result<(), String>> = BTreeMap::new();
+    let mut judged: BTreeMap<&str, Option<String>> = BTreeMap::new();
     for todo in todos.iter().filter(|todo| todo.status == TodoStatus::Pending) {
         let mut found = todo_problems(session, config, todo);
         found.extend(todo.depends_on.iter().find(|dependency| !known.contains(dependency)).map(|dependency| {
@@ -27,9 +27,10 @@ pub(crate) async fn problems(session: &FleetSession, config: &FleetConfig, todos
         }));
         if let Some(check) = todo.check.as_deref() {
             if !judged.contains_key(check) {
-                judged.insert(check, worker::check_permitted(session, check).await);
+                let refused = worker::check_permitted(session, check).await.err();
+                judged.insert(check, refused.map(|error| error.in_one_line()));
             }
-            found.extend(judged.get(check).and_then(|verdict| verdict.clone().err()));
+            found.extend(judged.get(check).cloned().flatten());
         }
         problems.extend(found.into_iter().map(|problem| format!("{}: {problem}", one_line(&todo.id.0, MAX_ID_BYTES))));
     }
@@ -46,11 +47,11 @@ fn todo_problems(session: &FleetSession, config: &FleetConfig, todo: &Todo) -> V
     }
     match worker::worker_agent(session, config, todo) {
         Ok(agent) => found.extend(session.agent_problems(agent, todo.model.as_deref())),
-        Err(problem) => found.push(problem),
+        Err(error) => found.push(error.in_one_line()),
     }
     let files = Expectations { files: todo.files.clone(), ..Expectations::default() };
     found.extend(check_usable(&files).err().map(|error| error.in_one_line()));
-    found.extend(worker::worker_expectations(todo).err());
+    found.extend(worker::worker_expectations(todo).err().map(|error| error.in_one_line()));
     found
 }
 
@@ -59,8 +60,8 @@ pub(crate) async fn check_plan(session: &FleetSession, config: &FleetConfig, tod
     let mut problems = problems(session, config, todos).await;
     // The author of the file need not be the user who runs it.
     if let (Some(check), Some(_file)) = (&config.check, &config.plan) {
-        problems
-            .extend(worker::check_permitted(session, check).await.err().map(|problem| format!("the fleet: {problem}")));
+        let refused = worker::check_permitted(session, check).await.err();
+        problems.extend(refused.map(|error| format!("the fleet: {}", error.in_one_line())));
     }
     let mut ids = BTreeSet::new();
     let duplicates = todos.iter().filter(|todo| !ids.insert(&todo.id));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kernel::{KernelInput, TodoTransition};
 use protocol::api::TodoEdit;
-use protocol::{BlockReason, Event, FleetConfig, TodoId};
+use protocol::{BlockReason, Event, FleetConfig, Hinted, TodoId};
 use runtime::{
     FleetActivity, FleetError, FleetHandle, FleetQueue, FleetRequest, FleetRunner, FleetSession, InputRejection,
     RequestedFleet, ResultReuse, WantedFleet,
@@ -89,7 +89,8 @@ impl SessionFleets {
         }
         let FleetRequest { mut config, todos, reuse, excluded } = request;
         if config.isolated {
-            merger.check_repository().await.map_err(FleetError::Repository)?;
+            let usable = merger.check_repository().await;
+            usable.map_err(|error| FleetError::Repository(error.in_one_line()))?;
         }
         if !todos.is_empty() {
             check_plan(&self.session, &config, &todos).await?;

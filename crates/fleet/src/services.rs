@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use protocol::{DEFAULT_AGENT, FleetConfig, MergeDestination, ReusedResult, Todo, TodoId};
+use protocol::{DEFAULT_AGENT, FleetConfig, Hinted, MergeDestination, ReusedResult, Todo, TodoId};
 use runtime::{FleetSession, ResultReuse};
 
 use crate::merging::FleetMerger;
@@ -91,8 +91,8 @@ impl FleetServices {
                 CollectedWork { location: work_location(&summary.destination), missing: summary.not_merged() }
             }
             // Which work is in the result is unknown, so none counts as merged.
-            Err(why) => {
-                let why = format!("it was not merged: {why}");
+            Err(error) => {
+                let why = format!("it was not merged: {}", error.in_one_line());
                 let missing = done.iter().map(|done| (done.todo.id.clone(), why.clone())).collect();
                 CollectedWork { location: WorkLocation::InCommits, missing }
             }

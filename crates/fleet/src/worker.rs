@@ -1,59 +1,90 @@
 //! The worker of a todo: its definition, its expectations and its permissions.
 
 use protocol::{
-    AgentSpec, Clip, DEFAULT_AGENT, Expectations, FleetConfig, Hinted as _, PermissionMode, RuleEffect, TaskId, Todo,
+    AgentSpec, Clip, DEFAULT_AGENT, Expectations, FleetConfig, Hinted, PermissionMode, Refusal, RuleEffect, TaskId,
+    Todo,
 };
 use runtime::{FleetSession, SpawnBuilder, check_usable};
 use store::TodoRow;
+
+/// Why a todo has no worker.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WorkerError {
+    #[error("there is no agent type `{wanted}`")]
+    UnknownAgent { wanted: Clip, known: String },
+    #[error("`expects` is not JSON: {0}")]
+    ExpectsNotJson(#[from] serde_json::Error),
+    #[error("its check `{check}` is not permitted: {reason}")]
+    CheckNotPermitted { check: Clip, reason: String, allow_flags: Option<String> },
+    #[error("a `{author}` agent wrote this todo, but may not start `{agent}`")]
+    AuthorMayNotStart { author: String, agent: String },
+    #[error("a `{author}` agent wrote the check `{check}`, but may not run it: {reason}")]
+    AuthorMayNotRun { author: String, check: Clip, reason: String },
+    /// The session refuses it.
+    #[error("{}", .0.message)]
+    Session(#[from] Refusal),
+}
+
+impl Hinted for WorkerError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            WorkerError::UnknownAgent { known, .. } => Some(format!("there are: {known}")),
+            WorkerError::CheckNotPermitted { allow_flags, .. } => {
+                allow_flags.as_ref().map(|flags| format!("`{flags}` permits it"))
+            }
+            WorkerError::AuthorMayNotStart { .. } => Some("the main agent can write it again".into()),
+            WorkerError::Session(refusal) => refusal.hint.clone(),
+            WorkerError::ExpectsNotJson(_) | WorkerError::AuthorMayNotRun { .. } => None,
+        }
+    }
+}
 
 /// The agent type of todos that name none.
 pub(crate) fn default_agent(config: &FleetConfig) -> &str {
     config.agent.as_deref().unwrap_or(DEFAULT_AGENT)
 }
 
-/// The definition of a todo's worker, or the reason why there is none.
+/// The definition of a todo's worker.
 pub(crate) fn worker_agent<'a>(
     session: &'a FleetSession,
     config: &FleetConfig,
     todo: &Todo,
-) -> Result<&'a AgentSpec, String> {
+) -> Result<&'a AgentSpec, WorkerError> {
     let wanted = todo.agent_type.as_deref().unwrap_or(default_agent(config));
     let catalog = session.definitions();
     catalog.agent(wanted).filter(|agent| agent.model_invocable).ok_or_else(|| {
         let known: Vec<&str> = catalog.invocable().map(|agent| agent.name.as_str()).collect();
-        format!("there is no agent type `{}`; there are: {}", Clip::new(wanted, 100), known.join(", "))
+        WorkerError::UnknownAgent { wanted: Clip::new(wanted, 100), known: known.join(", ") }
     })
 }
 
-/// The expectations of a todo's worker, or the reason why they can never be checked.
-pub(crate) fn worker_expectations(todo: &Todo) -> Result<Option<Expectations>, String> {
-    let schema = todo.expects.as_deref().map(serde_json::from_str).transpose();
-    let schema = schema.map_err(|error| format!("`expects` is not JSON: {error}"))?;
+/// The expectations of a todo's worker. They can be checked.
+pub(crate) fn worker_expectations(todo: &Todo) -> Result<Option<Expectations>, WorkerError> {
+    let schema = todo.expects.as_deref().map(serde_json::from_str).transpose()?;
     let expected = Expectations { files: Vec::new(), command: todo.check.clone(), schema };
-    check_usable(&expected).map_err(|error| error.in_one_line())?;
+    check_usable(&expected).map_err(|error| error.refusal())?;
     Ok((expected != Expectations::default()).then_some(expected))
 }
 
-/// Checks whether a command may run as a todo's check; the error says why not. The user is not asked, since the
-/// check runs long after it was written.
-pub(crate) async fn check_permitted(session: &FleetSession, command: &str) -> Result<(), String> {
+/// Checks whether a command may run as a todo's check. The user is not asked, since the check runs long after it was
+/// written.
+pub(crate) async fn check_permitted(session: &FleetSession, command: &str) -> Result<(), WorkerError> {
     let verdict = session.judge(session.root(), protocol::tool_name::TASK, command).await?;
     if verdict.effect == RuleEffect::Allow {
         return Ok(());
     }
-    let remedy = policy::allow_flags(&verdict.suggested_rules()).map(|flags| format!("; `{flags}` permits it"));
-    let shown = Clip::new(command, 200);
-    Err(format!("its check `{shown}` is not permitted: {}{}", verdict.reason(), remedy.unwrap_or_default()))
+    let (check, reason) = (Clip::new(command, 200), verdict.reason());
+    let allow_flags = policy::allow_flags(&verdict.suggested_rules());
+    Err(WorkerError::CheckNotPermitted { check, reason, allow_flags })
 }
 
-/// Checks that a todo written by an agent other than the planner asks for nothing that this agent may not do itself;
-/// the error says why not.
+/// Checks that a todo written by an agent other than the planner asks for nothing that this agent may not do itself.
 pub(crate) async fn check_author_rights(
     session: &FleetSession,
     author: TaskId,
     config: &FleetConfig,
     todo: &Todo,
-) -> Result<(), String> {
+) -> Result<(), WorkerError> {
     let (definition, wanted) = (session.definition_of(author)?, worker_agent(session, config, todo)?);
     let (author_type, name) = (&definition.name, &wanted.name);
     let narrowest_mode = |modes: [Option<PermissionMode>; 2]| {
@@ -62,17 +93,15 @@ pub(crate) async fn check_author_rights(
     let granted = narrowest_mode([session.mode(session.root()), wanted.permission]);
     let is_wider = session.mode(author).is_some_and(|limit| granted.is_none_or(|granted| limit.is_narrower(granted)));
     if is_wider || author_type != name && !definition.spawns.permits(name) {
-        return Err(format!(
-            "a `{author_type}` agent wrote this todo, but may not start `{name}`; the main agent can write it again"
-        ));
+        return Err(WorkerError::AuthorMayNotStart { author: author_type.clone(), agent: name.clone() });
     }
     let Some(check) = &todo.check else { return Ok(()) };
     let verdict = session.judge(author, protocol::tool_name::SHELL, check).await?;
     if verdict.effect == RuleEffect::Allow {
         return Ok(());
     }
-    let (shown, why) = (Clip::new(check, 200), verdict.reason());
-    Err(format!("a `{author_type}` agent wrote the check `{shown}`, but may not run it: {why}"))
+    let (check, reason) = (Clip::new(check, 200), verdict.reason());
+    Err(WorkerError::AuthorMayNotRun { author: author_type.clone(), check, reason })
 }
 
 /// The task that does a todo.
@@ -81,7 +110,7 @@ pub(crate) async fn worker_spawn(
     config: &FleetConfig,
     row: &TodoRow,
     prompt: String,
-) -> Result<SpawnBuilder, String> {
+) -> Result<SpawnBuilder, WorkerError> {
     let todo = &row.todo;
     let agent = worker_agent(session, config, todo)?;
     let expects = worker_expectations(todo)?;

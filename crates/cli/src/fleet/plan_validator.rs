@@ -36,7 +36,7 @@ impl PlanChecker for LocalPlanValidator<'_> {
     }
 
     fn check_pattern(&self, glob: &str) -> Result<(), String> {
-        FilePatterns::parse(&[glob.to_owned()]).map(drop)
+        FilePatterns::parse(&[glob.to_owned()]).map(drop).map_err(|error| error.to_string())
     }
 
     fn check_schema(&self, schema: &Value) -> Result<(), String> {

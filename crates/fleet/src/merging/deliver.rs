@@ -1,8 +1,9 @@
 //! Delivers the merged result to the user: as a new branch, or on the current branch.
 
-use git::{BaseCommit, Commit, Git, LandRequest, ScratchCheckout};
+use git::{BaseCommit, Commit, Git, GitError, LandError, LandRequest, ScratchCheckout};
 use protocol::MergeDestination;
 
+use super::error::MergeError;
 use super::join::signature;
 
 /// Maximum number of branches per session.
@@ -35,62 +36,54 @@ pub(super) enum BranchAction {
 
 impl MergedTree<'_> {
     /// Delivers the result.
-    pub(super) async fn deliver(&self, action: BranchAction) -> Result<MergeDestination, String> {
+    pub(super) async fn deliver(&self, action: BranchAction) -> Result<MergeDestination, MergeError> {
         if *self.tip == self.base_commit.base {
             return Ok(MergeDestination::NoChange);
         }
-        let rebased = self
-            .base_commit
-            .rebase_onto_head(self.git, self.tip, self.message, &signature())
-            .await
-            .map_err(error_text)?;
+        let rebased = self.base_commit.rebase_onto_head(self.git, self.tip, self.message, &signature()).await?;
         let name = format!("{}/result", self.refs);
         let result = rebased.as_ref().unwrap_or(self.tip);
-        self.git.run_checked(&["update-ref", &name, result.as_str()], &[]).await.map_err(error_text)?;
+        self.git.run_checked(&["update-ref", &name, result.as_str()], &[]).await?;
         let Some(rebased) = rebased else { return Ok(MergeDestination::RefOnly { name }) };
         let kept = match action {
             BranchAction::Stay => None,
             BranchAction::MoveDenied(why) => Some(why),
             BranchAction::Move => match self.land(&rebased).await {
                 Ok(()) => return Ok(MergeDestination::Landed { branch: self.base_commit.branch.clone() }),
-                Err(why) => Some(why),
+                Err(error) => Some(error.to_string()),
             },
         };
         Ok(MergeDestination::Branch { name: self.make_branch(&rebased).await?, kept })
     }
 
-    async fn land(&self, tip: &Commit) -> Result<(), String> {
+    async fn land(&self, tip: &Commit) -> Result<(), LandError> {
         let mark = format!("{}/landing", self.refs);
         let request = LandRequest { base_commit: self.base_commit, tip, scratch: self.scratch, mark_ref: &mark };
-        request.land(self.git).await.map(|_landed| ()).map_err(|error| error.to_string())
+        request.land(self.git).await.map(drop)
     }
 
     /// Creates the branch, with a number if a different branch already has its name.
-    async fn make_branch(&self, tip: &Commit) -> Result<String, String> {
+    async fn make_branch(&self, tip: &Commit) -> Result<String, MergeError> {
         for n in 1..=MAX_BRANCHES {
             let name = if n == 1 { self.branch.to_owned() } else { format!("{}-{n}", self.branch) };
             let full = format!("refs/heads/{name}");
-            let existing = self.git.run(&["rev-parse", "-q", "--verify", &full], &[]).await.map_err(error_text)?;
+            let existing = self.git.run(&["rev-parse", "-q", "--verify", &full], &[]).await?;
             if existing.code == 0 && existing.run_for_text() == tip.as_str() {
                 return Ok(name);
             }
             if existing.code != 0 {
                 let commands = format!("create {full} {tip}\n");
-                self.git.run_checked(&["update-ref", "--stdin"], commands.as_bytes()).await.map_err(error_text)?;
+                self.git.run_checked(&["update-ref", "--stdin"], commands.as_bytes()).await?;
                 return Ok(name);
             }
         }
-        Err(format!("there are {MAX_BRANCHES} branches like {}; remove those that are not needed", self.branch))
+        Err(MergeError::TooManyBranches { count: MAX_BRANCHES, branch: self.branch.to_owned() })
     }
 
     /// The changed files, as listed by `git diff --stat`.
-    pub(super) async fn stat(&self) -> Result<String, String> {
+    pub(super) async fn stat(&self) -> Result<String, GitError> {
         let args =
             ["diff", "--stat=80", "--no-color", "--no-ext-diff", self.base_commit.base.as_str(), self.tip.as_str()];
-        self.git.text(&args).await.map_err(error_text)
+        self.git.text(&args).await
     }
-}
-
-fn error_text(error: git::GitError) -> String {
-    error.to_string()
 }

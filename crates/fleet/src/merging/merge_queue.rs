@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use git::{Commit, ConflictOutcome, MergeCandidate, MergeCandidateOutcome, MergeConflict, MergePart, MergeQueue};
-use protocol::{TodoId, TodoMergeOutcome};
+use protocol::{Hinted, TodoId, TodoMergeOutcome};
 
+use super::error::{MergeError, Unresolved};
 use super::fleet_work::FleetWork;
-use super::join::{describe_markers, signature};
+use super::join::signature;
 use super::merge_session::{self, MergeSession};
 use super::order::MergeOrder;
 
@@ -34,7 +35,7 @@ impl MergeInput<'_> {
         &self,
         queue: &mut MergeQueue,
         parts: &[MergePart],
-    ) -> Result<Vec<TodoMergeOutcome>, String> {
+    ) -> Result<Vec<TodoMergeOutcome>, MergeError> {
         let mut left_out: Vec<(TodoId, Commit)> = Vec::new();
         let mut outcomes = Vec::new();
         for part in parts {
@@ -54,7 +55,7 @@ impl MergeInput<'_> {
         part: &MergePart,
         todo: &TodoId,
         left_out: &[(TodoId, Commit)],
-    ) -> Result<TodoMergeOutcome, String> {
+    ) -> Result<TodoMergeOutcome, MergeError> {
         if self.work.merged.contains_key(todo) {
             return Ok(TodoMergeOutcome::Merged);
         }
@@ -62,7 +63,7 @@ impl MergeInput<'_> {
         if let Some((on, _)) = left_out.iter().find(|(missing, _)| dependencies.contains(missing)) {
             return Ok(TodoMergeOutcome::Blocked { on: on.clone() });
         }
-        match queue.try_merge(part).await.map_err(error_text)? {
+        match queue.try_merge(part).await? {
             MergeCandidateOutcome::AlreadyContained => {
                 self.session.record_merged(todo, queue.tip()).await?;
                 Ok(TodoMergeOutcome::Merged)
@@ -78,19 +79,19 @@ impl MergeInput<'_> {
         queue: &mut MergeQueue,
         todo: &TodoId,
         candidate: MergeCandidate,
-    ) -> Result<TodoMergeOutcome, String> {
+    ) -> Result<TodoMergeOutcome, MergeError> {
         // Files are checked out only if there is a check.
         match self.session.has_check(todo).await {
             Ok(false) => {}
             Ok(true) => {
-                let folder = queue.check_out(&candidate).await.map_err(error_text)?;
-                if let Err(said) = self.session.check(todo, folder).await {
-                    return Ok(TodoMergeOutcome::CheckFailed { said });
+                let folder = queue.check_out(&candidate).await?;
+                if let Err(error) = self.session.check(todo, folder).await {
+                    return Ok(TodoMergeOutcome::CheckFailed { said: error.in_one_line() });
                 }
             }
-            Err(said) => return Ok(TodoMergeOutcome::CheckFailed { said }),
+            Err(error) => return Ok(TodoMergeOutcome::CheckFailed { said: error.in_one_line() }),
         }
-        let tip = queue.accept(candidate).await.map_err(error_text)?;
+        let tip = queue.accept(candidate).await?;
         self.session.record_merged(todo, tip).await?;
         Ok(TodoMergeOutcome::Merged)
     }
@@ -102,23 +103,24 @@ impl MergeInput<'_> {
         todo: &TodoId,
         conflict: &MergeConflict,
         left_out: &[(TodoId, Commit)],
-    ) -> Result<TodoMergeOutcome, String> {
-        let unresolved = |tried: String| TodoMergeOutcome::Conflict { files: conflict.files.clone(), tried };
+    ) -> Result<TodoMergeOutcome, MergeError> {
+        let unresolved = |why: Unresolved| {
+            let (files, tried) = (conflict.files.clone(), why.in_one_line());
+            TodoMergeOutcome::Conflict { files, tried }
+        };
         if let Some(candidate) = self.reuse_resolution(queue, conflict, left_out).await? {
             return self.accept_checked(queue, todo, candidate).await;
         }
         let git = &queue.workspace().repository;
-        let start = conflict.start_commit(git, &signature()).await.map_err(error_text)?;
+        let start = conflict.start_commit(git, &signature()).await?;
         let resolution = match self.session.resolve(conflict, &start).await {
             Ok(resolution) => resolution,
             Err(why) => return Ok(unresolved(why)),
         };
-        match queue.try_resolution(conflict, &resolution).await.map_err(error_text)? {
-            ConflictOutcome::MarkersLeft(files) => Ok(unresolved(describe_markers(&files))),
+        match queue.try_resolution(conflict, &resolution).await? {
+            ConflictOutcome::MarkersLeft(files) => Ok(unresolved(Unresolved::MarkersLeft(files))),
             ConflictOutcome::Candidate(candidate) => match self.accept_checked(queue, todo, candidate).await? {
-                TodoMergeOutcome::CheckFailed { said } => {
-                    Ok(unresolved(format!("the agent's resolution does not pass the check: {said}")))
-                }
+                TodoMergeOutcome::CheckFailed { said } => Ok(unresolved(Unresolved::CheckFailed(said))),
                 outcome => Ok(outcome),
             },
         }
@@ -131,35 +133,27 @@ impl MergeInput<'_> {
         queue: &MergeQueue,
         conflict: &MergeConflict,
         left_out: &[(TodoId, Commit)],
-    ) -> Result<Option<MergeCandidate>, String> {
+    ) -> Result<Option<MergeCandidate>, MergeError> {
         let todo = merge_session::conflict_todo(conflict);
         for resolver in self.work.resolvers.iter().filter(|resolver| resolver.todo == todo) {
             let Some(resolution) = self.work.sealed(resolver.task) else { continue };
             let git = &queue.workspace().repository;
-            let Some(commit) =
-                conflict.reuse_resolution(git, &resolver.base, resolution, &signature()).await.map_err(error_text)?
-            else {
+            let Some(commit) = conflict.reuse_resolution(git, &resolver.base, resolution, &signature()).await? else {
                 continue;
             };
             let mut has_left_out = false;
             for (_, unmerged) in left_out {
-                has_left_out |= git::contains_commit(git, &commit, unmerged).await.map_err(error_text)?;
+                has_left_out |= git::contains_commit(git, &commit, unmerged).await?;
             }
             if has_left_out {
                 continue;
             }
-            if let MergeCandidateOutcome::Candidate(candidate) = queue
-                .try_merge(&MergePart { name: todo.0.clone(), title: self.session.title(&todo), commit })
-                .await
-                .map_err(error_text)?
+            if let MergeCandidateOutcome::Candidate(candidate) =
+                queue.try_merge(&MergePart { name: todo.0.clone(), title: self.session.title(&todo), commit }).await?
             {
                 return Ok(Some(candidate));
             }
         }
         Ok(None)
     }
-}
-
-fn error_text(error: git::GitError) -> String {
-    error.to_string()
 }

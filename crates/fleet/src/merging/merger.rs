@@ -5,14 +5,17 @@ use std::path::PathBuf;
 use git::{
     BaseCommit, CheckoutId, CheckoutRequest, Commit, MergePart, MergeQueue, MergeWorkspace, Repository, ScratchCheckout,
 };
+use host::HomeError;
 use kernel::{TodoGraph, TodoProgress};
 use protocol::{
     FleetConfig, Isolation, MergeDestination, MergeSummary, Todo, TodoId, TodoMergeOutcome, TodoMergeResult,
 };
-use runtime::FleetSession;
+use runtime::{FleetSession, InputRejection};
+use store::StoreError;
 use tokio::sync::{Mutex, watch};
 
 use super::deliver::{BranchAction, MergedTree};
+use super::error::MergeError;
 use super::fleet_work::FleetWork;
 use super::join::{join_parts, signature};
 use super::merge_queue::MergeInput;
@@ -50,14 +53,17 @@ impl FleetMerger {
         }
     }
 
-    /// Checks whether workers can have their own checkouts; the error says why not.
-    pub(crate) async fn check_repository(&self) -> Result<(), String> {
-        self.repository().await?.head().await.map(drop).map_err(error_text)
+    /// Checks whether workers can have their own checkouts.
+    pub(crate) async fn check_repository(&self) -> Result<(), MergeError> {
+        Ok(self.repository().await?.head().await.map(drop)?)
     }
 
-    /// The isolation of this todo's worker: a checkout that starts from the work of its dependencies. The error says
-    /// why there is none.
-    pub(crate) async fn isolation_for(&self, config: &FleetConfig, todo: &Todo) -> Result<Option<Isolation>, String> {
+    /// The isolation of this todo's worker: a checkout that starts from the work of its dependencies.
+    pub(crate) async fn isolation_for(
+        &self,
+        config: &FleetConfig,
+        todo: &Todo,
+    ) -> Result<Option<Isolation>, MergeError> {
         if !config.isolated {
             return Ok(None);
         }
@@ -80,9 +86,13 @@ impl FleetMerger {
         Ok(Some(Isolation::Worktree { base: Some(base.to_string()), dirty: false }))
     }
 
-    /// Merges the work of all finished todos and delivers the result to the user. The error says why it could not; what
-    /// was merged by then stays merged.
-    pub(crate) async fn collect(&self, config: &FleetConfig, done: &[FinishedTodo]) -> Result<MergeSummary, String> {
+    /// Merges the work of all finished todos and delivers the result to the user. What was merged before an error stays
+    /// merged.
+    pub(crate) async fn collect(
+        &self,
+        config: &FleetConfig,
+        done: &[FinishedTodo],
+    ) -> Result<MergeSummary, MergeError> {
         let (order, is_done) = self.merge_order().await?;
         let repository = self.repository().await?;
         let services = self.services(config, &repository)?;
@@ -95,9 +105,8 @@ impl FleetMerger {
         let make_scratch = self.scratch(&repository, &tip).await?;
         let input = MergeInput { work: &work, order: &order, session: &services };
         let parts = input.parts();
-        let conflicts = git::predict(&make_scratch.with_own_objects(repository.git()), &base_commit.base, &parts)
-            .await
-            .map_err(error_text)?;
+        let conflicts =
+            git::predict(&make_scratch.with_own_objects(repository.git()), &base_commit.base, &parts).await?;
         let workspace = MergeWorkspace {
             repository: repository.git().clone(),
             scratch: make_scratch,
@@ -157,27 +166,29 @@ impl FleetMerger {
         self.summary.subscribe()
     }
 
-    pub(super) fn catch_up(&self, work: &mut FleetWork) -> Result<(), String> {
-        let reader = self.session.reader().map_err(|error| error.to_string())?;
-        work.catch_up(&reader).map_err(|error| error.to_string())
+    pub(super) fn catch_up(&self, work: &mut FleetWork) -> Result<(), StoreError> {
+        work.catch_up(&self.session.reader()?)
     }
 
     /// The merge order, and whether every todo is done.
-    async fn merge_order(&self) -> Result<(MergeOrder, bool), String> {
+    async fn merge_order(&self) -> Result<(MergeOrder, bool), InputRejection> {
         let is_done = |graph: &TodoGraph| graph.nodes().all(|(_, node)| node.progress == TodoProgress::Done);
         let read = move |kernel: &kernel::Kernel| (MergeOrder::from_graph(kernel.graph()), is_done(kernel.graph()));
-        self.session.query(read).await.map_err(|rejected| rejected.to_string())
+        self.session.query(read).await
     }
 
-    fn services<'a>(&'a self, config: &'a FleetConfig, repository: &Repository) -> Result<MergeServices<'a>, String> {
-        let rows = self.session.reader().and_then(|reader| reader.todos()).map_err(|error| error.to_string())?;
+    fn services<'a>(
+        &'a self,
+        config: &'a FleetConfig,
+        repository: &Repository,
+    ) -> Result<MergeServices<'a>, StoreError> {
+        let rows = self.session.reader()?.todos()?;
         let todos = rows.into_iter().map(|row| row.todo).collect();
         Ok(MergeServices { merger: self, config, todos, subfolder: repository.below().to_owned() })
     }
 
-    async fn repository(&self) -> Result<Repository, String> {
-        let git = self.session.git()?;
-        Repository::find(&git).await.map_err(error_text)
+    async fn repository(&self) -> Result<Repository, MergeError> {
+        Ok(Repository::find(&self.session.git()?).await?)
     }
 
     /// The commit that the fleet's work is built on: decided once, and stored in the repository.
@@ -186,29 +197,29 @@ impl FleetMerger {
         repository: &Repository,
         config: &FleetConfig,
         fleet: u32,
-    ) -> Result<BaseCommit, String> {
+    ) -> Result<BaseCommit, MergeError> {
         let (git, refs) = (repository.git(), self.refs(fleet));
-        if let Some(kept) = BaseCommit::load(git, &refs).await.map_err(error_text)? {
+        if let Some(kept) = BaseCommit::load(git, &refs).await? {
             return Ok(kept);
         }
-        let mut base_commit = BaseCommit::current(git).await.map_err(error_text)?;
+        let mut base_commit = BaseCommit::current(git).await?;
         if config.dirty {
             let index = self.checkouts_dir()?.join("base.index");
-            let snapshot = repository.snapshot_dirty(&index, &format!("{refs}/snapshot")).await.map_err(error_text)?;
+            let snapshot = repository.snapshot_dirty(&index, &format!("{refs}/snapshot")).await?;
             base_commit = base_commit.with_snapshot(snapshot);
         }
-        base_commit.store(git, &refs).await.map_err(error_text)?;
+        base_commit.store(git, &refs).await?;
         Ok(base_commit)
     }
 
-    async fn scratch(&self, repository: &Repository, base: &Commit) -> Result<ScratchCheckout, String> {
+    async fn scratch(&self, repository: &Repository, base: &Commit) -> Result<ScratchCheckout, MergeError> {
         let id = CheckoutId { session: self.session.id(), task: self.session.root() };
         let request = CheckoutRequest { id, name: "merging".into(), title: String::new(), base: base.clone() };
-        ScratchCheckout::create(repository, &self.checkouts_dir()?, request).await.map_err(error_text)
+        Ok(ScratchCheckout::create(repository, &self.checkouts_dir()?, request).await?)
     }
 
-    fn checkouts_dir(&self) -> Result<PathBuf, String> {
-        self.session.home().make_checkouts(self.session.id()).map_err(|error| error.to_string())
+    fn checkouts_dir(&self) -> Result<PathBuf, HomeError> {
+        self.session.home().make_checkouts(self.session.id())
     }
 
     /// The prefix of a fleet's refs.
@@ -244,8 +255,4 @@ fn branch_action(config: &FleetConfig, is_complete: bool) -> BranchAction {
         (true, true) => BranchAction::Move,
         (true, false) => BranchAction::MoveDenied("not everything is done, merged and checked".into()),
     }
-}
-
-fn error_text(error: git::GitError) -> String {
-    error.to_string()
 }

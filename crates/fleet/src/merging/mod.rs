@@ -7,6 +7,7 @@
 
 mod cleanup;
 mod deliver;
+mod error;
 mod fleet_work;
 mod join;
 mod merge_queue;
@@ -15,4 +16,5 @@ mod merger;
 mod order;
 mod resolver_agent;
 
+pub(crate) use error::MergeError;
 pub(crate) use merger::FleetMerger;

@@ -7,11 +7,14 @@ use kernel::{KernelInput, ReaderWait, TaskPhase};
 use protocol::{
     Clip, DEFAULT_AGENT, Expectations, FailKind, Isolation, TaskId, TaskOutcome, Todo, TodoId, quote_within,
 };
+use runtime::InputRejection;
+use store::StoreError;
 use tools::BoxFuture;
 
+use super::error::{MergeError, Unresolved};
 use super::merge_session::{self, MergeSession};
 use super::merger::MergeServices;
-use crate::worker;
+use crate::worker::{self, WorkerError};
 
 /// The task of an agent that resolves a conflict; the ids of both sides and git's output follow.
 const MERGE: &str = include_str!("../prompts/merge.md");
@@ -20,10 +23,14 @@ const MERGE: &str = include_str!("../prompts/merge.md");
 const MAX_FACTS_BYTES: usize = 4 * 1024;
 
 impl MergeSession for MergeServices<'_> {
-    fn resolve<'a>(&'a self, conflict: &'a MergeConflict, start: &'a Commit) -> BoxFuture<'a, Result<Commit, String>> {
+    fn resolve<'a>(
+        &'a self,
+        conflict: &'a MergeConflict,
+        start: &'a Commit,
+    ) -> BoxFuture<'a, Result<Commit, Unresolved>> {
         Box::pin(async move {
             let lock = self.merger.resolver_lock.lock().await;
-            let task = match self.find_resolver(start).await? {
+            let task = match self.find_resolver(start).await.map_err(MergeError::from)? {
                 Some(task) => task,
                 None => self.start_resolver(conflict, start).await?,
             };
@@ -36,74 +43,74 @@ impl MergeSession for MergeServices<'_> {
         self.todo(todo).map(|todo| todo.title.clone()).unwrap_or_default()
     }
 
-    fn has_check<'a>(&'a self, todo: &'a TodoId) -> BoxFuture<'a, Result<bool, String>> {
+    fn has_check<'a>(&'a self, todo: &'a TodoId) -> BoxFuture<'a, Result<bool, WorkerError>> {
         Box::pin(async move { Ok(self.check_command(todo).await?.is_some()) })
     }
 
-    fn check<'a>(&'a self, todo: &'a TodoId, folder: &'a Path) -> BoxFuture<'a, Result<(), String>> {
+    fn check<'a>(&'a self, todo: &'a TodoId, folder: &'a Path) -> BoxFuture<'a, Result<(), WorkerError>> {
         Box::pin(async move {
             let Some(command) = self.check_command(todo).await? else { return Ok(()) };
-            self.merger.session.run_check(folder, &self.subfolder, &command).await
+            Ok(self.merger.session.run_check(folder, &self.subfolder, &command).await?)
         })
     }
 
-    fn record_merged<'a>(&'a self, todo: &'a TodoId, commit: &'a Commit) -> BoxFuture<'a, Result<(), String>> {
+    fn record_merged<'a>(&'a self, todo: &'a TodoId, commit: &'a Commit) -> BoxFuture<'a, Result<(), InputRejection>> {
         Box::pin(async move {
             let input = KernelInput::MergeTodo { todo: todo.clone(), commit: commit.to_string() };
-            self.merger.session.submit(input).await.map_err(|rejected| rejected.to_string())
+            self.merger.session.submit(input).await
         })
     }
 }
 
 impl MergeServices<'_> {
     /// The agent that this or an earlier owner process started for this conflict.
-    async fn find_resolver(&self, start: &Commit) -> Result<Option<TaskId>, String> {
+    async fn find_resolver(&self, start: &Commit) -> Result<Option<TaskId>, StoreError> {
         let mut work = self.merger.work.lock().await;
         self.merger.catch_up(&mut work)?;
         Ok(work.resolvers.iter().find(|resolver| resolver.base == *start).map(|resolver| resolver.task))
     }
 
-    async fn start_resolver(&self, conflict: &MergeConflict, start: &Commit) -> Result<TaskId, String> {
+    async fn start_resolver(&self, conflict: &MergeConflict, start: &Commit) -> Result<TaskId, Unresolved> {
         let session = &self.merger.session;
         let id = merge_session::conflict_todo(conflict);
         let todo = self.todo(&id);
         let named = todo.and_then(|todo| todo.agent_type.as_deref());
         let agent_type = named.or(self.config.agent.as_deref()).unwrap_or(DEFAULT_AGENT);
-        let agent =
-            session.definitions().agent(agent_type).ok_or_else(|| format!("there is no agent type `{agent_type}`"))?;
+        let unknown = || Unresolved::UnknownAgent(agent_type.to_owned());
+        let agent = session.definitions().agent(agent_type).ok_or_else(unknown)?;
         let expects = Expectations { command: self.check_command(&id).await?, ..Expectations::default() };
         let title = todo.map_or("", |todo| todo.title.as_str());
         let spawn = session
-            .spawn(agent, &format!("merge-{id}"), todo.and_then(|todo| todo.model.as_deref()))?
+            .spawn(agent, &format!("merge-{id}"), todo.and_then(|todo| todo.model.as_deref()))
+            .map_err(MergeError::from)?
             .describe(&format!("resolves the merge conflict of {id}"))
             .expects((expects != Expectations::default()).then_some(expects))
             .isolation(Some(Isolation::Worktree { base: Some(start.to_string()), dirty: false }))
             .merges(id)
             .prompt(conflict_prompt(conflict, title));
         let (task, input) = session.spawn_input(spawn);
-        let started = session.submit(input).await;
-        started.map_err(|rejected| format!("could not start an agent to resolve it: {rejected}"))?;
+        session.submit(input).await.map_err(Unresolved::NotStarted)?;
         Ok(task)
     }
 
     /// Waits until the resolving agent has finished, and returns its commit.
-    async fn await_resolution(&self, task: TaskId) -> Result<Commit, String> {
+    async fn await_resolution(&self, task: TaskId) -> Result<Commit, Unresolved> {
         let session = &self.merger.session;
-        session.wait_for(ReaderWait::Finished(task)).await.map_err(|rejected| rejected.to_string())?;
+        session.wait_for(ReaderWait::Finished(task)).await.map_err(MergeError::from)?;
         let phase = session.query(move |kernel| kernel.task(task).map(|task| task.phase.clone())).await;
-        if let Some(TaskPhase::Finished(outcome)) = phase.map_err(|rejected| rejected.to_string())?
+        if let Some(TaskPhase::Finished(outcome)) = phase.map_err(MergeError::from)?
             && outcome != TaskOutcome::Completed
         {
-            return Err(format!("the agent did not resolve it: {}", describe_outcome(&outcome)));
+            return Err(Unresolved::AgentFailed(describe_outcome(&outcome)));
         }
         let mut work = self.merger.work.lock().await;
-        self.merger.catch_up(&mut work)?;
-        work.sealed(task).cloned().ok_or_else(|| "the resolving agent made no commit".into())
+        self.merger.catch_up(&mut work).map_err(MergeError::from)?;
+        work.sealed(task).cloned().ok_or(Unresolved::NoCommit)
     }
 
     /// The command that checks a todo's merge: the fleet's, or else the todo's own. A todo's check may have changed
     /// since the todo was done, so its permission is checked again.
-    async fn check_command(&self, todo: &TodoId) -> Result<Option<String>, String> {
+    async fn check_command(&self, todo: &TodoId) -> Result<Option<String>, WorkerError> {
         if let Some(check) = &self.config.check {
             return Ok(Some(check.clone()));
         }

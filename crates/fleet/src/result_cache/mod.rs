@@ -26,7 +26,7 @@ pub use commits::{CommitPinner, NoCommits};
 pub use excluded::excluded_paths;
 pub(crate) use fleet_cache::{CacheScope, FleetResultCache};
 pub use miss_reason::CacheMissReason;
-pub use patterns::FilePatterns;
+pub use patterns::{FilePatterns, PatternError};
 pub use result_store::ResultBackend;
 pub use run_cache::{CacheLookup, RunResultCache, WorkLocation};
 pub use tree_snapshot::{TreeSnapshot, TreeSnapshotError};

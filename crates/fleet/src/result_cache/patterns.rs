@@ -28,9 +28,31 @@ enum PatternMatcher {
     Glob(GlobSet),
 }
 
+/// Why a pattern of files cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PatternError {
+    /// It is too long.
+    #[error("a pattern of {bytes} bytes is too long; at most {MAX_GLOB_BYTES} are accepted")]
+    TooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// It names no path below the workspace.
+    #[error("the pattern `{0}` must be a path below the workspace")]
+    Outside(String),
+    /// It is not a glob.
+    #[error("the pattern `{written}` cannot be read: {}", .source.kind())]
+    Unreadable {
+        /// The pattern.
+        written: String,
+        /// Why.
+        source: globset::Error,
+    },
+}
+
 impl FilePatterns {
-    /// Parses patterns; the error is for the user.
-    pub fn parse(globs: &[String]) -> Result<FilePatterns, String> {
+    /// Parses patterns.
+    pub fn parse(globs: &[String]) -> Result<FilePatterns, PatternError> {
         let mut globs: Vec<&String> = globs.iter().collect();
         globs.sort();
         globs.dedup();
@@ -62,23 +84,21 @@ impl FilePatterns {
 }
 
 impl WorkspacePattern {
-    fn read(written: &str) -> Result<WorkspacePattern, String> {
+    fn read(written: &str) -> Result<WorkspacePattern, PatternError> {
         let glob = written.trim().trim_start_matches("./").trim_end_matches('/');
         if glob.len() > MAX_GLOB_BYTES {
-            return Err(format!(
-                "a pattern of {} bytes is too long; at most {MAX_GLOB_BYTES} are accepted",
-                glob.len()
-            ));
+            return Err(PatternError::TooLong { bytes: glob.len() });
         }
         let is_outside = Path::new(glob).components().any(|part| !matches!(part, Component::Normal(_)));
         if glob.is_empty() || is_outside {
-            return Err(format!("the pattern `{written}` must be a path below the workspace"));
+            return Err(PatternError::Outside(written.to_owned()));
         }
         let special = glob.find(GLOB_CHARS);
         let matcher = match special {
             None => PatternMatcher::Prefix,
             Some(_) => PatternMatcher::Glob(
-                build_glob_set(glob).map_err(|why| format!("the pattern `{written}` cannot be read: {why}"))?,
+                build_glob_set(glob)
+                    .map_err(|source| PatternError::Unreadable { written: written.to_owned(), source })?,
             ),
         };
         let prefix = glob.as_bytes().get(..special.unwrap_or(glob.len())).unwrap_or_default().to_vec();
@@ -95,11 +115,11 @@ impl WorkspacePattern {
 }
 
 /// Compiles a glob that also matches everything below a matching folder.
-fn build_glob_set(glob: &str) -> Result<GlobSet, String> {
+fn build_glob_set(glob: &str) -> Result<GlobSet, globset::Error> {
     let mut set = GlobSetBuilder::new();
     for glob in [glob.to_owned(), format!("{glob}/**")] {
         let compiled = GlobBuilder::new(&glob).literal_separator(true).build();
-        set.add(compiled.map_err(|error| error.kind().to_string())?);
+        set.add(compiled?);
     }
-    set.build().map_err(|error| error.kind().to_string())
+    set.build()
 }

@@ -9,7 +9,7 @@ use store::{FleetResultRow, FleetResultStore, StoreError};
 use super::assignment::Assignment;
 use super::cache_key::CacheKeys;
 use super::miss_reason::CacheMissReason;
-use super::patterns::FilePatterns;
+use super::patterns::{FilePatterns, PatternError};
 use super::result_store::ResultBackend;
 use super::tree_snapshot::{TreeSnapshot, TreeSnapshotError, changed_patterns};
 
@@ -39,6 +39,15 @@ pub enum WorkLocation {
     InCommits,
 }
 
+/// Why the state of a todo's files is unknown.
+#[derive(Debug, Clone, thiserror::Error)]
+enum StateError {
+    #[error(transparent)]
+    Patterns(#[from] PatternError),
+    #[error(transparent)]
+    Snapshot(#[from] TreeSnapshotError),
+}
+
 /// The result cache during one run of a fleet.
 #[derive(Debug)]
 pub struct RunResultCache<S> {
@@ -47,7 +56,7 @@ pub struct RunResultCache<S> {
     /// The files at the start of the run, or why there is no snapshot.
     snapshot: Result<TreeSnapshot, TreeSnapshotError>,
     /// Computed states: thousands of todos may have the same patterns.
-    states: BTreeMap<Vec<String>, Result<String, String>>,
+    states: BTreeMap<Vec<String>, Result<String, StateError>>,
     /// Todos that were looked up and must be done in this run.
     misses: BTreeSet<TodoId>,
     /// Todos that were done or reused in this run.
@@ -234,7 +243,7 @@ impl<S: ResultBackend> RunResultCache<S> {
         has_commit: impl Fn(&str) -> bool,
     ) -> Result<FleetResultRow, CacheMissReason> {
         let row = self.stored_row(todo)?;
-        let current = self.state(&todo.files).map_err(CacheMissReason::Unknown)?;
+        let current = self.state(&todo.files).map_err(|error| CacheMissReason::Unknown(error.to_string()))?;
         if row.after.as_ref() == Some(&current) {
             return Ok(FleetResultRow { commit_id: None, ..row });
         }
@@ -262,13 +271,15 @@ impl<S: ResultBackend> RunResultCache<S> {
     }
 
     /// The state of the files of these patterns at the time of the snapshot.
-    fn state(&mut self, files: &[String]) -> Result<String, String> {
+    fn state(&mut self, files: &[String]) -> Result<String, StateError> {
         if let Some(computed) = self.states.get(files) {
             return computed.clone();
         }
         let state = match &self.snapshot {
-            Ok(snapshot) => FilePatterns::parse(files).map(|patterns| snapshot.state(&patterns)),
-            Err(error) => Err(error.to_string()),
+            Ok(snapshot) => {
+                FilePatterns::parse(files).map(|patterns| snapshot.state(&patterns)).map_err(StateError::from)
+            }
+            Err(error) => Err((*error).into()),
         };
         self.states.insert(files.to_vec(), state.clone());
         state

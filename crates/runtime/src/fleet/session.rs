@@ -9,7 +9,9 @@ use host::{Clock, Home};
 use kernel::{Kernel, KernelInput, ReaderWait};
 use policy::Verdict;
 use protocol::api::{SendParams, SessionCommand, TodoEdit};
-use protocol::{AgentSpec, Budget, Hinted as _, PermissionMode, ReasoningEffort, SessionId, TaskId, TaskOutcome};
+use protocol::{
+    AgentSpec, Budget, Hinted as _, PermissionMode, ReasoningEffort, Refusal, SessionId, TaskId, TaskOutcome,
+};
 use store::{SessionReader, StoreError};
 use tokio_util::sync::CancellationToken;
 
@@ -172,9 +174,9 @@ impl FleetSession {
         self.context.facts.effort
     }
 
-    /// The definition of a task's agent, or the reason why there is none.
-    pub fn definition_of(&self, task: TaskId) -> Result<Arc<AgentSpec>, String> {
-        let prepared = self.context.prepared_agent(task).map_err(|error| error.in_one_line())?;
+    /// The definition of a task's agent.
+    pub fn definition_of(&self, task: TaskId) -> Result<Arc<AgentSpec>, Refusal> {
+        let prepared = self.context.prepared_agent(task).map_err(|error| error.refusal())?;
         Ok(Arc::clone(&prepared.definition))
     }
 
@@ -185,11 +187,11 @@ impl FleetSession {
         invalid.into_iter().chain(unusable).collect()
     }
 
-    /// The start of an agent below the main agent, or the reason why it cannot be started.
-    pub fn spawn(&self, agent: &AgentSpec, name: &str, model: Option<&str>) -> Result<SpawnBuilder, String> {
-        let model = self.context.model_for(agent, model).map_err(|error| error.in_one_line())?;
-        let built = SpawnBuilder::agent(&self.context, agent, name, model).map_err(|error| error.in_one_line())?;
-        Ok(built.below(self.root).finishes())
+    /// The start of an agent below the main agent.
+    pub fn spawn(&self, agent: &AgentSpec, name: &str, model: Option<&str>) -> Result<SpawnBuilder, Refusal> {
+        let model = self.context.model_for(agent, model).map_err(|error| error.refusal())?;
+        let spawn = SpawnBuilder::agent(&self.context, agent, name, model).map_err(|error| error.refusal())?;
+        Ok(spawn.below(self.root).finishes())
     }
 
     /// The input that starts a task, and the task's id.
@@ -199,30 +201,30 @@ impl FleetSession {
     }
 
     /// The verdict on a command that a task would run with a tool.
-    pub async fn judge(&self, task: TaskId, tool: &'static str, command: &str) -> Result<Verdict, String> {
-        let prepared = self.context.prepared_agent(task).map_err(|error| error.in_one_line())?;
-        let workspace = self.context.task_workspace(task).map_err(|error| error.in_one_line())?;
+    pub async fn judge(&self, task: TaskId, tool: &'static str, command: &str) -> Result<Verdict, Refusal> {
+        let prepared = self.context.prepared_agent(task).map_err(|error| error.refusal())?;
+        let workspace = self.context.task_workspace(task).map_err(|error| error.refusal())?;
         let verdict =
             permission_check::judge_command(&self.context.workplace, &prepared, &workspace, tool, command).await;
-        verdict.map_err(|error| error.to_string())
+        verdict.map_err(Refusal::new)
     }
 
     /// Runs a check in the subfolder of a checkout, for the main agent. The error says why it fails or may not run.
-    pub async fn run_check(&self, checkout: &Path, subfolder: &Path, command: &str) -> Result<(), String> {
+    pub async fn run_check(&self, checkout: &Path, subfolder: &Path, command: &str) -> Result<(), Refusal> {
         let root = self.root;
         let run = self.query(move |kernel| kernel.task(root).map(kernel::KernelTask::run_id)).await;
-        let Ok(Some(run)) = run else { return Err("the session is closing".into()) };
-        let workspace = TaskWorkspace::checkout(checkout, subfolder, self.env()).map_err(|error| error.to_string())?;
-        match crate::expectations::check_command_at(&self.context, run, &Arc::new(workspace), command).await {
-            Ok(None) => Ok(()),
-            Ok(Some(failure)) => Err(failure),
-            Err(error) => Err(error.in_one_line()),
+        let Ok(Some(run)) = run else { return Err(Refusal::new("the session is closing")) };
+        let workspace = TaskWorkspace::checkout(checkout, subfolder, self.env()).map_err(Refusal::new)?;
+        let checked = crate::expectations::check_command_at(&self.context, run, &Arc::new(workspace), command).await;
+        match checked.map_err(|error| error.refusal())? {
+            None => Ok(()),
+            Some(failure) => Err(Refusal::new(failure)),
         }
     }
 
     /// Git in the folder that the main agent works in.
-    pub fn git(&self) -> Result<Git, String> {
-        let workspace = self.context.task_workspace(self.root).map_err(|error| error.in_one_line())?;
+    pub fn git(&self) -> Result<Git, Refusal> {
+        let workspace = self.context.task_workspace(self.root).map_err(|error| error.refusal())?;
         Ok(Git::new(self.context.workplace.guardian.clone(), workspace.cwd(), self.env()))
     }
 

@@ -9,7 +9,7 @@ use protocol::{
     AgentSpec, AskDecision, CancelMode, Event, FailKind, HookEvent, HookSpec, MailDelivery, ModelPreference, PlaceName,
     RuleEffect, SpawnPolicy, TaskId, TaskOutcome, ToolResultStatus,
 };
-use runtime::{ModelResolver, ModelSources, SessionStart};
+use runtime::{ModelResolveError, ModelResolver, ModelSources, SessionStart};
 use store::SessionReader;
 use tempfile::TempDir;
 use testkit::session::{PlayedSession, Scenario, SessionDriver, SessionFixture, scenario};
@@ -30,8 +30,8 @@ impl ScriptFolder {
 }
 
 impl ModelResolver for ScriptFolder {
-    fn open(&self, spec: &str) -> Result<Arc<dyn Model>, String> {
-        model::open(spec, self.0.path(), &Providers::default()).map_err(|error| error.to_string())
+    fn open(&self, spec: &str) -> Result<Arc<dyn Model>, ModelResolveError> {
+        Ok(model::open(spec, self.0.path(), &Providers::default())?)
     }
 
     fn available(&self) -> Vec<String> {
