@@ -3,6 +3,7 @@
 //! An intermediate process runs each command, since the kernel reports usage only as the sum and maximum of all
 //! children so far. That process is small; memory below its size cannot be measured.
 
+use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
@@ -65,15 +66,19 @@ pub(crate) fn once(program: &str, arguments: &[&str]) -> Result<()> {
     let mut process = Command::new(program)
         .args(arguments)
         .stdout(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()
         .with_context(|| format!("cannot start {program}"))?;
+    // What it says is shown only if it fails: a fleet writes a line for each todo.
+    let messages = process.stderr.take().map(|stderr| thread::spawn(move || io::read_to_string(stderr)));
     let (running, ended) = mpsc::channel();
     let watch = thread::spawn(move || memory::peak_kib(&ended, EVERY));
     let status = process.wait().with_context(|| format!("cannot wait for {program}"))?;
     let wall = start.elapsed();
     drop(running);
     if !status.success() {
-        bail!("{program} failed ({status})");
+        let messages = messages.and_then(|reading| reading.join().ok()?.ok()).unwrap_or_default();
+        bail!("{program} failed ({status}): {messages}");
     }
     while wait().is_ok() {}
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).context("cannot read what it used")?;
