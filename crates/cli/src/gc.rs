@@ -11,7 +11,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use client::{SessionQuery, SessionRow, StoredSession, fleet_results, sessions};
+use client::{SessionHandle, SessionQuery, SessionRow, StoredSession, fleet_results, sessions};
 use host::{Clock, Home, SystemClock};
 use protocol::api::{CheckoutCleanup, CollectParams, CollectResult, OutputCleanup, RefCleanup};
 use protocol::{SessionId, Timestamp};
@@ -152,7 +152,7 @@ fn find_empty_sessions(home: &Home, retention: Duration) -> Result<Vec<SessionId
             .and_then(|folder| folder.modified())
             .is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age > retention));
         let is_empty = |reader: StoredSession| Ok(reader.owner()?.is_none() && reader.view()?.events == 0);
-        if is_old && StoredSession::open(home, id).and_then(is_empty).unwrap_or(false) {
+        if is_old && SessionHandle::new(home, id).stored().and_then(is_empty).unwrap_or(false) {
             ids.push(id);
         }
     }

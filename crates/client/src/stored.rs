@@ -1,4 +1,4 @@
-//! A session's file.
+//! A session's file. Clients open it through their [`SessionHandle`](crate::SessionHandle).
 
 use host::Home;
 use protocol::api::{
@@ -20,7 +20,7 @@ pub struct StoredSession {
 
 impl StoredSession {
     /// Opens the file of a session.
-    pub fn open(home: &Home, id: SessionId) -> Result<StoredSession, StoreError> {
+    pub(crate) fn open(home: &Home, id: SessionId) -> Result<StoredSession, StoreError> {
         Ok(StoredSession::new(home.clone(), SessionReader::open(home, id)?))
     }
 

@@ -210,14 +210,14 @@ impl SessionApi {
 
     /// The session's file. Its answers are the same as those of a process that does not run the session.
     fn stored(&self) -> Result<StoredSession, ErrorObject> {
-        StoredSession::open(&self.context.facts.home, self.context.facts.session).map_err(ErrorObject::internal)
+        self.context.log.stored().map_err(ErrorObject::internal)
     }
 
     async fn wait_for_session(&self, params: SessionWaitParams) -> Result<SessionWaitResult, ErrorObject> {
         let events = self.context.log.bus.subscribe(self.status.borrow().seq);
         let wait = SessionWait { status: self.status.clone(), events, limits: params.into() };
         let (limit, status) = (params.timeout_ms.map(Duration::from_millis), &self.status);
-        let work = || StoredSession::open(&self.context.facts.home, self.context.facts.session)?.background_work();
+        let work = || self.context.log.stored()?.background_work();
         let ended = within(limit, wait.until_over(work)).await;
         let end = ended.unwrap_or(Ok(SessionWaitEnd::TimedOut)).map_err(ErrorObject::internal)?;
         let (phase, seq) = (status.borrow().phase(), status.borrow().seq);

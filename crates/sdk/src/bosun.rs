@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use client::StoredSession;
+use client::SessionHandle;
 use config::Env;
 use host::Home;
 use protocol::SessionId;
@@ -41,6 +41,6 @@ impl Bosun {
 
     /// Describes a session, no matter which process owns it.
     pub fn view(&self, id: SessionId) -> Result<SessionView, Error> {
-        Ok(StoredSession::open(&self.home, id)?.view()?)
+        Ok(SessionHandle::new(&self.home, id).stored()?.view()?)
     }
 }

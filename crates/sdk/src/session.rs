@@ -1,6 +1,5 @@
 //! A session that this program runs.
 
-use client::StoredSession;
 use protocol::api::{AskView, DecideParams, StartAgentParams, TaskView};
 use protocol::{AskDecision, AskId, CancelBy, MailDelivery, SessionId, TaskId, TaskOutcome, TaskState};
 use runtime::{BusMessage, Subscription};
@@ -105,12 +104,12 @@ impl AgentSession {
 
     /// One task.
     pub fn task(&self, task: TaskId) -> Result<TaskView, Error> {
-        StoredSession::open(self.0.home(), self.id())?.task(task)?.ok_or(Error::NoTask(task))
+        self.0.handle().stored()?.task(task)?.ok_or(Error::NoTask(task))
     }
 
     /// Every pending ask, oldest first.
     pub fn asks(&self) -> Result<Vec<AskView>, Error> {
-        Ok(StoredSession::open(self.0.home(), self.id())?.open_asks()?)
+        Ok(self.0.handle().stored()?.open_asks()?)
     }
 
     /// Decides on an ask.

@@ -1,6 +1,6 @@
 //! How to resume what is left of a session.
 
-use client::{LatestFleet, StoredSession};
+use client::{LatestFleet, SessionHandle};
 use host::Home;
 use protocol::{FleetEnd, SessionId};
 
@@ -24,5 +24,5 @@ pub fn resume_command(home: &Home, id: SessionId) -> String {
 }
 
 fn read_latest_fleet(home: &Home, id: SessionId) -> Option<LatestFleet> {
-    StoredSession::open(home, id).and_then(|reader| reader.latest_fleet()).ok().flatten()
+    SessionHandle::new(home, id).stored().and_then(|reader| reader.latest_fleet()).ok().flatten()
 }

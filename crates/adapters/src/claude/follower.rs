@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use client::{StoreError, StoredSession};
+use client::{SessionHandle, StoreError};
 use host::Home;
 use protocol::api::StatusView;
 use protocol::{Envelope, SessionId};
@@ -48,7 +48,7 @@ impl SessionFollower {
         upto: u64,
         mut on_event: impl FnMut(&Envelope),
     ) -> Result<(), StoreError> {
-        let reader = StoredSession::open(home, session)?;
+        let reader = SessionHandle::new(home, session).stored()?;
         let mut seq = 0;
         while seq < upto {
             let page = reader.events_after(seq, EVENTS_PER_PAGE)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use client::{StoreError, StoredSession};
+use client::{SessionHandle, StoreError};
 use futures_util::Stream;
 use futures_util::stream::unfold;
 use host::Home;
@@ -161,7 +161,7 @@ impl SseEventStream {
 
     /// Reads the next events from the file; `None` if the client has them all.
     fn read_page(&mut self) -> Result<Option<Bytes>, StoreError> {
-        let reader = StoredSession::open(&self.request.home, self.request.session)?;
+        let reader = SessionHandle::new(&self.request.home, self.request.session).stored()?;
         let page = reader.events_after(self.request.last_seen, EVENTS_PER_PAGE)?;
         let Some(last) = page.last() else { return Ok(None) };
         self.request.last_seen = last.seq;

@@ -1,6 +1,6 @@
 //! Sessions that are ready to open for a conversation.
 
-use client::StoredSession;
+use client::SessionHandle;
 use host::{Clock, Home, SystemClock};
 use protocol::{PermissionMode, SessionId};
 use runtime::{SessionSettings, SessionStart};
@@ -29,7 +29,9 @@ impl PreparedChat {
     ) -> Result<PreparedChat, CliError> {
         let resumed = match start {
             SessionStart::New => None,
-            SessionStart::Resume(id) | SessionStart::Fork(id) => Some(StoredSession::open(&setup.home, id)?.view()?),
+            SessionStart::Resume(id) | SessionStart::Fork(id) => {
+                Some(SessionHandle::new(&setup.home, id).stored()?.view()?)
+            }
         };
         // The user is present, so wait for a decision without a limit.
         let mut args = RunArgs { ask_wait: Some(AskWait::Forever), ..args.clone() };
@@ -44,7 +46,7 @@ impl PreparedChat {
 
 /// Fails if another process runs the session.
 pub(super) fn ensure_not_running(home: &Home, id: SessionId) -> Result<(), CliError> {
-    match StoredSession::open(home, id)?.owner()? {
+    match SessionHandle::new(home, id).stored()?.owner()? {
         Some(pid) => Err(CliError::usage(format!("another process ({pid}) runs session {id}"))),
         None => Ok(()),
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use client::{HeaderStatus, StoredSession};
+use client::{HeaderStatus, SessionHandle};
 use host::{Home, machine};
 use protocol::{SessionId, TaskState};
 
@@ -171,7 +171,7 @@ fn has_open_log(home: &Home, id: SessionId) -> bool {
 
 /// Reports a session that was at work when its owner died.
 fn interrupted_session(home: &Home, id: SessionId) -> Option<DoctorCheck> {
-    let reader = StoredSession::open(home, id).ok()?;
+    let reader = SessionHandle::new(home, id).stored().ok()?;
     let alive = reader.owner().ok()?.is_some();
     let state = reader.view().ok()?.state;
     match state {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use client::{StoredSession, TodoError};
+use client::{SessionHandle, TodoError};
 use config::{Env, FleetPlan};
 use host::Home;
 use protocol::{FleetConfig, FleetEnd, SessionId};
@@ -106,7 +106,7 @@ pub(super) async fn resume(id: Option<&str>, args: RunArgs) -> Result<CommandExi
     }
     let home = Setup::read()?.home;
     let session = status::choose_session(&home, id, args.directory.as_deref())?;
-    let progress = StoredSession::open(&home, session)?.fleet_status()?.map(FleetProgress::from);
+    let progress = SessionHandle::new(&home, session).stored()?.fleet_status()?.map(FleetProgress::from);
     if progress.is_some_and(|progress| progress.end == Some(FleetEnd::Done)) {
         print::note(format_args!("the fleet in {session} has finished all todos"));
         return Ok(CommandExit::Success);
@@ -175,7 +175,9 @@ impl FleetLaunch {
         let start = self.session_choice.session_start(&self.args, &setup.home)?;
         let previous = match start {
             SessionStart::New => None,
-            SessionStart::Resume(id) | SessionStart::Fork(id) => Some(StoredSession::open(&setup.home, id)?.view()?),
+            SessionStart::Resume(id) | SessionStart::Fork(id) => {
+                Some(SessionHandle::new(&setup.home, id).stored()?.view()?)
+            }
         };
         let folder = self.args.directory.as_deref().or(previous.as_ref().map(|previous| Path::new(&previous.cwd)));
         setup.fetch_remote_catalog(folder).await;

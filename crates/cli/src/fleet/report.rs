@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use client::StoredSession;
+use client::SessionHandle;
 use host::Home;
 use protocol::{FleetEnd, MergeSummary, SessionId, TodoStatus};
 use runtime::{FleetLimit, FleetOutcome};
@@ -66,7 +66,7 @@ impl FleetReport {
         report: RunSummary,
         started: Instant,
     ) -> Result<FleetReport, CliError> {
-        let reader = StoredSession::open(home, id)?;
+        let reader = SessionHandle::new(home, id).stored()?;
         let progress = reader.fleet_status()?.map(FleetProgress::from);
         let usage_summary = SessionUsageSummary::read(&reader)?;
         Ok(FleetReport {

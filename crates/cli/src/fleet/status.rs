@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use client::{LatestFleet, SessionQuery, StoreError, StoredSession};
+use client::{LatestFleet, SessionHandle, SessionQuery, StoreError, StoredSession};
 use host::Home;
 use protocol::api::SessionCommand;
 use protocol::{FleetEnd, SessionId};
@@ -25,7 +25,7 @@ const MAX_CANDIDATES: u64 = 20;
 pub(super) fn print_status(options: &FleetSelectArgs) -> Result<CommandExit, CliError> {
     let home = Setup::read()?.home;
     let id = choose_session(&home, options.id.as_deref(), None)?;
-    let reader = StoredSession::open(&home, id)?;
+    let reader = SessionHandle::new(&home, id).stored()?;
     let progress = reader.fleet_status()?.map(FleetProgress::from);
     let progress = progress.ok_or_else(|| CliError::usage(format!("session {id} has no fleet")))?;
     if options.json {
@@ -61,7 +61,7 @@ pub(super) fn choose_session(home: &Home, given: Option<&str>, folder: Option<&P
     let query = SessionQuery { cwd: Some(cwd.clone()), limit: Some(MAX_CANDIDATES), ..SessionQuery::default() };
     let rows = client::sessions::list(home, &query)?.rows;
     let updated_fleet = |id: SessionId| {
-        let reader = StoredSession::open(home, id).ok()?;
+        let reader = SessionHandle::new(home, id).stored().ok()?;
         // Todos alone are not a fleet: a prompt may have left them, or a process that died before the fleet started.
         let has_fleet = reader.latest_fleet().ok()?.is_some();
         has_fleet.then(|| reader.view().ok()).flatten().map(|view| (view.updated_at, id))

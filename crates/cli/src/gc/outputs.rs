@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use client::{StoreError, StoredSession};
+use client::{SessionHandle, StoreError};
 use host::Home;
 use protocol::api::{OutputCleanup, TasksParams};
 use protocol::{SessionId, TaskId};
@@ -43,7 +43,7 @@ fn unreachable_outputs(home: &Home, session: SessionId, candidates: Vec<TaskId>)
     if candidates.is_empty() {
         return Ok(candidates);
     }
-    let reader = StoredSession::open(home, session)?;
+    let reader = SessionHandle::new(home, session).stored()?;
     let is_running = reader.owner()?.is_some();
     let tasks = reader.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() })?.tasks;
     let removed: BTreeMap<TaskId, bool> = tasks.into_iter().map(|task| (task.id, task.forgotten)).collect();

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use client::StoredSession;
+use client::{SessionHandle, StoredSession};
 use git::{Git, GitError, Pin, Pins, Repository};
 use protocol::SessionId;
 use protocol::api::RefCleanup;
@@ -88,7 +88,7 @@ async fn remove_pins(
 /// Whether an existing session no longer needs its refs: its fleet is done, and no process runs it.
 fn is_finished(setup: &Setup, id: SessionId) -> bool {
     let is_done = |reader: StoredSession| Ok(reader.owner()?.is_none() && fleet::is_done(&reader)?);
-    StoredSession::open(&setup.home, id).and_then(is_done).unwrap_or(false)
+    SessionHandle::new(&setup.home, id).stored().and_then(is_done).unwrap_or(false)
 }
 
 /// Whether the folder may be in a git repository, without starting a git process.

@@ -14,7 +14,7 @@ use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use client::{RunWaitLimits, StoredSession};
+use client::{RunWaitLimits, SessionHandle, StoredSession};
 use host::{Clock, Home, SystemClock};
 use protocol::api::{SendParams, TaskView, TasksParams, calls};
 use protocol::{MailDelivery, SessionId};
@@ -81,7 +81,9 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
     let start = session_start(&args, &setup.home)?;
     let previous = match start {
         SessionStart::New => None,
-        SessionStart::Resume(id) | SessionStart::Fork(id) => Some(StoredSession::open(&setup.home, id)?.view()?),
+        SessionStart::Resume(id) | SessionStart::Fork(id) => {
+            Some(SessionHandle::new(&setup.home, id).stored()?.view()?)
+        }
     };
     // Before the user types a prompt, which would be lost.
     if args.prompt.as_deref() == Some("-") && std::io::stdin().is_terminal() {

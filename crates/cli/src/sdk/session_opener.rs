@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use client::StoredSession;
+use client::SessionHandle;
 use config::{SessionRequest, StartNoticeKind};
 use host::Home;
 use model::ClientProvider;
@@ -41,7 +41,7 @@ impl LocalSessionOpener {
         let previous = match start {
             SessionStart::New => None,
             SessionStart::Resume(id) | SessionStart::Fork(id) => {
-                Some(StoredSession::open(&self.setup.home, id)?.view()?)
+                Some(SessionHandle::new(&self.setup.home, id).stored()?.view()?)
             }
         };
         let request = SessionRequest {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use client::StoredSession;
+use client::SessionHandle;
 use config::Env;
 use host::sibling::{SiblingProcess, SiblingStart, count_processes_in};
 use host::{ExitStatus, Home};
@@ -153,14 +153,15 @@ impl SelftestSandbox {
     fn log(&self) -> Result<Vec<Envelope>, CliError> {
         let Some(id) = self.session()? else { return Ok(Vec::new()) };
         // The file of a session killed during its creation may not be valid yet.
-        Ok(StoredSession::open(&self.home, id)
+        Ok(SessionHandle::new(&self.home, id)
+            .stored()
             .and_then(|reader| reader.events_after(0, usize::MAX))
             .unwrap_or_default())
     }
 
     fn collect_artifacts(&self, deaths: Vec<OwnerDeath>) -> Result<RunArtifacts, CliError> {
         let tasks = match self.session()? {
-            Some(id) => StoredSession::open(&self.home, id)?.tasks(&TasksParams::all_tasks())?.tasks,
+            Some(id) => SessionHandle::new(&self.home, id).stored()?.tasks(&TasksParams::all_tasks())?.tasks,
             None => Vec::new(),
         };
         let witness = fs::read_to_string(self.work_dir().join("witness")).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use client::{SessionQuery, SessionRow, StoredSession};
+use client::{SessionHandle, SessionQuery, SessionRow};
 use host::{Clock, Home, SystemClock};
 use protocol::api::{SessionView, TaskView, TasksParams};
 use protocol::{SessionId, Timestamp};
@@ -140,7 +140,7 @@ struct SessionDetails {
 }
 
 pub(super) fn show(home: &Home, id: SessionId, json: bool) -> Result<CommandExit, CliError> {
-    let reader = StoredSession::open(home, id)?;
+    let reader = SessionHandle::new(home, id).stored()?;
     let session = reader.view()?;
     let tasks = reader.tasks(&TasksParams::all_tasks())?.tasks;
     let plan = reader

@@ -11,7 +11,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use client::{StoreError, StoredSession, TodoRow};
+use client::{SessionHandle, StoreError, StoredSession, TodoRow};
 use host::Home;
 use protocol::SessionId;
 use protocol::api::{SessionView, TaskView, TasksParams};
@@ -99,7 +99,7 @@ pub(crate) fn render_session(
         }
         ExportFormat::Json => serde_json::to_string_pretty(&log).map_err(CliError::failed)? + "\n",
         ExportFormat::Html => {
-            let views = match StoredSession::open(home, id).and_then(|reader| SessionPageViews::read(&reader)) {
+            let views = match SessionHandle::new(home, id).stored().and_then(|reader| SessionPageViews::read(&reader)) {
                 Ok(views) => views,
                 // The log is all there is.
                 Err(StoreError::Corrupt { path, detail }) => {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use client::{StoreError, StoredSession};
+use client::{SessionHandle, StoreError};
 use host::{Clock, Home, SystemClock};
 use protocol::api::{SessionView, TaskView, TasksParams};
 use protocol::{SessionId, TaskForm, TaskId, TaskOutcome, TaskState, TaskType, Timestamp};
@@ -89,7 +89,7 @@ fn list_all(home: &Home, options: &TaskListArgs) -> Result<CommandExit, CliError
 }
 
 fn read_tasks(home: &Home, session: SessionId, options: &TaskListArgs) -> Result<SessionTasks, StoreError> {
-    let reader = StoredSession::open(home, session)?;
+    let reader = SessionHandle::new(home, session).stored()?;
     let SessionView { title, owner_pid, model, .. } = reader.view()?;
     let params = TasksParams {
         state: options.state.clone(),

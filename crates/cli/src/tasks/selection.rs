@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use client::{StoreError, StoredSession};
+use client::{SessionHandle, StoreError, StoredSession};
 use host::Home;
 use protocol::api::{SessionView, TaskView, TasksParams};
 use protocol::{NamedTask, SessionId, TaskId, TaskLookupError, find_task};
@@ -66,7 +66,7 @@ pub(super) fn latest_in_folder(home: &Home) -> Result<SessionId, CliError> {
 }
 
 fn find_in_session(home: &Home, session: SessionId, name: &str) -> Result<SelectedTask, CliError> {
-    let reader = StoredSession::open(home, session)?;
+    let reader = SessionHandle::new(home, session).stored()?;
     let tasks = reader.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() })?.tasks;
     match resolve_name(&tasks, name) {
         Ok(task) => Ok(SelectedTask { session, reader, task: task.clone() }),

@@ -1,6 +1,6 @@
 //! Finds the session whose todos a command works on.
 
-use client::StoredSession;
+use client::{SessionHandle, StoredSession};
 use host::Home;
 use protocol::SessionId;
 
@@ -23,7 +23,7 @@ impl TodoSession {
             Some(prefix) => find_session(home, prefix)?,
             None => latest_in_folder(home)?,
         };
-        Ok(TodoSession { session, reader: StoredSession::open(home, session)?, json: args.json })
+        Ok(TodoSession { session, reader: SessionHandle::new(home, session).stored()?, json: args.json })
     }
 }
 

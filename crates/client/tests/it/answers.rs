@@ -31,7 +31,7 @@ fn params_of(method: Method, root: TaskId) -> Value {
 }
 
 fn stored(stage: &SessionFixture, id: SessionId) -> StoredSession {
-    StoredSession::open(stage.home(), id).unwrap()
+    SessionHandle::new(stage.home(), id).stored().unwrap()
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use client::StoredSession;
 use protocol::{Activation, Envelope, TaskId};
 use store::{SessionReader, StoreError};
 
@@ -30,6 +31,11 @@ impl SessionLog {
 
     pub(crate) fn reader(&self) -> Result<SessionReader, StoreError> {
         SessionReader::open(&self.facts.home, self.facts.session)
+    }
+
+    /// The session's file as clients read it.
+    pub(crate) fn stored(&self) -> Result<StoredSession, StoreError> {
+        Ok(StoredSession::new(self.facts.home.clone(), self.reader()?))
     }
 
     /// A task's conversation, rebuilt from the log.
