@@ -10,10 +10,9 @@ const CRATES: [&str; 2] = ["runtime", "fleet"];
 const TEXTS: [&str; 4] = ["String", "&str", "&'static str", "Arc<str>"];
 
 /// Places that may have texts as errors, and why.
-const EXCEPTIONS: [(&str, &str); 4] = [
-    ("crates/fleet/src", "not converted yet"),
+const EXCEPTIONS: [(&str, &str); 3] = [
     ("crates/runtime/src/agent", "not converted yet"),
-    ("crates/runtime/src/fleet", "not converted yet"),
+    ("crates/runtime/src/remote_run", "not converted yet"),
     ("crates/runtime/src/run_requests", "not converted yet"),
 ];
 
