@@ -6,6 +6,7 @@
 pub mod binary;
 pub mod chaos;
 pub mod http;
+pub mod mcp;
 pub mod oracle;
 pub mod server;
 pub mod session;

@@ -11,6 +11,7 @@ mod fleet;
 mod help;
 mod import;
 mod lists;
+mod mcp;
 mod mode;
 mod permission;
 mod run;
@@ -38,6 +39,7 @@ pub(crate) use fleet::{FleetArgs, FleetCheckArgs, FleetCommand, FleetIsolation, 
 pub(crate) use help::{command, flag_and_command_names, fleet_subcommand_names, subcommand_names};
 pub(crate) use import::{ImportArgs, ImportedProduct};
 pub(crate) use lists::{ItemArgs, ItemDetailArgs, ItemListArgs, ListSelectArgs, ListsArgs, ListsCommand};
+pub(crate) use mcp::{McpAddArgs, McpArgs, McpCommand, McpScope, McpSourceArgs};
 pub(crate) use permission::{AskWait, PermissionArgs};
 pub(crate) use run::{OutputFormat, RunArgs};
 pub(crate) use sdk::{AdapterArgs, SdkArgs, SdkCommand, SdkFamily};
@@ -103,6 +105,8 @@ pub(crate) enum CliCommand {
     Demo(DemoArgs),
     /// Lists, shows and checks agents, skills and plugins
     Catalog(CatalogArgs),
+    /// Lists, adds, removes and tests MCP servers, whose tools agents can use
+    Mcp(McpArgs),
     /// Shows, checks and changes settings
     Config(ConfigArgs),
     /// Shows what the files of another product become in Bosun, and imports them

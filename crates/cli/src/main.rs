@@ -20,6 +20,7 @@ mod import;
 mod lists;
 mod log;
 mod manual;
+mod mcp_servers;
 mod models;
 mod nested;
 mod one_time_notices;
@@ -116,6 +117,7 @@ fn perform(args: CliArgs) -> Result<CommandExit, CliError> {
             Some(CliCommand::Serve(options)) => serve::serve(options).await,
             Some(CliCommand::Service(options)) => service::perform(options.command).await,
             Some(CliCommand::Explain(options)) => explain::explain_call(&options),
+            Some(CliCommand::Mcp(options)) => mcp_servers::perform(&options).await,
             Some(CliCommand::Models(options)) => models::list(&options).await,
             Some(CliCommand::Cost(options)) => cost::print_costs(&options),
             Some(CliCommand::Gc(options)) => gc::perform(&options).await,

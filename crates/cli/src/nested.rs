@@ -94,6 +94,7 @@ fn command_access(command: Option<&CliCommand>) -> CommandAccess {
         Some(CliCommand::Cost(_)) => CommandAccess::UserOnly("read sessions"),
         Some(CliCommand::Approvals(_)) => CommandAccess::UserOnly("read or decide approvals"),
         Some(CliCommand::Trust(_)) => CommandAccess::UserOnly("read or change trust"),
+        Some(CliCommand::Mcp(_)) => CommandAccess::UserOnly("read, change or start MCP servers"),
         Some(CliCommand::Catalog(_)) => CommandAccess::UserOnly("read the user's agents"),
         Some(CliCommand::Config(_) | CliCommand::Import(_)) => CommandAccess::UserOnly("read or change settings"),
         Some(CliCommand::Checkouts(_)) => CommandAccess::UserOnly("read or move checkouts"),

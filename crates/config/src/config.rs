@@ -11,8 +11,8 @@ use crate::Env;
 use crate::agents::AgentConfig;
 use crate::catalog::loose_name;
 use crate::file::{
-    AgentSettings, BudgetSettings, EnvironmentSettings, FeatureSettings, LimitSettings, ListSettings, NetworkSettings,
-    OutputSettings, PermissionSettings, RetentionSettings, SettingsFile, WorkspaceSettings,
+    AgentSettings, BudgetSettings, EnvironmentSettings, FeatureSettings, LimitSettings, ListSettings, McpSettings,
+    NetworkSettings, OutputSettings, PermissionSettings, RetentionSettings, SettingsFile, WorkspaceSettings,
 };
 use crate::permissions::PermissionModeSetting;
 use crate::provider::{self, ModelAccess, ProviderFile, ProviderSources};
@@ -131,6 +131,7 @@ impl SettingsFile {
             lists,
             permissions,
             workspace,
+            mcp,
             environment,
             managed,
         } = self;
@@ -188,11 +189,12 @@ impl SettingsFile {
                 pass: concatenated(environment.pass, weaker.environment.pass),
                 set: weaker.environment.set.into_iter().chain(environment.set).collect(),
             },
+            mcp: McpSettings { servers: weaker.mcp.servers.into_iter().chain(mcp.servers).collect() },
             managed: managed.or(weaker.managed),
         }
     }
 
-    /// Resolves the settings, filling in defaults. Folders, restrictions, and hidden or passed variables depend on
+    /// Resolves the settings, filling in defaults. Folders, MCP servers, restrictions, and hidden or passed variables depend on
     /// their layer: see `SettingsLayers`.
     pub fn resolve(self) -> Config {
         let SettingsFile {
@@ -210,6 +212,7 @@ impl SettingsFile {
             lists,
             permissions,
             workspace: _,
+            mcp: _,
             environment,
             managed: _,
         } = self;

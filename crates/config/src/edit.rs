@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use protocol::RuleEffect;
+use protocol::{McpServerSpec, RuleEffect};
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 
 use crate::file::SettingsFile;
@@ -54,6 +54,37 @@ pub fn add_rule(path: &Path, effect: RuleEffect, rule: &RuleLine) -> Result<Rule
 /// Adds the default model to a file in the same way. Fails if the file sets a model.
 pub fn add_model(path: &Path, spec: &str) -> Result<(), ConfigError> {
     add_entries(path, &[(vec!["model".into()], SettingsEntry::Text(spec.into()))])
+}
+
+/// Adds an MCP server to a file in the same way. Fails if the file has one of this name.
+pub fn add_mcp_server(path: &Path, name: &str, server: &McpServerSpec) -> Result<(), ConfigError> {
+    if SettingsFile::parse(&read_text(path)?, path)?.mcp.servers.contains_key(name) {
+        return Err(invalid(path, format!("it already has an MCP server `{name}`")));
+    }
+    let key = |end: &[&str]| ["mcp", "servers", name].iter().chain(end).map(|&key| key.to_owned()).collect::<KeyPath>();
+    let texts = [("command", &server.command), ("url", &server.url)].into_iter();
+    let texts = texts.filter_map(|(field, text)| Some((key(&[field]), SettingsEntry::Text(text.clone()?))));
+    let args = server.args.iter().map(|arg| (key(&["args"]), SettingsEntry::Listed(arg.clone())));
+    let tables = [("env", &server.env), ("headers", &server.headers)].into_iter();
+    let values = tables.flat_map(|(field, table)| table.iter().map(move |(name, value)| (field, name, value)));
+    let values = values.map(|(field, name, value)| (key(&[field, name]), SettingsEntry::Text(value.clone())));
+    add_entries(path, &texts.chain(args).chain(values).collect::<Vec<_>>())
+}
+
+/// Removes an MCP server from a file; returns whether the file had it.
+pub fn remove_mcp_server(path: &Path, name: &str) -> Result<bool, ConfigError> {
+    let before = read_text(path)?;
+    if !SettingsFile::parse(&before, path)?.mcp.servers.contains_key(name) {
+        return Ok(false);
+    }
+    let by_hand = || invalid(path, format!("cannot be edited; remove by hand: mcp.servers.{name}"));
+    let mut document: DocumentMut = before.parse().map_err(|_| by_hand())?;
+    let servers = document.get_mut("mcp").and_then(|mcp| mcp.get_mut("servers")).and_then(Item::as_table_like_mut);
+    servers.and_then(|servers| servers.remove(name)).ok_or_else(by_hand)?;
+    let after = document.to_string();
+    SettingsFile::parse(&after, path)?;
+    replace_file(path, &after).map_err(|source| ConfigError::Write { path: path.to_owned(), source })?;
+    Ok(true)
 }
 
 /// Adds entries to a file in the same way, either all or none.
@@ -207,6 +238,25 @@ mod tests {
         assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
         assert_eq!(fs::read_to_string(&path).unwrap(), "[permissions]\ndeny = [\"shell(rm *)\"]\n");
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn mcp_servers_are_added_once_and_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        fs::write(&path, "# mine\n[limits]\nlive = 3\n").unwrap();
+        let server = McpServerSpec {
+            command: Some("npx".into()),
+            args: vec!["-y".into(), "db".into(), "-y".into()],
+            env: [("TOKEN".to_owned(), "${DB_TOKEN}".to_owned())].into(),
+            ..McpServerSpec::default()
+        };
+        add_mcp_server(&path, "my db", &server).unwrap();
+        assert_eq!(SettingsFile::read(&path).unwrap().mcp.servers["my db"], server);
+        assert!(add_mcp_server(&path, "my db", &server).is_err());
+        assert!(remove_mcp_server(&path, "my db").unwrap());
+        assert!(!remove_mcp_server(&path, "my db").unwrap());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "# mine\n[limits]\nlive = 3\n");
     }
 
     #[test]

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
-use protocol::{ListName, ReasoningEffort, Usd};
+use protocol::{ListName, McpServerSpec, ReasoningEffort, Usd};
 use serde::{Deserialize, Serialize};
 
+use crate::mcp_servers::McpServerMatch;
 use crate::permissions::{PermissionModeSetting, RuleLine};
 use crate::provider::ProviderFile;
 use crate::time::DurationSetting;
@@ -56,6 +57,9 @@ pub struct SettingsFile {
     /// Folders that tool calls may reach.
     #[serde(default)]
     pub workspace: WorkspaceSettings,
+    /// MCP servers.
+    #[serde(default)]
+    pub mcp: McpSettings,
     /// The environment of started programs.
     #[serde(default)]
     pub environment: EnvironmentSettings,
@@ -272,6 +276,15 @@ pub struct EnvironmentSettings {
     pub set: BTreeMap<String, String>,
 }
 
+/// MCP servers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct McpSettings {
+    /// The servers, by name.
+    #[serde(default)]
+    pub servers: BTreeMap<String, McpServerSpec>,
+}
+
 /// The administrator's restrictions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -279,6 +292,12 @@ pub struct ManagedRestrictions {
     /// Features that no user may use.
     #[serde(default)]
     pub forbid: Vec<ForbiddableFeature>,
+    /// The only MCP servers that may be used; all when absent.
+    #[serde(alias = "allow_mcp")]
+    pub allow_mcp: Option<Vec<McpServerMatch>>,
+    /// MCP servers that may not be used.
+    #[serde(default, alias = "deny_mcp")]
+    pub deny_mcp: Vec<McpServerMatch>,
 }
 
 /// Features that can be forbidden.

@@ -44,6 +44,7 @@ impl SettingsLayers {
             project: project.clone(),
             trust: *trust,
             ignored: Vec::new(),
+            reads_project_files: scopes.contains(&SettingsFileScope::Project),
             notices: Vec::new(),
         };
         layers.add_managed(*managed)?;

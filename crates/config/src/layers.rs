@@ -30,6 +30,8 @@ pub struct SettingsLayers {
     pub trust: TrustStatus,
     /// The keys of the project's file that are ignored, since it is not trusted.
     pub ignored: Vec<String>,
+    /// Whether the project's files are read at all.
+    pub(crate) reads_project_files: bool,
     /// Notices for the user.
     pub notices: Vec<SettingsNotice>,
 }

@@ -18,6 +18,7 @@ mod hook_files;
 mod hooks_path;
 pub mod import;
 mod layers;
+mod mcp_servers;
 mod notice;
 mod origin;
 mod permissions;
@@ -44,15 +45,16 @@ pub use catalog::{
 };
 pub use config::Config;
 pub use controls::{all_controls, remember_token_file};
-pub use edit::{RuleAddition, add_model, add_rule};
+pub use edit::{RuleAddition, add_mcp_server, add_model, add_rule, remove_mcp_server};
 pub use env::{CopilotProvider, Env, FAULT, MANAGED, MAX_CONCURRENT, MAX_DEPTH};
 pub use file::{
     AgentSettings, BudgetSettings, EnvironmentSettings, ExpensiveModelSetting, FeatureSettings, ForbiddableFeature,
-    LimitSettings, ListSettings, ManagedRestrictions, NetworkSettings, OutputSettings, PermissionSettings,
+    LimitSettings, ListSettings, ManagedRestrictions, McpSettings, NetworkSettings, OutputSettings, PermissionSettings,
     RetentionSettings, SettingsFile, WorkspaceSettings,
 };
 pub use gather::{MANAGED_FILE, SettingsLocations};
 pub use layers::{SettingsLayer, SettingsLayers};
+pub use mcp_servers::{ListedMcpServer, MCP_LOGS, McpServerMatch, McpServerSet, McpServerState};
 pub use notice::{NoticeLevel, SettingsNotice};
 pub use origin::SettingOrigin;
 pub use permissions::{PermissionModeSetting, RuleLine, parse_mode};

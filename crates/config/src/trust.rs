@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 
 use crate::catalog::{CatalogListing, CatalogLocations, HookText, RemoteDefinitions, gather_catalog};
 use crate::hook_files;
+use crate::mcp_servers::project_server_commands;
 use crate::project::{Project, claude_settings_files};
 
 /// Files and folders that control Bosun, now or in later versions. A project is trusted with all of them or none.
@@ -145,7 +146,9 @@ impl TrustedContents {
             scan.add_path(path.strip_prefix(top).unwrap_or(&path))?;
         }
         let hooks = project_hooks(top, home);
-        scan.add_programs(&hooks)?;
+        let hook_actions = hooks.iter().map(|hook| &hook.action);
+        let servers = project_server_commands(top);
+        scan.add_programs(hook_actions.chain(&servers))?;
         scan.found.sort();
         scan.found.dedup();
         let mut digest = Sha256::new();
@@ -228,12 +231,12 @@ impl TrustScan<'_> {
         Ok(())
     }
 
-    /// Adds the files that hooks run. A missing file is included, since one could be created later.
-    fn add_programs(&mut self, hooks: &[HookSpec]) -> Result<(), TrustError> {
-        for spec in hooks {
-            let HookAction::Command { cwd, .. } = &spec.action else { continue };
+    /// Adds the files that hooks and MCP servers run. A missing file is included, since one could be created later.
+    fn add_programs<'a>(&mut self, actions: impl Iterator<Item = &'a HookAction>) -> Result<(), TrustError> {
+        for action in actions {
+            let HookAction::Command { cwd, .. } = action else { continue };
             let folder = cwd.as_ref().map_or_else(|| self.project_dir.to_owned(), |cwd| self.project_dir.join(cwd));
-            for program in hook_files::files_run(&spec.action, self.project_dir, None) {
+            for program in hook_files::files_run(action, self.project_dir, None) {
                 let path = program.full_path(&folder);
                 let Ok(below) = path.strip_prefix(self.project_dir) else { continue };
                 self.entries_seen += 1;

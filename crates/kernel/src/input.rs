@@ -5,7 +5,7 @@ use protocol::{
     DecidedBy, DefinitionId, Evidence, ExternalTaskProgress, ExternalTaskSpec, FailKind, Fence, FleetConfig, FleetEnd,
     LimitKind, ListItem, ListName, MailBody, MailDelivery, ModelFault, ModelUse, ObjectiveReport, Principal, RetryPlan,
     ReusedResult, RunId, SessionConfig, SessionId, SessionMode, StopBlocker, StopReason, TaskId, TaskSpec, Timestamp,
-    Todo, TodoId, ToolResult, Turn, TurnQuote, Usage, WaitMode, WrapUpReason,
+    Todo, TodoId, ToolDescription, ToolResult, Turn, TurnQuote, Usage, WaitMode, WrapUpReason,
 };
 
 use crate::Parking;
@@ -370,7 +370,12 @@ pub enum RunUpdate {
         activation: Activation,
     },
     /// More tools are available to its model.
-    ToolsLoaded(Vec<String>),
+    ToolsLoaded {
+        /// Their names.
+        tools: Vec<String>,
+        /// How the model sees those that are not Bosun's own.
+        descriptions: Vec<ToolDescription>,
+    },
     /// Its time is up: its open calls are ended, and only its last turn is left.
     CallsOutOfTime {
         /// The turn that made them.

@@ -14,7 +14,7 @@ pub enum McpError {
         why: String,
     },
     /// The answer took too long.
-    #[error("the MCP server `{server}` did not answer `{method}` within {} s", .after.as_secs())]
+    #[error("the MCP server `{server}` did not answer `{method}` within {} s{}", .after.as_secs(), last_progress(.progress.as_deref()))]
     TimedOut {
         /// The server.
         server: String,
@@ -22,6 +22,8 @@ pub enum McpError {
         method: &'static str,
         /// The time limit.
         after: Duration,
+        /// The progress that it reported last.
+        progress: Option<String>,
     },
     /// The server answered with an error.
     #[error("the MCP server `{server}` refused `{method}`: {message} (code {code})")]
@@ -45,4 +47,28 @@ pub enum McpError {
         /// What is wrong with it.
         what: String,
     },
+    /// The call became a task of the server, and the task is gone.
+    #[error("the MCP server `{server}` lost the task `{task}`: {why}; it is unknown whether it was done")]
+    TaskLost {
+        /// The server.
+        server: String,
+        /// The task, as the server names it.
+        task: String,
+        /// Why, as text.
+        why: String,
+    },
+    /// The call became a task of the server, which was cancelled there.
+    #[error("the MCP server `{server}` cancelled the task `{task}`{why}")]
+    TaskCancelled {
+        /// The server.
+        server: String,
+        /// The task, as the server names it.
+        task: String,
+        /// The server's reason, after a colon, or nothing.
+        why: String,
+    },
+}
+
+fn last_progress(progress: Option<&str>) -> String {
+    progress.map(|progress| format!("; its last progress was: {progress}")).unwrap_or_default()
 }

@@ -6,18 +6,30 @@
 #![deny(missing_docs)]
 
 mod content;
+mod elicitation;
 mod error;
+mod http;
 mod limits;
-mod name;
+mod link;
+mod remote_task;
+mod revision;
 mod server;
+mod server_log;
+mod servers;
+mod settings;
+mod stdio;
 mod tool;
 mod tool_description;
 mod transport;
 mod wire;
 
+pub use elicitation::McpElicitor;
 pub use error::McpError;
 pub use limits::{McpLimits, McpOptions, McpTimeouts};
-pub use name::{name_pattern, tool_name};
-pub use server::{McpServer, McpToolList, PROTOCOL_VERSION};
+pub use revision::{McpNegotiation, McpRevision, PROTOCOL_VERSION};
+pub use server::{McpServer, McpToolList};
+pub use server_log::ServerLog;
+pub use servers::{McpServers, McpServersConfig, ServerCheck};
+pub use settings::{McpAddress, McpProgram, McpServerSettings};
 pub use tool_description::McpToolDescription;
 pub use transport::{McpResponseFuture, McpTransport};

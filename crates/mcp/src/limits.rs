@@ -1,6 +1,9 @@
 //! Size limits and timeouts for servers.
 
+use std::path::PathBuf;
 use std::time::Duration;
+
+use crate::McpNegotiation;
 
 /// Options for the connection to a server.
 #[derive(Debug, Clone, Default)]
@@ -11,6 +14,10 @@ pub struct McpOptions {
     pub limits: McpLimits,
     /// The field of `_meta` that carries the id of the model's tool call, if the client's SDK defines one.
     pub call_id_field: Option<&'static str>,
+    /// Which revisions of the protocol are offered.
+    pub negotiation: McpNegotiation,
+    /// The folders that the server may work with.
+    pub roots: Vec<PathBuf>,
 }
 
 /// Timeouts for a server's answers.

@@ -1,33 +1,42 @@
-//! The connection to one server: initialize, list its tools, call them.
+//! The connection to one server: negotiate the revision, list its tools, call them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use protocol::{CallId, clip_middle};
+use protocol::{CallId, mcp_tool_name};
 use serde_json::{Map, Value, json};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tools::Tool;
 
 use crate::content::{self, ToolCallResult};
+use crate::elicitation::McpElicitor;
+use crate::link::{ServerLink, ServerRequest};
+use crate::remote_task::{REQUESTED_TTL_MS, RemoteTask};
+use crate::revision::{PROTOCOL_VERSION, STATELESS_VERSION, ServerCapabilities, client_capabilities, client_info};
 use crate::tool::McpTool;
-use crate::wire::{self, McpResponse};
-use crate::{McpError, McpOptions, McpToolDescription, McpTransport, tool_name};
+use crate::{McpError, McpNegotiation, McpOptions, McpRevision, McpToolDescription, McpTransport};
 
-/// The proposed protocol version; a server may answer with an older one.
-pub const PROTOCOL_VERSION: &str = "2025-11-25";
+/// How long a server may take to answer before it is also asked in the older form: it may ignore unknown methods.
+const DISCOVER_WAIT: Duration = Duration::from_secs(5);
 
-/// Maximum bytes of a transport's error message.
-const MAX_ERROR_BYTES: usize = 500;
+/// How often a server may ask for input before it answers a call.
+const MAX_INPUT_ROUNDS: usize = 10;
 
-/// An initialized server.
+/// How long a subscription to changes is kept before it is renewed.
+const SUBSCRIPTION_TIME: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How long after a lost subscription a new one is made.
+const RESUBSCRIBE_DELAY: Duration = Duration::from_secs(30);
+
+/// A server that can be asked for its tools.
 #[derive(Debug)]
 pub struct McpServer {
-    name: String,
-    transport: Arc<dyn McpTransport>,
-    options: McpOptions,
-    next_id: AtomicU64,
+    link: Arc<ServerLink>,
+    capabilities: ServerCapabilities,
+    /// Hears the server's own messages, and keeps a subscription to them.
+    _tasks: JoinSet<()>,
 }
 
 /// The tools of a server.
@@ -39,40 +48,79 @@ pub struct McpToolList {
     pub rejected: Vec<String>,
 }
 
+/// The descriptions of a server's tools.
+#[derive(Debug, Default)]
+pub(crate) struct DescriptionList {
+    pub(crate) descriptions: Vec<McpToolDescription>,
+    /// Why some of its tools cannot be used.
+    pub(crate) rejected: Vec<String>,
+}
+
+/// How a call is made.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CallOptions {
+    /// Who answers the questions that the server asks meanwhile.
+    pub(crate) elicitor: Option<Arc<dyn McpElicitor>>,
+    /// How long it may take.
+    pub(crate) time_limit: Option<Duration>,
+}
+
+impl CallOptions {
+    pub(crate) fn time_limit(&self) -> Duration {
+        self.time_limit.unwrap_or(crate::McpServerSettings::CALL_TIMEOUT)
+    }
+}
+
 impl McpServer {
-    /// Initializes the connection to a server.
+    /// Negotiates a revision with a server.
     pub async fn connect(
         name: &str,
         transport: Arc<dyn McpTransport>,
         options: McpOptions,
     ) -> Result<Arc<McpServer>, McpError> {
-        let server = McpServer { name: name.to_owned(), transport, options, next_id: AtomicU64::new(1) };
-        let params = json!({
-            "protocolVersion": PROTOCOL_VERSION,
-            "capabilities": {},
-            "clientInfo": { "name": "bosun", "version": env!("CARGO_PKG_VERSION") },
-        });
-        let timeout = server.options.timeouts.initialize;
-        let answer = server.request("initialize", params, timeout).await?;
-        if !answer.get("protocolVersion").is_some_and(Value::is_string) {
-            return Err(server.malformed("initialize", "it has no `protocolVersion`"));
+        let messages = transport.take_server_messages();
+        let link = Arc::new(ServerLink::new(name, transport, options));
+        let mut tasks = JoinSet::new();
+        if let Some(messages) = messages {
+            tasks.spawn(Arc::clone(&link).hear(messages));
         }
-        server.notify("notifications/initialized", json!({}), timeout).await?;
-        Ok(Arc::new(server))
+        let capabilities = match link.options.negotiation {
+            McpNegotiation::SessionOnly => initialize(&link).await?,
+            McpNegotiation::NewestFirst => negotiate(&link).await?,
+        };
+        if link.revision() == McpRevision::Stateless && capabilities.reports_tool_changes {
+            tasks.spawn(subscribe(Arc::clone(&link)));
+        }
+        Ok(Arc::new(McpServer { link, capabilities, _tasks: tasks }))
     }
 
     /// The server's name in the configuration.
     pub fn name(&self) -> &str {
-        &self.name
+        &self.link.server
+    }
+
+    /// The negotiated revision.
+    pub fn revision(&self) -> McpRevision {
+        self.link.revision()
+    }
+
+    /// Why the connection can no longer be used, once it cannot.
+    pub(crate) fn closed(&self) -> Option<String> {
+        self.link.transport.closed()
+    }
+
+    /// A number that grows when the server reports that its tools changed.
+    pub(crate) fn tool_changes(&self) -> u64 {
+        self.link.tool_changes()
     }
 
     /// Requests the server's tools.
     pub async fn list_tools(self: &Arc<Self>) -> Result<McpToolList, McpError> {
-        let (descriptions, mut rejected) = self.fetch_descriptions().await?;
+        let DescriptionList { descriptions, mut rejected } = self.fetch_descriptions().await?;
         let mut names = HashSet::new();
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
         for description in descriptions {
-            let name = tool_name(&self.name, &description.name);
+            let name = mcp_tool_name(self.name(), &description.name);
             if names.insert(name.clone()) {
                 tools.push(Arc::new(McpTool::new(Arc::clone(self), name, description)));
             } else {
@@ -82,92 +130,182 @@ impl McpServer {
         Ok(McpToolList { tools, rejected })
     }
 
-    async fn fetch_descriptions(&self) -> Result<(Vec<McpToolDescription>, Vec<String>), McpError> {
+    pub(crate) async fn fetch_descriptions(&self) -> Result<DescriptionList, McpError> {
         const METHOD: &str = "tools/list";
-        let limits = self.options.limits;
-        let (mut descriptions, mut rejected) = (Vec::new(), Vec::new());
+        let limits = self.link.options.limits;
+        let mut list = DescriptionList::default();
         let mut cursor: Option<String> = None;
         for _page in 0..limits.max_pages {
-            let params = cursor.take().map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
-            let page = self.request(METHOD, params, self.options.timeouts.list).await?;
+            let params = Map::from_iter(cursor.take().map(|cursor| ("cursor".to_owned(), Value::from(cursor))));
+            let request = ServerRequest::new(METHOD, params, self.link.options.timeouts.list);
+            let page = self.link.request(request).await?;
             let Some(entries) = page.get("tools").and_then(Value::as_array) else {
-                return Err(self.malformed(METHOD, "it has no `tools` list"));
+                return Err(self.link.malformed(METHOD, "it has no `tools` list"));
             };
             for entry in entries {
-                if descriptions.len() + rejected.len() == limits.max_tools {
-                    rejected.push(format!("there are more than {} tools; the others are not used", limits.max_tools));
-                    return Ok((descriptions, rejected));
+                if list.descriptions.len() + list.rejected.len() == limits.max_tools {
+                    let max = limits.max_tools;
+                    list.rejected.push(format!("there are more than {max} tools; the others are not used"));
+                    return Ok(list);
                 }
                 match McpToolDescription::read(entry, &limits) {
-                    Ok(description) => descriptions.push(description),
-                    Err(why) => rejected.push(why),
+                    Ok(description) => list.descriptions.push(description),
+                    Err(why) => list.rejected.push(why),
                 }
             }
             match page.get("nextCursor").and_then(Value::as_str) {
                 Some(next) if !next.is_empty() => cursor = Some(next.to_owned()),
-                Some(_) | None => return Ok((descriptions, rejected)),
+                Some(_) | None => return Ok(list),
             }
         }
-        rejected.push(format!("the list has more than {} pages; the others are not used", limits.max_pages));
-        Ok((descriptions, rejected))
+        list.rejected.push(format!("the list has more than {} pages; the others are not used", limits.max_pages));
+        Ok(list)
     }
 
-    /// Calls a tool by the server's name for it. `call` is the model's tool call.
-    pub(crate) async fn call(&self, tool: &str, arguments: Value, call: &CallId) -> Result<ToolCallResult, McpError> {
+    /// Calls a tool. `call` is the model's tool call.
+    pub(crate) async fn call(
+        &self,
+        tool: &McpToolDescription,
+        arguments: Value,
+        call: &CallId,
+        mut options: CallOptions,
+    ) -> Result<ToolCallResult, McpError> {
         const METHOD: &str = "tools/call";
-        let mut meta = Map::new();
-        meta.insert("progressToken".into(), call.to_string().into());
-        if let Some(field) = self.options.call_id_field {
+        let time_limit = options.time_limit.unwrap_or(self.link.options.timeouts.call);
+        options.time_limit = Some(time_limit);
+        // One more second than the request itself, whose message says more.
+        let result =
+            match timeout(time_limit + Duration::from_secs(1), self.call_to_end(tool, arguments, call, &options)).await
+            {
+                Ok(result) => result?,
+                Err(_elapsed) => {
+                    let server = self.name().to_owned();
+                    return Err(McpError::TimedOut { server, method: METHOD, after: time_limit, progress: None });
+                }
+            };
+        let max = self.link.options.limits.max_text_bytes;
+        content::read_result(&result, max).map_err(|what| self.link.malformed(METHOD, what))
+    }
+
+    /// Calls a tool, answers the questions of the server, and follows the task that the call may become.
+    async fn call_to_end(
+        &self,
+        tool: &McpToolDescription,
+        arguments: Value,
+        call: &CallId,
+        options: &CallOptions,
+    ) -> Result<Map<String, Value>, McpError> {
+        const METHOD: &str = "tools/call";
+        let mut params = self.call_params(tool, arguments, call);
+        for _round in 0..MAX_INPUT_ROUNDS {
+            let (elicitor, time_limit) = (options.elicitor.clone(), options.time_limit());
+            let request = ServerRequest { method: METHOD, params: params.clone(), time_limit, elicitor };
+            let result = self.link.request(request).await?;
+            if let Some(task) = RemoteTask::from_result(&self.link, &result) {
+                return task.result(options).await;
+            }
+            if result.get("resultType").is_none_or(|kind| kind != "input_required") {
+                return Ok(result);
+            }
+            if let Some(requests) = result.get("inputRequests").and_then(Value::as_object) {
+                let responses = self.link.answer_inputs(requests, options.elicitor.as_ref()).await;
+                params.insert("inputResponses".into(), Value::Object(responses));
+            }
+            match result.get("requestState") {
+                Some(state) => drop(params.insert("requestState".into(), state.clone())),
+                None => drop(params.remove("requestState")),
+            }
+        }
+        Err(self.link.malformed(METHOD, format!("it asked for input more than {MAX_INPUT_ROUNDS} times")))
+    }
+
+    fn call_params(&self, tool: &McpToolDescription, arguments: Value, call: &CallId) -> Map<String, Value> {
+        let mut meta = Map::from_iter([("progressToken".to_owned(), Value::from(call.to_string()))]);
+        if let Some(field) = self.link.options.call_id_field {
             meta.insert(field.into(), call.to_string().into());
         }
-        let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
-        let result = self.request(METHOD, params, self.options.timeouts.call).await?;
-        content::read_result(&result, self.options.limits.max_text_bytes).map_err(|what| self.malformed(METHOD, what))
-    }
-
-    async fn request(
-        &self,
-        method: &'static str,
-        params: Value,
-        time_limit: Duration,
-    ) -> Result<Map<String, Value>, McpError> {
-        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let Ok(sent) = timeout(time_limit, self.transport.send(wire::request(id, method, params))).await else {
-            self.cancel_request(id).await;
-            return Err(McpError::TimedOut { server: self.name.clone(), method, after: time_limit });
-        };
-        let answer = sent.map_err(|why| self.unreachable(why))?;
-        match wire::read_response(id, answer) {
-            McpResponse::Result(result) => Ok(result),
-            McpResponse::Error { code, message } => {
-                Err(McpError::Refused { server: self.name.clone(), method, code, message })
-            }
-            McpResponse::Malformed(what) => Err(self.malformed(method, what)),
+        let mut params = Map::from_iter([
+            ("name".to_owned(), Value::from(tool.name.as_str())),
+            ("arguments".to_owned(), arguments),
+            ("_meta".to_owned(), Value::Object(meta)),
+        ]);
+        let runs_as_task = tool.requires_task && self.capabilities.has_session_tasks;
+        if runs_as_task && self.revision() == McpRevision::Session {
+            params.insert("task".into(), json!({ "ttl": REQUESTED_TTL_MS }));
         }
+        params
     }
+}
 
-    async fn notify(&self, method: &'static str, params: Value, time_limit: Duration) -> Result<(), McpError> {
-        match timeout(time_limit, self.transport.send(wire::notification(method, params))).await {
-            Ok(Ok(_anything)) => Ok(()),
-            Ok(Err(why)) => Err(self.unreachable(why)),
-            Err(_elapsed) => Err(McpError::TimedOut { server: self.name.clone(), method, after: time_limit }),
+/// Begins a session with the server, in the older form of the protocol.
+async fn initialize(link: &ServerLink) -> Result<ServerCapabilities, McpError> {
+    let capabilities = match link.options.negotiation {
+        // The program that has the server answers no requests of it.
+        McpNegotiation::SessionOnly => json!({}),
+        McpNegotiation::NewestFirst => client_capabilities(McpRevision::Session),
+    };
+    let params = Map::from_iter([
+        ("protocolVersion".to_owned(), PROTOCOL_VERSION.into()),
+        ("capabilities".to_owned(), capabilities),
+        ("clientInfo".to_owned(), client_info()),
+    ]);
+    let time_limit = link.options.timeouts.initialize;
+    let answer = link.request(ServerRequest::new("initialize", params, time_limit)).await?;
+    if !answer.get("protocolVersion").is_some_and(Value::is_string) {
+        return Err(link.malformed("initialize", "it has no `protocolVersion`"));
+    }
+    link.use_revision(McpRevision::Session);
+    link.notify("notifications/initialized", time_limit).await?;
+    Ok(ServerCapabilities::read(answer.get("capabilities").unwrap_or(&Value::Null)))
+}
+
+/// Asks for the newest revision first. A server that refuses the request, or does not answer it soon, is asked in the
+/// older form; of two answers the first one counts.
+async fn negotiate(link: &ServerLink) -> Result<ServerCapabilities, McpError> {
+    let mut discover = std::pin::pin!(discover(link));
+    match timeout(DISCOVER_WAIT, &mut discover).await {
+        Ok(Ok(Some(capabilities))) => return Ok(capabilities),
+        Ok(Ok(None)) => return initialize(link).await,
+        Ok(Err(error)) => return Err(error),
+        Err(_slow) => {}
+    }
+    let mut initialize = std::pin::pin!(initialize(link));
+    tokio::select! {
+        initialized = &mut initialize => initialized,
+        discovered = &mut discover => match discovered {
+            Ok(Some(capabilities)) => Ok(capabilities),
+            Ok(None) => initialize.await,
+            Err(error) => Err(error),
+        },
+    }
+}
+
+/// Asks a server what it can do; `None` if it speaks only older revisions.
+async fn discover(link: &ServerLink) -> Result<Option<ServerCapabilities>, McpError> {
+    let mut params = Map::new();
+    crate::revision::add_stateless_meta(&mut params);
+    let request = ServerRequest::new("server/discover", params, link.options.timeouts.initialize);
+    let answer = match link.request(request).await {
+        Ok(answer) => answer,
+        Err(McpError::Refused { .. }) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let versions = answer.get("supportedVersions").and_then(Value::as_array);
+    if !versions.is_some_and(|versions| versions.iter().any(|version| version == STATELESS_VERSION)) {
+        return Ok(None);
+    }
+    link.use_revision(McpRevision::Stateless);
+    Ok(Some(ServerCapabilities::read(answer.get("capabilities").unwrap_or(&Value::Null))))
+}
+
+/// Keeps a subscription to changes of the list of tools.
+async fn subscribe(link: Arc<ServerLink>) {
+    loop {
+        let params = Map::from_iter([("notifications".to_owned(), json!({ "toolsListChanged": true }))]);
+        let ended = link.request(ServerRequest::new("subscriptions/listen", params, SUBSCRIPTION_TIME)).await;
+        if let Err(McpError::Refused { .. }) = ended {
+            return;
         }
-    }
-
-    /// Tells the server that the request is cancelled, without waiting long for a server that does not respond.
-    async fn cancel_request(&self, id: u64) {
-        let params = json!({ "requestId": id, "reason": "timed out" });
-        let sent = self.notify("notifications/cancelled", params, Duration::from_secs(1)).await;
-        if let Err(error) = sent {
-            tracing::debug!(%error, "cannot tell an MCP server that a request is cancelled");
-        }
-    }
-
-    fn unreachable(&self, why: String) -> McpError {
-        McpError::Unreachable { server: self.name.clone(), why: clip_middle(&why, MAX_ERROR_BYTES) }
-    }
-
-    fn malformed(&self, method: &'static str, what: impl Into<String>) -> McpError {
-        McpError::Malformed { server: self.name.clone(), method, what: what.into() }
+        tokio::time::sleep(RESUBSCRIBE_DELAY).await;
     }
 }

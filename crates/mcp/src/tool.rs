@@ -8,6 +8,7 @@ use tools::{
     BoxFuture, RequiredPermission, Tool, ToolAccess, ToolContext, ToolDescriptor, ToolError, ToolLimits, ToolOutput,
 };
 
+use crate::server::CallOptions;
 use crate::{McpError, McpServer, McpToolDescription};
 
 /// JSON-RPC's code for invalid parameters.
@@ -23,32 +24,60 @@ pub(crate) struct McpTool {
 
 impl McpTool {
     pub(crate) fn new(server: Arc<McpServer>, name: String, description: McpToolDescription) -> McpTool {
-        let spec = ToolDescriptor {
-            name: name.into(),
-            description: description.description.clone().into(),
-            schema: description.schema.clone(),
-            access: ToolAccess::Other,
-        };
-        McpTool { server, spec, description }
+        McpTool { server, spec: descriptor(name, &description), description }
     }
 }
 
-impl McpTool {
-    /// The error that the model gets for a failed call. The server's own error text, such as an exception, may contain
-    /// anything and is left out, unless the arguments were invalid: the model must know that.
-    fn tool_error(&self, error: &McpError) -> ToolError {
-        let name = &self.description.name;
-        match error {
-            McpError::Refused { code: BAD_PARAMS, .. } => ToolError::refused(error.to_string()),
-            McpError::TimedOut { .. } | McpError::Malformed { .. } => ToolError::refused(error.to_string()),
-            McpError::Refused { server, code, .. } => {
-                tracing::warn!(server, tool = name, code, "an MCP server's tool failed");
-                ToolError::refused(format!("the tool {name} of the MCP server `{server}` failed without details"))
-            }
-            McpError::Unreachable { server, .. } => {
-                tracing::warn!(server, tool = name, "cannot reach an MCP server");
-                ToolError::refused(format!("the MCP server `{server}` cannot be reached"))
-            }
+/// A server's tool as a model sees it.
+pub(crate) fn descriptor(name: String, description: &McpToolDescription) -> ToolDescriptor {
+    ToolDescriptor {
+        name: name.into(),
+        description: description.description.clone().into(),
+        schema: description.schema.clone(),
+        access: ToolAccess::Other,
+    }
+}
+
+/// The permissions that a call of a server's tool needs.
+pub(crate) fn required_permissions(input: &str, limits: &ToolLimits) -> Result<Vec<RequiredPermission>, ToolError> {
+    parse_arguments(input, limits.input_bytes).map(|_arguments| vec![RequiredPermission::Other])
+}
+
+/// Calls a tool of a server for a model.
+pub(crate) async fn run(
+    server: &McpServer,
+    tool: &McpToolDescription,
+    input: &str,
+    cx: &ToolContext,
+    options: CallOptions,
+) -> Result<ToolOutput, ToolError> {
+    let arguments = parse_arguments(input, cx.limits.input_bytes)?;
+    // The tool may wait for a person; only the call's own timeout limits it.
+    let _paused = cx.heartbeat.pause();
+    let result = server.call(tool, arguments, &cx.identity.call, options).await;
+    let result = result.map_err(|error| tool_error(&tool.name, &error))?;
+    match result.failed {
+        false => Ok(ToolOutput::text(&result.text, cx)),
+        true => Err(ToolError::Refused(result.text).clipped(cx.limits.output_bytes)),
+    }
+}
+
+/// The error that the model gets for a failed call. The server's own error text, such as an exception, may contain
+/// anything and is left out, unless the arguments were invalid: the model must know that.
+fn tool_error(tool: &str, error: &McpError) -> ToolError {
+    match error {
+        McpError::Refused { code: BAD_PARAMS, .. }
+        | McpError::TimedOut { .. }
+        | McpError::Malformed { .. }
+        | McpError::TaskLost { .. }
+        | McpError::TaskCancelled { .. } => ToolError::refused(error.to_string()),
+        McpError::Refused { server, code, .. } => {
+            tracing::warn!(server, tool, code, "an MCP server's tool failed");
+            ToolError::refused(format!("the tool {tool} of the MCP server `{server}` failed without details"))
+        }
+        McpError::Unreachable { server, .. } => {
+            tracing::warn!(server, tool, "cannot reach an MCP server");
+            ToolError::refused(format!("the MCP server `{server}` cannot be reached"))
         }
     }
 }
@@ -59,21 +88,11 @@ impl Tool for McpTool {
     }
 
     fn required_permissions(&self, input: &str, limits: &ToolLimits) -> Result<Vec<RequiredPermission>, ToolError> {
-        parse_arguments(input, limits.input_bytes).map(|_arguments| vec![RequiredPermission::Other])
+        required_permissions(input, limits)
     }
 
     fn run<'a>(&'a self, input: &'a str, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(async move {
-            let arguments = parse_arguments(input, cx.limits.input_bytes)?;
-            // The tool may wait for a person; only the call's own timeout limits it.
-            let _paused = cx.heartbeat.pause();
-            let result = self.server.call(&self.description.name, arguments, &cx.identity.call).await;
-            let result = result.map_err(|error| self.tool_error(&error))?;
-            match result.failed {
-                false => Ok(ToolOutput::text(&result.text, cx)),
-                true => Err(ToolError::Refused(result.text).clipped(cx.limits.output_bytes)),
-            }
-        })
+        Box::pin(run(&self.server, &self.description, input, cx, CallOptions::default()))
     }
 }
 

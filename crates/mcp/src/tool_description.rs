@@ -16,6 +16,8 @@ pub struct McpToolDescription {
     pub schema: Value,
     /// Whether the server claims that the tool only reads. This is not verified.
     pub read_only: bool,
+    /// Whether the server runs its calls only as tasks, in the form of 2025-11-25.
+    pub requires_task: bool,
 }
 
 /// Maximum bytes of a tool's name.
@@ -43,6 +45,7 @@ impl McpToolDescription {
             description: clip_middle(about, limits.max_description_bytes),
             schema,
             read_only: entry["annotations"]["readOnlyHint"] == Value::Bool(true),
+            requires_task: entry["execution"]["taskSupport"] == "required",
         })
     }
 }

@@ -24,6 +24,16 @@ pub(crate) fn notification(method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "method": method, "params": params })
 }
 
+/// The response to a request of the server.
+pub(crate) fn result(id: &Value, result: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "result": result })
+}
+
+/// The refusal of a request of the server.
+pub(crate) fn error(id: &Value, code: i64, message: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
+}
+
 /// Reads the response to the request with this id.
 pub(crate) fn read_response(id: u64, mut message: Value) -> McpResponse {
     let Some(fields) = message.as_object_mut() else {

@@ -9,6 +9,8 @@ use protocol::PermissionMode;
 pub struct AgentRole {
     /// The only tools it has; every tool when absent.
     pub tools: Option<BTreeSet<String>>,
+    /// The beginnings of the names of further tools that it has, those of programs outside.
+    pub prefixes: Vec<String>,
     /// Tools it does not have, even if listed in `tools`.
     pub denied: BTreeSet<String>,
     /// A mode that replaces the session's if it is stricter.
@@ -18,6 +20,8 @@ pub struct AgentRole {
 impl AgentRole {
     /// Whether the agent has this tool.
     pub fn permits(&self, tool: &str) -> bool {
-        !self.denied.contains(tool) && self.tools.as_ref().is_none_or(|tools| tools.contains(tool))
+        let is_outside = || self.prefixes.iter().any(|prefix| tool.starts_with(prefix));
+        let has = self.tools.as_ref().is_none_or(|tools| tools.contains(tool) || is_outside());
+        has && !self.denied.contains(tool)
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     CancelMode, ContentBlock, Cost, DecidedBy, DefinitionId, Evidence, ExternalReport, Fence, FleetConfig, FleetEnd,
     ListItem, ListName, MailBody, MailDelivery, MailId, ModelUse, ParkReason, PermissionMode, Price, Principal,
     QuotedTokens, ReasoningEffort, ReusedResult, RuleText, SessionId, SessionMode, StopBlocker, StopReason, TaskId,
-    TaskOutcome, TaskSpec, Timestamp, Todo, TodoId, ToolResult, Turn, Usage, WaitMode, WrapUpReason,
+    TaskOutcome, TaskSpec, Timestamp, Todo, TodoId, ToolDescription, ToolResult, Turn, Usage, WaitMode, WrapUpReason,
 };
 
 /// An event with its task and time, as the kernel decides it.
@@ -374,6 +374,9 @@ pub enum Event {
     ToolsLoaded {
         /// Their names.
         tools: Vec<String>,
+        /// How the model sees those that are not Bosun's own, which may change at any time.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        descriptions: Vec<ToolDescription>,
     },
 
     /// A tool call of the task waits for other tasks; the task's slot is free meanwhile.

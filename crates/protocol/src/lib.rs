@@ -16,6 +16,8 @@ mod hook;
 mod id;
 mod list;
 mod mail;
+mod mcp_server;
+mod mcp_tool_name;
 mod merge_summary;
 mod message;
 mod mode;
@@ -32,6 +34,7 @@ mod task_lookup;
 mod task_type;
 mod timestamp;
 mod todo;
+mod tool_description;
 mod tool_table;
 mod usage;
 mod usd;
@@ -54,6 +57,8 @@ pub use list::{
     ItemId, ItemStatus, ListAddress, ListAddressError, ListItem, ListName, ListNameError, format_item_cycle,
 };
 pub use mail::{MailBody, MailDelivery, Principal};
+pub use mcp_server::{McpServerKind, McpServerSpec};
+pub use mcp_tool_name::{MCP_TOOL_PREFIX, mcp_name_pattern, mcp_tool_name};
 pub use merge_summary::{LeftoverCheckout, MergeDestination, MergeSummary, TodoMergeOutcome, TodoMergeResult};
 pub use message::{
     CallId, ContentBlock, Image, ReasoningEffort, StopReason, ToolCallRequest, ToolResult, ToolResultStatus,
@@ -76,6 +81,7 @@ pub use task_lookup::{NamedTask, TaskLookupError, find_task};
 pub use task_type::{EndReport, OwnerLoss, TaskForm, TaskType};
 pub use timestamp::{Timestamp, format_age};
 pub use todo::{BlockReason, FleetConfig, FleetEnd, ReusedResult, Todo, TodoId, TodoStatus, format_cycle};
+pub use tool_description::ToolDescription;
 pub use tool_table::{
     ArgumentAlias, ArgumentEncoding, AtOnce, RULE_FAMILIES, RuleFamily, TOOLS, ToolClass, ToolEntry, ToolGroup,
     find_tool, rule_family, tool_name,

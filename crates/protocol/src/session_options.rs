@@ -1,5 +1,6 @@
 //! The options with which a session is started, resumed or forked, for every kind of client.
 
+use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
@@ -7,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{ListName, PermissionMode, PlanAction, ReasoningEffort, Seconds, SessionMode, Usd};
+use crate::{ListName, McpServerSpec, PermissionMode, PlanAction, ReasoningEffort, Seconds, SessionMode, Usd};
 
 /// Options for starting, resuming or forking a session. Absent options come from the resumed session, or from the
 /// settings.
@@ -66,6 +67,12 @@ pub struct SessionOptions {
     pub agents_source: Option<String>,
     /// Folders with plugins.
     pub plugin_dirs: Vec<PathBuf>,
+    /// MCP servers, by name.
+    pub mcp_servers: BTreeMap<String, McpServerSpec>,
+    /// More MCP servers, as JSON text or as the names of files, in the syntax of `--mcp-config`.
+    pub mcp_sources: Vec<String>,
+    /// Uses no MCP servers but those of the two options above.
+    pub only_these_mcp_servers: bool,
     /// Refuses to start if an agent, skill, hook or plugin has any problem.
     pub strict: bool,
     /// Whether the model may ask questions; yes when absent.

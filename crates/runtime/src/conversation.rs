@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{MessagePart, Messages, ModelMessage};
+use model::{MessagePart, Messages, ModelMessage, ToolSpec};
 use protocol::{
     Activation, AutopilotStop, CallId, Compaction, ContentBlock, Cost, Envelope, Event, MailBody, MailDelivery, MailId,
-    Principal, SessionMode, StopReason, TaskId, ToolCallRequest, ToolResult, Turn, Usage, WrapUpReason,
+    Principal, SessionMode, StopReason, TaskId, ToolCallRequest, ToolDescription, ToolResult, Turn, Usage,
+    WrapUpReason,
 };
 
 use crate::compact::{self, CompactedHistory};
@@ -73,10 +74,12 @@ pub(crate) struct Conversation {
 }
 
 /// Tools added to the initial ones. They are never removed, so that requests keep their beginning.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum AddedTools {
     /// A tool that the model loaded.
     Loaded(String),
+    /// A tool that the model loaded and that is not Bosun's own, as it was described then.
+    Described(ToolSpec),
     /// The tools of a mode.
     Mode(SessionMode),
 }
@@ -142,9 +145,14 @@ impl Conversation {
                 self.add_tools(AddedTools::Mode(*mode));
                 self.queue_mode_notice();
             }
-            Event::ToolsLoaded { tools } => {
+            Event::ToolsLoaded { tools, descriptions } => {
                 self.loaded.extend(tools.iter().cloned());
-                tools.iter().for_each(|tool| self.add_tools(AddedTools::Loaded(tool.clone())));
+                for tool in tools {
+                    match descriptions.iter().find(|described| described.name == *tool) {
+                        Some(described) => self.add_described_tool(described),
+                        None => self.add_tools(AddedTools::Loaded(tool.clone())),
+                    }
+                }
             }
             Event::SessionAdopted { .. } => self.clear_unanswered_wrap_up(),
             Event::AgentSelected { agent, .. } => self.agent.clone_from(agent),
@@ -401,6 +409,16 @@ impl Conversation {
         // The compaction may have removed the notice of the mode.
         if self.mode != SessionMode::Interactive {
             self.queue_mode_notice();
+        }
+    }
+
+    /// Adds a tool whose description may have changed since the model loaded it first. The first one stays, so that
+    /// requests keep their beginning.
+    fn add_described_tool(&mut self, tool: &ToolDescription) {
+        let is_same = |added: &AddedTools| matches!(added, AddedTools::Described(spec) if spec.name == tool.name);
+        if !self.added_tools.iter().any(is_same) {
+            let ToolDescription { name, description, schema } = tool.clone();
+            self.added_tools.push(AddedTools::Described(ToolSpec { name, description, schema }));
         }
     }
 

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use model::{Model, ModelTier, ToolSpec};
 use policy::AgentRole;
 use protocol::{
-    AgentSpec, Clip, Hinted, HookDialect, PermissionMode, ReasoningEffort, SessionMode, SpawnPolicy, TaskId, ToolGroup,
-    find_tool, tool_name,
+    AgentSpec, Clip, Hinted, HookDialect, MCP_TOOL_PREFIX, PermissionMode, ReasoningEffort, SessionMode, SpawnPolicy,
+    TaskId, ToolGroup, find_tool, mcp_tool_name, tool_name,
 };
-use tools::{Tool, ToolAccess};
+use tools::{Tool, ToolAccess, ToolCatalog};
 
 use crate::conversation::AddedTools;
 use crate::models::ModelResolveError;
@@ -35,6 +35,8 @@ pub(crate) struct PreparedAgent {
     pub(crate) deferred_tools: Vec<ToolSpec>,
     /// Further tools of the root, which its model sees in the mode that they are for.
     mode_tools: Vec<ModeTool>,
+    /// Tools of programs outside, found when the model searches for them.
+    pub(crate) tool_catalog: Option<Arc<dyn ToolCatalog>>,
     pub(crate) role: AgentRole,
     pub(crate) model: Arc<dyn Model>,
     /// The model's name, as `--model` takes it.
@@ -53,9 +55,16 @@ struct ModeTool {
 }
 
 impl PreparedAgent {
-    pub(crate) fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+    /// The tool with this name, if the agent has it.
+    pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let mode_tools = self.mode_tools.iter().map(|mode_tool| &mode_tool.tool);
-        self.toolbox.iter().chain(mode_tools).find(|tool| tool.spec().name == name)
+        let own = self.toolbox.iter().chain(mode_tools).find(|tool| tool.spec().name == name);
+        own.cloned().or_else(|| self.tool_catalog.as_ref().filter(|_| self.has_tool(name))?.tool(name))
+    }
+
+    /// Whether its definition gives it this tool.
+    pub(crate) fn has_tool(&self, name: &str) -> bool {
+        has_tool(&self.definition, name)
     }
 
     /// The tools that its model sees, including added ones.
@@ -69,9 +78,13 @@ impl PreparedAgent {
     /// The tools that were added since the start.
     pub(crate) fn added_tools<'a>(&'a self, added: &'a [AddedTools]) -> impl Iterator<Item = &'a ToolSpec> {
         added.iter().flat_map(|tools| {
+            let described = match tools {
+                AddedTools::Described(spec) => Some(spec),
+                AddedTools::Loaded(_) | AddedTools::Mode(_) => None,
+            };
             let loaded = self.deferred_tools.iter().filter(move |spec| *tools == AddedTools::Loaded(spec.name.clone()));
             let of_mode = self.mode_tools.iter().filter(move |tool| *tools == AddedTools::Mode(tool.mode));
-            loaded.chain(of_mode.map(|tool| &tool.spec))
+            described.into_iter().chain(loaded).chain(of_mode.map(|tool| &tool.spec))
         })
     }
 }
@@ -158,10 +171,10 @@ impl AgentCatalog {
         let model = self.model_by_spec(&key.model)?;
         let toolbox = self.toolbox(facts, &definition, key);
         let (initial, deferred) = split_initial_tools(&toolbox, &definition, key.root, model.facts().tier);
-        let (search, deferred) = match deferred.is_empty() {
-            true => (None, deferred),
-            false => (Some(tools::tool_search(&names(&deferred))), deferred),
-        };
+        let sources = self.sources_of(&definition);
+        let tool_catalog = self.tool_catalog.clone().filter(|_| !sources.is_empty());
+        let search =
+            (!deferred.is_empty() || !sources.is_empty()).then(|| tools::tool_search(&names(&deferred), &sources));
         let specs = initial.iter().chain(&search).map(spec_of).collect();
         let toolbox: Vec<_> = toolbox.into_iter().chain(search).collect();
         let mode_tools = if key.root { mode_tools(&definition) } else { Vec::new() };
@@ -173,6 +186,7 @@ impl AgentCatalog {
             system_prompt: self.system_prompt(facts, &definition, key.root, &workspace)?.into(),
             role: AgentRole {
                 tools: Some(names.collect()),
+                prefixes: if tool_catalog.is_some() { outside_prefixes(&definition) } else { Vec::new() },
                 denied: definition.denied.iter().cloned().collect(),
                 mode: key.mode,
             },
@@ -180,6 +194,7 @@ impl AgentCatalog {
             deferred_tools: deferred.iter().map(spec_of).collect(),
             mode_tools,
             toolbox,
+            tool_catalog,
             model,
             model_spec: Arc::clone(&key.model),
             effort: profile.spec.effort.or(definition.effort).or(facts.effort),
@@ -215,6 +230,18 @@ impl AgentCatalog {
             ));
         }
         Ok(system)
+    }
+
+    /// The programs outside whose tools an agent of this definition may find.
+    fn sources_of(&self, definition: &AgentSpec) -> Vec<String> {
+        let sources = self.tool_catalog.iter().flat_map(|catalog| catalog.sources());
+        let prefixes = outside_prefixes(definition);
+        let may_have = |source: &String| {
+            let start = mcp_tool_name(source, "");
+            prefixes.iter().any(|prefix| start.starts_with(prefix) || prefix.starts_with(&start))
+                && !definition.denied.contains(&format!("{start}*"))
+        };
+        sources.filter(may_have).collect()
     }
 
     /// All tools that an agent of this definition may call, in a stable order.
@@ -259,10 +286,30 @@ fn mode_tools(definition: &AgentSpec) -> Vec<ModeTool> {
     all.filter(|mode_tool| !definition.denied.contains(&mode_tool.spec.name)).collect()
 }
 
+/// The beginnings of the names of tools that an agent of this definition may have from programs outside.
+fn outside_prefixes(definition: &AgentSpec) -> Vec<String> {
+    match &definition.tools {
+        None => vec![MCP_TOOL_PREFIX.to_owned()],
+        Some(listed) => {
+            let outside = listed.iter().filter(|name| name.starts_with(MCP_TOOL_PREFIX));
+            outside.map(|name| name.strip_suffix('*').unwrap_or(name).to_owned()).collect()
+        }
+    }
+}
+
+/// Whether a name in a definition means this tool. Names of tools of programs outside may end in `*`.
+fn means_tool(listed: &str, name: &str) -> bool {
+    match listed.strip_suffix('*').filter(|prefix| prefix.starts_with(MCP_TOOL_PREFIX)) {
+        Some(prefix) => name.starts_with(prefix),
+        None => listed == name,
+    }
+}
+
 /// Whether a definition has a tool. Subagent tools come with `task`; `until`, which runs commands, also needs `shell`.
 fn has_tool(definition: &AgentSpec, name: &str) -> bool {
-    let is_denied = |name: &str| definition.denied.iter().any(|denied| denied == name);
-    let is_listed = |name: &str| definition.tools.as_ref().is_none_or(|listed| listed.iter().any(|tool| tool == name));
+    let is_denied = |name: &str| definition.denied.iter().any(|denied| means_tool(denied, name));
+    let is_listed =
+        |name: &str| definition.tools.as_ref().is_none_or(|listed| listed.iter().any(|tool| means_tool(tool, name)));
     let comes_with_task = find_tool(name).is_some_and(|tool| tool.group == ToolGroup::Subagent);
     let is_included = is_listed(name) || (comes_with_task && is_listed(tool_name::TASK));
     let has_shell = || is_listed(tool_name::SHELL) && !is_denied(tool_name::SHELL);

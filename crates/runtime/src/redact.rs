@@ -170,6 +170,9 @@ impl Redactor {
                     self.redact_text(message);
                 }
             }
+            RunUpdate::ToolsLoaded { descriptions, .. } => {
+                descriptions.iter_mut().for_each(|tool| self.redact_text(&mut tool.description));
+            }
             RunUpdate::WorkSealed { files, .. } => files.iter_mut().for_each(|file| self.redact_text(file)),
             RunUpdate::Boundary(_)
             | RunUpdate::TurnBegun { .. }
@@ -178,7 +181,6 @@ impl Redactor {
             | RunUpdate::WrapUp(_)
             | RunUpdate::CallStarted { .. }
             | RunUpdate::CallsOutOfTime { .. }
-            | RunUpdate::ToolsLoaded(_)
             | RunUpdate::ResultRead { .. }
             | RunUpdate::Wait { .. }
             | RunUpdate::ManualWaitOver { .. }

@@ -42,6 +42,8 @@ pub struct SessionSettings {
     pub fleet_runner: Option<Arc<dyn FleetRunner>>,
     /// Extensions from the program that drives the session.
     pub client_extensions: ClientExtensions,
+    /// Tools of programs outside, such as those of MCP servers.
+    pub tool_catalog: Option<Arc<dyn tools::ToolCatalog>>,
     /// The id of a new session; generated when absent.
     pub id: Option<SessionId>,
     /// The enabled features.
@@ -111,6 +113,7 @@ impl SessionSettings {
             main_agent: None,
             fleet_runner: None,
             client_extensions: ClientExtensions::default(),
+            tool_catalog: None,
             id: None,
             features: SessionFeatures::default(),
             policy: Policy::default(),

@@ -32,10 +32,10 @@ pub use context::{CallIdentity, ToolContext, ToolLimits};
 pub use heartbeat::{Heartbeat, HeartbeatPause};
 pub use launch::{ShellCommand, follow, launch};
 pub use services::{
-    BackgroundCommand, BackgroundCommands, BackgroundRow, BackgroundStatus, CreateItemRequest, FileAccess,
-    FileAccessGuard, IntentReporter, ItemEdit, MessageAgentsRequest, MessageRecipients, PlanExitRequest,
+    BackgroundCommand, BackgroundCommands, BackgroundRow, BackgroundStatus, CatalogListing, CreateItemRequest,
+    FileAccess, FileAccessGuard, IntentReporter, ItemEdit, MessageAgentsRequest, MessageRecipients, PlanExitRequest,
     ReadAgentRequest, SessionControl, SessionServices, SharedListAccess, SqlExecutor, StartAgentRequest, Subagents,
-    UserPrompter, UserQuestion, WaitLimit, WaitRequest, WaitUntilRequest,
+    ToolCatalog, UserPrompter, UserQuestion, WaitLimit, WaitRequest, WaitUntilRequest,
 };
 pub use session_control::{autopilot_tools, plan_mode_tools};
 pub use shared_list::shared_list_tools;

@@ -6,13 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use host::Guardian;
 use protocol::{
     CancelMode, Clip, Expectations, ItemId, ItemStatus, MailDelivery, ObjectiveReport, PlanAction, ReasoningEffort,
     TaskMode, WaitMode,
 };
 use serde_json::{Map, Value};
 
-use crate::{BoxFuture, ToolError};
+use crate::{BoxFuture, Tool, ToolDescriptor, ToolError};
 
 /// What the tools of one call may ask of the session, which may run in another process than the call.
 #[derive(Debug, Clone)]
@@ -129,6 +130,27 @@ pub enum FileAccess {
 pub trait UserPrompter: Send + Sync + fmt::Debug {
     /// Asks and waits for the answer; none when the user does not answer.
     fn ask(&self, question: UserQuestion) -> BoxFuture<'_, Result<Option<String>, ToolError>>;
+}
+
+/// Tools that are known only once a program outside has answered, such as those of MCP servers.
+pub trait ToolCatalog: Send + Sync + fmt::Debug {
+    /// What provides them. A model is told in its first request, so it never changes during a session.
+    fn sources(&self) -> Vec<String>;
+
+    /// The tool with this name, if it may exist. Nothing is started.
+    fn tool(&self, name: &str) -> Option<Arc<dyn Tool>>;
+
+    /// The tools of the sources that the query names, or else of all. Sources that do not run are started.
+    fn list<'a>(&'a self, query: &'a str, guardian: &'a Guardian) -> BoxFuture<'a, CatalogListing>;
+}
+
+/// The tools of a catalogue.
+#[derive(Debug, Clone, Default)]
+pub struct CatalogListing {
+    /// The tools.
+    pub tools: Vec<ToolDescriptor>,
+    /// Why some sources are not available.
+    pub problems: Vec<String>,
 }
 
 /// A question to the user.

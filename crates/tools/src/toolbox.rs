@@ -13,9 +13,12 @@ pub fn task(types: &[(String, String)]) -> Arc<dyn Tool> {
     typed_tool_with_description::<StartTask>(description_with_list(StartTask::ABOUT, types))
 }
 
-/// The tool that loads other tools; its description names them.
-pub fn tool_search(names: &[&str]) -> Arc<dyn Tool> {
-    let about = format!("{} {}.", ToolSearch::ABOUT.trim_ascii_end(), compact_names(names));
+/// The tool that loads other tools; its description names them, and the programs outside that have more.
+pub fn tool_search(names: &[&str], sources: &[String]) -> Arc<dyn Tool> {
+    let names = (!names.is_empty()).then(|| compact_names(names));
+    let sources = (!sources.is_empty()).then(|| format!("any tool of the MCP servers {}", sources.join(", ")));
+    let available = names.into_iter().chain(sources).collect::<Vec<_>>().join("; ");
+    let about = format!("{} {available}.", ToolSearch::ABOUT.trim_ascii_end());
     typed_tool_with_description::<ToolSearch>(about.into())
 }
 
@@ -87,7 +90,7 @@ mod tests {
             .chain(single)
             .chain(subagent_tools())
             .chain(shared_list_tools())
-            .chain([tool_search(&[])])
+            .chain([tool_search(&[], &[])])
             .chain(plan_mode_tools())
             .chain(autopilot_tools())
             .collect();

@@ -196,6 +196,7 @@ impl SessionFixture {
             main_agent: main.lock().unwrap().clone(),
             fleet_runner: Some(Arc::new(FleetEngine)),
             client_extensions: scenario.extensions.clone(),
+            tool_catalog: scenario.tool_catalog.clone(),
             id: scenario.id,
             features: scenario.features,
             policy: policy(scenario, *mode.lock().unwrap(), cwd, home),

@@ -58,6 +58,7 @@ pub fn scenario() -> Scenario {
         guardian: None,
         reach: Folders::Own,
         extensions: runtime::ClientExtensions::default(),
+        tool_catalog: None,
         prompt: None,
     }
 }
@@ -102,6 +103,7 @@ pub struct Scenario {
     pub(super) guardian: Option<PathBuf>,
     pub(super) reach: Folders,
     pub(super) extensions: runtime::ClientExtensions,
+    pub(super) tool_catalog: Option<Arc<dyn tools::ToolCatalog>>,
     prompt: Option<String>,
 }
 
@@ -128,6 +130,12 @@ impl Scenario {
     #[must_use]
     pub fn guest_tools(self, tools: Vec<Arc<dyn tools::Tool>>) -> Scenario {
         self.extensions(runtime::ClientExtensions { tools, ..runtime::ClientExtensions::default() })
+    }
+
+    /// Sets the tools of programs outside.
+    #[must_use]
+    pub fn tool_catalog(self, catalog: Arc<dyn tools::ToolCatalog>) -> Scenario {
+        Scenario { tool_catalog: Some(catalog), ..self }
     }
 
     /// Adds a file to the working folder.

@@ -76,7 +76,7 @@ impl TranscriptPage {
                 self.quote(reason);
             }
             Event::CallRewritten { call, input } => self.add(format_args!("  {call} is rewritten: {input}")),
-            Event::ToolsLoaded { tools } => self.add(format_args!("  loaded {}", tools.join(", "))),
+            Event::ToolsLoaded { tools, descriptions: _ } => self.add(format_args!("  loaded {}", tools.join(", "))),
             Event::TaskFinished { outcome } => self.add(format_args!("finished: {}", ended(outcome))),
             Event::ActivationStarted { activation, attempt } => {
                 self.add(format_args!("activation {}, attempt {}", activation.0, attempt.0));

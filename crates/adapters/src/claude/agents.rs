@@ -81,9 +81,9 @@ fn definition(name: &str, input: &Value, servers: &[&str], tools: &[String]) -> 
 /// A pattern for a denied tool that matches its normalized name too: a denial must not be lost over special characters.
 fn denied_pattern(tool: &Value) -> Value {
     match tool.as_str().filter(|name| name.starts_with("mcp__")) {
-        Some(name) if server_prefix(name).is_none() => mcp::name_pattern(name).into(),
-        Some(name) if !name.ends_with('*') => mcp::name_pattern(&format!("{name}__*")).into(),
-        Some(name) => mcp::name_pattern(name).into(),
+        Some(name) if server_prefix(name).is_none() => protocol::mcp_name_pattern(name).into(),
+        Some(name) if !name.ends_with('*') => protocol::mcp_name_pattern(&format!("{name}__*")).into(),
+        Some(name) => protocol::mcp_name_pattern(name).into(),
         None => tool.clone(),
     }
 }
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn denied_tools_match_by_full_name() {
         let (server, tool) = ("my.server", "a-tool-with-a-name-that-no-provider-would-take-in-full-length");
-        let known = [mcp::tool_name(server, tool), mcp::tool_name(server, "b")];
+        let known = [protocol::mcp_tool_name(server, tool), protocol::mcp_tool_name(server, "b")];
         let denied = |name: String| {
             let given = json!({ "description": "x", "prompt": "x", "disallowedTools": [name] });
             let agents = agents_option(&json!({ "a": given }), &[server], &known).unwrap().unwrap();

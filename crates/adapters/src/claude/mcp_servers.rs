@@ -73,7 +73,7 @@ pub(super) fn add_tool_rules(initialize: &Value, options: &mut SessionOptions) {
                 Some("always_allow") | None => continue,
                 Some(_asks) => &mut options.ask,
             };
-            rules.push(mcp::tool_name(server, name));
+            rules.push(protocol::mcp_tool_name(server, name));
         }
     }
 }
@@ -138,7 +138,7 @@ impl McpServerStatus {
     fn describe(&self) -> Value {
         match &self.connection {
             Ok(tools) => {
-                let prefix = mcp::tool_name(&self.name, "");
+                let prefix = protocol::mcp_tool_name(&self.name, "");
                 let tool = |tool: &Arc<dyn Tool>| {
                     let name = tool.spec().name.as_ref();
                     json!({ "name": name.strip_prefix(&prefix).unwrap_or(name), "description": tool.spec().description })

@@ -12,10 +12,12 @@ pub(crate) fn translate_rule(effect: RuleEffect, text: &str) -> Option<String> {
     let rule_text = match (is_tool_family(name), pattern, effect) {
         (true, _, _) => text.to_owned(),
         (false, None, RuleEffect::Allow) if is_server(name) => format!("{name}__*"),
-        (false, _, RuleEffect::Ask | RuleEffect::Deny) if is_server(name) => mcp::name_pattern(&format!("{name}__*")),
+        (false, _, RuleEffect::Ask | RuleEffect::Deny) if is_server(name) => {
+            protocol::mcp_name_pattern(&format!("{name}__*"))
+        }
         // Only tool families support patterns. A rule that cannot be translated exactly becomes stricter: one that
         // denies or asks about some calls of a tool applies to all of them, and one that allows some allows none.
-        (false, _, RuleEffect::Ask | RuleEffect::Deny) if name.starts_with("mcp__") => mcp::name_pattern(name),
+        (false, _, RuleEffect::Ask | RuleEffect::Deny) if name.starts_with("mcp__") => protocol::mcp_name_pattern(name),
         (false, None, _) | (false, Some(_), RuleEffect::Ask | RuleEffect::Deny) => {
             hooks::tool_names::own_tool_name(name, HookDialect::Snake).to_owned()
         }
@@ -79,7 +81,7 @@ mod tests {
             );
         }
         let (server, tool) = ("the.house's server", "a-tool-with-a-name-that-no-provider-would-take-in-full");
-        let name = mcp::tool_name(server, tool);
+        let name = protocol::mcp_tool_name(server, tool);
         for text in [format!("mcp__{server}__{tool}"), format!("mcp__{server}"), format!("mcp__{server}__{tool}(x)")] {
             let denied = translate_rule(RuleEffect::Deny, &text).unwrap();
             assert!(name.starts_with(denied.strip_suffix('*').unwrap()), "the denial was lost: {denied}");

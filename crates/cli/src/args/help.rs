@@ -47,8 +47,8 @@ fn adapt_help_to_fleet(command: Command) -> Command {
     command.mut_args(|arg| {
         let heading = heading(arg.get_id().as_str());
         match arg.get_id().as_str() {
-            "prompt" | "image" | "detach" | "fork" | "background_wait" | "mcp_config" | "strict_mcp_config"
-            | "plan" | "plan_exit" | "autopilot" | "max_continues" => arg.hide(true),
+            "prompt" | "image" | "detach" | "fork" | "background_wait" | "plan" | "plan_exit" | "autopilot"
+            | "max_continues" => arg.hide(true),
             "agent" => arg.help("The agent for todos that do not name one (general-purpose)").help_heading(heading),
             _other if heading == "Other" => arg,
             _other => arg.help_heading(heading),
@@ -93,8 +93,7 @@ fn heading(flag: &str) -> &'static str {
         "output_format" | "quiet" | "share" => "Output",
         "max_turns" | "max_budget_usd" | "max_tokens_total" | "timeout" | "background_wait" | "park_wait"
         | "max_agents" | "max_depth" | "max_total_agents" => "Limits",
-        "agent" | "agents" | "plugin_dir" | "strict" | "list" => "Agents",
-        "mcp_config" | "strict_mcp_config" => "Coming later",
+        "agent" | "agents" | "plugin_dir" | "strict" | "list" | "mcp_config" | "strict_mcp_config" => "Agents",
         _other => "Other",
     }
 }

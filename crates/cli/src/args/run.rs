@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use protocol::ListName;
 
 use super::catalog::{AgentLimitArgs, DefinitionArgs};
+use super::mcp::McpSourceArgs;
 use super::mode::ModeArgs;
 use super::permission::{AskWait, PermissionArgs, parse_wait};
 
@@ -97,22 +98,11 @@ pub(crate) struct RunArgs {
     pub(crate) strict: bool,
     #[command(flatten)]
     pub(crate) limits: AgentLimitArgs,
-    /// (not supported yet) MCP servers to use
-    #[arg(long, value_name = "FILE")]
-    pub(crate) mcp_config: Vec<PathBuf>,
-    /// (not supported yet) Uses only the servers of --mcp-config
-    #[arg(long)]
-    pub(crate) strict_mcp_config: bool,
+    #[command(flatten)]
+    pub(crate) mcp: McpSourceArgs,
 }
 
 impl RunArgs {
-    /// The first given flag that this version does not support yet.
-    pub(crate) fn unsupported_flag(&self) -> Option<&'static str> {
-        let RunArgs { mcp_config, strict_mcp_config, .. } = self;
-        let flags = [(!mcp_config.is_empty(), "--mcp-config"), (*strict_mcp_config, "--strict-mcp-config")];
-        flags.into_iter().find(|(is_given, _)| *is_given).map(|(_, flag)| flag)
-    }
-
     /// Whether progress is shown besides the answer.
     pub(crate) fn shows_progress(&self) -> bool {
         self.output_format == OutputFormat::Text && !self.quiet

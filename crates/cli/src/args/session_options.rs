@@ -71,6 +71,8 @@ impl RunArgs {
             agents_source,
             plugin_dirs,
             strict: self.strict,
+            mcp_sources: self.mcp.sources(),
+            only_these_mcp_servers: self.mcp.strict_mcp_config,
             ask_user: self.no_ask_user.then_some(false),
             ask_wait_seconds: self.ask_wait().map(Seconds),
             record: self.record.clone(),

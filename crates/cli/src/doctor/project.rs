@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use config::{TrustStatus, TrustedContents};
+use config::{McpServerState, TrustStatus, TrustedContents};
+use protocol::SessionOptions;
 use runtime::{InstructionPlaces, Instructions};
 
 use super::{DoctorCheck, DoctorContext};
@@ -10,12 +11,9 @@ use super::{DoctorCheck, DoctorContext};
 /// Stands for the home folder if there is none.
 const NO_HOME: &str = "/nonexistent";
 
-/// Project files that other programs read and Bosun does not yet.
-const UNSUPPORTED_FILES: [(&str, &str); 1] = [(".mcp.json", "MCP servers")];
-
 pub(super) fn checks(context: &DoctorContext) -> Vec<DoctorCheck> {
     let mut checks = instructions(context);
-    checks.extend(unsupported_files(&context.project_dir));
+    checks.extend(mcp_servers(context));
     checks.push(trust(context));
     checks
 }
@@ -42,11 +40,24 @@ fn instructions(context: &DoctorContext) -> Vec<DoctorCheck> {
     std::iter::once(summary).chain(warnings).collect()
 }
 
-fn unsupported_files(top: &Path) -> Option<DoctorCheck> {
-    let found = UNSUPPORTED_FILES.iter().filter(|(path, _)| top.join(path).exists());
-    let found: Vec<String> = found.map(|(path, content)| format!("{path} ({content})")).collect();
-    (!found.is_empty())
-        .then(|| DoctorCheck::note("later", format!("{}: found, but not supported by Bosun yet", found.join(", "))))
+/// Checks the definitions of MCP servers; none is started.
+fn mcp_servers(context: &DoctorContext) -> Option<DoctorCheck> {
+    let layers = context.layers.as_ref()?;
+    let set = layers.mcp_servers(&SessionOptions::default(), &context.env, &context.cwd).ok()?;
+    let unusable = set.servers.iter().filter_map(|server| match &server.state {
+        McpServerState::Unusable(why) => Some(format!("`{}` is not used: {why}", server.name)),
+        McpServerState::Ready(_) | McpServerState::Disabled => None,
+    });
+    let problems: Vec<String> = set.problems.iter().cloned().chain(unusable).collect();
+    let names: Vec<&str> = set.ready().map(|server| server.name.as_str()).collect();
+    match (problems.is_empty(), names.is_empty()) {
+        (true, true) => None,
+        (true, false) => {
+            let text = format!("{}; `bosun mcp test NAME` starts one and lists its tools", names.join(", "));
+            Some(DoctorCheck::ok("mcp", text))
+        }
+        (false, _) => Some(DoctorCheck::warn("mcp", problems.join("; "), "`bosun mcp list` shows every server")),
+    }
 }
 
 /// Checks whether the project is trusted, and lists its settings that are ignored.

@@ -13,9 +13,6 @@ use crate::setup::Setup;
 
 /// Rejects flags that apply only to a prompt.
 pub(super) fn reject_prompt_flags(args: &RunArgs) -> Result<(), CliError> {
-    if let Some(flag) = args.unsupported_flag() {
-        return Err(CliError::usage(format!("{flag} is not supported yet")).with_hint("leave it out"));
-    }
     let prompts = [
         (args.prompt.is_some(), "--prompt"),
         (!args.image.is_empty(), "--image"),

@@ -47,9 +47,6 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
     if let Some(opening) = &opening {
         require_conversation(opening, args.output_format)?;
     }
-    if let Some(flag) = args.unsupported_flag() {
-        return Err(CliError::usage(format!("{flag} is not supported yet")).with_hint("leave it out"));
-    }
     let resumes = args.r#continue || args.resume.is_some();
     if resumes && args.agent.is_some() {
         return Err(

@@ -8,7 +8,6 @@ use crate::layers::SettingsLayers;
 use crate::notice::NoticeLevel;
 use crate::permissions::RuleLine;
 use crate::provider::ModelAccess;
-use crate::trust::TrustStatus;
 
 /// Prefixes of keys that commands never get, and are not expected to get.
 const EXPECTED_PREFIXES: [&str; 4] = ["ANTHROPIC_", "OPENAI_", "COPILOT_", "CLAUDE_"];
@@ -83,10 +82,6 @@ pub(super) fn unused_settings(layers: &SettingsLayers, access: &ModelAccess, env
             "{name} is shorter than {MIN_SECRET_BYTES} characters, so it is not redacted from stored and displayed \
              text; use a longer one"
         ));
-    }
-    let file = layers.project.dir.join(".mcp.json");
-    if layers.trust == TrustStatus::Trusted && file.is_file() {
-        notices.push(format!("{}: this version does not start MCP servers", file.display()));
     }
     if !env.names_with_prefix("OTEL_").is_empty() {
         notices.push("OTEL_* variables are set, but this version sends no traces".into());

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use fleet::FleetEngine;
 use host::{SystemClock, TimeIds};
+use mcp::McpServers;
 use model::ClientProvider;
 use protocol::api::SessionView;
 use protocol::{AgentSpec, PlanAction, Refusal, SessionOptions};
@@ -14,12 +15,15 @@ use runtime::{
     WatchdogSettings,
 };
 
+use tools::ToolCatalog;
+
 use super::folders::working_folder;
 use super::{AssembleError, ConfiguredModelSet, SettingsSources, StartNotice, models, notice};
 use crate::catalog::LoadedCatalog;
 use crate::config::Config;
 use crate::file::ForbiddableFeature;
 use crate::layers::SettingsLayers;
+use crate::mcp_servers::MCP_LOGS;
 use crate::provider::ModelAccess;
 
 /// The session whose settings are assembled.
@@ -85,6 +89,7 @@ impl SettingsSources<'_> {
         };
         let policy = self.policy_of(&layers, &catalog, &cwd, &added.paths)?;
         catalog.require_no_problems(options.strict)?;
+        let mcp_servers = layers.mcp_servers(options, self.env, &cwd)?;
         let models = ConfiguredModelSet::new(&access.providers, &cwd, &config.agents);
         let main_agent = main_agent(options, &catalog, &models, &mut config)?;
         let default_model = models::apply_default_model(&mut config, &access);
@@ -95,10 +100,13 @@ impl SettingsSources<'_> {
             .into_iter()
             .chain(notice::warnings(&layers))
             .chain(catalog.start_notices(&config.agents))
+            .chain(mcp_servers.notices().map(StartNotice::problem))
             .chain(notice::unused_settings(&layers, &access, self.env))
             .chain(default_model)
             .chain(notice::unknown_tools(options))
             .collect();
+        let logs = self.home.root().join(MCP_LOGS);
+        let tool_catalog = mcp_servers.config(&access.program_env, self.env.network_route(), &cwd, logs);
         let SessionOptions {
             // The process that opens the session sends it.
             prompt: _,
@@ -132,6 +140,9 @@ impl SettingsSources<'_> {
             max_total_agents: _,
             max_continues: _,
             list: _,
+            mcp_servers: _,
+            mcp_sources: _,
+            only_these_mcp_servers: _,
         } = options;
         let settings = SessionSettings {
             home: self.home.clone(),
@@ -145,6 +156,7 @@ impl SettingsSources<'_> {
             main_agent,
             fleet_runner: Some(Arc::new(FleetEngine)),
             client_extensions: ClientExtensions::default(),
+            tool_catalog: tool_catalog.map(|servers| Arc::new(McpServers::new(servers)) as Arc<dyn ToolCatalog>),
             id: None,
             features: features(&config, &layers),
             policy,
@@ -167,7 +179,7 @@ impl SettingsSources<'_> {
             tools: tools::ToolLimits { command_memory_bytes: config.command_memory, ..tools::ToolLimits::default() },
             spools: Arc::new(Spools::new(spool_limits(&config), Arc::new(SystemDisk))),
             limits: config.limits,
-            secrets: access.secrets.into(),
+            secrets: access.secrets.into_iter().chain(mcp_servers.secrets()).collect(),
             route: self.env.network_route(),
             // Not the path of the program: it may hold another version by the time the guardian starts.
             guardian: PathBuf::from("/proc/self/exe"),

@@ -9,9 +9,7 @@ use super::fields::DefinitionFields;
 use super::frontmatter::MarkdownDefinition;
 use super::name::{normalize, normalize_or_trim};
 use super::node::DocumentNode;
-use super::requirements::{
-    budget, effort, isolation, model_preference, models, permission, place, unsupported_servers,
-};
+use super::requirements::{budget, effort, isolation, model_preference, models, permission, place, required_servers};
 use super::{DefinitionProblem, FilePosition};
 
 /// Supported keys.
@@ -131,11 +129,12 @@ fn read_fields(
     let prompt = prompt(&mut fields, body);
     let listed = read_tools(&mut fields);
     let agent_types = listed.agent_types.clone();
-    let (tools, missing) = listed.with_servers(&source);
+    let servers = required_servers(&mut fields);
+    let tools = listed.with_servers(&servers.named);
     let mut unsupported = Vec::new();
     let denied = read_denied_tools(&mut fields);
     let hooks = fields.take(&["hooks"]).map(|(at, node)| (at, node.to_json()));
-    for message in missing.into_iter().chain(unsupported_servers(&mut fields)) {
+    if let Some(message) = servers.unsupported {
         fields.warning(None, message, "the agent works without it");
     }
     let at = fields.position("github");

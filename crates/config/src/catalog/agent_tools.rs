@@ -1,6 +1,6 @@
 //! The tools an agent may use and the agents it may start, as its definition states them.
 
-use protocol::{DefinitionSource, PermissionMode, SpawnPolicy, tool_name};
+use protocol::{MCP_TOOL_PREFIX, PermissionMode, SpawnPolicy, mcp_name_pattern, tool_name};
 
 use super::fields::DefinitionFields;
 use super::name::normalize_or_trim;
@@ -13,8 +13,6 @@ pub(super) struct ToolList {
     pub(super) tools: Option<Vec<String>>,
     /// The agent types that it may start, if the list names them.
     pub(super) agent_types: Option<Vec<String>>,
-    /// Tools of MCP servers that the list names.
-    pub(super) server_tools: Vec<String>,
 }
 
 pub(super) fn read_tools(fields: &mut DefinitionFields<'_>) -> ToolList {
@@ -30,7 +28,7 @@ pub(super) fn read_tools(fields: &mut DefinitionFields<'_>) -> ToolList {
                 add(&[tool_name::TASK]);
                 list.agent_types.get_or_insert_default().extend(types.iter().map(|name| normalize_or_trim(name)));
             }
-            ToolNameMeaning::OfMcpServer => list.server_tools.push(name),
+            ToolNameMeaning::OfMcpServer => add(&[&server_tool_name(&name)]),
             ToolNameMeaning::NotInBosun => {
                 let message = format!("the tool `{name}` is not supported in this version");
                 fields.warning(at, message, "leave it out; the agent works without it");
@@ -51,17 +49,23 @@ pub(super) fn read_tools(fields: &mut DefinitionFields<'_>) -> ToolList {
 }
 
 impl ToolList {
-    /// Returns the tools, and a message for each MCP tool that the agent cannot have. A program that passes definitions
-    /// by flag provides the tools of its servers; a file does not.
-    pub(super) fn with_servers(self, source: &DefinitionSource) -> (Option<Vec<String>>, Vec<String>) {
-        let ToolList { tools, server_tools: servers, .. } = self;
-        let unsupported =
-            |name: &String| format!("the tool `{name}` belongs to an MCP server, and MCP is not supported yet");
-        match (source, tools) {
-            (DefinitionSource::Flag, Some(tools)) => (Some(tools.into_iter().chain(servers).collect()), Vec::new()),
-            (_, tools) => (tools, servers.iter().map(unsupported).collect()),
-        }
+    /// The tools, with all of these MCP servers.
+    pub(super) fn with_servers(self, servers: &[String]) -> Option<Vec<String>> {
+        let names: Vec<String> = servers.iter().map(|server| server_tool_name(&format!("{server}/*"))).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        self.tools.map(|tools| join_unique(tools, &names))
     }
+}
+
+/// The name of a tool of an MCP server, which files write as `mcp__server__tool`, `server/tool` or `server.tool`; all
+/// tools of the server if only that is named, or `*`.
+fn server_tool_name(written: &str) -> String {
+    let name = match (written.strip_prefix(MCP_TOOL_PREFIX), written.split_once(['/', '.'])) {
+        (Some(rest), _) if !rest.contains("__") => format!("{written}__*"),
+        (Some(_), _) | (None, None) => written.to_owned(),
+        (None, Some((server, tool))) => format!("{MCP_TOOL_PREFIX}{server}__{tool}"),
+    };
+    mcp_name_pattern(&name)
 }
 
 /// Tools that the agent may not have. An unknown name is an error: the tool it was meant to forbid would be allowed.
@@ -77,7 +81,8 @@ pub(super) fn read_denied_tools(fields: &mut DefinitionFields<'_>) -> Vec<String
             ToolNameMeaning::All => {
                 fields.error(at, "every tool is forbidden", "write `tools: []` for an agent without tools")
             }
-            ToolNameMeaning::OfMcpServer | ToolNameMeaning::NotInBosun => {}
+            ToolNameMeaning::OfMcpServer => denied = join_unique(denied, &[&server_tool_name(&name)]),
+            ToolNameMeaning::NotInBosun => {}
             ToolNameMeaning::Unknown(near) => {
                 fields.error(at, format!("there is no tool `{name}` to forbid"), suggestion(near));
             }

@@ -3,17 +3,42 @@
 use protocol::{Budget, Isolation, ModelPreference, PermissionMode, PlaceName, ReasoningEffort, parse_usd};
 
 use super::fields::DefinitionFields;
-use super::node::{DocumentNode, NodeValue};
+use super::node::NodeValue;
 
-pub(super) fn unsupported_servers(fields: &mut DefinitionFields<'_>) -> Option<String> {
-    let (_, node) = fields.take(&["mcp-servers"])?;
-    let names: Vec<String> = match &node.value {
-        NodeValue::Table(table) => table.iter().map(|(key, _)| key.to_key()).collect(),
-        NodeValue::List(list) => list.iter().map(DocumentNode::to_key).collect(),
-        NodeValue::Nothing | NodeValue::Flag(_) | NodeValue::Number(_) | NodeValue::Text(_) => vec![node.to_key()],
-    };
-    let names = names.join(", ");
-    (!names.is_empty()).then(|| format!("it needs MCP servers ({names}), which are not supported yet"))
+/// The MCP servers of an agent's file.
+#[derive(Default)]
+pub(super) struct RequiredServers {
+    /// Those of the session that it names.
+    pub(super) named: Vec<String>,
+    /// A message about those that the file itself defines, which are not started.
+    pub(super) unsupported: Option<String>,
+}
+
+pub(super) fn required_servers(fields: &mut DefinitionFields<'_>) -> RequiredServers {
+    let Some((_, node)) = fields.take(&["mcp-servers"]) else { return RequiredServers::default() };
+    let (mut named, mut defined) = (Vec::new(), Vec::new());
+    match &node.value {
+        NodeValue::Table(table) => defined.extend(table.iter().map(|(key, _)| key.to_key())),
+        NodeValue::List(list) => {
+            for entry in list {
+                match &entry.value {
+                    NodeValue::Table(table) => defined.extend(table.iter().map(|(key, _)| key.to_key())),
+                    NodeValue::List(_)
+                    | NodeValue::Nothing
+                    | NodeValue::Flag(_)
+                    | NodeValue::Number(_)
+                    | NodeValue::Text(_) => named.push(entry.to_key()),
+                }
+            }
+        }
+        NodeValue::Nothing => {}
+        NodeValue::Flag(_) | NodeValue::Number(_) | NodeValue::Text(_) => named.push(node.to_key()),
+    }
+    let names = defined.join(", ");
+    let unsupported = (!names.is_empty()).then(|| {
+        format!("it defines MCP servers ({names}), which are started only from .mcp.json and settings in this version")
+    });
+    RequiredServers { named, unsupported }
 }
 
 /// The isolation that a definition asks for. Adds a message to `unsupported` if this version cannot provide it.

@@ -92,7 +92,6 @@ pub(super) fn scan(survey: &mut ImportSurvey<'_>) {
         read_in_place(survey, &top, TrustRequirement::Trust, &PROJECT_PATHS);
         report_skipped(survey, &top, &SKIPPED_PROJECT_PATHS);
     }
-    report_servers(survey, &top.join(".mcp.json"));
 }
 
 fn scan_settings(survey: &mut ImportSurvey<'_>, path: PathBuf, owner: SourceOwner) {

@@ -94,7 +94,7 @@ fn is_openai_model(name: &str) -> bool {
 }
 
 /// Why MCP servers are not imported.
-pub(super) const NO_SERVERS: &str = "this version does not start MCP servers from files";
+pub(super) const NO_SERVERS: &str = "add those that you want with `bosun mcp add`";
 
 /// Why sessions are not imported.
 pub(super) const NO_SESSIONS: &str = "sessions of other products cannot be imported yet";

@@ -214,7 +214,7 @@ fn codex_settings_are_imported() {
             format!(
                 "{file}: sandbox_mode workspace-write, approval_policy on-request: becomes: permissions.mode = accept-edits in /home/config.toml"
             ),
-            format!("{file}: MCP servers: docs: notImported: this version does not start MCP servers from files"),
+            format!("{file}: MCP servers: docs: notImported: add those that you want with `bosun mcp add`"),
             format!("{file}: model_reasoning_effort xhigh: becomes: effort = high in /home/config.toml"),
             format!(
                 "{file}: projects: notImported: Bosun trusts a project's files as they are, not its folder; run `bosun trust` in each"
@@ -256,7 +256,7 @@ fn copilot_approvals_and_settings_are_imported_for_this_project() {
             format!("{file}: approval write: becomes: permissions.allow edit in LOCAL"),
             format!("{file}: approval mcp docs: becomes: permissions.allow mcp__docs__* in LOCAL"),
             format!("{file}: approval memory: notImported: Bosun does not ask about this"),
-            "/user/.copilot/mcp-config.json: MCP servers: docs: notImported: this version does not start MCP servers from files".into(),
+            "/user/.copilot/mcp-config.json: MCP servers: docs: notImported: add those that you want with `bosun mcp add`".into(),
             "/project/.github/agents: agents: 1 file: inPlace: once you trust the project: `bosun trust`".into(),
         ]
     );
@@ -278,7 +278,7 @@ fn import_uses_the_folder_from_the_variable() {
             "/moved/settings.json: deny Read(./.env): becomes: permissions.deny read(./.env) in /home/config.toml",
             "/moved/settings.json: deny Bash(rm:*): becomes: permissions.deny shell(rm:*) in /home/config.toml",
             "/moved/settings.json: hooks: notImported: Bosun reads hooks from ~/.claude/settings.json, not from a relocated folder; put them there, or into `hooks` of Bosun's home",
-            "/moved/.claude.json: MCP servers: docs: notImported: this version does not start MCP servers from files",
+            "/moved/.claude.json: MCP servers: docs: notImported: add those that you want with `bosun mcp add`",
             "/moved/CLAUDE.md: instructions: becomes: a copy in /home/AGENTS.md",
             "/moved/agents/a.md: agent: becomes: a copy in /home/agents/a.md",
             "/moved/skills/s: skill: becomes: a copy of the folder in /home/skills/s",

@@ -86,7 +86,9 @@ impl DecisionDraft<'_> {
             RunUpdate::Intent(intent) => self.record(run.task, Event::IntentReported { intent }),
             RunUpdate::PromptSuggested(text) => self.record(run.task, Event::PromptSuggested { text }),
             RunUpdate::ResultRead { task, activation } => self.expire_read_result(run, task, activation),
-            RunUpdate::ToolsLoaded(tools) => self.record(run.task, Event::ToolsLoaded { tools }),
+            RunUpdate::ToolsLoaded { tools, descriptions } => {
+                self.record(run.task, Event::ToolsLoaded { tools, descriptions })
+            }
             RunUpdate::StartHooksRan(context) => self.record_start_hooks(run, context),
             RunUpdate::StopBlocked { by, reason } => self.block_stop(run, by, reason),
             RunUpdate::Park(parking) => self.park(run, parking),

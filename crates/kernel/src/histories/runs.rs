@@ -71,7 +71,7 @@ impl SimulatedSession {
                     0 => RunUpdate::WrapUp(why),
                     1..4 => RunUpdate::Compacted(compaction),
                     5 => RunUpdate::AwaitsBudget,
-                    4 => RunUpdate::ToolsLoaded(vec!["until".into()]),
+                    4 => RunUpdate::ToolsLoaded { tools: vec!["until".into()], descriptions: Vec::new() },
                     _ => RunUpdate::Intent("looking".into()),
                 };
                 self.try_report(run, report);

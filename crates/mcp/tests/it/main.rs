@@ -4,4 +4,5 @@
 
 mod hostile;
 mod server;
+mod servers;
 mod session;

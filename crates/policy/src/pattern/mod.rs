@@ -12,7 +12,7 @@ pub(crate) use host::HostPattern;
 pub(crate) use path::{FoldedPath, PathPattern, PatternBase, escape_path};
 pub(crate) use word_pattern::{WordPattern, quote_word};
 
-use protocol::{ToolClass, rule_family};
+use protocol::{MCP_TOOL_PREFIX, ToolClass, mcp_name_pattern, rule_family};
 use tool_names::RuleToolName;
 
 use crate::request::RequestPart;
@@ -91,6 +91,10 @@ pub(crate) fn is_known_tool(tool: &str) -> bool {
 
 /// Parses a tool and the text in its parentheses. Returns the pattern and the rule in canonical form.
 pub(crate) fn parse(tool: &str, inner: Option<&str>) -> Result<(RulePattern, String), String> {
+    if let Some(name) = mcp_rule_name(tool, inner) {
+        let name = RuleToolName::parse(&name)?;
+        return Ok((RulePattern { tool: name.single_tool, target: RuleTarget::Anything }, name.canonical));
+    }
     let name = RuleToolName::parse(tool)?;
     let inner = inner.map(str::trim);
     if inner == Some("") {
@@ -115,6 +119,24 @@ pub(crate) fn parse(tool: &str, inner: Option<&str>) -> Result<(RulePattern, Str
         (_, Some(text)) => format!("{}({text})", name.canonical),
     };
     Ok((RulePattern { tool: name.single_tool, target: what }, shown))
+}
+
+/// The names of the tools of MCP servers that a rule means, if it is one about them: `mcp` for all of them,
+/// `mcp(server)` and `mcp__server` for those of one server, `mcp(server.tool)` for one tool.
+fn mcp_rule_name(tool: &str, inner: Option<&str>) -> Option<String> {
+    match (tool, inner.map(str::trim)) {
+        ("mcp", None) => Some(format!("{MCP_TOOL_PREFIX}*")),
+        ("mcp", Some("")) => None,
+        ("mcp", Some(inner)) => {
+            let (server, tool) = inner.split_once(['.', '/']).unwrap_or((inner, "*"));
+            Some(mcp_name_pattern(&format!("{MCP_TOOL_PREFIX}{server}__{tool}")))
+        }
+        (name, None) => {
+            let server = name.strip_prefix(MCP_TOOL_PREFIX)?;
+            (!server.contains("__") && !server.contains('*')).then(|| mcp_name_pattern(&format!("{name}__*")))
+        }
+        (_, Some(_)) => None,
+    }
 }
 
 /// Returns the class of a tool's calls, and a tool of that class.
@@ -216,5 +238,28 @@ impl RulePattern {
             | RuleTarget::Agent(_)
             | RuleTarget::Opaque => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_about_mcp_servers_become_names_of_tools() {
+        let name = |tool: &str, inner: Option<&str>| parse(tool, inner).map(|(_, canonical)| canonical);
+        for (tool, inner, expected) in [
+            ("mcp", None, "mcp__*"),
+            ("mcp", Some("db"), "mcp__db__*"),
+            ("mcp", Some("db.query"), "mcp__db__query"),
+            ("mcp", Some("my db/run it"), "mcp__my_db__run_it"),
+            ("mcp", Some("db.read_*"), "mcp__db__read_*"),
+            ("mcp__db", None, "mcp__db__*"),
+            ("mcp__db__query", None, "mcp__db__query"),
+            ("mcp__*", None, "mcp__*"),
+        ] {
+            assert_eq!(name(tool, inner).as_deref(), Ok(expected), "{tool} {inner:?}");
+        }
+        assert!(name("mcp", Some(" ")).is_err());
     }
 }

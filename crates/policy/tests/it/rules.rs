@@ -121,7 +121,8 @@ fn plan_mode_allows_no_changes() {
 
 #[test]
 fn role_is_checked_before_rules() {
-    let only = AgentRole { tools: Some(["view".into()].into()), denied: ["grep".into()].into(), mode: None };
+    let only =
+        AgentRole { tools: Some(["view".into()].into()), denied: ["grep".into()].into(), ..AgentRole::default() };
     assert!(only.permits("view") && !only.permits("edit") && !only.permits("grep"));
     assert!(AgentRole::default().permits("anything"));
     let verdict = policy(AllowAll, &[]).check(&only, &edit("/work/app/a"));

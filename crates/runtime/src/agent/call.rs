@@ -63,8 +63,8 @@ pub(super) async fn run_calls(
 }
 
 /// Splits the calls into groups, in order. The calls of one group may run concurrently.
-fn concurrent_groups(calls: Vec<ReviewedCall<'_>>) -> Vec<Vec<ReviewedCall<'_>>> {
-    let mut groups: Vec<(bool, Vec<ReviewedCall<'_>>)> = Vec::new();
+fn concurrent_groups(calls: Vec<ReviewedCall>) -> Vec<Vec<ReviewedCall>> {
+    let mut groups: Vec<(bool, Vec<ReviewedCall>)> = Vec::new();
     for reviewed in calls {
         let reads = match &reviewed.admission {
             CallAdmission::Run(tool, _) | CallAdmission::Asked(tool, ..) => {
@@ -80,7 +80,7 @@ fn concurrent_groups(calls: Vec<ReviewedCall<'_>>) -> Vec<Vec<ReviewedCall<'_>>>
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-async fn run_reviewed_call(call_context: &CallContext, reviewed: ReviewedCall<'_>) -> Result<(), InputRejection> {
+async fn run_reviewed_call(call_context: &CallContext, reviewed: ReviewedCall) -> Result<(), InputRejection> {
     let ReviewedCall { mut call, open, hook_feedback: feedback, admission } = reviewed;
     let (tool, file_guard) = match admission {
         CallAdmission::Run(tool, file_guard) => (tool, file_guard),
@@ -92,7 +92,7 @@ async fn run_reviewed_call(call_context: &CallContext, reviewed: ReviewedCall<'_
                 AskDecision::Allow { input: None, .. } => (tool, file_guard),
                 AskDecision::Allow { input: Some(input), .. } => {
                     call.input = input;
-                    match judge_amended(call_context, tool, &call).await {
+                    match judge_amended(call_context, &tool, &call).await {
                         Ok(file_guard) => (tool, file_guard),
                         Err(answer) => return answer_call(call_context, &open, &call, answer).await,
                     }
@@ -108,7 +108,7 @@ async fn run_reviewed_call(call_context: &CallContext, reviewed: ReviewedCall<'_
         // One commit starts the call and its agent, and also answers a call that does not wait: a crash cannot separate
         // them.
         call_context.pending_post_hooks.push(PendingPostHook { call: call.clone(), open: open.clone(), feedback });
-        let (answer, evidence) = run_tool(call_context, tool, &call, &open, file_guard).await;
+        let (answer, evidence) = run_tool(call_context, &tool, &call, &open, file_guard).await;
         return match open.progress().await? {
             // `AgentRun::run_open_calls` runs the hooks.
             CallProgress::Over => Ok(()),
@@ -120,7 +120,7 @@ async fn run_reviewed_call(call_context: &CallContext, reviewed: ReviewedCall<'_
         };
     }
     report_start(call_context, &open).await?;
-    let (answer, evidence) = run_tool(call_context, tool, &call, &open, file_guard).await;
+    let (answer, evidence) = run_tool(call_context, &tool, &call, &open, file_guard).await;
     let answer = hooks::after_call(&call_context.workplace, &open, &call, feedback, answer).await;
     report_answer(&open, call.id, answer, evidence).await
 }

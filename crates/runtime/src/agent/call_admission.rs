@@ -18,19 +18,19 @@ use crate::run_requests::{AskRequest, CallProgress};
 use crate::supervisor::InputRejection;
 
 /// A reviewed call. All calls of a message are reviewed before the first one runs.
-pub(super) struct ReviewedCall<'a> {
+pub(super) struct ReviewedCall {
     pub(super) call: ToolCallRequest,
     pub(super) open: OpenCall,
     pub(super) hook_feedback: PreToolFeedback,
-    pub(super) admission: CallAdmission<'a>,
+    pub(super) admission: CallAdmission,
 }
 
 /// The outcome of a call's review.
-pub(super) enum CallAdmission<'a> {
+pub(super) enum CallAdmission {
     /// The call runs.
-    Run(&'a Arc<dyn Tool>, Arc<dyn FileAccessGuard>),
+    Run(Arc<dyn Tool>, Arc<dyn FileAccessGuard>),
     /// The call runs if the user permits it.
-    Asked(&'a Arc<dyn Tool>, Box<CallPermission>),
+    Asked(Arc<dyn Tool>, Box<CallPermission>),
     /// The call does not run; this is its result.
     Answer(ToolResult),
 }
@@ -39,7 +39,7 @@ pub(super) enum CallAdmission<'a> {
 pub(super) async fn review_calls(
     call_context: &CallContext,
     calls: Vec<(ToolCallRequest, OpenCall)>,
-) -> Result<Vec<ReviewedCall<'_>>, InputRejection> {
+) -> Result<Vec<ReviewedCall>, InputRejection> {
     let judged = join_all(calls.into_iter().map(|(call, open)| judge_call(call_context, call, open))).await;
     let judged = judged.into_iter().collect::<Result<Vec<_>, InputRejection>>()?;
     // Ask only when all calls are judged, so that the asks are in the order of the calls.
@@ -48,19 +48,19 @@ pub(super) async fn review_calls(
 }
 
 /// A call with its permission, or with the result that it gets without running.
-struct JudgedCall<'a> {
+struct JudgedCall {
     call: ToolCallRequest,
     open: OpenCall,
     progress: PermissionProgress,
     hook_feedback: PreToolFeedback,
-    result: Result<(&'a Arc<dyn Tool>, CallPermission), ToolResult>,
+    result: Result<(Arc<dyn Tool>, CallPermission), ToolResult>,
 }
 
 async fn judge_call(
     call_context: &CallContext,
     mut call: ToolCallRequest,
     open: OpenCall,
-) -> Result<JudgedCall<'_>, InputRejection> {
+) -> Result<JudgedCall, InputRejection> {
     let mut feedback = PreToolFeedback::default();
     if let Some(early) = call_context.early(&call.id) {
         let progress = PermissionProgress::Started;
@@ -72,7 +72,7 @@ async fn judge_call(
         Ok(tool) => match run_pre_hooks(&open, &mut call, progress).await? {
             Ok(pre_feedback) => {
                 feedback = pre_feedback;
-                judge_permission(call_context, tool, &call, &open, (progress, &feedback))
+                judge_permission(call_context, &tool, &call, &open, (progress, &feedback))
                     .await
                     .map(|permission| (tool, permission))
             }
@@ -115,10 +115,7 @@ async fn judge_permission(
     Ok(CallPermission { verdict, file_guard })
 }
 
-async fn admit_call<'a>(
-    call_context: &CallContext,
-    judged: JudgedCall<'a>,
-) -> Result<ReviewedCall<'a>, InputRejection> {
+async fn admit_call(call_context: &CallContext, judged: JudgedCall) -> Result<ReviewedCall, InputRejection> {
     let JudgedCall { call, open, progress, hook_feedback, result: judged } = judged;
     let admission = match judged {
         Ok((tool, permission)) => decide_admission(call_context, tool, permission, &call, &open, progress).await?,
@@ -128,11 +125,11 @@ async fn admit_call<'a>(
 }
 
 /// Returns the tool of a call. A call that has started continues even if its tool is no longer offered.
-fn find_tool<'a>(
-    call_context: &'a CallContext,
+fn find_tool(
+    call_context: &CallContext,
     call: &ToolCallRequest,
     progress: PermissionProgress,
-) -> Result<&'a Arc<dyn Tool>, ToolResult> {
+) -> Result<Arc<dyn Tool>, ToolResult> {
     if call_context.repeated.contains(&call.id) && progress != PermissionProgress::Started {
         return Err(repeats::refusal());
     }
@@ -142,6 +139,7 @@ fn find_tool<'a>(
             .tools_for_started_calls
             .iter()
             .find(|tool| progress == PermissionProgress::Started && tool.spec().name == call.tool)
+            .cloned()
     };
     call_context.agent.tool(&call.tool).or_else(withheld).ok_or_else(|| {
         let names: Vec<&str> = call_context.agent.toolbox.iter().map(|tool| tool.spec().name.as_ref()).collect();
@@ -178,14 +176,14 @@ impl PermissionProgress {
 
 /// Decides whether the call may run. If the user was asked, their decision counts, even if a rule was granted since.
 /// The user is not asked again about a call that they permitted under an earlier owner. A denied call does not start.
-async fn decide_admission<'a>(
+async fn decide_admission(
     call_context: &CallContext,
-    tool: &'a Arc<dyn Tool>,
+    tool: Arc<dyn Tool>,
     permission: CallPermission,
     call: &ToolCallRequest,
     open: &OpenCall,
     progress: PermissionProgress,
-) -> Result<CallAdmission<'a>, InputRejection> {
+) -> Result<CallAdmission, InputRejection> {
     Ok(match (permission.verdict.effect, progress) {
         (_, PermissionProgress::Started) | (RuleEffect::Allow, PermissionProgress::NotAsked) => {
             CallAdmission::Run(tool, permission.file_guard)

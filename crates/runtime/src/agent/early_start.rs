@@ -85,7 +85,7 @@ impl AgentRun {
         workplace.redactor.redact_text(&mut call.input);
         let tool = prepared.tool(&call.tool).filter(|tool| tool.spec().access != ToolAccess::Agent)?;
         let judging =
-            tokio::time::timeout(MAX_JUDGE_WAIT, permission_check::judge_call(&workplace, &prepared, tool, &call));
+            tokio::time::timeout(MAX_JUDGE_WAIT, permission_check::judge_call(&workplace, &prepared, &tool, &call));
         // An interrupt that closes the turn ends the check too.
         match self.before_deadline(Conversation::is_awaiting_answer, judging).await {
             Some(InterruptibleOutcome::Finished(Ok(Ok(judgement))))

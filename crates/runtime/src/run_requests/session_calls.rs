@@ -28,7 +28,7 @@ pub(super) async fn run(
     call: &ToolCallRequest,
 ) -> Result<ToolOutput, ToolError> {
     let named = |tool: &&Arc<dyn Tool>| tool.spec().name == call.tool;
-    let tool = agent.tool(&call.tool).or_else(|| context.catalog.tools_for_started_calls.iter().find(named));
+    let tool = agent.tool(&call.tool).or_else(|| context.catalog.tools_for_started_calls.iter().find(named).cloned());
     let tool = tool.ok_or_else(|| ToolError::refused(format!("there is no tool `{}` any more", call.tool)))?;
     let cancel = CancellationToken::new();
     let _guard = cancel.clone().drop_guard();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::Model;
 use protocol::AgentSpec;
-use tools::Tool;
+use tools::{Tool, ToolCatalog};
 
 use crate::catalog::Catalog;
 use crate::client_extensions::ClientExtensions;
@@ -33,6 +33,8 @@ pub(crate) struct AgentCatalog {
     pub(crate) cost_guard: CostGuard,
     /// Extensions from the program that drives the session.
     pub(crate) client_extensions: ClientExtensions,
+    /// Tools of programs outside, such as those of MCP servers.
+    pub(crate) tool_catalog: Option<Arc<dyn ToolCatalog>>,
     /// The user's instruction files.
     pub(crate) instructions: Instructions,
     pub(crate) prepared_agents: PreparedAgents,
@@ -52,6 +54,7 @@ impl AgentCatalog {
             added_models: AddedModels::default(),
             cost_guard: settings.cost_guard,
             client_extensions: settings.client_extensions.clone(),
+            tool_catalog: settings.tool_catalog.clone(),
             instructions,
             prepared_agents: PreparedAgents::default(),
             tools_for_started_calls: tools_for_started_calls(),

@@ -223,7 +223,7 @@ impl<'a> TemplateExpander<'a> {
         let view = self.agent.tool(tool_name::VIEW).ok_or(FilePieceError::NoView)?;
         let input = json!({ "path": path }).to_string();
         let call = ToolCallRequest { id: CallId("slash".into()), tool: tool_name::VIEW.into(), input };
-        let judged = permission_check::judge_call(&self.context.workplace, &self.agent, view, &call).await?;
+        let judged = permission_check::judge_call(&self.context.workplace, &self.agent, &view, &call).await?;
         if judged.verdict.effect != RuleEffect::Allow {
             return Err(FilePieceError::NotAllowed(judged.verdict.reason()));
         }

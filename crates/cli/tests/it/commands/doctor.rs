@@ -207,7 +207,7 @@ fn files_of_other_programs_are_reported_as_ignored_or_unsupported() {
     }
     fs::write(fixture.path("AGENTS.md"), "x".repeat(40_000)).unwrap();
     let report = run_doctor(&fixture, 1);
-    assert_check(&report, "later", &[".mcp.json", "not supported by Bosun yet"]);
+    assert_check(&report, "mcp", &["warn", ".mcp.json", "ignored", "bosun trust"]);
     assert_check(&report, "agents", &["warn", ".claude/agents/b.md", "ignored", "bosun trust"]);
     assert_check(&report, "agents", &["warn", ".github/hooks/a.json", "ignored", "bosun trust"]);
     assert_check(&report, "instructions", &["ok", "AGENTS.md"]);

@@ -49,15 +49,17 @@ fn invalid_values_are_refused_with_the_name_of_the_flag() {
 }
 
 #[test]
-fn flags_of_unsupported_features_are_refused() {
+fn sources_of_mcp_servers_that_cannot_be_read_are_refused() {
     let fixture = fixture();
     fixture.script(HELLO);
-    let later = [&["--mcp-config", "x"][..], &["--strict-mcp-config"]];
     let help = fixture.bosun(["--help"]).run().expect(0).stdout;
-    for args in later {
-        let refused = fixture.bosun([&["-p", "hi"], args].concat()).run().expect(2);
-        refused.says(&[&format!("{} is not supported yet", args[0])]);
-        assert!(help.contains(args[0]), "{help}");
+    assert!(help.contains("--mcp-config") && help.contains("--strict-mcp-config"), "{help}");
+    for (source, expected) in [
+        ("none.json", "there is no such file"),
+        ("{}", "--mcp-config: it has no `mcpServers`"),
+        ("{\"mcpServers\": {\"a\": 5}}", "line 1"),
+    ] {
+        fixture.bosun(["-p", "hi", "--mcp-config", source]).run().expect(2).says(&[expected]);
     }
     assert!(fixture.sessions().is_empty());
 }

@@ -238,7 +238,6 @@ fn settings_files_of_other_programs_are_listed() {
 #[test]
 fn unused_settings_are_reported_once() {
     let fixture = repository();
-    fs::write(fixture.path(".mcp.json"), "{\"mcpServers\": {}}").unwrap();
     fs::create_dir_all(fixture.path(".bosun/agents")).unwrap();
     let agent = "---\ndescription: x\ngithub: { toolsets: [all] }\n---\nDo it.\n";
     fs::write(fixture.path(".bosun/agents/theirs.md"), agent).unwrap();
@@ -249,11 +248,8 @@ fn unused_settings_are_reported_once() {
     };
     let ran = run();
     assert_eq!(ran.stdout, "Hello.\n", "a key of one letter is not taken out of every word");
-    let notices = [
-        ".mcp.json: this version does not start MCP servers",
-        "OTEL_* variables are set, but this version sends no traces",
-        "SEARCH_API_KEY is shorter than 8 characters",
-    ];
+    let notices =
+        ["OTEL_* variables are set, but this version sends no traces", "SEARCH_API_KEY is shorter than 8 characters"];
     let ran = ran.says(&notices);
     ran.says(&["1 more problem in the catalogue: see `bosun catalog check`"]);
     let checked = fixture.bosun(["catalog", "check"]).run().expect(0).stdout;

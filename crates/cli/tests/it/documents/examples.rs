@@ -131,6 +131,7 @@ pages! {
     index: "docs/README.md",
     isolation: "docs/isolation.md",
     lists: "docs/lists.md",
+    mcp: "docs/mcp.md",
     local_models: "docs/local-models.md",
     migrating: "docs/migrating.md",
     permissions: "docs/permissions.md",

@@ -254,7 +254,7 @@ fn subagent_entries() -> Vec<LogEntry> {
         Event::TaskInterrupted,
         Event::TaskRequeued,
         Event::ActivationStarted { activation: Activation(1), attempt: Attempt(2) },
-        Event::ToolsLoaded { tools: vec!["fetch".into()] },
+        Event::ToolsLoaded { tools: vec!["fetch".into()], descriptions: Vec::new() },
         Event::CallAnswered { call, answer: done, evidence },
         Event::StopBlocked { by: StopBlocker::Expects, reason: "no file *.md was changed".into() },
         mail(4, Principal::User, "and the index"),

@@ -1,0 +1,75 @@
+//! `bosun mcp test`.
+
+use config::{MCP_LOGS, McpServerSet, McpServerState};
+use host::Guardian;
+use mcp::{McpRevision, McpServers, ServerCheck};
+use serde_json::{Value, json};
+
+use super::servers;
+use crate::args::McpSourceArgs;
+use crate::error::CliError;
+use crate::exit::CommandExit;
+use crate::print;
+use crate::setup::{Setup, settings_failure, working_folder};
+
+pub(super) async fn test(
+    setup: &Setup,
+    sources: &McpSourceArgs,
+    name: &str,
+    json: bool,
+) -> Result<CommandExit, CliError> {
+    let set = servers(setup, sources)?;
+    require_ready(&set, name)?;
+    let cwd = working_folder(None)?;
+    let access = setup.sources().access(&protocol::SessionOptions::default())?;
+    let logs = setup.home.root().join(MCP_LOGS);
+    let Some(config) = set.config(&access.program_env, setup.env.network_route(), &cwd, logs) else {
+        return Err(unknown(name));
+    };
+    let guardian = Guardian::new("/proc/self/exe".into());
+    let servers = McpServers::new(config);
+    let checked = servers.check(name, &guardian).await;
+    drop(servers);
+    if let Err(survivors) = guardian.end().await {
+        print::note(format_args!("{survivors}"));
+    }
+    let check = checked.ok_or_else(|| unknown(name))?.map_err(|why| {
+        settings_failure(format!("the MCP server `{name}` cannot be used: {why}"))
+            .with_hint(format!("`bosun mcp logs {}` prints its error output", print::shell_quote(name)))
+    })?;
+    show(name, &check, json);
+    Ok(CommandExit::Success)
+}
+
+fn require_ready(set: &McpServerSet, name: &str) -> Result<(), CliError> {
+    let server = set.servers.iter().find(|server| server.name == name).ok_or_else(|| unknown(name))?;
+    match &server.state {
+        McpServerState::Ready(_) => Ok(()),
+        McpServerState::Disabled => Err(CliError::usage(format!("the MCP server `{name}` is disabled"))),
+        McpServerState::Unusable(why) => Err(settings_failure(format!("the MCP server `{name}` is not used: {why}"))),
+    }
+}
+
+fn unknown(name: &str) -> CliError {
+    CliError::usage(format!("there is no MCP server `{name}` here")).with_hint("`bosun mcp list` shows the servers")
+}
+
+fn show(name: &str, check: &ServerCheck, json: bool) {
+    let ServerCheck { revision, tools, rejected } = check;
+    let protocol = match revision {
+        McpRevision::Session => "2025-11-25 or older",
+        McpRevision::Stateless => "2026-07-28",
+    };
+    if json {
+        let tools: Vec<Value> =
+            tools.iter().map(|(name, about)| json!({ "name": name, "description": about })).collect();
+        return print::json(&json!({ "name": name, "protocol": protocol, "tools": tools, "rejected": rejected }));
+    }
+    print::output(format_args!("{name}: protocol {protocol}, {}", print::pluralize(tools.len(), "tool")));
+    for (tool, about) in tools {
+        print::output(format_args!("  {tool}  {}", print::one_line(about, 100)));
+    }
+    for why in rejected {
+        print::note(print::sanitize(&format!("not used: {why}")));
+    }
+}

@@ -1,0 +1,404 @@
+//! Which MCP servers a session has, and why it does not have the others.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use mcp::{McpAddress, McpProgram, McpServerSettings, McpServersConfig};
+use net::{NetworkRoute, Secret};
+use protocol::{HookAction, McpServerKind, McpServerSpec, Refusal, SessionOptions};
+use url::Url;
+
+use super::expand::VariableExpander;
+use super::json_file::ServerFile;
+use crate::env::Env;
+use crate::file::ForbiddableFeature;
+use crate::hook_files;
+use crate::layers::SettingsLayers;
+use crate::origin::SettingOrigin;
+use crate::read::MAX_SETTINGS_BYTES;
+use crate::trust::TrustStatus;
+
+/// The project's file of MCP servers, relative to its top.
+pub(crate) const PROJECT_FILE: &str = ".mcp.json";
+
+/// The folder of the servers' logs in Bosun's home.
+pub const MCP_LOGS: &str = "logs/mcp";
+
+/// The longest name of a server, in characters: it is a part of its tools' names, which are at most 64 long.
+const MAX_NAME_CHARS: usize = 40;
+
+/// The most servers of one session.
+const MAX_SERVERS: usize = 64;
+
+/// The servers that are defined for a session.
+#[derive(Debug, Clone, Default)]
+pub struct McpServerSet {
+    /// The servers, sorted by name.
+    pub servers: Vec<ListedMcpServer>,
+    /// What is wrong with the files that define servers.
+    pub problems: Vec<String>,
+}
+
+/// A server that is defined for a session.
+#[derive(Debug, Clone)]
+pub struct ListedMcpServer {
+    /// Its name.
+    pub name: String,
+    /// What defines it.
+    pub origin: SettingOrigin,
+    /// Its program with arguments, or its URL, as written.
+    pub address: String,
+    /// Whether the session has it.
+    pub state: McpServerState,
+}
+
+/// Whether a session has a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum McpServerState {
+    /// It is started when an agent needs it.
+    Ready(McpServerSettings),
+    /// It is left out on purpose.
+    Disabled,
+    /// It cannot be used, for this reason.
+    Unusable(String),
+}
+
+/// A definition before it is checked.
+struct Definition {
+    name: String,
+    spec: McpServerSpec,
+    origin: SettingOrigin,
+}
+
+impl McpServerSet {
+    /// The servers that may be used.
+    pub fn ready(&self) -> impl Iterator<Item = &McpServerSettings> {
+        self.servers.iter().filter_map(|server| match &server.state {
+            McpServerState::Ready(settings) => Some(settings),
+            McpServerState::Disabled | McpServerState::Unusable(_) => None,
+        })
+    }
+
+    /// What a session needs to use the servers; `None` if there are none. Programs get `env`, and their error output is
+    /// kept in `logs`.
+    pub fn config(
+        &self,
+        env: &[(OsString, OsString)],
+        route: NetworkRoute,
+        cwd: &Path,
+        logs: PathBuf,
+    ) -> Option<McpServersConfig> {
+        let servers: Vec<McpServerSettings> = self.ready().cloned().collect();
+        (!servers.is_empty()).then(|| McpServersConfig {
+            servers,
+            env: env.to_vec(),
+            route,
+            roots: vec![cwd.to_owned()],
+            logs: Some(logs),
+        })
+    }
+
+    /// What a user should know about the servers when a session starts.
+    pub(crate) fn notices(&self) -> impl Iterator<Item = String> {
+        let unusable = self.servers.iter().filter_map(|server| match &server.state {
+            McpServerState::Unusable(why) => Some(format!("the MCP server `{}` is not used: {why}", server.name)),
+            McpServerState::Ready(_) | McpServerState::Disabled => None,
+        });
+        self.problems.iter().cloned().chain(unusable)
+    }
+
+    /// The values that must never be written: headers, and variables, that are not in the file itself.
+    pub(crate) fn secrets(&self) -> Vec<Secret> {
+        let of_server = |server: &McpServerSettings| match &server.address {
+            McpAddress::Program(program) => program.env.clone(),
+            McpAddress::Url { headers, .. } => headers.clone(),
+        };
+        let all = self.ready().flat_map(of_server).map(|(_, value)| value);
+        all.filter(|value| value.reveal().len() >= MIN_SECRET_BYTES).collect()
+    }
+}
+
+/// Shorter values are no keys, and occur in too many texts to be redacted.
+const MIN_SECRET_BYTES: usize = 16;
+
+impl SettingsLayers {
+    /// The MCP servers of a session in this folder. Fails if the options name a file that cannot be used.
+    pub fn mcp_servers(&self, options: &SessionOptions, env: &Env, cwd: &Path) -> Result<McpServerSet, Refusal> {
+        let mut set = McpServerSet::default();
+        let mut definitions = option_definitions(options, cwd, &mut set.problems)?;
+        if !options.only_these_mcp_servers {
+            definitions.extend(self.file_definitions(&mut set.problems));
+        }
+        let check = ServerCheck { layers: self, env, cwd };
+        for definition in definitions {
+            if set.servers.iter().any(|server| server.name == definition.name) {
+                // A stronger origin defines it.
+                continue;
+            }
+            let state = match set.ready().count() < MAX_SERVERS {
+                true => check.state_of(&definition),
+                false => McpServerState::Unusable(format!("a session has at most {MAX_SERVERS} servers")),
+            };
+            let address = shown_address(&definition.spec);
+            set.servers.push(ListedMcpServer { name: definition.name, origin: definition.origin, address, state });
+        }
+        set.servers.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(set)
+    }
+
+    /// The definitions in files, strongest first.
+    fn file_definitions(&self, problems: &mut Vec<String>) -> Vec<Definition> {
+        let project = self.project_file(problems);
+        let mut definitions = Vec::new();
+        let stronger = |origin: &SettingOrigin| origin.rank() <= SettingOrigin::Project(PathBuf::new()).rank();
+        let of_layers = |wanted: bool, definitions: &mut Vec<Definition>| {
+            for layer in self.layers.iter().filter(|layer| stronger(&layer.origin) == wanted) {
+                let servers = layer.file.mcp.servers.iter();
+                definitions.extend(servers.map(|(name, spec)| Definition {
+                    name: name.clone(),
+                    spec: spec.clone(),
+                    origin: layer.origin.clone(),
+                }));
+            }
+        };
+        of_layers(true, &mut definitions);
+        definitions.extend(project);
+        of_layers(false, &mut definitions);
+        definitions
+    }
+
+    /// The definitions in the project's file. They are programs, so they count only if the project is trusted.
+    fn project_file(&self, problems: &mut Vec<String>) -> Vec<Definition> {
+        let path = self.project.dir.join(PROJECT_FILE);
+        if !self.reads_project_files || path.symlink_metadata().is_err() {
+            return Vec::new();
+        }
+        let why = match self.trust {
+            TrustStatus::Trusted => None,
+            TrustStatus::Changed => Some("the project has changed since you trusted it"),
+            TrustStatus::Untrusted => Some("you have not trusted the project"),
+        };
+        if let Some(why) = why {
+            problems.push(format!("{}: ignored, since {why}; `bosun trust` shows more", path.display()));
+            return Vec::new();
+        }
+        let text = match host::read_below(&self.project.dir, Path::new(PROJECT_FILE), MAX_SETTINGS_BYTES) {
+            Ok(bytes) => String::from_utf8(bytes.unwrap_or_default()).map_err(|_| "it is not UTF-8 text".to_owned()),
+            Err(error) => Err(error.to_string()),
+        };
+        match text.and_then(|text| ServerFile::parse(&text)) {
+            Ok(file) => definitions_of(file, &path.display().to_string(), &SettingOrigin::Project(path), problems),
+            Err(why) => {
+                problems.push(format!("{}: {why}", path.display()));
+                Vec::new()
+            }
+        }
+    }
+}
+
+/// The servers that a project's files define, as commands that hooks would run: their files are trusted with them.
+pub(crate) fn project_server_commands(top: &Path) -> Vec<HookAction> {
+    let mut specs = Vec::new();
+    if let Ok(Some(bytes)) = host::read_below(top, Path::new(PROJECT_FILE), MAX_SETTINGS_BYTES)
+        && let Ok(file) = ServerFile::parse(&String::from_utf8_lossy(&bytes))
+    {
+        specs.extend(file.servers.into_values());
+    }
+    if let Ok(Some(file)) = crate::file::SettingsFile::read_below(top, crate::project::CONFIG) {
+        specs.extend(file.mcp.servers.into_values());
+    }
+    specs.iter().filter_map(as_command).collect()
+}
+
+/// A server's program as the command of a hook, whose files are known.
+fn as_command(spec: &McpServerSpec) -> Option<HookAction> {
+    let words = spec.command.iter().chain(&spec.args);
+    let quoted: Vec<String> = words.map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
+    let cwd = spec.cwd.as_ref().map(|cwd| cwd.display().to_string());
+    let env = spec.env.clone();
+    (!quoted.is_empty()).then(|| HookAction::Command { command: quoted.join(" "), cwd, env })
+}
+
+/// The definitions in options.
+fn option_definitions(
+    options: &SessionOptions,
+    cwd: &Path,
+    problems: &mut Vec<String>,
+) -> Result<Vec<Definition>, Refusal> {
+    let typed = options.mcp_servers.iter().map(|(name, spec)| Definition {
+        name: name.clone(),
+        spec: spec.clone(),
+        origin: SettingOrigin::Flag,
+    });
+    let mut definitions: Vec<Definition> = typed.collect();
+    // Of several sources, the last one that defines a name counts.
+    for source in options.mcp_sources.iter().rev() {
+        let (place, text) = match source.trim_start().starts_with('{') {
+            true => ("--mcp-config".to_owned(), source.clone()),
+            false => (source.clone(), read_source(&cwd.join(source))?),
+        };
+        let file = ServerFile::parse(&text).map_err(|why| Refusal::new(format!("{place}: {why}")))?;
+        definitions.extend(definitions_of(file, &place, &SettingOrigin::Flag, problems));
+    }
+    Ok(definitions)
+}
+
+fn read_source(path: &Path) -> Result<String, Refusal> {
+    let failed = |why: String| Refusal::new(format!("--mcp-config: {}: {why}", path.display()));
+    match host::read_plain(path, MAX_SETTINGS_BYTES) {
+        Ok(Some(bytes)) => String::from_utf8(bytes).map_err(|_| failed("it is not UTF-8 text".into())),
+        Ok(None) => Err(failed("there is no such file".into())),
+        Err(error) => Err(failed(error.to_string())),
+    }
+}
+
+fn definitions_of(
+    file: ServerFile,
+    place: &str,
+    origin: &SettingOrigin,
+    problems: &mut Vec<String>,
+) -> Vec<Definition> {
+    if !file.unused_keys.is_empty() {
+        problems.push(format!("{place}: these keys have no effect: {}", file.unused_keys.join(", ")));
+    }
+    let servers = file.servers.into_iter();
+    servers.map(|(name, spec)| Definition { name, spec, origin: origin.clone() }).collect()
+}
+
+/// How a server is reached, as written: variables are not expanded, since they may be keys.
+fn shown_address(spec: &McpServerSpec) -> String {
+    match &spec.url {
+        Some(url) => url.clone(),
+        None => spec.command.iter().chain(&spec.args).cloned().collect::<Vec<_>>().join(" "),
+    }
+}
+
+/// Checks definitions.
+struct ServerCheck<'a> {
+    layers: &'a SettingsLayers,
+    env: &'a Env,
+    cwd: &'a Path,
+}
+
+impl ServerCheck<'_> {
+    fn state_of(&self, definition: &Definition) -> McpServerState {
+        if definition.spec.disabled {
+            return McpServerState::Disabled;
+        }
+        match self.settings_of(definition) {
+            Ok(settings) => McpServerState::Ready(settings),
+            Err(why) => McpServerState::Unusable(why),
+        }
+    }
+
+    fn settings_of(&self, definition: &Definition) -> Result<McpServerSettings, String> {
+        let Definition { name, spec, origin } = definition;
+        if let Some(managed) = self.layers.forbidden_by(ForbiddableFeature::Mcp) {
+            return Err(format!("{} forbids MCP servers", managed.display()));
+        }
+        if name.is_empty() || name.chars().count() > MAX_NAME_CHARS || name.chars().any(char::is_control) {
+            return Err(format!("its name must have 1 to {MAX_NAME_CHARS} characters"));
+        }
+        let value = |name: &str| self.env.text(name);
+        let mut expander = VariableExpander::new(&value);
+        let expanded = expand(spec, &mut expander);
+        let missing = expander.missing();
+        if !missing.is_empty() {
+            let names = missing.into_iter().collect::<Vec<_>>().join(", ");
+            return Err(format!("these variables are not set: {names}; write ${{NAME:-default}} for a default"));
+        }
+        self.require_allowed(name, &expanded)?;
+        let address = self.address_of(&expanded, origin)?;
+        let seconds = |time: Option<protocol::Seconds>| time.map(|time| time.0).filter(|time| !time.is_zero());
+        Ok(McpServerSettings {
+            name: name.clone(),
+            address,
+            start_timeout: seconds(spec.start_timeout_seconds).unwrap_or(McpServerSettings::START_TIMEOUT),
+            call_timeout: seconds(spec.call_timeout_seconds).unwrap_or(McpServerSettings::CALL_TIMEOUT),
+            tools: spec.tools.clone().filter(|tools| !tools.iter().any(|tool| tool == "*")),
+            denied_tools: spec.disabled_tools.clone(),
+        })
+    }
+
+    /// Fails if an administrator denies the server, or allows only others.
+    fn require_allowed(&self, name: &str, spec: &McpServerSpec) -> Result<(), String> {
+        for layer in &self.layers.layers {
+            let Some(managed) = &layer.file.managed else { continue };
+            let by = &layer.origin;
+            if managed.deny_mcp.iter().any(|entry| entry.matches(name, spec)) {
+                return Err(format!("{by} denies it"));
+            }
+            if let Some(allowed) = &managed.allow_mcp
+                && !allowed.iter().any(|entry| entry.matches(name, spec))
+            {
+                return Err(format!("{by} does not allow it"));
+            }
+        }
+        Ok(())
+    }
+
+    fn address_of(&self, spec: &McpServerSpec, origin: &SettingOrigin) -> Result<McpAddress, String> {
+        let secrets = |values: &std::collections::BTreeMap<String, String>| {
+            values.iter().map(|(name, value)| (name.clone(), Secret::new(value))).collect()
+        };
+        match (spec.kind, &spec.command, &spec.url) {
+            (Some(McpServerKind::Sse), ..) => {
+                Err("its transport `sse` is not supported; ask for its address with `http`".into())
+            }
+            (None | Some(McpServerKind::Stdio), Some(command), None) => {
+                let cwd = self.folder_of(spec, origin);
+                let pinned = match origin {
+                    SettingOrigin::Project(_) => self.pinned_files(spec, &cwd),
+                    SettingOrigin::Managed(_)
+                    | SettingOrigin::Flag
+                    | SettingOrigin::SettingsFlag(_)
+                    | SettingOrigin::Session
+                    | SettingOrigin::Variable(_)
+                    | SettingOrigin::Local(_)
+                    | SettingOrigin::User(_)
+                    | SettingOrigin::BuiltIn => Vec::new(),
+                };
+                let (command, args, env) = (command.clone(), spec.args.clone(), secrets(&spec.env));
+                Ok(McpAddress::Program(McpProgram { command, args, env, cwd, pinned }))
+            }
+            (None | Some(McpServerKind::Http), None, Some(url)) => {
+                let is_http = Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+                match is_http {
+                    true => Ok(McpAddress::Url { url: url.clone(), headers: secrets(&spec.headers) }),
+                    false => Err("its `url` is not an address that begins with http:// or https://".into()),
+                }
+            }
+            (Some(McpServerKind::Stdio), None, _) => Err("it has no `command`".into()),
+            (Some(McpServerKind::Http), _, None) => Err("it has no `url`".into()),
+            (_, None, None) => Err("it has neither `command` nor `url`".into()),
+            (_, Some(_), Some(_)) => Err("it has both `command` and `url`".into()),
+        }
+    }
+
+    /// The folder that a program runs in. Relative folders of a project's files begin at the project's top.
+    fn folder_of(&self, spec: &McpServerSpec, origin: &SettingOrigin) -> PathBuf {
+        let base = if matches!(origin, SettingOrigin::Project(_)) { &self.layers.project.dir } else { self.cwd };
+        spec.cwd.as_ref().map_or_else(|| base.to_owned(), |cwd| base.join(cwd))
+    }
+
+    /// The project's files that a server runs, with their digests.
+    fn pinned_files(&self, spec: &McpServerSpec, cwd: &Path) -> Vec<(PathBuf, String)> {
+        let top = &self.layers.project.dir;
+        let Some(action) = as_command(spec) else { return Vec::new() };
+        let files = hook_files::files_run(&action, top, None).into_iter().map(|file| file.full_path(cwd));
+        files.filter(|path| path.starts_with(top)).map(|path| (path.clone(), hooks::program_digest(&path))).collect()
+    }
+}
+
+/// The definition with its variables expanded.
+fn expand(spec: &McpServerSpec, expander: &mut VariableExpander<'_>) -> McpServerSpec {
+    let mut expanded = spec.clone();
+    let texts = expanded.command.iter_mut().chain(&mut expanded.args).chain(&mut expanded.url);
+    for text in texts.chain(expanded.env.values_mut()).chain(expanded.headers.values_mut()) {
+        *text = expander.expand(text);
+    }
+    if let Some(cwd) = &mut expanded.cwd {
+        *cwd = expander.expand(&cwd.to_string_lossy()).into();
+    }
+    expanded
+}

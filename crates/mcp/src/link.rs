@@ -1,0 +1,309 @@
+//! Requests to one server, and the messages that it sends by itself.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use protocol::clip_middle;
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::elicitation::{self, McpElicitor};
+use crate::revision;
+use crate::wire::{self, McpResponse};
+use crate::{McpError, McpOptions, McpRevision, McpTransport};
+
+/// Maximum bytes of a transport's error message.
+const MAX_ERROR_BYTES: usize = 2500;
+
+/// Maximum bytes of a progress message.
+const MAX_PROGRESS_BYTES: usize = 300;
+
+/// JSON-RPC's code for an unknown method, and for a request that is not permitted.
+const METHOD_NOT_FOUND: i64 = -32601;
+
+/// How long a server that does not read may delay a cancellation.
+const CANCEL_WAIT: Duration = Duration::from_secs(1);
+
+/// How long a server may take to confirm that a task is cancelled.
+const CANCEL_TASK_WAIT: Duration = Duration::from_secs(5);
+
+/// The requests to one server.
+#[derive(Debug)]
+pub(crate) struct ServerLink {
+    pub(crate) server: String,
+    pub(crate) transport: Arc<dyn McpTransport>,
+    pub(crate) options: McpOptions,
+    revision: OnceLock<McpRevision>,
+    next_id: AtomicU64,
+    /// The requests that the server has not answered.
+    open: Mutex<BTreeMap<u64, OpenRequest>>,
+    /// How often the server reported that its tools changed.
+    tool_changes: AtomicU64,
+    /// Messages that are sent without anybody waiting for them.
+    background: Mutex<JoinSet<()>>,
+}
+
+/// A request that the server has not answered.
+#[derive(Debug, Default)]
+struct OpenRequest {
+    /// By which the server names it in progress notifications.
+    progress_token: Option<String>,
+    progress: Option<String>,
+    elicitor: Option<Arc<dyn McpElicitor>>,
+}
+
+/// A request to a server.
+#[derive(Debug)]
+pub(crate) struct ServerRequest {
+    pub(crate) method: &'static str,
+    pub(crate) params: Map<String, Value>,
+    pub(crate) time_limit: Duration,
+    /// Who answers the questions that the server asks meanwhile.
+    pub(crate) elicitor: Option<Arc<dyn McpElicitor>>,
+}
+
+impl ServerRequest {
+    /// A request during which the server has nothing to ask.
+    pub(crate) fn new(method: &'static str, params: Map<String, Value>, time_limit: Duration) -> ServerRequest {
+        ServerRequest { method, params, time_limit, elicitor: None }
+    }
+}
+
+impl ServerLink {
+    pub(crate) fn new(server: &str, transport: Arc<dyn McpTransport>, options: McpOptions) -> ServerLink {
+        ServerLink {
+            server: server.to_owned(),
+            transport,
+            options,
+            revision: OnceLock::new(),
+            next_id: AtomicU64::new(1),
+            open: Mutex::default(),
+            tool_changes: AtomicU64::new(0),
+            background: Mutex::default(),
+        }
+    }
+
+    /// The negotiated revision; that with a handshake until it is known.
+    pub(crate) fn revision(&self) -> McpRevision {
+        self.revision.get().copied().unwrap_or(McpRevision::Session)
+    }
+
+    pub(crate) fn use_revision(&self, revision: McpRevision) {
+        // It is negotiated once.
+        let _negotiated = self.revision.set(revision);
+        self.transport.use_revision(revision);
+    }
+
+    /// How often the server reported that its tools changed.
+    pub(crate) fn tool_changes(&self) -> u64 {
+        self.tool_changes.load(Ordering::Relaxed)
+    }
+
+    /// Sends a request and waits for its result. A request that takes too long, or whose future is dropped, is
+    /// cancelled at the server.
+    pub(crate) async fn request(&self, request: ServerRequest) -> Result<Map<String, Value>, McpError> {
+        let ServerRequest { method, mut params, time_limit, elicitor } = request;
+        if self.revision() == McpRevision::Stateless {
+            revision::add_stateless_meta(&mut params);
+        }
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let progress_token = params.get("_meta").and_then(|meta| meta["progressToken"].as_str()).map(str::to_owned);
+        lock(&self.open).insert(id, OpenRequest { progress_token, progress: None, elicitor });
+        let mut pending = PendingRequest { link: self, id, cancels: true };
+        let sent = timeout(time_limit, self.transport.send(wire::request(id, method, Value::Object(params)))).await;
+        pending.cancels = false;
+        let progress = lock(&self.open).remove(&id).and_then(|open| open.progress);
+        let Ok(sent) = sent else {
+            self.send_in_time(cancelled_message(id, "timed out"), CANCEL_WAIT).await;
+            return Err(McpError::TimedOut { server: self.server.clone(), method, after: time_limit, progress });
+        };
+        let answer = sent.map_err(|why| self.unreachable(&why))?;
+        match wire::read_response(id, answer) {
+            McpResponse::Result(result) => Ok(result),
+            McpResponse::Error { code, message } => {
+                Err(McpError::Refused { server: self.server.clone(), method, code, message })
+            }
+            McpResponse::Malformed(what) => Err(self.malformed(method, what)),
+        }
+    }
+
+    /// Sends a notification.
+    pub(crate) async fn notify(&self, method: &'static str, time_limit: Duration) -> Result<(), McpError> {
+        match timeout(time_limit, self.transport.send(wire::notification(method, json!({})))).await {
+            Ok(Ok(_anything)) => Ok(()),
+            Ok(Err(why)) => Err(self.unreachable(&why)),
+            Err(_elapsed) => {
+                let server = self.server.clone();
+                Err(McpError::TimedOut { server, method, after: time_limit, progress: None })
+            }
+        }
+    }
+
+    /// Cancels a task of the server without waiting for it.
+    pub(crate) fn cancel_task_in_background(&self, task: &str) {
+        let mut params = Map::from_iter([("taskId".into(), task.into())]);
+        if self.revision() == McpRevision::Stateless {
+            revision::add_stateless_meta(&mut params);
+        }
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        self.send_in_background(wire::request(id, "tasks/cancel", Value::Object(params)), CANCEL_TASK_WAIT);
+    }
+
+    fn send_in_background(&self, message: Value, time_limit: Duration) {
+        let transport = Arc::clone(&self.transport);
+        let mut background = lock(&self.background);
+        while background.try_join_next().is_some() {}
+        background.spawn(async move {
+            if !matches!(timeout(time_limit, transport.send(message)).await, Ok(Ok(_))) {
+                tracing::debug!("cannot send a message to an MCP server");
+            }
+        });
+    }
+
+    async fn send_in_time(&self, message: Value, time_limit: Duration) {
+        if !matches!(timeout(time_limit, self.transport.send(message)).await, Ok(Ok(_))) {
+            tracing::debug!(server = self.server, "cannot send a message to an MCP server");
+        }
+    }
+
+    /// Answers the server's own messages until its connection ends.
+    pub(crate) async fn hear(self: Arc<Self>, mut messages: mpsc::Receiver<Value>) {
+        // Questions to the user take long and must not hold up the other messages.
+        let mut questions = JoinSet::new();
+        while let Some(message) = messages.recv().await {
+            while questions.try_join_next().is_some() {}
+            let method = message["method"].as_str().unwrap_or_default();
+            match message.get("id").filter(|id| !id.is_null()) {
+                None => self.hear_notification(method, &message["params"]),
+                Some(id) if method == "elicitation/create" => {
+                    let (link, id, params) = (Arc::clone(&self), id.clone(), message["params"].clone());
+                    questions.spawn(async move {
+                        let answer = link.elicit(link.newest_elicitor(), &params).await;
+                        link.send_in_time(wire::result(&id, answer), CANCEL_TASK_WAIT).await;
+                    });
+                }
+                Some(id) => self.send_in_background(self.answer(id, method), CANCEL_TASK_WAIT),
+            }
+        }
+    }
+
+    fn hear_notification(&self, method: &str, params: &Value) {
+        match method {
+            "notifications/tools/list_changed" => drop(self.tool_changes.fetch_add(1, Ordering::Relaxed)),
+            "notifications/progress" => {
+                let mut open = lock(&self.open);
+                let is_meant = |request: &&mut OpenRequest| {
+                    request.progress_token.as_deref().is_some_and(|token| params["progressToken"] == token)
+                };
+                if let Some(request) = open.values_mut().find(is_meant) {
+                    request.progress = Some(progress_text(params));
+                }
+            }
+            "notifications/message" => {
+                let text = clip_middle(&params["data"].to_string(), MAX_PROGRESS_BYTES);
+                tracing::debug!(server = self.server, text, "log of an MCP server");
+            }
+            _other => {}
+        }
+    }
+
+    /// The response to a request of the server that needs nobody else.
+    fn answer(&self, id: &Value, method: &str) -> Value {
+        match method {
+            "ping" => wire::result(id, json!({})),
+            "roots/list" => wire::result(id, self.roots()),
+            _other => wire::error(id, METHOD_NOT_FOUND, "this client does not do that"),
+        }
+    }
+
+    /// The folders that the server may work with.
+    fn roots(&self) -> Value {
+        let roots = self.options.roots.iter().map(|root| {
+            let name = root.file_name().unwrap_or_default().to_string_lossy();
+            json!({ "uri": file_uri(root), "name": name })
+        });
+        json!({ "roots": roots.collect::<Vec<Value>>() })
+    }
+
+    /// The elicitor of the newest request: a server with a handshake does not say which one its question belongs to.
+    fn newest_elicitor(&self) -> Option<Arc<dyn McpElicitor>> {
+        lock(&self.open).values().rev().find_map(|request| request.elicitor.clone())
+    }
+
+    async fn elicit(&self, elicitor: Option<Arc<dyn McpElicitor>>, params: &Value) -> Value {
+        match elicitor {
+            Some(elicitor) => elicitor.elicit(&self.server, params).await,
+            None => elicitation::cancelled(),
+        }
+    }
+
+    /// The responses to requests that came inside a result, by their keys.
+    pub(crate) async fn answer_inputs(
+        &self,
+        requests: &Map<String, Value>,
+        elicitor: Option<&Arc<dyn McpElicitor>>,
+    ) -> Map<String, Value> {
+        let mut responses = Map::new();
+        for (key, request) in requests {
+            let response = match request["method"].as_str().unwrap_or_default() {
+                "elicitation/create" => self.elicit(elicitor.cloned(), &request["params"]).await,
+                "roots/list" => self.roots(),
+                // Sampling, which is refused: the server asks for it although it was not offered.
+                _other => json!({ "error": { "code": METHOD_NOT_FOUND, "message": "this client does not do that" } }),
+            };
+            responses.insert(key.clone(), response);
+        }
+        responses
+    }
+
+    pub(crate) fn unreachable(&self, why: &str) -> McpError {
+        McpError::Unreachable { server: self.server.clone(), why: clip_middle(why, MAX_ERROR_BYTES) }
+    }
+
+    pub(crate) fn malformed(&self, method: &'static str, what: impl Into<String>) -> McpError {
+        McpError::Malformed { server: self.server.clone(), method, what: what.into() }
+    }
+}
+
+/// Cancels a request when its caller stops waiting.
+struct PendingRequest<'a> {
+    link: &'a ServerLink,
+    id: u64,
+    cancels: bool,
+}
+
+impl Drop for PendingRequest<'_> {
+    fn drop(&mut self) {
+        if self.cancels {
+            lock(&self.link.open).remove(&self.id);
+            self.link.send_in_background(cancelled_message(self.id, "cancelled"), CANCEL_WAIT);
+        }
+    }
+}
+
+fn cancelled_message(id: u64, reason: &str) -> Value {
+    wire::notification("notifications/cancelled", json!({ "requestId": id, "reason": reason }))
+}
+
+fn progress_text(params: &Value) -> String {
+    let number = |field: &str| params[field].as_f64();
+    let amount = match (number("progress"), number("total")) {
+        (Some(done), Some(total)) => format!("{done} of {total}"),
+        (Some(done), None) => done.to_string(),
+        (None, _) => String::new(),
+    };
+    let text = [amount.as_str(), params["message"].as_str().unwrap_or_default()].join(" ");
+    clip_middle(text.trim(), MAX_PROGRESS_BYTES)
+}
+
+fn file_uri(path: &std::path::Path) -> String {
+    url::Url::from_file_path(path).map(String::from).unwrap_or_default()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,394 @@
+//! The servers of a session. All its agents share one connection to each, which is made when the first of them needs it
+//! and made again, with growing delays, when it is lost.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use host::Guardian;
+use net::NetworkRoute;
+use protocol::mcp_tool_name;
+use tokio::sync::Mutex as AsyncMutex;
+use tokio::time::Instant;
+use tools::{
+    BoxFuture, CatalogListing, RequiredPermission, Tool, ToolAccess, ToolCatalog, ToolContext, ToolDescriptor,
+    ToolError, ToolLimits, ToolOutput,
+};
+
+use crate::elicitation::SessionElicitor;
+use crate::http::HttpTransport;
+use crate::server::{CallOptions, DescriptionList};
+use crate::stdio::StdioTransport;
+use crate::{
+    McpAddress, McpElicitor, McpNegotiation, McpOptions, McpRevision, McpServer, McpServerSettings, McpTimeouts,
+    McpToolDescription, McpTransport, ServerLog, tool,
+};
+
+/// How long a list of tools is used although the server reports no change.
+const MAX_LIST_AGE: Duration = Duration::from_secs(60);
+
+/// The delay before the second start in a row; each further one doubles it.
+const FIRST_RESTART_DELAY: Duration = Duration::from_secs(1);
+
+/// The longest delay before a start.
+const MAX_RESTART_DELAY: Duration = Duration::from_secs(60);
+
+/// A connection that lasted this long was a success, whatever ended it.
+const STABLE_AFTER: Duration = Duration::from_secs(60);
+
+/// The servers of a session, and what they need to be started.
+#[derive(Debug, Clone, Default)]
+pub struct McpServersConfig {
+    /// The servers, each name once.
+    pub servers: Vec<McpServerSettings>,
+    /// The environment that all programs get.
+    pub env: Vec<(OsString, OsString)>,
+    /// The route to servers with a URL.
+    pub route: NetworkRoute,
+    /// The folders that they may work with.
+    pub roots: Vec<PathBuf>,
+    /// Where the error output of programs is kept.
+    pub logs: Option<PathBuf>,
+}
+
+/// The servers of a session.
+#[derive(Debug)]
+pub struct McpServers {
+    slots: Vec<Arc<ServerSlot>>,
+}
+
+/// One server.
+#[derive(Debug)]
+struct ServerSlot {
+    settings: McpServerSettings,
+    /// The start of its tools' names.
+    prefix: String,
+    config: Arc<McpServersConfig>,
+    connection: AsyncMutex<ConnectionState>,
+    /// The tools that were listed last, by the names that models use.
+    known: Mutex<BTreeMap<String, McpToolDescription>>,
+}
+
+/// The connection to a server.
+#[derive(Debug)]
+enum ConnectionState {
+    /// There is none; the last starts failed this often in a row.
+    Disconnected(Failures),
+    Connected(Connection),
+}
+
+#[derive(Debug, Clone, Default)]
+struct Failures {
+    count: u32,
+    /// Why and until when no start is attempted.
+    pause: Option<(String, Instant)>,
+}
+
+#[derive(Debug)]
+struct Connection {
+    server: Arc<McpServer>,
+    since: Instant,
+    listed: Option<ListedAt>,
+    /// How often a connection was lost before this one.
+    failures: u32,
+}
+
+/// When the tools were listed, and how many changes the server had reported by then.
+#[derive(Debug, Clone, Copy)]
+struct ListedAt {
+    time: Instant,
+    changes: u64,
+}
+
+/// What a connection to a server shows.
+#[derive(Debug)]
+pub struct ServerCheck {
+    /// The negotiated revision.
+    pub revision: McpRevision,
+    /// The names of its tools, as models use them, with their descriptions.
+    pub tools: Vec<(String, String)>,
+    /// Why some of its tools cannot be used.
+    pub rejected: Vec<String>,
+}
+
+impl McpServers {
+    /// The servers of this configuration. Nothing is started.
+    pub fn new(mut config: McpServersConfig) -> McpServers {
+        let servers = std::mem::take(&mut config.servers);
+        let config = Arc::new(config);
+        let slot = |settings: McpServerSettings| {
+            Arc::new(ServerSlot {
+                prefix: mcp_tool_name(&settings.name, ""),
+                settings,
+                config: Arc::clone(&config),
+                connection: AsyncMutex::new(ConnectionState::Disconnected(Failures::default())),
+                known: Mutex::default(),
+            })
+        };
+        McpServers { slots: servers.into_iter().map(slot).collect() }
+    }
+
+    /// Connects to a server and lists its tools; the error text says why that fails. `None` if there is no such server.
+    pub async fn check(&self, server: &str, guardian: &Guardian) -> Option<Result<ServerCheck, String>> {
+        let slot = self.slots.iter().find(|slot| slot.settings.name == server)?;
+        Some(slot.check(guardian).await)
+    }
+}
+
+impl ToolCatalog for McpServers {
+    fn sources(&self) -> Vec<String> {
+        self.slots.iter().map(|slot| slot.settings.name.clone()).collect()
+    }
+
+    fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let of_server = self.slots.iter().filter(|slot| name.starts_with(&slot.prefix));
+        let slot = of_server.max_by_key(|slot| slot.prefix.len())?;
+        Some(Arc::new(SharedMcpTool { spec: slot.spec_of(name), slot: Arc::clone(slot) }))
+    }
+
+    fn list<'a>(&'a self, query: &'a str, guardian: &'a Guardian) -> BoxFuture<'a, CatalogListing> {
+        Box::pin(async move {
+            let query = query.to_lowercase();
+            let is_named = |slot: &&Arc<ServerSlot>| {
+                let names = [&slot.settings.name, &slot.prefix].map(|name| name.to_lowercase());
+                names.iter().any(|name| query.contains(name.as_str()))
+            };
+            let named: Vec<&Arc<ServerSlot>> = self.slots.iter().filter(is_named).collect();
+            let asked = if named.is_empty() { self.slots.iter().collect() } else { named };
+            let listed = join_all(asked.iter().map(|slot| slot.list(guardian))).await;
+            let mut listing = CatalogListing::default();
+            for (slot, listed) in asked.iter().zip(listed) {
+                match listed {
+                    Ok(tools) => listing.tools.extend(tools),
+                    Err(why) => {
+                        let name = &slot.settings.name;
+                        tracing::warn!(server = name, why, "an MCP server is not available");
+                        listing.problems.push(format!("the MCP server `{name}` is not available: {why}"));
+                    }
+                }
+            }
+            listing
+        })
+    }
+}
+
+impl ServerSlot {
+    /// The description of a tool as far as it is known without asking the server.
+    fn spec_of(&self, name: &str) -> ToolDescriptor {
+        match self.known.lock().unwrap_or_else(PoisonError::into_inner).get(name) {
+            Some(description) => tool::descriptor(name.to_owned(), description),
+            None => ToolDescriptor {
+                name: name.to_owned().into(),
+                description: "".into(),
+                schema: serde_json::json!({ "type": "object" }),
+                access: ToolAccess::Other,
+            },
+        }
+    }
+
+    async fn check(&self, guardian: &Guardian) -> Result<ServerCheck, String> {
+        let mut state = self.connection.lock().await;
+        let connection = self.connect(&mut state, guardian).await?;
+        let list = connection.server.fetch_descriptions().await.map_err(|error| error.to_string())?;
+        let revision = connection.server.revision();
+        let (tools, rejected) = self.named_tools(list);
+        let tools = tools.into_iter().map(|(name, tool)| (name, tool.description)).collect();
+        Ok(ServerCheck { revision, tools, rejected })
+    }
+
+    /// The tools of the server, as models see them.
+    async fn list(&self, guardian: &Guardian) -> Result<Vec<ToolDescriptor>, String> {
+        self.refresh(guardian, MAX_LIST_AGE).await?;
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(known.iter().map(|(name, description)| tool::descriptor(name.clone(), description)).collect())
+    }
+
+    /// Returns the server, with a list of its tools that is at most this old.
+    async fn refresh(&self, guardian: &Guardian, max_age: Duration) -> Result<Arc<McpServer>, String> {
+        let mut state = self.connection.lock().await;
+        let connection = self.connect(&mut state, guardian).await?;
+        let changes = connection.server.tool_changes();
+        let is_fresh = |listed: ListedAt| listed.changes == changes && listed.time.elapsed() <= max_age;
+        if !connection.listed.is_some_and(is_fresh) {
+            let list = connection.server.fetch_descriptions().await.map_err(|error| error.to_string())?;
+            connection.listed = Some(ListedAt { time: Instant::now(), changes });
+            let (tools, rejected) = self.named_tools(list);
+            for why in rejected {
+                tracing::warn!(server = self.settings.name, "a tool of an MCP server is not used: {why}");
+            }
+            *self.known.lock().unwrap_or_else(PoisonError::into_inner) = tools;
+        }
+        Ok(Arc::clone(&connection.server))
+    }
+
+    /// The tools that agents may call, by the names that models use.
+    fn named_tools(&self, list: DescriptionList) -> (BTreeMap<String, McpToolDescription>, Vec<String>) {
+        let DescriptionList { descriptions, mut rejected } = list;
+        let mut tools = BTreeMap::new();
+        for description in descriptions.into_iter().filter(|tool| self.settings.permits(&tool.name)) {
+            let name = mcp_tool_name(&self.settings.name, &description.name);
+            if tools.contains_key(&name) {
+                rejected.push(format!("another tool already has the name of `{}`", description.name));
+            } else {
+                tools.insert(name, description);
+            }
+        }
+        (tools, rejected)
+    }
+
+    /// The connection, made now if there is none. Callers wait for each other, so that only one makes it.
+    async fn connect<'a>(
+        &self,
+        state: &'a mut ConnectionState,
+        guardian: &Guardian,
+    ) -> Result<&'a mut Connection, String> {
+        state.note_loss();
+        if let ConnectionState::Disconnected(failures) = &*state {
+            let failures = failures.clone();
+            if let Some((why, until)) = &failures.pause
+                && *until > Instant::now()
+            {
+                let seconds = until.duration_since(Instant::now()).as_secs() + 1;
+                return Err(format!("{why}; it may be started again in {seconds} s"));
+            }
+            match self.start(guardian).await {
+                Ok(server) => {
+                    let since = Instant::now();
+                    *state = ConnectionState::Connected(Connection {
+                        server,
+                        since,
+                        listed: None,
+                        failures: failures.count,
+                    });
+                }
+                Err(why) => {
+                    *state = ConnectionState::Disconnected(failures.after(&why));
+                    return Err(why);
+                }
+            }
+        }
+        match state {
+            ConnectionState::Connected(connection) => Ok(connection),
+            ConnectionState::Disconnected(_) => Err("it is not connected".into()),
+        }
+    }
+
+    /// Starts the server. A program that ends when it is asked for the newest revision is started again without that.
+    async fn start(&self, guardian: &Guardian) -> Result<Arc<McpServer>, String> {
+        let started = self.start_with(guardian, McpNegotiation::NewestFirst).await;
+        match started {
+            Err(McpStartError { is_early_end: true, .. }) => {
+                self.start_with(guardian, McpNegotiation::SessionOnly).await
+            }
+            started => started,
+        }
+        .map_err(|error| error.why)
+    }
+
+    async fn start_with(
+        &self,
+        guardian: &Guardian,
+        negotiation: McpNegotiation,
+    ) -> Result<Arc<McpServer>, McpStartError> {
+        let failed = |why: String| McpStartError { why, is_early_end: false };
+        let transport: Arc<dyn McpTransport> = match &self.settings.address {
+            McpAddress::Program(program) => {
+                let folder = self.config.logs.as_deref();
+                let log = folder.map(|folder| ServerLog::at(ServerLog::path(folder, &self.settings.name)));
+                let started = StdioTransport::start(guardian, program, &self.config.env, log.unwrap_or_default());
+                Arc::new(started.await.map_err(failed)?)
+            }
+            McpAddress::Url { url, headers } => {
+                let transport = HttpTransport::new(self.config.route.clone(), url.clone(), headers);
+                Arc::new(transport.map_err(|error| failed(error.to_string()))?)
+            }
+        };
+        let McpServerSettings { start_timeout, call_timeout, .. } = self.settings;
+        let options = McpOptions {
+            timeouts: McpTimeouts { initialize: start_timeout, list: start_timeout, call: call_timeout },
+            negotiation,
+            roots: self.config.roots.clone(),
+            ..McpOptions::default()
+        };
+        let connected = McpServer::connect(&self.settings.name, Arc::clone(&transport), options).await;
+        connected.map_err(|error| McpStartError {
+            is_early_end: transport.closed().is_some() && negotiation == McpNegotiation::NewestFirst,
+            why: error.to_string(),
+        })
+    }
+}
+
+/// Why a server did not start.
+struct McpStartError {
+    why: String,
+    /// Its program ended before the revision was negotiated.
+    is_early_end: bool,
+}
+
+impl ConnectionState {
+    /// Disconnects from a server whose connection was lost.
+    fn note_loss(&mut self) {
+        let ConnectionState::Connected(connection) = self else { return };
+        let Some(why) = connection.server.closed() else { return };
+        tracing::warn!(server = connection.server.name(), why, "the connection to an MCP server was lost");
+        let count = if connection.since.elapsed() < STABLE_AFTER { connection.failures } else { 0 };
+        *self = ConnectionState::Disconnected(Failures { count, pause: None }.after(&why));
+    }
+}
+
+impl Failures {
+    /// The state after one more failure. The first one is tried again at once.
+    fn after(&self, why: &str) -> Failures {
+        let count = self.count.saturating_add(1);
+        let doublings = count.saturating_sub(2).min(16);
+        let delay = FIRST_RESTART_DELAY.saturating_mul(1 << doublings).min(MAX_RESTART_DELAY);
+        let pause = (count > 1).then(|| (why.to_owned(), Instant::now() + delay));
+        Failures { count, pause }
+    }
+}
+
+/// A tool of a server that the agents of a session share.
+#[derive(Debug)]
+struct SharedMcpTool {
+    spec: ToolDescriptor,
+    slot: Arc<ServerSlot>,
+}
+
+impl SharedMcpTool {
+    async fn call(&self, input: &str, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let _starting = cx.heartbeat.pause();
+        let server_name = &self.slot.settings.name;
+        let refused =
+            |why: String| ToolError::refused(format!("the MCP server `{server_name}` is not available: {why}"));
+        let server = self.slot.refresh(&cx.guardian, Duration::MAX).await.map_err(refused)?;
+        let known = |slot: &ServerSlot| {
+            slot.known.lock().unwrap_or_else(PoisonError::into_inner).get(self.spec.name.as_ref()).cloned()
+        };
+        let Some(description) = known(&self.slot) else {
+            let name = &self.spec.name;
+            return Err(ToolError::refused(format!(
+                "the MCP server `{server_name}` has no tool `{name}`; search its tools with tool_search"
+            )));
+        };
+        let prompter = cx.session.as_ref().map(|session| Arc::clone(&session.user_prompter));
+        let elicitor = prompter.map(|prompter| Arc::new(SessionElicitor(prompter)) as Arc<dyn McpElicitor>);
+        tool::run(&server, &description, input, cx, CallOptions { elicitor, time_limit: None }).await
+    }
+}
+
+impl Tool for SharedMcpTool {
+    fn spec(&self) -> &ToolDescriptor {
+        &self.spec
+    }
+
+    fn required_permissions(&self, input: &str, limits: &ToolLimits) -> Result<Vec<RequiredPermission>, ToolError> {
+        tool::required_permissions(input, limits)
+    }
+
+    fn run<'a>(&'a self, input: &'a str, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(self.call(input, cx))
+    }
+}

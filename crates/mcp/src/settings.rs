@@ -1,0 +1,66 @@
+//! The settings of one server.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use net::Secret;
+
+/// A server that a session may use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpServerSettings {
+    /// Its name.
+    pub name: String,
+    /// How it is reached.
+    pub address: McpAddress,
+    /// How long it may take to start and to list its tools.
+    pub start_timeout: Duration,
+    /// How long a call may take.
+    pub call_timeout: Duration,
+    /// The tools that agents may call, by the server's names; all when absent.
+    pub tools: Option<Vec<String>>,
+    /// Tools that agents may not call.
+    pub denied_tools: Vec<String>,
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum McpAddress {
+    /// A program that Bosun starts.
+    Program(McpProgram),
+    /// A URL.
+    Url {
+        /// The URL.
+        url: String,
+        /// Headers of every request, such as `Authorization`.
+        headers: Vec<(String, Secret)>,
+    },
+}
+
+/// A program that is a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpProgram {
+    /// A path, or a name to look for in `PATH`.
+    pub command: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Variables in addition to those that all programs get.
+    pub env: Vec<(String, Secret)>,
+    /// The folder that it runs in.
+    pub cwd: PathBuf,
+    /// Files that it runs, with the digests that the user trusts.
+    pub pinned: Vec<(PathBuf, String)>,
+}
+
+impl McpServerSettings {
+    /// The default of `start_timeout`.
+    pub const START_TIMEOUT: Duration = Duration::from_secs(30);
+
+    /// The default of `call_timeout`.
+    pub const CALL_TIMEOUT: Duration = Duration::from_secs(60 * 60);
+
+    /// Whether agents may call a tool of the server.
+    pub(crate) fn permits(&self, tool: &str) -> bool {
+        let is_named = |names: &[String]| names.iter().any(|name| name == tool);
+        self.tools.as_deref().is_none_or(is_named) && !is_named(&self.denied_tools)
+    }
+}

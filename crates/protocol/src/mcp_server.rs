@@ -1,0 +1,65 @@
+//! MCP servers as settings files, flags and clients write them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Seconds;
+
+/// An MCP server: a program that is started, or a URL.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct McpServerSpec {
+    /// How it is reached; by default what `command` and `url` say.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<McpServerKind>,
+    /// The program to start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Its arguments.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    /// Variables for it, in addition to those that all programs get.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// The folder it runs in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<PathBuf>,
+    /// The URL to connect to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Headers of every request to the URL.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// How many seconds it may take to start and to list its tools.
+    #[serde(alias = "start-timeout-seconds", skip_serializing_if = "Option::is_none")]
+    pub start_timeout_seconds: Option<Seconds>,
+    /// How many seconds a call of one of its tools may take.
+    #[serde(alias = "call-timeout-seconds", skip_serializing_if = "Option::is_none")]
+    pub call_timeout_seconds: Option<Seconds>,
+    /// The tools that agents may call, by the server's names; all when absent or `*`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
+    /// Tools that agents may not call.
+    #[serde(alias = "disabled-tools", skip_serializing_if = "Vec::is_empty")]
+    pub disabled_tools: Vec<String>,
+    /// Leaves it out.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub disabled: bool,
+}
+
+/// How an MCP server is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum McpServerKind {
+    /// A program, over its input and output.
+    #[serde(alias = "local")]
+    Stdio,
+    /// A URL, over streamable HTTP.
+    #[serde(alias = "streamable-http", alias = "streamableHttp")]
+    Http,
+    /// A URL, over the HTTP transport of 2024, which is not supported.
+    Sse,
+}
