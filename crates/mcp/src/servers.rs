@@ -2,6 +2,7 @@
 //! and made again, with growing delays, when it is lost.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -230,10 +231,11 @@ impl ServerSlot {
         let mut tools = BTreeMap::new();
         for description in descriptions.into_iter().filter(|tool| self.settings.permits(&tool.name)) {
             let name = mcp_tool_name(&self.settings.name, &description.name);
-            if tools.contains_key(&name) {
-                rejected.push(format!("another tool already has the name of `{}`", description.name));
-            } else {
-                tools.insert(name, description);
+            match tools.entry(name) {
+                Entry::Vacant(place) => drop(place.insert(description)),
+                Entry::Occupied(_) => {
+                    rejected.push(format!("another tool already has the name of `{}`", description.name));
+                }
             }
         }
         (tools, rejected)

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
+use tui::print;
 
 pub(super) fn list(set: &McpServerSet, json: bool) -> Result<CommandExit, CliError> {
     if json {

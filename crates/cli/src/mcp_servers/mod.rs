@@ -12,8 +12,8 @@ use protocol::{McpServerSpec, SessionOptions};
 use crate::args::{McpAddArgs, McpArgs, McpCommand, McpScope, McpSourceArgs};
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 use crate::setup::{Setup, settings_failure, working_folder};
+use tui::print;
 
 /// Maximum bytes of a log that are printed.
 const MAX_LOG_BYTES: u64 = 16 << 20;

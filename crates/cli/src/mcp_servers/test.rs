@@ -9,8 +9,8 @@ use super::servers;
 use crate::args::McpSourceArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::print;
 use crate::setup::{Setup, settings_failure, working_folder};
+use tui::print;
 
 pub(super) async fn test(
     setup: &Setup,

@@ -65,7 +65,7 @@ impl AgentCatalog {
     pub(crate) fn of_run(
         definitions: Catalog,
         instructions: Instructions,
-        tools: Vec<Arc<dyn Tool>>,
+        (tools, tool_catalog): (Vec<Arc<dyn Tool>>, Option<Arc<dyn ToolCatalog>>),
         model_spec: &str,
         models: Arc<dyn ModelResolver>,
     ) -> Result<AgentCatalog, ModelResolveError> {
@@ -78,6 +78,7 @@ impl AgentCatalog {
             added_models: AddedModels::default(),
             cost_guard: CostGuard::default(),
             client_extensions: ClientExtensions { tools, ..ClientExtensions::default() },
+            tool_catalog,
             instructions,
             prepared_agents: PreparedAgents::default(),
             tools_for_started_calls: tools_for_started_calls(),

@@ -163,7 +163,7 @@ impl WireInput {
                 | RunUpdate::ItemChanged { .. }
                 | RunUpdate::Objective { .. }
                 | RunUpdate::Intent(_)
-                | RunUpdate::ToolsLoaded(_)
+                | RunUpdate::ToolsLoaded { .. }
                 | RunUpdate::WorkCheckedOut { .. } => return None,
             },
         })

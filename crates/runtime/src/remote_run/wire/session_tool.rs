@@ -1,10 +1,14 @@
 //! The tools of programs that are connected to the session, as a run in another process knows them. They run where the
 //! session is.
 
-use protocol::ToolCallRequest;
+use std::sync::Arc;
+
+use host::Guardian;
+use protocol::{ToolCallRequest, mcp_tool_name};
 use serde::{Deserialize, Serialize};
 use tools::{
-    BoxFuture, RequiredPermission, Tool, ToolAccess, ToolContext, ToolDescriptor, ToolError, ToolLimits, ToolOutput,
+    BoxFuture, CatalogListing, RequiredPermission, Tool, ToolAccess, ToolCatalog, ToolContext, ToolDescriptor,
+    ToolError, ToolLimits, ToolOutput,
 };
 
 /// An input for tools whose permissions do not depend on it.
@@ -81,6 +85,36 @@ pub(in crate::remote_run) fn was_judged_rightly(
     let text =
         format!("`{}` is not available to an agent in a process of its own: call it from another agent", call.tool);
     Err(ToolError::refused(text))
+}
+
+/// Tools of programs outside, which are found and run where the session is.
+#[derive(Debug)]
+pub(super) struct SessionToolCatalog {
+    pub(super) sources: Vec<String>,
+}
+
+impl ToolCatalog for SessionToolCatalog {
+    fn sources(&self) -> Vec<String> {
+        self.sources.clone()
+    }
+
+    fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let is_of_source = |source: &String| name.starts_with(&mcp_tool_name(source, ""));
+        self.sources.iter().any(is_of_source).then(|| {
+            let spec = ToolDescriptor {
+                name: name.to_owned().into(),
+                description: "".into(),
+                schema: serde_json::json!({ "type": "object" }),
+                access: ToolAccess::Other,
+            };
+            Arc::new(SessionTool { spec, permissions: vec![RequiredPermission::Other] }) as Arc<dyn Tool>
+        })
+    }
+
+    /// Searches run where the session is.
+    fn list<'a>(&'a self, _query: &'a str, _guardian: &'a Guardian) -> BoxFuture<'a, CatalogListing> {
+        Box::pin(async { CatalogListing::default() })
+    }
 }
 
 /// A tool that runs where the session is.

@@ -14,12 +14,12 @@ use protocol::{
     AgentSpec, Budget, PermissionMode, PlanAction, ReasoningEffort, RunId, SessionId, SkillSpec, TaskId, TaskSpec,
 };
 use serde::{Deserialize, Serialize};
-use tools::{Tool, ToolLimits};
+use tools::{Tool, ToolCatalog, ToolLimits};
 
 use super::WirePolicy;
 use super::models::{WireModels, WireRoute, WireSecret};
 use super::policy::{os_strings, paths};
-use super::session_tool::{SessionTool, WireTool};
+use super::session_tool::{SessionTool, SessionToolCatalog, WireTool};
 use crate::agent::{ConversationCache, Deadline, RunParts};
 use crate::catalog::Catalog;
 use crate::grants::Grants;
@@ -382,6 +382,8 @@ struct WireCatalog {
     instructions: Vec<WireInstruction>,
     /// The tools of the programs that are connected to the session.
     tools: Vec<WireTool>,
+    /// The programs outside whose tools are found where the session is.
+    tool_sources: Vec<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -406,17 +408,20 @@ impl WireCatalog {
             skills: catalog.definitions.skills.clone(),
             instructions: catalog.instructions.files.iter().map(instruction).collect(),
             tools: catalog.client_extensions.tools.iter().map(|tool| WireTool::of(&**tool, limits)).collect(),
+            tool_sources: catalog.tool_catalog.iter().flat_map(|tools| tools.sources()).collect(),
         }
     }
 
     fn open(self, profile: &TaskProfile, models: WireModels) -> Result<AgentCatalog, RunSetupError> {
-        let WireCatalog { agents, skills, instructions, tools } = self;
+        let WireCatalog { agents, skills, instructions, tools, tool_sources } = self;
         let file =
             |WireInstruction { path, scope, text }: WireInstruction| InstructionFile { path: path.into(), scope, text };
         let tools = tools.into_iter().map(|tool| Arc::new(SessionTool::from(tool)) as Arc<dyn Tool>).collect();
+        let outside = (!tool_sources.is_empty())
+            .then(|| Arc::new(SessionToolCatalog { sources: tool_sources }) as Arc<dyn ToolCatalog>);
         let instructions = Instructions::of_files(instructions.into_iter().map(file).collect());
         let definitions = Catalog { agents, skills, ..Catalog::default() };
-        AgentCatalog::of_run(definitions, instructions, tools, &profile.model, models.into_resolver())
+        AgentCatalog::of_run(definitions, instructions, (tools, outside), &profile.model, models.into_resolver())
             .map_err(|error| RunSetupError::Agent(error.to_string()))
     }
 }
