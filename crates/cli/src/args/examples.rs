@@ -102,6 +102,16 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
         "todos done" => "Example:\n  bosun todos done parser manual",
         "todos block" => "Example:\n  bosun todos block release --reason \"no key\"",
         "todos reopen" => "Example:\n  bosun todos reopen release",
+        "mcp" => {
+            "Examples:\n  bosun mcp add files -- npx -y @modelcontextprotocol/server-filesystem .\n  \
+             bosun mcp add tracker --url https://example.com/mcp --header 'Authorization: Bearer ${TOKEN}'\n  \
+             bosun mcp test files                 starts it and lists its tools"
+        }
+        "mcp list" => "Example:\n  bosun mcp list --mcp-config servers.json",
+        "mcp add" => "Example:\n  bosun mcp add files --in local -- npx -y @modelcontextprotocol/server-filesystem .",
+        "mcp remove" => "Example:\n  bosun mcp remove files",
+        "mcp test" => "Example:\n  bosun mcp test files --json",
+        "mcp logs" => "Example:\n  bosun mcp logs files",
         "approvals" => APPROVALS,
         "approvals list" => "Example:\n  bosun approvals list --session 0198",
         "approvals show" => "Example:\n  bosun approvals show 3f9a",

@@ -5,7 +5,7 @@ use std::path::Path;
 use config::SettingsFile;
 
 /// The tables, as they are written, and the keys in each.
-const TABLES: [&str; 16] = [
+const TABLES: [&str; 17] = [
     "",
     "[budget]",
     "[network]",
@@ -19,6 +19,7 @@ const TABLES: [&str; 16] = [
     "[workspace]",
     "[environment]",
     "[managed]",
+    "[mcp]",
     "[providers.openai]",
     "[providers.openai.models.x]",
     // A table that is not a table: the list of tables itself must be whole.

@@ -115,7 +115,7 @@ fn plan_mode_allows_no_changes() {
         let reason = verdict.reason();
         assert!(reason.contains("mode plan forbids it and overrules allow"), "{reason}");
     }
-    assert_eq!(effect(&policy, &request("mcp__docs", RequestedAct::Other)), Allow);
+    assert_eq!(effect(&policy, &request("mcp__docs__search", RequestedAct::Other)), Allow);
     assert_eq!(effect(&policy, &fetch("https://docs.rs")), Allow);
 }
 
