@@ -59,11 +59,11 @@ async fn run_calls(servers: Arc<McpServers>, calls: &[(&str, Value)]) -> (Played
 }
 
 fn answer(run: &PlayedSession, wanted: &str) -> ToolResult {
-    let answers = run.events().iter().filter_map(|envelope| match &envelope.entry.event {
+    let mut answers = run.events().iter().filter_map(|envelope| match &envelope.entry.event {
         Event::CallAnswered { call, answer, .. } if call.0 == wanted => Some(answer.clone()),
         _other => None,
     });
-    answers.last().unwrap_or_else(|| panic!("{wanted} has no answer: {}", run.transcript()))
+    answers.next_back().unwrap_or_else(|| panic!("{wanted} has no answer: {}", run.transcript()))
 }
 
 #[tokio::test]

@@ -43,6 +43,15 @@ pub(crate) struct AgentCatalog {
     pub(crate) tools_for_started_calls: Vec<Arc<dyn Tool>>,
 }
 
+/// The tools that a run has from outside Bosun.
+#[derive(Debug, Default)]
+pub(crate) struct OutsideTools {
+    /// Those of the programs that are connected to the session.
+    pub(crate) of_programs: Vec<Arc<dyn Tool>>,
+    /// Those that are found when a model searches for them.
+    pub(crate) catalog: Option<Arc<dyn ToolCatalog>>,
+}
+
 impl AgentCatalog {
     pub(crate) fn new(settings: &SessionSettings, instructions: Instructions) -> AgentCatalog {
         AgentCatalog {
@@ -65,7 +74,7 @@ impl AgentCatalog {
     pub(crate) fn of_run(
         definitions: Catalog,
         instructions: Instructions,
-        (tools, tool_catalog): (Vec<Arc<dyn Tool>>, Option<Arc<dyn ToolCatalog>>),
+        outside: OutsideTools,
         model_spec: &str,
         models: Arc<dyn ModelResolver>,
     ) -> Result<AgentCatalog, ModelResolveError> {
@@ -77,8 +86,8 @@ impl AgentCatalog {
             models,
             added_models: AddedModels::default(),
             cost_guard: CostGuard::default(),
-            client_extensions: ClientExtensions { tools, ..ClientExtensions::default() },
-            tool_catalog,
+            client_extensions: ClientExtensions { tools: outside.of_programs, ..ClientExtensions::default() },
+            tool_catalog: outside.catalog,
             instructions,
             prepared_agents: PreparedAgents::default(),
             tools_for_started_calls: tools_for_started_calls(),

@@ -7,7 +7,7 @@ mod shared;
 mod task_memory;
 mod workplace;
 
-pub(crate) use agent_catalog::AgentCatalog;
+pub(crate) use agent_catalog::{AgentCatalog, OutsideTools};
 pub(crate) use facts::SessionFacts;
 pub(crate) use session_log::SessionLog;
 pub(crate) use shared::{OpenedParts, SessionContext};

@@ -26,7 +26,7 @@ use crate::grants::Grants;
 use crate::instructions::{InstructionFile, Instructions};
 use crate::redact::Redactor;
 use crate::run_requests::{CheckoutOwner, TaskProfile};
-use crate::session_context::{AgentCatalog, SessionContext, SessionFacts, Workplace};
+use crate::session_context::{AgentCatalog, OutsideTools, SessionContext, SessionFacts, Workplace};
 use crate::settings::SessionFeatures;
 use crate::task_workspaces::TaskWorkspace;
 
@@ -421,7 +421,13 @@ impl WireCatalog {
             .then(|| Arc::new(SessionToolCatalog { sources: tool_sources }) as Arc<dyn ToolCatalog>);
         let instructions = Instructions::of_files(instructions.into_iter().map(file).collect());
         let definitions = Catalog { agents, skills, ..Catalog::default() };
-        AgentCatalog::of_run(definitions, instructions, (tools, outside), &profile.model, models.into_resolver())
-            .map_err(|error| RunSetupError::Agent(error.to_string()))
+        AgentCatalog::of_run(
+            definitions,
+            instructions,
+            OutsideTools { of_programs: tools, catalog: outside },
+            &profile.model,
+            models.into_resolver(),
+        )
+        .map_err(|error| RunSetupError::Agent(error.to_string()))
     }
 }
