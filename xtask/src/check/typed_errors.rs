@@ -9,19 +9,11 @@ const CRATES: [&str; 2] = ["runtime", "fleet"];
 /// Texts as errors.
 const TEXTS: [&str; 4] = ["String", "&str", "&'static str", "Arc<str>"];
 
-/// Places that may have texts as errors, and why.
-const EXCEPTIONS: [(&str, &str); 3] = [
-    ("crates/runtime/src/agent", "not converted yet"),
-    ("crates/runtime/src/remote_run", "not converted yet"),
-    ("crates/runtime/src/run_requests", "not converted yet"),
-];
-
 /// Every result whose error is a text.
 pub(super) fn faults(sources: &[SourceFile]) -> Vec<String> {
     let mut faults = Vec::new();
     for source in shipped(sources) {
-        let is_exception = EXCEPTIONS.iter().any(|(place, _)| source.path.starts_with(place));
-        if is_exception || !CRATES.contains(&source.owner()) {
+        if !CRATES.contains(&source.owner()) {
             continue;
         }
         let code = only(&source.text, &[ByteKind::Code]);
@@ -79,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn typed_errors_other_crates_tests_and_exceptions_are_allowed() {
+    fn typed_errors_other_crates_and_tests_are_allowed() {
         let path = "crates/runtime/src/a.rs";
         for text in [
             "fn f() -> Result<String, E>",
@@ -91,7 +83,7 @@ mod tests {
             assert_eq!(faults_in(path, text), [""; 0], "{text}");
         }
         let elsewhere = ["crates/cli/src/a.rs", "crates/runtime/tests/it/a.rs", "testkit/src/a.rs"];
-        for path in elsewhere.into_iter().chain(EXCEPTIONS.map(|(path, _)| path)) {
+        for path in elsewhere {
             assert_eq!(faults_in(path, "fn f() -> Result<A, String>"), [""; 0], "{path}");
         }
     }

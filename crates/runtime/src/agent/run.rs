@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kernel::{InputRefusal, RunEnding, RunUpdate};
-use protocol::FailKind;
+use protocol::{FailKind, Refusal};
 
 use super::conversation_cache::ConversationCache;
 use super::early_start::EarlyCall;
@@ -105,7 +105,7 @@ impl AgentRun {
                 self.session().set_initial_text(conversation.latest_text());
                 self.conversation = conversation;
             }
-            Err(error) => return self.fail(FailKind::Internal, error).await,
+            Err(refusal) => return self.fail(FailKind::Internal, refusal.in_one_line()).await,
         }
         if let Some(expects) = &self.profile.spec.expects {
             let workspace = &self.agent.task_workspace;
@@ -119,7 +119,7 @@ impl AgentRun {
     }
 
     /// The task's conversation as of the log.
-    async fn resume_conversation(&self) -> Result<Conversation, String> {
+    async fn resume_conversation(&self) -> Result<Conversation, Refusal> {
         let mut conversation = self.conversations.take(self.link.run.task).unwrap_or_default();
         for envelope in self.link.session.events_after(conversation.seq()).await? {
             conversation.apply_event(&envelope, &*self.link.session);

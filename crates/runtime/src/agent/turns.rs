@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hooks::HookEventData;
 use kernel::{BoundaryPoint, FailedCallCharge, InputRefusal, Parking, RunEnding, RunUpdate};
 use model::{ModelRequest, ToolCallPolicy};
-use protocol::{Compaction, FailKind, Hinted as _, LimitKind, ParkReason, Turn, TurnQuote, WrapUpReason};
+use protocol::{Compaction, FailKind, Hinted as _, LimitKind, ParkReason, Refusal, Turn, TurnQuote, WrapUpReason};
 
 use tokio::sync::watch;
 
@@ -48,7 +48,10 @@ impl AgentRun {
             match self.refresh_model().await {
                 Ok(ModelRefresh::Unchanged) => {}
                 Ok(ModelRefresh::Changed) => tries = RetryState::for_model(self.agent.model.facts()),
-                Err(message) => return self.end(RunEnding::Failed { kind: FailKind::Model, message }).await,
+                Err(refusal) => {
+                    let (kind, message) = (FailKind::Model, refusal.in_one_line());
+                    return self.end(RunEnding::Failed { kind, message }).await;
+                }
             }
             self.agent.model.refresh_facts().await;
             let mut permit = match self.await_admission().await? {
@@ -137,7 +140,7 @@ impl AgentRun {
     }
 
     /// Switches to the session's model if that has changed. The error is for the user.
-    async fn refresh_model(&mut self) -> Result<ModelRefresh, String> {
+    async fn refresh_model(&mut self) -> Result<ModelRefresh, Refusal> {
         self.profile = self.session().profile().await?;
         if self.profile.model == self.agent.model_spec {
             return Ok(ModelRefresh::Unchanged);
@@ -146,7 +149,7 @@ impl AgentRun {
         self.agent = self
             .catalog
             .prepared_agent(&self.workplace.facts, &self.profile, workspace)
-            .map_err(|error| error.in_one_line())?;
+            .map_err(|error| error.refusal())?;
         Ok(ModelRefresh::Changed)
     }
 

@@ -48,7 +48,7 @@ async fn prepare_run(
     conversations: Arc<ConversationCache>,
 ) -> Result<RunParts, (FailKind, String)> {
     let (workplace, catalog) = (Arc::clone(&context.workplace), Arc::clone(&context.catalog));
-    let profile = session.profile().await.map_err(|message| (FailKind::Model, message))?;
+    let profile = session.profile().await.map_err(|refusal| (FailKind::Model, refusal.in_one_line()))?;
     let placed = task_workspaces::ensure_workspace(&workplace, &profile, session).await;
     placed.map_err(|error| (FailKind::Internal, error.in_one_line()))?;
     let agent = prepare_agent(&workplace, &catalog, &profile);

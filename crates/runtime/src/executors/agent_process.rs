@@ -56,7 +56,7 @@ async fn run_agent(context: Arc<SessionContext>, losses: Arc<LostProcesses>, mut
 /// Starts the process of a run, once the run has its workspace.
 async fn start(context: &Arc<SessionContext>, link: &RunLink) -> Result<(RunProcess, ServedRun), (FailKind, String)> {
     let session: Arc<dyn SessionRequests> = Arc::new(LocalSession::of_link(Arc::clone(context), link));
-    let profile = session.profile().await.map_err(|message| (FailKind::Model, message))?;
+    let profile = session.profile().await.map_err(|refusal| (FailKind::Model, refusal.in_one_line()))?;
     let placed = task_workspaces::ensure_workspace(&context.workplace, &profile, &*session).await;
     placed.map_err(|error| (FailKind::Internal, error.to_string()))?;
     let workspace = context.workplace.task_workspaces.workspace(profile.checkout.as_ref());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use host::{Capture, ExitStatus, ProgramExit};
-use protocol::{Clip, Hinted, RuleEffect, RunId};
+use protocol::{Clip, Hinted, Refusal, RuleEffect, RunId};
 use tools::{ShellCommand, ToolError};
 
 use super::ExpectationCheck;
@@ -29,7 +29,7 @@ pub(crate) enum CheckCommandError {
     DeniedByRule { command: Clip, reason: String },
     /// The session, which may be in another process, does not let it run.
     #[error("{0}")]
-    NotAdmitted(String),
+    NotAdmitted(Refusal),
     #[error(transparent)]
     Agent(#[from] PrepareAgentError),
     #[error(transparent)]
@@ -42,9 +42,9 @@ impl Hinted for CheckCommandError {
     fn hint(&self) -> Option<String> {
         match self {
             CheckCommandError::Agent(error) => error.hint(),
+            CheckCommandError::NotAdmitted(refusal) => refusal.hint.clone(),
             CheckCommandError::DeniedByHook { .. }
             | CheckCommandError::DeniedByRule { .. }
-            | CheckCommandError::NotAdmitted(_)
             | CheckCommandError::Undecided(_)
             | CheckCommandError::NotRun { .. } => None,
         }

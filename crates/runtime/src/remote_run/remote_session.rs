@@ -9,7 +9,9 @@ use hooks::{HookEventData, HookVerdict};
 use kernel::DecidedAsk;
 use policy::Policy;
 use protocol::api::RefusalKind;
-use protocol::{Activation, CallId, Envelope, Event, HookEvent, MailBody, Principal, TaskId, ToolCallRequest, Turn};
+use protocol::{
+    Activation, CallId, Envelope, Event, HookEvent, MailBody, Principal, Refusal, TaskId, ToolCallRequest, Turn,
+};
 use rpc::RpcMessage;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -19,8 +21,8 @@ use tools::{BoxFuture, ToolError, ToolOutput};
 use super::connection::{self, Incoming, ProtocolError};
 use super::wire::{
     WireAdmission, WireCallProgress, WireDayReply, WireDecision, WireDigest, WireHookEvent, WireInput, WireOutcome,
-    WireProfile, WireRequest, WireRunEvent, WireRunNotice, WireSealReply, WireSessionNotice, WireTaskProgress,
-    WireToolReply, WireVerdict,
+    WireProfile, WireRefusal, WireRequest, WireRunEvent, WireRunNotice, WireSealReply, WireSessionNotice,
+    WireTaskProgress, WireToolReply, WireVerdict,
 };
 use crate::conversation::ResultFormatter;
 use crate::governor::DayBudgetError;
@@ -265,10 +267,10 @@ impl SessionRequests for RemoteSession {
         })
     }
 
-    fn profile(&self) -> BoxFuture<'_, Result<TaskProfile, String>> {
+    fn profile(&self) -> BoxFuture<'_, Result<TaskProfile, Refusal>> {
         Box::pin(async {
-            let profile: Result<WireProfile, String> = self.ask(WireRequest::Profile).await;
-            profile.map(TaskProfile::from)
+            let profile: Result<WireProfile, WireRefusal> = self.ask(WireRequest::Profile).await;
+            Ok(profile?.into())
         })
     }
 
@@ -276,10 +278,11 @@ impl SessionRequests for RemoteSession {
         Box::pin(async { self.ask::<WireOutcome<WireTaskProgress>>(WireRequest::Progress).await.into_result() })
     }
 
-    fn events_after(&self, seq: u64) -> BoxFuture<'_, Result<Vec<Envelope>, String>> {
+    fn events_after(&self, seq: u64) -> BoxFuture<'_, Result<Vec<Envelope>, Refusal>> {
         Box::pin(async move {
-            let (read, events) = self.ask_for_events::<Result<(), String>>(WireRequest::EventsAfter { seq }).await;
-            read.map(|()| events)
+            let (read, events) = self.ask_for_events::<Result<(), WireRefusal>>(WireRequest::EventsAfter { seq }).await;
+            read?;
+            Ok(events)
         })
     }
 
@@ -340,8 +343,8 @@ impl SessionRequests for RemoteSession {
         Box::pin(self.ask(WireRequest::ChangedPaths))
     }
 
-    fn admit_check(&self, command: String) -> BoxFuture<'_, Result<String, String>> {
-        Box::pin(self.ask(WireRequest::AdmitCheck { command }))
+    fn admit_check(&self, command: String) -> BoxFuture<'_, Result<String, Refusal>> {
+        Box::pin(async { Ok(self.ask::<Result<_, WireRefusal>>(WireRequest::AdmitCheck { command }).await?) })
     }
 
     fn admit_request(&self, request: AdmissionRequest) -> BoxFuture<'_, AdmissionReply> {

@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Abortable, Aborted};
 use futures_util::stream::FuturesUnordered;
 use policy::Policy;
-use protocol::{Envelope, Event, MailBody, Principal};
+use protocol::{Envelope, Event, MailBody, Principal, Refusal};
 use rpc::{Connection, Framing, Outbox, RpcMessage, SendError};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -17,8 +17,8 @@ use tools::{BoxFuture, Heartbeat, Tool, ToolLimits};
 use super::connection::{self, Incoming, LIMITS, ProtocolError, StreamEnd};
 use super::wire::{
     RunSetup, RunSetupError, WireAdmission, WireCallProgress, WireDayReply, WireDecision, WireDigest, WireOutcome,
-    WireProfile, WireRequest, WireRunEvent, WireRunNotice, WireSealReply, WireSessionNotice, WireTaskProgress,
-    WireToolReply, WireVerdict, was_judged_rightly,
+    WireProfile, WireRefusal, WireRequest, WireRunEvent, WireRunNotice, WireSealReply, WireSessionNotice,
+    WireTaskProgress, WireToolReply, WireVerdict, was_judged_rightly,
 };
 use crate::conversation::ResultFormatter;
 use crate::grants::Grants;
@@ -266,7 +266,7 @@ enum Reply {
     /// The run holds something from now on.
     Granted(HoldId, Result<Value, ProtocolError>),
     /// Events, which are sent in parts.
-    Events(Result<Vec<Envelope>, String>),
+    Events(Result<Vec<Envelope>, Refusal>),
 }
 
 /// Sends messages to the run. Each comes after every change of the policy that was made before it.
@@ -292,7 +292,7 @@ impl RunSender {
     async fn reply(&mut self, request: u64, reply: Reply) -> Result<(), RunLoss> {
         let content = match reply {
             Reply::Value(content) | Reply::Granted(_, content) => content?,
-            Reply::Events(Err(reason)) => connection::write(&Err::<(), String>(reason))?,
+            Reply::Events(Err(refusal)) => connection::write(&Err::<(), _>(WireRefusal::from(refusal)))?,
             Reply::Events(Ok(events)) => {
                 let (mut part, mut bytes) = (Vec::new(), 0);
                 for envelope in events {
@@ -307,7 +307,7 @@ impl RunSender {
                     part.push(event);
                 }
                 self.notify(&WireSessionNotice::EventsPart { request, events: part }).await?;
-                connection::write(&Ok::<(), String>(()))?
+                connection::write(&Ok::<_, WireRefusal>(()))?
             }
         };
         self.send(connection::reply(request, content)).await
@@ -391,7 +391,10 @@ async fn answer_value(
             let results = session.submit(inputs).await;
             connection::write(&results.into_iter().map(WireOutcome::<()>::of).collect::<Vec<_>>())
         }
-        WireRequest::Profile => connection::write(&session.profile().await.map(|profile| WireProfile::from(&profile))),
+        WireRequest::Profile => {
+            let profile = session.profile().await.map(|profile| WireProfile::from(&profile));
+            connection::write(&profile.map_err(WireRefusal::from))
+        }
         WireRequest::Progress => connection::write(&WireOutcome::<WireTaskProgress>::of(session.progress().await)),
         // These have replies of other kinds.
         WireRequest::EventsAfter { .. } | WireRequest::AdmitRequest { .. } | WireRequest::ReserveDay { .. } => {
@@ -422,7 +425,9 @@ async fn answer_value(
             Ok(Value::Null)
         }
         WireRequest::ChangedPaths => connection::write(&session.changed_paths().await),
-        WireRequest::AdmitCheck { command } => connection::write(&session.admit_check(command).await),
+        WireRequest::AdmitCheck { command } => {
+            connection::write(&session.admit_check(command).await.map_err(WireRefusal::from))
+        }
         WireRequest::RaiseDay { hold, micros } => connection::write(&session.raise_day(HoldId(hold), micros).await),
         WireRequest::SealWork => connection::write(&WireSealReply::from(session.seal_work().await)),
         WireRequest::RunTool { turn, call } => {

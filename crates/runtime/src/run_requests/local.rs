@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hooks::{HookEventData, HookVerdict};
 use kernel::{DecidedAsk, InputRefusal, Kernel, KernelInput, RunUpdate};
-use protocol::{Activation, CallId, Envelope, Hinted as _, HookEvent, RunId, TaskId, ToolCallRequest, Turn};
+use protocol::{Activation, CallId, Envelope, Hinted as _, HookEvent, Refusal, RunId, TaskId, ToolCallRequest, Turn};
 use tokio::sync::watch;
 use tools::{BoxFuture, Heartbeat, ToolError, ToolOutput};
 
@@ -76,13 +76,13 @@ impl LocalSession {
     }
 
     /// The agent of the run. An agent in a checkout is prepared once for all its calls.
-    fn agent(&self) -> Result<Arc<PreparedAgent>, String> {
+    fn agent(&self) -> Result<Arc<PreparedAgent>, Refusal> {
         let profile = TaskProfile::of(&self.context, self.run.task)?;
         let mut latest = self.agent.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(agent) = latest.as_ref().filter(|agent| agent.model_spec == profile.model) {
             return Ok(Arc::clone(agent));
         }
-        let agent = self.context.prepared_agent(self.run.task).map_err(|error| error.in_one_line())?;
+        let agent = self.context.prepared_agent(self.run.task).map_err(|error| error.refusal())?;
         *latest = Some(Arc::clone(&agent));
         Ok(agent)
     }
@@ -148,7 +148,7 @@ impl SessionRequests for LocalSession {
         })
     }
 
-    fn profile(&self) -> BoxFuture<'_, Result<TaskProfile, String>> {
+    fn profile(&self) -> BoxFuture<'_, Result<TaskProfile, Refusal>> {
         Box::pin(async { TaskProfile::of(&self.context, self.run.task) })
     }
 
@@ -164,10 +164,8 @@ impl SessionRequests for LocalSession {
         }))
     }
 
-    fn events_after(&self, seq: u64) -> BoxFuture<'_, Result<Vec<Envelope>, String>> {
-        Box::pin(
-            async move { self.context.log.task_events_after(self.run.task, seq).map_err(|error| error.to_string()) },
-        )
+    fn events_after(&self, seq: u64) -> BoxFuture<'_, Result<Vec<Envelope>, Refusal>> {
+        Box::pin(async move { self.context.log.task_events_after(self.run.task, seq).map_err(Refusal::new) })
     }
 
     fn call_progress(&self, call: CallId) -> BoxFuture<'_, Result<CallProgress, InputRejection>> {
@@ -238,11 +236,11 @@ impl SessionRequests for LocalSession {
         Box::pin(async { expectations::changed_paths(&self.context.log, self.run.task) })
     }
 
-    fn admit_check(&self, command: String) -> BoxFuture<'_, Result<String, String>> {
+    fn admit_check(&self, command: String) -> BoxFuture<'_, Result<String, Refusal>> {
         Box::pin(async move {
-            let workspace = self.context.task_workspace(self.run.task).map_err(|error| error.in_one_line())?;
+            let workspace = self.context.task_workspace(self.run.task).map_err(|error| error.refusal())?;
             let admitted = expectations::admit_command(&self.context, self.run, &workspace, &command).await;
-            admitted.map_err(|error| error.in_one_line())
+            admitted.map_err(|error| error.refusal())
         })
     }
 
@@ -307,7 +305,7 @@ impl SessionRequests for LocalSession {
 
     fn run_tool(&self, turn: Turn, call: ToolCallRequest) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let agent = self.agent().map_err(ToolError::failed)?;
+            let agent = self.agent().map_err(|refusal| ToolError::failed(refusal.in_one_line()))?;
             let caller = self.caller(turn, &call.id);
             session_calls::run(&self.context, agent, caller, self.heartbeat.clone(), &call).await
         })

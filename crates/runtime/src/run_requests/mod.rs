@@ -16,7 +16,7 @@ use std::fmt;
 use hooks::{HookEventData, HookVerdict};
 use kernel::{CallPhase, DecidedAsk, KernelInput, NewMail, RunUpdate};
 use protocol::{
-    Ask, CallId, Envelope, HookEvent, MailBody, MailDelivery, Principal, RunId, TaskId, ToolCallRequest, Turn,
+    Ask, CallId, Envelope, HookEvent, MailBody, MailDelivery, Principal, Refusal, RunId, TaskId, ToolCallRequest, Turn,
 };
 use tokio::sync::watch;
 use tools::{BoxFuture, ToolError, ToolOutput};
@@ -35,13 +35,13 @@ pub(crate) trait SessionRequests: ResultFormatter + fmt::Debug + Send + Sync {
     fn submit(&self, inputs: Vec<RunInput>) -> BoxFuture<'_, Vec<Result<(), InputRejection>>>;
 
     /// The task as its session knows it now.
-    fn profile(&self) -> BoxFuture<'_, Result<TaskProfile, String>>;
+    fn profile(&self) -> BoxFuture<'_, Result<TaskProfile, Refusal>>;
 
     /// How far the task's activation has come.
     fn progress(&self) -> BoxFuture<'_, Result<TaskProgress, InputRejection>>;
 
     /// The committed events of the task after `seq`.
-    fn events_after(&self, seq: u64) -> BoxFuture<'_, Result<Vec<Envelope>, String>>;
+    fn events_after(&self, seq: u64) -> BoxFuture<'_, Result<Vec<Envelope>, Refusal>>;
 
     /// How far a call has come.
     fn call_progress(&self, call: CallId) -> BoxFuture<'_, Result<CallProgress, InputRejection>>;
@@ -77,7 +77,7 @@ pub(crate) trait SessionRequests: ResultFormatter + fmt::Debug + Send + Sync {
     fn changed_paths(&self) -> BoxFuture<'_, Vec<String>>;
 
     /// Admits the command of an expectation; returns it as hooks changed it, or why it may not run.
-    fn admit_check(&self, command: String) -> BoxFuture<'_, Result<String, String>>;
+    fn admit_check(&self, command: String) -> BoxFuture<'_, Result<String, Refusal>>;
 
     /// Waits until the governor admits a request.
     fn admit_request(&self, request: AdmissionRequest) -> BoxFuture<'_, AdmissionReply>;

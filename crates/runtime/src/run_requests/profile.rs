@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protocol::{AgentSpec, Budget, PermissionMode, TaskId, TaskSpec};
+use protocol::{AgentSpec, Budget, PermissionMode, Refusal, TaskId, TaskSpec};
 
 use crate::session_context::SessionContext;
 
@@ -38,10 +38,10 @@ pub(crate) struct CheckoutOwner {
 
 impl TaskProfile {
     /// The profile of a task, or the reason why there is none.
-    pub(crate) fn of(context: &SessionContext, task: TaskId) -> Result<TaskProfile, String> {
+    pub(crate) fn of(context: &SessionContext, task: TaskId) -> Result<TaskProfile, Refusal> {
         let roster = &context.log.roster;
         let known = roster.with_task(task, |entry| (Arc::clone(&entry.spec), Arc::clone(&entry.path), entry.depth));
-        let (spec, path, depth) = known.ok_or_else(|| format!("unknown task {task}"))?;
+        let (spec, path, depth) = known.ok_or_else(|| Refusal::new(format_args!("unknown task {task}")))?;
         Ok(TaskProfile {
             task,
             path,

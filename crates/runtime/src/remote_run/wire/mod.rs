@@ -18,7 +18,7 @@ pub(super) use message::{
     WireSealReply, WireSessionNotice, WireTaskProgress, WireToolReply,
 };
 pub(super) use policy::WirePolicy;
-pub(super) use rejection::WireOutcome;
+pub(super) use rejection::{WireOutcome, WireRefusal};
 pub(super) use report::WireInput;
 pub(super) use session_tool::was_judged_rightly;
 pub(super) use setup::{RunSetup, RunSetupError, SetupParts, WireProfile};

@@ -2,7 +2,7 @@
 
 use kernel::InputRefusal;
 use protocol::api::RefusalKind;
-use protocol::{CallId, TaskId, WrapUpReason};
+use protocol::{CallId, Refusal, TaskId, WrapUpReason};
 use serde::{Deserialize, Serialize};
 
 use crate::supervisor::InputRejection;
@@ -28,6 +28,26 @@ impl<T> WireOutcome<T> {
             WireOutcome::Ok(value) => Ok(value.into()),
             WireOutcome::Rejected(rejected) => Err(rejected.into()),
         }
+    }
+}
+
+/// Why the session cannot do what the run asks.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::remote_run) struct WireRefusal {
+    message: String,
+    hint: Option<String>,
+}
+
+impl From<Refusal> for WireRefusal {
+    fn from(Refusal { message, hint }: Refusal) -> WireRefusal {
+        WireRefusal { message, hint }
+    }
+}
+
+impl From<WireRefusal> for Refusal {
+    fn from(WireRefusal { message, hint }: WireRefusal) -> Refusal {
+        Refusal { message, hint }
     }
 }
 
