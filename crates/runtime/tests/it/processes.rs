@@ -6,8 +6,8 @@ use std::sync::Arc;
 use model::{Model, Providers};
 use protocol::api::{DecideParams, SendParams, SessionCommand, StopTaskParams};
 use protocol::{
-    AgentSpec, AskDecision, CancelMode, Event, FailKind, HookEvent, HookSpec, MailDelivery, ModelPreference, PlaceName,
-    RuleEffect, SpawnPolicy, TaskId, TaskOutcome, ToolResultStatus,
+    AgentSpec, AskDecision, CancelMode, Event, FailKind, Hinted as _, HookEvent, HookSpec, MailDelivery,
+    ModelPreference, PlaceName, RuleEffect, SpawnPolicy, TaskId, TaskOutcome, ToolResultStatus,
 };
 use runtime::{ModelResolveError, ModelResolver, ModelSources, SessionStart};
 use store::SessionReader;
@@ -283,5 +283,5 @@ async fn an_agent_whose_model_exists_only_here_is_told_so() {
 async fn the_root_agent_has_no_process_of_its_own() {
     let main = AgentSpec { models: Vec::new(), ..helper(Some(PlaceName::own_process())) };
     let refused = scenario().main(main).ready().try_open(SessionStart::New).await.unwrap_err();
-    assert!(refused.to_string().contains("start it as a subagent"), "{refused}");
+    assert!(refused.hint().unwrap().contains("start it as a subagent"), "{refused}");
 }
