@@ -112,7 +112,7 @@ impl EntryPoint {
                 let (client, _notifications) = driver.session().connect().await.unwrap();
                 let invoked: InvokeSlashResult = client.call(Method::CommandsInvoke, params).await.unwrap();
                 let message = "Fleet deployed: bake".into();
-                assert_eq!(invoked, InvokeSlashResult::Completed { message, mode: None });
+                assert_eq!(invoked, InvokeSlashResult::FleetStarted { message });
             }
             EntryPoint::Method => {
                 let params = FleetParams::new(Some("bake"));

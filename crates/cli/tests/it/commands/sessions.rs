@@ -99,6 +99,7 @@ fn a_session_is_shown_and_exported() {
 
     It said: out
 
+
     ### ended: completed
     "#);
     let out = fixture.path("log.json");
