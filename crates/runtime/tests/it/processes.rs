@@ -112,7 +112,9 @@ fn run_processes() -> Vec<u32> {
         let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         line.split(|byte| *byte == 0).nth(1).is_some_and(|argument| argument == runtime::RUN_ARGUMENT.as_bytes())
     };
-    pids.filter(performs_run).filter(|pid| is_below(*pid)).collect()
+    // A process that is about to start a program has a copy of itself below it for a moment.
+    let is_copy = |pid: &u32| parent(*pid).is_some_and(|parent| performs_run(&parent));
+    pids.filter(performs_run).filter(|pid| is_below(*pid) && !is_copy(pid)).collect()
 }
 
 /// Turns with text, a command, a permission, the session's tables, an agent below, and a stop that a hook blocks.
