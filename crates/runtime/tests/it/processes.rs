@@ -178,9 +178,11 @@ async fn whole_activation(place: Option<PlaceName>) -> PlayedSession {
 async fn an_activation_in_another_process_leaves_the_same_transcript() {
     let [here, there] = places();
     let (here, there) = (whole_activation(here).await, whole_activation(there).await);
-    assert_eq!(here.transcript(), there.transcript());
+    // The file that ends the wait counts as changed by the command only if the command began before the test wrote it.
+    let transcript = |run: &PlayedSession| run.transcript().replace("files changed: go, ", "files changed: ");
+    assert_eq!(transcript(&here), transcript(&there));
     assert_eq!((there.file("made.txt").as_deref(), there.file("asked").as_deref()), (Some("made"), Some("")));
-    insta::assert_snapshot!(there.transcript());
+    insta::assert_snapshot!(transcript(&there));
 }
 
 #[tokio::test]
