@@ -176,6 +176,7 @@ impl SessionHandle {
             None => call.await,
         }
     }
+
     async fn call_socket<R: DeserializeOwned>(
         &self,
         pid: u32,
