@@ -10,8 +10,10 @@
 mod bench;
 mod chaos;
 mod check;
+mod mcp;
 mod measure;
 mod memory;
+mod npm;
 mod oracle;
 mod picture;
 mod run;
@@ -33,6 +35,7 @@ usage: cargo xtask COMMAND
   oracle  installs the Python SDKs that tests compare the wire formats with; `test` does this too
   web     installs Schemathesis and Chromium for tests of the HTTP adapter; `test` does this too
   sdks    installs the SDKs that drive the adapters in tests; `test` does this too
+  mcp     installs the conformance suite of MCP, its inspector and its SDKs' clients; `test` does this too
   chaos   kills working processes, 200 times or as set by `--runs N`, `--seed S`, `--events`; `--fleet` kills a fleet of 1,000 todos
   bench   measures the release binary and prints Markdown tables
   bench compare BEFORE [AFTER]
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         ["oracle"] => oracle::install().map(|place| println!("oracle: {}", place.display())),
         ["web"] => web::install().map(|place| println!("web: {}", place.display())),
         ["sdks"] => sdks::install().map(|place| println!("sdks: {}", place.display())),
+        ["mcp"] => mcp::install().map(|place| println!("mcp: {}", place.display())),
         ["chaos", options @ ..] => chaos::chaos(options),
         ["bench"] => bench::bench(),
         ["bench", "compare", before] => bench::compare(before, None),

@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use crate::run::{cargo, run, works};
 use crate::sources::{self, ByteKind, SourceFile, only};
-use crate::{oracle, sdks, web};
+use crate::{mcp, oracle, sdks, web};
 
 /// The test runner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(crate) fn test() -> Result<()> {
         TestRunner::Cargo => cargo(&["test", "--workspace", "--no-fail-fast"]),
     };
     tests.env(oracle::VARIABLE, oracle::install()?).env(sdks::VARIABLE, sdks::install()?);
-    run(tests.env(web::VARIABLE, web::install()?))?;
+    run(tests.env(web::VARIABLE, web::install()?).env(mcp::VARIABLE, mcp::install()?))?;
     println!("test: check and tests passed in {:.0?}", start.elapsed());
     Ok(())
 }

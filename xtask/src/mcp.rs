@@ -1,0 +1,21 @@
+//! What tests of MCP need: the conformance suite of the protocol with the node that it runs on, the inspector, and the
+//! clients of four SDKs.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::npm::{self, NpmPackages};
+use crate::run::{root, target_dir};
+use crate::venv;
+
+/// The variable with their path, for tests.
+pub(crate) const VARIABLE: &str = "BOSUN_MCP";
+
+/// Installs all of it unless it exists in the same versions, and returns its path.
+pub(crate) fn install() -> Result<PathBuf> {
+    let (place, lists) = (target_dir().join("mcp"), root().join("crates/cli/tests/mcp"));
+    npm::install(&place.join("node"), &lists, NpmPackages::All, "the conformance suite and the SDKs of MCP for node")?;
+    venv::install(&place.join("python"), &lists.join("requirements.txt"), "the SDKs of MCP for Python")?;
+    Ok(place)
+}
