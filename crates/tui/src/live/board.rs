@@ -10,6 +10,7 @@ use protocol::{
 };
 
 use super::activity::{describe_activity, describe_ask};
+use super::board_todos::BoardTodos;
 use crate::todo_mark::TodoMark;
 
 /// The number of events read per page.
@@ -37,7 +38,7 @@ pub struct FleetBoard {
     pub(super) unpriced: bool,
     /// The main agent's activity, while it has one.
     pub(super) main_activity: Option<String>,
-    items: BTreeMap<TodoId, BoardTodo>,
+    items: BoardTodos,
     workers: BTreeMap<TaskId, BoardWorker>,
     /// The parent of each task.
     parents: BTreeMap<TaskId, TaskId>,
@@ -62,7 +63,7 @@ pub struct FleetBoard {
 pub(super) struct BoardTodo {
     order: u64,
     pub(super) title: String,
-    status: TodoStatus,
+    pub(super) status: TodoStatus,
     /// Whether it is in progress without a worker.
     interrupted: bool,
     depends_on: Vec<TodoId>,
@@ -182,10 +183,11 @@ impl FleetBoard {
                     ..FleetBoard::default()
                 };
                 *self = FleetBoard { goal, parallel, began_at, last_event_at: last_at, ..kept };
-                self.items
-                    .values_mut()
-                    .filter(|item| item.status == TodoStatus::InProgress)
-                    .for_each(BoardTodo::reset_to_pending);
+                self.items.change_all(|item| {
+                    if item.status == TodoStatus::InProgress {
+                        item.reset_to_pending();
+                    }
+                });
                 (self.asks, self.ask_count) = asks;
             }
             Event::FleetEnded { end } => self.ended = Some((*end, *at)),
@@ -204,17 +206,11 @@ impl FleetBoard {
                     self.finished_durations = (self.finished_durations.0 + duration, self.finished_durations.1 + 1);
                 }
                 self.release(todo, TodoStatus::Done, None);
-                if let Some(item) = self.items.get_mut(todo) {
-                    item.reused = fence.is_none();
-                }
+                self.items.change(todo, |item| item.reused = fence.is_none());
             }
             Event::TodoBlocked { todo, why } => self.release(todo, TodoStatus::Blocked, Some(why.to_string())),
             Event::TodoUnblocked { todo } => self.release(todo, TodoStatus::Pending, None),
-            Event::WorkMerged { todo, .. } => {
-                if let Some(item) = self.items.get_mut(todo) {
-                    item.merged = true;
-                }
-            }
+            Event::WorkMerged { todo, .. } => self.items.change(todo, |item| item.merged = true),
             Event::TaskCreated(spec) => self.register_task(*task, spec),
             Event::ActivationEnded { .. } if self.root == Some(*task) => self.main_activity = None,
             other => self.record_activity(*task, other),
@@ -229,9 +225,9 @@ impl FleetBoard {
         items
     }
 
-    /// The number of done todos and of all todos. Called for every line, so it makes a single pass.
+    /// The number of done todos and of all todos.
     pub(super) fn done_and_total(&self) -> (usize, usize) {
-        (self.items.values().filter(|item| item.status == TodoStatus::Done).count(), self.items.len())
+        (self.items.done(), self.items.len())
     }
 
     /// The number of done todos whose results are reused.
@@ -392,15 +388,15 @@ impl FleetBoard {
     /// A process runs the session again: the gap without a process does not count as working time.
     fn resume(&mut self, gap: Duration) {
         self.is_unowned = false;
-        self.items.values_mut().for_each(|item| item.interrupted = false);
+        self.items.change_all(|item| item.interrupted = false);
         self.began_at = self.began_at.map(|began| began.plus(gap));
         self.workers.values_mut().for_each(|worker| worker.since = worker.since.plus(gap));
     }
 
     fn claim(&mut self, task: TaskId, todo: &TodoId, at: Timestamp) {
-        if let Some(item) = self.items.get_mut(todo) {
+        self.items.change(todo, |item| {
             (item.status, item.interrupted, item.reused) = (TodoStatus::InProgress, false, false);
-        }
+        });
         let worker = BoardWorker { todo: todo.clone(), since: at, activity: "starting".into(), tokens: 0 };
         self.workers.insert(task, worker);
         self.max_workers = self.max_workers.max(self.workers.len());
@@ -408,10 +404,13 @@ impl FleetBoard {
 
     fn release(&mut self, todo: &TodoId, status: TodoStatus, reason: Option<String>) {
         self.workers.retain(|_, worker| worker.todo != *todo);
-        let Some(item) = self.items.get_mut(todo) else { return };
-        let done_changed = (item.status == TodoStatus::Done) != (status == TodoStatus::Done);
-        (item.status, item.reason, item.interrupted) = (status, reason, false);
-        if done_changed && !item.files.is_empty() {
+        let done_before = self.items.done();
+        let mut has_files = false;
+        self.items.change(todo, |item| {
+            (item.status, item.reason, item.interrupted) = (status, reason, false);
+            has_files = !item.files.is_empty();
+        });
+        if has_files && self.items.done() != done_before {
             self.update_shared_files(todo);
         }
     }

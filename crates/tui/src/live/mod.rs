@@ -3,6 +3,7 @@
 mod activity;
 mod amounts;
 mod board;
+mod board_todos;
 mod draw;
 mod lines;
 mod terminal;
