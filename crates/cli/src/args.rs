@@ -86,7 +86,7 @@ pub(crate) enum CliCommand {
     Fleet(FleetArgs),
     /// Runs programs written for other agents' SDKs: installs the executables they start, and serves their protocol
     Sdk(SdkArgs),
-    /// Keeps sessions that no terminal holds, and serves HTTP on this machine: REST for commands, server-sent events
+    /// Runs the session host, which keeps background sessions, and serves an HTTP API on this machine
     Serve(ServeArgs),
     /// Installs the session host as a systemd user unit, so that it starts when you log in
     Service(ServiceArgs),
@@ -111,7 +111,7 @@ pub(crate) enum CliCommand {
     Config(ConfigArgs),
     /// Shows what the files of another product become in Bosun, and imports them
     Import(ImportArgs),
-    /// Lets the files of a project configure Bosun until one of them changes
+    /// Trusts a project: its files may configure Bosun until one of them changes
     Trust(TrustArgs),
     /// Checks keys, models, files, git, disk and more, and suggests a fix for each problem
     Doctor(DoctorArgs),
@@ -148,13 +148,13 @@ pub(crate) struct CostArgs {
     /// Only turns that started within this time, such as 24h
     #[arg(long, value_name = "TIME", value_parser = config::parse_time)]
     pub(crate) since: Option<Duration>,
-    /// What each line is the total of
+    /// Groups the totals by this
     #[arg(long, value_enum, default_value_t = CostGrouping::Model, value_name = "WHAT")]
     pub(crate) by: CostGrouping,
     /// Prints JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// As comma-separated values, for a spreadsheet
+    /// Prints comma-separated values, for a spreadsheet
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
 }
@@ -190,7 +190,7 @@ pub(crate) struct GcArgs {
     #[arg(long)]
     pub(crate) unlanded: bool,
     /// Keeps sessions this many days after their last event (90, or `retention.days` in config.toml)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = values::parse_count::<0, 100_000>)]
     pub(crate) days: Option<u32>,
     /// Shows what would be removed, and removes nothing
     #[arg(long)]
@@ -226,7 +226,7 @@ pub(crate) struct SelftestArgs {
     #[arg(long)]
     pub(crate) chaos: bool,
     /// How many runs
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = values::parse_count::<1, 100_000>)]
     pub(crate) runs: u32,
     /// Seed of the random moments; the same seed gives the same moments
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..1 << 60))]
@@ -235,10 +235,10 @@ pub(crate) struct SelftestArgs {
     #[arg(long, conflicts_with = "runs")]
     pub(crate) events: bool,
     /// Agents per run, rounded up to a multiple of ten
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = values::parse_count::<1, 500>)]
     pub(crate) agents: u32,
     /// How many runs at once
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = values::parse_count::<1, 64>)]
     pub(crate) jobs: u32,
     /// Prints JSON
     #[arg(long)]

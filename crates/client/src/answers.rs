@@ -111,7 +111,7 @@ impl StoredSession {
     fn list_tasks(&self, wanted: TasksParams) -> Result<Value, ClientError> {
         if let Some(state) = wanted.state.as_deref().filter(|state| !TaskState::NAMES.contains(state)) {
             let known = TaskState::NAMES.join(", ");
-            let why = format!("`{state}` is not a state; there are: {known}");
+            let why = format!("`{state}` is not a state; use one of: {known}");
             return Err(ClientError::Refused(ErrorObject::refused(RefusalKind::Invalid, why)));
         }
         to_json(self.tasks(&TasksParams { limit: page_limit(wanted.limit), ..wanted })?)

@@ -74,7 +74,7 @@ impl FleetServices {
         }
     }
 
-    /// Ends the run of the cache: the fleet's work is at this location.
+    /// Tells the cache that the run has ended, with the fleet's work at this location.
     pub(crate) async fn finish(&self, location: WorkLocation) {
         if let Some(cache) = &self.cache {
             cache.finish(location).await;
@@ -121,7 +121,7 @@ fn open_cache(session: &FleetSession, config: &FleetConfig, excluded: Vec<PathBu
         effort: session.effort(),
         default_agent: config.agent.clone().unwrap_or_else(|| DEFAULT_AGENT.into()),
     };
-    // Workers that share the workspace have no use for results in commits: nothing merges them.
+    // If workers share the workspace, results in commits cannot be reused, because nothing merges them.
     let commits: Arc<dyn CommitPinner> = if config.isolated {
         Arc::new(RepositoryCommits::new(session.git_in_cwd(), session.id()))
     } else {

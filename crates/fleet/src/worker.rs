@@ -28,7 +28,7 @@ pub(crate) enum WorkerError {
 impl Hinted for WorkerError {
     fn hint(&self) -> Option<String> {
         match self {
-            WorkerError::UnknownAgent { known, .. } => Some(format!("there are: {known}")),
+            WorkerError::UnknownAgent { known, .. } => Some(format!("available: {known}")),
             WorkerError::CheckNotPermitted { allow_flags, .. } => {
                 allow_flags.as_ref().map(|flags| format!("`{flags}` permits it"))
             }

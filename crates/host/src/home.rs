@@ -25,7 +25,7 @@ pub enum HomeError {
     #[error("{} is on a read-only file system; set BOSUN_HOME to a writable path", .0.display())]
     ReadOnly(PathBuf),
     /// It belongs to another user.
-    #[error("no permission to use {}; change its owner or set BOSUN_HOME to a path of yours", .0.display())]
+    #[error("no permission to use {}; change its owner or set BOSUN_HOME to a folder of your own", .0.display())]
     Forbidden(PathBuf),
     /// It contains files that are not Bosun's and that other users may use; Bosun would close it to them.
     #[error("{} is open to other users and contains other files; `chmod 700` it if only Bosun uses it, or set BOSUN_HOME to a separate folder", .0.display())]

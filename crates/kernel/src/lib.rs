@@ -1,8 +1,8 @@
 //! Bosun's pure core: it makes every decision about tasks and performs nothing itself.
 //!
-//! [`Kernel::apply`] takes one [`KernelInput`] and returns [`KernelEffect`]s, or an [`InputRefusal`] that changed
-//! nothing. It changes the state only through the events that it records; [`Kernel::evolve`] applies the same events
-//! read from the log, so a state rebuilt from the log equals the state that wrote it. Time and ids are arguments; there
+//! [`Kernel::decide`] takes one [`KernelInput`] and returns [`KernelEffect`]s, or an [`InputRefusal`] that changed
+//! nothing. It changes the state only through the events that it records; [`Kernel::apply_event`] applies the same
+//! events read from the log, so a state rebuilt from the log equals the state that wrote it. Time and ids are arguments; there
 //! is no I/O, clock or randomness here.
 
 #![deny(missing_docs)]
@@ -62,7 +62,7 @@ pub struct SessionLimits {
     pub depth: u32,
     /// Agents that a session may start in total.
     pub total: u32,
-    /// Agents that all subagents together may start per minute; the root is not limited.
+    /// Agents that all subagents together may start per minute; those that the root starts do not count.
     pub rate: u32,
     /// Agents of one type that may run at once, for types that have their own limit.
     pub max_by_type: BTreeMap<String, u32>,
@@ -78,7 +78,7 @@ pub struct SessionLimits {
     pub max_autopilot_turns: u32,
     /// How long results for an idle task are held back while other agents that it started still work, so that it
     /// handles several in one activation. The time doubles with each delay, up to a factor of
-    /// [`RESULT_WINDOW_GROWTH`]. With zero, each result wakes the task at once.
+    /// [`MAX_RESULT_WINDOW_FACTOR`]. With zero, each result wakes the task at once.
     pub result_window: Duration,
 }
 
@@ -121,7 +121,7 @@ impl Kernel {
         decide::decide(&mut self.state, &self.limits, now, input)
     }
 
-    /// Applies an event that was read from the log. [`Kernel::apply`] has already applied the events that it returns.
+    /// Applies an event that was read from the log. [`Kernel::decide`] has already applied the events that it returns.
     pub fn apply_event(&mut self, entry: &LogEntry) -> Result<(), InvalidEvent> {
         self.state.apply_event(entry)
     }

@@ -26,8 +26,8 @@ impl KernelState {
         agents().filter_map(parking).min_by_key(|parking| (parking.until.is_none(), parking.until))
     }
 
-    /// Whether a running task waits only for agents. A wait for a command, a client or a person can
-    /// end while agents are parked.
+    /// Whether a running task waits only for agents. A wait for a command, a client or a person can end while agents
+    /// are parked.
     fn awaits_agents(&self, task: &KernelTask) -> bool {
         let is_open_work = |id| self.tasks.get(id).is_some_and(|task| !task.kind.is_agent() && !task.is_finished());
         let ActivationWork::CallingTools(calls) = &task.work else { return false };

@@ -11,12 +11,12 @@ use crate::{
 /// Why a model cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenModelError {
-    /// The provider is unknown.
-    #[error("unknown model provider `{provider}`; known are {known}")]
+    /// No provider has this name, nor a model with this short name.
+    #[error("unknown model or provider `{provider}`; use {known}")]
     Provider {
-        /// The requested provider.
+        /// The requested provider, or the whole name if it names none.
         provider: String,
-        /// The known ones.
+        /// The forms of the names that exist.
         known: String,
     },
     /// The provider needs a file.
@@ -94,5 +94,5 @@ fn prefer_missing_key(error: OpenModelError, spec: &str, providers: &Providers) 
 
 fn known_providers(providers: &Providers) -> String {
     let names = providers.by_name.keys().map(|name| format!("{name}/MODEL, "));
-    names.chain(["script/FILE and replay/FILE".into()]).collect()
+    names.chain(["script/FILE or replay/FILE".into()]).collect()
 }

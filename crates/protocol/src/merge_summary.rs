@@ -178,7 +178,7 @@ impl MergeDestination {
                 "Your branch was not moved: {why}. The result is the branch {name}; take it with `git merge {name}`."
             ),
             MergeDestination::Landed { branch: Some(branch) } => {
-                format!("{branch} has moved to the result. `git reset --keep ORIG_HEAD` takes it back.")
+                format!("{branch} has moved to the result. `git reset --keep ORIG_HEAD` undoes this.")
             }
             MergeDestination::Landed { branch: None } => "HEAD has moved to the result.".into(),
             MergeDestination::RefOnly { name } => format!(

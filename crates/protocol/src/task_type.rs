@@ -48,15 +48,15 @@ pub enum OwnerLoss {
     Orphaned,
 }
 
-/// Whose mail the end of a background task is.
+/// Which task gets the end of a background task as mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndReport {
     /// The task that started it.
     Parent,
     /// The root, if it started it; any other task reads the output when it needs it.
     Root,
-    /// Nobody's: only views show it.
-    Nobody,
+    /// No task: only views show the end.
+    Unreported,
 }
 
 /// The answers for one task type.
@@ -166,7 +166,7 @@ impl TaskType {
                 completes_with_answer: false,
                 takes_last_turn: false,
                 answers_at_spawn: false,
-                reports_end: EndReport::Nobody,
+                reports_end: EndReport::Unreported,
                 keeps_session_busy: false,
                 is_hidden: false,
                 on_owner_loss: OwnerLoss::Orphaned,
@@ -183,7 +183,7 @@ impl TaskType {
                 completes_with_answer: true,
                 takes_last_turn: false,
                 answers_at_spawn: false,
-                reports_end: EndReport::Nobody,
+                reports_end: EndReport::Unreported,
                 keeps_session_busy: true,
                 is_hidden: true,
                 on_owner_loss: OwnerLoss::Lost,
@@ -353,7 +353,7 @@ mod tests {
             assert!(!kind.may_have_children() || kind.has_inbox(), "{kind:?} gets results of its children by mail");
             assert!(!kind.is_root() || kind.on_owner_loss() == OwnerLoss::Resume, "the root never finishes");
             assert!(
-                !kind.is_hidden() || kind.reports_end() == EndReport::Nobody,
+                !kind.is_hidden() || kind.reports_end() == EndReport::Unreported,
                 "{kind:?} is hidden and wakes others"
             );
         }

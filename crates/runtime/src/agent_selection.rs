@@ -20,7 +20,7 @@ pub(crate) enum AgentSelectionError {
 impl Hinted for AgentSelectionError {
     fn hint(&self) -> Option<String> {
         match self {
-            AgentSelectionError::Unknown { known, .. } => Some(format!("there are: {known}")),
+            AgentSelectionError::Unknown { known, .. } => Some(format!("available: {known}")),
             AgentSelectionError::OwnCheckout(_) => Some("start it as a subagent".into()),
             AgentSelectionError::Definition(error) => error.hint(),
         }

@@ -76,7 +76,7 @@ impl AgentShellTasks {
         }
         let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
         let known =
-            if names.is_empty() { "none was started".into() } else { format!("there are: {}", names.join(", ")) };
+            if names.is_empty() { "none was started".into() } else { format!("available: {}", names.join(", ")) };
         Err(ToolError::refused(format!("no background command is called `{}`; {known}", Clip::new(name, 100))))
     }
 

@@ -50,7 +50,7 @@ impl Grants {
     /// The policy, to be changed.
     fn write(&self) -> RwLockWriteGuard<'_, PolicyState> {
         let state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        // Whoever is told reads the policy only when the change is complete.
+        // A notified reader waits for the lock, so it reads the policy when the change is complete.
         self.changes.send_replace(());
         state
     }

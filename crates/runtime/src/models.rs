@@ -11,7 +11,7 @@ use protocol::ModelPreference;
 #[derive(Debug, thiserror::Error)]
 pub enum ModelResolveError {
     /// Only the session's model is available.
-    #[error("there is no model `{0}` besides the session's own")]
+    #[error("the model `{0}` is not available: agents of this session use the session's own model")]
     SessionModelOnly(String),
     /// No provider has it.
     #[error("no provider has `{0}`")]
@@ -42,7 +42,7 @@ pub trait ModelResolver: Send + Sync + fmt::Debug {
     /// The model configured for this preference, if there is one.
     fn preferred(&self, preference: ModelPreference) -> Option<String>;
 
-    /// What another process needs to open the same models; nothing if they exist only in this one.
+    /// What another process needs to open the same models; `None` if they exist only in this process.
     fn sources(&self) -> Option<ModelSources> {
         None
     }

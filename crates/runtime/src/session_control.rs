@@ -13,7 +13,7 @@ use crate::fleet::FleetRequest;
 use crate::session_context::SessionContext;
 use crate::supervisor::InputRejection;
 
-/// Maximum bytes of a plan that is put to the user.
+/// Maximum bytes of a plan that is shown to the user.
 const MAX_PLAN_BYTES: usize = 64 * 1024;
 
 /// Maximum bytes of the user's reply that a model reads.

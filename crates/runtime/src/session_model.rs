@@ -50,7 +50,7 @@ pub enum ModelChangeError {
 impl Hinted for ModelChangeError {
     fn hint(&self) -> Option<String> {
         match self {
-            ModelChangeError::Unusable { known, .. } => Some(format!("there are: {known}")),
+            ModelChangeError::Unusable { known, .. } => Some(format!("available: {known}")),
             ModelChangeError::Unpriced(_) => Some("choose a model with a price".into()),
             ModelChangeError::Rejected(_) => None,
         }

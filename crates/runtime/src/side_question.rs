@@ -28,7 +28,7 @@ pub(crate) enum SideQuestionError {
     #[error(transparent)]
     Rejected(#[from] InputRejection),
     /// It ended without an answer.
-    #[error("the question is {}", .0.as_str())]
+    #[error("the model gave no answer: the question ended as {}", .0.as_str())]
     Unanswered(TaskOutcome),
     /// Its answer cannot be read.
     #[error(transparent)]

@@ -87,13 +87,13 @@ impl SpawnBuilder {
         self
     }
 
-    /// Has this tool call start it, below the calling agent.
+    /// Starts it as the effect of this tool call, below the calling agent.
     pub(crate) fn called_by(mut self, caller: &Caller) -> SpawnBuilder {
         self.by = Some((caller.run, caller.turn, caller.call.clone()));
         self.below(caller.run.task)
     }
 
-    /// Has the call that starts it wait for it, at most until this time.
+    /// Lets the call that starts it wait for its result, at most until this time.
     pub(crate) fn awaited_until(mut self, until: Timestamp) -> SpawnBuilder {
         self.until = Some(until);
         self.mode(TaskMode::Sync)
@@ -127,7 +127,7 @@ impl SpawnBuilder {
         self
     }
 
-    /// The todo that it does.
+    /// The todo that it works on.
     pub fn todo(mut self, todo: TodoId) -> SpawnBuilder {
         self.spec.todo = Some(todo);
         self
@@ -145,7 +145,7 @@ impl SpawnBuilder {
         self
     }
 
-    /// Has it finish with its first activation, since no message would ever wake it.
+    /// Finishes it at the end of its first activation, since no message would ever wake it.
     pub(crate) fn finishes(mut self) -> SpawnBuilder {
         self.spec.on_complete = CompletionPolicy::Finish;
         self

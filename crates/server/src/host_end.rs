@@ -1,4 +1,4 @@
-//! Why a host ends, which decides what becomes of the sessions that it holds.
+//! Why a host ends, which decides how the sessions that it holds continue.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -35,7 +35,7 @@ pub struct SessionHost {
     activity: HostActivity,
     /// Where the next host finds the sessions of this one, if it adopts them.
     records: Option<HeldRecords>,
-    /// What becomes of the sessions that are held at the end.
+    /// Why the host ends, once it does.
     end: AnnouncedEnd,
     not_adopted: Mutex<Vec<NotAdopted>>,
     /// Whether sessions of an earlier host are being resumed.
@@ -210,7 +210,7 @@ impl SessionHost {
         }
     }
 
-    /// Decides what becomes of the sessions that are held when the host shuts down.
+    /// Sets why the host ends, which decides how its sessions continue.
     pub fn set_end(&self, end: HostEnd) {
         self.end.set(end);
     }

@@ -98,7 +98,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The disk is full.
-    #[error("no space left on the disk of {path}; no write is incomplete: free some space and continue")]
+    #[error("no space left on the disk of {path}; what was saved before is intact: free some space and continue")]
     Full {
         /// The file.
         path: PathBuf,

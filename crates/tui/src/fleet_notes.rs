@@ -11,7 +11,7 @@ pub fn unfinished_fleet_note(home: &Home, id: SessionId) -> Option<String> {
         LatestFleet::Ended(FleetEnd::Stopped) => "a stopped",
         LatestFleet::Ended(FleetEnd::Done | FleetEnd::Blocked) => return None,
     };
-    Some(format!("this session has {adjective} fleet; resume it: bosun fleet resume {id}"))
+    Some(format!("this session has {adjective} fleet; resume it with: bosun fleet resume {id}"))
 }
 
 /// The command that resumes a session: its unfinished fleet, or else its conversation. A fleet that ended has no open

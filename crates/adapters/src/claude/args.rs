@@ -1,4 +1,4 @@
-//! The command line of both Claude SDKs: `--flag value` and `--flag=value` alike. Unknown flags are ignored.
+//! The command line of both Claude SDKs: `--flag value` and `--flag=value` mean the same. Unknown flags are ignored.
 
 use std::collections::VecDeque;
 

@@ -101,7 +101,7 @@ fn classify(mut frame: Value, control: &ControlChannel) -> Option<ClientMessage>
             Some(ClientMessage::Request { id, request: frame["request"].take() })
         }
         Some("user") => Some(ClientMessage::User(frame)),
-        // A cancelled request is answered anyway: none of them takes long.
+        // A cancelled control request is answered like any other, because none of them takes long.
         Some("keep_alive" | "control_cancel_request") => None,
         other => {
             tracing::debug!(?other, "ignoring a frame of the client");

@@ -92,7 +92,7 @@ fn parse_sources(text: &str) -> Result<Vec<SettingsFileScope>, OpenRefusal> {
     let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
     let scope = |name| {
         let known = SettingsFileScope::ALL.map(SettingsFileScope::as_str).join(", ");
-        let unknown = || refusal(format!("--setting-sources names `{name}`"), &format!("there are: {known}"));
+        let unknown = || refusal(format!("--setting-sources: unknown source `{name}`"), &format!("use {known}"));
         SettingsFileScope::from_name(name).ok_or_else(unknown)
     };
     names.map(scope).collect()
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(refused(&["--max-budget-usd=0"]), "--max-budget-usd is 0 (leave it out for no limit)");
         assert_eq!(
             refused(&["--setting-sources=all"]),
-            "--setting-sources names `all` (there are: user, project, local)"
+            "--setting-sources: unknown source `all` (use user, project, local)"
         );
     }
 }

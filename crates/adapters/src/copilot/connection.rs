@@ -46,7 +46,7 @@ impl CopilotConnection {
         &self.server
     }
 
-    /// Whether the client may call anything.
+    /// Whether the client's token was accepted.
     pub(crate) fn is_admitted(&self) -> bool {
         self.admitted.load(Ordering::Acquire)
     }

@@ -62,7 +62,7 @@ struct DecisionRow {
     id: AskId,
     session: SessionId,
     decision: AskDecision,
-    fate: DecisionOutcome,
+    outcome: DecisionOutcome,
 }
 
 /// Decides all of these asks and prints the outcomes.
@@ -83,22 +83,22 @@ pub(super) async fn decide(
     for pending in &asks {
         let decision = response.decision_for(&pending.view.ask.subject);
         let (id, session) = (pending.view.ask.id.clone(), pending.view.session);
-        let fate = match deliver_decision(home, pending, &decision).await {
-            Ok(fate) => fate,
+        let outcome = match deliver_decision(home, pending, &decision).await {
+            Ok(outcome) => outcome,
             Err(failure) => {
                 failed = Some(failure);
                 break;
             }
         };
-        rows.push(DecisionRow { id, session, decision, fate });
+        rows.push(DecisionRow { id, session, decision, outcome });
     }
     // Count only after all deliveries: whether a call can run depends on the decisions on the calls before it.
     for (row, pending) in rows.iter_mut().zip(&asks) {
-        if let DecisionOutcome::Applied { behind } = &mut row.fate {
+        if let DecisionOutcome::Applied { behind } = &mut row.outcome {
             *behind = count_calls_ahead(&SessionHandle::new(home, row.session).stored()?.all_asks()?, &pending.view);
         }
         if !json {
-            print_outcome(home, pending, &row.decision, &row.fate);
+            print_outcome(home, pending, &row.decision, &row.outcome);
         }
     }
     if json {
@@ -107,7 +107,7 @@ pub(super) async fn decide(
     if let Some(failure) = failed {
         return Err(failure);
     }
-    let too_late = rows.iter().any(|row| matches!(row.fate, DecisionOutcome::TooLate { .. }));
+    let too_late = rows.iter().any(|row| matches!(row.outcome, DecisionOutcome::TooLate { .. }));
     Ok(if too_late { CommandExit::Usage } else { CommandExit::Success })
 }
 

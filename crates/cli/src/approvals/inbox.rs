@@ -150,7 +150,7 @@ fn resolve_ask_number(
     all: &[SessionAskView],
     now: Timestamp,
 ) -> Result<SessionAskView, CliError> {
-    let Some(first) = open.pop() else { return Err(CliError::usage("there is no ask with this number")) };
+    let Some(first) = open.pop() else { return Err(CliError::usage("there is no request with this number")) };
     let is_recent = |at: Timestamp| now.since(at) < RECENTLY_DECIDED;
     let may_be_meant = |state: &AskState, asked_at: Timestamp| match state {
         AskState::Open => true,
@@ -175,13 +175,13 @@ fn resolve_ask_number(
         format!("{}{suffix} in {}: {title}", pending.view.ask.id.short(), pending.view.session)
     };
     let all: Vec<String> = [&first].iter().chain(&others).take(5).map(describe).collect();
-    Err(CliError::usage(format!("several sessions have an ask {number}:\n  {}", all.join("\n  ")))
+    Err(CliError::usage(format!("several sessions have a request with the number {number}:\n  {}", all.join("\n  ")))
         .with_hint(format!("use the id instead, such as {}", first.view.ask.id.short())))
 }
 
 /// The error for a number or id that no ask has.
 fn unknown_ask(name: &str, open: &[SessionAskView]) -> CliError {
-    let message = format!("there is no ask `{}`", print::sanitize(name));
+    let message = format!("there is no request `{}`", print::sanitize(name));
     match open.iter().any(|pending| pending.queued_decision.is_none()) {
         true => CliError::usage(message).with_hint("`bosun approvals` lists what waits for you"),
         false => CliError::usage(format!("{message}; nothing waits for your decision")),
@@ -235,7 +235,12 @@ mod tests {
         );
         let two = [one.as_slice(), &[ask(2, 2, AskState::Open)]].concat();
         let error = resolve(&two, "2", 0).unwrap_err();
-        for part in ["several sessions have an ask 2", "12abcdef0123 in ses-", "22abcdef0123 in ses-", ": a title"] {
+        for part in [
+            "several sessions have a request with the number 2",
+            "12abcdef0123 in ses-",
+            "22abcdef0123 in ses-",
+            ": a title",
+        ] {
             assert!(error.contains(part), "{part}: {error}");
         }
     }
@@ -243,12 +248,12 @@ mod tests {
     #[test]
     fn unknown_number_is_named_and_the_list_is_suggested_only_if_something_waits() {
         let error = |open: &[SessionAskView]| unknown_ask("7", open).into_message_and_hint();
-        let nothing = ("there is no ask `7`; nothing waits for your decision".to_owned(), None);
+        let nothing = ("there is no request `7`; nothing waits for your decision".to_owned(), None);
         assert_eq!(error(&[]), nothing);
         let queued = Some(AskDecision::Deny { message: String::new() });
         assert_eq!(error(&[SessionAskView { queued_decision: queued, ..ask(1, 1, AskState::Open) }]), nothing);
         let (message, hint) = error(&[ask(1, 1, AskState::Open)]);
-        assert_eq!(message, "there is no ask `7`");
+        assert_eq!(message, "there is no request `7`");
         assert!(hint.is_some_and(|hint| hint.contains("`bosun approvals` lists")));
     }
 

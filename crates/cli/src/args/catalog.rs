@@ -19,10 +19,10 @@ pub(crate) struct DefinitionArgs {
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct AgentLimitArgs {
     /// Maximum number of agents that run at once; further agents wait
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = super::values::parse_count::<1, 4096>)]
     pub(crate) max_agents: Option<u32>,
     /// How deep agents may be nested; 0 means that no agent may start another
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=4096))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = super::values::parse_count::<0, 4096>)]
     pub(crate) max_depth: Option<u32>,
     /// Maximum number of agents that a session may start
     #[arg(long, value_name = "N")]

@@ -3,14 +3,14 @@
 const APPROVALS: &str = "\
 Examples:
   bosun approvals                            pending calls and questions of every session
-  bosun approvals show 3f9a                  one call in full
-  bosun approvals allow 3f9a 77c0            allows these two calls, and no others
+  bosun approvals show 2                     one call in full
+  bosun approvals allow 2 3                  allows these two calls, and no others
   bosun approvals deny --all --reason \"not before the release\"
-  bosun approvals always 3f9a --in user      allows it, and similar calls from now on
-  bosun approvals answer 81d2 \"the left one\"
+  bosun approvals always 2 --in user         allows it, and similar calls from now on
+  bosun approvals answer 4 \"the left one\"
 
-An ID may be the beginning of one. Calls of one message run in order: an allowed call runs once
-the calls before it are decided.";
+An ID is the number of a request, or the beginning of its id. Calls of one message run in order: an
+allowed call runs once the calls before it are decided.";
 
 const TASKS: &str = "\
 Examples:
@@ -114,11 +114,11 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
         "mcp logs" => "Example:\n  bosun mcp logs files",
         "approvals" => APPROVALS,
         "approvals list" => "Example:\n  bosun approvals list --session 0198",
-        "approvals show" => "Example:\n  bosun approvals show 3f9a",
-        "approvals allow" => "Examples:\n  bosun approvals allow 3f9a 77c0\n  bosun approvals allow --session 0198",
-        "approvals deny" => "Example:\n  bosun approvals deny 3f9a --reason \"use make\"",
-        "approvals always" => "Example:\n  bosun approvals always 3f9a --rule 'shell(git *)'",
-        "approvals answer" => "Example:\n  bosun approvals answer 81d2 \"the left one\"",
+        "approvals show" => "Example:\n  bosun approvals show 2",
+        "approvals allow" => "Examples:\n  bosun approvals allow 2 3\n  bosun approvals allow --session 0198",
+        "approvals deny" => "Example:\n  bosun approvals deny 2 --reason \"use make\"",
+        "approvals always" => "Example:\n  bosun approvals always 2 --rule 'shell(git *)'",
+        "approvals answer" => "Example:\n  bosun approvals answer 4 \"the left one\"",
         "sdk serve" => {
             "Examples:\n  bosun sdk serve copilot --headless --stdio\n  \
              bosun sdk serve claude --output-format stream-json --input-format stream-json --verbose"
@@ -145,7 +145,7 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
         "serve" => {
             "Examples:\n  bosun serve                       any free port, and a new token\n  \
              bosun serve --port 4780 --token-file ~/.bosun-token\n  \
-             bosun serve --status               the process that keeps sessions, and its sessions\n  \
+             bosun serve --status               the session host and its sessions\n  \
              bosun serve --replace              takes over from it\n  \
              bosun serve --openapi > bosun.json"
         }
@@ -182,7 +182,7 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
         }
         "models" => {
             "Examples:\n  bosun models                     available models, and the keys they need\n  \
-             bosun models --reopen            ask providers again that told Bosun to wait"
+             bosun models --reopen            try providers again that told Bosun to wait"
         }
         "cost" => {
             "Examples:\n  bosun cost --since 24h           the last day, by model\n  \

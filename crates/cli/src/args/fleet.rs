@@ -77,14 +77,14 @@ pub(crate) struct FleetSelectArgs {
 /// Options of the fleet itself.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FleetWorkArgs {
-    /// Most todos that are worked on at once (default: as many as agents may run)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    /// Maximum number of todos in progress at once (default: as many as agents may run)
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = super::values::parse_count::<1, 4096>)]
     pub(crate) parallel: Option<u32>,
     /// How often a failed todo is tried again (1, or as set in the plan)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=100))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = super::values::parse_count::<0, 100>)]
     pub(crate) retries: Option<u32>,
     /// How often the main agent reviews the result and may change the plan (3, or as set in the plan)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=100))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = super::values::parse_count::<0, 100>)]
     pub(crate) rounds: Option<u32>,
     /// Where workers work: each in its own checkout, which is merged at the end, or all in the folder itself
     #[arg(long, value_enum, value_name = "WHERE")]

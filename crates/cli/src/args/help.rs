@@ -10,7 +10,7 @@ const ROOT_HELP: &str = "\
 Examples:
   bosun demo                                         see it work, offline and without a key
   bosun doctor                                       check the installation, and suggest fixes
-  bosun --model anthropic/claude-sonnet-5-5          a conversation; it asks before it changes anything
+  bosun --model anthropic/claude-sonnet-5-5          a conversation; it asks before each change
   bosun -p \"fix the failing test\" --permission-mode accept-edits --allow 'shell(cargo test *)'
   git diff | bosun -p --model ollama/qwen3:8b        the prompt from stdin
   bosun -p \"how would we split the parser?\" --plan   a plan, and nothing is changed

@@ -52,7 +52,7 @@ pub(crate) enum McpCommand {
 /// The servers of a run, in addition to those of files.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct McpSourceArgs {
-    /// Uses the MCP servers of this file, or of this JSON text, as in .mcp.json; may be repeated
+    /// Uses the MCP servers of this file, or of this JSON text, as in .mcp.json (may be repeated)
     #[arg(long, value_name = "FILE|JSON")]
     pub(crate) mcp_config: Vec<String>,
     /// Uses only the MCP servers of --mcp-config
@@ -68,10 +68,10 @@ pub(crate) struct McpAddArgs {
     /// The address of a server that runs elsewhere
     #[arg(long, conflicts_with = "command", required_unless_present = "command")]
     pub(crate) url: Option<String>,
-    /// A header of every request, such as 'Authorization: Bearer ${TOKEN}'; may be repeated
+    /// A header of every request, such as 'Authorization: Bearer ${TOKEN}' (may be repeated)
     #[arg(long, value_name = "NAME: VALUE", requires = "url", value_parser = parse_header)]
     pub(crate) header: Vec<(String, String)>,
-    /// A variable for the program, such as 'KEY=${KEY}'; may be repeated
+    /// A variable for the program, such as 'KEY=${KEY}' (may be repeated)
     #[arg(long, short, value_name = "NAME=VALUE", requires = "command", value_parser = parse_variable)]
     pub(crate) env: Vec<(String, String)>,
     /// Which of your settings files to add it to: for all projects, or for this one

@@ -80,10 +80,10 @@ pub(crate) enum AskWait {
     For(Duration),
 }
 
-/// Reads a time, or `for-ever`.
+/// Reads a time, or `forever`.
 pub(super) fn parse_wait(text: &str) -> Result<AskWait, String> {
     match text {
-        "for-ever" => Ok(AskWait::Forever),
-        time => config::parse_time(time).map(AskWait::For).map_err(|error| format!("{error}, or write for-ever")),
+        "forever" => Ok(AskWait::Forever),
+        time => config::parse_time(time).map(AskWait::For).map_err(|error| format!("{error}, or write forever")),
     }
 }

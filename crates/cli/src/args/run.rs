@@ -38,13 +38,13 @@ pub(crate) struct RunArgs {
     #[arg(short = 'C', value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
     /// Ends the run after this many turns
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = super::values::parse_count::<1, { u32::MAX }>)]
     pub(crate) max_turns: Option<u32>,
     /// Ends the session's work before it costs more than this many US dollars in total; needs a model with a price
-    #[arg(long, value_name = "USD", value_parser = super::values::parse_dollars)]
+    #[arg(long, value_name = "USD", allow_negative_numbers = true, value_parser = super::values::parse_dollars)]
     pub(crate) max_budget_usd: Option<u64>,
     /// Ends the session's work before it uses more than this many tokens in total
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = super::values::parse_tokens)]
     pub(crate) max_tokens_total: Option<u64>,
     /// Ends the run after this time, with one last answer, which may take up to a minute
     #[arg(long, value_name = "TIME", value_parser = super::values::parse_nonzero)]
@@ -84,7 +84,7 @@ pub(crate) struct RunArgs {
     /// Never lets the model ask you a question
     #[arg(long)]
     pub(crate) no_ask_user: bool,
-    /// How long a call waits for your decision before it is denied, or `for-ever` (default: 5m if stderr is a terminal
+    /// How long a call waits for your decision before it is denied, or `forever` (default: 5m if stderr is a terminal
     /// and --quiet is not set, else 0s)
     #[arg(long, value_name = "TIME", value_parser = parse_wait)]
     pub(crate) ask_wait: Option<AskWait>,
@@ -137,7 +137,7 @@ pub(crate) enum OutputFormat {
 pub(crate) enum EffortArg {
     /// The least the model supports.
     Low,
-    /// In between.
+    /// Between low and high.
     Medium,
     /// The most the model supports.
     High,

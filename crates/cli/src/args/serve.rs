@@ -13,13 +13,13 @@ pub(crate) struct ServeArgs {
     /// a new token
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Keeps sessions without serving HTTP
+    /// Keeps background sessions without serving HTTP
     #[arg(long, conflicts_with_all = ["port", "token_file"])]
     pub(crate) no_http: bool,
-    /// Ends after this time without any session to keep (default: only when asked to)
+    /// Ends after this time without a session (default: runs until it is stopped)
     #[arg(long, value_name = "TIME", value_parser = super::values::parse_nonzero)]
     pub(crate) idle_after: Option<Duration>,
-    /// Takes over from the session host that runs already: its sessions continue here
+    /// Takes over from the session host that is already running; its sessions continue here
     #[arg(long)]
     pub(crate) replace: bool,
     /// Shows the session host and the sessions that it keeps, and exits

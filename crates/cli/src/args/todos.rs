@@ -66,7 +66,7 @@ pub(crate) struct NewTodoArgs {
     /// Its id (default: derived from the title)
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
-    /// A todo that must be done first; may be repeated
+    /// A todo that must be done first (may be repeated)
     #[arg(long, value_name = "ID")]
     pub(crate) depends_on: Vec<String>,
     /// Details for the agent that does it
@@ -78,7 +78,7 @@ pub(crate) struct NewTodoArgs {
     /// A shell command that must exit with code 0 when it is done
     #[arg(long, value_name = "COMMAND")]
     pub(crate) check: Option<String>,
-    /// A pattern of files that it reads or changes; may be repeated
+    /// A pattern of files that it reads or changes (may be repeated)
     #[arg(long, value_name = "PATTERN")]
     pub(crate) files: Vec<String>,
     #[command(flatten)]

@@ -40,7 +40,7 @@ pub(super) async fn check(runner: &ProgramRunner<'_>) -> DoctorCheck {
     DoctorCheck::ok("git", format!("{version}, in a repository with {}", describe_changes(runner).await))
 }
 
-/// Whether a version is older than merges need. An unreadable version is not.
+/// Whether a version is older than merges need; `false` if the version cannot be read.
 pub(crate) fn is_too_old(version: &str) -> bool {
     let mut parts = version.split('.').map_while(|part| part.parse::<u32>().ok());
     matches!((parts.next(), parts.next()), (Some(major), Some(minor)) if (major, minor) < OLDEST_VERSION)

@@ -25,7 +25,7 @@ pub(super) fn checks(context: &DoctorContext) -> Vec<DoctorCheck> {
 /// Reports a missing workspace folder, without which no run starts.
 fn missing_folder((path, origin): &(PathBuf, SettingOrigin)) -> Option<DoctorCheck> {
     let error = path.canonicalize().err()?;
-    let text = format!("cannot work in {}, named by {origin}: {error}", path.display());
+    let text = format!("cannot use the folder {} from {origin}: {error}", path.display());
     Some(DoctorCheck::fail("folder", text, "create the folder, or remove it from workspace.add-dirs"))
 }
 

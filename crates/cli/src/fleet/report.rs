@@ -178,7 +178,7 @@ impl FleetReport {
             (_, FollowOutcome::Ended(FleetOutcome::Unplanned(_))) => {
                 print::note(format_args!("hint: bosun fleet resume {id} asks for a plan again"));
             }
-            _other => print::note(format_args!("hint: resume it: bosun fleet resume {id}")),
+            _other => print::note(format_args!("hint: resume it with: bosun fleet resume {id}")),
         }
     }
 

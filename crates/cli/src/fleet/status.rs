@@ -39,7 +39,7 @@ pub(super) fn print_status(options: &FleetSelectArgs) -> Result<CommandExit, Cli
     print::output(match (progress.end, progress.owner_pid) {
         (Some(end), _) => display::describe_end(end).to_owned(),
         (None, Some(pid)) => format!("at work in process {pid}"),
-        (None, None) => format!("interrupted: no process runs it; resume it: bosun fleet resume {id}"),
+        (None, None) => format!("interrupted: no process runs it; resume it with: bosun fleet resume {id}"),
     });
     print_table(&progress);
     Ok(CommandExit::Success)

@@ -41,7 +41,7 @@ pub(super) async fn run_detached(
         OutputFormat::Text | OutputFormat::Jsonl => print::output(id),
     }
     if args.shows_progress() {
-        print::note(format_args!("it runs in the background: `bosun sessions watch {id}` follows it"));
+        print::note(format_args!("it runs in the background; follow it with: bosun tasks tail root --session {id}"));
     }
     Ok(CommandExit::Success)
 }

@@ -228,7 +228,7 @@ async fn resume_and_post(
 fn prompt_message(argument: &str, images: &[PathBuf]) -> Result<SendParams, CliError> {
     let text = if argument == "-" { prompt_from_stdin()? } else { argument.to_owned() };
     if text.trim().is_empty() {
-        return Err(CliError::usage("the prompt is empty").with_hint("write it after -p, or to stdin"));
+        return Err(CliError::usage("the prompt is empty").with_hint("write it after -p, or pipe it to stdin"));
     }
     Ok(SendParams {
         task: None,

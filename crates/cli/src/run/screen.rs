@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use client::{SessionHandle, SessionMessage};
 use protocol::api::TaskView;
-use protocol::{Event, HiddenTasks, ModelFault, TaskId, TaskOutcome, Timestamp};
+use protocol::{Attempt, Event, HiddenTasks, ModelFault, TaskId, TaskOutcome, Timestamp};
 use tui::chat::{CallFailure, Prompter, PrompterInput, PrompterResult};
 use tui::countdown::Countdown;
 use tui::event_text::{ProgressMode, event_lines};
@@ -17,6 +17,9 @@ use crate::error::CliError;
 
 /// A silence longer than this is explained.
 const LONG_SILENCE: Duration = Duration::from_secs(10);
+
+/// The first attempt at an activation; later ones resume it.
+const FIRST_ATTEMPT: Attempt = Attempt(1);
 
 /// The output of a run.
 #[derive(Debug)]
@@ -233,11 +236,14 @@ impl<'a> RunScreen<'a> {
             _other => None,
         };
         self.silence = match event {
+            // A resumed activation may wait for the calls of its last answer.
+            Event::ActivationStarted { attempt, .. } if *attempt > FIRST_ATTEMPT => None,
             Event::ActivationStarted { .. } | Event::TurnFailed { .. } | Event::CallAnswered { .. } => {
                 Some((SilenceReason::Queue, now))
             }
             Event::TurnBegun { .. } => Some((SilenceReason::Answer, now)),
-            Event::TurnAnswered { .. }
+            Event::AskOpened(_)
+            | Event::TurnAnswered { .. }
             | Event::CallStarted { .. }
             | Event::TaskParked { .. }
             | Event::ActivationEnded { .. } => None,
@@ -271,7 +277,7 @@ fn is_expired_ask(event: &Event, at: Timestamp) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use protocol::{CallId, Turn};
+    use protocol::{Activation, CallId, Turn};
 
     use super::*;
 
@@ -344,6 +350,17 @@ mod tests {
         screen.track_wait(&failed, now);
         screen.track_wait(&Event::CallStarted { call: CallId("1".into()) }, now);
         assert_eq!(screen.countdown_line(now), None);
+    }
+
+    #[test]
+    fn resumed_activation_that_waits_for_the_user_is_not_a_silence() {
+        let mut screen = RunScreen::new(ProgressMode::Lines, TaskId::new(uuid::Uuid::nil()));
+        let now = Instant::now();
+        let started = |attempt| Event::ActivationStarted { activation: Activation(1), attempt: Attempt(attempt) };
+        screen.track_wait(&started(2), now);
+        assert_eq!(screen.explain_silence(now + LONG_SILENCE * 2), None);
+        screen.track_wait(&started(1), now);
+        assert!(screen.explain_silence(now + LONG_SILENCE).is_some_and(|line| line.contains("queued")));
     }
 
     #[test]

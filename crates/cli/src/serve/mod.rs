@@ -67,7 +67,7 @@ pub(crate) async fn serve(args: ServeArgs) -> Result<CommandExit, CliError> {
             print::json(&json!({ "pid": host.pid }));
             Ok(CommandExit::Success)
         }
-        HostClaim::Runs(host) => Err(CliError::usage(format!("process {} keeps the sessions already", host.pid))
+        HostClaim::Runs(host) => Err(CliError::usage(format!("the session host already runs as process {}", host.pid))
             .with_hint("`bosun serve --status` shows it; `bosun serve --replace` takes over from it")),
     }
 }

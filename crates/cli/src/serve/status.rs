@@ -14,7 +14,7 @@ pub(super) async fn show(home: &Home, json: bool) -> Result<CommandExit, CliErro
     match running_host(home).await? {
         view if json => print::json(&view),
         Some(view) => print_host(&view),
-        None => print::note("no session host runs; a command that needs one starts it"),
+        None => print::note("the session host is not running; a command that needs it starts it"),
     }
     Ok(CommandExit::Success)
 }
@@ -48,7 +48,7 @@ fn phase_name(phase: RunPhase) -> &'static str {
 /// Ends the session host, and waits until it has ended.
 pub(super) async fn stop(home: &Home) -> Result<CommandExit, CliError> {
     let Some((client, view)) = claim::connect(home).await? else {
-        print::note("no session host runs");
+        print::note("the session host is not running");
         return Ok(CommandExit::Success);
     };
     let stopped = client.call::<calls::HostStop>(&Nothing {}).await;
@@ -57,10 +57,9 @@ pub(super) async fn stop(home: &Home) -> Result<CommandExit, CliError> {
     // The host releases its lock when every session is closed.
     let ended = tokio::task::spawn_blocking(move || home.lock(HOST_LOCK).map(drop)).await;
     ended.map_err(CliError::failed)??;
-    print::note(format_args!(
-        "ended process {}; it kept {}",
-        view.pid,
-        print::pluralize(view.sessions.len(), "session")
-    ));
+    print::note(format_args!("ended process {}", view.pid));
+    for session in &view.sessions {
+        print::note(format_args!("resume its session with: bosun --resume {}", session.id));
+    }
     Ok(CommandExit::Success)
 }

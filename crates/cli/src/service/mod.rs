@@ -101,7 +101,7 @@ async fn show(setup: &Setup, path: PathBuf, json: bool) -> Result<CommandExit, C
     print::row(format_args!("{} is {installed}", path.display()));
     match (enabled, active) {
         (Some(enabled), Some(active)) => print::row(format_args!("{enabled}, {active}")),
-        (_, _) => print::row("systemd does not run services of this user"),
+        (_, _) => print::row("systemd does not run services for this user"),
     }
     Ok(CommandExit::Success)
 }

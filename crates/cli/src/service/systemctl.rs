@@ -36,10 +36,10 @@ impl Systemctl<'_> {
         Systemctl { guardian: Guardian::new("/proc/self/exe".into()), setup }
     }
 
-    /// Fails if systemd does not run services of this user.
+    /// Fails if systemd does not run services for this user.
     pub(super) async fn require(&self) -> Result<(), CliError> {
         let refusal = |why: String| {
-            CliError::usage(format!("systemd does not run services of this user: {why}")).with_hint(
+            CliError::usage(format!("systemd does not run services for this user: {why}")).with_hint(
                 "`bosun service install --no-start` only writes the unit; without systemd, run `bosun serve`",
             )
         };

@@ -154,7 +154,8 @@ pub(super) fn show(home: &Home, id: SessionId, json: bool) -> Result<CommandExit
     for task in tasks {
         let state = task.state.as_str();
         let activity = print::sanitize(&print::one_line(task.intent.as_deref().unwrap_or(&task.description), 60));
-        print::row(format_args!("  {:<24} {state:<12} {:>4} turns  {activity}", task.path, task.turns));
+        let turns = print::pluralize(task.turns as usize, "turn");
+        print::row(format_args!("  {:<24} {state:<12} {turns:>10}  {activity}", task.path));
     }
     if let Some(plan) = plan {
         print::output(format_args!("plan\n\n{}", print::sanitize(plan.trim_end())));

@@ -36,7 +36,7 @@ pub(crate) async fn perform(args: SessionsArgs) -> Result<CommandExit, CliError>
             let id = find_session(&home, &id)?;
             let last = client::sessions::repair(&home, id)?;
             let command = fleet::resume_command(&home, id);
-            print::note(format_args!("{id} is accepted as it is; its last event is {last}; resume it: {command}"));
+            print::note(format_args!("{id} is accepted as it is; its last event is {last}; resume it with: {command}"));
             Ok(CommandExit::Success)
         }
         Some(SessionsCommand::Rm { ids }) => remove_all(&home, &ids),

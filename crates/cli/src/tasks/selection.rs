@@ -115,7 +115,7 @@ fn lookup_failure(error: &TaskLookupError, tasks: &[TaskView], session: SessionI
         }
         TaskLookupError::NotFound => {
             let paths = join_paths(tasks.iter().filter(|task| !task.forgotten).map(|task| &task.path));
-            CliError::usage(format!("there is no task `{name}` in {session}; there are: {paths}"))
+            CliError::usage(format!("there is no task `{name}` in {session}; its tasks are: {paths}"))
                 .with_hint("`bosun tasks --all` lists those of every session")
         }
     }

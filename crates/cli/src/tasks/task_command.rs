@@ -30,7 +30,7 @@ struct TaskCommandReport<'a> {
     session: SessionId,
     task: TaskId,
     path: &'a str,
-    fate: &'a TaskCommandOutcome,
+    outcome: &'a TaskCommandOutcome,
 }
 
 /// Delivers a command and reports the outcome.
@@ -58,7 +58,7 @@ pub(super) async fn deliver_to_task(
     };
     if json {
         let (session, task, path) = (chosen.session, chosen.task.id, &*chosen.task.path);
-        print::json(&TaskCommandReport { session, task, path, fate: &outcome });
+        print::json(&TaskCommandReport { session, task, path, outcome: &outcome });
     }
     match &outcome {
         TaskCommandOutcome::Refused { .. } if json => Ok(CommandExit::Usage),

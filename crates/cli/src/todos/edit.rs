@@ -49,7 +49,7 @@ impl RequestedTodoEdit {
 struct TodoEditReport<'a> {
     session: SessionId,
     /// Whether a process that runs the session has applied it.
-    heard: bool,
+    applied: bool,
     todos: &'a [TodoView],
 }
 
@@ -64,7 +64,7 @@ pub(super) async fn edit(
     let edited: Vec<TodoView> = ids.iter().filter_map(|id| todos.iter().find(|todo| todo.id == *id)).cloned().collect();
     let refused = edited.iter().find(|todo| !change.is_satisfied_by(todo));
     if session.json {
-        print::json(&TodoEditReport { session: session.session, heard: is_applied, todos: &edited });
+        print::json(&TodoEditReport { session: session.session, applied: is_applied, todos: &edited });
         return Ok(if refused.is_some() { CommandExit::Usage } else { CommandExit::Success });
     }
     if let Some(todo) = refused {

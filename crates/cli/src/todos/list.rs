@@ -29,7 +29,12 @@ pub(super) fn list(session: &TodoSession, params: &TodosParams) -> Result<Comman
         return Ok(CommandExit::Success);
     }
     if todos.is_empty() {
-        print::note(format_args!("{} has no matching todos; `bosun todos add \"…\"` adds one", session.session));
+        let missing = match (params.ready, params.status) {
+            (true, _) => "no ready todos",
+            (false, Some(_)) => "no todos with this status",
+            (false, None) => "no todos",
+        };
+        print::note(format_args!("{} has {missing}; `bosun todos add \"…\"` adds one", session.session));
         return Ok(CommandExit::Success);
     }
     let asking = AskingTasks::read(&session.reader)?;

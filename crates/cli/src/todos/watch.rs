@@ -43,7 +43,9 @@ pub(super) async fn watch(home: &Home, session: &TodoSession, env: &Env) -> Resu
 fn print_not_running(session: &TodoSession, is_interrupted: bool) {
     let id = session.session;
     if is_interrupted {
-        print::note(format_args!("the fleet is interrupted: no process runs {id}; resume it: bosun fleet resume {id}"));
+        print::note(format_args!(
+            "the fleet is interrupted: no process runs {id}; resume it with: bosun fleet resume {id}"
+        ));
     } else {
         print::note(format_args!("no process runs {id}"));
     }

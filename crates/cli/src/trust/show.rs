@@ -68,7 +68,7 @@ pub(super) fn print_project(project: &ProjectTrust, json: bool) {
         print_line(format!("  {event}: {runs}  ({source})"));
     }
     if !project.files.is_empty() {
-        print_line("its files that control Bosun, now or in a later version:".into());
+        print_line("its files that configure Bosun, including those that only later versions will read:".into());
     }
     for file in &project.files {
         print_line(format!("  {file}"));

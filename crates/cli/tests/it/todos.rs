@@ -65,7 +65,7 @@ fn second_terminal_shows_and_edits_todos_of_a_running_session() {
     assert_eq!(todos(&fixture, &["block", "write", "--reason", "no key"]), "write is blocked\n");
     assert_eq!(todos(&fixture, &["list", "--status", "blocked"]), "✗ blocked  write  Write it  no key\n");
     let added = todos_json(&fixture, &["add", "Sign it", "--files", "a/*.rs", "--files", "b.rs"]);
-    assert_eq!((&added["heard"], &added["todos"][0]["id"]), (&json!(true), &json!("sign-it")), "{added}");
+    assert_eq!((&added["applied"], &added["todos"][0]["id"]), (&json!(true), &json!("sign-it")), "{added}");
     assert_eq!(added["todos"][0]["files"], json!(["a/*.rs", "b.rs"]));
     assert_eq!(todos(&fixture, &["ready"]), "○ ready  sign-it  Sign it\n");
     // The session received each edit at once, with its author.
@@ -98,7 +98,7 @@ fn todos_of_an_ended_session_are_edited_and_seen_by_the_next_owner() {
     assert_eq!(changes(&fixture).len(), 1, "no process was running");
     let id = fixture.newest();
     let received = todos_json(&fixture, &["reopen", "read", "--session", &id]);
-    assert_eq!((&received["heard"], &received["todos"][0]["ready"]), (&json!(false), &json!(true)));
+    assert_eq!((&received["applied"], &received["todos"][0]["ready"]), (&json!(false), &json!(true)));
     fixture.bosun(["--resume", &id, "-p", "again", "--allow-all"]).run().expect(0);
     assert_eq!(changes(&fixture)[1..], [("user", vec!["read".to_owned(), "ship".into()])]);
 }

@@ -40,7 +40,7 @@ impl SettingsSources<'_> {
                 Ok(real) if added.paths.contains(&real) => {}
                 Ok(real) => added.paths.push(real),
                 Err(error) => {
-                    let problem = format!("cannot work in {}, named by {origin}: {error}", path.display());
+                    let problem = format!("cannot use the folder {} from {origin}: {error}", path.display());
                     if origin != SettingOrigin::Session {
                         return Err(Refusal::new(problem));
                     }

@@ -187,7 +187,7 @@ impl LoadedCatalog {
         let Some(agent) = agent else {
             let names: Vec<&str> = invocable().map(|agent| agent.spec.name.as_str()).collect();
             return Err(Refusal::new(format!("there is no agent `{name}` that you can start"))
-                .with_hint(format!("there are: {}", names.join(", "))));
+                .with_hint(format!("available: {}", names.join(", "))));
         };
         if !agent.spec.unsupported.is_empty() {
             let reasons = agent.spec.unsupported.join("; ");

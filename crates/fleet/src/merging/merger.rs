@@ -102,14 +102,13 @@ impl FleetMerger {
         let base_commit = self.base_commit(&repository, config, work.finished_fleets).await?;
         let refs = self.refs(work.finished_fleets);
         let tip = work.tip.clone().unwrap_or_else(|| base_commit.base.clone());
-        let make_scratch = self.scratch(&repository, &tip).await?;
+        let scratch = self.scratch(&repository, &tip).await?;
         let input = MergeInput { work: &work, order: &order, session: &services };
         let parts = input.parts();
-        let conflicts =
-            git::predict(&make_scratch.with_own_objects(repository.git()), &base_commit.base, &parts).await?;
+        let conflicts = git::predict(&scratch.with_own_objects(repository.git()), &base_commit.base, &parts).await?;
         let workspace = MergeWorkspace {
             repository: repository.git().clone(),
-            scratch: make_scratch,
+            scratch,
             pin: format!("{refs}/merged"),
             author: signature(),
         };

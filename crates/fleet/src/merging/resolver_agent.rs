@@ -17,7 +17,7 @@ use super::merger::MergeServices;
 use crate::worker::{self, WorkerError};
 
 /// The task of an agent that resolves a conflict; the ids of both sides and git's output follow.
-const MERGE: &str = include_str!("../prompts/merge.md");
+const MERGE_PROMPT: &str = include_str!("../prompts/merge.md");
 
 /// Maximum bytes of the part of the prompt that describes the conflict.
 const MAX_FACTS_BYTES: usize = 4 * 1024;
@@ -146,5 +146,7 @@ fn conflict_prompt(conflict: &MergeConflict, title: &str) -> String {
         conflict.messages.join("\n")
     );
     let facts = quote_within(&facts, MAX_FACTS_BYTES);
-    format!("{}\n`<<<<<<< {tip}` begins the merged side.\n`>>>>>>> {part}` ends the todo's side.\n\n{facts}", MERGE)
+    format!(
+        "{MERGE_PROMPT}\n`<<<<<<< {tip}` begins the merged side.\n`>>>>>>> {part}` ends the todo's side.\n\n{facts}"
+    )
 }

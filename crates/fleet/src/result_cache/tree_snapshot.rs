@@ -12,7 +12,7 @@ use super::content_hash::{ContentHash, ContentHasher};
 use super::patterns::FilePatterns;
 
 /// The most files that are hashed.
-const FILES: usize = 200_000;
+const MAX_FILES: usize = 200_000;
 
 /// The most bytes that are hashed, of all files together.
 const MAX_BYTES: u64 = 16 << 30;
@@ -33,7 +33,7 @@ pub struct TreeSnapshot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TreeSnapshotError {
     /// The workspace has too many files.
-    #[error("the workspace has more than {FILES} files; exclude generated files with .gitignore")]
+    #[error("the workspace has more than {MAX_FILES} files; exclude generated files with .gitignore")]
     TooManyFiles,
     /// The files together are too large.
     #[error("the workspace has more than {} GiB; exclude generated files with .gitignore", MAX_BYTES >> 30)]
@@ -49,7 +49,7 @@ impl TreeSnapshot {
         let (mut files, mut bytes_left) = (Vec::new(), MAX_BYTES);
         for entry in list_workspace(workspace, excluded) {
             let Ok(relative) = entry.path.strip_prefix(workspace) else { continue };
-            if files.len() == FILES {
+            if files.len() == MAX_FILES {
                 return Err(TreeSnapshotError::TooManyFiles);
             }
             files.push((relative.as_os_str().as_bytes().to_vec(), hash_entry(&entry, &mut bytes_left)?));
@@ -108,7 +108,7 @@ fn hash_file(path: &Path, bytes_left: &mut u64) -> io::Result<Option<ContentHash
         return Ok(Some(ContentHasher::new("gone").finish()));
     };
     let is_executable = file.metadata()?.permissions().mode() & 0o111 != 0;
-    let mut hasher = ContentHasher::new("file").text(if is_executable { "runs" } else { "rests" });
+    let mut hasher = ContentHasher::new("file").text(if is_executable { "executable" } else { "plain" });
     let mut buffer = vec![0; READ_BUFFER_BYTES];
     loop {
         match file.read(&mut buffer) {

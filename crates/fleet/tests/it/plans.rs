@@ -47,7 +47,7 @@ async fn an_unusable_plan_is_sent_back() {
     answer: [call: { tool: sql, input: { query: \"INSERT INTO todos (id, title, agent_type) VALUES ('a', 'First', 'wizard')\" } }]
   - when: { agent: main, turn: 3 }
     answer: [say: Now there is one.]
-  - when: { agent: main, turn: 4, prompt: \"1\\\\. a: there is no agent type `wizard`; there are: worker, reader\" }
+  - when: { agent: main, turn: 4, prompt: \"1\\\\. a: there is no agent type `wizard`; available: worker, reader\" }
     answer: [call: { tool: sql, input: { query: \"UPDATE todos SET agent_type = NULL\" } }]
   - answer: [say: done]
 ";

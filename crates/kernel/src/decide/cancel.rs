@@ -81,7 +81,7 @@ impl DecisionDraft<'_> {
         }
     }
 
-    /// Whether there is anything to stop: not for a finished task or an idle root.
+    /// Whether the task can be stopped: a finished task and an idle root cannot.
     fn can_stop(&self, id: TaskId) -> bool {
         let task = self.state.tasks.get(&id);
         task.is_some_and(|task| if task.kind.is_root() { !task.phase.is_at_rest() } else { !task.is_finished() })
@@ -192,7 +192,7 @@ impl DecisionDraft<'_> {
         let is_told = match task.kind.reports_end() {
             EndReport::Parent => true,
             EndReport::Root => parent_task.kind.is_root(),
-            EndReport::Nobody => false,
+            EndReport::Unreported => false,
         };
         let unreported = !is_told || is_fleet_task;
         if mode == TaskMode::Sync || gone || unreported {

@@ -190,7 +190,7 @@ pub(super) fn assert_nothing_runs(kernel: &Kernel) {
     assert!(kernel.tasks().all(|task| !task.is_running()), "a task runs without an owner");
 }
 
-/// Asserts that every due alarm was handled: one that stays would ring forever.
+/// Asserts that every due alarm was handled: one that stays would be due at every tick.
 pub(super) fn assert_no_late_alarm(kernel: &Kernel, now: Timestamp) {
     assert!(kernel.next_alarm().is_none_or(|at| at > now), "a due alarm was not handled");
 }

@@ -16,7 +16,7 @@ impl SimulatedSession {
         let Some(known) = self.kernel.external_task(&name).cloned() else { return self.start_external_task(spec) };
         let (task, report) = (known.id, known.external.as_deref().unwrap());
         let input = match self.rng.below(8) {
-            // A task that has ended is of no other use.
+            // A finished task can only be forgotten.
             0..3 if known.is_finished() => KernelInput::Forget(task),
             0..3 => KernelInput::ClaimExternalTask(ExternalTaskClaim {
                 task,

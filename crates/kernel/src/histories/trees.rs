@@ -1,4 +1,5 @@
-//! Tests with trees of agents that start as many others as they may: no limit is exceeded, and all agents finish.
+//! Tests with trees of agents that start as many subagents as the limits allow: no limit is exceeded, and all agents
+//! finish.
 
 use std::collections::BTreeMap;
 

@@ -33,9 +33,9 @@ async fn a_model_is_opened_by_its_provider_and_its_file() {
 #[test]
 fn model_that_cannot_be_opened_is_explained() {
     let cases = [
-        ("gpt-9", "unknown model provider `gpt-9`; known are script/FILE and replay/FILE"),
-        ("other/model", "unknown model provider `other`; known are script/FILE and replay/FILE"),
-        ("", "unknown model provider ``; known are script/FILE and replay/FILE"),
+        ("gpt-9", "unknown model or provider `gpt-9`; use script/FILE or replay/FILE"),
+        ("other/model", "unknown model or provider `other`; use script/FILE or replay/FILE"),
+        ("", "unknown model or provider ``; use script/FILE or replay/FILE"),
         ("script", "`script` needs a file; write script/FILE"),
         ("replay/", "`replay` needs a file; write replay/FILE"),
         ("script/a.yaml", "cannot read the script /nowhere/a.yaml: No such file or directory (os error 2)"),
@@ -89,7 +89,7 @@ fn a_remote_model_that_cannot_be_opened_is_explained() {
     let places = BTreeMap::from([("local".into(), provider(ProviderKey::NotNeeded)), ("own".into(), missing)]);
     let providers = Providers { by_name: places, ..Providers::default() };
     for (spec, message) in [
-        ("gpt-9", "unknown model provider `gpt-9`; known are local/MODEL, own/MODEL, script/FILE and replay/FILE"),
+        ("gpt-9", "unknown model or provider `gpt-9`; use local/MODEL, own/MODEL, script/FILE or replay/FILE"),
         ("local", "`local` has many models; write local/MODEL"),
         ("local/", "`local` has many models; write local/MODEL"),
         ("own/m", "own needs a key; put it in the environment variable OWN_KEY"),

@@ -226,7 +226,7 @@ pub struct ProjectTrust {
     pub settings: Map<String, Value>,
     /// The commands of its hooks.
     pub hooks: Vec<ProjectHookView>,
-    /// All files that control Bosun, now or in a later version.
+    /// All files that configure Bosun, including those that only later versions will read.
     pub files: Vec<String>,
     /// What its files contain now, for `trust.add`.
     pub digest: String,
@@ -328,7 +328,7 @@ pub struct ImportFindingView {
     pub file: String,
     /// What it says.
     pub found: String,
-    /// What becomes of it, in one word.
+    /// The outcome of its import, in one word.
     pub outcome: String,
     /// The text that is or would be written.
     pub becomes: Option<String>,

@@ -1,4 +1,4 @@
-//! An agent's end of its link: the events that it hears, and the session that answers its requests.
+//! An agent's end of its link: the events that it receives, and the session that answers its requests.
 
 use std::sync::Arc;
 

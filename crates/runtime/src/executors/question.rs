@@ -1,4 +1,4 @@
-//! Asks a model one question: one turn without tools and without a conversation. The executor tries once; whoever asked
+//! Asks a model one question: one turn without tools and without a conversation. The executor tries once; the caller
 //! may ask again.
 
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Whether a session may send model requests. A session that is about to be left sends none, so that no answer is lost.
+//! Whether a session may send model requests. A session that its owner is about to leave sends none, so that no answer
+//! is lost.
 
 use tokio::sync::watch;
 

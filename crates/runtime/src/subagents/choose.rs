@@ -90,7 +90,7 @@ impl Hinted for AgentChoiceError {
             AgentChoiceError::UnknownType { known, .. }
             | AgentChoiceError::UnknownAgent { known, .. }
             | AgentChoiceError::FileAsModel { known }
-            | AgentChoiceError::Model { known, .. } => Some(format!("there are: {known}")),
+            | AgentChoiceError::Model { known, .. } => Some(format!("available: {known}")),
             AgentChoiceError::NoUsableModel { known, .. } => Some(format!("name one with `model`: {known}")),
             AgentChoiceError::TooExpensive(_) => Some("leave `model` out, or choose a cheaper one".into()),
             AgentChoiceError::Expectations(error) => error.hint(),

@@ -102,7 +102,7 @@ fn find_among(roster: &Roster, own: TaskId, candidates: &[TaskId], name: &str) -
         TaskLookupError::NotFound => {
             let paths: Vec<&str> = candidates.iter().map(|task| &*task.path).collect();
             ToolError::refused(format!(
-                "no agent or command is called `{}`; there are: {}",
+                "no agent or command is called `{}`; available: {}",
                 clip(name),
                 joined_paths(&paths)
             ))

@@ -28,7 +28,7 @@ impl AgentSubagents {
         let notes: String = problems.iter().map(|problem| format!("\n{problem}")).collect();
         if loaded.is_empty() {
             let names = joined_names(all.iter().map(|spec| spec.name.as_str()));
-            return Err(ToolError::refused(format!("no tool matches; there are: {names}{notes}")));
+            return Err(ToolError::refused(format!("no tool matches; available: {names}{notes}")));
         }
         let described = outside.iter().filter(|spec| loaded.contains(&spec.name)).map(|spec| ToolDescription {
             name: spec.name.clone(),
@@ -62,7 +62,7 @@ impl AgentSubagents {
             let names: Vec<&str> =
                 skills.iter().filter(|skill| skill.model_invocable).map(|skill| skill.name.as_str()).collect();
             let shown = Clip::new(&name, 100);
-            return Err(ToolError::refused(format!("there is no skill `{shown}`; there are: {}", names.join(", "))));
+            return Err(ToolError::refused(format!("there is no skill `{shown}`; available: {}", names.join(", "))));
         };
         let wanted = skill.clone();
         let read = tokio::task::spawn_blocking(move || skill::read(&wanted)).await.map_err(ToolError::failed)?;

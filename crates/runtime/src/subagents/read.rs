@@ -90,7 +90,7 @@ impl AgentSubagents {
     pub(super) async fn list_agents(&self) -> Result<String, ToolError> {
         let below = self.tasks_below();
         if below.is_empty() {
-            return Ok("no agent or command was started".into());
+            return Ok("no agents or commands have been started".into());
         }
         let mut lines = Vec::new();
         for id in below.iter().take(MAX_LISTED_AGENTS) {

@@ -40,11 +40,11 @@ impl TypedTool for CreateTool {
                 Some(_) | None => (ExpectedContent::New, "created"),
             };
             workspace_files::write(cx, &place, args.content.as_bytes(), expect)?;
-            let text = format!(
-                "{verb} {} ({} lines)",
-                workspace_files::display_path(cx, place.path()),
-                args.content.lines().count()
-            );
+            let lines = match args.content.lines().count() {
+                1 => "1 line".to_owned(),
+                count => format!("{count} lines"),
+            };
+            let text = format!("{verb} {} ({lines})", workspace_files::display_path(cx, place.path()));
             Ok(changed_output(cx, &text, [place.path()]))
         })
         .await

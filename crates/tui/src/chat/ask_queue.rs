@@ -95,7 +95,9 @@ impl AskQueue {
     pub(super) fn answer(&mut self, line: &str) -> AskInputResult {
         let Some(queued) = self.queue.front() else { return AskInputResult::Unclear("nothing waits for a decision") };
         if std::mem::take(&mut self.replaced_without_input) {
-            return AskInputResult::Unclear("not accepted: the previous one is already decided; answer this one");
+            return AskInputResult::Unclear(
+                "not accepted: the request that you were answering is already decided; answer this one",
+            );
         }
         let choice = match (&queued.ask.subject, self.stage) {
             (AskSubject::Permission { rules, .. }, AskStage::Decision) => parse_permission(line.trim(), rules),
@@ -222,7 +224,7 @@ impl AskQueue {
     }
 }
 
-/// How much of an ask is shown.
+/// How many rows of an ask are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AskDetail {
     /// Up to `MAX_CALL_ROWS`.
@@ -301,12 +303,10 @@ fn explanation_rows(rules: &[String], columns: usize) -> Vec<StyledRow> {
     let named: Vec<String> = rules.iter().map(|rule| format!("`{rule}`")).collect();
     let always = match named.as_slice() {
         [] => "no rule can allow this call: Bosun asks every time".into(),
-        [rule] => format!("a allows it, and from now on everything in this project that {rule} matches"),
+        [rule] => format!("a allows it and, from now on, every call in this project that {rule} matches"),
         several => {
-            format!(
-                "a allows it, and from now on everything in this project that one of {} matches",
-                several.join(", ")
-            )
+            let rules = several.join(", ");
+            format!("a allows it and, from now on, every call in this project that one of {rules} matches")
         }
     };
     let lines = [

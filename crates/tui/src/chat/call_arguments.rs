@@ -79,6 +79,10 @@ fn argument_rows(name: &str, value: &Value, columns: usize) -> Vec<StyledRow> {
             text_block(text, ArgumentMark::None, columns),
         ]
         .concat(),
+        // The line feed at the end of a file does not begin another line.
+        (Value::String(text), ArgumentMark::Added | ArgumentMark::Removed) => {
+            text_block(text.strip_suffix('\n').unwrap_or(text), mark, columns)
+        }
         (Value::String(text), mark) => text_block(text, mark, columns),
         (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_), _) => {
             text_block(&format!("{name}: {value}"), ArgumentMark::None, columns)
@@ -122,6 +126,7 @@ mod tests {
         let diff = ["  path: x.rs", "    fn a() {", "  -     1", "  +     2", "    }", "  all: true"];
         assert_eq!(shown(edit), diff);
         assert_eq!(shown(r#"{"new":"b","path":"x.rs"}"#), ["  path: x.rs", "  + b"]);
+        assert_eq!(shown(r#"{"content":"a\n\nb\n","path":"x"}"#), ["  path: x", "  + a", "  + ", "  + b"]);
         assert_eq!(shown(r#"{"patch":"*** a\n+b\n-c"}"#), ["  *** a", "  +b", "  -c"]);
         assert_eq!(shown("not json"), ["  not json"]);
     }

@@ -20,7 +20,7 @@ pub struct Conversation<'a, O> {
 pub enum ConversationEnd {
     /// The user left.
     Left,
-    /// The user stopped it, or the terminal is gone.
+    /// The user stopped it, or the terminal was closed.
     Stopped,
     /// The session ended or paused by itself.
     Failed,
@@ -36,7 +36,8 @@ impl<'a, O: ConversationOwner> Conversation<'a, O> {
         Ok(Conversation { owner, terminal: ChatTerminal::open(settings, history)? })
     }
 
-    /// Talks about an open session, and those that the user switches to. An `opening` is sent first, as if typed.
+    /// Runs the conversation of an open session, and of those that the user switches to. `opening` is sent first, as if
+    /// typed.
     pub async fn run(
         mut self,
         mut running: O::Running,

@@ -217,6 +217,8 @@ impl<'a> Prompter<'a> {
         if self.asks.add(task, task_name, number, ask) {
             self.refresh_ask(CurrentAsk::Changed);
         }
+        // The prompt shows how many asks there are.
+        self.changed = true;
         self.draw();
         PrompterResult::Shown
     }

@@ -23,9 +23,9 @@ const KEY_HELP: [(&str, &str); 14] = [
     ("Ctrl-D", "leaves, on an empty line"),
     ("Ctrl-O", "shows the whole last call, like /show"),
     ("Ctrl-L", "draws the screen again"),
-    ("Up, Down, Ctrl-P, Ctrl-N", "earlier messages; those that start with a space are not kept"),
-    ("Left, Right, Ctrl-B, Ctrl-F", "one character; with Ctrl or Alt, and Alt-B, Alt-F: one word"),
-    ("Home, End, Ctrl-A, Ctrl-E", "the beginning and the end of the line"),
+    ("Up, Down, Ctrl-P, Ctrl-N", "shows earlier messages; those that start with a space are not kept"),
+    ("Left, Right, Ctrl-B, Ctrl-F", "moves by one character; Ctrl-Left, Ctrl-Right, Alt-B and Alt-F by one word"),
+    ("Home, End, Ctrl-A, Ctrl-E", "moves to the beginning or end of the line"),
     ("Backspace, Delete", "removes one character"),
     ("Ctrl-W, Alt-Backspace", "removes the word before the cursor"),
     ("Ctrl-U, Ctrl-K", "removes everything before, or after, the cursor"),
@@ -61,7 +61,7 @@ impl<O: ConversationOwner> Dialogue<'_, O> {
                 self.post(SendParams { task: None, text, images, delivery, display }).await?;
             }
             Ok(InvokeSlashResult::Text { text } | InvokeSlashResult::Completed { message: text, .. }) => {
-                text.lines().for_each(|line| self.show_note(&escape_invisible(line)));
+                text.lines().for_each(|line| self.show_entry(&escape_invisible(line)));
             }
             // The feed shows the start of the fleet, and its progress while the user types.
             Ok(InvokeSlashResult::FleetStarted { .. }) => {}
@@ -79,7 +79,7 @@ impl<O: ConversationOwner> Dialogue<'_, O> {
             ChatCommand::Resume(Some(id)) => return self.switch_session(SessionChoice::Other(id)),
             ChatCommand::New => return self.switch_session(SessionChoice::New),
             ChatCommand::Keys => {
-                KEY_HELP.iter().for_each(|(keys, effect)| self.show_note(&format!("{keys:<28} {effect}")))
+                KEY_HELP.iter().for_each(|(keys, effect)| self.show_entry(&format!("{keys:<28} {effect}")))
             }
             ChatCommand::Approvals => self.show_approvals(),
             ChatCommand::Show(ago) => self.show_call(ago),

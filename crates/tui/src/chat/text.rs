@@ -10,6 +10,12 @@ pub(super) use crate::print::truncate;
 /// What a tab is replaced with.
 const TAB_SPACES: &str = "    ";
 
+/// The indent of a line of a list.
+const ENTRY_INDENT: &str = "  ";
+
+/// The narrowest column for a description.
+const MIN_DESCRIPTION_COLUMNS: usize = 24;
+
 /// A piece of text of one role, without terminal control characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct StyledSpan {
@@ -99,6 +105,27 @@ pub(super) fn wrap(line: &[StyledSpan], columns: usize, lead: &LinePrefix) -> Ve
         builder.push_word(word);
     }
     builder.finish()
+}
+
+/// Wraps a line of a list: a name, at least two spaces, and its description. The description is wrapped in its own
+/// column, or below the name if the terminal is too narrow for that.
+pub(super) fn wrap_entry(line: &str, role: TextRole, columns: usize) -> Vec<StyledRow> {
+    let whole = |line: &str| {
+        wrap(&[StyledSpan::new(role, line)], columns, &LinePrefix::hanging(StyledSpan::plain(ENTRY_INDENT)))
+    };
+    let name_end = line.find("  ").filter(|_| width(ENTRY_INDENT) + width(line) > columns);
+    let Some((name, rest)) = name_end.and_then(|end| line.split_at_checked(end)) else { return whole(line) };
+    let description = StyledSpan::new(role, rest.trim_start());
+    let name_column = &line[..line.len() - rest.trim_start().len()];
+    if width(ENTRY_INDENT) + width(name_column) + MIN_DESCRIPTION_COLUMNS <= columns {
+        return wrap(
+            &[description],
+            columns,
+            &LinePrefix::hanging(StyledSpan::new(role, &format!("{ENTRY_INDENT}{name_column}"))),
+        );
+    }
+    let below = LinePrefix::repeated(StyledSpan::plain(&ENTRY_INDENT.repeat(2)));
+    [whole(name), wrap(&[description], columns, &below)].concat()
 }
 
 /// Cuts a line into full rows, and keeps every space.
@@ -235,6 +262,17 @@ mod tests {
         assert_eq!(wrapped("a abcdefghij b", 4, &none), ["a", "abcd", "efgh", "ij b"]);
         assert_eq!(wrapped("", 4, &none), [""]);
         assert_eq!(wrapped("one two", 5, &LinePrefix::hanging(StyledSpan::plain("• "))), ["• one", "  two"]);
+    }
+
+    #[test]
+    fn list_entries_keep_their_columns_or_use_two_rows() {
+        let rows = |columns| -> Vec<String> {
+            let rows = wrap_entry("/compact    shortens the conversation now", TextRole::Plain, columns);
+            rows.iter().map(|row| paint(row, Style::Plain)).collect()
+        };
+        assert_eq!(rows(60), ["  /compact    shortens the conversation now"]);
+        assert_eq!(rows(40), ["  /compact    shortens the conversation", "              now"]);
+        assert_eq!(rows(30), ["  /compact", "    shortens the conversation", "    now"]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::dialogue::Dialogue;
 use super::owner::ConversationOwner;
 use super::panel::Panel;
-use super::text::{LinePrefix, StyledRow, StyledSpan, wrap};
+use super::text::{LinePrefix, StyledRow, StyledSpan, wrap, wrap_entry};
 use crate::style::TextRole;
 
 /// The prompt of a message to the model.
@@ -30,6 +30,12 @@ impl<O: ConversationOwner> Dialogue<'_, O> {
             self.columns(),
             &LinePrefix::hanging(StyledSpan::plain("  ")),
         );
+        self.show(rows);
+    }
+
+    /// Shows a line of a list: a name and its description, with at least two spaces between them.
+    pub(super) fn show_entry(&mut self, line: &str) {
+        let rows = wrap_entry(line, TextRole::Dim, self.columns());
         self.show(rows);
     }
 

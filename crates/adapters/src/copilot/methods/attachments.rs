@@ -12,7 +12,7 @@ use rpc::ErrorObject;
 use serde_json::Value;
 
 /// Maximum bytes of an attached text.
-const TEXT: usize = 256 * 1024;
+const MAX_TEXT_BYTES: usize = 256 * 1024;
 
 /// The attachments of one message.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl Attachments {
             return Ok(());
         }
         match String::from_utf8(bytes) {
-            Ok(text) if text.len() > TEXT => Err(format!("it is larger than {TEXT} bytes")),
+            Ok(text) if text.len() > MAX_TEXT_BYTES => Err(format!("it is larger than {MAX_TEXT_BYTES} bytes")),
             Ok(text) => {
                 self.add_text("Attached", &format!("{}:\n{text}", attachment_name(attachment)));
                 Ok(())
@@ -132,7 +132,7 @@ mod tests {
         assert!(refused(blob(b"%PDF-1.7\xff\xfe", "application/pdf")).contains("attachment it: it is neither"));
         assert!(refused(json!([{ "type": "blob", "data": "no base64!" }])).contains("not base64"));
         assert!(refused(json!([{ "path": "/x" }])).contains("no `type`"));
-        assert!(refused(blob(&vec![b'x'; TEXT + 1], "text/plain")).contains("larger than"));
+        assert!(refused(blob(&vec![b'x'; MAX_TEXT_BYTES + 1], "text/plain")).contains("larger than"));
         let many: Vec<Value> = (0..=Image::MAX_PER_MESSAGE).map(|_| blob(b"GIF89a", "image/gif")[0].clone()).collect();
         assert!(refused(many.into()).contains("more than"));
     }

@@ -22,7 +22,7 @@ pub(crate) fn apply(request: &mut OpenRequest, params: &Value) -> Result<(), Err
 }
 
 /// Maximum number of headers that a client may add.
-const HEADERS: usize = 32;
+const MAX_HEADERS: usize = 32;
 
 /// A provider in the Copilot SDK's format.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -92,8 +92,8 @@ impl CopilotProviderParams {
         let model = self.wire_model.clone().or_else(|| self.model_id.clone()).filter(|name| !name.is_empty());
         let (base_url, query) = self.address(dialect, model.as_deref())?;
         let (key, mut headers) = self.key(dialect);
-        if self.headers.len() > HEADERS {
-            return Err(format!("provider.headers has more than {HEADERS} headers"));
+        if self.headers.len() > MAX_HEADERS {
+            return Err(format!("provider.headers has more than {MAX_HEADERS} headers"));
         }
         headers.extend(self.headers.clone());
         let extra = RequestExtras { headers, query };

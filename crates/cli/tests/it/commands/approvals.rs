@@ -111,7 +111,7 @@ fn twenty_asks_survive_a_kill_and_one_decision_releases_one_call() {
     assert_eq!(last.stderr, "it runs after the calls before it; 18 of them wait for you\n");
     assert_eq!(witness(&fixture), "0\n");
     let denied = approvals(&fixture, &["deny", "--session", session, "--reason", "enough", "--json"]).expect(0).json();
-    let fates: Vec<&Value> = denied.as_array().unwrap().iter().map(|row| &row["fate"]["type"]).collect();
+    let fates: Vec<&Value> = denied.as_array().unwrap().iter().map(|row| &row["outcome"]["type"]).collect();
     assert_eq!(fates, ["applied"; 18]);
     let ended = running.wait().expect(0);
     let has_reason = |envelope: &&protocol::Envelope| match &envelope.entry.event {
@@ -160,7 +160,7 @@ fn wrong_ids_and_verbs_decide_nothing_and_are_explained() {
     let asks = open_asks(&fixture);
     approvals(&fixture, &["allow", "no-such"])
         .expect(2)
-        .says(&["there is no ask `no-such`", "hint: `bosun approvals` lists"]);
+        .says(&["there is no request `no-such`", "hint: `bosun approvals` lists"]);
     // With sixty ids, at least two start with the same of six letters. An argument of digits is a number.
     let is_ambiguous = |digit: &char| asks.iter().filter(|ask| id(ask).starts_with(*digit)).count() > 1;
     let digit = "abcdef".chars().find(is_ambiguous).unwrap().to_string();

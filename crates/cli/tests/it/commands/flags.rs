@@ -43,8 +43,12 @@ fn invalid_values_are_refused_with_the_name_of_the_flag() {
     refused(&["--settings", "{\"turns\": 3}"], &["--settings: line 1: unknown field `turns`"]);
     refused(&["--settings", "none.toml"], &["--settings names none.toml, which does not exist"]);
     refused(&["--settings", "{\"managed\": {\"forbid\": []}}"], &["a `managed` table is not allowed here"]);
-    refused(&["--ask-wait", "3d"], &["--ask-wait", "unknown unit", "for-ever"]);
-    refused(&["--add-dir", "none"], &["cannot work in", "none", "the command line"]);
+    refused(&["--ask-wait", "3d"], &["--ask-wait", "unknown unit", "forever"]);
+    refused(&["--add-dir", "none"], &["cannot use the folder", "none", "the command line"]);
+    refused(&["--max-turns", "0"], &["--max-turns", "it must be a whole number above 0"]);
+    refused(&["--max-tokens-total", "many"], &["--max-tokens-total", "it must be a whole number above 0"]);
+    refused(&["--max-agents", "9999"], &["--max-agents", "it must be a whole number from 1 to 4096"]);
+    refused(&["--max-budget-usd", "-1"], &["--max-budget-usd", "`-1` is not an amount of dollars"]);
     assert!(fixture.sessions().is_empty());
 }
 

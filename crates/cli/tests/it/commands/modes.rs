@@ -82,7 +82,7 @@ fn plan_exit_action_carries_out_the_plan() {
 #[test]
 fn a_plan_is_decided_from_another_terminal() {
     let fixture = fixture();
-    let running = fixture.script(PLANNER).prompt("plan it").args(["--plan", "--ask-wait", "for-ever"]).start();
+    let running = fixture.script(PLANNER).prompt("plan it").args(["--plan", "--ask-wait", "forever"]).start();
     running.await_stderr("plan ready");
     let asks = fixture.bosun(["approvals", "--json"]).run().expect(0).json();
     let id = asks[0]["id"].as_str().unwrap().to_owned();

@@ -39,7 +39,7 @@ fn empty_prompt_is_refused() {
     let empty = fixture.bosun(["-p", ""]).run().expect(2);
     assert_snapshot!(empty.stderr, @r"
     error: the prompt is empty
-    hint: write it after -p, or to stdin
+    hint: write it after -p, or pipe it to stdin
     ");
     fixture.bosun(["-p", " \n\t "]).run().expect(2).says(&["the prompt is empty"]);
     fixture.bosun(["-p"]).run().expect(2).says(&["the prompt is empty"]);

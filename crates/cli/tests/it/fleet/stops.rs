@@ -62,7 +62,7 @@ fn decision_for_an_interrupted_fleet_names_the_command_that_resumes_the_fleet() 
     assert!(listed.stdout.contains(&resume) && !listed.stderr.contains("hint:"), "{listed:?}");
     approvals(&["allow", "1"]).expect(2).says(&["is already allowed", &resume]);
     // Not the beginning of an id, which is hexadecimal.
-    approvals(&["allow", "x7"]).expect(2).says(&["there is no ask `x7`; nothing waits for your decision"]);
+    approvals(&["allow", "x7"]).expect(2).says(&["there is no request `x7`; nothing waits for your decision"]);
     fixture.bosun(["fleet", "resume"]).run().expect(0);
     assert!(fixture.path("it").exists());
 }

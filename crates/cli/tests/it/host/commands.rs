@@ -64,7 +64,7 @@ fn a_second_server_is_refused_with_a_remedy() {
     let host = HostFixture::new(BOSUN);
     let first = host.bosun(&["serve", "--json"]).start();
     first.await_stdout("\n");
-    host.bosun(&["serve"]).run().expect(2).says(&["keeps the sessions already", "--replace"]);
+    host.bosun(&["serve"]).run().expect(2).says(&["the session host already runs", "--replace"]);
 }
 
 #[test]

@@ -36,7 +36,11 @@ fn tasks_are_listed_shown_messaged_and_read_while_they_run_and_after() {
     let promoted = tasks(&fixture, &["background", "tests"]);
     assert_eq!(promoted, "/root/tests continues in the background\n");
     let again = fixture.bosun(["tasks", "background", "tests", "--json"]).run().expect(2).json();
-    assert_eq!((&again["fate"]["type"], &again["fate"]["kind"]), (&json!("refused"), &json!("notAwaited")), "{again}");
+    assert_eq!(
+        (&again["outcome"]["type"], &again["outcome"]["kind"]),
+        (&json!("refused"), &json!("notAwaited")),
+        "{again}"
+    );
     fixture.bosun(["tasks", "rm", "docs"]).run().expect(2).says(&["has not ended", "bosun tasks stop /root/docs"]);
     let_go(&fixture, "docs");
     let_go(&fixture, "tests");
@@ -113,7 +117,11 @@ fn missing_tasks_and_sessions_are_explained() {
     fixture.bosun(["tasks"]).run().expect(2).says(&["there is no session in", "bosun tasks --all"]);
     assert_eq!(fixture.bosun(["tasks", "--all"]).run().expect(0).stderr, "no tasks\n");
     let running = busy(&fixture);
-    fixture.bosun(["tasks", "show", "levitate"]).run().expect(2).says(&["there are: /root, /root/docs, /root/tests"]);
+    fixture
+        .bosun(["tasks", "show", "levitate"])
+        .run()
+        .expect(2)
+        .says(&["its tasks are: /root, /root/docs, /root/tests"]);
     fixture.bosun(["tasks", "rm", "root"]).run().expect(2).says(&["is the session itself", "bosun sessions rm"]);
     fixture.bosun(["tasks", "send", "docs", " "]).run().expect(2).says(&["the message is empty"]);
     fixture.bosun(["tasks", "--state", "levitating"]).run().expect(2);

@@ -1,5 +1,5 @@
-//! What a run is handed when it begins in another process: its task, where it works and what agents are made of. It is
-//! never the session's root, which works where the session is.
+//! The setup that a run in another process receives at its start: its task, its workplace and its catalogue. The run is
+//! never that of the root, which works in the session's own process.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ use crate::session_context::{AgentCatalog, OutsideTools, SessionContext, Session
 use crate::settings::SessionFeatures;
 use crate::task_workspaces::TaskWorkspace;
 
-/// What a run is handed.
+/// The setup of a run in another process.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::remote_run) struct RunSetup {
@@ -76,7 +76,7 @@ pub(in crate::remote_run) struct SetupParts {
 }
 
 impl RunSetup {
-    /// What a run of this task is handed.
+    /// The setup for a run of this task.
     pub(in crate::remote_run) fn new(
         context: &SessionContext,
         run: RunId,
@@ -382,7 +382,7 @@ struct WireCatalog {
     instructions: Vec<WireInstruction>,
     /// The tools of the programs that are connected to the session.
     tools: Vec<WireTool>,
-    /// The programs outside whose tools are found where the session is.
+    /// The MCP servers whose tools the session's process finds.
     tool_sources: Vec<String>,
 }
 

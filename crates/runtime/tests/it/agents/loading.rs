@@ -148,7 +148,7 @@ async fn skills_are_named_and_read_when_they_are_loaded() {
     assert!(answer(&run, "calm").text.ends_with(":\nCount to ten first."), "{}", answer(&run, "calm").text);
     assert!(answer(&run, "gone").text.starts_with("/nowhere/SKILL.md cannot be read: "));
     for id in ["private", "none"] {
-        assert!(answer(&run, id).text.ends_with("there are: calm, gone"), "{}", answer(&run, id).text);
+        assert!(answer(&run, id).text.ends_with("available: calm, gone"), "{}", answer(&run, id).text);
     }
     let requests = requests_of(&run, "/root");
     let about = &requests[0].tools.iter().find(|tool| tool.name == "skill").unwrap().description;

@@ -148,7 +148,7 @@ async fn agents_are_found_by_id_name_and_path_and_others_are_not() {
     assert!(answer(&run, "leaf").text.starts_with("/root/kid/leaf (task-"));
     assert!(answer(&run, "short").text.contains("may be any of /root/kid, /root/kid/leaf; use a path"));
     for id in ["root", "none"] {
-        assert!(answer(&run, id).text.ends_with("there are: /root/kid, /root/kid/leaf"), "{}", answer(&run, id).text);
+        assert!(answer(&run, id).text.ends_with("available: /root/kid, /root/kid/leaf"), "{}", answer(&run, id).text);
     }
     let list = &answer(&run, "list").text;
     assert!(list.contains("> /root/kid (worker, played): idle, turn 2; some work; to count\n"), "{list}");

@@ -135,7 +135,7 @@ async fn an_unknown_model_is_refused_with_the_available_ones() {
     let run = chooses(json!({ "model": "ghost" })).models(Arc::new(models())).run().await;
     let result = answer(&run, "t");
     assert_eq!((result.status, run.tasks().len()), (ToolResultStatus::Refused, 1));
-    let problem = "the model `ghost` cannot be used: its provider has no such model; there are: ";
+    let problem = "the model `ghost` cannot be used: its provider has no such model; available: ";
     assert!(result.text.starts_with(problem) && result.text.contains("small"), "{}", result.text);
     // If a definition names an unknown model, its next one is used.
     let both = AgentSpec { models: vec!["ghost".into(), "small".into()], ..preferring(ModelPreference::Same, None) };

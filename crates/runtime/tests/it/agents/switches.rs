@@ -124,7 +124,7 @@ async fn an_unknown_or_unpriced_model_is_refused_with_the_reason() {
     let reason = set_model(&client(&driver).await, "nobody").await.unwrap_err();
     assert_eq!(
         reason,
-        "the model `nobody` cannot be used: no provider has `nobody`; there are: played, other, small, free"
+        "the model `nobody` cannot be used: no provider has `nobody`; available: played, other, small, free"
     );
     assert_eq!(set_model(&client(&driver).await, "free").await, Ok("free".into()), "there is no budget in dollars");
     driver.leave().await;

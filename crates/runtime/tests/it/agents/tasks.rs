@@ -99,10 +99,10 @@ async fn unknown_agents_and_models_are_refused_with_the_known_ones() {
     let stage = scenario().model(Arc::new(model)).agent(hidden).agent(unserved);
     let run = stage.models(Arc::new(TestModels::default().with(small))).prompt("go").run().await;
     let refusal = |id: &str| answer(&run, id).text.as_str();
-    assert_eq!(refusal("type"), "there is no agent type `wizard`; there are: db-reader, worker, reader");
+    assert_eq!(refusal("type"), "there is no agent type `wizard`; available: db-reader, worker, reader");
     assert!(refusal("hidden").starts_with("there is no agent type `hidden`"), "{}", refusal("hidden"));
     assert!(refusal("unserved").contains("cannot be started: it wants the MCP server `db`"), "{}", refusal("unserved"));
-    let why = "the model `acme/huge` cannot be used: no provider has `acme/huge`; there are: played, acme/small";
+    let why = "the model `acme/huge` cannot be used: no provider has `acme/huge`; available: played, acme/small";
     assert_eq!(refusal("model"), why);
     assert_eq!(run.tasks().len(), 1);
 }
