@@ -47,8 +47,8 @@ pub enum ClientError {
     /// The request or its answer cannot be sent or read.
     #[error(transparent)]
     Call(CallError),
-    /// The method is not answered here.
-    #[error("{} is not answered here", .0.name())]
+    /// This process does not answer the method.
+    #[error("this process does not answer {}", .0.name())]
     WrongScope(Method),
     /// No session begins with these characters.
     #[error("no session begins with `{prefix}`")]

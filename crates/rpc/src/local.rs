@@ -44,7 +44,7 @@ pub enum ConnectError {
         path: PathBuf,
     },
     /// There is a socket whose listener is dead.
-    #[error("no process listens on {}: its owner is gone", path.display())]
+    #[error("no process listens on {}: its owner has ended", path.display())]
     Refused {
         /// The socket.
         path: PathBuf,

@@ -40,7 +40,7 @@ pub enum StoreError {
         theirs: Fence,
     },
     /// A newer version wrote the file.
-    #[error("{path} has format {found} and this bosun knows formats up to {known}; open it with the newer bosun")]
+    #[error("{path} has format {found}, but this version of Bosun reads formats up to {known}; use a newer version")]
     Newer {
         /// The file.
         path: PathBuf,
@@ -50,7 +50,7 @@ pub enum StoreError {
         known: u32,
     },
     /// An older version wrote the file, and it cannot be migrated without writing to it.
-    #[error("{path} was written by an older bosun; resume the session once to bring it up to date")]
+    #[error("{path} was written by an older version of Bosun; resume the session once to bring it up to date")]
     Older {
         /// The file.
         path: PathBuf,

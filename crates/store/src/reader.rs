@@ -235,7 +235,10 @@ pub(crate) fn session_view(conn: &Connection, id: SessionId) -> rusqlite::Result
         title: meta_text("title")?,
         created_at,
         updated_at: updated_at.unwrap_or(created_at),
-        state: root.as_ref().map_or(TaskState::Queued, |root| root.state.clone()),
+        state: match &root {
+            Some(root) => task_records::session_state(conn, &root.state)?,
+            None => TaskState::Queued,
+        },
         last_outcome: root.and_then(|root| root.last_outcome),
         owner_pid: lease::read(conn)?.and_then(|lease| lease.live_pid()),
         events: event::last_seq(conn)?,

@@ -68,6 +68,26 @@ pub(crate) fn root(conn: &Connection) -> rusqlite::Result<Option<TaskView>> {
         .optional()
 }
 
+/// The session's state: that of its root or, while the root is idle, that of the agents below it that are not at rest or
+/// were interrupted.
+pub(crate) fn session_state(conn: &Connection, root: &TaskState) -> rusqlite::Result<TaskState> {
+    if *root != TaskState::Idle {
+        return Ok(root.clone());
+    }
+    let context = TaskViewContext::read(conn)?;
+    let mut select = conn.prepare_cached("SELECT DISTINCT kind, state FROM bosun_tasks WHERE parent IS NOT NULL")?;
+    let states = select.query_map([], |row| context.state(row))?.collect::<rusqlite::Result<Vec<_>>>()?;
+    let rank = |state: &TaskState| match state {
+        TaskState::Running => 4,
+        TaskState::Queued => 3,
+        TaskState::Parked { .. } => 2,
+        TaskState::Interrupted => 1,
+        TaskState::Idle | TaskState::Finished { .. } => 0,
+    };
+    let agents = states.into_iter().filter(|(kind, state)| kind.is_subagent() && rank(state) > 0);
+    Ok(agents.map(|(_, state)| state).max_by_key(rank).unwrap_or(TaskState::Idle))
+}
+
 /// The full record of one task; none if there is no such task.
 pub(crate) fn record(conn: &Connection, id: TaskId) -> rusqlite::Result<Option<TaskRecord>> {
     let Some(task) = task(conn, id)? else { return Ok(None) };

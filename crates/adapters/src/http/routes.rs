@@ -68,7 +68,7 @@ routes! {
         "Starts a session, which runs in this server whether or not a client watches it.";
     GET "/v1/sessions/{session}", "getSession", RouteInput::Nothing, RouteOutput::json::<SessionView>(),
         RouteAction::Call(Method::SessionGet),
-        "Describes the session: its settings, the process that runs it, and the state of its root.";
+        "Describes the session: its settings, the process that runs it, and its state.";
     DELETE "/v1/sessions/{session}", "removeSession", RouteInput::Nothing, RouteOutput::Nothing, RouteAction::Remove,
         "Removes a session that no other process runs, with all its data.";
     POST "/v1/sessions/{session}/repair", "repairSession", RouteInput::Nothing, RouteOutput::json::<RepairResult>(),

@@ -67,7 +67,7 @@ impl ApprovalInbox<'_> {
                 let ids: Vec<&str> =
                     matching.iter().chain([&pending]).map(|pending| pending.view.ask.id.0.as_str()).collect();
                 let ids = ids[..ids.len().min(5)].join(", ");
-                Err(CliError::usage(format!("several asks begin with `{}`: {ids}", print::sanitize(name)))
+                Err(CliError::usage(format!("several requests begin with `{}`: {ids}", print::sanitize(name)))
                     .with_hint("give more of the id"))
             }
             (None, _) => Err(unknown_ask(name, &self.collect_asks(&unsettled, AskFilter::Open))),

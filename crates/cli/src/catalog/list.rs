@@ -86,8 +86,7 @@ pub(super) fn list(catalog: &LoadedCatalog, json: bool) {
         print::note(print::sanitize(&message));
     }
     if problems > 0 {
-        let verb = if problems == 1 { "is 1 problem" } else { &format!("are {problems} problems") };
-        print::note(format_args!("there {verb}; `bosun catalog check` lists them"));
+        print::note(format_args!("{}: see `bosun catalog check`", print::pluralize(problems, "problem")));
     }
 }
 

@@ -41,7 +41,7 @@ async fn print_history(history: &SampleHistory) -> Result<(), CliError> {
 fn print_next_steps(folder: &DemoFolder, runner: &DemoRunner, run: CommandExit) {
     let bosun = quoted(&own_program());
     let merge = if runner.git_history.is_ok() { "--merge" } else { "--isolation none" };
-    print::output("\nEvery step is kept. To look around:\n");
+    print::output("\nEvery step is stored. To look around:\n");
     print::output(format_args!("  cd {}", quoted(&folder.project())));
     print::output(format_args!("  export BOSUN_HOME={}", quoted(&folder.home())));
     if run != CommandExit::Success {

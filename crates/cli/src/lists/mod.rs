@@ -118,7 +118,9 @@ fn update(setup: &Setup, change: UpdateItemParams, json: bool) -> Result<Command
 fn list_error(error: ListError) -> CliError {
     match error {
         ListError::Store(error) => error.into(),
-        ListError::Missing(_) => CliError::usage(error).with_hint("`bosun lists` shows the items"),
+        ListError::Missing(item) => {
+            CliError::usage(format!("the list has no item {item}")).with_hint("`bosun lists` shows the items")
+        }
         ListError::Stale { ref fresh, .. } => {
             let (id, version, status) = (fresh.id, fresh.version, fresh.status.as_str());
             let subject = print::one_line(&fresh.subject, 80);

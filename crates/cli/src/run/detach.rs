@@ -103,7 +103,7 @@ async fn begin(home: &Home, start: SessionStart, options: &SessionOptions) -> Re
             Err(CallError::Refused(refused)) => return Err(CliError::usage(print::sanitize(&refused.message))),
             Err(error) => {
                 return Err(CliError::failed(format!("the session host ended before it answered: {error}"))
-                    .with_hint("`bosun sessions` shows whether the session was begun"));
+                    .with_hint("`bosun sessions` shows whether the session was started"));
             }
         }
     }

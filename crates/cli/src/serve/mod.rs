@@ -95,7 +95,7 @@ async fn run_host(
         http: http.as_ref().map(BoundHttpServer::endpoint),
     };
     let process = HostProcess::start(lock, Arc::clone(&sessions), description).await;
-    let mut process = process.map_err(|error| CliError::failed(format!("cannot keep sessions: {error}")))?;
+    let mut process = process.map_err(|error| CliError::failed(format!("the session host failed: {error}")))?;
     sessions.adopt();
     announce(http.as_ref(), args.json || args.on_demand);
     let idle_after = args.idle_after.or(args.on_demand.then_some(ON_DEMAND_IDLE)).filter(|_| http.is_none());
@@ -223,7 +223,7 @@ fn announce(http: Option<&BoundHttpServer>, json: bool) {
         return print::json(&json!({ "url": url, "token": token, "tokenFile": token_file, "pid": pid }));
     }
     let Some(BoundHttpServer { listener, secret, token_file, .. }) = http else {
-        return print::output(format_args!("keeping sessions in process {pid}"));
+        return print::output(format_args!("the session host runs as process {pid}"));
     };
     let url = listener.url();
     let token = token_file.as_ref().map_or_else(|| secret.clone(), |file| format!("$(cat '{file}')"));

@@ -21,6 +21,12 @@ const DEFAULT_LIMIT: u64 = 50;
 
 const HEADERS: [&str; 7] = ["session", "state", "age", "model", "cost", "folder", "title"];
 
+/// The columns that a narrow terminal leaves out, in this order, to make room for the title.
+const OPTIONAL: [&str; 4] = ["model", "folder", "cost", "age"];
+
+/// The width of a title for which other columns are left out.
+const MIN_TITLE_COLUMNS: usize = 24;
+
 /// The maximum width of a folder, of which the end is kept.
 const MAX_FOLDER_COLUMNS: usize = 28;
 
@@ -73,7 +79,7 @@ pub(super) fn list(home: &Home, options: &SessionListArgs) -> Result<CommandExit
         print::note("no sessions; start one with: bosun -p \"…\"");
         return Ok(CommandExit::Success);
     }
-    table(&rows, SystemClock.now()).into_iter().for_each(print::row);
+    table(&rows, SystemClock.now(), print::width()).into_iter().for_each(print::row);
     if shown < page.total {
         let older = page.total - shown;
         print::note(format_args!("{older} older sessions are not listed: --offset {shown} lists them"));
@@ -81,8 +87,8 @@ pub(super) fn list(home: &Home, options: &SessionListArgs) -> Result<CommandExit
     Ok(CommandExit::Success)
 }
 
-/// The rows under their headings, each column as wide as its widest cell.
-fn table(rows: &[SessionListRow], now: Timestamp) -> Vec<String> {
+/// The rows under their headings, each column as wide as its widest cell, for a terminal of this width.
+fn table(rows: &[SessionListRow], now: Timestamp, terminal: Option<usize>) -> Vec<String> {
     let length = distinct_id_length(rows);
     let cells = |row: &SessionListRow| {
         [
@@ -98,16 +104,35 @@ fn table(rows: &[SessionListRow], now: Timestamp) -> Vec<String> {
     let lines: Vec<[String; 7]> = std::iter::once(HEADERS.map(str::to_owned)).chain(rows.iter().map(cells)).collect();
     let widths: [usize; 7] =
         std::array::from_fn(|column| lines.iter().map(|cells| cells[column].width()).max().unwrap_or(0));
+    let shown = shown_columns(&widths, terminal);
     let line = |cells: &[String; 7]| {
-        let aligned: Vec<String> = (0..7)
-            .map(|column| match HEADERS[column] {
-                "age" | "cost" => format!("{:>1$}", cells[column], widths[column]),
-                _words => print::fit_cell(&cells[column], widths[column]),
-            })
-            .collect();
+        let align = |column: &usize| match HEADERS[*column] {
+            "age" | "cost" => format!("{:>1$}", cells[*column], widths[*column]),
+            _words => print::fit_cell(&cells[*column], widths[*column]),
+        };
+        let aligned: Vec<String> = shown.iter().map(align).collect();
         aligned.join("  ").trim_end().to_owned()
     };
     lines.iter().map(line).collect()
+}
+
+/// The columns that fit a terminal together with the beginning of the title.
+fn shown_columns(widths: &[usize; 7], terminal: Option<usize>) -> Vec<usize> {
+    let mut shown: Vec<usize> = (0..7).collect();
+    let needed = |shown: &[usize]| {
+        let width = |column: &usize| match HEADERS[*column] {
+            "title" => widths[*column].min(MIN_TITLE_COLUMNS),
+            _other => widths[*column] + 2,
+        };
+        shown.iter().map(width).sum::<usize>()
+    };
+    for optional in OPTIONAL {
+        if terminal.is_none_or(|columns| needed(&shown) <= columns) {
+            break;
+        }
+        shown.retain(|column| HEADERS[*column] != optional);
+    }
+    shown
 }
 
 /// The length at which the ids on the page are distinct. An id begins with the time of its creation.
@@ -211,6 +236,28 @@ fn format_spent(spent: String, max: Option<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn narrow_terminals_leave_columns_out_rather_than_the_title() {
+        let row = SessionListRow {
+            id: SessionId::new(uuid::Uuid::nil()),
+            state: "idle".into(),
+            cwd: "/home/ann/shop".into(),
+            title: "why does the login test fail?".into(),
+            model: "anthropic/claude-sonnet-5-5".into(),
+            cost_usd: Money::new(400, true),
+            tokens: 1,
+            owner_pid: None,
+            created_at: 0,
+            updated_at: 0,
+        };
+        let headings = |terminal| table(std::slice::from_ref(&row), Timestamp(0), terminal)[0].clone();
+        let columns = |terminal| headings(terminal).split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(columns(None), HEADERS);
+        assert_eq!(columns(Some(200)), HEADERS);
+        assert_eq!(columns(Some(90)), ["session", "state", "age", "cost", "folder", "title"]);
+        assert_eq!(columns(Some(40)), ["session", "state", "title"]);
+    }
 
     #[test]
     fn resumed_session_is_described_by_its_age_and_length() {

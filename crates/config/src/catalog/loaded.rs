@@ -213,10 +213,11 @@ impl LoadedCatalog {
         let errors: Vec<_> = self.listing.problems.iter().filter(has(Severity::Error)).collect();
         let mut lines: Vec<String> = errors.iter().take(MAX_SHOWN_PROBLEMS).map(ToString::to_string).collect();
         let count = |severity| self.listing.problems.iter().filter(has(severity)).count();
+        let more = if lines.is_empty() { "" } else { "more " };
         match errors.len().saturating_sub(MAX_SHOWN_PROBLEMS) + count(Severity::Warning) {
             0 => {}
-            1 => lines.push("1 more problem in the catalogue: see `bosun catalog check`".into()),
-            hidden => lines.push(format!("{hidden} more problems in the catalogue: see `bosun catalog check`")),
+            1 => lines.push(format!("1 {more}problem in the catalogue: see `bosun catalog check`")),
+            hidden => lines.push(format!("{hidden} {more}problems in the catalogue: see `bosun catalog check`")),
         }
         match count(Severity::Untrusted) {
             0 => {}

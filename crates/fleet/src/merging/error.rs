@@ -25,7 +25,7 @@ pub(crate) enum MergeError {
     /// The work of two dependencies of a todo conflicts.
     #[error("the work of its dependency {dependency} conflicts with the rest in {files}: {why}")]
     Conflict { dependency: String, files: String, why: Unresolved },
-    #[error("there are {count} branches like {branch}")]
+    #[error("{count} branches have names that begin with {branch}")]
     TooManyBranches { count: usize, branch: String },
 }
 

@@ -140,11 +140,23 @@ impl Policy {
         self.control_paths.iter().filter_map(|control| control.strip_prefix(folder).ok()).all(hidden)
     }
 
+    /// Decides about a redirect, which is shown with its sign: the name of a file alone looks like no part of a command.
     fn judge_redirect(&self, tool: &str, redirect: &Redirect, folders: &CommandFolders) -> Verdict {
-        let how = match redirect.mode {
-            RedirectMode::Read => FileUse::Read,
-            RedirectMode::Write => FileUse::Edit,
+        let (how, sign) = match redirect.mode {
+            RedirectMode::Read => (FileUse::Read, '<'),
+            RedirectMode::Write => (FileUse::Edit, '>'),
         };
+        let verdict = self.judge_redirected_file(tool, redirect, how, folders);
+        Verdict { part: format!("{sign} {}", verdict.part), ..verdict }
+    }
+
+    fn judge_redirected_file(
+        &self,
+        tool: &str,
+        redirect: &Redirect,
+        how: FileUse,
+        folders: &CommandFolders,
+    ) -> Verdict {
         let path = match &redirect.file {
             ShellWord::Known(path) => Path::new(path),
             ShellWord::Glob(text) | ShellWord::Unknown(text) => {

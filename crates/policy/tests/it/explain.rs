@@ -19,7 +19,7 @@ fn every_part_has_its_own_verdict() {
     let explanation = explain(&policy, &shell("git status | sort && rm x > out"));
     let parts: Vec<(&str, RuleEffect)> =
         explanation.parts.iter().map(|verdict| (verdict.part.as_str(), verdict.effect)).collect();
-    assert_eq!(parts, [("git status", Allow), ("sort", Ask), ("rm x", Deny), ("out", Ask)]);
+    assert_eq!(parts, [("git status", Allow), ("sort", Ask), ("rm x", Deny), ("> out", Ask)]);
     assert_eq!(explanation.verdict, explanation.parts[2]);
     assert_eq!(explanation.verdict.reason(), "`rm x`: deny shell(rm) (the command line)");
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::MailId;
 
-/// What the owner of a session made of a command.
+/// The outcome of a command, as the owner of the session reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum CommandOutcome {
@@ -30,7 +30,7 @@ pub enum CommandOutcome {
 pub enum CommandFate {
     /// Its owner carried it out or refused it, or its file says why it must be refused.
     Answered {
-        /// What was made of it.
+        /// The outcome.
         outcome: CommandOutcome,
     },
     /// No process runs the session; the next owner carries it out first.

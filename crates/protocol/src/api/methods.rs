@@ -175,7 +175,7 @@ macro_rules! method_table {
 methods! {
     session {
         SessionGet, "session.get", Any, File, Nothing => SessionView,
-            "The session: its configuration, its owner and the state of its root.";
+            "The session: its configuration, its owner and its state.";
         SessionCommand, "session.command", Session, Command, SessionCommand => CommandFate,
             "Carries out a command of the user, now or when the session is resumed.";
         SessionSend, "session.send", Session, Owner, SendParams => SendResult,

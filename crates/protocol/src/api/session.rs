@@ -54,7 +54,7 @@ pub struct SessionView {
     pub created_at: Timestamp,
     /// When its last event was committed.
     pub updated_at: Timestamp,
-    /// The root task's state.
+    /// The root's state or, while the root is idle, that of agents below it that work, wait or were interrupted.
     pub state: TaskState,
     /// How the root's last activation ended.
     pub last_outcome: Option<TaskOutcome>,

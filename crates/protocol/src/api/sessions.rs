@@ -12,7 +12,7 @@ use crate::{AskDecision, Cost, Envelope, SessionId, TaskId, Timestamp};
 pub struct SessionsParams {
     /// Only sessions that work in this folder.
     pub cwd: Option<String>,
-    /// Only sessions whose root is in this state.
+    /// Only sessions in this state.
     pub state: Option<String>,
     /// How many rows to skip.
     pub offset: u64,
@@ -36,7 +36,7 @@ pub struct SessionsPage {
 pub struct SessionOverview {
     /// Its id.
     pub id: SessionId,
-    /// Its root's state in one word; `damaged`, `newer` or `unreadable` if its file cannot be used.
+    /// Its state in one word, as in `session.get`; `damaged`, `newer` or `unreadable` if its file cannot be used.
     pub state: String,
     /// The folder it works in.
     pub cwd: String,

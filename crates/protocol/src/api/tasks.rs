@@ -17,7 +17,7 @@ pub struct TaskView {
     pub id: TaskId,
     /// The task that started it.
     pub parent: Option<TaskId>,
-    /// What sort of work it is.
+    /// Its task type.
     pub kind: TaskType,
     /// The agent type that performs it.
     pub agent: String,

@@ -19,7 +19,7 @@ const METHOD: &str = "run";
 pub(crate) enum ProtocolError {
     #[error("a message cannot be read: {0}")]
     Malformed(String),
-    #[error("a message is not of a kind that this side accepts")]
+    #[error("unexpected message type")]
     Unexpected,
     #[error("a message is larger than {max} bytes")]
     TooLarge { max: u32 },

@@ -61,11 +61,11 @@ impl RunProcess {
 pub(super) enum RunProcessError {
     #[error("the standard input and output must be pipes: {0}")]
     NoPipes(#[from] io::Error),
-    #[error("the session is gone")]
+    #[error("the session has ended the connection")]
     SessionGone,
-    #[error("the session cannot be understood: {0}")]
+    #[error("the session sent an invalid message: {0}")]
     Protocol(#[from] ProtocolError),
-    #[error("the run has more to say than fits a message: {0}")]
+    #[error("a message of the run is too large: {0}")]
     Unsendable(SendError),
     #[error(transparent)]
     Setup(#[from] RunSetupError),
@@ -84,7 +84,7 @@ impl From<StreamEnd> for RunProcessError {
 /// and exits with the returned code.
 pub fn run_process_main() -> ExitCode {
     let performed = || -> Result<(), RunProcessError> {
-        // The run is handed keys, which nothing that it starts may read from this process.
+        // The run receives keys, which nothing that it starts may read from this process.
         host::machine::seal_process()?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .max_blocking_threads(MAX_BLOCKING_THREADS)
@@ -119,14 +119,14 @@ where
     });
     flush(&mut connection, &mut queue).await;
     if let Err(RunProcessError::Protocol(error)) = &performed {
-        tracing::warn!(%error, "the session of a run cannot be understood");
+        tracing::warn!(%error, "the session of a run sent an invalid message");
         connection.outbox().close(complaint(error));
     }
     connection.close().await;
     performed
 }
 
-/// Reads what the run is handed.
+/// Reads the setup of the run.
 async fn open_run<R: AsyncRead + Unpin>(connection: &mut Connection<R>) -> Result<SetupParts, RunProcessError> {
     match next_message(connection).await? {
         Incoming::Notice(WireSessionNotice::Begin { setup }) => Ok(setup.open()?),

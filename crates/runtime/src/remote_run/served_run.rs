@@ -45,7 +45,7 @@ pub(crate) enum RunLoss {
     #[error("{0}")]
     Failed(String),
     /// The other side does not follow the protocol.
-    #[error("its process cannot be understood: {0}")]
+    #[error("its process sent an invalid message: {0}")]
     Protocol(#[from] ProtocolError),
 }
 

@@ -37,7 +37,7 @@ const MAX_COMMAND_TIME: Duration = Duration::from_secs(30);
 /// Why a command in a text is not run.
 #[derive(Debug, thiserror::Error)]
 enum ShellPieceError {
-    #[error("there are too many in one text")]
+    #[error("a text may contain at most {MAX_PIECES} files and commands")]
     TooMany,
     #[error("the administrator of this machine forbids commands in texts")]
     Forbidden,
@@ -69,7 +69,7 @@ impl Hinted for ShellPieceError {
 /// Why a file is not included in a text.
 #[derive(Debug, thiserror::Error)]
 enum FilePieceError {
-    #[error("there are too many in one text")]
+    #[error("a text may contain at most {MAX_PIECES} files and commands")]
     TooMany,
     #[error("no file is named")]
     Unnamed,

@@ -54,7 +54,7 @@ impl ControlChannel {
         tokio::select! {
             answer = answer => answer.unwrap_or_else(|_| Err("the client does not answer".into())),
             () = self.closed.cancelled() => Err(INPUT_CLOSED.into()),
-            () = self.writer.gone() => Err("the client is gone".into()),
+            () = self.writer.gone() => Err("the client has disconnected".into()),
         }
     }
 

@@ -17,7 +17,7 @@ const MAX_QUEUED_BYTES: usize = 8 * FRAME_MAX;
 
 /// The client no longer accepts frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the client is gone")]
+#[error("the client has disconnected")]
 pub(in crate::claude) struct ClientGone;
 
 /// Why a frame was not sent unchanged.

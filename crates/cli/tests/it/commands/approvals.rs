@@ -164,7 +164,7 @@ fn wrong_ids_and_verbs_decide_nothing_and_are_explained() {
     // With sixty ids, at least two start with the same of six letters. An argument of digits is a number.
     let is_ambiguous = |digit: &char| asks.iter().filter(|ask| id(ask).starts_with(*digit)).count() > 1;
     let digit = "abcdef".chars().find(is_ambiguous).unwrap().to_string();
-    approvals(&fixture, &["allow", &digit]).expect(2).says(&["several asks begin with", "give more of the id"]);
+    approvals(&fixture, &["allow", &digit]).expect(2).says(&["several requests begin with", "give more of the id"]);
     approvals(&fixture, &["allow", id(&asks[0]), "no-such"]).expect(2);
     approvals(&fixture, &["allow"]).expect(2);
     approvals(&fixture, &["allow", id(&asks[0]), "--all"]).expect(2);

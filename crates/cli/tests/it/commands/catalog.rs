@@ -33,7 +33,7 @@ fn catalog_lists_definitions_and_what_replaces_them() {
     assert_eq!(names(&built_in, "agents").len(), 8);
     write(&fixture, ".claude/agents/explore.md", &agent("mine"));
     write(&fixture, ".claude/skills/pdf/SKILL.md", &agent("x"));
-    let ignored = fixture.bosun(["catalog", "list"]).run().expect(0).says(&["there are 2 problems"]);
+    let ignored = fixture.bosun(["catalog", "list"]).run().expect(0).says(&["2 problems: see `bosun catalog check`"]);
     let (used, unused) = ignored.stdout.split_once("ignored, since you have not trusted the project").unwrap();
     assert!(!used.contains("pdf") && unused.contains(".claude/skills/pdf/SKILL.md"), "{}", ignored.stdout);
     fixture.bosun(["trust", "--yes"]).run().expect(0);

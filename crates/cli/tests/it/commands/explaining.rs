@@ -8,13 +8,13 @@ fn a_call_is_explained_part_by_part() {
     let fixture = fixture();
     let ended = fixture.bosun(["explain", "shell", "git push && ls > out.txt"]).run().expect(0);
     insta::assert_snapshot!(normalized(&fixture, &ended.stdout), @r"
-    ask: no permission rule matches `git push`, `out.txt` (mode: default)
+    ask: no permission rule matches `git push`, `> out.txt` (mode: default)
     what would change it: each part must be allowed on its own
     parts:
       ask    no permission rule matches `git push` (mode: default)
              → --allow 'shell(git push *)', or the same among the allow rules of a settings file
       allow  `ls` only reads, and stays in the workspace
-      ask    no permission rule matches `out.txt` (mode: default)
+      ask    no permission rule matches `> out.txt` (mode: default)
              → --allow 'edit(./out.txt)', or the same among the allow rules of a settings file
     ");
     let ended = fixture.bosun(["explain", "shell(git push)"]).run().expect(0);

@@ -73,9 +73,9 @@ fn the_doctor_and_a_run_see_the_same_model_and_folders() {
     assert!(report.to_string().contains("script/other.yaml is usable"), "{report}");
     fs::write(&managed, "[workspace]\nadd-dirs = ['/nowhere']\n").unwrap();
     fixture.script(HELLO);
-    bosun(&["-p", "hi"]).run().expect(2).says(&["cannot work in /nowhere, named by "]);
+    bosun(&["-p", "hi"]).run().expect(2).says(&["cannot use the folder /nowhere from "]);
     let report = bosun(&["doctor", "--json"]).env("OLLAMA_HOST", "http://10.0.0.1").run().expect(1).json();
-    assert!(report.to_string().contains("cannot work in /nowhere, named by "), "{report}");
+    assert!(report.to_string().contains("cannot use the folder /nowhere from "), "{report}");
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn settings_can_add_folders() {
     let ended = fixture.script(&script).bosun(["-p", "look"]).run().expect(0);
     assert!(ended.stdout.contains("found in the notes"), "{ended:?}");
     fs::write(fixture.home().join("config.toml"), "[workspace]\nadd-dirs = ['~/none']\n").unwrap();
-    fixture.bosun(["-p", "look"]).run().expect(2).says(&["cannot work in", "none", "named by your settings, "]);
+    fixture.bosun(["-p", "look"]).run().expect(2).says(&["cannot use the folder", "none", "from your settings, "]);
 }
 
 /// A rule about a tool that does not exist matches nothing, which its author should know.
@@ -251,7 +251,7 @@ fn unused_settings_are_reported_once() {
     let notices =
         ["OTEL_* variables are set, but this version sends no traces", "SEARCH_API_KEY is shorter than 8 characters"];
     let ran = ran.says(&notices);
-    ran.says(&["1 more problem in the catalogue: see `bosun catalog check`"]);
+    ran.says(&["1 problem in the catalogue: see `bosun catalog check`"]);
     let checked = fixture.bosun(["catalog", "check"]).run().expect(0).stdout;
     assert!(checked.contains("theirs.md:3:1: `github` is not used by this version"), "{checked}");
     let again = run();

@@ -58,7 +58,7 @@ fn user_works_through_a_list() {
     list(&["archive"]).expect(0);
     assert_eq!(items(&fixture, "project").as_array().unwrap().len(), 1);
     list(&["delete", "2"]).expect(0);
-    list(&["show", "2"]).expect(2).says(&["Task not found: 2", "hint: `bosun lists` shows the items"]);
+    list(&["show", "2"]).expect(2).says(&["the list has no item 2", "hint: `bosun lists` shows the items"]);
     list(&["--archived"]).expect(0).says(&[]);
     fixture.bosun(["lists", "--list", "everything"]).run().expect(2).says(&["`everything` is not a list"]);
     fixture.bosun(["lists"]).run().expect(2).says(&["there is no session in"]);

@@ -171,7 +171,7 @@ fn truncated_log_is_refused_until_repaired() {
 fn newer_session_does_not_affect_other_sessions() {
     let (fixture, id) = two_sessions();
     set_format(&fixture.session_db(&id), 900);
-    assert_refused(&fixture, &id, 2, &["format 900", "newer bosun"]);
+    assert_refused(&fixture, &id, 2, &["format 900", "newer version"]);
     assert_others_unaffected(&fixture, &id, "newer");
 }
 
@@ -181,7 +181,7 @@ fn newer_index_is_refused_and_a_damaged_one_is_rebuilt() {
     let index = fixture.home().join("bosun.db");
     let whole = fs::read(&index).unwrap();
     set_format(&index, 900);
-    fixture.bosun(["sessions"]).run().expect(2).says(&[path_text(&index), "format 900", "newer bosun"]);
+    fixture.bosun(["sessions"]).run().expect(2).says(&[path_text(&index), "format 900", "newer version"]);
     fs::write(&index, &whole).unwrap();
     let sessions = fixture.sessions();
     let harms: [fn(&Path); 4] = [

@@ -29,13 +29,13 @@ fn interrupted_fleet_can_be_resumed() {
     let mut running = fixture.bosun(["fleet", "run", "plan.yaml", "--allow-all"]).start();
     await_worker(&fixture);
     running.signal(ProcessSignal::Interrupt);
-    running.wait().expect(5).says(&["resume it: bosun fleet resume"]);
+    running.wait().expect(5).says(&["resume it with: bosun fleet resume"]);
     fs::write(fixture.path("go"), "").unwrap();
     // Another prompt in the same session mentions the fleet, and is answered.
     let prompted = fixture.bosun(["--continue", "-p", "hello", "--allow-all"]).run();
     prompted.expect(0).says(&["this session has an unfinished fleet", "bosun fleet resume"]);
     let chat = Tmux::start(&fixture.bosun(["--continue", "--allow-all"]), 100, 24);
-    chat.shows("this session has an unfinished fleet; resume it: bosun fleet resume").press("C-d");
+    chat.shows("this session has an unfinished fleet; resume it with: bosun fleet resume").press("C-d");
     assert_eq!(chat.ends(), 0, "{}", chat.history());
     fixture.bosun(["fleet", "resume", "--allow-all"]).run().expect(0).says(&["fleet done: 2/2 done"]);
 }

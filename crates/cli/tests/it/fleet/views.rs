@@ -95,12 +95,13 @@ fn after_a_kill_all_views_agree() {
     running.signal(ProcessSignal::Kill);
     running.wait();
     let views = || {
-        [&["todos"][..], &["fleet", "status"], &["todos", "watch"], &["todos", "graph"]].map(|args| {
+        let views = [&["sessions"][..], &["todos"], &["fleet", "status"], &["todos", "watch"], &["todos", "graph"]];
+        views.map(|args| {
             let run = fixture.bosun(args).run().expect(0);
             format!("{}{}", run.stdout, run.stderr)
         })
     };
-    for view in &views()[..3] {
+    for view in &views()[..4] {
         assert!(view.contains("interrupted"), "{view}");
         assert!(!view.contains("at work") && !view.contains("left") && !view.contains("in_progress"), "{view}");
     }

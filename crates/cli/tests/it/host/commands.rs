@@ -81,7 +81,7 @@ fn the_service_is_a_unit_of_the_users_systemd() {
     let host = HostFixture::new(BOSUN);
     let config = host.fixture.path("config");
     let service = |args: &[&str]| host.bosun(&[&["service"], args].concat()).env("XDG_CONFIG_HOME", &config).run();
-    service(&["install"]).expect(2).says(&["systemd does not run services of this user", "--no-start"]);
+    service(&["install"]).expect(2).says(&["systemd does not run services for this user", "--no-start"]);
     let unit = config.join("systemd/user/bosun.service");
     assert!(!unit.exists());
     service(&["install", "--no-start"]).expect(0).says(&["wrote", "systemctl --user"]);

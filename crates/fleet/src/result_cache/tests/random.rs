@@ -43,15 +43,15 @@ fn random_todo() -> impl Strategy<Value = RandomTodo> {
     let rarely = || proptest::bool::weighted(0.1);
     let some = proptest::option::weighted(0.1, any::<u16>());
     (any::<u16>(), 0..1_u8 << FOLDERS, rarely(), rarely(), some, rarely(), any::<bool>()).prop_map(
-        |(above, folders, fails, edited, loses, work_gone, moody)| RandomTodo {
+        |(bits, folder_bits, fails, edited, lost_dependencies, commit_gone, result_varies)| RandomTodo {
             // Few edges, or almost every todo would depend on all others.
-            dependency_bits: above & (above >> 8 | above << 7) & 0x7777,
-            folder_bits: folders,
+            dependency_bits: bits & (bits >> 8 | bits << 7) & 0x7777,
+            folder_bits,
             fails,
             edited,
-            lost_dependencies: loses,
-            commit_gone: work_gone,
-            result_varies: moody,
+            lost_dependencies,
+            commit_gone,
+            result_varies,
         },
     )
 }
@@ -59,14 +59,14 @@ fn random_todo() -> impl Strategy<Value = RandomTodo> {
 fn random_plan() -> impl Strategy<Value = RandomPlan> {
     let edits = prop_oneof![3 => Just(0_u8), 1 => 0..1_u8 << (FOLDERS + 1)];
     (proptest::collection::vec(random_todo(), 1..12), edits, any::<bool>())
-        .prop_map(|(lots, edits, isolated)| RandomPlan { random_todos: lots, edits, isolated })
+        .prop_map(|(random_todos, edits, isolated)| RandomPlan { random_todos, edits, isolated })
 }
 
 impl RandomPlan {
-    fn above(&self, n: usize, run: u32) -> Vec<usize> {
-        let lot = &self.random_todos[n];
-        let lost = lot.lost_dependencies.filter(|_| run > 1).unwrap_or_default();
-        (0..n).filter(|above| lot.dependency_bits & !lost & (1 << above) != 0).collect()
+    fn dependencies(&self, n: usize, run: u32) -> Vec<usize> {
+        let todo = &self.random_todos[n];
+        let lost = todo.lost_dependencies.filter(|_| run > 1).unwrap_or_default();
+        (0..n).filter(|earlier| todo.dependency_bits & !lost & (1 << earlier) != 0).collect()
     }
 
     fn folders(&self, n: usize) -> impl Iterator<Item = u8> {
@@ -76,7 +76,7 @@ impl RandomPlan {
 
     fn todos(&self, run: u32) -> Vec<Todo> {
         let todo = |n: usize| Todo {
-            depends_on: self.above(n, run).into_iter().map(id).collect(),
+            depends_on: self.dependencies(n, run).into_iter().map(id).collect(),
             files: self.folders(n).map(|folder| format!("d{folder}")).collect(),
             description: (self.random_todos[n].edited && run > 1).then(|| "other words".into()),
             ..Todo::new(id(n).0, format!("Do {n}"))
@@ -85,22 +85,23 @@ impl RandomPlan {
     }
 
     fn result_text(&self, n: usize, run: u32) -> String {
-        if self.random_todos[n].result_varies { format!("{n} in {run}") } else { format!("{n} as ever") }
+        if self.random_todos[n].result_varies { format!("{n} in {run}") } else { format!("{n} as before") }
     }
 
     /// The todos that the second run must do, from the graph alone.
     fn expected(&self, done: &BTreeSet<usize>) -> BTreeSet<usize> {
         let (mut must_run, mut invalid) = (BTreeSet::new(), BTreeSet::new());
         for n in 0..self.random_todos.len() {
-            let lot = &self.random_todos[n];
-            let above = self.above(n, 2);
-            let is_changed =
-                lot.edited || above != self.above(n, 1) || above.iter().any(|above| invalid.contains(above));
-            let touched = match lot.folder_bits {
+            let todo = &self.random_todos[n];
+            let dependencies = self.dependencies(n, 2);
+            let is_changed = todo.edited
+                || dependencies != self.dependencies(n, 1)
+                || dependencies.iter().any(|dependency| invalid.contains(dependency));
+            let has_edited_files = match todo.folder_bits {
                 0 => self.edits != 0,
                 folders => folders & self.edits != 0,
             };
-            if !done.contains(&n) || is_changed || touched || (self.isolated && lot.commit_gone) {
+            if !done.contains(&n) || is_changed || has_edited_files || (self.isolated && todo.commit_gone) {
                 must_run.insert(n);
             }
             if is_changed
@@ -142,7 +143,7 @@ fn run(
     todos.iter().for_each(|todo| cache.register(todo, &default_assignment()));
     let (mut worked, mut done) = (BTreeSet::new(), BTreeSet::new());
     for (n, todo) in todos.iter().enumerate() {
-        if !plan.above(n, run).iter().all(|above| done.contains(above)) {
+        if !plan.dependencies(n, run).iter().all(|dependency| done.contains(dependency)) {
             continue;
         }
         let has_commit = |_: &str| !plan.random_todos[n].commit_gone;
@@ -180,7 +181,7 @@ proptest! {
         let (second, all) = run(&plan, 2, false, &mut files, &mut store);
         prop_assert_eq!(second, plan.expected(&done));
         prop_assert_eq!(all.len(), plan.random_todos.len());
-        if !(plan.isolated && plan.random_todos.iter().any(|lot| lot.commit_gone)) {
+        if !(plan.isolated && plan.random_todos.iter().any(|todo| todo.commit_gone)) {
             let (third, _) = run(&plan, 3, false, &mut files, &mut store);
             prop_assert!(third.is_empty(), "nothing changed, but {third:?} ran again");
         }

@@ -123,21 +123,21 @@ impl WireModels {
                 idle: Duration::from_millis(idle_millis),
             },
         };
-        Arc::new(HandedModels(ModelSources { providers, folder: folder.into() }))
+        Arc::new(ReceivedModels(ModelSources { providers, folder: folder.into() }))
     }
 }
 
-/// The models that a run was handed.
-struct HandedModels(ModelSources);
+/// The models that a run received with its setup.
+struct ReceivedModels(ModelSources);
 
 /// The addresses and headers of providers may contain keys.
-impl fmt::Debug for HandedModels {
+impl fmt::Debug for ReceivedModels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("HandedModels").field(&self.0.folder).finish()
+        f.debug_tuple("ReceivedModels").field(&self.0.folder).finish()
     }
 }
 
-impl ModelResolver for HandedModels {
+impl ModelResolver for ReceivedModels {
     fn open(&self, spec: &str) -> Result<Arc<dyn Model>, ModelResolveError> {
         Ok(model::open(spec, &self.0.folder, &self.0.providers)?)
     }
