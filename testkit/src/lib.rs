@@ -6,7 +6,9 @@
 pub mod binary;
 pub mod chaos;
 pub mod http;
+mod installed;
 pub mod mcp;
+pub mod mcp_peer;
 pub mod oracle;
 pub mod server;
 pub mod session;

@@ -8,7 +8,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
@@ -25,6 +25,12 @@ pub struct ScriptedMcpProgram {
 #[derive(Debug)]
 pub struct ScriptedMcpUrl {
     program: ScriptedMcpProgram,
+    serving: ServingProgram,
+}
+
+/// A program that serves HTTP until it is dropped. The first line of its output is its URL.
+#[derive(Debug)]
+pub struct ServingProgram {
     child: Child,
     url: String,
 }
@@ -73,19 +79,32 @@ impl ScriptedMcpProgram {
     pub fn serve(mut self) -> ScriptedMcpUrl {
         self.options["http"] = json!(true);
         let (program, args) = self.command();
+        let serving = ServingProgram::start(Path::new(&program), &args);
+        ScriptedMcpUrl { program: self, serving }
+    }
+}
+
+impl ServingProgram {
+    /// Starts it, and waits until it has printed its URL.
+    pub fn start(program: &Path, args: &[String]) -> ServingProgram {
         let mut command = Command::new(program);
         command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut url = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
-        ScriptedMcpUrl { program: self, child, url: url.trim().to_owned() }
+        ServingProgram { child, url: url.trim().to_owned() }
+    }
+
+    /// Its URL.
+    pub fn url(&self) -> &str {
+        &self.url
     }
 }
 
 impl ScriptedMcpUrl {
     /// Its URL.
     pub fn url(&self) -> &str {
-        &self.url
+        self.serving.url()
     }
 
     /// What it received.
@@ -94,7 +113,7 @@ impl ScriptedMcpUrl {
     }
 }
 
-impl Drop for ScriptedMcpUrl {
+impl Drop for ServingProgram {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

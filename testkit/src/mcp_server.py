@@ -5,6 +5,9 @@ Its only argument is a JSON object:
   log:      a file that gets its pid, and every message that it receives
   delay:    how long it takes to start, in seconds
   silent:   it answers nothing
+  stubborn: it ends neither with its input nor when it is asked to
+  faults:   it has more tools, which misbehave
+  page:     how long it takes to list one page of its tools, in seconds
   chatty:   it prints lines that are no messages
   http:     it serves HTTP and prints its URL
   token:    the token that HTTP requests must carry
@@ -13,6 +16,7 @@ Its only argument is a JSON object:
 import http.server
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -24,6 +28,8 @@ TASKS = {}
 RESPONSES = {}
 EXTRA = []
 COUNTER = [0]
+# What a tool has switched on.
+STATE = set()
 
 
 def log(entry):
@@ -57,7 +63,21 @@ def tools():
         tool("never", "Runs as a task that never ends.", execution={"taskSupport": "required"}),
         tool("expire", "Runs as a task that the server forgets.", execution={"taskSupport": "required"}),
         {"name": "broken", "description": "Has no valid schema.", "inputSchema": {"type": "string"}},
-    ] + EXTRA
+    ] + [tool(name, about) for name, about in FAULTS.items() if OPTIONS.get("faults")] + EXTRA
+
+
+FAULTS = {
+    "garbage": "Writes bytes that are no messages for ever.",
+    "wide": "Returns millions of small values.",
+    "deep": "Returns lists inside of each other.",
+    "late": "Answers after more than a second.",
+    "twice": "Answers another request, then its own twice.",
+    "flood": "Sends more requests than anybody answers.",
+    "form": "Asks in its result, more often than any form needs.",
+    "stop_listing": "Never lists its tools again.",
+    "revoke": "Refuses the credentials from now on.",
+    "forget": "Forgets its sessions.",
+}
 
 
 def text(value):
@@ -70,10 +90,13 @@ class Failure(Exception):
 
 
 class Peer:
-    """One client: `send` writes a message to it."""
+    """One client: `write` writes bytes to it."""
 
-    def __init__(self, send):
-        self.send = send
+    def __init__(self, write):
+        self.write, self.id = write, None
+
+    def send(self, message):
+        self.write(json.dumps(message).encode() + b"\n")
 
     def request(self, method, params):
         COUNTER[0] += 1
@@ -158,11 +181,41 @@ def call(params, peer, stateless):
         return text("grew")
     if name == "grown":
         return text("new")
+    if name in FAULTS:
+        return misbehave(name, peer)
     if name == "view":
         return text("not a file")
     if name == "env":
         return text(" ".join(sorted(os.environ)))
     raise Failure(-32602, "there is no tool " + name)
+
+
+def misbehave(name, peer):
+    if name == "garbage":
+        while True:
+            peer.write(b"\xff\xfe not a message \x00\n")
+    if name == "wide":
+        peer.write(b'{"jsonrpc":"2.0","id":%d,"result":{"content":[' % peer.id + b'{"a":0},' * 1500000 + b"0]}}\n")
+    if name == "deep":
+        peer.write(b'{"jsonrpc":"2.0","id":%d,"result":{"content":' % peer.id + b"[" * 100000 + b"]" * 100000 + b"}}\n")
+    if name == "late":
+        time.sleep(1.5)
+        return text("late")
+    if name == "twice":
+        for key in (peer.id + 1000, peer.id):
+            peer.send({"jsonrpc": "2.0", "id": key, "result": text("first")})
+        return text("second")
+    if name == "flood":
+        for key in range(20000):
+            peer.send({"jsonrpc": "2.0", "id": "flood-%d" % key, "method": "ping"})
+        return text("flooded")
+    if name == "form":
+        question = {"method": "elicitation/create", "params": {"message": "Which?"}}
+        return {"resultType": "input_required", "inputRequests": {"q%d" % key: question for key in range(1000)}}
+    STATE.add(name)
+    if name == "stop_listing":
+        peer.send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+    return text("done")
 
 
 def answer(method, params, peer):
@@ -180,6 +233,11 @@ def answer(method, params, peer):
         return {"protocolVersion": "2025-11-25", "capabilities": {**capabilities, "tasks": tasks},
                 "serverInfo": {"name": "scripted", "version": "1"}}
     if method == "tools/list":
+        if "stop_listing" in STATE:
+            time.sleep(3600)
+        if "page" in OPTIONS:
+            time.sleep(OPTIONS["page"])
+            return {"tools": [], "nextCursor": "more"}
         # Two pages.
         listed = tools()
         if params.get("cursor") == "2":
@@ -200,7 +258,6 @@ def answer(method, params, peer):
 
 
 def handle(message, peer):
-    log(message)
     if OPTIONS.get("silent"):
         return
     if "method" not in message:
@@ -208,6 +265,7 @@ def handle(message, peer):
         return
     if "id" not in message:
         return
+    peer.id = message["id"]
     try:
         result = answer(message["method"], message.get("params") or {}, peer)
         peer.send({"jsonrpc": "2.0", "id": message["id"], "result": result})
@@ -217,15 +275,20 @@ def handle(message, peer):
 
 
 def serve_stdio():
-    def send(message):
+    def write(line):
         with OUTPUT:
-            sys.stdout.write(json.dumps(message) + "\n")
-            sys.stdout.flush()
+            sys.stdout.buffer.write(line)
+            sys.stdout.buffer.flush()
 
     if OPTIONS.get("chatty"):
         print("Welcome to this server!\n{not json\n[1, 2", flush=True)
     for line in sys.stdin:
-        threading.Thread(target=handle, args=(json.loads(line), Peer(send)), daemon=True).start()
+        message = json.loads(line)
+        # In the order of arrival.
+        log(message)
+        threading.Thread(target=handle, args=(message, Peer(write)), daemon=True).start()
+    while OPTIONS.get("stubborn"):
+        time.sleep(3600)
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -237,11 +300,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         message = json.loads(self.rfile.read(int(self.headers["content-length"])))
         message["_headers"] = {name.lower(): value for name, value in self.headers.items()}
-        if "token" in OPTIONS and self.headers.get("authorization") != "Bearer " + OPTIONS["token"]:
+        log(message)
+        if "revoke" in STATE or "token" in OPTIONS and self.headers.get("authorization") != "Bearer " + OPTIONS["token"]:
             self.plain(401, b"who are you?", {"WWW-Authenticate": "Bearer realm=\"test\""})
             return
+        if "forget" in STATE and message.get("method") not in ("initialize", "server/discover"):
+            STATE.discard("forget")
+            self.plain(404, b"there is no such session", {})
+            return
         if "id" not in message or "method" not in message:
-            handle(message, Peer(lambda _message: None))
+            handle(message, Peer(lambda _line: None))
             self.plain(202, b"", {})
             return
         self.send_response(200)
@@ -251,11 +319,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Mcp-Session-Id", "session-1")
         self.end_headers()
 
-        def send(sent):
-            self.wfile.write(b": comment\nevent: message\ndata: " + json.dumps(sent).encode() + b"\n\n")
+        def write(line):
+            self.wfile.write(b": comment\nevent: message\ndata: " + line + b"\n")
             self.wfile.flush()
 
-        handle(message, Peer(send))
+        handle(message, Peer(write))
         self.close_connection = True
 
     def plain(self, status, body, headers):
@@ -277,6 +345,8 @@ def serve_http():
 
 
 log({"pid": os.getpid()})
+if OPTIONS.get("stubborn"):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
 time.sleep(OPTIONS.get("delay", 0))
 if OPTIONS.get("http"):
     serve_http()

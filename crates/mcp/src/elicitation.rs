@@ -92,6 +92,8 @@ enum FieldKind {
     YesNo,
     /// The values, each with the title that the user sees.
     Choice(Vec<(String, String)>),
+    /// Any number of these values, which the user separates by commas.
+    Choices(Vec<(String, String)>),
 }
 
 impl Form {
@@ -115,6 +117,7 @@ impl FormField {
     fn read(name: &str, schema: &Value, required: bool) -> Option<FormField> {
         let kind = match (choices_of(schema), schema["type"].as_str()) {
             (Some(choices), _) => FieldKind::Choice(choices),
+            (None, Some("array")) => FieldKind::Choices(choices_of(&schema["items"])?),
             (None, Some("string")) => FieldKind::Text,
             (None, Some("number")) => FieldKind::Number,
             (None, Some("integer")) => FieldKind::Integer,
@@ -123,14 +126,19 @@ impl FormField {
         };
         let text = |key: &str| schema[key].as_str();
         let label = [text("title").unwrap_or(name), text("description").unwrap_or_default()].join(" ");
-        Some(FormField { name: name.to_owned(), label: label.trim().to_owned(), kind, required })
+        let mut label = label.trim().to_owned();
+        if let FieldKind::Choices(values) = &kind {
+            let titles: Vec<&str> = values.iter().map(|(_, title)| title.as_str()).collect();
+            label.push_str(&format!(" (any of these, separated by commas: {})", titles.join(", ")));
+        }
+        Some(FormField { name: name.to_owned(), label, kind, required })
     }
 
     fn choices(&self) -> Vec<String> {
         match &self.kind {
             FieldKind::Choice(values) => values.iter().map(|(_, title)| title.clone()).collect(),
             FieldKind::YesNo => vec!["yes".into(), "no".into()],
-            FieldKind::Text | FieldKind::Number | FieldKind::Integer => Vec::new(),
+            FieldKind::Text | FieldKind::Number | FieldKind::Integer | FieldKind::Choices(_) => Vec::new(),
         }
     }
 
@@ -145,17 +153,24 @@ impl FormField {
                 "no" => Some(false.into()),
                 _other => None,
             },
-            FieldKind::Choice(values) => {
-                let chosen = values.iter().find(|(value, title)| [value, title].contains(&&answer.to_owned()));
-                chosen.map(|(value, _)| value.as_str().into())
+            FieldKind::Choice(values) => chosen(values, answer),
+            FieldKind::Choices(values) => {
+                let words = answer.split(',').map(str::trim).filter(|word| !word.is_empty());
+                words.map(|word| chosen(values, word)).collect::<Option<Vec<Value>>>().map(Value::from)
             }
         }
     }
 }
 
+/// The value that the user names by itself or by its title.
+fn chosen(values: &[(String, String)], answer: &str) -> Option<Value> {
+    let (value, _) = values.iter().find(|(value, title)| value == answer || title == answer)?;
+    Some(value.as_str().into())
+}
+
 /// The values of a field with a fixed list of them.
 fn choices_of(schema: &Value) -> Option<Vec<(String, String)>> {
-    if let Some(titled) = schema["oneOf"].as_array() {
+    if let Some(titled) = schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array()) {
         let choice = |entry: &Value| {
             let value = entry["const"].as_str()?;
             Some((value.to_owned(), entry["title"].as_str().unwrap_or(value).to_owned()))
@@ -218,6 +233,23 @@ mod tests {
         );
         assert_eq!(questions[0].question, "The MCP server `calc` asks: Who?\nAge");
         assert_eq!(questions[1].choices, ["red", "green"]);
+    }
+
+    #[tokio::test]
+    async fn several_values_are_separated_by_commas() {
+        let form = |items: Value| {
+            json!({ "message": "Which?", "requestedSchema": {
+                "properties": { "days": { "type": "array", "items": items } }, "required": ["days"] } })
+        };
+        let plain = form(json!({ "type": "string", "enum": ["mo", "tu", "we"] }));
+        let (result, questions) = elicit(plain.clone(), &[Some("tu, mo")]).await;
+        assert_eq!(result, json!({ "action": "accept", "content": { "days": ["tu", "mo"] } }));
+        assert!(questions[0].question.ends_with("days (any of these, separated by commas: mo, tu, we)"));
+        assert_eq!(elicit(plain.clone(), &[Some("mo,su")]).await.0, declined());
+        assert_eq!(elicit(plain, &[Some("")]).await.0, json!({ "action": "accept", "content": { "days": [] } }));
+        let titled = form(json!({ "anyOf": [{ "const": "mo", "title": "Monday" }] }));
+        let (result, _) = elicit(titled, &[Some("Monday")]).await;
+        assert_eq!(result, json!({ "action": "accept", "content": { "days": ["mo"] } }));
     }
 
     #[tokio::test]

@@ -11,7 +11,7 @@ use net::{HttpClient, HttpResponse, HttpTimeouts, NetworkRoute, PostRequest, Req
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::stdio::MAX_MESSAGE_BYTES;
+use crate::message::{self, MAX_MESSAGE_BYTES, UnusableMessage};
 use crate::transport::ServerMessageSink;
 use crate::{McpResponseFuture, McpRevision, McpTransport};
 
@@ -111,10 +111,7 @@ impl HttpTransport {
             true => self.read_events(response, id).await,
             false => {
                 let text = response.text(MAX_MESSAGE_BYTES + 1).await.map_err(|error| error.to_string())?;
-                if text.len() > MAX_MESSAGE_BYTES {
-                    return Err(format!("it sent a message of more than {MAX_MESSAGE_BYTES} bytes"));
-                }
-                serde_json::from_str(&text).map_err(|error| format!("its answer is not JSON: {error}"))
+                message::parse(text.as_bytes()).map_err(|unusable| unusable.to_string())
             }
         }
     }
@@ -124,10 +121,13 @@ impl HttpTransport {
         let mut events = SseDecoder::default();
         while let Some(bytes) = response.chunk().await.map_err(|error| error.to_string())? {
             for event in events.push(&bytes).map_err(|error| error.to_string())? {
-                match serde_json::from_str::<Value>(&event.data) {
+                match message::parse(event.data.as_bytes()) {
                     Ok(message) if message.get("method").is_some() => self.sink.push(message),
                     Ok(message) if message.get("id") == Some(id) => return Ok(message),
-                    Ok(_) | Err(_) => tracing::debug!("an MCP server sent an event that is not a message"),
+                    Ok(_) | Err(UnusableMessage::NotJson(_)) => {
+                        tracing::debug!("an MCP server sent an event that is not a message");
+                    }
+                    Err(unusable) => return Err(unusable.to_string()),
                 }
             }
         }

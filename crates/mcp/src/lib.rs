@@ -11,6 +11,7 @@ mod error;
 mod http;
 mod limits;
 mod link;
+mod message;
 mod remote_task;
 mod revision;
 mod server;

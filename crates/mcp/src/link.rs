@@ -22,6 +22,15 @@ const MAX_ERROR_BYTES: usize = 2500;
 /// Maximum bytes of a progress message.
 const MAX_PROGRESS_BYTES: usize = 300;
 
+/// How many questions of a server may be open at once.
+const MAX_QUESTIONS: usize = 16;
+
+/// How many answers to a server that does not read them are kept; it gets no others until it reads.
+const MAX_UNREAD_ANSWERS: usize = 256;
+
+/// JSON-RPC's code for a request that fails here.
+const INTERNAL_ERROR: i64 = -32603;
+
 /// JSON-RPC's code for an unknown method, and for a request that is not permitted.
 const METHOD_NOT_FOUND: i64 = -32601;
 
@@ -164,6 +173,13 @@ impl ServerLink {
         });
     }
 
+    /// Answers a request of the server, unless it does not read its answers.
+    fn answer_in_background(&self, answer: Value) {
+        if lock(&self.background).len() < MAX_UNREAD_ANSWERS {
+            self.send_in_background(answer, CANCEL_TASK_WAIT);
+        }
+    }
+
     async fn send_in_time(&self, message: Value, time_limit: Duration) {
         if !matches!(timeout(time_limit, self.transport.send(message)).await, Ok(Ok(_))) {
             tracing::debug!(server = self.server, "cannot send a message to an MCP server");
@@ -179,6 +195,9 @@ impl ServerLink {
             let method = message["method"].as_str().unwrap_or_default();
             match message.get("id").filter(|id| !id.is_null()) {
                 None => self.hear_notification(method, &message["params"]),
+                Some(id) if method == "elicitation/create" && questions.len() >= MAX_QUESTIONS => {
+                    self.answer_in_background(wire::error(id, INTERNAL_ERROR, "too many questions are open"));
+                }
                 Some(id) if method == "elicitation/create" => {
                     let (link, id, params) = (Arc::clone(&self), id.clone(), message["params"].clone());
                     questions.spawn(async move {
@@ -186,7 +205,7 @@ impl ServerLink {
                         link.send_in_time(wire::result(&id, answer), CANCEL_TASK_WAIT).await;
                     });
                 }
-                Some(id) => self.send_in_background(self.answer(id, method), CANCEL_TASK_WAIT),
+                Some(id) => self.answer_in_background(self.answer(id, method)),
             }
         }
     }
@@ -241,12 +260,20 @@ impl ServerLink {
         }
     }
 
-    /// The responses to requests that came inside a result, by their keys.
+    /// The responses to requests that came inside a result, by their keys. Fails if these are too many.
     pub(crate) async fn answer_inputs(
         &self,
+        method: &'static str,
         requests: &Map<String, Value>,
         elicitor: Option<&Arc<dyn McpElicitor>>,
-    ) -> Map<String, Value> {
+    ) -> Result<Map<String, Value>, McpError> {
+        if requests.len() > MAX_QUESTIONS {
+            let count = requests.len();
+            return Err(self.malformed(
+                method,
+                format!("it asked {count} questions at once; at most {MAX_QUESTIONS} are allowed"),
+            ));
+        }
         let mut responses = Map::new();
         for (key, request) in requests {
             let response = match request["method"].as_str().unwrap_or_default() {
@@ -257,7 +284,7 @@ impl ServerLink {
             };
             responses.insert(key.clone(), response);
         }
-        responses
+        Ok(responses)
     }
 
     pub(crate) fn unreachable(&self, why: &str) -> McpError {
@@ -306,4 +333,55 @@ fn file_uri(path: &std::path::Path) -> String {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::McpResponseFuture;
+
+    /// A server that answers nothing, and what it was sent.
+    #[derive(Debug)]
+    struct SilentServer(mpsc::UnboundedSender<Value>);
+
+    impl McpTransport for SilentServer {
+        fn send(&self, message: Value) -> McpResponseFuture<'_> {
+            let is_request = message.get("method").is_some();
+            drop(self.0.send(message));
+            Box::pin(async move { if is_request { std::future::pending().await } else { Ok(Value::Null) } })
+        }
+    }
+
+    /// A user who does not answer.
+    #[derive(Debug)]
+    struct AbsentUser;
+
+    impl McpElicitor for AbsentUser {
+        fn elicit<'a>(&'a self, _server: &'a str, _params: &'a Value) -> tools::BoxFuture<'a, Value> {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_limited_number_of_questions_is_open_at_once() {
+        let (sender, mut sent) = mpsc::unbounded_channel();
+        let link = Arc::new(ServerLink::new("calc", Arc::new(SilentServer(sender)), McpOptions::default()));
+        let (server, messages) = mpsc::channel(100);
+        let mut tasks = JoinSet::new();
+        tasks.spawn(Arc::clone(&link).hear(messages));
+        let (calling, elicitor) = (Arc::clone(&link), Some(Arc::new(AbsentUser) as Arc<dyn McpElicitor>));
+        tasks.spawn(async move {
+            let (params, time_limit) = (Map::new(), Duration::from_secs(60));
+            let call = ServerRequest { method: "tools/call", params, time_limit, elicitor };
+            drop(calling.request(call).await);
+        });
+        assert_eq!(sent.recv().await.unwrap()["method"], "tools/call");
+        for id in 0..MAX_QUESTIONS + 3 {
+            server.send(json!({ "id": id, "method": "elicitation/create", "params": {} })).await.unwrap();
+        }
+        for id in MAX_QUESTIONS..MAX_QUESTIONS + 3 {
+            assert_eq!(sent.recv().await, Some(wire::error(&json!(id), INTERNAL_ERROR, "too many questions are open")));
+        }
+        assert!(sent.try_recv().is_err(), "the others wait for the user");
+    }
 }

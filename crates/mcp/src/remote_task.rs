@@ -149,7 +149,7 @@ impl<'a> RemoteTask<'a> {
         let Some(requests) = self.state["inputRequests"].as_object() else {
             return Err(self.link.malformed("tasks/get", "the task needs input but has no `inputRequests`"));
         };
-        let responses = self.link.answer_inputs(requests, options.elicitor.as_ref()).await;
+        let responses = self.link.answer_inputs("tasks/get", requests, options.elicitor.as_ref()).await?;
         let params = Map::from_iter([
             ("taskId".into(), self.id.as_str().into()),
             ("inputResponses".into(), Value::Object(responses)),

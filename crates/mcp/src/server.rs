@@ -208,7 +208,7 @@ impl McpServer {
                 return Ok(result);
             }
             if let Some(requests) = result.get("inputRequests").and_then(Value::as_object) {
-                let responses = self.link.answer_inputs(requests, options.elicitor.as_ref()).await;
+                let responses = self.link.answer_inputs(METHOD, requests, options.elicitor.as_ref()).await?;
                 params.insert("inputResponses".into(), Value::Object(responses));
             }
             match result.get("requestState") {

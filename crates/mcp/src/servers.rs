@@ -13,7 +13,7 @@ use host::Guardian;
 use net::NetworkRoute;
 use protocol::mcp_tool_name;
 use tokio::sync::Mutex as AsyncMutex;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tools::{
     BoxFuture, CatalogListing, RequiredPermission, Tool, ToolAccess, ToolCatalog, ToolContext, ToolDescriptor,
     ToolError, ToolLimits, ToolOutput,
@@ -36,6 +36,9 @@ const FIRST_RESTART_DELAY: Duration = Duration::from_secs(1);
 
 /// The longest delay before a start.
 const MAX_RESTART_DELAY: Duration = Duration::from_secs(60);
+
+/// How much longer than one request of a start the whole start may take.
+const START_SLACK: Duration = Duration::from_millis(100);
 
 /// A connection that lasted this long was a success, whatever ended it.
 const STABLE_AFTER: Duration = Duration::from_secs(60);
@@ -69,6 +72,8 @@ struct ServerSlot {
     prefix: String,
     config: Arc<McpServersConfig>,
     connection: AsyncMutex<ConnectionState>,
+    /// When it last failed to start or to list its tools, and why.
+    failure: Mutex<Option<(Instant, String)>>,
     /// The tools that were listed last, by the names that models use.
     known: Mutex<BTreeMap<String, McpToolDescription>>,
 }
@@ -126,6 +131,7 @@ impl McpServers {
                 settings,
                 config: Arc::clone(&config),
                 connection: AsyncMutex::new(ConnectionState::Disconnected(Failures::default())),
+                failure: Mutex::default(),
                 known: Mutex::default(),
             })
         };
@@ -192,9 +198,8 @@ impl ServerSlot {
 
     async fn check(&self, guardian: &Guardian) -> Result<ServerCheck, String> {
         let mut state = self.connection.lock().await;
-        let connection = self.connect(&mut state, guardian).await?;
-        let list = connection.server.fetch_descriptions().await.map_err(|error| error.to_string())?;
-        let revision = connection.server.revision();
+        let listed = timeout(self.start_limit(), self.list_connection(&mut state, guardian)).await;
+        let (revision, list) = listed.unwrap_or_else(|_elapsed| Err(self.note_slow_start(&mut state)))?;
         let (tools, rejected) = self.named_tools(list);
         let tools = tools.into_iter().map(|(name, tool)| (name, tool.description)).collect();
         Ok(ServerCheck { revision, tools, rejected })
@@ -209,8 +214,56 @@ impl ServerSlot {
 
     /// Returns the server, with a list of its tools that is at most this old.
     async fn refresh(&self, guardian: &Guardian, max_age: Duration) -> Result<Arc<McpServer>, String> {
+        let arrived = Instant::now();
         let mut state = self.connection.lock().await;
-        let connection = self.connect(&mut state, guardian).await?;
+        if let Some(why) = self.failure_since(arrived) {
+            return Err(why);
+        }
+        let refreshed = timeout(self.start_limit(), self.refresh_connection(&mut state, guardian, max_age)).await;
+        let refreshed = refreshed.unwrap_or_else(|_elapsed| Err(self.note_slow_start(&mut state)));
+        if let Err(why) = &refreshed {
+            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), why.clone()));
+        }
+        refreshed
+    }
+
+    /// Why it failed while a caller waited for it: the caller does not wait a second time.
+    fn failure_since(&self, time: Instant) -> Option<String> {
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.as_ref().filter(|(failed, _)| *failed >= time).map(|(_, why)| why.clone())
+    }
+
+    /// How long starting and listing may take together: a little longer than one request of them, whose error says more.
+    fn start_limit(&self) -> Duration {
+        self.settings.start_timeout + START_SLACK
+    }
+
+    /// Counts a start that took too long as failed; returns the reason.
+    fn note_slow_start(&self, state: &mut ConnectionState) -> String {
+        let why = format!("it did not start and list its tools within {} s", self.settings.start_timeout.as_secs());
+        if let ConnectionState::Disconnected(failures) = state {
+            *state = ConnectionState::Disconnected(failures.after(&why));
+        }
+        why
+    }
+
+    async fn list_connection(
+        &self,
+        state: &mut ConnectionState,
+        guardian: &Guardian,
+    ) -> Result<(McpRevision, DescriptionList), String> {
+        let connection = self.connect(state, guardian).await?;
+        let list = connection.server.fetch_descriptions().await.map_err(|error| error.to_string())?;
+        Ok((connection.server.revision(), list))
+    }
+
+    async fn refresh_connection(
+        &self,
+        state: &mut ConnectionState,
+        guardian: &Guardian,
+        max_age: Duration,
+    ) -> Result<Arc<McpServer>, String> {
+        let connection = self.connect(state, guardian).await?;
         let changes = connection.server.tool_changes();
         let is_fresh = |listed: ListedAt| listed.changes == changes && listed.time.elapsed() <= max_age;
         if !connection.listed.is_some_and(is_fresh) {

@@ -14,12 +14,10 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use crate::message::{self, MAX_MESSAGE_BYTES, UnusableMessage};
 use crate::settings::McpProgram;
 use crate::transport::ServerMessageSink;
 use crate::{McpResponseFuture, McpTransport, ServerLog};
-
-/// The largest message of a server, in bytes.
-pub(crate) const MAX_MESSAGE_BYTES: usize = 16 << 20;
 
 /// How many lines in a row may be no messages, as those of a server that prints its log.
 const MAX_INVALID_LINES: usize = 1000;
@@ -168,7 +166,7 @@ impl MessageReader {
     async fn run(mut self, mut output: ProcessOutput, mut job: Job) {
         let reason = match self.read(&mut output).await {
             Ok(()) => match timeout(EXIT_WAIT, job.wait()).await {
-                Ok(Ok(exit)) => format!("it ended with {}", exit.status),
+                Ok(Ok(exit)) => format!("it ended: {}", exit.status),
                 Ok(Err(error)) => format!("it ended: {error}"),
                 Err(_running) => "it closed its output".into(),
             },
@@ -195,7 +193,7 @@ impl MessageReader {
             }
             line.extend_from_slice(rest);
             if line.len() > MAX_MESSAGE_BYTES {
-                return Err(format!("it sent a message of more than {MAX_MESSAGE_BYTES} bytes, so it was ended"));
+                return Err(ended_for(&UnusableMessage::TooLarge));
             }
         }
     }
@@ -205,10 +203,14 @@ impl MessageReader {
         if line.is_empty() {
             return Ok(());
         }
-        match serde_json::from_slice(line) {
+        match message::parse(line) {
             Ok(Value::Array(messages)) => messages.into_iter().for_each(|message| self.receive(message)),
             Ok(message @ Value::Object(_)) => self.receive(message),
-            Ok(_) | Err(_) => {
+            // It may be the answer to any request, so none of them can be answered any more.
+            Err(unusable @ (UnusableMessage::TooLarge | UnusableMessage::TooManyValues | UnusableMessage::TooDeep)) => {
+                return Err(ended_for(&unusable));
+            }
+            Ok(_) | Err(UnusableMessage::NotJson(_)) => {
                 self.invalid_lines += 1;
                 tracing::debug!("an MCP server wrote a line that is not a message");
                 if self.invalid_lines > MAX_INVALID_LINES {
@@ -230,6 +232,10 @@ impl MessageReader {
             tracing::debug!("an MCP server sent a message that is neither a request nor a response");
         }
     }
+}
+
+fn ended_for(unusable: &UnusableMessage) -> String {
+    format!("{unusable}, so it was ended")
 }
 
 /// Writes messages whole, one after the other: a caller that stops waiting must not cut one off.

@@ -68,16 +68,13 @@ fn tool_error(tool: &str, error: &McpError) -> ToolError {
     match error {
         McpError::Refused { code: BAD_PARAMS, .. }
         | McpError::TimedOut { .. }
+        | McpError::Unreachable { .. }
         | McpError::Malformed { .. }
         | McpError::TaskLost { .. }
         | McpError::TaskCancelled { .. } => ToolError::refused(error.to_string()),
         McpError::Refused { server, code, .. } => {
             tracing::warn!(server, tool, code, "an MCP server's tool failed");
             ToolError::refused(format!("the tool {tool} of the MCP server `{server}` failed without details"))
-        }
-        McpError::Unreachable { server, .. } => {
-            tracing::warn!(server, tool, "cannot reach an MCP server");
-            ToolError::refused(format!("the MCP server `{server}` cannot be reached"))
         }
     }
 }

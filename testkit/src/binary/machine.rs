@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::PATIENCE;
+
 /// The user `nobody`, and its group.
 pub const NOBODY: u32 = 65534;
 
@@ -22,6 +24,20 @@ pub fn within(limit: Duration, what: &str, mut done: impl FnMut() -> bool) {
         assert!(began.elapsed() < limit, "not within {limit:?}: {what}");
         thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// The peak memory of a process until its end, in KiB.
+#[track_caller]
+pub fn peak_memory(pid: u32) -> u64 {
+    let mut peak = 0;
+    within(PATIENCE, "the end of the process", || {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let now = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok());
+        peak = peak.max(now.unwrap_or(0));
+        now.is_none()
+    });
+    peak
 }
 
 /// A number of seconds to sleep that no other `sleep` on this machine uses.

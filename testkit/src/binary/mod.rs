@@ -23,7 +23,7 @@ pub use damage::{garble, set_format, truncate};
 pub use disk::{Ballast, SmallDisk};
 pub use fixture::BinaryFixture;
 pub use invocation::BinaryInvocation;
-pub use machine::{NOBODY, commands_with, is_root, unique_sleep, within};
+pub use machine::{NOBODY, commands_with, is_root, peak_memory, unique_sleep, within};
 pub use running::{BinaryExit, ProcessSignal, RunningBinary};
 pub use tmux::Tmux;
 

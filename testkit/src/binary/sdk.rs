@@ -5,14 +5,15 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use super::{BinaryFixture, BinaryInvocation};
+use crate::installed::{InstalledPackages, on_path};
 
-/// The variable in which `cargo xtask test` passes the folder of the SDKs.
-const VARIABLE: &str = "BOSUN_SDKS";
+/// The SDKs.
+const PACKAGES: InstalledPackages = InstalledPackages { variable: "BOSUN_SDKS", folder: "sdks" };
 
 /// A Python program with access to the SDKs. `CLAUDE_ADAPTER` and `COPILOT_ADAPTER` are the paths of the adapters.
 #[track_caller]
 pub fn python(stage: &BinaryFixture, program: &Path) -> BinaryInvocation {
-    let python = installed("python/bin/python");
+    let python = PACKAGES.path("python/bin/python");
     with_adapters(stage, stage.invocation(&python).args([Path::new("-B"), program]))
 }
 
@@ -24,7 +25,7 @@ pub fn node(stage: &BinaryFixture, program: &Path) -> BinaryInvocation {
     let copy = stage.base().join("node");
     if !copy.exists() {
         fs::create_dir(&copy).unwrap();
-        symlink(installed("node/node_modules"), copy.join("node_modules")).unwrap();
+        symlink(PACKAGES.path("node/node_modules"), copy.join("node_modules")).unwrap();
     }
     for entry in fs::read_dir(program.parent().unwrap()).unwrap().map(Result::unwrap) {
         fs::copy(entry.path(), copy.join(entry.file_name())).unwrap();
@@ -49,25 +50,4 @@ fn with_adapters(stage: &BinaryFixture, invocation: BinaryInvocation) -> BinaryI
     invocation
         .env("CLAUDE_ADAPTER", adapters.join("bosun-claude"))
         .env("COPILOT_ADAPTER", adapters.join("bosun-copilot"))
-}
-
-#[track_caller]
-fn installed(what: &str) -> PathBuf {
-    let place = std::env::var_os(VARIABLE).map_or_else(usual_place, PathBuf::from);
-    let path = place.join(what);
-    assert!(path.exists(), "{} does not exist; run `cargo xtask sdks`, which installs it", path.display());
-    path
-}
-
-/// The default folder, next to the build: tests are in `target/debug/deps`.
-fn usual_place() -> PathBuf {
-    std::env::current_exe().unwrap().ancestors().nth(3).unwrap().join("sdks")
-}
-
-/// A program of this machine, found on the test's own path.
-#[track_caller]
-fn on_path(name: &str) -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|program| program.exists());
-    found.unwrap_or_else(|| panic!("no {name} on the path; install it (Debian: apt install nodejs npm)"))
 }

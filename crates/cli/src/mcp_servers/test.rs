@@ -67,7 +67,7 @@ fn show(name: &str, check: &ServerCheck, json: bool) {
     }
     print::output(format_args!("{name}: protocol {protocol}, {}", print::pluralize(tools.len(), "tool")));
     for (tool, about) in tools {
-        print::output(format_args!("  {tool}  {}", print::one_line(about, 100)));
+        print::output(format_args!("  {tool}  {}", print::one_line(&print::sanitize(about), 100)));
     }
     for why in rejected {
         print::note(print::sanitize(&format!("not used: {why}")));

@@ -2,7 +2,9 @@
 
 #![cfg(test)]
 
+mod faults;
 mod hostile;
 mod server;
 mod servers;
 mod session;
+mod sharing;

@@ -12,7 +12,7 @@ use testkit::mcp::{ScriptedMcpProgram, ScriptedMcpUrl};
 use testkit::session::{PlayedSession, guardian, scenario};
 use tools::ToolCatalog;
 
-fn settings(address: McpAddress) -> McpServerSettings {
+pub(crate) fn settings(address: McpAddress) -> McpServerSettings {
     McpServerSettings {
         name: "calc".into(),
         address,
@@ -23,29 +23,29 @@ fn settings(address: McpAddress) -> McpServerSettings {
     }
 }
 
-fn program(server: &ScriptedMcpProgram) -> McpServerSettings {
+pub(crate) fn program(server: &ScriptedMcpProgram) -> McpServerSettings {
     let (command, args) = server.command();
     let env = vec![("OWN".to_owned(), Secret::new("1"))];
     settings(McpAddress::Program(McpProgram { command, args, env, cwd: server.folder(), pinned: Vec::new() }))
 }
 
-fn url(server: &ScriptedMcpUrl, headers: Vec<(String, Secret)>) -> McpServerSettings {
+pub(crate) fn url(server: &ScriptedMcpUrl, headers: Vec<(String, Secret)>) -> McpServerSettings {
     settings(McpAddress::Url { url: server.url().to_owned(), headers })
 }
 
-fn servers(settings: McpServerSettings) -> Arc<McpServers> {
+pub(crate) fn servers(settings: McpServerSettings) -> Arc<McpServers> {
     let env = vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())];
     let roots = vec!["/work folder".into()];
     let config = McpServersConfig { servers: vec![settings], env, roots, ..McpServersConfig::default() };
     Arc::new(McpServers::new(config))
 }
 
-fn test_guardian() -> Guardian {
+pub(crate) fn test_guardian() -> Guardian {
     Guardian::new(guardian())
 }
 
 /// Runs a session whose root makes these calls, one per turn; returns the answers.
-async fn run_calls(servers: Arc<McpServers>, calls: &[(&str, Value)]) -> (PlayedSession, Vec<ToolResult>) {
+pub(crate) async fn run_calls(servers: Arc<McpServers>, calls: &[(&str, Value)]) -> (PlayedSession, Vec<ToolResult>) {
     let mut rules: Vec<Value> = Vec::new();
     for (index, (tool, input)) in calls.iter().enumerate() {
         let call = json!({ "id": format!("c{index}"), "tool": tool, "input": input });
@@ -199,7 +199,10 @@ async fn calls_that_take_too_long_end_and_are_cancelled() {
         assert!(texts[2].contains("did not answer `tools/call` within"), "{}", texts[2]);
         assert!(texts[3].contains("lost the task") && texts[3].contains("there is no such task"), "{}", texts[3]);
         assert_eq!(texts[4], "the sum is 2", "the server is still used");
-        assert_eq!(server.heard("notifications/cancelled").len(), 2, "{revision}");
+        let calls: Vec<Value> = server.heard("tools/call").iter().map(|call| call["id"].clone()).collect();
+        let cancelled = server.heard("notifications/cancelled");
+        let of_calls = cancelled.iter().filter(|message| calls.contains(&message["params"]["requestId"]));
+        assert_eq!(of_calls.count(), 2, "{revision}");
         assert_eq!(server.heard("tasks/cancel").len(), 1, "{revision}");
         assert_eq!(server.pids().len(), 1);
     }

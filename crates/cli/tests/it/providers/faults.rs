@@ -4,7 +4,7 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
-use testkit::binary::{BinaryExit, BinaryFixture, PATIENCE, within};
+use testkit::binary::{BinaryExit, BinaryFixture, peak_memory};
 use testkit::server::ModelServer;
 
 use super::MODELS;
@@ -178,19 +178,6 @@ fn endless_answer_is_an_error_and_uses_bounded_memory() {
             assert!((1..MAX_MEMORY_KIB).contains(&peak), "{fault}, {model}: {peak} KiB");
         }
     }
-}
-
-/// The peak memory of a process until its end, in KiB.
-fn peak_memory(pid: u32) -> u64 {
-    let mut peak = 0;
-    within(PATIENCE, "the end of the process", || {
-        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let now = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok());
-        peak = peak.max(now.unwrap_or(0));
-        now.is_none()
-    });
-    peak
 }
 
 #[test]
