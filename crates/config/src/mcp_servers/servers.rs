@@ -1,5 +1,6 @@
 //! Which MCP servers a session has, and why it does not have the others.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -207,7 +208,14 @@ pub(crate) fn project_server_commands(top: &Path) -> Vec<HookAction> {
     if let Ok(Some(file)) = crate::file::SettingsFile::read_below(top, crate::project::CONFIG) {
         specs.extend(file.mcp.servers.into_values());
     }
-    specs.iter().filter_map(as_command).collect()
+    specs.iter().filter_map(|spec| trusted_command(spec, top)).collect()
+}
+
+/// A server's program as the user sees it when trusting the project: variables have their defaults, since a session may
+/// be started with others.
+fn trusted_command(spec: &McpServerSpec, top: &Path) -> Option<HookAction> {
+    let value = |name: &str| ["CLAUDE_PROJECT_DIR", "PWD"].contains(&name).then(|| top.display().to_string());
+    as_command(&expand(spec, &mut VariableExpander::new(&value)))
 }
 
 /// A server's program as the command of a hook, whose files are known.
@@ -308,7 +316,7 @@ impl ServerCheck<'_> {
             return Err(format!("these variables are not set: {names}; write ${{NAME:-default}} for a default"));
         }
         self.require_allowed(name, &expanded)?;
-        let address = self.address_of(&expanded, origin)?;
+        let address = self.address_of(spec, &expanded, origin)?;
         let seconds = |time: Option<protocol::Seconds>| time.map(|time| time.0).filter(|time| !time.is_zero());
         Ok(McpServerSettings {
             name: name.clone(),
@@ -337,7 +345,13 @@ impl ServerCheck<'_> {
         Ok(())
     }
 
-    fn address_of(&self, spec: &McpServerSpec, origin: &SettingOrigin) -> Result<McpAddress, String> {
+    /// How a server is reached; `written` is its definition before its variables were expanded.
+    fn address_of(
+        &self,
+        written: &McpServerSpec,
+        spec: &McpServerSpec,
+        origin: &SettingOrigin,
+    ) -> Result<McpAddress, String> {
         let secrets = |values: &std::collections::BTreeMap<String, String>| {
             values.iter().map(|(name, value)| (name.clone(), Secret::new(value))).collect()
         };
@@ -348,7 +362,7 @@ impl ServerCheck<'_> {
             (None | Some(McpServerKind::Stdio), Some(command), None) => {
                 let cwd = self.folder_of(spec, origin);
                 let pinned = match origin {
-                    SettingOrigin::Project(_) => self.pinned_files(spec, &cwd),
+                    SettingOrigin::Project(_) => self.pinned_files(written, spec, &cwd)?,
                     SettingOrigin::Managed(_)
                     | SettingOrigin::Flag
                     | SettingOrigin::SettingsFlag(_)
@@ -381,13 +395,33 @@ impl ServerCheck<'_> {
         spec.cwd.as_ref().map_or_else(|| base.to_owned(), |cwd| base.join(cwd))
     }
 
-    /// The project's files that a server runs, with their digests.
-    fn pinned_files(&self, spec: &McpServerSpec, cwd: &Path) -> Vec<(PathBuf, String)> {
+    /// The project's files that a server runs, with their digests. Fails if trust does not cover one of them.
+    fn pinned_files(
+        &self,
+        written: &McpServerSpec,
+        spec: &McpServerSpec,
+        cwd: &Path,
+    ) -> Result<Vec<(PathBuf, String)>, String> {
         let top = &self.layers.project.dir;
-        let Some(action) = as_command(spec) else { return Vec::new() };
+        let trusted = trusted_command(written, top).map(|action| project_files(&action, top)).unwrap_or_default();
+        let Some(action) = as_command(spec) else { return Ok(Vec::new()) };
         let files = hook_files::files_run(&action, top, None).into_iter().map(|file| file.full_path(cwd));
-        files.filter(|path| path.starts_with(top)).map(|path| (path.clone(), hooks::program_digest(&path))).collect()
+        let pin = |path: PathBuf| match trusted.contains(&path) {
+            true => Ok((path.clone(), hooks::program_digest(&path))),
+            false => Err(format!(
+                "its variables make it run {}, which trust does not cover; write that path without variables",
+                path.display()
+            )),
+        };
+        files.filter(|path| path.starts_with(top)).map(pin).collect()
     }
+}
+
+/// The files of a project that a command of it runs.
+fn project_files(action: &HookAction, top: &Path) -> BTreeSet<PathBuf> {
+    let HookAction::Command { cwd, .. } = action else { return BTreeSet::new() };
+    let folder = cwd.as_ref().map_or_else(|| top.to_owned(), |cwd| top.join(cwd));
+    hook_files::files_run(action, top, None).into_iter().map(|file| file.full_path(&folder)).collect()
 }
 
 /// The definition with its variables expanded.

@@ -13,6 +13,7 @@ mod import;
 mod layers;
 mod mistakes;
 mod plans;
+mod project_servers;
 mod providers;
 mod settings;
 mod trust;
