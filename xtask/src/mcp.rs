@@ -1,5 +1,5 @@
-//! What tests of MCP need: the conformance suite of the protocol with the node that it runs on, the inspector, and the
-//! clients of four SDKs.
+//! What tests of MCP need: the conformance suite of the protocol with the node that it runs on, the inspector, four SDKs
+//! and the reference servers.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,16 @@ pub(crate) const VARIABLE: &str = "BOSUN_MCP";
 /// Installs all of it unless it exists in the same versions, and returns its path.
 pub(crate) fn install() -> Result<PathBuf> {
     let (place, lists) = (target_dir().join("mcp"), root().join("crates/cli/tests/mcp"));
-    npm::install(&place.join("node"), &lists, NpmPackages::All, "the conformance suite and the SDKs of MCP for node")?;
-    venv::install(&place.join("python"), &lists.join("requirements.txt"), "the SDKs of MCP for Python")?;
+    npm::install(
+        &place.join("node"),
+        &lists,
+        NpmPackages::All,
+        "the conformance suite, the SDKs and the servers of MCP for node",
+    )?;
+    venv::install(
+        &place.join("python"),
+        &lists.join("requirements.txt"),
+        "the SDKs and the servers of MCP for Python",
+    )?;
     Ok(place)
 }
