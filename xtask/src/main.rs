@@ -35,7 +35,7 @@ usage: cargo xtask COMMAND
   oracle  installs the Python SDKs that tests compare the wire formats with; `test` does this too
   web     installs Schemathesis and Chromium for tests of the HTTP adapter; `test` does this too
   sdks    installs the SDKs that drive the adapters in tests; `test` does this too
-  mcp     installs the conformance suite of MCP, its inspector and its SDKs' clients; `test` does this too
+  mcp     installs the conformance suite of MCP, its inspector, SDKs and servers; `test` does this too
   chaos   kills working processes, 200 times or as set by `--runs N`, `--seed S`, `--events`; `--fleet` kills a fleet of 1,000 todos
   bench   measures the release binary and prints Markdown tables
   bench compare BEFORE [AFTER]
@@ -50,6 +50,8 @@ usage: cargo xtask COMMAND
           measures the response time of programs that use an SDK, compared with an empty adapter
   bench growth [--binary PATH]
           measures how the cost of turns, lists, background results, ended agents and searches grows
+  bench mcp [BEFORE]
+          measures agents that share an MCP server, and sessions without one, also of another binary
   bench watchers [--binary PATH]
           measures a run watched by 0, 32 and 120 HTTP clients
   picture the picture in the README, recorded from a fleet of the demo that is killed and resumed
@@ -77,6 +79,8 @@ fn main() -> ExitCode {
         ["bench", "adapters"] => bench::adapters(),
         ["bench", "growth"] => bench::growth(None),
         ["bench", "growth", "--binary", binary] => bench::growth(Some(binary)),
+        ["bench", "mcp"] => bench::mcp(None),
+        ["bench", "mcp", before] => bench::mcp(Some(before)),
         ["bench", "watchers"] => bench::watchers(None),
         ["bench", "watchers", "--binary", binary] => bench::watchers(Some(binary)),
         ["picture"] => picture::picture(),

@@ -6,6 +6,7 @@ mod compare;
 mod fanout;
 mod fleet;
 mod growth;
+mod mcp;
 mod provider;
 mod server;
 mod watchers;
@@ -92,6 +93,14 @@ pub(crate) fn compare(before: &str, after: Option<&str>) -> Result<()> {
     build()?;
     let folder = BenchFolder::new()?;
     compare::bench(&folder.side("before", Some(before))?, &folder.side("after", after)?)
+}
+
+/// Builds the release binary, and measures sessions with and without MCP servers; another binary only without.
+pub(crate) fn mcp(before: Option<&str>) -> Result<()> {
+    build()?;
+    let folder = BenchFolder::new()?;
+    let before = before.map(|before| folder.side("before", Some(before))).transpose()?;
+    mcp::bench(&folder, before.as_ref())
 }
 
 /// Measures a run with HTTP watchers.

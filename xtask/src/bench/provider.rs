@@ -49,7 +49,7 @@ pub(super) fn variables(url: &str) -> Vec<(&'static str, String)> {
 }
 
 /// The size of a run's first request body, in bytes.
-fn first_request(ground: &BenchFolder, model: &str) -> Result<usize> {
+pub(super) fn first_request(ground: &BenchFolder, model: &str) -> Result<usize> {
     let listener = TcpListener::bind("127.0.0.1:0").context("cannot listen")?;
     let url = format!("http://{}", listener.local_addr().context("no address")?);
     let mut process = Command::new(&ground.binary)
