@@ -54,7 +54,7 @@ fn a_host_without_sessions_ends_by_itself() {
     let host = HostFixture::new(BOSUN);
     host.release();
     let resident = host.bosun(&["serve", "--no-http", "--idle-after", "200ms"]).start();
-    resident.await_stdout("keeping sessions");
+    resident.await_stdout("the session host runs");
     host.detach("busy job 1");
     resident.wait().expect(0);
 }

@@ -190,7 +190,7 @@ pub(super) fn view() -> SessionView {
         title: "Count the tests".into(),
         created_at: Timestamp(20),
         updated_at: Timestamp(66),
-        state: TaskState::Idle,
+        state: TaskState::Interrupted,
         last_outcome: Some(TaskOutcome::Completed),
         owner_pid: None,
         events: u64::try_from(entries_until(Stage::Tasks).len()).unwrap(),
