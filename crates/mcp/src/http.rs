@@ -134,7 +134,7 @@ impl HttpTransport {
         Err("it closed the stream before it answered".into())
     }
 
-    /// Reads the answer of a request that failed: an error of the server, or a page of something in between.
+    /// Reads the answer of a request that failed: an error of the server, or an error page of a proxy.
     async fn read_failure(&self, response: HttpResponse, is_request: bool) -> Result<Value, String> {
         let status = response.status();
         let challenge = response.header("www-authenticate").map(str::to_owned);

@@ -52,7 +52,7 @@ pub(crate) struct ServerLink {
     open: Mutex<BTreeMap<u64, OpenRequest>>,
     /// How often the server reported that its tools changed.
     tool_changes: AtomicU64,
-    /// Messages that are sent without anybody waiting for them.
+    /// Messages that are sent in the background.
     background: Mutex<JoinSet<()>>,
 }
 
@@ -230,7 +230,7 @@ impl ServerLink {
         }
     }
 
-    /// The response to a request of the server that needs nobody else.
+    /// The response to a request of the server that needs no decision of the user.
     fn answer(&self, id: &Value, method: &str) -> Value {
         match method {
             "ping" => wire::result(id, json!({})),

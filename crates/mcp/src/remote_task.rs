@@ -25,7 +25,7 @@ const POLL_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often in a row a poll may fail to reach the server.
 const MAX_FAILED_POLLS: u32 = 8;
 
-/// How far a task is.
+/// The status of a task.
 #[derive(Clone, Copy)]
 enum TaskStatus {
     Working,

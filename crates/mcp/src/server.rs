@@ -35,7 +35,7 @@ const RESUBSCRIBE_DELAY: Duration = Duration::from_secs(30);
 pub struct McpServer {
     link: Arc<ServerLink>,
     capabilities: ServerCapabilities,
-    /// Hears the server's own messages, and keeps a subscription to them.
+    /// Handles the server's own messages, and keeps a subscription to them.
     _tasks: JoinSet<()>,
 }
 

@@ -44,7 +44,7 @@ impl ServerMessageSink {
         (ServerMessageSink(sender), receiver)
     }
 
-    /// Passes a message on. A server that sends faster than it is heard loses messages.
+    /// Passes a message on. If a server sends messages faster than they are handled, some are dropped.
     pub(crate) fn push(&self, message: Value) {
         if let Err(error) = self.0.try_send(message) {
             tracing::debug!(%error, "a message of an MCP server is dropped");
