@@ -216,10 +216,13 @@ impl ServerSlot {
     async fn refresh(&self, guardian: &Guardian, max_age: Duration) -> Result<Arc<McpServer>, String> {
         let arrived = Instant::now();
         let mut state = self.connection.lock().await;
+        if let Some(server) = state.listed_server(max_age) {
+            return Ok(server);
+        }
         if let Some(why) = self.failure_since(arrived) {
             return Err(why);
         }
-        let refreshed = timeout(self.start_limit(), self.refresh_connection(&mut state, guardian, max_age)).await;
+        let refreshed = timeout(self.start_limit(), self.refresh_connection(&mut state, guardian)).await;
         let refreshed = refreshed.unwrap_or_else(|_elapsed| Err(self.note_slow_start(&mut state)));
         if let Err(why) = &refreshed {
             *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), why.clone()));
@@ -261,20 +264,16 @@ impl ServerSlot {
         &self,
         state: &mut ConnectionState,
         guardian: &Guardian,
-        max_age: Duration,
     ) -> Result<Arc<McpServer>, String> {
         let connection = self.connect(state, guardian).await?;
         let changes = connection.server.tool_changes();
-        let is_fresh = |listed: ListedAt| listed.changes == changes && listed.time.elapsed() <= max_age;
-        if !connection.listed.is_some_and(is_fresh) {
-            let list = connection.server.fetch_descriptions().await.map_err(|error| error.to_string())?;
-            connection.listed = Some(ListedAt { time: Instant::now(), changes });
-            let (tools, rejected) = self.named_tools(list);
-            for why in rejected {
-                tracing::warn!(server = self.settings.name, "a tool of an MCP server is not used: {why}");
-            }
-            *self.known.lock().unwrap_or_else(PoisonError::into_inner) = tools;
+        let list = connection.server.fetch_descriptions().await.map_err(|error| error.to_string())?;
+        connection.listed = Some(ListedAt { time: Instant::now(), changes });
+        let (tools, rejected) = self.named_tools(list);
+        for why in rejected {
+            tracing::warn!(server = self.settings.name, "a tool of an MCP server is not used: {why}");
         }
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = tools;
         Ok(Arc::clone(&connection.server))
     }
 
@@ -384,6 +383,15 @@ struct McpStartError {
 }
 
 impl ConnectionState {
+    /// The server, if its tools were listed at most this long ago and have not changed since.
+    fn listed_server(&mut self, max_age: Duration) -> Option<Arc<McpServer>> {
+        self.note_loss();
+        let ConnectionState::Connected(connection) = self else { return None };
+        let ListedAt { time, changes } = connection.listed?;
+        let is_fresh = changes == connection.server.tool_changes() && time.elapsed() <= max_age;
+        is_fresh.then(|| Arc::clone(&connection.server))
+    }
+
     /// Disconnects from a server whose connection was lost.
     fn note_loss(&mut self) {
         let ConnectionState::Connected(connection) = self else { return };
