@@ -115,7 +115,7 @@ impl Git {
         std::iter::once(count).chain(entries)
     }
 
-    /// The same for a repository whose settings are untrusted: missing objects are not fetched, since those settings
+    /// Git for a repository whose settings are untrusted: missing objects are not fetched, since those settings
     /// would name the programs for it.
     #[must_use]
     pub(crate) fn without_fetching(self) -> Git {
@@ -124,7 +124,7 @@ impl Git {
             .with_env("GIT_NO_REPLACE_OBJECTS", "1")
     }
 
-    /// The opposite of [`Git::untrusting`].
+    /// The opposite of [`Git::without_fetching`].
     #[must_use]
     pub(crate) fn with_fetching(mut self) -> Git {
         self.env.retain(|(name, _)| name != "GIT_NO_LAZY_FETCH" && name != "GIT_ALLOW_PROTOCOL");

@@ -108,7 +108,7 @@ impl FleetResultStore {
         conn.execute("DELETE FROM fleet_results WHERE at < ?1", [then.0]).map_err(sqlite_error(&home.index_db()))
     }
 
-    /// How many results [`FleetResultStore::drop_before`] would remove.
+    /// How many results [`FleetResultStore::remove_unused_since`] would remove.
     pub fn count_unused_since(home: &Home, then: Timestamp) -> Result<usize, StoreError> {
         let conn = SessionIndex::open(home)?.into_connection();
         conn.query_row("SELECT count(*) FROM fleet_results WHERE at < ?1", [then.0], |row| row.get(0))
