@@ -190,7 +190,7 @@ pub(super) fn view() -> SessionView {
         title: "Count the tests".into(),
         created_at: Timestamp(20),
         updated_at: Timestamp(66),
-        state: TaskState::Interrupted,
+        state: TaskState::Idle,
         last_outcome: Some(TaskOutcome::Completed),
         owner_pid: None,
         events: u64::try_from(entries_until(Stage::Tasks).len()).unwrap(),
@@ -234,6 +234,7 @@ pub(super) fn ask_view() -> SessionView {
 pub(super) fn subagent_view() -> SessionView {
     SessionView {
         updated_at: Timestamp(117),
+        state: TaskState::Interrupted,
         events: u64::try_from(entries_until(Stage::Subagents).len()).unwrap(),
         ..ask_view()
     }
