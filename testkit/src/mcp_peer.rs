@@ -48,6 +48,12 @@ impl McpPeer {
         McpPeer::new(PACKAGES.path("python/bin/python"), &program.to_string_lossy(), args)
     }
 
+    /// A program for Python with the SDK 1.x.
+    #[track_caller]
+    pub fn python_1(program: &Path, args: &[&str]) -> McpPeer {
+        McpPeer::new(PACKAGES.path("python-1/bin/python"), &program.to_string_lossy(), args)
+    }
+
     /// A program that a package for Python installs.
     #[track_caller]
     pub fn python_package(program: &str, args: &[&str]) -> McpPeer {

@@ -11,6 +11,7 @@ Its only argument is a JSON object:
   chatty:   it prints lines that are no messages
   http:     it serves HTTP and prints its URL
   token:    the token that HTTP requests must carry
+  unknown:  the body of the page that an unknown request gets over HTTP, with status 400
 """
 
 import http.server
@@ -303,6 +304,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         log(message)
         if "revoke" in STATE or "token" in OPTIONS and self.headers.get("authorization") != "Bearer " + OPTIONS["token"]:
             self.plain(401, b"who are you?", {"WWW-Authenticate": "Bearer realm=\"test\""})
+            return
+        if "unknown" in OPTIONS and message.get("method") == "server/discover":
+            self.plain(400, OPTIONS["unknown"].encode(), {})
             return
         if "forget" in STATE and message.get("method") not in ("initialize", "server/discover"):
             STATE.discard("forget")

@@ -1,4 +1,4 @@
-//! What tests of MCP need: the conformance suite of the protocol with the node that it runs on, the inspector, four SDKs
+//! What tests of MCP need: the conformance suite of the protocol with the node that it runs on, the inspector, five SDKs
 //! and the reference servers.
 
 use std::path::PathBuf;
@@ -21,10 +21,8 @@ pub(crate) fn install() -> Result<PathBuf> {
         NpmPackages::All,
         "the conformance suite, the SDKs and the servers of MCP for node",
     )?;
-    venv::install(
-        &place.join("python"),
-        &lists.join("requirements.txt"),
-        "the SDKs and the servers of MCP for Python",
-    )?;
+    for (folder, list) in [("python", "requirements.txt"), ("python-1", "requirements-1.txt")] {
+        venv::install(&place.join(folder), &lists.join(list), "the SDKs and the servers of MCP for Python")?;
+    }
     Ok(place)
 }

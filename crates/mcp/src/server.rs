@@ -280,14 +280,16 @@ async fn negotiate(link: &ServerLink) -> Result<ServerCapabilities, McpError> {
     }
 }
 
-/// Asks a server what it can do; `None` if it speaks only older revisions.
+/// Asks a server what it can do; `None` if it speaks only older revisions. Servers refuse the request in many ways, such
+/// as a page with an error status; one that cannot be reached does not answer the next request either.
 async fn discover(link: &ServerLink) -> Result<Option<ServerCapabilities>, McpError> {
     let mut params = Map::new();
     crate::revision::add_stateless_meta(&mut params);
     let request = ServerRequest::new("server/discover", params, link.options.timeouts.initialize);
     let answer = match link.request(request).await {
         Ok(answer) => answer,
-        Err(McpError::Refused { .. }) => return Ok(None),
+        Err(McpError::Refused { .. } | McpError::Malformed { .. }) => return Ok(None),
+        Err(McpError::Unreachable { .. }) if link.transport.closed().is_none() => return Ok(None),
         Err(error) => return Err(error),
     };
     let versions = answer.get("supportedVersions").and_then(Value::as_array);

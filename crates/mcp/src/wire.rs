@@ -41,8 +41,8 @@ pub(crate) fn read_response(id: u64, mut message: Value) -> McpResponse {
     };
     match fields.get("id") {
         Some(Value::Number(number)) if number.as_u64() == Some(id) => {}
-        // A server that could not read the request does not know its id.
-        Some(Value::Null) | None if fields.contains_key("error") => {}
+        // A server that could not read the request does not know its id, or makes one up; ours are numbers.
+        Some(Value::Null | Value::String(_)) | None if fields.contains_key("error") => {}
         _other => return McpResponse::Malformed("it is the answer to another request".into()),
     }
     match (fields.remove("result"), fields.remove("error")) {
@@ -76,6 +76,11 @@ mod tests {
         assert_eq!(read(json!({ "id": 7, "result": {}, "error": null })), "result {}");
         assert_eq!(read(json!({ "id": 7, "error": { "code": -32601, "message": "no" } })), "error -32601 no");
         assert_eq!(read(json!({ "id": null, "error": {} })), "error 0 no message");
+        assert_eq!(
+            read(json!({ "id": "server-error", "error": { "code": -32600, "message": "no" } })),
+            "error -32600 no"
+        );
+        assert_eq!(read(json!({ "id": 8, "error": {} })), "it is the answer to another request");
         assert_eq!(read(json!({ "id": 8, "result": {} })), "it is the answer to another request");
         assert_eq!(read(json!({ "id": "7", "result": {} })), "it is the answer to another request");
         assert_eq!(read(json!({ "result": {} })), "it is the answer to another request");

@@ -131,6 +131,18 @@ async fn session_that_the_server_forgot_begins_again() {
     assert_eq!(served.program().heard("initialize").len(), 2);
 }
 
+/// Servers refuse what they do not know in their own ways: with an id that they made up, or with a page.
+#[tokio::test]
+async fn server_that_refuses_the_newest_revision_in_any_way_is_used_in_the_older_form() {
+    let invented =
+        r#"{ "jsonrpc": "2.0", "id": "server-error", "error": { "code": -32600, "message": "no session" } }"#;
+    for page in [invented, "<html>Unprocessable</html>", "", "{}"] {
+        let served = ScriptedMcpProgram::new(json!({ "revision": "session", "unknown": page })).serve();
+        let (_run, answers) = run_calls(servers(url(&served, Vec::new())), &[add()]).await;
+        assert_eq!(answers[0].text, SUM, "{page}");
+    }
+}
+
 /// The description of a tool is text for the model, and nothing that it demands happens by itself.
 #[tokio::test]
 async fn instructions_in_a_description_give_no_permission() {

@@ -80,6 +80,19 @@ fn typescript_2_over_http_in_sessions() {
 }
 
 #[test]
+fn python_1_over_stdio() {
+    let peer = McpPeer::python_1(&program("sdk_py_1.py"), &["stdio"]);
+    let texts = call(&fixture(), &peer.settings(), &common_calls());
+    check_common(&texts, SESSION);
+}
+
+/// The server makes up an id for the refusal of the newest revision.
+#[test]
+fn python_1_over_http() {
+    serves(&McpPeer::python_1(&program("sdk_py_1.py"), &["http"]), SESSION);
+}
+
+#[test]
 fn python_over_stdio() {
     let texts = call(&fixture(), &McpPeer::python(&program("sdk_py.py"), &["stdio"]).settings(), &common_calls());
     check_common(&texts, STATELESS);
