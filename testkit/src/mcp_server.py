@@ -12,6 +12,10 @@ Its only argument is a JSON object:
   http:     it serves HTTP and prints its URL
   token:    the token that HTTP requests must carry
   unknown:  the body of the page that an unknown request gets over HTTP, with status 400
+
+The tools that run as tasks end when they are polled, or never; `gate` and `gated` end once the file `open` is in the
+folder of the log, and a poll of `dies` ends the server. `pushed` wants to be polled seldom and reports its end on a
+stream; the stream of `unheard` is lost.
 """
 
 import http.server
@@ -28,6 +32,7 @@ OUTPUT = threading.Lock()
 TASKS = {}
 RESPONSES = {}
 EXTRA = []
+NEWER_TASKS = ["gate", "fails", "drops", "asks", "dies", "flaky", "pushed", "unheard"]
 COUNTER = [0]
 # What a tool has switched on.
 STATE = set()
@@ -63,6 +68,8 @@ def tools():
         tool("task", "Runs as a task.", execution={"taskSupport": "required"}),
         tool("never", "Runs as a task that never ends.", execution={"taskSupport": "required"}),
         tool("expire", "Runs as a task that the server forgets.", execution={"taskSupport": "required"}),
+        tool("gated", "Answers when the gate is open."),
+    ] + [tool(name, "Runs as a task.", execution={"taskSupport": "required"}) for name in NEWER_TASKS] + [
         {"name": "broken", "description": "Has no valid schema.", "inputSchema": {"type": "string"}},
     ] + [tool(name, about) for name, about in FAULTS.items() if OPTIONS.get("faults")] + EXTRA
 
@@ -79,6 +86,9 @@ FAULTS = {
     "revoke": "Refuses the credentials from now on.",
     "forget": "Forgets its sessions.",
 }
+
+
+QUESTION = {"message": "Who?", "requestedSchema": schema(name="string")}
 
 
 def text(value):
@@ -109,17 +119,78 @@ class Peer:
         return RESPONSES.pop(key)
 
 
-def new_task(name, stateless):
+GATED = ["gate", "pushed", "unheard"]
+
+
+def gate_is_open():
+    return os.path.exists(os.path.join(os.path.dirname(OPTIONS["log"]), "open"))
+
+
+def new_task(name, stateless, token):
     task = "task-%d" % (len(TASKS) + 1)
-    TASKS[task] = {"name": name, "polls": 0, "cancelled": False}
+    TASKS[task] = {"name": name, "polls": 0, "cancelled": False, "token": token, "input": None}
     state = {"taskId": task, "status": "working", "createdAt": "x", "lastUpdatedAt": "x"}
     ttl = 300 if name == "expire" else 60000
     if stateless:
-        return {"resultType": "task", "ttlMs": ttl, "pollIntervalMs": 100, **state}
-    return {"task": {"ttl": ttl, "pollInterval": 100, **state}}
+        return {"resultType": "task", "ttlMs": ttl, "pollIntervalMs": poll_interval(name), **state}
+    return {"task": {"ttl": ttl, "pollInterval": poll_interval(name), **state}}
 
 
-def task_state(task, stateless):
+def poll_interval(name):
+    return 30000 if name == "pushed" else 100
+
+
+def push_changes(task, peer):
+    """Reports the end of a task on a stream; returns whether the stream stays open."""
+    name = TASKS[task]["name"]
+    if name == "unheard":
+        return False
+    while name == "pushed" and not gate_is_open():
+        time.sleep(0.01)
+    peer.send({"jsonrpc": "2.0", "method": "notifications/tasks", "params": {"taskId": task, "status": "completed"}})
+    return True
+
+
+def task_result(entry, peer):
+    """The result of a task that has ended; in the older form, the request for it waits and may ask."""
+    if entry["name"] == "fails":
+        return {**text("it broke"), "isError": True}
+    if entry["name"] in GATED:
+        return text("the gate is open")
+    if entry["name"] == "asks":
+        if entry["input"] is None:
+            entry["input"] = peer.request("elicitation/create", QUESTION)["result"]
+        return text(json.dumps(entry["input"]))
+    return text("the task is done")
+
+
+def newer_state(entry, state, peer, stateless):
+    """The state of a task of the tools in NEWER_TASKS."""
+    name = entry["name"]
+    if name == "dies":
+        os._exit(3)
+    if name == "flaky" and entry["polls"] < 3:
+        raise Failure(-32603, "too busy")
+    if name in GATED:
+        note = {"progressToken": entry["token"], "progress": entry["polls"], "total": 9}
+        peer.send({"jsonrpc": "2.0", "method": "notifications/progress", "params": note})
+        state["statusMessage"] = "the gate is closed"
+    is_over = gate_is_open() if name in GATED else entry["polls"] > 1
+    if name == "asks" and entry["input"] is None:
+        state["status"] = "input_required"
+        if stateless:
+            state["inputRequests"] = {"who": {"method": "elicitation/create", "params": QUESTION}}
+    elif name == "drops" and is_over:
+        state.update({"status": "cancelled", "statusMessage": "no room"})
+    elif is_over:
+        state["status"] = "failed" if name == "fails" else "completed"
+        if stateless and name == "fails":
+            state["error"] = {"code": -32000, "message": "it broke"}
+        elif stateless:
+            state["result"] = task_result(entry, peer)
+
+
+def task_state(task, stateless, peer):
     entry = TASKS.get(task)
     if entry is None or (entry["name"] == "expire" and entry["polls"] > 0):
         raise Failure(-32602, "there is no such task")
@@ -127,20 +198,23 @@ def task_state(task, stateless):
     state = {"taskId": task, "status": "working", "createdAt": "x", "lastUpdatedAt": "x"}
     if entry["cancelled"]:
         state["status"] = "cancelled"
+    elif entry["name"] in NEWER_TASKS:
+        newer_state(entry, state, peer, stateless)
     elif entry["name"] == "task" and entry["polls"] > 2:
         state["status"] = "completed"
         if stateless:
             state["result"] = text("the task is done")
-    state.update({"ttlMs": 60000, "pollIntervalMs": 100} if stateless else {"ttl": 60000, "pollInterval": 100})
+    poll = poll_interval(entry["name"])
+    state.update({"ttlMs": 60000, "pollIntervalMs": poll} if stateless else {"ttl": 60000, "pollInterval": poll})
     return state
 
 
 def call(params, peer, stateless):
     name, arguments = params["name"], params.get("arguments") or {}
-    if name in ("task", "never", "expire"):
+    if name in ["task", "never", "expire"] + NEWER_TASKS:
         if not stateless and "task" not in params:
             raise Failure(-32601, "this tool runs only as a task")
-        return new_task(name, stateless)
+        return new_task(name, stateless, params["_meta"]["progressToken"])
     if name == "add":
         if "a" not in arguments:
             raise Failure(-32602, "a is missing")
@@ -148,6 +222,10 @@ def call(params, peer, stateless):
     if name == "slow":
         time.sleep(1)
         return text("slept")
+    if name == "gated":
+        while not gate_is_open():
+            time.sleep(0.01)
+        return text("it was opened")
     if name == "hang":
         time.sleep(3600)
     if name == "crash":
@@ -163,15 +241,14 @@ def call(params, peer, stateless):
             peer.send({"jsonrpc": "2.0", "method": "notifications/progress", "params": note})
             time.sleep(0.01)
     if name == "ask":
-        question = {"message": "Who?", "requestedSchema": schema(name="string")}
         if stateless:
             responses = params.get("inputResponses")
             if responses is None:
-                asked = {"who": {"method": "elicitation/create", "params": question}}
+                asked = {"who": {"method": "elicitation/create", "params": QUESTION}}
                 return {"resultType": "input_required", "inputRequests": asked, "requestState": "s1"}
             assert params["requestState"] == "s1"
             return text(json.dumps(responses["who"]))
-        return text(json.dumps(peer.request("elicitation/create", question)["result"]))
+        return text(json.dumps(peer.request("elicitation/create", QUESTION)["result"]))
     if name == "sample":
         return text(json.dumps(peer.request("sampling/createMessage", {})["error"]["code"]))
     if name == "roots":
@@ -247,13 +324,19 @@ def answer(method, params, peer):
     if method == "tools/call":
         return call(params, peer, stateless)
     if method == "tasks/get":
-        return task_state(params["taskId"], stateless)
+        return task_state(params["taskId"], stateless, peer)
     if method == "tasks/result":
-        return text("the task is done")
+        return task_result(TASKS[params["taskId"]], peer)
+    if method == "tasks/update":
+        TASKS[params["taskId"]]["input"] = params["inputResponses"]["who"]
+        return {"resultType": "complete"}
     if method == "tasks/cancel":
         TASKS[params["taskId"]]["cancelled"] = True
-        return task_state(params["taskId"], stateless)
+        return task_state(params["taskId"], stateless, peer)
     if method == "subscriptions/listen":
+        for task in params["notifications"].get("taskIds", []):
+            if not push_changes(task, peer):
+                return None
         time.sleep(3600)
     raise Failure(-32601, "unknown method " + method)
 
@@ -269,7 +352,8 @@ def handle(message, peer):
     peer.id = message["id"]
     try:
         result = answer(message["method"], message.get("params") or {}, peer)
-        peer.send({"jsonrpc": "2.0", "id": message["id"], "result": result})
+        if result is not None:
+            peer.send({"jsonrpc": "2.0", "id": message["id"], "result": result})
     except Failure as failure:
         error = {"code": failure.code, "message": failure.message}
         peer.send({"jsonrpc": "2.0", "id": message["id"], "error": error})

@@ -33,7 +33,7 @@ impl From<SessionWaitParams> for RunWaitLimits {
 /// Work that continues after the root's answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BackgroundWork {
-    /// The agents.
+    /// The agents, and the tasks of MCP servers.
     pub agents: Vec<TaskView>,
     /// The commands.
     pub commands: Vec<TaskView>,
@@ -47,7 +47,9 @@ impl BackgroundWork {
             match task.kind.form() {
                 TaskForm::Command => work.commands.push(task),
                 TaskForm::Agent if task.kind.is_subagent() => work.agents.push(task),
-                // A client works on a reported task, not this session; the end of the session waits for a question.
+                // The task of an MCP server, whose result comes like that of an agent.
+                TaskForm::Reported if task.kind.keeps_session_busy() => work.agents.push(task),
+                // A client works on its task, not this session; the end of the session waits for a question.
                 TaskForm::Agent | TaskForm::Reported | TaskForm::Question => {}
             }
         }
@@ -252,6 +254,8 @@ mod tests {
             vec![task("main", "running"), task("agent", "running"), task("agent", "idle"), task("shell", "queued")];
         let work = BackgroundWork::of(tasks);
         assert_eq!((work.agents.len(), work.commands.len()), (1, 1));
+        let work = BackgroundWork::of(vec![task("external", "running"), task("mcp-task", "running")]);
+        assert_eq!((work.agents.len(), work.commands.len()), (1, 0));
     }
 
     #[test]

@@ -88,7 +88,7 @@ impl FeatureSettings {
     pub(crate) fn enabled_but_unsupported(&self) -> Vec<&'static str> {
         let FeatureSettings {
             multi_turn: _,
-            mcp_tasks,
+            mcp_tasks: _,
             subconscious,
             coordinator,
             proactive,
@@ -97,7 +97,6 @@ impl FeatureSettings {
             session_titles: _,
         } = self;
         let all = [
-            (mcp_tasks, "features.mcp-tasks"),
             (subconscious, "features.subconscious"),
             (coordinator, "features.coordinator"),
             (proactive, "features.proactive"),

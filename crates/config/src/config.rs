@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use net::{HttpTimeouts, Secret};
 use protocol::{Budget, ListName, PermissionMode, ReasoningEffort};
+use runtime::SessionSettings;
 
 use crate::Env;
 use crate::agents::AgentConfig;
@@ -58,6 +59,10 @@ pub struct Config {
     pub stall_after: Duration,
     /// How long a task may be silent before it is aborted.
     pub abort_after: Duration,
+    /// After which time a call of an MCP server's tool moves to the background.
+    pub call_background_after: Duration,
+    /// Whether MCP servers may do calls as tasks of their own.
+    pub mcp_tasks: bool,
     /// Where agents come from, and which models they get.
     pub agents: AgentConfig,
     /// Memory limit of each process of a command, in bytes.
@@ -163,6 +168,7 @@ impl SettingsFile {
                 grace_secs: limits.grace_secs.or(weaker.limits.grace_secs),
                 stall_secs: limits.stall_secs.or(weaker.limits.stall_secs),
                 abort_secs: limits.abort_secs.or(weaker.limits.abort_secs),
+                mcp_background_secs: limits.mcp_background_secs.or(weaker.limits.mcp_background_secs),
                 command_memory_mb: limits.command_memory_mb.or(weaker.limits.command_memory_mb),
             },
             agents: agents.over(weaker.agents),
@@ -237,6 +243,10 @@ impl SettingsFile {
             },
             stall_after: Duration::from_secs(limits.stall_secs.map_or(STALL_SECS, NonZeroU64::get)),
             abort_after: Duration::from_secs(limits.abort_secs.map_or(ABORT_SECS, NonZeroU64::get)),
+            call_background_after: limits
+                .mcp_background_secs
+                .map_or(SessionSettings::CALL_BACKGROUND_AFTER, Duration::from_secs),
+            mcp_tasks: features.mcp_tasks.unwrap_or(true),
             command_memory: limits.command_memory_mb.map(|megabytes| megabytes.get().saturating_mul(1 << 20)),
             agents: agents.resolve(),
             multi_turn: features.multi_turn.unwrap_or(true),
@@ -281,11 +291,13 @@ impl SettingsFile {
                 grace_secs: Some(defaults.grace.as_secs()),
                 stall_secs: NonZeroU64::new(STALL_SECS),
                 abort_secs: NonZeroU64::new(ABORT_SECS),
+                mcp_background_secs: Some(SessionSettings::CALL_BACKGROUND_AFTER.as_secs()),
                 ..LimitSettings::default()
             },
             agents: AgentSettings::built_in(),
             features: FeatureSettings {
                 multi_turn: Some(true),
+                mcp_tasks: Some(true),
                 prompt_suggestions: Some(false),
                 session_titles: Some(false),
                 parallelism_prompts: Some(false),

@@ -128,6 +128,9 @@ pub struct LimitSettings {
     /// Seconds of silence after which a task is aborted.
     #[serde(alias = "abort_secs")]
     pub abort_secs: Option<NonZeroU64>,
+    /// Seconds after which a call of an MCP server's tool moves to the background.
+    #[serde(alias = "mcp_background_secs")]
+    pub mcp_background_secs: Option<u64>,
     /// Memory limit of each process of a command, in megabytes.
     #[serde(alias = "command_memory_mb")]
     pub command_memory_mb: Option<NonZeroU64>,
@@ -180,7 +183,7 @@ pub struct FeatureSettings {
     /// Agents stay idle when done, so that a message can wake them.
     #[serde(alias = "multi_turn")]
     pub multi_turn: Option<bool>,
-    /// Tasks of MCP servers.
+    /// Whether MCP servers may do calls as tasks of their own.
     #[serde(alias = "mcp_tasks")]
     pub mcp_tasks: Option<bool>,
     /// An agent that reviews past work on its own.

@@ -56,6 +56,7 @@ impl KernelState {
             | Event::WorkMerged { .. }
             | Event::ItemChanged { .. }
             | Event::IntentReported { .. }
+            | Event::McpTaskReported { .. }
             | Event::SessionTitled { .. }
             | Event::PromptSuggested { .. }
             | Event::ModelDiffered { .. }
@@ -268,7 +269,15 @@ impl KernelState {
                 let wait = CallWait { awaited: on.clone(), mode: *mode, until: *until_at };
                 self.set_call_phase(id, call, CallPhase::Waiting(wait))
             }
-            Event::AskOpened(ask) => self.set_call_phase(id, &ask.call, CallPhase::Asking(ask.clone())),
+            Event::AskOpened(ask) => {
+                if self.tasks.get(&id).is_some_and(|task| task.kind.asks_user()) {
+                    self.update(id, |task| {
+                        task.open_own_call(&ask.call);
+                        Ok(())
+                    })?;
+                }
+                self.set_call_phase(id, &ask.call, CallPhase::Asking(ask.clone()))
+            }
             Event::AskDecided { call, decision, by, .. } => self.end_ask(id, call, decision.clone(), *by),
             Event::WaitEnded { call, why } => self.end_wait(id, call, *why),
         }
@@ -471,6 +480,21 @@ impl KernelTask {
             self.inbox = BTreeMap::new();
         }
         Ok(())
+    }
+
+    /// Opens the call of a question that the task asks the user itself.
+    fn open_own_call(&mut self, call: &CallId) {
+        match &mut self.work {
+            ActivationWork::CallingTools(calls) => {
+                calls.entry(call.clone()).or_insert(CallPhase::Started);
+            }
+            ActivationWork::NotBegun
+            | ActivationWork::BetweenTurns
+            | ActivationWork::AwaitingModel(_)
+            | ActivationWork::Answered { .. } => {
+                self.work = ActivationWork::CallingTools(BTreeMap::from([(call.clone(), CallPhase::Started)]));
+            }
+        }
     }
 
     /// Sets the phase of an open call, and returns the previous one.

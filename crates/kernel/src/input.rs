@@ -3,9 +3,9 @@
 use protocol::{
     Activation, AgentSpec, Ask, AskDecision, AskId, CallId, CancelBy, CancelMode, Compaction, ContentBlock, Cost,
     DecidedBy, DefinitionId, Evidence, ExternalTaskProgress, ExternalTaskSpec, FailKind, Fence, FleetConfig, FleetEnd,
-    LimitKind, ListItem, ListName, MailBody, MailDelivery, ModelFault, ModelUse, ObjectiveReport, Principal, RetryPlan,
-    ReusedResult, RunId, SessionConfig, SessionId, SessionMode, StopBlocker, StopReason, TaskId, TaskSpec, Timestamp,
-    Todo, TodoId, ToolDescription, ToolResult, Turn, TurnQuote, Usage, WaitMode, WrapUpReason,
+    LimitKind, ListItem, ListName, MailBody, MailDelivery, McpTaskReport, ModelFault, ModelUse, ObjectiveReport,
+    Principal, RetryPlan, ReusedResult, RunId, SessionConfig, SessionId, SessionMode, StopBlocker, StopReason, TaskId,
+    TaskSpec, Timestamp, Todo, TodoId, ToolDescription, ToolResult, Turn, TurnQuote, Usage, WaitMode, WrapUpReason,
 };
 
 use crate::Parking;
@@ -394,7 +394,8 @@ pub enum RunUpdate {
         /// When it times out.
         until: Option<Timestamp>,
     },
-    /// A tool call waits for a person: for permission before it starts, or for an answer after that.
+    /// A tool call waits for a person: for permission before it starts, or for an answer after that. A task that asks the
+    /// user itself names a call that is not open.
     Ask {
         /// The turn that made it.
         turn: Turn,
@@ -424,6 +425,8 @@ pub enum RunUpdate {
         /// The report.
         completion: ObjectiveReport,
     },
+    /// The server of an MCP task reported on it, or the connection to the server changed.
+    McpReported(Box<McpTaskReport>),
     /// The agent reports what it is doing.
     Intent(String),
     /// The agent suggests the user's next prompt.
@@ -499,4 +502,8 @@ pub enum RunEnding {
     TimedOut(LimitKind),
     /// Its budget was used up.
     BudgetExhausted,
+    /// The server that does it cancelled it.
+    CancelledByServer,
+    /// How it ended is unknown, and cannot be found out.
+    Lost,
 }

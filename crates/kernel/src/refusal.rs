@@ -1,6 +1,6 @@
 //! Why an input was not accepted. A refused input has changed nothing.
 
-use protocol::{AskId, CallId, TaskId, TodoId, WrapUpReason, format_cycle};
+use protocol::{AskId, CallId, TaskId, TaskType, TodoId, WrapUpReason, format_cycle};
 
 use crate::evolve::InvalidEvent;
 
@@ -29,11 +29,21 @@ pub enum InputRefusal {
     #[error("task {0} has ended")]
     Ended(TaskId),
     /// The task cannot receive messages.
-    #[error("task {0} is a command and cannot receive messages")]
-    NoInbox(TaskId),
+    #[error("task {task} is {} and cannot receive messages; start a new one instead", with_article(*.kind))]
+    NoInbox {
+        /// The task.
+        task: TaskId,
+        /// Its type.
+        kind: TaskType,
+    },
     /// The task cannot start others.
-    #[error("task {0} is a command and cannot start tasks")]
-    CannotSpawn(TaskId),
+    #[error("task {task} is {} and cannot start tasks", with_article(*.kind))]
+    CannotSpawn {
+        /// The task.
+        task: TaskId,
+        /// Its type.
+        kind: TaskType,
+    },
     /// The tree has reached its maximum depth.
     #[error("agents cannot be nested more than {cap} deep")]
     Depth {
@@ -195,4 +205,12 @@ pub enum InputRefusal {
     /// The decision contradicts the state: a bug in the kernel.
     #[error(transparent)]
     InvalidEvent(#[from] InvalidEvent),
+}
+
+/// The word for a task of this type, after its article.
+fn with_article(kind: TaskType) -> String {
+    let label = kind.label();
+    // "MCP" is read letter by letter.
+    let article = if label.starts_with(['a', 'e', 'i', 'o', 'u', 'M']) { "an" } else { "a" };
+    format!("{article} {label}")
 }

@@ -47,26 +47,6 @@ pub enum McpError {
         /// What is wrong with it.
         what: String,
     },
-    /// The call became a task of the server, and the task is gone.
-    #[error("the MCP server `{server}` lost the task `{task}`: {why}; it is unknown whether it was done")]
-    TaskLost {
-        /// The server.
-        server: String,
-        /// The task, as the server names it.
-        task: String,
-        /// Why, as text.
-        why: String,
-    },
-    /// The call became a task of the server, which was cancelled there.
-    #[error("the MCP server `{server}` cancelled the task `{task}`{why}")]
-    TaskCancelled {
-        /// The server.
-        server: String,
-        /// The task, as the server names it.
-        task: String,
-        /// The server's reason, after a colon, or nothing.
-        why: String,
-    },
 }
 
 fn last_progress(progress: Option<&str>) -> String {

@@ -8,6 +8,7 @@
 mod content;
 mod elicitation;
 mod error;
+mod followed_task;
 mod http;
 mod limits;
 mod link;
@@ -26,7 +27,7 @@ mod wire;
 
 pub use elicitation::McpElicitor;
 pub use error::McpError;
-pub use limits::{McpLimits, McpOptions, McpTimeouts};
+pub use limits::{McpLimits, McpOptions, McpTaskSupport, McpTimeouts};
 pub use revision::{McpNegotiation, McpRevision, PROTOCOL_VERSION};
 pub use server::{McpServer, McpToolList};
 pub use server_log::ServerLog;

@@ -18,6 +18,18 @@ pub struct McpOptions {
     pub negotiation: McpNegotiation,
     /// The folders that the server may work with.
     pub roots: Vec<PathBuf>,
+    /// Whether the server may do calls as tasks of its own.
+    pub tasks: McpTaskSupport,
+}
+
+/// Whether servers may do calls as tasks of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum McpTaskSupport {
+    /// They are told that they may.
+    #[default]
+    Offered,
+    /// They are not told so.
+    Off,
 }
 
 /// Timeouts for a server's answers.
@@ -29,12 +41,19 @@ pub struct McpTimeouts {
     pub list: Duration,
     /// For one tool call.
     pub call: Duration,
+    /// For a task that the server does.
+    pub task: Duration,
 }
 
 impl Default for McpTimeouts {
     fn default() -> McpTimeouts {
         let minutes = |count: u64| Duration::from_secs(count * 60);
-        McpTimeouts { initialize: Duration::from_secs(30), list: Duration::from_secs(30), call: minutes(60) }
+        McpTimeouts {
+            initialize: Duration::from_secs(30),
+            list: Duration::from_secs(30),
+            call: minutes(60),
+            task: minutes(24 * 60),
+        }
     }
 }
 

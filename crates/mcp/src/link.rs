@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use protocol::clip_middle;
+use protocol::{McpProgress, McpRemoteTask, clip_middle};
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::elicitation::{self, McpElicitor};
+use crate::followed_task::TaskSignals;
 use crate::revision;
 use crate::wire::{self, McpResponse};
 use crate::{McpError, McpOptions, McpRevision, McpTransport};
@@ -37,8 +38,8 @@ const METHOD_NOT_FOUND: i64 = -32601;
 /// How long a server that does not read may delay a cancellation.
 const CANCEL_WAIT: Duration = Duration::from_secs(1);
 
-/// How long a server may take to confirm that a task is cancelled.
-const CANCEL_TASK_WAIT: Duration = Duration::from_secs(5);
+/// How long a server may take to read an answer.
+const ANSWER_WAIT: Duration = Duration::from_secs(5);
 
 /// The requests to one server.
 #[derive(Debug)]
@@ -50,6 +51,8 @@ pub(crate) struct ServerLink {
     next_id: AtomicU64,
     /// The requests that the server has not answered.
     open: Mutex<BTreeMap<u64, OpenRequest>>,
+    /// The tasks of the server that are followed.
+    followed: Mutex<BTreeMap<u64, FollowedSignals>>,
     /// How often the server reported that its tools changed.
     tool_changes: AtomicU64,
     /// Messages that are sent in the background.
@@ -57,12 +60,28 @@ pub(crate) struct ServerLink {
 }
 
 /// A request that the server has not answered.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct OpenRequest {
     /// By which the server names it in progress notifications.
     progress_token: Option<String>,
-    progress: Option<String>,
+    progress: watch::Sender<Option<McpProgress>>,
     elicitor: Option<Arc<dyn McpElicitor>>,
+    /// Dropped with the request, which ends the questions that belong to it.
+    alive: watch::Sender<()>,
+}
+
+/// Who answers a question that came outside a result, until its request is over.
+struct OpenElicitor {
+    elicitor: Arc<dyn McpElicitor>,
+    alive: watch::Receiver<()>,
+}
+
+/// What the server says of a task by itself, and how it names the task.
+#[derive(Debug)]
+struct FollowedSignals {
+    id: String,
+    progress_token: String,
+    signals: Arc<TaskSignals>,
 }
 
 /// A request to a server.
@@ -73,12 +92,14 @@ pub(crate) struct ServerRequest {
     pub(crate) time_limit: Duration,
     /// Who answers the questions that the server asks meanwhile.
     pub(crate) elicitor: Option<Arc<dyn McpElicitor>>,
+    /// Gets the progress that the server reports.
+    pub(crate) progress: watch::Sender<Option<McpProgress>>,
 }
 
 impl ServerRequest {
     /// A request during which the server has nothing to ask.
     pub(crate) fn new(method: &'static str, params: Map<String, Value>, time_limit: Duration) -> ServerRequest {
-        ServerRequest { method, params, time_limit, elicitor: None }
+        ServerRequest { method, params, time_limit, elicitor: None, progress: watch::Sender::default() }
     }
 }
 
@@ -91,6 +112,7 @@ impl ServerLink {
             revision: OnceLock::new(),
             next_id: AtomicU64::new(1),
             open: Mutex::default(),
+            followed: Mutex::default(),
             tool_changes: AtomicU64::new(0),
             background: Mutex::default(),
         }
@@ -115,18 +137,21 @@ impl ServerLink {
     /// Sends a request and waits for its result. A request that takes too long, or whose future is dropped, is
     /// cancelled at the server.
     pub(crate) async fn request(&self, request: ServerRequest) -> Result<Map<String, Value>, McpError> {
-        let ServerRequest { method, mut params, time_limit, elicitor } = request;
+        let ServerRequest { method, mut params, time_limit, elicitor, progress } = request;
         if self.revision() == McpRevision::Stateless {
-            revision::add_stateless_meta(&mut params);
+            revision::add_stateless_meta(&mut params, self.options.tasks);
         }
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let progress_token = params.get("_meta").and_then(|meta| meta["progressToken"].as_str()).map(str::to_owned);
-        lock(&self.open).insert(id, OpenRequest { progress_token, progress: None, elicitor });
+        let open =
+            OpenRequest { progress_token, progress: progress.clone(), elicitor, alive: watch::Sender::default() };
+        lock(&self.open).insert(id, open);
         let mut pending = PendingRequest { link: self, id, cancels: true };
         let sent = timeout(time_limit, self.transport.send(wire::request(id, method, Value::Object(params)))).await;
         pending.cancels = false;
-        let progress = lock(&self.open).remove(&id).and_then(|open| open.progress);
+        lock(&self.open).remove(&id);
         let Ok(sent) = sent else {
+            let progress = progress.borrow().as_ref().map(McpProgress::to_string);
             self.send_in_time(cancelled_message(id, "timed out"), CANCEL_WAIT).await;
             return Err(McpError::TimedOut { server: self.server.clone(), method, after: time_limit, progress });
         };
@@ -152,14 +177,16 @@ impl ServerLink {
         }
     }
 
-    /// Cancels a task of the server without waiting for it.
-    pub(crate) fn cancel_task_in_background(&self, task: &str) {
-        let mut params = Map::from_iter([("taskId".into(), task.into())]);
-        if self.revision() == McpRevision::Stateless {
-            revision::add_stateless_meta(&mut params);
-        }
-        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        self.send_in_background(wire::request(id, "tasks/cancel", Value::Object(params)), CANCEL_TASK_WAIT);
+    /// Passes on what the server says of a task by itself; returns the key to end that.
+    pub(crate) fn follow(&self, task: &McpRemoteTask, signals: Arc<TaskSignals>) -> u64 {
+        let McpRemoteTask { id, progress_token, .. } = task.clone();
+        let key = self.next_id.fetch_add(1, Ordering::Relaxed);
+        lock(&self.followed).insert(key, FollowedSignals { id, progress_token, signals });
+        key
+    }
+
+    pub(crate) fn unfollow(&self, key: u64) {
+        lock(&self.followed).remove(&key);
     }
 
     fn send_in_background(&self, message: Value, time_limit: Duration) {
@@ -176,7 +203,7 @@ impl ServerLink {
     /// Answers a request of the server, unless it does not read its answers.
     fn answer_in_background(&self, answer: Value) {
         if lock(&self.background).len() < MAX_UNREAD_ANSWERS {
-            self.send_in_background(answer, CANCEL_TASK_WAIT);
+            self.send_in_background(answer, ANSWER_WAIT);
         }
     }
 
@@ -201,8 +228,16 @@ impl ServerLink {
                 Some(id) if method == "elicitation/create" => {
                     let (link, id, params) = (Arc::clone(&self), id.clone(), message["params"].clone());
                     questions.spawn(async move {
-                        let answer = link.elicit(link.newest_elicitor(), &params).await;
-                        link.send_in_time(wire::result(&id, answer), CANCEL_TASK_WAIT).await;
+                        let answer = match link.newest_elicitor() {
+                            Some(OpenElicitor { elicitor, mut alive }) => tokio::select! {
+                                answer = elicitor.elicit(&link.server, &params) => answer,
+                                // Its request is over. The user has not answered: whoever asks for the same task
+                                // again is asked again.
+                                _over = alive.changed() => return,
+                            },
+                            None => elicitation::cancelled(),
+                        };
+                        link.send_in_time(wire::result(&id, answer), ANSWER_WAIT).await;
                     });
                 }
                 Some(id) => self.answer_in_background(self.answer(id, method)),
@@ -213,20 +248,33 @@ impl ServerLink {
     fn hear_notification(&self, method: &str, params: &Value) {
         match method {
             "notifications/tools/list_changed" => drop(self.tool_changes.fetch_add(1, Ordering::Relaxed)),
-            "notifications/progress" => {
-                let mut open = lock(&self.open);
-                let is_meant = |request: &&mut OpenRequest| {
-                    request.progress_token.as_deref().is_some_and(|token| params["progressToken"] == token)
-                };
-                if let Some(request) = open.values_mut().find(is_meant) {
-                    request.progress = Some(progress_text(params));
-                }
+            "notifications/progress" => self.hear_progress(params),
+            "notifications/tasks" | "notifications/tasks/status" => {
+                let followed = lock(&self.followed);
+                followed
+                    .values()
+                    .filter(|task| params["taskId"] == task.id)
+                    .for_each(|task| task.signals.set_changed());
             }
             "notifications/message" => {
                 let text = clip_middle(&params["data"].to_string(), MAX_PROGRESS_BYTES);
                 tracing::debug!(server = self.server, text, "log of an MCP server");
             }
             _other => {}
+        }
+    }
+
+    fn hear_progress(&self, params: &Value) {
+        let Some(progress) = read_progress(params) else { return };
+        let is_meant = |token: &str| params["progressToken"] == token;
+        let open = lock(&self.open);
+        if let Some(request) = open.values().find(|open| open.progress_token.as_deref().is_some_and(is_meant)) {
+            request.progress.send_replace(Some(progress));
+            return;
+        }
+        drop(open);
+        if let Some(task) = lock(&self.followed).values().find(|task| is_meant(&task.progress_token)) {
+            task.signals.set_progress(progress);
         }
     }
 
@@ -249,8 +297,11 @@ impl ServerLink {
     }
 
     /// The elicitor of the newest request: a server with a handshake does not say which one its question belongs to.
-    fn newest_elicitor(&self) -> Option<Arc<dyn McpElicitor>> {
-        lock(&self.open).values().rev().find_map(|request| request.elicitor.clone())
+    fn newest_elicitor(&self) -> Option<OpenElicitor> {
+        lock(&self.open).values().rev().find_map(|request| {
+            let elicitor = request.elicitor.clone()?;
+            Some(OpenElicitor { elicitor, alive: request.alive.subscribe() })
+        })
     }
 
     async fn elicit(&self, elicitor: Option<Arc<dyn McpElicitor>>, params: &Value) -> Value {
@@ -316,15 +367,11 @@ fn cancelled_message(id: u64, reason: &str) -> Value {
     wire::notification("notifications/cancelled", json!({ "requestId": id, "reason": reason }))
 }
 
-fn progress_text(params: &Value) -> String {
-    let number = |field: &str| params[field].as_f64();
-    let amount = match (number("progress"), number("total")) {
-        (Some(done), Some(total)) => format!("{done} of {total}"),
-        (Some(done), None) => done.to_string(),
-        (None, _) => String::new(),
-    };
-    let text = [amount.as_str(), params["message"].as_str().unwrap_or_default()].join(" ");
-    clip_middle(text.trim(), MAX_PROGRESS_BYTES)
+fn read_progress(params: &Value) -> Option<McpProgress> {
+    let done = params["progress"].as_number()?.clone();
+    let message = params["message"].as_str().map(str::trim).filter(|message| !message.is_empty());
+    let message = message.map(|message| clip_middle(message, MAX_PROGRESS_BYTES));
+    Some(McpProgress { done, total: params["total"].as_number().cloned(), message })
 }
 
 fn file_uri(path: &std::path::Path) -> String {
@@ -372,7 +419,7 @@ mod tests {
         let (calling, elicitor) = (Arc::clone(&link), Some(Arc::new(AbsentUser) as Arc<dyn McpElicitor>));
         tasks.spawn(async move {
             let (params, time_limit) = (Map::new(), Duration::from_secs(60));
-            let call = ServerRequest { method: "tools/call", params, time_limit, elicitor };
+            let call = ServerRequest { elicitor, ..ServerRequest::new("tools/call", params, time_limit) };
             drop(calling.request(call).await);
         });
         assert_eq!(sent.recv().await.unwrap()["method"], "tools/call");

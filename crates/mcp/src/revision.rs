@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::McpTaskSupport;
+
 /// The newest revision that begins with `initialize`; a server may answer with an older one.
 pub const PROTOCOL_VERSION: &str = "2025-11-25";
 
@@ -46,22 +48,26 @@ pub(crate) fn client_info() -> Value {
 }
 
 /// What the client can do for a server. Sampling is left out: a server may not ask a model.
-pub(crate) fn client_capabilities(revision: McpRevision) -> Value {
-    match revision {
-        McpRevision::Session => json!({ "roots": {}, "elicitation": {} }),
-        McpRevision::Stateless => {
+pub(crate) fn client_capabilities(revision: McpRevision, tasks: McpTaskSupport) -> Value {
+    match (revision, tasks) {
+        (McpRevision::Session, _) => json!({ "roots": {}, "elicitation": {} }),
+        (McpRevision::Stateless, McpTaskSupport::Off) => json!({ "elicitation": { "form": {} } }),
+        (McpRevision::Stateless, McpTaskSupport::Offered) => {
             json!({ "elicitation": { "form": {} }, "extensions": { TASKS_EXTENSION: {} } })
         }
     }
 }
 
 /// Adds what every request of the stateless revision carries.
-pub(crate) fn add_stateless_meta(params: &mut Map<String, Value>) {
+pub(crate) fn add_stateless_meta(params: &mut Map<String, Value>, tasks: McpTaskSupport) {
     let meta = params.entry("_meta").or_insert_with(|| json!({}));
     let Some(meta) = meta.as_object_mut() else { return };
     meta.insert("io.modelcontextprotocol/protocolVersion".into(), STATELESS_VERSION.into());
     meta.insert("io.modelcontextprotocol/clientInfo".into(), client_info());
-    meta.insert("io.modelcontextprotocol/clientCapabilities".into(), client_capabilities(McpRevision::Stateless));
+    meta.insert(
+        "io.modelcontextprotocol/clientCapabilities".into(),
+        client_capabilities(McpRevision::Stateless, tasks),
+    );
 }
 
 /// What a server says about itself when the connection is made.

@@ -4,8 +4,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protocol::{CallId, mcp_tool_name};
+use protocol::{CallId, McpProgress, McpRemoteTask, mcp_tool_name};
 use serde_json::{Map, Value, json};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tools::Tool;
@@ -13,10 +14,12 @@ use tools::Tool;
 use crate::content::{self, ToolCallResult};
 use crate::elicitation::McpElicitor;
 use crate::link::{ServerLink, ServerRequest};
-use crate::remote_task::{REQUESTED_TTL_MS, RemoteTask};
+use crate::remote_task::{REQUESTED_TTL_MS, read_created};
 use crate::revision::{PROTOCOL_VERSION, STATELESS_VERSION, ServerCapabilities, client_capabilities, client_info};
 use crate::tool::McpTool;
-use crate::{McpError, McpNegotiation, McpOptions, McpRevision, McpToolDescription, McpTransport};
+use crate::{
+    McpError, McpNegotiation, McpOptions, McpRevision, McpTaskSupport, McpTimeouts, McpToolDescription, McpTransport,
+};
 
 /// How long a server may take to answer before it is also asked in the older form: it may ignore unknown methods.
 const DISCOVER_WAIT: Duration = Duration::from_secs(5);
@@ -61,14 +64,17 @@ pub(crate) struct DescriptionList {
 pub(crate) struct CallOptions {
     /// Who answers the questions that the server asks meanwhile.
     pub(crate) elicitor: Option<Arc<dyn McpElicitor>>,
-    /// How long it may take.
-    pub(crate) time_limit: Option<Duration>,
+    /// Gets the progress that the server reports.
+    pub(crate) progress: watch::Sender<Option<McpProgress>>,
 }
 
-impl CallOptions {
-    pub(crate) fn time_limit(&self) -> Duration {
-        self.time_limit.unwrap_or(crate::McpServerSettings::CALL_TIMEOUT)
-    }
+/// How a server answered a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CallReply {
+    /// With its result.
+    Result(ToolCallResult),
+    /// It does the call as a task of its own.
+    Task(McpRemoteTask),
 }
 
 impl McpServer {
@@ -102,6 +108,20 @@ impl McpServer {
     /// The negotiated revision.
     pub fn revision(&self) -> McpRevision {
         self.link.revision()
+    }
+
+    pub(crate) fn link(&self) -> &Arc<ServerLink> {
+        &self.link
+    }
+
+    /// Maximum bytes of text in the result of one call.
+    pub(crate) fn max_text_bytes(&self) -> usize {
+        self.link.options.limits.max_text_bytes
+    }
+
+    /// How long a call, and a task of the server, may take.
+    pub(crate) fn timeouts(&self) -> McpTimeouts {
+        self.link.options.timeouts
     }
 
     /// Why the connection can no longer be used, once it cannot.
@@ -168,11 +188,10 @@ impl McpServer {
         tool: &McpToolDescription,
         arguments: Value,
         call: &CallId,
-        mut options: CallOptions,
-    ) -> Result<ToolCallResult, McpError> {
+        options: CallOptions,
+    ) -> Result<CallReply, McpError> {
         const METHOD: &str = "tools/call";
-        let time_limit = options.time_limit.unwrap_or(self.link.options.timeouts.call);
-        options.time_limit = Some(time_limit);
+        let time_limit = self.timeouts().call;
         // One more second than the request itself, whose message says more.
         let result =
             match timeout(time_limit + Duration::from_secs(1), self.call_to_end(tool, arguments, call, &options)).await
@@ -183,11 +202,14 @@ impl McpServer {
                     return Err(McpError::TimedOut { server, method: METHOD, after: time_limit, progress: None });
                 }
             };
-        let max = self.link.options.limits.max_text_bytes;
-        content::read_result(&result, max).map_err(|what| self.link.malformed(METHOD, what))
+        if let Some(created) = read_created(self.revision(), &result, &call.to_string()) {
+            return created.map(CallReply::Task).map_err(|what| self.link.malformed(METHOD, what));
+        }
+        let read = content::read_result(&result, self.max_text_bytes());
+        read.map(CallReply::Result).map_err(|what| self.link.malformed(METHOD, what))
     }
 
-    /// Calls a tool, answers the questions of the server, and follows the task that the call may become.
+    /// Calls a tool, and answers the questions of the server.
     async fn call_to_end(
         &self,
         tool: &McpToolDescription,
@@ -198,12 +220,9 @@ impl McpServer {
         const METHOD: &str = "tools/call";
         let mut params = self.call_params(tool, arguments, call);
         for _round in 0..MAX_INPUT_ROUNDS {
-            let (elicitor, time_limit) = (options.elicitor.clone(), options.time_limit());
-            let request = ServerRequest { method: METHOD, params: params.clone(), time_limit, elicitor };
-            let result = self.link.request(request).await?;
-            if let Some(task) = RemoteTask::from_result(&self.link, &result) {
-                return task.result(options).await;
-            }
+            let CallOptions { elicitor, progress } = options.clone();
+            let request = ServerRequest::new(METHOD, params.clone(), self.timeouts().call);
+            let result = self.link.request(ServerRequest { elicitor, progress, ..request }).await?;
             if result.get("resultType").is_none_or(|kind| kind != "input_required") {
                 return Ok(result);
             }
@@ -229,7 +248,8 @@ impl McpServer {
             ("arguments".to_owned(), arguments),
             ("_meta".to_owned(), Value::Object(meta)),
         ]);
-        let runs_as_task = tool.requires_task && self.capabilities.has_session_tasks;
+        let is_offered = self.link.options.tasks == McpTaskSupport::Offered;
+        let runs_as_task = is_offered && tool.requires_task && self.capabilities.has_session_tasks;
         if runs_as_task && self.revision() == McpRevision::Session {
             params.insert("task".into(), json!({ "ttl": REQUESTED_TTL_MS }));
         }
@@ -242,7 +262,7 @@ async fn initialize(link: &ServerLink) -> Result<ServerCapabilities, McpError> {
     let capabilities = match link.options.negotiation {
         // The program that has the server answers no requests of it.
         McpNegotiation::SessionOnly => json!({}),
-        McpNegotiation::NewestFirst => client_capabilities(McpRevision::Session),
+        McpNegotiation::NewestFirst => client_capabilities(McpRevision::Session, link.options.tasks),
     };
     let params = Map::from_iter([
         ("protocolVersion".to_owned(), PROTOCOL_VERSION.into()),
@@ -284,7 +304,7 @@ async fn negotiate(link: &ServerLink) -> Result<ServerCapabilities, McpError> {
 /// as a page with an error status; one that cannot be reached does not answer the next request either.
 async fn discover(link: &ServerLink) -> Result<Option<ServerCapabilities>, McpError> {
     let mut params = Map::new();
-    crate::revision::add_stateless_meta(&mut params);
+    crate::revision::add_stateless_meta(&mut params, link.options.tasks);
     let request = ServerRequest::new("server/discover", params, link.options.timeouts.initialize);
     let answer = match link.request(request).await {
         Ok(answer) => answer,

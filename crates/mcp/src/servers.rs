@@ -15,16 +15,16 @@ use protocol::mcp_tool_name;
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::{Instant, timeout};
 use tools::{
-    BoxFuture, CatalogListing, RequiredPermission, Tool, ToolAccess, ToolCatalog, ToolContext, ToolDescriptor,
-    ToolError, ToolLimits, ToolOutput,
+    BoxFuture, CatalogListing, RemoteOutcome, RemoteTaskContext, RemoteTaskEnd, RemoteTaskRef, RemoteTasks,
+    RequiredPermission, Tool, ToolAccess, ToolCatalog, ToolContext, ToolDescriptor, ToolError, ToolLimits, ToolOutput,
 };
 
-use crate::elicitation::SessionElicitor;
 use crate::http::HttpTransport;
-use crate::server::{CallOptions, DescriptionList};
+use crate::remote_task::{self, RemoteTaskFollower};
+use crate::server::DescriptionList;
 use crate::stdio::StdioTransport;
 use crate::{
-    McpAddress, McpElicitor, McpNegotiation, McpOptions, McpRevision, McpServer, McpServerSettings, McpTimeouts,
+    McpAddress, McpNegotiation, McpOptions, McpRevision, McpServer, McpServerSettings, McpTaskSupport, McpTimeouts,
     McpToolDescription, McpTransport, ServerLog, tool,
 };
 
@@ -39,6 +39,9 @@ const MAX_RESTART_DELAY: Duration = Duration::from_secs(60);
 
 /// How much longer than one request of a start the whole start may take.
 const START_SLACK: Duration = Duration::from_millis(100);
+
+/// How long the cancellation of a task may take, with the connection that it needs.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// A connection that lasted this long was a success, whatever ended it.
 const STABLE_AFTER: Duration = Duration::from_secs(60);
@@ -56,6 +59,8 @@ pub struct McpServersConfig {
     pub roots: Vec<PathBuf>,
     /// Where the error output of programs is kept.
     pub logs: Option<PathBuf>,
+    /// Whether they may do calls as tasks of their own.
+    pub tasks: McpTaskSupport,
 }
 
 /// The servers of a session.
@@ -66,7 +71,7 @@ pub struct McpServers {
 
 /// One server.
 #[derive(Debug)]
-struct ServerSlot {
+pub(crate) struct ServerSlot {
     settings: McpServerSettings,
     /// The start of its tools' names.
     prefix: String,
@@ -180,9 +185,71 @@ impl ToolCatalog for McpServers {
             listing
         })
     }
+
+    fn remote_tasks(&self) -> Option<&dyn RemoteTasks> {
+        Some(self)
+    }
+}
+
+impl RemoteTasks for McpServers {
+    fn follow<'a>(&'a self, task: RemoteTaskRef<'a>, cx: &'a RemoteTaskContext) -> BoxFuture<'a, RemoteTaskEnd> {
+        Box::pin(async move {
+            let name = &task.spec.server;
+            match self.slots.iter().find(|slot| slot.settings.name == *name) {
+                Some(slot) => RemoteTaskFollower::new(slot, task, cx).run().await,
+                None => {
+                    let text = format!("the MCP server `{name}` is not in the settings any more; its task is lost");
+                    RemoteTaskEnd { outcome: RemoteOutcome::Lost, text }
+                }
+            }
+        })
+    }
+
+    fn cancel<'a>(&'a self, task: RemoteTaskRef<'a>, guardian: &'a Guardian) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let Some(slot) = self.slots.iter().find(|slot| slot.settings.name == task.spec.server) else { return };
+            let cancel = async {
+                match slot.connected(guardian).await {
+                    Ok(server) => remote_task::cancel(&server, &task.remote.id).await,
+                    Err(why) => tracing::info!(why, "a task of an MCP server may not be cancelled"),
+                }
+            };
+            if timeout(CANCEL_TIMEOUT, cancel).await.is_err() {
+                tracing::info!(server = slot.settings.name, "an MCP server did not cancel a task in time");
+            }
+        })
+    }
 }
 
 impl ServerSlot {
+    pub(crate) fn name(&self) -> &str {
+        &self.settings.name
+    }
+
+    /// Whether the server is a program, which Bosun starts.
+    pub(crate) fn is_program(&self) -> bool {
+        matches!(self.settings.address, McpAddress::Program(_))
+    }
+
+    /// Has the next call connect anew, unless another connection has been made.
+    pub(crate) async fn disconnect(&self, server: &Arc<McpServer>) {
+        let mut state = self.connection.lock().await;
+        if matches!(&*state, ConnectionState::Connected(connection) if Arc::ptr_eq(&connection.server, server)) {
+            *state = ConnectionState::Disconnected(Failures::default());
+        }
+    }
+
+    /// The server, started now if it does not run.
+    pub(crate) async fn connected(&self, guardian: &Guardian) -> Result<Arc<McpServer>, String> {
+        let mut state = self.connection.lock().await;
+        let connected = async {
+            let connection = self.connect(&mut state, guardian).await?;
+            Ok(Arc::clone(&connection.server))
+        };
+        let connected = timeout(self.start_limit(), connected).await;
+        connected.unwrap_or_else(|_elapsed| Err(self.note_slow_start(&mut state)))
+    }
+
     /// The description of a tool as far as it is known without asking the server.
     fn spec_of(&self, name: &str) -> ToolDescriptor {
         match self.known.lock().unwrap_or_else(PoisonError::into_inner).get(name) {
@@ -360,11 +427,13 @@ impl ServerSlot {
                 Arc::new(transport.map_err(|error| failed(error.to_string()))?)
             }
         };
-        let McpServerSettings { start_timeout, call_timeout, .. } = self.settings;
+        let McpServerSettings { start_timeout, call_timeout, task_timeout, .. } = self.settings;
+        let (initialize, list, call, task) = (start_timeout, start_timeout, call_timeout, task_timeout);
         let options = McpOptions {
-            timeouts: McpTimeouts { initialize: start_timeout, list: start_timeout, call: call_timeout },
+            timeouts: McpTimeouts { initialize, list, call, task },
             negotiation,
             roots: self.config.roots.clone(),
+            tasks: self.config.tasks,
             ..McpOptions::default()
         };
         let connected = McpServer::connect(&self.settings.name, Arc::clone(&transport), options).await;
@@ -423,6 +492,11 @@ struct SharedMcpTool {
 impl SharedMcpTool {
     async fn call(&self, input: &str, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let _starting = cx.heartbeat.pause();
+        if let Some(session) = &cx.session
+            && let Some(answer) = session.long_calls.resume().await
+        {
+            return answer.map(|text| ToolOutput::text(&text, cx));
+        }
         let server_name = &self.slot.settings.name;
         let refused =
             |why: String| ToolError::refused(format!("the MCP server `{server_name}` is not available: {why}"));
@@ -436,9 +510,7 @@ impl SharedMcpTool {
                 "the MCP server `{server_name}` has no tool `{name}`; search its tools with tool_search"
             )));
         };
-        let prompter = cx.session.as_ref().map(|session| Arc::clone(&session.user_prompter));
-        let elicitor = prompter.map(|prompter| Arc::new(SessionElicitor(prompter)) as Arc<dyn McpElicitor>);
-        tool::run(&server, &description, input, cx, CallOptions { elicitor, time_limit: None }).await
+        tool::run(server, description, input, cx).await
     }
 }
 

@@ -16,6 +16,8 @@ pub struct McpServerSettings {
     pub start_timeout: Duration,
     /// How long a call may take.
     pub call_timeout: Duration,
+    /// How long a task of the server may take.
+    pub task_timeout: Duration,
     /// The tools that agents may call, by the server's names; all when absent.
     pub tools: Option<Vec<String>>,
     /// Tools that agents may not call.
@@ -57,6 +59,9 @@ impl McpServerSettings {
 
     /// The default of `call_timeout`.
     pub const CALL_TIMEOUT: Duration = Duration::from_secs(60 * 60);
+
+    /// The default of `task_timeout`.
+    pub const TASK_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
     /// Whether agents may call a tool of the server.
     pub(crate) fn permits(&self, tool: &str) -> bool {

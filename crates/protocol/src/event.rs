@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Activation, AgentSpec, Ask, AskDecision, AskId, Attempt, AutopilotStop, BlockReason, Budget, CallId, CancelBy,
     CancelMode, ContentBlock, Cost, DecidedBy, DefinitionId, Evidence, ExternalReport, Fence, FleetConfig, FleetEnd,
-    ListItem, ListName, MailBody, MailDelivery, MailId, ModelUse, ParkReason, PermissionMode, Price, Principal,
-    QuotedTokens, ReasoningEffort, ReusedResult, RuleText, SessionId, SessionMode, StopBlocker, StopReason, TaskId,
-    TaskOutcome, TaskSpec, Timestamp, Todo, TodoId, ToolDescription, ToolResult, Turn, Usage, WaitMode, WrapUpReason,
+    ListItem, ListName, MailBody, MailDelivery, MailId, McpTaskReport, ModelUse, ParkReason, PermissionMode, Price,
+    Principal, QuotedTokens, ReasoningEffort, ReusedResult, RuleText, SessionId, SessionMode, StopBlocker, StopReason,
+    TaskId, TaskOutcome, TaskSpec, Timestamp, Todo, TodoId, ToolDescription, ToolResult, Turn, Usage, WaitMode,
+    WrapUpReason,
 };
 
 /// An event with its task and time, as the kernel decides it.
@@ -160,6 +161,11 @@ pub enum Event {
     ExternalTaskReported {
         /// What is known of it now.
         report: Box<ExternalReport>,
+    },
+    /// The server of an MCP task reported on it, or the connection to the server changed.
+    McpTaskReported {
+        /// What is known of it now.
+        report: Box<McpTaskReport>,
     },
 
     /// A task was created; it is queued.

@@ -17,6 +17,7 @@ mod id;
 mod list;
 mod mail;
 mod mcp_server;
+mod mcp_task;
 mod mcp_tool_name;
 mod merge_summary;
 mod message;
@@ -58,6 +59,7 @@ pub use list::{
 };
 pub use mail::{MailBody, MailDelivery, Principal};
 pub use mcp_server::{McpServerKind, McpServerSpec};
+pub use mcp_task::{McpProgress, McpRemoteTask, McpTaskForm, McpTaskReport, McpTaskSpec, McpTaskStatus};
 pub use mcp_tool_name::{MCP_TOOL_PREFIX, mcp_name_pattern, mcp_tool_name};
 pub use merge_summary::{LeftoverCheckout, MergeDestination, MergeSummary, TodoMergeOutcome, TodoMergeResult};
 pub use message::{

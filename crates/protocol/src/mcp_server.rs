@@ -41,6 +41,9 @@ pub struct McpServerSpec {
     /// How many seconds a call of one of its tools may take.
     #[serde(alias = "call-timeout-seconds", skip_serializing_if = "Option::is_none")]
     pub call_timeout_seconds: Option<Seconds>,
+    /// How many seconds a call may take that the server does as a task of its own.
+    #[serde(alias = "task-timeout-seconds", skip_serializing_if = "Option::is_none")]
+    pub task_timeout_seconds: Option<Seconds>,
     /// The tools that agents may call, by the server's names; all when absent or `*`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,

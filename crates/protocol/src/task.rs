@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Budget, CallId, DefinitionId, ExternalTaskSpec, OwnerLoss, ReasoningEffort, TaskId, TaskType, Timestamp, TodoId,
+    Budget, CallId, DefinitionId, ExternalTaskSpec, McpTaskSpec, OwnerLoss, ReasoningEffort, TaskId, TaskType,
+    Timestamp, TodoId,
 };
 
 /// What happens to a task when its activation completes.
@@ -81,6 +82,9 @@ pub struct TaskSpec {
     /// What its client names, if a client does it itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external: Option<Box<ExternalTaskSpec>>,
+    /// The server and the tool, if an MCP server does it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mcp: Option<Box<McpTaskSpec>>,
     /// What a side question asks besides its prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Box<QuestionSpec>>,
@@ -155,6 +159,7 @@ impl TaskSpec {
             merges: None,
             place: None,
             external: None,
+            mcp: None,
             question: None,
             every_secs: None,
         }
@@ -431,7 +436,7 @@ pub enum FailKind {
     Stalled,
     /// A hook denied its start.
     Denied,
-    /// The client that does it reported that it failed.
+    /// The client or the server that does it reported that it failed.
     Reported,
     /// The runtime itself failed.
     Internal,
@@ -449,6 +454,8 @@ pub enum CancelBy {
     Parent,
     /// The end of its session's run.
     SessionEnd,
+    /// The MCP server that does it.
+    Server,
 }
 
 /// Which limit a task reached.

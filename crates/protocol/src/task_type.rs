@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ExternalTaskSpec, QuestionSpec, TaskSpec};
+use crate::{ExternalTaskSpec, McpTaskSpec, QuestionSpec, TaskSpec};
 
 /// The type of a task, which decides which executor runs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -22,6 +22,12 @@ pub enum TaskType {
     External,
     /// A question to a model outside of any conversation: one turn without tools.
     Question,
+    /// A call that an MCP server does as a task of its own.
+    #[serde(rename = "mcp-task")]
+    McpTask,
+    /// A call of an MCP server's tool that has moved to the background.
+    #[serde(rename = "mcp-call")]
+    McpCall,
 }
 
 /// How views show a task: which output it has, and whether it has a model and a price.
@@ -76,13 +82,22 @@ struct TaskTypeRules {
     reports_end: EndReport,
     keeps_session_busy: bool,
     is_hidden: bool,
+    asks_user: bool,
     on_owner_loss: OwnerLoss,
 }
 
 impl TaskType {
     /// Every type.
-    pub const ALL: [TaskType; 6] =
-        [TaskType::Main, TaskType::Agent, TaskType::Shell, TaskType::Monitor, TaskType::External, TaskType::Question];
+    pub const ALL: [TaskType; 8] = [
+        TaskType::Main,
+        TaskType::Agent,
+        TaskType::Shell,
+        TaskType::Monitor,
+        TaskType::External,
+        TaskType::Question,
+        TaskType::McpTask,
+        TaskType::McpCall,
+    ];
 
     const fn rules(self) -> &'static TaskTypeRules {
         match self {
@@ -101,6 +116,7 @@ impl TaskType {
                 reports_end: EndReport::Root,
                 keeps_session_busy: true,
                 is_hidden: false,
+                asks_user: false,
                 on_owner_loss: OwnerLoss::Resume,
             },
             TaskType::Agent => &TaskTypeRules {
@@ -118,6 +134,7 @@ impl TaskType {
                 reports_end: EndReport::Parent,
                 keeps_session_busy: true,
                 is_hidden: false,
+                asks_user: false,
                 on_owner_loss: OwnerLoss::Resume,
             },
             TaskType::Shell => &TaskTypeRules {
@@ -135,6 +152,7 @@ impl TaskType {
                 reports_end: EndReport::Root,
                 keeps_session_busy: true,
                 is_hidden: false,
+                asks_user: false,
                 on_owner_loss: OwnerLoss::Lost,
             },
             TaskType::Monitor => &TaskTypeRules {
@@ -152,6 +170,7 @@ impl TaskType {
                 reports_end: EndReport::Root,
                 keeps_session_busy: true,
                 is_hidden: false,
+                asks_user: false,
                 on_owner_loss: OwnerLoss::Lost,
             },
             TaskType::External => &TaskTypeRules {
@@ -169,6 +188,7 @@ impl TaskType {
                 reports_end: EndReport::Unreported,
                 keeps_session_busy: false,
                 is_hidden: false,
+                asks_user: false,
                 on_owner_loss: OwnerLoss::Orphaned,
             },
             TaskType::Question => &TaskTypeRules {
@@ -186,6 +206,43 @@ impl TaskType {
                 reports_end: EndReport::Unreported,
                 keeps_session_busy: true,
                 is_hidden: true,
+                asks_user: false,
+                on_owner_loss: OwnerLoss::Lost,
+            },
+            TaskType::McpTask => &TaskTypeRules {
+                name: "mcp-task",
+                label: "MCP task",
+                form: TaskForm::Reported,
+                is_root: false,
+                counts_as_agent: false,
+                needs_slot: false,
+                has_inbox: false,
+                may_have_children: false,
+                completes_with_answer: false,
+                takes_last_turn: false,
+                answers_at_spawn: false,
+                reports_end: EndReport::Parent,
+                keeps_session_busy: true,
+                is_hidden: false,
+                asks_user: true,
+                on_owner_loss: OwnerLoss::Resume,
+            },
+            TaskType::McpCall => &TaskTypeRules {
+                name: "mcp-call",
+                label: "MCP call",
+                form: TaskForm::Reported,
+                is_root: false,
+                counts_as_agent: false,
+                needs_slot: false,
+                has_inbox: false,
+                may_have_children: false,
+                completes_with_answer: false,
+                takes_last_turn: false,
+                answers_at_spawn: false,
+                reports_end: EndReport::Parent,
+                keeps_session_busy: true,
+                is_hidden: false,
+                asks_user: true,
                 on_owner_loss: OwnerLoss::Lost,
             },
         }
@@ -277,6 +334,11 @@ impl TaskType {
         self.rules().is_hidden
     }
 
+    /// Whether it may ask the user itself, outside of a model's tool call.
+    pub const fn asks_user(self) -> bool {
+        self.rules().asks_user
+    }
+
     /// What happens to it when its owner dies while it runs.
     pub const fn on_owner_loss(self) -> OwnerLoss {
         self.rules().on_owner_loss
@@ -312,6 +374,12 @@ impl TaskSpec {
     /// A question to a model, for this purpose, with default values.
     pub fn question(purpose: &str, question: QuestionSpec) -> TaskSpec {
         TaskSpec { question: Some(Box::new(question)), ..TaskSpec::new(TaskType::Question, purpose, purpose) }
+    }
+
+    /// A call of an MCP server's tool, with default values: the server's own task, or only its answer.
+    pub fn mcp(name: impl Into<String>, mcp: McpTaskSpec) -> TaskSpec {
+        let kind = if mcp.remote.is_some() { TaskType::McpTask } else { TaskType::McpCall };
+        TaskSpec { mcp: Some(Box::new(mcp)), ..TaskSpec::new(kind, kind.name(), name) }
     }
 
     /// The same spec for a session's root, whatever type and parent it had.
@@ -350,6 +418,7 @@ mod tests {
         for kind in TaskType::ALL {
             assert!(!kind.needs_slot() || kind.counts_as_agent(), "{kind:?} takes a slot without being limited");
             assert!(!kind.answers_at_spawn() || kind.is_subagent(), "{kind:?}");
+            assert!(!kind.asks_user() || !kind.is_agent(), "an agent asks in a tool call: {kind:?}");
             assert!(!kind.may_have_children() || kind.has_inbox(), "{kind:?} gets results of its children by mail");
             assert!(!kind.is_root() || kind.on_owner_loss() == OwnerLoss::Resume, "the root never finishes");
             assert!(

@@ -133,7 +133,8 @@ impl Caller {
         let finished = self.waits.register(&self.call);
         let mut give_up_at = None;
         match self.phase().await? {
-            Some(CallPhase::Pending | CallPhase::Started) => {
+            // A task that asks the user itself has no open call; the kernel refuses the ask of any other.
+            Some(CallPhase::Pending | CallPhase::Started) | None => {
                 let turn = self.turn;
                 self.supervisor.report(self.run, RunUpdate::Ask { turn, ask }).await?;
             }
@@ -141,8 +142,7 @@ impl Caller {
                 let is_sooner = ask.until_at.is_some_and(|own| open.until_at.is_none_or(|until| own < until));
                 give_up_at = wait.filter(|_| is_sooner).map(|wait| (open.id, Instant::now() + wait));
             }
-            Some(CallPhase::Decided(_) | CallPhase::Waiting(_) | CallPhase::Waited { .. } | CallPhase::Answered)
-            | None => {}
+            Some(CallPhase::Decided(_) | CallPhase::Waiting(_) | CallPhase::Waited { .. } | CallPhase::Answered) => {}
         }
         Ok(AskWaiter { caller: self.clone(), finished, give_up_at })
     }

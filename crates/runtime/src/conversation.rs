@@ -205,6 +205,7 @@ impl Conversation {
             | Event::StopHooksRan { .. }
             | Event::StopBlocked { .. }
             | Event::ExternalTaskReported { .. }
+            | Event::McpTaskReported { .. }
             | Event::SessionTitled { .. }
             | Event::ModelChanged { .. }
             | Event::Unknown => {}

@@ -29,6 +29,7 @@ mod governor;
 mod grants;
 mod hooks;
 mod instructions;
+mod long_calls;
 mod models;
 mod network_gate;
 mod permission_check;

@@ -158,6 +158,11 @@ impl Redactor {
                 }
             },
             RunUpdate::Intent(text) | RunUpdate::PromptSuggested(text) => self.redact_text(text),
+            RunUpdate::McpReported(report) => {
+                let progress = report.progress.iter_mut().flat_map(|progress| &mut progress.message);
+                let texts = report.message.iter_mut().chain(&mut report.warning).chain(progress);
+                texts.for_each(|text| self.redact_text(text));
+            }
             // The item was redacted before it was reported.
             RunUpdate::ItemChanged { .. } => {}
             RunUpdate::Ask { ask, .. } => self.redact_subject(&mut ask.subject),

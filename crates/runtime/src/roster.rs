@@ -300,6 +300,7 @@ impl RosterEntry {
             Event::WorkCheckedOut { path, .. } => self.checkout_path = Some(path.clone()),
             Event::WorkSealed { commit, .. } => self.sealed_commit = Some(commit.clone()),
             Event::IntentReported { intent } => self.intent = Some(intent.clone()),
+            Event::McpTaskReported { report } => self.intent = Some(report.summary()),
             Event::AgentSelected { agent, definition, model } => {
                 let spec = Arc::make_mut(&mut self.spec);
                 (spec.agent, spec.definition, spec.model) = (agent.clone(), definition.clone(), model.clone());

@@ -60,6 +60,8 @@ pub struct SessionSettings {
     pub ask_user: bool,
     /// How long an ask waits for the user before it is denied; for ever when absent.
     pub ask_wait: Option<Duration>,
+    /// After which time a call of an MCP server's tool moves to the background.
+    pub call_background_after: Duration,
     /// Limits on agents.
     pub limits: kernel::SessionLimits,
     /// The watchdog's limits.
@@ -97,6 +99,9 @@ pub struct SessionSettings {
 }
 
 impl SessionSettings {
+    /// The default of `call_background_after`.
+    pub const CALL_BACKGROUND_AFTER: Duration = Duration::from_secs(2 * 60);
+
     /// Settings without agents, rules, limits or further models, on the machine's clock. Calls that need a decision are
     /// denied at once.
     pub fn minimal(home: Home, cwd: PathBuf, model: Arc<dyn Model>, model_spec: impl Into<String>) -> SessionSettings {
@@ -122,6 +127,7 @@ impl SessionSettings {
             default_plan_action: PlanAction::ExitOnly,
             ask_user: true,
             ask_wait: Some(Duration::ZERO),
+            call_background_after: SessionSettings::CALL_BACKGROUND_AFTER,
             limits: kernel::SessionLimits::default(),
             watchdog: WatchdogSettings::default(),
             list: ListName::Session,

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use kernel::{AgentDefinition, TaskSpawn};
 use protocol::{
-    AgentSpec, CallId, Clip, CompletionPolicy, Expectations, ExternalTaskSpec, Isolation, ModelUse, QuestionSpec,
-    ReasoningEffort, RunId, TaskId, TaskMode, TaskSpec, Timestamp, TodoId, Turn,
+    AgentSpec, CallId, Clip, CompletionPolicy, Expectations, ExternalTaskSpec, Isolation, McpTaskSpec, ModelUse,
+    QuestionSpec, ReasoningEffort, RunId, TaskId, TaskMode, TaskSpec, Timestamp, TodoId, Turn,
 };
 
 use crate::call_waits::Caller;
@@ -70,6 +70,12 @@ impl SpawnBuilder {
     pub(crate) fn external(external: ExternalTaskSpec) -> SpawnBuilder {
         let name = external.title.as_deref().unwrap_or(&external.id.0);
         SpawnBuilder::of(TaskSpec::external(path_name(name), external))
+    }
+
+    /// A call of an MCP server's tool; its prompt is the arguments.
+    pub(crate) fn mcp(mcp: McpTaskSpec) -> SpawnBuilder {
+        let (name, description) = (path_name(&mcp.tool), format!("{}.{}", mcp.server, mcp.tool));
+        SpawnBuilder::of(TaskSpec::mcp(name, mcp)).describe(&description)
     }
 
     /// A question to a model outside of any conversation.

@@ -88,6 +88,7 @@ pub(crate) fn project(conn: &Connection, entry: &LogEntry) -> rusqlite::Result<(
         Event::SessionTitled { title } => set_meta(conn, "title", title).and_then(|()| tasks::touch(conn, task, at)),
         Event::AgentSelected { agent, model, .. } => tasks::select_agent(conn, task, agent, model.as_ref(), at),
         Event::ExternalTaskReported { report } => tasks::report_external(conn, task, report, at),
+        Event::McpTaskReported { report } => tasks::report_mcp(conn, task, report, at),
         Event::AutopilotContinued { .. }
         | Event::AutopilotStopped { .. }
         | Event::WakeDelayed { .. }

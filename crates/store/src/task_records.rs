@@ -210,6 +210,7 @@ fn task_view(conn: &Connection, row: &Row<'_>, context: &TaskViewContext) -> rus
         last_outcome: optional("last_outcome")?.map(|outcome| from_json(&outcome)).transpose()?,
         intent: optional("intent")?,
         external: optional("external")?.map(|report| from_json(&report)).transpose()?,
+        mcp: optional("mcp")?.map(|report| from_json(&report)).transpose()?,
         result: optional("result")?,
         turns: row.get("turns")?,
         usage: usage(row)?,

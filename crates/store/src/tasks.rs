@@ -3,8 +3,8 @@
 
 use protocol::api::CancelView;
 use protocol::{
-    Activation, Attempt, Evidence, ExternalReport, ModelUse, TaskId, TaskOutcome, TaskSpec, TaskState, Timestamp,
-    clip_middle,
+    Activation, Attempt, Evidence, ExternalReport, McpTaskReport, ModelUse, TaskId, TaskOutcome, TaskSpec, TaskState,
+    Timestamp, clip_middle,
 };
 use rusqlite::{Connection, params};
 
@@ -27,8 +27,8 @@ pub(crate) fn create(conn: &Connection, task: TaskId, spec: &TaskSpec, at: Times
         if spec.kind.is_root() { (TaskState::Idle, None) } else { (TaskState::Queued, Some(at.0)) };
     conn.prepare_cached(
         "INSERT INTO bosun_tasks (id, parent, kind, agent, path, description, state, created_at, updated_at, name,
-                                  depth, mode, model, effort, queued_at, external)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+                                  depth, mode, model, effort, queued_at, external, mcp)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
     )?
     .execute(params![
         task.to_string(),
@@ -46,6 +46,7 @@ pub(crate) fn create(conn: &Connection, task: TaskId, spec: &TaskSpec, at: Times
         spec.effort.as_ref().map(to_json).transpose()?,
         queued_at,
         spec.external.clone().map(|spec| to_json(&ExternalReport::new(*spec, at))).transpose()?,
+        spec.mcp.clone().map(|spec| to_json(&McpTaskReport::new(*spec, at))).transpose()?,
     ])?;
     Ok(())
 }
@@ -200,6 +201,18 @@ pub(crate) fn report_external(
     at: Timestamp,
 ) -> rusqlite::Result<()> {
     conn.prepare_cached("UPDATE bosun_tasks SET external = ?2, intent = ?3, updated_at = ?4 WHERE id = ?1")?
+        .execute(params![task.to_string(), to_json(report)?, report.summary(), at.0])?;
+    Ok(())
+}
+
+/// Records what the server of an MCP task says of it.
+pub(crate) fn report_mcp(
+    conn: &Connection,
+    task: TaskId,
+    report: &McpTaskReport,
+    at: Timestamp,
+) -> rusqlite::Result<()> {
+    conn.prepare_cached("UPDATE bosun_tasks SET mcp = ?2, intent = ?3, updated_at = ?4 WHERE id = ?1")?
         .execute(params![task.to_string(), to_json(report)?, report.summary(), at.0])?;
     Ok(())
 }

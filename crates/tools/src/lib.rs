@@ -13,6 +13,7 @@ mod context;
 mod environment;
 mod heartbeat;
 mod launch;
+mod long_calls;
 mod patch;
 mod refusal;
 mod services;
@@ -31,6 +32,10 @@ pub use builtin::builtin_tools;
 pub use context::{CallIdentity, ToolContext, ToolLimits};
 pub use heartbeat::{Heartbeat, HeartbeatPause};
 pub use launch::{ShellCommand, follow, launch};
+pub use long_calls::{
+    CallEnd, CallInProgress, FirstPoll, FollowedCall, LongCallStart, LongCalls, MovedCall, RemoteOutcome,
+    RemoteTaskContext, RemoteTaskEnd, RemoteTaskObserver, RemoteTaskRef, RemoteTasks, ReplaceablePrompter,
+};
 pub use services::{
     BackgroundCommand, BackgroundCommands, BackgroundRow, BackgroundStatus, CatalogListing, CreateItemRequest,
     FileAccess, FileAccessGuard, IntentReporter, ItemEdit, MessageAgentsRequest, MessageRecipients, PlanExitRequest,

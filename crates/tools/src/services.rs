@@ -13,7 +13,7 @@ use protocol::{
 };
 use serde_json::{Map, Value};
 
-use crate::{BoxFuture, Tool, ToolDescriptor, ToolError};
+use crate::{BoxFuture, LongCalls, RemoteTasks, Tool, ToolDescriptor, ToolError};
 
 /// What the tools of one call may ask of the session, which may run in another process than the call.
 #[derive(Debug, Clone)]
@@ -32,6 +32,8 @@ pub struct SessionServices {
     pub session_control: Arc<dyn SessionControl>,
     /// Asks the user.
     pub user_prompter: Arc<dyn UserPrompter>,
+    /// Continues the call as a task of the session.
+    pub long_calls: Arc<dyn LongCalls>,
 }
 
 /// The SQL tables a model may use.
@@ -142,6 +144,9 @@ pub trait ToolCatalog: Send + Sync + fmt::Debug {
 
     /// The tools of the sources that the query names, or else of all. Sources that do not run are started.
     fn list<'a>(&'a self, query: &'a str, guardian: &'a Guardian) -> BoxFuture<'a, CatalogListing>;
+
+    /// The tasks that the sources do themselves, if any do.
+    fn remote_tasks(&self) -> Option<&dyn RemoteTasks>;
 }
 
 /// The tools of a catalogue.

@@ -205,6 +205,7 @@ impl SessionFixture {
             default_plan_action: scenario.plan_exit,
             ask_user: scenario.ask_user,
             ask_wait: *ask_wait.lock().unwrap(),
+            call_background_after: scenario.background_after,
             limits: scenario.limits.clone(),
             watchdog: scenario.watch.clone(),
             list: scenario.list.clone(),

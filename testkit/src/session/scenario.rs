@@ -46,6 +46,7 @@ pub fn scenario() -> Scenario {
         plan_exit: PlanAction::ExitOnly,
         ask_user: true,
         ask_wait: Some(Duration::ZERO),
+        background_after: runtime::SessionSettings::CALL_BACKGROUND_AFTER,
         list: ListName::Session,
         max_turns: None,
         budget: Budget::default(),
@@ -91,6 +92,7 @@ pub struct Scenario {
     pub(super) plan_exit: PlanAction,
     pub(super) ask_user: bool,
     pub(super) ask_wait: Option<Duration>,
+    pub(super) background_after: Duration,
     pub(super) list: ListName,
     pub(super) max_turns: Option<u32>,
     pub(super) budget: Budget,
@@ -136,6 +138,12 @@ impl Scenario {
     #[must_use]
     pub fn tool_catalog(self, catalog: Arc<dyn tools::ToolCatalog>) -> Scenario {
         Scenario { tool_catalog: Some(catalog), ..self }
+    }
+
+    /// Sets after which time a call of an MCP server's tool moves to the background.
+    #[must_use]
+    pub fn background_after(self, background_after: Duration) -> Scenario {
+        Scenario { background_after, ..self }
     }
 
     /// Adds a file to the working folder.

@@ -62,6 +62,7 @@ impl TranscriptPage {
                 let summary = report.summary().unwrap_or_default();
                 self.add(format_args!("its client reports {:?} {summary}", report.activity));
             }
+            Event::McpTaskReported { report } => self.add(format_args!("its server: {}", report.summary())),
             Event::TaskStalled { .. } => self.add("stalled"),
             Event::TaskUnstalled => self.add("shows signs of life again"),
             Event::WakeDelayed { .. } => self.add("waits for more results"),

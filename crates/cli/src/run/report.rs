@@ -434,7 +434,7 @@ fn autopilot_exit(why: &AutopilotStop) -> CommandExit {
         AutopilotStop::Blocked { .. } => CommandExit::Failed,
         AutopilotStop::Limit => CommandExit::Limit,
         AutopilotStop::NoChange => CommandExit::Partial,
-        AutopilotStop::Aborted { by: CancelBy::User | CancelBy::Agent } => CommandExit::Cancelled,
+        AutopilotStop::Aborted { by: CancelBy::User | CancelBy::Agent | CancelBy::Server } => CommandExit::Cancelled,
         AutopilotStop::Aborted { by: CancelBy::Parent | CancelBy::SessionEnd } => CommandExit::Limit,
     }
 }

@@ -74,6 +74,16 @@ fn print_fields(record: &TaskRecord, session: SessionId, session_model: &str) {
     add("stop requested", task.cancel.map(|cancel| format!("by {}", serialized_name(&cancel.by))));
     add("last outcome", task.last_outcome.as_ref().map(|outcome| outcome.as_str().to_owned()));
     add("doing", task.intent.as_deref().map(short));
+    let mcp = task.mcp.as_deref();
+    add("server", mcp.map(|report| print::sanitize(&report.spec.server)));
+    add("tool", mcp.map(|report| print::sanitize(&report.spec.tool)));
+    let remote = mcp.and_then(|report| report.spec.remote.as_ref());
+    add("server's task", remote.map(|remote| print::sanitize(&format!("{} ({})", remote.id, remote.form.revision()))));
+    add("server's state", mcp.map(|report| report.status.as_str().to_owned()));
+    add("progress", mcp.and_then(|report| report.progress.as_ref()).map(|progress| short(&progress.to_string())));
+    add("warning", mcp.and_then(|report| report.warning.as_deref()).map(short));
+    add("last asked", mcp.and_then(|report| report.polled_at).map(|at| at.to_string()));
+    add("ends at latest", mcp.map(|report| report.spec.deadline_at.to_string()));
     add("unread", (task.unread > 0).then(|| format!("{} messages", task.unread)));
     add("turns", Some(task.turns.to_string()));
     add("tokens", Some(task.usage.total().to_string()));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use fleet::FleetEngine;
 use host::{SystemClock, TimeIds};
-use mcp::McpServers;
+use mcp::{McpServers, McpServersConfig, McpTaskSupport};
 use model::ClientProvider;
 use protocol::api::SessionView;
 use protocol::{AgentSpec, PlanAction, Refusal, SessionOptions};
@@ -106,7 +106,7 @@ impl SettingsSources<'_> {
             .chain(notice::unknown_tools(options))
             .collect();
         let logs = self.home.root().join(MCP_LOGS);
-        let tool_catalog = mcp_servers.config(&access.program_env, self.env.network_route(), &cwd, logs);
+        let servers = mcp_servers.config(&access.program_env, self.env.network_route(), &cwd, logs);
         let SessionOptions {
             // The process that opens the session sends it.
             prompt: _,
@@ -156,7 +156,10 @@ impl SettingsSources<'_> {
             main_agent,
             fleet_runner: Some(Arc::new(FleetEngine)),
             client_extensions: ClientExtensions::default(),
-            tool_catalog: tool_catalog.map(|servers| Arc::new(McpServers::new(servers)) as Arc<dyn ToolCatalog>),
+            tool_catalog: servers.map(|servers| {
+                let tasks = if config.mcp_tasks { McpTaskSupport::Offered } else { McpTaskSupport::Off };
+                Arc::new(McpServers::new(McpServersConfig { tasks, ..servers })) as Arc<dyn ToolCatalog>
+            }),
             id: None,
             features: features(&config, &layers),
             policy,
@@ -166,6 +169,7 @@ impl SettingsSources<'_> {
             ask_user: ask_user.unwrap_or(true) && resumed.is_none_or(|resumed| resumed.ask_user),
             day_budget: config.day_budget,
             ask_wait: ask_wait_seconds.map(|time| time.0),
+            call_background_after: config.call_background_after,
             watchdog: WatchdogSettings {
                 stall_after: config.stall_after,
                 abort_after: config.abort_after,

@@ -9,7 +9,7 @@ use serde::de::{self, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
 /// The keys of a server that are used.
-const KNOWN_KEYS: [&str; 12] = [
+const KNOWN_KEYS: [&str; 13] = [
     "type",
     "command",
     "args",
@@ -19,6 +19,7 @@ const KNOWN_KEYS: [&str; 12] = [
     "headers",
     "startTimeoutSeconds",
     "callTimeoutSeconds",
+    "taskTimeoutSeconds",
     "tools",
     "disabledTools",
     "disabled",

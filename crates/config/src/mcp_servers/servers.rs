@@ -96,6 +96,7 @@ impl McpServerSet {
             route,
             roots: vec![cwd.to_owned()],
             logs: Some(logs),
+            ..McpServersConfig::default()
         })
     }
 
@@ -323,6 +324,7 @@ impl ServerCheck<'_> {
             address,
             start_timeout: seconds(spec.start_timeout_seconds).unwrap_or(McpServerSettings::START_TIMEOUT),
             call_timeout: seconds(spec.call_timeout_seconds).unwrap_or(McpServerSettings::CALL_TIMEOUT),
+            task_timeout: seconds(spec.task_timeout_seconds).unwrap_or(McpServerSettings::TASK_TIMEOUT),
             tools: spec.tools.clone().filter(|tools| !tools.iter().any(|tool| tool == "*")),
             denied_tools: spec.disabled_tools.clone(),
         })

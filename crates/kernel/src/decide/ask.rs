@@ -1,16 +1,21 @@
-//! Asks: tool calls that wait for a person's permission or answer.
+//! Asks: tool calls that wait for a person's permission or answer, and tasks that ask the user themselves.
 
 use protocol::{Ask, AskDecision, AskId, AskSubject, DecidedBy, Event, Principal, RunId, TaskId, Turn};
 
 use super::DecisionDraft;
 use super::spawn::expect_call;
-use crate::{CallPhase, InputRefusal, KernelEffect};
+use crate::{CallPhase, InputRefusal, KernelEffect, KernelTask};
 
 impl DecisionDraft<'_> {
     /// Opens an ask. A call that asks for permission has not started; a call that asks a question has.
     pub(super) fn ask(&mut self, run: RunId, turn: Turn, ask: Ask) -> Result<(), InputRefusal> {
-        let phase = if ask.subject.has_call_started() { CallPhase::Started } else { CallPhase::Pending };
-        expect_call(self.task_of_run(run)?, turn, &ask.call, &phase)?;
+        let task = self.task_of_run(run)?;
+        if task.kind.asks_user() {
+            expect_own_question(task, turn, &ask)?;
+        } else {
+            let phase = if ask.subject.has_call_started() { CallPhase::Started } else { CallPhase::Pending };
+            expect_call(task, turn, &ask.call, &phase)?;
+        }
         if let AskSubject::Plan { .. } = ask.subject {
             self.expect_planning(run.task)?;
         }
@@ -67,5 +72,16 @@ impl DecisionDraft<'_> {
     fn open_ask(&self, id: &AskId) -> Option<(TaskId, &Ask)> {
         let task = *self.state.asks.get(id)?;
         self.task(task).ok()?.work.asks().find(|ask| ask.id == *id).map(|ask| (task, ask))
+    }
+}
+
+/// Checks a question of a task that asks the user itself. Each question has a call of its own.
+fn expect_own_question(task: &KernelTask, turn: Turn, ask: &Ask) -> Result<(), InputRefusal> {
+    let is_new = task.turn == turn && task.work.call(&ask.call).is_none();
+    match &ask.subject {
+        AskSubject::Question { .. } if is_new => Ok(()),
+        AskSubject::Question { .. } | AskSubject::Permission { .. } | AskSubject::Plan { .. } => {
+            Err(InputRefusal::WrongCallPhase(ask.call.clone()))
+        }
     }
 }

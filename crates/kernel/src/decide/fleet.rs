@@ -278,6 +278,9 @@ fn worker_end(outcome: &TaskOutcome) -> WorkerEnd {
         TaskOutcome::Cancelled { by: CancelBy::Parent | CancelBy::SessionEnd } => WorkerEnd::Interrupted,
         TaskOutcome::Cancelled { by: CancelBy::User } => WorkerEnd::Stopped("stopped by you".into()),
         TaskOutcome::Cancelled { by: CancelBy::Agent } => WorkerEnd::Stopped("stopped by an agent".into()),
+        TaskOutcome::Cancelled { by: CancelBy::Server } => {
+            WorkerEnd::Failed("cancelled by the server that did it".into())
+        }
         TaskOutcome::Failed { message, .. } => WorkerEnd::Failed(message.clone()),
         TaskOutcome::TimedOut { .. } => WorkerEnd::Failed("the worker reached its limit before it was done".into()),
         TaskOutcome::BudgetExhausted => WorkerEnd::Failed("the worker used up its budget before it was done".into()),

@@ -17,7 +17,7 @@ impl DecisionDraft<'_> {
             return Err(InputRefusal::Stopping(to));
         }
         if !task.kind.has_inbox() {
-            return Err(InputRefusal::NoInbox(to));
+            return Err(InputRefusal::NoInbox { task: to, kind: task.kind });
         }
         match (self.state.admission, from) {
             (SessionAdmission::Open, _) => {}

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use protocol::{
-    AskDecision, AutopilotStop, CallId, CompletionPolicy, ContentBlock, Cost, Event, LimitKind, MailBody, MailDelivery,
-    Principal, QuotedTokens, RunId, StopBlocker, TaskId, TaskOutcome, Turn, TurnQuote, WrapUpReason,
+    AskDecision, AutopilotStop, CallId, CancelBy, CompletionPolicy, ContentBlock, Cost, Event, LimitKind, MailBody,
+    MailDelivery, Principal, QuotedTokens, RunId, StopBlocker, TaskId, TaskOutcome, Turn, TurnQuote, WrapUpReason,
 };
 
 use super::DecisionDraft;
@@ -83,6 +83,7 @@ impl DecisionDraft<'_> {
             RunUpdate::ManualWaitOver { turn, call } => self.end_manual_wait(run, turn, call),
             RunUpdate::ItemChanged { list, item } => self.record(run.task, Event::ItemChanged { list, item }),
             RunUpdate::Objective { turn, call, completion } => self.report_objective(run, turn, &call, completion),
+            RunUpdate::McpReported(report) => self.record(run.task, Event::McpTaskReported { report }),
             RunUpdate::Intent(intent) => self.record(run.task, Event::IntentReported { intent }),
             RunUpdate::PromptSuggested(text) => self.record(run.task, Event::PromptSuggested { text }),
             RunUpdate::ResultRead { task, activation } => self.expire_read_result(run, task, activation),
@@ -217,9 +218,15 @@ impl DecisionDraft<'_> {
         let after = match (&ending, task.on_complete, task.cancel) {
             (RunEnding::Completed, CompletionPolicy::Idle, None) => AfterActivation::Idle,
             (RunEnding::Completed, _, _)
-            | (RunEnding::Failed { .. } | RunEnding::TimedOut(_) | RunEnding::BudgetExhausted, _, _) => {
-                AfterActivation::Finish
-            }
+            | (
+                RunEnding::Failed { .. }
+                | RunEnding::TimedOut(_)
+                | RunEnding::BudgetExhausted
+                | RunEnding::CancelledByServer
+                | RunEnding::Lost,
+                _,
+                _,
+            ) => AfterActivation::Finish,
         };
         let outcome = match (task.cancel, ending) {
             (Some((by, _)), _) => TaskOutcome::Cancelled { by },
@@ -233,6 +240,8 @@ impl DecisionDraft<'_> {
             (None, RunEnding::Failed { kind, message }) => TaskOutcome::Failed { kind, message },
             (None, RunEnding::TimedOut(limit)) => TaskOutcome::TimedOut { limit },
             (None, RunEnding::BudgetExhausted) => TaskOutcome::BudgetExhausted,
+            (None, RunEnding::CancelledByServer) => TaskOutcome::Cancelled { by: CancelBy::Server },
+            (None, RunEnding::Lost) => TaskOutcome::Lost,
         };
         self.close(run.task, outcome, text, after)
     }

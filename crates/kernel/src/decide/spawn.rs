@@ -79,7 +79,7 @@ impl DecisionDraft<'_> {
             return Err(InputRefusal::Stopping(parent.id));
         }
         if !parent.kind.may_have_children() {
-            return Err(InputRefusal::CannotSpawn(parent.id));
+            return Err(InputRefusal::CannotSpawn { task: parent.id, kind: parent.kind });
         }
         if spec.kind.is_root() {
             return Err(InputRefusal::AlreadyOpen);

@@ -28,6 +28,8 @@ pub(super) struct LogAudit {
     activations: BTreeMap<TaskId, (u32, bool)>,
     /// The open calls of each task, and whether they have started.
     open_calls: BTreeMap<TaskId, BTreeMap<CallId, bool>>,
+    /// Tasks that ask the user themselves.
+    asks_user: BTreeSet<TaskId>,
     /// Tasks with a model request in progress.
     awaiting_model: BTreeSet<TaskId>,
     /// Whether the latest answer was a final message.
@@ -128,7 +130,16 @@ impl LogAudit {
                 assert!(answered.is_some(), "{call} was answered twice or never made");
                 self.asks.call_answered(id, call);
             }
-            Event::AskOpened(ask) => self.asks.check_opened(id, ask, self.open_calls[&id][&ask.call]),
+            Event::AskOpened(ask) => {
+                let calls = self.open_calls.entry(id).or_default();
+                // A task that asks the user itself opens the call with its question.
+                if self.asks_user.contains(&id) {
+                    assert_eq!(calls.insert(ask.call.clone(), true), None, "{} was open", ask.call);
+                }
+                let started = calls[&ask.call];
+                self.asks.check_opened(id, ask, started);
+            }
+            Event::TaskCreated(spec) => self.asks_user.extend(spec.kind.asks_user().then_some(id)),
             Event::AskDecided { ask, call, decision, .. } => self.asks.check_decided(id, ask, call, decision),
             Event::WrapUpBegan { why } => self.completed_early.extend(why.counts_as_completed().then_some(id)),
             Event::SessionOpened(_)
@@ -136,7 +147,6 @@ impl LogAudit {
             | Event::SessionForked { .. }
             | Event::AdmissionClosed
             | Event::AdmissionOpened
-            | Event::TaskCreated(_)
             | Event::TaskPromoted
             | Event::TaskParked { .. }
             | Event::TaskInterrupted
@@ -181,6 +191,7 @@ impl LogAudit {
             | Event::AgentSelected { .. }
             | Event::SessionTitled { .. }
             | Event::ExternalTaskReported { .. }
+            | Event::McpTaskReported { .. }
             | Event::BudgetAwaited
             | Event::Unknown => {}
             Event::TurnReservationRaised { .. } => {

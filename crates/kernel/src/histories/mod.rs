@@ -11,6 +11,7 @@ mod external_tasks;
 mod fleets;
 mod hooks;
 mod mails;
+mod mcp_tasks;
 mod modes;
 mod outside;
 mod rng;

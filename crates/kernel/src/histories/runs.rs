@@ -15,6 +15,9 @@ impl SimulatedSession {
         };
         let Some(task) = self.kernel.task(run.task) else { return };
         let (turn, work, kind) = (task.turn, task.work.clone(), task.kind);
+        if kind.asks_user() {
+            return self.report_from_mcp_run(run, turn, &work);
+        }
         if !kind.completes_with_answer() {
             if self.rng.one_in(3) {
                 self.end_at_random(run);
@@ -166,7 +169,11 @@ impl SimulatedSession {
     fn spawn(&mut self, run: RunId, turn: Turn, call: CallId) {
         let id = if self.rng.one_in(20) { run.task } else { self.new_id() };
         let kind = self.random_kind(4);
-        let mode = if kind.is_agent() && self.rng.one_in(2) { TaskMode::Sync } else { TaskMode::Background };
+        let mode = if (kind.is_agent() || kind.asks_user()) && self.rng.one_in(2) {
+            TaskMode::Sync
+        } else {
+            TaskMode::Background
+        };
         let on_complete =
             if kind.is_agent() && self.rng.one_in(3) { CompletionPolicy::Idle } else { CompletionPolicy::Finish };
         let spec = self.random_spec(kind, mode, on_complete, Some(run.task));

@@ -87,7 +87,7 @@ fn mail_to_unknown_ended_and_shell_tasks_is_refused() {
     kernel.spawn(3, |spec| spec.kind = TaskType::Shell);
     let mut refused = |to| kernel.refused(KernelInput::Send(user_mail(id(to), MailDelivery::Steer)));
     assert!(refused(9).starts_with("there is no task"));
-    assert!(refused(3).ends_with("cannot receive messages"));
+    assert!(refused(3).ends_with("is a command and cannot receive messages; start a new one instead"));
     kernel.ok(KernelInput::Cancel { task: id(2), by: CancelBy::User, how: CancelMode::WrapUp });
     assert!(kernel.refused(KernelInput::Send(user_mail(id(2), MailDelivery::Steer))).ends_with("is being stopped"));
     kernel.ok(KernelInput::Cancel { task: id(2), by: CancelBy::User, how: CancelMode::Abort });

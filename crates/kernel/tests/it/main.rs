@@ -14,6 +14,7 @@ mod grace;
 mod kinds;
 mod limits;
 mod mail;
+mod mcp_tasks;
 mod modes;
 mod parked;
 mod plans;

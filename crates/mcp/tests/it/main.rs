@@ -4,6 +4,7 @@
 
 mod faults;
 mod hostile;
+mod remote_tasks;
 mod server;
 mod servers;
 mod session;

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Activation, Attempt, CancelBy, CancelMode, Cost, Evidence, Expectations, ExternalReport, MailDelivery, MailId,
-    ModelUse, Principal, ReasoningEffort, TaskId, TaskMode, TaskOutcome, TaskState, TaskStatus, TaskType, Timestamp,
-    Turn, Usage,
+    McpTaskReport, ModelUse, Principal, ReasoningEffort, TaskId, TaskMode, TaskOutcome, TaskState, TaskStatus,
+    TaskType, Timestamp, Turn, Usage,
 };
 
 /// One task as every view shows it.
@@ -64,6 +64,9 @@ pub struct TaskView {
     /// What its client reported of it, if a client does it itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external: Option<Box<ExternalReport>>,
+    /// What is known of it, if an MCP server does it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mcp: Option<Box<McpTaskReport>>,
     /// Turns taken.
     pub turns: u64,
     /// Tokens used.

@@ -32,7 +32,10 @@ fn with_seal_error(ending: RunEnding, error: &WorkSealError) -> RunEnding {
         RunEnding::Completed => RunEnding::Failed { kind: FailKind::Internal, message: error.to_string() },
         RunEnding::Failed { kind, message } => RunEnding::Failed { kind, message: format!("{message}; {error}") },
         // The ending itself matters more than the failed seal.
-        ended @ (RunEnding::TimedOut(_) | RunEnding::BudgetExhausted) => {
+        ended @ (RunEnding::TimedOut(_)
+        | RunEnding::BudgetExhausted
+        | RunEnding::CancelledByServer
+        | RunEnding::Lost) => {
             tracing::warn!(%error, "the work of a task that ended early was not saved");
             ended
         }

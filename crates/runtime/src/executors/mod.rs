@@ -4,6 +4,7 @@
 mod agent;
 mod agent_process;
 mod external;
+mod mcp;
 mod monitor;
 mod question;
 mod shell;
@@ -12,12 +13,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use kernel::{BoundaryPoint, RunEnding, RunUpdate};
-use protocol::{FailKind, PlaceName, TaskType};
+use protocol::{FailKind, PlaceName, TaskId, TaskType};
 use tools::BoxFuture;
 
 use self::agent::AgentExecutor;
 use self::agent_process::AgentProcessExecutor;
 use self::external::ExternalExecutor;
+use self::mcp::McpExecutor;
 use self::monitor::MonitorExecutor;
 use self::question::QuestionExecutor;
 use self::shell::ShellExecutor;
@@ -28,6 +30,11 @@ use crate::supervisor::RunLink;
 pub(crate) trait Executor: fmt::Debug + Send + Sync {
     /// Performs the activation that the link belongs to. Dropping the future ends the work.
     fn run(&self, link: RunLink) -> BoxFuture<'static, ()>;
+
+    /// What remains to be done for a task that was cancelled, whether or not it was running.
+    fn cancelled(&self, _task: TaskId) -> Option<BoxFuture<'static, ()>> {
+        None
+    }
 }
 
 /// The executors of a session, by task type and place.
@@ -46,6 +53,7 @@ impl Executors {
                 TaskType::Monitor => Arc::new(MonitorExecutor(context)),
                 TaskType::External => Arc::new(ExternalExecutor),
                 TaskType::Question => Arc::new(QuestionExecutor(context)),
+                TaskType::McpTask | TaskType::McpCall => Arc::new(McpExecutor(context)),
             };
             executors.register(kind, None, executor);
         }
@@ -57,6 +65,12 @@ impl Executors {
     /// Has the executor perform the tasks of this type at this place; without a place, in this process.
     pub(crate) fn register(&mut self, kind: TaskType, place: Option<PlaceName>, executor: Arc<dyn Executor>) {
         self.0.push((kind, place, executor));
+    }
+
+    /// What remains to be done for a task that was cancelled.
+    pub(crate) fn cancelled(&self, kind: TaskType, task: TaskId) -> Option<BoxFuture<'static, ()>> {
+        let (_, _, executor) = self.0.iter().find(|(known, at, _)| *known == kind && at.is_none())?;
+        executor.cancelled(task)
     }
 
     /// Performs an activation to its end, or until the run is stopped.

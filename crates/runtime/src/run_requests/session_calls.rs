@@ -11,6 +11,7 @@ use tools::{FileAccess, FileAccessGuard, Heartbeat, SessionServices, Tool, ToolC
 use crate::asks::UserAsker;
 use crate::background_commands::AgentShellTasks;
 use crate::call_waits::Caller;
+use crate::long_calls::AgentLongCalls;
 use crate::network_gate::PolicyNetworkGate;
 use crate::prepared_agent::PreparedAgent;
 use crate::session_context::SessionContext;
@@ -61,6 +62,7 @@ fn services(context: &Arc<SessionContext>, agent: &Arc<PreparedAgent>, caller: &
         intent: Arc::new(IntentRecorder(caller.clone())),
         session_control: Arc::new(AgentSessionControl { context: Arc::clone(context), caller: caller.clone() }),
         user_prompter: Arc::new(UserAsker { context: Arc::clone(context), caller: caller.clone() }),
+        long_calls: Arc::new(AgentLongCalls { context: Arc::clone(context), caller: caller.clone() }),
     }
 }
 

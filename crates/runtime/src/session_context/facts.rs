@@ -35,6 +35,8 @@ pub(crate) struct SessionFacts {
     pub(crate) effort: Option<ReasoningEffort>,
     /// The time until which the session's agents may work in this process.
     pub(crate) deadline: Deadline,
+    /// After which time a call of an MCP server's tool moves to the background.
+    pub(crate) call_background_after: Duration,
     /// Whether the user can be asked; if not, agents do not get the `ask_user` tool.
     pub(crate) can_ask_user: bool,
     /// How long an ask waits for the user before it is denied; for ever when absent.
@@ -59,6 +61,7 @@ impl SessionFacts {
             tools: settings.tools,
             effort: settings.effort,
             deadline: Deadline::after(settings.timeout),
+            call_background_after: settings.call_background_after,
             can_ask_user: settings.ask_user && settings.ask_wait != Some(Duration::ZERO),
             ask_wait: settings.ask_wait,
             default_plan_action: settings.default_plan_action,

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use client::StoredSession;
-use protocol::{Activation, Envelope, TaskId};
+use protocol::{Activation, CompletionPolicy, Envelope, TaskId};
 use store::{SessionReader, StoreError};
 
 use super::SessionFacts;
@@ -45,6 +45,17 @@ impl SessionLog {
             conversation.apply_event(&envelope, self);
         }
         Ok(conversation)
+    }
+
+    /// Whether what a task starts may work in the background: for the root, and for an agent whose definition allows it,
+    /// unless it finishes with its activation, which would stop it.
+    pub(crate) fn may_spawn_in_background(&self, task: TaskId) -> bool {
+        let (is_root, becomes_idle) = self
+            .roster
+            .with_task(task, |entry| (entry.depth == 0, entry.spec.on_complete == CompletionPolicy::Idle))
+            .unwrap_or_default();
+        let is_allowed = || self.roster.definition(task).is_some_and(|definition| definition.background_spawns);
+        is_root || becomes_idle && is_allowed()
     }
 
     /// The events of a task after `seq`.

@@ -13,6 +13,7 @@ use crate::governor::Governor;
 use crate::grants::Grants;
 use crate::hooks::SessionHooks;
 use crate::instructions::Instructions;
+use crate::long_calls::MovedCalls;
 use crate::prepared_agent::{PrepareAgentError, PreparedAgent};
 use crate::roster::Roster;
 use crate::run_requests::{CheckoutOwner, TaskProfile};
@@ -44,6 +45,8 @@ pub(crate) struct SessionContext {
     pub(crate) shared_list: Arc<SharedList>,
     /// The runs that the watchdog checks.
     pub(crate) watched_runs: Arc<WatchedRuns>,
+    /// Calls that have moved to the background, until their tasks take them over.
+    pub(crate) moved_calls: MovedCalls,
     /// Tasks whose conversation the user wants compacted.
     requested_compactions: Mutex<HashSet<TaskId>>,
 }
@@ -78,6 +81,7 @@ impl SessionContext {
             fleet,
             shared_list: Arc::new(SharedList::new(settings, session)),
             watched_runs: Arc::default(),
+            moved_calls: MovedCalls::default(),
             requested_compactions: Mutex::default(),
         }
     }

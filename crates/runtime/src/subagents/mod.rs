@@ -80,10 +80,6 @@ impl AgentSubagents {
         self.caller.run.task
     }
 
-    fn is_root(&self) -> bool {
-        self.context.log.roster.with_task(self.caller_task(), |entry| entry.depth) == Some(0)
-    }
-
     async fn stop_agent(&self, agent: String, how: CancelMode) -> Result<String, ToolError> {
         let task = self.find_below(&agent)?;
         let cancel = KernelInput::Cancel { task, by: CancelBy::Agent, how };
@@ -106,7 +102,7 @@ impl AgentSubagents {
 }
 
 /// Converts a rejection to a tool error. Only the kernel's refusals are for the model to act on.
-fn tool_error(rejected: InputRejection) -> ToolError {
+pub(crate) fn tool_error(rejected: InputRejection) -> ToolError {
     match rejected {
         InputRejection::Refused(refusal) => ToolError::refused(refusal.to_string()),
         rejected @ (InputRejection::Rule(_)

@@ -8,6 +8,7 @@ use super::result_text::{QUOTE_MARGIN, latest_result};
 use super::{AgentSubagents, tool_error};
 use crate::compact::one_line;
 use crate::prompt;
+use crate::roster::RosterEntry;
 
 /// The most bytes of one agent's text.
 const MAX_TEXT_BYTES: usize = 24 * 1024;
@@ -81,7 +82,10 @@ impl AgentSubagents {
                 Ok(format!("{head}\n{result}"))
             }
             (since, _) => {
-                let text = self.text_since(task, since.unwrap_or_default()).await?;
+                let text = match self.reported_progress(task) {
+                    Some(progress) => progress,
+                    None => self.text_since(task, since.unwrap_or_default()).await?,
+                };
                 Ok(if text.is_empty() { head } else { format!("{head}\n{}", self.quote(&text)) })
             }
         }
@@ -122,6 +126,15 @@ impl AgentSubagents {
         let query = move |kernel: &Kernel| kernel.task(task).map(SubagentStatus::of_task);
         let status = self.caller.supervisor.query(query).await.map_err(ToolError::failed)?;
         status.ok_or_else(|| ToolError::refused("the agent is gone"))
+    }
+
+    /// What is reported of a task whose work is elsewhere, such as at an MCP server.
+    fn reported_progress(&self, task: TaskId) -> Option<String> {
+        let reported = |entry: &RosterEntry| match entry.spec.kind.form() {
+            TaskForm::Reported => Some(entry.intent.clone().unwrap_or_default()),
+            TaskForm::Agent | TaskForm::Command | TaskForm::Question => None,
+        };
+        self.context.log.roster.with_task(task, reported).flatten()
     }
 
     /// An agent's text after a turn, from its log.

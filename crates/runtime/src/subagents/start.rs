@@ -2,7 +2,7 @@
 
 use kernel::{CallPhase, KernelInput, TaskSpawn};
 use protocol::api::StartAgentParams;
-use protocol::{AgentSpec, Clip, CompletionPolicy, Hinted, TaskId, TaskMode, WaitEnd};
+use protocol::{AgentSpec, Clip, Hinted, TaskId, TaskMode, WaitEnd};
 use tools::{StartAgentRequest, ToolError};
 
 use super::result_text::first_result;
@@ -75,7 +75,11 @@ impl AgentSubagents {
         }
         let model = self.context.model_for(agent, request.model.as_deref());
         let model = model.map_err(|error| ToolError::refused_for(&error))?;
-        let mode = if self.may_spawn_in_background() { requested_mode(&request, agent) } else { TaskMode::Sync };
+        let mode = if self.context.log.may_spawn_in_background(self.caller_task()) {
+            requested_mode(&request, agent)
+        } else {
+            TaskMode::Sync
+        };
         let spawn = SpawnBuilder::agent(&self.context, agent, &request.name, model)
             .map_err(|error| ToolError::refused_for(&error))?
             .called_by(&self.caller)
@@ -90,20 +94,12 @@ impl AgentSubagents {
         Ok((id, mode))
     }
 
-    /// Whether agents that the calling agent starts may work in the background: those of the root, and those of an agent
-    /// whose definition allows it, unless it finishes with its activation, which would stop them.
-    fn may_spawn_in_background(&self) -> bool {
-        let (roster, task) = (&self.context.log.roster, self.caller_task());
-        let becomes_idle = roster.with_task(task, |entry| entry.spec.on_complete == CompletionPolicy::Idle);
-        let is_allowed = || roster.definition(task).is_some_and(|definition| definition.background_spawns);
-        self.is_root() || becomes_idle == Some(true) && is_allowed()
-    }
-
     /// Tells the model that the call waits although background was requested. Computed from the request, so that the
     /// next owner of the session says the same.
     fn sync_note(&self, request: &StartAgentRequest) -> Option<&'static str> {
         let agent = self.choose_definition(&request.agent_type).ok()?;
-        let is_changed = requested_mode(request, agent) == TaskMode::Background && !self.may_spawn_in_background();
+        let is_changed = requested_mode(request, agent) == TaskMode::Background
+            && !self.context.log.may_spawn_in_background(self.caller_task());
         is_changed.then_some(WAITED_NOTE)
     }
 

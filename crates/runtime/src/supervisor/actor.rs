@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use host::Clock;
 use kernel::{BoundaryPoint, Kernel, KernelEffect, KernelInput, RunEnding, RunUpdate};
 use protocol::api::CommandOutcome;
-use protocol::{Envelope, Event, FailKind, LogEntry, RunId, SessionId, TaskId, Timestamp};
+use protocol::{CancelBy, Envelope, Event, FailKind, LogEntry, RunId, SessionId, TaskId, TaskOutcome, Timestamp};
 use store::{CommitReceipt, SessionWriter, StoreError, WriteBatch};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{Id, JoinError, JoinSet};
@@ -78,6 +78,8 @@ pub(super) struct Actor {
     /// The waits of readers.
     reader_waits: ReaderWaits,
     runs: JoinSet<()>,
+    /// What remains to be done for cancelled tasks.
+    cancellations: JoinSet<()>,
     /// The run that each Tokio task in `runs` performs.
     run_of: HashMap<Id, RunId>,
     /// The kernel's next alarm.
@@ -168,6 +170,7 @@ impl Actor {
             handles: BTreeMap::new(),
             reader_waits: ReaderWaits::default(),
             runs: JoinSet::new(),
+            cancellations: JoinSet::new(),
             run_of: HashMap::new(),
             alarm_time: None,
             drives_fleet: false,
@@ -193,6 +196,8 @@ impl Actor {
             self.commit();
         }
         self.runs.shutdown().await;
+        // Each of them gives up after a few seconds.
+        while self.cancellations.join_next().await.is_some() {}
         drop((self.executors, self.supervisor));
         Arc::into_inner(self.writer)
     }
@@ -296,12 +301,12 @@ impl Actor {
         let KernelEffect::Record(LogEntry { task, event, .. }) = effect else { return };
         let Event::ActivationEnded { outcome, text, .. } = event else { return };
         let ended_by_kernel = match outcome {
-            protocol::TaskOutcome::Cancelled { .. } => true,
-            protocol::TaskOutcome::Failed { kind, .. } => *kind == FailKind::Stalled,
-            protocol::TaskOutcome::Completed
-            | protocol::TaskOutcome::TimedOut { .. }
-            | protocol::TaskOutcome::BudgetExhausted
-            | protocol::TaskOutcome::Lost => false,
+            TaskOutcome::Cancelled { .. } => true,
+            TaskOutcome::Failed { kind, .. } => *kind == FailKind::Stalled,
+            TaskOutcome::Completed
+            | TaskOutcome::TimedOut { .. }
+            | TaskOutcome::BudgetExhausted
+            | TaskOutcome::Lost => false,
         };
         if ended_by_kernel && text.is_empty() {
             // A task that is parked, or whose owner has changed, has no run.
@@ -360,6 +365,10 @@ impl Actor {
         let mut replies = Vec::with_capacity(inputs.len());
         for input in inputs {
             let receipt = Receipt::from_effects(&input.effects);
+            // What a copy of a session stops continues in the original.
+            if !input.effects.iter().any(is_fork) {
+                input.effects.iter().for_each(|effect| self.follow_cancellation(effect));
+            }
             for effect in input.effects {
                 self.perform_effect(effect);
             }
@@ -408,6 +417,30 @@ impl Actor {
             handle.send_event(Arc::clone(&envelope));
         }
         self.bus.publish(BusMessage::Event(envelope));
+    }
+
+    /// Does what remains to be done for a task that was cancelled, unless its server did that itself.
+    fn follow_cancellation(&mut self, effect: &KernelEffect) {
+        while self.cancellations.try_join_next().is_some() {}
+        let KernelEffect::Record(LogEntry { task, event: Event::TaskFinished { outcome }, .. }) = effect else {
+            return;
+        };
+        match outcome {
+            TaskOutcome::Cancelled { by: CancelBy::Server } => {}
+            TaskOutcome::Cancelled {
+                by: CancelBy::User | CancelBy::Agent | CancelBy::Parent | CancelBy::SessionEnd,
+            } => {
+                let kind = self.durable.task(*task).map(|task| task.kind);
+                if let Some(work) = kind.and_then(|kind| self.executors.cancelled(kind, *task)) {
+                    self.cancellations.spawn(work);
+                }
+            }
+            TaskOutcome::Completed
+            | TaskOutcome::Failed { .. }
+            | TaskOutcome::TimedOut { .. }
+            | TaskOutcome::BudgetExhausted
+            | TaskOutcome::Lost => {}
+        }
     }
 
     fn start_run(&mut self, run: RunId) {
@@ -509,6 +542,10 @@ fn may_end_requests(input: &KernelInput) -> bool {
         KernelInput::Report(_, report) => matches!(report, RunUpdate::Ended { .. }),
         _other => true,
     }
+}
+
+fn is_fork(effect: &KernelEffect) -> bool {
+    matches!(effect, KernelEffect::Record(LogEntry { event: Event::SessionForked { .. }, .. }))
 }
 
 fn recorded_entry(effect: &KernelEffect) -> Option<&LogEntry> {

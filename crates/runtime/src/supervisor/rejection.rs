@@ -55,7 +55,7 @@ fn kind(refusal: &InputRefusal) -> RefusalKind {
         InputRefusal::NotEnded(_) => RefusalKind::NotEnded,
         InputRefusal::Stopping(_) => RefusalKind::Stopping,
         InputRefusal::Closed => RefusalKind::Closed,
-        InputRefusal::NoInbox(_) => RefusalKind::NoInbox,
+        InputRefusal::NoInbox { .. } => RefusalKind::NoInbox,
         InputRefusal::NotAwaited(_) => RefusalKind::NotAwaited,
         InputRefusal::NotRootChild(_) => RefusalKind::NotRootChild,
         InputRefusal::NoAsk(_) => RefusalKind::NoAsk,
@@ -66,7 +66,7 @@ fn kind(refusal: &InputRefusal) -> RefusalKind {
         | InputRefusal::Total { .. }
         | InputRefusal::Rate { .. }
         | InputRefusal::NoneOfType { .. }
-        | InputRefusal::CannotSpawn(_)
+        | InputRefusal::CannotSpawn { .. }
         | InputRefusal::StopBlockLimit { .. }
         | InputRefusal::Turns { .. }
         | InputRefusal::Budget { .. }

@@ -39,6 +39,7 @@ CREATE TABLE bosun_tasks (
     last_outcome TEXT,
     intent       TEXT,
     external     TEXT,
+    mcp          TEXT,
     result       TEXT,
     turns        INTEGER NOT NULL DEFAULT 0,
     input        INTEGER NOT NULL DEFAULT 0,

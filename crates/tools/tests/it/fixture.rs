@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bosun_tools::{
-    BackgroundCommand, BackgroundCommands, BackgroundRow, BackgroundStatus, BoxFuture, CallIdentity, CreateItemRequest,
-    FileAccess, FileAccessGuard, FileStamps, Heartbeat, IntentReporter, ItemEdit, MessageAgentsRequest,
-    PlanExitRequest, ReadAgentRequest, SessionControl, SessionServices, SharedListAccess, SqlExecutor,
-    StartAgentRequest, Subagents, ToolContext, ToolError, ToolLimits, ToolOutput, UserPrompter, UserQuestion,
-    WaitLimit, WaitRequest, WaitUntilRequest, ask_user, autopilot_tools, builtin_tools, plan_mode_tools,
-    shared_list_tools,
+    BackgroundCommand, BackgroundCommands, BackgroundRow, BackgroundStatus, BoxFuture, CallIdentity, CallInProgress,
+    CreateItemRequest, FileAccess, FileAccessGuard, FileStamps, FollowedCall, Heartbeat, IntentReporter, ItemEdit,
+    LongCallStart, LongCalls, MessageAgentsRequest, MovedCall, PlanExitRequest, ReadAgentRequest, SessionControl,
+    SessionServices, SharedListAccess, SqlExecutor, StartAgentRequest, Subagents, ToolContext, ToolError, ToolLimits,
+    ToolOutput, UserPrompter, UserQuestion, WaitLimit, WaitRequest, WaitUntilRequest, ask_user, autopilot_tools,
+    builtin_tools, plan_mode_tools, shared_list_tools,
 };
 use host::{Guardian, Workspace};
 use net::NetworkRoute;
@@ -70,6 +70,7 @@ impl Agent {
                 intent: above.clone(),
                 session_control: above.clone(),
                 user_prompter: above.clone(),
+                long_calls: above.clone(),
             }),
             fetcher: PageFetcher::new(NetworkRoute::default(), net::fetch::FetchLimits::default()),
             address_gate: above.clone(),
@@ -320,6 +321,25 @@ impl UserPrompter for Above {
             self.hear(format!("ask {} {:?}", question.question, question.choices));
             Ok(self.answer.lock().unwrap().take())
         })
+    }
+}
+
+/// No call of these tests takes long.
+impl LongCalls for Above {
+    fn resume(&self) -> BoxFuture<'_, Option<Result<String, ToolError>>> {
+        Box::pin(async { None })
+    }
+
+    fn background_after(&self) -> Option<Duration> {
+        None
+    }
+
+    fn follow(&self, start: LongCallStart) -> BoxFuture<'_, FollowedCall> {
+        Box::pin(async move { FollowedCall::NotRecorded(ToolError::refused(start.tool)) })
+    }
+
+    fn move_to_background(&self, _start: LongCallStart, call: CallInProgress) -> BoxFuture<'_, MovedCall> {
+        Box::pin(async move { MovedCall::NotNow(call) })
     }
 }
 

@@ -174,7 +174,7 @@ impl EventTranslator {
             Event::AgentSelected { definition: None, .. } => {
                 vec![CopilotEvent::persistent("subagent.deselected", json!({}))]
             }
-            Event::ExternalTaskReported { .. } => tasks_changed(),
+            Event::ExternalTaskReported { .. } | Event::McpTaskReported { .. } => tasks_changed(),
             Event::SessionTitled { title } => {
                 vec![CopilotEvent::transient("session.title_changed", json!({ "title": title }))]
             }

@@ -111,7 +111,10 @@ async fn progress(session: &HostedSession, params: &Value) -> Result<Value, Erro
     Ok(json!({ "progress": match record.task.kind.form() {
         TaskForm::Command => json!({ "type": "shell", "recentOutput": output::task_output(session, record.task.id).await? }),
         TaskForm::Agent | TaskForm::Question => view::progress(&record),
-        TaskForm::Reported => ClientTask::of(&record.task).map(client_tasks::progress_view).unwrap_or_default(),
+        TaskForm::Reported => match ClientTask::of(&record.task) {
+            Some(client_task) => client_tasks::progress_view(client_task),
+            None => view::progress(&record),
+        },
     }}))
 }
 

@@ -6,6 +6,7 @@ mod dead;
 mod disk;
 mod headless;
 mod kinds;
+mod mcp;
 mod refused;
 mod roles;
 mod running;

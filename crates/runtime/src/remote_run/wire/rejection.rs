@@ -109,8 +109,8 @@ fn distinguished(refusal: &InputRefusal) -> Option<WireRejection> {
         | InputRefusal::Closed
         | InputRefusal::Stopping(_)
         | InputRefusal::Ended(_)
-        | InputRefusal::NoInbox(_)
-        | InputRefusal::CannotSpawn(_)
+        | InputRefusal::NoInbox { .. }
+        | InputRefusal::CannotSpawn { .. }
         | InputRefusal::Depth { .. }
         | InputRefusal::Total { .. }
         | InputRefusal::NoneOfType { .. }

@@ -156,7 +156,9 @@ impl WireInput {
                 }
                 RunUpdate::Ended { ending: RunEnding::TimedOut(limit), text } => WireInput::TimedOut { limit, text },
                 RunUpdate::Ended { ending: RunEnding::BudgetExhausted, text } => WireInput::BudgetExhausted { text },
-                RunUpdate::ResultRead { .. }
+                RunUpdate::Ended { ending: RunEnding::CancelledByServer | RunEnding::Lost, .. }
+                | RunUpdate::McpReported(_)
+                | RunUpdate::ResultRead { .. }
                 | RunUpdate::Wait { .. }
                 | RunUpdate::Ask { .. }
                 | RunUpdate::ManualWaitOver { .. }

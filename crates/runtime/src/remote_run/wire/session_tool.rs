@@ -7,8 +7,8 @@ use host::Guardian;
 use protocol::{ToolCallRequest, mcp_tool_name};
 use serde::{Deserialize, Serialize};
 use tools::{
-    BoxFuture, CatalogListing, RequiredPermission, Tool, ToolAccess, ToolCatalog, ToolContext, ToolDescriptor,
-    ToolError, ToolLimits, ToolOutput,
+    BoxFuture, CatalogListing, RemoteTasks, RequiredPermission, Tool, ToolAccess, ToolCatalog, ToolContext,
+    ToolDescriptor, ToolError, ToolLimits, ToolOutput,
 };
 
 /// An input for tools whose permissions do not depend on it.
@@ -114,6 +114,11 @@ impl ToolCatalog for SessionToolCatalog {
     /// Searches run where the session is.
     fn list<'a>(&'a self, _query: &'a str, _guardian: &'a Guardian) -> BoxFuture<'a, CatalogListing> {
         Box::pin(async { CatalogListing::default() })
+    }
+
+    /// They are followed where the session is.
+    fn remote_tasks(&self) -> Option<&dyn RemoteTasks> {
+        None
     }
 }
 

@@ -228,6 +228,8 @@ impl WireFacts {
             deadline: Deadline::after(self.remaining_millis.map(Duration::from_millis)),
             can_ask_user: false,
             ask_wait: self.ask_wait_millis.map(Duration::from_millis),
+            // Calls that may take long run where the session is.
+            call_background_after: Duration::MAX,
             default_plan_action: PlanAction::ExitOnly,
         })
     }

@@ -14,7 +14,11 @@ pub(super) fn task_json(task: &TaskView, call: Option<&CallId>) -> Value {
     let mut view = match task.kind.form() {
         TaskForm::Command => shell_json(task),
         TaskForm::Agent | TaskForm::Question => agent_json(task, call),
-        TaskForm::Reported => return ClientTask::of(task).map(client_tasks::task_view).unwrap_or_default(),
+        TaskForm::Reported => match ClientTask::of(task) {
+            Some(client_task) => return client_tasks::task_view(client_task),
+            // The format has no kind for tasks of MCP servers.
+            None => agent_json(task, call),
+        },
     };
     if let Some(at) = task.ended_at.filter(|_| is_over(task)) {
         view["completedAt"] = at.to_string().into();
