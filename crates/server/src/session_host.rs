@@ -168,6 +168,16 @@ impl SessionHost {
         self.detached(async move { host.begin_here(start, options).await }).await
     }
 
+    /// Begins a session with a fleet, and keeps it until nothing runs in it.
+    pub async fn begin_fleet(
+        self: &Arc<Self>,
+        options: SessionOptions,
+        fleet: FleetParams,
+    ) -> Result<SessionView, HostError> {
+        let host = Arc::clone(self);
+        self.detached(async move { host.begin_fleet_here(options, fleet).await }).await
+    }
+
     /// Resumes the sessions that an earlier host of this home kept. Returns at once.
     pub fn adopt(self: &Arc<Self>) {
         let (Some(records), Some(guard)) = (self.records.clone(), self.activity.begin()) else { return };
@@ -251,6 +261,19 @@ impl SessionHost {
                 held.keep(keep).await;
                 return Err(error.into());
             }
+        }
+        let view = session.call::<calls::SessionGet>(&Nothing {}, ANSWER_TIMEOUT).await;
+        held.keep(keep).await;
+        Ok(view?)
+    }
+
+    async fn begin_fleet_here(&self, options: SessionOptions, fleet: FleetParams) -> Result<SessionView, HostError> {
+        let request = OpenRequest { options, ..OpenRequest::new(SessionStart::New) };
+        let OpenedSession { held, keep } = self.open_at_work(request, KeepMode::UntilQuiet).await?;
+        let session = self.handle(held.id());
+        if let Err(error) = session.call::<calls::SessionFleetStart>(&fleet, ANSWER_TIMEOUT).await {
+            held.keep(keep).await;
+            return Err(error.into());
         }
         let view = session.call::<calls::SessionGet>(&Nothing {}, ANSWER_TIMEOUT).await;
         held.keep(keep).await;

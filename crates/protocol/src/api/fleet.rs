@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::TodoView;
-use crate::{FleetConfig, FleetEnd, SessionId};
+use crate::{FleetConfig, FleetEnd, SessionId, SessionOptions};
 
 /// The request for a fleet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -59,6 +59,16 @@ impl FleetParams {
             ..defaults
         }
     }
+}
+
+/// A session that begins with a fleet.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct BeginFleetParams {
+    /// The options of the session.
+    pub session: SessionOptions,
+    /// The fleet.
+    pub fleet: FleetParams,
 }
 
 /// Whether a fleet was started.

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AddItemParams, AddRuleParams, AddRuleResult, AddTrustParams, AgentResult, AgentsResult, AllAsksParams,
-    AllAsksResult, ArchiveItemsParams, AsksDecideParams, AsksParams, AsksResult, CatalogProblems, CatalogView,
-    CheckoutParams, CheckoutsResult, ClosedConnectionParams, CollectParams, CollectResult, CommandFate,
+    AllAsksResult, ArchiveItemsParams, AsksDecideParams, AsksParams, AsksResult, BeginFleetParams, CatalogProblems,
+    CatalogView, CheckoutParams, CheckoutsResult, ClosedConnectionParams, CollectParams, CollectResult, CommandFate,
     DefinitionParams, DoctorResult, EventsPage, EventsParams, ExplainParams, ExplanationView, ExportParams,
     ExportResult, ExternalTaskResult, FleetParams, FleetResult, FleetStatusResult, FolderParams, FoundSession,
     FullDefinition, HandOver, HostView, ImportItemsParams, ImportItemsResult, ImportSettingsParams,
@@ -272,6 +272,8 @@ methods! {
             "Resumes a session that no process runs; a running one stays as it is.";
         SessionsFork, "sessions.fork", Any, Host, ReopenSessionParams => SessionView,
             "Continues in a copy; the original session stays as it is.";
+        FleetsBegin, "fleets.begin", Any, Host, BeginFleetParams => SessionView,
+            "Experimental: begins a session with a fleet.";
         HostGet, "host.get", Any, Host, Nothing => HostView,
             "The session host: its process and the sessions that it keeps.";
         HostStop, "host.stop", Any, Host, Nothing => Nothing,
@@ -368,7 +370,7 @@ impl Method {
 
     /// Whether it may change or be removed in any version.
     pub fn is_experimental(self) -> bool {
-        matches!(self, Method::SessionFleetStart)
+        matches!(self, Method::SessionFleetStart | Method::FleetsBegin)
     }
 
     /// The name on the wire.

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use protocol::SessionOptions;
-use protocol::api::{HandOver, HostView, HttpEndpoint, Method, Nothing, RefusalKind, ReopenSessionParams, SessionView};
+use protocol::api::{
+    BeginFleetParams, HandOver, HostView, HttpEndpoint, Method, Nothing, RefusalKind, ReopenSessionParams, SessionView,
+};
 use rpc::{ClientHandle, ErrorObject, RequestHandler, ResponseFuture, read_params};
 use runtime::SessionStart;
 use serde::Serialize;
@@ -77,6 +79,10 @@ impl RequestHandler for HostControl {
                 Method::SessionsFork => {
                     let ReopenSessionParams { session, options } = read_params(params)?;
                     json_of(self.begin(SessionStart::Fork(session), options).await?)
+                }
+                Method::FleetsBegin => {
+                    let BeginFleetParams { session, fleet } = read_params(params)?;
+                    json_of(self.sessions.begin_fleet(session, fleet).await.map_err(refusal)?)
                 }
                 Method::HostGet => json_of(self.view()),
                 Method::HostStop => {
