@@ -13,6 +13,7 @@ mod exit;
 pub mod http;
 mod ids;
 mod managed;
+pub mod mcp;
 mod token;
 
 pub use exit::AdapterExit;

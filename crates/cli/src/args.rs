@@ -39,7 +39,7 @@ pub(crate) use fleet::{FleetArgs, FleetCheckArgs, FleetCommand, FleetIsolation, 
 pub(crate) use help::{command, flag_and_command_names, fleet_subcommand_names, subcommand_names};
 pub(crate) use import::{ImportArgs, ImportedProduct};
 pub(crate) use lists::{ItemArgs, ItemDetailArgs, ItemListArgs, ListSelectArgs, ListsArgs, ListsCommand};
-pub(crate) use mcp::{McpAddArgs, McpArgs, McpCommand, McpScope, McpSourceArgs};
+pub(crate) use mcp::{McpAddArgs, McpArgs, McpCommand, McpScope, McpServeArgs, McpSourceArgs};
 pub(crate) use permission::{AskWait, PermissionArgs};
 pub(crate) use run::{OutputFormat, RunArgs};
 pub(crate) use sdk::{AdapterArgs, SdkArgs, SdkCommand, SdkFamily};

@@ -143,7 +143,7 @@ mod tests {
             bosun todos|bosun todos ready|bosun todos graph|bosun todos add a|bosun todos done a|\
             bosun todos block a --reason b|bosun todos reopen a|bosun fleet check a.yaml|bosun fleet|bosun fleet goal|\
             bosun import claude|bosun import codex --write|\
-            bosun serve|bosun serve --status|bosun serve --stop|bosun service install|bosun service status|bosun fleet run a.yaml|bosun fleet resume|bosun fleet status|bosun fleet stop|bosun fleet graph";
+            bosun serve|bosun serve --status|bosun mcp serve|bosun serve --stop|bosun service install|bosun service status|bosun fleet run a.yaml|bosun fleet resume|bosun fleet status|bosun fleet stop|bosun fleet graph";
         for line in reserved.split('|') {
             assert!(!is_allowed_for_agents(line), "{line}");
         }

@@ -92,6 +92,7 @@ const DEFINITION_NAMES: [&str; 6] = ["agents", "skills", "hooks", "commands", "p
 const CHECKOUTS: &str = "checkouts";
 const TRASH: &str = "trash";
 const HELD: &str = "held";
+const MCP_MARK: &str = "mcp-client";
 const OWNER_LOCK: &str = "owner.lock";
 const PROGRAMS_RECORD: &str = "programs";
 /// Time limit for a guardian without an owner to end everything.
@@ -267,6 +268,21 @@ impl Home {
 
     fn held_record(&self, session: SessionId) -> PathBuf {
         self.root.join(HELD).join(format!("{session}.json"))
+    }
+
+    /// Marks a session as one that a client of an MCP server started.
+    pub fn mark_mcp_session(&self, session: SessionId) -> io::Result<()> {
+        let marked = OpenOptions::new().append(true).create(true).mode(0o600).open(self.mcp_mark(session))?;
+        marked.sync_all()
+    }
+
+    /// Whether a client of an MCP server started a session.
+    pub fn is_mcp_session(&self, session: SessionId) -> bool {
+        self.mcp_mark(session).exists()
+    }
+
+    fn mcp_mark(&self, session: SessionId) -> PathBuf {
+        self.session_dir(session).join(MCP_MARK)
     }
 
     /// The sockets of live and of dead owners.
@@ -597,6 +613,20 @@ mod tests {
         assert!(home.is_held(session));
         home.remove_held_record(session).unwrap();
         assert!(!home.is_held(session) && home.held_records().unwrap().is_empty());
+    }
+
+    #[test]
+    fn sessions_of_mcp_clients_are_marked() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::open(folder.path().to_owned()).unwrap();
+        let session = SessionId::new(uuid::Uuid::now_v7());
+        assert!(home.mark_mcp_session(session).is_err(), "there is no such session");
+        home.make_session(session).unwrap();
+        assert!(!home.is_mcp_session(session));
+        for _ in 0..2 {
+            home.mark_mcp_session(session).unwrap();
+            assert!(home.is_mcp_session(session));
+        }
     }
 
     #[test]

@@ -14,19 +14,19 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Decides which requests are let in.
 #[derive(Debug)]
-pub(super) struct AccessGuard {
+pub(crate) struct AccessGuard {
     token: AccessToken,
     /// The adapter's own host names, with its port.
     own_hosts: [String; 2],
 }
 
 impl AccessGuard {
-    pub(super) fn new(token: AccessToken, port: u16) -> AccessGuard {
+    pub(crate) fn new(token: AccessToken, port: u16) -> AccessGuard {
         AccessGuard { token, own_hosts: ["127.0.0.1", "localhost"].map(|name| format!("{name}:{port}")) }
     }
 
     /// Checks a request before it is processed.
-    pub(super) fn check<B>(&self, request: &Request<B>) -> Result<(), HttpProblem> {
+    pub(crate) fn check<B>(&self, request: &Request<B>) -> Result<(), HttpProblem> {
         let headers = request.headers();
         let target = request.uri().authority();
         if !self.has_own_host(headers) || target.is_some_and(|target| !self.is_own_host(target.as_str())) {
@@ -38,7 +38,7 @@ impl AccessGuard {
         }
         if !self.has_token(headers) {
             return Err(HttpProblem::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong")
-                .remedy("send `Authorization: Bearer TOKEN` with the token that `bosun serve` printed or stored"));
+                .remedy("send `Authorization: Bearer TOKEN` with the token that the server printed or stored"));
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, LOCATION};
+use hyper::header::{HeaderMap, HeaderName, LOCATION};
 use hyper::{Request, StatusCode, Uri};
 use protocol::api::{AnswerSource, Method, MethodScope, SessionView};
 use protocol::{ItemId, ListAddress, SessionId, TaskId};
@@ -17,6 +17,7 @@ use super::access_guard::AccessGuard;
 use super::body::{self, ApiResponse};
 use super::connection_slots::ConnectionSlot;
 use super::events::{self, EventStreamRequest};
+use super::listen::HttpResponder;
 use super::openapi::OPENAPI;
 use super::payloads::{EventsQuery, ServerInfo};
 use super::problem::{HttpProblem, from_refusal};
@@ -39,21 +40,22 @@ pub(super) struct HttpAdapter {
     pub(super) closing: StreamClosing,
 }
 
-impl HttpAdapter {
-    /// Answers one request.
-    pub(super) async fn answer(&self, request: Request<Incoming>, slot: &ConnectionSlot) -> ApiResponse {
-        let mut reply = self.handle(request, slot).await.unwrap_or_else(HttpProblem::into_response);
-        let headers = reply.headers_mut();
-        for (name, value) in [
-            ("cache-control", "no-store"),
-            ("x-content-type-options", "nosniff"),
-            ("cross-origin-resource-policy", "same-origin"),
-        ] {
-            headers.insert(HeaderName::from_static(name), hyper::header::HeaderValue::from_static(value));
-        }
-        reply
+impl HttpResponder for HttpAdapter {
+    async fn respond(&self, request: Request<Incoming>, slot: &ConnectionSlot) -> ApiResponse {
+        let reply = self.handle(request, slot).await.unwrap_or_else(HttpProblem::into_response);
+        body::with_security_headers(reply)
     }
 
+    fn limits(&self) -> &HttpLimits {
+        &self.limits
+    }
+
+    fn closing(&self) -> &StreamClosing {
+        &self.closing
+    }
+}
+
+impl HttpAdapter {
     async fn handle(&self, request: Request<Incoming>, slot: &ConnectionSlot) -> Result<ApiResponse, HttpProblem> {
         self.guard.check(&request)?;
         if !slot.admit() {
@@ -69,7 +71,7 @@ impl HttpAdapter {
             }
             RouteInput::Body(read) => {
                 let bytes = body::read_body(body, &self.limits).await?;
-                if !bytes.is_empty() && !is_json(&parts.headers) {
+                if !bytes.is_empty() && !body::is_json(&parts.headers) {
                     let detail = "the body is not `application/json`";
                     return Err(HttpProblem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
                 }
@@ -236,11 +238,6 @@ fn find_route(verb: &hyper::Method, uri: &Uri) -> Result<(&'static Route, PathPa
     }
     let detail = format!("{verb} is not allowed for {}", uri.path());
     Err(HttpProblem::new(StatusCode::METHOD_NOT_ALLOWED, detail).allow(allowed.join(", ")))
-}
-
-fn is_json(headers: &HeaderMap) -> bool {
-    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    content_type.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case("application/json"))
 }
 
 fn parse_last_event(text: &str) -> Result<u64, HttpProblem> {

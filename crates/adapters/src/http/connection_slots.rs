@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 /// The connections of a server.
 #[derive(Debug)]
-pub(super) struct ConnectionSlots {
+pub(crate) struct ConnectionSlots {
     /// Connections that have not sent the token, oldest first.
     unauthenticated: Mutex<VecDeque<(u64, CancellationToken)>>,
     max_unauthenticated: usize,
@@ -18,7 +18,7 @@ pub(super) struct ConnectionSlots {
 }
 
 impl ConnectionSlots {
-    pub(super) fn new(authenticated: usize, max_unauthenticated: usize) -> Arc<ConnectionSlots> {
+    pub(crate) fn new(authenticated: usize, max_unauthenticated: usize) -> Arc<ConnectionSlots> {
         let authenticated = Arc::new(Semaphore::new(authenticated));
         Arc::new(ConnectionSlots {
             unauthenticated: Mutex::default(),
@@ -28,7 +28,7 @@ impl ConnectionSlots {
     }
 
     /// Adds a connection. If there are too many without the token, the oldest of them is closed.
-    pub(super) fn add(self: &Arc<Self>, number: u64) -> ConnectionSlot {
+    pub(crate) fn add(self: &Arc<Self>, number: u64) -> ConnectionSlot {
         let eviction = CancellationToken::new();
         let mut unauthenticated = self.lock_unauthenticated();
         if unauthenticated.len() >= self.max_unauthenticated
@@ -52,7 +52,7 @@ impl ConnectionSlots {
 
 /// One connection's slot, released on drop.
 #[derive(Debug)]
-pub(super) struct ConnectionSlot {
+pub(crate) struct ConnectionSlot {
     slots: Arc<ConnectionSlots>,
     number: u64,
     eviction: CancellationToken,
@@ -61,7 +61,7 @@ pub(super) struct ConnectionSlot {
 
 impl ConnectionSlot {
     /// Records that the connection has sent the token; returns whether there is a slot for it.
-    pub(super) fn admit(&self) -> bool {
+    pub(crate) fn admit(&self) -> bool {
         if self.is_admitted() {
             return true;
         }
@@ -72,12 +72,12 @@ impl ConnectionSlot {
         true
     }
 
-    pub(super) fn is_admitted(&self) -> bool {
+    pub(crate) fn is_admitted(&self) -> bool {
         self.permit.get().is_some()
     }
 
     /// Waits until the connection must give way to another.
-    pub(super) async fn evicted(&self) {
+    pub(crate) async fn evicted(&self) {
         self.eviction.cancelled().await;
     }
 }

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -18,6 +20,7 @@ use tokio_util::task::TaskTracker;
 
 use super::access_guard::AccessGuard;
 use super::adapter::HttpAdapter;
+use super::body::ApiResponse;
 use super::connection_slots::{ConnectionSlot, ConnectionSlots};
 use super::relay::EventRelays;
 use super::stream_end::{StreamClosing, StreamEnd};
@@ -78,7 +81,7 @@ impl HttpListener {
             limits: limits.clone(),
             closing: closing.clone(),
         });
-        let mut served = serve_clients(self.socket.into_std()?, adapter)?;
+        let mut served = serve_clients(self, adapter)?;
         let failed = tokio::select! {
             stream_end = end => {
                 closing.close(stream_end);
@@ -101,8 +104,24 @@ impl HttpListener {
     }
 }
 
-/// Serves clients on a separate thread until the adapter closes and they have left. The returned channel closes then.
-fn serve_clients(socket: std::net::TcpListener, adapter: Arc<HttpAdapter>) -> io::Result<oneshot::Receiver<()>> {
+/// Answers the requests of a listener's clients.
+pub(crate) trait HttpResponder: Send + Sync + 'static {
+    /// Answers one request.
+    fn respond(&self, request: Request<Incoming>, slot: &ConnectionSlot) -> impl Future<Output = ApiResponse> + Send;
+
+    /// What clients may use.
+    fn limits(&self) -> &HttpLimits;
+
+    /// Says when the connections must end.
+    fn closing(&self) -> &StreamClosing;
+}
+
+/// Serves clients on a separate thread until the responder closes and they have left. The returned channel closes then.
+pub(crate) fn serve_clients<R: HttpResponder>(
+    listener: HttpListener,
+    responder: Arc<R>,
+) -> io::Result<oneshot::Receiver<()>> {
+    let socket = listener.socket.into_std()?;
     let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(BLOCKING_THREADS).build()?;
     let (ending, ended) = oneshot::channel::<()>();
     thread::Builder::new().name("http".into()).spawn(move || {
@@ -110,13 +129,13 @@ fn serve_clients(socket: std::net::TcpListener, adapter: Arc<HttpAdapter>) -> io
             let connections = TaskTracker::new();
             let accepting = async {
                 match TcpListener::from_std(socket) {
-                    Ok(socket) => accept_connections(&socket, &adapter, &connections).await,
+                    Ok(socket) => accept_connections(&socket, &responder, &connections).await,
                     Err(error) => tracing::error!(%error, "cannot serve clients"),
                 }
             };
             tokio::select! {
                 () = accepting => {}
-                () = adapter.closing.closed() => {}
+                () = responder.closing().closed() => {}
             }
             connections.close();
             connections.wait().await;
@@ -126,12 +145,13 @@ fn serve_clients(socket: std::net::TcpListener, adapter: Arc<HttpAdapter>) -> io
     Ok(ended)
 }
 
-async fn accept_connections(socket: &TcpListener, adapter: &Arc<HttpAdapter>, connections: &TaskTracker) {
-    let slots = ConnectionSlots::new(adapter.limits.connections, adapter.limits.unauthenticated);
+async fn accept_connections<R: HttpResponder>(socket: &TcpListener, responder: &Arc<R>, connections: &TaskTracker) {
+    let limits = responder.limits();
+    let slots = ConnectionSlots::new(limits.connections, limits.unauthenticated);
     for number in 0.. {
         match socket.accept().await {
             Ok((stream, _)) => {
-                connections.spawn(serve_connection(stream, Arc::clone(adapter), slots.add(number)));
+                connections.spawn(serve_connection(stream, Arc::clone(responder), slots.add(number)));
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");
@@ -141,29 +161,30 @@ async fn accept_connections(socket: &TcpListener, adapter: &Arc<HttpAdapter>, co
     }
 }
 
-/// Serves one connection until its client leaves, breaks a limit, or the adapter closes.
-async fn serve_connection(stream: TcpStream, adapter: Arc<HttpAdapter>, slot: ConnectionSlot) {
+/// Serves one connection until its client leaves, breaks a limit, or the responder closes.
+async fn serve_connection<R: HttpResponder>(stream: TcpStream, responder: Arc<R>, slot: ConnectionSlot) {
     // Responses are small, and clients wait for them.
     stream.set_nodelay(true).ok();
-    let stream = TokioIo::new(WriteTimeoutStream::new(stream, adapter.limits.write_time));
-    let (closing, admission_time) = (adapter.closing.clone(), adapter.limits.admission_time);
+    let limits = responder.limits().clone();
+    let stream = TokioIo::new(WriteTimeoutStream::new(stream, limits.write_time));
+    let closing = responder.closing().clone();
     let slot = Arc::new(slot);
     let slot_for_requests = Arc::clone(&slot);
     let mut settings = http1::Builder::new();
     settings
         .timer(TokioTimer::new())
-        .header_read_timeout(adapter.limits.head_time)
-        .max_buf_size(adapter.limits.max_head_bytes)
+        .header_read_timeout(limits.head_time)
+        .max_buf_size(limits.max_head_bytes)
         .max_headers(MAX_HEADERS);
     let service = service_fn(move |request| {
-        let (adapter, slot) = (Arc::clone(&adapter), Arc::clone(&slot_for_requests));
-        async move { Ok::<_, Infallible>(adapter.answer(request, &slot).await) }
+        let (responder, slot) = (Arc::clone(&responder), Arc::clone(&slot_for_requests));
+        async move { Ok::<_, Infallible>(responder.respond(request, &slot).await) }
     });
     let connection = settings.serve_connection(stream, service);
     tokio::pin!(connection);
     let outcome = tokio::select! {
         outcome = connection.as_mut() => outcome,
-        () = admission_expired(&slot, admission_time) => return,
+        () = admission_expired(&slot, limits.admission_time) => return,
         () = closing.closed() => {
             connection.as_mut().graceful_shutdown();
             connection.await

@@ -7,7 +7,7 @@
 
 mod access_guard;
 mod adapter;
-mod body;
+pub(crate) mod body;
 mod connection_slots;
 mod events;
 mod limits;
@@ -25,7 +25,13 @@ mod stream_end;
 mod write_timeout;
 
 pub use crate::token::AccessToken;
+pub(crate) use access_guard::AccessGuard;
+pub(crate) use body::ApiResponse;
+pub(crate) use connection_slots::ConnectionSlot;
 pub use limits::HttpLimits;
 pub use listen::HttpListener;
+pub(crate) use listen::{HttpResponder, serve_clients};
 pub use openapi::{OPENAPI, generate_openapi, routes_markdown};
+pub(crate) use problem::HttpProblem;
+pub(crate) use stream_end::StreamClosing;
 pub use stream_end::StreamEnd;

@@ -14,7 +14,7 @@ use super::body::{self, ApiResponse};
 /// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Problem")]
-pub(super) struct HttpProblem {
+pub(crate) struct HttpProblem {
     /// The problem type; always `about:blank`, because the status says enough.
     r#type: &'static str,
     /// The name of the status.
@@ -35,7 +35,7 @@ pub(super) struct HttpProblem {
 }
 
 impl HttpProblem {
-    pub(super) fn new(status: StatusCode, detail: impl Into<String>) -> HttpProblem {
+    pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> HttpProblem {
         HttpProblem {
             r#type: "about:blank",
             title: status.canonical_reason().unwrap_or("problem"),
@@ -47,33 +47,33 @@ impl HttpProblem {
         }
     }
 
-    pub(super) fn bad_request(detail: impl Into<String>) -> HttpProblem {
+    pub(crate) fn bad_request(detail: impl Into<String>) -> HttpProblem {
         HttpProblem::new(StatusCode::BAD_REQUEST, detail)
     }
 
-    pub(super) fn not_found(detail: impl Into<String>) -> HttpProblem {
+    pub(crate) fn not_found(detail: impl Into<String>) -> HttpProblem {
         HttpProblem::new(StatusCode::NOT_FOUND, detail)
     }
 
-    pub(super) fn conflict(detail: impl Into<String>) -> HttpProblem {
+    pub(crate) fn conflict(detail: impl Into<String>) -> HttpProblem {
         HttpProblem::new(StatusCode::CONFLICT, detail)
     }
 
-    pub(super) fn internal(detail: impl std::fmt::Display) -> HttpProblem {
+    pub(crate) fn internal(detail: impl std::fmt::Display) -> HttpProblem {
         HttpProblem::new(StatusCode::INTERNAL_SERVER_ERROR, detail.to_string())
             .remedy("`bosun doctor` looks for the cause")
     }
 
-    pub(super) fn remedy(self, remedy: impl Into<String>) -> HttpProblem {
+    pub(crate) fn remedy(self, remedy: impl Into<String>) -> HttpProblem {
         HttpProblem { remedy: Some(remedy.into()), ..self }
     }
 
-    pub(super) fn allow(self, verbs: String) -> HttpProblem {
+    pub(crate) fn allow(self, verbs: String) -> HttpProblem {
         HttpProblem { allow: Some(verbs), ..self }
     }
 
     /// Converts the problem into a response.
-    pub(super) fn into_response(self) -> ApiResponse {
+    pub(crate) fn into_response(self) -> ApiResponse {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let text = serde_json::to_vec(&self).unwrap_or_default();
         let mut reply = Response::new(body::full_body(text));
@@ -163,7 +163,7 @@ impl From<CallError> for HttpProblem {
 }
 
 /// Converts a session's refusal.
-pub(super) fn from_refusal(object: ErrorObject) -> HttpProblem {
+pub(crate) fn from_refusal(object: ErrorObject) -> HttpProblem {
     let kind = object.refusal_kind();
     let status = match (kind, object.code) {
         (Some(RefusalKind::NoTask | RefusalKind::NoAsk | RefusalKind::NoSession | RefusalKind::NoItem), _) => {

@@ -15,25 +15,25 @@ pub enum StreamEnd {
 
 /// Tells the parts of the server that it closes, and how its streams end.
 #[derive(Debug, Clone, Default)]
-pub(super) struct StreamClosing {
+pub(crate) struct StreamClosing {
     end: Arc<OnceLock<StreamEnd>>,
     token: CancellationToken,
 }
 
 impl StreamClosing {
     /// Closes the server; only the first call decides how its streams end.
-    pub(super) fn close(&self, end: StreamEnd) {
+    pub(crate) fn close(&self, end: StreamEnd) {
         self.end.get_or_init(|| end);
         self.token.cancel();
     }
 
     /// Waits until the server closes.
-    pub(super) async fn closed(&self) {
+    pub(crate) async fn closed(&self) {
         self.token.cancelled().await;
     }
 
     /// Whether another process takes over the sessions.
-    pub(super) fn is_handed_over(&self) -> bool {
+    pub(crate) fn is_handed_over(&self) -> bool {
         self.end.get() == Some(&StreamEnd::HandedOver)
     }
 }

@@ -8,5 +8,6 @@ mod copilot;
 mod corpus;
 mod drive;
 mod http;
+mod mcp;
 #[path = "../../../../fuzz/replay.rs"]
 mod replay;

@@ -68,6 +68,17 @@ const COMMANDS: &[(&str, CommandApi)] = &[
     ("mcp add", Local("it changes this machine's settings; a session's options take MCP servers")),
     ("mcp remove", Local("it changes this machine's settings; a session's options take MCP servers")),
     ("mcp test", Local("it starts a server of this machine's settings for this terminal")),
+    (
+        "mcp serve",
+        Methods(&[
+            "sessions.begin",
+            "sessions.resume",
+            "fleets.begin",
+            "sessions.list",
+            "session.command",
+            "session.wait",
+        ]),
+    ),
     ("mcp logs", Local("it prints a file of this machine")),
     ("fleet", Methods(&["sessions.begin", "session.fleet.start", "session.wait"])),
     ("fleet run", Methods(&["sessions.begin", "session.fleet.start", "session.wait"])),

@@ -111,6 +111,10 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
         "mcp add" => "Example:\n  bosun mcp add files --in local -- npx -y @modelcontextprotocol/server-filesystem .",
         "mcp remove" => "Example:\n  bosun mcp remove files",
         "mcp test" => "Example:\n  bosun mcp test files --json",
+        "mcp serve" => {
+            "Examples:\n  claude mcp add bosun -- bosun mcp serve     Claude Code starts agents as tools\n  \
+             bosun mcp serve --http 8765 --token-file ~/.bosun-token"
+        }
         "mcp logs" => "Example:\n  bosun mcp logs files",
         "approvals" => APPROVALS,
         "approvals list" => "Example:\n  bosun approvals list --session 0198",

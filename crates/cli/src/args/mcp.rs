@@ -1,8 +1,13 @@
 //! Arguments for MCP servers.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Subcommand, ValueEnum};
+
+use super::catalog::{AgentLimitArgs, DefinitionArgs};
+use super::permission::PermissionArgs;
+use super::run::EffortArg;
 
 /// `bosun mcp`.
 #[derive(Debug, clap::Args)]
@@ -42,6 +47,8 @@ pub(crate) enum McpCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Is a server itself: other programs start, message and read agents and fleets as tools
+    Serve(Box<McpServeArgs>),
     /// Prints what a server wrote to its error output
     Logs {
         /// The server
@@ -82,6 +89,62 @@ pub(crate) struct McpAddArgs {
     pub(crate) command: Vec<String>,
 }
 
+/// `bosun mcp serve`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct McpServeArgs {
+    /// Serves HTTP on this loopback port instead of standard input and output (any free port without a value)
+    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0", value_parser = parse_loopback_port)]
+    pub(crate) http: Option<u16>,
+    /// Keeps the token in this file, which is created if needed and readable only by you; without it, each start prints
+    /// a new token
+    #[arg(long, value_name = "FILE", requires = "http")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Lets clients decide on calls and answer questions of agents in your place, unless the client is an agent of Bosun
+    #[arg(long)]
+    pub(crate) allow_answers: bool,
+    /// Agents work in this folder, or below it
+    #[arg(short = 'C', value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+    /// The model of agents for which clients choose none, as for `bosun`
+    #[arg(long, value_name = "PROVIDER/NAME")]
+    pub(crate) model: Option<String>,
+    /// Reasoning effort of the model, if its provider supports it
+    #[arg(long, value_enum, value_name = "EFFORT")]
+    pub(crate) effort: Option<EffortArg>,
+    /// The agent definition for agents for which clients choose none
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+    /// Maximum turns of each run
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_turns: Option<u32>,
+    /// Maximum cost of each session in US dollars; needs a model with a price
+    #[arg(long, value_name = "USD", value_parser = super::values::parse_dollars)]
+    pub(crate) max_budget_usd: Option<u64>,
+    /// Maximum tokens of each session
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_tokens_total: Option<u64>,
+    /// Ends each run after this time, with one last answer
+    #[arg(long, value_name = "TIME", value_parser = super::values::parse_nonzero)]
+    pub(crate) timeout: Option<Duration>,
+    /// Never lets agents ask you a question
+    #[arg(long)]
+    pub(crate) no_ask_user: bool,
+    /// How long a call waits for a decision before it is denied (default: for ever)
+    #[arg(long, value_name = "TIME", value_parser = config::parse_time)]
+    pub(crate) ask_wait: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) permissions: PermissionArgs,
+    #[command(flatten)]
+    pub(crate) definitions: DefinitionArgs,
+    #[command(flatten)]
+    pub(crate) limits: AgentLimitArgs,
+    #[command(flatten)]
+    pub(crate) mcp: McpSourceArgs,
+    /// Prints the address and the token as JSON
+    #[arg(long, requires = "http")]
+    pub(crate) json: bool,
+}
+
 /// A settings file of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum McpScope {
@@ -103,6 +166,16 @@ impl McpSourceArgs {
     }
 }
 
+/// Reads a port, or an address on loopback.
+fn parse_loopback_port(text: &str) -> Result<u16, String> {
+    let port = match text.rsplit_once(':') {
+        None => text,
+        Some(("127.0.0.1" | "localhost", port)) => port,
+        Some((host, _port)) => return Err(format!("`{host}` is not on loopback; write PORT or 127.0.0.1:PORT")),
+    };
+    port.parse().map_err(|_not_a_port| format!("`{port}` is not a port"))
+}
+
 fn parse_header(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once(':').ok_or("write NAME: VALUE")?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
@@ -111,4 +184,19 @@ fn parse_header(text: &str) -> Result<(String, String), String> {
 fn parse_variable(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or("write NAME=VALUE")?;
     Ok((name.to_owned(), value.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_listen_on_loopback_only() {
+        assert_eq!(parse_loopback_port("8080"), Ok(8080));
+        assert_eq!(parse_loopback_port("127.0.0.1:0"), Ok(0));
+        assert_eq!(parse_loopback_port("localhost:99"), Ok(99));
+        for wrong in ["0.0.0.0:80", "[::]:80", "example.com:80", "x", "70000", ""] {
+            assert!(parse_loopback_port(wrong).is_err(), "{wrong}");
+        }
+    }
 }

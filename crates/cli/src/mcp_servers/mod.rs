@@ -1,6 +1,7 @@
-//! `bosun mcp`: the MCP servers whose tools agents can use.
+//! `bosun mcp`: the MCP servers whose tools agents can use, and Bosun as a server.
 
 mod list;
+mod serve;
 mod test;
 
 use std::path::PathBuf;
@@ -25,6 +26,7 @@ pub(crate) async fn perform(args: &McpArgs) -> Result<CommandExit, CliError> {
         McpCommand::Add(options) => add(&setup, options),
         McpCommand::Remove { name, scope } => remove(&setup, name, *scope),
         McpCommand::Test { name, sources, json } => test::test(&setup, sources, name, *json).await,
+        McpCommand::Serve(options) => serve::serve(&setup, options).await,
         McpCommand::Logs { name } => show_log(&setup, name),
     }
 }

@@ -2,10 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use host::Home;
 use protocol::SessionOptions;
-use protocol::api::{RefusalKind, ReopenSessionParams, SessionView, calls};
-use rpc::CallError;
 use runtime::SessionStart;
 use serde_json::json;
 use tui::print;
@@ -13,11 +10,8 @@ use tui::print;
 use crate::args::{OutputFormat, RunArgs};
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::serve::connect_or_start;
+use crate::serve::{HostedWork, begin};
 use crate::setup::{Setup, working_folder};
-
-/// How often to try again if the host ends just when the session is begun.
-const BEGIN_TRIES: usize = 5;
 
 /// Begins the session and prints its id.
 pub(super) async fn run_detached(
@@ -34,7 +28,7 @@ pub(super) async fn run_detached(
         return Err(CliError::usage("--detach takes no slash command").with_hint("write what to do as a prompt"));
     }
     let options = session_options(setup, args, start, prompt)?;
-    let view = begin(&setup.home, start, &options).await?;
+    let view = begin(&setup.home, HostedWork::Session(start, &options)).await?;
     let id = view.id;
     match args.output_format {
         OutputFormat::Json => print::json(&json!({ "session": id, "pid": view.owner_pid })),
@@ -56,17 +50,25 @@ fn session_options(
     let options = args.session_options();
     let is_new = start == SessionStart::New;
     let cwd = if is_new || args.directory.is_some() { Some(working_folder(args.directory.as_deref())?) } else { None };
-    Ok(SessionOptions {
+    let options = SessionOptions {
         prompt,
         cwd,
         model: options.model.or_else(|| setup.env.model.clone().filter(|_| is_new)),
+        // A decision may come from any terminal, at any time.
+        ask_wait_seconds: options.ask_wait_seconds.filter(|_| args.ask_wait.is_some()),
+        ..options
+    };
+    with_absolute_paths(options)
+}
+
+/// The same options for a process that works in another folder.
+pub(crate) fn with_absolute_paths(options: SessionOptions) -> Result<SessionOptions, CliError> {
+    Ok(SessionOptions {
         add_dirs: absolute_paths(options.add_dirs)?,
         plugin_dirs: absolute_paths(options.plugin_dirs)?,
         settings: options.settings.map(absolute_source).transpose()?,
         agents_source: options.agents_source.map(absolute_source).transpose()?,
         record: options.record.map(absolute_path).transpose()?,
-        // A decision may come from any terminal, at any time.
-        ask_wait_seconds: options.ask_wait_seconds.filter(|_| args.ask_wait.is_some()),
         ..options
     })
 }
@@ -85,27 +87,4 @@ fn absolute_source(source: String) -> Result<String, CliError> {
         return Ok(source);
     }
     Ok(absolute_path(source.into())?.display().to_string())
-}
-
-async fn begin(home: &Home, start: SessionStart, options: &SessionOptions) -> Result<SessionView, CliError> {
-    for _ in 0..BEGIN_TRIES {
-        let (client, _host) = connect_or_start(home).await?;
-        let reopened = |session| ReopenSessionParams { session, options: options.clone() };
-        let begun = match start {
-            SessionStart::New => client.call::<calls::SessionsBegin>(options).await,
-            SessionStart::Resume(id) => client.call::<calls::SessionsResume>(&reopened(id)).await,
-            SessionStart::Fork(id) => client.call::<calls::SessionsFork>(&reopened(id)).await,
-        };
-        match begun {
-            Ok(view) => return Ok(view),
-            // It ends because it had nothing to do; the next one has.
-            Err(CallError::Refused(refused)) if refused.refusal_kind() == Some(RefusalKind::Closed) => {}
-            Err(CallError::Refused(refused)) => return Err(CliError::usage(print::sanitize(&refused.message))),
-            Err(error) => {
-                return Err(CliError::failed(format!("the session host ended before it answered: {error}"))
-                    .with_hint("`bosun sessions` shows whether the session was started"));
-            }
-        }
-    }
-    Err(CliError::failed("the session host accepts no sessions").with_hint("`bosun serve --status` shows it"))
 }

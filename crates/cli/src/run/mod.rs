@@ -32,6 +32,7 @@ use crate::share::ShareFile;
 use crate::{chat, fleet, sessions, setup, suggestions};
 
 use background::BackgroundWait;
+pub(crate) use detach::with_absolute_paths;
 pub(crate) use report::{Denial, RunSummary};
 use screen::RunScreen;
 use session_driver::drive_session;

@@ -11,7 +11,7 @@ use adapters::AdapterExit;
 use adapters::copilot::CopilotProviderParams;
 use config::CopilotProvider;
 use model::ClientProvider;
-pub(crate) use session_opener::LocalSessionOpener;
+pub(crate) use session_opener::{LocalSessionOpener, refusal};
 
 use crate::args::{AdapterArgs, SdkCommand, SdkFamily};
 use crate::error::CliError;

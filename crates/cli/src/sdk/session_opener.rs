@@ -84,7 +84,8 @@ impl SessionOpener for LocalSessionOpener {
     }
 }
 
-fn refusal(failure: CliError) -> OpenRefusal {
+/// A failure for clients of an adapter.
+pub(crate) fn refusal(failure: CliError) -> OpenRefusal {
     let (message, hint) = failure.into_message_and_hint();
     OpenRefusal { words: message, hint }
 }

@@ -6,6 +6,7 @@ mod status;
 mod token;
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,10 +25,10 @@ use crate::exit::CommandExit;
 use crate::sdk::LocalSessionOpener;
 use crate::setup::Setup;
 use claim::{HostClaim, TakeoverPolicy};
-use token::{ServerToken, load_or_create};
 use tui::signals::{RunSignal, SignalListener};
 
-pub(crate) use on_demand::connect_or_start;
+pub(crate) use on_demand::{HostedWork, begin, connect_or_start};
+pub(crate) use token::{ServerToken, load_or_create};
 
 /// The session host of a home, if one runs.
 pub(crate) async fn running_host(home: &Home) -> Result<Option<HostView>, CliError> {
@@ -186,11 +187,7 @@ impl BoundHttpServer {
 
     fn with_own_token(home: &Home, args: &ServeArgs, listener: HttpListener) -> Result<BoundHttpServer, CliError> {
         let ServerToken { token, secret, file } = load_or_create(args.token_file.as_deref())?;
-        if let Some(file) = &args.token_file {
-            // A reader of this file could act for the user on the server.
-            config::remember_token_file(home.root(), file)
-                .map_err(|error| CliError::failed(format!("cannot hide {} from agents: {error}", file.display())))?;
-        }
+        hide_token_file(home, args.token_file.as_deref())?;
         Ok(BoundHttpServer { listener, token, secret, token_file: file })
     }
 
@@ -198,6 +195,13 @@ impl BoundHttpServer {
     fn endpoint(&self) -> HttpEndpoint {
         HttpEndpoint { port: self.listener.port(), token: self.secret.clone(), token_file: self.token_file.clone() }
     }
+}
+
+/// Hides a token from agents: a reader of its file could act for the user on the server.
+pub(crate) fn hide_token_file(home: &Home, file: Option<&Path>) -> Result<(), CliError> {
+    let Some(file) = file else { return Ok(()) };
+    config::remember_token_file(home.root(), file)
+        .map_err(|error| CliError::failed(format!("cannot hide {} from agents: {error}", file.display())))
 }
 
 /// Binds a port that another process is about to release.
@@ -231,7 +235,7 @@ fn announce(http: Option<&BoundHttpServer>, json: bool) {
     print::output(format_args!("curl -H \"Authorization: Bearer {token}\" {url}/v1/sessions"));
 }
 
-fn bind_failure(port: u16, error: &io::Error) -> CliError {
+pub(crate) fn bind_failure(port: u16, error: &io::Error) -> CliError {
     let failure = CliError::usage(format!("cannot listen on port {port}: {error}"));
     failure.with_hint("choose another with --port, or leave it out for any free port")
 }

@@ -8,7 +8,11 @@ use std::path::Path;
 use client::HostClient;
 use host::Home;
 use host::sibling::{ResidentProcess, act_as_user};
-use protocol::api::HostView;
+use protocol::SessionOptions;
+use protocol::api::{BeginFleetParams, HostView, RefusalKind, ReopenSessionParams, SessionView, calls};
+use rpc::CallError;
+use runtime::SessionStart;
+use tui::print;
 
 use super::claim;
 use crate::error::CliError;
@@ -32,6 +36,47 @@ pub(crate) async fn connect_or_start(home: &Home) -> Result<(HostClient, HostVie
     }
     Err(CliError::failed("the session host ends as soon as it is started")
         .with_hint(format!("see {}", log_file(home).display())))
+}
+
+/// What begins in the session host.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum HostedWork<'a> {
+    /// A session that is begun, resumed or forked with these options.
+    Session(SessionStart, &'a SessionOptions),
+    /// A session with a fleet.
+    Fleet(&'a BeginFleetParams),
+}
+
+/// Begins work in the session host, which is started if there is none.
+pub(crate) async fn begin(home: &Home, work: HostedWork<'_>) -> Result<SessionView, CliError> {
+    for _ in 0..START_TRIES {
+        let (client, _host) = connect_or_start(home).await?;
+        match call_host(&client, work).await {
+            Ok(view) => return Ok(view),
+            // It ends because it had nothing to do; the next one has.
+            Err(CallError::Refused(refused)) if refused.refusal_kind() == Some(RefusalKind::Closed) => {}
+            Err(CallError::Refused(refused)) => return Err(CliError::usage(print::sanitize(&refused.message))),
+            Err(error) => {
+                return Err(CliError::failed(format!("the session host ended before it answered: {error}"))
+                    .with_hint("`bosun sessions` shows whether the session was started"));
+            }
+        }
+    }
+    Err(CliError::failed("the session host accepts no sessions").with_hint("`bosun serve --status` shows it"))
+}
+
+async fn call_host(client: &HostClient, work: HostedWork<'_>) -> Result<SessionView, CallError> {
+    let reopened = |session, options: &SessionOptions| ReopenSessionParams { session, options: options.clone() };
+    match work {
+        HostedWork::Session(SessionStart::New, options) => client.call::<calls::SessionsBegin>(options).await,
+        HostedWork::Session(SessionStart::Resume(id), options) => {
+            client.call::<calls::SessionsResume>(&reopened(id, options)).await
+        }
+        HostedWork::Session(SessionStart::Fork(id), options) => {
+            client.call::<calls::SessionsFork>(&reopened(id, options)).await
+        }
+        HostedWork::Fleet(fleet) => client.call::<calls::FleetsBegin>(fleet).await,
+    }
 }
 
 /// Starts a host and waits until one answers. If two commands start one at the same time, one of them ends again.

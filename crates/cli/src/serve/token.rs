@@ -14,16 +14,16 @@ const MAX_TOKEN_BYTES: u64 = 4096;
 
 /// A token, and where the user finds it.
 #[derive(Debug)]
-pub(super) struct ServerToken {
-    pub(super) token: AccessToken,
+pub(crate) struct ServerToken {
+    pub(crate) token: AccessToken,
     /// The token as text.
-    pub(super) secret: String,
+    pub(crate) secret: String,
     /// The file that contains it; without one, it is printed.
-    pub(super) file: Option<String>,
+    pub(crate) file: Option<String>,
 }
 
 /// Generates a token, or reads the one in the file, which is created if it does not exist.
-pub(super) fn load_or_create(file: Option<&Path>) -> Result<ServerToken, CliError> {
+pub(crate) fn load_or_create(file: Option<&Path>) -> Result<ServerToken, CliError> {
     let Some(path) = file else {
         let secret = generate_secret()?;
         let token = AccessToken::new(&secret).ok_or_else(|| CliError::failed("the generated token is invalid"))?;

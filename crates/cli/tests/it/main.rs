@@ -12,6 +12,7 @@ mod faults;
 mod fleet;
 mod host;
 mod kills;
+mod mcp_serve;
 mod mcp_servers;
 mod orphans;
 mod providers;

@@ -52,6 +52,7 @@ try cost "$B" cost
 try gc "$B" gc --days 0
 try reopen "$B" models --reopen
 try demo "$B" demo --fast
+try mcp "$B" mcp serve --allow-answers
 try approve "$B" approvals allow --all
 try inbox "$B" approvals
 try trust "$B" trust --yes
@@ -73,7 +74,7 @@ cat ends.fork >> ends
 "#;
     let id = run_attempts(&fixture, attempts);
     let ends = attempt_results(&fixture);
-    assert_eq!(ends.len(), 27, "{ends:#?}");
+    assert_eq!(ends.len(), 28, "{ends:#?}");
     for (name, code, output) in &ends {
         let expected = if name == "forked" { "0" } else { "2" };
         assert_eq!(code, expected, "{name}: {output}");
