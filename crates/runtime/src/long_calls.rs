@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use kernel::{CallPhase, KernelInput, TaskSpawn};
+use kernel::{CallPhase, KernelInput};
 use protocol::{McpTaskSpec, TaskId, TaskMode, TaskOutcome, WaitEnd};
 use tools::{BoxFuture, CallInProgress, FollowedCall, LongCallStart, MovedCall, ToolError};
 
@@ -86,9 +86,13 @@ impl tools::LongCalls for AgentLongCalls {
             let wait_over = self.caller.waits.register(&self.caller.call);
             let waits = self.background_after().map(|after| after.saturating_sub(start.elapsed));
             let until = waits.map(|time| self.context.facts.clock.now().plus(time));
-            let spawn = self.spawn(start, TaskMode::Sync);
+            let built = self.built(start);
+            let awaited = match until {
+                Some(until) => built.awaited_until(until),
+                None => built.mode(TaskMode::Sync),
+            };
+            let spawn = awaited.build(&self.context);
             let task = spawn.id;
-            let spawn = TaskSpawn { until, ..spawn };
             if let Err(rejected) = self.caller.supervisor.submit(KernelInput::Spawn(spawn)).await {
                 return FollowedCall::NotRecorded(tool_error(rejected));
             }
@@ -99,7 +103,7 @@ impl tools::LongCalls for AgentLongCalls {
 
     fn move_to_background(&self, start: LongCallStart, call: CallInProgress) -> BoxFuture<'_, MovedCall> {
         Box::pin(async move {
-            let spawn = self.spawn(start, TaskMode::Background);
+            let spawn = self.built(start).build(&self.context);
             let task = spawn.id;
             // The task may start before the reply arrives.
             self.context.moved_calls.put(task, call);
@@ -116,12 +120,12 @@ impl tools::LongCalls for AgentLongCalls {
 }
 
 impl AgentLongCalls {
-    fn spawn(&self, start: LongCallStart, mode: TaskMode) -> TaskSpawn {
+    fn built(&self, start: LongCallStart) -> SpawnBuilder {
         let LongCallStart { server, tool, arguments, remote, elapsed: _, time_limit } = start;
         let started_at = self.context.facts.clock.now();
         let deadline_at = started_at.plus(time_limit);
         let spec = McpTaskSpec { server, tool, remote, started_at, deadline_at };
-        SpawnBuilder::mcp(spec).called_by(&self.caller).mode(mode).prompt(arguments).build(&self.context)
+        SpawnBuilder::mcp(spec).called_by(&self.caller).prompt(arguments)
     }
 
     /// The answer of a call whose wait for a task is over.
