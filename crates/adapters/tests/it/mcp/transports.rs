@@ -150,6 +150,36 @@ async fn the_result_of_a_task_is_waited_for_and_its_questions_are_asked() {
 }
 
 #[tokio::test]
+async fn a_client_without_a_session_listens_to_its_tasks() {
+    let mut client = StdioClient::start();
+    let call = json!({ "name": "confirm_delete", "arguments": {} });
+    let task = client.call(1, "tools/call", stateless(call)).await["result"]["taskId"].clone();
+    let wanted = json!({ "notifications": { "taskIds": [task], "toolsListChanged": true, "unknown": true } });
+    let listen = json!({ "jsonrpc": "2.0", "id": "s", "method": "subscriptions/listen", "params": stateless(wanted) });
+    client.send(listen).await;
+    let accepted = client.receive().await["params"].clone();
+    assert_eq!(accepted["notifications"], json!({ "toolsListChanged": true, "taskIds": [task] }));
+    assert_eq!(accepted["_meta"]["io.modelcontextprotocol/subscriptionId"], "s");
+    let responses = json!({ "taskId": task, "inputResponses": { "confirm": { "action": "accept" } } });
+    let update = json!({ "jsonrpc": "2.0", "id": 2, "method": "tasks/update", "params": stateless(responses) });
+    client.send(update).await;
+    let mut received = [client.receive().await, client.receive().await];
+    received.sort_by_key(|message| message.get("method").is_some());
+    assert_eq!(received[0]["result"]["resultType"], "complete");
+    assert_eq!(
+        (&received[1]["method"], &received[1]["params"]["status"]),
+        (&json!("notifications/tasks"), &json!("completed"))
+    );
+    assert_eq!(received[1]["params"]["result"]["content"][0]["text"], "deleted");
+    assert_eq!(received[1]["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], "s");
+    let without = json!({ "taskId": task, "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {},
+    } });
+    assert_eq!(client.call(3, "tasks/get", without).await["error"]["code"], -32021);
+    assert!(client.leave().await);
+}
+
+#[tokio::test]
 async fn a_failed_tool_is_a_failed_task_only_in_the_older_form() {
     let mut client = StdioClient::with_session(json!({})).await;
     let params = json!({ "name": "failing_job", "task": {} });

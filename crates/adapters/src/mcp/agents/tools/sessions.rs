@@ -9,6 +9,7 @@ use protocol::api::{
     Method, SendParams, SessionCommand, SessionOverview, SessionView, SessionsPage, SessionsParams, StopTaskParams,
     TasksParams, calls,
 };
+pub(super) use protocol::tool_name::{LIST_AGENTS, READ_AGENT, STOP_AGENT};
 use protocol::{CancelMode, MailDelivery, PermissionMode, SessionOptions, TaskId, Usd};
 use runtime::SessionStart;
 use schemars::JsonSchema;
@@ -23,11 +24,9 @@ use super::super::report::{self, AgentReport, RunFacts};
 use super::super::run_wait::{RunWaitEnd, RunWaiter};
 use crate::mcp::{McpReply, McpRequest, ProvidedTool, TaskSupport, TaskWish, ToolEffect};
 
+/// The names that agents' own tools do not have.
 pub(super) const START_AGENT: &str = "start_agent";
 pub(super) const MESSAGE_AGENT: &str = "message_agent";
-pub(super) const READ_AGENT: &str = "read_agent";
-pub(super) const LIST_AGENTS: &str = "list_agents";
-pub(super) const STOP_AGENT: &str = "stop_agent";
 
 /// The longest wait of a call.
 const MAX_WAIT: Duration = Duration::from_secs(3600);
