@@ -280,7 +280,7 @@ async fn initialize(link: &ServerLink) -> Result<ServerCapabilities, McpError> {
 }
 
 /// Asks for the newest revision first. A server that refuses the request, or does not answer it soon, is asked in the
-/// older form; of two answers the first one counts.
+/// older form; of two answers the first one counts, unless it is a refusal.
 async fn negotiate(link: &ServerLink) -> Result<ServerCapabilities, McpError> {
     let mut discover = std::pin::pin!(discover(link));
     match timeout(DISCOVER_WAIT, &mut discover).await {
@@ -291,11 +291,19 @@ async fn negotiate(link: &ServerLink) -> Result<ServerCapabilities, McpError> {
     }
     let mut initialize = std::pin::pin!(initialize(link));
     tokio::select! {
-        initialized = &mut initialize => initialized,
+        biased;
         discovered = &mut discover => match discovered {
             Ok(Some(capabilities)) => Ok(capabilities),
             Ok(None) => initialize.await,
             Err(error) => Err(error),
+        },
+        initialized = &mut initialize => match initialized {
+            // It may have accepted the first request.
+            Err(refusal @ McpError::Refused { .. }) => match timeout(DISCOVER_WAIT, discover).await {
+                Ok(Ok(Some(capabilities))) => Ok(capabilities),
+                Ok(Ok(None) | Err(_)) | Err(_) => Err(refusal),
+            },
+            initialized => initialized,
         },
     }
 }

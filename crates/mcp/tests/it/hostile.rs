@@ -1,9 +1,13 @@
 //! Servers that violate the protocol or exceed the limits.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use bosun_mcp::{McpError, McpLimits, McpOptions, McpServer};
+use bosun_mcp::{
+    McpError, McpLimits, McpNegotiation, McpOptions, McpResponseFuture, McpRevision, McpServer, McpTransport,
+};
 use serde_json::{Value, json};
+use tokio::time::{Instant, sleep_until};
 
 use crate::server::{ScriptedMcpServer, result};
 
@@ -86,4 +90,40 @@ async fn silent_server_times_out_and_is_told() {
     assert!(matches!(error, McpError::TimedOut { method: "initialize", .. }), "{error}");
     assert_eq!(server_script.methods(), ["initialize", "notifications/cancelled"]);
     assert_eq!(server_script.heard()[1]["params"]["requestId"], 1);
+}
+
+/// A server that takes six seconds to start. The first request that it reads decides which revision it speaks.
+#[derive(Debug)]
+struct SlowServer {
+    started: Instant,
+    /// How much longer the answer to that request takes.
+    lag: Duration,
+}
+
+impl McpTransport for SlowServer {
+    fn send(&self, message: Value) -> McpResponseFuture<'_> {
+        Box::pin(async move {
+            let is_first = message["method"] == "server/discover";
+            sleep_until(self.started + if is_first { self.lag } else { Duration::ZERO }).await;
+            let mut answer = match is_first {
+                true => json!({ "result": { "supportedVersions": ["2026-07-28"], "capabilities": {} } }),
+                false => json!({ "error": { "code": -32022, "message": "the handshake is not accepted" } }),
+            };
+            answer["id"] = message["id"].clone();
+            Ok(answer)
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn server_that_starts_slowly_is_used_in_the_revision_that_it_has_accepted() {
+    for lag in [0, 1] {
+        for _run in 0..20 {
+            let started = Instant::now() + Duration::from_secs(6);
+            let server = Arc::new(SlowServer { started, lag: Duration::from_secs(lag) });
+            let options = McpOptions { negotiation: McpNegotiation::NewestFirst, ..McpOptions::default() };
+            let server = McpServer::connect("calc", server, options).await.unwrap();
+            assert_eq!(server.revision(), McpRevision::Stateless);
+        }
+    }
 }
