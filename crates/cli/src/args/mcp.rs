@@ -69,11 +69,12 @@ pub(crate) struct McpSourceArgs {
 
 /// `bosun mcp add`.
 #[derive(Debug, clap::Args)]
+#[command(group(clap::ArgGroup::new("server").required(true).args(["url", "command"])))]
 pub(crate) struct McpAddArgs {
     /// The server's name, which becomes a part of its tools' names
     pub(crate) name: String,
     /// The address of a server that runs elsewhere
-    #[arg(long, conflicts_with = "command", required_unless_present = "command")]
+    #[arg(long)]
     pub(crate) url: Option<String>,
     /// A header of every request, such as 'Authorization: Bearer ${TOKEN}' (may be repeated)
     #[arg(long, value_name = "NAME: VALUE", requires = "url", value_parser = parse_header)]
@@ -84,8 +85,8 @@ pub(crate) struct McpAddArgs {
     /// Which of your settings files to add it to: for all projects, or for this one
     #[arg(long = "in", value_enum, default_value_t = McpScope::User, value_name = "WHERE")]
     pub(crate) scope: McpScope,
-    /// The program and its arguments, after `--`
-    #[arg(last = true, value_name = "COMMAND")]
+    /// The program and its arguments; options of this command come before it
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
 }
 
@@ -188,7 +189,38 @@ fn parse_variable(text: &str) -> Result<(String, String), String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
+
     use super::*;
+    use crate::args::{CliArgs, CliCommand};
+
+    fn parse_add(line: &[&str]) -> Result<McpAddArgs, clap::Error> {
+        let args = CliArgs::try_parse_from([&["bosun", "mcp", "add"], line].concat())?;
+        match args.command {
+            Some(CliCommand::Mcp(McpArgs { command: McpCommand::Add(added) })) => Ok(added),
+            other => panic!("another command: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn program_may_follow_a_separator_or_the_name() {
+        let program = ["python3", "dice.py", "--fast"];
+        let options = ["dice", "--in", "local"];
+        for line in [[&options[..], &["--"], &program].concat(), [&options[..], &program].concat()] {
+            let added = parse_add(&line).unwrap();
+            assert_eq!((added.name.as_str(), added.scope), ("dice", McpScope::Local));
+            assert_eq!(added.command, program);
+        }
+    }
+
+    #[test]
+    fn a_server_is_either_a_program_or_an_address() {
+        let refused = |line: &[&str]| parse_add(line).unwrap_err().to_string();
+        let missing = refused(&["dice"]);
+        assert!(missing.contains("--url <URL>") && missing.contains("COMMAND"), "{missing}");
+        assert!(refused(&["dice", "--url", "http://127.0.0.1/mcp", "python3"]).contains("cannot be used with"));
+        assert!(refused(&["dice", "--nosuch", "python3"]).contains("--nosuch"));
+    }
 
     #[test]
     fn servers_listen_on_loopback_only() {
