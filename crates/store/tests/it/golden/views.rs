@@ -37,6 +37,7 @@ pub(super) fn tasks() -> Vec<TaskView> {
         last_outcome: Some(TaskOutcome::Completed),
         intent: Some("counting".into()),
         external: None,
+        mcp: None,
         result: Some("There are 12.".into()),
         turns: 1,
         usage: Usage { input: 100, output: 20, cache_read: 3, cache_write: 4 },
