@@ -12,6 +12,7 @@ pub mod mcp_peer;
 pub mod oracle;
 pub mod server;
 pub mod session;
+pub mod todos;
 
 /// The store, for tests that act as another process on a session's file.
 pub use store;

@@ -17,7 +17,9 @@ pub(crate) fn fallback_decision(decision: AskDecision, refusal: &ErrorObject) ->
         (
             Some(RefusalKind::Invalid | RefusalKind::NoRule),
             AskDecision::Allow { .. } | AskDecision::Reply { .. } | AskDecision::Proceed { .. },
-        ) => Some(AskDecision::Deny { message: format!("the client's decision is not valid: {}", refusal.message) }),
+        ) => Some(AskDecision::Deny {
+            message: format!("the client's decision is not valid: {}", refusal.in_one_line()),
+        }),
         (_gone_or_closed, _decision) => None,
     }
 }

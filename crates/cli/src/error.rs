@@ -5,6 +5,7 @@ use std::fmt;
 use client::{ClientError, TodoError};
 use config::AssembleError;
 use protocol::{Hinted as _, Refusal};
+use rpc::ErrorObject;
 use tui::chat::{CallFailure, ConversationError};
 use tui::print;
 use tui::terminal_settings::TerminalError;
@@ -111,6 +112,14 @@ impl From<Refusal> for CliError {
     }
 }
 
+impl From<ErrorObject> for CliError {
+    /// What the API refuses is usually wrong in the request.
+    fn from(error: ErrorObject) -> CliError {
+        let exit = if error.code == ErrorObject::INTERNAL { CommandExit::Failed } else { CommandExit::Usage };
+        CliError { exit, ..error.refusal().into() }
+    }
+}
+
 impl From<AssembleError> for CliError {
     fn from(error: AssembleError) -> CliError {
         let hint = error.hint().map(str::to_owned);
@@ -139,7 +148,7 @@ impl From<ClientError> for CliError {
     fn from(error: ClientError) -> CliError {
         match error {
             ClientError::Store(error) => error.into(),
-            ClientError::Refused(refused) => CliError::usage(refused),
+            ClientError::Refused(refused) => refused.into(),
             ClientError::NotRunning(_) => CliError::usage(error),
             ClientError::Todos(TodoError::Cycle(_)) => {
                 CliError::usage(error).with_hint("`bosun todos graph` shows the dependencies")
@@ -218,8 +227,10 @@ impl From<runtime::InputRejection> for CliError {
 impl From<CallFailure> for CliError {
     fn from(failure: CallFailure) -> CliError {
         match failure {
-            CallFailure::Refused(reason) => CliError::failed(reason),
-            CallFailure::Fatal(ClientError::Refused(refused)) => CliError::failed(refused.message),
+            CallFailure::Refused(refusal) => CliError { exit: CommandExit::Failed, ..refusal.into() },
+            CallFailure::Fatal(ClientError::Refused(refused)) => {
+                CliError { exit: CommandExit::Failed, ..refused.refusal().into() }
+            }
             CallFailure::Fatal(error) => error.into(),
         }
     }

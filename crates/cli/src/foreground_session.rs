@@ -1,19 +1,13 @@
 //! The session that this process runs for the user at its terminal. Only its owner opens, resumes, stops and leaves it;
 //! everything else goes through its handle, as it does for every client.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use client::{EventStream, FollowOptions, SessionHandle, StoreError, StoredSession};
-use protocol::api::{InvokeSlashParams, StatusView, calls};
-use protocol::{CancelBy, Refusal, SessionId, TaskId};
-use runtime::slash::{SlashLookup, SlashOutcome, SlashRegistry};
-use runtime::{
-    FleetError, FleetHandle, FleetRequest, InputRejection, InstructionNotice, Session, SessionSettings, SessionStart,
-    SessionStatus,
-};
+use client::{EventStream, FollowOptions, SessionHandle, StoreError};
+use protocol::api::StatusView;
+use protocol::{CancelBy, SessionId, TaskId};
+use runtime::{InputRejection, InstructionNotice, Session, SessionSettings, SessionStart, SessionStatus};
 use tokio::sync::watch;
-use tui::chat::{CallFailure, call_session};
 
 use crate::current_session::{self, SessionUse};
 use crate::error::CliError;
@@ -89,24 +83,9 @@ impl ForegroundSession {
         self.session.stop(by).await
     }
 
-    /// Leaves the session: running tasks are interrupted, so that the next owner can resume them. Returns its file.
-    pub(crate) async fn leave(self) -> Result<StoredSession, StoreError> {
+    /// Leaves the session: running tasks are interrupted, so that the next owner can resume them.
+    pub(crate) async fn leave(self) -> Result<(), StoreError> {
         self.session.leave().await
-    }
-
-    /// Starts a fleet.
-    pub(crate) async fn start_fleet(&self, request: FleetRequest) -> Result<FleetHandle, FleetError> {
-        self.session.start_fleet(request).await
-    }
-
-    /// Resumes the session's latest fleet.
-    pub(crate) async fn resume_fleet(&self, excluded: Vec<PathBuf>) -> Result<FleetHandle, FleetError> {
-        self.session.resume_fleet(excluded).await
-    }
-
-    /// The latest fleet that this process drives or has driven.
-    pub(crate) fn latest_fleet(&self) -> Option<FleetHandle> {
-        self.session.latest_fleet()
     }
 }
 
@@ -118,27 +97,5 @@ impl SessionPause {
     /// The failed commit that paused the session.
     pub(crate) fn reason(&self) -> Option<Arc<StoreError>> {
         self.0.borrow().paused.clone()
-    }
-}
-
-/// Runs a text if it is a slash command. The caller must send a prompt that results from it.
-pub(crate) async fn run_slash_command(
-    session: &SessionHandle,
-    registry: &SlashRegistry,
-    text: &str,
-) -> Result<SlashOutcome, CliError> {
-    let command = match registry.parse(text) {
-        SlashLookup::NotACommand => return Ok(SlashOutcome::NotACommand),
-        SlashLookup::Unavailable(outcome) => return Ok(outcome),
-        SlashLookup::Command(command) => command,
-    };
-    if let Some((command, arguments)) = command.terminal_command() {
-        return Ok(SlashOutcome::Terminal(command, arguments.to_owned()));
-    }
-    let params = InvokeSlashParams { name: command.name().to_owned(), input: command.arguments().to_owned() };
-    match call_session::<calls::CommandsInvoke>(session, &params).await {
-        Ok(result) => Ok(result.into()),
-        Err(CallFailure::Refused(reason)) => Ok(SlashOutcome::Refused(Refusal::new(reason))),
-        Err(failure @ CallFailure::Fatal(_)) => Err(failure.into()),
     }
 }

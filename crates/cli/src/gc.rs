@@ -11,9 +11,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use client::{SessionHandle, SessionQuery, SessionRow, StoredSession, fleet_results, sessions};
+use client::{SessionHandle, SessionQuery, SessionRow, fleet_results, sessions};
 use host::{Clock, Home, SystemClock};
-use protocol::api::{CheckoutCleanup, CollectParams, CollectResult, OutputCleanup, RefCleanup};
+use protocol::api::{CheckoutCleanup, CollectParams, CollectResult, OutputCleanup, RefCleanup, SessionView};
 use protocol::{SessionId, Timestamp};
 use tui::print;
 
@@ -151,8 +151,8 @@ fn find_empty_sessions(home: &Home, retention: Duration) -> Result<Vec<SessionId
             .metadata()
             .and_then(|folder| folder.modified())
             .is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age > retention));
-        let is_empty = |reader: StoredSession| Ok(reader.owner()?.is_none() && reader.view()?.events == 0);
-        if is_old && SessionHandle::new(home, id).stored().and_then(is_empty).unwrap_or(false) {
+        let is_empty = |view: SessionView| view.owner_pid.is_none() && view.events == 0;
+        if is_old && SessionHandle::new(home, id).view().is_ok_and(is_empty) {
             ids.push(id);
         }
     }

@@ -36,6 +36,7 @@ mod settings;
 mod settings_methods;
 mod setup;
 mod share;
+mod slash_commands;
 mod suggestions;
 mod tasks;
 mod todos;

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use config::{Project, RuleAddition, RuleLine};
 use host::{Clock, SystemClock};
-use protocol::SessionOptions;
 use protocol::api::{
     AddRuleParams, AddRuleResult, AddTrustParams, CheckoutParams, DefinitionParams, ExplainParams,
     ImportSettingsParams, Method, Nothing, RefusalKind, RemoveTrustResult, RuleFileScope, SettingsFiles,
     SettingsParams,
 };
+use protocol::{Refusal, SessionOptions};
 use rpc::{ErrorObject, read_params};
 use serde::Serialize;
 use serde_json::Value;
@@ -121,6 +121,5 @@ fn to_json(answer: Result<impl Serialize, CliError>) -> Result<Value, ErrorObjec
 
 fn refusal(failure: CliError) -> ErrorObject {
     let (message, hint) = failure.into_message_and_hint();
-    let hint = hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
-    ErrorObject::refused(RefusalKind::Invalid, format_args!("{message}{hint}"))
+    ErrorObject::refused_with(RefusalKind::Invalid, Refusal { message, hint })
 }

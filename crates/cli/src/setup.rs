@@ -88,8 +88,7 @@ impl Setup {
 
     /// The settings of a run. A resumed session provides what the flags do not set. Prints what the user should know.
     pub(crate) fn settings(&self, args: &RunArgs, resumed: Option<&SessionView>) -> Result<SessionSettings, CliError> {
-        let hidden: &[StartNoticeKind] = if args.shows_progress() { &[] } else { &[StartNoticeKind::DefaultModel] };
-        self.assemble(SessionRequest::new(&args.session_options(), resumed), hidden)
+        self.assemble(SessionRequest::new(&args.session_options(), resumed), hidden_notices(args))
     }
 
     /// The settings of a session. Prints what the user should know, except notices of the hidden kinds.
@@ -112,6 +111,11 @@ impl Setup {
     pub(crate) fn layers_here(&self) -> Result<SettingsLayers, CliError> {
         Ok(self.sources().layers(&SessionOptions::default(), None, &working_folder(None)?)?)
     }
+}
+
+/// The notices that a run with these flags does not print.
+pub(crate) fn hidden_notices(args: &RunArgs) -> &'static [StartNoticeKind] {
+    if args.shows_progress() { &[] } else { &[StartNoticeKind::DefaultModel] }
 }
 
 /// What an environment says about the terminal.

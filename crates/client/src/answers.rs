@@ -8,6 +8,7 @@ use protocol::api::{
 use protocol::{TaskId, TaskState};
 use rpc::{ErrorObject, read_params};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use store::StoreError;
 
@@ -21,7 +22,7 @@ const DEFAULT_PAGE_ROWS: u64 = 100;
 
 impl StoredSession {
     /// Answers a method from the file, if the file is its source.
-    pub fn answer(&self, method: Method, params: Value) -> Result<Value, ClientError> {
+    pub(crate) fn answer(&self, method: Method, params: Value) -> Result<Value, ClientError> {
         let of_session = method.of_session().ok_or(ClientError::WrongScope(method))?;
         match of_session {
             SessionMethod::SessionGet => to_json(self.view()?),
@@ -63,6 +64,8 @@ impl StoredSession {
             | SessionMethod::SessionInterrupt
             | SessionMethod::SessionStop
             | SessionMethod::SessionFleetStart
+            | SessionMethod::SessionFleetResume
+            | SessionMethod::SessionFleetUncommitted
             | SessionMethod::CommandsList
             | SessionMethod::CommandsInvoke
             | SessionMethod::ModeSet
@@ -118,7 +121,7 @@ impl StoredSession {
     }
 }
 
-pub(crate) fn parse<P: serde::de::DeserializeOwned>(params: Value) -> Result<P, ClientError> {
+pub(crate) fn parse<P: DeserializeOwned + Serialize>(params: Value) -> Result<P, ClientError> {
     read_params(params).map_err(ClientError::Refused)
 }
 

@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use protocol::api::{FleetStatus, FleetTodoView, TaskView, TasksParams, TodoView, TodosParams};
-use protocol::{Event, FleetConfig, FleetEnd, LogEntry, TaskId, Timestamp, TodoId, TodoStatus};
+use protocol::{
+    Event, FleetConfig, FleetEnd, FleetStopReason, LogEntry, MergeSummary, TaskId, Timestamp, TodoId, TodoStatus,
+};
 use store::StoreError;
 
-use crate::StoredSession;
+use crate::{SessionHandle, StoredSession};
 
 /// The number of events read per page.
 const PAGE_SIZE: usize = 1_000;
@@ -23,12 +25,12 @@ pub enum LatestFleet {
 
 impl StoredSession {
     /// How the latest fleet stands, from the root's events; none if the session never had one.
-    pub fn latest_fleet(&self) -> Result<Option<LatestFleet>, StoreError> {
+    pub(crate) fn latest_fleet(&self) -> Result<Option<LatestFleet>, StoreError> {
         let params = TasksParams { all: true, ..TasksParams::root() };
         let Some(root) = self.tasks(&params)?.tasks.first().map(|root| root.id) else { return Ok(None) };
         let state_after = |event: &Event| match event {
             Event::FleetBegan(_) => Some(LatestFleet::Unfinished),
-            Event::FleetEnded { end } => Some(LatestFleet::Ended(*end)),
+            Event::FleetEnded { end, .. } => Some(LatestFleet::Ended(*end)),
             _other => None,
         };
         let log = self.task_events(root)?;
@@ -36,9 +38,10 @@ impl StoredSession {
     }
 
     /// The latest fleet and its progress; none if the session never had one.
-    pub fn fleet_status(&self) -> Result<Option<FleetStatus>, StoreError> {
+    pub(crate) fn fleet_status(&self) -> Result<Option<FleetStatus>, StoreError> {
         let log = FleetLog::read(self)?;
-        let Some((terms, end)) = log.latest.clone() else { return Ok(None) };
+        let Some(LoggedFleet { terms, end, merged }) = log.latest.clone() else { return Ok(None) };
+        let (end, stop_reason) = end.map_or((None, None), |(end, why)| (Some(end), why));
         let tasks = self.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() })?.tasks;
         let tree = TaskTree::of(&tasks);
         let asking = AskingTasks::read(self)?;
@@ -53,6 +56,8 @@ impl StoredSession {
             session: self.id(),
             terms,
             end,
+            stop_reason,
+            merged,
             owner_pid: self.owner()?,
             other_tokens: all_tokens.saturating_sub(todos.iter().map(|todo| todo.tokens).sum()),
             todos,
@@ -66,7 +71,11 @@ pub struct AskingTasks(BTreeSet<TaskId>);
 
 impl AskingTasks {
     /// Reads the tasks that wait in a session now.
-    pub fn read(stored: &StoredSession) -> Result<AskingTasks, StoreError> {
+    pub fn of_session(session: &SessionHandle) -> Result<AskingTasks, StoreError> {
+        AskingTasks::read(&session.stored()?)
+    }
+
+    pub(crate) fn read(stored: &StoredSession) -> Result<AskingTasks, StoreError> {
         let mut asking = BTreeSet::new();
         for ask in stored.open_asks()? {
             let mut next = Some(ask.task);
@@ -93,6 +102,7 @@ fn todo_view(todo: TodoView, is_asking: bool, tasks: &[&TaskView], log: &FleetLo
     let last = todo.task.as_deref().and_then(|id| tasks.iter().find(|task| task.id.to_string() == id));
     FleetTodoView {
         reused: todo.status == TodoStatus::Done && log.reused.contains(&todo.id),
+        redo_reason: log.redo_reasons.get(&todo.id).cloned(),
         needs_you: is_asking && todo.status == TodoStatus::InProgress && !todo.interrupted,
         result: last.and_then(|task| task.result.clone()),
         duration_ms: total_duration(tasks, &log.gaps).as_millis().try_into().unwrap_or(u64::MAX),
@@ -156,15 +166,26 @@ impl<'a> TaskTree<'a> {
     }
 }
 
+/// A fleet, as the log has it.
+#[derive(Clone)]
+struct LoggedFleet {
+    terms: FleetConfig,
+    /// Its end, and why it was stopped.
+    end: Option<(FleetEnd, Option<FleetStopReason>)>,
+    /// How the work of its isolated workers was merged.
+    merged: Option<MergeSummary>,
+}
+
 /// The fleet events of a session.
 #[derive(Default)]
 struct FleetLog {
-    /// The latest fleet and its end.
-    latest: Option<(FleetConfig, Option<FleetEnd>)>,
+    latest: Option<LoggedFleet>,
     /// The tasks that worked on each todo.
     claims: BTreeMap<TodoId, Vec<TaskId>>,
     /// The todos whose latest result was reused.
     reused: BTreeSet<TodoId>,
+    /// Why todos are done again although an earlier fleet did them.
+    redo_reasons: BTreeMap<TodoId, String>,
     /// The tokens of each task's requests.
     tokens: HashMap<TaskId, u64>,
     gaps: Vec<OwnerGap>,
@@ -186,10 +207,15 @@ impl FleetLog {
         let previous = self.last_event_at.replace(at).unwrap_or(at);
         match (event, &mut self.latest) {
             (Event::SessionAdopted { .. }, _) => self.gaps.push(OwnerGap { from: previous, until: at }),
-            (Event::FleetBegan(terms), latest) => *latest = Some((terms, None)),
-            (Event::FleetEnded { end }, Some((_, ended))) => *ended = Some(end),
-            (Event::TodoClaimed { todo, .. }, _) => {
+            (Event::FleetBegan(terms), latest) => *latest = Some(LoggedFleet { terms, end: None, merged: None }),
+            (Event::FleetEnded { end, why }, Some(fleet)) => fleet.end = Some((end, why)),
+            (Event::FleetMerged(summary), Some(fleet)) => fleet.merged = Some(*summary),
+            (Event::TodoClaimed { todo, redo_reason, .. }, _) => {
                 self.reused.remove(&todo);
+                match redo_reason {
+                    Some(reason) => drop(self.redo_reasons.insert(todo.clone(), reason)),
+                    None => drop(self.redo_reasons.remove(&todo)),
+                }
                 self.claims.entry(todo).or_default().push(task);
             }
             (Event::TodoDone { todo, fence: None, .. }, _) => drop(self.reused.insert(todo)),
@@ -215,7 +241,7 @@ mod tests {
     }
 
     fn claimed() -> Event {
-        Event::TodoClaimed { todo: "a".into(), fence: 1 }
+        Event::TodoClaimed { todo: "a".into(), fence: 1, redo_reason: None }
     }
 
     #[test]

@@ -61,17 +61,17 @@ impl SessionHandle {
     }
 
     /// The session's file.
-    pub fn stored(&self) -> Result<StoredSession, StoreError> {
+    pub(crate) fn stored(&self) -> Result<StoredSession, StoreError> {
         StoredSession::open(&self.home, self.id)
     }
 
     /// Reads the session's file on a thread for blocking work.
     pub async fn read<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&StoredSession) -> Result<T, ClientError> + Send + 'static,
+        read: impl FnOnce(&SessionHandle) -> Result<T, ClientError> + Send + 'static,
     ) -> Result<T, ClientError> {
         let handle = self.clone();
-        let reading = tokio::task::spawn_blocking(move || read(&handle.stored()?));
+        let reading = tokio::task::spawn_blocking(move || read(&handle));
         reading.await.unwrap_or_else(|ended| Err(ClientError::internal(ended)))
     }
 
@@ -96,7 +96,7 @@ impl SessionHandle {
                 to_json(exporting.await.unwrap_or_else(|ended| Err(ClientError::internal(ended)))?)
             }
             (AnswerSource::OwnerFirst, _) => self.call_owner_first(method, params, timeout).await,
-            (AnswerSource::File, _) => self.read(move |stored| stored.answer(method, params)).await,
+            (AnswerSource::File, _) => self.read(move |session| session.stored()?.answer(method, params)).await,
             (AnswerSource::Command, Method::SessionCommand) => to_json(&self.give(&parse(params)?).await?),
             (AnswerSource::Command, Method::TodosEdit) => {
                 let TodoEdits { edits } = parse(params)?;
@@ -120,14 +120,14 @@ impl SessionHandle {
                 answer => return answer,
             }
         }
-        self.read(move |stored| stored.answer(method, params)).await
+        self.read(move |session| session.stored()?.answer(method, params)).await
     }
 
     /// The process that runs the session.
     async fn owner(&self) -> Result<Option<u32>, ClientError> {
         match &self.owner {
             Owner::ThisProcess(_) => Ok(Some(std::process::id())),
-            Owner::OtherProcess => self.read(|stored| Ok(stored.owner()?)).await,
+            Owner::OtherProcess => self.read(|session| Ok(session.owner_pid()?)).await,
         }
     }
 

@@ -22,6 +22,7 @@ pub mod lists;
 mod log;
 mod markdown;
 mod output;
+mod readings;
 mod run_watch;
 pub mod sessions;
 mod shared_files;
@@ -41,6 +42,7 @@ pub use in_process::{InProcessMessages, InProcessSession, NextMessage};
 pub use log::{LogDamage, SessionLog};
 pub use markdown::session_markdown;
 pub use output::{command_output, task_output};
+pub use readings::{SessionSnapshot, answer_from_reader};
 pub use run_watch::{BackgroundWork, RunDue, RunWaitLimits, RunWatch};
 pub use shared_files::{SharedFiles, TodoFiles};
 pub use store::plan::read as read_plan;
@@ -48,4 +50,5 @@ pub use store::{
     HeaderStatus, IndexRebuild, ListError, SessionPage, SessionQuery, SessionRow, StoreError, TaskSpending, TodoError,
     TodoRow, TrustRow, inspect_header, local_time, sqlite_version, take_index_rebuilds,
 };
-pub use stored::StoredSession;
+
+use stored::StoredSession;

@@ -1,4 +1,4 @@
-//! A session's file. Clients open it through their [`SessionHandle`](crate::SessionHandle).
+//! A session's file. Clients in other crates read it through their [`SessionHandle`](crate::SessionHandle).
 
 use host::Home;
 use protocol::api::{
@@ -13,7 +13,7 @@ use crate::output::task_output;
 
 /// A session's file, whether a process runs the session or not. Each answer is a consistent snapshot.
 #[derive(Debug)]
-pub struct StoredSession {
+pub(crate) struct StoredSession {
     home: Home,
     reader: SessionReader,
 }
@@ -25,92 +25,92 @@ impl StoredSession {
     }
 
     /// A session whose file is open already.
-    pub fn new(home: Home, reader: SessionReader) -> StoredSession {
+    pub(crate) fn new(home: Home, reader: SessionReader) -> StoredSession {
         StoredSession { home, reader }
     }
 
     /// The session of these events, which are not in a file that can be read.
-    pub fn from_events(home: &Home, id: SessionId, events: &[Envelope]) -> Result<StoredSession, StoreError> {
+    pub(crate) fn from_events(home: &Home, id: SessionId, events: &[Envelope]) -> Result<StoredSession, StoreError> {
         Ok(StoredSession::new(home.clone(), SessionReader::from_events(id, events)?))
     }
 
     /// The session.
-    pub fn id(&self) -> SessionId {
+    pub(crate) fn id(&self) -> SessionId {
         self.reader.id()
     }
 
     /// The folder of all sessions.
-    pub fn home(&self) -> &Home {
+    pub(crate) fn home(&self) -> &Home {
         &self.home
     }
 
     /// The process that runs the session now.
-    pub fn owner(&self) -> Result<Option<u32>, StoreError> {
+    pub(crate) fn owner(&self) -> Result<Option<u32>, StoreError> {
         self.reader.live_owner()
     }
 
     /// The session, as clients see it.
-    pub fn view(&self) -> Result<SessionView, StoreError> {
+    pub(crate) fn view(&self) -> Result<SessionView, StoreError> {
         self.reader.session_view()
     }
 
     /// One page of the session's tasks, oldest first.
-    pub fn tasks(&self, params: &TasksParams) -> Result<TasksPage, StoreError> {
+    pub(crate) fn tasks(&self, params: &TasksParams) -> Result<TasksPage, StoreError> {
         self.reader.tasks(params)
     }
 
     /// One task; none if there is no such task.
-    pub fn task(&self, task: TaskId) -> Result<Option<TaskView>, StoreError> {
+    pub(crate) fn task(&self, task: TaskId) -> Result<Option<TaskView>, StoreError> {
         self.reader.task(task)
     }
 
     /// The full record of one task; none if there is no such task.
-    pub fn record(&self, task: TaskId) -> Result<Option<TaskRecord>, StoreError> {
+    pub(crate) fn record(&self, task: TaskId) -> Result<Option<TaskRecord>, StoreError> {
         self.reader.record(task)
     }
 
     /// A command's output so far, or an agent's latest result, clipped.
-    pub fn output(&self, task: &TaskView) -> String {
+    pub(crate) fn output(&self, task: &TaskView) -> String {
         task_output(&self.home, self.id(), task)
     }
 
     /// The tool call that started a task; none if the user started it.
-    pub fn starting_call(&self, task: TaskId) -> Result<Option<CallId>, StoreError> {
+    pub(crate) fn starting_call(&self, task: TaskId) -> Result<Option<CallId>, StoreError> {
         self.reader.starting_call(task)
     }
 
     /// All todos, in the order they were written.
-    pub fn todo_rows(&self) -> Result<Vec<TodoRow>, StoreError> {
+    pub(crate) fn todo_rows(&self) -> Result<Vec<TodoRow>, StoreError> {
         self.reader.todos()
     }
 
     /// One page of the todos, in the order they were written.
-    pub fn todos(&self, params: &TodosParams) -> Result<TodosPage, StoreError> {
+    pub(crate) fn todos(&self, params: &TodosParams) -> Result<TodosPage, StoreError> {
         self.reader.todos_page(params)
     }
 
     /// The asks that wait for a decision, oldest first.
-    pub fn open_asks(&self) -> Result<Vec<AskView>, StoreError> {
+    pub(crate) fn open_asks(&self) -> Result<Vec<AskView>, StoreError> {
         self.reader.asks(false)
     }
 
     /// All asks, oldest first: those that wait, and those that were decided or withdrawn.
-    pub fn all_asks(&self) -> Result<Vec<AskView>, StoreError> {
+    pub(crate) fn all_asks(&self) -> Result<Vec<AskView>, StoreError> {
         self.reader.asks(true)
     }
 
     /// One page of asks.
-    pub fn asks(&self, params: &AsksParams) -> Result<AsksResult, StoreError> {
+    pub(crate) fn asks(&self, params: &AsksParams) -> Result<AsksResult, StoreError> {
         self.reader.asks_page(params)
     }
 
     /// The number of an ask in the session; none if there is no such ask.
-    pub fn ask_number(&self, ask: &AskId) -> Result<Option<u64>, StoreError> {
+    pub(crate) fn ask_number(&self, ask: &AskId) -> Result<Option<u64>, StoreError> {
         self.reader.ask_number(ask)
     }
 
     /// The decisions that wait for the next owner, oldest first. It applies the first one on each ask.
-    pub fn queued_decisions(&self) -> Result<Vec<(AskId, AskDecision)>, StoreError> {
+    pub(crate) fn queued_decisions(&self) -> Result<Vec<(AskId, AskDecision)>, StoreError> {
         let decision = |(_row, command)| match command {
             SessionCommand::Decide(params) => Some((params.ask, params.decision)),
             SessionCommand::Send(_)
@@ -126,27 +126,27 @@ impl StoredSession {
     }
 
     /// Everything that was spent on turns that began at `since` or later, oldest first.
-    pub fn spendings(&self, since: Timestamp) -> Result<Vec<TaskSpending>, StoreError> {
+    pub(crate) fn spendings(&self, since: Timestamp) -> Result<Vec<TaskSpending>, StoreError> {
         self.reader.spendings(since)
     }
 
     /// The agents and commands that are at work besides the root.
-    pub fn background_work(&self) -> Result<BackgroundWork, StoreError> {
+    pub(crate) fn background_work(&self) -> Result<BackgroundWork, StoreError> {
         Ok(BackgroundWork::of(self.tasks(&TasksParams::all_tasks())?.tasks))
     }
 
     /// The session's plan, if it has one.
-    pub fn plan(&self) -> std::io::Result<Option<String>> {
+    pub(crate) fn plan(&self) -> std::io::Result<Option<String>> {
         plan::read(&self.home, self.id())
     }
 
     /// The events after `seq`, at most `limit` of them.
-    pub fn events_after(&self, seq: u64, limit: usize) -> Result<Vec<Envelope>, StoreError> {
+    pub(crate) fn events_after(&self, seq: u64, limit: usize) -> Result<Vec<Envelope>, StoreError> {
         self.reader.events_after(seq, limit)
     }
 
     /// Every event of one task.
-    pub fn task_events(&self, task: TaskId) -> Result<Vec<Envelope>, StoreError> {
+    pub(crate) fn task_events(&self, task: TaskId) -> Result<Vec<Envelope>, StoreError> {
         self.reader.task_events(task)
     }
 }

@@ -58,7 +58,10 @@ pub use mcp_servers::{ListedMcpServer, MCP_LOGS, McpServerMatch, McpServerSet, M
 pub use notice::{NoticeLevel, SettingsNotice};
 pub use origin::SettingOrigin;
 pub use permissions::{PermissionModeSetting, RuleLine, parse_mode};
-pub use plan::{FleetPlan, PLAN_SCHEMA, PlanChecker, PlanLimits, PlanShape, generate_plan_schema};
+pub use plan::{
+    FleetPlan, PLAN_SCHEMA, PlanChecker, PlanLimits, PlanShape, PrepareFleetError, PreparedFleet, generate_plan_schema,
+    prepare_fleet,
+};
 pub use project::{Project, local_file};
 pub use provider::{ChoosableProvider, DefaultModel, ModelAccess, ModelFile, ProviderError, ProviderFile};
 pub use read::ConfigError;

@@ -11,7 +11,7 @@ use store::{SessionReader, StoreError, TodoRow};
 
 use crate::history::{FleetRecord, TodoRequirements};
 use crate::merging::MergeError;
-use crate::services::FleetServices;
+use crate::services::{FleetServices, TodoLookup};
 use crate::worker::WorkerError;
 use crate::{prompts, worker};
 
@@ -144,12 +144,15 @@ impl FleetContext {
         if let Some(required) = required.cloned() {
             (row.todo.check, row.todo.expects, author) = (required.check, required.expects, required.author);
         }
-        if let Some(result) = self.services.lookup(&row.todo).await {
-            self.record_reuse(id, result.clone());
-            return KernelInput::SetTodoState { todo: id.clone(), to: TodoTransition::Reuse(Some(result)) };
-        }
+        let redo_reason = match self.services.lookup(&row.todo).await {
+            TodoLookup::Reuse(result) => {
+                self.record_reuse(id, result.clone());
+                return KernelInput::SetTodoState { todo: id.clone(), to: TodoTransition::Reuse(Some(result)) };
+            }
+            TodoLookup::Do(redo_reason) => redo_reason,
+        };
         self.discard_reuse(id);
-        match self.worker_input(config, &row, author).await {
+        match self.worker_input(config, &row, author, redo_reason).await {
             Ok(input) => input,
             Err(error) => {
                 let to = TodoTransition::Block(error.in_one_line());
@@ -163,12 +166,13 @@ impl FleetContext {
         config: &FleetConfig,
         row: &TodoRow,
         author: Option<TaskId>,
+        redo_reason: Option<String>,
     ) -> Result<KernelInput, DispatchError> {
         if let Some(author) = author {
             worker::check_author_rights(&self.session, author, config, &row.todo).await?;
         }
         let prompt = prompts::worker_prompt(row, &config.goal, &self.dependency_results(&row.todo));
-        let spawn = worker::worker_spawn(&self.session, config, row, prompt).await?;
+        let spawn = worker::worker_spawn(&self.session, config, row, redo_reason).await?.prompt(prompt);
         let isolation = self.services.merger.isolation_for(config, &row.todo).await?;
         let (_worker, input) = self.session.spawn_input(spawn.isolation(isolation));
         Ok(input)

@@ -20,8 +20,11 @@ impl FleetDriver {
         let rows = self.fleet.todo_rows()?.into_iter().filter(|row| row.todo.status == TodoStatus::Done);
         let done: Vec<FinishedTodo> =
             rows.map(|row| FinishedTodo { commit: self.work_of(&row), todo: row.todo }).collect();
-        let CollectedWork { location, missing } = self.fleet.services.collect(config, &done).await;
+        let CollectedWork { location, missing, summary } = self.fleet.services.collect(config, &done).await;
         self.work_location = Some(location);
+        if let Some(summary) = summary {
+            self.fleet.session.submit(KernelInput::MergeFleet(Box::new(summary.clipped()))).await?;
+        }
         for (todo, reason) in missing {
             self.fleet.block(todo, reason).await?;
         }
@@ -46,7 +49,8 @@ impl FleetDriver {
 
     /// Ends the fleet, unless it has already been ended.
     pub(crate) async fn end(&mut self, end: FleetEnd, outcome: FleetOutcome) -> Result<(), FleetDriverError> {
-        match self.fleet.session.submit(KernelInput::EndFleet(end)).await {
+        let why = outcome.stop_reason();
+        match self.fleet.session.submit(KernelInput::EndFleet { end, why }).await {
             // The next snapshot shows that the fleet has ended.
             Ok(()) => {
                 self.outcome = Some(outcome);

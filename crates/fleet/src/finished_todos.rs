@@ -72,8 +72,8 @@ mod tests {
             (changed(Principal::Task { id: root }), false),
             (changed(Principal::User), false),
             (Event::TodoUnblocked { todo: "a".into() }, false),
-            (Event::TodoClaimed { todo: "a".into(), fence: 2 }, false),
-            (Event::TodoClaimed { todo: "b".into(), fence: 2 }, true),
+            (Event::TodoClaimed { todo: "a".into(), fence: 2, redo_reason: None }, false),
+            (Event::TodoClaimed { todo: "b".into(), fence: 2, redo_reason: None }, true),
         ] {
             let mut finished = FinishedTodos::default();
             finished.apply_event(&done, root);

@@ -57,7 +57,7 @@ impl FleetRecord {
             Event::MailAdmitted { from, body: MailBody::Text { text, .. }, .. } if envelope.entry.task == root => {
                 self.note_prompt(*from, text);
             }
-            Event::FleetEnded { end } => self.ended = Some(*end),
+            Event::FleetEnded { end, .. } => self.ended = Some(*end),
             Event::TodoClaimed { todo, .. } => {
                 (self.worked, self.planned) = (true, true);
                 self.done.remove(todo);
@@ -156,7 +156,7 @@ mod tests {
         read(&mut past, Event::TodosChanged { by, changed: vec![todo], gone: Vec::new(), upto: 1 });
         read(&mut past, Event::ActivationEnded { activation: Activation(1), outcome, text: String::new() });
         assert!(past.was_asked);
-        read(&mut past, Event::FleetEnded { end: FleetEnd::Stopped });
+        read(&mut past, Event::FleetEnded { end: FleetEnd::Stopped, why: None });
         read(&mut past, fleet_began());
         past
     }

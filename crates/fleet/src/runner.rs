@@ -7,8 +7,8 @@ use kernel::{KernelInput, TodoTransition};
 use protocol::api::TodoEdit;
 use protocol::{BlockReason, Event, FleetConfig, Hinted, TodoId};
 use runtime::{
-    FleetActivity, FleetError, FleetHandle, FleetQueue, FleetRequest, FleetRunner, FleetSession, InputRejection,
-    RequestedFleet, ResultReuse, WantedFleet,
+    FleetActivity, FleetError, FleetHandle, FleetOutcome, FleetQueue, FleetRequest, FleetRunner, FleetSession,
+    InputRejection, RequestedFleet, ResultReuse, WantedFleet,
 };
 use tokio::sync::watch;
 use tools::BoxFuture;
@@ -49,8 +49,8 @@ impl SessionFleets {
             tokio::select! {
                 biased;
                 () = end_of(driven.as_mut()) => {
-                    driven = None;
-                    self.session.show(FleetActivity::Over).await;
+                    let outcome = driven.take().and_then(|driven| driven.handle.outcome());
+                    self.session.show(activity_after(outcome)).await;
                 }
                 request = queue.next() => {
                     let Some(RequestedFleet { wanted, reply }) = request else { return };
@@ -90,7 +90,7 @@ impl SessionFleets {
         let FleetRequest { mut config, todos, reuse, excluded } = request;
         if config.isolated {
             let usable = merger.check_repository().await;
-            usable.map_err(|error| FleetError::Repository(error.in_one_line()))?;
+            usable.map_err(|error| FleetError::Repository(error.refusal()))?;
         }
         if !todos.is_empty() {
             check_plan(&self.session, &config, &todos).await?;
@@ -113,8 +113,7 @@ impl SessionFleets {
 
     fn drive(&self, services: FleetServices) -> Result<DrivenFleet, FleetError> {
         let (ending, outcome) = watch::channel(None);
-        let redo_reasons = services.cache.as_ref().map(|cache| cache.redo_reasons()).unwrap_or_default();
-        let handle = FleetHandle { outcome, redo_reasons, merged: services.merger.summary() };
+        let handle = FleetHandle { outcome };
         let driver = FleetDriver::new(self.session.clone(), services)?;
         Ok(DrivenFleet { handle, driving: Box::pin(driver.drive(ending)) })
     }
@@ -158,6 +157,16 @@ impl SessionFleets {
             kernel.graph().nodes().filter(|(_, node)| is_own_block(node)).map(|(id, _)| id.clone()).collect()
         };
         self.session.query(blocked).await
+    }
+}
+
+fn activity_after(outcome: Option<FleetOutcome>) -> FleetActivity {
+    match outcome {
+        Some(FleetOutcome::Broken(reason)) => FleetActivity::Broken(reason.into()),
+        Some(
+            FleetOutcome::Ended(_) | FleetOutcome::Halted(_) | FleetOutcome::Unplanned(_) | FleetOutcome::SessionEnded,
+        )
+        | None => FleetActivity::Over,
     }
 }
 

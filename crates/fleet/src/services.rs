@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use protocol::{DEFAULT_AGENT, FleetConfig, Hinted, MergeDestination, ReusedResult, Todo, TodoId};
+use protocol::{DEFAULT_AGENT, FleetConfig, Hinted, MergeDestination, MergeSummary, ReusedResult, Todo, TodoId};
 use runtime::{FleetSession, ResultReuse};
 
 use crate::merging::FleetMerger;
 use crate::result_cache::{
-    CacheLookup, CacheScope, CommitPinner, FleetResultCache, NoCommits, RepositoryCommits, WorkLocation, excluded_paths,
+    CacheLookup, CacheMissReason, CacheScope, CommitPinner, FleetResultCache, NoCommits, RepositoryCommits,
+    WorkLocation, excluded_paths,
 };
 
 /// A todo that is done.
@@ -19,12 +20,23 @@ pub(crate) struct FinishedTodo {
     pub(crate) commit: Option<String>,
 }
 
+/// What the result cache says about a ready todo.
+#[derive(Debug)]
+pub(crate) enum TodoLookup {
+    /// It need not be done again.
+    Reuse(ReusedResult),
+    /// It must be done; again, for this reason, if an earlier fleet did it.
+    Do(Option<String>),
+}
+
 /// The collected work of a fleet.
 #[derive(Debug)]
 pub(crate) struct CollectedWork {
     pub(crate) location: WorkLocation,
     /// The todos whose work is missing, each with the reason.
     pub(crate) missing: Vec<(TodoId, String)>,
+    /// How the work of isolated workers was merged.
+    pub(crate) summary: Option<MergeSummary>,
 }
 
 /// The services of a fleet.
@@ -59,11 +71,13 @@ impl FleetServices {
         }
     }
 
-    /// The result of a ready todo, if it need not be done again.
-    pub(crate) async fn lookup(&self, todo: &Todo) -> Option<ReusedResult> {
-        match self.cache.as_ref()?.lookup(todo).await {
-            CacheLookup::Hit { result, work } => Some(ReusedResult { result, commit: work }),
-            CacheLookup::Miss(_why) => None,
+    /// Whether a ready todo must be done.
+    pub(crate) async fn lookup(&self, todo: &Todo) -> TodoLookup {
+        let Some(cache) = &self.cache else { return TodoLookup::Do(None) };
+        match cache.lookup(todo).await {
+            CacheLookup::Hit { result, work } => TodoLookup::Reuse(ReusedResult { result, commit: work }),
+            CacheLookup::Miss(CacheMissReason::NeverDone | CacheMissReason::CacheDisabled) => TodoLookup::Do(None),
+            CacheLookup::Miss(why) => TodoLookup::Do(Some(why.to_string())),
         }
     }
 
@@ -84,17 +98,19 @@ impl FleetServices {
     /// Collects the work of these todos, which are in the order in which they were added.
     pub(crate) async fn collect(&self, config: &FleetConfig, done: &[FinishedTodo]) -> CollectedWork {
         if !config.isolated {
-            return CollectedWork { location: WorkLocation::InWorkspace, missing: Vec::new() };
+            return CollectedWork { location: WorkLocation::InWorkspace, missing: Vec::new(), summary: None };
         }
         match self.merger.collect(config, done).await {
-            Ok(summary) => {
-                CollectedWork { location: work_location(&summary.destination), missing: summary.not_merged() }
-            }
+            Ok(summary) => CollectedWork {
+                location: work_location(&summary.destination),
+                missing: summary.not_merged(),
+                summary: Some(summary),
+            },
             // Which work is in the result is unknown, so none counts as merged.
             Err(error) => {
                 let why = format!("it was not merged: {}", error.in_one_line());
                 let missing = done.iter().map(|done| (done.todo.id.clone(), why.clone())).collect();
-                CollectedWork { location: WorkLocation::InCommits, missing }
+                CollectedWork { location: WorkLocation::InCommits, missing, summary: None }
             }
         }
     }

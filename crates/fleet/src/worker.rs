@@ -104,12 +104,12 @@ pub(crate) async fn check_author_rights(
     Err(WorkerError::AuthorMayNotRun { author: author_type.clone(), check, reason })
 }
 
-/// The task that does a todo.
+/// The agent that does a todo, without its prompt.
 pub(crate) async fn worker_spawn(
     session: &FleetSession,
     config: &FleetConfig,
     row: &TodoRow,
-    prompt: String,
+    redo_reason: Option<String>,
 ) -> Result<SpawnBuilder, WorkerError> {
     let todo = &row.todo;
     let agent = worker_agent(session, config, todo)?;
@@ -118,5 +118,5 @@ pub(crate) async fn worker_spawn(
     if let Some(check) = &todo.check {
         check_permitted(session, check).await?;
     }
-    Ok(spawn.describe(&todo.title).expects(expects).todo(todo.id.clone()).prompt(prompt))
+    Ok(spawn.describe(&todo.title).expects(expects).todo(todo.id.clone(), redo_reason))
 }

@@ -162,7 +162,8 @@ impl Bench {
             let id = id(u128::from(self.started) + 1);
             let base = TaskSpec::new(TaskType::Agent, "worker", todo.0.clone());
             let spec = TaskSpec { todo: Some(todo), on_complete: CompletionPolicy::Finish, ..base };
-            let spawn = TaskSpawn { id, spec, prompt: "go".into(), by: None, until: None, definition: None };
+            let spawn =
+                TaskSpawn { id, spec, prompt: "go".into(), by: None, until: None, definition: None, redo_reason: None };
             self.apply(KernelInput::Spawn(spawn));
         }
     }

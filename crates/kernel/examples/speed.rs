@@ -106,6 +106,7 @@ impl Bench {
                 by,
                 until: None,
                 definition: None,
+                redo_reason: None,
             }));
         }
         if parent == RootBehavior::WaitsInOneCall {

@@ -54,6 +54,7 @@ impl KernelState {
             Event::WorkCheckedOut { .. }
             | Event::WorkSealed { .. }
             | Event::WorkMerged { .. }
+            | Event::FleetMerged(_)
             | Event::ItemChanged { .. }
             | Event::IntentReported { .. }
             | Event::McpTaskReported { .. }
@@ -112,7 +113,7 @@ impl KernelState {
                 self.turns = 0;
                 Ok(())
             }
-            Event::TodoClaimed { todo, fence } => {
+            Event::TodoClaimed { todo, fence, .. } => {
                 self.graph.fence = *fence;
                 self.graph.set_progress(todo, TodoProgress::Claimed { task: id, fence: *fence });
                 Ok(())

@@ -3,9 +3,10 @@
 use protocol::{
     Activation, AgentSpec, Ask, AskDecision, AskId, CallId, CancelBy, CancelMode, Compaction, ContentBlock, Cost,
     DecidedBy, DefinitionId, Evidence, ExternalTaskProgress, ExternalTaskSpec, FailKind, Fence, FleetConfig, FleetEnd,
-    LimitKind, ListItem, ListName, MailBody, MailDelivery, McpTaskReport, ModelFault, ModelUse, ObjectiveReport,
-    Principal, RetryPlan, ReusedResult, RunId, SessionConfig, SessionId, SessionMode, StopBlocker, StopReason, TaskId,
-    TaskSpec, Timestamp, Todo, TodoId, ToolDescription, ToolResult, Turn, TurnQuote, Usage, WaitMode, WrapUpReason,
+    FleetStopReason, LimitKind, ListItem, ListName, MailBody, MailDelivery, McpTaskReport, MergeSummary, ModelFault,
+    ModelUse, ObjectiveReport, Principal, RetryPlan, ReusedResult, RunId, SessionConfig, SessionId, SessionMode,
+    StopBlocker, StopReason, TaskId, TaskSpec, Timestamp, Todo, TodoId, ToolDescription, ToolResult, Turn, TurnQuote,
+    Usage, WaitMode, WrapUpReason,
 };
 
 use crate::Parking;
@@ -146,8 +147,15 @@ pub enum KernelInput {
         /// The merge commit.
         commit: String,
     },
+    /// The work of the fleet's isolated workers was merged.
+    MergeFleet(Box<MergeSummary>),
     /// End the fleet and stop its workers.
-    EndFleet(FleetEnd),
+    EndFleet {
+        /// How it ends.
+        end: FleetEnd,
+        /// Why it is stopped, unless the user stops it.
+        why: Option<FleetStopReason>,
+    },
     /// Change the session mode.
     SetMode {
         /// The mode.
@@ -211,6 +219,8 @@ pub struct TaskSpawn {
     pub until: Option<Timestamp>,
     /// Its agent definition, which the session stores.
     pub definition: Option<AgentDefinition>,
+    /// Why its todo is done again although an earlier fleet did it.
+    pub redo_reason: Option<String>,
 }
 
 /// A connection's claim to an external task.

@@ -75,7 +75,8 @@ impl Owner {
                 if self.started.is_multiple_of(2) { CompletionPolicy::Idle } else { CompletionPolicy::Finish };
             let spec = TaskSpec { parent: Some(id(1)), on_complete, description: "Works".into(), ..named };
             let id = id(self.started);
-            let spawn = TaskSpawn { id, spec, prompt: "go".into(), by: None, until: None, definition: None };
+            let spawn =
+                TaskSpawn { id, spec, prompt: "go".into(), by: None, until: None, definition: None, redo_reason: None };
             self.apply(KernelInput::Spawn(spawn));
             self.work();
         }

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Activation, AgentSpec, Ask, AskDecision, AskId, Attempt, AutopilotStop, BlockReason, Budget, CallId, CancelBy,
     CancelMode, ContentBlock, Cost, DecidedBy, DefinitionId, Evidence, ExternalReport, Fence, FleetConfig, FleetEnd,
-    ListItem, ListName, MailBody, MailDelivery, MailId, McpTaskReport, ModelUse, ParkReason, PermissionMode, Price,
-    Principal, QuotedTokens, ReasoningEffort, ReusedResult, RuleText, SessionId, SessionMode, StopBlocker, StopReason,
-    TaskId, TaskOutcome, TaskSpec, Timestamp, Todo, TodoId, ToolDescription, ToolResult, Turn, Usage, WaitMode,
-    WrapUpReason,
+    FleetStopReason, ListItem, ListName, MailBody, MailDelivery, MailId, McpTaskReport, MergeSummary, ModelUse,
+    ParkReason, PermissionMode, Price, Principal, QuotedTokens, ReasoningEffort, ReusedResult, RuleText, SessionId,
+    SessionMode, StopBlocker, StopReason, TaskId, TaskOutcome, TaskSpec, Timestamp, Todo, TodoId, ToolDescription,
+    ToolResult, Turn, Usage, WaitMode, WrapUpReason,
 };
 
 /// An event with its task and time, as the kernel decides it.
@@ -439,6 +439,9 @@ pub enum Event {
         todo: TodoId,
         /// The number of the claim; results of an older claim are refused.
         fence: u64,
+        /// Why it is done again although an earlier fleet did it; none if none did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        redo_reason: Option<String>,
     },
     /// The worker ended without a result, and the todo is pending again.
     TodoReturned {
@@ -476,7 +479,12 @@ pub enum Event {
     FleetEnded {
         /// How it ended.
         end: FleetEnd,
+        /// Why it was stopped, unless the user stopped it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<FleetStopReason>,
     },
+    /// The work of a fleet's isolated workers was merged.
+    FleetMerged(Box<MergeSummary>),
 
     /// The task works in its own checkout, which has been verified.
     WorkCheckedOut {

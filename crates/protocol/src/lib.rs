@@ -82,7 +82,9 @@ pub use task::{
 pub use task_lookup::{NamedTask, TaskLookupError, find_task};
 pub use task_type::{EndReport, OwnerLoss, TaskForm, TaskType};
 pub use timestamp::{Timestamp, format_age};
-pub use todo::{BlockReason, FleetConfig, FleetEnd, ReusedResult, Todo, TodoId, TodoStatus, format_cycle};
+pub use todo::{
+    BlockReason, FleetConfig, FleetEnd, FleetStopReason, ReusedResult, Todo, TodoId, TodoStatus, format_cycle,
+};
 pub use tool_description::ToolDescription;
 pub use tool_table::{
     ArgumentAlias, ArgumentEncoding, AtOnce, RULE_FAMILIES, RuleFamily, TOOLS, ToolClass, ToolEntry, ToolGroup,

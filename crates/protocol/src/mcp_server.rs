@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
 
 use crate::Seconds;
 
@@ -67,14 +65,4 @@ pub enum McpServerKind {
     Http,
     /// A URL, over the HTTP transport of 2024, which is not supported.
     Sse,
-}
-
-/// Reads servers by name. Each is an object; the derived code would also read a list of the values of its fields.
-pub(crate) fn by_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, McpServerSpec>, D::Error> {
-    let servers = BTreeMap::<String, Map<String, Value>>::deserialize(deserializer)?;
-    let server = |(name, fields)| match serde_json::from_value(Value::Object(fields)) {
-        Ok(server) => Ok((name, server)),
-        Err(error) => Err(D::Error::custom(format_args!("`{name}`: {error}"))),
-    };
-    servers.into_iter().map(server).collect()
 }

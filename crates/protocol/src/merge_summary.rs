@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::{Clip, TodoId};
 
@@ -15,8 +16,11 @@ const MAX_PRINTED_BYTES: usize = 1_000;
 /// Maximum number of checkouts that are named.
 const MAX_NAMED_CHECKOUTS: usize = 10;
 
+/// Maximum number of predicted conflicts, of conflicting files of a todo, and of checkouts that stay, in a log.
+const MAX_STORED_ENTRIES: usize = 1_000;
+
 /// The summary of a fleet's merges.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MergeSummary {
     /// The work of each todo, in merge order.
@@ -36,7 +40,7 @@ pub struct MergeSummary {
 }
 
 /// A checkout that stays.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LeftoverCheckout {
     /// The task that worked in it.
@@ -48,7 +52,7 @@ pub struct LeftoverCheckout {
 }
 
 /// The merge result of a todo.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TodoMergeResult {
     /// The todo.
@@ -60,7 +64,7 @@ pub struct TodoMergeResult {
 }
 
 /// The outcome of merging a todo's work.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum TodoMergeOutcome {
     /// It is in the result.
@@ -85,7 +89,7 @@ pub enum TodoMergeOutcome {
 }
 
 /// Where the result is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum MergeDestination {
     /// Nothing was changed.
@@ -130,6 +134,26 @@ impl TodoMergeOutcome {
 }
 
 impl MergeSummary {
+    /// Limits the texts and lists whose size depends on the work.
+    #[must_use]
+    pub fn clipped(mut self) -> MergeSummary {
+        clip(&mut self.stat, MAX_STAT_BYTES);
+        self.predicted_conflicts.truncate(MAX_STORED_ENTRIES);
+        self.leftover_checkouts.truncate(MAX_STORED_ENTRIES);
+        self.leftover_checkouts.iter_mut().for_each(|checkout| clip(&mut checkout.why, MAX_PRINTED_BYTES));
+        for result in &mut self.todos {
+            match &mut result.outcome {
+                TodoMergeOutcome::Merged | TodoMergeOutcome::Blocked { .. } => {}
+                TodoMergeOutcome::Conflict { files, tried } => {
+                    files.truncate(MAX_STORED_ENTRIES);
+                    clip(tried, MAX_PRINTED_BYTES);
+                }
+                TodoMergeOutcome::CheckFailed { said } => clip(said, MAX_PRINTED_BYTES),
+            }
+        }
+        self
+    }
+
     /// The todos whose work is not in the result, each with the reason.
     pub fn not_merged(&self) -> Vec<(TodoId, String)> {
         let reason = |result: &TodoMergeResult| Some((result.todo.clone(), result.outcome.reason(&result.commit)?));
@@ -186,5 +210,37 @@ impl MergeDestination {
                  the result with `git merge {name}`."
             ),
         }
+    }
+}
+
+fn clip(text: &mut String, max_bytes: usize) {
+    if text.len() > max_bytes {
+        *text = Clip::new(text, max_bytes).into_string();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_summary_has_a_limited_size() {
+        let result = TodoMergeResult {
+            todo: "a".into(),
+            commit: "c0ffee".into(),
+            outcome: TodoMergeOutcome::Conflict { files: vec!["f".into(); 5_000], tried: "x".repeat(100_000) },
+        };
+        let leftover = LeftoverCheckout { task: "t".into(), path: "/p".into(), why: "y".repeat(100_000) };
+        let summary = MergeSummary {
+            todos: vec![result],
+            predicted_conflicts: vec![("a".into(), "b".into()); 5_000],
+            base: "b".into(),
+            tip: "t".into(),
+            stat: "z".repeat(100_000),
+            destination: MergeDestination::NoChange,
+            leftover_checkouts: vec![leftover],
+        };
+        let text = serde_json::to_string(&summary.clipped()).unwrap();
+        assert!(text.len() < 60_000, "{}", text.len());
     }
 }

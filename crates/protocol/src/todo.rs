@@ -242,6 +242,24 @@ pub enum FleetEnd {
     Stopped,
 }
 
+/// Why a fleet was stopped, unless the user stopped it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum FleetStopReason {
+    /// The session's budget is used up.
+    Budget,
+    /// Its time is up.
+    Time,
+    /// There was no usable plan.
+    Unplanned {
+        /// What is wrong with the plan, for people.
+        problem: String,
+    },
+    /// Written by a newer version.
+    #[serde(other)]
+    Unknown,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,12 +1,13 @@
 //! The error object of a JSON-RPC response, and the codes that JSON-RPC defines.
 
 use protocol::api::RefusalKind;
+use protocol::{Hinted, Refusal};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// Why a call failed, as sent to its caller.
+/// Why a call failed, as sent to its caller. `data.hint` says what to do about it, if there is something.
 #[derive(Debug, Clone, PartialEq, Deserialize, thiserror::Error)]
-#[error("{message} (code {code})")]
+#[error("{} (code {code})", self.in_one_line())]
 pub struct ErrorObject {
     /// One of the codes below, or an application code outside -32768 to -32000.
     pub code: i64,
@@ -64,6 +65,35 @@ impl ErrorObject {
         ErrorObject { data, ..ErrorObject::new(ErrorObject::REFUSED, why.to_string()) }
     }
 
+    /// The session refused the request for the reason of an error, which may say what to do about it.
+    pub fn refused_for(kind: RefusalKind, error: &impl Hinted) -> ErrorObject {
+        ErrorObject::refused_with(kind, error.refusal())
+    }
+
+    /// The session refused the request; the refusal may say what to do about it.
+    pub fn refused_with(kind: RefusalKind, Refusal { message, hint }: Refusal) -> ErrorObject {
+        let refused = ErrorObject::refused(kind, message);
+        match hint {
+            Some(hint) => ErrorObject { data: Some(json!({ "kind": kind, "hint": hint })), ..refused },
+            None => refused,
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<&str> {
+        self.data.as_ref()?.get("hint")?.as_str()
+    }
+
+    /// The message and the hint, for an edge that shows the hint on a line of its own.
+    pub fn refusal(&self) -> Refusal {
+        Refusal { message: self.message.clone(), hint: self.hint().map(str::to_owned) }
+    }
+
+    /// The message and the hint in one line.
+    pub fn in_one_line(&self) -> String {
+        self.refusal().in_one_line()
+    }
+
     /// Why the session refused the request, if it did.
     pub fn refusal_kind(&self) -> Option<RefusalKind> {
         serde_json::from_value(self.data.as_ref()?.get("kind")?.clone()).ok()
@@ -84,5 +114,21 @@ impl From<ErrorObject> for Value {
             fields.insert("data".into(), data);
         }
         Value::Object(fields)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_travels_beside_the_message() {
+        let refusal = Refusal::new("there is no agent `x`").with_hint("`bosun catalog list` lists them");
+        let sent = Value::from(ErrorObject::refused_with(RefusalKind::Invalid, refusal.clone()));
+        assert_eq!(sent["message"], "there is no agent `x`");
+        assert_eq!(sent["data"], json!({ "kind": "invalid", "hint": "`bosun catalog list` lists them" }));
+        let received: ErrorObject = serde_json::from_value(sent).unwrap();
+        assert_eq!((received.refusal(), received.refusal_kind()), (refusal, Some(RefusalKind::Invalid)));
+        assert_eq!(ErrorObject::refused(RefusalKind::Closed, "no").hint(), None);
     }
 }

@@ -13,6 +13,7 @@ mod frame;
 mod json;
 pub mod local;
 mod message;
+mod objects;
 mod outbox;
 mod serve;
 
@@ -22,6 +23,7 @@ pub use error::ErrorObject;
 pub use frame::{FrameError, Framing};
 pub use json::read_json;
 pub use message::{MalformedMessage, RequestId, RpcMessage, RpcNotification, RpcRequest, RpcResponse};
+pub use objects::{ReadError, read_objects};
 pub use outbox::{ConnectionLimits, Outbox, SendError};
 pub use serve::{
     ClientHandle, InProcessConnector, InProcessRequests, RequestHandler, ResponseFuture, read_params, serve,

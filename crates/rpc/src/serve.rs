@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use protocol::api::{CallOrdering, Method};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tokio::net::UnixStream;
@@ -24,6 +25,7 @@ pub use in_process::{InProcessConnector, InProcessRequests};
 
 use crate::ErrorObject;
 use crate::local::LocalListener;
+use crate::objects::read_objects;
 use call_queue::CallQueue;
 use in_process::InProcessRequest;
 
@@ -38,9 +40,9 @@ pub trait RequestHandler: Send + Sync + 'static {
 }
 
 /// Reads a call's parameters; absent ones are an empty object.
-pub fn read_params<P: DeserializeOwned>(params: Value) -> Result<P, ErrorObject> {
+pub fn read_params<P: DeserializeOwned + Serialize>(params: Value) -> Result<P, ErrorObject> {
     let params = if params.is_null() { Value::Object(Map::new()) } else { params };
-    serde_json::from_value(params).map_err(ErrorObject::bad_params)
+    read_objects(params).map_err(ErrorObject::bad_params)
 }
 
 /// Pause after accepting a client failed.

@@ -3,26 +3,26 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use client::{SessionMessage, StoredSession};
+use client::{BackgroundWork, SessionMessage};
 use kernel::{KernelInput, ReaderWait};
 use protocol::api::{
     AgentResult, AgentView, AgentsResult, AsksDecideParams, ClosedConnectionParams, CommandFate, FleetParams,
-    FleetResult, InvokeSlashParams, Method, ModelParams, PermissionParams, PlanParams, RefusalKind, RulesParams,
-    SelectAgentParams, SendParams, SendResult, SessionCommand, SessionMethod, SessionWaitEnd, SessionWaitParams,
-    SessionWaitResult, SlashList, StartAgentParams, StartAgentResult, SubscribeParams, TaskView, TaskWaitParams,
-    TaskWaitResult, TodoEdit, TodoEdits, TodoIds, TodosParams,
+    FleetResult, InvokeSlashParams, Method, ModelParams, PermissionParams, PlanParams, RefusalKind, ResumeFleetParams,
+    RulesParams, SelectAgentParams, SendParams, SendResult, SessionCommand, SessionMethod, SessionWaitEnd,
+    SessionWaitParams, SessionWaitResult, SlashList, StartAgentParams, StartAgentResult, SubscribeParams, TaskView,
+    TaskWaitParams, TaskWaitResult, TasksParams, TodoEdit, TodoEdits, TodoIds, TodosParams,
 };
 use protocol::{Hinted, TaskId};
 use rpc::{ClientHandle, ErrorObject, RequestHandler, ResponseFuture, read_params};
 use serde::Serialize;
 use serde_json::{Value, json};
-use store::{TodoError, plan};
+use store::{SessionReader, TodoError, plan};
 use tokio::sync::watch;
 
 use crate::bus::FrameCache;
 use crate::commands;
 use crate::external_tasks;
-use crate::fleet::FleetError;
+use crate::fleet::{self, FleetError};
 use crate::hooks;
 use crate::session::{ClientMessages, SessionStatus};
 use crate::session_context::SessionContext;
@@ -61,7 +61,9 @@ impl RequestHandler for SessionApi {
                 | SessionMethod::AsksList
                 | SessionMethod::EventsList
                 | SessionMethod::SessionExport
-                | SessionMethod::SessionFleetGet => Ok(self.stored()?.answer(method, params)?),
+                | SessionMethod::SessionFleetGet => {
+                    Ok(client::answer_from_reader(&self.context.facts.home, self.reader()?, method, params)?)
+                }
                 SessionMethod::SessionWait => json_of(self.wait_for_session(read_params(params)?).await?),
                 SessionMethod::TasksWait => json_of(self.wait_for_task(read_params(params)?).await?),
                 SessionMethod::SessionCommand => {
@@ -83,6 +85,15 @@ impl RequestHandler for SessionApi {
                     self.context.fleet.start(request).await.map_err(fleet_refusal)?;
                     json_of(FleetResult { started: true })
                 }
+                SessionMethod::SessionFleetResume => {
+                    let ResumeFleetParams { excluded } = read_params(params)?;
+                    self.context.fleet.resume(excluded).await.map_err(fleet_refusal)?;
+                    json_of(FleetResult { started: true })
+                }
+                SessionMethod::SessionFleetUncommitted => {
+                    let files = fleet::uncommitted_files(&self.context, self.root).await;
+                    json_of(files.map_err(|refusal| ErrorObject::refused_with(RefusalKind::Invalid, refusal))?)
+                }
                 SessionMethod::CommandsList => {
                     json_of(SlashList { commands: SlashRegistry::of(&self.context.catalog.definitions).views() })
                 }
@@ -93,9 +104,7 @@ impl RequestHandler for SessionApi {
                     let dispatcher =
                         SlashDispatcher { context: &self.context, supervisor: &self.supervisor, root: self.root };
                     let answer = dispatcher.invoke(&name, &input).await.answer();
-                    json_of(
-                        answer.map_err(|refusal| ErrorObject::refused(RefusalKind::Invalid, refusal.in_one_line()))?,
-                    )
+                    json_of(answer.map_err(|refusal| ErrorObject::refused_with(RefusalKind::Invalid, refusal))?)
                 }
                 SessionMethod::SessionInterrupt => self.submit_command(SessionCommand::Interrupt).await,
                 SessionMethod::SessionStop => self.submit_command(SessionCommand::Stop).await,
@@ -209,15 +218,15 @@ impl SessionApi {
     }
 
     /// The session's file. Its answers are the same as those of a process that does not run the session.
-    fn stored(&self) -> Result<StoredSession, ErrorObject> {
-        self.context.log.stored().map_err(ErrorObject::internal)
+    fn reader(&self) -> Result<SessionReader, ErrorObject> {
+        self.context.log.reader().map_err(ErrorObject::internal)
     }
 
     async fn wait_for_session(&self, params: SessionWaitParams) -> Result<SessionWaitResult, ErrorObject> {
         let events = self.context.log.bus.subscribe(self.status.borrow().seq);
         let wait = SessionWait { status: self.status.clone(), events, limits: params.into() };
         let (limit, status) = (params.timeout_ms.map(Duration::from_millis), &self.status);
-        let work = || self.context.log.stored()?.background_work();
+        let work = || Ok(BackgroundWork::of(self.context.log.reader()?.tasks(&TasksParams::all_tasks())?.tasks));
         let ended = within(limit, wait.until_over(work)).await;
         let end = ended.unwrap_or(Ok(SessionWaitEnd::TimedOut)).map_err(ErrorObject::internal)?;
         let (phase, seq) = (status.borrow().phase(), status.borrow().seq);
@@ -233,14 +242,14 @@ impl SessionApi {
     }
 
     fn task(&self, task: TaskId) -> Result<TaskView, ErrorObject> {
-        let view = self.stored()?.task(task).map_err(ErrorObject::internal)?;
+        let view = self.reader()?.task(task).map_err(ErrorObject::internal)?;
         view.ok_or_else(|| ErrorObject::refused(RefusalKind::NoTask, format_args!("there is no task {task}")))
     }
 
     /// Edits a todo and returns its new state.
     async fn edit_todo(&self, edit: TodoEdit) -> Result<Value, ErrorObject> {
         let ids = self.context.edit_todos(vec![edit]).await.map_err(todo_refusal)?;
-        let page = self.stored()?.todos(&TodosParams::all_todos());
+        let page = self.reader()?.todos_page(&TodosParams::all_todos());
         let mut todos = page.map_err(ErrorObject::internal)?.todos.into_iter();
         json_of(todos.find(|todo| ids.contains(&todo.id)).ok_or_else(|| ErrorObject::internal("the todo is gone"))?)
     }
@@ -278,7 +287,7 @@ fn model_refusal(error: ModelChangeError) -> ErrorObject {
 
 /// The refusal for a typed error, with what the client should do about it.
 fn refused(error: &impl Hinted) -> ErrorObject {
-    ErrorObject::refused(RefusalKind::Invalid, error.in_one_line())
+    ErrorObject::refused_for(RefusalKind::Invalid, error)
 }
 
 fn fleet_refusal(error: FleetError) -> ErrorObject {
@@ -288,11 +297,12 @@ fn fleet_refusal(error: FleetError) -> ErrorObject {
         FleetError::Store(error) => ErrorObject::internal(error),
         FleetError::NoRunner
         | FleetError::Plan(_)
+        | FleetError::NoTodoId { .. }
         | FleetError::NoFleet
         | FleetError::AtWork(_)
         | FleetError::Unfinished(_)
         | FleetError::SharedFolder
-        | FleetError::Repository(_) => ErrorObject::refused(RefusalKind::Invalid, error),
+        | FleetError::Repository(_) => refused(&error),
     }
 }
 

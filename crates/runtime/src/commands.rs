@@ -110,7 +110,7 @@ pub(crate) fn input_of(command: SessionCommand, root: TaskId) -> KernelInput {
             body: MailBody::Text { text: params.text, images: params.images, display: params.display },
         }),
         SessionCommand::Interrupt => KernelInput::Interrupt(root),
-        SessionCommand::StopFleet => KernelInput::EndFleet(FleetEnd::Stopped),
+        SessionCommand::StopFleet => KernelInput::EndFleet { end: FleetEnd::Stopped, why: None },
         SessionCommand::Stop => KernelInput::Stop { by: CancelBy::User },
         SessionCommand::StopTask(StopTaskParams { task, how }) => KernelInput::Cancel { task, by: CancelBy::User, how },
         SessionCommand::Promote(TaskParams { task }) => KernelInput::Promote(task),

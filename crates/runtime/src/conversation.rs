@@ -197,6 +197,7 @@ impl Conversation {
             | Event::WorkCheckedOut { .. }
             | Event::WorkSealed { .. }
             | Event::WorkMerged { .. }
+            | Event::FleetMerged(_)
             | Event::ModelDiffered { .. }
             | Event::AgentDefined { .. }
             | Event::TaskStalled { .. }

@@ -73,7 +73,7 @@ pub use expectations::{
 };
 pub use fleet::{
     FleetError, FleetHandle, FleetLimit, FleetOutcome, FleetQueue, FleetReply, FleetRequest, FleetRunner, FleetSession,
-    RedoReasons, RequestedFleet, ResultReuse, WantedFleet,
+    RequestedFleet, ResultReuse, WantedFleet,
 };
 pub use governor::{ClosedModel, SpentToday, closed_models, reopen_models};
 pub use instructions::{InstructionNotice, InstructionPlaces, Instructions};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use kernel::{KernelInput, RunEnding, RunUpdate, TodoTransition};
 use net::Secret;
 use protocol::{
-    AskDecision, AskSubject, ContentBlock, Evidence, Expectations, ExternalTaskEnd, ExternalTaskProgress, MailBody,
-    ObjectiveReport, Todo,
+    AskDecision, AskSubject, ContentBlock, Evidence, Expectations, ExternalTaskEnd, ExternalTaskProgress,
+    FleetStopReason, MailBody, MergeSummary, ObjectiveReport, Todo, TodoMergeOutcome,
 };
 use serde_json::Value;
 
@@ -83,6 +83,11 @@ impl Redactor {
                 self.redact_text(&mut config.goal);
                 config.check.iter_mut().for_each(|text| self.redact_text(text));
             }
+            KernelInput::MergeFleet(summary) => self.redact_merge_summary(summary),
+            KernelInput::EndFleet { why: Some(why), .. } => match why {
+                FleetStopReason::Unplanned { problem } => self.redact_text(problem),
+                FleetStopReason::Budget | FleetStopReason::Time | FleetStopReason::Unknown => {}
+            },
             KernelInput::SetTodoState { to: TodoTransition::Block(reason), .. } => self.redact_text(reason),
             KernelInput::SetTodoState { to: TodoTransition::Reuse(Some(reused)), .. } => {
                 self.redact_text(&mut reused.result)
@@ -93,7 +98,7 @@ impl Redactor {
             | KernelInput::SetModel { .. }
             | KernelInput::ContinueAutopilot { .. }
             | KernelInput::MergeTodo { .. }
-            | KernelInput::EndFleet(_)
+            | KernelInput::EndFleet { why: None, .. }
             | KernelInput::Adopt { .. }
             | KernelInput::Fork { .. }
             | KernelInput::Resume
@@ -191,6 +196,19 @@ impl Redactor {
             | RunUpdate::ManualWaitOver { .. }
             | RunUpdate::Park(_)
             | RunUpdate::WorkCheckedOut { .. } => {}
+        }
+    }
+
+    fn redact_merge_summary(&self, summary: &mut MergeSummary) {
+        self.redact_text(&mut summary.stat);
+        summary.leftover_checkouts.iter_mut().for_each(|checkout| self.redact_text(&mut checkout.why));
+        for result in &mut summary.todos {
+            match &mut result.outcome {
+                TodoMergeOutcome::Conflict { tried: text, .. } | TodoMergeOutcome::CheckFailed { said: text } => {
+                    self.redact_text(text);
+                }
+                TodoMergeOutcome::Merged | TodoMergeOutcome::Blocked { .. } => {}
+            }
         }
     }
 

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use kernel::{DecidedAsk, InputRefusal, RunUpdate};
-use protocol::{AskDecision, AskSubject, Clip, DecidedBy, FleetConfig, ObjectiveReport, PlanAction};
-use store::plan;
+use protocol::{
+    AskDecision, AskSubject, Clip, DecidedBy, Event, FleetConfig, Hinted as _, ObjectiveReport, PlanAction,
+};
+use store::{StoreError, plan};
 use tools::{BoxFuture, PlanExitRequest, ToolError};
 
 use crate::asks;
@@ -73,17 +75,35 @@ impl AgentSessionControl {
         read.await.map_err(ToolError::failed)?.map_err(ToolError::failed)
     }
 
-    /// Starts a fleet that carries out the approved plan, which the user may have edited meanwhile.
+    /// Whether a fleet has begun since the plan was approved.
+    async fn has_begun_fleet(&self, decided: &DecidedAsk) -> Result<bool, ToolError> {
+        let (context, root, approved) = (Arc::clone(&self.context), self.caller.run.task, decided.ask.clone());
+        let read = move || -> Result<bool, StoreError> {
+            let log = context.log.reader()?.task_events(root)?;
+            let events = log.iter().rev().map(|envelope| &envelope.entry.event);
+            let is_approval = |event: &&Event| matches!(event, Event::AskDecided { ask, .. } if *ask == approved);
+            Ok(events.take_while(|event| !is_approval(event)).any(|event| matches!(event, Event::FleetBegan(_))))
+        };
+        tokio::task::spawn_blocking(read).await.map_err(ToolError::failed)?.map_err(ToolError::failed)
+    }
+
+    /// Starts a fleet that carries out the approved plan, which the user may have edited meanwhile. If an earlier owner
+    /// began the fleet and died before the call was answered, it continues here.
     async fn deploy_fleet(&self, decided: &DecidedAsk, summary: &str) -> Result<String, ToolError> {
-        let plan = self.read_plan().await?.unwrap_or_default();
-        let goal = format!("{}\n\n{}", summary.trim(), plan.trim());
-        match self.context.fleet.start(FleetRequest::new(FleetConfig::for_goal(goal.trim()))).await {
+        let deployed = if self.has_begun_fleet(decided).await? {
+            self.context.fleet.resume(Vec::new()).await
+        } else {
+            let plan = self.read_plan().await?.unwrap_or_default();
+            let goal = format!("{}\n\n{}", summary.trim(), plan.trim());
+            self.context.fleet.start(FleetRequest::new(FleetConfig::for_goal(goal.trim()))).await
+        };
+        match deployed {
             Ok(_fleet) => Ok(format!(
                 "{} A fleet carries it out: you write the todos, and the runtime gives each to its own agent. End now \
                  with a short message; you are asked for the todos next.",
                 approval(decided)
             )),
-            Err(why) => Ok(format!("{}\nThe fleet for it cannot start: {why}", decision_text(decided))),
+            Err(why) => Ok(format!("{}\nThe fleet for it cannot start: {}", decision_text(decided), why.in_one_line())),
         }
     }
 }

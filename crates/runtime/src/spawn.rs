@@ -29,6 +29,7 @@ pub struct SpawnBuilder {
     by: Option<(RunId, Turn, CallId)>,
     until: Option<Timestamp>,
     definition: Option<AgentDefinition>,
+    redo_reason: Option<String>,
 }
 
 impl SpawnBuilder {
@@ -84,7 +85,7 @@ impl SpawnBuilder {
     }
 
     fn of(spec: TaskSpec) -> SpawnBuilder {
-        SpawnBuilder { spec, prompt: String::new(), by: None, until: None, definition: None }
+        SpawnBuilder { spec, prompt: String::new(), by: None, until: None, definition: None, redo_reason: None }
     }
 
     /// Starts it below this task.
@@ -133,9 +134,9 @@ impl SpawnBuilder {
         self
     }
 
-    /// The todo that it works on.
-    pub fn todo(mut self, todo: TodoId) -> SpawnBuilder {
-        self.spec.todo = Some(todo);
+    /// The todo that it works on, and why an earlier fleet's result is not reused.
+    pub fn todo(mut self, todo: TodoId, redo_reason: Option<String>) -> SpawnBuilder {
+        (self.spec.todo, self.redo_reason) = (Some(todo), redo_reason);
         self
     }
 
@@ -159,8 +160,8 @@ impl SpawnBuilder {
 
     /// The start of the task, with a new id.
     pub(crate) fn build(self, context: &SessionContext) -> TaskSpawn {
-        let SpawnBuilder { spec, prompt, by, until, definition } = self;
-        TaskSpawn { id: TaskId::new(context.facts.ids.uuid()), spec, prompt, by, until, definition }
+        let SpawnBuilder { spec, prompt, by, until, definition, redo_reason } = self;
+        TaskSpawn { id: TaskId::new(context.facts.ids.uuid()), spec, prompt, by, until, definition, redo_reason }
     }
 }
 

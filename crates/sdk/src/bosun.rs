@@ -41,6 +41,6 @@ impl Bosun {
 
     /// Describes a session, no matter which process owns it.
     pub fn view(&self, id: SessionId) -> Result<SessionView, Error> {
-        Ok(SessionHandle::new(&self.home, id).stored()?.view()?)
+        Ok(SessionHandle::new(&self.home, id).view()?)
     }
 }

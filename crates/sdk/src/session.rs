@@ -104,12 +104,12 @@ impl AgentSession {
 
     /// One task.
     pub fn task(&self, task: TaskId) -> Result<TaskView, Error> {
-        self.0.handle().stored()?.task(task)?.ok_or(Error::NoTask(task))
+        self.0.handle().task(task)?.ok_or(Error::NoTask(task))
     }
 
     /// Every pending ask, oldest first.
     pub fn asks(&self) -> Result<Vec<AskView>, Error> {
-        Ok(self.0.handle().stored()?.open_asks()?)
+        Ok(self.0.handle().open_asks()?)
     }
 
     /// Decides on an ask.

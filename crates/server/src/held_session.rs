@@ -172,7 +172,7 @@ impl HeldSessionTask {
                 (false, None)
             }
         };
-        let left = session.leave().await.map(drop);
+        let left = session.leave().await;
         if let Err(error) = &left {
             tracing::warn!(%error, %id, "cannot close the session cleanly");
         }

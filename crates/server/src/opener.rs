@@ -6,8 +6,8 @@ use std::pin::Pin;
 
 use host::Home;
 use model::ClientProvider;
-use protocol::api::{AgentView, Method};
-use protocol::{SessionId, SessionOptions};
+use protocol::api::{AgentView, BeginFleetParams, FleetParams, Method};
+use protocol::{Refusal, SessionId, SessionOptions};
 use rpc::ErrorObject;
 use runtime::{ClientExtensions, Session, SessionStart};
 use serde_json::Value;
@@ -25,6 +25,14 @@ pub trait SessionOpener: Send + Sync + 'static {
 
     /// Opens a session in this process.
     fn open(&self, request: OpenRequest) -> OpenSessionFuture<'_>;
+
+    /// The options and the fleet of a session that begins with a fleet: a plan becomes todos.
+    fn prepare_fleet(&self, request: BeginFleetParams) -> Result<(SessionOptions, FleetParams), OpenRefusal> {
+        match request.plan {
+            None => Ok((request.session, request.fleet)),
+            Some(_) => Err(OpenRefusal { words: "this program reads no plans".into(), hint: None }),
+        }
+    }
 
     /// The agents and models available in a folder, or in this process's folder.
     fn catalog(&self, _cwd: Option<&Path>) -> Result<HostCatalog, OpenRefusal> {
@@ -90,4 +98,16 @@ pub struct OpenRefusal {
     pub words: String,
     /// What to do about it.
     pub hint: Option<String>,
+}
+
+impl From<OpenRefusal> for Refusal {
+    fn from(OpenRefusal { words, hint }: OpenRefusal) -> Refusal {
+        Refusal { message: words, hint }
+    }
+}
+
+impl From<Refusal> for OpenRefusal {
+    fn from(Refusal { message, hint }: Refusal) -> OpenRefusal {
+        OpenRefusal { words: message, hint }
+    }
 }

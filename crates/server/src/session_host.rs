@@ -5,11 +5,14 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use client::{ClientError, LatestFleet, SessionHandle, StoredSession};
+use client::{ClientError, LatestFleet, SessionHandle};
 use host::Home;
-use protocol::api::{FleetParams, HeldSessionView, NotAdopted, Nothing, SendParams, SessionView, calls};
-use protocol::{MailDelivery, SessionId, SessionOptions};
+use protocol::api::{
+    BeginFleetParams, FleetParams, HeldSessionView, Method, NotAdopted, Nothing, SendParams, SessionView, calls,
+};
+use protocol::{MailDelivery, Refusal, SessionId, SessionOptions};
 use runtime::{InputRejection, SessionStart};
+use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
@@ -59,7 +62,7 @@ pub enum HostError {
     /// Its interrupted work could not be resumed.
     #[error(transparent)]
     Rejected(#[from] InputRejection),
-    /// It did not accept its first prompt.
+    /// It did not accept its first prompt, or its fleet.
     #[error(transparent)]
     Prompt(#[from] ClientError),
     /// It could not be recorded for the next host, or the task that opened it failed unexpectedly.
@@ -168,14 +171,15 @@ impl SessionHost {
         self.detached(async move { host.begin_here(start, options).await }).await
     }
 
-    /// Begins a session with a fleet, and keeps it until nothing runs in it.
+    /// Begins a session with a fleet, and keeps it for as long as `keep` says. A session whose fleet cannot start is
+    /// removed.
     pub async fn begin_fleet(
         self: &Arc<Self>,
-        options: SessionOptions,
-        fleet: FleetParams,
+        request: BeginFleetParams,
+        keep: KeepMode,
     ) -> Result<SessionView, HostError> {
         let host = Arc::clone(self);
-        self.detached(async move { host.begin_fleet_here(options, fleet).await }).await
+        self.detached(async move { host.begin_fleet_here(request, keep).await }).await
     }
 
     /// Resumes the sessions that an earlier host of this home kept. Returns at once.
@@ -267,17 +271,39 @@ impl SessionHost {
         Ok(view?)
     }
 
-    async fn begin_fleet_here(&self, options: SessionOptions, fleet: FleetParams) -> Result<SessionView, HostError> {
+    async fn begin_fleet_here(&self, request: BeginFleetParams, keep: KeepMode) -> Result<SessionView, HostError> {
+        if let Some(cwd) = request.session.cwd.as_ref().filter(|cwd| !cwd.is_absolute()) {
+            let refusal = Refusal::new(format_args!("cwd `{}` is not an absolute path", cwd.display()));
+            return Err(HostError::Refused(refusal.with_hint("write the full path").into()));
+        }
+        let (options, fleet) = self.opener.prepare_fleet(request)?;
         let request = OpenRequest { options, ..OpenRequest::new(SessionStart::New) };
-        let OpenedSession { held, keep } = self.open_at_work(request, KeepMode::UntilQuiet).await?;
+        let OpenedSession { held, keep } = self.open_at_work(request, keep).await?;
         let session = self.handle(held.id());
         if let Err(error) = session.call::<calls::SessionFleetStart>(&fleet, ANSWER_TIMEOUT).await {
-            held.keep(keep).await;
+            self.discard(&held).await;
             return Err(error.into());
         }
         let view = session.call::<calls::SessionGet>(&Nothing {}, ANSWER_TIMEOUT).await;
         held.keep(keep).await;
         Ok(view?)
+    }
+
+    /// Closes and removes a session that its client does not know.
+    async fn discard(&self, held: &HeldSession) {
+        let removed = match held.close().await {
+            Ok(()) => {
+                let params = json!({ "session": held.id() });
+                client::call_home(self.home(), Method::SessionsRemove, params)
+                    .await
+                    .map(drop)
+                    .map_err(|error| error.to_string())
+            }
+            Err(error) => Err(error.to_string()),
+        };
+        if let Err(error) = removed {
+            tracing::warn!(error, session = %held.id(), "a session whose fleet did not start stays");
+        }
     }
 
     async fn adopt_session(&self, record: Result<HeldRecord, UnreadableRecord>) {
@@ -294,7 +320,7 @@ impl SessionHost {
 
     async fn try_adopt(&self, record: HeldRecord) -> Result<(), HostError> {
         let HeldRecord { session, keep, options } = record;
-        let read = |stored: &StoredSession| Ok((stored.owner()?, stored.latest_fleet()?));
+        let read = |session: &SessionHandle| Ok((session.owner_pid()?, session.latest_fleet()?));
         let found = SessionHandle::new(self.home(), session).read(read).await;
         let is_gone = matches!(found, Err(ClientError::Store(client::StoreError::Missing { .. })));
         if is_gone || matches!(found, Ok((Some(_pid), _))) {
@@ -357,7 +383,7 @@ impl SessionHost {
         if let Some((records, record)) = &record
             && let Err(error) = records.write(record).await
         {
-            let left = session.leave().await.map(drop);
+            let left = session.leave().await;
             return Err(HostError::Failed(format!("it cannot be recorded: {error}; closed: {}", left.is_ok())));
         }
         let (held, task) = HeldSession::new(session, record);

@@ -115,6 +115,7 @@ pub(crate) fn project(conn: &Connection, entry: &LogEntry) -> rusqlite::Result<(
         | Event::WorkCheckedOut { .. }
         | Event::WorkSealed { .. }
         | Event::WorkMerged { .. }
+        | Event::FleetMerged(_)
         | Event::Unknown => tasks::touch(conn, task, at),
     }
 }

@@ -17,7 +17,7 @@ pub struct BackgroundNames {
 impl BackgroundNames {
     /// Reads the running work from the session's file.
     pub fn read(session: &SessionHandle) -> Result<BackgroundNames, StoreError> {
-        Ok(session.stored()?.background_work()?.into())
+        Ok(session.background_work()?.into())
     }
 }
 

@@ -24,5 +24,5 @@ pub fn resume_command(home: &Home, id: SessionId) -> String {
 }
 
 fn read_latest_fleet(home: &Home, id: SessionId) -> Option<LatestFleet> {
-    SessionHandle::new(home, id).stored().and_then(|reader| reader.latest_fleet()).ok().flatten()
+    SessionHandle::new(home, id).latest_fleet().ok().flatten()
 }

@@ -108,36 +108,16 @@ impl TodoMark {
 #[cfg(test)]
 mod tests {
     use protocol::TaskId;
+    use testkit::todos::todo_view;
 
     use super::*;
-
-    fn todo() -> TodoView {
-        let status = TodoStatus::Pending;
-        TodoView {
-            id: "a".into(),
-            title: "A".into(),
-            description: None,
-            status,
-            ready: true,
-            interrupted: false,
-            depends_on: Vec::new(),
-            reason: None,
-            agent_type: None,
-            model: None,
-            files: Vec::new(),
-            check: None,
-            expects: None,
-            task: None,
-            attempts: 0,
-        }
-    }
 
     #[test]
     fn todo_needs_you_while_its_worker_asks() {
         let task = |n: u128| TaskId::new(uuid::Uuid::from_u128(n));
         let asking = AskingTasks::from_iter([task(1)]);
         let marked = |status, n| {
-            let worked = TodoView { status, task: Some(task(n).to_string()), ..todo() };
+            let worked = TodoView { status, task: Some(task(n).to_string()), ..todo_view("a", "A", &[]) };
             TodoMark::in_session(&worked, &asking).label()
         };
         assert_eq!(marked(TodoStatus::InProgress, 1), "needs you");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use client::{StoreError, StoredSession, TaskSpending};
+use client::{SessionHandle, StoreError, TaskSpending};
 use protocol::api::SessionView;
 use protocol::{Timestamp, Usage};
 use serde::Serialize;
@@ -41,8 +41,8 @@ pub struct UsedModels {
 
 impl SessionUsageSummary {
     /// Reads the usage from the session's file.
-    pub fn read(reader: &StoredSession) -> Result<SessionUsageSummary, StoreError> {
-        let (view, spendings) = (reader.view()?, reader.spendings(Timestamp(0))?);
+    pub fn read(session: &SessionHandle) -> Result<SessionUsageSummary, StoreError> {
+        let (view, spendings) = (session.view()?, session.spendings(Timestamp(0))?);
         let estimated = EstimatedTokens {
             unreported: spendings.iter().map(TaskSpending::unreported_tokens).sum(),
             unanswered: spendings.iter().map(TaskSpending::unanswered_tokens).sum(),

@@ -134,16 +134,20 @@ impl TranscriptPage {
                 gone.iter().for_each(|todo| self.add(format_args!("todo {todo} is gone")));
             }
             Event::FleetBegan(terms) => self.add(format_args!("a fleet begins: {}", terms.goal)),
-            Event::TodoClaimed { todo, fence } => self.add(format_args!("holds todo {todo} ({fence})")),
+            Event::TodoClaimed { todo, fence, .. } => self.add(format_args!("holds todo {todo} ({fence})")),
             Event::TodoReturned { todo, failure, .. } => {
                 self.add(format_args!("gives todo {todo} back: {}", failure.as_deref().unwrap_or("broken off")));
             }
             Event::TodoDone { todo, .. } => self.add(format_args!("todo {todo} is done")),
             Event::TodoBlocked { todo, why } => self.add(format_args!("todo {todo} is blocked: {why}")),
             Event::TodoUnblocked { todo } => self.add(format_args!("todo {todo} is free")),
-            Event::FleetEnded { end } => self.add(format_args!("the fleet ends: {end:?}")),
+            Event::FleetEnded { end, why: None } => self.add(format_args!("the fleet ends: {end:?}")),
+            Event::FleetEnded { end, why: Some(why) } => self.add(format_args!("the fleet ends: {end:?}, {why:?}")),
             Event::WorkCheckedOut { .. } => self.add("  works in a checkout of its own"),
             Event::WorkSealed { .. } => self.add("  its work is kept"),
+            Event::FleetMerged(summary) => {
+                self.add(format_args!("the fleet's work is merged: {} todos", summary.todos.len()));
+            }
             Event::WorkMerged { todo, .. } => self.add(format_args!("todo {todo} is merged")),
             Event::ItemChanged { list, item } => {
                 let (id, status, version) = (item.id, item.status.as_str(), item.version);

@@ -81,7 +81,7 @@ pub(super) async fn remind(api: Arc<RpcClient>, text: &str) -> BackgroundOutcome
 /// The error of a call as text for people, without its code.
 pub(super) fn error_text(error: CallError) -> String {
     match error {
-        CallError::Refused(refusal) => refusal.message,
+        CallError::Refused(refusal) => refusal.in_one_line(),
         error @ (CallError::Closed(_) | CallError::TooLarge { .. } | CallError::Params(_) | CallError::Answer(_)) => {
             error.to_string()
         }

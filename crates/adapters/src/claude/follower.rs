@@ -48,7 +48,7 @@ impl SessionFollower {
         upto: u64,
         mut on_event: impl FnMut(&Envelope),
     ) -> Result<(), StoreError> {
-        let reader = SessionHandle::new(home, session).stored()?;
+        let reader = SessionHandle::new(home, session);
         let mut seq = 0;
         while seq < upto {
             let page = reader.events_after(seq, EVENTS_PER_PAGE)?;

@@ -103,6 +103,7 @@ mod tests {
             asks: 0,
             continuation_due: false,
             fleet: false,
+            fleet_failure: None,
             parked: None,
             paused: None,
         }

@@ -72,7 +72,7 @@ pub(crate) async fn resume(connection: &CopilotConnection, params: &Value) -> Re
     let requested_name = params["sessionId"].as_str().unwrap_or_default();
     let id = session_names::resolve_session(requested_name).ok_or_else(|| session_not_found(requested_name))?;
     let home = connection.server().sessions.home().clone();
-    if SessionHandle::new(&home, id).stored().is_err() || !connection.server().base_dir.can_see(&home, id) {
+    if SessionHandle::new(&home, id).check_readable().is_err() || !connection.server().base_dir.can_see(&home, id) {
         return Err(session_not_found(requested_name));
     }
     let managed = CopilotSessionParams(params).managed_policy()?;

@@ -43,10 +43,10 @@ async fn read_log(
 ) -> Result<EventTranslator, ErrorObject> {
     let name = session_names::session_name(home, id);
     let session = SessionHandle::new(home, id);
-    let reading = session.read(move |stored| {
+    let reading = session.read(move |session| {
         let mut translator = EventTranslator::new(id, name);
         loop {
-            let page = stored.events_after(translator.seq(), ENTRIES_PER_PAGE)?;
+            let page = session.events_after(translator.seq(), ENTRIES_PER_PAGE)?;
             if page.is_empty() {
                 return Ok(translator);
             }

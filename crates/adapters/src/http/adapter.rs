@@ -95,6 +95,10 @@ impl HttpAdapter {
             }
             RouteAction::OpenApiDocument => Ok(body::json_text(OPENAPI)),
             RouteAction::Create => self.start_session(SessionStart::New, input).await,
+            RouteAction::BeginFleet => {
+                let begun = self.sessions.begin_fleet(parse_input(input)?, KeepMode::UntilClosed).await;
+                created_session(&begun?)
+            }
             RouteAction::Resume => {
                 let view = session_start::start_session(
                     &self.sessions,
@@ -137,10 +141,7 @@ impl HttpAdapter {
     async fn start_session(&self, start: SessionStart, input: Value) -> Result<ApiResponse, HttpProblem> {
         let view: SessionView =
             session_start::start_session(&self.sessions, start, parse_input(input)?, &self.limits).await?;
-        let mut reply = body::json_response(StatusCode::CREATED, &view)?;
-        let location = format!("/v1/sessions/{}", view.id).try_into().map_err(HttpProblem::internal)?;
-        reply.headers_mut().insert(LOCATION, location);
-        Ok(reply)
+        created_session(&view)
     }
 
     async fn call_method(&self, method: Method, path_params: &PathParams, input: Value) -> Result<Value, HttpProblem> {
@@ -220,6 +221,14 @@ impl HttpAdapter {
         self.relays.insert(session, &relay);
         Ok(Some(relay))
     }
+}
+
+/// The response with a new session.
+fn created_session(view: &SessionView) -> Result<ApiResponse, HttpProblem> {
+    let mut reply = body::json_response(StatusCode::CREATED, view)?;
+    let location = format!("/v1/sessions/{}", view.id).try_into().map_err(HttpProblem::internal)?;
+    reply.headers_mut().insert(LOCATION, location);
+    Ok(reply)
 }
 
 /// The route of a request.

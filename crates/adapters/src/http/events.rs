@@ -161,7 +161,7 @@ impl SseEventStream {
 
     /// Reads the next events from the file; `None` if the client has them all.
     fn read_page(&mut self) -> Result<Option<Bytes>, StoreError> {
-        let reader = SessionHandle::new(&self.request.home, self.request.session).stored()?;
+        let reader = SessionHandle::new(&self.request.home, self.request.session);
         let page = reader.events_after(self.request.last_seen, EVENTS_PER_PAGE)?;
         let Some(last) = page.last() else { return Ok(None) };
         self.request.last_seen = last.seq;

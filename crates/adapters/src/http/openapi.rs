@@ -1,14 +1,14 @@
 //! The OpenAPI document. It is generated from the route table and its types by `cargo xtask schema`; a test compares the
 //! file with the table.
 
-use protocol::api::StatusView;
+use protocol::api::{Method, StatusView};
 use protocol::{Envelope, ListAddress};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::problem::HttpProblem;
-use super::route::{Route, RouteAction, RouteInput, RouteOutput};
+use super::route::{Route, RouteInput, RouteOutput};
 use super::route_schemas::{self, AddSchema, RouteSchemas};
 use super::routes::ROUTES;
 use super::routes::schemas::route_schemas;
@@ -64,7 +64,7 @@ pub fn generate_openapi() -> Value {
 fn operation(route: &Route, schemas: &RouteSchemas, generator: &mut SchemaGenerator) -> Value {
     let mut parameters: Vec<Value> = route.param_names().map(path_parameter).collect();
     let mut operation = json!({ "operationId": route.name, "summary": route.about });
-    if matches!(route.act, RouteAction::Call(method) if method.is_experimental()) {
+    if route.act.method().is_some_and(Method::is_experimental) {
         operation["summary"] = format!("Experimental: {}", uncapitalised(route.about)).into();
         operation["x-experimental"] = true.into();
     }

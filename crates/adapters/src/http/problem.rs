@@ -175,7 +175,8 @@ pub(crate) fn from_refusal(object: ErrorObject) -> HttpProblem {
         (None, ErrorObject::UNKNOWN_METHOD) => return version_mismatch(),
         (None, _) => return HttpProblem::internal(object.message),
     };
-    HttpProblem { kind, ..HttpProblem::new(status, object.message) }
+    let remedy = object.hint().map(str::to_owned);
+    HttpProblem { kind, remedy, ..HttpProblem::new(status, object.message) }
 }
 
 fn version_mismatch() -> HttpProblem {

@@ -49,6 +49,7 @@ pub(super) enum RouteAction {
     /// Returns the OpenAPI document.
     OpenApiDocument,
     Create,
+    BeginFleet,
     Resume,
     Fork,
     Stop,
@@ -58,12 +59,12 @@ pub(super) enum RouteAction {
 
 impl RouteAction {
     /// The method of the API that it performs, if it is one.
-    #[cfg(test)]
     pub(super) fn method(self) -> Option<Method> {
         match self {
             RouteAction::Call(method) => Some(method),
             RouteAction::ServerInfo | RouteAction::OpenApiDocument => None,
             RouteAction::Create => Some(Method::SessionsBegin),
+            RouteAction::BeginFleet => Some(Method::FleetsBegin),
             RouteAction::Resume => Some(Method::SessionsResume),
             RouteAction::Fork => Some(Method::SessionsFork),
             RouteAction::Stop => Some(Method::SessionStop),
@@ -104,12 +105,11 @@ impl RouteOutput {
 }
 
 fn from_json<T: DeserializeOwned + Serialize>(bytes: &[u8]) -> Result<Value, String> {
-    // An empty body means defaults. A list is rejected: serde would assign its items to the fields in order, which the
-    // client did not mean.
+    // An empty body means defaults.
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
     let fields: Map<String, Value> =
         serde_json::from_slice(bytes).map_err(|error| format!("the body is not a JSON object: {error}"))?;
-    let value: T = T::deserialize(Value::Object(fields)).map_err(|error| format!("invalid body: {error}"))?;
+    let value: T = rpc::read_objects(Value::Object(fields)).map_err(|error| format!("invalid body: {error}"))?;
     serde_json::to_value(value).map_err(|error| error.to_string())
 }
 

@@ -3,16 +3,17 @@
 use hyper::Method as Verb;
 use protocol::api::{
     AddRuleParams, AddRuleResult, AddTrustParams, AgentResult, AgentsResult, AllAsksParams, AllAsksResult, AsksParams,
-    AsksResult, CatalogProblems, CatalogView, CheckoutParams, CheckoutsResult, CollectParams, CollectResult,
-    CommandFate, DefinitionParams, DoctorResult, EventsPage, EventsParams, ExplainParams, ExplanationView,
-    ExportParams, ExportResult, FleetParams, FleetResult, FleetStatusResult, FolderParams, FoundSession,
-    FullDefinition, ImportItemsResult, ImportSettingsParams, ImportSettingsResult, InvokeSlashResult, ItemsResult,
-    ListExport, Method, ModeParams, ModelParams, ModelsResult, MovedCheckout, NewTodo, OutputResult, PermissionParams,
-    PlanParams, PlanResult, ProjectTrust, RemoveTrustResult, RepairResult, RulesParams, SelectAgentParams, SendResult,
-    SessionCommand, SessionIdParams, SessionPrefixParams, SessionView, SessionWaitParams, SessionWaitResult,
-    SessionsOfTask, SessionsPage, SessionsParams, SettingsFiles, SettingsParams, SettingsView, SlashList,
-    StartAgentParams, StartAgentResult, TaskPrefixParams, TaskRecord, TaskWaitResult, TasksPage, TasksParams,
-    TodayUsage, TodoEdits, TodoIds, TodoView, TodosPage, TodosParams, TrustedProjects, UsageParams, UsageReport,
+    AsksResult, BeginFleetParams, CatalogProblems, CatalogView, CheckoutParams, CheckoutsResult, CollectParams,
+    CollectResult, CommandFate, DefinitionParams, DoctorResult, EventsPage, EventsParams, ExplainParams,
+    ExplanationView, ExportParams, ExportResult, FleetParams, FleetResult, FleetStatusResult, FolderParams,
+    FoundSession, FullDefinition, ImportItemsResult, ImportSettingsParams, ImportSettingsResult, InvokeSlashResult,
+    ItemsResult, ListExport, Method, ModeParams, ModelParams, ModelsResult, MovedCheckout, NewTodo, OutputResult,
+    PermissionParams, PlanParams, PlanResult, ProjectTrust, RemoveTrustResult, RepairResult, ResumeFleetParams,
+    RulesParams, SelectAgentParams, SendResult, SessionCommand, SessionIdParams, SessionPrefixParams, SessionView,
+    SessionWaitParams, SessionWaitResult, SessionsOfTask, SessionsPage, SessionsParams, SettingsFiles, SettingsParams,
+    SettingsView, SlashList, StartAgentParams, StartAgentResult, TaskPrefixParams, TaskRecord, TaskWaitResult,
+    TasksPage, TasksParams, TodayUsage, TodoEdits, TodoIds, TodoView, TodosPage, TodosParams, TrustedProjects,
+    UncommittedFiles, UsageParams, UsageReport,
 };
 use protocol::{ListItem, SessionOptions};
 
@@ -66,6 +67,8 @@ routes! {
         RouteAction::Call(Method::TasksFind), "Finds the sessions that have a task whose id begins with a text.";
     POST "/v1/sessions", "beginSession", RouteInput::body::<SessionOptions>(), RouteOutput::created::<SessionView>(), RouteAction::Create,
         "Starts a session, which runs in this server whether or not a client watches it.";
+    POST "/v1/fleets", "beginFleet", RouteInput::body::<BeginFleetParams>(), RouteOutput::created::<SessionView>(), RouteAction::BeginFleet,
+        "Starts a session with a fleet, for a prompt or from a plan.";
     GET "/v1/sessions/{session}", "getSession", RouteInput::Nothing, RouteOutput::json::<SessionView>(),
         RouteAction::Call(Method::SessionGet),
         "Describes the session: its settings, the process that runs it, and its state.";
@@ -122,6 +125,12 @@ routes! {
     POST "/v1/sessions/{session}/fleet", "startFleet", RouteInput::body::<FleetParams>(), RouteOutput::json::<FleetResult>(),
         RouteAction::Call(Method::SessionFleetStart),
         "Starts a fleet: the root splits a request into todos, and agents do them in parallel.";
+    POST "/v1/sessions/{session}/fleet/resume", "resumeFleet", RouteInput::body::<ResumeFleetParams>(), RouteOutput::json::<FleetResult>(),
+        RouteAction::Call(Method::SessionFleetResume),
+        "Resumes the latest fleet; one that has ended tries its blocked todos again.";
+    GET "/v1/sessions/{session}/fleet/uncommitted", "listUncommitted", RouteInput::Nothing, RouteOutput::json::<UncommittedFiles>(),
+        RouteAction::Call(Method::SessionFleetUncommitted),
+        "Lists the uncommitted files that the workers of the latest fleet do not see.";
 
     GET "/v1/sessions/{session}/commands", "listCommands", RouteInput::Nothing, RouteOutput::json::<SlashList>(),
         RouteAction::Call(Method::CommandsList), "Lists the slash commands.";
@@ -236,11 +245,10 @@ mod tests {
 
     /// Work that an SDK's client reports to a session over its own connection, and the control of the session host,
     /// which has its own socket.
-    const NOT_OVER_HTTP: [Method; 7] = [
+    const NOT_OVER_HTTP: [Method; 6] = [
         Method::TasksRegister,
         Method::TasksReport,
         Method::TasksOrphan,
-        Method::FleetsBegin,
         Method::HostGet,
         Method::HostStop,
         Method::HostHandOver,

@@ -19,7 +19,7 @@ pub(super) async fn connect_for_events(
     id: SessionId,
 ) -> Result<Option<(SessionConnection, u64)>, HttpProblem> {
     let session = SessionHandle::new(sessions.home(), id);
-    let SessionView { owner_pid, events, .. } = session.read(|stored| Ok(stored.view()?)).await?;
+    let SessionView { owner_pid, events, .. } = session.read(|session| Ok(session.view()?)).await?;
     let Some(pid) = owner_pid else { return Ok(None) };
     let connection = session.connect().await.map_err(|error| {
         HttpProblem::conflict(format!("process {pid} runs the session, but {error}"))

@@ -52,11 +52,13 @@ async fn running_session(sessions: &SessionHost, start: SessionStart) -> Result<
         SessionStart::New => Ok(None),
         SessionStart::Resume(id) => {
             let session = sessions.handle(id);
-            let owner = session.read(|stored| Ok(stored.owner()?)).await?;
+            let owner = session.read(|session| Ok(session.owner_pid()?)).await?;
             Ok(owner.map(|_pid| session))
         }
         // Check that the session to copy exists.
-        SessionStart::Fork(id) => Ok(sessions.handle(id).read(|_stored| Ok(None)).await?),
+        SessionStart::Fork(id) => {
+            Ok(sessions.handle(id).read(|session| Ok(session.check_readable().map(|()| None)?)).await?)
+        }
     }
 }
 

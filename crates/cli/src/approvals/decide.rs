@@ -95,7 +95,7 @@ pub(super) async fn decide(
     // Count only after all deliveries: whether a call can run depends on the decisions on the calls before it.
     for (row, pending) in rows.iter_mut().zip(&asks) {
         if let DecisionOutcome::Applied { behind } = &mut row.outcome {
-            *behind = count_calls_ahead(&SessionHandle::new(home, row.session).stored()?.all_asks()?, &pending.view);
+            *behind = count_calls_ahead(&SessionHandle::new(home, row.session).all_asks()?, &pending.view);
         }
         if !json {
             print_outcome(home, pending, &row.decision, &row.outcome);
@@ -140,7 +140,7 @@ async fn deliver_decision(
         CommandFate::Answered { outcome: CommandOutcome::Applied { .. } } => DecisionOutcome::Applied { behind: 0 },
         CommandFate::Answered { outcome: CommandOutcome::Refused { message, .. } } => {
             // Another decision may have come first; then report that one.
-            match ask_state(&SessionHandle::new(home, session).stored()?.all_asks()?, ask) {
+            match ask_state(&SessionHandle::new(home, session).all_asks()?, ask) {
                 AskState::Open => DecisionOutcome::TooLate { message: format!("is refused: {message}") },
                 AskState::Decided { decision: made, by: DecidedBy::User, .. } if made.as_str() == decision.as_str() => {
                     DecisionOutcome::Applied { behind: 0 }
@@ -151,7 +151,7 @@ async fn deliver_decision(
             }
         }
         CommandFate::Queued | CommandFate::NothingToDo => {
-            let queued = SessionHandle::new(home, session).stored()?.queued_decisions()?;
+            let queued = SessionHandle::new(home, session).queued_decisions()?;
             superseded_outcome(&queued, pending, decision).unwrap_or(DecisionOutcome::Queued)
         }
     })

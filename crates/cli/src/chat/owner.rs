@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use protocol::api::InvokeSlashParams;
-use protocol::{PermissionMode, Refusal, SessionId};
+use protocol::{PermissionMode, SessionId};
 use runtime::SessionStart;
-use runtime::slash::{SlashLookup, SlashRegistry};
-use tui::chat::{AllowRules, ConversationOwner, OpenConversation, SessionChoice, SlashCommands, SlashInput};
+use runtime::slash::SlashRegistry;
+use tui::chat::{AllowRules, ConversationOwner, OpenConversation, SessionChoice};
 
 use super::prepared_chat::{PreparedChat, ensure_not_running};
 use crate::approvals;
@@ -16,6 +15,7 @@ use crate::error::CliError;
 use crate::foreground_session::ForegroundSession;
 use crate::run;
 use crate::setup::Setup;
+use crate::slash_commands::RegistrySlashCommands;
 
 /// Opens the sessions of a conversation with the user's settings and flags.
 #[derive(Clone, Copy)]
@@ -71,12 +71,12 @@ impl ConversationOwner for ChatOwner<'_> {
         let session = ForegroundSession::open(settings, start, SessionUse::Conversation).await?;
         let notice = |notice: &runtime::InstructionNotice| format!("{}: {}", notice.path.display(), notice.text);
         let opened = OpenConversation {
-            session_mode: session.handle().stored()?.view()?.mode,
+            session_mode: session.handle().view()?.mode,
             session: session.handle().clone(),
             root: session.root(),
             first_seq: session.first_seq(),
             notices: session.notices().iter().map(notice).collect(),
-            slash_commands: Box::new(ChatSlashCommands(slashes)),
+            slash_commands: Box::new(RegistrySlashCommands(slashes)),
             model,
             cwd,
             permission_mode,
@@ -106,7 +106,7 @@ impl ChatOwner<'_> {
         start: SessionStart,
         mode: PermissionMode,
     ) -> Result<PreparedChat, CliError> {
-        let (model, directory) = (current.session.stored()?.view()?.model, current.cwd.clone());
+        let (model, directory) = (current.session.view()?.model, current.cwd.clone());
         let session_mode = self.args.mode.without_session_mode();
         let args =
             RunArgs { model: Some(model), directory: Some(directory.into()), mode: session_mode, ..self.args.clone() };
@@ -124,32 +124,5 @@ impl ChatOwner<'_> {
         let mode = self.args.mode.without_session_mode();
         let args = RunArgs { model: None, directory: None, permissions, mode, ..self.args.clone() };
         PreparedChat::new(self.setup, &args, SessionStart::Resume(id), None)
-    }
-}
-
-/// The slash commands of a session.
-#[derive(Debug)]
-struct ChatSlashCommands(SlashRegistry);
-
-impl SlashCommands for ChatSlashCommands {
-    fn look_up(&self, line: &str) -> SlashInput {
-        let command = match self.0.parse(line) {
-            SlashLookup::NotACommand => return SlashInput::NotACommand,
-            SlashLookup::Unavailable(outcome) => {
-                return SlashInput::Unavailable(outcome.refusal().map(Refusal::in_one_line).unwrap_or_default());
-            }
-            SlashLookup::Command(command) => command,
-        };
-        match command.terminal_command() {
-            Some((terminal, arguments)) => SlashInput::Terminal(terminal, arguments.to_owned()),
-            None => {
-                let (name, input) = (command.name().to_owned(), command.arguments().to_owned());
-                SlashInput::Session(InvokeSlashParams { name, input })
-            }
-        }
-    }
-
-    fn completions(&self, typed: &str) -> Vec<String> {
-        self.0.completions(typed).into_iter().map(str::to_owned).collect()
     }
 }

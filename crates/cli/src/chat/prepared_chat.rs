@@ -29,9 +29,7 @@ impl PreparedChat {
     ) -> Result<PreparedChat, CliError> {
         let resumed = match start {
             SessionStart::New => None,
-            SessionStart::Resume(id) | SessionStart::Fork(id) => {
-                Some(SessionHandle::new(&setup.home, id).stored()?.view()?)
-            }
+            SessionStart::Resume(id) | SessionStart::Fork(id) => Some(SessionHandle::new(&setup.home, id).view()?),
         };
         // The user is present, so wait for a decision without a limit.
         let mut args = RunArgs { ask_wait: Some(AskWait::Forever), ..args.clone() };
@@ -46,7 +44,7 @@ impl PreparedChat {
 
 /// Fails if another process runs the session.
 pub(super) fn ensure_not_running(home: &Home, id: SessionId) -> Result<(), CliError> {
-    match SessionHandle::new(home, id).stored()?.owner()? {
+    match SessionHandle::new(home, id).owner_pid()? {
         Some(pid) => Err(CliError::usage(format!("another process ({pid}) runs session {id}"))),
         None => Ok(()),
     }

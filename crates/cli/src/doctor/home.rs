@@ -171,8 +171,8 @@ fn has_open_log(home: &Home, id: SessionId) -> bool {
 
 /// Reports a session that was at work when its owner died.
 fn interrupted_session(home: &Home, id: SessionId) -> Option<DoctorCheck> {
-    let reader = SessionHandle::new(home, id).stored().ok()?;
-    let alive = reader.owner().ok()?.is_some();
+    let reader = SessionHandle::new(home, id);
+    let alive = reader.owner_pid().ok()?.is_some();
     let state = reader.view().ok()?.state;
     match state {
         TaskState::Interrupted if !alive => Some(DoctorCheck::warn(

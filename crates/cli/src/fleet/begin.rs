@@ -2,26 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
-use client::{SessionHandle, TodoError};
-use config::{Env, FleetPlan};
+use client::SessionHandle;
+use config::{Env, FleetPlan, PrepareFleetError, PreparedFleet, SessionRequest};
 use host::Home;
-use protocol::{FleetConfig, FleetEnd, SessionId};
-use runtime::{
-    FleetError, FleetHandle, FleetRequest, InputRejection, ResultReuse, SessionSettings, SessionStart, TodoEditError,
-};
-use tokio::task::JoinSet;
+use protocol::api::{BeginFleetParams, FleetParams, FleetResult, PlanDocument, ResumeFleetParams, calls};
+use protocol::{Hinted as _, SessionId, SessionOptions};
+use runtime::{SessionSettings, SessionStart};
+use tui::chat::{CallFailure, call_session};
 use tui::print;
 
 use super::display::FleetDisplay;
 use super::follow::{FleetWaitLimits, follow};
-use super::progress::FleetProgress;
 use super::{status, validate};
 use crate::args::{FleetIsolation, FleetWorkArgs, RunArgs};
 use crate::current_session::SessionUse;
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::foreground_session::ForegroundSession;
-use crate::setup::Setup;
+use crate::setup::{self, Setup};
 use crate::share::ShareFile;
 use crate::{run, suggestions};
 
@@ -43,20 +41,13 @@ pub(super) async fn start_from_goal(
         let problem = format!("`{goal}` is neither a `bosun fleet` command nor a goal of several words");
         return Err(CliError::usage(problem).with_hint(hint));
     }
-    let defaults = FleetConfig { agent: args.agent.take(), ..FleetConfig::for_goal(goal) };
-    FleetLaunch {
-        session_choice: FleetSessionChoice::FromFlags,
-        mode: FleetLaunchMode::Begin(fleet_request(defaults, work)?),
-        args,
-        uncommitted_check: JoinSet::new(),
-    }
-    .launch()
-    .await
+    let fleet = FleetParams { agent: args.agent.take(), ..fleet_params(work, Some(goal)) };
+    prepare(BeginFleetParams { session: args.session_options(), fleet, plan: None }, args)?.launch().await
 }
 
 /// Starts a fleet from a plan file.
 pub(super) async fn start_from_plan(file: &Path, work: &FleetWorkArgs, args: RunArgs) -> Result<CommandExit, CliError> {
-    prepare_plan_launch(file, work, args)?.launch().await
+    prepare_from_plan(file, work, args)?.launch().await
 }
 
 /// Starts a fleet from a plan file in a new session with the given settings.
@@ -67,34 +58,43 @@ pub(crate) async fn run_plan(
     settings: SessionSettings,
     env: &Env,
 ) -> Result<CommandExit, CliError> {
-    prepare_plan_launch(file, work, args)?.begin(SessionStart::New, settings, (env, None), None).await
+    prepare_from_plan(file, work, args)?.begin(SessionStart::New, settings, (env, None), None).await
 }
 
-fn prepare_plan_launch(file: &Path, work: &FleetWorkArgs, mut args: RunArgs) -> Result<FleetLaunch, CliError> {
-    let plan = FleetPlan::read(file).map_err(|problems| {
-        if let [problem] = &problems[..]
-            && !file.exists()
-        {
-            return CliError::usage(print::sanitize(&problem.to_string()));
-        }
-        problems.iter().for_each(|problem| print::note(print::sanitize(&problem.to_string())));
-        let count = print::pluralize(problems.len(), "problem");
-        CliError::usage(format!("{} has {count}", file.display()))
-            .with_hint(format!("bosun fleet check {}", file.display()))
-    })?;
-    args.max_budget_usd = args.max_budget_usd.or(plan.limits.budget_usd);
-    args.timeout = args.timeout.or(plan.limits.timeout);
-    // The fleet may be resumed from another folder.
-    let path = plan.file.canonicalize().ok().map(|path| path.display().to_string());
-    let defaults = plan.fleet_config();
-    let defaults = FleetConfig { agent: args.agent.take(), plan: path.or(defaults.plan.clone()), ..defaults };
-    let request = FleetRequest { todos: plan.todos, ..fleet_request(defaults, work)? };
+fn prepare_from_plan(file: &Path, work: &FleetWorkArgs, mut args: RunArgs) -> Result<FleetLaunch, CliError> {
+    let text = FleetPlan::read_text(file).map_err(|problem| CliError::usage(print::sanitize(&problem.to_string())))?;
+    let plan = PlanDocument { text: Some(text), file: Some(file.display().to_string()), object: None };
+    let fleet = FleetParams { agent: args.agent.take(), ..fleet_params(work, None) };
+    prepare(BeginFleetParams { session: args.session_options(), fleet, plan: Some(plan) }, args)
+}
+
+/// Prepares the fleet in the same way as for a client of the API.
+fn prepare(params: BeginFleetParams, args: RunArgs) -> Result<FleetLaunch, CliError> {
+    validate::reject_prompt_flags(&args)?;
+    let PreparedFleet { session, fleet } = config::prepare_fleet(params).map_err(preparation_error)?;
     Ok(FleetLaunch {
         session_choice: FleetSessionChoice::FromFlags,
-        mode: FleetLaunchMode::Begin(request),
+        mode: FleetLaunchMode::Begin(Box::new(fleet)),
+        options: session,
         args,
-        uncommitted_check: JoinSet::new(),
     })
+}
+
+fn preparation_error(error: PrepareFleetError) -> CliError {
+    let hint = error.hint();
+    let error = match error {
+        PrepareFleetError::Plan { file, problems } => {
+            problems.iter().for_each(|problem| print::note(print::sanitize(&problem.to_string())));
+            let count = print::pluralize(problems.len(), "problem");
+            CliError::usage(print::sanitize(&format!("{} has {count}", file.display())))
+        }
+        PrepareFleetError::SharedFolder { option } => return validate::shared_folder_error(option),
+        error @ (PrepareFleetError::PlanForm
+        | PrepareFleetError::TwoPlans
+        | PrepareFleetError::SessionOption { .. }
+        | PrepareFleetError::NoGoal) => CliError::usage(error),
+    };
+    hint.into_iter().fold(error, CliError::with_hint)
 }
 
 /// Resumes a fleet.
@@ -104,34 +104,31 @@ pub(super) async fn resume(id: Option<&str>, args: RunArgs) -> Result<CommandExi
             CliError::usage("a resumed fleet keeps the agents it was started with").with_hint("leave --agent out")
         );
     }
+    validate::reject_prompt_flags(&args)?;
     let home = Setup::read()?.home;
     let session = status::choose_session(&home, id, args.directory.as_deref())?;
-    let progress = SessionHandle::new(&home, session).stored()?.fleet_status()?.map(FleetProgress::from);
-    if progress.is_some_and(|progress| progress.end == Some(FleetEnd::Done)) {
+    if status::read_progress(&SessionHandle::new(&home, session)).await?.is_some_and(|fleet| fleet.is_done()) {
         print::note(format_args!("the fleet in {session} has finished all todos"));
         return Ok(CommandExit::Success);
     }
-    let start = FleetSessionChoice::Resume(session);
-    FleetLaunch { session_choice: start, mode: FleetLaunchMode::Resume, args, uncommitted_check: JoinSet::new() }
-        .launch()
-        .await
+    let session_choice = FleetSessionChoice::Resume(session);
+    FleetLaunch { session_choice, mode: FleetLaunchMode::Resume, options: args.session_options(), args }.launch().await
 }
 
-/// The request with the flags merged over the plan's values or the defaults.
-fn fleet_request(defaults: FleetConfig, work: &FleetWorkArgs) -> Result<FleetRequest, CliError> {
-    let terms = FleetConfig {
-        parallel: work.parallel.or(defaults.parallel),
-        retries: work.retries.unwrap_or(defaults.retries),
-        rounds: work.rounds.unwrap_or(defaults.rounds),
-        isolated: work.isolation.map_or(defaults.isolated, |isolation| isolation == FleetIsolation::Worktree),
-        dirty: work.include_dirty || defaults.dirty,
-        merge: work.merge || defaults.merge,
-        check: work.check.clone().or(defaults.check),
-        ..defaults
-    };
-    validate::reject_merge_flags(work, &terms)?;
-    let reuse = if work.fresh { ResultReuse::DoAll } else { ResultReuse::Reuse };
-    Ok(FleetRequest { reuse, ..FleetRequest::new(terms) })
+/// The request that the flags make.
+fn fleet_params(work: &FleetWorkArgs, prompt: Option<String>) -> FleetParams {
+    FleetParams {
+        prompt,
+        parallel: work.parallel,
+        retries: work.retries,
+        rounds: work.rounds,
+        isolated: work.isolation.map(|isolation| isolation == FleetIsolation::Worktree),
+        dirty: work.include_dirty,
+        merge: work.merge,
+        check: work.check.clone(),
+        fresh: work.fresh,
+        ..FleetParams::default()
+    }
 }
 
 /// The session that the fleet works in.
@@ -153,7 +150,7 @@ impl FleetSessionChoice {
 
 /// Whether the fleet is new or resumed.
 enum FleetLaunchMode {
-    Begin(FleetRequest),
+    Begin(Box<FleetParams>),
     Resume,
 }
 
@@ -161,35 +158,42 @@ enum FleetLaunchMode {
 struct FleetLaunch {
     session_choice: FleetSessionChoice,
     mode: FleetLaunchMode,
+    /// The options of the session.
+    options: SessionOptions,
     args: RunArgs,
-    /// The check for uncommitted files. In a large repository it is slow, so the workers start meanwhile.
-    uncommitted_check: JoinSet<()>,
 }
 
 impl FleetLaunch {
     /// Starts or resumes the fleet with the user's settings.
     async fn launch(self) -> Result<CommandExit, CliError> {
-        validate::reject_prompt_flags(&self.args)?;
         let mut setup = Setup::read()?;
+        if self.args.detach {
+            return self.detach(&setup).await;
+        }
         let share = self.args.mode.share.as_deref().map(ShareFile::create).transpose()?;
         let start = self.session_choice.session_start(&self.args, &setup.home)?;
         let previous = match start {
             SessionStart::New => None,
-            SessionStart::Resume(id) | SessionStart::Fork(id) => {
-                Some(SessionHandle::new(&setup.home, id).stored()?.view()?)
-            }
+            SessionStart::Resume(id) | SessionStart::Fork(id) => Some(SessionHandle::new(&setup.home, id).view()?),
         };
         let folder = self.args.directory.as_deref().or(previous.as_ref().map(|previous| Path::new(&previous.cwd)));
         setup.fetch_remote_catalog(folder).await;
-        let settings = setup.settings(&self.args, previous.as_ref())?;
-        let mut launch = self;
-        if let FleetLaunchMode::Begin(request) = &launch.mode {
-            let repository = validate::require_repository(&setup, &settings.cwd, &request.config).await?;
-            if let Some(repository) = repository.filter(|_| !request.config.dirty) {
-                launch.uncommitted_check.spawn(validate::warn_of_uncommitted(repository, request.config.plan.clone()));
+        let request = SessionRequest::new(&self.options, previous.as_ref());
+        let settings = setup.assemble(request, setup::hidden_notices(&self.args))?;
+        self.begin(start, settings, (&setup.env, Some(&setup)), share).await
+    }
+
+    /// Starts the fleet in the session host.
+    async fn detach(self, setup: &Setup) -> Result<CommandExit, CliError> {
+        let FleetLaunch { session_choice, mode, options, args } = self;
+        match (session_choice.session_start(&args, &setup.home)?, mode) {
+            (SessionStart::New, FleetLaunchMode::Begin(fleet)) => {
+                run::run_detached_fleet(setup, &args, PreparedFleet { session: options, fleet: *fleet }).await
+            }
+            (SessionStart::New | SessionStart::Resume(_) | SessionStart::Fork(_), _) => {
+                Err(CliError::usage("--detach begins a new fleet, in a new session").with_hint("leave it out"))
             }
         }
-        launch.begin(start, settings, (&setup.env, Some(&setup)), share).await
     }
 
     /// Starts or resumes the fleet with these settings. The prompter needs the setup to save permanent allow rules.
@@ -200,7 +204,7 @@ impl FleetLaunch {
         (env, setup): (&Env, Option<&Setup>),
         share: Option<ShareFile>,
     ) -> Result<CommandExit, CliError> {
-        let FleetLaunch { mode: work, args, mut uncommitted_check, session_choice: _ } = self;
+        let FleetLaunch { mode, args, options: _, session_choice: _ } = self;
         let cwd = settings.cwd.clone();
         if let Err(error) = host::limits::raise_open_files() {
             tracing::warn!(%error, "cannot raise the limit of open files");
@@ -210,23 +214,18 @@ impl FleetLaunch {
         for notice in session.notices() {
             print::note(format_args!("{}: {}", notice.path.display(), notice.text));
         }
-        let fleet = match begin(&session, start, work, excluded).await {
-            Ok(fleet) => fleet,
-            Err(error) => {
-                let id = session.id();
-                // The first error is the reason; errors while leaving follow from it.
-                let _left = leave_unused(session, start).await;
-                return Err(fleet_start_error(error, id));
-            }
-        };
-        // A warning printed later would corrupt the live view.
-        while uncommitted_check.join_next().await.is_some() {}
+        if let Err(error) = begin(&session, start, mode, excluded).await {
+            // The first error is the reason; errors while leaving follow from it.
+            let _left = leave_unused(session, start).await;
+            return Err(error);
+        }
+        // In a large repository this is slow, so the workers start meanwhile. A later warning would corrupt the live view.
+        validate::warn_of_uncommitted(session.handle()).await;
         let limits = FleetWaitLimits { park: args.park_wait };
         let (id, home) = (session.id(), session.handle().home().clone());
         let display = FleetDisplay::new(&session, env, args.output_format, args.quiet)?
-            .with_fleet(fleet.clone())
             .with_prompter(&session, setup.map(|setup| (setup, cwd)));
-        let result = follow(session, fleet, limits, display, env, &args).await;
+        let result = follow(session, limits, display, env, &args).await;
         // Write the shared file on failure too: it shows what went wrong.
         let written = share.map_or(Ok(()), |share| share.write(&home, id));
         let exit = result?;
@@ -237,17 +236,26 @@ impl FleetLaunch {
 async fn begin(
     session: &ForegroundSession,
     start: SessionStart,
-    work: FleetLaunchMode,
+    mode: FleetLaunchMode,
     excluded: Vec<PathBuf>,
-) -> Result<FleetHandle, FleetError> {
+) -> Result<FleetResult, CliError> {
     match start {
         SessionStart::Resume(_) => session.resume().await?,
         SessionStart::New | SessionStart::Fork(_) => {}
     }
-    match work {
-        FleetLaunchMode::Begin(request) => session.start_fleet(FleetRequest { excluded, ..request }).await,
-        FleetLaunchMode::Resume => session.resume_fleet(excluded).await,
-    }
+    let begun = match mode {
+        FleetLaunchMode::Begin(fleet) => {
+            let fleet = FleetParams { excluded, ..*fleet };
+            call_session::<calls::SessionFleetStart>(session.handle(), &fleet).await
+        }
+        FleetLaunchMode::Resume => {
+            call_session::<calls::SessionFleetResume>(session.handle(), &ResumeFleetParams { excluded }).await
+        }
+    };
+    begun.map_err(|failure| match failure {
+        CallFailure::Refused(refusal) => refusal.into(),
+        failure @ CallFailure::Fatal(_) => failure.into(),
+    })
 }
 
 /// Leaves a session in which no fleet could start, and removes it if it was created for the fleet.
@@ -257,27 +265,5 @@ async fn leave_unused(session: ForegroundSession, start: SessionStart) -> Result
     match start {
         SessionStart::New => Ok(client::sessions::remove(&home, id)?),
         SessionStart::Resume(_) | SessionStart::Fork(_) => Ok(()),
-    }
-}
-
-fn fleet_start_error(error: FleetError, id: SessionId) -> CliError {
-    match error {
-        FleetError::Store(error) | FleetError::EditFailed(TodoEditError::Todo(TodoError::Store(error))) => error.into(),
-        FleetError::Rejected(rejected @ InputRejection::Paused(_))
-        | FleetError::EditFailed(TodoEditError::Rejected(rejected @ InputRejection::Paused(_))) => rejected.into(),
-        FleetError::NoRunner
-        | FleetError::Plan(_)
-        | FleetError::EditFailed(_)
-        | FleetError::AtWork(_)
-        | FleetError::Unfinished(_)
-        | FleetError::SharedFolder
-        | FleetError::Repository(_) => CliError::usage(print::sanitize(&error.to_string())),
-        FleetError::NoFleet => {
-            CliError::usage(error).with_hint("bosun fleet \"GOAL\" or bosun fleet run PLAN starts one")
-        }
-        FleetError::Rejected(InputRejection::Refused(refusal)) => {
-            CliError::usage(refusal).with_hint(format!("bosun fleet resume {id}"))
-        }
-        FleetError::Rejected(rejected) => rejected.into(),
     }
 }

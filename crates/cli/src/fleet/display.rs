@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use client::{SessionHandle, SessionMessage, StoreError};
 use config::Env;
 use protocol::{Event, FleetEnd, TaskId};
-use runtime::FleetHandle;
 use tui::chat::{CallFailure, PromptSurface, Prompter, PrompterInput, PrompterResult};
 use tui::event_text;
 use tui::event_text::ProgressMode;
@@ -22,8 +21,6 @@ use crate::setup::{Setup, terminal_settings};
 pub(super) struct FleetDisplay<'a> {
     view: FleetView,
     root: TaskId,
-    /// The fleet, which knows why todos are done again.
-    fleet: Option<FleetHandle>,
     /// Asks the user at this terminal.
     prompter: Option<Prompter<'a>>,
 }
@@ -43,19 +40,13 @@ impl<'a> FleetDisplay<'a> {
         };
         let board = match session.first_seq() {
             0 => FleetBoard::default(),
-            last => FleetBoard::read_until(&session.handle().stored()?, last)?,
+            last => FleetBoard::read_until(session.handle(), last)?,
         };
         Ok(FleetDisplay {
             view: FleetView::new(board, mode, terminal_settings(env)),
             root: session.root(),
-            fleet: None,
             prompter: None,
         })
-    }
-
-    /// Adds the reasons why todos are done again.
-    pub(super) fn with_fleet(self, fleet: FleetHandle) -> FleetDisplay<'a> {
-        FleetDisplay { fleet: Some(fleet), ..self }
     }
 
     /// Adds a prompter below the live view, if there is a live view and a terminal to read from.
@@ -125,9 +116,8 @@ impl<'a> FleetDisplay<'a> {
         match &envelope.entry.event {
             // The actions of every worker would be too much; the main agent's actions are the plan.
             Event::TurnAnswered { .. } | Event::CallAnswered { .. } if task != self.root => {}
-            Event::TodoClaimed { todo, .. } => {
-                let reason = self.fleet.as_ref().and_then(|fleet| fleet.redo_reason(todo));
-                reason.into_iter().for_each(|reason| self.view.add_line(task, &format!("again: {reason}")));
+            Event::TodoClaimed { redo_reason, .. } => {
+                redo_reason.iter().for_each(|reason| self.view.add_line(task, &format!("again: {reason}")));
             }
             event => event_text::event_lines(event).iter().for_each(|line| self.view.add_line(task, line)),
         }

@@ -1,47 +1,72 @@
-//! The exit code of a fleet, and why it did not do everything.
+//! How a fleet ended: its exit code, and why it did not do everything.
 
-use protocol::{FleetEnd, MergeDestination, MergeSummary, TodoStatus};
-use runtime::{FleetLimit, FleetOutcome};
+use protocol::{FleetEnd, FleetStopReason, MergeDestination, MergeSummary, TodoStatus};
 
 use super::progress::FleetProgress;
 use crate::exit::CommandExit;
 
-/// The exit code of a fleet that has ended.
-pub(crate) fn fleet_exit(
-    outcome: &FleetOutcome,
-    progress: Option<&FleetProgress>,
-    merged: Option<&MergeSummary>,
-) -> CommandExit {
-    match outcome {
-        FleetOutcome::Ended(FleetEnd::Done) if is_merge_unfinished(progress, merged) => CommandExit::Partial,
-        FleetOutcome::Ended(FleetEnd::Done) => CommandExit::Success,
-        FleetOutcome::Ended(FleetEnd::Blocked) => {
-            let done = progress.map_or(0, |progress| progress.count(TodoStatus::Done));
-            if done > 0 { CommandExit::Partial } else { CommandExit::Failed }
+/// How a fleet's run in this process ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum FleetRunEnd {
+    /// It ended, for this reason if neither its work nor the user ended it.
+    Ended(FleetEnd, Option<FleetStopReason>),
+    /// It cannot continue in this process, for this reason; another one can resume it.
+    Broken(String),
+    /// The session ended first; the next owner resumes it.
+    SessionEnded,
+}
+
+impl FleetRunEnd {
+    /// The end of a fleet that did everything.
+    pub(crate) const DONE: FleetRunEnd = FleetRunEnd::Ended(FleetEnd::Done, None);
+
+    /// Whether there was no usable plan.
+    pub(crate) fn is_unplanned(&self) -> bool {
+        matches!(self, FleetRunEnd::Ended(_, Some(FleetStopReason::Unplanned { .. })))
+    }
+
+    /// The exit code.
+    pub(crate) fn exit(&self, progress: Option<&FleetProgress>) -> CommandExit {
+        match self {
+            FleetRunEnd::Ended(_, Some(FleetStopReason::Budget)) => CommandExit::Budget,
+            FleetRunEnd::Ended(_, Some(FleetStopReason::Time)) => CommandExit::Limit,
+            FleetRunEnd::Ended(_, Some(FleetStopReason::Unplanned { .. })) | FleetRunEnd::Broken(_) => {
+                CommandExit::Failed
+            }
+            FleetRunEnd::Ended(end, Some(FleetStopReason::Unknown) | None) => end_exit(*end, progress),
+            FleetRunEnd::SessionEnded => CommandExit::Cancelled,
         }
-        FleetOutcome::Ended(FleetEnd::Stopped) | FleetOutcome::SessionEnded => CommandExit::Cancelled,
-        FleetOutcome::Halted(FleetLimit::Budget) => CommandExit::Budget,
-        FleetOutcome::Halted(FleetLimit::Time) => CommandExit::Limit,
-        FleetOutcome::Unplanned(_) | FleetOutcome::Broken(_) => CommandExit::Failed,
+    }
+
+    /// Why the fleet ended before its time, for the user.
+    pub(crate) fn message(&self) -> Option<String> {
+        match self {
+            FleetRunEnd::Ended(_, Some(FleetStopReason::Unplanned { problem: reason }))
+            | FleetRunEnd::Broken(reason) => Some(reason.clone()),
+            FleetRunEnd::Ended(_, Some(FleetStopReason::Budget)) => Some("the session's budget is used up".into()),
+            FleetRunEnd::Ended(_, Some(FleetStopReason::Time)) => Some("the time limit was reached".into()),
+            FleetRunEnd::Ended(_, Some(FleetStopReason::Unknown) | None) | FleetRunEnd::SessionEnded => None,
+        }
     }
 }
 
-/// Why a fleet ended before its time, for the user.
-pub(crate) fn fleet_message(outcome: &FleetOutcome) -> Option<String> {
-    match outcome {
-        FleetOutcome::Unplanned(reason) | FleetOutcome::Broken(reason) => Some(reason.clone()),
-        FleetOutcome::Halted(FleetLimit::Budget) => Some("the session's budget is used up".into()),
-        FleetOutcome::Halted(FleetLimit::Time) => Some("the time limit was reached".into()),
-        FleetOutcome::Ended(_) | FleetOutcome::SessionEnded => None,
+fn end_exit(end: FleetEnd, progress: Option<&FleetProgress>) -> CommandExit {
+    match end {
+        FleetEnd::Done if progress.is_some_and(is_merge_unfinished) => CommandExit::Partial,
+        FleetEnd::Done => CommandExit::Success,
+        FleetEnd::Blocked => {
+            let done = progress.map_or(0, |progress| progress.count(TodoStatus::Done));
+            if done > 0 { CommandExit::Partial } else { CommandExit::Failed }
+        }
+        FleetEnd::Stopped => CommandExit::Cancelled,
     }
 }
 
 /// Whether `--merge` was given but the user's branch has not moved.
-fn is_merge_unfinished(progress: Option<&FleetProgress>, merged: Option<&MergeSummary>) -> bool {
-    let merge_requested = progress.is_some_and(|progress| progress.terms.merge);
+fn is_merge_unfinished(progress: &FleetProgress) -> bool {
     let is_not_landed = |merged: &MergeSummary| match merged.destination {
         MergeDestination::Branch { .. } | MergeDestination::RefOnly { .. } => true,
         MergeDestination::Landed { .. } | MergeDestination::NoChange => false,
     };
-    merge_requested && merged.is_some_and(is_not_landed)
+    progress.terms.merge && progress.merged.as_ref().is_some_and(is_not_landed)
 }

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use client::{EventStream, SessionHandle, SessionMessage, StoreError};
 use config::Env;
 use protocol::api::ParkingView;
-use runtime::{FleetHandle, FleetOutcome};
 use tokio::time::MissedTickBehavior;
 use tui::signals::SignalListener;
 
 use super::display::FleetDisplay;
+use super::exit::FleetRunEnd;
 use super::report::FleetReport;
 use crate::args::RunArgs;
 use crate::error::CliError;
@@ -32,8 +32,8 @@ pub(super) struct FleetWaitLimits {
 /// Why following the fleet ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FollowOutcome {
-    /// The fleet ended.
-    Ended(FleetOutcome),
+    /// The fleet is not at work any more.
+    Ended(FleetRunEnd),
     /// This process received a signal. The fleet can be resumed where it was.
     Interrupted,
     /// All workers wait for a quota, for longer than the caller allows.
@@ -46,17 +46,12 @@ impl FollowOutcome {
     /// Returns `Paused` if a failed commit explains this outcome.
     fn or_paused(self, paused: Option<&Arc<StoreError>>) -> FollowOutcome {
         match (self, paused) {
-            (FollowOutcome::Ended(FleetOutcome::SessionEnded | FleetOutcome::Broken(_)), Some(_))
+            (FollowOutcome::Ended(FleetRunEnd::SessionEnded | FleetRunEnd::Broken(_)), Some(_))
             | (FollowOutcome::Interrupted | FollowOutcome::Parked | FollowOutcome::Paused, Some(_)) => {
                 FollowOutcome::Paused
             }
-            // These ends are already in the log.
-            (
-                ended @ FollowOutcome::Ended(
-                    FleetOutcome::Ended(_) | FleetOutcome::Halted(_) | FleetOutcome::Unplanned(_),
-                ),
-                Some(_),
-            ) => ended,
+            // This end is already in the log.
+            (ended @ FollowOutcome::Ended(FleetRunEnd::Ended(..)), Some(_)) => ended,
             (followed, None) => followed,
         }
     }
@@ -65,7 +60,6 @@ impl FollowOutcome {
 /// Follows a fleet, shows its progress and reports its outcome.
 pub(super) async fn follow(
     session: ForegroundSession,
-    fleet: FleetHandle,
     limits: FleetWaitLimits,
     display: FleetDisplay<'_>,
     env: &Env,
@@ -79,7 +73,7 @@ pub(super) async fn follow(
     let outcome = tokio::select! {
         biased;
         _signal = signals.next() => Ok(FollowOutcome::Interrupted),
-        outcome = watcher.watch(fleet.clone(), limits, &mut observer) => outcome,
+        outcome = watcher.watch(limits, &mut observer) => outcome,
     };
     let outcome = match outcome {
         Err(_unread) if pause.reason().is_some() => FollowOutcome::Paused,
@@ -98,22 +92,19 @@ pub(super) async fn follow(
     }
     let FleetObserver { report, mut display, .. } = observer;
     let outcome = outcome.or_paused(paused.as_ref());
-    match outcome {
+    match &outcome {
         // Its view is empty; the error says everything.
-        FollowOutcome::Ended(FleetOutcome::Unplanned(_)) => display.discard(),
-        FollowOutcome::Ended(
-            FleetOutcome::Ended(_) | FleetOutcome::Halted(_) | FleetOutcome::Broken(_) | FleetOutcome::SessionEnded,
-        )
-        | FollowOutcome::Interrupted
-        | FollowOutcome::Parked
-        | FollowOutcome::Paused => display.end(),
+        FollowOutcome::Ended(end) if end.is_unplanned() => display.discard(),
+        FollowOutcome::Ended(_) | FollowOutcome::Interrupted | FollowOutcome::Parked | FollowOutcome::Paused => {
+            display.end();
+        }
     }
     let report = match (FleetReport::read(&home, id, outcome, paused.clone(), report, started), paused) {
         // A file that cannot be written may be unreadable too; the cause is the failed commit.
         (Err(_unread), Some(reason)) => return Err((*reason).clone().into()),
         (report, _) => report?,
     };
-    report.with_merge_summary(fleet.merge_summary()).write(args)
+    report.write(args)
 }
 
 /// Passes a fleet's messages to the display and the report.
@@ -138,12 +129,7 @@ struct FleetWatcher<'a> {
 
 impl FleetWatcher<'_> {
     /// Shows progress until the fleet ends or cannot continue.
-    async fn watch(
-        self,
-        mut fleet: FleetHandle,
-        limits: FleetWaitLimits,
-        observer: &mut FleetObserver<'_>,
-    ) -> Result<FollowOutcome, CliError> {
+    async fn watch(self, limits: FleetWaitLimits, observer: &mut FleetObserver<'_>) -> Result<FollowOutcome, CliError> {
         let mut last_event = Instant::now();
         let mut parked = None;
         let mut clock = tokio::time::interval(REDRAW_INTERVAL);
@@ -165,14 +151,16 @@ impl FleetWatcher<'_> {
                     Some(SessionMessage::Status(status)) if status.paused.is_some() => {
                         return Ok(FollowOutcome::Paused);
                     }
+                    Some(SessionMessage::Status(status)) if !status.fleet => {
+                        return Ok(FollowOutcome::Ended(observer.report.take_fleet_end(status.fleet_failure)));
+                    }
                     Some(SessionMessage::Status(status)) => parked = status.parked,
                     Some(message) => {
                         last_event = Instant::now();
                         observer.observe(&message);
                     }
-                    None => return Ok(FollowOutcome::Ended(FleetOutcome::SessionEnded)),
+                    None => return Ok(FollowOutcome::Ended(observer.report.take_fleet_end(None))),
                 },
-                outcome = fleet.wait() => return Ok(FollowOutcome::Ended(outcome)),
                 _now = clock.tick() => observer.display.tick(),
                 () = tokio::time::sleep(park_time_left) => {
                     if parked.is_some() {

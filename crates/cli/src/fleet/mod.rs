@@ -20,7 +20,7 @@ use crate::setup::Setup;
 use crate::todos;
 
 pub(crate) use begin::run_plan;
-pub(crate) use exit::{fleet_exit, fleet_message};
+pub(crate) use exit::FleetRunEnd;
 pub(crate) use progress::FleetProgress;
 pub(crate) use status::is_done;
 pub(crate) use tui::fleet_notes::{resume_command, unfinished_fleet_note};
@@ -30,7 +30,7 @@ pub(crate) async fn perform(args: FleetArgs) -> Result<CommandExit, CliError> {
         None => begin::start_from_goal(args.goal, &args.work, *args.run).await,
         Some(FleetCommand::Run { file, work, run }) => begin::start_from_plan(&file, &work, *run).await,
         Some(FleetCommand::Resume { id, run }) => begin::resume(id.as_deref(), *run).await,
-        Some(FleetCommand::Status(options)) => status::print_status(&options),
+        Some(FleetCommand::Status(options)) => status::print_status(&options).await,
         Some(FleetCommand::Stop(options)) => status::stop(&options).await,
         Some(FleetCommand::Graph { id, mermaid, dot }) => graph(id, mermaid, dot).await,
         Some(FleetCommand::Check(options)) => check::check(&options).await,

@@ -1,7 +1,7 @@
 //! The rows of a fleet's report: what the API says about each todo, with the words and money of every other view.
 
 use protocol::api::{FleetStatus, FleetTodoView};
-use protocol::{FleetConfig, FleetEnd, SessionId, TodoId, TodoStatus};
+use protocol::{FleetConfig, FleetEnd, FleetStopReason, MergeSummary, SessionId, TodoId, TodoStatus};
 use serde::Serialize;
 use tui::money::Money;
 use tui::todo_mark::TodoMark;
@@ -17,6 +17,12 @@ pub(crate) struct FleetProgress {
     pub(super) terms: FleetConfig,
     /// How the fleet ended; `None` while it has not.
     pub(super) end: Option<FleetEnd>,
+    /// Why it was stopped, unless the user stopped it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stop_reason: Option<FleetStopReason>,
+    /// How the work of isolated workers was merged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) merged: Option<MergeSummary>,
     /// The process that runs the fleet now.
     pub(super) owner_pid: Option<u32>,
     pub(super) todos: Vec<TodoLine>,
@@ -36,6 +42,9 @@ pub(super) struct TodoLine {
     mark: TodoMark,
     /// Whether it is done because an earlier result is reused.
     pub(super) reused: bool,
+    /// Why it is done again although an earlier fleet did it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    redo_reason: Option<String>,
     /// Whether its worker waits for the user's decision.
     pub(super) needs_you: bool,
     /// Whether it is in progress without a worker.
@@ -57,9 +66,9 @@ pub(super) struct TodoLine {
 
 impl From<FleetStatus> for FleetProgress {
     fn from(status: FleetStatus) -> FleetProgress {
-        let FleetStatus { session, terms, end, owner_pid, todos, other_tokens } = status;
+        let FleetStatus { session, terms, end, stop_reason, merged, owner_pid, todos, other_tokens } = status;
         let todos = todos.into_iter().map(TodoLine::from).collect();
-        FleetProgress { session, terms, end, owner_pid, todos, other_tokens }
+        FleetProgress { session, terms, end, stop_reason, merged, owner_pid, todos, other_tokens }
     }
 }
 
@@ -67,6 +76,11 @@ impl FleetProgress {
     /// The number of todos with this status.
     pub(super) fn count(&self, status: TodoStatus) -> usize {
         self.todos.iter().filter(|line| line.status == status).count()
+    }
+
+    /// Whether it finished all its todos.
+    pub(super) fn is_done(&self) -> bool {
+        self.end == Some(FleetEnd::Done)
     }
 
     /// Whether every todo reuses an earlier result.
@@ -77,13 +91,25 @@ impl FleetProgress {
 
 impl From<FleetTodoView> for TodoLine {
     fn from(view: FleetTodoView) -> TodoLine {
-        let FleetTodoView { todo, reused, needs_you, result, duration_ms, turns, tokens, cost_micros, priced } = view;
+        let FleetTodoView {
+            todo,
+            reused,
+            redo_reason,
+            needs_you,
+            result,
+            duration_ms,
+            turns,
+            tokens,
+            cost_micros,
+            priced,
+        } = view;
         TodoLine {
             mark: TodoMark::of(&todo).with_ask(needs_you),
             id: todo.id,
             title: todo.title,
             status: todo.status,
             reused,
+            redo_reason,
             needs_you,
             interrupted: todo.interrupted,
             attempts: todo.attempts,

@@ -4,14 +4,13 @@ use std::time::{Duration, Instant};
 
 use client::SessionHandle;
 use host::Home;
-use protocol::{FleetEnd, MergeSummary, SessionId, TodoStatus};
-use runtime::{FleetLimit, FleetOutcome};
+use protocol::{FleetEnd, FleetStopReason, MergeSummary, SessionId, TodoStatus};
 use serde::Serialize;
 use tui::print;
 use tui::todo_mark::TodoMark;
 use tui::usage_summary::SessionUsageSummary;
 
-use super::exit::{fleet_exit, fleet_message};
+use super::exit::FleetRunEnd;
 use super::follow::{FollowOutcome, PauseReason};
 use super::progress::{FleetProgress, REUSED_LABEL, TodoLine};
 use crate::args::{OutputFormat, RunArgs};
@@ -32,8 +31,6 @@ pub(super) struct FleetReport {
     report: RunSummary,
     usage_summary: SessionUsageSummary,
     duration: Duration,
-    /// The result of merging the work of isolated workers.
-    merged: Option<MergeSummary>,
 }
 
 #[derive(Serialize)]
@@ -46,9 +43,6 @@ struct FleetReportOutput<'a> {
     exit_code: u8,
     duration_ms: u128,
     fleet: Option<&'a FleetProgress>,
-    /// The result of merging the work of isolated workers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    merged: Option<&'a MergeSummary>,
     /// The main agent's last answer.
     text: &'a str,
     turns: u64,
@@ -66,9 +60,9 @@ impl FleetReport {
         report: RunSummary,
         started: Instant,
     ) -> Result<FleetReport, CliError> {
-        let reader = SessionHandle::new(home, id).stored()?;
-        let progress = reader.fleet_status()?.map(FleetProgress::from);
-        let usage_summary = SessionUsageSummary::read(&reader)?;
+        let session = SessionHandle::new(home, id);
+        let progress = session.fleet_status()?.map(FleetProgress::from);
+        let usage_summary = SessionUsageSummary::read(&session)?;
         Ok(FleetReport {
             id,
             follow_outcome: followed,
@@ -77,13 +71,7 @@ impl FleetReport {
             report,
             usage_summary,
             duration: started.elapsed(),
-            merged: None,
         })
-    }
-
-    /// Adds the result of merging the work of isolated workers.
-    pub(super) fn with_merge_summary(self, merged: Option<MergeSummary>) -> FleetReport {
-        FleetReport { merged, ..self }
     }
 
     /// Writes the report and returns the exit code.
@@ -95,9 +83,7 @@ impl FleetReport {
                     print::output(format_args!("{}\n", answer.trim_end()));
                 }
                 self.progress.iter().for_each(print_table);
-                if let Some(text) = self.merge_text() {
-                    print::output(format_args!("\n{}", print::sanitize(&text)));
-                }
+                self.progress.iter().for_each(print_merges);
             }
             OutputFormat::Json | OutputFormat::Jsonl => print::json(&self.to_output()),
         }
@@ -110,14 +96,6 @@ impl FleetReport {
         Ok(self.exit())
     }
 
-    /// The merges as text; none if there was nothing to merge because every result is reused.
-    fn merge_text(&self) -> Option<String> {
-        let is_all_reused = self.progress.as_ref().is_some_and(FleetProgress::is_all_reused);
-        let is_silent =
-            |merged: &MergeSummary| is_all_reused && merged.todos.is_empty() && merged.leftover_checkouts.is_empty();
-        self.merged.as_ref().filter(|merged| !is_silent(merged)).map(MergeSummary::text)
-    }
-
     fn to_output(&self) -> FleetReportOutput<'_> {
         FleetReportOutput {
             r#type: "fleet",
@@ -127,7 +105,6 @@ impl FleetReport {
             exit_code: self.exit().code(),
             duration_ms: self.duration.as_millis(),
             fleet: self.progress.as_ref(),
-            merged: self.merged.as_ref(),
             text: self.report.answer_text(),
             turns: self.usage_summary.turns(),
             usage: self.usage_summary.usage(),
@@ -138,14 +115,16 @@ impl FleetReport {
 
     fn outcome(&self) -> &'static str {
         match &self.follow_outcome {
-            FollowOutcome::Ended(FleetOutcome::Ended(FleetEnd::Done)) => "done",
-            FollowOutcome::Ended(FleetOutcome::Ended(FleetEnd::Blocked)) => "blocked",
-            FollowOutcome::Ended(FleetOutcome::Ended(FleetEnd::Stopped) | FleetOutcome::SessionEnded)
-            | FollowOutcome::Interrupted => "stopped",
-            FollowOutcome::Ended(FleetOutcome::Halted(FleetLimit::Budget)) => "budget_exhausted",
-            FollowOutcome::Ended(FleetOutcome::Halted(FleetLimit::Time)) => "timed_out",
-            FollowOutcome::Ended(FleetOutcome::Unplanned(_)) => "unplanned",
-            FollowOutcome::Ended(FleetOutcome::Broken(_)) => "failed",
+            FollowOutcome::Ended(FleetRunEnd::Ended(end, why)) => match (why, end) {
+                (Some(FleetStopReason::Budget), _) => "budget_exhausted",
+                (Some(FleetStopReason::Time), _) => "timed_out",
+                (Some(FleetStopReason::Unplanned { .. }), _) => "unplanned",
+                (Some(FleetStopReason::Unknown) | None, FleetEnd::Done) => "done",
+                (Some(FleetStopReason::Unknown) | None, FleetEnd::Blocked) => "blocked",
+                (Some(FleetStopReason::Unknown) | None, FleetEnd::Stopped) => "stopped",
+            },
+            FollowOutcome::Ended(FleetRunEnd::SessionEnded) | FollowOutcome::Interrupted => "stopped",
+            FollowOutcome::Ended(FleetRunEnd::Broken(_)) => "failed",
             FollowOutcome::Parked => "parked",
             FollowOutcome::Paused => "paused",
         }
@@ -154,7 +133,7 @@ impl FleetReport {
     /// An explanation of the outcome for the user.
     fn message(&self) -> Option<String> {
         match &self.follow_outcome {
-            FollowOutcome::Ended(outcome) => fleet_message(outcome),
+            FollowOutcome::Ended(end) => end.message(),
             FollowOutcome::Paused => self.pause_reason.as_ref().map(ToString::to_string),
             FollowOutcome::Interrupted | FollowOutcome::Parked => None,
         }
@@ -165,17 +144,17 @@ impl FleetReport {
         if let Some(message) = self.message() {
             let message = print::sanitize(&message);
             match &self.follow_outcome {
-                FollowOutcome::Ended(FleetOutcome::Unplanned(_)) => print::error(&describe_unplanned(&message)),
+                FollowOutcome::Ended(end) if end.is_unplanned() => print::error(&describe_unplanned(&message)),
                 _other => print::error(&message),
             }
         }
         match (self.exit(), &self.follow_outcome) {
             // The merge summary names the remaining steps.
-            (_, FollowOutcome::Ended(FleetOutcome::Ended(FleetEnd::Done))) => {}
+            (_, FollowOutcome::Ended(FleetRunEnd::DONE)) => {}
             (CommandExit::Budget, _) => {
                 print::note(format_args!("hint: bosun fleet resume {id} --max-budget-usd … raises the budget"));
             }
-            (_, FollowOutcome::Ended(FleetOutcome::Unplanned(_))) => {
+            (_, FollowOutcome::Ended(end)) if end.is_unplanned() => {
                 print::note(format_args!("hint: bosun fleet resume {id} asks for a plan again"));
             }
             _other => print::note(format_args!("hint: resume it with: bosun fleet resume {id}")),
@@ -184,7 +163,7 @@ impl FleetReport {
 
     fn exit(&self) -> CommandExit {
         match &self.follow_outcome {
-            FollowOutcome::Ended(outcome) => fleet_exit(outcome, self.progress.as_ref(), self.merged.as_ref()),
+            FollowOutcome::Ended(end) => end.exit(self.progress.as_ref()),
             FollowOutcome::Interrupted => CommandExit::Cancelled,
             FollowOutcome::Paused => CommandExit::Failed,
             FollowOutcome::Parked => CommandExit::Parked,
@@ -218,6 +197,16 @@ pub(super) fn print_table(progress: &FleetProgress) {
     }
     let labels: Vec<&str> = progress.todos.iter().map(TodoLine::status_label).collect();
     print::output(summarize(&labels, progress.other_tokens));
+}
+
+/// Prints how the work of isolated workers was merged, unless there was nothing to merge because every result is reused.
+pub(super) fn print_merges(progress: &FleetProgress) {
+    let is_silent = |merged: &MergeSummary| {
+        progress.is_all_reused() && merged.todos.is_empty() && merged.leftover_checkouts.is_empty()
+    };
+    if let Some(merged) = progress.merged.as_ref().filter(|merged| !is_silent(merged)) {
+        print::output(format_args!("\n{}", print::sanitize(&merged.text())));
+    }
 }
 
 /// The number of todos with each label, and the tokens that are in no row.

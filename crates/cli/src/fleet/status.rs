@@ -1,39 +1,43 @@
 //! `bosun fleet status` and `bosun fleet stop`, from any terminal.
 
 use std::path::Path;
+use std::time::Duration;
 
-use client::{LatestFleet, SessionHandle, SessionQuery, StoreError, StoredSession};
+use client::{LatestFleet, SessionHandle, SessionQuery, StoreError};
 use host::Home;
-use protocol::api::SessionCommand;
+use protocol::api::{FleetStatusResult, Nothing, SessionCommand, calls};
 use protocol::{FleetEnd, SessionId};
 use tui::live::{self, FleetBoard};
 use tui::print;
 
 use super::display;
 use super::progress::FleetProgress;
-use super::report::print_table;
+use super::report::{print_merges, print_table};
 use crate::args::FleetSelectArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::setup::Setup;
 use crate::{run, sessions, setup};
 
+/// How long reading a session's file may take.
+const READ_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// The maximum number of a folder's sessions that are searched for a fleet.
 const MAX_CANDIDATES: u64 = 20;
 
 /// Prints the progress of a fleet.
-pub(super) fn print_status(options: &FleetSelectArgs) -> Result<CommandExit, CliError> {
+pub(super) async fn print_status(options: &FleetSelectArgs) -> Result<CommandExit, CliError> {
     let home = Setup::read()?.home;
     let id = choose_session(&home, options.id.as_deref(), None)?;
-    let reader = SessionHandle::new(&home, id).stored()?;
-    let progress = reader.fleet_status()?.map(FleetProgress::from);
+    let session = SessionHandle::new(&home, id);
+    let progress = read_progress(&session).await?;
     let progress = progress.ok_or_else(|| CliError::usage(format!("session {id} has no fleet")))?;
     if options.json {
         print::json(&progress);
         return Ok(CommandExit::Success);
     }
     if progress.end.is_none() {
-        live::print_board(&FleetBoard::read_now(&reader)?.0);
+        live::print_board(&FleetBoard::read_now(&session)?.0);
     }
     print::output(format_args!("fleet in {id}: {}", print::sanitize(&print::one_line(&progress.terms.goal, 200))));
     print::output(match (progress.end, progress.owner_pid) {
@@ -42,7 +46,14 @@ pub(super) fn print_status(options: &FleetSelectArgs) -> Result<CommandExit, Cli
         (None, None) => format!("interrupted: no process runs it; resume it with: bosun fleet resume {id}"),
     });
     print_table(&progress);
+    print_merges(&progress);
     Ok(CommandExit::Success)
+}
+
+/// The progress of a session's latest fleet, if it had one.
+pub(super) async fn read_progress(session: &SessionHandle) -> Result<Option<FleetProgress>, CliError> {
+    let FleetStatusResult { fleet } = session.call::<calls::SessionFleetGet>(&Nothing {}, READ_TIMEOUT).await?;
+    Ok(fleet.map(FleetProgress::from))
 }
 
 /// Stops a fleet that another process runs.
@@ -61,10 +72,10 @@ pub(super) fn choose_session(home: &Home, given: Option<&str>, folder: Option<&P
     let query = SessionQuery { cwd: Some(cwd.clone()), limit: Some(MAX_CANDIDATES), ..SessionQuery::default() };
     let rows = client::sessions::list(home, &query)?.rows;
     let updated_fleet = |id: SessionId| {
-        let reader = SessionHandle::new(home, id).stored().ok()?;
+        let session = SessionHandle::new(home, id);
         // Todos alone are not a fleet: a prompt may have left them, or a process that died before the fleet started.
-        let has_fleet = reader.latest_fleet().ok()?.is_some();
-        has_fleet.then(|| reader.view().ok()).flatten().map(|view| (view.updated_at, id))
+        let has_fleet = session.latest_fleet().ok()?.is_some();
+        has_fleet.then(|| session.view().ok()).flatten().map(|view| (view.updated_at, id))
     };
     let newest = rows.iter().filter_map(|row| updated_fleet(row.id)).max();
     newest.map(|(_, id)| id).ok_or_else(|| {
@@ -74,6 +85,6 @@ pub(super) fn choose_session(home: &Home, given: Option<&str>, folder: Option<&P
 }
 
 /// Whether the latest fleet of a session finished all its todos.
-pub(crate) fn is_done(reader: &StoredSession) -> Result<bool, StoreError> {
-    Ok(reader.latest_fleet()? == Some(LatestFleet::Ended(FleetEnd::Done)))
+pub(crate) fn is_done(session: &SessionHandle) -> Result<bool, StoreError> {
+    Ok(session.latest_fleet()? == Some(LatestFleet::Ended(FleetEnd::Done)))
 }

@@ -43,9 +43,9 @@ fn unreachable_outputs(home: &Home, session: SessionId, candidates: Vec<TaskId>)
     if candidates.is_empty() {
         return Ok(candidates);
     }
-    let reader = SessionHandle::new(home, session).stored()?;
-    let is_running = reader.owner()?.is_some();
-    let tasks = reader.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() })?.tasks;
+    let session = SessionHandle::new(home, session);
+    let is_running = session.owner_pid()?.is_some();
+    let tasks = session.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() })?.tasks;
     let removed: BTreeMap<TaskId, bool> = tasks.into_iter().map(|task| (task.id, task.forgotten)).collect();
     // A task unknown to a running session may be recorded in a moment.
     Ok(candidates.into_iter().filter(|task| removed.get(task).copied().unwrap_or(!is_running)).collect())

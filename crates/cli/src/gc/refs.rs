@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use client::{SessionHandle, StoredSession};
+use client::SessionHandle;
 use git::{Git, GitError, Pin, Pins, Repository};
 use protocol::SessionId;
 use protocol::api::RefCleanup;
@@ -87,8 +87,8 @@ async fn remove_pins(
 
 /// Whether an existing session no longer needs its refs: its fleet is done, and no process runs it.
 fn is_finished(setup: &Setup, id: SessionId) -> bool {
-    let is_done = |reader: StoredSession| Ok(reader.owner()?.is_none() && fleet::is_done(&reader)?);
-    SessionHandle::new(&setup.home, id).stored().and_then(is_done).unwrap_or(false)
+    let session = SessionHandle::new(&setup.home, id);
+    session.owner_pid().is_ok_and(|owner| owner.is_none()) && fleet::is_done(&session).unwrap_or(false)
 }
 
 /// Whether the folder may be in a git repository, without starting a git process.

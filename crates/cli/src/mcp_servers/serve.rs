@@ -106,7 +106,7 @@ impl BackgroundSessions for HostedSessions {
         options: SessionOptions,
         fleet: FleetParams,
     ) -> McpFuture<'_, Result<SessionView, OpenRefusal>> {
-        let params = BeginFleetParams { session: options, fleet };
+        let params = BeginFleetParams { session: options, fleet, plan: None };
         Box::pin(async move { begin(&self.home, HostedWork::Fleet(&params)).await.map_err(refusal) })
     }
 

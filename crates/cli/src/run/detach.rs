@@ -1,8 +1,10 @@
-//! `bosun -p … --detach`: begins a session in the session host, and does not wait for it.
+//! `--detach`: begins a session, with a prompt or a fleet, in the session host, and does not wait for it.
 
 use std::path::{Path, PathBuf};
 
+use config::PreparedFleet;
 use protocol::SessionOptions;
+use protocol::api::{BeginFleetParams, SessionView};
 use runtime::SessionStart;
 use serde_json::json;
 use tui::print;
@@ -20,15 +22,35 @@ pub(super) async fn run_detached(
     start: SessionStart,
     prompt: Option<String>,
 ) -> Result<CommandExit, CliError> {
-    if args.output_format == OutputFormat::Jsonl {
-        return Err(CliError::usage("--detach prints no events")
-            .with_hint("leave --output-format out; `bosun sessions watch` prints the events of a session"));
-    }
+    refuse_events(args)?;
     if prompt.as_deref().is_some_and(|prompt| prompt.starts_with('/')) {
         return Err(CliError::usage("--detach takes no slash command").with_hint("write what to do as a prompt"));
     }
-    let options = session_options(setup, args, start, prompt)?;
-    let view = begin(&setup.home, HostedWork::Session(start, &options)).await?;
+    let options = SessionOptions { prompt, ..portable_options(setup, args.session_options(), args, start)? };
+    Ok(report(args, &begin(&setup.home, HostedWork::Session(start, &options)).await?))
+}
+
+/// Begins a session with a fleet, and prints its id.
+pub(crate) async fn run_detached_fleet(
+    setup: &Setup,
+    args: &RunArgs,
+    PreparedFleet { session, fleet }: PreparedFleet,
+) -> Result<CommandExit, CliError> {
+    refuse_events(args)?;
+    let session = portable_options(setup, session, args, SessionStart::New)?;
+    let request = BeginFleetParams { session, fleet, plan: None };
+    Ok(report(args, &begin(&setup.home, HostedWork::Fleet(&request)).await?))
+}
+
+fn refuse_events(args: &RunArgs) -> Result<(), CliError> {
+    match args.output_format {
+        OutputFormat::Jsonl => Err(CliError::usage("--detach prints no events")
+            .with_hint("leave --output-format out; `bosun sessions watch` prints the events of a session")),
+        OutputFormat::Text | OutputFormat::Json => Ok(()),
+    }
+}
+
+fn report(args: &RunArgs, view: &SessionView) -> CommandExit {
     let id = view.id;
     match args.output_format {
         OutputFormat::Json => print::json(&json!({ "session": id, "pid": view.owner_pid })),
@@ -37,21 +59,19 @@ pub(super) async fn run_detached(
     if args.shows_progress() {
         print::note(format_args!("it runs in the background; follow it with: bosun tasks tail root --session {id}"));
     }
-    Ok(CommandExit::Success)
+    CommandExit::Success
 }
 
 /// The options of a session that another process opens, in another folder and environment than this one.
-fn session_options(
+fn portable_options(
     setup: &Setup,
+    options: SessionOptions,
     args: &RunArgs,
     start: SessionStart,
-    prompt: Option<String>,
 ) -> Result<SessionOptions, CliError> {
-    let options = args.session_options();
     let is_new = start == SessionStart::New;
     let cwd = if is_new || args.directory.is_some() { Some(working_folder(args.directory.as_deref())?) } else { None };
     let options = SessionOptions {
-        prompt,
         cwd,
         model: options.model.or_else(|| setup.env.model.clone().filter(|_| is_new)),
         // A decision may come from any terminal, at any time.

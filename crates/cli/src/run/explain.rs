@@ -3,18 +3,14 @@
 use std::collections::BTreeSet;
 
 use client::StoreError;
-use protocol::{AutopilotStop, Budget, DecidedBy, FailKind, FleetEnd, LimitKind, SessionId, TaskOutcome};
-use runtime::FleetOutcome;
+use protocol::{AutopilotStop, Budget, DecidedBy, FailKind, LimitKind, SessionId, TaskOutcome};
 use tui::event_text::{describe_autopilot_stop, describe_parking, describe_spending};
 use tui::print;
 
 use super::report::{RunEnd, RunSummary, task_exit};
 use crate::exit::CommandExit;
-use crate::fleet;
+use crate::fleet::FleetRunEnd;
 use crate::models::start_command;
-
-/// The outcome of a fleet that did everything.
-const DONE: FleetOutcome = FleetOutcome::Ended(FleetEnd::Done);
 
 /// The maximum number of tasks listed one by one.
 const MAX_LISTED_TASKS: usize = 5;
@@ -46,7 +42,7 @@ impl RunSummary {
             }
             (RunEnd::StopRequested, ..) => print::note(format_args!("interrupted; resume with: bosun --resume {id}")),
             (RunEnd::NothingLeft | RunEnd::Paused, _, Some((outcome, _))) => self.explain_outcome(outcome),
-            (RunEnd::NothingLeft, _, None) if self.fleet_outcome.is_some() => {}
+            (RunEnd::NothingLeft, _, None) if self.fleet_end.is_some() => {}
             (RunEnd::NothingLeft | RunEnd::Paused, _, None) => print::error("the run ended without an answer"),
         }
     }
@@ -124,8 +120,8 @@ impl RunSummary {
 
     /// Explains why the fleet did not do everything.
     fn explain_fleet(&self) {
-        let Some(outcome) = self.fleet_outcome.as_ref().filter(|outcome| **outcome != DONE) else { return };
-        if let Some(message) = fleet::fleet_message(outcome) {
+        let Some(end) = self.fleet_end.as_ref().filter(|end| **end != FleetRunEnd::DONE) else { return };
+        if let Some(message) = end.message() {
             print::error(&print::sanitize(&format!("the fleet stopped: {message}")));
         }
         let id = self.session.id();

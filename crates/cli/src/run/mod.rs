@@ -14,7 +14,7 @@ use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use client::{RunWaitLimits, SessionHandle, StoredSession};
+use client::{RunWaitLimits, SessionHandle};
 use host::{Clock, Home, SystemClock};
 use protocol::api::{SendParams, TaskView, TasksParams, calls};
 use protocol::{MailDelivery, SessionId};
@@ -32,7 +32,7 @@ use crate::share::ShareFile;
 use crate::{chat, fleet, sessions, setup, suggestions};
 
 use background::BackgroundWait;
-pub(crate) use detach::with_absolute_paths;
+pub(crate) use detach::{run_detached_fleet, with_absolute_paths};
 pub(crate) use report::{Denial, RunSummary};
 use screen::RunScreen;
 use session_driver::drive_session;
@@ -79,9 +79,7 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
     let start = session_start(&args, &setup.home)?;
     let previous = match start {
         SessionStart::New => None,
-        SessionStart::Resume(id) | SessionStart::Fork(id) => {
-            Some(SessionHandle::new(&setup.home, id).stored()?.view()?)
-        }
+        SessionStart::Resume(id) | SessionStart::Fork(id) => Some(SessionHandle::new(&setup.home, id).view()?),
     };
     // Before the user types a prompt, which would be lost.
     if args.prompt.as_deref() == Some("-") && std::io::stdin().is_terminal() {
@@ -157,9 +155,8 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
     let on_terminal = std::io::stderr().is_terminal() && !setup.env.has_dumb_terminal();
     let mut screen = RunScreen::new(progress, session.root()).with_prompter(prompter).with_countdown(on_terminal);
     if session.first_seq() > 0 {
-        let stored = session.handle().stored()?;
-        let board = FleetBoard::read_until(&stored, session.first_seq())?;
-        screen = screen.with_tasks(&earlier_tasks(&stored)?).with_fleet(board);
+        let board = FleetBoard::read_until(session.handle(), session.first_seq())?;
+        screen = screen.with_tasks(&earlier_tasks(session.handle())?).with_fleet(board);
     }
     let id = session.id();
     let report = drive_session(session, limits, &mut screen, &setup.env).await;
@@ -174,9 +171,9 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
 }
 
 /// The tasks that earlier processes of the session started.
-fn earlier_tasks(stored: &StoredSession) -> Result<Vec<TaskView>, CliError> {
+fn earlier_tasks(session: &SessionHandle) -> Result<Vec<TaskView>, CliError> {
     let params = TasksParams { all: true, ..TasksParams::all_tasks() };
-    Ok(stored.tasks(&params)?.tasks)
+    Ok(session.tasks(&params)?.tasks)
 }
 
 /// Rejects an opening word that does not start a conversation: a misspelt command, or a call without a terminal.

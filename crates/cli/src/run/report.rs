@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-use client::{SessionHandle, SessionMessage, StoreError, StoredSession};
+use client::{SessionHandle, SessionMessage, StoreError};
 use protocol::api::{ParkingView, TaskView, TasksParams};
 use protocol::{
     Ask, AskDecision, AskId, AskSubject, AutopilotStop, CallId, CancelBy, ContentBlock, DecidedBy, Event, Evidence,
     FailKind, PlanAction, Principal, SessionMode, TaskId, TaskOutcome, ToolResultStatus, Turn,
 };
-use runtime::FleetOutcome;
 use serde::Serialize;
 use tui::background_names::BackgroundNames;
 use tui::event_text::ProgressMode;
@@ -20,7 +19,7 @@ use tui::usage_summary::SessionUsageSummary;
 use crate::args::OutputFormat;
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::fleet::{self, FleetProgress};
+use crate::fleet::{FleetProgress, FleetRunEnd};
 use crate::foreground_session::ForegroundSession;
 
 /// Why the run ended.
@@ -55,7 +54,7 @@ pub(crate) struct RunSummary {
     /// only copy.
     said: Option<(Turn, String)>,
     /// How the fleet of this run ended.
-    pub(super) fleet_outcome: Option<FleetOutcome>,
+    pub(crate) fleet_end: Option<FleetRunEnd>,
     /// The fleet's todos.
     pub(super) fleet: Option<FleetProgress>,
     /// The tasks of a fleet. Its outcome counts, not theirs: a todo may be tried again.
@@ -131,7 +130,7 @@ impl RunSummary {
             parked: None,
             answer: None,
             said: None,
-            fleet_outcome: None,
+            fleet_end: None,
             fleet: None,
             fleet_tasks: BTreeSet::new(),
             finished: Vec::new(),
@@ -155,6 +154,11 @@ impl RunSummary {
         self.text()
     }
 
+    /// How the fleet ended, once it is not at work any more.
+    pub(crate) fn take_fleet_end(&mut self, failure: Option<String>) -> FleetRunEnd {
+        self.fleet_end.take().or(failure.map(FleetRunEnd::Broken)).unwrap_or(FleetRunEnd::SessionEnded)
+    }
+
     /// Applies a message.
     pub(crate) fn apply(&mut self, message: &SessionMessage) {
         let envelope = match message {
@@ -167,6 +171,8 @@ impl RunSummary {
             Event::ActivationEnded { outcome, text, .. } if task == self.root => {
                 self.answer = Some((outcome.clone(), text.clone()));
             }
+            Event::FleetBegan(_) => self.fleet_end = None,
+            Event::FleetEnded { end, why } => self.fleet_end = Some(FleetRunEnd::Ended(*end, why.clone())),
             Event::TaskCreated(spec) => {
                 self.task_names.insert(task, spec.name.clone());
                 if spec.todo.is_some() || spec.merges.is_some() {
@@ -273,19 +279,17 @@ impl RunSummary {
     }
 
     /// Reads the totals after the session was left.
-    pub(crate) fn read_totals(&mut self, left: Result<StoredSession, StoreError>) -> Result<(), CliError> {
-        let reader = match (left, &self.paused) {
-            (Err(error), None) => return Err(error.into()),
-            // The error that paused it is reported; earlier events can still be read.
-            (Err(_), Some(_)) => self.session.stored(),
-            (Ok(reader), _) => Ok(reader),
+    pub(crate) fn read_totals(&mut self, left: Result<(), StoreError>) -> Result<(), CliError> {
+        // The error that paused it is reported; earlier events can still be read.
+        if let (Err(error), None) = (left, &self.paused) {
+            return Err(error.into());
+        }
+        let has_fleet = self.fleet_end.is_some();
+        let read = |session: &SessionHandle| -> Result<_, StoreError> {
+            let fleet = if has_fleet { session.fleet_status()?.map(FleetProgress::from) } else { None };
+            Ok((SessionUsageSummary::read(session)?, session.tasks(&TasksParams::all_tasks())?.tasks, fleet))
         };
-        let has_fleet = self.fleet_outcome.is_some();
-        let read = |reader: StoredSession| {
-            let fleet = if has_fleet { reader.fleet_status()?.map(FleetProgress::from) } else { None };
-            Ok((SessionUsageSummary::read(&reader)?, reader.tasks(&TasksParams::all_tasks())?.tasks, fleet))
-        };
-        match (reader.and_then(read), &self.paused) {
+        match (read(&self.session), &self.paused) {
             (Ok((usage, tasks, fleet)), _) => {
                 self.plan = self.final_plan();
                 (self.usage, self.tasks, self.fleet) = (Some(usage), tasks, fleet);
@@ -319,12 +323,12 @@ impl RunSummary {
         };
         let answer = match (&self.answer, self.end) {
             (Some((outcome, _)), _) => Some(root_exit(outcome)),
-            (None, RunEnd::NothingLeft) if self.fleet_outcome.is_some() => None,
+            (None, RunEnd::NothingLeft) if self.fleet_end.is_some() => None,
             (None, RunEnd::NothingLeft) => Some(CommandExit::Failed),
             (None, RunEnd::StopRequested | RunEnd::Parked | RunEnd::TimeUp | RunEnd::Paused) => None,
         };
         let interrupted = self.interrupted.then_some(CommandExit::Cancelled);
-        let fleet = self.fleet_outcome.as_ref().map(|outcome| fleet::fleet_exit(outcome, self.fleet.as_ref(), None));
+        let fleet = self.fleet_end.as_ref().map(|end| end.exit(self.fleet.as_ref()));
         let autopilot = self.autopilot_stop.as_ref().map(|(why, _)| autopilot_exit(why));
         let cut_off = !(self.stopped_agents.is_empty() && self.stopped_commands.is_empty());
         let cut_off = cut_off.then_some(CommandExit::Limit);
@@ -371,14 +375,13 @@ fn pending_asks(session: &ForegroundSession) -> BTreeMap<(TaskId, CallId), RunCa
     if session.first_seq() == 0 {
         return BTreeMap::new();
     }
-    let asks = session.handle().stored().and_then(|stored| stored.all_asks());
+    let asks = session.handle().all_asks();
     asks.unwrap_or_default().iter().filter_map(|view| call_of_ask(view.task, &view.ask)).collect()
 }
 
 /// Whether an earlier process left the session in plan mode.
 fn is_planning(session: &ForegroundSession) -> bool {
-    let is_in_plan_mode = |stored: StoredSession| Ok(stored.view()?.mode == SessionMode::Plan);
-    session.first_seq() > 0 && session.handle().stored().and_then(is_in_plan_mode).unwrap_or(false)
+    session.first_seq() > 0 && session.handle().view().is_ok_and(|view| view.mode == SessionMode::Plan)
 }
 
 fn call_of_ask(task: TaskId, ask: &Ask) -> Option<((TaskId, CallId), RunCall)> {

@@ -15,6 +15,7 @@ use super::report::{RunEnd, RunSummary};
 use super::screen::RunScreen;
 use crate::error::CliError;
 use crate::fault_injection;
+use crate::fleet::FleetRunEnd;
 use crate::foreground_session::ForegroundSession;
 
 /// The interval of ticks while nothing happens.
@@ -68,7 +69,7 @@ pub(super) async fn drive_session(
             },
             _now = clock.tick() => screen.tick(Instant::now()),
             () = watch.until_due() => {
-                let work = || session.handle().stored()?.background_work();
+                let work = || session.handle().background_work();
                 match watch.due(Instant::now(), work) {
                     Ok(RunDue::Nothing) => {}
                     // All at once: if tasks ended one by one, each end would wake the root.
@@ -134,7 +135,7 @@ async fn leave_session(
     report.paused = session.pause().reason().or(report.paused);
     report.parked = session.status().parked;
     // A fleet that is still at work ends with the run, whose own end decides the exit code.
-    report.fleet_outcome = session.latest_fleet().and_then(|fleet| fleet.outcome());
+    report.fleet_end = session.status().fleet_failure.map(FleetRunEnd::Broken).or(report.fleet_end);
     let leave_result = session.leave().await;
     // The stream ends with the session, unless its last events cannot be read.
     while let Ok(Some(message)) = events.next().await {

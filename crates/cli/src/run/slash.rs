@@ -3,17 +3,19 @@
 use std::path::Path;
 
 use protocol::Refusal;
-use protocol::api::SendParams;
-use runtime::slash::{SlashLookup, SlashOutcome, SlashPrompt, SlashRegistry};
+use protocol::api::{InvokeSlashResult, SendParams};
+use runtime::slash::SlashRegistry;
 use runtime::{Catalog, SessionStart};
 use serde_json::json;
+use tui::chat::{CallFailure, SlashCommands as _, SlashInput, SlashReply, run_slash_line};
 use tui::print;
 
 use crate::args::{OutputFormat, RunArgs};
 use crate::error::CliError;
-use crate::foreground_session::{ForegroundSession, run_slash_command};
+use crate::foreground_session::ForegroundSession;
 use crate::setup;
 use crate::setup::Setup;
+use crate::slash_commands::RegistrySlashCommands;
 
 /// The outcome of dispatching a prompt.
 #[derive(Debug)]
@@ -55,16 +57,14 @@ pub(super) fn preview_prompt(
         return Ok(PromptPreview::Session);
     }
     let cwd = setup::working_folder(folder)?;
-    let registry = SlashRegistry::of(&setup.sources().folder_agents(&args.session_options(), &cwd)?.catalog);
-    match registry.parse(text) {
-        SlashLookup::NotACommand => Ok(PromptPreview::Session),
-        SlashLookup::Command(command) if command.name() == "help" => Ok(PromptPreview::Text(registry.help())),
-        SlashLookup::Command(command) if command.terminal_command().is_some() => {
-            Err(CliError::usage(format!("/{} works only in a conversation at a terminal", command.name()))
-                .with_hint("`bosun` without -p starts one; for a run, use --model and --resume"))
-        }
-        SlashLookup::Command(_) => Ok(PromptPreview::Session),
-        SlashLookup::Unavailable(outcome) => Err(failure(&outcome)),
+    let folder_agents = setup.sources().folder_agents(&args.session_options(), &cwd)?;
+    let commands = RegistrySlashCommands(SlashRegistry::of(&folder_agents.catalog));
+    match commands.look_up(text) {
+        SlashInput::Session(command) if command.name == "help" => Ok(PromptPreview::Text(commands.0.help())),
+        SlashInput::NotACommand | SlashInput::Session(_) => Ok(PromptPreview::Session),
+        SlashInput::Terminal(..) => Err(terminal_only(text)),
+        SlashInput::Unknown(refusal) => Err(unknown_command(refusal)),
+        SlashInput::Refused(refusal) => Err(refused_command(refusal)),
     }
 }
 
@@ -78,16 +78,21 @@ pub(super) async fn dispatch_slash(
     if !message.text.starts_with('/') {
         return Ok(SlashPromptOutcome::Message(Box::new(message)));
     }
-    match run_slash_command(session.handle(), &SlashRegistry::of(catalog), &message.text).await? {
-        SlashOutcome::NotACommand => Ok(SlashPromptOutcome::Message(Box::new(message))),
-        SlashOutcome::Prompt(SlashPrompt { text, display, .. }) => {
-            Ok(SlashPromptOutcome::Message(Box::new(SendParams { text, display: Some(display), ..message })))
+    let commands = RegistrySlashCommands(SlashRegistry::of(catalog));
+    let reply = run_slash_line(session.handle(), &commands, &message.text).await.map_err(CallFailure::Fatal)?;
+    match reply {
+        SlashReply::NotACommand => Ok(SlashPromptOutcome::Message(Box::new(message))),
+        SlashReply::Terminal(..) => Err(terminal_only(&message.text)),
+        SlashReply::Unknown(refusal) => Err(unknown_command(refusal)),
+        SlashReply::Refused(refusal) => Err(refused_command(refusal)),
+        SlashReply::Answered(InvokeSlashResult::AgentPrompt { prompt: text, display_prompt, .. }) => {
+            Ok(SlashPromptOutcome::Message(Box::new(SendParams { text, display: Some(display_prompt), ..message })))
         }
-        SlashOutcome::Text(text) => {
+        SlashReply::Answered(InvokeSlashResult::Text { text }) => {
             print_text(&text, format);
             Ok(SlashPromptOutcome::Finished(SlashEffect::TextOnly))
         }
-        SlashOutcome::Done { message, mode } if session.status().quiet => {
+        SlashReply::Answered(InvokeSlashResult::Completed { message, mode }) if session.status().quiet => {
             print_text(&message, format);
             Ok(SlashPromptOutcome::Finished(if mode.is_some() {
                 SlashEffect::ChangedSession
@@ -95,15 +100,12 @@ pub(super) async fn dispatch_slash(
                 SlashEffect::TextOnly
             }))
         }
-        SlashOutcome::Done { message, .. } => {
+        SlashReply::Answered(InvokeSlashResult::Completed { message, .. }) => {
             print::note(print::sanitize(&message));
             Ok(SlashPromptOutcome::WorkStarted)
         }
         // The run shows the start of the fleet as it shows every event.
-        SlashOutcome::FleetStarted(_) => Ok(SlashPromptOutcome::WorkStarted),
-        outcome @ (SlashOutcome::Terminal(..) | SlashOutcome::Refused(_) | SlashOutcome::Unknown { .. }) => {
-            Err(failure(&outcome))
-        }
+        SlashReply::Answered(InvokeSlashResult::FleetStarted { .. }) => Ok(SlashPromptOutcome::WorkStarted),
     }
 }
 
@@ -125,15 +127,22 @@ pub(super) async fn leave_session(
     }
 }
 
-fn failure(outcome: &SlashOutcome) -> CliError {
-    let lists = "`bosun -p /help` lists all commands; start with a space to send it to the model";
-    match (outcome, outcome.refusal()) {
-        (SlashOutcome::Refused(_), Some(Refusal { message, hint: Some(hint) })) => {
-            CliError::usage(message).with_hint(hint)
-        }
-        (_, Some(refusal)) => CliError::usage(refusal.in_one_line()).with_hint(lists),
-        (_, None) => CliError::usage("this command needs a conversation at a terminal").with_hint(lists),
-    }
+/// How to find the commands, for a command that does not say what to do instead.
+const COMMANDS_HINT: &str = "`bosun -p /help` lists all commands; start with a space to send it to the model";
+
+fn terminal_only(text: &str) -> CliError {
+    let name = text.split_whitespace().next().unwrap_or_default();
+    CliError::usage(format!("{} works only in a conversation at a terminal", print::sanitize(name)))
+        .with_hint("`bosun` without -p starts one; for a run, use --model and --resume")
+}
+
+fn unknown_command(refusal: Refusal) -> CliError {
+    CliError::usage(refusal.in_one_line()).with_hint(COMMANDS_HINT)
+}
+
+fn refused_command(refusal: Refusal) -> CliError {
+    let hint = refusal.hint.unwrap_or_else(|| COMMANDS_HINT.into());
+    CliError::usage(refusal.message).with_hint(hint)
 }
 
 pub(super) fn print_text(text: &str, format: OutputFormat) {

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use client::SessionHandle;
-use config::{SessionRequest, StartNoticeKind};
+use config::{PreparedFleet, SessionRequest, StartNoticeKind};
 use host::Home;
 use model::ClientProvider;
-use protocol::SessionOptions;
-use protocol::api::{AgentView, Method};
+use protocol::api::{AgentView, BeginFleetParams, FleetParams, Method};
+use protocol::{Hinted as _, SessionOptions};
 use runtime::{Session, SessionSettings, SessionStart};
 use serde_json::Value;
 use server::{AnswerFuture, HostCatalog, OpenRefusal, OpenRequest, OpenSessionFuture, SessionOpener};
@@ -40,9 +40,7 @@ impl LocalSessionOpener {
         let OpenRequest { start, id, options, client_extensions, provider } = request;
         let previous = match start {
             SessionStart::New => None,
-            SessionStart::Resume(id) | SessionStart::Fork(id) => {
-                Some(SessionHandle::new(&self.setup.home, id).stored()?.view()?)
-            }
+            SessionStart::Resume(id) | SessionStart::Fork(id) => Some(SessionHandle::new(&self.setup.home, id).view()?),
         };
         let request = SessionRequest {
             client_provider: provider.or_else(|| self.provider.clone()),
@@ -69,6 +67,11 @@ impl SessionOpener for LocalSessionOpener {
 
     fn catalog(&self, cwd: Option<&Path>) -> Result<HostCatalog, OpenRefusal> {
         self.list_agents_and_models(cwd).map_err(refusal)
+    }
+
+    fn prepare_fleet(&self, request: BeginFleetParams) -> Result<(SessionOptions, FleetParams), OpenRefusal> {
+        let PreparedFleet { session, fleet } = config::prepare_fleet(request).map_err(|error| error.refusal())?;
+        Ok((session, fleet))
     }
 
     fn open(&self, request: OpenRequest) -> OpenSessionFuture<'_> {

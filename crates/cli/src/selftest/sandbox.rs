@@ -153,15 +153,12 @@ impl SelftestSandbox {
     fn log(&self) -> Result<Vec<Envelope>, CliError> {
         let Some(id) = self.session()? else { return Ok(Vec::new()) };
         // The file of a session killed during its creation may not be valid yet.
-        Ok(SessionHandle::new(&self.home, id)
-            .stored()
-            .and_then(|reader| reader.events_after(0, usize::MAX))
-            .unwrap_or_default())
+        Ok(SessionHandle::new(&self.home, id).events_after(0, usize::MAX).unwrap_or_default())
     }
 
     fn collect_artifacts(&self, deaths: Vec<OwnerDeath>) -> Result<RunArtifacts, CliError> {
         let tasks = match self.session()? {
-            Some(id) => SessionHandle::new(&self.home, id).stored()?.tasks(&TasksParams::all_tasks())?.tasks,
+            Some(id) => SessionHandle::new(&self.home, id).tasks(&TasksParams::all_tasks())?.tasks,
             None => Vec::new(),
         };
         let witness = fs::read_to_string(self.work_dir().join("witness")).unwrap_or_default();

@@ -12,7 +12,6 @@ use protocol::SessionOptions;
 use protocol::api::{BeginFleetParams, HostView, RefusalKind, ReopenSessionParams, SessionView, calls};
 use rpc::CallError;
 use runtime::SessionStart;
-use tui::print;
 
 use super::claim;
 use crate::error::CliError;
@@ -55,7 +54,7 @@ pub(crate) async fn begin(home: &Home, work: HostedWork<'_>) -> Result<SessionVi
             Ok(view) => return Ok(view),
             // It ends because it had nothing to do; the next one has.
             Err(CallError::Refused(refused)) if refused.refusal_kind() == Some(RefusalKind::Closed) => {}
-            Err(CallError::Refused(refused)) => return Err(CliError::usage(print::sanitize(&refused.message))),
+            Err(CallError::Refused(refused)) => return Err(refused.into()),
             Err(error) => {
                 return Err(CliError::failed(format!("the session host ended before it answered: {error}"))
                     .with_hint("`bosun sessions` shows whether the session was started"));

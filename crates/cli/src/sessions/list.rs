@@ -165,10 +165,10 @@ struct SessionDetails {
 }
 
 pub(super) fn show(home: &Home, id: SessionId, json: bool) -> Result<CommandExit, CliError> {
-    let reader = SessionHandle::new(home, id).stored()?;
-    let session = reader.view()?;
-    let tasks = reader.tasks(&TasksParams::all_tasks())?.tasks;
-    let plan = reader
+    let handle = SessionHandle::new(home, id);
+    let session = handle.view()?;
+    let tasks = handle.tasks(&TasksParams::all_tasks())?.tasks;
+    let plan = handle
         .plan()
         .map_err(|error| CliError::failed(format!("cannot read {}: {error}", home.plan_file(id).display())))?;
     if json {

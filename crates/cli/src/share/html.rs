@@ -194,7 +194,7 @@ impl SessionPageBuilder {
                 self.add(format_args!("<p class=\"note\">{ended}</p>\n"));
             }
             Event::TaskInterrupted => self.add_note("note", "interrupted"),
-            Event::FleetEnded { end } => self.add_note("note", &format!("fleet ended: {}", fleet_end_word(*end))),
+            Event::FleetEnded { end, .. } => self.add_note("note", &format!("fleet ended: {}", fleet_end_word(*end))),
             _other => {}
         }
     }
@@ -258,7 +258,7 @@ enum FleetPageState {
 
 fn newest_fleet(log: &[Envelope]) -> Option<FleetPageState> {
     log.iter().rev().find_map(|envelope| match &envelope.entry.event {
-        Event::FleetEnded { end } => Some(FleetPageState::Ended(*end)),
+        Event::FleetEnded { end, .. } => Some(FleetPageState::Ended(*end)),
         Event::FleetBegan(_) => Some(FleetPageState::Unfinished),
         _other => None,
     })

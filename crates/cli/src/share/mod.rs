@@ -11,10 +11,9 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use client::{SessionHandle, StoreError, StoredSession, TodoRow};
+use client::{SessionHandle, SessionSnapshot, StoreError};
 use host::Home;
 use protocol::SessionId;
-use protocol::api::{SessionView, TaskView, TasksParams};
 use tempfile::NamedTempFile;
 use tui::print;
 
@@ -99,7 +98,7 @@ pub(crate) fn render_session(
         }
         ExportFormat::Json => serde_json::to_string_pretty(&log).map_err(CliError::failed)? + "\n",
         ExportFormat::Html => {
-            let views = match SessionHandle::new(home, id).stored().and_then(|reader| SessionPageViews::read(&reader)) {
+            let views = match SessionHandle::new(home, id).snapshot() {
                 Ok(views) => views,
                 // The log is all there is.
                 Err(StoreError::Corrupt { path, detail }) => {
@@ -107,7 +106,7 @@ pub(crate) fn render_session(
                         let path = path.display();
                         CliError::failed(format!("{path} is damaged: {detail}; no events are missing"))
                     });
-                    SessionPageViews::read(&StoredSession::from_events(home, id, &log)?)?
+                    SessionSnapshot::after_events(home, id, &log)?
                 }
                 Err(error) => return Err(error.into()),
             };
@@ -118,21 +117,4 @@ pub(crate) fn render_session(
         }
     };
     Ok((text, damage))
-}
-
-/// The data of an HTML page besides the log.
-struct SessionPageViews {
-    session: SessionView,
-    tasks: Vec<TaskView>,
-    todos: Vec<TodoRow>,
-}
-
-impl SessionPageViews {
-    fn read(reader: &StoredSession) -> Result<SessionPageViews, StoreError> {
-        Ok(SessionPageViews {
-            session: reader.view()?,
-            tasks: reader.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() })?.tasks,
-            todos: reader.todo_rows()?,
-        })
-    }
 }

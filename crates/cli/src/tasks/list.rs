@@ -89,8 +89,8 @@ fn list_all(home: &Home, options: &TaskListArgs) -> Result<CommandExit, CliError
 }
 
 fn read_tasks(home: &Home, session: SessionId, options: &TaskListArgs) -> Result<SessionTasks, StoreError> {
-    let reader = SessionHandle::new(home, session).stored()?;
-    let SessionView { title, owner_pid, model, .. } = reader.view()?;
+    let handle = SessionHandle::new(home, session);
+    let SessionView { title, owner_pid, model, .. } = handle.view()?;
     let params = TasksParams {
         state: options.state.clone(),
         kind: options.kind.as_deref().and_then(TaskType::from_name),
@@ -98,8 +98,8 @@ fn read_tasks(home: &Home, session: SessionId, options: &TaskListArgs) -> Result
         all: options.removed,
         ..TasksParams::all_tasks()
     };
-    let asking = reader.open_asks()?.into_iter().map(|ask| ask.task).collect();
-    Ok(SessionTasks { session, title, owner_pid, tasks: reader.tasks(&params)?.tasks, model, asking })
+    let asking = handle.open_asks()?.into_iter().map(|ask| ask.task).collect();
+    Ok(SessionTasks { session, title, owner_pid, tasks: handle.tasks(&params)?.tasks, model, asking })
 }
 
 /// The path from the root, for absolute and relative input.

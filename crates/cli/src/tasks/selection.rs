@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use client::{SessionHandle, StoreError, StoredSession};
+use client::{SessionHandle, StoreError};
 use host::Home;
 use protocol::api::{SessionView, TaskView, TasksParams};
 use protocol::{NamedTask, SessionId, TaskId, TaskLookupError, find_task};
@@ -26,7 +26,7 @@ pub(super) type TaskPaths = BTreeMap<TaskId, String>;
 #[derive(Debug)]
 pub(super) struct SelectedTask {
     pub(super) session: SessionId,
-    pub(super) reader: StoredSession,
+    pub(super) handle: SessionHandle,
     pub(super) task: TaskView,
 }
 
@@ -46,13 +46,13 @@ impl SelectedTask {
 
     /// The paths of all tasks of the session.
     pub(super) fn paths(&self) -> Result<TaskPaths, StoreError> {
-        let tasks = self.reader.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() })?.tasks;
+        let tasks = self.handle.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() })?.tasks;
         Ok(tasks.into_iter().map(|task| (task.id, task.path)).collect())
     }
 
     /// The view of the session.
     pub(super) fn session_view(&self) -> Result<SessionView, StoreError> {
-        self.reader.view()
+        self.handle.view()
     }
 }
 
@@ -66,10 +66,10 @@ pub(super) fn latest_in_folder(home: &Home) -> Result<SessionId, CliError> {
 }
 
 fn find_in_session(home: &Home, session: SessionId, name: &str) -> Result<SelectedTask, CliError> {
-    let reader = SessionHandle::new(home, session).stored()?;
-    let tasks = reader.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() })?.tasks;
+    let handle = SessionHandle::new(home, session);
+    let tasks = handle.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() })?.tasks;
     match resolve_name(&tasks, name) {
-        Ok(task) => Ok(SelectedTask { session, reader, task: task.clone() }),
+        Ok(task) => Ok(SelectedTask { session, handle, task: task.clone() }),
         Err(error) => Err(lookup_failure(&error, &tasks, session, name)),
     }
 }

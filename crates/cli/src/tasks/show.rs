@@ -26,7 +26,7 @@ struct TaskDetails {
 
 pub(super) fn show(home: &Home, chosen: &SelectedTask, json: bool) -> Result<CommandExit, CliError> {
     let gone = || CliError::failed(format!("{} no longer exists", chosen.task.id));
-    let record = chosen.reader.record(chosen.task.id)?.ok_or_else(gone)?;
+    let record = chosen.handle.record(chosen.task.id)?.ok_or_else(gone)?;
     let session = chosen.session_view()?;
     // An unreadable list must not prevent showing the task.
     let items = lists::items_of_task(home, &session, chosen.task.id).unwrap_or_default();

@@ -44,7 +44,8 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::graph::tests::todo;
+    use testkit::todos::todo_view as todo;
+
     use super::*;
 
     /// Parses the labels of nodes and the edges. It knows only the subset of the language that is written.

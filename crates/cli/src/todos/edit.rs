@@ -60,7 +60,7 @@ pub(super) async fn edit(
     edits: Vec<TodoEdit>,
 ) -> Result<CommandExit, CliError> {
     let EditedTodos { ids, is_applied } = SessionHandle::new(home, session.session).edit_todos(edits).await?;
-    let todos = session.reader.todos(&TodosParams::all_todos())?.todos;
+    let todos = session.handle.todos(&TodosParams::all_todos())?.todos;
     let edited: Vec<TodoView> = ids.iter().filter_map(|id| todos.iter().find(|todo| todo.id == *id)).cloned().collect();
     let refused = edited.iter().find(|todo| !change.is_satisfied_by(todo));
     if session.json {

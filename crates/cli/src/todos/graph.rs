@@ -38,13 +38,13 @@ struct TodoGraphReport<'a> {
 }
 
 pub(super) fn print_graph(session: &TodoSession, format: GraphFormat) -> Result<CommandExit, CliError> {
-    let todos = session.reader.todos(&TodosParams::all_todos())?.todos;
+    let todos = session.handle.todos(&TodosParams::all_todos())?.todos;
     if session.json {
         let layers = layers(&todos).into_iter().map(ids).collect();
         print::json(&TodoGraphReport { session: session.session, todos: &todos, layers });
         return Ok(CommandExit::Success);
     }
-    let asking = AskingTasks::read(&session.reader)?;
+    let asking = AskingTasks::of_session(&session.handle)?;
     match format {
         GraphFormat::Mermaid => print::document(mermaid::draw(&todos, &asking).as_bytes()),
         GraphFormat::Dot => print::document(dot::draw(&todos, &asking).as_bytes()),
@@ -125,30 +125,11 @@ fn fit_line(prefix: &str, title: &str, after: &str, columns: Option<usize>) -> S
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use protocol::{TodoId, TodoStatus};
+mod tests {
+    use protocol::TodoStatus;
+    use testkit::todos::todo_view as todo;
 
     use super::*;
-
-    pub(in crate::todos) fn todo(id: &str, title: &str, dependencies: &[&str]) -> TodoView {
-        TodoView {
-            id: id.into(),
-            title: title.into(),
-            description: None,
-            status: TodoStatus::Pending,
-            ready: dependencies.is_empty(),
-            interrupted: false,
-            depends_on: dependencies.iter().map(|id| TodoId::from(*id)).collect(),
-            reason: None,
-            agent_type: None,
-            model: None,
-            files: Vec::new(),
-            check: None,
-            expects: None,
-            task: None,
-            attempts: 0,
-        }
-    }
 
     #[test]
     fn a_graph_is_drawn_in_layers_that_fit_the_terminal() {

@@ -23,7 +23,7 @@ struct TodoListReport<'a> {
 }
 
 pub(super) fn list(session: &TodoSession, params: &TodosParams) -> Result<CommandExit, CliError> {
-    let todos = session.reader.todos(params)?.todos;
+    let todos = session.handle.todos(params)?.todos;
     if session.json {
         print::json(&TodoListReport { session: session.session, todos: &todos });
         return Ok(CommandExit::Success);
@@ -37,7 +37,7 @@ pub(super) fn list(session: &TodoSession, params: &TodosParams) -> Result<Comman
         print::note(format_args!("{} has {missing}; `bosun todos add \"…\"` adds one", session.session));
         return Ok(CommandExit::Success);
     }
-    let asking = AskingTasks::read(&session.reader)?;
+    let asking = AskingTasks::of_session(&session.handle)?;
     let rows: Vec<[String; 3]> = todos.iter().map(|todo| cells(todo, TodoMark::in_session(todo, &asking))).collect();
     let width = |column: usize| rows.iter().map(|cells| cells[column].width()).max().unwrap_or(0);
     let widths = [width(0), width(1), width(2)];

@@ -67,7 +67,8 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::graph::tests::todo;
+    use testkit::todos::todo_view as todo;
+
     use super::*;
 
     #[test]

@@ -1,6 +1,6 @@
 //! Finds the session whose todos a command works on.
 
-use client::{SessionHandle, StoredSession};
+use client::SessionHandle;
 use host::Home;
 use protocol::SessionId;
 
@@ -13,7 +13,7 @@ use crate::setup;
 #[derive(Debug)]
 pub(super) struct TodoSession {
     pub(super) session: SessionId,
-    pub(super) reader: StoredSession,
+    pub(super) handle: SessionHandle,
     pub(super) json: bool,
 }
 
@@ -23,7 +23,7 @@ impl TodoSession {
             Some(prefix) => find_session(home, prefix)?,
             None => latest_in_folder(home)?,
         };
-        Ok(TodoSession { session, reader: SessionHandle::new(home, session).stored()?, json: args.json })
+        Ok(TodoSession { session, handle: SessionHandle::new(home, session), json: args.json })
     }
 }
 

@@ -18,8 +18,8 @@ use crate::setup::terminal_settings;
 const UPDATE_PAUSE: Duration = Duration::from_millis(100);
 
 pub(super) async fn watch(home: &Home, session: &TodoSession, env: &Env) -> Result<CommandExit, CliError> {
-    let (board, seen) = FleetBoard::read_now(&session.reader)?;
-    if session.reader.owner()?.is_none() {
+    let (board, seen) = FleetBoard::read_now(&session.handle)?;
+    if session.handle.owner_pid()?.is_none() {
         if !session.json {
             live::print_board(&board);
         }
@@ -31,9 +31,9 @@ pub(super) async fn watch(home: &Home, session: &TodoSession, env: &Env) -> Resu
     let options = FollowOptions { pause: UPDATE_PAUSE, ..FollowOptions::default() };
     let mut stream = SessionHandle::new(home, session.session).follow(seen, options);
     live::watch_fleet(async || stream.next().await, &mut view).await?;
-    view.sync_with_store(&session.reader)?;
+    view.sync_with_store(&session.handle)?;
     view.finish();
-    if session.reader.owner()?.is_none() {
+    if session.handle.owner_pid()?.is_none() {
         print_not_running(session, view.is_interrupted());
     }
     Ok(CommandExit::Success)

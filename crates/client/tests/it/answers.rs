@@ -1,12 +1,13 @@
 //! Answers from a session's file.
 
-use bosun_client::{ClientError, SessionHandle, StoredSession};
+use bosun_client::{ClientError, SessionHandle, answer_from_reader};
 use protocol::api::{
     AnswerSource, METHODS, Method, NewTodo, Nothing, PlanParams, RefusalKind, SessionView, TaskParams, TasksPage,
     TasksParams, calls,
 };
 use protocol::{MailDelivery, SessionId, TaskId};
 use serde_json::{Value, json};
+use store::SessionReader;
 use testkit::session::{SessionFixture, SessionStart, scenario};
 
 /// Two calls that wait for the user.
@@ -30,8 +31,9 @@ fn params_of(method: Method, root: TaskId) -> Value {
     }
 }
 
-fn stored(stage: &SessionFixture, id: SessionId) -> StoredSession {
-    SessionHandle::new(stage.home(), id).stored().unwrap()
+/// What the session's file answers.
+fn file_answer(stage: &SessionFixture, id: SessionId, method: Method, params: Value) -> Result<Value, ClientError> {
+    answer_from_reader(stage.home(), SessionReader::open(stage.home(), id).unwrap(), method, params)
 }
 
 #[tokio::test]
@@ -49,7 +51,7 @@ async fn an_owner_and_the_file_give_the_same_answers() {
     let (client, _notifications) = session.connect().await.unwrap();
     for spec in METHODS.iter().filter(|spec| spec.source == AnswerSource::File) {
         let from_owner: Value = client.call(spec.method, params_of(spec.method, root)).await.unwrap();
-        let from_file = stored(&stage, driver.id()).answer(spec.method, params_of(spec.method, root)).unwrap();
+        let from_file = file_answer(&stage, driver.id(), spec.method, params_of(spec.method, root)).unwrap();
         assert_eq!(from_owner, from_file, "{}", spec.name);
         assert_ne!(from_file, json!({}), "{}", spec.name);
     }
@@ -69,7 +71,7 @@ async fn a_session_that_rests_answers_what_its_file_says_and_nothing_else() {
     driver.rest().await;
     let id = driver.leave().await.id();
     for spec in METHODS {
-        let answer = stored(&stage, id).answer(spec.method, params_of(spec.method, root));
+        let answer = file_answer(&stage, id, spec.method, params_of(spec.method, root));
         match spec.source {
             AnswerSource::File | AnswerSource::OwnerFirst => {
                 drop(answer.unwrap_or_else(|error| panic!("{}: {error}", spec.name)))
@@ -96,7 +98,7 @@ async fn wrong_questions_are_refused_with_a_kind() {
     driver.send("go", MailDelivery::FollowUp).await;
     driver.rest().await;
     let id = driver.leave().await.id();
-    let kind = |method, params: Value| match stored(&stage, id).answer(method, params) {
+    let kind = |method, params: Value| match file_answer(&stage, id, method, params) {
         Err(ClientError::Refused(refused)) => refused.refusal_kind(),
         other => panic!("{other:?}"),
     };
@@ -105,7 +107,7 @@ async fn wrong_questions_are_refused_with_a_kind() {
     assert_eq!(kind(Method::TasksOutput, unknown), Some(RefusalKind::NoTask));
     assert_eq!(kind(Method::TasksList, json!({ "state": "asleep" })), Some(RefusalKind::Invalid));
     assert_eq!(kind(Method::TasksGet, json!({ "task": 7 })), None, "bad parameters have their own code");
-    let page = stored(&stage, id).answer(Method::TasksList, json!({ "limit": u64::MAX })).unwrap();
-    let all = stored(&stage, id).tasks(&TasksParams::all_tasks()).unwrap();
+    let page = file_answer(&stage, id, Method::TasksList, json!({ "limit": u64::MAX })).unwrap();
+    let all = SessionHandle::new(stage.home(), id).tasks(&TasksParams::all_tasks()).unwrap();
     assert_eq!(serde_json::from_value::<TasksPage>(page).unwrap(), all);
 }

@@ -139,7 +139,7 @@ async fn todos_are_edited_by_the_owner_or_in_the_file() {
     let EditedTodos { ids, is_applied } = session.edit_todos(add("at work")).await.unwrap();
     assert_eq!((ids.len(), is_applied), (1, true));
     driver.leave().await;
-    let todos = session.stored().unwrap().todos(&TodosParams::all_todos()).unwrap().todos;
+    let todos = session.todos(&TodosParams::all_todos()).unwrap().todos;
     let titles: Vec<&str> = todos.iter().map(|todo| &*todo.title).collect();
     assert_eq!(titles, ["at rest", "at work"]);
 }

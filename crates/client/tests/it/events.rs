@@ -85,7 +85,7 @@ async fn no_event_is_lost_or_repeated_when_owners_change() {
     let session = SessionHandle::new(stage.home(), id);
     // Futures that are dropped at every await they reach, or soon after.
     for polls in [2, 3, 5, 8, usize::MAX] {
-        let from = session.stored().unwrap().view().unwrap().events;
+        let from = session.view().unwrap().events;
         let mut stream = session.follow(from, SURVIVE);
         let last = std::cell::Cell::new(u64::MAX);
         let owning = async {
@@ -121,7 +121,7 @@ async fn clients_in_the_owners_process_share_its_events() {
     let session = driver.session().handle().clone();
     let mut streams = [0, 0].map(|after| session.follow(after, FollowOptions::default()));
     assert_eq!(streams[0].status().unwrap().root, Some(TaskState::Idle), "known before any message is read");
-    let begun = session.stored().unwrap().view().unwrap().events;
+    let begun = session.view().unwrap().events;
     for stream in &mut streams {
         read(stream, begun, usize::MAX).await;
     }

@@ -101,7 +101,7 @@ async fn a_session_that_no_process_runs_is_quiet() {
     let (fixture, id) = resting_session().await;
     let session = SessionHandle::new(fixture.home(), id);
     let waited = session.call::<calls::SessionWait>(&Default::default(), LIMIT).await.unwrap();
-    let events = session.stored().unwrap().view().unwrap().events;
+    let events = session.view().unwrap().events;
     assert_eq!(waited, SessionWaitResult { end: SessionWaitEnd::Quiet, phase: RunPhase::Quiet, seq: events });
     let log = session.call_value(Method::EventsList, json!({ "after": events - 1 }), LIMIT).await.unwrap();
     assert_eq!(log["events"][0]["seq"], events);

@@ -46,4 +46,4 @@ pub use repository::remote_url;
 pub(crate) use fields::nearest;
 pub(crate) use frontmatter::describe_yaml_error;
 pub(crate) use name::normalize_or_trim as loose_name;
-pub(crate) use node::{DocumentNode, NodeValue, YamlNode};
+pub(crate) use node::{DocumentNode, JsonNode, NodeValue, YamlNode};

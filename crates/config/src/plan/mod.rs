@@ -8,11 +8,13 @@ mod form;
 mod keys;
 mod lengths;
 mod links;
+mod prepare;
 mod read;
 mod shape;
 mod todo;
 
 pub use check::PlanChecker;
 pub use form::{PLAN_SCHEMA, generate_plan_schema};
+pub use prepare::{PrepareFleetError, PreparedFleet, prepare_fleet};
 pub use read::{FleetPlan, PlanLimits};
 pub use shape::PlanShape;

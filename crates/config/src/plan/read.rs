@@ -3,14 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use protocol::{FleetConfig, Todo, parse_usd};
+use protocol::{Todo, parse_usd};
+use serde::Deserialize;
+use serde_json::Value;
 
 use super::keys::{PlanKeys, PlanProblems};
 use super::lengths::{MAX_COMMAND_BYTES, MAX_DESCRIPTION_BYTES, MAX_PLAN_BYTES, MAX_TODOS, MAX_WORD_BYTES};
 use super::shape::{PlanGraph, PlanShape};
 use super::todo::{TodoDefaults, TodoPositions};
 use super::{links, todo};
-use crate::catalog::{DefinitionProblem, DocumentNode, FilePosition, NodeValue, YamlNode, describe_yaml_error};
+use crate::catalog::{
+    DefinitionProblem, DocumentNode, FilePosition, JsonNode, NodeValue, YamlNode, describe_yaml_error,
+};
 use crate::parse_time;
 
 /// The keys of a plan, of its limits and of its defaults.
@@ -24,8 +28,7 @@ const MAX_PARALLEL: u32 = 4_096;
 const MAX_RETRIES: u32 = 100;
 const MAX_ROUNDS: u32 = 100;
 
-/// Default number of retries of a todo and of validation rounds.
-const DEFAULT_RETRIES: u32 = 1;
+/// Default number of validation rounds.
 const DEFAULT_ROUNDS: u32 = 3;
 
 /// A plan: the todos of a fleet and its configuration.
@@ -65,12 +68,16 @@ pub struct PlanLimits {
 impl FleetPlan {
     /// Reads a plan; returns all its problems on failure.
     pub fn read(file: &Path) -> Result<FleetPlan, Vec<DefinitionProblem>> {
-        let refuse = |message: String, remedy: &str| Err(vec![DefinitionProblem::error(file, message, remedy)]);
+        FleetPlan::parse(file, &FleetPlan::read_text(file).map_err(|problem| vec![problem])?)
+    }
+
+    /// Reads the text of a plan, without looking at it.
+    pub fn read_text(file: &Path) -> Result<String, DefinitionProblem> {
+        let refuse = |message: String, remedy: &str| Err(DefinitionProblem::error(file, message, remedy));
         match host::read_plain(file, MAX_PLAN_BYTES) {
-            Ok(Some(bytes)) => match String::from_utf8(bytes) {
-                Ok(text) => FleetPlan::parse(file, &text),
-                Err(_binary) => refuse("it is not UTF-8 text".into(), "save it as UTF-8"),
-            },
+            Ok(Some(bytes)) => {
+                String::from_utf8(bytes).or_else(|_binary| refuse("it is not UTF-8 text".into(), "save it as UTF-8"))
+            }
             Ok(None) => refuse("it does not exist".into(), "name a plan file"),
             Err(error) => refuse(error.to_string(), "name a plan that can be read"),
         }
@@ -79,34 +86,37 @@ impl FleetPlan {
     /// Parses a plan from YAML or JSON; problems name `file`.
     pub fn parse(file: &Path, text: &str) -> Result<FleetPlan, Vec<DefinitionProblem>> {
         let mut report = PlanProblems::new(file);
-        let plan = parse_document(text, &mut report).map(|node| read_plan(node, &mut report));
-        match plan {
-            Some(plan) if report.problems.is_empty() => Ok(plan),
-            Some(_) | None => Err(report.problems),
-        }
+        let node = parse_document(text, &mut report);
+        report.finish(node)
     }
 
-    /// The configuration of a fleet that works through this plan.
-    pub fn fleet_config(&self) -> FleetConfig {
-        let file = self.file.display().to_string();
-        FleetConfig {
-            goal: self.goal.clone().unwrap_or_else(|| file.clone()),
-            agent: None,
-            parallel: self.limits.parallel,
-            retries: self.limits.retries.unwrap_or(DEFAULT_RETRIES),
-            rounds: self.rounds,
-            isolated: self.isolated.unwrap_or(false),
-            dirty: false,
-            merge: false,
-            check: self.merge_check.clone(),
-            plan: Some(file),
-        }
+    /// Parses a plan that is a JSON value already; its problems have no positions.
+    pub fn from_json(file: &Path, value: Value) -> Result<FleetPlan, Vec<DefinitionProblem>> {
+        let mut report = PlanProblems::new(file);
+        let node = match JsonNode::deserialize(value) {
+            Ok(JsonNode(node)) => Some(node),
+            Err(error) => {
+                report.error(None, error.to_string(), "correct the plan");
+                None
+            }
+        };
+        report.finish(node)
     }
 
     /// The plan's dependency structure.
     pub fn shape(&self) -> PlanShape {
         let none = PlanShape { layers: Vec::new(), longest: Vec::new() };
         PlanGraph::new(&self.todos).shape(&self.todos).unwrap_or(none)
+    }
+}
+
+impl PlanProblems {
+    /// The plan, unless it has problems.
+    fn finish(mut self, node: Option<DocumentNode>) -> Result<FleetPlan, Vec<DefinitionProblem>> {
+        match node.map(|node| read_plan(node, &mut self)) {
+            Some(plan) if self.problems.is_empty() => Ok(plan),
+            Some(_) | None => Err(self.problems),
+        }
     }
 }
 

@@ -5,8 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use config::{FleetPlan, PlanChecker, generate_plan_schema};
-use protocol::{Todo, TodoId};
+use config::{FleetPlan, PlanChecker, PreparedFleet, generate_plan_schema, prepare_fleet};
+use protocol::api::{BeginFleetParams, FleetParams, PlanDocument};
+use protocol::{Hinted as _, Seconds, SessionOptions, Todo, TodoId, Usd};
 use serde_json::{Value, json};
 
 const WHOLE: &str = r#"
@@ -62,17 +63,14 @@ fn plan_defines_todos_agents_and_order() {
         ..usual("lexer", "Make the lexer total")
     };
     assert_eq!(plan.todos, [usual("tokens", "Write the tokens"), lexer]);
-    let terms = plan.fleet_config();
-    assert_eq!((terms.parallel, terms.retries, terms.rounds, terms.isolated), (Some(8), 2, 2, true));
-    assert_eq!((terms.check.as_deref(), terms.plan.as_deref()), (Some("cargo test -q"), Some("plan.yaml")));
+    assert_eq!((plan.rounds, plan.isolated, plan.merge_check.as_deref()), (2, Some(true), Some("cargo test -q")));
 }
 
 #[test]
 fn plan_may_be_json_and_has_defaults() {
     let plan = parse(r#"{ "todos": [ { "id": 7, "title": "Count", "agent_type": "explore" } ] }"#).unwrap();
     assert_eq!(plan.todos, [Todo { agent_type: Some("explore".into()), ..Todo::new("7", "Count") }]);
-    let terms = plan.fleet_config();
-    assert_eq!((terms.goal.as_str(), terms.retries, terms.rounds, terms.isolated), ("plan.yaml", 1, 0, false));
+    assert_eq!((plan.goal, plan.limits.retries, plan.rounds, plan.isolated), (None, None, 0, None));
 }
 
 #[test]
@@ -207,7 +205,76 @@ fn documented_plan_is_valid() {
     let manual = fs::read_to_string(manual).unwrap();
     let example = manual.split("```yaml\n").find(|block| block.starts_with("# plan.yaml")).unwrap();
     let plan = parse(example.split("```").next().unwrap()).unwrap();
-    assert_eq!((plan.todos.len(), plan.shape().longest.len(), plan.fleet_config().isolated), (3, 3, true));
+    assert_eq!((plan.todos.len(), plan.shape().longest.len(), plan.isolated), (3, 3, Some(true)));
+}
+
+fn begin(plan: PlanDocument) -> BeginFleetParams {
+    BeginFleetParams { plan: Some(plan), ..BeginFleetParams::default() }
+}
+
+fn with_text(text: &str) -> PlanDocument {
+    PlanDocument { text: Some(text.into()), file: Some("plan.yaml".into()), object: None }
+}
+
+#[test]
+fn a_request_overrides_its_plan() {
+    let request = begin(with_text(WHOLE));
+    let PreparedFleet { session, fleet } = prepare_fleet(request.clone()).unwrap();
+    assert_eq!(
+        (session.max_budget_usd, session.timeout_seconds),
+        (Some(Usd(2_500_000)), Some(Seconds(Duration::from_secs(1_800))))
+    );
+    assert_eq!(
+        (fleet.prompt.as_deref(), fleet.plan_file.as_deref()),
+        (Some("Make the parser total"), Some("plan.yaml"))
+    );
+    assert_eq!((fleet.parallel, fleet.retries, fleet.rounds, fleet.isolated), (Some(8), Some(2), Some(2), Some(true)));
+    assert_eq!((fleet.check.as_deref(), fleet.todos.len()), (Some("cargo test -q"), 2));
+    let options = SessionOptions { max_budget_usd: Some(Usd(7)), ..SessionOptions::default() };
+    let terms = FleetParams { parallel: Some(1), rounds: Some(0), ..FleetParams::new(Some("bake")) };
+    let PreparedFleet { session, fleet } =
+        prepare_fleet(BeginFleetParams { session: options, fleet: terms, ..request }).unwrap();
+    assert_eq!((session.max_budget_usd, fleet.prompt.as_deref()), (Some(Usd(7)), Some("bake")));
+    assert_eq!((fleet.parallel, fleet.retries, fleet.rounds), (Some(1), Some(2), Some(0)));
+}
+
+#[test]
+fn a_plan_may_be_an_object() {
+    let Value::Object(object) = json!({ "todos": [{ "id": "a", "title": "A", "expects": { "type": "object" } }] })
+    else {
+        unreachable!()
+    };
+    let document = |object| PlanDocument { object: Some(object), ..PlanDocument::default() };
+    let PreparedFleet { fleet, .. } = prepare_fleet(begin(document(object.clone()))).unwrap();
+    assert_eq!((fleet.todos.len(), fleet.todos[0].expects.as_deref()), (1, Some(r#"{"type":"object"}"#)));
+    assert_eq!((fleet.prompt.as_deref(), fleet.plan_file.as_deref()), (Some("the plan"), Some("")));
+    let mut wrong = object;
+    wrong.insert("todos".into(), json!([{ "id": "a" }]));
+    let refused = prepare_fleet(begin(document(wrong))).unwrap_err().to_string();
+    assert!(refused.starts_with("the plan has 1 problem\nthe plan: todo `a`: it has no `title`"), "{refused}");
+}
+
+#[test]
+fn a_plan_that_cannot_be_used_is_refused_with_file_line_and_reason() {
+    let refused = prepare_fleet(begin(with_text("todos:\n  - { id: a, title: A, depends_on: [b] }\n"))).unwrap_err();
+    let text = refused.to_string();
+    assert!(text.starts_with("plan.yaml has 1 problem\nplan.yaml:2:"), "{text}");
+    let both = PlanDocument { object: Some(serde_json::Map::new()), ..with_text(WHOLE) };
+    let todos = FleetParams { todos: vec![Todo::new("a", "A").into()], ..FleetParams::default() };
+    let shared = FleetParams { merge: true, isolated: Some(false), ..FleetParams::default() };
+    for (request, reason) in [
+        (begin(both), "a plan is either a `text` or an `object`"),
+        (begin(PlanDocument::default()), "a plan is either a `text` or an `object`"),
+        (BeginFleetParams { fleet: todos, ..begin(with_text(WHOLE)) }, "there are two plans"),
+        (
+            BeginFleetParams { fleet: shared, ..begin(with_text(WHOLE)) },
+            "`merge` needs workers with their own checkouts",
+        ),
+        (BeginFleetParams::default(), "the fleet has neither a prompt nor a plan"),
+    ] {
+        let refused = prepare_fleet(request).unwrap_err();
+        assert!(refused.to_string().contains(reason) && refused.hint().is_some(), "{refused}");
+    }
 }
 
 /// A catalog with one agent and one model, which refuses patterns with brackets and schemas that are not objects.

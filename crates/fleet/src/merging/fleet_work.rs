@@ -82,7 +82,7 @@ impl FleetWork {
                     ..FleetWork::default()
                 };
             }
-            Event::FleetEnded { end } => self.is_over = *end == FleetEnd::Done,
+            Event::FleetEnded { end, .. } => self.is_over = *end == FleetEnd::Done,
             Event::TaskCreated(spec) => {
                 if spec.todo.is_some() || spec.merges.is_some() {
                     self.workers.insert(entry.task);
@@ -216,7 +216,7 @@ mod tests {
             read(&mut work, 1, Event::FleetBegan(fleet_config()));
             seal(&mut work, 3, 2);
             read(&mut work, 3, Event::TodoDone { todo: "a".into(), fence: Some(1), reused: None });
-            read(&mut work, 1, Event::FleetEnded { end });
+            read(&mut work, 1, Event::FleetEnded { end, why: None });
             read(&mut work, 1, Event::FleetBegan(fleet_config()));
             assert_eq!((work.finished_fleets, work.commits.len()), (fleets, remaining), "{end:?}");
         }

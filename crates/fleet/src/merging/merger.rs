@@ -12,7 +12,7 @@ use protocol::{
 };
 use runtime::{FleetSession, InputRejection};
 use store::StoreError;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::Mutex;
 
 use super::deliver::{BranchAction, MergedTree};
 use super::error::MergeError;
@@ -30,8 +30,6 @@ pub(crate) struct FleetMerger {
     pub(super) work: Mutex<FleetWork>,
     /// Held while an agent for a conflict is found or started, so that there is only one.
     pub(super) resolver_lock: Mutex<()>,
-    /// The summary of the latest fleet.
-    summary: watch::Sender<Option<MergeSummary>>,
 }
 
 /// The session's services for merging one fleet.
@@ -45,12 +43,7 @@ pub(super) struct MergeServices<'a> {
 
 impl FleetMerger {
     pub(crate) fn new(session: FleetSession) -> FleetMerger {
-        FleetMerger {
-            session,
-            work: Mutex::default(),
-            resolver_lock: Mutex::default(),
-            summary: watch::Sender::default(),
-        }
+        FleetMerger { session, work: Mutex::default(), resolver_lock: Mutex::default() }
     }
 
     /// Checks whether workers can have their own checkouts.
@@ -147,7 +140,7 @@ impl FleetMerger {
             commit: part.commit.to_string(),
             outcome,
         };
-        let summary = MergeSummary {
+        Ok(MergeSummary {
             todos: parts.into_iter().zip(outcomes).map(result).collect(),
             predicted_conflicts: conflicts.into_iter().map(|pair| (TodoId(pair.a), TodoId(pair.b))).collect(),
             base: base_commit.base.to_string(),
@@ -155,14 +148,7 @@ impl FleetMerger {
             stat,
             destination,
             leftover_checkouts,
-        };
-        self.summary.send_replace(Some(summary.clone()));
-        Ok(summary)
-    }
-
-    /// The summary of the latest fleet whose work was collected in this process.
-    pub(crate) fn summary(&self) -> watch::Receiver<Option<MergeSummary>> {
-        self.summary.subscribe()
+        })
     }
 
     pub(super) fn catch_up(&self, work: &mut FleetWork) -> Result<(), StoreError> {

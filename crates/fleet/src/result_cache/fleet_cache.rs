@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use host::{Clock, Home};
 use protocol::{ReasoningEffort, Todo};
-use runtime::{Catalog, ModelResolver, RedoReasons};
+use runtime::{Catalog, ModelResolver};
 use store::FleetResultStore;
 use tokio::sync::Mutex;
 
@@ -39,7 +39,6 @@ pub(crate) struct FleetResultCache {
     commits: Arc<dyn CommitPinner>,
     /// `None` before the start, and when the cache is disabled.
     run: Mutex<Option<CacheRun>>,
-    redo_reasons: RedoReasons,
 }
 
 #[derive(Debug)]
@@ -57,7 +56,7 @@ impl fmt::Debug for FleetResultCache {
 impl FleetResultCache {
     /// A cache for a session's workspace.
     pub(crate) fn new(scope: CacheScope, commits: Arc<dyn CommitPinner>) -> FleetResultCache {
-        FleetResultCache { scope, commits, run: Mutex::new(None), redo_reasons: RedoReasons::default() }
+        FleetResultCache { scope, commits, run: Mutex::new(None) }
     }
 
     /// Begins a run with these todos: takes a snapshot of the files.
@@ -88,16 +87,8 @@ impl FleetResultCache {
         let lookup = run.cache.lookup(todo, |_commit| is_pinned);
         if let CacheLookup::Miss(why) = &lookup {
             tracing::info!(todo = %todo.id, %why, "the result cache has no result for a todo");
-            if !matches!(why, CacheMissReason::NeverDone | CacheMissReason::CacheDisabled) {
-                self.redo_reasons.insert(todo.id.clone(), why.to_string());
-            }
         }
         lookup
-    }
-
-    /// Why todos that were done before are done again, until reported.
-    pub(crate) fn redo_reasons(&self) -> RedoReasons {
-        self.redo_reasons.clone()
     }
 
     /// Stores the result of a todo, and the commit with its work if there is one. A new owner also stores todos that an

@@ -81,7 +81,7 @@ impl FleetTraces {
                 .collect(),
             ends: events()
                 .filter_map(|event| match event {
-                    Event::FleetEnded { end } => Some(*end),
+                    Event::FleetEnded { end, .. } => Some(*end),
                     _other => None,
                 })
                 .collect(),
@@ -151,6 +151,35 @@ async fn every_entry_point_leaves_equal_todos_claims_and_results() {
     assert_eq!(expected.claims, ["dough", "sauce", "bake"]);
     for entry in [EntryPoint::Slash, EntryPoint::InvokedSlash, EntryPoint::Method, EntryPoint::ApprovedPlan] {
         assert_eq!(bake(entry).await, expected);
+    }
+}
+
+/// Kills the owner once `wanted` is committed, and has the next one resume the session, and its fleet if it has begun.
+async fn approve_and_crash(what: &str, wanted: fn(&Event) -> bool) -> PlayedSession {
+    let stage = with_script(BAKERY).plan_exit(PlanAction::AutopilotFleet).ready();
+    let mut driver = stage.open(SessionStart::New).await;
+    EntryPoint::ApprovedPlan.start(&driver).await;
+    driver.until(what, wanted).await;
+    let killed = driver.crash().await;
+    let has_begun = killed.count(|event| matches!(event, Event::FleetBegan(_))) > 0;
+    let mut driver = stage.open(SessionStart::Resume(killed.id())).await;
+    driver.resume().await;
+    if has_begun {
+        driver.resume_fleet().await;
+    }
+    driver.rest().await;
+    driver.leave().await
+}
+
+#[tokio::test]
+async fn a_kill_between_the_approval_of_a_plan_and_its_fleet_loses_neither() {
+    let decided = |event: &Event| matches!(event, Event::AskDecided { .. });
+    let began = |event: &Event| matches!(event, Event::FleetBegan(_));
+    for (what, wanted) in [("the approval", decided as fn(&Event) -> bool), ("the fleet", began)] {
+        let run = approve_and_crash(what, wanted).await;
+        assert_eq!(run.count(began), 1, "{what}: {}", run.transcript());
+        let done = run.count(|event| matches!(event, Event::FleetEnded { end: FleetEnd::Done, .. }));
+        assert_eq!((done, run.text()), (1, "It is baked.".into()), "{what}: {}", run.transcript());
     }
 }
 

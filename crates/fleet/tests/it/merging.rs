@@ -48,8 +48,17 @@ async fn play(stage: &SessionFixture, request: FleetRequest) -> (FleetOutcome, M
     let driver = stage.open(SessionStart::New).await;
     let mut fleet = driver.fleet(request).await;
     let outcome = driver.fleet_ended(&mut fleet).await;
-    let summary = fleet.merge_summary().unwrap();
-    (outcome, summary, driver.leave().await)
+    let run = driver.leave().await;
+    (outcome, merge_summary(&run), run)
+}
+
+/// How the work of the run's latest fleet was merged.
+fn merge_summary(run: &PlayedSession) -> MergeSummary {
+    let summary = |event: &Event| match event {
+        Event::FleetMerged(summary) => Some((**summary).clone()),
+        _other => None,
+    };
+    run.events().iter().rev().find_map(|envelope| summary(&envelope.entry.event)).unwrap()
 }
 
 fn show(stage: &SessionFixture, commit: &str, path: &str) -> String {
@@ -223,12 +232,12 @@ async fn the_next_owner_continues_the_merge_queue() {
     driver.resume().await;
     let mut fleet = driver.resume_fleet().await;
     assert_eq!(driver.fleet_ended(&mut fleet).await, DONE);
-    let summary = fleet.merge_summary().unwrap();
+    let run = driver.leave().await;
+    let summary = merge_summary(&run);
     assert_eq!(show(&stage, &summary.tip, "c.txt"), "a\nb");
     let merges =
         git(&stage.path("."), &["rev-list", "--count", "--merges", &format!("{}..{}", summary.base, summary.tip)]);
     assert_eq!(merges, "1", "merged work is not merged again");
-    let run = driver.leave().await;
     let claims = run.count(|event| matches!(event, Event::TodoClaimed { .. }));
     assert_eq!(claims, 3, "finished work is kept");
 }

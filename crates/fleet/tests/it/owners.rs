@@ -1,7 +1,7 @@
 //! Fleets that continue under another owner, and fleets that are stopped.
 
 use protocol::api::SessionCommand;
-use protocol::{Event, FleetEnd, MailDelivery, TodoStatus};
+use protocol::{Event, FleetEnd, Hinted as _, MailDelivery, TodoStatus};
 use runtime::{FleetOutcome, SessionStart};
 
 use crate::support::{status, statuses, todo, todo_steps, with_plan, with_script, without_plan};
@@ -188,7 +188,7 @@ async fn a_fleet_cannot_start_twice_or_resume_without_a_start() {
     let none = driver.session().resume_fleet(Vec::new()).await;
     assert_eq!(none.unwrap_err().to_string(), "no fleet has run in this session");
     let _fleet = driver.fleet(three()).await;
-    let twice = driver.session().start_fleet(without_plan(0)).await.unwrap_err().to_string();
+    let twice = driver.session().start_fleet(without_plan(0)).await.unwrap_err().in_one_line();
     assert!(twice.starts_with("a fleet is already working on the todos of this session; add todos"), "{twice}");
     assert!(twice.contains(&format!("bosun fleet stop {}", driver.id())), "{twice}");
     driver.leave().await;

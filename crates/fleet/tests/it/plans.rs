@@ -60,7 +60,7 @@ async fn a_plan_is_sent_back_only_a_few_times() {
     let (outcome, run) = play(with_script("  - answer: [say: I have no plan.]\n"), without_plan(3)).await;
     assert_eq!(outcome, FleetOutcome::Unplanned("1. there are no todos".into()));
     assert_eq!(run.stage().model(run.id()).requests().len(), 3);
-    let ends = run.count(|event| matches!(event, Event::FleetEnded { end: FleetEnd::Stopped }));
+    let ends = run.count(|event| matches!(event, Event::FleetEnded { end: FleetEnd::Stopped, .. }));
     assert_eq!(ends, 1);
 }
 

@@ -157,6 +157,7 @@ mod tests {
             by,
             until,
             definition,
+            redo_reason: None,
         })
     }
 

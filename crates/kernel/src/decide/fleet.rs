@@ -2,8 +2,8 @@
 //! a worker's report.
 
 use protocol::{
-    BlockReason, CancelBy, CancelMode, Event, FleetConfig, FleetEnd, Principal, TaskId, TaskOutcome, Todo, TodoId,
-    TodoStatus,
+    BlockReason, CancelBy, CancelMode, Event, FleetConfig, FleetEnd, FleetStopReason, MergeSummary, Principal, TaskId,
+    TaskOutcome, Todo, TodoId, TodoStatus,
 };
 
 use super::DecisionDraft;
@@ -55,7 +55,7 @@ impl DecisionDraft<'_> {
         self.propagate_blocks(all)
     }
 
-    pub(super) fn end_fleet(&mut self, end: FleetEnd) -> Result<(), InputRefusal> {
+    pub(super) fn end_fleet(&mut self, end: FleetEnd, why: Option<FleetStopReason>) -> Result<(), InputRefusal> {
         let root = self.state.root.ok_or(InputRefusal::Closed)?;
         if self.state.graph.fleet().is_none() {
             return Err(InputRefusal::NoFleet);
@@ -64,7 +64,7 @@ impl DecisionDraft<'_> {
         let resolvers = self.state.tasks.values().filter(|task| task.merges.is_some() && !task.is_finished());
         let tasks: Vec<TaskId> = workers.chain(resolvers.map(|task| task.id)).collect();
         // End the fleet before its workers, so that their todos are returned and not counted as failures.
-        self.record(root, Event::FleetEnded { end })?;
+        self.record(root, Event::FleetEnded { end, why })?;
         tasks.into_iter().try_for_each(|task| self.cancel(task, CancelBy::Parent, CancelMode::Abort))
     }
 
@@ -95,6 +95,12 @@ impl DecisionDraft<'_> {
         }
     }
 
+    /// Records how the work of isolated workers was merged, even if the user has ended the fleet meanwhile.
+    pub(super) fn merge_fleet(&mut self, summary: Box<MergeSummary>) -> Result<(), InputRefusal> {
+        let root = self.state.root.ok_or(InputRefusal::Closed)?;
+        self.record(root, Event::FleetMerged(summary))
+    }
+
     /// Checks that a task may be started for this todo now.
     pub(super) fn expect_claimable(&self, todo: &TodoId) -> Result<(), InputRefusal> {
         let graph = &self.state.graph;
@@ -113,9 +119,14 @@ impl DecisionDraft<'_> {
     }
 
     /// Claims a todo for the task that was started for it.
-    pub(super) fn claim(&mut self, task: TaskId, todo: TodoId) -> Result<(), InputRefusal> {
+    pub(super) fn claim(
+        &mut self,
+        task: TaskId,
+        todo: TodoId,
+        redo_reason: Option<String>,
+    ) -> Result<(), InputRefusal> {
         let fence = self.state.graph.fence + 1;
-        self.record(task, Event::TodoClaimed { todo, fence })
+        self.record(task, Event::TodoClaimed { todo, fence, redo_reason })
     }
 
     /// Releases a task's todo when the task's activation ends: the todo is done, tried again, or blocked.

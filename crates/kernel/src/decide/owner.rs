@@ -76,7 +76,7 @@ impl DecisionDraft<'_> {
         self.record(root, Event::SessionForked { from })?;
         // The copied fleet continues in the original session.
         if self.state.graph.fleet().is_some() {
-            self.end_fleet(FleetEnd::Stopped)?;
+            self.end_fleet(FleetEnd::Stopped, None)?;
         }
         if self.state.admission == SessionAdmission::Open {
             self.record(root, Event::AdmissionClosed)?;

@@ -10,7 +10,7 @@ use crate::{AgentDefinition, CallPhase, DecidedAsk, InputRefusal, KernelTask, Se
 
 impl DecisionDraft<'_> {
     pub(super) fn spawn(&mut self, spawn: TaskSpawn) -> Result<(), InputRefusal> {
-        let TaskSpawn { id, spec, prompt, by, until, definition } = spawn;
+        let TaskSpawn { id, spec, prompt, by, until, definition, redo_reason } = spawn;
         let caller = by.as_ref().map(|(run, ..)| run.task);
         let parent = caller.or(spec.parent).or(self.state.root).ok_or(InputRefusal::Closed)?;
         if let Some(todo) = &spec.todo {
@@ -41,7 +41,7 @@ impl DecisionDraft<'_> {
         let todo = spec.todo.clone();
         self.record(id, Event::TaskCreated(Box::new(TaskSpec { parent: Some(parent), name, call, ..spec })))?;
         if let Some(todo) = todo {
-            self.claim(id, todo)?;
+            self.claim(id, todo, redo_reason)?;
         }
         self.admit_mail(id, from, MailDelivery::Steer, MailBody::text(prompt))?;
         if let Some(call) = waiter {

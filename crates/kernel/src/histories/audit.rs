@@ -181,6 +181,7 @@ impl LogAudit {
             | Event::WorkCheckedOut { .. }
             | Event::WorkSealed { .. }
             | Event::WorkMerged { .. }
+            | Event::FleetMerged(_)
             | Event::ModelDiffered { .. }
             | Event::BudgetLow { .. }
             | Event::Compacted(_)

@@ -42,7 +42,7 @@ impl SimulatedSession {
         let is_known = self.kernel.external_task(&external.id).is_some();
         let spec = TaskSpec { parent: Some(root), ..TaskSpec::external("x", external) };
         let (id, prompt) = (self.new_id(), "builds".into());
-        let spawn = TaskSpawn { id, spec, prompt, by: None, until: None, definition: None };
+        let spawn = TaskSpawn { id, spec, prompt, by: None, until: None, definition: None, redo_reason: None };
         let refusal = self.try_apply(KernelInput::Spawn(spawn));
         assert!(!is_known || refusal.is_some(), "two external tasks have one name");
     }

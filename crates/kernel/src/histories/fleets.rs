@@ -103,7 +103,10 @@ impl FleetHistory {
         };
         let cycle = self.session.kernel.graph().cycle();
         match self.session.kernel.graph().fleet() {
-            Some(_) => assert_eq!(self.apply(KernelInput::EndFleet(FleetEnd::Stopped)), None),
+            Some(_) => {
+                let why = self.session.rng.one_in(2).then_some(FleetStopReason::Budget);
+                assert_eq!(self.apply(KernelInput::EndFleet { end: FleetEnd::Stopped, why }), None);
+            }
             None => assert_eq!(self.apply(KernelInput::BeginFleet(config)), cycle.map(InputRefusal::TodoCycle)),
         }
     }
@@ -150,6 +153,7 @@ impl FleetHistory {
             by: None,
             until: None,
             definition: None,
+            redo_reason: None,
         }))
     }
 
@@ -222,6 +226,18 @@ impl FleetHistory {
         let is_known = self.table.contains_key(&todo);
         let refusal = self.apply(KernelInput::MergeTodo { todo, commit: "c2".into() });
         assert_eq!(refusal.is_none(), is_known, "{refusal:?}");
+        if self.session.rng.one_in(4) {
+            let summary = MergeSummary {
+                todos: Vec::new(),
+                predicted_conflicts: Vec::new(),
+                base: "c1".into(),
+                tip: "c2".into(),
+                stat: String::new(),
+                destination: MergeDestination::NoChange,
+                leftover_checkouts: Vec::new(),
+            };
+            assert_eq!(self.apply(KernelInput::MergeFleet(Box::new(summary))), None);
+        }
     }
 
     /// Has a worker write a random status to a todo. While a fleet works, this must change nothing.
@@ -261,7 +277,7 @@ impl FleetHistory {
                     let reported = self.table.values_mut().filter(|todo| todo.status == TodoStatus::InProgress);
                     reported.for_each(|todo| todo.status = TodoStatus::Pending);
                 }
-                Event::TodoClaimed { todo, fence } => {
+                Event::TodoClaimed { todo, fence, .. } => {
                     assert!(*fence > self.fence, "a fence was given twice");
                     self.fence = *fence;
                     self.claim_count += 1;

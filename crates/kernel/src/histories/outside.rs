@@ -137,7 +137,7 @@ impl SimulatedSession {
         let kind = self.random_kind(3);
         let spec = self.random_spec(kind, TaskMode::Background, CompletionPolicy::Finish, Some(parent));
         let (id, prompt) = (self.new_id(), "work".into());
-        let spawn = TaskSpawn { id, spec, prompt, by: None, until: None, definition: None };
+        let spawn = TaskSpawn { id, spec, prompt, by: None, until: None, definition: None, redo_reason: None };
         if let Some(refusal) = self.try_apply(KernelInput::Spawn(spawn)) {
             self.audit.check_spawn_refusal(&self.limits, self.now, parent, &refusal);
         }

@@ -182,7 +182,8 @@ impl SimulatedSession {
         let definition = AgentDefinition { id: digest, spec: Box::default() };
         let definition = Some(definition).filter(|_| kind.is_agent() && self.rng.one_in(2));
         let (prompt, by) = ("work".into(), Some((run, turn, call)));
-        if let Some(refusal) = self.try_apply(KernelInput::Spawn(TaskSpawn { id, spec, prompt, by, until, definition }))
+        if let Some(refusal) =
+            self.try_apply(KernelInput::Spawn(TaskSpawn { id, spec, prompt, by, until, definition, redo_reason: None }))
         {
             self.audit.check_spawn_refusal(&self.limits, self.now, run.task, &refusal);
         }

@@ -112,7 +112,7 @@ impl SimulatedSession {
             ..self.random_spec(TaskType::Agent, mode, CompletionPolicy::Finish, None)
         };
         let (id, prompt, by) = (self.new_id(), "go".into(), Some((run, turn, call.clone())));
-        let spawn = TaskSpawn { id, spec, prompt, by, until: None, definition: None };
+        let spawn = TaskSpawn { id, spec, prompt, by, until: None, definition: None, redo_reason: None };
         if let Some(refusal) = self.try_apply(KernelInput::Spawn(spawn)) {
             self.audit.check_spawn_refusal(&self.limits, self.now, run.task, &refusal);
             *stats.refusals.entry(refusal.to_string()).or_default() += 1;
@@ -284,6 +284,7 @@ fn a_sufficient_budget_lets_all_agents_finish_even_if_most_of_it_is_reserved() {
                 by: None,
                 until: None,
                 definition: None,
+                redo_reason: None,
             }));
         }
         let mut refused_count = 0;

@@ -94,6 +94,7 @@ fn after_a_stop_nothing_starts() {
         by: None,
         until: None,
         definition: None,
+        redo_reason: None,
     };
     assert!(kernel.refused(KernelInput::Spawn(spawn)).starts_with("the session is stopping"));
     assert!(kernel.ok(KernelInput::Stop { by: CancelBy::User }).is_empty());
@@ -111,6 +112,7 @@ fn a_task_being_stopped_cannot_start_others() {
         by: None,
         until: None,
         definition: None,
+        redo_reason: None,
     };
     assert!(kernel.refused(KernelInput::Spawn(spawn.clone())).ends_with("is being stopped"));
     kernel.ok(cancel(2, CancelMode::Abort));

@@ -65,7 +65,7 @@ pub(crate) fn user_mail(to: TaskId, delivery: MailDelivery) -> NewMail {
 pub(crate) fn spawn_by_call(run: RunId, turn: Turn, call: &str, n: u128, mode: TaskMode) -> TaskSpawn {
     let spec = TaskSpec { mode, ..spec(TaskType::Agent, Some(run.task)) };
     let by = Some((run, turn, CallId(call.into())));
-    TaskSpawn { id: id(n), spec, prompt: "go".into(), by, until: None, definition: None }
+    TaskSpawn { id: id(n), spec, prompt: "go".into(), by, until: None, definition: None, redo_reason: None }
 }
 
 impl KernelFixture {
@@ -165,6 +165,7 @@ impl KernelFixture {
             by: None,
             until: None,
             definition: None,
+            redo_reason: None,
         }))
     }
 

@@ -86,12 +86,20 @@ fn a_todo_is_claimed_with_the_spawn_and_a_second_claim_is_refused() {
     assert_eq!(spawned[..2], ["2 taskCreated", "2 todoClaimed"]);
     let another = |todo: &str| {
         let spec = TaskSpec { todo: Some(todo.into()), ..crate::fixture::spec(TaskType::Agent, Some(id(1))) };
-        KernelInput::Spawn(TaskSpawn { id: id(9), spec, prompt: "go".into(), by: None, until: None, definition: None })
+        KernelInput::Spawn(TaskSpawn {
+            id: id(9),
+            spec,
+            prompt: "go".into(),
+            by: None,
+            until: None,
+            definition: None,
+            redo_reason: None,
+        })
     };
     assert_eq!(kernel.refused(another("a")), format!("the todo `a` is claimed by {}", id(2)));
     assert_eq!(kernel.refused(another("b")), "the todo `b` cannot be worked on now");
     assert_eq!(kernel.refused(another("c")), "there is no todo `c`");
-    kernel.ok(KernelInput::EndFleet(FleetEnd::Stopped));
+    kernel.ok(KernelInput::EndFleet { end: FleetEnd::Stopped, why: None });
     assert_eq!(kernel.refused(another("a")), "no fleet is working on the todos of this session");
     assert_eq!((kernel.status("a"), kernel.state(2)), ("pending".into(), "cancelled"));
 }

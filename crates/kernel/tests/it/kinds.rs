@@ -87,7 +87,8 @@ fn an_agent_whose_type_may_never_run_is_refused() {
     let mut kernel = capped(4, "build", 0);
     let mut spec = spec(TaskType::Agent, Some(id(1)));
     spec.agent = "build".into();
-    let spawn = TaskSpawn { id: id(2), spec, prompt: "go".into(), by: None, until: None, definition: None };
+    let spawn =
+        TaskSpawn { id: id(2), spec, prompt: "go".into(), by: None, until: None, definition: None, redo_reason: None };
     assert_eq!(kernel.refused(KernelInput::Spawn(spawn)), "no agent of the type `build` may run: its limit is 0");
 }
 

@@ -13,6 +13,7 @@ fn spawn(n: u128, parent: u128) -> KernelInput {
         by: None,
         until: None,
         definition: None,
+        redo_reason: None,
     })
 }
 
@@ -29,6 +30,7 @@ fn depth_is_counted_from_the_root_and_the_first_level_is_one() {
         by: None,
         until: None,
         definition: None,
+        redo_reason: None,
     };
     kernel.ok(KernelInput::Spawn(shell));
     assert_eq!(kernel.task(3).depth, 2);
@@ -135,6 +137,7 @@ fn the_parent_of_a_task_is_its_caller_or_else_the_root() {
         by,
         until: None,
         definition: None,
+        redo_reason: None,
     }));
     kernel.spawn(5, |spec| spec.parent = None);
     assert_eq!((kernel.task(4).parent, kernel.task(5).parent), (Some(id(2)), Some(id(1))));

@@ -178,7 +178,8 @@ fn a_child_whose_own_call_timed_out_sends_its_result_as_mail_even_if_another_cal
 fn a_session_has_one_root() {
     let mut kernel = wide();
     let spec = spec(TaskType::Main, None);
-    let twin = TaskSpawn { id: id(2), spec, prompt: "go".into(), by: None, until: None, definition: None };
+    let twin =
+        TaskSpawn { id: id(2), spec, prompt: "go".into(), by: None, until: None, definition: None, redo_reason: None };
     assert_eq!(kernel.refused(KernelInput::Spawn(twin)), "the session is already open");
     assert_eq!(kernel.kernel.root(), Some(id(1)));
 }
@@ -188,7 +189,8 @@ fn a_command_has_no_children() {
     let mut kernel = wide();
     kernel.spawn(2, |spec| spec.kind = TaskType::Shell);
     let spec = spec(TaskType::Agent, Some(id(2)));
-    let below = TaskSpawn { id: id(3), spec, prompt: "go".into(), by: None, until: None, definition: None };
+    let below =
+        TaskSpawn { id: id(3), spec, prompt: "go".into(), by: None, until: None, definition: None, redo_reason: None };
     assert!(kernel.refused(KernelInput::Spawn(below)).ends_with("is a command and cannot start tasks"));
 }
 

@@ -185,7 +185,15 @@ fn only_a_call_of_the_current_turn_can_start_a_synchronous_task() {
     let root = kernel.root;
     let spawn = |by| {
         let spec = TaskSpec { mode: TaskMode::Sync, ..spec(TaskType::Agent, Some(id(1))) };
-        KernelInput::Spawn(TaskSpawn { id: id(2), spec, prompt: "go".into(), by, until: None, definition: None })
+        KernelInput::Spawn(TaskSpawn {
+            id: id(2),
+            spec,
+            prompt: "go".into(),
+            by,
+            until: None,
+            definition: None,
+            redo_reason: None,
+        })
     };
     assert!(kernel.refused(spawn(None)).starts_with("no tool call is waiting"));
     let by = |turn| Some((root, turn, CallId("t".into())));
@@ -207,6 +215,7 @@ fn a_cancelled_call_cannot_start_a_background_task() {
         by,
         until: None,
         definition: None,
+        redo_reason: None,
     };
     assert_eq!(kernel.refused(KernelInput::Spawn(spawn)), "the call t is not in a state that allows this");
 }
@@ -226,6 +235,7 @@ fn idle_child() -> KernelFixture {
         by,
         until: None,
         definition: None,
+        redo_reason: None,
     }));
     let two = kernel.run(2);
     kernel.report(two, RunUpdate::Boundary(BoundaryPoint::BetweenTurns));

@@ -1,10 +1,13 @@
 //! API types for fleets.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use super::TodoView;
-use crate::{FleetConfig, FleetEnd, SessionId, SessionOptions};
+use super::{NewTodo, TodoView};
+use crate::{FleetConfig, FleetEnd, FleetStopReason, MergeSummary, SessionId, SessionOptions};
 
 /// The request for a fleet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -12,6 +15,12 @@ use crate::{FleetConfig, FleetEnd, SessionId, SessionOptions};
 pub struct FleetParams {
     /// The request; when absent, the fleet works through the existing todos, or continues an interrupted fleet.
     pub prompt: Option<String>,
+    /// The plan, each todo with its id; the root makes one when absent.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub todos: Vec<NewTodo>,
+    /// The file that the plan was read from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan_file: Option<String>,
     /// The agent type for todos that name none; `general-purpose` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
@@ -24,9 +33,10 @@ pub struct FleetParams {
     /// How often the main agent may review the result and plan again; three times when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u32>,
-    /// Whether each worker has its own checkout, which is merged at the end.
-    pub isolated: bool,
-    /// Whether the checkouts start with uncommitted changes.
+    /// Whether each worker has its own checkout, which is merged at the end; no when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isolated: Option<bool>,
+    /// Whether the checkouts start with uncommitted changes, which workers do not see otherwise.
     pub dirty: bool,
     /// Whether the user's branch is moved to the result when everything is merged and all checks pass.
     pub merge: bool,
@@ -35,6 +45,9 @@ pub struct FleetParams {
     pub check: Option<String>,
     /// Whether every todo is done, even if an earlier result could be reused.
     pub fresh: bool,
+    /// Files in the workspace whose changes do not make earlier results stale.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub excluded: Vec<PathBuf>,
 }
 
 impl FleetParams {
@@ -52,23 +65,56 @@ impl FleetParams {
             parallel: self.parallel,
             retries: self.retries.unwrap_or(defaults.retries),
             rounds: self.rounds.unwrap_or(defaults.rounds),
-            isolated: self.isolated,
+            isolated: self.isolated.unwrap_or(defaults.isolated),
             dirty: self.dirty,
             merge: self.merge,
             check: self.check.clone(),
+            plan: self.plan_file.clone(),
             ..defaults
         }
     }
 }
 
-/// A session that begins with a fleet.
+/// How the latest fleet is resumed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct ResumeFleetParams {
+    /// Files in the workspace whose changes do not make earlier results stale.
+    pub excluded: Vec<PathBuf>,
+}
+
+/// A session that begins with a fleet. What the request says overrides the plan.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct BeginFleetParams {
-    /// The options of the session.
+    /// The options of the session; its budget and its time limit override those of the plan.
     pub session: SessionOptions,
     /// The fleet.
     pub fleet: FleetParams,
+    /// The plan; the root makes one when absent.
+    pub plan: Option<PlanDocument>,
+}
+
+/// A plan in the format of plan files: as text, or as the object that the text describes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct PlanDocument {
+    /// The text, in YAML or JSON.
+    pub text: Option<String>,
+    /// The object, instead of a text.
+    pub object: Option<Map<String, Value>>,
+    /// The file that it was read from, which problems name.
+    pub file: Option<String>,
+}
+
+/// The uncommitted files that the workers of a fleet do not see, since they have their own checkouts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UncommittedFiles {
+    /// The first of them, relative to the top of the repository.
+    pub files: Vec<String>,
+    /// How many there are.
+    pub total: u64,
 }
 
 /// Whether a fleet was started.
@@ -97,6 +143,10 @@ pub struct FleetStatus {
     pub terms: FleetConfig,
     /// How it ended; absent while it has not.
     pub end: Option<FleetEnd>,
+    /// Why it was stopped, unless the user stopped it.
+    pub stop_reason: Option<FleetStopReason>,
+    /// How the work of its isolated workers was merged; absent while it is not.
+    pub merged: Option<MergeSummary>,
     /// The process that runs its session now.
     pub owner_pid: Option<u32>,
     /// Its todos, in the order they were written.
@@ -113,6 +163,8 @@ pub struct FleetTodoView {
     pub todo: TodoView,
     /// Whether it is done because an earlier result is reused.
     pub reused: bool,
+    /// Why it is done again although an earlier fleet did it; absent if none did.
+    pub redo_reason: Option<String>,
     /// Whether one of its workers waits for the user's decision.
     pub needs_you: bool,
     /// The result of the task that worked on it last.

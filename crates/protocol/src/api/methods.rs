@@ -13,12 +13,12 @@ use super::{
     ImportSettingsResult, InvokeSlashParams, InvokeSlashResult, ItemParams, ItemsParams, ItemsResult, ListExport,
     ListParams, ModeParams, ModelParams, ModelsResult, MovedCheckout, NewTodo, OutputResult, PermissionParams,
     PlanParams, PlanResult, ProjectTrust, RegisterTaskParams, RemoveTrustResult, ReopenSessionParams, RepairResult,
-    ReportTaskParams, RulesParams, SelectAgentParams, SendParams, SendResult, SessionCommand, SessionIdParams,
-    SessionPrefixParams, SessionView, SessionWaitParams, SessionWaitResult, SessionsOfTask, SessionsPage,
-    SessionsParams, SettingsFiles, SettingsParams, SettingsView, SlashList, StartAgentParams, StartAgentResult,
-    StopTaskParams, SubscribeParams, TaskParams, TaskPrefixParams, TaskRecord, TaskWaitParams, TaskWaitResult,
-    TasksPage, TasksParams, TodayUsage, TodoChange, TodoEdits, TodoIds, TodoView, TodosPage, TodosParams,
-    TrustedProjects, UpdateItemParams, UsageParams, UsageReport,
+    ReportTaskParams, ResumeFleetParams, RulesParams, SelectAgentParams, SendParams, SendResult, SessionCommand,
+    SessionIdParams, SessionPrefixParams, SessionView, SessionWaitParams, SessionWaitResult, SessionsOfTask,
+    SessionsPage, SessionsParams, SettingsFiles, SettingsParams, SettingsView, SlashList, StartAgentParams,
+    StartAgentResult, StopTaskParams, SubscribeParams, TaskParams, TaskPrefixParams, TaskRecord, TaskWaitParams,
+    TaskWaitResult, TasksPage, TasksParams, TodayUsage, TodoChange, TodoEdits, TodoIds, TodoView, TodosPage,
+    TodosParams, TrustedProjects, UncommittedFiles, UpdateItemParams, UsageParams, UsageReport,
 };
 use crate::{ListItem, SessionOptions};
 
@@ -192,6 +192,10 @@ methods! {
             "The latest fleet of the session and its progress.";
         SessionFleetStart, "session.fleet.start", Session, Owner, FleetParams => FleetResult,
             "Experimental: starts a fleet: the root splits a request into todos, and agents do them in parallel.";
+        SessionFleetResume, "session.fleet.resume", Session, Owner, ResumeFleetParams => FleetResult,
+            "Experimental: resumes the latest fleet; one that has ended tries its blocked todos again.";
+        SessionFleetUncommitted, "session.fleet.uncommitted", Any, Owner, Nothing => UncommittedFiles,
+            "Experimental: the uncommitted files that the workers of the latest fleet do not see.";
         CommandsList, "commands.list", Any, Owner, Nothing => SlashList,
             "All slash commands: built in, from files, plugins and skills.";
         CommandsInvoke, "commands.invoke", Session, Owner, InvokeSlashParams => InvokeSlashResult,
@@ -273,7 +277,7 @@ methods! {
         SessionsFork, "sessions.fork", Any, Host, ReopenSessionParams => SessionView,
             "Continues in a copy; the original session stays as it is.";
         FleetsBegin, "fleets.begin", Any, Host, BeginFleetParams => SessionView,
-            "Experimental: begins a session with a fleet.";
+            "Experimental: begins a session with a fleet, for a prompt or from a plan.";
         HostGet, "host.get", Any, Host, Nothing => HostView,
             "The session host: its process and the sessions that it keeps.";
         HostStop, "host.stop", Any, Host, Nothing => Nothing,
@@ -370,7 +374,13 @@ impl Method {
 
     /// Whether it may change or be removed in any version.
     pub fn is_experimental(self) -> bool {
-        matches!(self, Method::SessionFleetStart | Method::FleetsBegin)
+        match self {
+            Method::SessionFleetStart
+            | Method::SessionFleetResume
+            | Method::SessionFleetUncommitted
+            | Method::FleetsBegin => true,
+            _stable => false,
+        }
     }
 
     /// The name on the wire.

@@ -24,6 +24,10 @@ pub struct StatusView {
     /// Whether a fleet is at work. Between two workers, and while it merges, no task may be running.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fleet: bool,
+    /// Why the latest fleet cannot continue in the process that runs the session, for people; another process can
+    /// resume it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet_failure: Option<String>,
     /// What the whole session waits for: every agent that is not at rest is parked or waits for a parked one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parked: Option<ParkingView>,
@@ -166,6 +170,7 @@ mod tests {
                             asks,
                             continuation_due,
                             fleet,
+                            fleet_failure: None,
                             parked,
                             paused: None,
                         };

@@ -1,9 +1,7 @@
-//! A fleet that this process drives or has driven, for those who wait for it.
+//! A fleet that this process drives or has driven, for the session that waits for it. Clients see a fleet through the
+//! session's events and status.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
-
-use protocol::{FleetEnd, MergeSummary, TodoId};
+use protocol::{FleetEnd, FleetStopReason};
 use tokio::sync::watch;
 
 /// A fleet that this process drives, or has driven. Dropping this does not stop it, and holding it keeps nothing of the
@@ -12,10 +10,6 @@ use tokio::sync::watch;
 pub struct FleetHandle {
     /// Its outcome, once it has ended.
     pub outcome: watch::Receiver<Option<FleetOutcome>>,
-    /// Why todos that earlier fleets did are done again.
-    pub redo_reasons: RedoReasons,
-    /// How the work of isolated workers was merged, once it is.
-    pub merged: watch::Receiver<Option<MergeSummary>>,
 }
 
 /// How a fleet's run in this process ended.
@@ -42,9 +36,17 @@ pub enum FleetLimit {
     Time,
 }
 
-/// Why todos that were done before are done again, until reported.
-#[derive(Debug, Clone, Default)]
-pub struct RedoReasons(Arc<Mutex<BTreeMap<TodoId, String>>>);
+impl FleetOutcome {
+    /// Why the fleet was stopped, unless the user stopped it.
+    pub fn stop_reason(&self) -> Option<FleetStopReason> {
+        match self {
+            FleetOutcome::Halted(FleetLimit::Budget) => Some(FleetStopReason::Budget),
+            FleetOutcome::Halted(FleetLimit::Time) => Some(FleetStopReason::Time),
+            FleetOutcome::Unplanned(problem) => Some(FleetStopReason::Unplanned { problem: problem.clone() }),
+            FleetOutcome::Ended(_) | FleetOutcome::Broken(_) | FleetOutcome::SessionEnded => None,
+        }
+    }
+}
 
 impl FleetHandle {
     /// Waits for the end of the fleet.
@@ -57,26 +59,5 @@ impl FleetHandle {
     /// The outcome, if the fleet has ended.
     pub fn outcome(&self) -> Option<FleetOutcome> {
         self.outcome.borrow().clone()
-    }
-
-    /// Why a todo that an earlier fleet did is done again; returned only once.
-    pub fn redo_reason(&self, todo: &TodoId) -> Option<String> {
-        self.redo_reasons.take(todo)
-    }
-
-    /// How the work of isolated workers was merged, once it is.
-    pub fn merge_summary(&self) -> Option<MergeSummary> {
-        self.merged.borrow().clone()
-    }
-}
-
-impl RedoReasons {
-    /// Notes why a todo is done again.
-    pub fn insert(&self, todo: TodoId, reason: String) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(todo, reason);
-    }
-
-    fn take(&self, todo: &TodoId) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(todo)
     }
 }

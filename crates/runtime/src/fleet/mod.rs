@@ -8,9 +8,11 @@ mod control;
 mod handle;
 mod request;
 mod session;
+mod uncommitted;
 
 pub(crate) use control::FleetControl;
 pub use control::{FleetQueue, FleetReply, FleetRunner, RequestedFleet, WantedFleet};
-pub use handle::{FleetHandle, FleetLimit, FleetOutcome, RedoReasons};
+pub use handle::{FleetHandle, FleetLimit, FleetOutcome};
 pub use request::{FleetError, FleetRequest, ResultReuse};
 pub use session::FleetSession;
+pub(crate) use uncommitted::uncommitted_files;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use protocol::api::FleetParams;
-use protocol::{FleetConfig, SessionId, Todo};
+use protocol::api::{FleetParams, NewTodo};
+use protocol::{FleetConfig, Hinted, Refusal, SessionId, Todo};
 use store::StoreError;
 
 use crate::supervisor::InputRejection;
@@ -48,13 +48,22 @@ impl TryFrom<FleetParams> for FleetRequest {
 
     /// Refuses options that need isolated workers, if they share the folder.
     fn try_from(params: FleetParams) -> Result<FleetRequest, FleetError> {
-        let FleetParams { isolated, dirty, merge, ref check, fresh, .. } = params;
-        if !isolated && (dirty || merge || check.is_some()) {
+        let config = params.config();
+        let FleetParams { dirty, merge, ref check, fresh, todos, excluded, .. } = params;
+        // The check of a plan file is there for its isolated runs.
+        if !config.isolated && (dirty || merge || check.is_some() && config.plan.is_none()) {
             return Err(FleetError::SharedFolder);
         }
         let reuse = if fresh { ResultReuse::DoAll } else { ResultReuse::Reuse };
-        Ok(FleetRequest { reuse, ..FleetRequest::new(params.config()) })
+        let todos = todos.into_iter().zip(1..).map(planned_todo).collect::<Result<_, _>>()?;
+        Ok(FleetRequest { config, todos, reuse, excluded })
     }
+}
+
+fn planned_todo((new, number): (NewTodo, usize)) -> Result<Todo, FleetError> {
+    let NewTodo { id, title, description, depends_on, agent_type, model, files, check, expects } = new;
+    let id = id.ok_or(FleetError::NoTodoId { number })?;
+    Ok(Todo { description, depends_on, agent_type, model, files, check, expects, ..Todo::new(id.0, title) })
 }
 
 /// Why a fleet did not start.
@@ -66,27 +75,27 @@ pub enum FleetError {
     /// The plan is unusable.
     #[error("the fleet cannot use this plan:\n{}", .0.join("\n"))]
     Plan(Vec<String>),
+    /// A todo of the plan has no id.
+    #[error("todo {number} of the plan has no id")]
+    NoTodoId {
+        /// Its position, from 1.
+        number: usize,
+    },
     /// The session has no fleet to resume.
     #[error("no fleet has run in this session")]
     NoFleet,
     /// The session's fleet is at work.
-    #[error(
-        "a fleet is already working on the todos of this session; add todos to it with `bosun todos add --session \
-         {0}`, ask the main agent to change its plan, or stop it with `bosun fleet stop {0}`"
-    )]
+    #[error("a fleet is already working on the todos of this session")]
     AtWork(SessionId),
     /// The session has an unfinished fleet that no process drives.
-    #[error(
-        "this session has an unfinished fleet; resume it with `bosun fleet resume {0}` or with `/fleet` and no \
-         prompt, or end it with `bosun fleet stop {0}`"
-    )]
+    #[error("this session has an unfinished fleet")]
     Unfinished(SessionId),
     /// It has options for workers with their own checkouts, but its workers share the folder.
-    #[error("the options for merging need workers with their own checkouts; start the fleet with isolation")]
+    #[error("the options for merging need workers with their own checkouts")]
     SharedFolder,
     /// Its workers cannot have their own checkouts.
-    #[error("workers cannot have their own checkouts: {0}")]
-    Repository(String),
+    #[error("workers cannot have their own checkouts: {}", .0.message)]
+    Repository(Refusal),
     /// The plan could not be written.
     #[error(transparent)]
     EditFailed(#[from] TodoEditError),
@@ -96,4 +105,28 @@ pub enum FleetError {
     /// The session's store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl Hinted for FleetError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            FleetError::NoTodoId { .. } => "give every todo an `id`; `dependsOn` names these ids".into(),
+            FleetError::NoFleet => "bosun fleet \"GOAL\" or bosun fleet run PLAN starts one".into(),
+            FleetError::AtWork(session) => format!(
+                "add todos to it with `bosun todos add --session {session}`, ask the main agent to change its plan, or \
+                 stop it with `bosun fleet stop {session}`"
+            ),
+            FleetError::Unfinished(session) => format!(
+                "resume it with `bosun fleet resume {session}` or with `/fleet` and no prompt, or end it with `bosun \
+                 fleet stop {session}`"
+            ),
+            FleetError::SharedFolder => "start the fleet with isolation".into(),
+            FleetError::Repository(refusal) => return refusal.hint.clone(),
+            FleetError::NoRunner
+            | FleetError::Plan(_)
+            | FleetError::EditFailed(_)
+            | FleetError::Rejected(_)
+            | FleetError::Store(_) => return None,
+        })
+    }
 }

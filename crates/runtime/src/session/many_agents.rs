@@ -65,7 +65,8 @@ async fn spawn(session: &Session, number: u32) {
         ..TaskSpec::new(TaskType::Agent, "main", format!("agent-{number}"))
     };
     let id = TaskId::new(session.context.facts.ids.uuid());
-    let spawn = TaskSpawn { id, spec, prompt: "look".into(), by: None, until: None, definition: None };
+    let spawn =
+        TaskSpawn { id, spec, prompt: "look".into(), by: None, until: None, definition: None, redo_reason: None };
     session.supervision.supervisor.submit(kernel::KernelInput::Spawn(spawn)).await.unwrap();
 }
 

@@ -18,7 +18,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use client::{SessionHandle, StoredSession};
+use client::SessionHandle;
 use kernel::KernelInput;
 use protocol::api::{DecideParams, SendParams, SessionCommand, SessionView, StartAgentParams, TaskView, TasksParams};
 use protocol::{CancelBy, MailDelivery, Principal, SessionId, SessionMode, TaskId, TaskOutcome};
@@ -251,9 +251,8 @@ impl Session {
         }
     }
 
-    /// Leaves the session: interrupts all running tasks, so that the next owner can resume them. Returns the
-    /// session's file.
-    pub async fn leave(mut self) -> Result<StoredSession, StoreError> {
+    /// Leaves the session: interrupts all running tasks, so that the next owner can resume them.
+    pub async fn leave(mut self) -> Result<(), StoreError> {
         self.await_title().await;
         self.closing.cancel();
         // A paused session rejects this.
@@ -276,7 +275,7 @@ impl Session {
         let reader = context.log.reader()?;
         update_index(&context, &reader);
         let survived = |survivors| StoreError::Home(format!("programs of this session: {survivors}"));
-        ended.map(|()| StoredSession::new(context.facts.home.clone(), reader)).map_err(survived)
+        ended.map_err(survived)
     }
 
     /// Lets a question for the title end, if the root has answered.

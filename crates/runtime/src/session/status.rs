@@ -24,6 +24,8 @@ pub struct SessionStatus {
     pub continuation_due: bool,
     /// Whether this process drives a fleet.
     pub fleet: bool,
+    /// Why the latest fleet cannot continue in this process.
+    pub fleet_failure: Option<Arc<str>>,
     /// Why the whole session waits: every agent that is not at rest is parked or waits for a parked one.
     pub parked: Option<Parking>,
     /// Why the session is paused.
@@ -42,6 +44,7 @@ impl SessionStatus {
             asks: count(self.asks),
             continuation_due: self.continuation_due,
             fleet: self.fleet,
+            fleet_failure: self.fleet_failure.as_deref().map(str::to_owned),
             parked: self.parking_view(),
             paused: self.paused.as_ref().map(ToString::to_string),
         }
@@ -73,6 +76,7 @@ impl SessionStatus {
             && self.asks == published.asks
             && self.continuation_due == published.continuation_due
             && self.fleet == published.fleet
+            && self.fleet_failure == published.fleet_failure
             && self.parked == published.parked
             && self.paused.is_some() == published.paused.is_some();
         !is_same || (self.seq != published.seq && self.root_is_at_rest())

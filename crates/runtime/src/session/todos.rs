@@ -133,7 +133,16 @@ impl TodoTestSession {
         };
         let id = TaskId::new(self.session.context.facts.ids.uuid());
         let (prompt, definition) = ("work".into(), None);
-        self.submit(KernelInput::Spawn(TaskSpawn { id, spec, prompt, by: None, until: None, definition })).await;
+        self.submit(KernelInput::Spawn(TaskSpawn {
+            id,
+            spec,
+            prompt,
+            by: None,
+            until: None,
+            definition,
+            redo_reason: None,
+        }))
+        .await;
         id
     }
 
@@ -167,7 +176,8 @@ async fn without_a_fleet_every_change_of_the_table_applies() {
     assert_eq!(test.next_change().await, (by, with_ids([Pending; 3])));
     let spec = TaskSpec { parent: Some(test.session.root), ..TaskSpec::new(TaskType::Agent, "main", "liar") };
     let id = TaskId::new(test.session.context.facts.ids.uuid());
-    let spawn = TaskSpawn { id, spec, prompt: "work".into(), by: None, until: None, definition: None };
+    let spawn =
+        TaskSpawn { id, spec, prompt: "work".into(), by: None, until: None, definition: None, redo_reason: None };
     test.submit(KernelInput::Spawn(spawn)).await;
     assert_eq!(test.next_change().await, (Principal::Task { id }, with_ids([Done; 3])));
     assert_eq!(test.next_answer().await, "3 rows changed");
@@ -213,7 +223,7 @@ async fn the_root_and_the_user_can_change_todos_during_a_fleet() {
     let due_todos = |kernel: &kernel::Kernel| kernel.due_todos("main");
     let due = test.session.supervision.supervisor.query(due_todos).await.unwrap();
     assert_eq!(due, [TodoId::from("a"), TodoId::from("four")]);
-    test.submit(KernelInput::EndFleet(FleetEnd::Stopped)).await;
+    test.submit(KernelInput::EndFleet { end: FleetEnd::Stopped, why: None }).await;
     test.session.leave().await.unwrap();
 }
 
@@ -243,7 +253,7 @@ async fn a_change_of_unknown_origin_does_not_count_as_the_user_s() {
     // An edit by the user at the same time does count.
     test.session.edit_todos(done.to_vec()).await.unwrap();
     assert_eq!(test.statuses(), with_ids([Done, Pending, Pending]));
-    test.submit(KernelInput::EndFleet(FleetEnd::Stopped)).await;
+    test.submit(KernelInput::EndFleet { end: FleetEnd::Stopped, why: None }).await;
     test.session.leave().await.unwrap();
 }
 

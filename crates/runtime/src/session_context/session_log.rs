@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use client::StoredSession;
 use protocol::{Activation, CompletionPolicy, Envelope, TaskId};
 use store::{SessionReader, StoreError};
 
@@ -31,11 +30,6 @@ impl SessionLog {
 
     pub(crate) fn reader(&self) -> Result<SessionReader, StoreError> {
         SessionReader::open(&self.facts.home, self.facts.session)
-    }
-
-    /// The session's file as clients read it.
-    pub(crate) fn stored(&self) -> Result<StoredSession, StoreError> {
-        Ok(StoredSession::new(self.facts.home.clone(), self.reader()?))
     }
 
     /// A task's conversation, rebuilt from the log.

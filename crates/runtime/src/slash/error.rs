@@ -72,6 +72,7 @@ impl Hinted for SlashError {
             SlashError::Untrusted { .. } => Some("review it, then run `bosun trust`".into()),
             SlashError::NoAgentPrompt(_) => Some("write a prompt after its name".into()),
             SlashError::Prompt { source, .. } => source.hint(),
+            SlashError::Fleet(error) => error.hint(),
             SlashError::Agent(error) => error.hint(),
             SlashError::Model(error) => error.hint(),
             SlashError::Compact(error) => error.hint(),
@@ -81,7 +82,6 @@ impl Hinted for SlashError {
             | SlashError::TakesNoArguments(_)
             | SlashError::NoTopic
             | SlashError::Mode { .. }
-            | SlashError::Fleet(_)
             | SlashError::File { .. }
             | SlashError::Share(_)
             | SlashError::Store(_) => None,

@@ -80,19 +80,6 @@ impl SlashOutcome {
     }
 }
 
-impl From<InvokeSlashResult> for SlashOutcome {
-    fn from(result: InvokeSlashResult) -> SlashOutcome {
-        match result {
-            InvokeSlashResult::AgentPrompt { prompt: text, display_prompt: display, mode } => {
-                SlashOutcome::Prompt(SlashPrompt { text, display, mode })
-            }
-            InvokeSlashResult::Text { text } => SlashOutcome::Text(text),
-            InvokeSlashResult::Completed { message, mode } => SlashOutcome::Done { message, mode },
-            InvokeSlashResult::FleetStarted { message } => SlashOutcome::FleetStarted(message),
-        }
-    }
-}
-
 /// The error for an unknown command.
 pub(super) fn unknown_command(name: &str, nearest: &[String]) -> Refusal {
     let name: String = name.chars().take(64).collect();

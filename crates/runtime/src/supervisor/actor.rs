@@ -85,7 +85,7 @@ pub(super) struct Actor {
     /// The kernel's next alarm.
     alarm_time: Option<AlarmTime>,
     /// Whether this process drives a fleet.
-    drives_fleet: bool,
+    fleet_activity: FleetActivity,
 }
 
 /// The time of an alarm, also as a duration since it was set, so that setting the clock back does not delay the alarm.
@@ -173,7 +173,7 @@ impl Actor {
             cancellations: JoinSet::new(),
             run_of: HashMap::new(),
             alarm_time: None,
-            drives_fleet: false,
+            fleet_activity: FleetActivity::Over,
         }
     }
 
@@ -243,7 +243,7 @@ impl Actor {
                 None => self.reader_waits.open(wait, &self.durable),
             },
             SupervisorMessage::FleetActivity(activity) => {
-                self.drives_fleet = activity == FleetActivity::Driven;
+                self.fleet_activity = activity;
                 self.publish_status();
             }
             SupervisorMessage::Refuse { command, rejected, reply } => match &self.paused {
@@ -510,14 +510,20 @@ impl Actor {
 
     fn publish_status(&self) {
         let root = self.durable.root().and_then(|id| self.durable.task(id));
+        let (drives_fleet, fleet_failure) = match &self.fleet_activity {
+            FleetActivity::Driven => (true, None),
+            FleetActivity::Over => (false, None),
+            FleetActivity::Broken(reason) => (false, Some(Arc::clone(reason))),
+        };
         let status = SessionStatus {
             seq: self.last_seq,
-            quiet: self.durable.is_quiet() && !self.drives_fleet,
+            quiet: self.durable.is_quiet() && !drives_fleet,
             root: root.map(|task| task.phase.state()),
             background: self.durable.busy_tasks() - usize::from(root.is_some_and(|task| task.phase.is_busy())),
             asks: self.durable.open_asks(),
             continuation_due: self.durable.is_continuation_due(),
-            fleet: self.drives_fleet,
+            fleet: drives_fleet,
+            fleet_failure,
             parked: self.durable.parked(),
             paused: self.paused.clone(),
         };

@@ -8,6 +8,8 @@ mod link;
 mod reader_waits;
 mod rejection;
 
+use std::sync::Arc;
+
 use kernel::{Kernel, KernelEffect, KernelInput, ReaderWait};
 use protocol::{Event, LogEntry, MailBody, MailId, RunId};
 use store::SessionWriter;
@@ -49,12 +51,14 @@ enum SupervisorMessage {
 }
 
 /// Whether this process drives a fleet. The status shows it: between two workers no task may be running.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FleetActivity {
     /// It drives one.
     Driven,
     /// It drives none.
     Over,
+    /// It drives none: the latest one cannot continue here, for this reason.
+    Broken(Arc<str>),
 }
 
 /// An input with its origin.

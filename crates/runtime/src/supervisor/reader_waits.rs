@@ -79,7 +79,7 @@ mod tests {
         let open = KernelInput::Open { root: id(1), spec: TaskSpec::root("main"), definition: None, config };
         let spec = TaskSpec { parent: Some(id(1)), ..TaskSpec::shell("make") };
         let (prompt, by, until, definition) = ("make".to_owned(), None, None, None);
-        let spawn = KernelInput::Spawn(TaskSpawn { id: id(2), spec, prompt, by, until, definition });
+        let spawn = KernelInput::Spawn(TaskSpawn { id: id(2), spec, prompt, by, until, definition, redo_reason: None });
         for input in [open, spawn] {
             kernel.decide(Timestamp(0), input).unwrap();
         }

@@ -194,7 +194,7 @@ impl World {
                 plan: None,
                 agent: None,
             }),
-            2 => KernelInput::EndFleet(FleetEnd::Stopped),
+            2 => KernelInput::EndFleet { end: FleetEnd::Stopped, why: None },
             3 => KernelInput::SetTodoState { todo, to: TodoTransition::Reuse(None) },
             4 => KernelInput::SetTodoState { todo, to: TodoTransition::Block("no".into()) },
             5 => KernelInput::SetTodoState { todo, to: TodoTransition::Reopen },
@@ -209,7 +209,15 @@ impl World {
                     on_complete: CompletionPolicy::Finish,
                     ..TaskSpec::new(TaskType::Agent, "a", "worker")
                 };
-                KernelInput::Spawn(TaskSpawn { id, spec, prompt: "go".into(), by: None, until: None, definition: None })
+                KernelInput::Spawn(TaskSpawn {
+                    id,
+                    spec,
+                    prompt: "go".into(),
+                    by: None,
+                    until: None,
+                    definition: None,
+                    redo_reason: None,
+                })
             }
         }
     }

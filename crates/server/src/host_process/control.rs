@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use protocol::SessionOptions;
-use protocol::api::{
-    BeginFleetParams, HandOver, HostView, HttpEndpoint, Method, Nothing, RefusalKind, ReopenSessionParams, SessionView,
-};
+use protocol::api::{HandOver, HostView, HttpEndpoint, Method, Nothing, RefusalKind, ReopenSessionParams, SessionView};
 use rpc::{ClientHandle, ErrorObject, RequestHandler, ResponseFuture, read_params};
 use runtime::SessionStart;
 use serde::Serialize;
@@ -13,7 +11,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::HostDescription;
-use crate::{HostEnd, HostError, SessionHost};
+use crate::{HostEnd, HostError, KeepMode, SessionHost};
 
 /// Answers the clients of a host process.
 #[derive(Debug)]
@@ -81,8 +79,8 @@ impl RequestHandler for HostControl {
                     json_of(self.begin(SessionStart::Fork(session), options).await?)
                 }
                 Method::FleetsBegin => {
-                    let BeginFleetParams { session, fleet } = read_params(params)?;
-                    json_of(self.sessions.begin_fleet(session, fleet).await.map_err(refusal)?)
+                    let begun = self.sessions.begin_fleet(read_params(params)?, KeepMode::UntilQuiet).await;
+                    json_of(begun.map_err(refusal)?)
                 }
                 Method::HostGet => json_of(self.view()),
                 Method::HostStop => {
@@ -109,6 +107,7 @@ fn refusal(error: HostError) -> ErrorObject {
         HostError::Prompt(error) => error.into(),
         HostError::Failed(_) => ErrorObject::internal(error),
         HostError::Full(_) => ErrorObject::refused(RefusalKind::Limit, error),
-        HostError::Refused(_) | HostError::Rejected(_) => ErrorObject::refused(RefusalKind::Invalid, error),
+        HostError::Refused(refusal) => ErrorObject::refused_with(RefusalKind::Invalid, refusal.into()),
+        HostError::Rejected(_) => ErrorObject::refused(RefusalKind::Invalid, error),
     }
 }

@@ -31,7 +31,7 @@ async fn until_began(fixture: &SessionFixture) {
 }
 
 fn state(host: &SessionHost, id: SessionId) -> TaskState {
-    host.handle(id).stored().unwrap().view().unwrap().state
+    host.handle(id).view().unwrap().state
 }
 
 #[tokio::test]
@@ -77,7 +77,7 @@ async fn the_next_host_continues_the_fleet_of_a_terminated_one() {
     within("the worker", until_began(&fixture)).await;
     host.set_end(HostEnd::Terminated);
     within("the end", host.shut_down()).await;
-    let latest = |host: &SessionHost| host.handle(id).stored().unwrap().latest_fleet().unwrap();
+    let latest = |host: &SessionHost| host.handle(id).latest_fleet().unwrap();
     assert_eq!(latest(&host), Some(LatestFleet::Unfinished));
     std::fs::remove_file(fixture.path("hold")).unwrap();
     let next = resident(&fixture);

@@ -31,7 +31,7 @@ async fn a_session_that_is_kept_until_quiet_finishes_its_work_first() {
     within("the end", held.closed()).await;
     assert_eq!(host.count(), 0);
     assert_eq!(held.keep(KeepMode::UntilClosed).await, None, "it is closed");
-    let view = session.stored().unwrap().view().unwrap();
+    let view = session.view().unwrap();
     assert_eq!((view.state, view.owner_pid), (TaskState::Idle, None));
 }
 
@@ -73,7 +73,7 @@ async fn a_host_that_shuts_down_leaves_its_sessions_resumable() {
     within("the end", host.shut_down()).await;
     assert!(held.is_closed());
     assert!(matches!(host.open(new()).await, Err(HostError::Closing)));
-    let view = host.handle(held.id()).stored().unwrap().view().unwrap();
+    let view = host.handle(held.id()).view().unwrap();
     assert_eq!((view.state, view.owner_pid), (TaskState::Interrupted, None));
     drop(fixture);
 }

@@ -246,7 +246,7 @@ fn the_runtime_s_decisions_are_in_the_rows() {
     let context = context();
     context.edit(&[new("a", &[])]).unwrap();
     context.record_changes(|_, written| written);
-    let claim = Event::TodoClaimed { todo: "a".into(), fence: 1 };
+    let claim = Event::TodoClaimed { todo: "a".into(), fence: 1, redo_reason: None };
     commit(&context.opened.writer, vec![protocol::LogEntry { task: task(2), ..entry(30, claim) }]).unwrap();
     let row = || reader(&context.fixture.home, session(1)).todos().unwrap().remove(0);
     assert_eq!((row().task, row().attempts), (Some(task(2).to_string()), 1));
@@ -283,7 +283,8 @@ fn a_todo_in_progress_without_a_living_owner_is_interrupted() {
     context.edit(&[new("a", &[]), new("b", &[]), new("c", &[])]).unwrap();
     context.record_changes(|_, written| written);
     let by = |task, event| vec![protocol::LogEntry { task, ..entry(40, event) }];
-    commit(&context.opened.writer, by(task(2), Event::TodoClaimed { todo: "a".into(), fence: 1 })).unwrap();
+    commit(&context.opened.writer, by(task(2), Event::TodoClaimed { todo: "a".into(), fence: 1, redo_reason: None }))
+        .unwrap();
     context.run_sql_by(1, "UPDATE todos SET status = 'in_progress' WHERE id = 'b'");
     let interrupted = || {
         let page = reader(&context.fixture.home, session(1)).todos_page(&TodosParams::all_todos()).unwrap();

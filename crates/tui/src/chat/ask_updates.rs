@@ -56,7 +56,7 @@ pub(super) fn apply_event(asks: &mut AskQueue, task: TaskId, event: &Event) -> A
 
 /// The number of an ask in its session, which users type; none if the session cannot be read.
 pub(super) fn ask_number(session: &SessionHandle, ask: &AskId) -> Option<u64> {
-    session.stored().and_then(|stored| stored.ask_number(ask)).ok().flatten()
+    session.ask_number(ask).ok().flatten()
 }
 
 /// A message to the user.
@@ -80,7 +80,7 @@ pub(super) async fn send_decision(
     let params = AsksDecideParams { decided: params, interrupt: false };
     match call_session::<calls::AsksDecide>(session, &params).await {
         Ok(Nothing {}) => Ok(rules.iter().map(|rule| save_rule(rules_store, cwd, rule)).collect()),
-        Err(CallFailure::Refused(reason)) => Ok(vec![DecisionNotice::Error(reason)]),
+        Err(CallFailure::Refused(reason)) => Ok(vec![DecisionNotice::Error(reason.in_one_line())]),
         Err(CallFailure::Fatal(error)) => Err(error),
     }
 }

@@ -285,7 +285,7 @@ impl<O: ConversationOwner> Dialogue<'_, O> {
         match result {
             Ok(value) => Ok(Some(value)),
             Err(CallFailure::Refused(reason)) => {
-                self.show_error(&reason);
+                self.show_error(&reason.in_one_line());
                 Ok(None)
             }
             Err(CallFailure::Fatal(error)) => Err(error.into()),

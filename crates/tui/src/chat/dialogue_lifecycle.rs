@@ -43,10 +43,9 @@ impl<'a, O: ConversationOwner> Dialogue<'a, O> {
         if let Some(previous) = same_session {
             feed.restore_calls(previous.calls);
         }
-        let stored = session.stored()?;
-        let tasks = stored.tasks(&TasksParams::all_tasks())?.tasks;
+        let tasks = session.tasks(&TasksParams::all_tasks())?.tasks;
         tasks.iter().for_each(|task| feed.add_earlier_task(task.id, task.kind, &task.name));
-        feed.add_earlier_fleet(FleetBoard::read_until(&stored, opened.first_seq)?);
+        feed.add_earlier_fleet(FleetBoard::read_until(&session, opened.first_seq)?);
         let events = session.follow(opened.first_seq, FollowOptions::default());
         let (interrupted, hint, draw_at, asks) = (None, None, Some(Instant::now()), AskQueue::default());
         let mut dialogue =
@@ -63,7 +62,7 @@ impl<'a, O: ConversationOwner> Dialogue<'a, O> {
     fn restore_conversation(&mut self) -> Result<(), ConversationError> {
         let session = &self.chat.session;
         let (prompt, answer) = open_conversation::last_exchange(session, self.chat.root)?;
-        let open_asks = session.stored()?.open_asks()?;
+        let open_asks = session.open_asks()?;
         if let Some(resumed) = self.chat.resumed.take() {
             self.show_note(&resumed);
         }
@@ -92,7 +91,7 @@ impl<'a, O: ConversationOwner> Dialogue<'a, O> {
     pub(super) fn begin_leaving(mut self) -> Result<LeavingDialogue, ConversationError> {
         let unfinished = self.feed.finish_text(self.columns());
         self.show(unfinished);
-        let is_empty = self.chat.session.stored()?.view()?.title.is_empty();
+        let is_empty = self.chat.session.view()?.title.is_empty();
         Ok(LeavingDialogue { session: self.chat.session, is_empty, calls: self.feed.into_calls() })
     }
 }
@@ -122,7 +121,7 @@ impl LeavingDialogue {
             }
             DialogueEnd::Switch(_) | DialogueEnd::Leave(_) if is_empty => client::sessions::remove(session.home(), id)?,
             DialogueEnd::Switch(_) | DialogueEnd::Leave(_) => {
-                let usage = SessionUsageSummary::read(&session.stored()?)?;
+                let usage = SessionUsageSummary::read(&session)?;
                 let dim =
                     |text: String| wrap(&[StyledSpan::new(TextRole::Dim, &text)], columns, &LinePrefix::default());
                 let resume = format!("resume with: {}", fleet_notes::resume_command(session.home(), id));

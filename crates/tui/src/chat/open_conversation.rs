@@ -111,12 +111,11 @@ pub(super) fn other_session_rows(opened: &OpenConversation, columns: usize) -> R
 
 /// Returns the last message of the user and the answer of the model.
 pub(super) fn last_exchange(session: &SessionHandle, root: TaskId) -> Result<(String, String), StoreError> {
-    let reader = session.stored()?;
     let mut exchange = (String::new(), String::new());
-    let mut end = reader.view()?.events;
+    let mut end = session.view()?.events;
     while end > 0 && exchange.0.is_empty() {
         let start = end.saturating_sub(EVENTS_PER_PAGE);
-        let page = reader.events_after(start, usize::try_from(end - start).unwrap_or(usize::MAX))?;
+        let page = session.events_after(start, usize::try_from(end - start).unwrap_or(usize::MAX))?;
         for envelope in page.iter().rev().filter(|envelope| envelope.entry.task == root) {
             collect_exchange(envelope, &mut exchange);
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use client::{ClientError, StoreError};
 use protocol::api::InvokeSlashParams;
-use protocol::{PermissionMode, SessionId, TerminalCommand};
+use protocol::{PermissionMode, Refusal, SessionId, TerminalCommand};
 
 use super::open_conversation::OpenConversation;
 use crate::terminal_settings::TerminalError;
@@ -83,8 +83,10 @@ pub trait SlashCommands: fmt::Debug {
 pub enum SlashInput {
     /// It is not a command; the model gets it unchanged.
     NotACommand,
-    /// There is no such command, or it cannot be run, for this reason.
-    Unavailable(String),
+    /// There is no such command.
+    Unknown(Refusal),
+    /// It cannot be run, for this reason.
+    Refused(Refusal),
     /// It is for the terminal, with these arguments.
     Terminal(TerminalCommand, String),
     /// It is for the session.

@@ -102,7 +102,7 @@ impl<'a> Prompter<'a> {
 
     /// Shows asks that were opened before this process started.
     fn restore_asks(&mut self, session: &SessionHandle) {
-        let open_asks = session.stored().and_then(|stored| stored.open_asks());
+        let open_asks = session.open_asks();
         for view in open_asks.unwrap_or_default() {
             let task_name = view.path.trim_start_matches("/root").trim_start_matches('/').to_owned();
             self.enqueue_ask(view.task, &task_name, Some(view.number), view.ask);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use client::{ClientError, SessionHandle};
+use protocol::Refusal;
 use protocol::api::ApiCall;
 use rpc::ErrorObject;
 
@@ -13,7 +14,7 @@ const NO_TIME_LIMIT: Duration = Duration::MAX;
 #[derive(Debug)]
 pub enum CallFailure {
     /// The session refused it, for this reason; it continues.
-    Refused(String),
+    Refused(Refusal),
     /// The session cannot continue.
     Fatal(ClientError),
 }
@@ -22,7 +23,7 @@ impl From<ClientError> for CallFailure {
     fn from(error: ClientError) -> CallFailure {
         match error {
             ClientError::Refused(refused) if refused.code == ErrorObject::REFUSED => {
-                CallFailure::Refused(refused.message)
+                CallFailure::Refused(refused.refusal())
             }
             error => CallFailure::Fatal(error),
         }

@@ -1,14 +1,14 @@
 //! Slash commands, which are for Bosun rather than the model.
 
 use protocol::MailDelivery;
-use protocol::api::{InvokeSlashParams, InvokeSlashResult, SendParams, calls};
+use protocol::api::{InvokeSlashResult, SendParams};
 
 use super::ask_queue::AskDetail;
 use super::conversation::ConversationEnd;
 use super::dialogue::{Dialogue, DialogueEnd};
 use super::open_conversation;
-use super::owner::{ConversationError, ConversationOwner, SessionChoice, SlashInput};
-use super::session_call::CallFailure;
+use super::owner::{ConversationError, ConversationOwner, SessionChoice};
+use super::slash_line::{SlashReply, run_slash_line};
 use super::terminal_command::{self, ChatCommand};
 use super::text::StyledRow;
 use super::view::MESSAGE_PROMPT;
@@ -40,33 +40,34 @@ impl<O: ConversationOwner> Dialogue<'_, O> {
     ) -> Result<Option<DialogueEnd<O::Prepared>>, ConversationError> {
         self.terminal.editor.history().add(line);
         self.echo(MESSAGE_PROMPT, line);
-        match self.chat.slash_commands.look_up(line.trim()) {
-            SlashInput::Terminal(name, arguments) => match terminal_command::parse_command(name, &arguments) {
+        let reply = run_slash_line(&self.chat.session, &*self.chat.slash_commands, line).await?;
+        match reply {
+            SlashReply::Terminal(name, arguments) => match terminal_command::parse_command(name, &arguments) {
                 Ok(command) => return Ok(self.run_terminal_command(command)),
                 Err(problem) => self.show_error(&problem),
             },
-            SlashInput::Session(command) => self.invoke(&command).await?,
-            SlashInput::Unavailable(reason) => self.show_error(&escape_invisible(&reason)),
-            SlashInput::NotACommand => {}
+            SlashReply::Unknown(refusal) | SlashReply::Refused(refusal) => {
+                self.show_error(&escape_invisible(&refusal.in_one_line()));
+            }
+            SlashReply::Answered(result) => self.show_result(result).await?,
+            SlashReply::NotACommand => {}
         }
         Ok(None)
     }
 
-    /// Runs a command of the session.
-    async fn invoke(&mut self, command: &InvokeSlashParams) -> Result<(), ConversationError> {
-        match self.call::<calls::CommandsInvoke>(command).await {
-            Ok(InvokeSlashResult::AgentPrompt { prompt: text, display_prompt, mode: _ }) => {
+    /// Shows the result of a command of the session, or sends the prompt that it is.
+    async fn show_result(&mut self, result: InvokeSlashResult) -> Result<(), ConversationError> {
+        match result {
+            InvokeSlashResult::AgentPrompt { prompt: text, display_prompt, mode: _ } => {
                 let display = Some(display_prompt).filter(|display| *display != text);
                 let (images, delivery) = (Vec::new(), MailDelivery::FollowUp);
                 self.post(SendParams { task: None, text, images, delivery, display }).await?;
             }
-            Ok(InvokeSlashResult::Text { text } | InvokeSlashResult::Completed { message: text, .. }) => {
+            InvokeSlashResult::Text { text } | InvokeSlashResult::Completed { message: text, .. } => {
                 text.lines().for_each(|line| self.show_entry(&escape_invisible(line)));
             }
             // The feed shows the start of the fleet, and its progress while the user types.
-            Ok(InvokeSlashResult::FleetStarted { .. }) => {}
-            Err(CallFailure::Refused(reason)) => self.show_error(&escape_invisible(&reason)),
-            Err(CallFailure::Fatal(error)) => return Err(error.into()),
+            InvokeSlashResult::FleetStarted { .. } => {}
         }
         Ok(())
     }

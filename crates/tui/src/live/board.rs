@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use client::{SharedFiles, StoreError, StoredSession, TodoFiles};
+use client::{SessionHandle, SharedFiles, StoreError, TodoFiles};
 use protocol::api::{TodoView, TodosParams};
 use protocol::{
     AskId, CallId, Cost, Envelope, Event, FleetEnd, LogEntry, TaskId, TaskSpec, Timestamp, Todo, TodoId, TodoStatus,
@@ -85,10 +85,10 @@ pub(super) struct BoardWorker {
 
 impl FleetBoard {
     /// Reads the board from a session's events up to the given one.
-    pub fn read_until(reader: &StoredSession, last: u64) -> Result<FleetBoard, StoreError> {
+    pub fn read_until(session: &SessionHandle, last: u64) -> Result<FleetBoard, StoreError> {
         let (mut board, mut seq) = (FleetBoard::default(), 0);
         while seq < last {
-            let page = reader.events_after(seq, EVENTS_PER_PAGE)?;
+            let page = session.events_after(seq, EVENTS_PER_PAGE)?;
             let Some(end) = page.last() else { break };
             seq = end.seq;
             page.iter().filter(|envelope| envelope.seq <= last).for_each(|envelope| board.apply(envelope));
@@ -97,23 +97,23 @@ impl FleetBoard {
     }
 
     /// Reads the current board, and the number of the last event.
-    pub fn read_now(reader: &StoredSession) -> Result<(FleetBoard, u64), StoreError> {
+    pub fn read_now(session: &SessionHandle) -> Result<(FleetBoard, u64), StoreError> {
         let (mut board, mut seq) = (FleetBoard::default(), 0);
         loop {
-            let page = reader.events_after(seq, EVENTS_PER_PAGE)?;
+            let page = session.events_after(seq, EVENTS_PER_PAGE)?;
             let Some(last) = page.last() else { break };
             seq = last.seq;
             page.iter().for_each(|envelope| board.apply(envelope));
         }
-        board.sync_with_store(reader)?;
+        board.sync_with_store(session)?;
         Ok((board, seq))
     }
 
     /// Replaces the todos with the stored rows: todos may have been edited while no process ran to log it. Also
     /// records whether a process runs the session.
-    pub fn sync_with_store(&mut self, reader: &StoredSession) -> Result<(), StoreError> {
-        let is_unowned = reader.owner()?.is_none();
-        self.apply_todo_rows(reader.todos(&TodosParams::all_todos())?.todos, is_unowned);
+    pub fn sync_with_store(&mut self, session: &SessionHandle) -> Result<(), StoreError> {
+        let is_unowned = session.owner_pid()?.is_none();
+        self.apply_todo_rows(session.todos(&TodosParams::all_todos())?.todos, is_unowned);
         Ok(())
     }
 
@@ -190,7 +190,7 @@ impl FleetBoard {
                 });
                 (self.asks, self.ask_count) = asks;
             }
-            Event::FleetEnded { end } => self.ended = Some((*end, *at)),
+            Event::FleetEnded { end, .. } => self.ended = Some((*end, *at)),
             Event::TodosChanged { changed, gone, .. } => {
                 let mut shared_may_change = gone.iter().filter(|todo| self.items.remove(todo).is_some()).count() > 0;
                 changed.iter().for_each(|todo| shared_may_change |= self.upsert_todo(todo));

@@ -59,7 +59,7 @@ pub(super) fn event_line(board: &FleetBoard, envelope: &Envelope) -> Option<Stri
         Event::WorkMerged { todo, commit } => {
             format!("merged {} as {}", todo_label(board, todo), commit.get(..12).unwrap_or(commit))
         }
-        Event::FleetEnded { end } => {
+        Event::FleetEnded { end, .. } => {
             let progress = match board.done_and_total() {
                 (_, 0) => "no todos after".to_owned(),
                 (done, total) => format!("{done}/{total} done in"),

@@ -8,6 +8,7 @@ use protocol::{
     SessionId, StopReason, TaskId, TaskSpec, TaskType, Timestamp, Todo, TodoId, TodoStatus, ToolCallRequest, Turn,
     Usage,
 };
+use testkit::todos::todo_view;
 use unicode_width::UnicodeWidthStr;
 
 use super::board::FleetBoard;
@@ -69,7 +70,7 @@ impl FleetScenario {
 
     fn claim(&mut self, number: u128, todo: &str) {
         self.agent(number, 1);
-        self.then(0, number, Event::TodoClaimed { todo: todo.into(), fence: 1 });
+        self.then(0, number, Event::TodoClaimed { todo: todo.into(), fence: 1, redo_reason: None });
     }
 
     fn calls(&mut self, number: u128, tool: &str, input: &str, tokens: u64) {
@@ -162,7 +163,7 @@ fn a_fleet_at_work_is_drawn_at_200_by_60() {
 #[test]
 fn a_fleet_in_lines_has_one_for_each_change() {
     let mut scenario = running_fleet();
-    scenario.then(9, 1, Event::FleetEnded { end: FleetEnd::Blocked });
+    scenario.then(9, 1, Event::FleetEnded { end: FleetEnd::Blocked, why: None });
     insta::assert_snapshot!(scenario.lines.join("\n"));
     let drawn = scenario.drawn(SMALL);
     assert!(drawn.starts_with("Fleet blocked  Make a language"), "{drawn}");
@@ -248,7 +249,7 @@ fn reused_todos_are_counted_until_they_are_done_again() {
 fn fleet_without_todos_ends_without_a_count() {
     let mut scenario = FleetScenario::default();
     scenario.then(0, 1, Event::FleetBegan(terms("all")));
-    scenario.then(3, 1, Event::FleetEnded { end: FleetEnd::Stopped });
+    scenario.then(3, 1, Event::FleetEnded { end: FleetEnd::Stopped, why: None });
     assert_eq!(scenario.lines.last().unwrap(), "fleet stopped: no todos after 3s, 0 tokens");
 }
 
@@ -285,23 +286,12 @@ fn worker_needs_you_while_it_or_its_agent_asks() {
 
 /// A row of the table as every view reads it.
 fn row(id: &str, status: TodoStatus, interrupted: bool) -> TodoView {
-    let todo = todo(id, &format!("Do {id}"), &[]);
     TodoView {
-        id: todo.id,
-        title: todo.title,
-        description: None,
         status,
-        ready: status == TodoStatus::Pending,
         interrupted,
-        depends_on: Vec::new(),
-        reason: None,
-        agent_type: None,
-        model: None,
-        files: Vec::new(),
-        check: None,
-        expects: None,
-        task: None,
+        ready: status == TodoStatus::Pending,
         attempts: 1,
+        ..todo_view(id, &format!("Do {id}"), &[])
     }
 }
 
@@ -364,7 +354,7 @@ fn todos_without_a_fleet_are_counted_from_their_rows() {
 #[test]
 fn restarted_fleet_keeps_its_todos_and_counts_from_zero() {
     let mut scenario = running_fleet();
-    scenario.then(1, 1, Event::FleetEnded { end: FleetEnd::Stopped });
+    scenario.then(1, 1, Event::FleetEnded { end: FleetEnd::Stopped, why: None });
     scenario.then(100, 1, Event::FleetBegan(terms("again")));
     assert!(scenario.board.is_working() && scenario.board.end().is_none());
     assert_eq!(scenario.board.workers().len(), 0);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{IsTerminal, Stdout};
 use std::time::{Duration, Instant};
 
-use client::{SessionMessage, StoreError, StoredSession};
+use client::{SessionHandle, SessionMessage, StoreError};
 use host::{Clock, SystemClock, TerminalSize};
 use protocol::{Envelope, Event, TaskId, TodoId};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -172,8 +172,8 @@ impl FleetView {
     }
 
     /// Replaces the todos with the session's stored rows.
-    pub fn sync_with_store(&mut self, reader: &StoredSession) -> Result<(), StoreError> {
-        self.board.sync_with_store(reader)
+    pub fn sync_with_store(&mut self, session: &SessionHandle) -> Result<(), StoreError> {
+        self.board.sync_with_store(session)
     }
 
     /// Whether a fleet has not ended but no process runs it.

@@ -217,6 +217,7 @@ impl EventTranslator {
             | Event::WorkCheckedOut { .. }
             | Event::WorkSealed { .. }
             | Event::WorkMerged { .. }
+            | Event::FleetMerged(_)
             | Event::ItemChanged { .. }
             | Event::PromptSuggested { .. }
             | Event::TurnReservationRaised { .. }

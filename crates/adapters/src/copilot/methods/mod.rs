@@ -79,7 +79,7 @@ fn to_sdk_error(method: &str, error: ErrorObject) -> ErrorObject {
         ErrorObject::UNKNOWN_METHOD | ErrorObject::BAD_PARAMS | -32002 | UNAUTHENTICATED => error,
         _other => ErrorObject {
             code: ErrorObject::INTERNAL,
-            message: format!("Request {method} failed with message: {}", error.message),
+            message: format!("Request {method} failed with message: {}", error.in_one_line()),
             data: error.data,
         },
     }

@@ -25,7 +25,7 @@ async fn state(session: &HostedSession) -> Result<Option<Value>, ErrorObject> {
     let query = TasksParams::root();
     let TasksPage { tasks, .. } = session.call(Method::TasksList, query).await?;
     let Some(root) = tasks.first().map(|task| task.id) else { return Ok(None) };
-    let log = session.handle().read(move |stored| Ok(stored.task_events(root)?)).await?;
+    let log = session.handle().read(move |session| Ok(session.task_events(root)?)).await?;
     Ok(log.into_iter().fold(ObjectiveProgress::default(), ObjectiveProgress::apply_event).into_state())
 }
 

@@ -77,9 +77,10 @@ pub(crate) async fn below_root(session: &HostedSession) -> Result<Vec<TaskView>,
 
 /// The tasks as clients see them, with the calls that started them.
 async fn task_views(session: &HostedSession, tasks: Vec<TaskView>) -> Result<Vec<Value>, ErrorObject> {
-    let views = session.handle().read(move |stored| {
-        let view = |task: &TaskView| Ok(view::task_json(task, stored.starting_call(task.id)?.as_ref()));
-        tasks.iter().map(view).collect()
+    let views = session.handle().read(move |session| {
+        let ids: Vec<TaskId> = tasks.iter().map(|task| task.id).collect();
+        let calls = session.starting_calls(&ids)?;
+        Ok(tasks.iter().zip(calls).map(|(task, call)| view::task_json(task, call.as_ref())).collect())
     });
     Ok(views.await?)
 }
@@ -139,7 +140,7 @@ async fn send(session: &HostedSession, params: &Value) -> Result<Value, ErrorObj
     let sent: Result<Value, _> = session.call(Method::SessionSend, message).await;
     match sent {
         Ok(_receipt) => Ok(json!({ "sent": true })),
-        Err(error) if is_refusal(&error) => Ok(json!({ "sent": false, "error": error.message })),
+        Err(error) if is_refusal(&error) => Ok(json!({ "sent": false, "error": error.in_one_line() })),
         Err(error) => Err(error),
     }
 }

@@ -1,6 +1,6 @@
 //! What clients learn about an agent and its session.
 
-use client::{ClientError, LatestFleet, StoredSession};
+use client::{ClientError, LatestFleet, SessionHandle};
 use protocol::api::{SessionView, TaskView, TasksParams};
 use protocol::{FleetEnd, TaskId, TaskOutcome, TaskState};
 use schemars::JsonSchema;
@@ -151,11 +151,11 @@ pub(super) struct RunFacts {
 
 impl RunFacts {
     /// Reads a session's file.
-    pub(super) fn read(stored: &StoredSession) -> Result<RunFacts, ClientError> {
-        let view = stored.view()?;
-        let tasks = stored.tasks(&TasksParams::all_tasks())?.tasks;
-        let open_asks = stored.open_asks()?;
-        let fleet = stored.latest_fleet()?;
+    pub(super) fn read(session: &SessionHandle) -> Result<RunFacts, ClientError> {
+        let view = session.view()?;
+        let tasks = session.tasks(&TasksParams::all_tasks())?.tasks;
+        let open_asks = session.open_asks()?;
+        let fleet = session.latest_fleet()?;
         let root = tasks.iter().find(|task| task.parent.is_none());
         let is_at_work = |task: &&TaskView| task.parent.is_some() && !task.state.is_at_rest();
         let has_background = tasks.iter().any(|task| is_at_work(&task));
@@ -166,7 +166,7 @@ impl RunFacts {
             true => AgentStatus::Working,
             false => own.after_fleet(fleet),
         };
-        let text = match (root.map(|root| latest_text(stored, root)).transpose()?, &view.last_outcome) {
+        let text = match (root.map(|root| latest_text(session, root)).transpose()?, &view.last_outcome) {
             (Some(text), _) if !text.is_empty() => text,
             (_, Some(TaskOutcome::Failed { message, .. })) if status.is_at_rest() => message.clone(),
             (_, _) => String::new(),
@@ -199,11 +199,11 @@ fn subagents(tasks: &[TaskView]) -> Vec<SubagentReport> {
 }
 
 /// An agent's answer; while it works, what it said last.
-pub(super) fn latest_text(stored: &StoredSession, task: &TaskView) -> Result<String, ClientError> {
+pub(super) fn latest_text(session: &SessionHandle, task: &TaskView) -> Result<String, ClientError> {
     let text = match task.state.is_at_rest() {
-        true => stored.output(task),
+        true => session.output(task),
         false => {
-            let record = stored.record(task.id)?;
+            let record = session.record(task.id)?;
             let turn = record.and_then(|record| record.turns.into_iter().rev().find_map(|turn| turn.text));
             turn.unwrap_or_default()
         }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use client::{ClientError, LatestFleet, SessionHandle, StoredSession};
+use client::{ClientError, LatestFleet, SessionHandle};
 use protocol::api::{AskView, FleetStatus};
 use rpc::ErrorObject;
 
@@ -50,13 +50,13 @@ pub(super) async fn read(session: &SessionHandle, questions: TaskQuestions) -> R
     })
 }
 
-fn read_facts(stored: &StoredSession) -> Result<TaskFacts, ClientError> {
-    let run = RunFacts::read(stored)?;
+fn read_facts(session: &SessionHandle) -> Result<TaskFacts, ClientError> {
+    let run = RunFacts::read(session)?;
     let fleet = match run.fleet {
-        Some(LatestFleet::Ended(_)) => stored.fleet_status()?,
+        Some(LatestFleet::Ended(_)) => session.fleet_status()?,
         Some(LatestFleet::Unfinished) | None => None,
     };
-    Ok(TaskFacts { asks: stored.open_asks()?, run, fleet })
+    Ok(TaskFacts { asks: session.open_asks()?, run, fleet })
 }
 
 fn state(facts: &TaskFacts, questions: TaskQuestions, is_kept: bool) -> Result<ProvidedTaskState, AgentToolError> {

@@ -58,7 +58,7 @@ fn unmoved_branch_is_a_partial_result() {
     let json = ["fleet", "run", "plan.yaml", "--allow-all", "--merge", "--output-format", "json"];
     let output = fixture.bosun(json).run().expect(3).json();
     assert_eq!((&output["outcome"], &output["exitCode"]), (&"done".into(), &3.into()), "{output}");
-    assert!(output["merged"]["destination"]["kept"].as_str().unwrap().contains("plan.yaml"), "{output}");
+    assert!(output["fleet"]["merged"]["destination"]["kept"].as_str().unwrap().contains("plan.yaml"), "{output}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::fs;
 use std::thread;
 
 use serde_json::Value;
+use testkit::binary::{PATIENCE, within};
 
 use super::HostFixture;
 use crate::BOSUN;
@@ -74,6 +75,23 @@ fn what_cannot_run_in_the_background_is_refused_before_a_session_is_begun() {
     host.bosun(&["-p", "go", "--detach", "--output-format", "jsonl"]).run().expect(2).says(&["sessions watch"]);
     host.bosun(&["-p", "go", "--detach", "--model", "nowhere/x"]).run().expect(2).says(&["nowhere"]);
     assert!(host.fixture.sessions().is_empty());
+}
+
+#[test]
+fn a_fleet_works_in_the_background_and_a_bad_plan_begins_nothing() {
+    let host = HostFixture::new(BOSUN);
+    let plan = host.fixture.path("plan.yaml");
+    fs::write(&plan, "todos:\n  - { id: a, title: Job a }\n  - { id: b, title: Job b, depends_on: [a] }\n").unwrap();
+    let run = ["fleet", "run", "plan.yaml", "--detach", "--allow-all"];
+    let id = host.bosun(&run).run().expect(0).stdout.trim().to_owned();
+    let status = || host.bosun(&["fleet", "status", &id, "--json"]).run().expect(0).json();
+    within(PATIENCE, "the fleet is done", || status()["end"] == "done");
+    assert_eq!(status()["todos"][1]["status"], "done");
+    fs::write(&plan, "todos:\n  - { id: a, title: Job a, agent: nobody }\n").unwrap();
+    host.bosun(&run).run().expect(2).says(&["a: there is no agent type `nobody`"]);
+    fs::write(&plan, "todos:\n  - { id: a }\n").unwrap();
+    host.bosun(&run).run().expect(2).says(&["plan.yaml:2:", "it has no `title`"]);
+    assert_eq!(host.fixture.sessions().len(), 1);
 }
 
 #[test]

@@ -129,3 +129,30 @@ fn session_of_another_process_is_reached_through_its_owner() {
     assert!(events.iter().any(|event| event.data["body"]["text"] == "hurry"), "{events:#?}");
     running.wait().expect(0);
 }
+
+#[test]
+fn a_fleet_is_begun_from_a_plan_in_one_request_and_refused_like_a_plan_file() {
+    let fixture = fixture();
+    fixture.script("version: 1\nrules:\n  - answer: [say: Done.]\n");
+    let server = serve(&fixture);
+    let plan = |text: &str| json!({ "plan": { "text": text, "file": "plan.yaml" } });
+    let refused = server.http.request("POST", "/v1/fleets", Some(plan("todos:\n  - { id: a }\n"))).problem(422);
+    assert!(refused["detail"].as_str().unwrap().contains("plan.yaml:2:5: todo `a`: it has no `title`"), "{refused}");
+    assert!(refused["remedy"].is_string(), "{refused}");
+    let nobody = plan("todos:\n  - { id: a, title: A, agent: nobody }\n");
+    let refused = server.http.request("POST", "/v1/fleets", Some(nobody)).problem(422);
+    assert!(refused["detail"].as_str().unwrap().contains("a: there is no agent type `nobody`"), "{refused}");
+    server.http.request("POST", "/v1/fleets", Some(json!({ "plan": ["todos: []"] }))).problem(400);
+    assert_eq!(server.http.request_ok("GET", "/v1/sessions", None)["total"], 0);
+
+    let todos = json!([{ "id": "a", "title": "A" }, { "id": "b", "title": "B", "depends_on": ["a"] }]);
+    let object = json!({ "plan": { "object": { "goal": "bake", "todos": todos } }, "fleet": { "parallel": 1 } });
+    let begun = server.http.request("POST", "/v1/fleets", Some(object));
+    assert_eq!(begun.status, 201, "{begun:?}");
+    let path = format!("/v1/sessions/{}/fleet", begun.json()["id"].as_str().unwrap());
+    let fleet = || server.http.request_ok("GET", &path, None)["fleet"].clone();
+    within(PATIENCE, "the fleet is done", || fleet()["end"] == "done");
+    assert_eq!((&fleet()["terms"]["goal"], &fleet()["terms"]["parallel"]), (&json!("bake"), &json!(1)));
+    let again = server.http.request_ok("POST", &format!("{path}/resume"), None);
+    assert_eq!(again, json!({ "started": true }));
+}

@@ -125,7 +125,15 @@ impl World {
 
     fn spawn(&mut self, spec: TaskSpec, by: Option<(RunId, Turn, CallId)>) -> KernelInput {
         let until = (self.dice.below(4) == 0).then(|| Timestamp(self.now.0 + 50));
-        KernelInput::Spawn(TaskSpawn { id: self.id(), spec, prompt: "work".into(), by, until, definition: None })
+        KernelInput::Spawn(TaskSpawn {
+            id: self.id(),
+            spec,
+            prompt: "work".into(),
+            by,
+            until,
+            definition: None,
+            redo_reason: None,
+        })
     }
 
     /// Applies a random report of a task's run.

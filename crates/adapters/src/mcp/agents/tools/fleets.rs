@@ -82,7 +82,7 @@ pub(super) async fn start_fleet(
                 prompt: Some(checked_text(&args.goal)?),
                 agent: args.agent,
                 parallel: args.parallel,
-                isolated: args.isolated,
+                isolated: Some(args.isolated),
                 ..FleetParams::default()
             };
             let view = server.background.begin_fleet(options, fleet).await?;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use client::{ClientError, SessionHandle, StoredSession};
+use client::{ClientError, SessionHandle};
 use protocol::api::{
     Method, SendParams, SessionCommand, SessionOverview, SessionView, SessionsPage, SessionsParams, StopTaskParams,
     TasksParams, calls,
@@ -267,7 +267,7 @@ pub(super) async fn read_agent(
         RunWaitEnd::Reply(reply) => return Ok(reply),
     };
     let wanted = args.task.clone();
-    let reading = session.read(move |stored| read_turns(stored, facts.report, wanted.as_deref(), args.turns_after));
+    let reading = session.read(move |session| read_turns(session, facts.report, wanted.as_deref(), args.turns_after));
     let reading = reading.await?.ok_or_else(|| unknown_task(args.task.as_deref().unwrap_or_default()))?;
     let mut text = agent_text(&reading.agent);
     for TurnReport { turn, text: said } in &reading.turns {
@@ -279,12 +279,12 @@ pub(super) async fn read_agent(
 
 /// The agent that is wanted, with its turns; none if there is no such agent.
 fn read_turns(
-    stored: &StoredSession,
+    session: &SessionHandle,
     mut report: AgentReport,
     wanted: Option<&str>,
     turns_after: Option<u64>,
 ) -> Result<Option<AgentReading>, ClientError> {
-    let tasks = stored.tasks(&TasksParams::all_tasks())?.tasks;
+    let tasks = session.tasks(&TasksParams::all_tasks())?.tasks;
     let task = match wanted {
         Some(wanted) => report::find_task(&tasks, wanted),
         None => tasks.iter().find(|task| task.parent.is_none()).map(|root| (root.id, root)),
@@ -292,11 +292,11 @@ fn read_turns(
     let Some((id, task)) = task else { return Ok(None) };
     if wanted.is_some() {
         report.status = report::task_status(task);
-        report.text = report::latest_text(stored, task)?;
+        report.text = report::latest_text(session, task)?;
         report.subagents.retain(|below| below.task.starts_with(&format!("{}/", task.path)));
     }
     let turns = match turns_after {
-        Some(after) => stored
+        Some(after) => session
             .record(id)?
             .map(|record| record.turns)
             .unwrap_or_default()
@@ -561,7 +561,7 @@ fn smaller<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
 }
 
 async fn subtask(session: &SessionHandle, wanted: &str) -> Result<TaskId, AgentToolError> {
-    let tasks = session.read(|stored| Ok(stored.tasks(&TasksParams::all_tasks())?.tasks)).await?;
+    let tasks = session.read(|session| Ok(session.tasks(&TasksParams::all_tasks())?.tasks)).await?;
     report::find_task(&tasks, wanted).map(|(id, _)| id).ok_or_else(|| unknown_task(wanted))
 }
 
