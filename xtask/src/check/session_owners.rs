@@ -1,5 +1,5 @@
 //! The command line is a client of sessions: only the places that open a session as its owner name the runtime's types
-//! for that.
+//! for that, and no place names the runtime's types for the fleets of a session.
 
 use std::path::Path;
 
@@ -11,14 +11,17 @@ const OWNERS_TYPES: [&str; 4] = ["Session", "SessionStatus", "Subscription", "Bu
 /// The places that own sessions: that of the terminal, and the opener of those that the session host keeps.
 const OWNERS: [&str; 2] = ["crates/cli/src/foreground_session.rs", "crates/cli/src/sdk/session_opener.rs"];
 
+/// The types of a session's fleets, which only the runtime and the crate that runs fleets use.
+const FLEET_TYPES: [&str; 6] =
+    ["FleetHandle", "FleetRequest", "FleetOutcome", "FleetLimit", "FleetError", "FleetSession"];
+
 /// Every place in the command line that names such a type.
 pub(super) fn faults(sources: &[SourceFile]) -> Vec<String> {
-    let is_client =
-        |source: &SourceFile| source.owner() == "cli" && !OWNERS.iter().any(|owner| source.path == Path::new(owner));
-    shipped(sources).iter().filter(|source| is_client(source)).flat_map(faults_of).collect()
+    shipped(sources).iter().filter(|source| source.owner() == "cli").flat_map(faults_of).collect()
 }
 
 fn faults_of(source: &SourceFile) -> Vec<String> {
+    let owns_sessions = OWNERS.iter().any(|owner| source.path == Path::new(owner));
     let code = only(&source.text, &[ByteKind::Code]);
     let mut faults = Vec::new();
     for (at, path) in code.match_indices("runtime::") {
@@ -28,8 +31,9 @@ fn faults_of(source: &SourceFile) -> Vec<String> {
             None => rest.split(|letter: char| !letter.is_alphanumeric() && letter != '_').next().unwrap_or_default(),
         };
         let line = code[..at].matches('\n').count() + 1;
-        let owners_types = words(named).filter(|word| OWNERS_TYPES.contains(word));
-        faults.extend(owners_types.map(|name| {
+        let forbidden =
+            words(named).filter(|word| FLEET_TYPES.contains(word) || OWNERS_TYPES.contains(word) && !owns_sessions);
+        faults.extend(forbidden.map(|name| {
             format!(
                 "session: {}:{line} names runtime::{name}: the command line reaches a session through client::SessionHandle",
                 source.path.display()
@@ -47,19 +51,30 @@ mod tests {
         faults(&[SourceFile { path: path.into(), text: text.into() }])
     }
 
+    fn fault(path: &str, line: u32, name: &str) -> String {
+        format!(
+            "session: {path}:{line} names runtime::{name}: the command line reaches a session through \
+             client::SessionHandle"
+        )
+    }
+
     #[test]
     fn a_command_that_owns_a_session_is_named() {
         let path = "crates/cli/src/tasks/a.rs";
-        let fault = |line: u32, name: &str| {
-            format!(
-                "session: {path}:{line} names runtime::{name}: the command line reaches a session through \
-                 client::SessionHandle"
-            )
-        };
-        assert_eq!(faults_in(path, "\nuse runtime::Session;"), [fault(2, "Session")]);
-        assert_eq!(faults_in(path, "let a = runtime::Session::open(b);"), [fault(1, "Session")]);
+        assert_eq!(faults_in(path, "\nuse runtime::Session;"), [fault(path, 2, "Session")]);
+        assert_eq!(faults_in(path, "let a = runtime::Session::open(b);"), [fault(path, 1, "Session")]);
         let list = "use runtime::{\n    BusMessage, SessionStart,\n    Subscription,\n};";
-        assert_eq!(faults_in(path, list), [fault(1, "BusMessage"), fault(1, "Subscription")]);
+        assert_eq!(faults_in(path, list), [fault(path, 1, "BusMessage"), fault(path, 1, "Subscription")]);
+    }
+
+    #[test]
+    fn a_command_that_holds_a_fleet_is_named_even_where_sessions_are_owned() {
+        for path in ["crates/cli/src/fleet/a.rs", OWNERS[0]] {
+            assert_eq!(faults_in(path, "use runtime::FleetHandle;"), [fault(path, 1, "FleetHandle")]);
+            let list = "use runtime::{FleetRequest, SessionStart};";
+            assert_eq!(faults_in(path, list), [fault(path, 1, "FleetRequest")]);
+        }
+        assert_eq!(faults_in("crates/fleet/src/a.rs", "use runtime::FleetHandle;"), Vec::<String>::new());
     }
 
     #[test]
