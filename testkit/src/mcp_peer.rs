@@ -13,7 +13,7 @@ use crate::installed::{InstalledPackages, on_path};
 use crate::mcp::ServingProgram;
 
 /// The servers and the SDKs.
-const PACKAGES: InstalledPackages = InstalledPackages { variable: "BOSUN_MCP", folder: "mcp" };
+pub(crate) const PACKAGES: InstalledPackages = InstalledPackages { variable: "BOSUN_MCP", folder: "mcp" };
 
 /// An MCP server that somebody else wrote, or that uses the SDK of somebody else.
 #[derive(Debug)]

@@ -18,6 +18,9 @@ impl SlashCommands for RegistrySlashCommands {
                 let refusal = outcome.refusal().unwrap_or_else(|| Refusal::new("it cannot be run here"));
                 return if is_unknown { SlashInput::Unknown(refusal) } else { SlashInput::Refused(refusal) };
             }
+            SlashLookup::OutsidePrompt { name, arguments: input } => {
+                return SlashInput::Session(InvokeSlashParams { name, input });
+            }
             SlashLookup::Command(command) => command,
         };
         match command.terminal_command() {

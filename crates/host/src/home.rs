@@ -228,15 +228,14 @@ impl Home {
     /// Writes what the next process that keeps sessions must know about one of them; a crash leaves the old or the new
     /// record.
     pub fn write_held_record(&self, session: SessionId, record: &[u8]) -> io::Result<()> {
-        let path = self.held_record(session);
         let folder = self.root.join(HELD);
         make_private(&folder).map_err(io::Error::other)?;
-        let draft = path.with_extension("new");
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-        file.write_all(record)?;
-        file.sync_all()?;
-        fs::rename(&draft, &path)?;
-        File::open(&folder)?.sync_all()
+        replace_private_file(&self.held_record(session), &folder, record)
+    }
+
+    /// Writes a file of the folder that only this user can read; a crash leaves the old or the new content.
+    pub fn write_private_file(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        replace_private_file(&self.root.join(name), &self.root, content)
     }
 
     /// Removes a session's record, if there is one.
@@ -353,6 +352,16 @@ impl Home {
     fn lock_within(&self, name: &str, timeout: Duration) -> Result<FileLock, HomeError> {
         lock_within(self.root.join("run").join(format!("{name}.lock")), timeout)
     }
+}
+
+/// Replaces a file of a folder.
+fn replace_private_file(path: &Path, folder: &Path, content: &[u8]) -> io::Result<()> {
+    let draft = path.with_extension("new");
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+    file.write_all(content)?;
+    file.sync_all()?;
+    fs::rename(&draft, path)?;
+    File::open(folder)?.sync_all()
 }
 
 fn pid_number(pid: &Pid) -> u32 {

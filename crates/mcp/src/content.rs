@@ -35,7 +35,7 @@ pub(crate) fn read_result(result: &Map<String, Value>, max: usize) -> Result<Too
 }
 
 /// One block as text. Content that is not text is named, so that nothing is lost without a note.
-fn block_text(block: &Value) -> String {
+pub(crate) fn block_text(block: &Value) -> String {
     let field = |name: &str| block[name].as_str().unwrap_or_default();
     match field("type") {
         "text" => field("text").to_owned(),
@@ -48,7 +48,7 @@ fn block_text(block: &Value) -> String {
     }
 }
 
-fn resource_text(resource: &Value) -> String {
+pub(crate) fn resource_text(resource: &Value) -> String {
     let field = |name: &str| resource[name].as_str().unwrap_or_default();
     match resource["text"].as_str() {
         Some(text) => format!("[resource {}]\n{text}", field("uri")),

@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use tools::{BoxFuture, UserPrompter, UserQuestion};
+use tools::{BoxFuture, ModelAsker, UserPrompter, UserQuestion};
+
+use crate::sampling;
 
 /// The most fields of one form.
 const MAX_FIELDS: usize = 16;
@@ -16,11 +18,19 @@ const MAX_TEXT_BYTES: usize = 1000;
 pub trait McpElicitor: Send + Sync + fmt::Debug {
     /// Asks the user to fill in a form. Returns the result of `elicitation/create`.
     fn elicit<'a>(&'a self, server: &'a str, params: &'a Value) -> BoxFuture<'a, Value>;
+
+    /// Asks the session's model. Returns the result of `sampling/createMessage`; the error text says why there is none.
+    fn sample<'a>(&'a self, _server: &'a str, _params: &'a Value) -> BoxFuture<'a, Result<Value, String>> {
+        Box::pin(async { Err("this client does not do that".into()) })
+    }
 }
 
-/// Asks the user of the session one question per field.
+/// Asks the user of the session one question per field, and the session's model.
 #[derive(Debug)]
-pub(crate) struct SessionElicitor(pub(crate) Arc<dyn UserPrompter>);
+pub(crate) struct SessionElicitor {
+    pub(crate) prompter: Arc<dyn UserPrompter>,
+    pub(crate) model: Option<Arc<dyn ModelAsker>>,
+}
 
 impl McpElicitor for SessionElicitor {
     fn elicit<'a>(&'a self, server: &'a str, params: &'a Value) -> BoxFuture<'a, Value> {
@@ -29,7 +39,7 @@ impl McpElicitor for SessionElicitor {
             let mut content = Map::new();
             if form.fields.is_empty() {
                 let question = question(server, &form.message, None, vec!["yes".into(), "no".into()]);
-                return match self.0.ask(question).await {
+                return match self.prompter.ask(question).await {
                     Ok(Some(answer)) if answer == "yes" => accepted(content),
                     Ok(Some(_no)) => declined(),
                     Ok(None) | Err(_) => cancelled(),
@@ -37,8 +47,8 @@ impl McpElicitor for SessionElicitor {
             }
             for field in form.fields {
                 let question = question(server, &form.message, Some(&field), field.choices());
-                match self.0.ask(question).await {
-                    Ok(Some(answer)) => match field.parse(&answer) {
+                match self.prompter.ask(question).await {
+                    Ok(Some(answer)) => match field.value_of(&answer) {
                         Some(value) => drop(content.insert(field.name, value)),
                         None if field.required => return declined(),
                         None => {}
@@ -47,6 +57,14 @@ impl McpElicitor for SessionElicitor {
                 }
             }
             accepted(content)
+        })
+    }
+
+    fn sample<'a>(&'a self, server: &'a str, params: &'a Value) -> BoxFuture<'a, Result<Value, String>> {
+        Box::pin(async move {
+            let model = self.model.as_ref().ok_or("there is no model to ask")?;
+            let reply = model.ask(sampling::question(server, params)?).await.map_err(|error| error.to_string())?;
+            Ok(sampling::result(&reply.model, &reply.text))
         })
     }
 }
@@ -67,7 +85,7 @@ fn accepted(content: Map<String, Value>) -> Value {
 fn question(server: &str, message: &str, field: Option<&FormField>, choices: Vec<String>) -> UserQuestion {
     let mut question = format!("The MCP server `{server}` asks: {message}");
     if let Some(field) = field {
-        question.push_str(&format!("\n{}", field.label));
+        question.push_str(&format!("\n{}", field.question()));
     }
     UserQuestion { question: protocol::clip_middle(&question, MAX_TEXT_BYTES), choices }
 }
@@ -83,6 +101,8 @@ struct FormField {
     label: String,
     kind: FieldKind,
     required: bool,
+    /// Its value if the user gives none.
+    default: Option<Value>,
 }
 
 enum FieldKind {
@@ -131,7 +151,41 @@ impl FormField {
             let titles: Vec<&str> = values.iter().map(|(_, title)| title.as_str()).collect();
             label.push_str(&format!(" (any of these, separated by commas: {})", titles.join(", ")));
         }
-        Some(FormField { name: name.to_owned(), label, kind, required })
+        let field = FormField { name: name.to_owned(), label, kind, required, default: None };
+        let default = schema.get("default").filter(|value| field.accepts(value)).cloned();
+        Some(FormField { default, ..field })
+    }
+
+    /// What the user reads: the label, and the default.
+    fn question(&self) -> String {
+        let shown = match &self.default {
+            Some(Value::String(text)) if text.is_empty() => return self.label.clone(),
+            Some(Value::Bool(value)) => if *value { "yes" } else { "no" }.to_owned(),
+            Some(Value::String(text)) => text.clone(),
+            Some(value) => value.to_string(),
+            None => return self.label.clone(),
+        };
+        format!("{} (default: {shown})", self.label)
+    }
+
+    /// The value for an answer; the default for an empty one.
+    fn value_of(&self, answer: &str) -> Option<Value> {
+        self.default.clone().filter(|_| answer.trim().is_empty()).or_else(|| self.parse(answer))
+    }
+
+    /// Whether a value is one of the field.
+    fn accepts(&self, value: &Value) -> bool {
+        match &self.kind {
+            FieldKind::Text => value.is_string(),
+            FieldKind::Number => value.is_number(),
+            FieldKind::Integer => value.is_i64(),
+            FieldKind::YesNo => value.is_boolean(),
+            FieldKind::Choice(values) => values.iter().any(|(choice, _)| value == choice.as_str()),
+            FieldKind::Choices(values) => value.as_array().is_some_and(|chosen| {
+                let is_known = |one: &Value| values.iter().any(|(choice, _)| one == choice.as_str());
+                chosen.len() <= values.len() && chosen.iter().all(is_known)
+            }),
+        }
     }
 
     fn choices(&self) -> Vec<String> {
@@ -212,7 +266,8 @@ mod tests {
     async fn elicit(params: Value, answers: &[Option<&'static str>]) -> (Value, Vec<UserQuestion>) {
         let user = ScriptedUser { answers: Mutex::new(answers.to_vec()), questions: Mutex::default() };
         let user = Arc::new(user);
-        let result = SessionElicitor(Arc::clone(&user) as Arc<dyn UserPrompter>).elicit("calc", &params).await;
+        let result = SessionElicitor { prompter: Arc::clone(&user) as Arc<dyn UserPrompter>, model: None };
+        let result = result.elicit("calc", &params).await;
         let questions = std::mem::take(&mut *user.questions.lock().unwrap());
         (result, questions)
     }
@@ -250,6 +305,22 @@ mod tests {
         let titled = form(json!({ "anyOf": [{ "const": "mo", "title": "Monday" }] }));
         let (result, _) = elicit(titled, &[Some("Monday")]).await;
         assert_eq!(result, json!({ "action": "accept", "content": { "days": ["mo"] } }));
+    }
+
+    #[tokio::test]
+    async fn an_empty_answer_means_the_default() {
+        let properties = json!({
+            "age": { "type": "integer", "default": 30 },
+            "fine": { "type": "boolean", "default": true },
+            "colour": { "enum": ["r", "g"], "default": "g" },
+            "name": { "type": "string", "default": 5 },
+        });
+        let params = json!({ "message": "Who?", "requestedSchema": { "properties": properties } });
+        let (result, questions) = elicit(params, &[Some(""), Some(" "), Some("no"), Some("")]).await;
+        let content = json!({ "age": 30, "colour": "g", "fine": false, "name": "" });
+        assert_eq!(result, json!({ "action": "accept", "content": content }));
+        assert!(questions[0].question.ends_with("age (default: 30)"), "{}", questions[0].question);
+        assert!(questions[3].question.ends_with("\nname"), "a default of another type is ignored");
     }
 
     #[tokio::test]

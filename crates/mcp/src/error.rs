@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::OAuthError;
+
 /// Why a server cannot be used, or why a request to it failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum McpError {
@@ -12,6 +14,14 @@ pub enum McpError {
         server: String,
         /// Why, as text.
         why: String,
+    },
+    /// There is no access to the server.
+    #[error("the MCP server `{server}` is not available: {why}")]
+    NoAccess {
+        /// The server.
+        server: String,
+        /// Why not.
+        why: OAuthError,
     },
     /// The answer took too long.
     #[error("the MCP server `{server}` did not answer `{method}` within {} s{}", .after.as_secs(), last_progress(.progress.as_deref()))]

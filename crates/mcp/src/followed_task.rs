@@ -83,7 +83,7 @@ impl FollowedTask {
                 let ended = link.request(ServerRequest::new("subscriptions/listen", params, STREAM_TIME)).await;
                 match ended {
                     // The server has no such notifications.
-                    Ok(_) | Err(McpError::Refused { .. }) => return,
+                    Ok(_) | Err(McpError::Refused { .. } | McpError::NoAccess { .. }) => return,
                     Err(McpError::TimedOut { .. }) => {}
                     Err(McpError::Unreachable { .. } | McpError::Malformed { .. }) => {
                         signals.is_stream_lost.store(true, Ordering::Relaxed);

@@ -13,8 +13,12 @@ mod http;
 mod limits;
 mod link;
 mod message;
+mod oauth;
+mod prompts;
 mod remote_task;
+mod resources;
 mod revision;
+mod sampling;
 mod server;
 mod server_log;
 mod servers;
@@ -27,11 +31,15 @@ mod wire;
 
 pub use elicitation::McpElicitor;
 pub use error::McpError;
-pub use limits::{McpLimits, McpOptions, McpTaskSupport, McpTimeouts};
+pub use limits::{McpLimits, McpOptions, McpTaskSupport, McpTimeouts, SamplingPolicy};
+pub use oauth::{
+    LOGIN_TIMEOUT, LoginCallback, LoginPrompter, LoginRequest, LoginStatus, LoginStore, LoginStoreError,
+    McpOAuthSettings, OAuthError, OAuthGrant, log_out,
+};
 pub use revision::{McpNegotiation, McpRevision, PROTOCOL_VERSION};
 pub use server::{McpServer, McpToolList};
 pub use server_log::ServerLog;
-pub use servers::{McpServers, McpServersConfig, ServerCheck};
+pub use servers::{LoginOutcome, McpLogins, McpServers, McpServersConfig, ServerCheck};
 pub use settings::{McpAddress, McpProgram, McpServerSettings};
 pub use tool_description::McpToolDescription;
-pub use transport::{McpResponseFuture, McpTransport};
+pub use transport::{McpResponseFuture, McpTransport, TransportError};

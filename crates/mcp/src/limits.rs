@@ -16,6 +16,8 @@ pub struct McpOptions {
     pub call_id_field: Option<&'static str>,
     /// Which revisions of the protocol are offered.
     pub negotiation: McpNegotiation,
+    /// Whether the server may ask the session's model questions.
+    pub sampling: SamplingPolicy,
     /// The folders that the server may work with.
     pub roots: Vec<PathBuf>,
     /// Whether the server may do calls as tasks of its own.
@@ -30,6 +32,16 @@ pub enum McpTaskSupport {
     Offered,
     /// They are not told so.
     Off,
+}
+
+/// Whether a server may ask the session's model questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SamplingPolicy {
+    /// It may not.
+    #[default]
+    Refused,
+    /// It may, as the user's settings say.
+    Allowed,
 }
 
 /// Timeouts for a server's answers.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use protocol::{McpProgress, McpRemoteTask, clip_middle};
 use serde_json::{Map, Value, json};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -15,7 +15,7 @@ use crate::elicitation::{self, McpElicitor};
 use crate::followed_task::TaskSignals;
 use crate::revision;
 use crate::wire::{self, McpResponse};
-use crate::{McpError, McpOptions, McpRevision, McpTransport};
+use crate::{McpError, McpOptions, McpRevision, McpTransport, SamplingPolicy, TransportError, server};
 
 /// Maximum bytes of a transport's error message.
 const MAX_ERROR_BYTES: usize = 2500;
@@ -34,6 +34,9 @@ const INTERNAL_ERROR: i64 = -32603;
 
 /// JSON-RPC's code for an unknown method, and for a request that is not permitted.
 const METHOD_NOT_FOUND: i64 = -32601;
+
+/// The protocol's code for a question that the user or the client does not answer.
+const USER_REJECTED: i64 = -1;
 
 /// How long a server that does not read may delay a cancellation.
 const CANCEL_WAIT: Duration = Duration::from_secs(1);
@@ -55,6 +58,10 @@ pub(crate) struct ServerLink {
     followed: Mutex<BTreeMap<u64, FollowedSignals>>,
     /// How often the server reported that its tools changed.
     tool_changes: AtomicU64,
+    /// The number of sessions that have begun; held while another one begins.
+    sessions: AsyncMutex<u64>,
+    /// Told when another session has begun.
+    pub(crate) session_begun: Notify,
     /// Messages that are sent in the background.
     background: Mutex<JoinSet<()>>,
 }
@@ -85,7 +92,7 @@ struct FollowedSignals {
 }
 
 /// A request to a server.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct ServerRequest {
     pub(crate) method: &'static str,
     pub(crate) params: Map<String, Value>,
@@ -114,6 +121,8 @@ impl ServerLink {
             open: Mutex::default(),
             followed: Mutex::default(),
             tool_changes: AtomicU64::new(0),
+            sessions: AsyncMutex::new(0),
+            session_begun: Notify::new(),
             background: Mutex::default(),
         }
     }
@@ -123,10 +132,10 @@ impl ServerLink {
         self.revision.get().copied().unwrap_or(McpRevision::Session)
     }
 
-    pub(crate) fn use_revision(&self, revision: McpRevision) {
+    pub(crate) fn use_revision(&self, revision: McpRevision, version: &str) {
         // It is negotiated once.
         let _negotiated = self.revision.set(revision);
-        self.transport.use_revision(revision);
+        self.transport.negotiated(revision, version);
     }
 
     /// How often the server reported that its tools changed.
@@ -135,11 +144,47 @@ impl ServerLink {
     }
 
     /// Sends a request and waits for its result. A request that takes too long, or whose future is dropped, is
-    /// cancelled at the server.
+    /// cancelled at the server. If the server has ended the session, the request is made in a new one: it was not read.
     pub(crate) async fn request(&self, request: ServerRequest) -> Result<Map<String, Value>, McpError> {
+        let session = *self.sessions.lock().await;
+        match self.request_in_session(request.clone()).await {
+            Err(SessionRequestError::SessionExpired) => {
+                self.begin_another_session(session).await?;
+                self.request_in_session(request).await.map_err(|error| self.described(error))
+            }
+            result => result.map_err(|error| self.described(error)),
+        }
+    }
+
+    /// Begins a session after this one, unless that has happened meanwhile.
+    async fn begin_another_session(&self, expired: u64) -> Result<(), McpError> {
+        let mut sessions = self.sessions.lock().await;
+        if *sessions == expired {
+            server::initialize(self).await?;
+            *sessions += 1;
+            self.session_begun.notify_one();
+            // The tools may be others now.
+            self.tool_changes.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Sends the request that begins a session.
+    pub(crate) async fn request_session(&self, request: ServerRequest) -> Result<Map<String, Value>, McpError> {
+        self.request_in_session(request).await.map_err(|error| self.described(error))
+    }
+
+    fn described(&self, error: SessionRequestError) -> McpError {
+        match error {
+            SessionRequestError::SessionExpired => self.unreachable(&TransportError::SessionExpired.to_string()),
+            SessionRequestError::Failed(error) => error,
+        }
+    }
+
+    async fn request_in_session(&self, request: ServerRequest) -> Result<Map<String, Value>, SessionRequestError> {
         let ServerRequest { method, mut params, time_limit, elicitor, progress } = request;
         if self.revision() == McpRevision::Stateless {
-            revision::add_stateless_meta(&mut params, self.options.tasks);
+            revision::add_stateless_meta(&mut params, &self.options);
         }
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let progress_token = params.get("_meta").and_then(|meta| meta["progressToken"].as_str()).map(str::to_owned);
@@ -153,15 +198,23 @@ impl ServerLink {
         let Ok(sent) = sent else {
             let progress = progress.borrow().as_ref().map(McpProgress::to_string);
             self.send_in_time(cancelled_message(id, "timed out"), CANCEL_WAIT).await;
-            return Err(McpError::TimedOut { server: self.server.clone(), method, after: time_limit, progress });
+            let server = self.server.clone();
+            return Err(McpError::TimedOut { server, method, after: time_limit, progress }.into());
         };
-        let answer = sent.map_err(|why| self.unreachable(&why))?;
-        match wire::read_response(id, answer) {
+        match wire::read_response(id, sent.map_err(|error| self.not_sent(error))?) {
             McpResponse::Result(result) => Ok(result),
             McpResponse::Error { code, message } => {
-                Err(McpError::Refused { server: self.server.clone(), method, code, message })
+                Err(McpError::Refused { server: self.server.clone(), method, code, message }.into())
             }
-            McpResponse::Malformed(what) => Err(self.malformed(method, what)),
+            McpResponse::Malformed(what) => Err(self.malformed(method, what).into()),
+        }
+    }
+
+    fn not_sent(&self, error: TransportError) -> SessionRequestError {
+        match error {
+            TransportError::SessionExpired => SessionRequestError::SessionExpired,
+            TransportError::Access(why) => McpError::NoAccess { server: self.server.clone(), why }.into(),
+            TransportError::Failed(why) => self.unreachable(&why).into(),
         }
     }
 
@@ -169,7 +222,7 @@ impl ServerLink {
     pub(crate) async fn notify(&self, method: &'static str, time_limit: Duration) -> Result<(), McpError> {
         match timeout(time_limit, self.transport.send(wire::notification(method, json!({})))).await {
             Ok(Ok(_anything)) => Ok(()),
-            Ok(Err(why)) => Err(self.unreachable(&why)),
+            Ok(Err(error)) => Err(self.described(self.not_sent(error))),
             Err(_elapsed) => {
                 let server = self.server.clone();
                 Err(McpError::TimedOut { server, method, after: time_limit, progress: None })
@@ -238,6 +291,20 @@ impl ServerLink {
                             None => elicitation::cancelled(),
                         };
                         link.send_in_time(wire::result(&id, answer), ANSWER_WAIT).await;
+                    });
+                }
+                Some(id) if method == "sampling/createMessage" && questions.len() >= MAX_QUESTIONS => {
+                    self.answer_in_background(wire::error(id, INTERNAL_ERROR, "too many questions are open"));
+                }
+                Some(id) if method == "sampling/createMessage" && self.options.sampling == SamplingPolicy::Allowed => {
+                    let (link, id, params) = (Arc::clone(&self), id.clone(), message["params"].clone());
+                    questions.spawn(async move {
+                        let answer = match link.sample(link.newest_elicitor().map(|open| open.elicitor), &params).await
+                        {
+                            Ok(result) => wire::result(&id, result),
+                            Err(why) => wire::error(&id, USER_REJECTED, &why),
+                        };
+                        link.send_in_time(answer, ANSWER_WAIT).await;
                     });
                 }
                 Some(id) => self.answer_in_background(self.answer(id, method)),
@@ -311,6 +378,14 @@ impl ServerLink {
         }
     }
 
+    /// Asks the session's model; the error text says why that is not possible.
+    async fn sample(&self, elicitor: Option<Arc<dyn McpElicitor>>, params: &Value) -> Result<Value, String> {
+        match elicitor {
+            Some(elicitor) => elicitor.sample(&self.server, params).await,
+            None => Err("no agent is calling a tool of this server".into()),
+        }
+    }
+
     /// The responses to requests that came inside a result, by their keys. Fails if these are too many.
     pub(crate) async fn answer_inputs(
         &self,
@@ -330,7 +405,13 @@ impl ServerLink {
             let response = match request["method"].as_str().unwrap_or_default() {
                 "elicitation/create" => self.elicit(elicitor.cloned(), &request["params"]).await,
                 "roots/list" => self.roots(),
-                // Sampling, which is refused: the server asks for it although it was not offered.
+                "sampling/createMessage" if self.options.sampling == SamplingPolicy::Allowed => {
+                    match self.sample(elicitor.cloned(), &request["params"]).await {
+                        Ok(result) => result,
+                        Err(why) => json!({ "error": { "code": USER_REJECTED, "message": why } }),
+                    }
+                }
+                // The server asks for something that was not offered.
                 _other => json!({ "error": { "code": METHOD_NOT_FOUND, "message": "this client does not do that" } }),
             };
             responses.insert(key.clone(), response);
@@ -344,6 +425,19 @@ impl ServerLink {
 
     pub(crate) fn malformed(&self, method: &'static str, what: impl Into<String>) -> McpError {
         McpError::Malformed { server: self.server.clone(), method, what: what.into() }
+    }
+}
+
+/// Why a request has no result.
+enum SessionRequestError {
+    /// The server did not read it, since its session is over.
+    SessionExpired,
+    Failed(McpError),
+}
+
+impl From<McpError> for SessionRequestError {
+    fn from(error: McpError) -> SessionRequestError {
+        SessionRequestError::Failed(error)
     }
 }
 

@@ -240,6 +240,7 @@ impl<'a> RemoteTaskFollower<'a> {
                 PollFailure::Final(format!("{message}{ended}"))
             }
             McpError::Refused { .. }
+            | McpError::NoAccess { .. }
             | McpError::Unreachable { .. }
             | McpError::TimedOut { .. }
             | McpError::Malformed { .. } => PollFailure::Temporary(error.to_string()),
@@ -336,7 +337,8 @@ impl<'a> RemoteTaskFollower<'a> {
         server: &McpServer,
         state: &Map<String, Value>,
     ) -> Result<Option<RemoteTaskEnd>, PollFailure> {
-        let elicitor = Arc::new(SessionElicitor(Arc::clone(&self.cx.prompter))) as Arc<dyn McpElicitor>;
+        let elicitor =
+            Arc::new(SessionElicitor { prompter: Arc::clone(&self.cx.prompter), model: None }) as Arc<dyn McpElicitor>;
         if self.task.remote.form == McpTaskForm::Session {
             let ended = self.fetch_result(server, RESULT_TIMEOUT, Some(elicitor)).await;
             self.cx.observer.answers_sent().await;

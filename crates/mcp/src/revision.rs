@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::McpTaskSupport;
+use crate::{McpOptions, McpTaskSupport, SamplingPolicy};
 
 /// The newest revision that begins with `initialize`; a server may answer with an older one.
 pub const PROTOCOL_VERSION: &str = "2025-11-25";
@@ -30,14 +30,17 @@ pub enum McpNegotiation {
     SessionOnly,
     /// 2026-07-28 first, then the others.
     NewestFirst,
+    /// Only this one, as the user says.
+    Only(McpRevision),
 }
 
 impl McpRevision {
-    /// The revision's name in headers and metadata.
-    pub(crate) fn version(self) -> &'static str {
-        match self {
-            McpRevision::Session => PROTOCOL_VERSION,
-            McpRevision::Stateless => STATELESS_VERSION,
+    /// The family of a version that a user may name.
+    pub fn of_version(version: &str) -> Option<McpRevision> {
+        match version {
+            PROTOCOL_VERSION => Some(McpRevision::Session),
+            STATELESS_VERSION => Some(McpRevision::Stateless),
+            _other => None,
         }
     }
 }
@@ -47,27 +50,29 @@ pub(crate) fn client_info() -> Value {
     json!({ "name": "bosun", "version": env!("CARGO_PKG_VERSION") })
 }
 
-/// What the client can do for a server. Sampling is left out: a server may not ask a model.
-pub(crate) fn client_capabilities(revision: McpRevision, tasks: McpTaskSupport) -> Value {
-    match (revision, tasks) {
+/// What the client can do for a server.
+pub(crate) fn client_capabilities(revision: McpRevision, options: &McpOptions) -> Value {
+    let mut capabilities = match (revision, options.tasks) {
         (McpRevision::Session, _) => json!({ "roots": {}, "elicitation": {} }),
         (McpRevision::Stateless, McpTaskSupport::Off) => json!({ "elicitation": { "form": {} } }),
         (McpRevision::Stateless, McpTaskSupport::Offered) => {
             json!({ "elicitation": { "form": {} }, "extensions": { TASKS_EXTENSION: {} } })
         }
+    };
+    if options.sampling == SamplingPolicy::Allowed {
+        capabilities["sampling"] = json!({});
     }
+    capabilities
 }
 
 /// Adds what every request of the stateless revision carries.
-pub(crate) fn add_stateless_meta(params: &mut Map<String, Value>, tasks: McpTaskSupport) {
+pub(crate) fn add_stateless_meta(params: &mut Map<String, Value>, options: &McpOptions) {
     let meta = params.entry("_meta").or_insert_with(|| json!({}));
     let Some(meta) = meta.as_object_mut() else { return };
     meta.insert("io.modelcontextprotocol/protocolVersion".into(), STATELESS_VERSION.into());
     meta.insert("io.modelcontextprotocol/clientInfo".into(), client_info());
-    meta.insert(
-        "io.modelcontextprotocol/clientCapabilities".into(),
-        client_capabilities(McpRevision::Stateless, tasks),
-    );
+    let capabilities = client_capabilities(McpRevision::Stateless, options);
+    meta.insert("io.modelcontextprotocol/clientCapabilities".into(), capabilities);
 }
 
 /// What a server says about itself when the connection is made.
@@ -75,15 +80,47 @@ pub(crate) fn add_stateless_meta(params: &mut Map<String, Value>, tasks: McpTask
 pub(crate) struct ServerCapabilities {
     /// It reports changes of its list of tools.
     pub(crate) reports_tool_changes: bool,
+    /// It has resources.
+    pub(crate) has_resources: bool,
+    /// It reports changes of its list of resources.
+    pub(crate) reports_resource_changes: bool,
+    /// It has prompts.
+    pub(crate) has_prompts: bool,
+    /// It reports changes of its list of prompts.
+    pub(crate) reports_prompt_changes: bool,
     /// It runs calls as tasks in the form of 2025-11-25.
     pub(crate) has_session_tasks: bool,
 }
 
 impl ServerCapabilities {
     pub(crate) fn read(capabilities: &Value) -> ServerCapabilities {
+        let reports = |list: &str| capabilities[list]["listChanged"] == Value::Bool(true);
         ServerCapabilities {
-            reports_tool_changes: capabilities["tools"]["listChanged"] == Value::Bool(true),
+            reports_tool_changes: reports("tools"),
+            has_resources: capabilities["resources"].is_object(),
+            reports_resource_changes: reports("resources"),
+            has_prompts: capabilities["prompts"].is_object(),
+            reports_prompt_changes: reports("prompts"),
             has_session_tasks: capabilities["tasks"]["requests"]["tools"]["call"].is_object(),
         }
+    }
+
+    /// Whether it reports changes of any list.
+    pub(crate) fn reports_changes(&self) -> bool {
+        self.reports_tool_changes || self.reports_resource_changes || self.reports_prompt_changes
+    }
+
+    /// The changes to be told of.
+    pub(crate) fn subscription(&self) -> Value {
+        let wanted = [
+            ("toolsListChanged", self.reports_tool_changes),
+            ("resourcesListChanged", self.reports_resource_changes),
+            ("promptsListChanged", self.reports_prompt_changes),
+        ];
+        wanted
+            .into_iter()
+            .filter(|(_, reported)| *reported)
+            .map(|(name, _)| (name.to_owned(), Value::Bool(true)))
+            .collect()
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use protocol::{CallId, McpProgress, McpRemoteTask, mcp_tool_name};
 use serde_json::{Map, Value, json};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tools::Tool;
@@ -23,6 +23,12 @@ use crate::{
 
 /// How long a server may take to answer before it is also asked in the older form: it may ignore unknown methods.
 const DISCOVER_WAIT: Duration = Duration::from_secs(5);
+
+/// How long a server may take to open the stream of its own messages before the first request.
+const STREAM_WAIT: Duration = Duration::from_secs(1);
+
+/// The code of a server that does not speak the revision of a request.
+const UNSUPPORTED_VERSION: i64 = -32022;
 
 /// How often a server may ask for input before it answers a call.
 const MAX_INPUT_ROUNDS: usize = 10;
@@ -91,11 +97,23 @@ impl McpServer {
             tasks.spawn(Arc::clone(&link).hear(messages));
         }
         let capabilities = match link.options.negotiation {
-            McpNegotiation::SessionOnly => initialize(&link).await?,
+            McpNegotiation::SessionOnly | McpNegotiation::Only(McpRevision::Session) => initialize(&link).await?,
             McpNegotiation::NewestFirst => negotiate(&link).await?,
+            McpNegotiation::Only(McpRevision::Stateless) => discover(&link)
+                .await?
+                .ok_or_else(|| link.malformed("server/discover", "it does not speak 2026-07-28"))?,
         };
-        if link.revision() == McpRevision::Stateless && capabilities.reports_tool_changes {
-            tasks.spawn(subscribe(Arc::clone(&link)));
+        match link.revision() {
+            McpRevision::Stateless if capabilities.reports_changes() => {
+                tasks.spawn(subscribe(Arc::clone(&link), capabilities.clone()));
+            }
+            McpRevision::Stateless => {}
+            McpRevision::Session => {
+                let (opened, is_open) = oneshot::channel();
+                tasks.spawn(receive(Arc::clone(&link), opened));
+                // A server that cannot send anything by itself says so at once; one that is slow may be heard later.
+                let _opened = timeout(STREAM_WAIT, is_open).await;
+            }
         }
         Ok(Arc::new(McpServer { link, capabilities, _tasks: tasks }))
     }
@@ -122,6 +140,11 @@ impl McpServer {
     /// How long a call, and a task of the server, may take.
     pub(crate) fn timeouts(&self) -> McpTimeouts {
         self.link.options.timeouts
+    }
+
+    /// Tells the server that it is not needed any more.
+    pub async fn close(&self) {
+        self.link.transport.close().await;
     }
 
     /// Why the connection can no longer be used, once it cannot.
@@ -151,6 +174,12 @@ impl McpServer {
     }
 
     pub(crate) async fn fetch_descriptions(&self) -> Result<DescriptionList, McpError> {
+        let list = self.fetch_pages().await?;
+        self.link.transport.use_tools(&list.descriptions);
+        Ok(list)
+    }
+
+    async fn fetch_pages(&self) -> Result<DescriptionList, McpError> {
         const METHOD: &str = "tools/list";
         let limits = self.link.options.limits;
         let mut list = DescriptionList::default();
@@ -180,6 +209,47 @@ impl McpServer {
         }
         list.rejected.push(format!("the list has more than {} pages; the others are not used", limits.max_pages));
         Ok(list)
+    }
+
+    /// What the server says about itself.
+    pub(crate) fn capabilities(&self) -> &ServerCapabilities {
+        &self.capabilities
+    }
+
+    /// The options of the connection.
+    pub(crate) fn options(&self) -> &McpOptions {
+        &self.link.options
+    }
+
+    /// Sends a request during which the server has nothing to ask.
+    pub(crate) async fn request(&self, request: ServerRequest) -> Result<Map<String, Value>, McpError> {
+        self.link.request(request).await
+    }
+
+    pub(crate) fn malformed(&self, method: &'static str, what: impl Into<String>) -> McpError {
+        self.link.malformed(method, what)
+    }
+
+    /// The entries of a list in pages, at most this many.
+    pub(crate) async fn entries(&self, method: &'static str, field: &str, max: usize) -> Result<Vec<Value>, McpError> {
+        let limits = self.link.options.limits;
+        let mut entries = Vec::new();
+        let mut cursor: Option<String> = None;
+        for _page in 0..limits.max_pages {
+            let params = Map::from_iter(cursor.take().map(|cursor| ("cursor".to_owned(), Value::from(cursor))));
+            let request = ServerRequest::new(method, params, self.link.options.timeouts.list);
+            let mut page = self.link.request(request).await?;
+            let Some(Value::Array(listed)) = page.remove(field) else {
+                return Err(self.link.malformed(method, format!("it has no `{field}` list")));
+            };
+            entries.extend(listed);
+            entries.truncate(max);
+            match page.get("nextCursor").and_then(Value::as_str) {
+                Some(next) if !next.is_empty() && entries.len() < max => cursor = Some(next.to_owned()),
+                Some(_) | None => break,
+            }
+        }
+        Ok(entries)
     }
 
     /// Calls a tool. `call` is the model's tool call.
@@ -258,11 +328,13 @@ impl McpServer {
 }
 
 /// Begins a session with the server, in the older form of the protocol.
-async fn initialize(link: &ServerLink) -> Result<ServerCapabilities, McpError> {
+pub(crate) async fn initialize(link: &ServerLink) -> Result<ServerCapabilities, McpError> {
     let capabilities = match link.options.negotiation {
         // The program that has the server answers no requests of it.
         McpNegotiation::SessionOnly => json!({}),
-        McpNegotiation::NewestFirst => client_capabilities(McpRevision::Session, link.options.tasks),
+        McpNegotiation::NewestFirst | McpNegotiation::Only(_) => {
+            client_capabilities(McpRevision::Session, &link.options)
+        }
     };
     let params = Map::from_iter([
         ("protocolVersion".to_owned(), PROTOCOL_VERSION.into()),
@@ -270,13 +342,19 @@ async fn initialize(link: &ServerLink) -> Result<ServerCapabilities, McpError> {
         ("clientInfo".to_owned(), client_info()),
     ]);
     let time_limit = link.options.timeouts.initialize;
-    let answer = link.request(ServerRequest::new("initialize", params, time_limit)).await?;
-    if !answer.get("protocolVersion").is_some_and(Value::is_string) {
+    let answer = link.request_session(ServerRequest::new("initialize", params, time_limit)).await?;
+    let Some(version) = answer.get("protocolVersion").and_then(Value::as_str).filter(|version| is_version(version))
+    else {
         return Err(link.malformed("initialize", "it has no `protocolVersion`"));
-    }
-    link.use_revision(McpRevision::Session);
+    };
+    link.use_revision(McpRevision::Session, version);
     link.notify("notifications/initialized", time_limit).await?;
     Ok(ServerCapabilities::read(answer.get("capabilities").unwrap_or(&Value::Null)))
+}
+
+/// Whether a text can be repeated in a header.
+fn is_version(version: &str) -> bool {
+    (1..=32).contains(&version.len()) && version.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 /// Asks for the newest revision first. A server that refuses the request, or does not answer it soon, is asked in the
@@ -312,9 +390,14 @@ async fn negotiate(link: &ServerLink) -> Result<ServerCapabilities, McpError> {
 /// as a page with an error status; one that cannot be reached does not answer the next request either.
 async fn discover(link: &ServerLink) -> Result<Option<ServerCapabilities>, McpError> {
     let mut params = Map::new();
-    crate::revision::add_stateless_meta(&mut params, link.options.tasks);
+    crate::revision::add_stateless_meta(&mut params, &link.options);
     let request = ServerRequest::new("server/discover", params, link.options.timeouts.initialize);
-    let answer = match link.request(request).await {
+    let mut answer = link.request(request.clone()).await;
+    // The client speaks only one revision without a session; a server that does too is asked once more.
+    if matches!(answer, Err(McpError::Refused { code: UNSUPPORTED_VERSION, .. })) {
+        answer = link.request(request).await;
+    }
+    let answer = match answer {
         Ok(answer) => answer,
         Err(McpError::Refused { .. } | McpError::Malformed { .. }) => return Ok(None),
         Err(McpError::Unreachable { .. }) if link.transport.closed().is_none() => return Ok(None),
@@ -324,14 +407,23 @@ async fn discover(link: &ServerLink) -> Result<Option<ServerCapabilities>, McpEr
     if !versions.is_some_and(|versions| versions.iter().any(|version| version == STATELESS_VERSION)) {
         return Ok(None);
     }
-    link.use_revision(McpRevision::Stateless);
+    link.use_revision(McpRevision::Stateless, STATELESS_VERSION);
     Ok(Some(ServerCapabilities::read(answer.get("capabilities").unwrap_or(&Value::Null))))
 }
 
-/// Keeps a subscription to changes of the list of tools.
-async fn subscribe(link: Arc<ServerLink>) {
+/// Receives what the server sends outside of requests, in each of its sessions.
+async fn receive(link: Arc<ServerLink>, mut opened: oneshot::Sender<()>) {
     loop {
-        let params = Map::from_iter([("notifications".to_owned(), json!({ "toolsListChanged": true }))]);
+        link.transport.receive(opened).await;
+        link.session_begun.notified().await;
+        opened = oneshot::channel().0;
+    }
+}
+
+/// Keeps a subscription to the changes that the server reports.
+async fn subscribe(link: Arc<ServerLink>, capabilities: ServerCapabilities) {
+    loop {
+        let params = Map::from_iter([("notifications".to_owned(), capabilities.subscription())]);
         let ended = link.request(ServerRequest::new("subscriptions/listen", params, SUBSCRIPTION_TIME)).await;
         if let Err(McpError::Refused { .. }) = ended {
             return;

@@ -5,27 +5,31 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use host::Guardian;
-use net::NetworkRoute;
+use host::{Clock, Guardian, SystemClock};
+use net::{NetworkRoute, Secret};
 use protocol::mcp_tool_name;
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::{Instant, timeout};
 use tools::{
-    BoxFuture, CatalogListing, RemoteOutcome, RemoteTaskContext, RemoteTaskEnd, RemoteTaskRef, RemoteTasks,
-    RequiredPermission, Tool, ToolAccess, ToolCatalog, ToolContext, ToolDescriptor, ToolError, ToolLimits, ToolOutput,
+    BoxFuture, CatalogListing, OutsidePrompt, RemoteOutcome, RemoteTaskContext, RemoteTaskEnd, RemoteTaskRef,
+    RemoteTasks, RequiredPermission, Tool, ToolAccess, ToolCatalog, ToolContext, ToolDescriptor, ToolError, ToolLimits,
+    ToolOutput,
 };
+use url::Url;
 
-use crate::http::HttpTransport;
+use crate::http::{HttpTransport, HttpTransportSetup};
+use crate::oauth::{Credentials, CredentialsSetup};
+use crate::prompts::McpPrompt;
 use crate::remote_task::{self, RemoteTaskFollower};
 use crate::server::DescriptionList;
 use crate::stdio::StdioTransport;
 use crate::{
-    McpAddress, McpNegotiation, McpOptions, McpRevision, McpServer, McpServerSettings, McpTaskSupport, McpTimeouts,
-    McpToolDescription, McpTransport, ServerLog, tool,
+    LoginPrompter, LoginStore, McpAddress, McpNegotiation, McpOAuthSettings, McpOptions, McpRevision, McpServer,
+    McpServerSettings, McpTaskSupport, McpTimeouts, McpToolDescription, McpTransport, SamplingPolicy, ServerLog, tool,
 };
 
 /// How long a list of tools is used although the server reports no change.
@@ -61,6 +65,25 @@ pub struct McpServersConfig {
     pub logs: Option<PathBuf>,
     /// Whether they may do calls as tasks of their own.
     pub tasks: McpTaskSupport,
+    /// The user's logins to servers with a URL.
+    pub logins: McpLogins,
+}
+
+/// The user's logins to servers.
+#[derive(Debug, Clone)]
+pub struct McpLogins {
+    /// Where they are kept; they end with the process when absent.
+    pub store: Option<LoginStore>,
+    /// Lets the user sign in when a server asks for it; without it, only logins that exist are used.
+    pub prompter: Option<Arc<dyn LoginPrompter>>,
+    /// Says when tokens end.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Default for McpLogins {
+    fn default() -> McpLogins {
+        McpLogins { store: None, prompter: None, clock: Arc::new(SystemClock) }
+    }
 }
 
 /// The servers of a session.
@@ -76,6 +99,8 @@ pub(crate) struct ServerSlot {
     /// The start of its tools' names.
     prefix: String,
     config: Arc<McpServersConfig>,
+    /// The token for it, once it was needed.
+    credentials: OnceLock<Arc<Credentials>>,
     connection: AsyncMutex<ConnectionState>,
     /// When it last failed to start or to list its tools, and why.
     failure: Mutex<Option<(Instant, String)>>,
@@ -123,6 +148,10 @@ pub struct ServerCheck {
     pub tools: Vec<(String, String)>,
     /// Why some of its tools cannot be used.
     pub rejected: Vec<String>,
+    /// Its prompts, as users run them, with their arguments and descriptions.
+    pub prompts: Vec<(String, String)>,
+    /// Whether it has resources.
+    pub has_resources: bool,
 }
 
 impl McpServers {
@@ -135,6 +164,7 @@ impl McpServers {
                 prefix: mcp_tool_name(&settings.name, ""),
                 settings,
                 config: Arc::clone(&config),
+                credentials: OnceLock::new(),
                 connection: AsyncMutex::new(ConnectionState::Disconnected(Failures::default())),
                 failure: Mutex::default(),
                 known: Mutex::default(),
@@ -150,6 +180,38 @@ impl McpServers {
     }
 }
 
+/// The result of signing in to a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoginOutcome {
+    /// The user signed in.
+    SignedIn {
+        /// The number of its tools.
+        tools: usize,
+    },
+    /// The server gives access without a login.
+    NotNeeded,
+}
+
+impl McpServers {
+    /// The connection to a server, made now if there is none.
+    async fn connected(&self, source: &str, guardian: &Guardian) -> Result<Arc<McpServer>, ToolError> {
+        let unavailable =
+            |why: String| ToolError::refused(format!("the MCP server `{source}` is not available: {why}"));
+        let slot = self.slots.iter().find(|slot| slot.settings.name == source);
+        let slot = slot.ok_or_else(|| ToolError::refused(format!("there is no MCP server `{source}`")))?;
+        let mut state = slot.connection.lock().await;
+        let connection = slot.connect(&mut state, guardian).await.map_err(unavailable)?;
+        Ok(Arc::clone(&connection.server))
+    }
+
+    /// Signs in to a server, with the prompter of the configuration; the error text says why that fails. `None` if there
+    /// is no such server.
+    pub async fn log_in(&self, server: &str, guardian: &Guardian) -> Option<Result<LoginOutcome, String>> {
+        let slot = self.slots.iter().find(|slot| slot.settings.name == server)?;
+        Some(slot.log_in(guardian).await)
+    }
+}
+
 impl ToolCatalog for McpServers {
     fn sources(&self) -> Vec<String> {
         self.slots.iter().map(|slot| slot.settings.name.clone()).collect()
@@ -159,6 +221,60 @@ impl ToolCatalog for McpServers {
         let of_server = self.slots.iter().filter(|slot| name.starts_with(&slot.prefix));
         let slot = of_server.max_by_key(|slot| slot.prefix.len())?;
         Some(Arc::new(SharedMcpTool { spec: slot.spec_of(name), slot: Arc::clone(slot) }))
+    }
+
+    fn resources<'a>(&'a self, source: &'a str, guardian: &'a Guardian) -> BoxFuture<'a, Result<String, ToolError>> {
+        Box::pin(async move {
+            let server = self.connected(source, guardian).await?;
+            server.resource_list().await.map_err(|error| ToolError::refused(error.to_string()))
+        })
+    }
+
+    fn read_resource<'a>(
+        &'a self,
+        source: &'a str,
+        uri: &'a str,
+        guardian: &'a Guardian,
+    ) -> BoxFuture<'a, Result<String, ToolError>> {
+        Box::pin(async move {
+            let server = self.connected(source, guardian).await?;
+            server.read_resource(uri).await.map_err(|error| ToolError::refused(error.to_string()))
+        })
+    }
+
+    fn prompt<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: &'a str,
+        guardian: &'a Guardian,
+    ) -> BoxFuture<'a, Result<OutsidePrompt, ToolError>> {
+        Box::pin(async move {
+            let refused = |error: &dyn std::fmt::Display| ToolError::refused(error.to_string());
+            let of_server = self.slots.iter().filter(|slot| name.starts_with(&slot.prefix));
+            let Some(slot) = of_server.max_by_key(|slot| slot.prefix.len()) else {
+                let names = self.sources().join(", ");
+                return Err(ToolError::refused(format!("there is no such MCP server; there are: {names}")));
+            };
+            let source = slot.settings.name.clone();
+            let server = self.connected(&source, guardian).await?;
+            let prompts = server.prompts().await.map_err(|error| refused(&error))?;
+            let Some(prompt) = prompts.iter().find(|prompt| prompt.command(&source) == name) else {
+                let names: Vec<String> = prompts.iter().map(|prompt| format!("/{}", prompt.command(&source))).collect();
+                let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                return Err(ToolError::refused(format!(
+                    "the MCP server `{source}` has no such prompt; it has: {names}"
+                )));
+            };
+            let arguments = prompt.parse(arguments).map_err(ToolError::Refused)?;
+            let text = server.prompt_text(prompt, arguments).await.map_err(|error| refused(&error))?;
+            Ok(OutsidePrompt { source, text })
+        })
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            join_all(self.slots.iter().map(|slot| slot.close())).await;
+        })
     }
 
     fn list<'a>(&'a self, query: &'a str, guardian: &'a Guardian) -> BoxFuture<'a, CatalogListing> {
@@ -266,10 +382,17 @@ impl ServerSlot {
     async fn check(&self, guardian: &Guardian) -> Result<ServerCheck, String> {
         let mut state = self.connection.lock().await;
         let listed = timeout(self.start_limit(), self.list_connection(&mut state, guardian)).await;
-        let (revision, list) = listed.unwrap_or_else(|_elapsed| Err(self.note_slow_start(&mut state)))?;
+        let (server, list) = listed.unwrap_or_else(|_elapsed| Err(self.note_slow_start(&mut state)))?;
+        let revision = server.revision();
         let (tools, rejected) = self.named_tools(list);
         let tools = tools.into_iter().map(|(name, tool)| (name, tool.description)).collect();
-        Ok(ServerCheck { revision, tools, rejected })
+        let prompts = server.prompts().await.map_err(|error| error.to_string())?;
+        let shown = |prompt: &McpPrompt| {
+            let usage = format!("/{} {}", prompt.command(server.name()), prompt.hint());
+            (usage.trim_end().to_owned(), prompt.description.clone())
+        };
+        let (prompts, has_resources) = (prompts.iter().map(shown).collect(), server.capabilities().has_resources);
+        Ok(ServerCheck { revision, tools, rejected, prompts, has_resources })
     }
 
     /// The tools of the server, as models see them.
@@ -321,10 +444,10 @@ impl ServerSlot {
         &self,
         state: &mut ConnectionState,
         guardian: &Guardian,
-    ) -> Result<(McpRevision, DescriptionList), String> {
+    ) -> Result<(Arc<McpServer>, DescriptionList), String> {
         let connection = self.connect(state, guardian).await?;
         let list = connection.server.fetch_descriptions().await.map_err(|error| error.to_string())?;
-        Ok((connection.server.revision(), list))
+        Ok((Arc::clone(&connection.server), list))
     }
 
     async fn refresh_connection(
@@ -399,10 +522,10 @@ impl ServerSlot {
 
     /// Starts the server. A program that ends when it is asked for the newest revision is started again without that.
     async fn start(&self, guardian: &Guardian) -> Result<Arc<McpServer>, String> {
-        let started = self.start_with(guardian, McpNegotiation::NewestFirst).await;
-        match started {
+        let negotiation = self.settings.revision.map_or(McpNegotiation::NewestFirst, McpNegotiation::Only);
+        match self.start_with(guardian, negotiation).await {
             Err(McpStartError { is_early_end: true, .. }) => {
-                self.start_with(guardian, McpNegotiation::SessionOnly).await
+                self.start_with(guardian, McpNegotiation::Only(McpRevision::Session)).await
             }
             started => started,
         }
@@ -422,9 +545,11 @@ impl ServerSlot {
                 let started = StdioTransport::start(guardian, program, &self.config.env, log.unwrap_or_default());
                 Arc::new(started.await.map_err(failed)?)
             }
-            McpAddress::Url { url, headers } => {
-                let transport = HttpTransport::new(self.config.route.clone(), url.clone(), headers);
-                Arc::new(transport.map_err(|error| failed(error.to_string()))?)
+            McpAddress::Url { url, headers, oauth } => {
+                let credentials = self.credentials(url, headers, oauth).map_err(failed)?;
+                let (route, url, headers) = (self.config.route.clone(), url.clone(), headers.clone());
+                let setup = HttpTransportSetup { route, url, headers, credentials };
+                Arc::new(HttpTransport::new(setup).map_err(|error| failed(error.to_string()))?)
             }
         };
         let McpServerSettings { start_timeout, call_timeout, task_timeout, .. } = self.settings;
@@ -432,6 +557,7 @@ impl ServerSlot {
         let options = McpOptions {
             timeouts: McpTimeouts { initialize, list, call, task },
             negotiation,
+            sampling: if self.settings.sampling { SamplingPolicy::Allowed } else { SamplingPolicy::Refused },
             roots: self.config.roots.clone(),
             tasks: self.config.tasks,
             ..McpOptions::default()
@@ -441,6 +567,54 @@ impl ServerSlot {
             is_early_end: transport.closed().is_some() && negotiation == McpNegotiation::NewestFirst,
             why: error.to_string(),
         })
+    }
+
+    /// The token for a server at this address; none if the user set one in its headers.
+    fn credentials(
+        &self,
+        url: &str,
+        headers: &[(String, Secret)],
+        oauth: &McpOAuthSettings,
+    ) -> Result<Option<Arc<Credentials>>, String> {
+        if headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
+            return Ok(None);
+        }
+        let McpLogins { store, prompter, clock } = self.config.logins.clone();
+        let setup = CredentialsSetup {
+            server: self.settings.name.clone(),
+            url: Url::parse(url).map_err(|error| format!("its address is not valid: {error}"))?,
+            settings: oauth.clone(),
+            route: self.config.route.clone(),
+            clock,
+            store,
+            prompter,
+        };
+        Ok(Some(Arc::clone(self.credentials.get_or_init(|| Arc::new(Credentials::new(setup))))))
+    }
+
+    /// Signs in to the server.
+    async fn log_in(&self, guardian: &Guardian) -> Result<LoginOutcome, String> {
+        if matches!(self.settings.address, McpAddress::Program(_)) {
+            return Err("it is a program, which needs no login".into());
+        }
+        let tools = self.check(guardian).await?.tools.len();
+        let Some(credentials) = self.credentials.get() else {
+            return Err("its `headers` have `Authorization`; remove that to sign in instead".into());
+        };
+        match credentials.log_in().await {
+            Ok(true) => Ok(LoginOutcome::SignedIn { tools }),
+            Ok(false) => Ok(LoginOutcome::NotNeeded),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// Tells the server that the session is over.
+    async fn close(&self) {
+        let state =
+            std::mem::replace(&mut *self.connection.lock().await, ConnectionState::Disconnected(Failures::default()));
+        if let ConnectionState::Connected(connection) = state {
+            connection.server.close().await;
+        }
     }
 }
 

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use net::Secret;
 
+use crate::{McpOAuthSettings, McpRevision};
+
 /// A server that a session may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpServerSettings {
@@ -22,6 +24,10 @@ pub struct McpServerSettings {
     pub tools: Option<Vec<String>>,
     /// Tools that agents may not call.
     pub denied_tools: Vec<String>,
+    /// The family of revisions to speak; negotiated when absent.
+    pub revision: Option<McpRevision>,
+    /// Whether it may ask the session's model questions.
+    pub sampling: bool,
 }
 
 /// How a server is reached.
@@ -35,6 +41,8 @@ pub enum McpAddress {
         url: String,
         /// Headers of every request, such as `Authorization`.
         headers: Vec<(String, Secret)>,
+        /// How to sign in to it.
+        oauth: Box<McpOAuthSettings>,
     },
 }
 

@@ -118,7 +118,7 @@ impl Drop for Waiter<'_> {
 
 impl McpTransport for StdioTransport {
     fn send(&self, message: Value) -> McpResponseFuture<'_> {
-        Box::pin(self.exchange(message))
+        Box::pin(async move { Ok(self.exchange(message).await?) })
     }
 
     fn take_server_messages(&self) -> Option<mpsc::Receiver<Value>> {

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tools::{
-    BoxFuture, CallEnd, CallInProgress, FollowedCall, LongCallStart, MovedCall, RemoteOutcome, RemoteTaskEnd,
-    ReplaceablePrompter, RequiredPermission, Tool, ToolAccess, ToolContext, ToolDescriptor, ToolError, ToolLimits,
-    ToolOutput, UserPrompter,
+    BoxFuture, CallEnd, CallInProgress, FollowedCall, LongCallStart, ModelAsker, MovedCall, RemoteOutcome,
+    RemoteTaskEnd, ReplaceablePrompter, RequiredPermission, Tool, ToolAccess, ToolContext, ToolDescriptor, ToolError,
+    ToolLimits, ToolOutput, UserPrompter,
 };
 
 use crate::content::ToolCallResult;
@@ -95,7 +95,8 @@ pub(crate) async fn run(
         };
     };
     let prompter = Arc::new(ReplaceablePrompter::new(Arc::clone(&session.user_prompter)));
-    let mut call = begin_call(Arc::clone(&server), tool.clone(), arguments.clone(), cx.identity.call.clone(), prompter);
+    let (id, model) = (cx.identity.call.clone(), Some(Arc::clone(&session.model)));
+    let mut call = begin_call(Arc::clone(&server), tool.clone(), arguments.clone(), id, prompter, model);
     let mut moves_after = session.long_calls.background_after().map(|after| after.max(REPLY_TIME));
     loop {
         tokio::select! {
@@ -130,8 +131,10 @@ fn begin_call(
     arguments: Value,
     call: CallId,
     prompter: Arc<ReplaceablePrompter>,
+    model: Option<Arc<dyn ModelAsker>>,
 ) -> CallInProgress {
-    let elicitor = Arc::new(SessionElicitor(Arc::clone(&prompter) as Arc<dyn UserPrompter>)) as Arc<dyn McpElicitor>;
+    let user = Arc::clone(&prompter) as Arc<dyn UserPrompter>;
+    let elicitor = Arc::new(SessionElicitor { prompter: user, model }) as Arc<dyn McpElicitor>;
     let sender = watch::Sender::default();
     let progress = sender.subscribe();
     let options = CallOptions { elicitor: Some(elicitor), progress: sender };
@@ -170,6 +173,7 @@ pub(crate) fn end_of_call(ToolCallResult { text, failed }: ToolCallResult) -> Re
 pub(crate) fn refusal_text(tool: &str, error: &McpError) -> String {
     match error {
         McpError::Refused { code: BAD_PARAMS, .. }
+        | McpError::NoAccess { .. }
         | McpError::TimedOut { .. }
         | McpError::Unreachable { .. }
         | McpError::Malformed { .. } => error.to_string(),

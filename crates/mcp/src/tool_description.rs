@@ -4,6 +4,7 @@ use protocol::clip_middle;
 use serde_json::{Map, Value, json};
 
 use crate::McpLimits;
+use crate::http::ParamHeader;
 
 /// A tool as its server describes it.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +19,8 @@ pub struct McpToolDescription {
     pub read_only: bool,
     /// Whether the server runs its calls only as tasks, in the form of 2025-11-25.
     pub requires_task: bool,
+    /// The arguments that are repeated in headers.
+    pub(crate) param_headers: Vec<ParamHeader>,
 }
 
 /// Maximum bytes of a tool's name.
@@ -39,6 +42,7 @@ impl McpToolDescription {
                 limits.max_schema_bytes
             ));
         }
+        let param_headers = ParamHeader::read_all(&schema).map_err(|why| format!("`{name}` is not valid: {why}"))?;
         let about = ["description", "title"].into_iter().find_map(|field| entry[field].as_str()).unwrap_or(name);
         Ok(McpToolDescription {
             name: name.to_owned(),
@@ -46,6 +50,7 @@ impl McpToolDescription {
             schema,
             read_only: entry["annotations"]["readOnlyHint"] == Value::Bool(true),
             requires_task: entry["execution"]["taskSupport"] == "required",
+            param_headers,
         })
     }
 }

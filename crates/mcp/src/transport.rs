@@ -4,17 +4,50 @@ use std::fmt;
 use std::pin::Pin;
 
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
+use tools::BoxFuture;
 
-use crate::McpRevision;
+use crate::{McpRevision, McpToolDescription, OAuthError};
 
 /// A message being sent, and its answer.
-pub type McpResponseFuture<'a> = Pin<Box<dyn Future<Output = Result<Value, String>> + Send + 'a>>;
+pub type McpResponseFuture<'a> = Pin<Box<dyn Future<Output = Result<Value, TransportError>> + Send + 'a>>;
+
+/// Why a message has no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TransportError {
+    /// The server has ended the session; the message was not read.
+    #[error("its session has expired")]
+    SessionExpired,
+    /// There is no access to the server.
+    #[error("{0}")]
+    Access(OAuthError),
+    /// Anything else.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl From<String> for TransportError {
+    fn from(why: String) -> TransportError {
+        TransportError::Failed(why)
+    }
+}
+
+impl From<OAuthError> for TransportError {
+    fn from(error: OAuthError) -> TransportError {
+        TransportError::Access(error)
+    }
+}
+
+impl From<net::NetError> for TransportError {
+    fn from(error: net::NetError) -> TransportError {
+        TransportError::Failed(error.to_string())
+    }
+}
 
 /// The transport to one server.
 pub trait McpTransport: Send + Sync + fmt::Debug {
     /// Sends one JSON-RPC message. Returns the server's response to a request, and anything for a notification or a
-    /// response. The error text says why there is no answer.
+    /// response.
     fn send(&self, message: Value) -> McpResponseFuture<'_>;
 
     /// The requests and notifications of the server, if it can send any. They are taken once.
@@ -22,8 +55,23 @@ pub trait McpTransport: Send + Sync + fmt::Debug {
         None
     }
 
-    /// Tells the transport which revision was negotiated.
-    fn use_revision(&self, _revision: McpRevision) {}
+    /// Tells the transport what was negotiated: the family of revisions, and the version in it.
+    fn negotiated(&self, _revision: McpRevision, _version: &str) {}
+
+    /// Tells the transport the server's tools, some of whose arguments it may have to repeat outside of the message.
+    fn use_tools(&self, _tools: &[McpToolDescription]) {}
+
+    /// Receives messages that belong to no request until the connection ends. `opened` is told once the server can
+    /// send some.
+    fn receive(&self, opened: oneshot::Sender<()>) -> BoxFuture<'_, ()> {
+        drop(opened);
+        Box::pin(std::future::ready(()))
+    }
+
+    /// Tells the server that it is not needed any more.
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
 
     /// Why the connection can no longer be used, once it cannot.
     fn closed(&self) -> Option<String> {

@@ -8,7 +8,9 @@ use bytes::Bytes;
 use reqwest::{Method, Url, redirect};
 use tokio::time::Instant;
 
-use crate::{HttpResponse, HttpTimeouts, NetError, NetworkRoute, RequestHeader, header, proxy, tls, wait};
+use crate::fetch::AddressGate;
+use crate::gate::GatedNames;
+use crate::{HttpResponse, HttpTimeouts, NetError, NetworkRoute, RequestHeader, gate, header, proxy, tls, wait};
 
 /// An HTTP client.
 #[derive(Clone)]
@@ -19,6 +21,8 @@ pub struct HttpClient {
 struct HttpClientInner {
     route: NetworkRoute,
     timeouts: HttpTimeouts,
+    /// Decides which addresses may be connected to; all when absent.
+    gate: Option<Arc<dyn AddressGate>>,
     /// The client for addresses without TLS, once it was needed.
     plain_client: OnceLock<reqwest::Client>,
     /// The client for addresses with TLS, once it was needed.
@@ -39,8 +43,21 @@ pub struct PostRequest {
 impl HttpClient {
     /// A client that uses `route` and `timeouts`.
     pub fn new(route: NetworkRoute, timeouts: HttpTimeouts) -> HttpClient {
-        let shared = HttpClientInner { route, timeouts, plain_client: OnceLock::new(), tls_client: OnceLock::new() };
-        HttpClient { shared: Arc::new(shared) }
+        HttpClient::with_optional_gate(route, timeouts, None)
+    }
+
+    /// A client for addresses that a server named: it connects only where the gate permits.
+    pub fn gated(route: NetworkRoute, timeouts: HttpTimeouts, gate: Arc<dyn AddressGate>) -> HttpClient {
+        HttpClient::with_optional_gate(route, timeouts, Some(gate))
+    }
+
+    fn with_optional_gate(
+        route: NetworkRoute,
+        timeouts: HttpTimeouts,
+        gate: Option<Arc<dyn AddressGate>>,
+    ) -> HttpClient {
+        let (plain_client, tls_client) = (OnceLock::new(), OnceLock::new());
+        HttpClient { shared: Arc::new(HttpClientInner { route, timeouts, gate, plain_client, tls_client }) }
     }
 
     /// Sends a POST request; returns when the headers of the response have arrived.
@@ -53,6 +70,11 @@ impl HttpClient {
         self.send(Method::GET, url, headers, Bytes::new()).await
     }
 
+    /// Sends a DELETE request; returns when the headers of the response have arrived.
+    pub async fn delete(&self, url: &str, headers: &[RequestHeader]) -> Result<HttpResponse, NetError> {
+        self.send(Method::DELETE, url, headers, Bytes::new()).await
+    }
+
     async fn send(
         &self,
         method: Method,
@@ -61,6 +83,9 @@ impl HttpClient {
         body: Bytes,
     ) -> Result<HttpResponse, NetError> {
         let url = parse_url(url)?;
+        if let Some(gate) = &self.shared.gate {
+            gate::check_literal_address(&url, &**gate)?;
+        }
         let host = host_and_port(&url);
         let request = self.client(&url)?.request(method, url).headers(header::header_map(headers)?).body(body);
         let timeouts = self.shared.timeouts;
@@ -104,7 +129,10 @@ fn get_or_build(
 }
 
 fn build_client(shared: &HttpClientInner, tls: rustls::ClientConfig) -> Result<reqwest::Client, NetError> {
-    let builder = client_builder(&shared.route, tls, shared.timeouts.connect)?;
+    let mut builder = client_builder(&shared.route, tls, shared.timeouts.connect)?;
+    if let Some(gate) = &shared.gate {
+        builder = builder.dns_resolver(Arc::new(GatedNames::new(Arc::clone(gate), &shared.route)));
+    }
     builder.build().map_err(|error| NetError::Certificates { why: error.to_string() })
 }
 

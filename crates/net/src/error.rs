@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// Why a request failed or its answer is incomplete.
@@ -42,6 +43,14 @@ pub enum NetError {
         host: String,
         /// The problem.
         problem: ConnectProblem,
+    },
+    /// The address may not be connected to.
+    #[error("{host} was not contacted: {address} is not a public internet address")]
+    AddressForbidden {
+        /// The server.
+        host: String,
+        /// Its address.
+        address: IpAddr,
     },
     /// The server sent nothing.
     #[error("{host} sent nothing within {} s", .after.as_secs_f32())]
@@ -101,6 +110,11 @@ impl NetError {
     /// The error of a request before its answer started.
     pub(crate) fn from_send(host: &str, error: &reqwest::Error) -> NetError {
         let host = host.to_owned();
+        if let Some(forbidden @ NetError::AddressForbidden { .. }) =
+            error_chain(error).find_map(|cause| cause.downcast_ref())
+        {
+            return forbidden.clone();
+        }
         if error.is_connect() {
             return NetError::Connect { host, problem: connect_problem(error) };
         }

@@ -10,6 +10,7 @@
 mod client;
 mod error;
 pub mod fetch;
+mod gate;
 mod header;
 mod proxy;
 mod response;
@@ -21,6 +22,7 @@ mod wait;
 
 pub use client::{HttpClient, PostRequest};
 pub use error::{ConnectProblem, NetError};
+pub use gate::lookup_host;
 pub use header::RequestHeader;
 pub use response::HttpResponse;
 pub use route::{HttpTimeouts, NetworkRoute};

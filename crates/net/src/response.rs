@@ -46,6 +46,11 @@ impl HttpResponse {
         self.response.headers().get(name)?.to_str().ok()
     }
 
+    /// All values of a header that may occur several times.
+    pub fn header_values<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
+        self.response.headers().get_all(name).into_iter().filter_map(|value| value.to_str().ok())
+    }
+
     /// The next piece of the body; none at its end. Data that has arrived is returned even after the deadline.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, NetError> {
         let deadline = match self.phase {

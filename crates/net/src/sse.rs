@@ -1,11 +1,15 @@
 //! Decodes a stream of server-sent events from pieces of any size.
 
 use std::mem;
+use std::time::Duration;
 
 use memchr::memchr2;
 
 /// Maximum bytes of one line, and of one event's data.
 pub const MAX_BYTES: usize = 16 << 20;
+
+/// Maximum bytes of an event's id; a longer one is ignored, since a header could not carry it.
+const MAX_ID_BYTES: usize = 1024;
 
 /// One event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,6 +30,10 @@ pub struct EventTooLarge;
 pub struct SseDecoder {
     line: Vec<u8>,
     event: ServerSentEvent,
+    /// The id that was read last, of an event that may not be complete.
+    read_id: Option<String>,
+    last_id: Option<String>,
+    retry: Option<Duration>,
     has_data: bool,
     /// The last byte was a carriage return that ended a line, so a line feed directly after it is ignored.
     after_return: bool,
@@ -51,6 +59,16 @@ impl SseDecoder {
             events.extend(self.end_line()?);
         }
         Ok(events)
+    }
+
+    /// The id of the last complete event that had one, from which a stream can be resumed.
+    pub fn last_id(&self) -> Option<&str> {
+        self.last_id.as_deref()
+    }
+
+    /// How long the server asks to wait before its stream is opened again.
+    pub fn retry(&self) -> Option<Duration> {
+        self.retry
     }
 
     /// Ends the stream. Returns the last event if the empty line that should end it is missing.
@@ -81,7 +99,11 @@ impl SseDecoder {
         match field {
             "event" => value.clone_into(&mut self.event.name),
             "data" => self.add_data(value)?,
-            // Comments, ids and reconnection times do not matter to a request that is not repeated.
+            "id" if value.len() <= MAX_ID_BYTES && !value.contains('\0') => self.read_id = Some(value.to_owned()),
+            "retry" if value.bytes().all(|byte| byte.is_ascii_digit()) => {
+                self.retry = value.parse().ok().map(Duration::from_millis).or(self.retry);
+            }
+            // Comments and unknown fields.
             _ => {}
         }
         Ok(None)
@@ -100,6 +122,9 @@ impl SseDecoder {
 
     /// Ends the current event and returns it; none if it has no data.
     fn end_event(&mut self) -> Option<ServerSentEvent> {
+        if self.read_id.is_some() {
+            self.last_id = self.read_id.take().filter(|id| !id.is_empty());
+        }
         let event = mem::take(&mut self.event);
         mem::take(&mut self.has_data).then_some(event)
     }

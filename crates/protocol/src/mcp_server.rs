@@ -48,9 +48,57 @@ pub struct McpServerSpec {
     /// Tools that agents may not call.
     #[serde(alias = "disabled-tools", skip_serializing_if = "Vec::is_empty")]
     pub disabled_tools: Vec<String>,
+    /// The version of the protocol to speak, 2025-11-25 or 2026-07-28; negotiated when absent.
+    #[serde(alias = "protocol-version", skip_serializing_if = "Option::is_none")]
+    pub protocol_version: Option<String>,
+    /// Whether it may ask the session's model questions. A project's files cannot allow it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sampling: bool,
+    /// How to sign in to the URL, as far as the server does not say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oauth: Option<McpOAuthSpec>,
     /// Leaves it out.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub disabled: bool,
+}
+
+/// How to sign in to an MCP server.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct McpOAuthSpec {
+    /// Whether a user signs in, or the client for itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grant: Option<McpOAuthGrant>,
+    /// Bosun's id at the authorization server, if it was registered there.
+    #[serde(alias = "client-id", skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
+    /// The secret for it.
+    #[serde(alias = "client-secret", skip_serializing_if = "Option::is_none")]
+    pub client_secret: Option<String>,
+    /// A private key for it in PEM, instead of a secret.
+    #[serde(alias = "private-key", skip_serializing_if = "Option::is_none")]
+    pub private_key: Option<String>,
+    /// The URL of a document that describes the client, as its id where that is accepted.
+    #[serde(alias = "client-metadata-url", skip_serializing_if = "Option::is_none")]
+    pub client_metadata_url: Option<String>,
+    /// The scopes to ask for; those that the server names when absent.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scopes: Vec<String>,
+    /// The port that the browser is sent back to; any free one when absent.
+    #[serde(alias = "callback-port", skip_serializing_if = "Option::is_none")]
+    pub callback_port: Option<u16>,
+}
+
+/// Who signs in to an MCP server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum McpOAuthGrant {
+    /// A user, with a browser.
+    #[serde(alias = "authorization_code")]
+    AuthorizationCode,
+    /// The client itself.
+    #[serde(alias = "client_credentials")]
+    ClientCredentials,
 }
 
 /// How an MCP server is reached.

@@ -60,6 +60,10 @@ pub mod tool_name {
     pub const TASK_OUTPUT: &str = "TaskOutput";
     /// Stops a task.
     pub const TASK_STOP: &str = "TaskStop";
+    /// Lists the resources of MCP servers.
+    pub const LIST_MCP_RESOURCES: &str = "list_mcp_resources";
+    /// Reads a resource of an MCP server.
+    pub const READ_MCP_RESOURCE: &str = "read_mcp_resource";
     /// Loads tools that are not in the first request.
     pub const TOOL_SEARCH: &str = "tool_search";
     /// Writes the plan, in plan mode.
@@ -106,6 +110,8 @@ pub enum ToolGroup {
     Subagent,
     /// Every agent: the tools of the shared list.
     SharedList,
+    /// Agents that may use MCP servers.
+    McpResource,
     /// Agents that do not see all of their tools at once.
     Search,
     /// The root in plan mode.
@@ -165,7 +171,8 @@ impl ToolEntry {
             | ToolGroup::Task
             | ToolGroup::Skill
             | ToolGroup::Subagent
-            | ToolGroup::SharedList => true,
+            | ToolGroup::SharedList
+            | ToolGroup::McpResource => true,
             ToolGroup::Search | ToolGroup::PlanMode | ToolGroup::Autopilot => false,
         }
     }
@@ -230,7 +237,7 @@ const fn shared_list(name: &'static str) -> ToolEntry {
 }
 
 /// Every tool of Bosun, in the order of requests. If several have a name in a dialect, the first one is meant.
-pub static TOOLS: [ToolEntry; 32] = [
+pub static TOOLS: [ToolEntry; 34] = [
     ToolEntry {
         at_once: AtOnce::ALWAYS,
         copilot: &[VIEW],
@@ -390,6 +397,16 @@ pub static TOOLS: [ToolEntry; 32] = [
     ToolEntry { bundles: &["TodoWrite"], ..shared_list(TASK_UPDATE) },
     shared_list(TASK_OUTPUT),
     shared_list(TASK_STOP),
+    ToolEntry {
+        claude: &["ListMcpResourcesTool"],
+        announced: Some("ListMcpResourcesTool"),
+        ..plain(LIST_MCP_RESOURCES, ToolClass::Session, ToolGroup::McpResource)
+    },
+    ToolEntry {
+        claude: &["ReadMcpResourceTool"],
+        announced: Some("ReadMcpResourceTool"),
+        ..plain(READ_MCP_RESOURCE, ToolClass::Session, ToolGroup::McpResource)
+    },
     ToolEntry { at_once: AtOnce::ALWAYS, ..plain(TOOL_SEARCH, ToolClass::Session, ToolGroup::Search) },
     plain(WRITE_PLAN, ToolClass::Session, ToolGroup::PlanMode),
     ToolEntry {

@@ -138,6 +138,11 @@ impl Caller {
                 let turn = self.turn;
                 self.supervisor.report(self.run, RunUpdate::Ask { turn, ask }).await?;
             }
+            // The call asks its next question.
+            Some(CallPhase::Decided(decided)) if decided.call_started && decided.ask != ask.id => {
+                let turn = self.turn;
+                self.supervisor.report(self.run, RunUpdate::Ask { turn, ask }).await?;
+            }
             Some(CallPhase::Asking(open)) => {
                 let is_sooner = ask.until_at.is_some_and(|own| open.until_at.is_none_or(|until| own < until));
                 give_up_at = wait.filter(|_| is_sooner).map(|wait| (open.id, Instant::now() + wait));

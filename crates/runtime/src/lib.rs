@@ -30,6 +30,7 @@ mod grants;
 mod hooks;
 mod instructions;
 mod long_calls;
+mod mcp_resources;
 mod models;
 mod network_gate;
 mod permission_check;

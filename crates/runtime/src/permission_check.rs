@@ -53,8 +53,9 @@ fn judge_call_blocking(
     acts.extend(redirected);
     let named = acts.iter().filter_map(named_path).collect();
     let controls = control_files(workplace, &prepared.task_workspace);
+    let judged = tools::judged_name(&call.tool, &call.input).unwrap_or_else(|| call.tool.clone());
     let verdict =
-        check(workplace, (&prepared, &prepared.task_workspace), |path| controls.contains(path), &call.tool, acts);
+        check(workplace, (&prepared, &prepared.task_workspace), |path| controls.contains(path), &judged, acts);
     let permitted = PermittedCall {
         workplace: Arc::clone(workplace),
         agent: prepared,

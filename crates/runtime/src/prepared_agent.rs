@@ -233,7 +233,7 @@ impl AgentCatalog {
     }
 
     /// The programs outside whose tools an agent of this definition may find.
-    fn sources_of(&self, definition: &AgentSpec) -> Vec<String> {
+    pub(crate) fn sources_of(&self, definition: &AgentSpec) -> Vec<String> {
         let sources = self.tool_catalog.iter().flat_map(|catalog| catalog.sources());
         let prefixes = outside_prefixes(definition);
         let may_have = |source: &String| {
@@ -264,7 +264,8 @@ impl AgentCatalog {
             .chain((!types.is_empty()).then(|| tools::task(&types)))
             .chain((!skills.is_empty()).then(|| tools::skill(&skills)))
             .chain(subagents)
-            .chain(tools::shared_list_tools());
+            .chain(tools::shared_list_tools())
+            .chain(if self.sources_of(definition).is_empty() { Vec::new() } else { tools::mcp_resource_tools() });
         let extensions = &self.client_extensions.tools;
         // If a program replaces our `shell` with its `bash`, the model must not see both.
         let is_replaced = |tool: &Arc<dyn Tool>| {

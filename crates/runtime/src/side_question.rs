@@ -1,8 +1,11 @@
 //! Questions to a model outside of any conversation, such as for a title. Each one is a task with one turn and no tools,
 //! so it is charged, limited, shown, stopped and lost like any task.
 
+use std::sync::Arc;
+
 use kernel::{KernelInput, ReaderWait, TaskPhase};
 use protocol::{Event, ModelUse, QuestionSpec, TaskId, TaskOutcome};
+use tools::{BoxFuture, ModelAsker, ModelQuestion, ModelReply, ToolError};
 
 use crate::session_context::SessionContext;
 use crate::spawn::SpawnBuilder;
@@ -53,6 +56,25 @@ pub(crate) async fn ask_model(
         Some(TaskPhase::Finished(TaskOutcome::Completed)) => Ok(answer_of(context, task)?),
         Some(TaskPhase::Finished(outcome)) => Err(SideQuestionError::Unanswered(outcome)),
         Some(_) | None => Err(SideQuestionError::Unanswered(TaskOutcome::Lost)),
+    }
+}
+
+/// Asks the session's model for tools.
+#[derive(Debug)]
+pub(crate) struct SessionModelAsker {
+    pub(crate) context: Arc<SessionContext>,
+    pub(crate) supervisor: Supervisor,
+}
+
+impl ModelAsker for SessionModelAsker {
+    fn ask(&self, question: ModelQuestion) -> BoxFuture<'_, Result<ModelReply, ToolError>> {
+        Box::pin(async move {
+            let ModelQuestion { purpose, system, prompt, max_output } = question;
+            let question = SideQuestion { purpose, model: None, system: &system, prompt, max_output };
+            let text = ask_model(&self.context, &self.supervisor, question).await;
+            let text = text.map_err(|error| ToolError::refused(error.to_string()))?;
+            Ok(ModelReply { model: protocol::model_display_name(&self.context.session_model_spec()), text })
+        })
     }
 }
 

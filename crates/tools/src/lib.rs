@@ -14,6 +14,7 @@ mod environment;
 mod heartbeat;
 mod launch;
 mod long_calls;
+mod mcp_resources;
 mod patch;
 mod refusal;
 mod services;
@@ -36,11 +37,13 @@ pub use long_calls::{
     CallEnd, CallInProgress, FirstPoll, FollowedCall, LongCallStart, LongCalls, MovedCall, RemoteOutcome,
     RemoteTaskContext, RemoteTaskEnd, RemoteTaskObserver, RemoteTaskRef, RemoteTasks, ReplaceablePrompter,
 };
+pub use mcp_resources::{judged_name, mcp_resource_tools};
 pub use services::{
     BackgroundCommand, BackgroundCommands, BackgroundRow, BackgroundStatus, CatalogListing, CreateItemRequest,
-    FileAccess, FileAccessGuard, IntentReporter, ItemEdit, MessageAgentsRequest, MessageRecipients, PlanExitRequest,
-    ReadAgentRequest, SessionControl, SessionServices, SharedListAccess, SqlExecutor, StartAgentRequest, Subagents,
-    ToolCatalog, UserPrompter, UserQuestion, WaitLimit, WaitRequest, WaitUntilRequest,
+    FileAccess, FileAccessGuard, IntentReporter, ItemEdit, McpResources, MessageAgentsRequest, MessageRecipients,
+    ModelAsker, ModelQuestion, ModelReply, OutsidePrompt, PlanExitRequest, ReadAgentRequest, SessionControl,
+    SessionServices, SharedListAccess, SqlExecutor, StartAgentRequest, Subagents, ToolCatalog, UserPrompter,
+    UserQuestion, WaitLimit, WaitRequest, WaitUntilRequest,
 };
 pub use session_control::{autopilot_tools, plan_mode_tools};
 pub use shared_list::shared_list_tools;

@@ -34,6 +34,10 @@ pub struct SessionServices {
     pub user_prompter: Arc<dyn UserPrompter>,
     /// Continues the call as a task of the session.
     pub long_calls: Arc<dyn LongCalls>,
+    /// Asks the session's model.
+    pub model: Arc<dyn ModelAsker>,
+    /// The resources of MCP servers.
+    pub resources: Arc<dyn McpResources>,
 }
 
 /// The SQL tables a model may use.
@@ -134,6 +138,43 @@ pub trait UserPrompter: Send + Sync + fmt::Debug {
     fn ask(&self, question: UserQuestion) -> BoxFuture<'_, Result<Option<String>, ToolError>>;
 }
 
+/// Asks the session's model a question outside of any conversation.
+pub trait ModelAsker: Send + Sync + fmt::Debug {
+    /// Asks, and waits for the answer.
+    fn ask(&self, question: ModelQuestion) -> BoxFuture<'_, Result<ModelReply, ToolError>>;
+}
+
+/// A question to the session's model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelQuestion {
+    /// What it is for: its name in the task tree and in the costs.
+    pub purpose: &'static str,
+    /// The system prompt.
+    pub system: String,
+    /// The question.
+    pub prompt: String,
+    /// Maximum tokens of the answer.
+    pub max_output: u32,
+}
+
+/// The answer of the session's model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelReply {
+    /// The model.
+    pub model: String,
+    /// Its answer.
+    pub text: String,
+}
+
+/// The resources of MCP servers that an agent may use. The returned strings are text for the model.
+pub trait McpResources: Send + Sync + fmt::Debug {
+    /// Lists the resources of a server, or of all.
+    fn list(&self, server: Option<String>) -> BoxFuture<'_, Result<String, ToolError>>;
+
+    /// Reads a resource.
+    fn read(&self, server: String, uri: String) -> BoxFuture<'_, Result<String, ToolError>>;
+}
+
 /// Tools that are known only once a program outside has answered, such as those of MCP servers.
 pub trait ToolCatalog: Send + Sync + fmt::Debug {
     /// What provides them. A model is told in its first request, so it never changes during a session.
@@ -147,6 +188,36 @@ pub trait ToolCatalog: Send + Sync + fmt::Debug {
 
     /// The tasks that the sources do themselves, if any do.
     fn remote_tasks(&self) -> Option<&dyn RemoteTasks>;
+
+    /// Lists the resources of a source, as text for a model.
+    fn resources<'a>(&'a self, source: &'a str, _guardian: &'a Guardian) -> BoxFuture<'a, Result<String, ToolError>> {
+        Box::pin(async move { Err(ToolError::refused(format!("`{source}` has no resources"))) })
+    }
+
+    /// Reads a resource of a source, as text for a model.
+    fn read_resource<'a>(
+        &'a self,
+        source: &'a str,
+        _uri: &'a str,
+        _guardian: &'a Guardian,
+    ) -> BoxFuture<'a, Result<String, ToolError>> {
+        Box::pin(async move { Err(ToolError::refused(format!("`{source}` has no resources"))) })
+    }
+
+    /// The prompt with this name, such as `mcp__docs__review`, with arguments as a user types them.
+    fn prompt<'a>(
+        &'a self,
+        name: &'a str,
+        _arguments: &'a str,
+        _guardian: &'a Guardian,
+    ) -> BoxFuture<'a, Result<OutsidePrompt, ToolError>> {
+        Box::pin(async move { Err(ToolError::refused(format!("there is no prompt `{name}`"))) })
+    }
+
+    /// Tells the sources that the session is over.
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// The tools of a catalogue.
@@ -156,6 +227,15 @@ pub struct CatalogListing {
     pub tools: Vec<ToolDescriptor>,
     /// Why some sources are not available.
     pub problems: Vec<String>,
+}
+
+/// A prompt of a program outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutsidePrompt {
+    /// What provides it.
+    pub source: String,
+    /// Its messages as text.
+    pub text: String,
 }
 
 /// A question to the user.

@@ -51,7 +51,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::{ToolAccess, autopilot_tools, builtin_tools, plan_mode_tools, shared_list_tools, subagent_tools};
+    use crate::{
+        ToolAccess, autopilot_tools, builtin_tools, mcp_resource_tools, plan_mode_tools, shared_list_tools,
+        subagent_tools,
+    };
 
     fn all_tools() -> Vec<Arc<dyn Tool>> {
         builtin_tools().into_iter().chain([ask_user()]).collect()
@@ -90,6 +93,7 @@ mod tests {
             .chain(single)
             .chain(subagent_tools())
             .chain(shared_list_tools())
+            .chain(mcp_resource_tools())
             .chain([tool_search(&[], &[])])
             .chain(plan_mode_tools())
             .chain(autopilot_tools())

@@ -6,6 +6,7 @@ mod client;
 mod crowd;
 mod faults;
 mod limits;
+mod mcp_conformance;
 mod oracle;
 mod strict;
 mod wires;

@@ -79,6 +79,8 @@ const COMMANDS: &[(&str, CommandApi)] = &[
             "session.wait",
         ]),
     ),
+    ("mcp login", Local("its user signs in with a browser, and the token is kept on this machine")),
+    ("mcp logout", Local("it removes a token of this machine")),
     ("mcp logs", Local("it prints a file of this machine")),
     ("fleet", Methods(&["fleets.begin", "session.fleet.start", "session.fleet.uncommitted", "session.wait"])),
     ("fleet run", Methods(&["fleets.begin", "session.fleet.start", "session.fleet.uncommitted", "session.wait"])),

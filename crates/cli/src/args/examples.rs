@@ -115,6 +115,8 @@ pub(super) fn examples(command: &str) -> Option<&'static str> {
             "Examples:\n  claude mcp add bosun -- bosun mcp serve     Claude Code starts agents as tools\n  \
              bosun mcp serve --http 8765 --token-file ~/.bosun-token"
         }
+        "mcp login" => "Example:\n  bosun mcp login tracker",
+        "mcp logout" => "Example:\n  bosun mcp logout tracker",
         "mcp logs" => "Example:\n  bosun mcp logs files",
         "approvals" => APPROVALS,
         "approvals list" => "Example:\n  bosun approvals list --session 0198",

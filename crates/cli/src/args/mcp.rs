@@ -49,6 +49,23 @@ pub(crate) enum McpCommand {
     },
     /// Is a server itself: other programs start, message and read agents and fleets as tools
     Serve(Box<McpServeArgs>),
+    /// Signs in to a server with a URL: shows the address of its login page, and waits for the browser
+    Login {
+        /// The server
+        name: String,
+        #[command(flatten)]
+        sources: McpSourceArgs,
+        /// Prints JSON: a line with the address, then one with the result
+        #[arg(long)]
+        json: bool,
+    },
+    /// Signs out of a server
+    Logout {
+        /// The server
+        name: String,
+        #[command(flatten)]
+        sources: McpSourceArgs,
+    },
     /// Prints what a server wrote to its error output
     Logs {
         /// The server

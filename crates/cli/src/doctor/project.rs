@@ -3,8 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use config::{McpServerState, TrustStatus, TrustedContents};
+use host::Home;
+use mcp::{LoginStatus, LoginStore, McpAddress, McpServerSettings};
 use protocol::SessionOptions;
 use runtime::{InstructionPlaces, Instructions};
+use tui::print;
 
 use super::{DoctorCheck, DoctorContext};
 
@@ -46,6 +49,9 @@ fn mcp_servers(context: &DoctorContext) -> Option<DoctorCheck> {
     let set = layers.mcp_servers(&SessionOptions::default(), &context.env, &context.cwd).ok()?;
     let unusable = set.servers.iter().filter_map(|server| match &server.state {
         McpServerState::Unusable(why) => Some(format!("`{}` is not used: {why}", server.name)),
+        McpServerState::Ready(settings) if needs_login(context, settings) => {
+            Some(format!("`{}` needs a login: run `bosun mcp login {}`", server.name, print::shell_quote(&server.name)))
+        }
         McpServerState::Ready(_) | McpServerState::Disabled => None,
     });
     let problems: Vec<String> = set.problems.iter().cloned().chain(unusable).collect();
@@ -57,6 +63,17 @@ fn mcp_servers(context: &DoctorContext) -> Option<DoctorCheck> {
             Some(DoctorCheck::ok("mcp", text))
         }
         (false, _) => Some(DoctorCheck::warn("mcp", problems.join("; "), "`bosun mcp list` shows every server")),
+    }
+}
+
+/// Whether a server refused its last requests because nobody had signed in.
+fn needs_login(context: &DoctorContext, server: &McpServerSettings) -> bool {
+    let home = context.home.as_deref().and_then(Home::open_as_is);
+    match (&server.address, home) {
+        (McpAddress::Url { url, .. }, Some(home)) => {
+            LoginStore::new(home).status(&server.name, url).is_ok_and(|status| status == LoginStatus::Needed)
+        }
+        (McpAddress::Url { .. }, None) | (McpAddress::Program(_), _) => false,
     }
 }
 

@@ -1,12 +1,13 @@
 //! `bosun mcp`: the MCP servers whose tools agents can use, and Bosun as a server.
 
 mod list;
+mod login;
 mod serve;
 mod test;
 
 use std::path::PathBuf;
 
-use config::{MCP_LOGS, McpServerSet, Project, local_file};
+use config::{MCP_LOGS, McpServerSet, McpServerState, Project, local_file};
 use mcp::ServerLog;
 use protocol::{McpServerSpec, SessionOptions};
 
@@ -22,11 +23,13 @@ const MAX_LOG_BYTES: u64 = 16 << 20;
 pub(crate) async fn perform(args: &McpArgs) -> Result<CommandExit, CliError> {
     let setup = Setup::read()?;
     match &args.command {
-        McpCommand::List { sources, json } => list::list(&servers(&setup, sources)?, *json),
+        McpCommand::List { sources, json } => list::list(&setup, &servers(&setup, sources)?, *json),
         McpCommand::Add(options) => add(&setup, options),
         McpCommand::Remove { name, scope } => remove(&setup, name, *scope),
         McpCommand::Test { name, sources, json } => test::test(&setup, sources, name, *json).await,
         McpCommand::Serve(options) => serve::serve(&setup, options).await,
+        McpCommand::Login { name, sources, json } => login::login(&setup, sources, name, *json).await,
+        McpCommand::Logout { name, sources } => login::logout(&setup, sources, name).await,
         McpCommand::Logs { name } => show_log(&setup, name),
     }
 }
@@ -41,6 +44,20 @@ fn servers(setup: &Setup, sources: &McpSourceArgs) -> Result<McpServerSet, CliEr
     let cwd = working_folder(None)?;
     let layers = setup.sources().layers(&options, None, &cwd)?;
     Ok(layers.mcp_servers(&options, &setup.env, &cwd)?)
+}
+
+/// Fails unless sessions may use the server.
+fn require_ready(set: &McpServerSet, name: &str) -> Result<(), CliError> {
+    let server = set.servers.iter().find(|server| server.name == name).ok_or_else(|| unknown(name))?;
+    match &server.state {
+        McpServerState::Ready(_) => Ok(()),
+        McpServerState::Disabled => Err(CliError::usage(format!("the MCP server `{name}` is disabled"))),
+        McpServerState::Unusable(why) => Err(settings_failure(format!("the MCP server `{name}` is not used: {why}"))),
+    }
+}
+
+fn unknown(name: &str) -> CliError {
+    CliError::usage(format!("there is no MCP server `{name}` here")).with_hint("`bosun mcp list` shows the servers")
 }
 
 fn settings_file(setup: &Setup, scope: McpScope) -> Result<PathBuf, CliError> {

@@ -1,11 +1,11 @@
 //! `bosun mcp test`.
 
-use config::{MCP_LOGS, McpServerSet, McpServerState};
 use host::Guardian;
 use mcp::{McpRevision, McpServers, ServerCheck};
 use serde_json::{Value, json};
+use tools::ToolCatalog;
 
-use super::servers;
+use super::{require_ready, servers, unknown};
 use crate::args::McpSourceArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
@@ -22,13 +22,13 @@ pub(super) async fn test(
     require_ready(&set, name)?;
     let cwd = working_folder(None)?;
     let access = setup.sources().access(&protocol::SessionOptions::default())?;
-    let logs = setup.home.root().join(MCP_LOGS);
-    let Some(config) = set.config(&access.program_env, setup.env.network_route(), &cwd, logs) else {
+    let Some(config) = set.config(&access.program_env, setup.env.network_route(), &cwd, &setup.home) else {
         return Err(unknown(name));
     };
     let guardian = Guardian::new("/proc/self/exe".into());
     let servers = McpServers::new(config);
     let checked = servers.check(name, &guardian).await;
+    servers.close().await;
     drop(servers);
     if let Err(survivors) = guardian.end().await {
         print::note(format_args!("{survivors}"));
@@ -41,21 +41,8 @@ pub(super) async fn test(
     Ok(CommandExit::Success)
 }
 
-fn require_ready(set: &McpServerSet, name: &str) -> Result<(), CliError> {
-    let server = set.servers.iter().find(|server| server.name == name).ok_or_else(|| unknown(name))?;
-    match &server.state {
-        McpServerState::Ready(_) => Ok(()),
-        McpServerState::Disabled => Err(CliError::usage(format!("the MCP server `{name}` is disabled"))),
-        McpServerState::Unusable(why) => Err(settings_failure(format!("the MCP server `{name}` is not used: {why}"))),
-    }
-}
-
-fn unknown(name: &str) -> CliError {
-    CliError::usage(format!("there is no MCP server `{name}` here")).with_hint("`bosun mcp list` shows the servers")
-}
-
 fn show(name: &str, check: &ServerCheck, json: bool) {
-    let ServerCheck { revision, tools, rejected } = check;
+    let ServerCheck { revision, tools, rejected, prompts, has_resources } = check;
     let protocol = match revision {
         McpRevision::Session => "2025-11-25 or older",
         McpRevision::Stateless => "2026-07-28",
@@ -63,11 +50,20 @@ fn show(name: &str, check: &ServerCheck, json: bool) {
     if json {
         let tools: Vec<Value> =
             tools.iter().map(|(name, about)| json!({ "name": name, "description": about })).collect();
-        return print::json(&json!({ "name": name, "protocol": protocol, "tools": tools, "rejected": rejected }));
+        let prompts: Vec<Value> =
+            prompts.iter().map(|(usage, about)| json!({ "usage": usage, "description": about })).collect();
+        return print::json(&json!({ "name": name, "protocol": protocol, "tools": tools, "rejected": rejected,
+            "prompts": prompts, "hasResources": has_resources }));
     }
     print::output(format_args!("{name}: protocol {protocol}, {}", print::pluralize(tools.len(), "tool")));
     for (tool, about) in tools {
         print::output(format_args!("  {tool}  {}", print::one_line(&print::sanitize(about), 100)));
+    }
+    for (usage, about) in prompts {
+        print::output(format_args!("  {usage}  {}", print::one_line(about, 100)));
+    }
+    if *has_resources {
+        print::output("  and resources, which agents list and read with their own tools");
     }
     for why in rejected {
         print::note(print::sanitize(&format!("not used: {why}")));

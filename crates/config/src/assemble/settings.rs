@@ -23,7 +23,6 @@ use crate::catalog::LoadedCatalog;
 use crate::config::Config;
 use crate::file::ForbiddableFeature;
 use crate::layers::SettingsLayers;
-use crate::mcp_servers::MCP_LOGS;
 use crate::provider::ModelAccess;
 
 /// The session whose settings are assembled.
@@ -105,8 +104,7 @@ impl SettingsSources<'_> {
             .chain(default_model)
             .chain(notice::unknown_tools(options))
             .collect();
-        let logs = self.home.root().join(MCP_LOGS);
-        let servers = mcp_servers.config(&access.program_env, self.env.network_route(), &cwd, logs);
+        let servers = mcp_servers.config(&access.program_env, self.env.network_route(), &cwd, self.home);
         let SessionOptions {
             // The process that opens the session sends it.
             prompt: _,
@@ -183,7 +181,7 @@ impl SettingsSources<'_> {
             tools: tools::ToolLimits { command_memory_bytes: config.command_memory, ..tools::ToolLimits::default() },
             spools: Arc::new(Spools::new(spool_limits(&config), Arc::new(SystemDisk))),
             limits: config.limits,
-            secrets: access.secrets.into_iter().chain(mcp_servers.secrets()).collect(),
+            secrets: access.secrets.into_iter().chain(mcp_servers.secrets(self.home)).collect(),
             route: self.env.network_route(),
             // Not the path of the program: it may hold another version by the time the guardian starts.
             guardian: PathBuf::from("/proc/self/exe"),

@@ -9,7 +9,7 @@ use serde::de::{self, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
 /// The keys of a server that are used.
-const KNOWN_KEYS: [&str; 13] = [
+const KNOWN_KEYS: [&str; 16] = [
     "type",
     "command",
     "args",
@@ -22,6 +22,9 @@ const KNOWN_KEYS: [&str; 13] = [
     "taskTimeoutSeconds",
     "tools",
     "disabledTools",
+    "protocolVersion",
+    "sampling",
+    "oauth",
     "disabled",
 ];
 

@@ -4,9 +4,13 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use mcp::{McpAddress, McpProgram, McpServerSettings, McpServersConfig};
+use host::Home;
+use mcp::{
+    LoginStore, McpAddress, McpLogins, McpOAuthSettings, McpProgram, McpRevision, McpServerSettings, McpServersConfig,
+    OAuthGrant,
+};
 use net::{NetworkRoute, Secret};
-use protocol::{HookAction, McpServerKind, McpServerSpec, Refusal, SessionOptions};
+use protocol::{HookAction, McpOAuthGrant, McpOAuthSpec, McpServerKind, McpServerSpec, Refusal, SessionOptions};
 use url::Url;
 
 use super::expand::VariableExpander;
@@ -80,14 +84,14 @@ impl McpServerSet {
         })
     }
 
-    /// What a session needs to use the servers; `None` if there are none. Programs get `env`, and their error output is
-    /// kept in `logs`.
+    /// What a session needs to use the servers; `None` if there are none. Programs get `env`; their error output, and the
+    /// user's logins, are kept in `home`.
     pub fn config(
         &self,
         env: &[(OsString, OsString)],
         route: NetworkRoute,
         cwd: &Path,
-        logs: PathBuf,
+        home: &Home,
     ) -> Option<McpServersConfig> {
         let servers: Vec<McpServerSettings> = self.ready().cloned().collect();
         (!servers.is_empty()).then(|| McpServersConfig {
@@ -95,7 +99,8 @@ impl McpServerSet {
             env: env.to_vec(),
             route,
             roots: vec![cwd.to_owned()],
-            logs: Some(logs),
+            logs: Some(home.root().join(MCP_LOGS)),
+            logins: McpLogins { store: Some(LoginStore::new(home.clone())), ..McpLogins::default() },
             ..McpServersConfig::default()
         })
     }
@@ -110,12 +115,15 @@ impl McpServerSet {
     }
 
     /// The values that must never be written: headers, and variables, that are not in the file itself.
-    pub(crate) fn secrets(&self) -> Vec<Secret> {
+    pub(crate) fn secrets(&self, home: &Home) -> Vec<Secret> {
         let of_server = |server: &McpServerSettings| match &server.address {
-            McpAddress::Program(program) => program.env.clone(),
-            McpAddress::Url { headers, .. } => headers.clone(),
+            McpAddress::Program(program) => program.env.iter().map(|(_, value)| value.clone()).collect(),
+            McpAddress::Url { headers, oauth, .. } => {
+                let headers = headers.iter().map(|(_, value)| value.clone());
+                headers.chain(oauth.client_secret.clone()).chain(oauth.private_key.clone()).collect::<Vec<Secret>>()
+            }
         };
-        let all = self.ready().flat_map(of_server).map(|(_, value)| value);
+        let all = self.ready().flat_map(of_server).chain(LoginStore::new(home.clone()).secrets());
         all.filter(|value| value.reveal().len() >= MIN_SECRET_BYTES).collect()
     }
 }
@@ -141,6 +149,10 @@ impl SettingsLayers {
                 true => check.state_of(&definition),
                 false => McpServerState::Unusable(format!("a session has at most {MAX_SERVERS} servers")),
             };
+            if definition.spec.sampling && matches!(definition.origin, SettingOrigin::Project(_)) {
+                let name = &definition.name;
+                set.problems.push(format!("`{name}`: `sampling` has no effect; only your own settings can allow it"));
+            }
             let address = shown_address(&definition.spec);
             set.servers.push(ListedMcpServer { name: definition.name, origin: definition.origin, address, state });
         }
@@ -327,6 +339,8 @@ impl ServerCheck<'_> {
             task_timeout: seconds(spec.task_timeout_seconds).unwrap_or(McpServerSettings::TASK_TIMEOUT),
             tools: spec.tools.clone().filter(|tools| !tools.iter().any(|tool| tool == "*")),
             denied_tools: spec.disabled_tools.clone(),
+            revision: expanded.protocol_version.as_deref().map(revision_of).transpose()?,
+            sampling: spec.sampling && !matches!(origin, SettingOrigin::Project(_)),
         })
     }
 
@@ -380,7 +394,11 @@ impl ServerCheck<'_> {
             (None | Some(McpServerKind::Http), None, Some(url)) => {
                 let is_http = Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
                 match is_http {
-                    true => Ok(McpAddress::Url { url: url.clone(), headers: secrets(&spec.headers) }),
+                    true => Ok(McpAddress::Url {
+                        url: url.clone(),
+                        headers: secrets(&spec.headers),
+                        oauth: Box::new(spec.oauth.as_ref().map(oauth_settings).unwrap_or_default()),
+                    }),
                     false => Err("its `url` is not an address that begins with http:// or https://".into()),
                 }
             }
@@ -426,12 +444,39 @@ fn project_files(action: &HookAction, top: &Path) -> BTreeSet<PathBuf> {
     hook_files::files_run(action, top, None).into_iter().map(|file| file.full_path(&folder)).collect()
 }
 
+fn revision_of(version: &str) -> Result<McpRevision, String> {
+    let revision = McpRevision::of_version(version);
+    revision.ok_or_else(|| format!("its `protocolVersion` is not 2025-11-25 or 2026-07-28 but `{version}`"))
+}
+
+fn oauth_settings(spec: &McpOAuthSpec) -> McpOAuthSettings {
+    let McpOAuthSpec { grant, client_id, client_secret, private_key, client_metadata_url, scopes, callback_port } =
+        spec;
+    McpOAuthSettings {
+        grant: match grant {
+            None | Some(McpOAuthGrant::AuthorizationCode) => OAuthGrant::AuthorizationCode,
+            Some(McpOAuthGrant::ClientCredentials) => OAuthGrant::ClientCredentials,
+        },
+        client_id: client_id.clone(),
+        client_secret: client_secret.as_ref().map(Secret::new),
+        private_key: private_key.as_ref().map(Secret::new),
+        client_metadata_url: client_metadata_url.clone(),
+        scopes: scopes.clone(),
+        callback_port: *callback_port,
+    }
+}
+
 /// The definition with its variables expanded.
 fn expand(spec: &McpServerSpec, expander: &mut VariableExpander<'_>) -> McpServerSpec {
     let mut expanded = spec.clone();
     let texts = expanded.command.iter_mut().chain(&mut expanded.args).chain(&mut expanded.url);
     for text in texts.chain(expanded.env.values_mut()).chain(expanded.headers.values_mut()) {
         *text = expander.expand(text);
+    }
+    if let Some(oauth) = &mut expanded.oauth {
+        let McpOAuthSpec { client_id, client_secret, private_key, client_metadata_url, .. } = oauth;
+        let texts = client_id.iter_mut().chain(client_secret).chain(private_key).chain(client_metadata_url);
+        texts.for_each(|text| *text = expander.expand(text));
     }
     if let Some(cwd) = &mut expanded.cwd {
         *cwd = expander.expand(&cwd.to_string_lossy()).into();

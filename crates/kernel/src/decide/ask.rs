@@ -12,7 +12,7 @@ impl DecisionDraft<'_> {
         let task = self.task_of_run(run)?;
         if task.kind.asks_user() {
             expect_own_question(task, turn, &ask)?;
-        } else {
+        } else if !(ask.subject.has_call_started() && has_answered_question(task, turn, &ask)) {
             let phase = if ask.subject.has_call_started() { CallPhase::Started } else { CallPhase::Pending };
             expect_call(task, turn, &ask.call, &phase)?;
         }
@@ -83,5 +83,21 @@ fn expect_own_question(task: &KernelTask, turn: Turn, ask: &Ask) -> Result<(), I
         AskSubject::Question { .. } | AskSubject::Permission { .. } | AskSubject::Plan { .. } => {
             Err(InputRefusal::WrongCallPhase(ask.call.clone()))
         }
+    }
+}
+
+/// Whether the call has asked another question before, which is decided: a form has several fields.
+fn has_answered_question(task: &KernelTask, turn: Turn, ask: &Ask) -> bool {
+    match task.work.call(&ask.call) {
+        Some(CallPhase::Decided(decided)) => task.turn == turn && decided.call_started && decided.ask != ask.id,
+        Some(
+            CallPhase::Pending
+            | CallPhase::Started
+            | CallPhase::Waiting(_)
+            | CallPhase::Waited { .. }
+            | CallPhase::Asking(_)
+            | CallPhase::Answered,
+        )
+        | None => false,
     }
 }

@@ -53,7 +53,7 @@ impl McpTransport for ScriptedMcpServer {
         self.heard.lock().unwrap().push(message);
         Box::pin(async move {
             match reply {
-                Some(reply) => reply,
+                Some(reply) => Ok(reply?),
                 None => std::future::pending().await,
             }
         })

@@ -3,14 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bosun_mcp::{McpAddress, McpProgram, McpRevision, McpServerSettings, McpServers, McpServersConfig};
-use host::Guardian;
-use net::Secret;
+use bosun_mcp::{
+    LoginOutcome, LoginPrompter, LoginRequest, LoginStatus, LoginStore, McpAddress, McpLogins, McpOAuthSettings,
+    McpProgram, McpRevision, McpServerSettings, McpServers, McpServersConfig, log_out,
+};
+use host::{Guardian, Home};
+use net::{HttpClient, HttpTimeouts, NetError, NetworkRoute, Secret};
 use protocol::{Event, RuleEffect, ToolResult, ToolResultStatus};
 use serde_json::{Value, json};
 use testkit::mcp::{ScriptedMcpProgram, ScriptedMcpUrl};
+use testkit::runtime::SessionStart;
+use testkit::runtime::slash::SlashOutcome;
 use testkit::session::{PlayedSession, guardian, scenario};
-use tools::ToolCatalog;
+use tools::{BoxFuture, ToolCatalog};
 
 pub(crate) fn settings(address: McpAddress) -> McpServerSettings {
     McpServerSettings {
@@ -21,6 +26,8 @@ pub(crate) fn settings(address: McpAddress) -> McpServerSettings {
         task_timeout: Duration::from_secs(60),
         tools: None,
         denied_tools: Vec::new(),
+        revision: None,
+        sampling: false,
     }
 }
 
@@ -31,7 +38,7 @@ pub(crate) fn program(server: &ScriptedMcpProgram) -> McpServerSettings {
 }
 
 pub(crate) fn url(server: &ScriptedMcpUrl, headers: Vec<(String, Secret)>) -> McpServerSettings {
-    settings(McpAddress::Url { url: server.url().to_owned(), headers })
+    settings(McpAddress::Url { url: server.url().to_owned(), headers, oauth: Box::default() })
 }
 
 pub(crate) fn servers(settings: McpServerSettings) -> Arc<McpServers> {
@@ -252,8 +259,11 @@ async fn servers_that_do_not_start_say_why_and_are_not_started_again_at_once() {
     let silent = McpServerSettings { start_timeout: Duration::from_secs(1), ..program(&silent) };
     assert!(error(&servers(silent)).await.contains("did not answer"));
     let refuses = ScriptedMcpProgram::new(json!({ "token": "secret" })).serve();
-    let refused = error(&servers(url(&refuses, Vec::new()))).await;
+    let wrong = vec![("Authorization".to_owned(), Secret::new("Bearer t2"))];
+    let refused = error(&servers(url(&refuses, wrong))).await;
     assert!(refused.contains("401") && refused.contains("Bearer realm"), "{refused}");
+    let refused = error(&servers(url(&refuses, Vec::new()))).await;
+    assert!(refused.contains("it needs a login: run `bosun mcp login calc`"), "{refused}");
     let changed = McpProgram { pinned: vec![("/etc/hostname".into(), "other".into())], ..ends };
     let changed = error(&servers(settings(McpAddress::Program(changed)))).await;
     assert!(changed.contains("/etc/hostname has changed"), "{changed}");
@@ -285,4 +295,183 @@ async fn many_agents_share_one_process() {
     assert!(lists.iter().all(|list| list.problems.is_empty() && list.tools.len() == 24));
     assert_eq!(server.pids().len(), 1);
     assert_eq!(server.heard("tools/list").len(), 2, "one list of two pages");
+}
+
+/// A browser whose user is signed in already: every login page redirects at once.
+#[derive(Debug)]
+struct RedirectFollower;
+
+impl LoginPrompter for RedirectFollower {
+    fn redirect_uri(&self) -> String {
+        "http://127.0.0.1:9/callback".into()
+    }
+
+    fn log_in<'a>(&'a self, request: &'a LoginRequest) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async move {
+            let client = HttpClient::new(NetworkRoute::default(), HttpTimeouts::default());
+            match client.get(&request.url, &[]).await {
+                Err(NetError::Redirected { location, .. }) => Ok(location),
+                answer => Err(format!("{answer:?}")),
+            }
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_login_is_kept_renewed_and_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::open(folder.path().join("home")).unwrap();
+    let store = LoginStore::new(home);
+    let server = ScriptedMcpProgram::new(json!({ "revision": "stateless", "oauth": 4 })).serve();
+    let guardian = test_guardian();
+    let servers = |prompter: Option<Arc<dyn LoginPrompter>>| {
+        let logins = McpLogins { store: Some(store.clone()), prompter, ..McpLogins::default() };
+        let servers = vec![url(&server, Vec::new())];
+        Arc::new(McpServers::new(McpServersConfig { servers, logins, ..McpServersConfig::default() }))
+    };
+    let why = servers(None).check("calc", &guardian).await.unwrap().unwrap_err();
+    assert!(why.contains("it needs a login: run `bosun mcp login calc`"), "{why}");
+    assert_eq!(store.status("calc", server.url()).unwrap(), LoginStatus::Needed);
+
+    let signed_in = servers(Some(Arc::new(RedirectFollower))).log_in("calc", &guardian).await.unwrap();
+    assert_eq!(signed_in, Ok(LoginOutcome::SignedIn { tools: 15 }));
+    assert_eq!(store.status("calc", server.url()).unwrap(), LoginStatus::SignedIn);
+
+    // Another process uses the login. Its token ends after a few requests, and is renewed each time.
+    let calls: Vec<(&str, Value)> = (0..8).map(|n| ("mcp__calc__add", json!({ "a": n, "b": 1 }))).collect();
+    let (_run, answers) = run_calls(servers(None), &calls).await;
+    let sums: Vec<&str> = answers.iter().map(|answer| answer.text.as_str()).collect();
+    assert_eq!(sums[7], "the sum is 8", "{sums:?}");
+    let requests = server.program().heard("/token");
+    let grants: Vec<&str> = requests.iter().filter_map(|request| request["params"]["grant_type"].as_str()).collect();
+    assert!(
+        grants[0] == "authorization_code" && grants[1..].iter().all(|&grant| grant == "refresh_token"),
+        "{grants:?}"
+    );
+    assert!(grants.len() > 2, "{grants:?}");
+    let named = |request: &Value| request["params"]["resource"] == server.url();
+    assert!(requests.iter().all(named), "every token is for this server");
+
+    let (route, oauth) = (NetworkRoute::default(), McpOAuthSettings::default());
+    let ended = log_out(&store, ("calc", server.url()), &oauth, route, &host::SystemClock).await.unwrap();
+    assert_eq!(ended, (true, None));
+    assert_eq!(server.program().heard("/revoke").len(), 1);
+    let (_run, answers) = run_calls(servers(None), &calls[..1]).await;
+    assert!(answers[0].text.contains("bosun mcp login calc"), "the model hears it: {}", answers[0].text);
+    assert_eq!(store.status("calc", server.url()).unwrap(), LoginStatus::Needed);
+}
+
+#[tokio::test]
+async fn a_session_that_the_server_forgets_is_begun_again_and_ended_at_the_end() {
+    let server = ScriptedMcpProgram::new(json!({ "revision": "session", "forgets": 4 })).serve();
+    let calls: Vec<(&str, Value)> = (0..6).map(|n| ("mcp__calc__add", json!({ "a": n, "b": 1 }))).collect();
+    let (_run, answers) = run_calls(servers(url(&server, Vec::new())), &calls).await;
+    let sums: Vec<&str> = answers.iter().map(|answer| answer.text.as_str()).collect();
+    assert_eq!(sums, ["the sum is 1", "the sum is 2", "the sum is 3", "the sum is 4", "the sum is 5", "the sum is 6"]);
+    assert!(server.program().heard("initialize").len() > 1);
+    assert_eq!(server.program().heard("DELETE").len(), 1, "the last session is ended with ours");
+}
+
+#[tokio::test]
+async fn changes_are_heard_outside_of_requests() {
+    let server = ScriptedMcpProgram::new(json!({ "revision": "session" })).serve();
+    let calls = [
+        ("tool_search", json!({ "query": "calc add" })),
+        ("mcp__calc__grow", json!({})),
+        ("tool_search", json!({ "query": "mcp__calc__grown" })),
+        ("mcp__calc__grown", json!({})),
+    ];
+    let (_run, answers) = run_calls(servers(url(&server, Vec::new())), &calls).await;
+    assert_eq!(answers[3].text, "new", "{}", answers[2].text);
+    assert_eq!(server.program().heard("GET").len(), 1);
+}
+
+#[tokio::test]
+async fn resources_are_listed_and_read_as_data_of_their_server() {
+    for revision in ["session", "stateless"] {
+        let server = ScriptedMcpProgram::new(json!({ "revision": revision }));
+        let calls = [
+            ("tool_search", json!({ "query": "list_mcp_resources read_mcp_resource" })),
+            ("list_mcp_resources", json!({})),
+            ("list_mcp_resources", json!({ "server": "other" })),
+            ("read_mcp_resource", json!({ "server": "calc", "uri": "docs://plan" })),
+            ("read_mcp_resource", json!({ "server": "calc", "uri": "docs://none" })),
+        ];
+        let (_run, answers) = run_calls(servers(program(&server)), &calls).await;
+        let texts: Vec<&str> = answers.iter().map(|answer| answer.text.as_str()).collect();
+        assert!(texts[1].contains("docs://plan (text/plain)  plan  The plan."), "{}", texts[1]);
+        assert!(texts[1].contains("docs://{name}"), "{}", texts[1]);
+        assert!(texts[2].contains("there is no MCP server `other`; there are: calc"), "{}", texts[2]);
+        assert!(texts[3].contains("First this, then that.") && texts[3].contains("not shown]"), "{}", texts[3]);
+        assert!(texts[4].contains("there is no resource docs://none"), "{}", texts[4]);
+    }
+}
+
+#[tokio::test]
+async fn reading_a_resource_needs_the_permission_of_its_server() {
+    let script = r#"{ "version": 1, "about": "Reads", "rules": [
+        { "when": { "turn": 1 }, "answer": [{ "call": { "id": "c0", "tool": "read_mcp_resource",
+            "input": { "server": "calc", "uri": "docs://plan" } } }] },
+        { "answer": [{ "say": "done" }] }] }"#;
+    let server = ScriptedMcpProgram::new(json!({}));
+    for (effect, rule, status) in [
+        (RuleEffect::Allow, "mcp(calc)", ToolResultStatus::Done),
+        (RuleEffect::Allow, "mcp(calc.read_resource)", ToolResultStatus::Done),
+        (RuleEffect::Allow, "mcp(other)", ToolResultStatus::Denied),
+        (RuleEffect::Deny, "mcp(calc)", ToolResultStatus::Denied),
+    ] {
+        let catalog = servers(program(&server));
+        let run = scenario().script(script).rule(effect, rule).tool_catalog(catalog).prompt("go").run().await;
+        assert_eq!(answer(&run, "c0").status, status, "{rule}: {}", run.transcript());
+    }
+    let catalog = servers(program(&server));
+    let run = scenario()
+        .script(script)
+        .allow_all()
+        .rule(RuleEffect::Deny, "mcp(calc)")
+        .tool_catalog(catalog)
+        .prompt("go")
+        .run();
+    assert_eq!(answer(&run.await, "c0").status, ToolResultStatus::Denied, "a denial holds although all is allowed");
+}
+
+#[tokio::test]
+async fn prompts_are_slash_commands_whose_text_is_quoted() {
+    let server = ScriptedMcpProgram::new(json!({}));
+    let script = r#"{ "version": 1, "about": "Answers", "rules": [{ "answer": [{ "say": "done" }] }] }"#;
+    let stage = scenario().script(script).tool_catalog(servers(program(&server))).ready();
+    let driver = stage.open(SessionStart::New).await;
+    let run = async |text: &str| driver.session().dispatch(text).await;
+    let SlashOutcome::Prompt(prompt) = run("/mcp__calc__review src/a.rs").await else { panic!("it is a prompt") };
+    assert_eq!(prompt.display, "/mcp__calc__review src/a.rs");
+    assert!(prompt.text.contains("of the MCP server `calc`"), "{}", prompt.text);
+    let (_, quoted) = prompt.text.split_once("by that server:\n").unwrap();
+    assert!(protocol::unquote(quoted).1.concat().contains("Review the file src/a.rs."), "{quoted}");
+    for (text, why) in [
+        ("/mcp__calc__review", "`file` is missing; its arguments are: FILE"),
+        ("/mcp__calc__none", "it has: /mcp__calc__review"),
+        ("/mcp__other__x", "there is no such MCP server; there are: calc"),
+    ] {
+        let refusal = run(text).await.refusal().unwrap().in_one_line();
+        assert!(refusal.contains(why), "{text}: {refusal}");
+    }
+    driver.leave().await;
+}
+
+#[tokio::test]
+async fn a_server_asks_the_model_only_if_the_user_allows_it() {
+    for revision in ["session", "stateless"] {
+        let server = ScriptedMcpProgram::new(json!({ "revision": revision }));
+        for (sampling, expected) in [(false, "-32601"), (true, "The answer is 42.")] {
+            let settings = McpServerSettings { sampling, ..program(&server) };
+            let script = r#"{ "version": 1, "about": "Is asked", "rules": [
+                { "when": { "prompt": "What is the answer" }, "answer": [{ "say": "The answer is 42." }] },
+                { "when": { "turn": 1 }, "answer": [{ "call": { "id": "c0", "tool": "mcp__calc__sample", "input": {} } }] },
+                { "answer": [{ "say": "done" }] }] }"#;
+            let run = scenario().script(script).allow_all().tool_catalog(servers(settings)).prompt("go").run().await;
+            let text = answer(&run, "c0").text;
+            assert!(text.contains(expected), "{revision} {sampling}: {text}\n{}", run.transcript());
+            assert_eq!(run.transcript().contains("mcp-sampling"), sampling, "it is a task with its costs");
+        }
+    }
 }

@@ -28,6 +28,7 @@ pub(super) fn from_net(endpoint: &ModelEndpoint, error: &NetError) -> ModelError
         | NetError::Header { .. }
         | NetError::Proxy { .. }
         | NetError::Certificates { .. }
+        | NetError::AddressForbidden { .. }
         | NetError::Redirected { .. } => ModelFault::Terminal,
     };
     let classified = ModelError::new(fault, endpoint.quote(&error.to_string()));
@@ -38,6 +39,7 @@ pub(super) fn from_net(endpoint: &ModelEndpoint, error: &NetError) -> ModelError
         | NetError::Header { .. }
         | NetError::Proxy { .. }
         | NetError::Certificates { .. }
+        | NetError::AddressForbidden { .. }
         | NetError::Connect { .. }
         | NetError::Idle { .. }
         | NetError::Redirected { .. }

@@ -1,5 +1,7 @@
 //! Streams of events, whole and in pieces.
 
+use std::time::Duration;
+
 use bosun_net::sse::{EventTooLarge, MAX_BYTES, ServerSentEvent, SseDecoder};
 use proptest::prelude::*;
 
@@ -35,6 +37,22 @@ fn every_form_of_an_event_is_read() {
     ] {
         assert_eq!(decode([text.as_bytes()]), expected, "{text:?}");
     }
+}
+
+#[test]
+fn a_stream_can_be_resumed_after_the_last_complete_event() {
+    let mut decoder = SseDecoder::default();
+    assert_eq!((decoder.last_id(), decoder.retry()), (None, None));
+    decoder.push(b"id: 7\nretry: 500\ndata:\n\nid: 8\nretry: soon\n").unwrap();
+    assert_eq!((decoder.last_id(), decoder.retry()), (Some("7"), Some(Duration::from_millis(500))));
+    decoder.push(b"\ndata: an event without an id\n\n").unwrap();
+    assert_eq!(decoder.last_id(), Some("8"), "an id needs no data");
+    decoder.push(b"id: a\0b\n\n").unwrap();
+    assert_eq!(decoder.last_id(), Some("8"));
+    decoder.push(format!("id: {}\n\n", "x".repeat(5000)).as_bytes()).unwrap();
+    assert_eq!(decoder.last_id(), Some("8"));
+    decoder.push(b"id:\n\n").unwrap();
+    assert_eq!(decoder.last_id(), None, "the server takes the id back");
 }
 
 #[test]

@@ -12,11 +12,13 @@ use crate::asks::UserAsker;
 use crate::background_commands::AgentShellTasks;
 use crate::call_waits::Caller;
 use crate::long_calls::AgentLongCalls;
+use crate::mcp_resources::AgentMcpResources;
 use crate::network_gate::PolicyNetworkGate;
 use crate::prepared_agent::PreparedAgent;
 use crate::session_context::SessionContext;
 use crate::session_control::AgentSessionControl;
 use crate::shared_lists::AgentItemList;
+use crate::side_question::SessionModelAsker;
 use crate::sql_tables::{AgentSqlSpace, IntentRecorder};
 use crate::subagents::AgentSubagents;
 
@@ -63,6 +65,8 @@ fn services(context: &Arc<SessionContext>, agent: &Arc<PreparedAgent>, caller: &
         session_control: Arc::new(AgentSessionControl { context: Arc::clone(context), caller: caller.clone() }),
         user_prompter: Arc::new(UserAsker { context: Arc::clone(context), caller: caller.clone() }),
         long_calls: Arc::new(AgentLongCalls { context: Arc::clone(context), caller: caller.clone() }),
+        model: Arc::new(SessionModelAsker { context: Arc::clone(context), supervisor: caller.supervisor.clone() }),
+        resources: Arc::new(AgentMcpResources { context: Arc::clone(context), agent: Arc::clone(agent) }),
     }
 }
 

@@ -266,6 +266,9 @@ impl Session {
         let _paused = self.submit(KernelInput::Suspend).await;
         let writer = self.supervision.shut_down().await;
         let context = self.context;
+        if let Some(catalog) = &context.catalog.tool_catalog {
+            catalog.close().await;
+        }
         // End all programs before the lease ends, so that none runs without an owner.
         let ended = context.workplace.guardian.end().await;
         match writer {

@@ -6,6 +6,7 @@ use kernel::KernelInput;
 use protocol::api::StartAgentParams;
 use protocol::{DefinitionSource, FleetConfig, Hinted, Principal, SessionMode, SlashSpec, TaskId};
 use store::StoreError;
+use tools::OutsidePrompt;
 
 use super::built_in::RuntimeCommand;
 use super::compact::{CompactionOutcome, compact_now};
@@ -14,9 +15,13 @@ use super::expand::{self, TemplateExpander};
 use super::registry::{SlashAction, SlashMatch};
 use super::{SlashLookup, SlashOutcome, SlashPrompt, SlashRegistry, export, prompts, reports};
 use crate::fleet::FleetRequest;
+use crate::prompt;
 use crate::session_context::SessionContext;
 use crate::subagents::StartAgentError;
 use crate::supervisor::Supervisor;
+
+/// Maximum bytes of a prompt of a program outside.
+const MAX_PROMPT_BYTES: usize = 256 << 10;
 
 /// Runs the slash commands of a session.
 #[derive(Debug)]
@@ -39,10 +44,33 @@ impl SlashDispatcher<'_> {
         self.perform(&registry, registry.find(name, input.trim())).await
     }
 
+    /// Runs a prompt of a program outside. Its text is quoted: the user chose it, but did not write it.
+    async fn run_outside_prompt(&self, name: &str, arguments: &str) -> SlashOutcome {
+        let Some(catalog) = &self.context.catalog.tool_catalog else {
+            return SlashOutcome::Refused(SlashError::NoServers(name.to_owned()).refusal());
+        };
+        match catalog.prompt(name, arguments, &self.context.workplace.guardian).await {
+            Ok(OutsidePrompt { source, text }) => {
+                let quoted = prompt::quote_within(&text, MAX_PROMPT_BYTES);
+                let text = format!(
+                    "The user chose the prompt `{name}` of the MCP server `{source}`. Do what it asks for as far as the \
+                     user permits it. Its text is by that server:\n{quoted}"
+                );
+                let display = format!("/{name} {arguments}").trim_end().to_owned();
+                SlashOutcome::Prompt(SlashPrompt { text, display, mode: None })
+            }
+            Err(source) => {
+                let name = name.to_owned();
+                SlashOutcome::Refused(SlashError::OutsidePrompt { name, source }.refusal())
+            }
+        }
+    }
+
     async fn perform(&self, registry: &SlashRegistry, lookup: SlashLookup<'_>) -> SlashOutcome {
         let matched = match lookup {
             SlashLookup::NotACommand => return SlashOutcome::NotACommand,
             SlashLookup::Unavailable(outcome) => return outcome,
+            SlashLookup::OutsidePrompt { name, arguments } => return self.run_outside_prompt(&name, &arguments).await,
             SlashLookup::Command(matched) => matched,
         };
         if let Some((command, rest)) = matched.terminal_command() {

@@ -2,6 +2,7 @@
 
 use protocol::{Hinted, SessionMode};
 use store::StoreError;
+use tools::ToolError;
 
 use super::compact::CompactError;
 use super::export::ShareError;
@@ -35,6 +36,10 @@ pub(super) enum SlashError {
     Fleet(FleetError),
     #[error("/{command}: cannot read {file}: {source}")]
     File { command: String, file: String, source: TextFileError },
+    #[error("/{0}: this session has no MCP servers")]
+    NoServers(String),
+    #[error("/{name}: {source}")]
+    OutsidePrompt { name: String, source: ToolError },
     #[error("/{command}: {source}")]
     Prompt { command: String, source: PromptError },
     #[error(transparent)]
@@ -81,6 +86,8 @@ impl Hinted for SlashError {
             | SlashError::NotInVersion(_)
             | SlashError::TakesNoArguments(_)
             | SlashError::NoTopic
+            | SlashError::NoServers(_)
+            | SlashError::OutsidePrompt { .. }
             | SlashError::Mode { .. }
             | SlashError::File { .. }
             | SlashError::Share(_)

@@ -3,7 +3,7 @@
 
 use protocol::TerminalCommand;
 use protocol::api::{SlashKind, SlashView};
-use protocol::{DefinitionSource, Hinted, Refusal, SkillSpec, SlashSpec};
+use protocol::{DefinitionSource, Hinted, MCP_TOOL_PREFIX, Refusal, SkillSpec, SlashSpec};
 
 use super::built_in::{ALIASES, BUILT_IN_COMMANDS, CommandTarget, RESERVED_NAMES, RuntimeCommand};
 use super::error::SlashError;
@@ -50,6 +50,13 @@ pub enum SlashLookup<'a> {
     NotACommand,
     /// It is a command with arguments.
     Command(SlashMatch<'a>),
+    /// It is a prompt of an MCP server; whether there is one, the server knows.
+    OutsidePrompt {
+        /// Its name, such as `mcp__docs__review`.
+        name: String,
+        /// What follows the name.
+        arguments: String,
+    },
     /// It is an unknown command, or one that cannot be run.
     Unavailable(SlashOutcome),
 }
@@ -114,6 +121,10 @@ impl SlashRegistry {
 
     /// Looks up the command in a text.
     pub fn parse(&self, text: &str) -> SlashLookup<'_> {
+        if let Some(typed) = text.strip_prefix('/').filter(|typed| typed.starts_with(MCP_TOOL_PREFIX)) {
+            let (name, arguments) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
+            return outside_prompt(name, arguments);
+        }
         match parse(text) {
             Some(typed) => self.find(&typed.name, typed.arguments),
             None => SlashLookup::NotACommand,
@@ -122,6 +133,9 @@ impl SlashRegistry {
 
     /// Finds a command by its name.
     pub(super) fn find(&self, name: &str, rest: &str) -> SlashLookup<'_> {
+        if name.trim_start_matches('/').starts_with(MCP_TOOL_PREFIX) {
+            return outside_prompt(name.trim_start_matches('/'), rest);
+        }
         let name = normalize_name(name);
         let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name.as_str(), |(_, name)| name);
         if let Some((command, action)) = self.rows.iter().find(|(command, _)| command.name == name) {
@@ -174,6 +188,10 @@ impl SlashRegistry {
         names.sort_by_key(|known| distance(known));
         names.into_iter().take(MAX_SUGGESTIONS).map(str::to_owned).collect()
     }
+}
+
+fn outside_prompt(name: &str, arguments: &str) -> SlashLookup<'static> {
+    SlashLookup::OutsidePrompt { name: name.to_owned(), arguments: arguments.trim().to_owned() }
 }
 
 impl SlashMatch<'_> {
@@ -258,7 +276,9 @@ mod tests {
         let registry = registry();
         let problem = |text: &str| match registry.parse(text) {
             SlashLookup::Unavailable(outcome) => outcome.refusal().unwrap().in_one_line(),
-            SlashLookup::NotACommand | SlashLookup::Command(_) => panic!("{text} is known"),
+            SlashLookup::NotACommand | SlashLookup::Command(_) | SlashLookup::OutsidePrompt { .. } => {
+                panic!("{text} is known")
+            }
         };
         assert!(problem("/hlep").contains("did you mean /help?"), "{}", problem("/hlep"));
         assert!(problem("/agen x").contains("/agent or /agents"), "{}", problem("/agen x"));
@@ -269,11 +289,22 @@ mod tests {
     }
 
     #[test]
+    fn prompts_of_servers_keep_their_names() {
+        let registry = registry();
+        for found in [registry.parse("/mcp__docs__Re_view  a b "), registry.find("/mcp__docs__Re_view", "a b")] {
+            let SlashLookup::OutsidePrompt { name, arguments } = found else { panic!("it is a prompt") };
+            assert_eq!((name.as_str(), arguments.as_str()), ("mcp__docs__Re_view", "a b"));
+        }
+    }
+
+    #[test]
     fn names_have_aliases_and_completions() {
         let registry = registry();
         let name = |text: &str| match registry.parse(text) {
             SlashLookup::Command(found) => found.name().to_owned(),
-            SlashLookup::Unavailable(_) | SlashLookup::NotACommand => panic!("{text} is not known"),
+            SlashLookup::Unavailable(_) | SlashLookup::NotACommand | SlashLookup::OutsidePrompt { .. } => {
+                panic!("{text} is not known")
+            }
         };
         assert_eq!(["/quit", "/?", "/Security_Review"].map(name), ["exit", "help", "security-review"]);
         assert_eq!(registry.completions("/mo"), ["model", "mode"]);

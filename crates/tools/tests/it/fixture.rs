@@ -9,10 +9,11 @@ use std::time::Duration;
 use bosun_tools::{
     BackgroundCommand, BackgroundCommands, BackgroundRow, BackgroundStatus, BoxFuture, CallIdentity, CallInProgress,
     CreateItemRequest, FileAccess, FileAccessGuard, FileStamps, FollowedCall, Heartbeat, IntentReporter, ItemEdit,
-    LongCallStart, LongCalls, MessageAgentsRequest, MovedCall, PlanExitRequest, ReadAgentRequest, SessionControl,
-    SessionServices, SharedListAccess, SqlExecutor, StartAgentRequest, Subagents, ToolContext, ToolError, ToolLimits,
-    ToolOutput, UserPrompter, UserQuestion, WaitLimit, WaitRequest, WaitUntilRequest, ask_user, autopilot_tools,
-    builtin_tools, plan_mode_tools, shared_list_tools,
+    LongCallStart, LongCalls, McpResources, MessageAgentsRequest, ModelAsker, ModelQuestion, ModelReply, MovedCall,
+    PlanExitRequest, ReadAgentRequest, SessionControl, SessionServices, SharedListAccess, SqlExecutor,
+    StartAgentRequest, Subagents, ToolContext, ToolError, ToolLimits, ToolOutput, UserPrompter, UserQuestion,
+    WaitLimit, WaitRequest, WaitUntilRequest, ask_user, autopilot_tools, builtin_tools, plan_mode_tools,
+    shared_list_tools,
 };
 use host::{Guardian, Workspace};
 use net::NetworkRoute;
@@ -71,6 +72,8 @@ impl Agent {
                 session_control: above.clone(),
                 user_prompter: above.clone(),
                 long_calls: above.clone(),
+                model: above.clone(),
+                resources: above.clone(),
             }),
             fetcher: PageFetcher::new(NetworkRoute::default(), net::fetch::FetchLimits::default()),
             address_gate: above.clone(),
@@ -311,6 +314,31 @@ impl SessionControl for Above {
         Box::pin(async move {
             self.hear(format!("complete {completion:?}"));
             Ok("reported".into())
+        })
+    }
+}
+
+impl ModelAsker for Above {
+    fn ask(&self, question: ModelQuestion) -> BoxFuture<'_, Result<ModelReply, ToolError>> {
+        Box::pin(async move {
+            self.hear(format!("question {}", question.prompt));
+            Ok(ModelReply { model: "m".into(), text: "reply".into() })
+        })
+    }
+}
+
+impl McpResources for Above {
+    fn list(&self, server: Option<String>) -> BoxFuture<'_, Result<String, ToolError>> {
+        Box::pin(async move {
+            self.hear(format!("resources {server:?}"));
+            Ok("resources".into())
+        })
+    }
+
+    fn read(&self, server: String, uri: String) -> BoxFuture<'_, Result<String, ToolError>> {
+        Box::pin(async move {
+            self.hear(format!("read {server} {uri}"));
+            Ok("contents".into())
         })
     }
 }

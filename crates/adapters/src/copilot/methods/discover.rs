@@ -40,7 +40,8 @@ fn tools() -> Value {
         .into_iter()
         .chain([tools::ask_user()])
         .chain(tools::subagent_tools())
-        .chain(tools::shared_list_tools());
+        .chain(tools::shared_list_tools())
+        .chain(tools::mcp_resource_tools());
     let view = |tool: std::sync::Arc<dyn tools::Tool>| {
         let spec = tool.spec();
         json!({ "name": spec.name, "description": spec.description, "parameters": spec.schema })

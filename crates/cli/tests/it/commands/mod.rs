@@ -15,6 +15,7 @@ mod import;
 mod keys;
 mod layers;
 mod lists;
+mod logins;
 mod logs;
 mod models;
 mod modes;
