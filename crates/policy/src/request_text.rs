@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use protocol::{ToolClass, tool_name};
+use protocol::{ToolClass, mcp_tool_name, tool_name};
 
 use crate::{FilesystemFacts, PermissionRequest, RequestedAct, pattern};
 
@@ -32,6 +32,10 @@ impl PermissionRequest {
 
     /// A call of a tool with its argument: a command, a path, an address.
     pub fn for_tool(tool: &str, argument: Option<&str>, cwd: &Path) -> Result<PermissionRequest, RequestParseError> {
+        if tool == "mcp" {
+            let tool = argument.and_then(mcp_tool).ok_or_else(|| parse_error(tool, "write mcp(SERVER.TOOL)"))?;
+            return Ok(PermissionRequest { tool, acts: vec![RequestedAct::Other] });
+        }
         let (class, tool) = pattern::tool_for_name(tool).map_err(|why| parse_error(tool, &why))?;
         let argument = argument.filter(|argument| !argument.trim().is_empty());
         let missing = |what: &str| parse_error(&tool, &format!("it does not say {what}"));
@@ -63,6 +67,13 @@ impl PermissionRequest {
         };
         Ok(PermissionRequest { tool, acts })
     }
+}
+
+/// The name of the tool in `server.tool`, which the tool's input may follow.
+fn mcp_tool(text: &str) -> Option<String> {
+    let name = text.split_once('{').map_or(text, |(name, _input)| name);
+    let (server, tool) = name.trim().split_once(['.', '/'])?;
+    (!server.is_empty() && !tool.is_empty()).then(|| mcp_tool_name(server, tool))
 }
 
 fn parse_error(text: &str, why: &str) -> RequestParseError {

@@ -23,6 +23,9 @@ use crate::rule::RulePolarity;
 pub(crate) struct RulePattern {
     /// The only tool it matches; any tool of its class when absent.
     tool: Option<WordPattern>,
+    /// The tools of the MCP server that the rule's name may mean instead, as the Copilot CLI writes them:
+    /// `server(tool)`, or `server`.
+    server_tools: Option<WordPattern>,
     target: RuleTarget,
 }
 
@@ -93,7 +96,8 @@ pub(crate) fn is_known_tool(tool: &str) -> bool {
 pub(crate) fn parse(tool: &str, inner: Option<&str>) -> Result<(RulePattern, String), String> {
     if let Some(name) = mcp_rule_name(tool, inner) {
         let name = RuleToolName::parse(&name)?;
-        return Ok((RulePattern { tool: name.single_tool, target: RuleTarget::Anything }, name.canonical));
+        let (tool, target) = (name.single_tool, RuleTarget::Anything);
+        return Ok((RulePattern { tool, server_tools: None, target }, name.canonical));
     }
     let name = RuleToolName::parse(tool)?;
     let inner = inner.map(str::trim);
@@ -118,7 +122,17 @@ pub(crate) fn parse(tool: &str, inner: Option<&str>) -> Result<(RulePattern, Str
         }
         (_, Some(text)) => format!("{}({text})", name.canonical),
     };
-    Ok((RulePattern { tool: name.single_tool, target: what }, shown))
+    let server_tools = server_tools(tool, name.class, inner);
+    Ok((RulePattern { tool: name.single_tool, server_tools, target: what }, shown))
+}
+
+/// The tools of an MCP server that a rule means if its name is that of the server.
+fn server_tools(name: &str, class: ToolClass, tool: Option<&str>) -> Option<WordPattern> {
+    let is_plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "_-.*".contains(c));
+    let may_be_server = class == ToolClass::Other && !is_known_tool(name) && !name.contains(['*', '/']);
+    let tool = Some(tool.unwrap_or("*")).filter(|tool| may_be_server && is_plain(tool))?;
+    let is_mcp = name.starts_with(MCP_TOOL_PREFIX);
+    (!is_mcp).then(|| WordPattern::glob(&mcp_name_pattern(&format!("{MCP_TOOL_PREFIX}{name}__{tool}"))))
 }
 
 /// The names of the tools of MCP servers that a rule means, if it is one about them: `mcp` for all of them,
@@ -160,6 +174,9 @@ impl RulePattern {
         base: &PatternBase<'_>,
         polarity: RulePolarity,
     ) -> RuleMatch {
+        if self.server_tools.as_ref().is_some_and(|tools| tools.matches(tool)) {
+            return RuleMatch::Certain;
+        }
         if self.tool.as_ref().is_some_and(|only| !only.matches(tool)) {
             return RuleMatch::No;
         }

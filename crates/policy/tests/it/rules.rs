@@ -161,6 +161,26 @@ fn rule_of_the_strongest_source_is_named() {
 }
 
 #[test]
+fn rules_about_servers_are_written_as_either_product_writes_them() {
+    let call = |tool: &str| request(tool, RequestedAct::Other);
+    for rule in ["mcp__db__query", "mcp(db.query)", "db(query)"] {
+        let denied = policy(AllowAll, &[&format!("deny {rule}")]);
+        assert_eq!(effect(&denied, &call("mcp__db__query")), Deny, "{rule}");
+        assert_eq!(effect(&denied, &call("mcp__db__list")), Allow, "{rule}");
+        let allowed = policy(Default, &[&format!("allow {rule}")]);
+        assert_eq!(effect(&allowed, &call("mcp__db__query")), Allow, "{rule}");
+        assert_eq!(effect(&allowed, &call("mcp__other__query")), Ask, "{rule}");
+    }
+    for rule in ["mcp__db", "mcp__db__*", "mcp(db)", "db", "db(*)"] {
+        let denied = policy(AllowAll, &[&format!("deny {rule}")]);
+        assert_eq!(effect(&denied, &call("mcp__db__anything")), Deny, "{rule}");
+        assert_eq!(effect(&denied, &call("mcp__db2__anything")), Allow, "{rule}");
+    }
+    // A name that a tool of Bosun has does not mean a server.
+    assert_eq!(effect(&policy(AllowAll, &["deny sql"]), &call("mcp__sql__query")), Allow);
+}
+
+#[test]
 fn a_tool_has_rules_of_its_own() {
     let grep =
         policy(Default, &["deny grep", "deny view(secret/**)", "ask mcp__db__*", "deny mcp__fs(x)", "allow mcp__fs"]);

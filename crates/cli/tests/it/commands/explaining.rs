@@ -76,6 +76,11 @@ fn explanation_matches_the_decision_for_each_tool() {
         assert_eq!(effect(&[tool]), "allow", "{tool}");
     }
     assert_eq!(effect(&["mcp__github__search"]), "ask");
+    for rule in ["mcp(github.search)", "mcp__github__search", "github(search)"] {
+        assert_eq!(effect(&["mcp(github.search {\"q\": 1})", "--allow", rule]), "allow", "{rule}");
+        assert_eq!(effect(&["mcp(github.merge)", "--allow", rule]), "ask", "{rule}");
+    }
+    fixture.bosun(["explain", "mcp(github)"]).run().expect(2).says(&["mcp(SERVER.TOOL)"]);
     // An edit also reads the file.
     assert_eq!(effect(&["edit(src/a.rs)", "--deny", "read(src/**)"]), "deny");
     assert_eq!(effect(&["create(src/a.rs)", "--deny", "read(src/**)"]), "ask");
