@@ -323,7 +323,8 @@ def answer(method, params, peer):
         raise Failure(-32601, "unknown method")
     if method == "server/discover":
         return {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": capabilities,
-                "ttlMs": 0, "cacheScope": "private"}
+                "ttlMs": 0, "cacheScope": "private",
+                "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "scripted", "version": "1"}}}
     if method == "initialize":
         if REVISION == "stateless":
             raise Failure(-32601, "unknown method")

@@ -6,8 +6,8 @@ use config::{Project, RuleAddition, RuleLine};
 use host::{Clock, SystemClock};
 use protocol::api::{
     AddRuleParams, AddRuleResult, AddTrustParams, CheckoutParams, DefinitionParams, ExplainParams,
-    ImportSettingsParams, Method, Nothing, RefusalKind, RemoveTrustResult, RuleFileScope, SettingsFiles,
-    SettingsParams,
+    ImportSettingsParams, Method, Nothing, RefusalKind, RemoveTrustResult, SettingsFiles, SettingsParams,
+    UserSettingsScope,
 };
 use protocol::{Refusal, SessionOptions};
 use rpc::{ErrorObject, read_params};
@@ -19,7 +19,7 @@ use crate::cost::DailySpending;
 use crate::error::CliError;
 use crate::gc::CollectNote;
 use crate::setup::{Setup, settings_failure, working_folder};
-use crate::{catalog, checkouts, doctor, explain, gc, import, models, settings, trust};
+use crate::{catalog, checkouts, doctor, explain, gc, import, mcp_servers, models, settings, trust};
 
 /// Answers a method whose source is the user's settings.
 pub(crate) async fn answer(setup: &Setup, method: Method, params: Value) -> Result<Value, ErrorObject> {
@@ -63,6 +63,9 @@ pub(crate) async fn answer(setup: &Setup, method: Method, params: Value) -> Resu
         Method::ModelsReopen => {
             to_json(runtime::reopen_models(&setup.home).map(|()| Nothing {}).map_err(CliError::from))
         }
+        Method::McpList | Method::McpAdd | Method::McpRemove | Method::McpTest | Method::McpLogs => {
+            mcp_servers::methods::answer(setup, method, params).await
+        }
         Method::CheckoutsList => to_json(Ok(checkouts::view(setup))),
         Method::CheckoutsDiscard => {
             let CheckoutParams { prefix } = read_params(params)?;
@@ -88,8 +91,8 @@ fn add_rule(setup: &Setup, params: AddRuleParams) -> Result<AddRuleResult, CliEr
     let AddRuleParams { cwd, scope, effect, rule } = params;
     let rule = RuleLine::parse(&rule).map_err(settings_failure)?;
     let scope = match scope {
-        RuleFileScope::Local => RuleScope::Local,
-        RuleFileScope::User => RuleScope::User,
+        UserSettingsScope::Local => RuleScope::Local,
+        UserSettingsScope::User => RuleScope::User,
     };
     let (path, added) = settings::rule::add(setup, &absolute_folder(cwd)?, scope, effect, &rule)?;
     Ok(AddRuleResult { path: path.display().to_string(), already_present: added == RuleAddition::AlreadyPresent })
@@ -105,7 +108,7 @@ fn folder(cwd: Option<String>) -> Result<PathBuf, ErrorObject> {
 }
 
 /// The folder that a client names, or that of this process.
-fn absolute_folder(cwd: Option<String>) -> Result<PathBuf, CliError> {
+pub(crate) fn absolute_folder(cwd: Option<String>) -> Result<PathBuf, CliError> {
     match cwd.as_deref().map(Path::new) {
         Some(cwd) if !cwd.is_absolute() => {
             Err(CliError::usage(format!("`{}` is not an absolute path", cwd.display()))
@@ -115,7 +118,8 @@ fn absolute_folder(cwd: Option<String>) -> Result<PathBuf, CliError> {
     }
 }
 
-fn to_json(answer: Result<impl Serialize, CliError>) -> Result<Value, ErrorObject> {
+/// The answer as JSON.
+pub(crate) fn to_json(answer: Result<impl Serialize, CliError>) -> Result<Value, ErrorObject> {
     serde_json::to_value(answer.map_err(refusal)?).map_err(ErrorObject::internal)
 }
 

@@ -80,6 +80,10 @@ impl StoredSession {
             | SessionMethod::TasksReport
             | SessionMethod::TasksOrphan
             | SessionMethod::AgentsList
+            | SessionMethod::SessionMcpList
+            | SessionMethod::SessionMcpToggle
+            | SessionMethod::SessionMcpReconnect
+            | SessionMethod::SessionMcpSetServers
             | SessionMethod::AgentsStart
             | SessionMethod::TasksStop
             | SessionMethod::TasksPromote

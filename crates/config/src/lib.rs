@@ -54,7 +54,7 @@ pub use file::{
 };
 pub use gather::{MANAGED_FILE, SettingsLocations};
 pub use layers::{SettingsLayer, SettingsLayers};
-pub use mcp_servers::{ListedMcpServer, MCP_LOGS, McpServerMatch, McpServerSet, McpServerState};
+pub use mcp_servers::{ListedMcpServer, MCP_LOGS, McpServerMatch, McpServerOrigin, McpServerSet, McpServerState};
 pub use notice::{NoticeLevel, SettingsNotice};
 pub use origin::SettingOrigin;
 pub use permissions::{PermissionModeSetting, RuleLine, parse_mode};

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use crate::catalog::{CatalogListing, CatalogLocations, HookText, RemoteDefinitions, gather_catalog};
 use crate::hook_files;
-use crate::mcp_servers::project_server_commands;
+use crate::mcp_servers::{project_server_commands, trusted_command};
 use crate::project::{Project, claude_settings_files};
 
 /// Files and folders that control Bosun, now or in later versions. A project is trusted with all of them or none.
@@ -145,9 +145,9 @@ impl TrustedContents {
         for path in claude_settings_files(top) {
             scan.add_path(path.strip_prefix(top).unwrap_or(&path))?;
         }
-        let hooks = project_hooks(top, home);
+        let ProjectPrograms { hooks, mut servers } = project_programs(top, home);
         let hook_actions = hooks.iter().map(|hook| &hook.action);
-        let servers = project_server_commands(top);
+        servers.extend(project_server_commands(top));
         scan.add_programs(hook_actions.chain(&servers))?;
         scan.found.sort();
         scan.found.dedup();
@@ -174,8 +174,16 @@ impl TrustedContents {
     }
 }
 
-/// Every hook in a project's files, as if the project were trusted.
-fn project_hooks(top: &Path, home: &Path) -> Vec<HookSpec> {
+/// What the definitions in a project's files run.
+#[derive(Default)]
+struct ProjectPrograms {
+    hooks: Vec<HookSpec>,
+    /// The programs of agents' own MCP servers.
+    servers: Vec<HookAction>,
+}
+
+/// Every hook in a project's files, and every MCP server of its agents, as if the project were trusted.
+fn project_programs(top: &Path, home: &Path) -> ProjectPrograms {
     let places = CatalogLocations {
         home,
         user_home: None,
@@ -188,10 +196,12 @@ fn project_hooks(top: &Path, home: &Path) -> Vec<HookSpec> {
         hooks_forbidden_by: None,
     };
     // Only definitions on the command line make this fail.
-    let Ok(CatalogListing { agents, hooks, .. }) = gather_catalog(&places) else { return Vec::new() };
+    let Ok(CatalogListing { agents, hooks, .. }) = gather_catalog(&places) else { return ProjectPrograms::default() };
+    let servers = agents.iter().flat_map(|agent| &agent.mcp_servers);
+    let servers = servers.filter_map(|server| trusted_command(&server.spec, top)).collect();
     let own = agents.into_iter().filter_map(|agent| agent.hooks);
     let texts: Vec<HookText> = hooks.into_iter().chain(own).collect();
-    texts.iter().flat_map(|text| text.read().0).collect()
+    ProjectPrograms { hooks: texts.iter().flat_map(|text| text.read().0).collect(), servers }
 }
 
 /// Whether a project's folder is Bosun's home, as `.bosun` is in the user's home folder.

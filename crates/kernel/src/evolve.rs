@@ -66,6 +66,7 @@ impl KernelState {
             | Event::ToolsLoaded { .. }
             | Event::ModeChanged { .. }
             | Event::ModelChanged { .. }
+            | Event::McpServerToggled { .. }
             | Event::AutopilotContinued { .. }
             | Event::AutopilotStopped { .. }
             | Event::BudgetAwaited

@@ -191,6 +191,15 @@ pub enum KernelInput {
         /// Who asks.
         by: Principal,
     },
+    /// Switch an MCP server on or off for the session.
+    ToggleMcpServer {
+        /// The server.
+        server: String,
+        /// Whether agents may use it.
+        enabled: bool,
+        /// Who asks.
+        by: Principal,
+    },
     /// Tell an idle root on autopilot to continue.
     ContinueAutopilot {
         /// A digest of the observable state of the root's work. If it has not changed, there was no progress.

@@ -1,5 +1,7 @@
 //! The settings that control the root: the session's mode and model, and the progress of its objective.
 
+use std::collections::BTreeMap;
+
 use protocol::{
     AskDecision, Attempt, AutopilotStop, Event, LogEntry, PlanAction, Principal, SessionMode, WrapUpReason,
 };
@@ -16,6 +18,8 @@ pub struct RootControl {
     pub objective: Option<ObjectiveRun>,
     /// The model that was chosen while the session ran; none if it is still the owner's initial one.
     pub model: Option<String>,
+    /// The MCP servers that were switched on or off while the session ran.
+    pub mcp_servers: BTreeMap<String, bool>,
     /// Whether the plan is approved but must not be carried out yet: plan mode ends with the activation.
     pub(crate) leaving_plan_mode: bool,
     /// Turns of the root since the user's last message or the last change of mode.
@@ -57,10 +61,14 @@ impl KernelState {
                     mode: *mode,
                     objective,
                     model: self.root_control.model.take(),
+                    mcp_servers: std::mem::take(&mut self.root_control.mcp_servers),
                     ..RootControl::default()
                 };
             }
             Event::ModelChanged { model, .. } => self.root_control.model = Some(model.clone()),
+            Event::McpServerToggled { server, enabled, .. } => {
+                self.root_control.mcp_servers.insert(server.clone(), *enabled);
+            }
             Event::SessionAdopted { config, .. } => {
                 // The new owner's model replaces a model chosen under the previous owner.
                 self.root_control.model = self.root_control.model.take().map(|_chosen| config.model.clone());

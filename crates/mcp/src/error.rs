@@ -59,6 +59,13 @@ pub enum McpError {
     },
 }
 
+impl McpError {
+    /// Whether the user must sign in first.
+    pub(crate) fn needs_login(&self) -> bool {
+        matches!(self, McpError::NoAccess { .. })
+    }
+}
+
 fn last_progress(progress: Option<&str>) -> String {
     progress.map(|progress| format!("; its last progress was: {progress}")).unwrap_or_default()
 }

@@ -6,6 +6,8 @@
 #![deny(missing_docs)]
 
 mod content;
+mod control;
+mod defined;
 mod elicitation;
 mod error;
 mod followed_task;
@@ -14,6 +16,7 @@ mod limits;
 mod link;
 mod message;
 mod oauth;
+mod phase;
 mod prompts;
 mod remote_task;
 mod resources;
@@ -29,6 +32,7 @@ mod tool_description;
 mod transport;
 mod wire;
 
+pub use defined::{DefinedMcpServer, McpServerDefiner};
 pub use elicitation::McpElicitor;
 pub use error::McpError;
 pub use limits::{McpLimits, McpOptions, McpTaskSupport, McpTimeouts, SamplingPolicy};

@@ -1,5 +1,7 @@
 //! The revisions of the protocol, and what differs between them.
 
+use protocol::api::McpServerIdentity;
+use protocol::clip_middle;
 use serde_json::{Map, Value, json};
 
 use crate::{McpOptions, McpTaskSupport, SamplingPolicy};
@@ -75,9 +77,17 @@ pub(crate) fn add_stateless_meta(params: &mut Map<String, Value>, options: &McpO
     meta.insert("io.modelcontextprotocol/clientCapabilities".into(), capabilities);
 }
 
+/// Where a server of the stateless revision gives its name and version.
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+/// The most bytes of the name or the version that a server gives itself.
+const MAX_IDENTITY_BYTES: usize = 200;
+
 /// What a server says about itself when the connection is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServerCapabilities {
+    /// Its name and version.
+    pub(crate) identity: Option<McpServerIdentity>,
     /// It reports changes of its list of tools.
     pub(crate) reports_tool_changes: bool,
     /// It has resources.
@@ -93,9 +103,15 @@ pub(crate) struct ServerCapabilities {
 }
 
 impl ServerCapabilities {
-    pub(crate) fn read(capabilities: &Value) -> ServerCapabilities {
+    /// Reads the result of `initialize` or `server/discover`.
+    pub(crate) fn read(answer: &Map<String, Value>) -> ServerCapabilities {
+        let capabilities = answer.get("capabilities").unwrap_or(&Value::Null);
         let reports = |list: &str| capabilities[list]["listChanged"] == Value::Bool(true);
         ServerCapabilities {
+            identity: answer
+                .get("serverInfo")
+                .or(answer.get("_meta").map(|meta| &meta[SERVER_INFO]))
+                .and_then(read_identity),
             reports_tool_changes: reports("tools"),
             has_resources: capabilities["resources"].is_object(),
             reports_resource_changes: reports("resources"),
@@ -123,4 +139,9 @@ impl ServerCapabilities {
             .map(|(name, _)| (name.to_owned(), Value::Bool(true)))
             .collect()
     }
+}
+
+fn read_identity(info: &Value) -> Option<McpServerIdentity> {
+    let text = |field: &str| info[field].as_str().map(|text| clip_middle(text, MAX_IDENTITY_BYTES));
+    Some(McpServerIdentity { name: text("name")?, version: text("version").unwrap_or_default() })
 }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use protocol::api::McpServerIdentity;
 use protocol::{CallId, McpProgress, McpRemoteTask, mcp_tool_name};
 use serde_json::{Map, Value, json};
 use tokio::sync::{oneshot, watch};
@@ -132,12 +133,12 @@ impl McpServer {
         &self.link
     }
 
-    /// Maximum bytes of text in the result of one call.
+    /// The most bytes of text in the result of one call.
     pub(crate) fn max_text_bytes(&self) -> usize {
         self.link.options.limits.max_text_bytes
     }
 
-    /// How long a call, and a task of the server, may take.
+    /// The time limits of its requests.
     pub(crate) fn timeouts(&self) -> McpTimeouts {
         self.link.options.timeouts
     }
@@ -145,6 +146,11 @@ impl McpServer {
     /// Tells the server that it is not needed any more.
     pub async fn close(&self) {
         self.link.transport.close().await;
+    }
+
+    /// The name and version that the server gives itself.
+    pub fn identity(&self) -> Option<&McpServerIdentity> {
+        self.capabilities.identity.as_ref()
     }
 
     /// Why the connection can no longer be used, once it cannot.
@@ -349,7 +355,7 @@ pub(crate) async fn initialize(link: &ServerLink) -> Result<ServerCapabilities, 
     };
     link.use_revision(McpRevision::Session, version);
     link.notify("notifications/initialized", time_limit).await?;
-    Ok(ServerCapabilities::read(answer.get("capabilities").unwrap_or(&Value::Null)))
+    Ok(ServerCapabilities::read(&answer))
 }
 
 /// Whether a text can be repeated in a header.
@@ -408,7 +414,7 @@ async fn discover(link: &ServerLink) -> Result<Option<ServerCapabilities>, McpEr
         return Ok(None);
     }
     link.use_revision(McpRevision::Stateless, STATELESS_VERSION);
-    Ok(Some(ServerCapabilities::read(answer.get("capabilities").unwrap_or(&Value::Null))))
+    Ok(Some(ServerCapabilities::read(&answer)))
 }
 
 /// Receives what the server sends outside of requests, in each of its sessions.

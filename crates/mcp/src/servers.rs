@@ -5,17 +5,19 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use host::{Clock, Guardian, SystemClock};
 use net::{NetworkRoute, Secret};
+use protocol::api::McpToolView;
 use protocol::mcp_tool_name;
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::{Instant, timeout};
 use tools::{
-    BoxFuture, CatalogListing, OutsidePrompt, RemoteOutcome, RemoteTaskContext, RemoteTaskEnd, RemoteTaskRef,
+    BoxFuture, CatalogListing, McpServerControl, OutsidePrompt, RemoteOutcome, RemoteTaskContext, RemoteTaskEnd, RemoteTaskRef,
     RemoteTasks, RequiredPermission, Tool, ToolAccess, ToolCatalog, ToolContext, ToolDescriptor, ToolError, ToolLimits,
     ToolOutput,
 };
@@ -23,13 +25,15 @@ use url::Url;
 
 use crate::http::{HttpTransport, HttpTransportSetup};
 use crate::oauth::{Credentials, CredentialsSetup};
+use crate::phase::PhaseCell;
 use crate::prompts::McpPrompt;
 use crate::remote_task::{self, RemoteTaskFollower};
 use crate::server::DescriptionList;
 use crate::stdio::StdioTransport;
 use crate::{
-    LoginPrompter, LoginStore, McpAddress, McpNegotiation, McpOAuthSettings, McpOptions, McpRevision, McpServer,
-    McpServerSettings, McpTaskSupport, McpTimeouts, McpToolDescription, McpTransport, SamplingPolicy, ServerLog, tool,
+    DefinedMcpServer, LoginPrompter, LoginStore, McpAddress, McpNegotiation, McpOAuthSettings, McpOptions, McpRevision,
+    McpServer, McpServerDefiner, McpServerSettings, McpTaskSupport, McpTimeouts, McpToolDescription, McpTransport,
+    SamplingPolicy, ServerLog, tool,
 };
 
 /// How long a list of tools is used although the server reports no change.
@@ -53,8 +57,10 @@ const STABLE_AFTER: Duration = Duration::from_secs(60);
 /// The servers of a session, and what they need to be started.
 #[derive(Debug, Clone, Default)]
 pub struct McpServersConfig {
-    /// The servers, each name once.
-    pub servers: Vec<McpServerSettings>,
+    /// The servers: each name once, except for those of agents.
+    pub servers: Vec<DefinedMcpServer>,
+    /// Checks servers that are added later; without it, none can be.
+    pub definer: Option<Arc<dyn McpServerDefiner>>,
     /// The environment that all programs get.
     pub env: Vec<(OsString, OsString)>,
     /// The route to servers with a URL.
@@ -86,10 +92,29 @@ impl Default for McpLogins {
     }
 }
 
-/// The servers of a session.
+/// The servers of a session. As a catalogue, it has those that every agent may use.
 #[derive(Debug)]
 pub struct McpServers {
-    slots: Vec<Arc<ServerSlot>>,
+    entries: RwLock<Vec<Arc<ServerEntry>>>,
+    config: Arc<McpServersConfig>,
+}
+
+/// A server of the session, usable or not.
+#[derive(Debug)]
+pub(crate) struct ServerEntry {
+    pub(crate) defined: DefinedMcpServer,
+    /// Its connection, if it has usable settings.
+    pub(crate) slot: Option<Arc<ServerSlot>>,
+    is_enabled: Arc<AtomicBool>,
+    /// Whether a client added it while the session ran.
+    pub(crate) is_added: bool,
+}
+
+/// The servers that agents of one definition may use: those of the session, and their own.
+#[derive(Debug)]
+struct AgentMcpServers {
+    servers: Arc<McpServers>,
+    agent: String,
 }
 
 /// One server.
@@ -104,8 +129,10 @@ pub(crate) struct ServerSlot {
     connection: AsyncMutex<ConnectionState>,
     /// When it last failed to start or to list its tools, and why.
     failure: Mutex<Option<(Instant, String)>>,
+    pub(crate) phase: PhaseCell,
+    is_enabled: Arc<AtomicBool>,
     /// The tools that were listed last, by the names that models use.
-    known: Mutex<BTreeMap<String, McpToolDescription>>,
+    known: Mutex<Option<BTreeMap<String, McpToolDescription>>>,
 }
 
 /// The connection to a server.
@@ -159,24 +186,47 @@ impl McpServers {
     pub fn new(mut config: McpServersConfig) -> McpServers {
         let servers = std::mem::take(&mut config.servers);
         let config = Arc::new(config);
-        let slot = |settings: McpServerSettings| {
-            Arc::new(ServerSlot {
-                prefix: mcp_tool_name(&settings.name, ""),
-                settings,
-                config: Arc::clone(&config),
-                credentials: OnceLock::new(),
-                connection: AsyncMutex::new(ConnectionState::Disconnected(Failures::default())),
-                failure: Mutex::default(),
-                known: Mutex::default(),
-            })
-        };
-        McpServers { slots: servers.into_iter().map(slot).collect() }
+        let entries = servers.into_iter().map(|defined| Arc::new(ServerEntry::new(defined, &config))).collect();
+        McpServers { entries: RwLock::new(entries), config }
     }
 
     /// Connects to a server and lists its tools; the error text says why that fails. `None` if there is no such server.
     pub async fn check(&self, server: &str, guardian: &Guardian) -> Option<Result<ServerCheck, String>> {
-        let slot = self.slots.iter().find(|slot| slot.settings.name == server)?;
-        Some(slot.check(guardian).await)
+        let entry = self.entries().into_iter().find(|entry| entry.defined.key() == server)?;
+        Some(match (&entry.slot, &entry.defined.settings) {
+            (Some(slot), _) => slot.check(guardian).await,
+            (None, Err(why)) => Err(why.clone()),
+            (None, Ok(_)) => return None,
+        })
+    }
+
+    pub(crate) fn entries(&self) -> Vec<Arc<ServerEntry>> {
+        self.entries.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn entries_mut(&self) -> RwLockWriteGuard<'_, Vec<Arc<ServerEntry>>> {
+        self.entries.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn config(&self) -> &Arc<McpServersConfig> {
+        &self.config
+    }
+
+    /// The server with this name; one of the session rather than one of an agent.
+    fn slot_named(&self, name: &str) -> Option<Arc<ServerSlot>> {
+        let entries = self.entries();
+        let named = entries.iter().filter(|entry| entry.defined.name == name);
+        named.min_by_key(|entry| entry.defined.agent.is_some())?.slot.clone()
+    }
+
+    /// The servers that agents of a definition may use now. Their own hide those of the session with the same name.
+    fn usable(&self, agent: Option<&str>) -> Vec<Arc<ServerSlot>> {
+        let entries = self.entries();
+        let is_own = |entry: &ServerEntry| agent.is_some() && entry.defined.agent.as_deref() == agent;
+        let is_hidden = |name: &str| entries.iter().any(|entry| is_own(entry) && entry.defined.name == name);
+        let is_shared = |entry: &ServerEntry| entry.defined.agent.is_none() && !is_hidden(&entry.defined.name);
+        let usable = entries.iter().filter(|entry| entry.is_enabled() && (is_own(entry) || is_shared(entry)));
+        usable.filter_map(|entry| entry.slot.clone()).collect()
     }
 }
 
@@ -193,41 +243,29 @@ pub enum LoginOutcome {
 }
 
 impl McpServers {
-    /// The connection to a server, made now if there is none.
-    async fn connected(&self, source: &str, guardian: &Guardian) -> Result<Arc<McpServer>, ToolError> {
-        let unavailable =
-            |why: String| ToolError::refused(format!("the MCP server `{source}` is not available: {why}"));
-        let slot = self.slots.iter().find(|slot| slot.settings.name == source);
-        let slot = slot.ok_or_else(|| ToolError::refused(format!("there is no MCP server `{source}`")))?;
-        let mut state = slot.connection.lock().await;
-        let connection = slot.connect(&mut state, guardian).await.map_err(unavailable)?;
-        Ok(Arc::clone(&connection.server))
-    }
-
     /// Signs in to a server, with the prompter of the configuration; the error text says why that fails. `None` if there
     /// is no such server.
     pub async fn log_in(&self, server: &str, guardian: &Guardian) -> Option<Result<LoginOutcome, String>> {
-        let slot = self.slots.iter().find(|slot| slot.settings.name == server)?;
+        let slot = self.slot_named(server)?;
         Some(slot.log_in(guardian).await)
     }
 }
 
 impl ToolCatalog for McpServers {
+    fn for_agent(self: Arc<Self>, definition: &str) -> Arc<dyn ToolCatalog> {
+        Arc::new(AgentMcpServers { servers: self, agent: definition.to_owned() })
+    }
+
     fn sources(&self) -> Vec<String> {
-        self.slots.iter().map(|slot| slot.settings.name.clone()).collect()
+        names_of(&self.usable(None))
     }
 
     fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        let of_server = self.slots.iter().filter(|slot| name.starts_with(&slot.prefix));
-        let slot = of_server.max_by_key(|slot| slot.prefix.len())?;
-        Some(Arc::new(SharedMcpTool { spec: slot.spec_of(name), slot: Arc::clone(slot) }))
+        tool_of(&self.usable(None), name)
     }
 
     fn resources<'a>(&'a self, source: &'a str, guardian: &'a Guardian) -> BoxFuture<'a, Result<String, ToolError>> {
-        Box::pin(async move {
-            let server = self.connected(source, guardian).await?;
-            server.resource_list().await.map_err(|error| ToolError::refused(error.to_string()))
-        })
+        Box::pin(resources_of(self.usable(None), source, guardian))
     }
 
     fn read_resource<'a>(
@@ -236,10 +274,7 @@ impl ToolCatalog for McpServers {
         uri: &'a str,
         guardian: &'a Guardian,
     ) -> BoxFuture<'a, Result<String, ToolError>> {
-        Box::pin(async move {
-            let server = self.connected(source, guardian).await?;
-            server.read_resource(uri).await.map_err(|error| ToolError::refused(error.to_string()))
-        })
+        Box::pin(resource_of(self.usable(None), source, uri, guardian))
     }
 
     fn prompt<'a>(
@@ -248,62 +283,197 @@ impl ToolCatalog for McpServers {
         arguments: &'a str,
         guardian: &'a Guardian,
     ) -> BoxFuture<'a, Result<OutsidePrompt, ToolError>> {
-        Box::pin(async move {
-            let refused = |error: &dyn std::fmt::Display| ToolError::refused(error.to_string());
-            let of_server = self.slots.iter().filter(|slot| name.starts_with(&slot.prefix));
-            let Some(slot) = of_server.max_by_key(|slot| slot.prefix.len()) else {
-                let names = self.sources().join(", ");
-                return Err(ToolError::refused(format!("there is no such MCP server; there are: {names}")));
-            };
-            let source = slot.settings.name.clone();
-            let server = self.connected(&source, guardian).await?;
-            let prompts = server.prompts().await.map_err(|error| refused(&error))?;
-            let Some(prompt) = prompts.iter().find(|prompt| prompt.command(&source) == name) else {
-                let names: Vec<String> = prompts.iter().map(|prompt| format!("/{}", prompt.command(&source))).collect();
-                let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-                return Err(ToolError::refused(format!(
-                    "the MCP server `{source}` has no such prompt; it has: {names}"
-                )));
-            };
-            let arguments = prompt.parse(arguments).map_err(ToolError::Refused)?;
-            let text = server.prompt_text(prompt, arguments).await.map_err(|error| refused(&error))?;
-            Ok(OutsidePrompt { source, text })
-        })
+        Box::pin(prompt_of(self.usable(None), name, arguments, guardian))
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            join_all(self.slots.iter().map(|slot| slot.close())).await;
+            let entries = self.entries();
+            join_all(entries.iter().filter_map(|entry| entry.slot.as_ref()).map(|slot| slot.close())).await;
         })
     }
 
     fn list<'a>(&'a self, query: &'a str, guardian: &'a Guardian) -> BoxFuture<'a, CatalogListing> {
-        Box::pin(async move {
-            let query = query.to_lowercase();
-            let is_named = |slot: &&Arc<ServerSlot>| {
-                let names = [&slot.settings.name, &slot.prefix].map(|name| name.to_lowercase());
-                names.iter().any(|name| query.contains(name.as_str()))
-            };
-            let named: Vec<&Arc<ServerSlot>> = self.slots.iter().filter(is_named).collect();
-            let asked = if named.is_empty() { self.slots.iter().collect() } else { named };
-            let listed = join_all(asked.iter().map(|slot| slot.list(guardian))).await;
-            let mut listing = CatalogListing::default();
-            for (slot, listed) in asked.iter().zip(listed) {
-                match listed {
-                    Ok(tools) => listing.tools.extend(tools),
-                    Err(why) => {
-                        let name = &slot.settings.name;
-                        tracing::warn!(server = name, why, "an MCP server is not available");
-                        listing.problems.push(format!("the MCP server `{name}` is not available: {why}"));
-                    }
-                }
-            }
-            listing
-        })
+        Box::pin(list_of(self.usable(None), query, guardian))
     }
 
     fn remote_tasks(&self) -> Option<&dyn RemoteTasks> {
         Some(self)
+    }
+
+    fn control(&self) -> Option<&dyn McpServerControl> {
+        Some(self)
+    }
+}
+
+impl ToolCatalog for AgentMcpServers {
+    fn for_agent(self: Arc<Self>, definition: &str) -> Arc<dyn ToolCatalog> {
+        Arc::clone(&self.servers).for_agent(definition)
+    }
+
+    fn sources(&self) -> Vec<String> {
+        names_of(&self.servers.usable(Some(&self.agent)))
+    }
+
+    fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        tool_of(&self.servers.usable(Some(&self.agent)), name)
+    }
+
+    fn resources<'a>(&'a self, source: &'a str, guardian: &'a Guardian) -> BoxFuture<'a, Result<String, ToolError>> {
+        Box::pin(resources_of(self.servers.usable(Some(&self.agent)), source, guardian))
+    }
+
+    fn read_resource<'a>(
+        &'a self,
+        source: &'a str,
+        uri: &'a str,
+        guardian: &'a Guardian,
+    ) -> BoxFuture<'a, Result<String, ToolError>> {
+        Box::pin(resource_of(self.servers.usable(Some(&self.agent)), source, uri, guardian))
+    }
+
+    fn prompt<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: &'a str,
+        guardian: &'a Guardian,
+    ) -> BoxFuture<'a, Result<OutsidePrompt, ToolError>> {
+        Box::pin(prompt_of(self.servers.usable(Some(&self.agent)), name, arguments, guardian))
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        self.servers.close()
+    }
+
+    fn list<'a>(&'a self, query: &'a str, guardian: &'a Guardian) -> BoxFuture<'a, CatalogListing> {
+        Box::pin(list_of(self.servers.usable(Some(&self.agent)), query, guardian))
+    }
+
+    fn remote_tasks(&self) -> Option<&dyn RemoteTasks> {
+        Some(&*self.servers)
+    }
+}
+
+fn names_of(slots: &[Arc<ServerSlot>]) -> Vec<String> {
+    slots.iter().map(|slot| slot.settings.name.clone()).collect()
+}
+
+fn tool_of(slots: &[Arc<ServerSlot>], name: &str) -> Option<Arc<dyn Tool>> {
+    let of_server = slots.iter().filter(|slot| name.starts_with(&slot.prefix));
+    let slot = of_server.max_by_key(|slot| slot.prefix.len())?;
+    Some(Arc::new(SharedMcpTool { spec: slot.spec_of(name), slot: Arc::clone(slot) }))
+}
+
+async fn list_of(slots: Vec<Arc<ServerSlot>>, query: &str, guardian: &Guardian) -> CatalogListing {
+    let query = query.to_lowercase();
+    let is_named = |slot: &&Arc<ServerSlot>| {
+        let names = [&slot.settings.name, &slot.prefix].map(|name| name.to_lowercase());
+        names.iter().any(|name| query.contains(name.as_str()))
+    };
+    let named: Vec<&Arc<ServerSlot>> = slots.iter().filter(is_named).collect();
+    let asked = if named.is_empty() { slots.iter().collect() } else { named };
+    let listed = join_all(asked.iter().map(|slot| slot.list(guardian))).await;
+    let mut listing = CatalogListing::default();
+    for (slot, listed) in asked.iter().zip(listed) {
+        match listed {
+            Ok(tools) => listing.tools.extend(tools),
+            Err(why) => {
+                let name = &slot.settings.name;
+                tracing::warn!(server = name, why, "an MCP server is not available");
+                listing.problems.push(format!("the MCP server `{name}` is not available: {why}"));
+            }
+        }
+    }
+    listing
+}
+
+/// The connection to one of these servers, made now if there is none.
+async fn connected(slots: &[Arc<ServerSlot>], source: &str, guardian: &Guardian) -> Result<Arc<McpServer>, ToolError> {
+    let unavailable = |why: String| ToolError::refused(format!("the MCP server `{source}` is not available: {why}"));
+    let slot = slots.iter().find(|slot| slot.settings.name == source);
+    let slot = slot.ok_or_else(|| ToolError::refused(format!("there is no MCP server `{source}`")))?;
+    let mut state = slot.connection.lock().await;
+    let connection = slot.connect(&mut state, guardian).await.map_err(unavailable)?;
+    Ok(Arc::clone(&connection.server))
+}
+
+async fn resources_of(slots: Vec<Arc<ServerSlot>>, source: &str, guardian: &Guardian) -> Result<String, ToolError> {
+    let server = connected(&slots, source, guardian).await?;
+    server.resource_list().await.map_err(|error| ToolError::refused(error.to_string()))
+}
+
+async fn resource_of(
+    slots: Vec<Arc<ServerSlot>>,
+    source: &str,
+    uri: &str,
+    guardian: &Guardian,
+) -> Result<String, ToolError> {
+    let server = connected(&slots, source, guardian).await?;
+    server.read_resource(uri).await.map_err(|error| ToolError::refused(error.to_string()))
+}
+
+async fn prompt_of(
+    slots: Vec<Arc<ServerSlot>>,
+    name: &str,
+    arguments: &str,
+    guardian: &Guardian,
+) -> Result<OutsidePrompt, ToolError> {
+    let refused = |error: &dyn std::fmt::Display| ToolError::refused(error.to_string());
+    let of_server = slots.iter().filter(|slot| name.starts_with(&slot.prefix));
+    let Some(slot) = of_server.max_by_key(|slot| slot.prefix.len()) else {
+        let names = names_of(&slots).join(", ");
+        return Err(ToolError::refused(format!("there is no such MCP server; there are: {names}")));
+    };
+    let source = slot.settings.name.clone();
+    let server = connected(&slots, &source, guardian).await?;
+    let prompts = server.prompts().await.map_err(|error| refused(&error))?;
+    let Some(prompt) = prompts.iter().find(|prompt| prompt.command(&source) == name) else {
+        let names: Vec<String> = prompts.iter().map(|prompt| format!("/{}", prompt.command(&source))).collect();
+        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        return Err(ToolError::refused(format!("the MCP server `{source}` has no such prompt; it has: {names}")));
+    };
+    let arguments = prompt.parse(arguments).map_err(ToolError::Refused)?;
+    let text = server.prompt_text(prompt, arguments).await.map_err(|error| refused(&error))?;
+    Ok(OutsidePrompt { source, text })
+}
+
+impl ServerEntry {
+    pub(crate) fn new(defined: DefinedMcpServer, config: &Arc<McpServersConfig>) -> ServerEntry {
+        let is_enabled = Arc::new(AtomicBool::new(defined.is_enabled));
+        let slot = |settings: &McpServerSettings| {
+            Arc::new(ServerSlot {
+                prefix: mcp_tool_name(&settings.name, ""),
+                settings: settings.clone(),
+                config: Arc::clone(config),
+                credentials: OnceLock::new(),
+                connection: AsyncMutex::new(ConnectionState::Disconnected(Failures::default())),
+                failure: Mutex::default(),
+                phase: PhaseCell::default(),
+                is_enabled: Arc::clone(&is_enabled),
+                known: Mutex::default(),
+            })
+        };
+        let slot = defined.settings.as_ref().ok().map(slot);
+        ServerEntry { defined, slot, is_enabled, is_added: false }
+    }
+
+    /// The same server, if a client added it.
+    pub(crate) fn added_by_client(self) -> ServerEntry {
+        ServerEntry { is_added: true, ..self }
+    }
+
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.is_enabled.load(Ordering::Relaxed)
+    }
+
+    /// Switches the server on or off. Calls that it is working on end as usual.
+    pub(crate) fn set_enabled(&self, enabled: bool) {
+        self.is_enabled.store(enabled, Ordering::Relaxed);
+        let Some(slot) = self.slot.as_ref().filter(|_| !enabled) else { return };
+        // Who holds the lock now disconnects when it is done.
+        if let Ok(mut state) = slot.connection.try_lock() {
+            slot.stop(&mut state);
+        }
     }
 }
 
@@ -311,8 +481,8 @@ impl RemoteTasks for McpServers {
     fn follow<'a>(&'a self, task: RemoteTaskRef<'a>, cx: &'a RemoteTaskContext) -> BoxFuture<'a, RemoteTaskEnd> {
         Box::pin(async move {
             let name = &task.spec.server;
-            match self.slots.iter().find(|slot| slot.settings.name == *name) {
-                Some(slot) => RemoteTaskFollower::new(slot, task, cx).run().await,
+            match self.slot_named(name) {
+                Some(slot) => RemoteTaskFollower::new(&slot, task, cx).run().await,
                 None => {
                     let text = format!("the MCP server `{name}` is not in the settings any more; its task is lost");
                     RemoteTaskEnd { outcome: RemoteOutcome::Lost, text }
@@ -323,7 +493,7 @@ impl RemoteTasks for McpServers {
 
     fn cancel<'a>(&'a self, task: RemoteTaskRef<'a>, guardian: &'a Guardian) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let Some(slot) = self.slots.iter().find(|slot| slot.settings.name == task.spec.server) else { return };
+            let Some(slot) = self.slot_named(&task.spec.server) else { return };
             let cancel = async {
                 match slot.connected(guardian).await {
                     Ok(server) => remote_task::cancel(&server, &task.remote.id).await,
@@ -366,9 +536,32 @@ impl ServerSlot {
         connected.unwrap_or_else(|_elapsed| Err(self.note_slow_start(&mut state)))
     }
 
+    /// The tools that agents may call, once they have been listed.
+    pub(crate) fn known_tools(&self) -> Option<Vec<McpToolView>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let view = |(full_name, tool): (&String, &McpToolDescription)| McpToolView {
+            name: tool.name.clone(),
+            full_name: full_name.clone(),
+            description: tool.description.clone(),
+            read_only: tool.read_only,
+        };
+        known.as_ref().map(|known| known.iter().map(view).collect())
+    }
+
+    /// Connects, anew if there is a connection, and lists the tools.
+    pub(crate) async fn reconnect(&self, guardian: &Guardian) -> Result<(), String> {
+        self.stop(&mut *self.connection.lock().await);
+        self.refresh(guardian, Duration::ZERO).await.map(drop)
+    }
+
+    fn stop(&self, state: &mut ConnectionState) {
+        *state = ConnectionState::Disconnected(Failures::default());
+        self.phase.stopped();
+    }
+
     /// The description of a tool as far as it is known without asking the server.
     fn spec_of(&self, name: &str) -> ToolDescriptor {
-        match self.known.lock().unwrap_or_else(PoisonError::into_inner).get(name) {
+        match self.known_tool(name).as_ref() {
             Some(description) => tool::descriptor(name.to_owned(), description),
             None => ToolDescriptor {
                 name: name.to_owned().into(),
@@ -377,6 +570,10 @@ impl ServerSlot {
                 access: ToolAccess::Other,
             },
         }
+    }
+
+    fn known_tool(&self, name: &str) -> Option<McpToolDescription> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.get(name).cloned()
     }
 
     async fn check(&self, guardian: &Guardian) -> Result<ServerCheck, String> {
@@ -399,13 +596,18 @@ impl ServerSlot {
     async fn list(&self, guardian: &Guardian) -> Result<Vec<ToolDescriptor>, String> {
         self.refresh(guardian, MAX_LIST_AGE).await?;
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(known.iter().map(|(name, description)| tool::descriptor(name.clone(), description)).collect())
+        let tools = known.iter().flatten();
+        Ok(tools.map(|(name, description)| tool::descriptor(name.clone(), description)).collect())
     }
 
     /// Returns the server, with a list of its tools that is at most this old.
     async fn refresh(&self, guardian: &Guardian, max_age: Duration) -> Result<Arc<McpServer>, String> {
         let arrived = Instant::now();
         let mut state = self.connection.lock().await;
+        if !self.is_enabled.load(Ordering::Relaxed) {
+            self.stop(&mut state);
+            return Err("it is disabled".into());
+        }
         if let Some(server) = state.listed_server(max_age) {
             return Ok(server);
         }
@@ -416,6 +618,9 @@ impl ServerSlot {
         let refreshed = refreshed.unwrap_or_else(|_elapsed| Err(self.note_slow_start(&mut state)));
         if let Err(why) = &refreshed {
             *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), why.clone()));
+        }
+        if !self.is_enabled.load(Ordering::Relaxed) {
+            self.stop(&mut state);
         }
         refreshed
     }
@@ -437,6 +642,7 @@ impl ServerSlot {
         if let ConnectionState::Disconnected(failures) = state {
             *state = ConnectionState::Disconnected(failures.after(&why));
         }
+        self.phase.failed(&why, false);
         why
     }
 
@@ -457,13 +663,18 @@ impl ServerSlot {
     ) -> Result<Arc<McpServer>, String> {
         let connection = self.connect(state, guardian).await?;
         let changes = connection.server.tool_changes();
-        let list = connection.server.fetch_descriptions().await.map_err(|error| error.to_string())?;
+        let list = connection.server.fetch_descriptions().await.map_err(|error| {
+            let why = error.to_string();
+            self.phase.failed(&why, error.needs_login());
+            why
+        })?;
         connection.listed = Some(ListedAt { time: Instant::now(), changes });
         let (tools, rejected) = self.named_tools(list);
         for why in rejected {
             tracing::warn!(server = self.settings.name, "a tool of an MCP server is not used: {why}");
         }
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = tools;
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(tools);
+        self.phase.connected(&connection.server);
         Ok(Arc::clone(&connection.server))
     }
 
@@ -489,6 +700,9 @@ impl ServerSlot {
         state: &'a mut ConnectionState,
         guardian: &Guardian,
     ) -> Result<&'a mut Connection, String> {
+        if !self.is_enabled.load(Ordering::Relaxed) {
+            return Err("it is disabled".into());
+        }
         state.note_loss();
         if let ConnectionState::Disconnected(failures) = &*state {
             let failures = failures.clone();
@@ -498,6 +712,7 @@ impl ServerSlot {
                 let seconds = until.duration_since(Instant::now()).as_secs() + 1;
                 return Err(format!("{why}; it may be started again in {seconds} s"));
             }
+            self.phase.starting();
             match self.start(guardian).await {
                 Ok(server) => {
                     let since = Instant::now();
@@ -508,7 +723,8 @@ impl ServerSlot {
                         failures: failures.count,
                     });
                 }
-                Err(why) => {
+                Err(McpStartError { why, needs_auth, .. }) => {
+                    self.phase.failed(&why, needs_auth);
                     *state = ConnectionState::Disconnected(failures.after(&why));
                     return Err(why);
                 }
@@ -521,7 +737,7 @@ impl ServerSlot {
     }
 
     /// Starts the server. A program that ends when it is asked for the newest revision is started again without that.
-    async fn start(&self, guardian: &Guardian) -> Result<Arc<McpServer>, String> {
+    async fn start(&self, guardian: &Guardian) -> Result<Arc<McpServer>, McpStartError> {
         let negotiation = self.settings.revision.map_or(McpNegotiation::NewestFirst, McpNegotiation::Only);
         match self.start_with(guardian, negotiation).await {
             Err(McpStartError { is_early_end: true, .. }) => {
@@ -529,7 +745,6 @@ impl ServerSlot {
             }
             started => started,
         }
-        .map_err(|error| error.why)
     }
 
     async fn start_with(
@@ -537,7 +752,7 @@ impl ServerSlot {
         guardian: &Guardian,
         negotiation: McpNegotiation,
     ) -> Result<Arc<McpServer>, McpStartError> {
-        let failed = |why: String| McpStartError { why, is_early_end: false };
+        let failed = |why: String| McpStartError { why, is_early_end: false, needs_auth: false };
         let transport: Arc<dyn McpTransport> = match &self.settings.address {
             McpAddress::Program(program) => {
                 let folder = self.config.logs.as_deref();
@@ -565,6 +780,7 @@ impl ServerSlot {
         let connected = McpServer::connect(&self.settings.name, Arc::clone(&transport), options).await;
         connected.map_err(|error| McpStartError {
             is_early_end: transport.closed().is_some() && negotiation == McpNegotiation::NewestFirst,
+            needs_auth: error.needs_login(),
             why: error.to_string(),
         })
     }
@@ -623,6 +839,8 @@ struct McpStartError {
     why: String,
     /// Its program ended before the revision was negotiated.
     is_early_end: bool,
+    /// It refused the credentials.
+    needs_auth: bool,
 }
 
 impl ConnectionState {
@@ -675,10 +893,7 @@ impl SharedMcpTool {
         let refused =
             |why: String| ToolError::refused(format!("the MCP server `{server_name}` is not available: {why}"));
         let server = self.slot.refresh(&cx.guardian, Duration::MAX).await.map_err(refused)?;
-        let known = |slot: &ServerSlot| {
-            slot.known.lock().unwrap_or_else(PoisonError::into_inner).get(self.spec.name.as_ref()).cloned()
-        };
-        let Some(description) = known(&self.slot) else {
+        let Some(description) = self.slot.known_tool(self.spec.name.as_ref()) else {
             let name = &self.spec.name;
             return Err(ToolError::refused(format!(
                 "the MCP server `{server_name}` has no tool `{name}`; search its tools with tool_search"

@@ -7,6 +7,9 @@ use net::Secret;
 
 use crate::{McpOAuthSettings, McpRevision};
 
+/// Shorter values are no keys, and occur in too many texts to be redacted.
+const MIN_SECRET_BYTES: usize = 16;
+
 /// A server that a session may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpServerSettings {
@@ -70,6 +73,17 @@ impl McpServerSettings {
 
     /// The default of `task_timeout`.
     pub const TASK_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+
+    /// The values of its headers and variables that must not be written anywhere.
+    pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
+        let (values, oauth) = match &self.address {
+            McpAddress::Program(program) => (&program.env, None),
+            McpAddress::Url { headers, oauth, .. } => (headers, Some(oauth)),
+        };
+        let of_oauth = oauth.into_iter().flat_map(|oauth| oauth.client_secret.iter().chain(&oauth.private_key));
+        let values = values.iter().map(|(_, value)| value).chain(of_oauth);
+        values.filter(|value| value.reveal().len() >= MIN_SECRET_BYTES)
+    }
 
     /// Whether agents may call a tool of the server.
     pub(crate) fn permits(&self, tool: &str) -> bool {

@@ -530,6 +530,15 @@ pub enum Event {
         /// Who changed it.
         by: Principal,
     },
+    /// An MCP server was switched on or off for the session.
+    McpServerToggled {
+        /// The server.
+        server: String,
+        /// Whether agents may use it.
+        enabled: bool,
+        /// Who switched it.
+        by: Principal,
+    },
     /// Results for an idle task are held back until more results arrive, so that the task reads them together.
     WakeDelayed {
         /// When the task is woken, at the latest.

@@ -58,7 +58,7 @@ pub use list::{
     ItemId, ItemStatus, ListAddress, ListAddressError, ListItem, ListName, ListNameError, format_item_cycle,
 };
 pub use mail::{MailBody, MailDelivery, Principal};
-pub use mcp_server::{McpOAuthGrant, McpOAuthSpec, McpServerKind, McpServerSpec};
+pub use mcp_server::{ForeignMcpServer, McpOAuthGrant, McpOAuthSpec, McpServerKind, McpServerSpec};
 pub use mcp_task::{McpProgress, McpRemoteTask, McpTaskForm, McpTaskReport, McpTaskSpec, McpTaskStatus};
 pub use mcp_tool_name::{MCP_TOOL_PREFIX, mcp_name_pattern, mcp_tool_name};
 pub use merge_summary::{LeftoverCheckout, MergeDestination, MergeSummary, TodoMergeOutcome, TodoMergeResult};

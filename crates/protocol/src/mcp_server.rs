@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::Seconds;
 
@@ -101,6 +103,66 @@ pub enum McpOAuthGrant {
     ClientCredentials,
 }
 
+/// The keys of a server in files and options of other products that mean what they mean here.
+const KNOWN_KEYS: [&str; 16] = [
+    "type",
+    "command",
+    "args",
+    "env",
+    "cwd",
+    "url",
+    "headers",
+    "startTimeoutSeconds",
+    "callTimeoutSeconds",
+    "taskTimeoutSeconds",
+    "tools",
+    "disabledTools",
+    "protocolVersion",
+    "sampling",
+    "oauth",
+    "disabled",
+];
+
+/// The shortest time limit of a call in milliseconds that other products accept.
+const MIN_TIMEOUT_MS: u64 = 1000;
+
+/// A longer one means this.
+const MAX_TIMEOUT_MS: u64 = 7 * 24 * 60 * 60 * 1000;
+
+/// A server as other products write it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForeignMcpServer {
+    /// The server.
+    pub server: McpServerSpec,
+    /// Its keys that have no effect.
+    pub unused_keys: Vec<String>,
+}
+
+impl ForeignMcpServer {
+    /// Reads a server: unknown keys are not errors, `timeout` is the time limit of a call in milliseconds, and
+    /// `excludeTools` are disabled tools.
+    pub fn read(fields: Map<String, Value>) -> Result<ForeignMcpServer, serde_json::Error> {
+        let (mut known, mut unused_keys, mut timeout) = (Map::new(), Vec::new(), None);
+        for (key, value) in fields {
+            match key.as_str() {
+                // Programs write absent fields so.
+                _any if value.is_null() => {}
+                key if KNOWN_KEYS.contains(&key) => drop(known.insert(key.to_owned(), value)),
+                "excludeTools" => drop(known.entry("disabledTools").or_insert(value)),
+                "timeout" => {
+                    timeout = value.as_u64().filter(|ms| *ms >= MIN_TIMEOUT_MS).map(|ms| ms.min(MAX_TIMEOUT_MS));
+                }
+                _unknown => unused_keys.push(key),
+            }
+        }
+        let mut server: McpServerSpec = serde_json::from_value(Value::Object(known))?;
+        if let Some(ms) = timeout {
+            server.call_timeout_seconds.get_or_insert(Seconds(Duration::from_millis(ms)));
+        }
+        Ok(ForeignMcpServer { server, unused_keys })
+    }
+}
+
 /// How an MCP server is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -113,4 +175,29 @@ pub enum McpServerKind {
     Http,
     /// A URL, over the HTTP transport of 2024, which is not supported.
     Sse,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(server: Value) -> Result<ForeignMcpServer, serde_json::Error> {
+        ForeignMcpServer::read(server.as_object().unwrap().clone())
+    }
+
+    #[test]
+    fn servers_of_other_products_are_read() {
+        let local = json!({ "type": "local", "command": "db", "env": null, "tools": ["*"], "timeout": 5000,
+            "excludeTools": ["drop"], "alwaysLoad": true });
+        let ForeignMcpServer { server, unused_keys } = read(local).unwrap();
+        assert_eq!((server.kind, server.disabled_tools), (Some(McpServerKind::Stdio), vec!["drop".to_owned()]));
+        assert_eq!(server.call_timeout_seconds, Some(Seconds(Duration::from_secs(5))));
+        assert_eq!(unused_keys, ["alwaysLoad"]);
+        let short = read(json!({ "url": "https://a/mcp", "timeout": 10 })).unwrap();
+        assert_eq!(short.server.call_timeout_seconds, None);
+        assert!(read(json!({ "command": 5 })).is_err());
+        assert!(read(json!({ "type": "ftp" })).is_err());
+    }
 }

@@ -73,6 +73,8 @@ pub struct SessionOptions {
     pub mcp_sources: Vec<String>,
     /// Uses no MCP servers but those of the two options above.
     pub only_these_mcp_servers: bool,
+    /// MCP servers of other places that are switched off, by name.
+    pub disabled_mcp_servers: Vec<String>,
     /// Refuses to start if an agent, skill, hook or plugin has any problem.
     pub strict: bool,
     /// Whether the model may ask questions; yes when absent.

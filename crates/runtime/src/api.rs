@@ -7,10 +7,7 @@ use client::{BackgroundWork, SessionMessage};
 use kernel::{KernelInput, ReaderWait};
 use protocol::api::{
     AgentResult, AgentView, AgentsResult, AsksDecideParams, ClosedConnectionParams, CommandFate, FleetParams,
-    FleetResult, InvokeSlashParams, Method, ModelParams, PermissionParams, PlanParams, RefusalKind, ResumeFleetParams,
-    RulesParams, SelectAgentParams, SendParams, SendResult, SessionCommand, SessionMethod, SessionWaitEnd,
-    SessionWaitParams, SessionWaitResult, SlashList, StartAgentParams, StartAgentResult, SubscribeParams, TaskView,
-    TaskWaitParams, TaskWaitResult, TasksParams, TodoEdit, TodoEdits, TodoIds, TodosParams,
+    FleetResult, InvokeSlashParams, McpServerNameParams, McpServersResult, Method, ModelParams, PermissionParams, PlanParams, RefusalKind, ResumeFleetParams, RulesParams, SelectAgentParams, SendParams, SendResult, SessionCommand, SessionMethod, SessionWaitEnd, SessionWaitParams, SessionWaitResult, SlashList, StartAgentParams, StartAgentResult, SubscribeParams, TaskView, TaskWaitParams, TaskWaitResult, TasksParams, TodoEdit, TodoEdits, TodoIds, TodosParams,
 };
 use protocol::{Hinted, TaskId};
 use rpc::{ClientHandle, ErrorObject, RequestHandler, ResponseFuture, read_params};
@@ -24,6 +21,7 @@ use crate::commands;
 use crate::external_tasks;
 use crate::fleet::{self, FleetError};
 use crate::hooks;
+use crate::mcp_servers::McpChangeError;
 use crate::session::{ClientMessages, SessionStatus};
 use crate::session_context::SessionContext;
 use crate::session_model::ModelChangeError;
@@ -132,6 +130,18 @@ impl RequestHandler for SessionApi {
                     let ModelParams { model } = read_params(params)?;
                     let changed = self.context.change_model(&self.supervisor, self.root, &model).await;
                     json_of(ModelParams { model: changed.map_err(model_refusal)? })
+                }
+                SessionMethod::SessionMcpList => json_of(McpServersResult { servers: self.context.mcp_servers() }),
+                SessionMethod::SessionMcpToggle => {
+                    let toggled = self.context.toggle_mcp_server(&self.supervisor, read_params(params)?).await;
+                    toggled.map(|()| json!({})).map_err(mcp_refusal)
+                }
+                SessionMethod::SessionMcpReconnect => {
+                    let McpServerNameParams { name } = read_params(params)?;
+                    self.context.reconnect_mcp_server(&name).await.map(|()| json!({})).map_err(mcp_refusal)
+                }
+                SessionMethod::SessionMcpSetServers => {
+                    json_of(self.context.set_mcp_servers(&read_params(params)?).map_err(mcp_refusal)?)
                 }
                 SessionMethod::AgentsList => {
                     let agents = self.context.catalog.definitions.agents.iter().map(AgentView::from).collect();
@@ -282,6 +292,13 @@ fn model_refusal(error: ModelChangeError) -> ErrorObject {
     match error {
         ModelChangeError::Rejected(rejected) => rejection(rejected),
         ModelChangeError::Unusable { .. } | ModelChangeError::Unpriced(_) => refused(&error),
+    }
+}
+
+fn mcp_refusal(error: McpChangeError) -> ErrorObject {
+    match error {
+        McpChangeError::Rejected(rejected) => rejection(rejected),
+        McpChangeError::Control(error) => refused(&error),
     }
 }
 

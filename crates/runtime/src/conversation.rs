@@ -209,6 +209,7 @@ impl Conversation {
             | Event::McpTaskReported { .. }
             | Event::SessionTitled { .. }
             | Event::ModelChanged { .. }
+            | Event::McpServerToggled { .. }
             | Event::Unknown => {}
         }
     }

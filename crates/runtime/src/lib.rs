@@ -31,6 +31,7 @@ mod hooks;
 mod instructions;
 mod long_calls;
 mod mcp_resources;
+mod mcp_servers;
 mod models;
 mod network_gate;
 mod permission_check;

@@ -171,8 +171,8 @@ impl AgentCatalog {
         let model = self.model_by_spec(&key.model)?;
         let toolbox = self.toolbox(facts, &definition, key);
         let (initial, deferred) = split_initial_tools(&toolbox, &definition, key.root, model.facts().tier);
-        let sources = self.sources_of(&definition);
-        let tool_catalog = self.tool_catalog.clone().filter(|_| !sources.is_empty());
+        let tool_catalog = self.tools_for(Some(&definition));
+        let sources = tool_catalog.as_deref().map(|tools| sources_of(tools, &definition)).unwrap_or_default();
         let search =
             (!deferred.is_empty() || !sources.is_empty()).then(|| tools::tool_search(&names(&deferred), &sources));
         let specs = initial.iter().chain(&search).map(spec_of).collect();
@@ -234,14 +234,18 @@ impl AgentCatalog {
 
     /// The programs outside whose tools an agent of this definition may find.
     pub(crate) fn sources_of(&self, definition: &AgentSpec) -> Vec<String> {
-        let sources = self.tool_catalog.iter().flat_map(|catalog| catalog.sources());
-        let prefixes = outside_prefixes(definition);
-        let may_have = |source: &String| {
-            let start = mcp_tool_name(source, "");
-            prefixes.iter().any(|prefix| start.starts_with(prefix) || prefix.starts_with(&start))
-                && !definition.denied.contains(&format!("{start}*"))
-        };
-        sources.filter(may_have).collect()
+        self.tools_for(Some(definition)).map(|tools| sources_of(&*tools, definition)).unwrap_or_default()
+    }
+
+    /// The tools of programs outside, as agents of a definition see them.
+    pub(crate) fn tools_for(&self, definition: Option<&AgentSpec>) -> Option<Arc<dyn ToolCatalog>> {
+        let tools = Arc::clone(self.tool_catalog.as_ref()?);
+        Some(tools.for_agent(definition.map(|definition| definition.name.as_str()).unwrap_or_default()))
+    }
+
+    /// Has agents prepared anew from their next activation on: the programs outside have changed.
+    pub(crate) fn forget_prepared_agents(&self) {
+        self.prepared_agents.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// All tools that an agent of this definition may call, in a stable order.
@@ -275,6 +279,17 @@ impl AgentCatalog {
         let all = all.filter(|tool| !is_replaced(tool)).chain(extensions.iter().cloned());
         all.filter(|tool| has_tool(definition, &tool.spec().name)).collect()
     }
+}
+
+/// The programs outside whose tools an agent of this definition may find.
+fn sources_of(tools: &dyn ToolCatalog, definition: &AgentSpec) -> Vec<String> {
+    let prefixes = outside_prefixes(definition);
+    let may_have = |source: &String| {
+        let start = mcp_tool_name(source, "");
+        prefixes.iter().any(|prefix| start.starts_with(prefix) || prefix.starts_with(&start))
+            && !definition.denied.contains(&format!("{start}*"))
+    };
+    tools.sources().into_iter().filter(may_have).collect()
 }
 
 /// The root's tools for each mode. They belong to the session, so its definition need not list them.

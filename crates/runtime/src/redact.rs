@@ -1,6 +1,6 @@
 //! Keeps secrets out of everything that is written: the log, its views, and the output of commands.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use kernel::{KernelInput, RunEnding, RunUpdate, TodoTransition};
 use net::Secret;
@@ -16,35 +16,31 @@ const REDACTED: &str = "[redacted]";
 /// The minimum length of a secret: a shorter one would match unrelated text.
 const MIN_SECRET_BYTES: usize = 8;
 
-/// Replaces secrets before anything is written.
+/// Replaces secrets before anything is written. Its clones share the secrets, also those that are added later.
 #[derive(Debug, Clone)]
-pub struct Redactor(Arc<[Secret]>);
+pub struct Redactor(Arc<RwLock<Arc<[Secret]>>>);
 
 impl Redactor {
     /// A redactor for these secrets.
     pub fn new(secrets: &[Secret]) -> Redactor {
-        let mut secrets: Vec<Secret> =
-            secrets.iter().filter(|secret| secret.reveal().len() >= MIN_SECRET_BYTES).cloned().collect();
-        // A secret may be the beginning of another one.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.reveal().len()));
-        Redactor(secrets.into())
+        Redactor(Arc::new(RwLock::new(longest_first(secrets))))
     }
 
     /// The secrets.
-    pub(crate) fn secrets(&self) -> &[Secret] {
-        &self.0
+    pub(crate) fn secrets(&self) -> Arc<[Secret]> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A redactor for these secrets as well.
-    #[must_use]
-    pub fn with_secrets(&self, more: &[Secret]) -> Redactor {
-        let new = more.iter().filter(|secret| self.0.iter().all(|known| known.reveal() != secret.reveal()));
-        Redactor::new(&self.0.iter().chain(new).cloned().collect::<Vec<_>>())
+    /// Replaces these secrets as well from now on.
+    pub fn add_secrets(&self, more: &[Secret]) {
+        let mut secrets = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let new = more.iter().filter(|secret| secrets.iter().all(|known| known.reveal() != secret.reveal()));
+        *secrets = longest_first(&secrets.iter().chain(new).cloned().collect::<Vec<_>>());
     }
 
     /// Replaces the secrets in an input. Content that a provider must get back byte for byte stays unchanged.
     pub(crate) fn redact_input(&self, input: &mut KernelInput) {
-        if self.0.is_empty() {
+        if self.secrets().is_empty() {
             return;
         }
         match input {
@@ -96,6 +92,7 @@ impl Redactor {
             | KernelInput::SetMode { .. }
             | KernelInput::OrphanExternalTasks { .. }
             | KernelInput::SetModel { .. }
+            | KernelInput::ToggleMcpServer { .. }
             | KernelInput::ContinueAutopilot { .. }
             | KernelInput::MergeTodo { .. }
             | KernelInput::EndFleet { why: None, .. }
@@ -275,8 +272,10 @@ impl Redactor {
 
     /// Replaces every secret in a text.
     pub fn redact_text(&self, text: &mut String) {
-        for secret in self.0.iter().filter(|secret| text.contains(secret.reveal())).collect::<Vec<_>>() {
-            *text = text.replace(secret.reveal(), REDACTED);
+        for secret in self.secrets().iter() {
+            if text.contains(secret.reveal()) {
+                *text = text.replace(secret.reveal(), REDACTED);
+            }
         }
     }
 
@@ -286,7 +285,7 @@ impl Redactor {
         let partial = |secret: &str| {
             (MIN_PARTIAL_BYTES..secret.len()).rev().find(|cut| text.as_bytes().ends_with(&secret.as_bytes()[..*cut]))
         };
-        if let Some(length) = self.0.iter().filter_map(|secret| partial(secret.reveal())).max() {
+        if let Some(length) = self.secrets().iter().filter_map(|secret| partial(secret.reveal())).max() {
             text.truncate(text.floor_char_boundary(text.len() - length));
             text.push_str(REDACTED);
         }
@@ -294,8 +293,16 @@ impl Redactor {
 
     /// A stream of bytes without secrets.
     pub(crate) fn stream(&self) -> RedactedStream {
-        RedactedStream { redactor: self.clone(), pending: Vec::new() }
+        RedactedStream { secrets: self.secrets(), pending: Vec::new() }
     }
+}
+
+/// The secrets that are long enough, the longest first: a secret may be the beginning of another one.
+fn longest_first(secrets: &[Secret]) -> Arc<[Secret]> {
+    let mut secrets: Vec<Secret> =
+        secrets.iter().filter(|secret| secret.reveal().len() >= MIN_SECRET_BYTES).cloned().collect();
+    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.reveal().len()));
+    secrets.into()
 }
 
 /// Minimum length of a partial secret that is redacted: fewer bytes reveal nothing, and may be the end of a word.
@@ -304,7 +311,7 @@ const MIN_PARTIAL_BYTES: usize = 4;
 /// A stream of bytes whose end is held back while it may be the beginning of a secret.
 #[derive(Debug)]
 pub(crate) struct RedactedStream {
-    redactor: Redactor,
+    secrets: Arc<[Secret]>,
     pending: Vec<u8>,
 }
 
@@ -314,7 +321,7 @@ impl RedactedStream {
         self.pending.extend_from_slice(bytes);
         let (mut written, mut position) = (Vec::with_capacity(self.pending.len()), 0);
         while let Some(byte) = self.pending.get(position) {
-            match self.redactor.match_secret(&self.pending[position..]) {
+            match match_secret(&self.secrets, &self.pending[position..]) {
                 SecretMatch::Nothing => {
                     written.push(*byte);
                     position += 1;
@@ -333,7 +340,7 @@ impl RedactedStream {
     /// Returns the bytes that were held back.
     pub(crate) fn finish(self) -> Vec<u8> {
         let mut rest = self.pending;
-        for secret in self.redactor.0.iter() {
+        for secret in self.secrets.iter() {
             rest = replace(&rest, secret.reveal().as_bytes());
         }
         rest
@@ -349,19 +356,17 @@ enum SecretMatch {
     Partial,
 }
 
-impl Redactor {
-    fn match_secret(&self, bytes: &[u8]) -> SecretMatch {
-        // The longest comes first, so a partial match of a longer secret wins over a complete shorter one.
-        for secret in self.0.iter().map(|secret| secret.reveal().as_bytes()) {
-            if bytes.starts_with(secret) {
-                return SecretMatch::Secret(secret.len());
-            }
-            if secret.starts_with(bytes) {
-                return SecretMatch::Partial;
-            }
+fn match_secret(secrets: &[Secret], bytes: &[u8]) -> SecretMatch {
+    // The longest comes first, so a partial match of a longer secret wins over a complete shorter one.
+    for secret in secrets.iter().map(|secret| secret.reveal().as_bytes()) {
+        if bytes.starts_with(secret) {
+            return SecretMatch::Secret(secret.len());
         }
-        SecretMatch::Nothing
+        if secret.starts_with(bytes) {
+            return SecretMatch::Partial;
+        }
     }
+    SecretMatch::Nothing
 }
 
 fn replace(bytes: &[u8], secret: &[u8]) -> Vec<u8> {
@@ -382,6 +387,17 @@ mod tests {
 
     fn redactor(secrets: &[&str]) -> Redactor {
         Redactor::new(&secrets.iter().map(|secret| Secret::new(*secret)).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_secret_that_is_added_is_replaced_everywhere() {
+        let redactor = redactor(&["sk-secret"]);
+        let other = redactor.clone();
+        redactor.add_secrets(&[Secret::new("sk-secret-longer"), Secret::new("sk-secret"), Secret::new("short")]);
+        let mut text = "sk-secret-longer sk-secret short".to_owned();
+        other.redact_text(&mut text);
+        assert_eq!(text, "[redacted] [redacted] short");
+        assert_eq!(other.secrets().len(), 2);
     }
 
     #[test]

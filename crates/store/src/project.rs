@@ -91,6 +91,7 @@ pub(crate) fn project(conn: &Connection, entry: &LogEntry) -> rusqlite::Result<(
         Event::McpTaskReported { report } => tasks::report_mcp(conn, task, report, at),
         Event::AutopilotContinued { .. }
         | Event::AutopilotStopped { .. }
+        | Event::McpServerToggled { .. }
         | Event::WakeDelayed { .. }
         | Event::AdmissionClosed
         | Event::AdmissionOpened

@@ -15,6 +15,7 @@ mod heartbeat;
 mod launch;
 mod long_calls;
 mod mcp_resources;
+mod mcp_control;
 mod patch;
 mod refusal;
 mod services;
@@ -38,6 +39,7 @@ pub use long_calls::{
     RemoteTaskContext, RemoteTaskEnd, RemoteTaskObserver, RemoteTaskRef, RemoteTasks, ReplaceablePrompter,
 };
 pub use mcp_resources::{judged_name, mcp_resource_tools};
+pub use mcp_control::{McpControlError, McpServerControl};
 pub use services::{
     BackgroundCommand, BackgroundCommands, BackgroundRow, BackgroundStatus, CatalogListing, CreateItemRequest,
     FileAccess, FileAccessGuard, IntentReporter, ItemEdit, McpResources, MessageAgentsRequest, MessageRecipients,

@@ -13,7 +13,7 @@ use protocol::{
 };
 use serde_json::{Map, Value};
 
-use crate::{BoxFuture, LongCalls, RemoteTasks, Tool, ToolDescriptor, ToolError};
+use crate::{BoxFuture, LongCalls, McpServerControl, RemoteTasks, Tool, ToolDescriptor, ToolError};
 
 /// What the tools of one call may ask of the session, which may run in another process than the call.
 #[derive(Debug, Clone)]
@@ -177,7 +177,10 @@ pub trait McpResources: Send + Sync + fmt::Debug {
 
 /// Tools that are known only once a program outside has answered, such as those of MCP servers.
 pub trait ToolCatalog: Send + Sync + fmt::Debug {
-    /// What provides them. A model is told in its first request, so it never changes during a session.
+    /// The catalogue as agents of a definition see it, which may have sources of their own.
+    fn for_agent(self: Arc<Self>, definition: &str) -> Arc<dyn ToolCatalog>;
+
+    /// What provides the tools. A model is told in the first request of an activation.
     fn sources(&self) -> Vec<String>;
 
     /// The tool with this name, if it may exist. Nothing is started.
@@ -217,6 +220,11 @@ pub trait ToolCatalog: Send + Sync + fmt::Debug {
     /// Tells the sources that the session is over.
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
+    }
+
+    /// The control of its servers, if there is any here.
+    fn control(&self) -> Option<&dyn McpServerControl> {
+        None
     }
 }
 

@@ -66,6 +66,9 @@ pub fn event_lines(event: &Event) -> Vec<String> {
         Event::Compacted(compaction) => vec![describe_compaction(compaction)],
         Event::ModeChanged { mode, .. } => vec![format!("  = mode: {mode}")],
         Event::ModelChanged { model, .. } => vec![format!("  = model: {}", protocol::model_display_name(model))],
+        Event::McpServerToggled { server, enabled, .. } => {
+            vec![format!("  = MCP server {}: {}", short(server), if *enabled { "on" } else { "off" })]
+        }
         Event::AutopilotContinued { count, .. } => vec![format!("  > told to continue ({count})")],
         Event::AskOpened(ask) => ask_lines(ask),
         Event::AskDecided {

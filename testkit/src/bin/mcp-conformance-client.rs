@@ -70,7 +70,7 @@ struct ToolCallPlan {
 impl ConformanceTask {
     async fn perform(self) -> Result<(), String> {
         let servers = Arc::new(McpServers::new(McpServersConfig {
-            servers: vec![self.settings()],
+            servers: vec![self.settings().into()],
             roots: vec!["/".into()],
             logins: McpLogins { prompter: Some(Arc::new(RedirectFollower)), ..McpLogins::default() },
             ..McpServersConfig::default()

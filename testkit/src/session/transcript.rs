@@ -114,6 +114,10 @@ impl TranscriptPage {
             }),
             Event::ModeChanged { mode, by } => self.add(format_args!("mode {mode}, by {}", origin(*by, names))),
             Event::ModelChanged { model, by } => self.add(format_args!("model {model}, by {}", origin(*by, names))),
+            Event::McpServerToggled { server, enabled, by } => {
+                let state = if *enabled { "on" } else { "off" };
+                self.add(format_args!("MCP server {server} {state}, by {}", origin(*by, names)));
+            }
             Event::AutopilotContinued { count, .. } => self.add(format_args!("told to go on, {count}")),
             Event::AutopilotStopped { why, continues } => {
                 self.add(format_args!("autopilot stops after {continues}: {why:?}"));

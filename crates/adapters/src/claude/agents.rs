@@ -1,6 +1,6 @@
 //! Converts agents that a client defines into Bosun's, whose definitions know the client's field names.
 
-use protocol::clip_middle;
+use protocol::{MCP_TOOL_PREFIX, clip_middle};
 use serde_json::{Map, Value};
 
 /// Maximum bytes of all definitions, as JSON.
@@ -19,7 +19,7 @@ const IGNORED_FIELDS: [&str; 8] = [
 ];
 
 /// Converts a client's agents. The error text names the invalid definition. `servers` are the
-/// working MCP servers and `tools` their tools.
+/// working MCP servers inside the client and `tools` their tools.
 pub(super) fn agents_option(
     agents: &Value,
     servers: &[&str],
@@ -70,12 +70,27 @@ fn definition(name: &str, input: &Value, servers: &[&str], tools: &[String]) -> 
         *list = list.iter().flat_map(|tool| expand_server_tools(&denied_pattern(tool), tools)).collect();
     }
     if let Some(Value::Array(wanted)) = fields.get_mut("mcpServers") {
-        wanted.retain(|server| !server.as_str().is_some_and(|server| servers.contains(&server)));
+        wanted.iter_mut().for_each(keep_external);
+        wanted.retain(|server| match server {
+            Value::String(name) => !servers.contains(&name.as_str()),
+            Value::Object(servers) => !servers.is_empty(),
+            _other => true,
+        });
         if wanted.is_empty() {
             fields.remove("mcpServers");
         }
     }
     Ok(Value::Object(fields))
+}
+
+/// Leaves out servers inside the client, which belong among those of the session, and what is not a server's own.
+fn keep_external(servers: &mut Value) {
+    let Value::Object(servers) = servers else { return };
+    servers.retain(|_name, server| server["type"] != "sdk");
+    for server in servers.values_mut().filter_map(Value::as_object_mut) {
+        server
+            .retain(|key, value| key != "tools" || value.as_array().is_some_and(|it| it.iter().all(Value::is_string)));
+    }
 }
 
 /// A pattern for a denied tool that matches its normalized name too: a denial must not be lost over special characters.
@@ -93,10 +108,14 @@ fn expand_server_tools(tool: &Value, tools: &[String]) -> Vec<Value> {
     let Some(prefix) = tool.as_str().filter(|name| name.starts_with("mcp__")).map(server_prefix) else {
         return vec![tool.clone()];
     };
-    match prefix {
-        Some(prefix) => tools.iter().filter(|tool| tool.starts_with(&prefix)).map(|tool| tool.clone().into()).collect(),
-        None => vec![tool.clone()],
+    let Some(prefix) = prefix else { return vec![tool.clone()] };
+    let of_client = tools.iter().filter(|tool| tool.starts_with(&prefix)).map(|tool| tool.clone().into());
+    let mut expanded: Vec<Value> = of_client.collect();
+    // Servers outside the client may be meant, too.
+    if expanded.is_empty() || prefix == MCP_TOOL_PREFIX {
+        expanded.push(tool.clone());
     }
+    expanded
 }
 
 /// The common prefix of a server's tools, if a name stands for all of them.
@@ -126,7 +145,7 @@ mod tests {
             "memory": "user", "skills": null, "permissionMode": "plan", "mcpServers": ["calc"] });
         let expected = json!({ "description": "Counts.", "prompt": "Count.",
             "tools": ["Read", "mcp__calc__add", "mcp__calc__sub", "mcp__db__query"],
-            "disallowedTools": ["mcp__calc__add", "mcp__calc__sub", "mcp__db__query"],
+            "disallowedTools": ["mcp__calc__add", "mcp__calc__sub", "mcp__db__query", "mcp__*"],
             "model": "inherit", "maxTurns": 3, "background": true, "permissionMode": "plan" });
         assert_eq!(parse_agents_option(json!({ "counter": given })).unwrap(), json!({ "counter": expected }));
     }

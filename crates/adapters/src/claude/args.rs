@@ -43,6 +43,8 @@ pub(super) struct ClaudeArgs {
     pub(super) setting_sources: Option<String>,
     /// `--mcp-config`.
     pub(super) mcp_configs: Vec<String>,
+    /// `--strict-mcp-config`.
+    pub(super) strict_mcp_config: bool,
     /// `--json-schema`.
     pub(super) json_schema: Option<String>,
     /// `--plugin-dir`.
@@ -188,6 +190,7 @@ impl ClaudeArgs {
             "managed-settings-in-initialize" => self.managed_in_initialize = true,
             "setting-sources" => self.setting_sources = Some(value.unwrap_or_default()),
             "mcp-config" => self.mcp_configs.extend(non_empty()),
+            "strict-mcp-config" => self.strict_mcp_config = true,
             "json-schema" => self.json_schema = non_empty(),
             "plugin-dir" | "plugin-dir-no-mcp" => self.plugin_dirs.extend(non_empty()),
             "agent" => self.agent = non_empty(),

@@ -34,6 +34,13 @@ pub(super) enum BackgroundOutcome {
         /// The decision.
         verdict: ClientDecision,
     },
+    /// A request of the client is answered.
+    Requested {
+        /// The request.
+        id: String,
+        /// The answer, or an error text.
+        answer: Result<Value, String>,
+    },
     /// The client disconnected without deciding.
     Unanswered,
 }

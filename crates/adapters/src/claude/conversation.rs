@@ -16,10 +16,12 @@ use tokio::task::{AbortHandle, JoinSet};
 use uuid::Uuid;
 
 use super::background::BackgroundOutcome;
+use super::client_setup::ClientSetup;
 use super::follower::SessionFollower;
 use super::frame_writer::{FrameOptions, FrameWriter};
 use super::frames::{self, SessionInfo, TurnResult};
 use super::inbox::{ClientInbox, ClientMessage};
+use super::mcp_servers::ServerConnector;
 use super::open_session::{EventFeed, OpenedSession, SessionOwner};
 use super::prompt::ClientPrompt;
 use super::state;
@@ -58,6 +60,8 @@ pub(super) struct ClientConversation {
     pub(super) frame_writer: FrameWriter,
     pub(super) stats: TurnStatsCollector,
     pub(super) follower: SessionFollower,
+    /// The MCP servers of the session and of the client.
+    pub(super) servers: ServerConnector,
     /// The state of structured output, if the client wants it.
     pub(super) structured_output: Option<StructuredOutputState>,
     pub(super) background: JoinSet<BackgroundOutcome>,
@@ -119,11 +123,12 @@ impl ClientConversation {
         control: Arc<ControlChannel>,
         options: ClientOptions,
         follower: SessionFollower,
-        structured: Option<StructuredOutputState>,
+        ClientSetup { servers, structured, .. }: ClientSetup,
     ) -> Option<(ClientConversation, SessionOwner, EventFeed)> {
         let OpenedSession { id, owner, api, events, tasks, info, .. } = opened;
         let root = tasks.first()?.id;
         let session = session_uuid(id);
+        let servers = ServerConnector::new(Arc::clone(&api), servers);
         let conversation = ClientConversation {
             session,
             root,
@@ -135,6 +140,7 @@ impl ClientConversation {
             frame_writer: FrameWriter::new(session, root, options.frames),
             stats: TurnStatsCollector::new(root),
             follower,
+            servers,
             structured_output: structured,
             background: JoinSet::new(),
             open_asks: HashMap::new(),
@@ -222,6 +228,9 @@ impl ClientConversation {
 
     /// Sends pending tasks and asks to the client, then processes its first message if there is one.
     async fn begin(&mut self, first_prompt: Option<Value>) -> Result<(), ClientGone> {
+        if !self.info.is_attached {
+            self.servers.connect_own().await;
+        }
         self.send_frames(self.follower.tasks().running_task_frames()).await?;
         self.send_open_asks().await?;
         match first_prompt {

@@ -155,7 +155,7 @@ async fn load_session_info(
     let mode = initial_mode(api, args, view.mode, owner).await?;
     let is_attached = matches!(owner, SessionOwner::OtherProcess);
     let SessionView { cwd, model, .. } = view;
-    Ok(SessionInfo { cwd, model, mode, tools, commands, agents, is_attached, ..SessionInfo::default() })
+    Ok(SessionInfo { cwd, model, mode, tools, commands, agents, is_attached })
 }
 
 /// The permission mode at the start. A session in plan mode stays in it, unless the client names another mode and this

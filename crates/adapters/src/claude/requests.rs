@@ -4,7 +4,7 @@ use protocol::SessionMode;
 use protocol::api::{Method, ModeParams, ModelParams, PermissionParams};
 use serde_json::{Value, json};
 
-use super::background;
+use super::background::{self, BackgroundOutcome};
 use super::conversation::ClientConversation;
 use super::frames::{self, VERSION};
 use super::mode::ClaudePermissionMode;
@@ -40,7 +40,18 @@ impl ClientConversation {
             },
             "set_model" => self.set_model(request["model"].as_str()).await,
             "cancel_async_message" => Ok(json!({ "cancelled": self.cancel_queued(&request["message_uuid"]) })),
-            "mcp_status" => Ok(json!({ "mcpServers": self.info.servers })),
+            "mcp_status" => Ok(json!({ "mcpServers": self.servers.status().await.0 })),
+            "mcp_toggle" => self.servers.toggle(&request).await,
+            "mcp_reconnect" => {
+                let answer = self.servers.reconnect(&request);
+                self.answer_later(id, answer);
+                return Ok(());
+            }
+            "mcp_set_servers" => {
+                let answer = self.servers.set_servers(&request);
+                self.answer_later(id, answer);
+                return Ok(());
+            }
             "stop_task" => tasks::stop(&self.api, &request).await,
             "background_tasks" => tasks::background(&self.api, self.follower.tasks(), &request).await,
             "get_task_output" => tasks::output(&self.api, &request).await,
@@ -52,6 +63,12 @@ impl ClientConversation {
         };
         self.control.respond(id, answer).await;
         Ok(())
+    }
+
+    /// Answers a request when its work is done; the conversation continues meanwhile.
+    fn answer_later(&mut self, id: &str, answer: impl Future<Output = Result<Value, String>> + Send + 'static) {
+        let id = id.to_owned();
+        self.background.spawn(async move { BackgroundOutcome::Requested { id, answer: answer.await } });
     }
 
     /// Changes the permission mode, and reports it to the client.

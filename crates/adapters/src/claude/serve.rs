@@ -21,7 +21,6 @@ use super::initialize::InitializeRequest;
 use super::open_request;
 use super::open_session::{self, EventFeed, OpenedSession, SessionOwner};
 use super::state::StateReporting;
-use super::structured::StructuredOutputState;
 use super::transcripts;
 use super::wire::{ClientWriter, ControlChannel, JsonLineReader};
 use crate::{AdapterExit, session_id, session_uuid};
@@ -118,20 +117,18 @@ async fn open(
     args: &ClaudeArgs,
     initialize: &InitializeRequest,
     control: &Arc<ControlChannel>,
-) -> Result<(OpenedSession, Option<StructuredOutputState>), OpenRefusal> {
+) -> Result<(OpenedSession, ClientSetup), OpenRefusal> {
     let setup = ClientSetup::fetch(args, initialize, control).await?;
     let request = open_session::open_request(sessions, args, initialize, &setup, control)?;
-    let mut opened =
-        open_session::open(sessions, args, request, &open_request::managed_policy(args, initialize)?).await?;
-    opened.info.servers = setup.servers.status();
-    Ok((opened, setup.structured))
+    let opened = open_session::open(sessions, args, request, &open_request::managed_policy(args, initialize)?).await?;
+    Ok((opened, setup))
 }
 
 /// Starts the conversation, and catches up with earlier events.
 fn start_conversation(
     sessions: &SessionHost,
     args: &ClaudeArgs,
-    (opened, structured): (OpenedSession, Option<StructuredOutputState>),
+    (opened, setup): (OpenedSession, ClientSetup),
     control: &Arc<ControlChannel>,
     options: ClientOptions,
 ) -> Result<Option<(ClientConversation, SessionOwner, EventFeed)>, OpenRefusal> {
@@ -144,7 +141,7 @@ fn start_conversation(
         writes_files.then(|| projects_folder(sessions.opener())).flatten(),
     );
     let Some((mut conversation, owner, events)) =
-        ClientConversation::new(opened, Arc::clone(control), options, follower, structured)
+        ClientConversation::new(opened, Arc::clone(control), options, follower, setup)
     else {
         return Ok(None);
     };

@@ -44,8 +44,10 @@ pub(super) fn session_options(
         agents_source: args.agents.clone().filter(|_| agents.is_none()),
         agents,
         setting_sources: args.setting_sources.as_deref().map(parse_sources).transpose()?,
+        only_these_mcp_servers: args.strict_mcp_config,
         ..SessionOptions::default()
     };
+    setup.configs.apply(&mut options);
     add_rules(&mut options, RuleEffect::Allow, &args.allowed)?;
     add_rules(&mut options, RuleEffect::Deny, &args.disallowed)?;
     add_rules(&mut options, RuleEffect::Deny, &managed.deny)?;
@@ -137,7 +139,7 @@ mod tests {
 
     fn read(line: &[&str]) -> Result<SessionOptions, OpenRefusal> {
         let args = ClaudeArgs::parse(line.iter().map(|arg| (*arg).to_owned()).collect());
-        let setup = ClientSetup { servers: Default::default(), structured: None };
+        let setup = ClientSetup { configs: Default::default(), servers: Default::default(), structured: None };
         session_options(&args, &InitializeRequest::default(), &setup)
     }
 

@@ -44,7 +44,8 @@ impl ClientConversation {
         let Some(prompt) = self.queue.pop_front() else { return Ok(()) };
         self.is_prompt_pending = true;
         self.stats.begin_turn();
-        self.send_frame(frames::init_frame(self.session, &self.info)).await?;
+        self.servers.wait_for_own().await;
+        self.send_init().await?;
         let is_slash =
             prompt.slash_command().is_some_and(|(name, _)| self.info.commands.iter().any(|known| known.name == name));
         self.background.spawn(background::send_prompt(self.api.clone(), prompt, is_slash));
@@ -57,7 +58,13 @@ impl ClientConversation {
             return Ok(());
         }
         self.stats.begin_turn();
-        self.send_frame(frames::init_frame(self.session, &self.info)).await
+        self.send_init().await
+    }
+
+    /// Begins a turn with what the client may know about the session.
+    async fn send_init(&mut self) -> Result<(), ClientGone> {
+        let (servers, tools) = self.servers.status().await;
+        self.send_frame(frames::init_frame(self.session, &self.info, &servers, &tools)).await
     }
 
     /// Handles the end of the root's activation, which ends a turn.
@@ -123,6 +130,10 @@ impl ClientConversation {
                 false => Ok(()),
             },
             BackgroundOutcome::Reminded => Ok(()),
+            BackgroundOutcome::Requested { id, answer } => {
+                self.control.respond(&id, answer).await;
+                Ok(())
+            }
             BackgroundOutcome::CommandOutput(text) => self.end_prompt(TurnResult::Answered(text)).await,
             BackgroundOutcome::Refused(why) => self.end_prompt(TurnResult::Refused(why)).await,
             BackgroundOutcome::Decided { task, ask, verdict } => self.apply_decision(task, *ask, verdict).await,

@@ -19,6 +19,7 @@ use super::events::EventTranslator;
 use super::history;
 use super::hosted_session::{ClientNotice, HostedSession};
 use super::idle::IdleReport;
+use super::methods::mcp;
 use super::session_clients::{SessionClient, SessionClients};
 use super::session_names;
 use super::session_params::CopilotSessionParams;
@@ -205,6 +206,8 @@ async fn begin_watching(
     let (watcher, ephemeral_events, idle) = SessionWatcher::new(start);
     let mut watching = JoinSet::new();
     watching.spawn(watcher.run(ephemeral_events));
+    let connecting = Arc::clone(&session);
+    watching.spawn(async move { mcp::connect_own(&connecting).await });
     let view: SessionView = session.call(Method::SessionGet, json!({})).await?;
     connection.add_session(ClientSession {
         session: Arc::clone(&session),

@@ -1,14 +1,14 @@
 //! What the clients of a session share. The session host of this process holds it, or another process, which is
 //! reached through its socket.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use client::SessionHandle;
 use host::Home;
-use protocol::SessionId;
 use protocol::api::Method;
+use protocol::{McpServerSpec, SessionId};
 use rpc::{CallError, ErrorObject, Notifications, RpcClient};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -47,6 +47,8 @@ pub(crate) struct HostedSession {
     tools: Mutex<HashSet<String>>,
     /// Notices to send to all clients when one of them sends its next message.
     notices: Mutex<Vec<ClientNotice>>,
+    /// The MCP servers that clients added while the session ran.
+    added_servers: Mutex<BTreeMap<String, McpServerSpec>>,
     /// The session's title, if a client has set one.
     pub(crate) title: Mutex<Option<String>>,
 }
@@ -109,6 +111,7 @@ impl HostedSession {
             has_unfinished_work: AtomicBool::new(false),
             tools: Mutex::default(),
             notices: Mutex::default(),
+            added_servers: Mutex::default(),
             title: Mutex::default(),
         }
     }
@@ -173,6 +176,13 @@ impl HostedSession {
     /// Whether a client has defined this tool.
     pub(crate) fn has_tool(&self, name: &str) -> bool {
         self.tools.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
+    }
+
+    /// Records an MCP server that a client adds; returns all that clients added.
+    pub(crate) fn with_added_server(&self, name: &str, server: McpServerSpec) -> BTreeMap<String, McpServerSpec> {
+        let mut added = self.added_servers.lock().unwrap_or_else(PoisonError::into_inner);
+        added.insert(name.to_owned(), server);
+        added.clone()
     }
 
     /// Records a client's display names for its agents.

@@ -15,6 +15,7 @@ mod history;
 mod hooks;
 mod hosted_session;
 mod idle;
+mod mcp_servers;
 mod method_table;
 mod methods;
 mod peer;

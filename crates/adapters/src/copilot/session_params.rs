@@ -1,9 +1,10 @@
 //! Translates `session.create` and `session.resume` into Bosun's options.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use protocol::{RULE_FAMILIES, RuleEffect, SessionId, SessionOptions, TOOLS, ToolEntry, ToolGroup};
+use protocol::{McpServerSpec, RULE_FAMILIES, RuleEffect, SessionId, SessionOptions, TOOLS, ToolEntry, ToolGroup};
 use rpc::ErrorObject;
 use runtime::{ClientExtensions, SessionStart, SystemText};
 use serde_json::{Map, Value, json};
@@ -11,6 +12,7 @@ use tools::Tool;
 
 use super::client_tools::{ClientTool, PendingToolCalls};
 use super::hooks::{ClientHooks, hook_specs};
+use super::mcp_servers;
 use super::methods::provider;
 use super::session_clients::{ClientCapabilities, SessionClients};
 use super::tool_filter::{ToolFilter, own_tool_name};
@@ -80,6 +82,9 @@ impl CopilotSessionParams<'_> {
             plugin_dirs: non_empty_texts(&self.0["pluginDirectories"]).map(PathBuf::from).collect(),
             agents: self.agents(),
             deny: self.denied_tools(),
+            mcp_servers: self.mcp_servers(),
+            only_these_mcp_servers: self.filters().0.is_some_and(|available| !available.has_all_mcp()),
+            disabled_mcp_servers: non_empty_texts(&self.0["disabledMcpServers"]).map(str::to_owned).collect(),
             ..SessionOptions::default()
         }
     }
@@ -124,14 +129,23 @@ impl CopilotSessionParams<'_> {
             .filter_map(|agent| Some((agent["name"].as_str()?.to_owned(), agent["displayName"].as_str()?.to_owned())))
     }
 
-    /// Bosun's own tools that the client excludes.
+    /// The client's MCP servers, with the tools that it makes available.
+    fn mcp_servers(&self) -> BTreeMap<String, McpServerSpec> {
+        let (mut servers, _problems) = mcp_servers::read_servers(&self.0["mcpServers"]);
+        if let (Some(available), _) = self.filters() {
+            servers.iter_mut().for_each(|(name, server)| mcp_servers::restrict_tools(name, server, &available));
+        }
+        servers
+    }
+
+    /// The tools that the client excludes: Bosun's own, and those of MCP servers.
     fn denied_tools(&self) -> Vec<String> {
         let (available, excluded) = self.filters();
         let own = own_tools();
         let is_wanted = |name: &String| {
             available.as_ref().is_none_or(|available| available.has_own(name)) && !excluded.has_own(name)
         };
-        own.into_iter().filter(|name| !is_wanted(name)).collect()
+        own.into_iter().filter(|name| !is_wanted(name)).chain(mcp_servers::denied_tools(&excluded)).collect()
     }
 
     fn tools(&self, session: &str, tool_calls: &Arc<PendingToolCalls>) -> Result<Vec<Arc<dyn Tool>>, ErrorObject> {
@@ -198,6 +212,9 @@ fn agent_definition(agent: &Value) -> Value {
     }
     if let Some(model) = agent["model"].as_str().filter(|model| model.contains('/')) {
         definition["model"] = model.into();
+    }
+    if let Some(servers) = mcp_servers::agent_servers(&agent["mcpServers"]) {
+        definition["mcp-servers"] = servers;
     }
     if agent["infer"] == false {
         definition["disable-model-invocation"] = true.into();

@@ -27,6 +27,16 @@ impl ToolFilter {
         self.names_from("custom").any(|listed| listed == "*" || listed == name)
     }
 
+    /// Whether it lists all tools of MCP servers.
+    pub(crate) fn has_all_mcp(&self) -> bool {
+        self.0.iter().any(|(source, name)| source.as_deref() == Some("mcp") && name == "*")
+    }
+
+    /// The names that may mean tools of MCP servers, each a server and a tool with a dash between them.
+    pub(crate) fn mcp_names(&self) -> impl Iterator<Item = &str> {
+        self.names_from("mcp")
+    }
+
     fn names_from(&self, source: &str) -> impl Iterator<Item = &str> {
         let has_source = move |from: &Option<String>| from.as_deref().is_none_or(|from| from == source);
         self.0.iter().filter(move |(from, _)| has_source(from)).map(|(_, name)| name.as_str())

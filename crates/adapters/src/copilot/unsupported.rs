@@ -1,20 +1,17 @@
 //! Unsupported options of a session. The client is notified with its first message, because it starts listening only
 //! after the session is created.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
+
+use super::mcp_servers::read_servers;
 
 /// One line for each unsupported option.
 pub(crate) fn unsupported_options(params: &Value) -> Vec<String> {
-    let servers = server_names(&params["mcpServers"]);
-    let mut lines = Vec::new();
-    if !servers.is_empty() {
-        lines.push(format!("MCP servers are not started, so their tools are not available: {}", servers.join(", ")));
-    }
+    let (_servers, mut lines) = read_servers(&params["mcpServers"]);
     for agent in params["customAgents"].as_array().into_iter().flatten() {
-        let (name, servers) = (agent["name"].as_str().unwrap_or_default(), server_names(&agent["mcpServers"]));
-        if !servers.is_empty() {
-            lines.push(format!("MCP servers of the agent {name} are not started: {}", servers.join(", ")));
-        }
+        let (_servers, problems) = read_servers(&agent["mcpServers"]);
+        let name = agent["name"].as_str().unwrap_or_default();
+        lines.extend(problems.into_iter().map(|problem| format!("the agent {name}: {problem}")));
     }
     let lists = ["providers", "skillDirectories", "instructionDirectories"];
     let unsupported = lists.into_iter().filter(|name| params[*name].as_array().is_some_and(|list| !list.is_empty()));
@@ -38,10 +35,6 @@ pub(crate) fn tool_names(params: &Value) -> impl Iterator<Item = &str> {
     params["tools"].as_array().into_iter().flatten().filter_map(|tool| tool["name"].as_str())
 }
 
-fn server_names(servers: &Value) -> Vec<&str> {
-    servers.as_object().into_iter().flat_map(Map::keys).map(String::as_str).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -51,8 +44,8 @@ mod tests {
     #[test]
     fn only_unsupported_options_are_reported() {
         let lines = unsupported_options(&json!({
-            "mcpServers": { "db": { "command": "db" }, "web": { "type": "http" } },
-            "customAgents": [{ "name": "scout", "mcpServers": { "map": {} } }, { "name": "poet" }],
+            "mcpServers": { "db": { "command": "db" }, "web": { "type": "ftp" } },
+            "customAgents": [{ "name": "scout", "mcpServers": { "map": 7 } }, { "name": "poet" }],
             "providers": [{ "name": "mine" }],
             "skillDirectories": [],
             "systemMessage": { "sections": { "tone": { "action": "remove" }, "safety": { "action": "append" } } },
@@ -60,8 +53,9 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "MCP servers are not started, so their tools are not available: db, web",
-                "MCP servers of the agent scout are not started: map",
+                "the MCP server web cannot be used: unknown variant `ftp`, expected one of `stdio`, `local`, `http`, \
+                 `streamable-http`, `streamableHttp`, `sse`",
+                "the agent scout: the MCP server map cannot be used: its configuration is not an object",
                 "`providers` is not supported and has no effect",
                 "the section tone of the system message stays unchanged",
             ]

@@ -2,18 +2,7 @@
 
 use hyper::Method as Verb;
 use protocol::api::{
-    AddRuleParams, AddRuleResult, AddTrustParams, AgentResult, AgentsResult, AllAsksParams, AllAsksResult, AsksParams,
-    AsksResult, BeginFleetParams, CatalogProblems, CatalogView, CheckoutParams, CheckoutsResult, CollectParams,
-    CollectResult, CommandFate, DefinitionParams, DoctorResult, EventsPage, EventsParams, ExplainParams,
-    ExplanationView, ExportParams, ExportResult, FleetParams, FleetResult, FleetStatusResult, FolderParams,
-    FoundSession, FullDefinition, ImportItemsResult, ImportSettingsParams, ImportSettingsResult, InvokeSlashResult,
-    ItemsResult, ListExport, Method, ModeParams, ModelParams, ModelsResult, MovedCheckout, NewTodo, OutputResult,
-    PermissionParams, PlanParams, PlanResult, ProjectTrust, RemoveTrustResult, RepairResult, ResumeFleetParams,
-    RulesParams, SelectAgentParams, SendResult, SessionCommand, SessionIdParams, SessionPrefixParams, SessionView,
-    SessionWaitParams, SessionWaitResult, SessionsOfTask, SessionsPage, SessionsParams, SettingsFiles, SettingsParams,
-    SettingsView, SlashList, StartAgentParams, StartAgentResult, TaskPrefixParams, TaskRecord, TaskWaitResult,
-    TasksPage, TasksParams, TodayUsage, TodoEdits, TodoIds, TodoView, TodosPage, TodosParams, TrustedProjects,
-    UncommittedFiles, UsageParams, UsageReport,
+    AddMcpServerParams, AddRuleParams, AddRuleResult, AddTrustParams, AgentResult, AgentsResult, AllAsksParams, AllAsksResult, AsksParams, AsksResult, BeginFleetParams, CatalogProblems, CatalogView, CheckoutParams, CheckoutsResult, CollectParams, CollectResult, CommandFate, DefinitionParams, DoctorResult, EventsPage, EventsParams, ExplainParams, ExplanationView, ExportParams, ExportResult, FleetParams, FleetResult, FleetStatusResult, FolderParams, FoundSession, FullDefinition, ImportItemsResult, ImportSettingsParams, ImportSettingsResult, InvokeSlashResult, ItemsResult, ListExport, McpDefinitionsResult, McpLogResult, McpServerNameParams, McpServersResult, McpSettingsFile, McpTestResult, Method, ModeParams, ModelParams, ModelsResult, MovedCheckout, NewTodo, OutputResult, PermissionParams, PlanParams, PlanResult, ProjectTrust, RemoveMcpServerParams, RemoveTrustResult, RepairResult, ResumeFleetParams, RulesParams, SelectAgentParams, SendResult, SessionCommand, SessionIdParams, SessionPrefixParams, SessionView, SessionWaitParams, SessionWaitResult, SessionsOfTask, SessionsPage, SessionsParams, SetMcpServersParams, SetMcpServersResult, SettingsFiles, SettingsParams, SettingsView, SlashList, StartAgentParams, StartAgentResult, TaskPrefixParams, TaskRecord, TaskWaitResult, TasksPage, TasksParams, TestMcpServerParams, TodayUsage, TodoEdits, TodoIds, TodoView, TodosPage, TodosParams, ToggleMcpServerParams, TrustedProjects, UncommittedFiles, UsageParams, UsageReport,
 };
 use protocol::{ListItem, SessionOptions};
 
@@ -161,6 +150,17 @@ routes! {
     DELETE "/v1/sessions/{session}/tasks/{task}", "forgetTask", RouteInput::Nothing, RouteOutput::Nothing,
         RouteAction::Call(Method::TasksForget), "Removes the record of a task that has ended.";
 
+    GET "/v1/sessions/{session}/mcp", "listSessionMcpServers", RouteInput::Nothing, RouteOutput::json::<McpServersResult>(),
+        RouteAction::Call(Method::SessionMcpList), "Lists the session's MCP servers, with their states and tools.";
+    POST "/v1/sessions/{session}/mcp/servers", "setSessionMcpServers", RouteInput::body::<SetMcpServersParams>(),
+        RouteOutput::json::<SetMcpServersResult>(), RouteAction::Call(Method::SessionMcpSetServers),
+        "Replaces the MCP servers that a client added to the running session.";
+    POST "/v1/sessions/{session}/mcp/toggle", "toggleSessionMcpServer", RouteInput::body::<ToggleMcpServerParams>(),
+        RouteOutput::Nothing, RouteAction::Call(Method::SessionMcpToggle), "Switches an MCP server of the session on or off.";
+    POST "/v1/sessions/{session}/mcp/reconnect", "reconnectSessionMcpServer", RouteInput::body::<McpServerNameParams>(),
+        RouteOutput::Nothing, RouteAction::Call(Method::SessionMcpReconnect),
+        "Connects to an MCP server, anew if it is connected, and lists its tools.";
+
     GET "/v1/sessions/{session}/todos", "listTodos", RouteInput::query::<TodosParams>(), RouteOutput::json::<TodosPage>(),
         RouteAction::Call(Method::TodosList), "Lists the session's todos with their dependencies, in pages.";
     POST "/v1/sessions/{session}/todos", "addTodo", RouteInput::body::<NewTodo>(), RouteOutput::created::<TodoView>(),
@@ -225,6 +225,16 @@ routes! {
         RouteAction::Call(Method::ModelsList), "Lists the providers, their models, and those that are not asked now.";
     POST "/v1/models/reopen", "reopenModels", RouteInput::Nothing, RouteOutput::Nothing,
         RouteAction::Call(Method::ModelsReopen), "Forgets which providers asked to wait.";
+    GET "/v1/mcp", "listMcpServers", RouteInput::query::<SettingsParams>(), RouteOutput::json::<McpDefinitionsResult>(),
+        RouteAction::Call(Method::McpList), "Lists the MCP servers that sessions in a folder may use.";
+    POST "/v1/mcp", "addMcpServer", RouteInput::body::<AddMcpServerParams>(), RouteOutput::json::<McpSettingsFile>(),
+        RouteAction::Call(Method::McpAdd), "Adds an MCP server to the user's settings.";
+    POST "/v1/mcp/remove", "removeMcpServer", RouteInput::body::<RemoveMcpServerParams>(), RouteOutput::json::<McpSettingsFile>(),
+        RouteAction::Call(Method::McpRemove), "Removes an MCP server from the user's settings.";
+    POST "/v1/mcp/test", "testMcpServer", RouteInput::body::<TestMcpServerParams>(), RouteOutput::json::<McpTestResult>(),
+        RouteAction::Call(Method::McpTest), "Starts an MCP server and lists its tools.";
+    GET "/v1/mcp/logs", "getMcpServerLog", RouteInput::query::<McpServerNameParams>(), RouteOutput::json::<McpLogResult>(),
+        RouteAction::Call(Method::McpLogs), "Returns what an MCP server wrote to its error output.";
     GET "/v1/checkouts", "listCheckouts", RouteInput::Nothing, RouteOutput::json::<CheckoutsResult>(),
         RouteAction::Call(Method::CheckoutsList), "Lists the checkouts that agents work in, and those in the trash.";
     POST "/v1/checkouts/discard", "discardCheckout", RouteInput::body::<CheckoutParams>(), RouteOutput::json::<MovedCheckout>(),

@@ -64,10 +64,11 @@ const COMMANDS: &[(&str, CommandApi)] = &[
     ("approvals deny", Methods(&["session.command"])),
     ("approvals always", Methods(&["session.command", "settings.addRule"])),
     ("approvals answer", Methods(&["session.command"])),
-    ("mcp list", Local("it reads this machine's settings; a session's options take MCP servers")),
-    ("mcp add", Local("it changes this machine's settings; a session's options take MCP servers")),
-    ("mcp remove", Local("it changes this machine's settings; a session's options take MCP servers")),
-    ("mcp test", Local("it starts a server of this machine's settings for this terminal")),
+    ("mcp list", Methods(&["mcp.list"])),
+    ("mcp add", Methods(&["mcp.add"])),
+    ("mcp remove", Methods(&["mcp.remove"])),
+    ("mcp test", Methods(&["mcp.test"])),
+    ("mcp logs", Methods(&["mcp.logs"])),
     (
         "mcp serve",
         Methods(&[
@@ -81,7 +82,6 @@ const COMMANDS: &[(&str, CommandApi)] = &[
     ),
     ("mcp login", Local("its user signs in with a browser, and the token is kept on this machine")),
     ("mcp logout", Local("it removes a token of this machine")),
-    ("mcp logs", Local("it prints a file of this machine")),
     ("fleet", Methods(&["fleets.begin", "session.fleet.start", "session.fleet.uncommitted", "session.wait"])),
     ("fleet run", Methods(&["fleets.begin", "session.fleet.start", "session.fleet.uncommitted", "session.wait"])),
     ("fleet resume", Methods(&["sessions.resume", "session.fleet.resume", "session.wait"])),

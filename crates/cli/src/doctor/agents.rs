@@ -46,7 +46,7 @@ fn features(config: &Config) -> DoctorCheck {
 }
 
 /// Loads the definitions that a run would find, without asking the remote catalogue.
-fn find_definitions(context: &DoctorContext, layers: &SettingsLayers) -> Option<LoadedCatalog> {
+pub(super) fn find_definitions(context: &DoctorContext, layers: &SettingsLayers) -> Option<LoadedCatalog> {
     let home = context.home.as_deref().unwrap_or(Path::new("/nonexistent"));
     let remote = RemoteCatalog::of_project(&context.env, &context.config.agents, home, &context.project_dir);
     let listing = config::gather_catalog(&CatalogLocations {

@@ -8,6 +8,7 @@ mod git;
 mod home;
 mod limits;
 mod machine;
+mod mcp_servers;
 mod models;
 mod programs;
 mod project;
@@ -54,6 +55,7 @@ async fn check_installation() -> DoctorReport {
     checks.extend(home::checks(&context));
     checks.extend(session_host::checks(&context).await);
     checks.extend(project::checks(&context));
+    checks.extend(mcp_servers::checks(&context));
     checks.extend(agents::checks(&context));
     checks.extend(sandbox);
     checks.extend(machine::checks(&context));

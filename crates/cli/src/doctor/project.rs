@@ -2,12 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use config::{McpServerState, TrustStatus, TrustedContents};
-use host::Home;
-use mcp::{LoginStatus, LoginStore, McpAddress, McpServerSettings};
-use protocol::SessionOptions;
+use config::{TrustStatus, TrustedContents};
 use runtime::{InstructionPlaces, Instructions};
-use tui::print;
 
 use super::{DoctorCheck, DoctorContext};
 
@@ -16,7 +12,6 @@ const NO_HOME: &str = "/nonexistent";
 
 pub(super) fn checks(context: &DoctorContext) -> Vec<DoctorCheck> {
     let mut checks = instructions(context);
-    checks.extend(mcp_servers(context));
     checks.push(trust(context));
     checks
 }
@@ -41,40 +36,6 @@ fn instructions(context: &DoctorContext) -> Vec<DoctorCheck> {
         DoctorCheck::warn("instructions", text, "shorten the file, or make it readable")
     });
     std::iter::once(summary).chain(warnings).collect()
-}
-
-/// Checks the definitions of MCP servers; none is started.
-fn mcp_servers(context: &DoctorContext) -> Option<DoctorCheck> {
-    let layers = context.layers.as_ref()?;
-    let set = layers.mcp_servers(&SessionOptions::default(), &context.env, &context.cwd).ok()?;
-    let unusable = set.servers.iter().filter_map(|server| match &server.state {
-        McpServerState::Unusable(why) => Some(format!("`{}` is not used: {why}", server.name)),
-        McpServerState::Ready(settings) if needs_login(context, settings) => {
-            Some(format!("`{}` needs a login: run `bosun mcp login {}`", server.name, print::shell_quote(&server.name)))
-        }
-        McpServerState::Ready(_) | McpServerState::Disabled => None,
-    });
-    let problems: Vec<String> = set.problems.iter().cloned().chain(unusable).collect();
-    let names: Vec<&str> = set.ready().map(|server| server.name.as_str()).collect();
-    match (problems.is_empty(), names.is_empty()) {
-        (true, true) => None,
-        (true, false) => {
-            let text = format!("{}; `bosun mcp test NAME` starts one and lists its tools", names.join(", "));
-            Some(DoctorCheck::ok("mcp", text))
-        }
-        (false, _) => Some(DoctorCheck::warn("mcp", problems.join("; "), "`bosun mcp list` shows every server")),
-    }
-}
-
-/// Whether a server refused its last requests because nobody had signed in.
-fn needs_login(context: &DoctorContext, server: &McpServerSettings) -> bool {
-    let home = context.home.as_deref().and_then(Home::open_as_is);
-    match (&server.address, home) {
-        (McpAddress::Url { url, .. }, Some(home)) => {
-            LoginStore::new(home).status(&server.name, url).is_ok_and(|status| status == LoginStatus::Needed)
-        }
-        (McpAddress::Url { .. }, None) | (McpAddress::Program(_), _) => false,
-    }
 }
 
 /// Checks whether the project is trusted, and lists its settings that are ignored.

@@ -11,7 +11,7 @@ static REDACTOR: RwLock<Option<Redactor>> = RwLock::new(None);
 /// each with its own keys.
 pub(crate) fn redact_secrets(secrets: &[Secret]) {
     let mut redactor = REDACTOR.write().unwrap_or_else(PoisonError::into_inner);
-    *redactor = Some(redactor.as_ref().map_or_else(|| Redactor::new(secrets), |known| known.with_secrets(secrets)));
+    redactor.get_or_insert_with(|| Redactor::new(&[])).add_secrets(secrets);
 }
 
 /// The text without the secrets.

@@ -13,10 +13,10 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tools::{BoxFuture, ToolCatalog};
 
-use super::{require_ready, servers, unknown};
+use super::methods::servers;
+use super::test::{require_ready, unknown};
 use crate::args::McpSourceArgs;
 use crate::error::CliError;
-use crate::exit::CommandExit;
 use crate::setup::{Setup, settings_failure, working_folder};
 use tui::print;
 
@@ -25,16 +25,19 @@ pub(super) async fn login(
     sources: &McpSourceArgs,
     name: &str,
     json: bool,
-) -> Result<CommandExit, CliError> {
-    let set = servers(setup, sources)?;
-    require_ready(&set, name)?;
+) -> Result<(), CliError> {
     let (cwd, access) = (working_folder(None)?, setup.sources().access(&protocol::SessionOptions::default())?);
-    let config = set.config(&access.program_env, setup.env.network_route(), &cwd, &setup.home);
-    let Some(mut config) = config else { return Err(unknown(name)) };
-    config.servers.retain(|server| server.name == name);
+    let set = servers(setup, &cwd, sources.sources(), sources.strict_mcp_config)?;
+    require_ready(&set, name)?;
+    let mut config = set.config(&access.program_env, setup.env.network_route(), &cwd, &setup.home);
+    config.servers.retain(|server| server.name == name && server.agent.is_none());
+    let mut settings = config.servers.iter_mut().filter_map(|server| server.settings.as_mut().ok());
     // The user signs in while the server starts.
-    config.servers.iter_mut().for_each(|server| server.start_timeout += mcp::LOGIN_TIMEOUT);
-    let oauth = config.servers.first().and_then(|server| match &server.address {
+    let settings = settings.next().map(|settings| {
+        settings.start_timeout += mcp::LOGIN_TIMEOUT;
+        &*settings
+    });
+    let oauth = settings.and_then(|settings| match &settings.address {
         McpAddress::Url { oauth, .. } => Some(oauth),
         McpAddress::Program(_) => None,
     });
@@ -50,7 +53,7 @@ pub(super) async fn login(
     servers.close().await;
     let outcome = outcome.map_err(|why| settings_failure(format!("the MCP server `{name}`: {why}")))?;
     show(name, outcome, json);
-    Ok(CommandExit::Success)
+    Ok(())
 }
 
 fn show(name: &str, outcome: LoginOutcome, json: bool) {
@@ -66,8 +69,8 @@ fn show(name: &str, outcome: LoginOutcome, json: bool) {
     }
 }
 
-pub(super) async fn logout(setup: &Setup, sources: &McpSourceArgs, name: &str) -> Result<CommandExit, CliError> {
-    let set = servers(setup, sources)?;
+pub(super) async fn logout(setup: &Setup, sources: &McpSourceArgs, name: &str) -> Result<(), CliError> {
+    let set = servers(setup, &working_folder(None)?, sources.sources(), sources.strict_mcp_config)?;
     let server = set.servers.iter().find(|server| server.name == name).ok_or_else(|| unknown(name))?;
     let Some((url, oauth)) = address_of(server) else {
         return Err(CliError::usage(format!("the MCP server `{name}` has no login, since it is not used by its URL")));
@@ -81,17 +84,17 @@ pub(super) async fn logout(setup: &Setup, sources: &McpSourceArgs, name: &str) -
         ))),
         (false, _) => print::note(format_args!("{name}: there was no login")),
     }
-    Ok(CommandExit::Success)
+    Ok(())
 }
 
 /// The address of a server, and how to sign in to it. One that cannot be used may have had a login.
 fn address_of(server: &ListedMcpServer) -> Option<(String, McpOAuthSettings)> {
     match &server.state {
-        McpServerState::Ready(settings) => match &settings.address {
+        McpServerState::Ready(settings) | McpServerState::Disabled(Ok(settings)) => match &settings.address {
             McpAddress::Url { url, oauth, .. } => Some((url.clone(), (**oauth).clone())),
             McpAddress::Program(_) => None,
         },
-        McpServerState::Disabled | McpServerState::Unusable(_) => {
+        McpServerState::Disabled(Err(_)) | McpServerState::Unusable(_) => {
             server.address.contains("://").then(|| (server.address.clone(), McpOAuthSettings::default()))
         }
     }

@@ -1,66 +1,80 @@
 //! `bosun mcp test`.
 
+use std::path::Path;
+
+use config::{McpServerSet, McpServerState};
 use host::Guardian;
 use mcp::{McpRevision, McpServers, ServerCheck};
-use serde_json::{Value, json};
-use tools::ToolCatalog;
-
-use super::{require_ready, servers, unknown};
-use crate::args::McpSourceArgs;
-use crate::error::CliError;
-use crate::exit::CommandExit;
-use crate::setup::{Setup, settings_failure, working_folder};
+use protocol::SessionOptions;
+use protocol::api::{McpTestResult, TestedMcpPrompt, TestedMcpTool};
+use tools::ToolCatalog as _;
 use tui::print;
 
-pub(super) async fn test(
+use crate::error::CliError;
+use crate::setup::{Setup, settings_failure};
+
+/// Starts a server in a folder, lists its tools and ends it.
+pub(super) async fn start(
     setup: &Setup,
-    sources: &McpSourceArgs,
+    set: &McpServerSet,
     name: &str,
-    json: bool,
-) -> Result<CommandExit, CliError> {
-    let set = servers(setup, sources)?;
-    require_ready(&set, name)?;
-    let cwd = working_folder(None)?;
-    let access = setup.sources().access(&protocol::SessionOptions::default())?;
-    let Some(config) = set.config(&access.program_env, setup.env.network_route(), &cwd, &setup.home) else {
-        return Err(unknown(name));
-    };
+    cwd: &Path,
+) -> Result<McpTestResult, CliError> {
+    require_ready(set, name)?;
+    let options = SessionOptions { cwd: Some(cwd.to_owned()), ..SessionOptions::default() };
+    let access = setup.sources().access(&options)?;
+    let config = set.config(&access.program_env, setup.env.network_route(), cwd, &setup.home);
     let guardian = Guardian::new("/proc/self/exe".into());
     let servers = McpServers::new(config);
     let checked = servers.check(name, &guardian).await;
     servers.close().await;
     drop(servers);
     if let Err(survivors) = guardian.end().await {
-        print::note(format_args!("{survivors}"));
+        tracing::warn!(%survivors, "a program of an MCP server has not ended");
     }
-    let check = checked.ok_or_else(|| unknown(name))?.map_err(|why| {
+    let ServerCheck { revision, tools, rejected, prompts, has_resources } = checked.ok_or_else(|| unknown(name))?.map_err(|why| {
         settings_failure(format!("the MCP server `{name}` cannot be used: {why}"))
             .with_hint(format!("`bosun mcp logs {}` prints its error output", print::shell_quote(name)))
     })?;
-    show(name, &check, json);
-    Ok(CommandExit::Success)
-}
-
-fn show(name: &str, check: &ServerCheck, json: bool) {
-    let ServerCheck { revision, tools, rejected, prompts, has_resources } = check;
     let protocol = match revision {
         McpRevision::Session => "2025-11-25 or older",
         McpRevision::Stateless => "2026-07-28",
     };
+    Ok(McpTestResult {
+        name: name.to_owned(),
+        protocol: protocol.to_owned(),
+        tools: tools.into_iter().map(|(name, description)| TestedMcpTool { name, description }).collect(),
+        prompts: prompts.into_iter().map(|(usage, description)| TestedMcpPrompt { usage, description }).collect(),
+        has_resources,
+        rejected,
+    })
+}
+
+pub(super) fn require_ready(set: &McpServerSet, name: &str) -> Result<(), CliError> {
+    let is_named = |server: &&config::ListedMcpServer| server.name == name && server.origin.agent().is_none();
+    let server = set.servers.iter().find(is_named).ok_or_else(|| unknown(name))?;
+    match &server.state {
+        McpServerState::Ready(_) => Ok(()),
+        McpServerState::Disabled(_) => Err(CliError::usage(format!("the MCP server `{name}` is disabled"))),
+        McpServerState::Unusable(why) => Err(settings_failure(format!("the MCP server `{name}` is not used: {why}"))),
+    }
+}
+
+pub(super) fn unknown(name: &str) -> CliError {
+    CliError::usage(format!("there is no MCP server `{name}` here")).with_hint("`bosun mcp list` shows the servers")
+}
+
+pub(super) fn print(result: &McpTestResult, json: bool) {
+    let McpTestResult { name, protocol, tools, prompts, has_resources, rejected } = result;
     if json {
-        let tools: Vec<Value> =
-            tools.iter().map(|(name, about)| json!({ "name": name, "description": about })).collect();
-        let prompts: Vec<Value> =
-            prompts.iter().map(|(usage, about)| json!({ "usage": usage, "description": about })).collect();
-        return print::json(&json!({ "name": name, "protocol": protocol, "tools": tools, "rejected": rejected,
-            "prompts": prompts, "hasResources": has_resources }));
+        return print::json(result);
     }
     print::output(format_args!("{name}: protocol {protocol}, {}", print::pluralize(tools.len(), "tool")));
-    for (tool, about) in tools {
-        print::output(format_args!("  {tool}  {}", print::one_line(&print::sanitize(about), 100)));
+    for TestedMcpTool { name, description } in tools {
+        print::output(format_args!("  {name}  {}", print::one_line(&print::sanitize(description), 100)));
     }
-    for (usage, about) in prompts {
-        print::output(format_args!("  {usage}  {}", print::one_line(about, 100)));
+    for TestedMcpPrompt { usage, description } in prompts {
+        print::output(format_args!("  {usage}  {}", print::one_line(&print::sanitize(description), 100)));
     }
     if *has_resources {
         print::output("  and resources, which agents list and read with their own tools");

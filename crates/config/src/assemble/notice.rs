@@ -5,6 +5,7 @@ use protocol::SessionOptions;
 
 use crate::env::Env;
 use crate::layers::SettingsLayers;
+use crate::mcp_servers::McpServerSet;
 use crate::notice::NoticeLevel;
 use crate::permissions::RuleLine;
 use crate::provider::ModelAccess;
@@ -53,12 +54,13 @@ pub(super) fn warnings(layers: &SettingsLayers) -> impl Iterator<Item = StartNot
     warnings.map(|notice| StartNotice::problem(format!("{}: {}", notice.path.display(), notice.text)))
 }
 
-/// The rules among the options that match nothing because their tool does not exist.
-pub(super) fn unknown_tools(options: &SessionOptions) -> impl Iterator<Item = StartNotice> {
+/// The rules among the options that match nothing because there is no such tool or MCP server.
+pub(super) fn unknown_tools(options: &SessionOptions, servers: &McpServerSet) -> impl Iterator<Item = StartNotice> {
     let rules = [&options.allow, &options.ask, &options.deny].into_iter().flatten();
     let rules = rules.filter_map(|rule| RuleLine::parse(rule).ok());
-    rules.filter_map(|rule| {
-        let (tool, rule) = (rule.unknown_tool()?, rule.text());
+    rules.filter_map(move |rule| {
+        let is_server = |tool: &String| servers.servers.iter().any(|server| server.name == *tool);
+        let (tool, rule) = (rule.unknown_tool().filter(|tool| !is_server(tool))?, rule.text());
         let text = format!("warning: the rule `{rule}` matches nothing: there is no tool called `{tool}`");
         Some(StartNotice { text, kind: StartNoticeKind::UnknownTool })
     })

@@ -15,14 +15,13 @@ use runtime::{
     WatchdogSettings,
 };
 
-use tools::ToolCatalog;
-
 use super::folders::working_folder;
 use super::{AssembleError, ConfiguredModelSet, SettingsSources, StartNotice, models, notice};
 use crate::catalog::LoadedCatalog;
 use crate::config::Config;
 use crate::file::ForbiddableFeature;
 use crate::layers::SettingsLayers;
+use crate::mcp_servers::{SessionServerDefiner};
 use crate::provider::ModelAccess;
 
 /// The session whose settings are assembled.
@@ -88,7 +87,7 @@ impl SettingsSources<'_> {
         };
         let policy = self.policy_of(&layers, &catalog, &cwd, &added.paths)?;
         catalog.require_no_problems(options.strict)?;
-        let mcp_servers = layers.mcp_servers(options, self.env, &cwd)?;
+        let mcp_servers = layers.mcp_servers(options, self.env, &cwd, &catalog.listing)?;
         let models = ConfiguredModelSet::new(&access.providers, &cwd, &config.agents);
         let main_agent = main_agent(options, &catalog, &models, &mut config)?;
         let default_model = models::apply_default_model(&mut config, &access);
@@ -102,9 +101,14 @@ impl SettingsSources<'_> {
             .chain(mcp_servers.notices().map(StartNotice::problem))
             .chain(notice::unused_settings(&layers, &access, self.env))
             .chain(default_model)
-            .chain(notice::unknown_tools(options))
+            .chain(notice::unknown_tools(options, &mcp_servers))
             .collect();
-        let servers = mcp_servers.config(&access.program_env, self.env.network_route(), &cwd, self.home);
+        let definer = SessionServerDefiner { layers: layers.clone(), env: self.env.clone(), cwd: cwd.clone() };
+        let servers = McpServersConfig {
+            definer: Some(Arc::new(definer)),
+            tasks: if config.mcp_tasks { McpTaskSupport::Offered } else { McpTaskSupport::Off },
+            ..mcp_servers.config(&access.program_env, self.env.network_route(), &cwd, self.home)
+        };
         let SessionOptions {
             // The process that opens the session sends it.
             prompt: _,
@@ -141,6 +145,7 @@ impl SettingsSources<'_> {
             mcp_servers: _,
             mcp_sources: _,
             only_these_mcp_servers: _,
+            disabled_mcp_servers: _,
         } = options;
         let settings = SessionSettings {
             home: self.home.clone(),
@@ -154,10 +159,7 @@ impl SettingsSources<'_> {
             main_agent,
             fleet_runner: Some(Arc::new(FleetEngine)),
             client_extensions: ClientExtensions::default(),
-            tool_catalog: servers.map(|servers| {
-                let tasks = if config.mcp_tasks { McpTaskSupport::Offered } else { McpTaskSupport::Off };
-                Arc::new(McpServers::new(McpServersConfig { tasks, ..servers })) as Arc<dyn ToolCatalog>
-            }),
+            tool_catalog: Some(Arc::new(McpServers::new(servers))),
             id: None,
             features: features(&config, &layers),
             policy,

@@ -1,8 +1,9 @@
 //! Agent definitions, built from the keys and the text of a file, a flag or a catalogue.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use protocol::{AgentSpec, DefinitionSource};
+use protocol::{AgentSpec, DefinitionSource, McpServerSpec};
 
 use super::agent_tools::{read_denied_tools, read_tools, spawn_policy};
 use super::fields::DefinitionFields;
@@ -82,12 +83,21 @@ const UNSUPPORTED_KEYS: [&str; 8] = [
     "agents",
 ];
 
-/// An agent definition and its hooks as written.
+/// An agent definition with its hooks and MCP servers as written.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct AgentDraft {
     pub(super) spec: AgentSpec,
     /// The position and the JSON of its `hooks`.
     pub(super) hooks: Option<(Option<FilePosition>, serde_json::Value)>,
+    /// The MCP servers that its agents alone use.
+    pub(super) mcp_servers: BTreeMap<String, McpServerSpec>,
+}
+
+impl AgentDraft {
+    /// A definition with nothing else.
+    pub(super) fn plain(spec: AgentSpec) -> AgentDraft {
+        AgentDraft { spec, hooks: None, mcp_servers: BTreeMap::new() }
+    }
 }
 
 /// Reads a Markdown definition; the file name is the default name.
@@ -127,16 +137,13 @@ fn read_fields(
     let name = name(&mut fields, default_name);
     let description = description(&mut fields);
     let prompt = prompt(&mut fields, body);
-    let listed = read_tools(&mut fields);
-    let agent_types = listed.agent_types.clone();
     let servers = required_servers(&mut fields);
-    let tools = listed.with_servers(&servers.named);
+    let listed = read_tools(&mut fields, &servers.names());
+    let agent_types = listed.agent_types.clone();
+    let tools = listed.with_servers(&servers.names());
     let mut unsupported = Vec::new();
     let denied = read_denied_tools(&mut fields);
     let hooks = fields.take(&["hooks"]).map(|(at, node)| (at, node.to_json()));
-    if let Some(message) = servers.unsupported {
-        fields.warning(None, message, "the agent works without it");
-    }
     let at = fields.position("github");
     if fields.take(&["github"]).is_some() {
         fields.warning(at, "`github` is not used by this version", "the agent works without it");
@@ -173,7 +180,11 @@ fn read_fields(
         unsupported,
         source,
     };
-    fields.finish(&KNOWN_KEYS, &HARMLESS_KEYS, &UNSUPPORTED_KEYS).then_some(AgentDraft { spec, hooks })
+    fields.finish(&KNOWN_KEYS, &HARMLESS_KEYS, &UNSUPPORTED_KEYS).then_some(AgentDraft {
+        spec,
+        hooks,
+        mcp_servers: servers.own,
+    })
 }
 
 fn name(fields: &mut DefinitionFields<'_>, default_name: Option<&str>) -> Option<String> {

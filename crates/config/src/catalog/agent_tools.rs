@@ -15,13 +15,16 @@ pub(super) struct ToolList {
     pub(super) agent_types: Option<Vec<String>>,
 }
 
-pub(super) fn read_tools(fields: &mut DefinitionFields<'_>) -> ToolList {
+/// Reads the list of an agent with these MCP servers.
+pub(super) fn read_tools(fields: &mut DefinitionFields<'_>, servers: &[String]) -> ToolList {
     let Some(listed) = fields.texts(&["tools"]) else { return ToolList::default() };
     let mut list = ToolList { tools: Some(Vec::new()), ..ToolList::default() };
     let mut all = false;
     for (name, at) in listed {
         let mut add = |ours: &[&str]| list.tools = Some(join_unique(list.tools.take().unwrap_or_default(), ours));
-        match resolve_tool_name(&name) {
+        let is_of_own = name.split_once(['/', '.']).is_some_and(|(server, _)| servers.iter().any(|it| it == server));
+        let meaning = if is_of_own { ToolNameMeaning::OfMcpServer } else { resolve_tool_name(&name) };
+        match meaning {
             ToolNameMeaning::All => all = true,
             ToolNameMeaning::BuiltIn(ours) => add(ours),
             ToolNameMeaning::Agents(types) => {
@@ -49,11 +52,15 @@ pub(super) fn read_tools(fields: &mut DefinitionFields<'_>) -> ToolList {
 }
 
 impl ToolList {
-    /// The tools, with all of these MCP servers.
+    /// The tools, with all of those of these MCP servers of which the list names none.
     pub(super) fn with_servers(self, servers: &[String]) -> Option<Vec<String>> {
-        let names: Vec<String> = servers.iter().map(|server| server_tool_name(&format!("{server}/*"))).collect();
+        let tools = self.tools?;
+        let all_of = |server: &String| server_tool_name(&format!("{server}/*"));
+        let is_unlisted =
+            |name: &String| !tools.iter().any(|tool| tool.starts_with(name.strip_suffix('*').unwrap_or(name)));
+        let names: Vec<String> = servers.iter().map(all_of).filter(is_unlisted).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        self.tools.map(|tools| join_unique(tools, &names))
+        Some(join_unique(tools, &names))
     }
 }
 
@@ -61,6 +68,7 @@ impl ToolList {
 /// tools of the server if only that is named, or `*`.
 fn server_tool_name(written: &str) -> String {
     let name = match (written.strip_prefix(MCP_TOOL_PREFIX), written.split_once(['/', '.'])) {
+        (Some("*"), _) => written.to_owned(),
         (Some(rest), _) if !rest.contains("__") => format!("{written}__*"),
         (Some(_), _) | (None, None) => written.to_owned(),
         (None, Some((server, tool))) => format!("{MCP_TOOL_PREFIX}{server}__{tool}"),

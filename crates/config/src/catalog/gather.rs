@@ -39,7 +39,7 @@ pub fn gather_catalog(places: &CatalogLocations<'_>) -> Result<CatalogListing, V
     }
     add_remote(places, &mut gathered);
     for spec in built_in_agents() {
-        gathered.add_agent(AgentDraft { spec, hooks: None }, Path::new(""), None);
+        gathered.add_agent(AgentDraft::plain(spec), Path::new(""), None);
     }
     mark_project_hooks(places, &mut gathered);
     remove_forbidden_hooks(places, &mut gathered);
@@ -160,24 +160,25 @@ fn add_hooks(folder: &CatalogFolder, places: &CatalogLocations<'_>, gathered: &m
     }
 }
 
-/// Adds the remote catalogue's definitions, without their hooks.
+/// Adds the remote catalogue's definitions, without their hooks and MCP servers.
 fn add_remote(places: &CatalogLocations<'_>, gathered: &mut CatalogListing) {
     let (RemoteState::Fresh { url } | RemoteState::Cached { url, .. }) = &places.remote.state else { return };
     let Some(text) = &places.remote.text else { return };
     let (name, source) = (Path::new(url), DefinitionSource::Remote { url: url.clone() });
     match definitions::read(name, text, &source, &mut gathered.problems) {
         Ok(drafts) => {
-            for AgentDraft { spec, hooks } in drafts {
-                if hooks.is_some() {
+            for AgentDraft { spec, hooks, mcp_servers } in drafts {
+                let ignored = [hooks.map(|_| "hooks"), (!mcp_servers.is_empty()).then_some("MCP servers")];
+                for what in ignored.into_iter().flatten() {
                     let message =
-                        format!("agent `{}`: its hooks are ignored, since they come from the network", spec.name);
+                        format!("agent `{}`: its {what} are ignored, since they come from the network", spec.name);
                     gathered.problems.push(DefinitionProblem::warning(
                         name,
                         message,
                         "put the agent into a file of your own",
                     ));
                 }
-                gathered.add_agent(AgentDraft { spec, hooks: None }, name, None);
+                gathered.add_agent(AgentDraft::plain(spec), name, None);
             }
         }
         Err(problem) => gathered.problems.push(problem),

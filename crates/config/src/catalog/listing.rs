@@ -7,6 +7,7 @@ use protocol::{AgentSpec, DefinitionSource, SkillSpec, SlashSpec};
 use super::agent::AgentDraft;
 use super::plugin::Plugin;
 use super::{DefinitionProblem, HookHolder, HookText, RemoteState};
+use crate::mcp_servers::{McpServerDefinition, McpServerOrigin};
 
 /// All definitions found, strongest first.
 #[derive(Debug, Default)]
@@ -23,6 +24,8 @@ pub struct CatalogListing {
     pub hooks: Vec<HookText>,
     /// Plugins.
     pub plugins: Vec<Plugin>,
+    /// The MCP servers of plugins.
+    pub(crate) plugin_servers: Vec<McpServerDefinition>,
     /// Problems found.
     pub problems: Vec<DefinitionProblem>,
     /// State of the remote catalogue.
@@ -30,12 +33,14 @@ pub struct CatalogListing {
 }
 
 /// An agent that was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ListedAgent {
     /// Its definition.
     pub spec: AgentSpec,
     /// The hooks of this agent alone, as written.
     pub hooks: Option<HookText>,
+    /// The MCP servers that its agents alone use.
+    pub(crate) mcp_servers: Vec<McpServerDefinition>,
     /// The source of the definition used instead.
     pub shadowed_by: Option<DefinitionSource>,
 }
@@ -64,6 +69,11 @@ impl CatalogListing {
         self.agents.iter().filter(|agent| agent.shadowed_by.is_none())
     }
 
+    /// The MCP servers of the agents in effect.
+    pub(crate) fn agent_servers(&self) -> impl Iterator<Item = McpServerDefinition> {
+        self.effective().flat_map(|agent| agent.mcp_servers.iter().cloned())
+    }
+
     /// The skills in effect.
     pub fn effective_skills(&self) -> impl Iterator<Item = &ListedSkill> {
         self.skills.iter().filter(|skill| skill.shadowed_by.is_none())
@@ -81,7 +91,7 @@ impl CatalogListing {
     }
 
     pub(super) fn add_agent(&mut self, drafted: AgentDraft, file: &Path, plugin: Option<&Path>) {
-        let AgentDraft { spec, hooks } = drafted;
+        let AgentDraft { spec, hooks, mcp_servers } = drafted;
         let shadowed_by = self.agent(&spec.name).map(|stronger| stronger.spec.source.clone());
         let hooks = hooks.map(|(_, json)| HookText {
             file: file.to_owned(),
@@ -90,7 +100,15 @@ impl CatalogListing {
             project_dir: None,
             text: json.to_string(),
         });
-        self.agents.push(ListedAgent { spec, hooks, shadowed_by });
+        let origin = McpServerOrigin::Agent {
+            agent: spec.name.clone(),
+            source: spec.source.clone(),
+            plugin: plugin.map(Path::to_owned),
+        };
+        let servers = mcp_servers.into_iter();
+        let mcp_servers =
+            servers.map(|(name, spec)| McpServerDefinition { name, spec, origin: origin.clone() }).collect();
+        self.agents.push(ListedAgent { spec, hooks, mcp_servers, shadowed_by });
     }
 
     pub(super) fn add_skill(&mut self, spec: SkillSpec) {

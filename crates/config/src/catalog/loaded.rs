@@ -112,7 +112,7 @@ impl LoadedCatalog {
     pub(crate) fn of_agents(agents: Vec<AgentSpec>) -> LoadedCatalog {
         let mut listing = CatalogListing::default();
         for spec in agents.into_iter().chain(built_in_agents()) {
-            listing.add_agent(AgentDraft { spec, hooks: None }, Path::new(""), None);
+            listing.add_agent(AgentDraft::plain(spec), Path::new(""), None);
         }
         LoadedCatalog { listing, hooks: Vec::new() }
     }

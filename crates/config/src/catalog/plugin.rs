@@ -28,8 +28,7 @@ const HARMLESS_KEYS: [&str; 10] = [
     "dependencies",
 ];
 
-const UNSUPPORTED_KEYS: [&str; 7] =
-    ["mcp-servers", "lsp-servers", "output-styles", "extensions", "themes", "monitors", "user-config"];
+const UNSUPPORTED_KEYS: [&str; 6] = ["lsp-servers", "output-styles", "extensions", "themes", "monitors", "user-config"];
 
 /// A plugin that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +53,10 @@ pub(super) struct PluginContents {
     pub(super) hooks: Vec<PathBuf>,
     /// Hooks written in the manifest itself.
     pub(super) inline_hooks: Option<(PathBuf, serde_json::Value)>,
+    /// Files that define MCP servers.
+    pub(super) mcp_files: Vec<PathBuf>,
+    /// MCP servers written in the manifest itself.
+    pub(super) inline_mcp: Option<(PathBuf, serde_json::Value)>,
 }
 
 impl Plugin {
@@ -104,6 +107,8 @@ impl PluginContents {
             commands: paths(&mut fields, &folder, "commands", "commands"),
             hooks: Vec::new(),
             inline_hooks: None,
+            mcp_files: Vec::new(),
+            inline_mcp: None,
         };
         match fields.take(&["hooks"]) {
             Some((_, node)) if matches!(node.value, NodeValue::Table(_)) => {
@@ -112,9 +117,14 @@ impl PluginContents {
             Some((_, node)) => contents.hooks = listed_paths(&mut fields, &folder, "hooks", node),
             None => contents.hooks = default_path(&folder, "hooks/hooks.json"),
         }
-        // `mcp-servers` is known but not supported yet, so report it if it is still there.
-        let known: Vec<&str> = KNOWN_KEYS.into_iter().filter(|key| *key != "mcp-servers").collect();
-        fields.finish(&known, &HARMLESS_KEYS, &UNSUPPORTED_KEYS).then_some(contents)
+        match fields.take(&["mcp-servers"]) {
+            Some((_, node)) if matches!(node.value, NodeValue::Table(_)) => {
+                contents.inline_mcp = Some((manifest.clone(), node.to_json()));
+            }
+            Some((_, node)) => contents.mcp_files = listed_paths(&mut fields, &folder, "mcp-servers", node),
+            None => contents.mcp_files = default_path(&folder, ".mcp.json"),
+        }
+        fields.finish(&KNOWN_KEYS, &HARMLESS_KEYS, &UNSUPPORTED_KEYS).then_some(contents)
     }
 }
 

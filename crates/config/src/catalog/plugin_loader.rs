@@ -8,6 +8,7 @@ use super::locations::CatalogLocations;
 use super::plugin::{Plugin, PluginContents};
 use super::walk::{DefinitionWalk, LinkPolicy};
 use super::{CatalogListing, DefinitionProblem, HookHolder, HookText, agent, commands, skill};
+use crate::mcp_servers::{McpServerDefinition, McpServerOrigin, ServerFile};
 use protocol::SettingsFileScope;
 
 /// The plugin folders: those on the command line, then those in Bosun's home.
@@ -25,7 +26,8 @@ pub(super) fn plugin_folders(places: &CatalogLocations<'_>) -> Vec<PathBuf> {
 /// Adds a plugin and everything in it.
 pub(super) fn add_plugin(folder: &Path, places: &CatalogLocations<'_>, gathered: &mut CatalogListing) {
     let Some(contents) = PluginContents::read(folder, &mut gathered.problems) else { return };
-    let PluginContents { plugin, agents, skills, commands, hooks, inline_hooks: inline } = contents;
+    let PluginContents { plugin, agents, skills, commands, hooks, inline_hooks: inline, mcp_files, inline_mcp } =
+        contents;
     let mut loader = PluginLoader { plugin_dir: &plugin.folder, plugin: &plugin, places, gathered };
     loader.add_agents(&agents);
     loader.add_skills(&skills);
@@ -36,6 +38,13 @@ pub(super) fn add_plugin(folder: &Path, places: &CatalogLocations<'_>, gathered:
     }
     if let Some((file, json)) = inline {
         loader.add_hooks(file, serde_json::json!({ "hooks": json }).to_string());
+    }
+    for file in mcp_files {
+        let text = loader.read(&file);
+        text.into_iter().for_each(|text| loader.add_servers(&file, &text));
+    }
+    if let Some((file, json)) = inline_mcp {
+        loader.add_servers(&file, &json.to_string());
     }
     gathered.plugins.push(plugin);
 }
@@ -92,6 +101,27 @@ impl PluginLoader<'_> {
             let plugin = Some(self.plugin_dir.to_owned());
             self.gathered.hooks.push(HookText { file, holder: HookHolder::File, plugin, project_dir: None, text });
         }
+    }
+
+    /// Adds the MCP servers of a text. A plugin that names a server which another one has too does not replace it.
+    fn add_servers(&mut self, file: &Path, text: &str) {
+        let ServerFile { servers, unused_keys } = match ServerFile::parse_plugin(text) {
+            Ok(parsed) => parsed,
+            Err(why) => {
+                let problem =
+                    DefinitionProblem::error(file, format!("its MCP servers cannot be read: {why}"), "correct it");
+                self.gathered.problems.push(problem);
+                return;
+            }
+        };
+        if !unused_keys.is_empty() {
+            let message = format!("these keys of MCP servers have no effect: {}", unused_keys.join(", "));
+            self.gathered.problems.push(DefinitionProblem::warning(file, message, "remove them"));
+        }
+        let origin = McpServerOrigin::Plugin { plugin: self.plugin.name.clone(), folder: self.plugin_dir.to_owned() };
+        let servers = servers.into_iter();
+        let definitions = servers.map(|(name, spec)| McpServerDefinition { name, spec, origin: origin.clone() });
+        self.gathered.plugin_servers.extend(definitions);
     }
 
     /// The Markdown files at these paths. A file that the manifest names directly and is not Markdown is an error.

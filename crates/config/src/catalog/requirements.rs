@@ -1,44 +1,86 @@
 //! What a definition asks for besides tools: models, effort, mode, budget, isolation, place and MCP servers.
 
-use protocol::{Budget, Isolation, ModelPreference, PermissionMode, PlaceName, ReasoningEffort, parse_usd};
+use std::collections::BTreeMap;
 
+use protocol::{
+    Budget, ForeignMcpServer, Isolation, McpServerSpec, ModelPreference, PermissionMode, PlaceName, ReasoningEffort,
+    parse_usd,
+};
+
+use super::FilePosition;
 use super::fields::DefinitionFields;
-use super::node::NodeValue;
+use super::node::{DocumentNode, NodeValue};
 
-/// The MCP servers of an agent's file.
+/// The MCP servers of an agent's definition.
 #[derive(Default)]
 pub(super) struct RequiredServers {
     /// Those of the session that it names.
     pub(super) named: Vec<String>,
-    /// A message about those that the file itself defines, which are not started.
-    pub(super) unsupported: Option<String>,
+    /// Its own.
+    pub(super) own: BTreeMap<String, McpServerSpec>,
+}
+
+impl RequiredServers {
+    /// The names of all of them.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.named.iter().chain(self.own.keys()).cloned().collect()
+    }
 }
 
 pub(super) fn required_servers(fields: &mut DefinitionFields<'_>) -> RequiredServers {
-    let Some((_, node)) = fields.take(&["mcp-servers"]) else { return RequiredServers::default() };
-    let (mut named, mut defined) = (Vec::new(), Vec::new());
-    match &node.value {
-        NodeValue::Table(table) => defined.extend(table.iter().map(|(key, _)| key.to_key())),
+    let Some((at, node)) = fields.take(&["mcp-servers"]) else { return RequiredServers::default() };
+    let mut servers = RequiredServers::default();
+    match node.value {
+        NodeValue::Table(table) => add_own_servers(fields, at, table, &mut servers),
         NodeValue::List(list) => {
             for entry in list {
-                match &entry.value {
-                    NodeValue::Table(table) => defined.extend(table.iter().map(|(key, _)| key.to_key())),
+                match entry.value {
+                    NodeValue::Table(table) => add_own_servers(fields, entry.at.or(at), table, &mut servers),
                     NodeValue::List(_)
                     | NodeValue::Nothing
                     | NodeValue::Flag(_)
                     | NodeValue::Number(_)
-                    | NodeValue::Text(_) => named.push(entry.to_key()),
+                    | NodeValue::Text(_) => servers.named.push(entry.to_key()),
                 }
             }
         }
         NodeValue::Nothing => {}
-        NodeValue::Flag(_) | NodeValue::Number(_) | NodeValue::Text(_) => named.push(node.to_key()),
+        NodeValue::Flag(_) | NodeValue::Number(_) | NodeValue::Text(_) => servers.named.push(node.to_key()),
     }
-    let names = defined.join(", ");
-    let unsupported = (!names.is_empty()).then(|| {
-        format!("it defines MCP servers ({names}), which are started only from .mcp.json and settings in this version")
-    });
-    RequiredServers { named, unsupported }
+    servers
+}
+
+/// Reads servers that a definition has itself. One without anything behind its name is one of the session.
+fn add_own_servers(
+    fields: &mut DefinitionFields<'_>,
+    at: Option<FilePosition>,
+    table: Vec<(DocumentNode, DocumentNode)>,
+    servers: &mut RequiredServers,
+) {
+    for (key, node) in table {
+        let (name, at) = (key.to_key(), key.at.or(at));
+        let server = match node.to_json() {
+            serde_json::Value::Null => {
+                servers.named.push(name);
+                continue;
+            }
+            serde_json::Value::Object(server) => ForeignMcpServer::read(server).map_err(|error| error.to_string()),
+            _other => Err(format!("it is {}", node.value.kind())),
+        };
+        match server {
+            Ok(ForeignMcpServer { server, unused_keys }) => {
+                if !unused_keys.is_empty() {
+                    let message = format!("the MCP server `{name}`: no effect have {}", unused_keys.join(", "));
+                    fields.warning(at, message, "remove them");
+                }
+                servers.own.insert(name, server);
+            }
+            Err(why) => {
+                let message = format!("the MCP server `{name}` is not one: {why}");
+                fields.error(at, message, "write `command` and `args`, or `url`");
+            }
+        }
+    }
 }
 
 /// The isolation that a definition asks for. Adds a message to `unsupported` if this version cannot provide it.

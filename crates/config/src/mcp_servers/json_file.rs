@@ -3,49 +3,39 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use protocol::McpServerSpec;
+use protocol::{ForeignMcpServer, McpServerSpec};
 use serde::Deserialize;
-use serde::de::{self, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// The keys of a server that are used.
-const KNOWN_KEYS: [&str; 16] = [
-    "type",
-    "command",
-    "args",
-    "env",
-    "cwd",
-    "url",
-    "headers",
-    "startTimeoutSeconds",
-    "callTimeoutSeconds",
-    "taskTimeoutSeconds",
-    "tools",
-    "disabledTools",
-    "protocolVersion",
-    "sampling",
-    "oauth",
-    "disabled",
-];
+const NO_SERVERS: &str = "it has no `mcpServers`";
 
 /// The servers of a file, and the keys in it that are not used.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct ServerFile {
-    pub(super) servers: BTreeMap<String, McpServerSpec>,
-    pub(super) unused_keys: Vec<String>,
+pub(crate) struct ServerFile {
+    pub(crate) servers: BTreeMap<String, McpServerSpec>,
+    pub(crate) unused_keys: Vec<String>,
 }
 
 impl ServerFile {
     /// Reads a file's text; the error says what is wrong, and where.
-    pub(super) fn parse(text: &str) -> Result<ServerFile, String> {
+    pub(crate) fn parse(text: &str) -> Result<ServerFile, String> {
         let TopLevel { servers } = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let Some(servers) = servers else { return Err("it has no `mcpServers`".into()) };
+        let Some(servers) = servers else { return Err(NO_SERVERS.into()) };
         let mut file = ServerFile::default();
-        for (name, JsonServer { spec, unused }) in servers {
-            file.unused_keys.extend(unused.into_iter().map(|key| format!("{name}.{key}")));
-            file.servers.insert(name, spec);
+        for (name, JsonServer(ForeignMcpServer { server, unused_keys })) in servers {
+            file.unused_keys.extend(unused_keys.into_iter().map(|key| format!("{name}.{key}")));
+            file.servers.insert(name, server);
         }
         Ok(file)
+    }
+
+    /// Reads a file of a plugin, which may have its servers by name at the top.
+    pub(crate) fn parse_plugin(text: &str) -> Result<ServerFile, String> {
+        match ServerFile::parse(text) {
+            Err(why) if why == NO_SERVERS => ServerFile::parse(&format!("{{\"mcpServers\":{text}}}")),
+            parsed => parsed,
+        }
     }
 }
 
@@ -56,11 +46,8 @@ struct TopLevel {
     servers: Option<BTreeMap<String, JsonServer>>,
 }
 
-/// A server, and its keys that are not used.
-struct JsonServer {
-    spec: McpServerSpec,
-    unused: Vec<String>,
-}
+/// A server, with the position of what is wrong with it.
+struct JsonServer(ForeignMcpServer);
 
 impl<'de> Deserialize<'de> for JsonServer {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<JsonServer, D::Error> {
@@ -78,17 +65,11 @@ impl<'de> Visitor<'de> for ServerVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonServer, A::Error> {
-        let (mut fields, mut unused) = (Map::new(), Vec::new());
-        while let Some(key) = map.next_key::<String>()? {
-            if KNOWN_KEYS.contains(&key.as_str()) {
-                fields.insert(key, map.next_value::<Value>()?);
-            } else {
-                map.next_value::<IgnoredAny>()?;
-                unused.push(key);
-            }
+        let mut fields = Map::new();
+        while let Some((key, value)) = map.next_entry::<String, Value>()? {
+            fields.insert(key, value);
         }
-        let spec = McpServerSpec::deserialize(Value::Object(fields)).map_err(de::Error::custom)?;
-        Ok(JsonServer { spec, unused })
+        ForeignMcpServer::read(fields).map(JsonServer).map_err(de::Error::custom)
     }
 }
 

@@ -1,20 +1,22 @@
 //! Which MCP servers a session has, and why it does not have the others.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use host::Home;
 use mcp::{
-    LoginStore, McpAddress, McpLogins, McpOAuthSettings, McpProgram, McpRevision, McpServerSettings, McpServersConfig,
-    OAuthGrant,
+    DefinedMcpServer, LoginStore, McpAddress, McpLogins, McpOAuthSettings, McpProgram, McpRevision, McpServerDefiner,
+    McpServerSettings, McpServersConfig, OAuthGrant,
 };
 use net::{NetworkRoute, Secret};
 use protocol::{HookAction, McpOAuthGrant, McpOAuthSpec, McpServerKind, McpServerSpec, Refusal, SessionOptions};
 use url::Url;
 
+use super::definition::{McpServerDefinition, McpServerOrigin};
 use super::expand::VariableExpander;
 use super::json_file::ServerFile;
+use crate::catalog::CatalogListing;
 use crate::env::Env;
 use crate::file::ForbiddableFeature;
 use crate::hook_files;
@@ -50,7 +52,7 @@ pub struct ListedMcpServer {
     /// Its name.
     pub name: String,
     /// What defines it.
-    pub origin: SettingOrigin,
+    pub origin: McpServerOrigin,
     /// Its program with arguments, or its URL, as written.
     pub address: String,
     /// Whether the session has it.
@@ -62,17 +64,10 @@ pub struct ListedMcpServer {
 pub enum McpServerState {
     /// It is started when an agent needs it.
     Ready(McpServerSettings),
-    /// It is left out on purpose.
-    Disabled,
+    /// It is left out on purpose, with its settings, or why it could not be used.
+    Disabled(Result<McpServerSettings, String>),
     /// It cannot be used, for this reason.
     Unusable(String),
-}
-
-/// A definition before it is checked.
-struct Definition {
-    name: String,
-    spec: McpServerSpec,
-    origin: SettingOrigin,
 }
 
 impl McpServerSet {
@@ -80,11 +75,19 @@ impl McpServerSet {
     pub fn ready(&self) -> impl Iterator<Item = &McpServerSettings> {
         self.servers.iter().filter_map(|server| match &server.state {
             McpServerState::Ready(settings) => Some(settings),
-            McpServerState::Disabled | McpServerState::Unusable(_) => None,
+            McpServerState::Disabled(_) | McpServerState::Unusable(_) => None,
         })
     }
 
-    /// What a session needs to use the servers; `None` if there are none. Programs get `env`; their error output, and the
+    /// The servers that may be used, or could be if they were switched on.
+    fn startable(&self) -> impl Iterator<Item = &McpServerSettings> {
+        self.servers.iter().filter_map(|server| match &server.state {
+            McpServerState::Ready(settings) | McpServerState::Disabled(Ok(settings)) => Some(settings),
+            McpServerState::Disabled(Err(_)) | McpServerState::Unusable(_) => None,
+        })
+    }
+
+    /// What a session needs to use the servers. Programs get `env`; their error output, and the
     /// user's logins, are kept in `home`.
     pub fn config(
         &self,
@@ -92,56 +95,81 @@ impl McpServerSet {
         route: NetworkRoute,
         cwd: &Path,
         home: &Home,
-    ) -> Option<McpServersConfig> {
-        let servers: Vec<McpServerSettings> = self.ready().cloned().collect();
-        (!servers.is_empty()).then(|| McpServersConfig {
-            servers,
+    ) -> McpServersConfig {
+        McpServersConfig {
+            servers: self.servers.iter().map(ListedMcpServer::defined).collect(),
             env: env.to_vec(),
             route,
             roots: vec![cwd.to_owned()],
             logs: Some(home.root().join(MCP_LOGS)),
             logins: McpLogins { store: Some(LoginStore::new(home.clone())), ..McpLogins::default() },
             ..McpServersConfig::default()
-        })
+        }
     }
 
     /// What a user should know about the servers when a session starts.
     pub(crate) fn notices(&self) -> impl Iterator<Item = String> {
         let unusable = self.servers.iter().filter_map(|server| match &server.state {
             McpServerState::Unusable(why) => Some(format!("the MCP server `{}` is not used: {why}", server.name)),
-            McpServerState::Ready(_) | McpServerState::Disabled => None,
+            McpServerState::Ready(_) | McpServerState::Disabled(_) => None,
         });
         self.problems.iter().cloned().chain(unusable)
     }
 
     /// The values that must never be written: headers, and variables, that are not in the file itself.
     pub(crate) fn secrets(&self, home: &Home) -> Vec<Secret> {
-        let of_server = |server: &McpServerSettings| match &server.address {
-            McpAddress::Program(program) => program.env.iter().map(|(_, value)| value.clone()).collect(),
-            McpAddress::Url { headers, oauth, .. } => {
-                let headers = headers.iter().map(|(_, value)| value.clone());
-                headers.chain(oauth.client_secret.clone()).chain(oauth.private_key.clone()).collect::<Vec<Secret>>()
-            }
-        };
-        let all = self.ready().flat_map(of_server).chain(LoginStore::new(home.clone()).secrets());
-        all.filter(|value| value.reveal().len() >= MIN_SECRET_BYTES).collect()
+        let of_logins = LoginStore::new(home.clone()).secrets();
+        self.startable().flat_map(McpServerSettings::secrets).cloned().chain(of_logins).collect()
     }
 }
 
-/// Shorter values are no keys, and occur in too many texts to be redacted.
-const MIN_SECRET_BYTES: usize = 16;
+impl ListedMcpServer {
+    /// The server as a session has it.
+    fn defined(&self) -> DefinedMcpServer {
+        let ListedMcpServer { name, origin, address, state } = self;
+        let (is_enabled, settings) = match state.clone() {
+            McpServerState::Ready(settings) => (true, Ok(settings)),
+            McpServerState::Disabled(settings) => (false, settings),
+            McpServerState::Unusable(why) => (true, Err(why)),
+        };
+        DefinedMcpServer {
+            name: name.clone(),
+            scope: origin.scope(),
+            origin: origin.to_string(),
+            address: address.clone(),
+            agent: origin.agent().map(str::to_owned),
+            is_enabled,
+            settings,
+        }
+    }
+}
 
 impl SettingsLayers {
-    /// The MCP servers of a session in this folder. Fails if the options name a file that cannot be used.
-    pub fn mcp_servers(&self, options: &SessionOptions, env: &Env, cwd: &Path) -> Result<McpServerSet, Refusal> {
+    /// The MCP servers of a session in this folder, with those of its agents and plugins. Fails if the options name a
+    /// file that cannot be used.
+    pub fn mcp_servers(
+        &self,
+        options: &SessionOptions,
+        env: &Env,
+        cwd: &Path,
+        catalog: &CatalogListing,
+    ) -> Result<McpServerSet, Refusal> {
         let mut set = McpServerSet::default();
         let mut definitions = option_definitions(options, cwd, &mut set.problems)?;
         if !options.only_these_mcp_servers {
             definitions.extend(self.file_definitions(&mut set.problems));
+            definitions.extend(catalog.plugin_servers.iter().cloned());
         }
+        for definition in definitions.iter_mut().filter(|it| options.disabled_mcp_servers.contains(&it.name)) {
+            definition.spec.disabled = true;
+        }
+        definitions.extend(catalog.agent_servers());
         let check = ServerCheck { layers: self, env, cwd };
         for definition in definitions {
-            if set.servers.iter().any(|server| server.name == definition.name) {
+            let is_same = |server: &ListedMcpServer| {
+                server.name == definition.name && server.origin.agent() == definition.origin.agent()
+            };
+            if set.servers.iter().any(is_same) {
                 // A stronger origin defines it.
                 continue;
             }
@@ -149,29 +177,28 @@ impl SettingsLayers {
                 true => check.state_of(&definition),
                 false => McpServerState::Unusable(format!("a session has at most {MAX_SERVERS} servers")),
             };
-            if definition.spec.sampling && matches!(definition.origin, SettingOrigin::Project(_)) {
+            if definition.spec.sampling && definition.origin.is_project() {
                 let name = &definition.name;
                 set.problems.push(format!("`{name}`: `sampling` has no effect; only your own settings can allow it"));
             }
-            let address = shown_address(&definition.spec);
-            set.servers.push(ListedMcpServer { name: definition.name, origin: definition.origin, address, state });
+            set.servers.push(listed(definition, state));
         }
-        set.servers.sort_by(|a, b| a.name.cmp(&b.name));
+        set.servers.sort_by(|a, b| (&a.name, a.origin.agent()).cmp(&(&b.name, b.origin.agent())));
         Ok(set)
     }
 
     /// The definitions in files, strongest first.
-    fn file_definitions(&self, problems: &mut Vec<String>) -> Vec<Definition> {
+    fn file_definitions(&self, problems: &mut Vec<String>) -> Vec<McpServerDefinition> {
         let project = self.project_file(problems);
         let mut definitions = Vec::new();
         let stronger = |origin: &SettingOrigin| origin.rank() <= SettingOrigin::Project(PathBuf::new()).rank();
-        let of_layers = |wanted: bool, definitions: &mut Vec<Definition>| {
+        let of_layers = |wanted: bool, definitions: &mut Vec<McpServerDefinition>| {
             for layer in self.layers.iter().filter(|layer| stronger(&layer.origin) == wanted) {
                 let servers = layer.file.mcp.servers.iter();
-                definitions.extend(servers.map(|(name, spec)| Definition {
+                definitions.extend(servers.map(|(name, spec)| McpServerDefinition {
                     name: name.clone(),
                     spec: spec.clone(),
-                    origin: layer.origin.clone(),
+                    origin: McpServerOrigin::Settings(layer.origin.clone()),
                 }));
             }
         };
@@ -182,7 +209,7 @@ impl SettingsLayers {
     }
 
     /// The definitions in the project's file. They are programs, so they count only if the project is trusted.
-    fn project_file(&self, problems: &mut Vec<String>) -> Vec<Definition> {
+    fn project_file(&self, problems: &mut Vec<String>) -> Vec<McpServerDefinition> {
         let path = self.project.dir.join(PROJECT_FILE);
         if !self.reads_project_files || path.symlink_metadata().is_err() {
             return Vec::new();
@@ -201,7 +228,10 @@ impl SettingsLayers {
             Err(error) => Err(error.to_string()),
         };
         match text.and_then(|text| ServerFile::parse(&text)) {
-            Ok(file) => definitions_of(file, &path.display().to_string(), &SettingOrigin::Project(path), problems),
+            Ok(file) => {
+                let origin = McpServerOrigin::Settings(SettingOrigin::Project(path.clone()));
+                definitions_of(file, &path.display().to_string(), &origin, problems)
+            }
             Err(why) => {
                 problems.push(format!("{}: {why}", path.display()));
                 Vec::new()
@@ -226,9 +256,36 @@ pub(crate) fn project_server_commands(top: &Path) -> Vec<HookAction> {
 
 /// A server's program as the user sees it when trusting the project: variables have their defaults, since a session may
 /// be started with others.
-fn trusted_command(spec: &McpServerSpec, top: &Path) -> Option<HookAction> {
+pub(crate) fn trusted_command(spec: &McpServerSpec, top: &Path) -> Option<HookAction> {
     let value = |name: &str| ["CLAUDE_PROJECT_DIR", "PWD"].contains(&name).then(|| top.display().to_string());
     as_command(&expand(spec, &mut VariableExpander::new(&value)))
+}
+
+/// Checks the servers that clients add to a running session.
+#[derive(Debug)]
+pub(crate) struct SessionServerDefiner {
+    pub(crate) layers: SettingsLayers,
+    pub(crate) env: Env,
+    pub(crate) cwd: PathBuf,
+}
+
+impl McpServerDefiner for SessionServerDefiner {
+    fn define(&self, servers: &BTreeMap<String, McpServerSpec>) -> Vec<DefinedMcpServer> {
+        let check = ServerCheck { layers: &self.layers, env: &self.env, cwd: &self.cwd };
+        let define = |(name, spec): (&String, &McpServerSpec)| {
+            let origin = McpServerOrigin::Settings(SettingOrigin::Flag);
+            let definition = McpServerDefinition { name: name.clone(), spec: spec.clone(), origin };
+            let state = check.state_of(&definition);
+            let server = listed(definition, state).defined();
+            DefinedMcpServer { origin: "the session's client".into(), ..server }
+        };
+        servers.iter().map(define).collect()
+    }
+}
+
+fn listed(definition: McpServerDefinition, state: McpServerState) -> ListedMcpServer {
+    let address = shown_address(&definition.spec);
+    ListedMcpServer { name: definition.name, origin: definition.origin, address, state }
 }
 
 /// A server's program as the command of a hook, whose files are known.
@@ -245,13 +302,14 @@ fn option_definitions(
     options: &SessionOptions,
     cwd: &Path,
     problems: &mut Vec<String>,
-) -> Result<Vec<Definition>, Refusal> {
-    let typed = options.mcp_servers.iter().map(|(name, spec)| Definition {
+) -> Result<Vec<McpServerDefinition>, Refusal> {
+    let origin = McpServerOrigin::Settings(SettingOrigin::Flag);
+    let typed = options.mcp_servers.iter().map(|(name, spec)| McpServerDefinition {
         name: name.clone(),
         spec: spec.clone(),
-        origin: SettingOrigin::Flag,
+        origin: origin.clone(),
     });
-    let mut definitions: Vec<Definition> = typed.collect();
+    let mut definitions: Vec<McpServerDefinition> = typed.collect();
     // Of several sources, the last one that defines a name counts.
     for source in options.mcp_sources.iter().rev() {
         let (place, text) = match source.trim_start().starts_with('{') {
@@ -259,7 +317,7 @@ fn option_definitions(
             false => (source.clone(), read_source(&cwd.join(source))?),
         };
         let file = ServerFile::parse(&text).map_err(|why| Refusal::new(format!("{place}: {why}")))?;
-        definitions.extend(definitions_of(file, &place, &SettingOrigin::Flag, problems));
+        definitions.extend(definitions_of(file, &place, &origin, problems));
     }
     Ok(definitions)
 }
@@ -276,14 +334,14 @@ fn read_source(path: &Path) -> Result<String, Refusal> {
 fn definitions_of(
     file: ServerFile,
     place: &str,
-    origin: &SettingOrigin,
+    origin: &McpServerOrigin,
     problems: &mut Vec<String>,
-) -> Vec<Definition> {
+) -> Vec<McpServerDefinition> {
     if !file.unused_keys.is_empty() {
         problems.push(format!("{place}: these keys have no effect: {}", file.unused_keys.join(", ")));
     }
     let servers = file.servers.into_iter();
-    servers.map(|(name, spec)| Definition { name, spec, origin: origin.clone() }).collect()
+    servers.map(|(name, spec)| McpServerDefinition { name, spec, origin: origin.clone() }).collect()
 }
 
 /// How a server is reached, as written: variables are not expanded, since they may be keys.
@@ -302,25 +360,23 @@ struct ServerCheck<'a> {
 }
 
 impl ServerCheck<'_> {
-    fn state_of(&self, definition: &Definition) -> McpServerState {
-        if definition.spec.disabled {
-            return McpServerState::Disabled;
-        }
+    fn state_of(&self, definition: &McpServerDefinition) -> McpServerState {
         match self.settings_of(definition) {
+            settings if definition.spec.disabled => McpServerState::Disabled(settings),
             Ok(settings) => McpServerState::Ready(settings),
             Err(why) => McpServerState::Unusable(why),
         }
     }
 
-    fn settings_of(&self, definition: &Definition) -> Result<McpServerSettings, String> {
-        let Definition { name, spec, origin } = definition;
+    fn settings_of(&self, definition: &McpServerDefinition) -> Result<McpServerSettings, String> {
+        let McpServerDefinition { name, spec, origin } = definition;
         if let Some(managed) = self.layers.forbidden_by(ForbiddableFeature::Mcp) {
             return Err(format!("{} forbids MCP servers", managed.display()));
         }
         if name.is_empty() || name.chars().count() > MAX_NAME_CHARS || name.chars().any(char::is_control) {
             return Err(format!("its name must have 1 to {MAX_NAME_CHARS} characters"));
         }
-        let value = |name: &str| self.env.text(name);
+        let value = |name: &str| origin.variable(name).or_else(|| self.env.text(name));
         let mut expander = VariableExpander::new(&value);
         let expanded = expand(spec, &mut expander);
         let missing = expander.missing();
@@ -340,7 +396,7 @@ impl ServerCheck<'_> {
             tools: spec.tools.clone().filter(|tools| !tools.iter().any(|tool| tool == "*")),
             denied_tools: spec.disabled_tools.clone(),
             revision: expanded.protocol_version.as_deref().map(revision_of).transpose()?,
-            sampling: spec.sampling && !matches!(origin, SettingOrigin::Project(_)),
+            sampling: spec.sampling && !origin.is_project(),
         })
     }
 
@@ -366,9 +422,9 @@ impl ServerCheck<'_> {
         &self,
         written: &McpServerSpec,
         spec: &McpServerSpec,
-        origin: &SettingOrigin,
+        origin: &McpServerOrigin,
     ) -> Result<McpAddress, String> {
-        let secrets = |values: &std::collections::BTreeMap<String, String>| {
+        let secrets = |values: &BTreeMap<String, String>| {
             values.iter().map(|(name, value)| (name.clone(), Secret::new(value))).collect()
         };
         match (spec.kind, &spec.command, &spec.url) {
@@ -377,16 +433,9 @@ impl ServerCheck<'_> {
             }
             (None | Some(McpServerKind::Stdio), Some(command), None) => {
                 let cwd = self.folder_of(spec, origin);
-                let pinned = match origin {
-                    SettingOrigin::Project(_) => self.pinned_files(written, spec, &cwd)?,
-                    SettingOrigin::Managed(_)
-                    | SettingOrigin::Flag
-                    | SettingOrigin::SettingsFlag(_)
-                    | SettingOrigin::Session
-                    | SettingOrigin::Variable(_)
-                    | SettingOrigin::Local(_)
-                    | SettingOrigin::User(_)
-                    | SettingOrigin::BuiltIn => Vec::new(),
+                let pinned = match origin.is_project() {
+                    true => self.pinned_files(written, spec, &cwd)?,
+                    false => Vec::new(),
                 };
                 let (command, args, env) = (command.clone(), spec.args.clone(), secrets(&spec.env));
                 Ok(McpAddress::Program(McpProgram { command, args, env, cwd, pinned }))
@@ -410,8 +459,8 @@ impl ServerCheck<'_> {
     }
 
     /// The folder that a program runs in. Relative folders of a project's files begin at the project's top.
-    fn folder_of(&self, spec: &McpServerSpec, origin: &SettingOrigin) -> PathBuf {
-        let base = if matches!(origin, SettingOrigin::Project(_)) { &self.layers.project.dir } else { self.cwd };
+    fn folder_of(&self, spec: &McpServerSpec, origin: &McpServerOrigin) -> PathBuf {
+        let base = if origin.is_project() { &self.layers.project.dir } else { self.cwd };
         spec.cwd.as_ref().map_or_else(|| base.to_owned(), |cwd| base.join(cwd))
     }
 

@@ -11,6 +11,7 @@ mod documents;
 mod foreign;
 mod import;
 mod layers;
+mod mcp_servers;
 mod mistakes;
 mod plans;
 mod project_servers;

@@ -1,6 +1,6 @@
 //! MCP servers that a project's files define.
 
-use config::{Env, McpServerState, TrustStatus, TrustedContents};
+use config::{CatalogListing, Env, McpServerState, TrustStatus, TrustedContents};
 use protocol::SessionOptions;
 use serde_json::{Value, json};
 
@@ -14,11 +14,13 @@ fn define(machine: &Machine, server: &Value) {
 fn state(machine: &Machine, vars: &[(&str, &str)]) -> String {
     let vars: Vec<_> = vars.iter().map(|(name, value)| (name.into(), value.into())).collect();
     let layers = machine.layers(TrustStatus::Trusted).unwrap();
-    let set = layers.mcp_servers(&SessionOptions::default(), &Env::from(vars), &machine.top()).unwrap();
+    let set = layers
+        .mcp_servers(&SessionOptions::default(), &Env::from(vars), &machine.top(), &CatalogListing::default())
+        .unwrap();
     assert_eq!(set.problems, [""; 0]);
     match &set.servers[0].state {
         McpServerState::Ready(_) => "ready".into(),
-        McpServerState::Disabled => "disabled".into(),
+        McpServerState::Disabled(_) => "disabled".into(),
         McpServerState::Unusable(why) => machine.shown(why),
     }
 }

@@ -1,4 +1,4 @@
-//! Changes of the session's mode and model, and autopilot.
+//! Changes of the session's mode, model and MCP servers, and autopilot.
 
 use protocol::{
     AutopilotStop, CallId, CancelBy, Compaction, Event, LimitKind, MailBody, MailDelivery, ObjectiveReport, Principal,
@@ -27,6 +27,19 @@ impl DecisionDraft<'_> {
             return Ok(());
         }
         self.record(root, Event::ModelChanged { model, by })
+    }
+
+    pub(super) fn toggle_mcp_server(
+        &mut self,
+        server: String,
+        enabled: bool,
+        by: Principal,
+    ) -> Result<(), InputRefusal> {
+        let root = self.state.root.ok_or(InputRefusal::Closed)?;
+        if self.state.root_control.mcp_servers.get(&server) == Some(&enabled) {
+            return Ok(());
+        }
+        self.record(root, Event::McpServerToggled { server, enabled, by })
     }
 
     /// Compacts the conversation of an idle task.

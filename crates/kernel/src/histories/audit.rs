@@ -187,6 +187,7 @@ impl LogAudit {
             | Event::Compacted(_)
             | Event::ModeChanged { .. }
             | Event::ModelChanged { .. }
+            | Event::McpServerToggled { .. }
             | Event::AutopilotContinued { .. }
             | Event::AutopilotStopped { .. }
             | Event::AgentSelected { .. }

@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod control;
 mod faults;
 mod hostile;
 mod remote_tasks;

@@ -44,7 +44,7 @@ pub(crate) fn url(server: &ScriptedMcpUrl, headers: Vec<(String, Secret)>) -> Mc
 pub(crate) fn servers(settings: McpServerSettings) -> Arc<McpServers> {
     let env = vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())];
     let roots = vec!["/work folder".into()];
-    let config = McpServersConfig { servers: vec![settings], env, roots, ..McpServersConfig::default() };
+    let config = McpServersConfig { servers: vec![settings.into()], env, roots, ..McpServersConfig::default() };
     Arc::new(McpServers::new(config))
 }
 
@@ -326,7 +326,7 @@ async fn a_login_is_kept_renewed_and_ended() {
     let guardian = test_guardian();
     let servers = |prompter: Option<Arc<dyn LoginPrompter>>| {
         let logins = McpLogins { store: Some(store.clone()), prompter, ..McpLogins::default() };
-        let servers = vec![url(&server, Vec::new())];
+        let servers = vec![url(&server, Vec::new()).into()];
         Arc::new(McpServers::new(McpServersConfig { servers, logins, ..McpServersConfig::default() }))
     };
     let why = servers(None).check("calc", &guardian).await.unwrap().unwrap_err();

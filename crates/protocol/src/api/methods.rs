@@ -4,21 +4,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AddItemParams, AddRuleParams, AddRuleResult, AddTrustParams, AgentResult, AgentsResult, AllAsksParams,
-    AllAsksResult, ArchiveItemsParams, AsksDecideParams, AsksParams, AsksResult, BeginFleetParams, CatalogProblems,
-    CatalogView, CheckoutParams, CheckoutsResult, ClosedConnectionParams, CollectParams, CollectResult, CommandFate,
-    DefinitionParams, DoctorResult, EventsPage, EventsParams, ExplainParams, ExplanationView, ExportParams,
-    ExportResult, ExternalTaskResult, FleetParams, FleetResult, FleetStatusResult, FolderParams, FoundSession,
-    FullDefinition, HandOver, HostView, ImportItemsParams, ImportItemsResult, ImportSettingsParams,
-    ImportSettingsResult, InvokeSlashParams, InvokeSlashResult, ItemParams, ItemsParams, ItemsResult, ListExport,
-    ListParams, ModeParams, ModelParams, ModelsResult, MovedCheckout, NewTodo, OutputResult, PermissionParams,
-    PlanParams, PlanResult, ProjectTrust, RegisterTaskParams, RemoveTrustResult, ReopenSessionParams, RepairResult,
-    ReportTaskParams, ResumeFleetParams, RulesParams, SelectAgentParams, SendParams, SendResult, SessionCommand,
-    SessionIdParams, SessionPrefixParams, SessionView, SessionWaitParams, SessionWaitResult, SessionsOfTask,
-    SessionsPage, SessionsParams, SettingsFiles, SettingsParams, SettingsView, SlashList, StartAgentParams,
-    StartAgentResult, StopTaskParams, SubscribeParams, TaskParams, TaskPrefixParams, TaskRecord, TaskWaitParams,
-    TaskWaitResult, TasksPage, TasksParams, TodayUsage, TodoChange, TodoEdits, TodoIds, TodoView, TodosPage,
-    TodosParams, TrustedProjects, UncommittedFiles, UpdateItemParams, UsageParams, UsageReport,
+    AddItemParams, AddMcpServerParams, AddRuleParams, AddRuleResult, AddTrustParams, AgentResult, AgentsResult, AllAsksParams, AllAsksResult, ArchiveItemsParams, AsksDecideParams, AsksParams, AsksResult, BeginFleetParams, CatalogProblems, CatalogView, CheckoutParams, CheckoutsResult, ClosedConnectionParams, CollectParams, CollectResult, CommandFate, DefinitionParams, DoctorResult, EventsPage, EventsParams, ExplainParams, ExplanationView, ExportParams, ExportResult, ExternalTaskResult, FleetParams, FleetResult, FleetStatusResult, FolderParams, FoundSession, FullDefinition, HandOver, HostView, ImportItemsParams, ImportItemsResult, ImportSettingsParams, ImportSettingsResult, InvokeSlashParams, InvokeSlashResult, ItemParams, ItemsParams, ItemsResult, ListExport, ListMcpServersParams, ListParams, McpDefinitionsResult, McpLogResult, McpServerNameParams, McpServersResult, McpSettingsFile, McpTestResult, ModeParams, ModelParams, ModelsResult, MovedCheckout, NewTodo, OutputResult, PermissionParams, PlanParams, PlanResult, ProjectTrust, RegisterTaskParams, RemoveMcpServerParams, RemoveTrustResult, ReopenSessionParams, RepairResult, ReportTaskParams, ResumeFleetParams, RulesParams, SelectAgentParams, SendParams, SendResult, SessionCommand, SessionIdParams, SessionPrefixParams, SessionView, SessionWaitParams, SessionWaitResult, SessionsOfTask, SessionsPage, SessionsParams, SetMcpServersParams, SetMcpServersResult, SettingsFiles, SettingsParams, SettingsView, SlashList, StartAgentParams, StartAgentResult, StopTaskParams, SubscribeParams, TaskParams, TaskPrefixParams, TaskRecord, TaskWaitParams, TaskWaitResult, TasksPage, TasksParams, TestMcpServerParams, TodayUsage, TodoChange, TodoEdits, TodoIds, TodoView, TodosPage, TodosParams, ToggleMcpServerParams, TrustedProjects, UncommittedFiles, UpdateItemParams, UsageParams, UsageReport,
 };
 use crate::{ListItem, SessionOptions};
 
@@ -226,6 +212,14 @@ methods! {
             "The agent definition that the root uses, if it is not the default one.";
         AgentSelect, "agent.select", Session, Owner, SelectAgentParams => AgentResult,
             "Has the root use another agent definition, from its next activation on.";
+        SessionMcpList, "session.mcp.list", Any, Owner, Nothing => McpServersResult,
+            "The MCP servers of the session, with their states and tools.";
+        SessionMcpToggle, "session.mcp.toggle", Session, Owner, ToggleMcpServerParams => Nothing,
+            "Switches an MCP server of the session on or off.";
+        SessionMcpReconnect, "session.mcp.reconnect", Any, Owner, McpServerNameParams => Nothing,
+            "Connects to an MCP server, anew if it is connected, and lists its tools.";
+        SessionMcpSetServers, "session.mcp.setServers", Session, Owner, SetMcpServersParams => SetMcpServersResult,
+            "Replaces the MCP servers that a client added to the running session.";
         TasksList, "tasks.list", Any, File, TasksParams => TasksPage,
             "Every task of the session, oldest first, in pages.";
         TasksGet, "tasks.get", Any, File, TaskParams => TaskRecord,
@@ -338,6 +332,16 @@ methods! {
             "The providers, their models, and those that are not asked now.";
         ModelsReopen, "models.reopen", Any, Settings, Nothing => Nothing,
             "Forgets which providers asked to wait.";
+        McpList, "mcp.list", Any, Settings, ListMcpServersParams => McpDefinitionsResult,
+            "The MCP servers that sessions in a folder may use, and why they may not use others.";
+        McpAdd, "mcp.add", Any, Settings, AddMcpServerParams => McpSettingsFile,
+            "Adds an MCP server to the user's settings.";
+        McpRemove, "mcp.remove", Any, Settings, RemoveMcpServerParams => McpSettingsFile,
+            "Removes an MCP server from the user's settings.";
+        McpTest, "mcp.test", Any, Settings, TestMcpServerParams => McpTestResult,
+            "Starts an MCP server and lists its tools.";
+        McpLogs, "mcp.logs", Any, Settings, McpServerNameParams => McpLogResult,
+            "What an MCP server wrote to its error output.";
         CheckoutsList, "checkouts.list", Any, Settings, Nothing => CheckoutsResult,
             "The checkouts that agents work in, and those in the trash.";
         CheckoutsDiscard, "checkouts.discard", Any, Settings, CheckoutParams => MovedCheckout,

@@ -6,6 +6,7 @@ mod command_outcome;
 mod external_tasks;
 mod fleet;
 mod lists;
+mod mcp;
 mod methods;
 mod session;
 mod session_host;
@@ -25,6 +26,7 @@ pub use command_outcome::{CommandFate, CommandOutcome, RefusalKind};
 pub use external_tasks::*;
 pub use fleet::*;
 pub use lists::*;
+pub use mcp::*;
 pub use methods::{
     AnswerSource, ApiCall, CallOrdering, METHODS, Method, MethodScope, MethodSpec, Nothing, SessionMethod, calls,
 };

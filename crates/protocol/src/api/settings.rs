@@ -128,17 +128,17 @@ pub struct AddRuleParams {
     pub cwd: Option<String>,
     /// Where it applies.
     #[serde(default)]
-    pub scope: RuleFileScope,
+    pub scope: UserSettingsScope,
     /// What it does with the calls that it matches.
     pub effect: RuleEffect,
     /// The rule, such as `shell(git *)`.
     pub rule: String,
 }
 
-/// The file of a new rule.
+/// A settings file of the user.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum RuleFileScope {
+pub enum UserSettingsScope {
     /// The user's file for this project.
     #[default]
     Local,

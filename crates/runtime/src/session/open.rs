@@ -145,6 +145,7 @@ impl Session {
             }
         };
         let kernel = replay(settings.limits.clone(), &log)?;
+        let switched_servers = kernel.root_control().mcp_servers.clone();
         let last_seq = log.last().map_or(0, |envelope| envelope.seq);
         let grants = Arc::new(Grants::new(settings.policy.clone()));
         let roster = Arc::new(Roster::default());
@@ -187,6 +188,7 @@ impl Session {
         let parts =
             OpenedParts { session: id, guardian, workspace, instructions, grants, roster, todo_sync: todos, fleet };
         let context = Arc::new(SessionContext::new(&settings, parts));
+        context.restore_mcp_servers(&switched_servers);
         let parts = SupervisorParts {
             session: id,
             kernel,

@@ -17,6 +17,7 @@ pub(super) enum RuntimeCommand {
     Tasks,
     Todos,
     Model,
+    Mcp,
     Compact,
     Context,
     Cost,
@@ -49,7 +50,7 @@ const fn terminal(name: &'static str, hint: &'static str, about: &'static str, c
 }
 
 /// All built-in commands, in the order in which they are listed.
-pub(super) const BUILT_IN_COMMANDS: [BuiltInRow; 23] = [
+pub(super) const BUILT_IN_COMMANDS: [BuiltInRow; 24] = [
     runtime("help", "", "lists every command", RuntimeCommand::Help),
     runtime(
         "fleet",
@@ -77,6 +78,12 @@ pub(super) const BUILT_IN_COMMANDS: [BuiltInRow; 23] = [
     runtime("tasks", "", "lists agents and background commands with their states", RuntimeCommand::Tasks),
     runtime("todos", "", "lists the todos with their states", RuntimeCommand::Todos),
     runtime("model", "[PROVIDER/NAME]", "shows the model, or switches to another", RuntimeCommand::Model),
+    runtime(
+        "mcp",
+        "[enable|disable|reconnect NAME]",
+        "lists the MCP servers with their tools, or changes one for this session",
+        RuntimeCommand::Mcp,
+    ),
     runtime(
         "compact",
         "",

@@ -8,6 +8,7 @@ use super::compact::CompactError;
 use super::export::ShareError;
 use super::template::MissingArgument;
 use crate::fleet::FleetError;
+use crate::mcp_servers::McpChangeError;
 use crate::prepared_agent::PrepareAgentError;
 use crate::session_model::ModelChangeError;
 use crate::skill::TextFileError;
@@ -44,6 +45,10 @@ pub(super) enum SlashError {
     Prompt { command: String, source: PromptError },
     #[error(transparent)]
     Agent(#[from] StartAgentError),
+    #[error("/mcp: it lists the servers, or takes enable, disable or reconnect with the name of one")]
+    McpUsage,
+    #[error(transparent)]
+    Mcp(#[from] McpChangeError),
     #[error(transparent)]
     Model(#[from] ModelChangeError),
     #[error(transparent)]
@@ -79,6 +84,7 @@ impl Hinted for SlashError {
             SlashError::Prompt { source, .. } => source.hint(),
             SlashError::Fleet(error) => error.hint(),
             SlashError::Agent(error) => error.hint(),
+            SlashError::Mcp(error) => error.hint(),
             SlashError::Model(error) => error.hint(),
             SlashError::Compact(error) => error.hint(),
             SlashError::Prepare(error) => error.hint(),
@@ -88,6 +94,7 @@ impl Hinted for SlashError {
             | SlashError::NoTopic
             | SlashError::NoServers(_)
             | SlashError::OutsidePrompt { .. }
+            | SlashError::McpUsage
             | SlashError::Mode { .. }
             | SlashError::File { .. }
             | SlashError::Share(_)

@@ -9,6 +9,7 @@ mod dispatch;
 mod error;
 mod expand;
 mod export;
+mod mcp;
 mod outcome;
 mod parse;
 mod prompts;

@@ -20,7 +20,6 @@ pub(in crate::claude) struct SessionInfo {
     pub(in crate::claude) model: String,
     pub(in crate::claude) mode: ClaudePermissionMode,
     pub(in crate::claude) tools: Vec<String>,
-    pub(in crate::claude) servers: Vec<Value>,
     pub(in crate::claude) commands: Vec<SlashView>,
     pub(in crate::claude) agents: Vec<AgentView>,
     /// Whether another process runs the session, with the extensions of its own client.
@@ -34,20 +33,26 @@ impl SessionInfo {
     }
 }
 
-/// The `init` frame, which starts every turn.
-pub(in crate::claude) fn init_frame(session: Uuid, info: &SessionInfo) -> Value {
+/// The `init` frame, which starts every turn, with the MCP servers and the tools of those that are connected.
+pub(in crate::claude) fn init_frame(
+    session: Uuid,
+    info: &SessionInfo,
+    servers: &[Value],
+    server_tools: &[String],
+) -> Value {
     let names = |kind: fn(&SlashView) -> bool| -> Vec<&str> {
         info.client_commands().filter(|command| kind(command)).map(|command| command.name.as_str()).collect()
     };
     let agents: Vec<&str> = info.agents.iter().map(|agent| agent.name.as_str()).collect();
     let server = |server: &Value| json!({ "name": server["name"], "status": server["status"] });
-    let servers: Vec<Value> = info.servers.iter().map(server).collect();
+    let servers: Vec<Value> = servers.iter().map(server).collect();
+    let tools: Vec<&String> = info.tools.iter().chain(server_tools).collect();
     super::system_frame(
         session,
         "init",
         json!({
             "cwd": info.cwd,
-            "tools": info.tools,
+            "tools": tools,
             "mcp_servers": servers,
             "model": info.model,
             "permissionMode": info.mode.as_str(),
@@ -114,7 +119,7 @@ mod tests {
         };
         let commands = vec![command("compact", SlashKind::BuiltIn), command("exit", SlashKind::Screen)];
         let info = SessionInfo { commands, ..SessionInfo::default() };
-        assert_eq!(init_frame(Uuid::nil(), &info)["slash_commands"], json!(["compact"]));
+        assert_eq!(init_frame(Uuid::nil(), &info, &[], &[])["slash_commands"], json!(["compact"]));
         assert_eq!(initialize_response(&info)["commands"].as_array().map(Vec::len), Some(1));
     }
 

@@ -167,6 +167,11 @@ impl EventTranslator {
                     json!({ "previousModel": previous, "newModel": model }),
                 )]
             }
+            Event::McpServerToggled { server, enabled, .. } => {
+                let status = if enabled { "stopped" } else { "disabled" };
+                let content = json!({ "serverName": server, "status": status });
+                vec![CopilotEvent::transient("session.mcp_server_status_changed", content)]
+            }
             Event::AgentSelected { agent, definition: Some(_), .. } => {
                 let content = json!({ "agentName": agent, "agentDisplayName": agent, "tools": null });
                 vec![CopilotEvent::persistent("subagent.selected", content)]

@@ -7,6 +7,7 @@ mod commands;
 mod discover;
 pub(crate) mod fields;
 mod fleet;
+pub(crate) mod mcp;
 mod messages;
 mod metadata;
 mod mode;
@@ -57,6 +58,7 @@ async fn route(connection: &Arc<CopilotConnection>, method: &str, params: Value)
         "session.agent" => agent::call(connection, &*session()?, method, params).await,
         "session.commands" => commands::call(connection, &*session()?, method, params).await,
         "session.fleet" => fleet::call(connection, &*session()?, method, params).await,
+        "session.mcp" => mcp::call(connection, &*session()?, method, params).await,
         "session.mode" => mode::call(connection, &*session()?, method, params).await,
         "session.model" => model::call(connection, &*session()?, method, params).await,
         "session.plan" => plan::call(connection, &*session()?, method, params).await,

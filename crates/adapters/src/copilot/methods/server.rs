@@ -8,7 +8,7 @@ use protocol::SessionId;
 use rpc::ErrorObject;
 use serde_json::{Value, json};
 
-use super::{discover, unhandled};
+use super::{discover, mcp, unhandled};
 use crate::copilot::client_session::{self, session_not_found};
 use crate::copilot::connection::CopilotConnection;
 use crate::copilot::session_names;
@@ -21,7 +21,7 @@ const PROTOCOL_VERSION: u32 = 3;
 const TASK_KINDS: [&str; 3] = ["agent", "client", "shell"];
 
 /// The methods that this module answers.
-const SERVER_METHODS: [&str; 21] = [
+const SERVER_METHODS: [&str; 22] = [
     "connect",
     "ping",
     "status.get",
@@ -29,6 +29,7 @@ const SERVER_METHODS: [&str; 21] = [
     "models.list",
     "agents.discover",
     "tools.list",
+    "mcp.discover",
     "runtime.shutdown",
     "session.create",
     "session.resume",
@@ -65,6 +66,7 @@ pub(crate) async fn call(
         "status.get" => Ok(json!({ "version": env!("CARGO_PKG_VERSION"), "protocolVersion": PROTOCOL_VERSION })),
         "auth.getStatus" => Ok(json!({ "isAuthenticated": false, "statusMessage": "Bosun needs no login" })),
         "models.list" | "agents.discover" | "tools.list" => discover::call(connection, method, &params),
+        "mcp.discover" => mcp::discover(connection, &params).await,
         "runtime.shutdown" => {
             connection.server().close();
             Ok(Value::Null)

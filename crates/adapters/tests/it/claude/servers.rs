@@ -1,7 +1,11 @@
 //! MCP servers inside the client.
 
+use std::sync::Arc;
+
+use mcp::{DefinedMcpServer, McpAddress, McpProgram, McpServerSettings, McpServers, McpServersConfig};
 use protocol::RuleEffect;
 use serde_json::{Value, json};
+use testkit::mcp::ScriptedMcpProgram;
 use testkit::session::scenario;
 
 use super::visit::{ClaudeTestClient, ClaudeTestHost};
@@ -78,17 +82,95 @@ async fn client_tools_are_called_through_the_client() {
     }
 }
 
+/// The servers that a session's settings would make of a client's configuration.
+fn catalog(servers: Vec<DefinedMcpServer>) -> Arc<McpServers> {
+    let env = vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())];
+    Arc::new(McpServers::new(McpServersConfig { servers, env, ..McpServersConfig::default() }))
+}
+
+fn program(server: &ScriptedMcpProgram) -> DefinedMcpServer {
+    let (command, args) = server.command();
+    let program = McpProgram { command, args, env: Vec::new(), cwd: server.folder(), pinned: Vec::new() };
+    DefinedMcpServer::from(McpServerSettings {
+        name: "calc".into(),
+        address: McpAddress::Program(program),
+        start_timeout: McpServerSettings::START_TIMEOUT,
+        call_timeout: McpServerSettings::CALL_TIMEOUT,
+        task_timeout: McpServerSettings::TASK_TIMEOUT,
+        tools: Some(vec!["add".into()]),
+        denied_tools: Vec::new(),
+        revision: None,
+        sampling: false,
+    })
+}
+
 #[tokio::test]
-async fn unsupported_servers_are_reported_as_failed() {
-    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT));
-    let config = r#"{"mcpServers":{"db":{"command":"db"},"web":{"type":"http","url":"http://localhost"}}}"#;
+async fn programs_are_connected_before_the_first_turn_and_controlled_by_the_client() {
+    let server = ScriptedMcpProgram::new(json!({}));
+    let broken = DefinedMcpServer {
+        name: "broken".into(),
+        settings: Err("a managed file denies it".into()),
+        ..program(&server)
+    };
+    let servers = catalog(vec![program(&server), broken]);
+    let scenario = scenario().script(SCRIPT).rule(RuleEffect::Allow, "mcp__calc").tool_catalog(servers);
+    let test_host = ClaudeTestHost::new(scenario);
+    let config = r#"{"mcpServers":{"calc":{"command":"calc"},"bad":{"command":7}}}"#;
     let mut client = ClaudeTestClient::initialized(&test_host, &["--mcp-config", config], json!({})).await;
-    let status = client.request(json!({ "subtype": "mcp_status" })).await["response"]["mcpServers"].clone();
-    for server in status.as_array().unwrap() {
-        assert_eq!(server["status"], "failed");
-        assert!(server["error"].as_str().unwrap().contains("not supported yet"), "{server}");
+    let options = test_host.opened_with.lock().unwrap()[0].clone();
+    assert_eq!(options.mcp_servers["calc"].command.as_deref(), Some("calc"));
+    client.prompt("add").await;
+    let init = client.next_matching(|frame| frame["subtype"] == "init").await;
+    let states = |servers: &Value| -> Vec<(String, String)> {
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        servers.as_array().unwrap().iter().map(|it| (text(&it["name"]), text(&it["status"]))).collect()
+    };
+    let state = |name: &str, status: &str| (name.to_owned(), status.to_owned());
+    let expected = [state("bad", "failed"), state("broken", "failed"), state("calc", "connected")];
+    assert_eq!(states(&init["mcp_servers"]), expected);
+    assert!(init["tools"].as_array().unwrap().contains(&json!("mcp__calc__add")));
+    assert_eq!(client.next_of_type("result").await["result"], "the sum is 3");
+
+    let status = async |client: &mut ClaudeTestClient| {
+        client.request(json!({ "subtype": "mcp_status" })).await["response"]["mcpServers"].clone()
+    };
+    let calc = status(&mut client).await[2].clone();
+    assert_eq!((&calc["serverInfo"]["name"], &calc["tools"][0]["name"]), (&json!("scripted"), &json!("add")));
+    assert_eq!((&calc["scope"], &calc["error"]), (&json!("dynamic"), &Value::Null));
+    let off = json!({ "subtype": "mcp_toggle", "serverName": "calc", "enabled": false });
+    assert_eq!(client.request(off).await["subtype"], "success");
+    assert_eq!(status(&mut client).await[2]["status"], "disabled");
+    let reconnect = json!({ "subtype": "mcp_reconnect", "serverName": "calc" });
+    let refused = client.request(reconnect.clone()).await;
+    assert!(refused["error"].as_str().unwrap().contains("is disabled"), "{refused}");
+    let on = json!({ "subtype": "mcp_toggle", "serverName": "calc", "enabled": true });
+    assert_eq!(client.request(on).await["subtype"], "success");
+    assert_eq!(client.request(reconnect).await["subtype"], "success");
+    assert_eq!(status(&mut client).await[2]["status"], "connected");
+    for wrong in [
+        json!({ "subtype": "mcp_toggle", "serverName": "nix", "enabled": true }),
+        json!({ "subtype": "mcp_toggle", "serverName": "calc" }),
+        json!({ "subtype": "mcp_reconnect" }),
+        json!({ "subtype": "mcp_reconnect", "serverName": "broken" }),
+        json!({ "subtype": "mcp_set_servers", "servers": [] }),
+        json!({ "subtype": "mcp_set_servers", "servers": {} }),
+    ] {
+        assert_eq!(client.request(wrong.clone()).await["subtype"], "error", "{wrong}");
     }
-    assert_eq!(status.as_array().unwrap().len(), 2);
+    client.close().await;
+}
+
+#[tokio::test]
+async fn a_server_inside_the_client_is_switched_off() {
+    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT).rule(RuleEffect::Allow, "mcp__calc__add"));
+    let mut client = ClaudeTestClient::new(&test_host, &[]);
+    initialize_with_server(&mut client, json!({ "sdkMcpServers": ["calc"] })).await;
+    let off = json!({ "subtype": "mcp_toggle", "serverName": "calc", "enabled": false });
+    assert_eq!(client.request(off).await["subtype"], "success");
+    client.prompt("add").await;
+    let init = client.next_matching(|frame| frame["subtype"] == "init").await;
+    assert_eq!(init["mcp_servers"], json!([{ "name": "calc", "status": "disabled" }]));
+    assert_eq!(client.next_of_type("result").await["result"], "the MCP server `calc` is disabled");
 }
 
 #[tokio::test]

@@ -75,6 +75,40 @@ checks! {
         a_session_is_read_again "reads_sessions_again";
 }
 
+#[track_caller]
+fn passes_with_servers(run: fn(&BinaryFixture, &str) -> BinaryInvocation, check: &str) {
+    let fixture = fixture();
+    fixture.script(SCRIPT);
+    let (as_program, at_url) = super::calculators();
+    let program = run(&fixture, "servers").env("MCP_SERVER", super::as_json(&as_program)).env("MCP_URL", at_url.url());
+    let ended = program.args([check]).run().expect(0);
+    assert_eq!(ended.json()["passed"], check, "{ended:#?}");
+}
+
+/// One test per check and language, with MCP servers outside the program.
+macro_rules! checks_with_servers {
+    ($($python:ident, $typescript:ident: $check:literal;)+) => {
+        $(#[test] fn $python() { passes_with_servers(python, $check); })+
+        $(#[test] fn $typescript() { passes_with_servers(typescript, $check); })+
+    };
+}
+
+checks_with_servers! {
+    python_uses_servers_outside_the_program, typescript_uses_servers_outside_the_program:
+        "uses_servers_outside_the_program";
+    python_is_told_of_servers_that_do_not_work, typescript_is_told_of_servers_that_do_not_work:
+        "reports_servers_that_do_not_work";
+    python_switches_a_server_off_and_on, typescript_switches_a_server_off_and_on: "switches_a_server_off_and_on";
+    python_gives_an_agent_a_server_of_its_own, typescript_gives_an_agent_a_server_of_its_own:
+        "gives_an_agent_a_server_of_its_own";
+}
+
+/// The Python SDK has no call for it.
+#[test]
+fn typescript_sets_servers_while_the_session_runs() {
+    passes_with_servers(typescript, "sets_servers_while_the_session_runs");
+}
+
 /// The output of the quick-start programs of both SDKs.
 const FIRST_WORDS: &str = "\
 Agent: Two and two is four.

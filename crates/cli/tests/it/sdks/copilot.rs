@@ -167,6 +167,43 @@ fn python_resumes_forks_switches_models_and_gets_structured_answers() {
     sessions(Language::Python);
 }
 
+const SERVERS: &str = r#"
+version: 1
+rules:
+  - when: { answered: { tool: mcp__calc__add, status: done } }
+    answer: [say: "The sum: ${answer}"]
+  - when: { answered: { tool: mcp__calc__add } }
+    answer: [say: "It failed: ${answer}"]
+  - when: { answered: { tool: task } }
+    answer: [say: "${answer}"]
+  - when: { path: /root/adder }
+    answer: [call: { tool: mcp__calc__add, input: { a: 2, b: 3 } }]
+  - when: { prompt: "^add two and three" }
+    answer: [call: { tool: mcp__calc__add, input: { a: 2, b: 3 } }]
+  - when: { prompt: "^have it added" }
+    answer:
+      - call: { tool: task, input: { description: Adds, prompt: add, agent_type: adder, name: adder, mode: sync } }
+  - answer: [say: "You said: ${prompt}"]
+"#;
+
+fn servers(language: Language) {
+    let fixture = fixture();
+    fixture.script(SERVERS);
+    let (as_program, at_url) = super::calculators();
+    let program = program(&fixture, language, "servers").env("MCP_SERVER", super::as_json(&as_program));
+    all_held(program.env("MCP_URL", at_url.url()).run());
+}
+
+#[test]
+fn node_has_servers_that_are_programs_and_addresses() {
+    servers(Language::Node);
+}
+
+#[test]
+fn python_has_servers_that_are_programs_and_addresses() {
+    servers(Language::Python);
+}
+
 fn provider(language: Language) {
     let script = "version: 1\nrules:\n  - answer: [say: \"Served: ${prompt}\"]\n";
     let server = ModelServer::script(script).key("sk-client").start();

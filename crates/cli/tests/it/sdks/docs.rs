@@ -35,7 +35,7 @@ fn sources(folder: &Path) -> String {
     text
 }
 
-/// Unserved SDK requests that the page names and that look like test names.
+/// SDK requests that the page names and that look like test names.
 const REQUESTS: [&str; 3] = ["get_context_usage", "mcp_set_servers", "apply_flag_settings"];
 
 /// Whether a text looks like the name of a test: at least three words.

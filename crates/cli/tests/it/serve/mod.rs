@@ -3,11 +3,12 @@
 mod browser;
 mod fuzz;
 mod kills;
+mod mcp_servers;
 mod sessions;
 mod streams;
 
 use serde_json::{Value, json};
-use testkit::binary::{BinaryFixture, PATIENCE, RunningBinary, within};
+use testkit::binary::{BinaryFixture, BinaryInvocation, PATIENCE, RunningBinary, within};
 use testkit::http::Http;
 
 /// A server, and a client that holds its token.
@@ -20,7 +21,13 @@ pub(crate) struct Server {
 /// Starts a server.
 #[track_caller]
 pub(crate) fn serve(fixture: &BinaryFixture) -> Server {
-    let running = fixture.bosun(["serve", "--json"]).start();
+    serve_with(fixture.bosun(["serve", "--json"]))
+}
+
+/// Starts this server.
+#[track_caller]
+fn serve_with(invocation: BinaryInvocation) -> Server {
+    let running = invocation.start();
     running.await_stdout("\n");
     let output: Value = serde_json::from_str(running.stdout().trim()).unwrap();
     let token = output["token"].as_str().unwrap().to_owned();

@@ -94,6 +94,11 @@ pub(super) struct SessionToolCatalog {
 }
 
 impl ToolCatalog for SessionToolCatalog {
+    /// The sources are those of the run's agent.
+    fn for_agent(self: Arc<Self>, _definition: &str) -> Arc<dyn ToolCatalog> {
+        self
+    }
+
     fn sources(&self) -> Vec<String> {
         self.sources.clone()
     }

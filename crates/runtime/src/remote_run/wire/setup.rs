@@ -91,7 +91,7 @@ impl RunSetup {
             profile: profile.into(),
             facts: WireFacts::of(&context.facts),
             workplace: WireWorkplace::of(&context.workplace, workspace),
-            catalog: WireCatalog::of(&context.catalog, &context.facts.tools),
+            catalog: WireCatalog::of(&context.catalog, profile, &context.facts.tools),
             models: WireModels::from(&models),
         })
     }
@@ -397,7 +397,7 @@ struct WireInstruction {
 }
 
 impl WireCatalog {
-    fn of(catalog: &AgentCatalog, limits: &ToolLimits) -> WireCatalog {
+    fn of(catalog: &AgentCatalog, profile: &TaskProfile, limits: &ToolLimits) -> WireCatalog {
         let instruction = |InstructionFile { path, scope, text }: &InstructionFile| WireInstruction {
             path: path.into(),
             scope: scope.clone(),
@@ -410,7 +410,10 @@ impl WireCatalog {
             skills: catalog.definitions.skills.clone(),
             instructions: catalog.instructions.files.iter().map(instruction).collect(),
             tools: catalog.client_extensions.tools.iter().map(|tool| WireTool::of(&**tool, limits)).collect(),
-            tool_sources: catalog.tool_catalog.iter().flat_map(|tools| tools.sources()).collect(),
+            tool_sources: catalog
+                .tools_for(profile.definition.as_deref())
+                .map(|tools| tools.sources())
+                .unwrap_or_default(),
         }
     }
 

@@ -4,6 +4,7 @@ mod built_in;
 mod clients;
 mod documents;
 mod files;
+mod servers;
 
 use std::path::Path;
 
