@@ -79,7 +79,7 @@ mod tests {
 
     #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
     #[serde(rename_all = "camelCase", default)]
-    struct Recipe {
+    struct Menu {
         name: String,
         steps: Vec<Step>,
         by_day: BTreeMap<String, Option<Step>>,
@@ -111,7 +111,7 @@ mod tests {
     }
 
     fn refusal(given: Value) -> String {
-        read_objects::<Recipe>(given).unwrap_err().to_string()
+        read_objects::<Menu>(given).unwrap_err().to_string()
     }
 
     #[test]
@@ -135,7 +135,7 @@ mod tests {
             "oven": "gas",
             "unknown": [1, [2]],
         });
-        let read: Recipe = read_objects(given).unwrap();
+        let read: Menu = read_objects(given).unwrap();
         assert_eq!((read.steps.len(), read.by_day.len(), read.oven), (2, 2, Some(Oven::Gas)));
         assert!(refusal(json!({ "name": 5 })).contains("expected a string"));
     }
