@@ -45,7 +45,7 @@ impl<'a, O: ConversationOwner> Dialogue<'a, O> {
         }
         let tasks = session.tasks(&TasksParams::all_tasks())?.tasks;
         tasks.iter().for_each(|task| feed.add_earlier_task(task.id, task.kind, &task.name));
-        feed.add_earlier_fleet(FleetBoard::read_until(&session, opened.first_seq)?);
+        feed.add_earlier_fleet(FleetBoard::read_until(session, opened.first_seq)?);
         let events = session.follow(opened.first_seq, FollowOptions::default());
         let (interrupted, hint, draw_at, asks) = (None, None, Some(Instant::now()), AskQueue::default());
         let mut dialogue =
