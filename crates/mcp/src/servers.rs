@@ -17,9 +17,9 @@ use protocol::mcp_tool_name;
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::{Instant, timeout};
 use tools::{
-    BoxFuture, CatalogListing, McpServerControl, OutsidePrompt, RemoteOutcome, RemoteTaskContext, RemoteTaskEnd, RemoteTaskRef,
-    RemoteTasks, RequiredPermission, Tool, ToolAccess, ToolCatalog, ToolContext, ToolDescriptor, ToolError, ToolLimits,
-    ToolOutput,
+    BoxFuture, CatalogListing, McpServerControl, OutsidePrompt, RemoteOutcome, RemoteTaskContext, RemoteTaskEnd,
+    RemoteTaskRef, RemoteTasks, RequiredPermission, Tool, ToolAccess, ToolCatalog, ToolContext, ToolDescriptor,
+    ToolError, ToolLimits, ToolOutput,
 };
 use url::Url;
 

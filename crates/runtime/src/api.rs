@@ -7,7 +7,10 @@ use client::{BackgroundWork, SessionMessage};
 use kernel::{KernelInput, ReaderWait};
 use protocol::api::{
     AgentResult, AgentView, AgentsResult, AsksDecideParams, ClosedConnectionParams, CommandFate, FleetParams,
-    FleetResult, InvokeSlashParams, McpServerNameParams, McpServersResult, Method, ModelParams, PermissionParams, PlanParams, RefusalKind, ResumeFleetParams, RulesParams, SelectAgentParams, SendParams, SendResult, SessionCommand, SessionMethod, SessionWaitEnd, SessionWaitParams, SessionWaitResult, SlashList, StartAgentParams, StartAgentResult, SubscribeParams, TaskView, TaskWaitParams, TaskWaitResult, TasksParams, TodoEdit, TodoEdits, TodoIds, TodosParams,
+    FleetResult, InvokeSlashParams, McpServerNameParams, McpServersResult, Method, ModelParams, PermissionParams,
+    PlanParams, RefusalKind, ResumeFleetParams, RulesParams, SelectAgentParams, SendParams, SendResult, SessionCommand,
+    SessionMethod, SessionWaitEnd, SessionWaitParams, SessionWaitResult, SlashList, StartAgentParams, StartAgentResult,
+    SubscribeParams, TaskView, TaskWaitParams, TaskWaitResult, TasksParams, TodoEdit, TodoEdits, TodoIds, TodosParams,
 };
 use protocol::{Hinted, TaskId};
 use rpc::{ClientHandle, ErrorObject, RequestHandler, ResponseFuture, read_params};

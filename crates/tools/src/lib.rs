@@ -14,8 +14,8 @@ mod environment;
 mod heartbeat;
 mod launch;
 mod long_calls;
-mod mcp_resources;
 mod mcp_control;
+mod mcp_resources;
 mod patch;
 mod refusal;
 mod services;
@@ -38,8 +38,8 @@ pub use long_calls::{
     CallEnd, CallInProgress, FirstPoll, FollowedCall, LongCallStart, LongCalls, MovedCall, RemoteOutcome,
     RemoteTaskContext, RemoteTaskEnd, RemoteTaskObserver, RemoteTaskRef, RemoteTasks, ReplaceablePrompter,
 };
-pub use mcp_resources::{judged_name, mcp_resource_tools};
 pub use mcp_control::{McpControlError, McpServerControl};
+pub use mcp_resources::{judged_name, mcp_resource_tools};
 pub use services::{
     BackgroundCommand, BackgroundCommands, BackgroundRow, BackgroundStatus, CatalogListing, CreateItemRequest,
     FileAccess, FileAccessGuard, IntentReporter, ItemEdit, McpResources, MessageAgentsRequest, MessageRecipients,

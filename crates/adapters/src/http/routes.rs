@@ -2,7 +2,20 @@
 
 use hyper::Method as Verb;
 use protocol::api::{
-    AddMcpServerParams, AddRuleParams, AddRuleResult, AddTrustParams, AgentResult, AgentsResult, AllAsksParams, AllAsksResult, AsksParams, AsksResult, BeginFleetParams, CatalogProblems, CatalogView, CheckoutParams, CheckoutsResult, CollectParams, CollectResult, CommandFate, DefinitionParams, DoctorResult, EventsPage, EventsParams, ExplainParams, ExplanationView, ExportParams, ExportResult, FleetParams, FleetResult, FleetStatusResult, FolderParams, FoundSession, FullDefinition, ImportItemsResult, ImportSettingsParams, ImportSettingsResult, InvokeSlashResult, ItemsResult, ListExport, McpDefinitionsResult, McpLogResult, McpServerNameParams, McpServersResult, McpSettingsFile, McpTestResult, Method, ModeParams, ModelParams, ModelsResult, MovedCheckout, NewTodo, OutputResult, PermissionParams, PlanParams, PlanResult, ProjectTrust, RemoveMcpServerParams, RemoveTrustResult, RepairResult, ResumeFleetParams, RulesParams, SelectAgentParams, SendResult, SessionCommand, SessionIdParams, SessionPrefixParams, SessionView, SessionWaitParams, SessionWaitResult, SessionsOfTask, SessionsPage, SessionsParams, SetMcpServersParams, SetMcpServersResult, SettingsFiles, SettingsParams, SettingsView, SlashList, StartAgentParams, StartAgentResult, TaskPrefixParams, TaskRecord, TaskWaitResult, TasksPage, TasksParams, TestMcpServerParams, TodayUsage, TodoEdits, TodoIds, TodoView, TodosPage, TodosParams, ToggleMcpServerParams, TrustedProjects, UncommittedFiles, UsageParams, UsageReport,
+    AddMcpServerParams, AddRuleParams, AddRuleResult, AddTrustParams, AgentResult, AgentsResult, AllAsksParams,
+    AllAsksResult, AsksParams, AsksResult, BeginFleetParams, CatalogProblems, CatalogView, CheckoutParams,
+    CheckoutsResult, CollectParams, CollectResult, CommandFate, DefinitionParams, DoctorResult, EventsPage,
+    EventsParams, ExplainParams, ExplanationView, ExportParams, ExportResult, FleetParams, FleetResult,
+    FleetStatusResult, FolderParams, FoundSession, FullDefinition, ImportItemsResult, ImportSettingsParams,
+    ImportSettingsResult, InvokeSlashResult, ItemsResult, ListExport, McpDefinitionsResult, McpLogResult,
+    McpServerNameParams, McpServersResult, McpSettingsFile, McpTestResult, Method, ModeParams, ModelParams,
+    ModelsResult, MovedCheckout, NewTodo, OutputResult, PermissionParams, PlanParams, PlanResult, ProjectTrust,
+    RemoveMcpServerParams, RemoveTrustResult, RepairResult, ResumeFleetParams, RulesParams, SelectAgentParams,
+    SendResult, SessionCommand, SessionIdParams, SessionPrefixParams, SessionView, SessionWaitParams,
+    SessionWaitResult, SessionsOfTask, SessionsPage, SessionsParams, SetMcpServersParams, SetMcpServersResult,
+    SettingsFiles, SettingsParams, SettingsView, SlashList, StartAgentParams, StartAgentResult, TaskPrefixParams,
+    TaskRecord, TaskWaitResult, TasksPage, TasksParams, TestMcpServerParams, TodayUsage, TodoEdits, TodoIds, TodoView,
+    TodosPage, TodosParams, ToggleMcpServerParams, TrustedProjects, UncommittedFiles, UsageParams, UsageReport,
 };
 use protocol::{ListItem, SessionOptions};
 

@@ -20,12 +20,7 @@ use crate::error::CliError;
 use crate::setup::{Setup, settings_failure, working_folder};
 use tui::print;
 
-pub(super) async fn login(
-    setup: &Setup,
-    sources: &McpSourceArgs,
-    name: &str,
-    json: bool,
-) -> Result<(), CliError> {
+pub(super) async fn login(setup: &Setup, sources: &McpSourceArgs, name: &str, json: bool) -> Result<(), CliError> {
     let (cwd, access) = (working_folder(None)?, setup.sources().access(&protocol::SessionOptions::default())?);
     let set = servers(setup, &cwd, sources.sources(), sources.strict_mcp_config)?;
     require_ready(&set, name)?;

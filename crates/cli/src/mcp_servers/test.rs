@@ -32,10 +32,11 @@ pub(super) async fn start(
     if let Err(survivors) = guardian.end().await {
         tracing::warn!(%survivors, "a program of an MCP server has not ended");
     }
-    let ServerCheck { revision, tools, rejected, prompts, has_resources } = checked.ok_or_else(|| unknown(name))?.map_err(|why| {
-        settings_failure(format!("the MCP server `{name}` cannot be used: {why}"))
-            .with_hint(format!("`bosun mcp logs {}` prints its error output", print::shell_quote(name)))
-    })?;
+    let ServerCheck { revision, tools, rejected, prompts, has_resources } =
+        checked.ok_or_else(|| unknown(name))?.map_err(|why| {
+            settings_failure(format!("the MCP server `{name}` cannot be used: {why}"))
+                .with_hint(format!("`bosun mcp logs {}` prints its error output", print::shell_quote(name)))
+        })?;
     let protocol = match revision {
         McpRevision::Session => "2025-11-25 or older",
         McpRevision::Stateless => "2026-07-28",

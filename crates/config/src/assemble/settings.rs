@@ -21,7 +21,7 @@ use crate::catalog::LoadedCatalog;
 use crate::config::Config;
 use crate::file::ForbiddableFeature;
 use crate::layers::SettingsLayers;
-use crate::mcp_servers::{SessionServerDefiner};
+use crate::mcp_servers::SessionServerDefiner;
 use crate::provider::ModelAccess;
 
 /// The session whose settings are assembled.

@@ -4,7 +4,23 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AddItemParams, AddMcpServerParams, AddRuleParams, AddRuleResult, AddTrustParams, AgentResult, AgentsResult, AllAsksParams, AllAsksResult, ArchiveItemsParams, AsksDecideParams, AsksParams, AsksResult, BeginFleetParams, CatalogProblems, CatalogView, CheckoutParams, CheckoutsResult, ClosedConnectionParams, CollectParams, CollectResult, CommandFate, DefinitionParams, DoctorResult, EventsPage, EventsParams, ExplainParams, ExplanationView, ExportParams, ExportResult, ExternalTaskResult, FleetParams, FleetResult, FleetStatusResult, FolderParams, FoundSession, FullDefinition, HandOver, HostView, ImportItemsParams, ImportItemsResult, ImportSettingsParams, ImportSettingsResult, InvokeSlashParams, InvokeSlashResult, ItemParams, ItemsParams, ItemsResult, ListExport, ListMcpServersParams, ListParams, McpDefinitionsResult, McpLogResult, McpServerNameParams, McpServersResult, McpSettingsFile, McpTestResult, ModeParams, ModelParams, ModelsResult, MovedCheckout, NewTodo, OutputResult, PermissionParams, PlanParams, PlanResult, ProjectTrust, RegisterTaskParams, RemoveMcpServerParams, RemoveTrustResult, ReopenSessionParams, RepairResult, ReportTaskParams, ResumeFleetParams, RulesParams, SelectAgentParams, SendParams, SendResult, SessionCommand, SessionIdParams, SessionPrefixParams, SessionView, SessionWaitParams, SessionWaitResult, SessionsOfTask, SessionsPage, SessionsParams, SetMcpServersParams, SetMcpServersResult, SettingsFiles, SettingsParams, SettingsView, SlashList, StartAgentParams, StartAgentResult, StopTaskParams, SubscribeParams, TaskParams, TaskPrefixParams, TaskRecord, TaskWaitParams, TaskWaitResult, TasksPage, TasksParams, TestMcpServerParams, TodayUsage, TodoChange, TodoEdits, TodoIds, TodoView, TodosPage, TodosParams, ToggleMcpServerParams, TrustedProjects, UncommittedFiles, UpdateItemParams, UsageParams, UsageReport,
+    AddItemParams, AddMcpServerParams, AddRuleParams, AddRuleResult, AddTrustParams, AgentResult, AgentsResult,
+    AllAsksParams, AllAsksResult, ArchiveItemsParams, AsksDecideParams, AsksParams, AsksResult, BeginFleetParams,
+    CatalogProblems, CatalogView, CheckoutParams, CheckoutsResult, ClosedConnectionParams, CollectParams,
+    CollectResult, CommandFate, DefinitionParams, DoctorResult, EventsPage, EventsParams, ExplainParams,
+    ExplanationView, ExportParams, ExportResult, ExternalTaskResult, FleetParams, FleetResult, FleetStatusResult,
+    FolderParams, FoundSession, FullDefinition, HandOver, HostView, ImportItemsParams, ImportItemsResult,
+    ImportSettingsParams, ImportSettingsResult, InvokeSlashParams, InvokeSlashResult, ItemParams, ItemsParams,
+    ItemsResult, ListExport, ListMcpServersParams, ListParams, McpDefinitionsResult, McpLogResult, McpServerNameParams,
+    McpServersResult, McpSettingsFile, McpTestResult, ModeParams, ModelParams, ModelsResult, MovedCheckout, NewTodo,
+    OutputResult, PermissionParams, PlanParams, PlanResult, ProjectTrust, RegisterTaskParams, RemoveMcpServerParams,
+    RemoveTrustResult, ReopenSessionParams, RepairResult, ReportTaskParams, ResumeFleetParams, RulesParams,
+    SelectAgentParams, SendParams, SendResult, SessionCommand, SessionIdParams, SessionPrefixParams, SessionView,
+    SessionWaitParams, SessionWaitResult, SessionsOfTask, SessionsPage, SessionsParams, SetMcpServersParams,
+    SetMcpServersResult, SettingsFiles, SettingsParams, SettingsView, SlashList, StartAgentParams, StartAgentResult,
+    StopTaskParams, SubscribeParams, TaskParams, TaskPrefixParams, TaskRecord, TaskWaitParams, TaskWaitResult,
+    TasksPage, TasksParams, TestMcpServerParams, TodayUsage, TodoChange, TodoEdits, TodoIds, TodoView, TodosPage,
+    TodosParams, ToggleMcpServerParams, TrustedProjects, UncommittedFiles, UpdateItemParams, UsageParams, UsageReport,
 };
 use crate::{ListItem, SessionOptions};
 
