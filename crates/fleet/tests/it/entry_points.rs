@@ -179,7 +179,7 @@ async fn a_kill_between_the_approval_of_a_plan_and_its_fleet_loses_neither() {
         let run = approve_and_crash(what, wanted).await;
         assert_eq!(run.count(began), 1, "{what}: {}", run.transcript());
         let done = run.count(|event| matches!(event, Event::FleetEnded { end: FleetEnd::Done, .. }));
-        assert_eq!((done, run.text()), (1, "It is baked.".into()), "{what}: {}", run.transcript());
+        assert_eq!((done, run.text()), (1, "It is baked."), "{what}: {}", run.transcript());
     }
 }
 

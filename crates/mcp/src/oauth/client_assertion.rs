@@ -19,7 +19,7 @@ const LIFETIME_SECS: u64 = 300;
 
 /// A key that signs.
 enum SigningKey {
-    Ecdsa(EcdsaKeyPair),
+    Ecdsa(Box<EcdsaKeyPair>),
     Rsa(Box<RsaKeyPair>),
 }
 
@@ -49,7 +49,7 @@ impl SigningKey {
         let bytes = BASE64_STANDARD.decode(body).map_err(|_| invalid())?;
         let random = SystemRandom::new();
         match EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &bytes, &random) {
-            Ok(key) => Ok(SigningKey::Ecdsa(key)),
+            Ok(key) => Ok(SigningKey::Ecdsa(Box::new(key))),
             Err(_) => RsaKeyPair::from_pkcs8(&bytes).map(|key| SigningKey::Rsa(Box::new(key))).map_err(|_| invalid()),
         }
     }

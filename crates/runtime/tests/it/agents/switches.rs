@@ -37,7 +37,7 @@ async fn client(driver: &SessionDriver) -> RpcClient {
 async fn set_model(client: &RpcClient, model: &str) -> Result<String, String> {
     match client.call::<ModelParams>(Method::ModelSet, ModelParams { model: model.into() }).await {
         Ok(ModelParams { model }) => Ok(model),
-        Err(CallError::Refused(error)) => Err(error.message),
+        Err(CallError::Refused(error)) => Err(error.in_one_line()),
         Err(other) => panic!("{other:?}"),
     }
 }

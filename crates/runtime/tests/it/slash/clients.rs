@@ -27,8 +27,8 @@ async fn a_client_lists_commands_and_runs_them() {
         match client.call(Method::CommandsInvoke, params).await {
             Ok(result) => Ok(result),
             Err(CallError::Refused(error)) => {
-                assert_eq!(error.data.unwrap()["kind"], "invalid");
-                Err(error.message)
+                assert_eq!(error.data.as_ref().unwrap()["kind"], "invalid");
+                Err(error.in_one_line())
             }
             Err(other) => panic!("{other:?}"),
         }
