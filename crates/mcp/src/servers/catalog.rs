@@ -1,0 +1,202 @@
+//! The tools, resources and prompts of servers, as agents find them.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use host::Guardian;
+use tools::{BoxFuture, CatalogListing, McpServerControl, OutsidePrompt, RemoteTasks, Tool, ToolCatalog, ToolError};
+
+use super::tool::SharedMcpTool;
+use super::{McpServers, ServerSlot};
+use crate::McpServer;
+
+/// The servers that agents of one definition may use: those of the session, and their own.
+#[derive(Debug)]
+struct AgentMcpServers {
+    servers: Arc<McpServers>,
+    agent: String,
+}
+
+impl ToolCatalog for McpServers {
+    fn for_agent(self: Arc<Self>, definition: &str) -> Arc<dyn ToolCatalog> {
+        Arc::new(AgentMcpServers { servers: self, agent: definition.to_owned() })
+    }
+
+    fn sources(&self) -> Vec<String> {
+        names_of(&self.usable(None))
+    }
+
+    fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        tool_of(&self.usable(None), name)
+    }
+
+    fn resources<'a>(&'a self, source: &'a str, guardian: &'a Guardian) -> BoxFuture<'a, Result<String, ToolError>> {
+        Box::pin(resources_of(self.usable(None), source, guardian))
+    }
+
+    fn read_resource<'a>(
+        &'a self,
+        source: &'a str,
+        uri: &'a str,
+        guardian: &'a Guardian,
+    ) -> BoxFuture<'a, Result<String, ToolError>> {
+        Box::pin(resource_of(self.usable(None), source, uri, guardian))
+    }
+
+    fn prompt<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: &'a str,
+        guardian: &'a Guardian,
+    ) -> BoxFuture<'a, Result<OutsidePrompt, ToolError>> {
+        Box::pin(prompt_of(self.usable(None), name, arguments, guardian))
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let entries = self.entries();
+            join_all(entries.iter().filter_map(|entry| entry.slot.as_ref()).map(|slot| slot.close())).await;
+        })
+    }
+
+    fn list<'a>(&'a self, query: &'a str, guardian: &'a Guardian) -> BoxFuture<'a, CatalogListing> {
+        Box::pin(list_of(self.usable(None), query, guardian))
+    }
+
+    fn remote_tasks(&self) -> Option<&dyn RemoteTasks> {
+        Some(self)
+    }
+
+    fn control(&self) -> Option<&dyn McpServerControl> {
+        Some(self)
+    }
+}
+
+impl ToolCatalog for AgentMcpServers {
+    fn for_agent(self: Arc<Self>, definition: &str) -> Arc<dyn ToolCatalog> {
+        Arc::clone(&self.servers).for_agent(definition)
+    }
+
+    fn sources(&self) -> Vec<String> {
+        names_of(&self.servers.usable(Some(&self.agent)))
+    }
+
+    fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        tool_of(&self.servers.usable(Some(&self.agent)), name)
+    }
+
+    fn resources<'a>(&'a self, source: &'a str, guardian: &'a Guardian) -> BoxFuture<'a, Result<String, ToolError>> {
+        Box::pin(resources_of(self.servers.usable(Some(&self.agent)), source, guardian))
+    }
+
+    fn read_resource<'a>(
+        &'a self,
+        source: &'a str,
+        uri: &'a str,
+        guardian: &'a Guardian,
+    ) -> BoxFuture<'a, Result<String, ToolError>> {
+        Box::pin(resource_of(self.servers.usable(Some(&self.agent)), source, uri, guardian))
+    }
+
+    fn prompt<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: &'a str,
+        guardian: &'a Guardian,
+    ) -> BoxFuture<'a, Result<OutsidePrompt, ToolError>> {
+        Box::pin(prompt_of(self.servers.usable(Some(&self.agent)), name, arguments, guardian))
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        self.servers.close()
+    }
+
+    fn list<'a>(&'a self, query: &'a str, guardian: &'a Guardian) -> BoxFuture<'a, CatalogListing> {
+        Box::pin(list_of(self.servers.usable(Some(&self.agent)), query, guardian))
+    }
+
+    fn remote_tasks(&self) -> Option<&dyn RemoteTasks> {
+        Some(&*self.servers)
+    }
+}
+
+fn names_of(slots: &[Arc<ServerSlot>]) -> Vec<String> {
+    slots.iter().map(|slot| slot.settings.name.clone()).collect()
+}
+
+fn tool_of(slots: &[Arc<ServerSlot>], name: &str) -> Option<Arc<dyn Tool>> {
+    let of_server = slots.iter().filter(|slot| name.starts_with(&slot.prefix));
+    let slot = of_server.max_by_key(|slot| slot.prefix.len())?;
+    Some(Arc::new(SharedMcpTool { spec: slot.spec_of(name), slot: Arc::clone(slot) }))
+}
+
+async fn list_of(slots: Vec<Arc<ServerSlot>>, query: &str, guardian: &Guardian) -> CatalogListing {
+    let query = query.to_lowercase();
+    let is_named = |slot: &&Arc<ServerSlot>| {
+        let names = [&slot.settings.name, &slot.prefix].map(|name| name.to_lowercase());
+        names.iter().any(|name| query.contains(name.as_str()))
+    };
+    let named: Vec<&Arc<ServerSlot>> = slots.iter().filter(is_named).collect();
+    let asked = if named.is_empty() { slots.iter().collect() } else { named };
+    let listed = join_all(asked.iter().map(|slot| slot.list(guardian))).await;
+    let mut listing = CatalogListing::default();
+    for (slot, listed) in asked.iter().zip(listed) {
+        match listed {
+            Ok(tools) => listing.tools.extend(tools),
+            Err(why) => {
+                let name = &slot.settings.name;
+                tracing::warn!(server = name, why, "an MCP server is not available");
+                listing.problems.push(format!("the MCP server `{name}` is not available: {why}"));
+            }
+        }
+    }
+    listing
+}
+
+/// The connection to one of these servers, made now if there is none.
+async fn connected(slots: &[Arc<ServerSlot>], source: &str, guardian: &Guardian) -> Result<Arc<McpServer>, ToolError> {
+    let unavailable = |why: String| ToolError::refused(format!("the MCP server `{source}` is not available: {why}"));
+    let slot = slots.iter().find(|slot| slot.settings.name == source);
+    let slot = slot.ok_or_else(|| ToolError::refused(format!("there is no MCP server `{source}`")))?;
+    slot.connected(guardian).await.map_err(unavailable)
+}
+
+async fn resources_of(slots: Vec<Arc<ServerSlot>>, source: &str, guardian: &Guardian) -> Result<String, ToolError> {
+    let server = connected(&slots, source, guardian).await?;
+    server.resource_list().await.map_err(|error| ToolError::refused(error.to_string()))
+}
+
+async fn resource_of(
+    slots: Vec<Arc<ServerSlot>>,
+    source: &str,
+    uri: &str,
+    guardian: &Guardian,
+) -> Result<String, ToolError> {
+    let server = connected(&slots, source, guardian).await?;
+    server.read_resource(uri).await.map_err(|error| ToolError::refused(error.to_string()))
+}
+
+async fn prompt_of(
+    slots: Vec<Arc<ServerSlot>>,
+    name: &str,
+    arguments: &str,
+    guardian: &Guardian,
+) -> Result<OutsidePrompt, ToolError> {
+    let refused = |error: &dyn std::fmt::Display| ToolError::refused(error.to_string());
+    let of_server = slots.iter().filter(|slot| name.starts_with(&slot.prefix));
+    let Some(slot) = of_server.max_by_key(|slot| slot.prefix.len()) else {
+        let names = names_of(&slots).join(", ");
+        return Err(ToolError::refused(format!("there is no such MCP server; there are: {names}")));
+    };
+    let source = slot.settings.name.clone();
+    let server = connected(&slots, &source, guardian).await?;
+    let prompts = server.prompts().await.map_err(|error| refused(&error))?;
+    let Some(prompt) = prompts.iter().find(|prompt| prompt.command(&source) == name) else {
+        let names: Vec<String> = prompts.iter().map(|prompt| format!("/{}", prompt.command(&source))).collect();
+        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        return Err(ToolError::refused(format!("the MCP server `{source}` has no such prompt; it has: {names}")));
+    };
+    let arguments = prompt.parse(arguments).map_err(ToolError::Refused)?;
+    let text = server.prompt_text(prompt, arguments).await.map_err(|error| refused(&error))?;
+    Ok(OutsidePrompt { source, text })
+}

@@ -1,0 +1,43 @@
+//! The tasks that servers do themselves.
+
+use std::time::Duration;
+
+use host::Guardian;
+use tokio::time::timeout;
+use tools::{BoxFuture, RemoteOutcome, RemoteTaskContext, RemoteTaskEnd, RemoteTaskRef, RemoteTasks};
+
+use super::McpServers;
+use crate::remote_task::{self, RemoteTaskFollower};
+
+/// How long the cancellation of a task may take, with the connection that it needs.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(8);
+
+impl RemoteTasks for McpServers {
+    fn follow<'a>(&'a self, task: RemoteTaskRef<'a>, cx: &'a RemoteTaskContext) -> BoxFuture<'a, RemoteTaskEnd> {
+        Box::pin(async move {
+            let name = &task.spec.server;
+            match self.slot_named(name) {
+                Some(slot) => RemoteTaskFollower::new(&slot, task, cx).run().await,
+                None => {
+                    let text = format!("the MCP server `{name}` is not in the settings any more; its task is lost");
+                    RemoteTaskEnd { outcome: RemoteOutcome::Lost, text }
+                }
+            }
+        })
+    }
+
+    fn cancel<'a>(&'a self, task: RemoteTaskRef<'a>, guardian: &'a Guardian) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let Some(slot) = self.slot_named(&task.spec.server) else { return };
+            let cancel = async {
+                match slot.connected(guardian).await {
+                    Ok(server) => remote_task::cancel(&server, &task.remote.id).await,
+                    Err(why) => tracing::info!(why, "a task of an MCP server may not be cancelled"),
+                }
+            };
+            if timeout(CANCEL_TIMEOUT, cancel).await.is_err() {
+                tracing::info!(server = slot.settings.name, "an MCP server did not cancel a task in time");
+            }
+        })
+    }
+}
