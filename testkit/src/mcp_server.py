@@ -13,6 +13,7 @@ Its only argument is a JSON object:
   token:    the token that HTTP requests must carry
   oauth:    it is its own authorization server, and its tokens are valid for this many requests
   forgets:  after how many requests it ends each session over HTTP
+  sessionless: its answer, with status 400 instead of 404, to a request in a session that it forgot
   unknown:  the body of the page that an unknown request gets over HTTP, with status 400
 
 The tools that run as tasks end when they are polled, or never; `gate` and `gated` end once the file `open` is in the
@@ -517,7 +518,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         if "forget" in STATE and message.get("method") not in ("initialize", "server/discover"):
             STATE.discard("forget")
-            self.plain(404, b"there is no such session", {})
+            if "sessionless" in OPTIONS:
+                self.plain(400, OPTIONS["sessionless"].encode(), {})
+            else:
+                self.plain(404, b"there is no such session", {})
             return
         if "id" not in message or "method" not in message:
             handle(message, Peer(lambda _line: None))

@@ -53,7 +53,7 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "the MCP server web cannot be used: unknown variant `ftp`, expected one of `stdio`, `local`, `http`, \
+                "the MCP server web cannot be used: unknown variant `ftp`, expected one of `local`, `stdio`, `http`, \
                  `streamable-http`, `streamableHttp`, `sse`",
                 "the agent scout: the MCP server map cannot be used: its configuration is not an object",
                 "`providers` is not supported and has no effect",

@@ -118,7 +118,15 @@ impl HttpTransport {
                 self.end_session(session);
                 Err(TransportError::SessionExpired)
             }
-            (id, false) => self.read_failure(response, id.is_some()).await,
+            (id, false) => {
+                let is_bad_request = response.status() == 400;
+                let failure = self.read_failure(response, id.is_some()).await;
+                if is_bad_request && session.is_some() && !begins_session && misses_session(&failure) {
+                    self.end_session(session);
+                    return Err(TransportError::SessionExpired);
+                }
+                failure
+            }
         }
     }
 
@@ -349,6 +357,13 @@ impl HttpTransport {
 
 fn is_event_stream(response: &HttpResponse) -> bool {
     response.header("content-type").is_some_and(|kind| kind.starts_with(EVENT_STREAM))
+}
+
+/// Whether a server says that it does not know the session of a request. Not all of them say so with status 404.
+fn misses_session(failure: &Result<Value, TransportError>) -> bool {
+    let Ok(failure) = failure else { return false };
+    let message = failure["error"]["message"].as_str().unwrap_or_default();
+    failure["id"].is_null() && message.to_ascii_lowercase().contains("session")
 }
 
 impl McpTransport for HttpTransport {

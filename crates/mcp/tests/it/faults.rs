@@ -126,12 +126,18 @@ async fn credentials_that_are_refused_in_mid_session_are_named() {
 
 #[tokio::test]
 async fn session_that_the_server_forgot_begins_again() {
-    let served = ScriptedMcpProgram::new(json!({ "faults": true, "revision": "session" })).serve();
-    let calls = [("mcp__calc__forget", json!({})), add(), add()];
-    let (_run, answers) = run_calls(servers(url(&served, Vec::new())), &calls).await;
-    // A server that knows no session has not read the call, which is made in a new one.
-    assert_eq!((answers[1].text.as_str(), answers[2].text.as_str()), (SUM, SUM));
-    assert_eq!(served.program().heard("initialize").len(), 2);
+    let refusal = r#"{ "jsonrpc": "2.0", "id": null, "error": { "code": -32000, "message": "No valid session ID" } }"#;
+    for options in [
+        json!({ "faults": true, "revision": "session" }),
+        json!({ "faults": true, "revision": "session", "sessionless": refusal }),
+    ] {
+        let served = ScriptedMcpProgram::new(options).serve();
+        let calls = [("mcp__calc__forget", json!({})), add(), add()];
+        let (_run, answers) = run_calls(servers(url(&served, Vec::new())), &calls).await;
+        // A server that knows no session has not read the call, which is made in a new one.
+        assert_eq!((answers[1].text.as_str(), answers[2].text.as_str()), (SUM, SUM));
+        assert_eq!(served.program().heard("initialize").len(), 2);
+    }
 }
 
 /// Servers refuse what they do not know in their own ways: with an id that they made up, or with a page.

@@ -233,7 +233,7 @@ impl McpDefinitionState {
     pub fn as_str(self) -> &'static str {
         match self {
             McpDefinitionState::Ready => "ready",
-            McpDefinitionState::NeedsLogin => "needs-login",
+            McpDefinitionState::NeedsLogin => "needs login",
             McpDefinitionState::Disabled => "disabled",
             McpDefinitionState::Unusable => "unusable",
             McpDefinitionState::Unknown => "unknown",

@@ -127,7 +127,7 @@ mod tests {
     fn a_client_is_told_of_the_tools_that_it_knows() {
         let expected = [
             "Task AskUserQuestion ExitPlanMode Skill SendMessage Bash BashOutput KillShell Read Write Edit Glob Grep",
-            "WebFetch TaskCreate TaskGet TaskList TaskUpdate TaskOutput TaskStop sql apply_patch",
+            "WebFetch TaskCreate TaskGet TaskList TaskUpdate TaskOutput TaskStop ListMcpResourcesTool ReadMcpResourceTool sql apply_patch",
         ];
         let mut expected: Vec<&str> = expected.iter().flat_map(|line| line.split(' ')).collect();
         let mut told: Vec<&str> = init_tools().collect();

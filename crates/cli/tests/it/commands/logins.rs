@@ -43,7 +43,7 @@ fn a_user_signs_in_to_a_server_and_out_of_it() {
     fixture.bosun(["mcp", "add", "calc", "--url", server.url()]).run().expect(0);
     assert_eq!(state(), "ready", "whether it wants a login is not known before it is used");
     fixture.bosun(["mcp", "test", "calc"]).run().expect(2).says(&["it needs a login: run `bosun mcp login calc`"]);
-    assert_eq!(state(), "needs-login");
+    assert_eq!(state(), "needsLogin");
     fixture.bosun(["mcp", "list"]).run().expect(0).says(&["calc  needs login: run `bosun mcp login calc`"]);
     let doctor = fixture.bosun(["doctor"]).run();
     assert!(doctor.stdout.contains("`calc` needs a login: run `bosun mcp login calc`"), "{}", doctor.stdout);
