@@ -13,7 +13,11 @@ impl SimulatedSession {
             1 => SessionMode::Plan,
             _ => SessionMode::Autopilot,
         };
-        let input = match self.rng.below(8) {
+        let input = match self.rng.below(9) {
+            8 => {
+                let (server, enabled) = (format!("s{}", self.rng.below(2)), self.rng.below(2) == 0);
+                KernelInput::ToggleMcpServer { server, enabled, by: Principal::User }
+            }
             7 => KernelInput::SetTitle { title: "counting".into() },
             6 => self.random_agent_selection(),
             4 => {

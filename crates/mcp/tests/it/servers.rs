@@ -334,7 +334,7 @@ async fn a_login_is_kept_renewed_and_ended() {
     assert_eq!(store.status("calc", server.url()).unwrap(), LoginStatus::Needed);
 
     let signed_in = servers(Some(Arc::new(RedirectFollower))).log_in("calc", &guardian).await.unwrap();
-    assert_eq!(signed_in, Ok(LoginOutcome::SignedIn { tools: 15 }));
+    assert_eq!(signed_in, Ok(LoginOutcome::SignedIn { tools: 24 }));
     assert_eq!(store.status("calc", server.url()).unwrap(), LoginStatus::SignedIn);
 
     // Another process uses the login. Its token ends after a few requests, and is renewed each time.

@@ -148,7 +148,7 @@ async fn clients_control_the_servers_of_a_session() {
     let call = async |method: Method, params: Value| -> Result<Value, String> {
         match client.call(method, params).await {
             Ok(answer) => Ok(answer),
-            Err(CallError::Refused(error)) => Err(error.message),
+            Err(CallError::Refused(error)) => Err(error.in_one_line()),
             Err(other) => panic!("{other:?}"),
         }
     };
