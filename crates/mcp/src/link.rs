@@ -267,14 +267,14 @@ impl ServerLink {
     }
 
     /// Answers the server's own messages until its connection ends.
-    pub(crate) async fn hear(self: Arc<Self>, mut messages: mpsc::Receiver<Value>) {
+    pub(crate) async fn handle_messages(self: Arc<Self>, mut messages: mpsc::Receiver<Value>) {
         // Questions to the user take long and must not hold up the other messages.
         let mut questions = JoinSet::new();
         while let Some(message) = messages.recv().await {
             while questions.try_join_next().is_some() {}
             let method = message["method"].as_str().unwrap_or_default();
             match message.get("id").filter(|id| !id.is_null()) {
-                None => self.hear_notification(method, &message["params"]),
+                None => self.handle_notification(method, &message["params"]),
                 Some(id) if method == "elicitation/create" && questions.len() >= MAX_QUESTIONS => {
                     self.answer_in_background(wire::error(id, INTERNAL_ERROR, "too many questions are open"));
                 }
@@ -312,10 +312,10 @@ impl ServerLink {
         }
     }
 
-    fn hear_notification(&self, method: &str, params: &Value) {
+    fn handle_notification(&self, method: &str, params: &Value) {
         match method {
             "notifications/tools/list_changed" => drop(self.tool_changes.fetch_add(1, Ordering::Relaxed)),
-            "notifications/progress" => self.hear_progress(params),
+            "notifications/progress" => self.note_progress(params),
             "notifications/tasks" | "notifications/tasks/status" => {
                 let followed = lock(&self.followed);
                 followed
@@ -331,7 +331,7 @@ impl ServerLink {
         }
     }
 
-    fn hear_progress(&self, params: &Value) {
+    fn note_progress(&self, params: &Value) {
         let Some(progress) = read_progress(params) else { return };
         let is_meant = |token: &str| params["progressToken"] == token;
         let open = lock(&self.open);
@@ -509,7 +509,7 @@ mod tests {
         let link = Arc::new(ServerLink::new("calc", Arc::new(SilentServer(sender)), McpOptions::default()));
         let (server, messages) = mpsc::channel(100);
         let mut tasks = JoinSet::new();
-        tasks.spawn(Arc::clone(&link).hear(messages));
+        tasks.spawn(Arc::clone(&link).handle_messages(messages));
         let (calling, elicitor) = (Arc::clone(&link), Some(Arc::new(AbsentUser) as Arc<dyn McpElicitor>));
         tasks.spawn(async move {
             let (params, time_limit) = (Map::new(), Duration::from_secs(60));

@@ -95,7 +95,7 @@ impl McpServer {
         let link = Arc::new(ServerLink::new(name, transport, options));
         let mut tasks = JoinSet::new();
         if let Some(messages) = messages {
-            tasks.spawn(Arc::clone(&link).hear(messages));
+            tasks.spawn(Arc::clone(&link).handle_messages(messages));
         }
         let capabilities = match link.options.negotiation {
             McpNegotiation::SessionOnly | McpNegotiation::Only(McpRevision::Session) => initialize(&link).await?,
@@ -112,7 +112,7 @@ impl McpServer {
             McpRevision::Session => {
                 let (opened, is_open) = oneshot::channel();
                 tasks.spawn(receive(Arc::clone(&link), opened));
-                // A server that cannot send anything by itself says so at once; one that is slow may be heard later.
+                // A server that cannot send anything by itself says so at once; messages of a slow one arrive later.
                 let _opened = timeout(STREAM_WAIT, is_open).await;
             }
         }
