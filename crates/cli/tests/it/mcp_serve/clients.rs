@@ -78,7 +78,7 @@ impl McpFixture {
             "HOME": folder,
             "PATH": "/usr/local/bin:/usr/bin:/bin",
         });
-        json!({ "command": fixture.program(), "args": ["mcp", "serve"], "env": env, "cwd": folder })
+        json!({ "command": fixture.program(), "args": ["mcp", "serve", "--allow-all"], "env": env, "cwd": folder })
     }
 }
 
@@ -99,9 +99,11 @@ fn got_answer(seen: &Value) {
 fn typescript_sdk_1_uses_tools_and_tasks() {
     let Some(installed) = InstalledClients::find() else { return };
     let mcp = McpFixture::new();
-    let server = mcp.serve(&[]);
+    let server = mcp.serve(&["--allow-all"]);
     for target in [mcp.program(), server.target()] {
-        let seen = installed.run_node("sdk1.mjs", &target, "");
+        // The client removes the file when progress arrives.
+        mcp.hold();
+        let seen = installed.run_node("sdk1.mjs", &target, mcp.fixture.path("hold").to_str().unwrap());
         got_answer(&seen);
         assert_eq!(seen["taskText"], "Hello from Bosun.");
     }

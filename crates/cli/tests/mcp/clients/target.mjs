@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 /** The server to use. */
 export const target = JSON.parse(process.argv[2]);
 
-/** The second argument. */
+/** The second argument: a revision, or the file that keeps an agent at work. */
 export const mode = process.argv[3];
 
 /** The headers of every request. */
