@@ -5,6 +5,7 @@ mod api_methods;
 mod approvals;
 mod catalog;
 mod checkouts;
+mod deferred;
 mod examples;
 mod explain;
 mod fleet;
@@ -34,9 +35,10 @@ use protocol::api::UsageGrouping;
 pub(crate) use approvals::{ApprovalListArgs, ApprovalSelectArgs, ApprovalsArgs, ApprovalsCommand};
 pub(crate) use catalog::{CatalogArgs, CatalogCommand, CatalogOptions, DefinitionArgs};
 pub(crate) use checkouts::{CheckoutsArgs, CheckoutsCommand};
+pub(crate) use deferred::Deferred;
 pub(crate) use explain::ExplainArgs;
 pub(crate) use fleet::{FleetArgs, FleetCheckArgs, FleetCommand, FleetIsolation, FleetSelectArgs, FleetWorkArgs};
-pub(crate) use help::{command, flag_and_command_names, fleet_subcommand_names, subcommand_names};
+pub(crate) use help::{command, flag_and_command_names, fleet_subcommand_names, manual_command, subcommand_names};
 pub(crate) use import::{ImportArgs, ImportedProduct};
 pub(crate) use lists::{ItemArgs, ItemDetailArgs, ItemListArgs, ListSelectArgs, ListsArgs, ListsCommand};
 pub(crate) use mcp::{McpAddArgs, McpArgs, McpCommand, McpScope, McpServeArgs, McpSourceArgs};
@@ -68,61 +70,61 @@ pub(crate) struct CliArgs {
 pub(crate) enum CliCommand {
     /// Lists, shows, exports, messages, stops and removes sessions
     #[command(args_conflicts_with_subcommands = true)]
-    Sessions(SessionsArgs),
+    Sessions(Deferred<SessionsArgs>),
     /// Lists, shows, follows, messages and stops the agents and commands of sessions
     #[command(args_conflicts_with_subcommands = true)]
-    Tasks(TasksArgs),
+    Tasks(Deferred<TasksArgs>),
     /// Lists, shows and changes the items of lists that agents and users share
     #[command(args_conflicts_with_subcommands = true)]
-    Lists(ListsArgs),
+    Lists(Deferred<ListsArgs>),
     /// Lists, graphs, adds and updates the todos of sessions
     #[command(args_conflicts_with_subcommands = true)]
-    Todos(TodosArgs),
+    Todos(Deferred<TodosArgs>),
     /// Lists the tool calls and questions that wait for you, and allows, denies or answers them
     #[command(args_conflicts_with_subcommands = true)]
-    Approvals(ApprovalsArgs),
+    Approvals(Deferred<ApprovalsArgs>),
     /// Splits a goal into todos, or reads them from a plan, and works through them with many agents at once
     #[command(args_conflicts_with_subcommands = true)]
-    Fleet(FleetArgs),
+    Fleet(Deferred<FleetArgs>),
     /// Runs programs written for other agents' SDKs: installs the executables they start, and serves their protocol
-    Sdk(SdkArgs),
+    Sdk(Deferred<SdkArgs>),
     /// Runs the session host, which keeps background sessions, and serves an HTTP API on this machine
-    Serve(ServeArgs),
+    Serve(Deferred<ServeArgs>),
     /// Installs the session host as a systemd user unit, so that it starts when you log in
-    Service(ServiceArgs),
+    Service(Deferred<ServiceArgs>),
     /// Shows whether a tool call would be allowed, asked about or denied, and why
-    Explain(ExplainArgs),
+    Explain(Deferred<ExplainArgs>),
     /// Lists providers, their keys and models, and the model servers running on this machine
-    Models(ModelsArgs),
+    Models(Deferred<ModelsArgs>),
     /// Shows the cost and token usage of sessions
-    Cost(CostArgs),
+    Cost(Deferred<CostArgs>),
     /// Removes old idle sessions, output of removed tasks, and fleet results that are no longer used
-    Gc(GcArgs),
+    Gc(Deferred<GcArgs>),
     /// Lists the checkouts that agents work in, and moves them to the trash and back
     #[command(args_conflicts_with_subcommands = true)]
-    Checkouts(CheckoutsArgs),
+    Checkouts(Deferred<CheckoutsArgs>),
     /// Runs a fleet of agents on a small sample project, offline and without a key
-    Demo(DemoArgs),
+    Demo(Deferred<DemoArgs>),
     /// Lists, shows and checks agents, skills and plugins
-    Catalog(CatalogArgs),
+    Catalog(Deferred<CatalogArgs>),
     /// Lists, adds, removes and tests MCP servers, whose tools agents can use
-    Mcp(McpArgs),
+    Mcp(Deferred<McpArgs>),
     /// Shows, checks and changes settings
-    Config(ConfigArgs),
+    Config(Deferred<ConfigArgs>),
     /// Shows what the files of another product become in Bosun, and imports them
-    Import(ImportArgs),
+    Import(Deferred<ImportArgs>),
     /// Trusts a project: its files may configure Bosun until one of them changes
-    Trust(TrustArgs),
+    Trust(Deferred<TrustArgs>),
     /// Checks keys, models, files, git, disk and more, and suggests a fix for each problem
-    Doctor(DoctorArgs),
+    Doctor(Deferred<DoctorArgs>),
     /// Kills Bosun in the middle of its work, and checks that nothing is lost
-    Selftest(SelftestArgs),
+    Selftest(Deferred<SelftestArgs>),
     /// Prints the completion script of a shell
-    Completions(CompletionsArgs),
+    Completions(Deferred<CompletionsArgs>),
     /// Prints the manual page
-    Man(ManArgs),
+    Man(Deferred<ManArgs>),
     /// Checks scripts for the script model, and prints their schema
-    Script(ScriptArgs),
+    Script(Deferred<ScriptArgs>),
 }
 
 /// `bosun models`.

@@ -50,7 +50,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{FromArgMatches, Parser};
 use tui::print;
 
-use crate::args::{CliArgs, CliCommand};
+use crate::args::{CliArgs, CliCommand, Deferred};
 use crate::error::CliError;
 use crate::exit::CommandExit;
 
@@ -108,31 +108,31 @@ fn perform(args: CliArgs) -> Result<CommandExit, CliError> {
     let command = async {
         match args.command {
             None => run::run(args.run, args.opening).await,
-            Some(CliCommand::Sessions(command)) => sessions::perform(command).await,
-            Some(CliCommand::Tasks(command)) => tasks::perform(command).await,
-            Some(CliCommand::Lists(command)) => lists::perform(command),
-            Some(CliCommand::Todos(command)) => todos::perform(command).await,
-            Some(CliCommand::Approvals(command)) => approvals::perform(command).await,
-            Some(CliCommand::Fleet(command)) => fleet::perform(command).await,
-            Some(CliCommand::Sdk(options)) => sdk::perform(options.command).await,
-            Some(CliCommand::Serve(options)) => serve::serve(options).await,
-            Some(CliCommand::Service(options)) => service::perform(options.command).await,
-            Some(CliCommand::Explain(options)) => explain::explain_call(&options),
-            Some(CliCommand::Mcp(options)) => mcp_servers::perform(&options).await,
-            Some(CliCommand::Models(options)) => models::list(&options).await,
-            Some(CliCommand::Cost(options)) => cost::print_costs(&options),
-            Some(CliCommand::Gc(options)) => gc::perform(&options).await,
-            Some(CliCommand::Checkouts(options)) => checkouts::perform(&options),
-            Some(CliCommand::Demo(options)) => demo::run(&options).await,
-            Some(CliCommand::Catalog(options)) => catalog::perform(&options).await,
-            Some(CliCommand::Config(options)) => settings::perform(&options),
-            Some(CliCommand::Import(options)) => import::perform(&options),
-            Some(CliCommand::Trust(options)) => trust::perform(&options),
-            Some(CliCommand::Doctor(options)) => doctor::run_doctor(&options).await,
-            Some(CliCommand::Selftest(options)) => selftest::perform(&options),
-            Some(CliCommand::Completions(options)) => Ok(completions::print_completions(options.shell)),
-            Some(CliCommand::Man(options)) => manual::write(&options),
-            Some(CliCommand::Script(command)) => script::perform(&command),
+            Some(CliCommand::Sessions(Deferred(command))) => sessions::perform(command).await,
+            Some(CliCommand::Tasks(Deferred(command))) => tasks::perform(command).await,
+            Some(CliCommand::Lists(Deferred(command))) => lists::perform(command),
+            Some(CliCommand::Todos(Deferred(command))) => todos::perform(command).await,
+            Some(CliCommand::Approvals(Deferred(command))) => approvals::perform(command).await,
+            Some(CliCommand::Fleet(Deferred(command))) => fleet::perform(command).await,
+            Some(CliCommand::Sdk(Deferred(options))) => sdk::perform(options.command).await,
+            Some(CliCommand::Serve(Deferred(options))) => serve::serve(options).await,
+            Some(CliCommand::Service(Deferred(options))) => service::perform(options.command).await,
+            Some(CliCommand::Explain(Deferred(options))) => explain::explain_call(&options),
+            Some(CliCommand::Mcp(Deferred(options))) => mcp_servers::perform(&options).await,
+            Some(CliCommand::Models(Deferred(options))) => models::list(&options).await,
+            Some(CliCommand::Cost(Deferred(options))) => cost::print_costs(&options),
+            Some(CliCommand::Gc(Deferred(options))) => gc::perform(&options).await,
+            Some(CliCommand::Checkouts(Deferred(options))) => checkouts::perform(&options),
+            Some(CliCommand::Demo(Deferred(options))) => demo::run(&options).await,
+            Some(CliCommand::Catalog(Deferred(options))) => catalog::perform(&options).await,
+            Some(CliCommand::Config(Deferred(options))) => settings::perform(&options),
+            Some(CliCommand::Import(Deferred(options))) => import::perform(&options),
+            Some(CliCommand::Trust(Deferred(options))) => trust::perform(&options),
+            Some(CliCommand::Doctor(Deferred(options))) => doctor::run_doctor(&options).await,
+            Some(CliCommand::Selftest(Deferred(options))) => selftest::perform(&options),
+            Some(CliCommand::Completions(Deferred(options))) => Ok(completions::print_completions(options.shell)),
+            Some(CliCommand::Man(Deferred(options))) => manual::write(&options),
+            Some(CliCommand::Script(Deferred(command))) => script::perform(&command),
         }
     };
     let explained = async {

@@ -12,9 +12,7 @@ use crate::error::CliError;
 use crate::exit::CommandExit;
 
 pub(crate) fn write(args: &ManArgs) -> Result<CommandExit, CliError> {
-    let mut command = args::command().disable_help_subcommand(true);
-    // Sets the full name of every command.
-    command.build();
+    let command = args::manual_command();
     match &args.dir {
         Some(dir) => write_all(&command, dir).map_err(|error| {
             CliError::failed(format!("cannot write manual pages to {}: {error}", dir.display()))

@@ -2,8 +2,8 @@
 //! could start another Bosun, or speak for its user, would have no limits but those it gives itself.
 
 use crate::args::{
-    CliArgs, CliCommand, FleetArgs, FleetCommand, ModelsArgs, SdkArgs, SdkCommand, ServeArgs, SessionsCommand,
-    TasksCommand, TodosCommand,
+    CliArgs, CliCommand, Deferred, FleetArgs, FleetCommand, ModelsArgs, SdkArgs, SdkCommand, ServeArgs,
+    SessionsCommand, TasksCommand, TodosCommand,
 };
 use crate::error::CliError;
 
@@ -31,12 +31,14 @@ pub(crate) fn check(args: &CliArgs) -> Result<(), CliError> {
 /// the conversations of other agents and their users, so only the user may read them.
 fn command_access(command: Option<&CliCommand>) -> CommandAccess {
     match command {
-        None | Some(CliCommand::Sdk(SdkArgs { command: SdkCommand::Serve(_) })) => {
+        None | Some(CliCommand::Sdk(Deferred(SdkArgs { command: SdkCommand::Serve(_) }))) => {
             CommandAccess::UserOnly("start agents")
         }
-        Some(CliCommand::Sdk(_) | CliCommand::Serve(ServeArgs { openapi: true, .. })) => CommandAccess::Anyone,
+        Some(CliCommand::Sdk(_) | CliCommand::Serve(Deferred(ServeArgs { openapi: true, .. }))) => {
+            CommandAccess::Anyone
+        }
         Some(CliCommand::Serve(_) | CliCommand::Service(_)) => CommandAccess::UserOnly("start agents"),
-        Some(CliCommand::Sessions(sessions)) => match sessions.command {
+        Some(CliCommand::Sessions(Deferred(sessions))) => match sessions.command {
             None
             | Some(
                 SessionsCommand::List(_)
@@ -52,7 +54,7 @@ fn command_access(command: Option<&CliCommand>) -> CommandAccess {
                 | SessionsCommand::Stop { .. },
             ) => CommandAccess::UserOnly("control sessions"),
         },
-        Some(CliCommand::Tasks(tasks)) => match tasks.command {
+        Some(CliCommand::Tasks(Deferred(tasks))) => match tasks.command {
             None
             | Some(
                 TasksCommand::List(_) | TasksCommand::Show(_) | TasksCommand::Tail { .. } | TasksCommand::Output(_),
@@ -64,23 +66,25 @@ fn command_access(command: Option<&CliCommand>) -> CommandAccess {
                 | TasksCommand::Rm(_),
             ) => CommandAccess::UserOnly("control sessions"),
         },
-        Some(CliCommand::Fleet(FleetArgs { command: None, .. })) => CommandAccess::UserOnly("start agents"),
-        Some(CliCommand::Fleet(FleetArgs {
+        Some(CliCommand::Fleet(Deferred(FleetArgs { command: None, .. }))) => CommandAccess::UserOnly("start agents"),
+        Some(CliCommand::Fleet(Deferred(FleetArgs {
             command: Some(FleetCommand::Run { .. } | FleetCommand::Resume { .. }),
             ..
-        })) => CommandAccess::UserOnly("start agents"),
-        Some(CliCommand::Fleet(FleetArgs {
+        }))) => CommandAccess::UserOnly("start agents"),
+        Some(CliCommand::Fleet(Deferred(FleetArgs {
             command: Some(FleetCommand::Status(_) | FleetCommand::Graph { .. }),
             ..
-        })) => CommandAccess::UserOnly("read sessions"),
-        Some(CliCommand::Fleet(FleetArgs { command: Some(FleetCommand::Stop(_)), .. })) => {
+        }))) => CommandAccess::UserOnly("read sessions"),
+        Some(CliCommand::Fleet(Deferred(FleetArgs { command: Some(FleetCommand::Stop(_)), .. }))) => {
             CommandAccess::UserOnly("control sessions")
         }
-        Some(CliCommand::Fleet(FleetArgs { command: Some(FleetCommand::Check(_)), .. })) => {
+        Some(CliCommand::Fleet(Deferred(FleetArgs { command: Some(FleetCommand::Check(_)), .. }))) => {
             CommandAccess::UserOnly("read the user's agents")
         }
-        Some(CliCommand::Fleet(FleetArgs { command: Some(FleetCommand::Schema), .. })) => CommandAccess::Anyone,
-        Some(CliCommand::Todos(todos)) => match todos.command {
+        Some(CliCommand::Fleet(Deferred(FleetArgs { command: Some(FleetCommand::Schema), .. }))) => {
+            CommandAccess::Anyone
+        }
+        Some(CliCommand::Todos(Deferred(todos))) => match todos.command {
             None
             | Some(
                 TodosCommand::List(_) | TodosCommand::Ready(_) | TodosCommand::Watch(_) | TodosCommand::Graph { .. },
@@ -89,7 +93,9 @@ fn command_access(command: Option<&CliCommand>) -> CommandAccess {
                 TodosCommand::Add(_) | TodosCommand::Done(_) | TodosCommand::Block { .. } | TodosCommand::Reopen(_),
             ) => CommandAccess::UserOnly("control sessions"),
         },
-        Some(CliCommand::Models(ModelsArgs { reopen: true, .. })) => CommandAccess::UserOnly("reopen providers"),
+        Some(CliCommand::Models(Deferred(ModelsArgs { reopen: true, .. }))) => {
+            CommandAccess::UserOnly("reopen providers")
+        }
         Some(CliCommand::Lists(_)) => CommandAccess::UserOnly("read or change lists; it has tools for its own"),
         Some(CliCommand::Cost(_)) => CommandAccess::UserOnly("read sessions"),
         Some(CliCommand::Approvals(_)) => CommandAccess::UserOnly("read or decide approvals"),

@@ -42,7 +42,7 @@ pub use in_process::{InProcessMessages, InProcessSession, NextMessage};
 pub use log::{LogDamage, SessionLog};
 pub use markdown::session_markdown;
 pub use output::{command_output, task_output};
-pub use readings::{SessionSnapshot, answer_from_reader};
+pub use readings::{SessionSnapshot, SessionTaskList, SessionTotals, answer_from_reader};
 pub use run_watch::{BackgroundWork, RunDue, RunWaitLimits, RunWatch};
 pub use shared_files::{SharedFiles, TodoFiles};
 pub use store::plan::read as read_plan;

@@ -47,6 +47,28 @@ impl SessionSnapshot {
     }
 }
 
+/// What a report about a session adds up.
+#[derive(Debug, Clone)]
+pub struct SessionTotals {
+    /// The session.
+    pub session: SessionView,
+    /// Everything that was spent, oldest first.
+    pub spendings: Vec<TaskSpending>,
+    /// The tasks, oldest first.
+    pub tasks: Vec<TaskView>,
+}
+
+/// A session with some of its tasks.
+#[derive(Debug, Clone)]
+pub struct SessionTaskList {
+    /// The session.
+    pub session: SessionView,
+    /// The tasks that were asked for, oldest first.
+    pub tasks: Vec<TaskView>,
+    /// The asks that wait for a decision, oldest first.
+    pub open_asks: Vec<AskView>,
+}
+
 impl SessionHandle {
     /// Checks that the session's file can be read.
     pub fn check_readable(&self) -> Result<(), StoreError> {
@@ -68,9 +90,29 @@ impl SessionHandle {
         SessionSnapshot::read(&self.stored()?)
     }
 
+    /// What a report about the session adds up, in one reading of the file.
+    pub fn totals(&self) -> Result<SessionTotals, StoreError> {
+        let stored = self.stored()?;
+        Ok(SessionTotals {
+            session: stored.view()?,
+            spendings: stored.spendings(Timestamp(0))?,
+            tasks: stored.tasks(&TasksParams::all_tasks())?.tasks,
+        })
+    }
+
     /// One page of the session's tasks, oldest first.
     pub fn tasks(&self, params: &TasksParams) -> Result<TasksPage, StoreError> {
         self.stored()?.tasks(params)
+    }
+
+    /// One page of the session's tasks with what a list shows of the session besides, in one reading of the file.
+    pub fn task_list(&self, params: &TasksParams) -> Result<SessionTaskList, StoreError> {
+        let stored = self.stored()?;
+        Ok(SessionTaskList {
+            session: stored.view()?,
+            tasks: stored.tasks(params)?.tasks,
+            open_asks: stored.open_asks()?,
+        })
     }
 
     /// One task; none if there is no such task.

@@ -6,10 +6,11 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use host::Home;
-use protocol::{Envelope, SessionId, TaskId, Turn};
-use store::{SessionReader, StoreError};
+use protocol::{Envelope, TaskId, Turn};
+use store::StoreError;
 use tokio::sync::broadcast::{self, error::RecvError};
+
+use crate::kept_reader::KeptReader;
 
 /// How many messages a subscriber may be behind before it reads from the log.
 const MAX_BACKLOG: usize = 1024;
@@ -36,8 +37,7 @@ pub enum BusMessage {
 /// The channel on which the supervisor publishes.
 #[derive(Debug, Clone)]
 pub struct EventBus {
-    home: Home,
-    session: SessionId,
+    reader: Arc<KeptReader>,
     sender: broadcast::Sender<BusMessage>,
     frames: Arc<FrameCache>,
 }
@@ -84,8 +84,8 @@ impl FrameCache {
 }
 
 impl EventBus {
-    pub(crate) fn new(home: Home, session: SessionId) -> EventBus {
-        EventBus { home, session, sender: broadcast::Sender::new(MAX_BACKLOG), frames: Arc::default() }
+    pub(crate) fn new(reader: Arc<KeptReader>) -> EventBus {
+        EventBus { reader, sender: broadcast::Sender::new(MAX_BACKLOG), frames: Arc::default() }
     }
 
     pub(crate) fn publish(&self, message: BusMessage) {
@@ -101,8 +101,7 @@ impl EventBus {
     /// Subscribes to all events after `seq`, past and future.
     pub fn subscribe(&self, seq: u64) -> Subscription {
         Subscription {
-            home: self.home.clone(),
-            session: self.session,
+            reader: Arc::clone(&self.reader),
             receiver: self.sender.subscribe(),
             last_seq: seq,
             missed: true,
@@ -114,8 +113,7 @@ impl EventBus {
 /// A subscriber's position in the stream of events.
 #[derive(Debug)]
 pub struct Subscription {
-    home: Home,
-    session: SessionId,
+    reader: Arc<KeptReader>,
     receiver: broadcast::Receiver<BusMessage>,
     last_seq: u64,
     /// Whether the log holds events that were neither received nor read yet.
@@ -153,7 +151,7 @@ impl Subscription {
 
     fn missed_event(&mut self) -> Result<Option<Envelope>, StoreError> {
         if self.page.is_empty() && self.missed {
-            self.page = SessionReader::open(&self.home, self.session)?.events_after(self.last_seq, PAGE_EVENTS)?;
+            self.page = self.reader.query(|reader| reader.events_after(self.last_seq, PAGE_EVENTS))?;
             self.page.reverse();
             self.missed = self.page.len() == PAGE_EVENTS;
         }

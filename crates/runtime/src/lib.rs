@@ -29,6 +29,7 @@ mod governor;
 mod grants;
 mod hooks;
 mod instructions;
+mod kept_reader;
 mod long_calls;
 mod mcp_resources;
 mod mcp_servers;

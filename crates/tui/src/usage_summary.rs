@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use client::{SessionHandle, StoreError, TaskSpending};
+use client::TaskSpending;
+use protocol::Usage;
 use protocol::api::SessionView;
-use protocol::{Timestamp, Usage};
 use serde::Serialize;
 
 use crate::money::Money;
@@ -40,9 +40,8 @@ pub struct UsedModels {
 }
 
 impl SessionUsageSummary {
-    /// Reads the usage from the session's file.
-    pub fn read(session: &SessionHandle) -> Result<SessionUsageSummary, StoreError> {
-        let (view, spendings) = (session.view()?, session.spendings(Timestamp(0))?);
+    /// The usage of a session with these turns.
+    pub fn new(view: SessionView, spendings: Vec<TaskSpending>) -> SessionUsageSummary {
         let estimated = EstimatedTokens {
             unreported: spendings.iter().map(TaskSpending::unreported_tokens).sum(),
             unanswered: spendings.iter().map(TaskSpending::unanswered_tokens).sum(),
@@ -52,7 +51,7 @@ impl SessionUsageSummary {
             models.asked.insert(spending.requested_model);
             models.answered.extend(spending.reported_model);
         }
-        Ok(SessionUsageSummary { view, models, estimated })
+        SessionUsageSummary { view, models, estimated }
     }
 
     /// The number of turns.

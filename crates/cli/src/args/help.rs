@@ -31,15 +31,33 @@ background command failed, 4 turn or time limit, 5 cancelled, 6 budget, 7 parked
 
 /// The clap command with headings and examples.
 pub(crate) fn command() -> Command {
-    let grouped = CliArgs::command().mut_args(|arg| {
-        let heading = heading(arg.get_id().as_str());
-        arg.help_heading(heading)
+    extend_help(CliArgs::command())
+}
+
+/// The same without `help` subcommands, which have no pages in the manual.
+pub(crate) fn manual_command() -> Command {
+    extend_help(CliArgs::command().disable_help_subcommand(true))
+}
+
+fn extend_help(command: Command) -> Command {
+    let grouped = define_all(command).mut_args(|arg| match arg.get_id().as_str() {
+        "help" | "version" => arg,
+        flag => {
+            let heading = heading(flag);
+            arg.help_heading(heading)
+        }
     });
     let adapted = grouped.mut_subcommand("fleet", |fleet| {
         let fleet = adapt_help_to_fleet(fleet);
         fleet.mut_subcommand("run", adapt_help_to_fleet).mut_subcommand("resume", adapt_help_to_fleet)
     });
     with_examples(adapted.after_help(ROOT_HELP), "")
+}
+
+/// Defines the arguments of all subcommands, not only of the one that is used.
+fn define_all(mut command: Command) -> Command {
+    command.build();
+    command
 }
 
 /// Hides flags that only apply to a prompt from the help of a fleet, and describes `--agent` for a fleet.
@@ -58,7 +76,7 @@ fn adapt_help_to_fleet(command: Command) -> Command {
 
 /// The names of all flags and commands.
 pub(crate) fn flag_and_command_names() -> Vec<String> {
-    let (mut names, mut unvisited) = (Vec::new(), vec![CliArgs::command()]);
+    let (mut names, mut unvisited) = (Vec::new(), vec![define_all(CliArgs::command())]);
     while let Some(command) = unvisited.pop() {
         names.extend(command.get_arguments().filter_map(|arg| arg.get_long()).map(|long| format!("--{long}")));
         unvisited.extend(command.get_subcommands().cloned());
@@ -69,12 +87,12 @@ pub(crate) fn flag_and_command_names() -> Vec<String> {
 
 /// The commands that can follow `bosun`.
 pub(crate) fn subcommand_names() -> Vec<String> {
-    names_below(&CliArgs::command())
+    names_below(&define_all(CliArgs::command()))
 }
 
 /// The commands that can follow `bosun fleet`.
 pub(crate) fn fleet_subcommand_names() -> Vec<String> {
-    CliArgs::command().find_subcommand("fleet").map(names_below).unwrap_or_default()
+    define_all(CliArgs::command()).find_subcommand("fleet").map(names_below).unwrap_or_default()
 }
 
 fn names_below(command: &Command) -> Vec<String> {
@@ -160,9 +178,7 @@ mod tests {
         let command = command();
         let other: Vec<_> = command
             .get_arguments()
-            .filter(|arg| {
-                arg.get_help_heading() == Some("Other") && !matches!(arg.get_id().as_str(), "help" | "version")
-            })
+            .filter(|arg| arg.get_help_heading() == Some("Other"))
             .map(|arg| arg.get_id().to_string())
             .collect();
         assert!(other.is_empty(), "{other:?}");

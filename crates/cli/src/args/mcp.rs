@@ -209,12 +209,12 @@ mod tests {
     use clap::Parser as _;
 
     use super::*;
-    use crate::args::{CliArgs, CliCommand};
+    use crate::args::{CliArgs, CliCommand, Deferred};
 
     fn parse_add(line: &[&str]) -> Result<McpAddArgs, clap::Error> {
         let args = CliArgs::try_parse_from([&["bosun", "mcp", "add"], line].concat())?;
         match args.command {
-            Some(CliCommand::Mcp(McpArgs { command: McpCommand::Add(added) })) => Ok(added),
+            Some(CliCommand::Mcp(Deferred(McpArgs { command: McpCommand::Add(added) }))) => Ok(added),
             other => panic!("another command: {other:?}"),
         }
     }

@@ -11,7 +11,7 @@ use runtime::SessionSettings;
 use super::folder::DemoFolder;
 use super::history::SampleHistory;
 use super::pace::DemoPace;
-use crate::args::{CliArgs, CliCommand, FleetArgs, FleetCommand, FleetWorkArgs, RunArgs};
+use crate::args::{CliArgs, CliCommand, Deferred, FleetArgs, FleetCommand, FleetWorkArgs, RunArgs};
 use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::fleet;
@@ -85,7 +85,7 @@ fn parse_fleet_args(folder: &DemoFolder, isolation: &[&str]) -> Result<(FleetWor
     let args = args.into_iter().chain(isolation.iter().map(OsString::from));
     let args = CliArgs::try_parse_from(args).map_err(CliError::failed)?;
     match args.command {
-        Some(CliCommand::Fleet(FleetArgs { command: Some(FleetCommand::Run { work, run, .. }), .. })) => {
+        Some(CliCommand::Fleet(Deferred(FleetArgs { command: Some(FleetCommand::Run { work, run, .. }), .. }))) => {
             Ok((work, *run))
         }
         _other => Err(CliError::failed("the command line of the demo is not a fleet run")),

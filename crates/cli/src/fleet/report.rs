@@ -62,7 +62,8 @@ impl FleetReport {
     ) -> Result<FleetReport, CliError> {
         let session = SessionHandle::new(home, id);
         let progress = session.fleet_status()?.map(FleetProgress::from);
-        let usage_summary = SessionUsageSummary::read(&session)?;
+        let totals = session.totals()?;
+        let usage_summary = SessionUsageSummary::new(totals.session, totals.spendings);
         Ok(FleetReport {
             id,
             follow_outcome: followed,

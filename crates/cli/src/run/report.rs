@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use client::{SessionHandle, SessionMessage, StoreError};
-use protocol::api::{ParkingView, TaskView, TasksParams};
+use protocol::api::{ParkingView, TaskView};
 use protocol::{
     Ask, AskDecision, AskId, AskSubject, AutopilotStop, CallId, CancelBy, ContentBlock, DecidedBy, Event, Evidence,
     FailKind, PlanAction, Principal, SessionMode, TaskId, TaskOutcome, ToolResultStatus, Turn,
@@ -287,7 +287,8 @@ impl RunSummary {
         let has_fleet = self.fleet_end.is_some();
         let read = |session: &SessionHandle| -> Result<_, StoreError> {
             let fleet = if has_fleet { session.fleet_status()?.map(FleetProgress::from) } else { None };
-            Ok((SessionUsageSummary::read(session)?, session.tasks(&TasksParams::all_tasks())?.tasks, fleet))
+            let totals = session.totals()?;
+            Ok((SessionUsageSummary::new(totals.session, totals.spendings), totals.tasks, fleet))
         };
         match (read(&self.session), &self.paused) {
             (Ok((usage, tasks, fleet)), _) => {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use client::{SessionHandle, StoreError};
+use client::{SessionHandle, SessionTaskList, StoreError};
 use host::{Clock, Home, SystemClock};
 use protocol::api::{SessionView, TaskView, TasksParams};
 use protocol::{SessionId, TaskForm, TaskId, TaskOutcome, TaskState, TaskType, Timestamp};
@@ -89,8 +89,6 @@ fn list_all(home: &Home, options: &TaskListArgs) -> Result<CommandExit, CliError
 }
 
 fn read_tasks(home: &Home, session: SessionId, options: &TaskListArgs) -> Result<SessionTasks, StoreError> {
-    let handle = SessionHandle::new(home, session);
-    let SessionView { title, owner_pid, model, .. } = handle.view()?;
     let params = TasksParams {
         state: options.state.clone(),
         kind: options.kind.as_deref().and_then(TaskType::from_name),
@@ -98,8 +96,10 @@ fn read_tasks(home: &Home, session: SessionId, options: &TaskListArgs) -> Result
         all: options.removed,
         ..TasksParams::all_tasks()
     };
-    let asking = handle.open_asks()?.into_iter().map(|ask| ask.task).collect();
-    Ok(SessionTasks { session, title, owner_pid, tasks: handle.tasks(&params)?.tasks, model, asking })
+    let SessionTaskList { session: view, tasks, open_asks } = SessionHandle::new(home, session).task_list(&params)?;
+    let SessionView { title, owner_pid, model, .. } = view;
+    let asking = open_asks.into_iter().map(|ask| ask.task).collect();
+    Ok(SessionTasks { session, title, owner_pid, tasks, model, asking })
 }
 
 /// The path from the root, for absolute and relative input.

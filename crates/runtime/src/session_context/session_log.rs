@@ -1,6 +1,6 @@
 //! What is known from the session's log: summaries in memory, and reads of the file for everything else.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use protocol::{Activation, CompletionPolicy, Envelope, TaskId};
 use store::{SessionReader, StoreError};
@@ -8,6 +8,7 @@ use store::{SessionReader, StoreError};
 use super::SessionFacts;
 use crate::bus::EventBus;
 use crate::conversation::{Conversation, ResultFormatter};
+use crate::kept_reader::KeptReader;
 use crate::roster::{Roster, TaskTrace};
 use crate::subagents;
 
@@ -18,14 +19,14 @@ pub(crate) struct SessionLog {
     /// A summary of every task.
     pub(crate) roster: Arc<Roster>,
     pub(crate) bus: EventBus,
-    /// A reader that stays open, since every activation starts with a query of the log.
-    kept_reader: Mutex<Option<SessionReader>>,
+    /// Every activation starts with a query of the log.
+    kept_reader: Arc<KeptReader>,
 }
 
 impl SessionLog {
     pub(crate) fn new(facts: Arc<SessionFacts>, roster: Arc<Roster>) -> SessionLog {
-        let bus = EventBus::new(facts.home.clone(), facts.session);
-        SessionLog { facts, roster, bus, kept_reader: Mutex::default() }
+        let kept_reader = Arc::new(KeptReader::new(facts.home.clone(), facts.session));
+        SessionLog { facts, roster, bus: EventBus::new(Arc::clone(&kept_reader)), kept_reader }
     }
 
     pub(crate) fn reader(&self) -> Result<SessionReader, StoreError> {
@@ -54,7 +55,7 @@ impl SessionLog {
 
     /// The events of a task after `seq`.
     pub(crate) fn task_events_after(&self, task: TaskId, seq: u64) -> Result<Vec<Envelope>, StoreError> {
-        self.query(|reader| reader.task_events_after(task, seq))
+        self.kept_reader.query(|reader| reader.task_events_after(task, seq))
     }
 
     /// The text and evidence of a task, from the file if the roster does not hold them any more.
@@ -62,25 +63,13 @@ impl SessionLog {
         if let Some(trace) = self.roster.trace(task) {
             return trace;
         }
-        match self.query(|reader| reader.task_outcome_events(task)) {
+        match self.kept_reader.query(|reader| reader.task_outcome_events(task)) {
             Ok(log) => Arc::new(TaskTrace::from_log(&log)),
             Err(error) => {
                 tracing::warn!(%task, %error, "the text and evidence of a task cannot be read");
                 Arc::default()
             }
         }
-    }
-
-    fn query<T>(&self, query: impl FnOnce(&SessionReader) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        let mut kept_reader = self.kept_reader.lock().unwrap_or_else(PoisonError::into_inner);
-        let reader = match kept_reader.take() {
-            Some(reader) => reader,
-            None => self.reader()?,
-        };
-        // A reader that failed is dropped.
-        let result = query(&reader)?;
-        *kept_reader = Some(reader);
-        Ok(result)
     }
 }
 

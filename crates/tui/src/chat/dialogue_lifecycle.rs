@@ -121,7 +121,8 @@ impl LeavingDialogue {
             }
             DialogueEnd::Switch(_) | DialogueEnd::Leave(_) if is_empty => client::sessions::remove(session.home(), id)?,
             DialogueEnd::Switch(_) | DialogueEnd::Leave(_) => {
-                let usage = SessionUsageSummary::read(&session)?;
+                let totals = session.totals()?;
+                let usage = SessionUsageSummary::new(totals.session, totals.spendings);
                 let dim =
                     |text: String| wrap(&[StyledSpan::new(TextRole::Dim, &text)], columns, &LinePrefix::default());
                 let resume = format!("resume with: {}", fleet_notes::resume_command(session.home(), id));
