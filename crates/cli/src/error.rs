@@ -3,7 +3,7 @@
 use std::fmt;
 
 use client::{ClientError, TodoError};
-use config::AssembleError;
+use config::{AssembleError, SettingsMethodError};
 use protocol::{Hinted as _, Refusal};
 use rpc::ErrorObject;
 use tui::chat::{CallFailure, ConversationError};
@@ -130,6 +130,22 @@ impl From<AssembleError> for CliError {
             error @ AssembleError::Unpriced { .. } => CliError::usage(error),
         };
         CliError { hint, ..failure }
+    }
+}
+
+impl From<SettingsMethodError> for CliError {
+    fn from(error: SettingsMethodError) -> CliError {
+        match error {
+            SettingsMethodError::Refused(refusal) => refusal.into(),
+            // Texts of settings files may quote untrusted input.
+            SettingsMethodError::Settings(error) => CliError::usage(print::sanitize(&error.to_string())),
+            SettingsMethodError::Trust(error) => CliError::usage(print::sanitize(&error.to_string())),
+            SettingsMethodError::Home(error) => error.into(),
+            SettingsMethodError::Store(error) => error.into(),
+            SettingsMethodError::Client(error) => error.into(),
+            SettingsMethodError::Checkout(error) => CliError::failed(error),
+            SettingsMethodError::Io(error) => error.into(),
+        }
     }
 }
 

@@ -33,7 +33,6 @@ mod serve;
 mod service;
 mod sessions;
 mod settings;
-mod settings_methods;
 mod setup;
 mod share;
 mod slash_commands;

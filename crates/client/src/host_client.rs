@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use host::Home;
-use protocol::api::ApiCall;
+use protocol::api::{ApiCall, HostView, Nothing, calls};
 use rpc::local::ConnectError;
 use rpc::{CallError, ConnectionClosed, Notifications, RpcClient};
 
@@ -17,7 +17,28 @@ pub struct HostClient {
     _notifications: Notifications,
 }
 
+/// Why the session host cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum HostClientError {
+    /// Its socket cannot be used.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// It does not say what it is.
+    #[error("the session host does not answer: {0}")]
+    Call(CallError),
+}
+
 impl HostClient {
+    /// Connects to the session host that runs; none if there is none, or if it is about to end.
+    pub async fn running(home: &Home) -> Result<Option<(HostClient, HostView)>, HostClientError> {
+        let Some(client) = HostClient::connect(home).await? else { return Ok(None) };
+        match client.call::<calls::HostGet>(&Nothing {}).await {
+            Ok(view) => Ok(Some((client, view))),
+            Err(CallError::Closed(_)) => Ok(None),
+            Err(error) => Err(HostClientError::Call(error)),
+        }
+    }
+
     /// Connects to the session host; none if there is none.
     pub async fn connect(home: &Home) -> Result<Option<HostClient>, ConnectError> {
         match RpcClient::connect(&home.host_socket()).await {

@@ -15,7 +15,7 @@ use crate::values::{flatten, key_of};
 
 /// The result of adding a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RuleAddition {
+pub(crate) enum RuleAddition {
     /// It was written.
     Written,
     /// The file already has it.
@@ -35,7 +35,7 @@ pub(crate) enum SettingsEntry {
 pub(crate) type KeyPath = Vec<String>;
 
 /// Adds a rule to a file, creating the file and its folder if missing. The caller must exclude other writers.
-pub fn add_rule(path: &Path, effect: RuleEffect, rule: &RuleLine) -> Result<RuleAddition, ConfigError> {
+pub(crate) fn add_rule(path: &Path, effect: RuleEffect, rule: &RuleLine) -> Result<RuleAddition, ConfigError> {
     // Do not edit a file that is not valid settings.
     let permissions = SettingsFile::parse(&read_text(path)?, path)?.permissions;
     let list = match effect {
@@ -57,7 +57,7 @@ pub fn add_model(path: &Path, spec: &str) -> Result<(), ConfigError> {
 }
 
 /// Adds an MCP server to a file in the same way. Fails if the file has one of this name.
-pub fn add_mcp_server(path: &Path, name: &str, server: &McpServerSpec) -> Result<(), ConfigError> {
+pub(crate) fn add_mcp_server(path: &Path, name: &str, server: &McpServerSpec) -> Result<(), ConfigError> {
     if SettingsFile::parse(&read_text(path)?, path)?.mcp.servers.contains_key(name) {
         return Err(invalid(path, format!("it already has an MCP server `{name}`")));
     }
@@ -72,7 +72,7 @@ pub fn add_mcp_server(path: &Path, name: &str, server: &McpServerSpec) -> Result
 }
 
 /// Removes an MCP server from a file; returns whether the file had it.
-pub fn remove_mcp_server(path: &Path, name: &str) -> Result<bool, ConfigError> {
+pub(crate) fn remove_mcp_server(path: &Path, name: &str) -> Result<bool, ConfigError> {
     let before = read_text(path)?;
     if !SettingsFile::parse(&before, path)?.mcp.servers.contains_key(name) {
         return Ok(false);

@@ -1,6 +1,7 @@
 //! Settings: layers of files, flags and the environment, and which of them are trusted.
 //!
-//! Only the outermost crates may depend on this one. It fills the settings that the other crates declare.
+//! Only the outermost crates may depend on this one. It fills the settings that the other crates declare, and answers the
+//! API's methods about them.
 
 #![deny(missing_docs)]
 
@@ -9,6 +10,7 @@ mod assemble;
 mod catalog;
 mod config;
 mod controls;
+mod doctor;
 mod edit;
 mod env;
 mod file;
@@ -19,6 +21,7 @@ mod hooks_path;
 pub mod import;
 mod layers;
 mod mcp_servers;
+mod methods;
 mod notice;
 mod origin;
 mod permissions;
@@ -45,7 +48,8 @@ pub use catalog::{
 };
 pub use config::Config;
 pub use controls::{all_controls, remember_token_file};
-pub use edit::{RuleAddition, add_mcp_server, add_model, add_rule, remove_mcp_server};
+pub use doctor::{check_installation, is_git_too_old};
+pub use edit::add_model;
 pub use env::{CopilotProvider, Env, FAULT, MANAGED, MAX_CONCURRENT, MAX_DEPTH};
 pub use file::{
     AgentSettings, BudgetSettings, EnvironmentSettings, ExpensiveModelSetting, FeatureSettings, ForbiddableFeature,
@@ -55,6 +59,10 @@ pub use file::{
 pub use gather::{MANAGED_FILE, SettingsLocations};
 pub use layers::{SettingsLayer, SettingsLayers};
 pub use mcp_servers::{ListedMcpServer, MCP_LOGS, McpServerMatch, McpServerOrigin, McpServerSet, McpServerState};
+pub use methods::{
+    CollectNote, CollectNotes, ProbeResult, SettingsMethodError, answer_settings_method, catalog_problems,
+    catalog_view, closed_models, explanation_view, find_definition, import_result, probe_local_servers, start_command,
+};
 pub use notice::{NoticeLevel, SettingsNotice};
 pub use origin::SettingOrigin;
 pub use permissions::{PermissionModeSetting, RuleLine, parse_mode};

@@ -38,7 +38,7 @@ pub use error::McpError;
 pub use limits::{McpLimits, McpOptions, McpTaskSupport, McpTimeouts, SamplingPolicy};
 pub use oauth::{
     LOGIN_TIMEOUT, LoginCallback, LoginPrompter, LoginRequest, LoginStatus, LoginStore, LoginStoreError,
-    McpOAuthSettings, OAuthError, OAuthGrant, log_out,
+    McpOAuthSettings, OAuthError, OAuthGrant, StoredLogins, log_out,
 };
 pub use revision::{McpNegotiation, McpRevision, PROTOCOL_VERSION};
 pub use server::{McpServer, McpToolList};

@@ -33,6 +33,7 @@ mod slash;
 mod task;
 mod task_lookup;
 mod task_type;
+pub mod text;
 mod timestamp;
 mod todo;
 mod tool_description;

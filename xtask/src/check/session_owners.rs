@@ -1,5 +1,6 @@
 //! The command line is a client of sessions: only the places that open a session as its owner name the runtime's types
-//! for that, and no place names the runtime's types for the fleets of a session.
+//! for that, no place names the runtime's types for the fleets of a session, and none answers a method of the API: the
+//! answers are below every edge, so that all of them give the same ones.
 
 use std::path::Path;
 
@@ -15,9 +16,29 @@ const OWNERS: [&str; 2] = ["crates/cli/src/foreground_session.rs", "crates/cli/s
 const FLEET_TYPES: [&str; 6] =
     ["FleetHandle", "FleetRequest", "FleetOutcome", "FleetLimit", "FleetError", "FleetSession"];
 
-/// Every place in the command line that names such a type.
+/// The table of the methods that are behind each command.
+const METHOD_TABLE: &str = "crates/cli/src/args/api_methods.rs";
+
+/// Every place in the command line that names such a type, or a method of the API.
 pub(super) fn faults(sources: &[SourceFile]) -> Vec<String> {
-    shipped(sources).iter().filter(|source| source.owner() == "cli").flat_map(faults_of).collect()
+    let shipped = shipped(sources);
+    let of_commands = || shipped.iter().filter(|source| source.owner() == "cli");
+    let answers = of_commands().filter(|source| source.path != Path::new(METHOD_TABLE)).flat_map(answered_methods);
+    of_commands().flat_map(faults_of).chain(answers).collect()
+}
+
+fn answered_methods(source: &SourceFile) -> Vec<String> {
+    let code = only(&source.text, &[ByteKind::Code]);
+    let named = code.match_indices("Method::").filter(|(at, _)| !code[..*at].ends_with(char::is_alphanumeric));
+    let fault = |(at, path): (usize, &str)| {
+        let name = words(&code[at + path.len()..]).next().unwrap_or_default();
+        let line = code[..at].matches('\n').count() + 1;
+        format!(
+            "session: {}:{line} names Method::{name}: the command line answers no method; `config/src/methods` does",
+            source.path.display()
+        )
+    };
+    named.map(fault).collect()
 }
 
 fn faults_of(source: &SourceFile) -> Vec<String> {
@@ -75,6 +96,20 @@ mod tests {
             assert_eq!(faults_in(path, list), [fault(path, 1, "FleetRequest")]);
         }
         assert_eq!(faults_in("crates/fleet/src/a.rs", "use runtime::FleetHandle;"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_command_that_answers_a_method_is_named() {
+        let text = "match method {\n    Method::DoctorCheck => doctor(),\n}";
+        let path = "crates/cli/src/doctor/a.rs";
+        let fault = format!(
+            "session: {path}:2 names Method::DoctorCheck: the command line answers no method; `config/src/methods` does"
+        );
+        assert_eq!(faults_in(path, text), [fault]);
+        for allowed in [METHOD_TABLE, "crates/config/src/methods/answer.rs", "crates/cli/tests/it/a.rs"] {
+            assert_eq!(faults_in(allowed, text), Vec::<String>::new(), "{allowed}");
+        }
+        assert_eq!(faults_in(path, "HttpMethod::Get; fn answer(method: Method)"), Vec::<String>::new());
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 use config::RuleLine;
+use protocol::api::UserSettingsScope;
 
 use super::PermissionArgs;
 
@@ -69,6 +70,15 @@ pub(crate) enum RuleScope {
     Local,
     /// Yours for all projects.
     User,
+}
+
+impl From<RuleScope> for UserSettingsScope {
+    fn from(scope: RuleScope) -> UserSettingsScope {
+        match scope {
+            RuleScope::Local => UserSettingsScope::Local,
+            RuleScope::User => UserSettingsScope::User,
+        }
+    }
 }
 
 /// `bosun trust`.

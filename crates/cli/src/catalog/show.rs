@@ -1,40 +1,17 @@
 //! `bosun catalog show`: one definition in full.
 
-use config::LoadedCatalog;
 use protocol::api::FullDefinition;
 use protocol::{AgentSpec, Isolation, ModelPreference, SkillSpec, SlashSpec};
 use tui::print;
 
-use crate::error::CliError;
-use crate::exit::CommandExit;
-use crate::setup::settings_failure;
-
-pub(super) fn show(catalog: &LoadedCatalog, name: &str, json: bool) -> Result<CommandExit, CliError> {
-    match find(catalog, name)? {
+pub(super) fn show(definition: FullDefinition, json: bool) {
+    match definition {
         FullDefinition::Agent { agent } if json => print::json(&agent),
         FullDefinition::Agent { agent } => show_agent(&agent),
         FullDefinition::Skill { skill } if json => print::json(&skill),
         FullDefinition::Skill { skill } => show_skill(&skill),
         FullDefinition::Command { command } if json => print::json(&command),
         FullDefinition::Command { command } => show_slash(&command),
-    }
-    Ok(CommandExit::Success)
-}
-
-/// The agent, skill or slash command with a name.
-pub(super) fn find(catalog: &LoadedCatalog, name: &str) -> Result<FullDefinition, CliError> {
-    let listing = &catalog.listing;
-    if let Some(agent) = listing.agent(name) {
-        return Ok(FullDefinition::Agent { agent: Box::new(agent.spec.clone()) });
-    }
-    if let Some(skill) = listing.effective_skills().find(|skill| skill.spec.name == name) {
-        return Ok(FullDefinition::Skill { skill: skill.spec.clone() });
-    }
-    let command_name = name.trim_start_matches('/');
-    match listing.effective_slash_commands().find(|slash| slash.spec.name == command_name) {
-        Some(slash) => Ok(FullDefinition::Command { command: slash.spec.clone() }),
-        None => Err(settings_failure(format!("there is no agent, skill or command `{name}`"))
-            .with_hint("`bosun catalog list` shows all of them")),
     }
 }
 

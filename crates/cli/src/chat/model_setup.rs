@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use config::ModelAccess;
+use config::{ModelAccess, ProbeResult, probe_local_servers, start_command};
 use model::ProviderKey;
 use tui::chat::{EnteredApiKey, ProviderOffer, SaveModel, SetupAnswers, SetupQuestions, UnreadyServer, ask_questions};
 use tui::print;
 
 use crate::args::RunArgs;
 use crate::error::{CliError, MissingInput};
-use crate::models::{ProbeResult, probe_local_servers, start_command};
 use crate::setup::{Setup, settings_failure};
 
 /// The choice of the user.

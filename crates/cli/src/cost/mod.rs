@@ -16,18 +16,19 @@ use crate::run::find_session;
 use crate::setup;
 use crate::setup::Setup;
 use report::CostReport;
-pub(crate) use today::DailySpending;
+use today::DailySpending;
 
 pub(crate) fn print_costs(args: &CostArgs) -> Result<CommandExit, CliError> {
-    let Setup { home, config, .. } = Setup::read_only()?;
-    let today = DailySpending::read(&home, config.day_budget, SystemClock.now())?;
+    let setup = Setup::read_only()?;
+    let today = DailySpending::from(setup.sources().usage_today(&setup.config, SystemClock.now())?);
+    let home = &setup.home;
     let query = UsageQuery {
-        sessions: args.ids.iter().map(|prefix| find_session(&home, prefix)).collect::<Result<_, _>>()?,
+        sessions: args.ids.iter().map(|prefix| find_session(home, prefix)).collect::<Result<_, _>>()?,
         cwd: if args.here { Some(setup::working_folder(None)?.display().to_string()) } else { None },
         since_at: args.since.map(|time| SystemClock.now().minus(time)),
         by: args.by.into(),
     };
-    let usage = usage::report(&home, &query)?;
+    let usage = usage::report(home, &query)?;
     for unreadable in &usage.unreadable {
         print::error(&format!("{} is left out: {}", unreadable.session, unreadable.why));
     }

@@ -1,10 +1,7 @@
 //! Spending of all sessions today, and its limit.
 
-use client::StoreError;
-use host::Home;
 use protocol::Timestamp;
 use protocol::api::TodayUsage;
-use runtime::SpentToday;
 use serde::Serialize;
 use tui::money::Money;
 use tui::print;
@@ -12,7 +9,7 @@ use tui::print;
 /// Spending of today, in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct DailySpending {
+pub(super) struct DailySpending {
     spent_usd: Money,
     /// `budget.day-usd`; null without a limit.
     limit_usd: Option<Money>,
@@ -20,21 +17,13 @@ pub(crate) struct DailySpending {
     ends_at: Timestamp,
 }
 
+impl From<TodayUsage> for DailySpending {
+    fn from(TodayUsage { spent_micros, limit_micros, ends_at }: TodayUsage) -> DailySpending {
+        DailySpending { spent_usd: Money::Known(spent_micros), limit_usd: limit_micros.map(Money::Known), ends_at }
+    }
+}
+
 impl DailySpending {
-    pub(crate) fn read(home: &Home, limit: Option<u64>, now: Timestamp) -> Result<DailySpending, StoreError> {
-        let SpentToday { micros, ends_at } = SpentToday::read(home, now)?;
-        Ok(DailySpending { spent_usd: Money::Known(micros), limit_usd: limit.map(Money::Known), ends_at })
-    }
-
-    /// What other clients see.
-    pub(crate) fn view(self) -> TodayUsage {
-        TodayUsage {
-            spent_micros: self.spent_usd.micros().unwrap_or_default(),
-            limit_micros: self.limit_usd.and_then(Money::micros),
-            ends_at: self.ends_at,
-        }
-    }
-
     /// Prints how much of the limit is used, if there is one.
     pub(super) fn show(self) {
         let DailySpending { spent_usd, limit_usd, ends_at } = self;

@@ -2,8 +2,6 @@
 
 use git::{Git, GitError};
 
-use crate::doctor;
-
 /// The sample's history.
 #[derive(Debug)]
 pub(super) struct SampleHistory {
@@ -17,7 +15,7 @@ impl SampleHistory {
     pub(super) async fn begin(git: Git) -> Result<SampleHistory, String> {
         let version = git.text(&["--version"]).await.map_err(|error| error.to_string())?;
         let version = version.trim_start_matches("git version ");
-        if doctor::is_old_git(version) {
+        if config::is_git_too_old(version) {
             return Err(format!("git {version} is too old; install git 2.38 or newer"));
         }
         let base = commit(&git).await.map_err(|error| error.to_string())?;

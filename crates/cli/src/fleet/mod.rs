@@ -22,7 +22,6 @@ use crate::todos;
 pub(crate) use begin::run_plan;
 pub(crate) use exit::FleetRunEnd;
 pub(crate) use progress::FleetProgress;
-pub(crate) use status::is_done;
 pub(crate) use tui::fleet_notes::{resume_command, unfinished_fleet_note};
 
 pub(crate) async fn perform(args: FleetArgs) -> Result<CommandExit, CliError> {

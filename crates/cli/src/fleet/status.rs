@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use client::{LatestFleet, SessionHandle, SessionQuery, StoreError};
+use client::{SessionHandle, SessionQuery};
 use host::Home;
 use protocol::api::{FleetStatusResult, Nothing, SessionCommand, calls};
-use protocol::{FleetEnd, SessionId};
+use protocol::SessionId;
 use tui::live::{self, FleetBoard};
 use tui::print;
 
@@ -82,9 +82,4 @@ pub(super) fn choose_session(home: &Home, given: Option<&str>, folder: Option<&P
         CliError::usage(format!("there is no fleet in {cwd}"))
             .with_hint("name its session; `bosun sessions` lists them, and bosun fleet \"GOAL\" starts one")
     })
-}
-
-/// Whether the latest fleet of a session finished all its todos.
-pub(crate) fn is_done(session: &SessionHandle) -> Result<bool, StoreError> {
-    Ok(session.latest_fleet()? == Some(LatestFleet::Ended(FleetEnd::Done)))
 }

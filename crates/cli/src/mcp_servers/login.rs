@@ -3,7 +3,7 @@
 use std::io::BufRead;
 use std::sync::Arc;
 
-use config::{ListedMcpServer, McpServerState};
+use config::{ListedMcpServer, McpServerSet, McpServerState};
 use host::{Guardian, SystemClock};
 use mcp::{
     LoginCallback, LoginOutcome, LoginPrompter, LoginRequest, LoginStore, McpAddress, McpLogins, McpOAuthSettings,
@@ -13,8 +13,6 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tools::{BoxFuture, ToolCatalog};
 
-use super::methods::servers;
-use super::test::{require_ready, unknown};
 use crate::args::McpSourceArgs;
 use crate::error::CliError;
 use crate::setup::{Setup, settings_failure, working_folder};
@@ -22,8 +20,8 @@ use tui::print;
 
 pub(super) async fn login(setup: &Setup, sources: &McpSourceArgs, name: &str, json: bool) -> Result<(), CliError> {
     let (cwd, access) = (working_folder(None)?, setup.sources().access(&protocol::SessionOptions::default())?);
-    let set = servers(setup, &cwd, sources.sources(), sources.strict_mcp_config)?;
-    require_ready(&set, name)?;
+    let set = setup.sources().mcp_servers(&cwd, sources.sources(), sources.strict_mcp_config)?;
+    set.require_ready(name)?;
     let mut config = set.config(&access.program_env, setup.env.network_route(), &cwd, &setup.home);
     config.servers.retain(|server| server.name == name && server.agent.is_none());
     let mut settings = config.servers.iter_mut().filter_map(|server| server.settings.as_mut().ok());
@@ -44,7 +42,7 @@ pub(super) async fn login(setup: &Setup, sources: &McpSourceArgs, name: &str, js
     config.logins = McpLogins { prompter: Some(prompter), ..config.logins };
     let guardian = Guardian::new("/proc/self/exe".into());
     let servers = McpServers::new(config);
-    let outcome = servers.log_in(name, &guardian).await.ok_or_else(|| unknown(name))?;
+    let outcome = servers.log_in(name, &guardian).await.ok_or_else(|| McpServerSet::unknown(name))?;
     servers.close().await;
     let outcome = outcome.map_err(|why| settings_failure(format!("the MCP server `{name}`: {why}")))?;
     show(name, outcome, json);
@@ -65,8 +63,8 @@ fn show(name: &str, outcome: LoginOutcome, json: bool) {
 }
 
 pub(super) async fn logout(setup: &Setup, sources: &McpSourceArgs, name: &str) -> Result<(), CliError> {
-    let set = servers(setup, &working_folder(None)?, sources.sources(), sources.strict_mcp_config)?;
-    let server = set.servers.iter().find(|server| server.name == name).ok_or_else(|| unknown(name))?;
+    let set = setup.sources().mcp_servers(&working_folder(None)?, sources.sources(), sources.strict_mcp_config)?;
+    let server = set.servers.iter().find(|server| server.name == name).ok_or_else(|| McpServerSet::unknown(name))?;
     let Some((url, oauth)) = address_of(server) else {
         return Err(CliError::usage(format!("the MCP server `{name}` has no login, since it is not used by its URL")));
     };

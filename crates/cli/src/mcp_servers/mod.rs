@@ -2,7 +2,6 @@
 
 mod list;
 mod login;
-pub(crate) mod methods;
 mod serve;
 mod test;
 
@@ -23,22 +22,22 @@ pub(crate) async fn perform(args: &McpArgs) -> Result<CommandExit, CliError> {
     match &args.command {
         McpCommand::List { sources, json } => {
             let (only_these, sources) = (sources.strict_mcp_config, sources.sources());
-            let view = methods::list_servers(&setup, ListMcpServersParams { cwd: None, sources, only_these })?;
+            let view = setup.sources().list_mcp_servers(ListMcpServersParams { cwd: None, sources, only_these })?;
             list::print(&view, *json);
         }
         McpCommand::Add(options) => add(&setup, options)?,
         McpCommand::Remove { name, scope } => {
             let params = RemoveMcpServerParams { cwd: None, scope: (*scope).into(), name: name.clone() };
-            let McpSettingsFile { path } = methods::remove_server(&setup, params)?;
+            let McpSettingsFile { path } = setup.sources().remove_mcp_server(params)?;
             print::note(format_args!("{name}: removed from {path}"));
         }
         McpCommand::Test { name, sources, json } => {
             let (only_these, sources) = (sources.strict_mcp_config, sources.sources());
             let params = TestMcpServerParams { cwd: None, name: name.clone(), sources, only_these };
-            test::print(&methods::test_server(&setup, params).await?, *json);
+            test::print(&setup.sources().test_mcp_server(params).await?, *json);
         }
         McpCommand::Logs { name } => {
-            match methods::read_log(&setup, McpServerNameParams { name: name.clone() })? {
+            match setup.sources().read_mcp_log(&McpServerNameParams { name: name.clone() })? {
                 // The server may write anything, escape sequences included.
                 McpLogResult { text: Some(text) } => print::output(print::sanitize(text.trim_end())),
                 McpLogResult { text: None } => print::note(format_args!("the server `{name}` has written nothing")),
@@ -62,7 +61,7 @@ fn add(setup: &Setup, args: &McpAddArgs) -> Result<(), CliError> {
         ..McpServerSpec::default()
     };
     let params = AddMcpServerParams { cwd: None, scope: args.scope.into(), name: args.name.clone(), server };
-    let McpSettingsFile { path } = methods::add_server(setup, params)?;
+    let McpSettingsFile { path } = setup.sources().add_mcp_server(params)?;
     print::note(format_args!("{}: written to {path}", args.name));
     print::note(format_args!("`bosun mcp test {}` starts it and lists its tools", print::shell_quote(&args.name)));
     Ok(())

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use config::ProbeResult;
 use model::{ModelListing, Provider, ProviderKey, Providers, WireFormat, prices};
 use protocol::Price;
-use protocol::api::{ClosedModelView, ModelView, ModelsResult, ProviderView};
+use protocol::api::ClosedModelView;
 use serde::Serialize;
 use tui::money::Money;
-
-use super::probe::ProbeResult;
 
 /// All providers and their models.
 #[derive(Debug, Serialize)]
@@ -81,10 +80,7 @@ fn provider_entry<'a>(
     provider: &'a Provider,
     probe: Option<&'a ProbeResult>,
 ) -> ProviderReportEntry<'a> {
-    let running: &[String] = match probe {
-        Some(ProbeResult::Running(models)) => models,
-        Some(ProbeResult::NotRunning | ProbeResult::OtherServer) | None => &[],
-    };
+    let running = probe.map(ProbeResult::models).unwrap_or_default();
     let listed = provider.models.keys().filter(|name| !running.contains(name));
     let models = running.iter().map(|name| (name, true)).chain(listed.map(|name| (name, false)));
     ProviderReportEntry {
@@ -105,31 +101,6 @@ fn provider_entry<'a>(
         }),
         models: models.map(|(name, running)| model_entry(name, running, provider.listing(name))).collect(),
     }
-}
-
-/// The providers and models as other clients see them.
-pub(super) fn models_view(
-    providers: &Providers,
-    probes: &BTreeMap<String, ProbeResult>,
-    closed: Vec<ClosedModelView>,
-) -> ModelsResult {
-    let view = |(name, provider): (&String, &Provider)| {
-        let entry = provider_entry(name, provider, probes.get(name));
-        let model = |model: ModelReportEntry<'_>| ModelView {
-            price: provider.listing(model.name).price,
-            name: model.name.to_owned(),
-            running: model.running,
-            context_tokens: model.context,
-            max_output_tokens: model.max_output,
-        };
-        ProviderView {
-            name: name.clone(),
-            base_url: provider.base_url.clone(),
-            has_key: !matches!(provider.key, ProviderKey::Missing { .. }),
-            models: entry.models.into_iter().map(model).collect(),
-        }
-    };
-    ModelsResult { providers: providers.by_name.iter().map(view).collect(), closed }
 }
 
 fn wire_name(wire: WireFormat) -> &'static str {

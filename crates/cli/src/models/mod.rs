@@ -1,19 +1,13 @@
 //! `bosun models`: lists providers, their models and their keys.
 
-mod closed_models;
+mod closed;
 mod json_report;
-mod probe;
-mod start_command;
 mod table;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use config::ModelAccess;
-use futures_util::future::join_all;
+use config::{ProbeResult, closed_models, probe_local_servers};
 use host::{Clock, SystemClock};
-use protocol::SessionOptions;
-use protocol::api::ModelsResult;
 use tui::print;
 
 use crate::args::ModelsArgs;
@@ -21,8 +15,6 @@ use crate::error::CliError;
 use crate::exit::CommandExit;
 use crate::setup;
 use crate::setup::Setup;
-pub(crate) use probe::ProbeResult;
-pub(crate) use start_command::start_command;
 
 pub(crate) async fn list(args: &ModelsArgs) -> Result<CommandExit, CliError> {
     let setup = Setup::read()?;
@@ -30,24 +22,15 @@ pub(crate) async fn list(args: &ModelsArgs) -> Result<CommandExit, CliError> {
     if args.reopen {
         runtime::reopen_models(&setup.home)?;
     }
-    let closed = closed_models::list_closed(&setup.home, SystemClock.now())?;
+    let closed = closed_models(&setup.home, SystemClock.now())?;
     let probes = probe_local_servers(&access).await;
     if args.json {
         print::json(&json_report::models_report(&access.providers, &probes, &closed));
     } else {
         table::print_table(&access.providers, &probes);
-        closed_models::print_closed(&closed);
+        closed::print_closed(&closed);
     }
     Ok(CommandExit::Success)
-}
-
-/// The providers and models of a folder, for other clients.
-pub(crate) async fn view(setup: &Setup, cwd: &Path) -> Result<ModelsResult, CliError> {
-    let layers = setup.sources().layers(&SessionOptions::default(), None, cwd)?;
-    let access = layers.config().access(&setup.env).map_err(setup::settings_failure)?;
-    let closed = closed_models::list_closed(&setup.home, SystemClock.now())?;
-    let probes = probe_local_servers(&access).await;
-    Ok(json_report::models_view(&access.providers, &probes, closed))
 }
 
 /// Replaces the hint about an unknown model if a server on this machine has it.
@@ -77,14 +60,6 @@ fn served_model(probes: &BTreeMap<String, ProbeResult>, name: &str) -> Option<St
             .map(|served| format!("{provider}/{served}")),
         ProbeResult::NotRunning | ProbeResult::OtherServer => None,
     })
-}
-
-/// The models of the servers on this machine. No other host is contacted.
-pub(crate) async fn probe_local_servers(access: &ModelAccess) -> BTreeMap<String, ProbeResult> {
-    let by_name = &access.providers.by_name;
-    let servers = access.local_servers.iter().filter_map(|name| Some((name, &by_name.get(name)?.base_url)));
-    let answers = servers.map(async |(name, url)| (name.clone(), probe::probe_server(name, url).await));
-    join_all(answers).await.into_iter().collect()
 }
 
 #[cfg(test)]

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use config::ProbeResult;
 use model::{ModelListing, Provider, ProviderKey, Providers, prices};
 use tui::money::Money;
 use tui::print;
-
-use super::probe::ProbeResult;
 
 /// Prints every provider with its models, and how to choose one.
 pub(super) fn print_table(providers: &Providers, probes: &BTreeMap<String, ProbeResult>) {
@@ -60,10 +59,7 @@ fn describe_server(probe: &ProbeResult) -> String {
 
 /// The models that the server reported, then other known ones.
 fn model_lines(provider: &Provider, probe: Option<&ProbeResult>) -> Vec<String> {
-    let running: &[String] = match probe {
-        Some(ProbeResult::Running(models)) => models,
-        Some(ProbeResult::NotRunning | ProbeResult::OtherServer) | None => &[],
-    };
+    let running = probe.map(ProbeResult::models).unwrap_or_default();
     let known = provider.models.keys().filter(|name| !running.contains(name));
     running.iter().chain(known).map(|name| model_line(name, provider.listing(name))).collect()
 }

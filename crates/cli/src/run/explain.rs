@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use client::StoreError;
+use config::start_command;
 use protocol::{AutopilotStop, Budget, DecidedBy, FailKind, LimitKind, SessionId, TaskOutcome};
 use tui::event_text::{describe_autopilot_stop, describe_parking, describe_spending};
 use tui::print;
@@ -10,7 +11,6 @@ use tui::print;
 use super::report::{RunEnd, RunSummary, task_exit};
 use crate::exit::CommandExit;
 use crate::fleet::FleetRunEnd;
-use crate::models::start_command;
 
 /// The maximum number of tasks listed one by one.
 const MAX_LISTED_TASKS: usize = 5;

@@ -13,7 +13,6 @@ use serde_json::Value;
 use server::{AnswerFuture, HostCatalog, OpenRefusal, OpenRequest, OpenSessionFuture, SessionOpener};
 
 use crate::error::CliError;
-use crate::settings_methods;
 use crate::setup::{Setup, working_folder};
 
 /// Notices that are for users of the command line: clients choose models and rules themselves.
@@ -79,7 +78,7 @@ impl SessionOpener for LocalSessionOpener {
     }
 
     fn answer(&self, method: Method, params: Value) -> AnswerFuture<'_> {
-        Box::pin(settings_methods::answer(&self.setup, method, params))
+        Box::pin(config::answer_settings_method(self.setup.sources(), &self.setup.config, method, params))
     }
 
     fn variable(&self, name: &str) -> Option<String> {

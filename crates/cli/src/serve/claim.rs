@@ -100,13 +100,7 @@ pub(super) async fn claim(home: &Home, policy: TakeoverPolicy, program: &Program
 
 /// Connects to the host; none if there is none, or if it is about to end.
 pub(super) async fn connect(home: &Home) -> Result<Option<(HostClient, HostView)>, CliError> {
-    let client = HostClient::connect(home).await.map_err(CliError::failed)?;
-    let Some(client) = client else { return Ok(None) };
-    match client.call::<calls::HostGet>(&Nothing {}).await {
-        Ok(view) => Ok(Some((client, view))),
-        Err(rpc::CallError::Closed(_)) => Ok(None),
-        Err(error) => Err(CliError::failed(format!("the session host does not answer: {error}"))),
-    }
+    HostClient::running(home).await.map_err(CliError::failed)
 }
 
 #[cfg(test)]

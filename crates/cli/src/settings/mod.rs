@@ -1,8 +1,8 @@
 //! `bosun config`: shows the effective settings and their origin, and adds rules.
 
-pub(crate) mod files;
-pub(crate) mod rule;
-pub(crate) mod show;
+mod files;
+mod rule;
+mod show;
 
 use protocol::RuleEffect;
 

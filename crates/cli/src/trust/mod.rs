@@ -5,18 +5,14 @@ mod show;
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
-use client::TrustRow;
-use config::{Project, TrustStatus, TrustedContents};
-use host::{Clock, SystemClock};
-use protocol::api::{ProjectTrust, TrustState};
+use config::Project;
+use protocol::api::TrustState;
 use tui::print;
 
 use crate::args::TrustArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::setup::{Setup, settings_failure, working_folder};
-
-pub(crate) use show::trusted_projects;
+use crate::setup::{Setup, working_folder};
 
 pub(crate) fn perform(args: &TrustArgs) -> Result<CommandExit, CliError> {
     let setup = Setup::read()?;
@@ -31,7 +27,7 @@ pub(crate) fn perform(args: &TrustArgs) -> Result<CommandExit, CliError> {
 
 fn revoke(setup: &Setup, project: &Project) -> Result<CommandExit, CliError> {
     let top = print::sanitize(&project.dir.display().to_string());
-    if remove(setup, project)? {
+    if setup.sources().distrust_project(project)? {
         print::note(format_args!("{top} is no longer trusted"));
     } else {
         print::note(format_args!("{top} was not trusted"));
@@ -39,52 +35,23 @@ fn revoke(setup: &Setup, project: &Project) -> Result<CommandExit, CliError> {
     Ok(CommandExit::Success)
 }
 
-/// Stops trusting a project; returns whether it was trusted.
-pub(crate) fn remove(setup: &Setup, project: &Project) -> Result<bool, CliError> {
-    Ok(client::trust::remove(&setup.home, &project_name(project)?)?)
-}
-
-/// What a project's files control, and whether the user trusts them.
-pub(crate) fn view(setup: &Setup, project: &Project) -> Result<ProjectTrust, CliError> {
-    let contents = TrustedContents::read(&project.dir, setup.home.root()).map_err(settings_failure)?;
-    show::project_trust(setup, project, &contents, TrustStatus::look_up(&setup.home, project))
-}
-
-/// Trusts a project with the files that the user has reviewed.
-pub(crate) fn add(setup: &Setup, project: &Project, digest: String) -> Result<ProjectTrust, CliError> {
-    let reviewed = view(setup, project)?;
-    if reviewed.digest != digest {
-        return Err(CliError::usage("the files of the project are not the ones that were reviewed")
-            .with_hint("review them again, and use the new digest"));
-    }
-    trust_contents(setup, project, digest)?;
-    view(setup, project)
-}
-
-fn trust_contents(setup: &Setup, project: &Project, digest: String) -> Result<(), CliError> {
-    let row = TrustRow { top: project_name(project)?, digest, at: SystemClock.now() };
-    Ok(client::trust::add(&setup.home, &row)?)
-}
-
 /// Shows what a project's files would do, and trusts them if the user confirms.
 fn review_and_trust(setup: &Setup, project: &Project, args: &TrustArgs) -> Result<CommandExit, CliError> {
-    // Read the digest first: files that change during the review are not trusted.
-    let contents = TrustedContents::read(&project.dir, setup.home.root()).map_err(settings_failure)?;
-    let status = TrustStatus::look_up(&setup.home, project);
-    let report = show::project_trust(setup, project, &contents, status)?;
+    // Files that change during the review are not trusted: they have another digest.
+    let reviewed = setup.sources().project_trust(project)?;
     if !args.yes || !args.json {
-        show::print_project(&report, args.json);
+        show::print_project(&reviewed, args.json);
     }
-    if args.show || contents.files.is_empty() || status == TrustStatus::Trusted {
+    if args.show || reviewed.files.is_empty() || reviewed.trust == TrustState::Trusted {
         return Ok(CommandExit::Success);
     }
     if !args.yes && !ask_confirmation()? {
         print::note("the project is not trusted");
         return Ok(CommandExit::Cancelled);
     }
-    trust_contents(setup, project, contents.digest)?;
+    let trusted = setup.sources().trust_project(project, &reviewed.digest)?;
     if args.json {
-        show::print_project(&ProjectTrust { trust: TrustState::Trusted, ..report }, true);
+        show::print_project(&trusted, args.json);
     } else {
         print::note("trusted until one of these files changes; `bosun trust --revoke` revokes it");
     }
@@ -102,9 +69,4 @@ fn ask_confirmation() -> Result<bool, CliError> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     Ok(matches!(line.trim(), "y" | "Y" | "yes"))
-}
-
-fn project_name(project: &Project) -> Result<String, CliError> {
-    let unnamed = || CliError::usage(format!("the name of {} is not UTF-8 text", project.dir.display()));
-    project.dir.to_str().map(str::to_owned).ok_or_else(unnamed)
 }

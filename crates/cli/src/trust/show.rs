@@ -1,49 +1,13 @@
-//! A project's trusted files, as the API and `--json` show them, and as text.
+//! A project's trusted files, and the trusted projects, as text or JSON.
 
-use std::path::Path;
-
-use client::TrustRow;
-use config::{Project, TrustStatus, TrustedContents, TrustedHook};
 use host::{Clock, SystemClock};
-use protocol::api::{ProjectHookView, ProjectTrust, TrustState, TrustedProjectView, TrustedProjects};
+use protocol::api::{ProjectHookView, ProjectTrust, TrustedProjectView, TrustedProjects};
 use serde_json::Value;
 use tui::print;
 
 use crate::error::CliError;
 use crate::exit::CommandExit;
-use crate::setup::{Setup, settings_failure};
-
-/// What a project's files control, and whether the user trusts them.
-pub(super) fn project_trust(
-    setup: &Setup,
-    project: &Project,
-    contents: &TrustedContents,
-    status: TrustStatus,
-) -> Result<ProjectTrust, CliError> {
-    let settings = if contents.files.iter().any(|file| file == Path::new(".bosun/config.toml")) {
-        project.settings().map_err(settings_failure)?
-    } else {
-        Vec::new()
-    };
-    let trust = match TrustedContents::has_any(&project.dir, setup.home.root()) {
-        true => status.view(),
-        false => TrustState::NothingToTrust,
-    };
-    Ok(ProjectTrust {
-        top: project.dir.display().to_string(),
-        trust,
-        settings: settings.into_iter().collect(),
-        hooks: contents.hooks.iter().map(|hook| hook_view(hook, &project.dir)).collect(),
-        files: contents.files.iter().map(|file| file.display().to_string()).collect(),
-        digest: contents.digest.clone(),
-    })
-}
-
-fn hook_view(hook: &TrustedHook, top: &Path) -> ProjectHookView {
-    let top = format!("{}/", top.display());
-    let source = hook.source.strip_prefix(&top).unwrap_or(&hook.source).to_owned();
-    ProjectHookView { source, event: hook.event, runs: hook.action.clone() }
-}
+use crate::setup::Setup;
 
 /// Prints what a project's files control.
 pub(super) fn print_project(project: &ProjectTrust, json: bool) {
@@ -75,16 +39,9 @@ pub(super) fn print_project(project: &ProjectTrust, json: bool) {
     }
 }
 
-/// The trusted projects, and those that have changed since.
-pub(crate) fn trusted_projects(setup: &Setup) -> Result<TrustedProjects, CliError> {
-    let status = |row: &TrustRow| TrustStatus::check(Path::new(&row.top), setup.home.root(), Some(&row.digest));
-    let view = |row: TrustRow| TrustedProjectView { trust: status(&row).view(), trusted_at: row.at, top: row.top };
-    Ok(TrustedProjects { projects: client::trust::list(&setup.home)?.into_iter().map(view).collect() })
-}
-
 /// Lists the trusted projects.
 pub(super) fn list(setup: &Setup, json: bool) -> Result<CommandExit, CliError> {
-    let TrustedProjects { projects } = trusted_projects(setup)?;
+    let TrustedProjects { projects } = setup.sources().trusted_projects()?;
     if json {
         print::json(&projects);
         return Ok(CommandExit::Success);

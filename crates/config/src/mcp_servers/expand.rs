@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use protocol::{McpOAuthSpec, McpServerSpec};
+
 /// The variables that a definition may use, and those that it used although they are not set.
 pub(super) struct VariableExpander<'a> {
     value: &'a dyn Fn(&str) -> Option<String>,
@@ -16,6 +18,24 @@ impl<'a> VariableExpander<'a> {
     /// The variables that are used, have no default and are not set.
     pub(super) fn missing(self) -> BTreeSet<String> {
         self.missing
+    }
+
+    /// The definition with its variables expanded.
+    pub(super) fn expand_server(&mut self, spec: &McpServerSpec) -> McpServerSpec {
+        let mut expanded = spec.clone();
+        let texts = expanded.command.iter_mut().chain(&mut expanded.args).chain(&mut expanded.url);
+        for text in texts.chain(expanded.env.values_mut()).chain(expanded.headers.values_mut()) {
+            *text = self.expand(text);
+        }
+        if let Some(oauth) = &mut expanded.oauth {
+            let McpOAuthSpec { client_id, client_secret, private_key, client_metadata_url, .. } = oauth;
+            let texts = client_id.iter_mut().chain(client_secret).chain(private_key).chain(client_metadata_url);
+            texts.for_each(|text| *text = self.expand(text));
+        }
+        if let Some(cwd) = &mut expanded.cwd {
+            *cwd = self.expand(&cwd.to_string_lossy()).into();
+        }
+        expanded
     }
 
     /// Expands the variables in a text. Values are not expanded again.

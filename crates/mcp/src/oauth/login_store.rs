@@ -93,13 +93,9 @@ impl LoginStore {
         LoginStore { home }
     }
 
-    /// What is known about the login to this server.
-    pub fn status(&self, name: &str, url: &str) -> Result<LoginStatus, LoginStoreError> {
-        Ok(match self.get(name, url)? {
-            None => LoginStatus::Unknown,
-            Some(StoredLogin { grant: None, .. }) => LoginStatus::Needed,
-            Some(StoredLogin { grant: Some(_), .. }) => LoginStatus::SignedIn,
-        })
+    /// All logins, as they are now.
+    pub fn read_all(&self) -> Result<StoredLogins, LoginStoreError> {
+        Ok(StoredLogins(self.read()?.logins))
     }
 
     /// Removes the login to this server; whether there was one.
@@ -146,6 +142,21 @@ impl LoginStore {
             .map_err(|error| LoginStoreError::Invalid(error.to_string()))?;
         let Some(bytes) = bytes else { return Ok(LoginFile::default()) };
         serde_json::from_slice(&bytes).map_err(|error| LoginStoreError::Invalid(error.to_string()))
+    }
+}
+
+/// The logins of all servers at one moment.
+#[derive(Debug, Default)]
+pub struct StoredLogins(Vec<StoredLogin>);
+
+impl StoredLogins {
+    /// What is known about the login to this server.
+    pub fn status(&self, name: &str, url: &str) -> LoginStatus {
+        match self.0.iter().find(|login| login.is_for(name, url)) {
+            None => LoginStatus::Unknown,
+            Some(StoredLogin { grant: None, .. }) => LoginStatus::Needed,
+            Some(StoredLogin { grant: Some(_), .. }) => LoginStatus::SignedIn,
+        }
     }
 }
 
@@ -205,25 +216,26 @@ mod tests {
     fn logins_are_kept_by_server_in_a_private_file() {
         let folder = tempfile::tempdir().unwrap();
         let store = LoginStore::new(Home::open(folder.path().join("home")).unwrap());
-        assert_eq!(store.status("calc", "https://a").unwrap(), LoginStatus::Unknown);
+        let status = |name: &str, url: &str| store.read_all().unwrap().status(name, url);
+        assert_eq!(status("calc", "https://a"), LoginStatus::Unknown);
         store.put(login("https://a", "t1")).unwrap();
         store.put(login("https://b", "t2")).unwrap();
         store.put(login("https://a", "t3")).unwrap();
         assert_eq!(store.get("calc", "https://a").unwrap(), Some(login("https://a", "t3")));
-        assert_eq!(store.status("calc", "https://b").unwrap(), LoginStatus::SignedIn);
-        assert_eq!(store.status("other", "https://b").unwrap(), LoginStatus::Unknown);
+        assert_eq!(status("calc", "https://b"), LoginStatus::SignedIn);
+        assert_eq!(status("other", "https://b"), LoginStatus::Unknown);
         store.put(StoredLogin { grant: None, ..login("https://b", "") }).unwrap();
-        assert_eq!(store.status("calc", "https://b").unwrap(), LoginStatus::Needed);
+        assert_eq!(status("calc", "https://b"), LoginStatus::Needed);
         let secrets: Vec<String> = store.secrets().iter().map(|secret| secret.reveal().to_owned()).collect();
         assert_eq!(secrets, ["t3", "t3-refresh", "s3"]);
         store.put(login("https://c/", "t4")).unwrap();
-        assert_eq!(store.status("calc", "HTTPS://C:443").unwrap(), LoginStatus::SignedIn, "another spelling");
+        assert_eq!(status("calc", "HTTPS://C:443"), LoginStatus::SignedIn, "another spelling");
         let path = folder.path().join("home").join(FILE);
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         assert!(!format!("{:?}", store.get("calc", "https://a")).contains("t3"));
         assert!(store.remove("calc", "https://a").unwrap() && !store.remove("calc", "https://a").unwrap());
         std::fs::write(&path, "{").unwrap();
-        let why = store.status("calc", "https://a").unwrap_err().to_string();
+        let why = store.read_all().unwrap_err().to_string();
         assert!(why.contains("mcp-logins.json: ") && why.contains("remove it"), "{why}");
     }
 }

@@ -24,6 +24,6 @@ pub(crate) use credentials::{Credentials, CredentialsSetup};
 pub use error::OAuthError;
 pub use login_callback::LoginCallback;
 pub use login_request::{LoginPrompter, LoginRequest};
-pub use login_store::{LoginStatus, LoginStore, LoginStoreError};
+pub use login_store::{LoginStatus, LoginStore, LoginStoreError, StoredLogins};
 pub use logout::log_out;
 pub use settings::{McpOAuthSettings, OAuthGrant};

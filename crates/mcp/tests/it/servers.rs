@@ -331,11 +331,11 @@ async fn a_login_is_kept_renewed_and_ended() {
     };
     let why = servers(None).check("calc", &guardian).await.unwrap().unwrap_err();
     assert!(why.contains("it needs a login: run `bosun mcp login calc`"), "{why}");
-    assert_eq!(store.status("calc", server.url()).unwrap(), LoginStatus::Needed);
+    assert_eq!(store.read_all().unwrap().status("calc", server.url()), LoginStatus::Needed);
 
     let signed_in = servers(Some(Arc::new(RedirectFollower))).log_in("calc", &guardian).await.unwrap();
     assert_eq!(signed_in, Ok(LoginOutcome::SignedIn { tools: 24 }));
-    assert_eq!(store.status("calc", server.url()).unwrap(), LoginStatus::SignedIn);
+    assert_eq!(store.read_all().unwrap().status("calc", server.url()), LoginStatus::SignedIn);
 
     // Another process uses the login. Its token ends after a few requests, and is renewed each time.
     let calls: Vec<(&str, Value)> = (0..8).map(|n| ("mcp__calc__add", json!({ "a": n, "b": 1 }))).collect();
@@ -358,7 +358,7 @@ async fn a_login_is_kept_renewed_and_ended() {
     assert_eq!(server.program().heard("/revoke").len(), 1);
     let (_run, answers) = run_calls(servers(None), &calls[..1]).await;
     assert!(answers[0].text.contains("bosun mcp login calc"), "the model hears it: {}", answers[0].text);
-    assert_eq!(store.status("calc", server.url()).unwrap(), LoginStatus::Needed);
+    assert_eq!(store.read_all().unwrap().status("calc", server.url()), LoginStatus::Needed);
 }
 
 #[tokio::test]

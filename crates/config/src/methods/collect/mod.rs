@@ -1,0 +1,8 @@
+//! Removes what is no longer needed from Bosun's home and from repositories.
+
+mod checkouts;
+mod outputs;
+mod refs;
+mod sessions;
+
+pub use sessions::{CollectNote, CollectNotes};
