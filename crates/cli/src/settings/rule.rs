@@ -15,5 +15,11 @@ pub(super) fn write(setup: &Setup, effect: RuleEffect, args: &RuleArgs) -> Resul
     let AddRuleResult { path, already_present } = setup.sources().add_rule(params)?;
     let state = if already_present { "already in" } else { "written to" };
     print::note(format_args!("{} {rule}: {state} {path}", effect.as_str()));
+    if let Some(tool) = args.rule.unknown_tool() {
+        let tool = print::sanitize(&tool);
+        print::note(format_args!(
+            "warning: it matches nothing unless an MCP server or a client's tool is called `{tool}`"
+        ));
+    }
     Ok(CommandExit::Success)
 }

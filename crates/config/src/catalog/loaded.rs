@@ -40,6 +40,7 @@ pub struct LoadedCatalog {
 impl SettingsSources<'_> {
     /// Loads all definitions that apply in a folder.
     pub fn load_catalog(&self, layers: &SettingsLayers, options: &SessionOptions) -> Result<LoadedCatalog, Refusal> {
+        require_folders(&options.plugin_dirs)?;
         let named = options.agents_source.as_deref().map(read_agents).transpose()?;
         let listed = options.agents.clone().map(|agents| (None, Value::Object(agents).to_string()));
         let agents: Vec<(Option<&str>, String)> = named.into_iter().chain(listed).collect();
@@ -63,6 +64,15 @@ impl SettingsSources<'_> {
             Refusal::new(messages.join("\n"))
         })?;
         Ok(LoadedCatalog::new(listing))
+    }
+}
+
+/// Fails if a plugin among the options has no folder: the user counts on what it brings.
+fn require_folders(plugin_dirs: &[PathBuf]) -> Result<(), Refusal> {
+    match plugin_dirs.iter().find(|folder| !folder.is_dir()) {
+        Some(missing) => Err(Refusal::new(format!("--plugin-dir: there is no folder {}", missing.display()))
+            .with_hint("name the folder that has the plugin's plugin.json")),
+        None => Ok(()),
     }
 }
 

@@ -70,7 +70,7 @@ impl PluginContents {
     /// Reads a plugin's manifest.
     pub(super) fn read(folder: &Path, problems: &mut Vec<DefinitionProblem>) -> Option<PluginContents> {
         let Ok(folder) = folder.canonicalize() else {
-            problems.push(DefinitionProblem::error(folder, "there is no such folder", "correct --plugin-dir"));
+            problems.push(DefinitionProblem::error(folder, "it cannot be entered", "make the folder readable"));
             return None;
         };
         let Some(manifest) = MANIFESTS.iter().map(|name| folder.join(name)).find(|path| path.is_file()) else {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use mcp::{McpAddress, McpOAuthSettings, McpProgram, McpRevision, McpServerSettings, OAuthGrant};
 use net::Secret;
-use protocol::{McpOAuthGrant, McpOAuthSpec, McpServerKind, McpServerSpec};
+use protocol::{McpOAuthGrant, McpOAuthSpec, McpServerKind, McpServerSpec, Refusal};
 use url::Url;
 
 use super::definition::{McpServerDefinition, McpServerOrigin};
@@ -129,6 +129,23 @@ impl DefinitionCheck<'_> {
     }
 }
 
+/// Fails if a server that the user adds could not be used under this name and at this address.
+pub(crate) fn check_new_server(name: &str, spec: &McpServerSpec) -> Result<(), Refusal> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if name.is_empty() || name.chars().count() > MAX_NAME_CHARS || !name.chars().all(is_plain) {
+        return Err(Refusal::new(format!("`{name}` cannot be the name of an MCP server"))
+            .with_hint(format!("use at most {MAX_NAME_CHARS} letters, digits, `-`, `_` and `.`")));
+    }
+    // An address that begins with a variable is only known when a session starts.
+    match &spec.url {
+        Some(url) if !url.starts_with("${") && !is_http(url) => {
+            Err(Refusal::new(format!("`{url}` is not an address of HTTP"))
+                .with_hint("write one that begins with http:// or https://"))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
 fn is_http(url: &str) -> bool {
     Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))
 }
@@ -152,5 +169,25 @@ fn oauth_settings(spec: &McpOAuthSpec) -> McpOAuthSettings {
         client_metadata_url: client_metadata_url.clone(),
         scopes: scopes.clone(),
         callback_port: *callback_port,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_with_odd_names_or_addresses_are_not_added() {
+        let at = |url: &str| McpServerSpec { url: Some(url.into()), ..McpServerSpec::default() };
+        let check = |name: &str, url: &str| check_new_server(name, &at(url)).map_err(|refusal| refusal.message);
+        for url in ["http://127.0.0.1:1/mcp", "https://example.com/${PATH}", "${URL}", "${URL:-ftp://a}"] {
+            assert_eq!(check("my-db_2.x", url), Ok(()), "{url}");
+        }
+        for url in ["ftp://example.com/mcp", "example.com/mcp", "", "file:///etc"] {
+            assert_eq!(check("db", url), Err(format!("`{url}` is not an address of HTTP")));
+        }
+        for name in ["", "my db", "a/b", "ä", "a\n", &"n".repeat(41)] {
+            assert_eq!(check(name, "http://a"), Err(format!("`{name}` cannot be the name of an MCP server")));
+        }
     }
 }

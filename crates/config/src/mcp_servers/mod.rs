@@ -10,6 +10,7 @@ mod session_definer;
 mod set;
 mod sources;
 
+pub(crate) use check::check_new_server;
 pub(crate) use definition::McpServerDefinition;
 pub use definition::McpServerOrigin;
 pub(crate) use json_file::ServerFile;

@@ -9,6 +9,7 @@ use runtime::InspectionScope;
 
 use super::error::SettingsMethodError;
 use crate::assemble::SettingsSources;
+use crate::permissions::RuleLine;
 
 impl SettingsSources<'_> {
     /// Explains what would happen to a call in a folder; returns its tool too. The call is one word, such as
@@ -38,6 +39,10 @@ fn parse_request(call: &[String], cwd: &Path, scope: InspectionScope<'_>) -> Res
     };
     let hint = "for example: bosun explain 'shell(git push)', or bosun explain edit src/main.rs";
     let PermissionRequest { tool, acts } = request.map_err(|error| Refusal::new(error).with_hint(hint))?;
+    if RuleLine::parse(&tool).is_ok_and(|rule| rule.unknown_tool().is_some()) {
+        return Err(Refusal::new(format!("there is no tool called `{tool}`"))
+            .with_hint("a tool of an MCP server is written mcp(SERVER.TOOL)"));
+    }
     Ok(PermissionRequest { tool, acts: acts.into_iter().flat_map(|act| resolve_paths(act, scope)).collect() })
 }
 
@@ -79,6 +84,21 @@ fn append_component(mut folder: PathBuf, part: Component<'_>) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_calls_of_tools_that_may_exist_are_explained() {
+        let scope = InspectionScope { roots: &[], controls: &[], path: None };
+        let parse = |call: &[&str]| {
+            let call: Vec<String> = call.iter().map(|word| (*word).to_owned()).collect();
+            parse_request(&call, Path::new("/"), scope).map(|request| request.tool)
+        };
+        for unknown in [&["foo(x)"][..], &["foo"], &["foo", "x"]] {
+            assert_eq!(parse(unknown).unwrap_err().message, "there is no tool called `foo`", "{unknown:?}");
+        }
+        for known in [&["shell(ls)"][..], &["Bash", "ls"], &["mcp(docs.find)"], &["mcp__docs__find"], &["sql"]] {
+            assert!(parse(known).is_ok(), "{known:?}");
+        }
+    }
 
     #[test]
     fn links_are_resolved_as_far_as_paths_exist() {

@@ -17,7 +17,7 @@ use super::answer::absolute_folder;
 use super::error::SettingsMethodError;
 use crate::assemble::SettingsSources;
 use crate::edit;
-use crate::mcp_servers::{ListedMcpServer, MCP_LOGS, McpServerSet, McpServerState};
+use crate::mcp_servers::{ListedMcpServer, MCP_LOGS, McpServerSet, McpServerState, check_new_server};
 
 /// Maximum bytes of a log that are returned.
 const MAX_LOG_BYTES: u64 = 16 << 20;
@@ -36,6 +36,7 @@ impl SettingsSources<'_> {
     /// Adds a server to one of the user's settings files.
     pub fn add_mcp_server(&self, params: AddMcpServerParams) -> Result<McpSettingsFile, SettingsMethodError> {
         let AddMcpServerParams { cwd, scope, name, server } = params;
+        check_new_server(&name, &server)?;
         let path = self.user_file(scope, cwd)?;
         let _lock = self.home.lock("settings")?;
         edit::add_mcp_server(&path, &name, &server)?;
@@ -83,6 +84,11 @@ impl SettingsSources<'_> {
         let path = ServerLog::path(&self.home.root().join(MCP_LOGS), name);
         let bytes = host::read_plain(&path, MAX_LOG_BYTES)
             .map_err(|error| Refusal::new(format!("{}: {error}", path.display())))?;
+        if bytes.is_none() {
+            // A server that was removed keeps its log.
+            let set = self.mcp_servers(&absolute_folder(None)?, Vec::new(), false)?;
+            set.servers.iter().find(|server| server.name == *name).ok_or_else(|| McpServerSet::unknown(name))?;
+        }
         Ok(McpLogResult { text: bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()) })
     }
 

@@ -162,8 +162,9 @@ fn plugins_add_agents_and_skills_from_their_own_folder() {
     let listed = fixture.bosun(["catalog", "list", "--json", "--plugin-dir", "tools"]).run().expect(0).json();
     assert_eq!((names(&listed, "plugins"), names(&listed, "skills")), (vec!["tools".into()], vec!["lint".into()]));
     assert_eq!(listed["agents"][0]["source"]["plugin"], "tools");
-    let gone = fixture.bosun(["catalog", "check", "--plugin-dir", "gone"]).run().expect(1).stdout;
-    assert_eq!(gone, "error: gone: there is no such folder; correct --plugin-dir\n");
+    for command in [&["catalog", "check"][..], &["-p", "hi"]] {
+        fixture.bosun([command, &["--plugin-dir", "gone"]].concat()).run().expect(2).says(&["there is no folder gone"]);
+    }
     write(&fixture, "tools/plugin.json", r#"{"name": "tools", "skills": "../elsewhere"}"#);
     let left = fixture.bosun(["catalog", "check", "--plugin-dir", "tools"]).run().expect(1).stdout;
     assert!(left.contains("`../elsewhere`, which is outside the plugin's folder"), "{left}");

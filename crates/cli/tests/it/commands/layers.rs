@@ -126,9 +126,11 @@ fn a_session_takes_its_mode_from_the_strongest_file() {
 fn rules_are_added_to_the_user_s_own_files() {
     let fixture = repository();
     let added = fixture.bosun(["config", "allow", "shell(git status)"]).run().expect(0);
-    added.says(&["allow shell(git status): written to ", "/projects/work-"]);
+    let added = added.says(&["allow shell(git status): written to ", "/projects/work-"]);
     assert_eq!(fs::read_to_string(local(&fixture)).unwrap(), "[permissions]\nallow = [\"shell(git status)\"]\n");
+    assert!(!added.stderr.contains("warning"), "{}", added.stderr);
     fixture.bosun(["config", "allow", "shell(git status)"]).run().expect(0).says(&["already in"]);
+    fixture.bosun(["config", "allow", "foo(bar)"]).run().expect(0).says(&["warning: it matches nothing", "`foo`"]);
     fs::write(fixture.home().join("config.toml"), "# mine\nmax-turns = 3 # few\n").unwrap();
     fixture.bosun(["config", "deny", "shell(rm *)", "--in", "user"]).run().expect(0);
     assert_eq!(

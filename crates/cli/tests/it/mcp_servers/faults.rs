@@ -122,6 +122,7 @@ for line in sys.stdin:
         let printed = format!("{}{}", ended.stdout, ended.stderr);
         assert!(!printed.contains(['\u{1b}', '\u{7}']), "{words:?}: {printed:?}");
     }
+    fixture.bosun(["mcp", "logs", "nosuch"]).run().expect(2).says(&["there is no MCP server `nosuch` here"]);
     let logged = fixture.bosun(["mcp", "logs", "rude"]).run().expect(0).stdout;
     assert!(logged.contains("stderr") && !logged.contains('\u{1b}'), "{logged:?}");
 }
