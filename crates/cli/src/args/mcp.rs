@@ -133,13 +133,13 @@ pub(crate) struct McpServeArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
     /// Maximum turns of each run
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = super::values::parse_count::<1, { u32::MAX }>)]
     pub(crate) max_turns: Option<u32>,
     /// Maximum cost of each session in US dollars; needs a model with a price
     #[arg(long, value_name = "USD", value_parser = super::values::parse_dollars)]
     pub(crate) max_budget_usd: Option<u64>,
     /// Maximum tokens of each session
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = super::values::parse_tokens)]
     pub(crate) max_tokens_total: Option<u64>,
     /// Ends each run after this time, with one last answer
     #[arg(long, value_name = "TIME", value_parser = super::values::parse_nonzero)]
@@ -237,6 +237,17 @@ mod tests {
         assert!(missing.contains("--url <URL>") && missing.contains("COMMAND"), "{missing}");
         assert!(refused(&["dice", "--url", "http://127.0.0.1/mcp", "python3"]).contains("cannot be used with"));
         assert!(refused(&["dice", "--nosuch", "python3"]).contains("--nosuch"));
+    }
+
+    #[test]
+    fn limits_of_a_server_are_refused_in_the_same_words_as_those_of_a_run() {
+        let refusal = |command: &[&str], option: &str, value: &str| {
+            let parsed = CliArgs::try_parse_from([&["bosun"], command, &[option, value]].concat());
+            parsed.unwrap_err().to_string().lines().next().unwrap_or_default().to_owned()
+        };
+        for (option, value) in [("--max-turns", "0"), ("--max-turns", "x"), ("--max-tokens-total", "0")] {
+            assert_eq!(refusal(&["mcp", "serve"], option, value), refusal(&[], option, value));
+        }
     }
 
     #[test]
