@@ -63,7 +63,7 @@ pub fn event_lines(event: &Event) -> Vec<String> {
         }
         Event::TaskStalled { .. } => vec!["  ! no activity for a while".into()],
         Event::StopBlocked { reason, .. } => vec![format!("  ! not done yet: {}", short(unmet_conditions(reason)))],
-        Event::Compacted(compaction) => vec![describe_compaction(compaction)],
+        Event::Compacted(compaction) => describe_compaction(compaction).into_iter().collect(),
         Event::ModeChanged { mode, .. } => vec![format!("  = mode: {mode}")],
         Event::ModelChanged { model, .. } => vec![format!("  = model: {}", protocol::model_display_name(model))],
         Event::McpServerToggled { server, enabled, .. } => {
@@ -103,16 +103,16 @@ fn ask_lines(ask: &Ask) -> Vec<String> {
     vec![format!("  ? {subject}"), format!("    bosun approvals {verb} {id}{until}")]
 }
 
-/// A compaction and its cause.
-fn describe_compaction(compaction: &Compaction) -> String {
-    let cause = match compaction.cause {
-        CompactionCause::ContextFull => "the context window is nearly full",
-        CompactionCause::Requested => "compacted as asked",
+/// A compaction that no user asked for; the answer to `/compact` describes the others.
+fn describe_compaction(compaction: &Compaction) -> Option<String> {
+    let Compaction { cause, messages, digest, .. } = compaction;
+    let effect = match digest {
+        None => format!("tool output in the first {messages} messages is left out"),
+        Some(_) => format!("a digest replaces the first {messages} messages"),
     };
-    let messages = compaction.messages;
-    match compaction.digest {
-        None => format!("  ! {cause}: tool output in the first {messages} messages is left out"),
-        Some(_) => format!("  ! {cause}: a digest replaces the first {messages} messages"),
+    match cause {
+        CompactionCause::ContextFull => Some(format!("  ! the context window is nearly full: {effect}")),
+        CompactionCause::Requested => None,
     }
 }
 
@@ -215,6 +215,15 @@ mod tests {
         assert_eq!(shown("glob", ""), "- glob");
         assert_eq!(shown("web_fetch", r#"{"max":9,"url":"https://docs.rs/"}"#), "- web_fetch https://docs.rs/");
         assert_eq!(shown("ask_user", r#"{"choices":["a"],"question":"Which?"}"#), "- ask_user Which?");
+    }
+
+    #[test]
+    fn a_compaction_is_shown_unless_the_user_asked_for_it() {
+        let lines =
+            |cause| event_lines(&Event::Compacted(Compaction { messages: 3, digest: Some("…".into()), cause }));
+        let full = "  ! the context window is nearly full: a digest replaces the first 3 messages";
+        assert_eq!(lines(CompactionCause::ContextFull), [full]);
+        assert_eq!(lines(CompactionCause::Requested), [""; 0], "the answer to `/compact` says it");
     }
 
     #[test]
