@@ -7,7 +7,7 @@ use protocol::api::{CommandFate, CommandOutcome, Method, RefusalKind, SessionCom
 use protocol::{TaskId, TaskState, TodoId};
 use store::{StoreError, TodoError};
 
-use crate::{ClientError, SessionHandle, StoredSession};
+use crate::{ClientError, LatestFleet, SessionHandle, StoredSession};
 
 /// The todos that were edited.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +25,8 @@ enum RestRule {
     Queue,
     /// The next owner carries it out, if the task has ended.
     QueueIfEnded(TaskId),
+    /// The next owner carries it out first, if the session has an unfinished fleet.
+    QueueIfFleetIsUnfinished,
     /// Only a running session can do it.
     NeedsOwner,
     /// There is nothing to stop.
@@ -39,7 +41,8 @@ fn rest_rule(command: &SessionCommand) -> RestRule {
         | SessionCommand::SetMode(_) => RestRule::Queue,
         SessionCommand::Forget(params) => RestRule::QueueIfEnded(params.task),
         SessionCommand::Interrupt | SessionCommand::Promote(_) => RestRule::NeedsOwner,
-        SessionCommand::Stop | SessionCommand::StopFleet => RestRule::NothingToDo,
+        SessionCommand::StopFleet => RestRule::QueueIfFleetIsUnfinished,
+        SessionCommand::Stop => RestRule::NothingToDo,
     }
 }
 
@@ -72,6 +75,10 @@ impl SessionHandle {
                     None => return refused(RefusalKind::NoTask, format!("there is no task {id}")),
                 }
             }
+            RestRule::QueueIfFleetIsUnfinished => match stored.latest_fleet()? {
+                Some(LatestFleet::Unfinished) => {}
+                Some(LatestFleet::Ended(_)) | None => return Ok(CommandFate::NothingToDo),
+            },
             RestRule::NeedsOwner => return Err(ClientError::NotRunning(self.id())),
             RestRule::NothingToDo => return Ok(CommandFate::NothingToDo),
         }

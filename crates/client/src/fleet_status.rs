@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
+use host::{Clock, SystemClock};
 use protocol::api::{FleetStatus, FleetTodoView, TaskView, TasksParams, TodoView, TodosParams};
 use protocol::{
-    Event, FleetConfig, FleetEnd, FleetStopReason, LogEntry, MergeSummary, TaskId, Timestamp, TodoId, TodoStatus,
+    Event, FleetConfig, FleetEnd, FleetStopReason, LogEntry, MergeSummary, TaskId, TaskState, Timestamp, TodoId,
+    TodoStatus,
 };
 use store::StoreError;
 
@@ -24,7 +26,8 @@ pub enum LatestFleet {
 }
 
 impl StoredSession {
-    /// How the latest fleet stands, from the root's events; none if the session never had one.
+    /// How the latest fleet stands, from the root's events; none if the session never had one. A request to stop it that
+    /// waits for the next owner counts: that owner stops it before anything else.
     pub(crate) fn latest_fleet(&self) -> Result<Option<LatestFleet>, StoreError> {
         let params = TasksParams { all: true, ..TasksParams::root() };
         let Some(root) = self.tasks(&params)?.tasks.first().map(|root| root.id) else { return Ok(None) };
@@ -34,21 +37,33 @@ impl StoredSession {
             _other => None,
         };
         let log = self.task_events(root)?;
-        Ok(log.iter().rev().find_map(|envelope| state_after(&envelope.entry.event)))
+        Ok(match log.iter().rev().find_map(|envelope| state_after(&envelope.entry.event)) {
+            Some(LatestFleet::Unfinished) if self.has_queued_fleet_stop()? => {
+                Some(LatestFleet::Ended(FleetEnd::Stopped))
+            }
+            latest => latest,
+        })
     }
 
     /// The latest fleet and its progress; none if the session never had one.
     pub(crate) fn fleet_status(&self) -> Result<Option<FleetStatus>, StoreError> {
         let log = FleetLog::read(self)?;
         let Some(LoggedFleet { terms, end, merged }) = log.latest.clone() else { return Ok(None) };
-        let (end, stop_reason) = end.map_or((None, None), |(end, why)| (Some(end), why));
+        let (end, stop_reason) = match end {
+            Some((end, why)) => (Some(end), why),
+            None if self.has_queued_fleet_stop()? => (Some(FleetEnd::Stopped), None),
+            None => (None, None),
+        };
+        let owner_pid = self.owner()?;
+        let at_work_until = owner_pid.map_or(log.last_event_at, |_pid| Some(SystemClock.now()));
+        let times = WorkTimes { log: &log, at_work_until };
         let tasks = self.tasks(&TasksParams { all: true, ..TasksParams::all_tasks() })?.tasks;
         let tree = TaskTree::of(&tasks);
         let asking = AskingTasks::read(self)?;
         let view = |todo: TodoView| {
             let workers = log.claims.get(&todo.id).map(Vec::as_slice).unwrap_or_default();
             let is_asking = workers.iter().any(|worker| asking.contains(*worker));
-            todo_view(todo, is_asking, &tree.subtree(workers), &log)
+            todo_view(todo, is_asking, &tree.subtree(workers), &times)
         };
         let todos: Vec<FleetTodoView> = self.todos(&TodosParams::all_todos())?.todos.into_iter().map(view).collect();
         let all_tokens: u64 = log.tokens.values().sum();
@@ -58,7 +73,7 @@ impl StoredSession {
             end,
             stop_reason,
             merged,
-            owner_pid: self.owner()?,
+            owner_pid,
             other_tokens: all_tokens.saturating_sub(todos.iter().map(|todo| todo.tokens).sum()),
             todos,
         }))
@@ -98,14 +113,15 @@ impl FromIterator<TaskId> for AskingTasks {
     }
 }
 
-fn todo_view(todo: TodoView, is_asking: bool, tasks: &[&TaskView], log: &FleetLog) -> FleetTodoView {
+fn todo_view(todo: TodoView, is_asking: bool, tasks: &[&TaskView], times: &WorkTimes<'_>) -> FleetTodoView {
+    let log = times.log;
     let last = todo.task.as_deref().and_then(|id| tasks.iter().find(|task| task.id.to_string() == id));
     FleetTodoView {
         reused: todo.status == TodoStatus::Done && log.reused.contains(&todo.id),
         redo_reason: log.redo_reasons.get(&todo.id).cloned(),
         needs_you: is_asking && todo.status == TodoStatus::InProgress && !todo.interrupted,
         result: last.and_then(|task| task.result.clone()),
-        duration_ms: total_duration(tasks, &log.gaps).as_millis().try_into().unwrap_or(u64::MAX),
+        duration_ms: times.total(tasks).as_millis().try_into().unwrap_or(u64::MAX),
         turns: tasks.iter().map(|task| task.turns).sum(),
         tokens: tasks.iter().filter_map(|task| log.tokens.get(&task.id)).sum(),
         cost_micros: tasks.iter().map(|task| task.cost_micros).sum(),
@@ -114,12 +130,34 @@ fn todo_view(todo: TodoView, is_asking: bool, tasks: &[&TaskView], log: &FleetLo
     }
 }
 
-/// The total duration of all attempts, without the times between them.
-fn total_duration(tasks: &[&TaskView], gaps: &[OwnerGap]) -> Duration {
-    let run_time =
-        |task: &&&TaskView| Some(working_time(task.started_at?, task.ended_at.unwrap_or(task.updated_at), gaps));
-    let is_worker = |task: &&&TaskView| task.depth == 1;
-    tasks.iter().filter(is_worker).filter_map(|task| run_time(&task)).sum()
+/// How long tasks worked.
+struct WorkTimes<'a> {
+    log: &'a FleetLog,
+    /// Until when the tasks that are at work, or were when their process died, are known to have worked.
+    at_work_until: Option<Timestamp>,
+}
+
+impl WorkTimes<'_> {
+    /// The total duration of all attempts of workers, without the times between them.
+    fn total(&self, tasks: &[&TaskView]) -> Duration {
+        let workers = tasks.iter().filter(|task| task.depth == 1);
+        let run_time = |task: &&TaskView| {
+            let (from, until) = (task.started_at?, self.end_of(task.id, &task.state, task.ended_at, task.updated_at));
+            Some(working_time(from, until.max(from), &self.log.gaps))
+        };
+        workers.filter_map(run_time).sum()
+    }
+
+    /// The end of a task's work so far. Its row changes only with its state.
+    fn end_of(&self, id: TaskId, state: &TaskState, ended_at: Option<Timestamp>, changed_at: Timestamp) -> Timestamp {
+        let was_at_work =
+            matches!(state, TaskState::Running | TaskState::Interrupted) && !self.log.interrupted.contains(&id);
+        match (ended_at, self.at_work_until) {
+            (Some(ended_at), _) => ended_at,
+            (None, Some(until)) if was_at_work => until,
+            (None, _) => changed_at,
+        }
+    }
 }
 
 /// A time without a process that ran the session: from its last event to its adoption.
@@ -188,6 +226,8 @@ struct FleetLog {
     redo_reasons: BTreeMap<TodoId, String>,
     /// The tokens of each task's requests.
     tokens: HashMap<TaskId, u64>,
+    /// The tasks that an owner found at work when it took over, and that have not continued.
+    interrupted: HashSet<TaskId>,
     gaps: Vec<OwnerGap>,
     last_event_at: Option<Timestamp>,
 }
@@ -205,6 +245,10 @@ impl FleetLog {
 
     fn apply(&mut self, LogEntry { task, at, event }: LogEntry) {
         let previous = self.last_event_at.replace(at).unwrap_or(at);
+        match &event {
+            Event::TaskInterrupted => drop(self.interrupted.insert(task)),
+            _other => drop(self.interrupted.remove(&task)),
+        }
         match (event, &mut self.latest) {
             (Event::SessionAdopted { .. }, _) => self.gaps.push(OwnerGap { from: previous, until: at }),
             (Event::FleetBegan(terms), latest) => *latest = Some(LoggedFleet { terms, end: None, merged: None }),
@@ -254,6 +298,20 @@ mod tests {
         assert_eq!(worked(1_000, 65_000), 8_000, "the attempt was interrupted");
         assert_eq!(worked(1_000, 3_000), 2_000, "it ended before");
         assert_eq!(worked(61_000, 65_000), 4_000, "it began after");
+    }
+
+    #[test]
+    fn a_worker_whose_process_died_worked_until_the_last_event() {
+        let task = TaskId::new(uuid::Uuid::nil());
+        let ends = |log: &FleetLog, until, state| {
+            let times = WorkTimes { log, at_work_until: Some(Timestamp(until)) };
+            times.end_of(task, &state, None, Timestamp(3_000)).0
+        };
+        let killed = log(vec![(1_000, claimed()), (61_000, claimed())]);
+        assert_eq!(ends(&killed, 61_000, TaskState::Interrupted), 61_000);
+        assert_eq!(ends(&killed, 61_000, TaskState::Idle), 3_000);
+        let adopted = log(vec![(1_000, claimed()), (3_000, Event::TaskInterrupted)]);
+        assert_eq!(ends(&adopted, 90_000, TaskState::Interrupted), 3_000, "it has not continued");
     }
 
     #[test]

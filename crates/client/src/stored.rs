@@ -125,6 +125,11 @@ impl StoredSession {
         Ok(self.reader.pending_commands()?.into_iter().filter_map(decision).collect())
     }
 
+    /// Whether the next owner stops the session's fleet before anything else.
+    pub(crate) fn has_queued_fleet_stop(&self) -> Result<bool, StoreError> {
+        Ok(self.reader.pending_commands()?.iter().any(|(_row, command)| *command == SessionCommand::StopFleet))
+    }
+
     /// Everything that was spent on turns that began at `since` or later, oldest first.
     pub(crate) fn spendings(&self, since: Timestamp) -> Result<Vec<TaskSpending>, StoreError> {
         self.reader.spendings(since)

@@ -67,7 +67,7 @@ pub(super) async fn follow(
 ) -> Result<CommandExit, CliError> {
     let mut signals = SignalListener::listen()?;
     let (started, home, id) = (Instant::now(), session.handle().home().clone(), session.id());
-    let mut observer = FleetObserver { report: RunSummary::new(&session), display, env };
+    let mut observer = FleetObserver { report: RunSummary::of_fleet(&session), display, env };
     let (mut events, pause) = (session.follow(), session.pause());
     let watcher = FleetWatcher { session: session.handle(), events: &mut events };
     let outcome = tokio::select! {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use client::{SessionHandle, SessionQuery};
 use host::Home;
-use protocol::api::{FleetStatusResult, Nothing, SessionCommand, calls};
 use protocol::SessionId;
+use protocol::api::{FleetStatusResult, Nothing, SessionCommand, calls};
 use tui::live::{self, FleetBoard};
 use tui::print;
 
@@ -16,8 +16,9 @@ use super::report::{print_merges, print_table};
 use crate::args::FleetSelectArgs;
 use crate::error::CliError;
 use crate::exit::CommandExit;
+use crate::sessions::{DeliveredCommand, give_command};
 use crate::setup::Setup;
-use crate::{run, sessions, setup};
+use crate::{run, setup};
 
 /// How long reading a session's file may take.
 const READ_TIMEOUT: Duration = Duration::from_secs(60);
@@ -56,11 +57,18 @@ pub(super) async fn read_progress(session: &SessionHandle) -> Result<Option<Flee
     Ok(fleet.map(FleetProgress::from))
 }
 
-/// Stops a fleet that another process runs.
+/// Stops a fleet that another process runs, or that no process runs any more.
 pub(super) async fn stop(options: &FleetSelectArgs) -> Result<CommandExit, CliError> {
     let home = Setup::read()?.home;
     let id = choose_session(&home, options.id.as_deref(), None)?;
-    sessions::send_command(&home, id, SessionCommand::StopFleet).await
+    match give_command(&home, id, &SessionCommand::StopFleet).await? {
+        DeliveredCommand::Applied => print::note("delivered"),
+        DeliveredCommand::Queued => print::note(format_args!(
+            "the fleet in {id} is stopped; no process was running it; resume it with: bosun fleet resume {id}"
+        )),
+        DeliveredCommand::NothingToDo => print::note(format_args!("no fleet is at work in {id}")),
+    }
+    Ok(CommandExit::Success)
 }
 
 /// The named session, or the newest session with a fleet in the folder.

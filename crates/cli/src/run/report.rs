@@ -53,6 +53,8 @@ pub(crate) struct RunSummary {
     /// What the root said in its latest turn with text, as far as it was received. If it cannot be written, this is the
     /// only copy.
     said: Option<(Turn, String)>,
+    /// Whether this run began or resumed a fleet. One that an earlier process left may end without being its work.
+    has_fleet: bool,
     /// How the fleet of this run ended.
     pub(crate) fleet_end: Option<FleetRunEnd>,
     /// The fleet's todos.
@@ -130,6 +132,7 @@ impl RunSummary {
             parked: None,
             answer: None,
             said: None,
+            has_fleet: false,
             fleet_end: None,
             fleet: None,
             fleet_tasks: BTreeSet::new(),
@@ -147,6 +150,11 @@ impl RunSummary {
             plan_carried_out: false,
             changed_files: BTreeSet::new(),
         }
+    }
+
+    /// The results of a run that works on the session's fleet.
+    pub(crate) fn of_fleet(session: &ForegroundSession) -> RunSummary {
+        RunSummary { has_fleet: true, ..RunSummary::new(session) }
     }
 
     /// The root's last answer in this run.
@@ -171,8 +179,10 @@ impl RunSummary {
             Event::ActivationEnded { outcome, text, .. } if task == self.root => {
                 self.answer = Some((outcome.clone(), text.clone()));
             }
-            Event::FleetBegan(_) => self.fleet_end = None,
-            Event::FleetEnded { end, why } => self.fleet_end = Some(FleetRunEnd::Ended(*end, why.clone())),
+            Event::FleetBegan(_) => (self.has_fleet, self.fleet_end) = (true, None),
+            Event::FleetEnded { end, why } if self.has_fleet => {
+                self.fleet_end = Some(FleetRunEnd::Ended(*end, why.clone()))
+            }
             Event::TaskCreated(spec) => {
                 self.task_names.insert(task, spec.name.clone());
                 if spec.todo.is_some() || spec.merges.is_some() {

@@ -25,19 +25,43 @@ pub(super) fn message_command(text: String, when: SendTiming) -> Result<SessionC
 }
 
 /// Delivers a command to the process that runs the session; without one, a message waits for the next process.
-pub(crate) async fn send_command(home: &Home, id: SessionId, command: SessionCommand) -> Result<CommandExit, CliError> {
-    match SessionHandle::new(home, id).give(&command).await? {
-        CommandFate::Answered { outcome: CommandOutcome::Applied { .. } } => print::note("delivered"),
-        CommandFate::Answered { outcome: CommandOutcome::Refused { message, .. } } => {
-            return Err(CliError::usage(print::sanitize(&message)));
-        }
-        CommandFate::Queued => {
+pub(super) async fn send_command(home: &Home, id: SessionId, command: SessionCommand) -> Result<CommandExit, CliError> {
+    match give_command(home, id, &command).await? {
+        DeliveredCommand::Applied => print::note("delivered"),
+        DeliveredCommand::Queued => {
             let command = fleet::resume_command(home, id);
             print::note(format_args!("queued, since the session is not running; resume with: {command}"));
         }
-        CommandFate::NothingToDo => print::note("the session is not running"),
+        DeliveredCommand::NothingToDo => print::note("the session is not running"),
     }
     Ok(CommandExit::Success)
+}
+
+/// What became of a command that was not refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DeliveredCommand {
+    /// The process that runs the session carried it out.
+    Applied,
+    /// The next process carries it out first.
+    Queued,
+    /// It would have changed nothing.
+    NothingToDo,
+}
+
+/// Delivers a command; a refusal is an error.
+pub(crate) async fn give_command(
+    home: &Home,
+    id: SessionId,
+    command: &SessionCommand,
+) -> Result<DeliveredCommand, CliError> {
+    Ok(match SessionHandle::new(home, id).give(command).await? {
+        CommandFate::Answered { outcome: CommandOutcome::Applied { .. } } => DeliveredCommand::Applied,
+        CommandFate::Answered { outcome: CommandOutcome::Refused { message, .. } } => {
+            return Err(CliError::usage(print::sanitize(&message)));
+        }
+        CommandFate::Queued => DeliveredCommand::Queued,
+        CommandFate::NothingToDo => DeliveredCommand::NothingToDo,
+    })
 }
 
 /// Prints events as they are committed. Ends when no process runs the session, or when stdout is closed.

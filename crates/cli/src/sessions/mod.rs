@@ -21,7 +21,7 @@ use crate::fleet;
 use crate::run::find_session;
 use crate::setup::Setup;
 
-pub(crate) use commands::send_command;
+pub(crate) use commands::{DeliveredCommand, give_command};
 
 pub(crate) async fn perform(args: SessionsArgs) -> Result<CommandExit, CliError> {
     let home = Setup::read_only()?.home;

@@ -20,6 +20,10 @@ const UPDATE_PAUSE: Duration = Duration::from_millis(100);
 pub(super) async fn watch(home: &Home, session: &TodoSession, env: &Env) -> Result<CommandExit, CliError> {
     let (board, seen) = FleetBoard::read_now(&session.handle)?;
     if session.handle.owner_pid()?.is_none() {
+        if board.is_empty() && !session.json {
+            print::note(format_args!("{} has no todos; `bosun todos add \"…\"` adds one", session.session));
+            return Ok(CommandExit::Success);
+        }
         if !session.json {
             live::print_board(&board);
         }

@@ -146,6 +146,14 @@ rules:
 "#;
 
 #[test]
+fn watching_a_session_without_todos_says_so() {
+    let fixture = fixture();
+    fixture.script("version: 1\nrules: [{ answer: [say: hello] }]\n").prompt("hi").run().expect(0);
+    let watched = fixture.bosun(["todos", "watch"]).run().expect(0).says(&["has no todos; `bosun todos add"]);
+    assert_eq!(watched.stdout, "");
+}
+
+#[test]
 fn todos_are_watched_on_terminals_and_in_a_file() {
     let fixture = fixture();
     let running = fixture.script(STEPS).prompt("go").start();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use client::{SessionHandle, SharedFiles, StoreError, TodoFiles};
+use client::{LatestFleet, SessionHandle, SharedFiles, StoreError, TodoFiles};
 use protocol::api::{TodoView, TodosParams};
 use protocol::{
     AskId, CallId, Cost, Envelope, Event, FleetEnd, LogEntry, TaskId, TaskSpec, Timestamp, Todo, TodoId, TodoStatus,
@@ -114,6 +114,12 @@ impl FleetBoard {
     pub fn sync_with_store(&mut self, session: &SessionHandle) -> Result<(), StoreError> {
         let is_unowned = session.owner_pid()?.is_none();
         self.apply_todo_rows(session.todos(&TodosParams::all_todos())?.todos, is_unowned);
+        // The user may have stopped the fleet since its process died.
+        if self.is_interrupted()
+            && let Some(LatestFleet::Ended(end)) = session.latest_fleet()?
+        {
+            self.ended = Some((end, self.last_event_at));
+        }
         Ok(())
     }
 
@@ -133,6 +139,11 @@ impl FleetBoard {
             |worker: &BoardWorker| items.get(&worker.todo).is_some_and(|item| item.status == TodoStatus::InProgress);
         self.workers.retain(|_, worker| is_claimed(worker));
         self.is_unowned = is_unowned;
+    }
+
+    /// Whether there is neither a todo nor a fleet.
+    pub fn is_empty(&self) -> bool {
+        self.items.len() == 0 && self.began_at.is_none()
     }
 
     /// Whether a fleet is running.

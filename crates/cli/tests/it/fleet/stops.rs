@@ -78,7 +78,27 @@ fn a_fleet_is_stopped_from_another_terminal() {
     running.wait().expect(5).says(&["returned one", "fleet stopped"]);
     let json = fixture.bosun(["fleet", "status", "--json"]).run().expect(0).json();
     assert_eq!((&json["end"], &json["todos"][0]["status"]), (&"stopped".into(), &"pending".into()));
-    fixture.bosun(["fleet", "stop"]).run().expect(0).says(&["not running"]);
+    fixture.bosun(["fleet", "stop"]).run().expect(0).says(&["no fleet is at work"]);
     fs::write(fixture.path("go"), "").unwrap();
     fixture.bosun(["fleet", "resume", "--allow-all"]).run().expect(0);
+}
+
+#[test]
+fn a_fleet_whose_process_died_can_be_stopped_and_resumed() {
+    let fixture = waiting_fleet();
+    let mut running = fixture.bosun(["fleet", "run", "plan.yaml", "--allow-all"]).start();
+    await_worker(&fixture);
+    running.signal(ProcessSignal::Kill);
+    running.wait();
+    let status = || fixture.bosun(["fleet", "status"]).run().expect(0).stdout;
+    assert!(status().contains("interrupted: no process runs it"), "{}", status());
+    fixture.bosun(["fleet", "stop"]).run().expect(0).says(&["is stopped", "bosun fleet resume"]);
+    assert!(status().contains("\nstopped\n"), "{}", status());
+    let watched = fixture.bosun(["todos", "watch"]).run().expect(0);
+    assert!(!format!("{watched:?}").contains("leet interrupted"), "{watched:?}");
+    fixture.bosun(["fleet", "stop"]).run().expect(0).says(&["no fleet is at work"]);
+    fs::write(fixture.path("go"), "").unwrap();
+    // The next owner of the session stops the fleet, and does not continue it.
+    fixture.bosun(["--continue", "-p", "hello", "--allow-all"]).run().expect(0).says(&["a stopped fleet"]);
+    fixture.bosun(["fleet", "resume", "--allow-all"]).run().expect(0).says(&["fleet done: 2/2 done"]);
 }
