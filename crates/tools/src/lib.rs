@@ -43,9 +43,9 @@ pub use mcp_resources::{judged_name, mcp_resource_tools};
 pub use services::{
     BackgroundCommand, BackgroundCommands, BackgroundRow, BackgroundStatus, CatalogListing, CreateItemRequest,
     FileAccess, FileAccessGuard, IntentReporter, ItemEdit, McpResources, MessageAgentsRequest, MessageRecipients,
-    ModelAsker, ModelQuestion, ModelReply, OutsidePrompt, PlanExitRequest, ReadAgentRequest, SessionControl,
-    SessionServices, SharedListAccess, SqlExecutor, StartAgentRequest, Subagents, ToolCatalog, UserPrompter,
-    UserQuestion, WaitLimit, WaitRequest, WaitUntilRequest,
+    ModelAsker, ModelQuestion, ModelReply, OutsidePrompt, OutsidePromptUsage, PlanExitRequest, ReadAgentRequest,
+    SessionControl, SessionServices, SharedListAccess, SqlExecutor, StartAgentRequest, Subagents, ToolCatalog,
+    UserPrompter, UserQuestion, WaitLimit, WaitRequest, WaitUntilRequest,
 };
 pub use session_control::{autopilot_tools, plan_mode_tools};
 pub use shared_list::shared_list_tools;

@@ -217,6 +217,11 @@ pub trait ToolCatalog: Send + Sync + fmt::Debug {
         Box::pin(async move { Err(ToolError::refused(format!("there is no prompt `{name}`"))) })
     }
 
+    /// The prompts of the sources that run. Nothing is started, and a source that is slow to answer is left out.
+    fn known_prompts(&self) -> BoxFuture<'_, Vec<OutsidePromptUsage>> {
+        Box::pin(std::future::ready(Vec::new()))
+    }
+
     /// Tells the sources that the session is over.
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
@@ -244,6 +249,15 @@ pub struct OutsidePrompt {
     pub source: String,
     /// Its messages as text.
     pub text: String,
+}
+
+/// How a user runs a prompt of a program outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutsidePromptUsage {
+    /// The command with its arguments, such as `/mcp__docs__review FILE`.
+    pub usage: String,
+    /// What its program says about it.
+    pub description: String,
 }
 
 /// A question to the user.

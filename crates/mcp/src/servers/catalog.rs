@@ -4,8 +4,12 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use host::Guardian;
-use tools::{BoxFuture, CatalogListing, McpServerControl, OutsidePrompt, RemoteTasks, Tool, ToolCatalog, ToolError};
+use tools::{
+    BoxFuture, CatalogListing, McpServerControl, OutsidePrompt, OutsidePromptUsage, RemoteTasks, Tool, ToolCatalog,
+    ToolError,
+};
 
+use super::known_prompts::known_prompts;
 use super::tool::SharedMcpTool;
 use super::{McpServers, ServerSlot};
 use crate::McpServer;
@@ -50,6 +54,10 @@ impl ToolCatalog for McpServers {
         guardian: &'a Guardian,
     ) -> BoxFuture<'a, Result<OutsidePrompt, ToolError>> {
         Box::pin(prompt_of(self.usable(None), name, arguments, guardian))
+    }
+
+    fn known_prompts(&self) -> BoxFuture<'_, Vec<OutsidePromptUsage>> {
+        Box::pin(known_prompts(self.usable(None)))
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
@@ -105,6 +113,10 @@ impl ToolCatalog for AgentMcpServers {
         guardian: &'a Guardian,
     ) -> BoxFuture<'a, Result<OutsidePrompt, ToolError>> {
         Box::pin(prompt_of(self.servers.usable(Some(&self.agent)), name, arguments, guardian))
+    }
+
+    fn known_prompts(&self) -> BoxFuture<'_, Vec<OutsidePromptUsage>> {
+        Box::pin(known_prompts(self.servers.usable(Some(&self.agent))))
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

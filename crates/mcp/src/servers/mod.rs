@@ -5,6 +5,7 @@ mod catalog;
 mod config;
 mod connection;
 mod entry;
+mod known_prompts;
 mod remote_tasks;
 mod session_servers;
 mod slot;

@@ -11,7 +11,7 @@ use protocol::api::McpToolView;
 use protocol::mcp_tool_name;
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::{Instant, timeout};
-use tools::{ToolAccess, ToolDescriptor};
+use tools::{OutsidePromptUsage, ToolAccess, ToolDescriptor};
 
 use super::connection::{Connection, ConnectionState, Failures, ListedAt};
 use super::start::McpStartError;
@@ -124,8 +124,8 @@ impl ServerSlot {
         let tools = tools.into_iter().map(|(name, tool)| (name, tool.description)).collect();
         let prompts = server.prompts().await.map_err(|error| error.to_string())?;
         let shown = |prompt: &McpPrompt| {
-            let usage = format!("/{} {}", prompt.command(server.name()), prompt.hint());
-            (usage.trim_end().to_owned(), prompt.description.clone())
+            let OutsidePromptUsage { usage, description } = prompt.as_command(server.name());
+            (usage, description)
         };
         let (prompts, has_resources) = (prompts.iter().map(shown).collect(), server.capabilities().has_resources);
         Ok(ServerCheck { revision, tools, rejected, prompts, has_resources })

@@ -126,7 +126,7 @@ impl SlashDispatcher<'_> {
             {
                 Err(SlashError::TakesNoArguments(matched.name().to_owned()))
             }
-            RuntimeCommand::Help => Ok(SlashOutcome::Text(registry.help())),
+            RuntimeCommand::Help => Ok(SlashOutcome::Text(self.help(registry).await)),
             RuntimeCommand::Agents => Ok(SlashOutcome::Text(reports::agents(context))),
             RuntimeCommand::Tasks => report(reports::tasks(context)),
             RuntimeCommand::Todos => report(reports::todos(context)),
@@ -147,6 +147,16 @@ impl SlashDispatcher<'_> {
                     CompactionOutcome::Nothing => SlashOutcome::done("the conversation is too short to compact"),
                 })
             }
+        }
+    }
+
+    /// All commands, and the prompts of MCP servers that run.
+    async fn help(&self, registry: &SlashRegistry) -> String {
+        match &self.context.catalog.tool_catalog {
+            Some(catalog) if !catalog.sources().is_empty() => {
+                mcp::with_prompts(registry.help(), &catalog.known_prompts().await)
+            }
+            Some(_) | None => registry.help(),
         }
     }
 

@@ -1,15 +1,20 @@
 //! `/mcp`: the MCP servers of the session.
 
 use protocol::api::{McpServerView, ToggleMcpServerParams};
-use protocol::clip_middle;
+use protocol::{clip_middle, text};
+use tools::OutsidePromptUsage;
 
 use super::SlashOutcome;
 use super::error::SlashError;
+use super::registry::help_line;
 use crate::session_context::SessionContext;
 use crate::supervisor::Supervisor;
 
 /// The most tools of a server that are named.
 const MAX_NAMED_TOOLS: usize = 40;
+
+/// The longest description of a server's prompt.
+const MAX_PROMPT_DESCRIPTION_CHARS: usize = 120;
 
 /// The most bytes of a server's problem.
 const MAX_PROBLEM_BYTES: usize = 600;
@@ -37,6 +42,19 @@ pub(super) async fn run(
         }
         _other => Err(SlashError::McpUsage),
     }
+}
+
+/// The list of commands with the prompts of servers. Those of a server are known while it runs.
+pub(super) fn with_prompts(commands: String, prompts: &[OutsidePromptUsage]) -> String {
+    let line = |prompt: &OutsidePromptUsage| {
+        help_line(&prompt.usage, &text::one_line(&prompt.description, MAX_PROMPT_DESCRIPTION_CHARS))
+    };
+    let unknown = "a prompt of an MCP server; `/mcp reconnect SERVER` starts one, and then they are listed here";
+    let lines: Vec<String> = match prompts {
+        [] => vec![help_line("/mcp__SERVER__PROMPT [ARGUMENTS]", unknown)],
+        prompts => prompts.iter().map(line).collect(),
+    };
+    format!("{commands}\n{}", lines.join("\n"))
 }
 
 fn list(servers: &[McpServerView]) -> String {
@@ -70,6 +88,17 @@ mod tests {
     use protocol::api::{McpServerScope, McpServerStatus, McpToolView};
 
     use super::*;
+
+    #[test]
+    fn prompts_of_servers_that_run_are_among_the_commands() {
+        let prompt =
+            OutsidePromptUsage { usage: "/mcp__docs__review FILE".into(), description: "Reviews\n  a file.".into() };
+        let line = "/mcp__docs__review FILE         Reviews a file.";
+        assert_eq!(with_prompts("/help".into(), &[prompt]), format!("/help\n{line}"));
+        assert!(
+            with_prompts("/help".into(), &[]).contains("/mcp__SERVER__PROMPT [ARGUMENTS] a prompt of an MCP server")
+        );
+    }
 
     #[test]
     fn servers_are_listed_with_their_states_tools_and_problems() {

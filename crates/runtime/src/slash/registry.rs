@@ -106,7 +106,7 @@ impl SlashRegistry {
     pub fn help(&self) -> String {
         let lines = self.commands().map(|slash| {
             let usage = format!("/{} {}", slash.name, slash.hint.as_deref().unwrap_or_default());
-            format!("{:<31} {}", usage.trim_end(), slash.description)
+            help_line(usage.trim_end(), &slash.description)
         });
         lines.collect::<Vec<_>>().join("\n")
     }
@@ -188,6 +188,11 @@ impl SlashRegistry {
         names.sort_by_key(|known| distance(known));
         names.into_iter().take(MAX_SUGGESTIONS).map(str::to_owned).collect()
     }
+}
+
+/// A command with its arguments, and what it does.
+pub(super) fn help_line(usage: &str, description: &str) -> String {
+    format!("{usage:<31} {description}")
 }
 
 fn outside_prompt(name: &str, arguments: &str) -> SlashLookup<'static> {

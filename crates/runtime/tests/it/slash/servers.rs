@@ -14,7 +14,9 @@ use runtime::SessionStart;
 use runtime::slash::SlashOutcome;
 use serde_json::{Value, json};
 use testkit::session::{SessionDriver, scenario};
-use tools::{BoxFuture, CatalogListing, McpControlError, McpServerControl, RemoteTasks, Tool, ToolCatalog};
+use tools::{
+    BoxFuture, CatalogListing, McpControlError, McpServerControl, OutsidePromptUsage, RemoteTasks, Tool, ToolCatalog,
+};
 
 use super::{refused, shown_text};
 use crate::support::connect;
@@ -56,6 +58,13 @@ impl ToolCatalog for TestServers {
 
     fn remote_tasks(&self) -> Option<&dyn RemoteTasks> {
         None
+    }
+
+    fn known_prompts(&self) -> BoxFuture<'_, Vec<OutsidePromptUsage>> {
+        let prompt =
+            OutsidePromptUsage { usage: "/mcp__calc__explain TERM".into(), description: "Explains a term.".into() };
+        let running = (self.status() == McpServerStatus::Connected).then_some(prompt);
+        Box::pin(async { running.into_iter().collect() })
     }
 
     fn control(&self) -> Option<&dyn McpServerControl> {
@@ -121,7 +130,9 @@ async fn a_switched_server_stays_so_when_the_session_is_resumed() {
     let servers = TestServers::new();
     let driver = scenario().tool_catalog(Arc::clone(&servers) as _).ready().open(SessionStart::New).await;
     assert_eq!(shown_text(&driver, "/mcp").await, "calc  ready\n    run calc, from your settings");
+    assert!(shown_text(&driver, "/help").await.contains("\n/mcp__SERVER__PROMPT [ARGUMENTS] "));
     assert_eq!(done(&driver, "/mcp reconnect calc").await, "the MCP server calc is connected; tools: 1");
+    assert!(shown_text(&driver, "/help").await.ends_with("\n/mcp__calc__explain TERM        Explains a term."));
     assert!(shown_text(&driver, "/mcp list").await.starts_with("calc  connected\n    tools: add\n"));
     assert_eq!(done(&driver, "/mcp disable calc").await, "the MCP server calc is disabled for this session");
     assert!(refused(&driver, "/mcp reconnect calc").await.contains("is disabled"));
