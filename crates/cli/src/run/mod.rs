@@ -99,7 +99,9 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
     setup.fetch_remote_catalog(folder).await;
     let text = prompt.as_ref().map_or("", |prompt| prompt.text.as_str());
     if let PromptPreview::Text(output) = slash::preview_prompt(&setup, &args, folder, text)? {
+        const NO_SESSION: Option<SessionId> = None;
         slash::print_text(&output, args.output_format);
+        slash::share(share, &setup.home, NO_SESSION)?;
         return Ok(CommandExit::Success);
     }
     let settings = setup.settings(&args, previous.as_ref())?;
@@ -129,7 +131,8 @@ pub(crate) async fn run(args: RunArgs, opening: Option<String>) -> Result<Comman
         Ok(SlashPromptOutcome::Message(message)) => Some(*message),
         Ok(SlashPromptOutcome::WorkStarted) => None,
         Ok(SlashPromptOutcome::Finished(effect)) => {
-            slash::leave_session(session, start, effect).await?;
+            let kept = slash::leave_session(session, start, effect).await?;
+            slash::share(share, &setup.home, kept)?;
             return Ok(CommandExit::Success);
         }
         Err(failure) => {

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use protocol::Refusal;
+use host::Home;
 use protocol::api::{InvokeSlashResult, SendParams};
+use protocol::{Refusal, SessionId};
 use runtime::slash::SlashRegistry;
 use runtime::{Catalog, SessionStart};
 use serde_json::json;
@@ -15,6 +16,7 @@ use crate::error::CliError;
 use crate::foreground_session::ForegroundSession;
 use crate::setup;
 use crate::setup::Setup;
+use crate::share::ShareFile;
 use crate::slash_commands::RegistrySlashCommands;
 
 /// The outcome of dispatching a prompt.
@@ -109,21 +111,34 @@ pub(super) async fn dispatch_slash(
     }
 }
 
-/// Leaves a session without a message. A session created for a command that only printed a text is removed, since
-/// `--continue` would find it.
+/// Leaves a session without a message; returns it if it is kept. A session created for a command that only printed a
+/// text is removed, since `--continue` would find it.
 pub(super) async fn leave_session(
     session: ForegroundSession,
     start: SessionStart,
     effect: SlashEffect,
-) -> Result<(), CliError> {
+) -> Result<Option<SessionId>, CliError> {
     let handle = session.handle().clone();
     session.leave().await?;
     match (start, effect) {
         (SessionStart::New | SessionStart::Fork(_), SlashEffect::TextOnly) => {
-            Ok(client::sessions::remove(handle.home(), handle.id())?)
+            client::sessions::remove(handle.home(), handle.id())?;
+            Ok(None)
         }
         (SessionStart::New | SessionStart::Fork(_) | SessionStart::Resume(_), SlashEffect::ChangedSession)
-        | (SessionStart::Resume(_), SlashEffect::TextOnly) => Ok(()),
+        | (SessionStart::Resume(_), SlashEffect::TextOnly) => Ok(Some(handle.id())),
+    }
+}
+
+/// Writes the file of `--share` after a command that no run follows.
+pub(super) fn share(file: Option<ShareFile>, home: &Home, kept: Option<SessionId>) -> Result<(), CliError> {
+    match (file, kept) {
+        (None, _) => Ok(()),
+        (Some(file), Some(session)) => file.write(home, session),
+        (Some(_draft), None) => {
+            print::note("nothing is shared: the command only printed a text");
+            Ok(())
+        }
     }
 }
 

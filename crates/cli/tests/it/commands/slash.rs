@@ -106,6 +106,18 @@ fn informational_commands_do_not_change_a_resumed_session() {
 }
 
 #[test]
+fn a_session_is_shared_after_a_command_too() {
+    let fixture = fixture();
+    fixture.script(ECHO);
+    fixture.prompt("/context").args(["--share", "none.md"]).run().expect(0).says(&["nothing is shared"]);
+    fixture.prompt("/help").args(["--share", "none.md"]).run().expect(0).says(&["nothing is shared"]);
+    assert!(!fixture.path("none.md").exists());
+    fixture.prompt("hello").run().expect(0);
+    fixture.bosun(["--continue", "-p", "/cost", "--share", "run.md"]).run().expect(0).says(&["shared as run.md"]);
+    assert!(fs::read_to_string(fixture.path("run.md")).unwrap().contains("<hello>"));
+}
+
+#[test]
 fn run_waits_for_an_agent_started_by_a_command() {
     let fixture = fixture();
     fixture.script(ECHO);
