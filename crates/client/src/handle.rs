@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use store::StoreError;
+use tokio::time::Instant;
 
 use crate::answers::{parse, to_json};
 use crate::events::{EventStream, FollowOptions};
@@ -19,7 +20,10 @@ use crate::{ClientError, InProcessSession, StoredSession, log};
 /// How long the process that runs a session may take to answer a command.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a process that has closed its socket may take to release the session's file.
+/// How long a process may run a session without listening on its socket: it opens or closes the session just then.
+const OWNER_CHANGE_TIME: Duration = Duration::from_secs(5);
+
+/// How long after a process was found to do so its session is looked at again.
 const OWNER_CHANGE_PAUSE: Duration = Duration::from_millis(20);
 
 /// A session, whether a process runs it or not.
@@ -104,7 +108,7 @@ impl SessionHandle {
             }
             (AnswerSource::Owner | AnswerSource::Command, _) => {
                 let pid = self.owner().await?.ok_or(ClientError::NotRunning(self.id))?;
-                self.call_owner(pid, method, params, Some(timeout)).await
+                Ok(self.call_owner(pid, method, params, Some(timeout)).await?)
             }
         }
     }
@@ -113,12 +117,18 @@ impl SessionHandle {
     /// owner takes as long as the method's own limit allows, and `timeout` longer.
     async fn call_owner_first(&self, method: Method, params: Value, timeout: Duration) -> Result<Value, ClientError> {
         let limit = params["timeoutMs"].as_u64().map(|limit| Duration::from_millis(limit).saturating_add(timeout));
+        let mut not_listening_since = None;
         while let Some(pid) = self.owner().await? {
             match self.call_owner(pid, method, params.clone(), limit).await {
+                Ok(answer) => return Ok(answer),
                 // Its successor, or the file, has the answer.
-                Err(ClientError::Ended { .. }) => tokio::time::sleep(OWNER_CHANGE_PAUSE).await,
-                answer => return answer,
+                Err(OwnerCallError::Failed(ClientError::Ended { .. })) => not_listening_since = None,
+                // It is opening or closing the session.
+                Err(OwnerCallError::NotListening { .. })
+                    if not_listening_since.get_or_insert_with(Instant::now).elapsed() < OWNER_CHANGE_TIME => {}
+                Err(error) => return Err(error.into()),
             }
+            tokio::time::sleep(OWNER_CHANGE_PAUSE).await;
         }
         self.read(move |session| session.stored()?.answer(method, params)).await
     }
@@ -154,7 +164,7 @@ impl SessionHandle {
         method: Method,
         params: impl Serialize,
     ) -> Result<R, ClientError> {
-        self.call_owner(pid, method, params, Some(COMMAND_TIMEOUT)).await
+        Ok(self.call_owner(pid, method, params, Some(COMMAND_TIMEOUT)).await?)
     }
 
     async fn call_owner<R: DeserializeOwned>(
@@ -163,14 +173,14 @@ impl SessionHandle {
         method: Method,
         params: impl Serialize,
         timeout: Option<Duration>,
-    ) -> Result<R, ClientError> {
+    ) -> Result<R, OwnerCallError> {
         let call = async {
             match &self.owner {
                 Owner::OtherProcess => self.call_socket(pid, method, params).await,
-                Owner::ThisProcess(session) => call_in_process(&**session, method, params).await,
+                Owner::ThisProcess(session) => Ok(call_in_process(&**session, method, params).await?),
             }
         };
-        let late = || Err(ClientError::NoAnswer { pid, why: "it may be suspended".into() });
+        let late = || Err(ClientError::NoAnswer { pid, why: "it may be suspended".into() }.into());
         match timeout {
             Some(timeout) => tokio::time::timeout(timeout, call).await.unwrap_or_else(|_elapsed| late()),
             None => call.await,
@@ -182,16 +192,48 @@ impl SessionHandle {
         pid: u32,
         method: Method,
         params: impl Serialize,
-    ) -> Result<R, ClientError> {
-        let no_answer = |error: std::io::Error| ClientError::NoAnswer { pid, why: error.to_string() };
-        let (client, _notifications) = self.connect().await.map_err(no_answer)?;
-        client.call::<R>(method, params).await.map_err(|error| match error {
-            CallError::Refused(refused) => ClientError::Refused(refused),
-            CallError::Closed(closed) => ClientError::Ended { pid, closed },
-            error @ (CallError::TooLarge { .. } | CallError::Params(_) | CallError::Answer(_)) => {
-                ClientError::Call(error)
-            }
+    ) -> Result<R, OwnerCallError> {
+        let not_listening = |why| OwnerCallError::NotListening { pid, why };
+        let (client, _notifications) = self.connect().await.map_err(not_listening)?;
+        client.call::<R>(method, params).await.map_err(|error| {
+            let error = match error {
+                CallError::Refused(refused) => ClientError::Refused(refused),
+                CallError::Closed(closed) => ClientError::Ended { pid, closed },
+                error @ (CallError::TooLarge { .. } | CallError::Params(_) | CallError::Answer(_)) => {
+                    ClientError::Call(error)
+                }
+            };
+            OwnerCallError::Failed(error)
         })
+    }
+}
+
+/// Why the process that runs a session has not answered a call.
+#[derive(Debug)]
+enum OwnerCallError {
+    /// It does not listen on the session's socket, and so has not received the call.
+    NotListening {
+        /// The process.
+        pid: u32,
+        /// Why it cannot be connected to.
+        why: std::io::Error,
+    },
+    /// The call failed.
+    Failed(ClientError),
+}
+
+impl From<ClientError> for OwnerCallError {
+    fn from(error: ClientError) -> OwnerCallError {
+        OwnerCallError::Failed(error)
+    }
+}
+
+impl From<OwnerCallError> for ClientError {
+    fn from(error: OwnerCallError) -> ClientError {
+        match error {
+            OwnerCallError::NotListening { pid, why } => ClientError::NoAnswer { pid, why: why.to_string() },
+            OwnerCallError::Failed(error) => error,
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use bosun_client::{ClientError, SessionHandle, answer_from_reader};
 use protocol::api::{
-    AnswerSource, METHODS, Method, NewTodo, Nothing, PlanParams, RefusalKind, SessionView, TaskParams, TasksPage,
-    TasksParams, calls,
+    AnswerSource, METHODS, Method, NewTodo, Nothing, PlanParams, RefusalKind, SessionView, SessionWaitEnd,
+    SessionWaitParams, TaskParams, TasksPage, TasksParams, calls,
 };
 use protocol::{MailDelivery, SessionId, TaskId};
 use serde_json::{Value, json};
@@ -60,6 +60,24 @@ async fn an_owner_and_the_file_give_the_same_answers() {
     assert_eq!(todos, [added]);
     assert_eq!(session.call::<calls::AsksList>(&Default::default(), TIMEOUT).await.unwrap().total, 2);
     driver.leave().await;
+}
+
+/// Whoever calls just then gets the answer of the file, as soon as that is released.
+#[tokio::test]
+async fn a_session_that_is_being_closed_is_waited_for() {
+    let stage = scenario().script(crate::SAYS_DONE).ready();
+    let mut driver = stage.open(SessionStart::New).await;
+    driver.send("go", MailDelivery::FollowUp).await;
+    driver.rest().await;
+    let session = SessionHandle::new(stage.home(), driver.id());
+    // As a process that has closed its socket, and has not released the file.
+    std::fs::remove_file(stage.home().socket(driver.id())).unwrap();
+    let params = SessionWaitParams::default();
+    let mut call = std::pin::pin!(session.call::<calls::SessionWait>(&params, TIMEOUT));
+    let early = tokio::time::timeout(std::time::Duration::from_millis(100), &mut call).await;
+    assert!(early.is_err(), "the process runs the session: {early:?}");
+    let (waited, _run) = tokio::join!(call, driver.leave());
+    assert_eq!(waited.unwrap().end, SessionWaitEnd::Quiet);
 }
 
 #[tokio::test]
