@@ -11,57 +11,34 @@ use runtime::SessionStart;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use server::{KeepMode, SessionHost};
-use tokio::sync::Semaphore;
 
-use super::access_guard::AccessGuard;
 use super::body::{self, ApiResponse};
-use super::connection_slots::ConnectionSlot;
 use super::events::{self, EventStreamRequest};
-use super::listen::HttpResponder;
 use super::openapi::OPENAPI;
 use super::payloads::{EventsQuery, ServerInfo};
 use super::problem::{HttpProblem, from_refusal};
 use super::relay::{EventRelay, EventRelays};
 use super::route::{PathParams, Route, RouteAction, RouteInput, RouteOutput};
 use super::routes::ROUTES;
-use super::stream_end::StreamClosing;
-use super::{HttpLimits, session_access, session_start};
+use super::server_context::{HttpResponder, HttpServerContext};
+use super::{session_access, session_start};
 
 /// The header with the last event that the client received.
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
 /// Answers requests.
 pub(super) struct HttpAdapter {
-    pub(super) guard: AccessGuard,
+    pub(super) context: HttpServerContext,
     pub(super) sessions: Arc<SessionHost>,
-    pub(super) limits: HttpLimits,
-    pub(super) streams: Arc<Semaphore>,
     pub(super) relays: EventRelays,
-    pub(super) closing: StreamClosing,
 }
 
 impl HttpResponder for HttpAdapter {
-    async fn respond(&self, request: Request<Incoming>, slot: &ConnectionSlot) -> ApiResponse {
-        let reply = self.handle(request, slot).await.unwrap_or_else(HttpProblem::into_response);
-        body::with_security_headers(reply)
+    fn context(&self) -> &HttpServerContext {
+        &self.context
     }
 
-    fn limits(&self) -> &HttpLimits {
-        &self.limits
-    }
-
-    fn closing(&self) -> &StreamClosing {
-        &self.closing
-    }
-}
-
-impl HttpAdapter {
-    async fn handle(&self, request: Request<Incoming>, slot: &ConnectionSlot) -> Result<ApiResponse, HttpProblem> {
-        self.guard.check(&request)?;
-        if !slot.admit() {
-            let detail = format!("the limit of {} open connections is reached", self.limits.connections);
-            return Err(HttpProblem::new(StatusCode::TOO_MANY_REQUESTS, detail).remedy("close one"));
-        }
+    async fn handle(&self, request: Request<Incoming>) -> Result<ApiResponse, HttpProblem> {
         let (parts, body) = request.into_parts();
         let (route, path_params) = find_route(&parts.method, &parts.uri)?;
         let input = match &route.takes {
@@ -70,7 +47,7 @@ impl HttpAdapter {
                 read(parts.uri.query().unwrap_or_default().as_bytes()).map_err(HttpProblem::bad_request)?
             }
             RouteInput::Body(read) => {
-                let bytes = body::read_body(body, &self.limits).await?;
+                let bytes = body::read_body(body, &self.context.limits).await?;
                 if !bytes.is_empty() && !body::is_json(&parts.headers) {
                     let detail = "the body is not `application/json`";
                     return Err(HttpProblem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
@@ -80,7 +57,9 @@ impl HttpAdapter {
         };
         self.dispatch(route, &path_params, input, &parts.headers).await
     }
+}
 
+impl HttpAdapter {
     async fn dispatch(
         &self,
         route: &Route,
@@ -104,7 +83,7 @@ impl HttpAdapter {
                     &self.sessions,
                     SessionStart::Resume(session_param(path_params)?),
                     parse_input(input)?,
-                    &self.limits,
+                    &self.context.limits,
                 )
                 .await?;
                 body::json_response(StatusCode::OK, &view)
@@ -140,7 +119,7 @@ impl HttpAdapter {
 
     async fn start_session(&self, start: SessionStart, input: Value) -> Result<ApiResponse, HttpProblem> {
         let view: SessionView =
-            session_start::start_session(&self.sessions, start, parse_input(input)?, &self.limits).await?;
+            session_start::start_session(&self.sessions, start, parse_input(input)?, &self.context.limits).await?;
         created_session(&view)
     }
 
@@ -174,14 +153,14 @@ impl HttpAdapter {
 
     /// Limits how long a client waits: its connection counts against the limit of open ones.
     fn limit_wait(&self, params: &mut Value) {
-        let longest = u64::try_from(self.limits.answer_time.as_millis()).unwrap_or(u64::MAX);
+        let longest = u64::try_from(self.context.limits.answer_time.as_millis()).unwrap_or(u64::MAX);
         let wanted = params["timeoutMs"].as_u64().unwrap_or(u64::MAX);
         params["timeoutMs"] = wanted.min(longest).into();
     }
 
     async fn call(&self, id: SessionId, method: Method, params: Value) -> Result<Value, HttpProblem> {
         self.sessions.adopted(id).await;
-        Ok(self.sessions.handle(id).call_value(method, params, self.limits.answer_time).await?)
+        Ok(self.sessions.handle(id).call_value(method, params, self.context.limits.answer_time).await?)
     }
 
     async fn watch(&self, session: SessionId, input: Value, headers: &HeaderMap) -> Result<ApiResponse, HttpProblem> {
@@ -190,18 +169,15 @@ impl HttpAdapter {
             Some(last) => parse_last_event(last.to_str().unwrap_or_default())?,
             None => after,
         };
-        let permit = Arc::clone(&self.streams).try_acquire_owned().map_err(|_full| {
-            let detail = format!("the limit of {} open streams is reached", self.limits.streams);
-            HttpProblem::new(StatusCode::TOO_MANY_REQUESTS, detail).remedy("close one")
-        })?;
+        let permit = self.context.stream_permit()?;
         self.sessions.adopted(session).await;
         let relay = self.relay(session).await?;
         let request = EventStreamRequest {
             home: self.sessions.home().clone(),
             session,
             last_seen,
-            keep_alive: self.limits.keep_alive,
-            closing: self.closing.clone(),
+            keep_alive: self.context.limits.keep_alive,
+            closing: self.context.closing.clone(),
             _permit: permit,
         };
         Ok(body::event_stream(events::stream(request, relay)))

@@ -7,23 +7,20 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use hyper::Request;
-use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use server::SessionHost;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 
-use super::access_guard::AccessGuard;
 use super::adapter::HttpAdapter;
-use super::body::ApiResponse;
 use super::connection_slots::{ConnectionSlot, ConnectionSlots};
 use super::relay::EventRelays;
-use super::stream_end::{StreamClosing, StreamEnd};
+use super::server_context::{self, HttpResponder, HttpServerContext};
+use super::stream_end::StreamEnd;
 use super::write_timeout::WriteTimeoutStream;
 use super::{AccessToken, HttpLimits};
 
@@ -72,16 +69,11 @@ impl HttpListener {
         limits: HttpLimits,
         end: impl Future<Output = StreamEnd>,
     ) -> io::Result<()> {
-        let closing = StreamClosing::default();
-        let adapter = Arc::new(HttpAdapter {
-            guard: AccessGuard::new(token, self.address.port()),
-            sessions: Arc::clone(&sessions),
-            streams: Arc::new(Semaphore::new(limits.streams)),
-            relays: EventRelays::default(),
-            limits: limits.clone(),
-            closing: closing.clone(),
-        });
-        let mut served = serve_clients(self, adapter)?;
+        let grace = limits.grace;
+        let context = HttpServerContext::new(token, self.address.port(), limits);
+        let closing = context.closing.clone();
+        let adapter = HttpAdapter { context, sessions: Arc::clone(&sessions), relays: EventRelays::default() };
+        let mut served = serve_clients(self, Arc::new(adapter))?;
         let failed = tokio::select! {
             stream_end = end => {
                 closing.close(stream_end);
@@ -97,23 +89,11 @@ impl HttpListener {
                 let _ended = served.await;
             }
         };
-        if tokio::time::timeout(limits.grace, shutdown).await.is_err() {
+        if tokio::time::timeout(grace, shutdown).await.is_err() {
             tracing::warn!("the server ended before all connections and sessions were closed");
         }
         if failed { Err(io::Error::other("the server can no longer serve clients; see the log")) } else { Ok(()) }
     }
-}
-
-/// Answers the requests of a listener's clients.
-pub(crate) trait HttpResponder: Send + Sync + 'static {
-    /// Answers one request.
-    fn respond(&self, request: Request<Incoming>, slot: &ConnectionSlot) -> impl Future<Output = ApiResponse> + Send;
-
-    /// What clients may use.
-    fn limits(&self) -> &HttpLimits;
-
-    /// Says when the connections must end.
-    fn closing(&self) -> &StreamClosing;
 }
 
 /// Serves clients on a separate thread until the responder closes and they have left. The returned channel closes then.
@@ -135,7 +115,7 @@ pub(crate) fn serve_clients<R: HttpResponder>(
             };
             tokio::select! {
                 () = accepting => {}
-                () = responder.closing().closed() => {}
+                () = responder.context().closing.closed() => {}
             }
             connections.close();
             connections.wait().await;
@@ -146,7 +126,7 @@ pub(crate) fn serve_clients<R: HttpResponder>(
 }
 
 async fn accept_connections<R: HttpResponder>(socket: &TcpListener, responder: &Arc<R>, connections: &TaskTracker) {
-    let limits = responder.limits();
+    let limits = &responder.context().limits;
     let slots = ConnectionSlots::new(limits.connections, limits.unauthenticated);
     for number in 0.. {
         match socket.accept().await {
@@ -165,9 +145,9 @@ async fn accept_connections<R: HttpResponder>(socket: &TcpListener, responder: &
 async fn serve_connection<R: HttpResponder>(stream: TcpStream, responder: Arc<R>, slot: ConnectionSlot) {
     // Responses are small, and clients wait for them.
     stream.set_nodelay(true).ok();
-    let limits = responder.limits().clone();
+    let limits = responder.context().limits.clone();
     let stream = TokioIo::new(WriteTimeoutStream::new(stream, limits.write_time));
-    let closing = responder.closing().clone();
+    let closing = responder.context().closing.clone();
     let slot = Arc::new(slot);
     let slot_for_requests = Arc::clone(&slot);
     let mut settings = http1::Builder::new();
@@ -178,7 +158,7 @@ async fn serve_connection<R: HttpResponder>(stream: TcpStream, responder: Arc<R>
         .max_headers(MAX_HEADERS);
     let service = service_fn(move |request| {
         let (responder, slot) = (Arc::clone(&responder), Arc::clone(&slot_for_requests));
-        async move { Ok::<_, Infallible>(responder.respond(request, &slot).await) }
+        async move { Ok::<_, Infallible>(server_context::respond(&*responder, request, &slot).await) }
     });
     let connection = settings.serve_connection(stream, service);
     tokio::pin!(connection);

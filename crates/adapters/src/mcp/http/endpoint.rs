@@ -9,14 +9,13 @@ use hyper::header::{ACCEPT, HeaderMap, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 use rpc::{ErrorObject, MalformedMessage, RequestId, RpcMessage, RpcNotification, RpcRequest, RpcResponse};
 use serde_json::{Map, Value};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::reply::{PendingHttpReply, SessionMessages, StreamSupport, json_reply, json_reply_with_status};
 use super::sessions::{McpHttpSession, McpHttpSessions};
 use super::{MCP_PATH, headers};
 use crate::http::{
-    AccessGuard, AccessToken, ApiResponse, ConnectionSlot, HttpLimits, HttpListener, HttpProblem, HttpResponder,
-    StreamClosing, StreamEnd, body, serve_clients,
+    AccessToken, ApiResponse, HttpLimits, HttpListener, HttpProblem, HttpResponder, HttpServerContext, StreamEnd, body,
+    serve_clients,
 };
 use crate::mcp::message_sink::MessageSink;
 use crate::mcp::responder::{McpResponder, object_params};
@@ -32,16 +31,11 @@ pub async fn serve_http(
     limits: HttpLimits,
     end: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let closing = StreamClosing::default();
-    let endpoint = Arc::new(McpEndpoint {
-        guard: AccessGuard::new(token, listener.port()),
-        responder: Arc::new(McpResponder::new(provider)),
-        sessions: McpHttpSessions::default(),
-        streams: Arc::new(Semaphore::new(limits.streams)),
-        closing: closing.clone(),
-        limits: limits.clone(),
-    });
-    let mut served = serve_clients(listener, endpoint)?;
+    let grace = limits.grace;
+    let context = HttpServerContext::new(token, listener.port(), limits);
+    let closing = context.closing.clone();
+    let (responder, sessions) = (Arc::new(McpResponder::new(provider)), McpHttpSessions::default());
+    let mut served = serve_clients(listener, Arc::new(McpEndpoint { context, responder, sessions }))?;
     let failed = tokio::select! {
         () = end => false,
         _early = &mut served => true,
@@ -51,43 +45,24 @@ pub async fn serve_http(
         return Err(io::Error::other("the server can no longer serve clients; see the log"));
     }
     // Nothing is ever sent: the channel closes when the last client has left.
-    if tokio::time::timeout(limits.grace, served).await.is_err() {
+    if tokio::time::timeout(grace, served).await.is_err() {
         tracing::warn!("the server ended before all connections were closed");
     }
     Ok(())
 }
 
 struct McpEndpoint {
-    guard: AccessGuard,
+    context: HttpServerContext,
     responder: Arc<McpResponder>,
     sessions: McpHttpSessions,
-    streams: Arc<Semaphore>,
-    closing: StreamClosing,
-    limits: HttpLimits,
 }
 
 impl HttpResponder for McpEndpoint {
-    async fn respond(&self, request: Request<Incoming>, slot: &ConnectionSlot) -> ApiResponse {
-        let reply = self.handle(request, slot).await.unwrap_or_else(HttpProblem::into_response);
-        body::with_security_headers(reply)
+    fn context(&self) -> &HttpServerContext {
+        &self.context
     }
 
-    fn limits(&self) -> &HttpLimits {
-        &self.limits
-    }
-
-    fn closing(&self) -> &StreamClosing {
-        &self.closing
-    }
-}
-
-impl McpEndpoint {
-    async fn handle(&self, request: Request<Incoming>, slot: &ConnectionSlot) -> Result<ApiResponse, HttpProblem> {
-        self.guard.check(&request)?;
-        if !slot.admit() {
-            let detail = format!("the limit of {} open connections is reached", self.limits.connections);
-            return Err(HttpProblem::new(StatusCode::TOO_MANY_REQUESTS, detail).remedy("close one"));
-        }
+    async fn handle(&self, request: Request<Incoming>) -> Result<ApiResponse, HttpProblem> {
         let (parts, content) = request.into_parts();
         if parts.uri.path() != MCP_PATH {
             let detail = format!("there is nothing at {}", parts.uri.path());
@@ -95,7 +70,7 @@ impl McpEndpoint {
         }
         match parts.method {
             Method::POST => {
-                let bytes = body::read_body(content, &self.limits).await?;
+                let bytes = body::read_body(content, &self.context.limits).await?;
                 if !body::is_json(&parts.headers) {
                     let detail = "the body is not `application/json`";
                     return Err(HttpProblem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
@@ -111,7 +86,9 @@ impl McpEndpoint {
             }
         }
     }
+}
 
+impl McpEndpoint {
     async fn take_message(
         &self,
         headers: &HeaderMap,
@@ -162,9 +139,9 @@ impl McpEndpoint {
                 work: Box::pin(work),
                 messages,
                 running: None,
-                keep_alive: self.limits.keep_alive,
-                closing: self.closing.clone(),
-                _permit: self.stream_permit()?,
+                keep_alive: self.context.limits.keep_alive,
+                closing: self.context.closing.clone(),
+                _permit: self.context.stream_permit()?,
             })));
         }
         if method == "initialize" {
@@ -179,9 +156,9 @@ impl McpEndpoint {
             work: Box::pin(work),
             messages,
             running: Some(session.begin_request(id)),
-            keep_alive: self.limits.keep_alive,
-            closing: self.closing.clone(),
-            _permit: self.stream_permit()?,
+            keep_alive: self.context.limits.keep_alive,
+            closing: self.context.closing.clone(),
+            _permit: self.context.stream_permit()?,
         })))
     }
 
@@ -266,9 +243,9 @@ impl McpEndpoint {
             session: Arc::clone(&session.session),
             changes: self.responder.provider.changes(),
             replaced: session.begin_stream(),
-            keep_alive: self.limits.keep_alive,
-            closing: self.closing.clone(),
-            _permit: self.stream_permit()?,
+            keep_alive: self.context.limits.keep_alive,
+            closing: self.context.closing.clone(),
+            _permit: self.context.stream_permit()?,
         };
         Ok(messages.into_response())
     }
@@ -290,13 +267,6 @@ impl McpEndpoint {
         };
         let unknown = || ErrorObject::invalid("there is no such session: begin another with `initialize`");
         self.sessions.find(name).ok_or_else(|| RequestRefusal::Status(404, McpFault::malformed(unknown())))
-    }
-
-    fn stream_permit(&self) -> Result<OwnedSemaphorePermit, HttpProblem> {
-        Arc::clone(&self.streams).try_acquire_owned().map_err(|_full| {
-            let detail = format!("the limit of {} requests in progress is reached", self.limits.streams);
-            HttpProblem::new(StatusCode::TOO_MANY_REQUESTS, detail).remedy("wait for one")
-        })
     }
 }
 
