@@ -9,7 +9,7 @@ use adapters::mcp::{
 };
 use host::Home;
 use protocol::SessionOptions;
-use protocol::api::{BeginFleetParams, FleetParams, SessionView};
+use protocol::api::{BeginFleetParams, SessionView};
 use runtime::SessionStart;
 use serde_json::json;
 use server::OpenRefusal;
@@ -101,13 +101,8 @@ impl BackgroundSessions for HostedSessions {
         Box::pin(async move { begin(&self.home, HostedWork::Session(start, &options)).await.map_err(refusal) })
     }
 
-    fn begin_fleet(
-        &self,
-        options: SessionOptions,
-        fleet: FleetParams,
-    ) -> McpFuture<'_, Result<SessionView, OpenRefusal>> {
-        let params = BeginFleetParams { session: options, fleet, plan: None };
-        Box::pin(async move { begin(&self.home, HostedWork::Fleet(&params)).await.map_err(refusal) })
+    fn begin_fleet(&self, request: BeginFleetParams) -> McpFuture<'_, Result<SessionView, OpenRefusal>> {
+        Box::pin(async move { begin(&self.home, HostedWork::Fleet(&request)).await.map_err(refusal) })
     }
 
     fn ensure_host(&self) -> McpFuture<'_, Result<(), OpenRefusal>> {

@@ -1,5 +1,7 @@
 //! The arguments and results of tools, as JSON, and their schemas.
 
+use std::time::Duration;
+
 use client::ClientError;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -10,6 +12,12 @@ use serde_json::{Map, Value};
 use server::OpenRefusal;
 
 use crate::mcp::{McpFault, McpReply, ToolSuccess, tool_result};
+
+/// The longest wait of a call.
+const MAX_WAIT: Duration = Duration::from_secs(3600);
+
+/// Maximum bytes of a prompt or a message.
+const MAX_PROMPT_BYTES: usize = 1 << 20;
 
 /// Maximum bytes of a text in a result.
 pub(super) const MAX_TEXT_BYTES: usize = 32 * 1024;
@@ -62,6 +70,32 @@ impl From<OpenRefusal> for AgentToolError {
 pub(super) fn read<A: DeserializeOwned>(arguments: Map<String, Value>) -> Result<A, AgentToolError> {
     serde_json::from_value(Value::Object(arguments))
         .map_err(|error| AgentToolError::refused(format!("invalid arguments: {error}")))
+}
+
+/// How long a call waits.
+pub(super) fn wait_limit(seconds: Option<u64>) -> Duration {
+    Duration::from_secs(seconds.unwrap_or(0)).min(MAX_WAIT)
+}
+
+/// A prompt or message of a size that a session takes.
+pub(super) fn checked_text(text: &str) -> Result<String, AgentToolError> {
+    if text.trim().is_empty() {
+        return Err(AgentToolError::refused("the text is empty"));
+    }
+    if text.len() > MAX_PROMPT_BYTES {
+        return Err(AgentToolError::refused(format!("the text is larger than {MAX_PROMPT_BYTES} bytes")));
+    }
+    Ok(text.to_owned())
+}
+
+/// A model that a client may choose: those in files are the user's alone.
+pub(super) fn checked_model(model: &str) -> Result<String, AgentToolError> {
+    match model.split('/').next() {
+        Some("script" | "replay") => {
+            Err(AgentToolError::refused("clients cannot choose models in files; the user can, with --model"))
+        }
+        Some(_) | None => Ok(model.to_owned()),
+    }
 }
 
 /// A result with a text for models and the same facts for programs.

@@ -1,7 +1,7 @@
 //! The interface to the process that keeps sessions. The program that serves clients knows how to start it.
 
 use protocol::SessionOptions;
-use protocol::api::{FleetParams, SessionView};
+use protocol::api::{BeginFleetParams, SessionView};
 use runtime::SessionStart;
 use server::OpenRefusal;
 
@@ -13,11 +13,7 @@ pub trait BackgroundSessions: Send + Sync + 'static {
     fn begin(&self, start: SessionStart, options: SessionOptions) -> McpFuture<'_, Result<SessionView, OpenRefusal>>;
 
     /// Begins a session with a fleet.
-    fn begin_fleet(
-        &self,
-        options: SessionOptions,
-        fleet: FleetParams,
-    ) -> McpFuture<'_, Result<SessionView, OpenRefusal>>;
+    fn begin_fleet(&self, request: BeginFleetParams) -> McpFuture<'_, Result<SessionView, OpenRefusal>>;
 
     /// Starts the session host, which resumes the sessions that an earlier one kept, unless one runs.
     fn ensure_host(&self) -> McpFuture<'_, Result<(), OpenRefusal>>;

@@ -7,11 +7,13 @@
 mod answers;
 mod arguments;
 mod background;
+mod fleet_report;
 mod provider;
 mod report;
 mod run_task;
 mod run_wait;
 mod scope;
+mod sessions;
 mod tools;
 
 pub use background::BackgroundSessions;

@@ -15,7 +15,7 @@ use super::background::BackgroundSessions;
 use super::run_task::{self, TaskQuestions};
 use super::run_wait::rest;
 use super::scope::AgentServerSettings;
-use super::tools::sessions::stop_session;
+use super::sessions::stop_session;
 use super::{answers, tools};
 use crate::mcp::{
     McpFault, McpFuture, McpProvider, McpReply, McpRequest, ProvidedCall, ProvidedTask, ProvidedTasks, ProvidedTool,

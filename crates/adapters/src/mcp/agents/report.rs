@@ -1,5 +1,7 @@
 //! What clients learn about an agent and its session.
 
+use std::fmt::Write;
+
 use client::{ClientError, LatestFleet, SessionHandle};
 use protocol::api::{SessionView, TaskView, TasksParams};
 use protocol::{FleetEnd, TaskId, TaskOutcome, TaskState};
@@ -226,4 +228,20 @@ pub(super) fn task_status(task: &TaskView) -> AgentStatus {
 #[expect(clippy::cast_precision_loss, reason = "amounts are far below the limit of exact numbers")]
 fn dollars(micros: u64) -> f64 {
     micros as f64 / 1e6
+}
+
+/// An agent for models.
+pub(super) fn agent_text(report: &AgentReport) -> String {
+    let mut text = format!("session {}: {}", report.session, report.status.as_str());
+    // Writing to a string cannot fail.
+    if report.open_asks > 0 {
+        let _written = write!(text, "; {} wait for a decision of the user: list_asks", report.open_asks);
+    }
+    if !report.subagents.is_empty() {
+        let _written = write!(text, "; {} subagents", report.subagents.len());
+    }
+    if !report.text.is_empty() {
+        let _written = write!(text, "\n\n{}", report.text);
+    }
+    text
 }

@@ -9,9 +9,8 @@ use rpc::ErrorObject;
 
 use super::answers;
 use super::arguments::{self, AgentToolError};
-use super::report::{AgentStatus, RunFacts};
-use super::tools::fleets::{FleetReport, fleet_text};
-use super::tools::sessions::agent_text;
+use super::fleet_report::{FleetReport, fleet_text};
+use super::report::{AgentStatus, RunFacts, agent_text};
 use crate::mcp::{ProvidedTask, ProvidedTaskState};
 
 /// How often clients should ask for the state of a task.
