@@ -17,7 +17,8 @@ Its only argument is a JSON object:
   unknown:  the body of the page that an unknown request gets over HTTP, with status 400
 
 The tools that run as tasks end when they are polled, or never; `gate` and `gated` end once the file `open` is in the
-folder of the log, and a poll of `dies` ends the server. `pushed` wants to be polled seldom and reports its end on a
+folder of the log, and a poll of `dies` ends the server. `late_task` becomes a task once the file `begin` is in that
+folder. `pushed` wants to be polled seldom and reports its end on a
 stream; the stream of `unheard` is lost.
 """
 
@@ -36,7 +37,7 @@ OUTPUT = threading.Lock()
 TASKS = {}
 RESPONSES = {}
 EXTRA = []
-NEWER_TASKS = ["gate", "fails", "drops", "asks", "dies", "flaky", "pushed", "unheard"]
+NEWER_TASKS = ["gate", "fails", "drops", "asks", "dies", "flaky", "pushed", "unheard", "late_task"]
 COUNTER = [0]
 # What a tool has switched on.
 STATE = set()
@@ -129,11 +130,15 @@ class Peer:
         return RESPONSES.pop(key)
 
 
-GATED = ["gate", "pushed", "unheard"]
+GATED = ["gate", "pushed", "unheard", "late_task"]
+
+
+def exists(name):
+    return os.path.exists(os.path.join(os.path.dirname(OPTIONS["log"]), name))
 
 
 def gate_is_open():
-    return os.path.exists(os.path.join(os.path.dirname(OPTIONS["log"]), "open"))
+    return exists("open")
 
 
 def new_task(name, stateless, token):
@@ -224,6 +229,8 @@ def call(params, peer, stateless):
     if name in ["task", "never", "expire"] + NEWER_TASKS:
         if not stateless and "task" not in params:
             raise Failure(-32601, "this tool runs only as a task")
+        while name == "late_task" and not exists("begin"):
+            time.sleep(0.01)
         return new_task(name, stateless, params["_meta"]["progressToken"])
     if name == "add":
         if "a" not in arguments:

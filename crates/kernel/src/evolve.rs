@@ -57,12 +57,12 @@ impl KernelState {
             | Event::FleetMerged(_)
             | Event::ItemChanged { .. }
             | Event::IntentReported { .. }
-            | Event::McpTaskReported { .. }
             | Event::SessionTitled { .. }
             | Event::PromptSuggested { .. }
             | Event::ModelDiffered { .. }
             | Event::Compacted(_)
             | Event::CallRewritten { .. }
+            | Event::CallProgressed { .. }
             | Event::ToolsLoaded { .. }
             | Event::ModeChanged { .. }
             | Event::ModelChanged { .. }
@@ -80,6 +80,10 @@ impl KernelState {
             }
             Event::AgentSelected { agent, .. } => self.update(id, |root| {
                 root.agent = agent.as_str().into();
+                Ok(())
+            }),
+            Event::McpTaskReported { report } => self.update(id, |task| {
+                task.kind = report.task_type().unwrap_or(task.kind);
                 Ok(())
             }),
             Event::ExternalTaskReported { report } => self.update(id, |task| {

@@ -3,10 +3,10 @@
 use protocol::{
     Activation, AgentSpec, Ask, AskDecision, AskId, CallId, CancelBy, CancelMode, Compaction, ContentBlock, Cost,
     DecidedBy, DefinitionId, Evidence, ExternalTaskProgress, ExternalTaskSpec, FailKind, Fence, FleetConfig, FleetEnd,
-    FleetStopReason, LimitKind, ListItem, ListName, MailBody, MailDelivery, McpTaskReport, MergeSummary, ModelFault,
-    ModelUse, ObjectiveReport, Principal, RetryPlan, ReusedResult, RunId, SessionConfig, SessionId, SessionMode,
-    StopBlocker, StopReason, TaskId, TaskSpec, Timestamp, Todo, TodoId, ToolDescription, ToolResult, Turn, TurnQuote,
-    Usage, WaitMode, WrapUpReason,
+    FleetStopReason, LimitKind, ListItem, ListName, MailBody, MailDelivery, McpProgress, McpTaskReport, MergeSummary,
+    ModelFault, ModelUse, ObjectiveReport, Principal, RetryPlan, ReusedResult, RunId, SessionConfig, SessionId,
+    SessionMode, StopBlocker, StopReason, TaskId, TaskSpec, Timestamp, Todo, TodoId, ToolDescription, ToolResult, Turn,
+    TurnQuote, Usage, WaitMode, WrapUpReason,
 };
 
 use crate::Parking;
@@ -369,6 +369,17 @@ pub enum RunUpdate {
         turn: Turn,
         /// The call.
         call: CallId,
+    },
+    /// A tool call that is running reports how far it is.
+    CallProgressed {
+        /// The turn that made it.
+        turn: Turn,
+        /// The call.
+        call: CallId,
+        /// The tool, with its server.
+        tool: String,
+        /// How far it is.
+        progress: McpProgress,
     },
     /// A tool call has its answer.
     CallAnswered {

@@ -91,11 +91,9 @@ impl McpServerControl for McpServers {
 
 impl McpServers {
     fn entry(&self, key: &str) -> Result<Arc<ServerEntry>, McpControlError> {
-        let entries = self.entries();
-        let entry = entries.iter().find(|entry| entry.defined.key() == key).cloned();
-        entry.ok_or_else(|| McpControlError::Unknown {
+        self.entry_with_key(key).ok_or_else(|| McpControlError::Unknown {
             server: key.to_owned(),
-            known: entries.iter().map(|entry| entry.defined.key()).collect(),
+            known: self.entries().iter().map(|entry| entry.defined.key()).collect(),
         })
     }
 }

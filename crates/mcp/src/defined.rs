@@ -3,10 +3,16 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use protocol::McpServerSpec;
 use protocol::api::McpServerScope;
+use ring::digest::{SHA256, digest};
 
 use crate::{McpAddress, McpServerSettings};
+
+/// How many bytes of a digest tell the servers of a session apart.
+const DIGEST_BYTES: usize = 12;
 
 /// A server that is defined for a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +40,13 @@ pub trait McpServerDefiner: Send + Sync + fmt::Debug {
 }
 
 impl DefinedMcpServer {
+    /// A digest that tells it from other servers of its name, at another address or of another agent.
+    pub(crate) fn digest(&self) -> String {
+        let texts = [self.agent.as_deref().unwrap_or_default(), &self.name, &self.address];
+        let digest = digest(&SHA256, texts.join("\0").as_bytes());
+        BASE64_URL_SAFE_NO_PAD.encode(&digest.as_ref()[..DIGEST_BYTES])
+    }
+
     /// The name by which people and clients control it: servers of different agents may have the same name.
     pub fn key(&self) -> String {
         match &self.agent {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use protocol::{McpProgress, McpRemoteTask};
 use serde_json::{Map, json};
 use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, sleep_until};
 
 use crate::McpError;
 use crate::link::{ServerLink, ServerRequest};
@@ -116,15 +117,24 @@ impl ChangeUpdates {
 pub(crate) struct ProgressUpdates(watch::Receiver<Option<McpProgress>>);
 
 impl ProgressUpdates {
-    /// Waits for progress that was not returned before.
-    pub(crate) async fn next(&mut self) -> McpProgress {
-        loop {
-            if self.0.changed().await.is_err() {
-                std::future::pending::<()>().await;
-            }
-            if let Some(progress) = self.0.borrow_and_update().clone() {
-                return progress;
-            }
+    /// Waits for progress that was not returned before, at least until this time.
+    pub(crate) async fn next(&mut self, not_before: Instant) -> McpProgress {
+        next_progress(&mut self.0, not_before).await
+    }
+}
+
+/// Waits for progress that was not returned before, at least until this time. Of several reports, the last one counts.
+pub(crate) async fn next_progress(
+    reported: &mut watch::Receiver<Option<McpProgress>>,
+    not_before: Instant,
+) -> McpProgress {
+    sleep_until(not_before).await;
+    loop {
+        if reported.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        if let Some(progress) = reported.borrow_and_update().clone() {
+            return progress;
         }
     }
 }

@@ -3,18 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use protocol::{CallId, McpRemoteTask, clip_middle};
+use protocol::{CallId, clip_middle};
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 use tools::{
-    BoxFuture, CallEnd, CallInProgress, FollowedCall, LongCallStart, ModelAsker, MovedCall, RemoteOutcome,
-    RemoteTaskEnd, ReplaceablePrompter, RequiredPermission, Tool, ToolAccess, ToolContext, ToolDescriptor, ToolError,
+    BoxFuture, CallEnd, CallInProgress, FollowedCall, LongCallStart, MovedCall, RemoteOutcome, RemoteTaskEnd,
+    ReplaceablePrompter, RequiredPermission, SessionServices, Tool, ToolAccess, ToolContext, ToolDescriptor, ToolError,
     ToolLimits, ToolOutput, UserPrompter,
 };
 
 use crate::content::ToolCallResult;
 use crate::elicitation::{McpElicitor, SessionElicitor};
+use crate::followed_task::next_progress;
 use crate::server::{CallOptions, CallReply};
 use crate::{McpError, McpServer, McpToolDescription, remote_task};
 
@@ -28,20 +29,23 @@ const CALL_TIMEOUT_MARGIN: Duration = Duration::from_secs(10);
 /// then does the task survive its owner.
 const REPLY_TIME: Duration = Duration::from_secs(1);
 
+/// How long a call runs before users see its progress, and the shortest time between two reports of it.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
+
 /// How long after a call could not move to the background it tries again.
 const MOVE_RETRY: Duration = Duration::from_secs(5);
 
-/// A server's tool.
+/// A server's tool, as the only use of its connection.
 #[derive(Debug)]
 pub(crate) struct McpTool {
-    server: Arc<McpServer>,
     spec: ToolDescriptor,
-    description: McpToolDescription,
+    tool: ConnectedTool,
 }
 
 impl McpTool {
     pub(crate) fn new(server: Arc<McpServer>, name: String, description: McpToolDescription) -> McpTool {
-        McpTool { server, spec: descriptor(name, &description), description }
+        let spec = descriptor(name, &description);
+        McpTool { spec, tool: ConnectedTool { server, definition: None, description } }
     }
 }
 
@@ -60,95 +64,136 @@ pub(crate) fn required_permissions(input: &str, limits: &ToolLimits) -> Result<V
     parse_arguments(input, limits.input_bytes).map(|_arguments| vec![RequiredPermission::Other])
 }
 
-/// Calls a tool of a server for a model. A call that takes long, and one that the server does as a task of its own,
-/// continues as a task of the session.
-pub(crate) async fn run(
-    server: Arc<McpServer>,
-    tool: McpToolDescription,
-    input: &str,
-    cx: &ToolContext,
-) -> Result<ToolOutput, ToolError> {
-    let arguments = parse_arguments(input, cx.limits.input_bytes)?;
-    // The tool may wait for a person; only the call's own timeout limits it.
-    let _paused = cx.heartbeat.pause();
-    let began = Instant::now();
-    let timeouts = server.timeouts();
-    let start = |remote: Option<McpRemoteTask>| {
-        let elapsed = began.elapsed();
-        let time_limit = match remote {
-            Some(_) => timeouts.task,
-            // The call has its own, more precise message when its time is up.
-            None => timeouts.call.saturating_sub(elapsed).saturating_add(CALL_TIMEOUT_MARGIN),
-        };
-        let (server, tool) = (server.name().to_owned(), tool.name.clone());
-        LongCallStart { server, tool, arguments: arguments.to_string(), remote, elapsed, time_limit }
-    };
-    let Some(session) = &cx.session else {
+/// A tool of a connected server.
+#[derive(Debug, Clone)]
+pub(crate) struct ConnectedTool {
+    pub(crate) server: Arc<McpServer>,
+    /// A digest of the server's definition, if the session has one.
+    pub(crate) definition: Option<String>,
+    pub(crate) description: McpToolDescription,
+}
+
+impl ConnectedTool {
+    /// Calls the tool for a model.
+    pub(crate) async fn run(&self, input: &str, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let arguments = parse_arguments(input, cx.limits.input_bytes)?;
+        // The tool may wait for a person; only the call's own timeout limits it.
+        let _paused = cx.heartbeat.pause();
+        match &cx.session {
+            Some(session) => self.run_in_session(session, arguments, cx).await,
+            None => self.run_alone(arguments, cx).await,
+        }
+    }
+
+    async fn run_alone(&self, arguments: Value, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let call = cx.identity.call.clone();
-        let answer = server.call(&tool, arguments.clone(), &call, CallOptions::default()).await;
-        return match end_of_reply(&tool, answer) {
+        let reply = self.server.call(&self.description, arguments, &call, CallOptions::default()).await;
+        match self.end_of_reply(reply) {
             CallEnd::Answered(end) => output(end, cx),
-            CallEnd::Task(remote) => {
-                remote_task::cancel(&server, &remote.id).await;
+            CallEnd::Task { remote, .. } => {
+                remote_task::cancel(&self.server, &remote.id).await;
                 Err(ToolError::refused("the server does this as a task, which only a session can follow"))
             }
-        };
-    };
-    let prompter = Arc::new(ReplaceablePrompter::new(Arc::clone(&session.user_prompter)));
-    let (id, model) = (cx.identity.call.clone(), Some(Arc::clone(&session.model)));
-    let mut call = begin_call(Arc::clone(&server), tool.clone(), arguments.clone(), id, prompter, model);
-    let mut moves_after = session.long_calls.background_after().map(|after| after.max(REPLY_TIME));
-    loop {
-        tokio::select! {
-            end = &mut call.end => match end {
-                CallEnd::Answered(end) => return output(end, cx),
-                CallEnd::Task(remote) => {
-                    let id = remote.id.clone();
-                    let answer = session.long_calls.follow(start(Some(remote))).await;
-                    return match answer {
-                        FollowedCall::Answered(answer) => answer.map(|text| ToolOutput::text(&text, cx)),
-                        FollowedCall::NotRecorded(error) => {
-                            remote_task::cancel(&server, &id).await;
-                            Err(error)
-                        }
-                    };
+        }
+    }
+
+    /// A call that takes long, and one that the server does as a task of its own, continues as a task of the session.
+    async fn run_in_session(
+        &self,
+        session: &SessionServices,
+        arguments: Value,
+        cx: &ToolContext,
+    ) -> Result<ToolOutput, ToolError> {
+        let began = Instant::now();
+        let mut call = self.begin_call(session, arguments.clone(), cx.identity.call.clone());
+        let mut moves_at = session.long_calls.background_after().map(|after| began + after.max(REPLY_TIME));
+        let mut next_report = began + PROGRESS_INTERVAL;
+        loop {
+            tokio::select! {
+                end = &mut call.end => match end {
+                    CallEnd::Answered(end) => return output(end, cx),
+                    CallEnd::Task { remote, time_limit } => {
+                        let start = LongCallStart { remote: Some(remote), time_limit, ..self.long_call(&arguments, began) };
+                        return self.follow(session, start, cx).await;
+                    }
+                },
+                progress = next_progress(&mut call.progress, next_report) => {
+                    session.long_calls.report_progress(self.title(), progress).await;
+                    next_report = Instant::now() + PROGRESS_INTERVAL;
                 }
-            },
-            () = sleep_for(moves_after) => {
-                match session.long_calls.move_to_background(start(None), call).await {
-                    MovedCall::Answered(answer) => return answer.map(|text| ToolOutput::text(&text, cx)),
-                    MovedCall::NotNow(back) => (call, moves_after) = (back, Some(MOVE_RETRY)),
+                () = sleep_until_time(moves_at) => {
+                    match session.long_calls.move_to_background(self.long_call(&arguments, began), call).await {
+                        MovedCall::Answered(answer) => return answer.map(|text| ToolOutput::text(&text, cx)),
+                        MovedCall::NotNow(back) => (call, moves_at) = (back, Some(Instant::now() + MOVE_RETRY)),
+                    }
                 }
             }
         }
     }
-}
 
-/// Begins a call, which ends when this is dropped.
-fn begin_call(
-    server: Arc<McpServer>,
-    tool: McpToolDescription,
-    arguments: Value,
-    call: CallId,
-    prompter: Arc<ReplaceablePrompter>,
-    model: Option<Arc<dyn ModelAsker>>,
-) -> CallInProgress {
-    let user = Arc::clone(&prompter) as Arc<dyn UserPrompter>;
-    let elicitor = Arc::new(SessionElicitor { prompter: user, model }) as Arc<dyn McpElicitor>;
-    let sender = watch::Sender::default();
-    let progress = sender.subscribe();
-    let options = CallOptions { elicitor: Some(elicitor), progress: sender };
-    let end = Box::pin(async move { end_of_reply(&tool, server.call(&tool, arguments, &call, options).await) });
-    CallInProgress { end, prompter, progress }
-}
+    /// The tool with its server, for people.
+    fn title(&self) -> String {
+        format!("{}.{}", self.server.name(), self.description.name)
+    }
 
-fn end_of_reply(tool: &McpToolDescription, reply: Result<CallReply, McpError>) -> CallEnd {
-    match reply {
-        Ok(CallReply::Result(result)) => CallEnd::Answered(end_of_call(result)),
-        Ok(CallReply::Task(remote)) => CallEnd::Task(remote),
-        Err(error) => {
-            let text = refusal_text(&tool.name, &error);
-            CallEnd::Answered(RemoteTaskEnd { outcome: RemoteOutcome::Failed, text })
+    /// Begins a call, which ends when this is dropped.
+    fn begin_call(&self, session: &SessionServices, arguments: Value, call: CallId) -> CallInProgress {
+        let prompter = Arc::new(ReplaceablePrompter::new(Arc::clone(&session.user_prompter)));
+        let user = Arc::clone(&prompter) as Arc<dyn UserPrompter>;
+        let elicitor = SessionElicitor { prompter: user, model: Some(Arc::clone(&session.model)) };
+        let sender = watch::Sender::default();
+        let progress = sender.subscribe();
+        let options = CallOptions { elicitor: Some(Arc::new(elicitor) as Arc<dyn McpElicitor>), progress: sender };
+        let tool = self.clone();
+        let end = async move {
+            let reply = tool.server.call(&tool.description, arguments, &call, options).await;
+            tool.end_of_reply(reply)
+        };
+        CallInProgress { end: Box::pin(end), prompter, progress }
+    }
+
+    /// A call that continues as a task of the session, and began at this time.
+    fn long_call(&self, arguments: &Value, began: Instant) -> LongCallStart {
+        let elapsed = began.elapsed();
+        LongCallStart {
+            server: self.server.name().to_owned(),
+            definition: self.definition.clone(),
+            tool: self.description.name.clone(),
+            arguments: arguments.to_string(),
+            remote: None,
+            elapsed,
+            // The call has its own, more precise message when its time is up.
+            time_limit: self.server.timeouts().call.saturating_sub(elapsed).saturating_add(CALL_TIMEOUT_MARGIN),
+        }
+    }
+
+    /// Waits for a task of the server.
+    async fn follow(
+        &self,
+        session: &SessionServices,
+        start: LongCallStart,
+        cx: &ToolContext,
+    ) -> Result<ToolOutput, ToolError> {
+        let created = start.remote.as_ref().map(|remote| remote.id.clone());
+        match session.long_calls.follow(start).await {
+            FollowedCall::Answered(answer) => answer.map(|text| ToolOutput::text(&text, cx)),
+            FollowedCall::NotRecorded(error) => {
+                if let Some(id) = created {
+                    remote_task::cancel(&self.server, &id).await;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn end_of_reply(&self, reply: Result<CallReply, McpError>) -> CallEnd {
+        match reply {
+            Ok(CallReply::Result(result)) => CallEnd::Answered(end_of_call(result)),
+            Ok(CallReply::Task(remote)) => CallEnd::Task { remote, time_limit: self.server.timeouts().task },
+            Err(error) => {
+                let text = refusal_text(&self.description.name, &error);
+                CallEnd::Answered(RemoteTaskEnd { outcome: RemoteOutcome::Failed, text })
+            }
         }
     }
 }
@@ -185,9 +230,9 @@ pub(crate) fn refusal_text(tool: &str, error: &McpError) -> String {
 }
 
 /// Sleeps; for ever without a time.
-async fn sleep_for(time: Option<Duration>) {
+async fn sleep_until_time(time: Option<Instant>) {
     match time {
-        Some(time) => tokio::time::sleep(time).await,
+        Some(time) => sleep_until(time).await,
         None => std::future::pending().await,
     }
 }
@@ -202,7 +247,7 @@ impl Tool for McpTool {
     }
 
     fn run<'a>(&'a self, input: &'a str, cx: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(run(Arc::clone(&self.server), self.description.clone(), input, cx))
+        Box::pin(self.tool.run(input, cx))
     }
 }
 

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Activation, AgentSpec, Ask, AskDecision, AskId, Attempt, AutopilotStop, BlockReason, Budget, CallId, CancelBy,
     CancelMode, ContentBlock, Cost, DecidedBy, DefinitionId, Evidence, ExternalReport, Fence, FleetConfig, FleetEnd,
-    FleetStopReason, ListItem, ListName, MailBody, MailDelivery, MailId, McpTaskReport, MergeSummary, ModelUse,
-    ParkReason, PermissionMode, Price, Principal, QuotedTokens, ReasoningEffort, ReusedResult, RuleText, SessionId,
-    SessionMode, StopBlocker, StopReason, TaskId, TaskOutcome, TaskSpec, Timestamp, Todo, TodoId, ToolDescription,
-    ToolResult, Turn, Usage, WaitMode, WrapUpReason,
+    FleetStopReason, ListItem, ListName, MailBody, MailDelivery, MailId, McpProgress, McpTaskReport, MergeSummary,
+    ModelUse, ParkReason, PermissionMode, Price, Principal, QuotedTokens, ReasoningEffort, ReusedResult, RuleText,
+    SessionId, SessionMode, StopBlocker, StopReason, TaskId, TaskOutcome, TaskSpec, Timestamp, Todo, TodoId,
+    ToolDescription, ToolResult, Turn, Usage, WaitMode, WrapUpReason,
 };
 
 /// An event with its task and time, as the kernel decides it.
@@ -365,6 +365,15 @@ pub enum Event {
     CallStarted {
         /// The call.
         call: CallId,
+    },
+    /// A tool call that is running reported how far it is.
+    CallProgressed {
+        /// The call.
+        call: CallId,
+        /// The tool, with its server.
+        tool: String,
+        /// How far it is.
+        progress: McpProgress,
     },
     /// A tool call was answered.
     CallAnswered {

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
-use crate::Timestamp;
+use crate::{TaskType, Timestamp};
 
 /// The properties of a task of an MCP server's tool that are fixed at its start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -16,6 +16,9 @@ use crate::Timestamp;
 pub struct McpTaskSpec {
     /// The server's name in the settings.
     pub server: String,
+    /// A digest of the server's definition: another server may have its name when the session is resumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition: Option<String>,
     /// The tool, by the server's name.
     pub tool: String,
     /// The server's own task; none for a call whose answer is the only thing to wait for.
@@ -160,6 +163,11 @@ impl McpTaskReport {
         }
     }
 
+    /// The type of the task, if the server does it: a call becomes a task as soon as its server says so.
+    pub fn task_type(&self) -> Option<TaskType> {
+        self.spec.remote.is_some().then(|| TaskType::of_mcp(&self.spec))
+    }
+
     /// Whether another report says the same, apart from its times.
     pub fn says_the_same(&self, other: &McpTaskReport) -> bool {
         let said = |report: &McpTaskReport| {
@@ -185,7 +193,8 @@ mod tests {
     fn report() -> McpTaskReport {
         let (server, tool) = ("calc".into(), "add".into());
         let (started_at, deadline_at) = (Timestamp(0), Timestamp(9));
-        McpTaskReport::new(McpTaskSpec { server, tool, remote: None, started_at, deadline_at }, started_at)
+        let spec = McpTaskSpec { server, definition: None, tool, remote: None, started_at, deadline_at };
+        McpTaskReport::new(spec, started_at)
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ExternalTaskSpec, McpTaskSpec, QuestionSpec, TaskSpec};
+use crate::{ExternalTaskSpec, McpTaskReport, McpTaskSpec, QuestionSpec, TaskSpec};
 
 /// The type of a task, which decides which executor runs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -248,6 +248,11 @@ impl TaskType {
         }
     }
 
+    /// The type of a call of an MCP server's tool.
+    pub const fn of_mcp(mcp: &McpTaskSpec) -> TaskType {
+        if mcp.remote.is_some() { TaskType::McpTask } else { TaskType::McpCall }
+    }
+
     /// Its name, as in JSON and on the command line.
     pub const fn name(self) -> &'static str {
         self.rules().name
@@ -378,8 +383,14 @@ impl TaskSpec {
 
     /// A call of an MCP server's tool, with default values: the server's own task, or only its answer.
     pub fn mcp(name: impl Into<String>, mcp: McpTaskSpec) -> TaskSpec {
-        let kind = if mcp.remote.is_some() { TaskType::McpTask } else { TaskType::McpCall };
+        let kind = TaskType::of_mcp(&mcp);
         TaskSpec { mcp: Some(Box::new(mcp)), ..TaskSpec::new(kind, kind.name(), name) }
+    }
+
+    /// Takes over what the server of an MCP task says of it.
+    pub fn apply_mcp_report(&mut self, report: &McpTaskReport) {
+        self.kind = report.task_type().unwrap_or(self.kind);
+        self.mcp = Some(Box::new(report.spec.clone()));
     }
 
     /// The same spec for a session's root, whatever type and parent it had.

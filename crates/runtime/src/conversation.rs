@@ -179,6 +179,7 @@ impl Conversation {
             | Event::TaskFinished { .. }
             | Event::ActivationEnded { .. }
             | Event::CallStarted { .. }
+            | Event::CallProgressed { .. }
             | Event::WaitBegan { .. }
             | Event::WaitEnded { .. }
             | Event::AskOpened(_)

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use kernel::{CallPhase, KernelInput};
-use protocol::{McpTaskSpec, TaskId, TaskMode, TaskOutcome, WaitEnd};
+use kernel::{CallPhase, KernelInput, RunUpdate};
+use protocol::{McpProgress, McpTaskSpec, TaskId, TaskMode, TaskOutcome, WaitEnd};
 use tools::{BoxFuture, CallInProgress, FollowedCall, LongCallStart, MovedCall, ToolError};
 
 use crate::call_waits::Caller;
@@ -81,6 +81,17 @@ impl tools::LongCalls for AgentLongCalls {
         may.then_some(self.context.facts.call_background_after)
     }
 
+    fn report_progress(&self, tool: String, progress: McpProgress) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let Caller { supervisor, run, turn, call, .. } = &self.caller;
+            let update = RunUpdate::CallProgressed { turn: *turn, call: call.clone(), tool, progress };
+            // A call that asks the user is not running.
+            if let Err(rejected) = supervisor.report(*run, update).await {
+                tracing::debug!(%run, %rejected, "the progress of a call is not recorded");
+            }
+        })
+    }
+
     fn follow(&self, start: LongCallStart) -> BoxFuture<'_, FollowedCall> {
         Box::pin(async move {
             let wait_over = self.caller.waits.register(&self.caller.call);
@@ -121,10 +132,10 @@ impl tools::LongCalls for AgentLongCalls {
 
 impl AgentLongCalls {
     fn built(&self, start: LongCallStart) -> SpawnBuilder {
-        let LongCallStart { server, tool, arguments, remote, elapsed: _, time_limit } = start;
+        let LongCallStart { server, definition, tool, arguments, remote, elapsed: _, time_limit } = start;
         let started_at = self.context.facts.clock.now();
         let deadline_at = started_at.plus(time_limit);
-        let spec = McpTaskSpec { server, tool, remote, started_at, deadline_at };
+        let spec = McpTaskSpec { server, definition, tool, remote, started_at, deadline_at };
         SpawnBuilder::mcp(spec).called_by(&self.caller).prompt(arguments)
     }
 

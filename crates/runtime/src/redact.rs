@@ -152,6 +152,9 @@ impl Redactor {
             }
             RunUpdate::CallRewritten { input, .. } => self.redact_text(input),
             RunUpdate::StartHooksRan(context) => context.iter_mut().for_each(|text| self.redact_text(text)),
+            RunUpdate::CallProgressed { progress, .. } => {
+                progress.message.iter_mut().for_each(|text| self.redact_text(text));
+            }
             RunUpdate::StopBlocked { reason, .. } => self.redact_text(reason),
             RunUpdate::Objective { completion, .. } => match completion {
                 ObjectiveReport::Done { summary } => self.redact_text(summary),

@@ -300,7 +300,10 @@ impl RosterEntry {
             Event::WorkCheckedOut { path, .. } => self.checkout_path = Some(path.clone()),
             Event::WorkSealed { commit, .. } => self.sealed_commit = Some(commit.clone()),
             Event::IntentReported { intent } => self.intent = Some(intent.clone()),
-            Event::McpTaskReported { report } => self.intent = Some(report.summary()),
+            Event::McpTaskReported { report } => {
+                self.intent = Some(report.summary());
+                Arc::make_mut(&mut self.spec).apply_mcp_report(report);
+            }
             Event::AgentSelected { agent, definition, model } => {
                 let spec = Arc::make_mut(&mut self.spec);
                 (spec.agent, spec.definition, spec.model) = (agent.clone(), definition.clone(), model.clone());

@@ -67,6 +67,7 @@ pub(crate) fn project(conn: &Connection, entry: &LogEntry) -> rusqlite::Result<(
         Event::CallAnswered { call, evidence, .. } => {
             asks::withdraw(conn, task, call).and_then(|()| tasks::count_evidence(conn, task, evidence, at))
         }
+        Event::CallProgressed { tool, progress, .. } => tasks::report_progress(conn, task, tool, progress, at),
         Event::IntentReported { intent } => tasks::report_intent(conn, task, intent, at),
         Event::TodosChanged { .. }
         | Event::TodoClaimed { .. }

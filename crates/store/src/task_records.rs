@@ -209,6 +209,7 @@ fn task_view(conn: &Connection, row: &Row<'_>, context: &TaskViewContext) -> rus
         unread: row.get("unread")?,
         last_outcome: optional("last_outcome")?.map(|outcome| from_json(&outcome)).transpose()?,
         intent: optional("intent")?,
+        progress: optional("progress")?,
         external: optional("external")?.map(|report| from_json(&report)).transpose()?,
         mcp: optional("mcp")?.map(|report| from_json(&report)).transpose()?,
         result: optional("result")?,

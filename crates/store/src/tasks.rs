@@ -3,8 +3,8 @@
 
 use protocol::api::CancelView;
 use protocol::{
-    Activation, Attempt, Evidence, ExternalReport, McpTaskReport, ModelUse, TaskId, TaskOutcome, TaskSpec, TaskState,
-    Timestamp, clip_middle,
+    Activation, Attempt, Evidence, ExternalReport, McpProgress, McpTaskReport, ModelUse, TaskId, TaskOutcome, TaskSpec,
+    TaskState, Timestamp, clip_middle,
 };
 use rusqlite::{Connection, params};
 
@@ -193,6 +193,22 @@ pub(crate) fn report_intent(conn: &Connection, task: TaskId, intent: &str, at: T
     Ok(())
 }
 
+/// Records how far a running call of a task is.
+pub(crate) fn report_progress(
+    conn: &Connection,
+    task: TaskId,
+    tool: &str,
+    progress: &McpProgress,
+    at: Timestamp,
+) -> rusqlite::Result<()> {
+    conn.prepare_cached("UPDATE bosun_tasks SET progress = ?2, updated_at = ?3 WHERE id = ?1")?.execute(params![
+        task.to_string(),
+        format!("{tool}: {progress}"),
+        at.0
+    ])?;
+    Ok(())
+}
+
 /// Records what a client reported of its task.
 pub(crate) fn report_external(
     conn: &Connection,
@@ -212,12 +228,15 @@ pub(crate) fn report_mcp(
     report: &McpTaskReport,
     at: Timestamp,
 ) -> rusqlite::Result<()> {
-    conn.prepare_cached("UPDATE bosun_tasks SET mcp = ?2, intent = ?3, updated_at = ?4 WHERE id = ?1")?
-        .execute(params![task.to_string(), to_json(report)?, report.summary(), at.0])?;
+    let kind = report.task_type().map(|kind| to_json(&kind)).transpose()?;
+    conn.prepare_cached(
+        "UPDATE bosun_tasks SET kind = coalesce(?2, kind), mcp = ?3, intent = ?4, updated_at = ?5 WHERE id = ?1",
+    )?
+    .execute(params![task.to_string(), kind, to_json(report)?, report.summary(), at.0])?;
     Ok(())
 }
 
-/// Counts the evidence of a call.
+/// Counts the evidence of a call that was answered, which reports no more progress.
 pub(crate) fn count_evidence(
     conn: &Connection,
     task: TaskId,
@@ -226,7 +245,8 @@ pub(crate) fn count_evidence(
 ) -> rusqlite::Result<()> {
     let changes = evidence.iter().filter(|piece| matches!(piece, Evidence::Changed { .. })).count();
     conn.prepare_cached(
-        "UPDATE bosun_tasks SET changes = changes + ?2, commands = commands + ?3, updated_at = ?4 WHERE id = ?1",
+        "UPDATE bosun_tasks
+         SET changes = changes + ?2, commands = commands + ?3, progress = NULL, updated_at = ?4 WHERE id = ?1",
     )?
     .execute(params![task.to_string(), changes, evidence.len() - changes, at.0])?;
     Ok(())

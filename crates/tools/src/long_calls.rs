@@ -20,6 +20,9 @@ pub trait LongCalls: Send + Sync + fmt::Debug {
     /// How long a call may take before it moves to the background; for ever when absent.
     fn background_after(&self) -> Option<Duration>;
 
+    /// Shows users how far the call is. `tool` is its tool, with the server.
+    fn report_progress(&self, tool: String, progress: McpProgress) -> BoxFuture<'_, ()>;
+
     /// Records a task that the program has created, and waits for it.
     fn follow(&self, start: LongCallStart) -> BoxFuture<'_, FollowedCall>;
 
@@ -32,6 +35,8 @@ pub trait LongCalls: Send + Sync + fmt::Debug {
 pub struct LongCallStart {
     /// The name of the tool's server.
     pub server: String,
+    /// A digest of the server's definition, if the session has one.
+    pub definition: Option<String>,
     /// The tool, by the server's name.
     pub tool: String,
     /// The arguments, in JSON.
@@ -60,7 +65,12 @@ pub enum CallEnd {
     /// With an answer.
     Answered(RemoteTaskEnd),
     /// With a task that the program does.
-    Task(McpRemoteTask),
+    Task {
+        /// The task.
+        remote: McpRemoteTask,
+        /// How long it may take.
+        time_limit: Duration,
+    },
 }
 
 /// The result of [`LongCalls::follow`].

@@ -98,7 +98,7 @@ impl TranscriptPage {
                 content.iter().for_each(|block| self.block(block));
             }
             Event::TurnFailed { fault, message, .. } => self.failed(*fault, message),
-            Event::CallStarted { .. } => {}
+            Event::CallStarted { .. } | Event::CallProgressed { .. } => {}
             Event::CallAnswered { call, answer, .. } => self.answer(call, answer),
             Event::WaitBegan { call, on, mode, until_at } => {
                 let on: Vec<&str> = on.iter().map(|task| name(task, names)).collect();

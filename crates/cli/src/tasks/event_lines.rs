@@ -36,6 +36,9 @@ pub(super) fn task_event_lines(at: Timestamp, event: &Event, paths: &TaskPaths, 
             text.flatten().chain(event_text::event_lines(event)).collect()
         }
         Event::IntentReported { intent } => vec![format!("* {} intent: {}", time_of_day(at), short(intent))],
+        Event::CallProgressed { tool, progress, .. } => {
+            vec![format!("* {} {}", time_of_day(at), short(&format!("{tool}: {progress}")))]
+        }
         Event::McpTaskReported { report } => vec![format!("* {} {}", time_of_day(at), short(&report.summary()))],
         Event::TaskPromoted => vec![format!("* {} continues in the background", time_of_day(at))],
         Event::TaskInterrupted => vec![format!("* {} interrupted", time_of_day(at))],

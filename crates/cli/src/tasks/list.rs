@@ -222,7 +222,7 @@ fn describe_activity(task: &TaskView) -> String {
     if let TaskState::Finished { outcome: TaskOutcome::Failed { message, .. } } = &task.state {
         return print::format_reason(message, 80);
     }
-    let intent = task.intent.as_deref().filter(|intent| !intent.is_empty());
+    let intent = task.progress.as_deref().or(task.intent.as_deref()).filter(|intent| !intent.is_empty());
     let prompt = task.prompt.as_deref().filter(|_| task.description.is_empty());
     print::sanitize(&print::one_line(intent.or(prompt).unwrap_or(&task.description), 80))
 }

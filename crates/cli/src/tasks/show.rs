@@ -80,7 +80,8 @@ fn print_fields(record: &TaskRecord, session: SessionId, session_model: &str) {
     let remote = mcp.and_then(|report| report.spec.remote.as_ref());
     add("server's task", remote.map(|remote| print::sanitize(&format!("{} ({})", remote.id, remote.form.revision()))));
     add("server's state", mcp.map(|report| report.status.as_str().to_owned()));
-    add("progress", mcp.and_then(|report| report.progress.as_ref()).map(|progress| short(&progress.to_string())));
+    let of_task = mcp.and_then(|report| report.progress.as_ref()).map(ToString::to_string);
+    add("progress", task.progress.clone().or(of_task).as_deref().map(short));
     add("warning", mcp.and_then(|report| report.warning.as_deref()).map(short));
     add("last asked", mcp.and_then(|report| report.polled_at).map(|at| at.to_string()));
     add("ends at latest", mcp.map(|report| report.spec.deadline_at.to_string()));

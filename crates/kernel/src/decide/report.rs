@@ -66,6 +66,10 @@ impl DecisionDraft<'_> {
                 expect_startable(task, turn, &call)?;
                 self.record(run.task, Event::CallStarted { call })
             }
+            RunUpdate::CallProgressed { turn, call, tool, progress } => {
+                expect_started_call(task, turn, &call)?;
+                self.record(run.task, Event::CallProgressed { call, tool, progress })
+            }
             RunUpdate::CallAnswered { turn, call, answer, evidence } => {
                 expect_answerable(task, turn, &call)?;
                 self.record(run.task, Event::CallAnswered { call, answer, evidence })
@@ -365,6 +369,13 @@ fn expect_startable(task: &KernelTask, turn: Turn, call: &CallId) -> Result<(), 
         {
             Ok(())
         }
+        Some(_) | None => Err(InputRefusal::WrongCallPhase(call.clone())),
+    }
+}
+
+fn expect_started_call(task: &KernelTask, turn: Turn, call: &CallId) -> Result<(), InputRefusal> {
+    match task.work.call(call) {
+        Some(CallPhase::Started) if task.turn == turn => Ok(()),
         Some(_) | None => Err(InputRefusal::WrongCallPhase(call.clone())),
     }
 }

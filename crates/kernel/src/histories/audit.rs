@@ -164,6 +164,7 @@ impl LogAudit {
             | Event::StopHooksRan { .. }
             | Event::StopBlocked { .. }
             | Event::CallRewritten { .. }
+            | Event::CallProgressed { .. }
             | Event::ToolsLoaded { .. }
             | Event::WaitBegan { .. }
             | Event::WaitEnded { .. }

@@ -99,10 +99,12 @@ impl SimulatedSession {
 
     pub(super) fn can_work(&self, run: RunId) -> bool {
         self.kernel.task(run.task).is_some_and(|task| {
-            let stuck =
-                task.work.calls().all(|(_, phase)| {
+            // A task without an answer of its own may end while it asks.
+            let stuck = task.kind.completes_with_answer()
+                && matches!(task.work, ActivationWork::CallingTools(_))
+                && task.work.calls().all(|(_, phase)| {
                     matches!(phase, CallPhase::Waiting(_) | CallPhase::Asking(_) | CallPhase::Answered)
-                }) && matches!(task.work, ActivationWork::CallingTools(_));
+                });
             let may_proceed = task.phase == TaskPhase::Running(SlotStatus::Holding) || !task.work.is_between_calls();
             task.is_running() && task.run_id() == run && may_proceed && !stuck
         })

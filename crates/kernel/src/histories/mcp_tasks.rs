@@ -39,6 +39,11 @@ impl SimulatedSession {
         }
     }
 
+    pub(super) fn report_progress(&mut self, run: RunId, turn: Turn, call: CallId) {
+        let progress = McpProgress { done: self.rng.below(9).into(), total: None, message: None };
+        self.try_report(run, RunUpdate::CallProgressed { turn, call, tool: "s.t".into(), progress });
+    }
+
     fn end_mcp_run(&mut self, run: RunId) {
         let ending = match self.rng.below(5) {
             0 => RunEnding::Failed { kind: FailKind::Reported, message: "no".into() },
@@ -53,7 +58,14 @@ impl SimulatedSession {
     fn random_report(&mut self) -> McpTaskReport {
         let deadline_at = Timestamp(self.now.0 + self.rng.below(1_000));
         let (server, tool, started_at) = ("s".into(), "t".into(), self.now);
-        let spec = McpTaskSpec { server, tool, remote: None, started_at, deadline_at };
+        let remote = (self.rng.below(2) == 0).then(|| McpRemoteTask {
+            id: "1".into(),
+            form: McpTaskForm::Extension,
+            progress_token: "c1".into(),
+            ttl_ms: None,
+            poll_interval_ms: None,
+        });
+        let spec = McpTaskSpec { server, definition: None, tool, remote, started_at, deadline_at };
         McpTaskReport { polled_at: Some(self.now), ..McpTaskReport::new(spec, self.now) }
     }
 }

@@ -148,6 +148,7 @@ impl SimulatedSession {
                 0..3 => self.spawn(run, turn, call),
                 3 => self.wait(run, turn, call),
                 4 => self.ask_question(run, turn, call),
+                5 => self.report_progress(run, turn, call),
                 _ => self.try_report(run, call_answered(turn, call)),
             },
             CallPhase::Waiting(_) | CallPhase::Answered if self.rng.one_in(10) => {
@@ -202,7 +203,7 @@ impl SimulatedSession {
     }
 
     /// Sends a report that the kernel may refuse.
-    fn try_report(&mut self, run: RunId, report: RunUpdate) {
+    pub(super) fn try_report(&mut self, run: RunId, report: RunUpdate) {
         let _refusal = self.try_apply(KernelInput::Report(run, report));
     }
 

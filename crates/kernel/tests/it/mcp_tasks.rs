@@ -5,7 +5,8 @@ use protocol::*;
 
 use crate::fixture::*;
 
-fn kind_of(remote: bool) -> TaskType {
+/// A call of a tool, which is a task of its server or is not.
+fn spec(remote: bool) -> McpTaskSpec {
     let remote = remote.then(|| McpRemoteTask {
         id: "7".into(),
         form: McpTaskForm::Extension,
@@ -14,7 +15,11 @@ fn kind_of(remote: bool) -> TaskType {
         poll_interval_ms: None,
     });
     let (server, tool, started_at, deadline_at) = ("s".into(), "t".into(), Timestamp(0), Timestamp(9_000));
-    TaskSpec::mcp("t", McpTaskSpec { server, tool, remote, started_at, deadline_at }).kind
+    McpTaskSpec { server, definition: None, tool, remote, started_at, deadline_at }
+}
+
+fn kind_of(remote: bool) -> TaskType {
+    TaskSpec::mcp("t", spec(remote)).kind
 }
 
 /// A session whose root waits in the call `c` for the task 2 of a server, at most until 500.
@@ -66,6 +71,17 @@ fn a_call_without_a_task_at_its_server_is_lost_with_its_owner_and_its_parent_is_
     kernel.ok(KernelInput::Resume);
     adopt(&mut kernel);
     assert_eq!(kernel.task(1).results.len(), 1);
+}
+
+#[test]
+fn a_call_that_becomes_a_task_at_its_server_outlives_its_owner() {
+    let mut kernel = KernelFixture::new();
+    let kind = kind_of(false);
+    kernel.spawn(2, |spec| spec.kind = kind);
+    let report = McpTaskReport::new(spec(true), Timestamp(3));
+    kernel.report(kernel.run(2), RunUpdate::McpReported(Box::new(report)));
+    adopt(&mut kernel);
+    assert_eq!((kernel.state(2), kernel.task(1).results.len()), ("interrupted", 0));
 }
 
 #[test]

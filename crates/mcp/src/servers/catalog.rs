@@ -13,29 +13,31 @@ use super::known_prompts::known_prompts;
 use super::tool::SharedMcpTool;
 use super::{McpServers, ServerSlot};
 use crate::McpServer;
-
-/// The servers that agents of one definition may use: those of the session, and their own.
-#[derive(Debug)]
-struct AgentMcpServers {
-    servers: Arc<McpServers>,
-    agent: String,
-}
+use crate::prompts::McpPrompt;
 
 impl ToolCatalog for McpServers {
     fn for_agent(self: Arc<Self>, definition: &str) -> Arc<dyn ToolCatalog> {
-        Arc::new(AgentMcpServers { servers: self, agent: definition.to_owned() })
+        Arc::new(self.of_agent(definition))
     }
 
     fn sources(&self) -> Vec<String> {
-        names_of(&self.usable(None))
+        names_of(&self.usable())
     }
 
     fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        tool_of(&self.usable(None), name)
+        let slot = slot_of_name(&self.usable(), name)?;
+        Some(Arc::new(SharedMcpTool { spec: slot.spec_of(name), slot }))
+    }
+
+    fn list<'a>(&'a self, query: &'a str, guardian: &'a Guardian) -> BoxFuture<'a, CatalogListing> {
+        Box::pin(list_of(self.usable(), query, guardian))
     }
 
     fn resources<'a>(&'a self, source: &'a str, guardian: &'a Guardian) -> BoxFuture<'a, Result<String, ToolError>> {
-        Box::pin(resources_of(self.usable(None), source, guardian))
+        Box::pin(async move {
+            let server = connected(&self.usable(), source, guardian).await?;
+            server.resource_list().await.map_err(refused)
+        })
     }
 
     fn read_resource<'a>(
@@ -44,7 +46,10 @@ impl ToolCatalog for McpServers {
         uri: &'a str,
         guardian: &'a Guardian,
     ) -> BoxFuture<'a, Result<String, ToolError>> {
-        Box::pin(resource_of(self.usable(None), source, uri, guardian))
+        Box::pin(async move {
+            let server = connected(&self.usable(), source, guardian).await?;
+            server.read_resource(uri).await.map_err(refused)
+        })
     }
 
     fn prompt<'a>(
@@ -53,11 +58,11 @@ impl ToolCatalog for McpServers {
         arguments: &'a str,
         guardian: &'a Guardian,
     ) -> BoxFuture<'a, Result<OutsidePrompt, ToolError>> {
-        Box::pin(prompt_of(self.usable(None), name, arguments, guardian))
+        Box::pin(prompt_of(self.usable(), name, arguments, guardian))
     }
 
     fn known_prompts(&self) -> BoxFuture<'_, Vec<OutsidePromptUsage>> {
-        Box::pin(known_prompts(self.usable(None)))
+        Box::pin(known_prompts(self.usable()))
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
@@ -65,10 +70,6 @@ impl ToolCatalog for McpServers {
             let entries = self.entries();
             join_all(entries.iter().filter_map(|entry| entry.slot.as_ref()).map(|slot| slot.close())).await;
         })
-    }
-
-    fn list<'a>(&'a self, query: &'a str, guardian: &'a Guardian) -> BoxFuture<'a, CatalogListing> {
-        Box::pin(list_of(self.usable(None), query, guardian))
     }
 
     fn remote_tasks(&self) -> Option<&dyn RemoteTasks> {
@@ -80,66 +81,18 @@ impl ToolCatalog for McpServers {
     }
 }
 
-impl ToolCatalog for AgentMcpServers {
-    fn for_agent(self: Arc<Self>, definition: &str) -> Arc<dyn ToolCatalog> {
-        Arc::clone(&self.servers).for_agent(definition)
-    }
-
-    fn sources(&self) -> Vec<String> {
-        names_of(&self.servers.usable(Some(&self.agent)))
-    }
-
-    fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        tool_of(&self.servers.usable(Some(&self.agent)), name)
-    }
-
-    fn resources<'a>(&'a self, source: &'a str, guardian: &'a Guardian) -> BoxFuture<'a, Result<String, ToolError>> {
-        Box::pin(resources_of(self.servers.usable(Some(&self.agent)), source, guardian))
-    }
-
-    fn read_resource<'a>(
-        &'a self,
-        source: &'a str,
-        uri: &'a str,
-        guardian: &'a Guardian,
-    ) -> BoxFuture<'a, Result<String, ToolError>> {
-        Box::pin(resource_of(self.servers.usable(Some(&self.agent)), source, uri, guardian))
-    }
-
-    fn prompt<'a>(
-        &'a self,
-        name: &'a str,
-        arguments: &'a str,
-        guardian: &'a Guardian,
-    ) -> BoxFuture<'a, Result<OutsidePrompt, ToolError>> {
-        Box::pin(prompt_of(self.servers.usable(Some(&self.agent)), name, arguments, guardian))
-    }
-
-    fn known_prompts(&self) -> BoxFuture<'_, Vec<OutsidePromptUsage>> {
-        Box::pin(known_prompts(self.servers.usable(Some(&self.agent))))
-    }
-
-    fn close(&self) -> BoxFuture<'_, ()> {
-        self.servers.close()
-    }
-
-    fn list<'a>(&'a self, query: &'a str, guardian: &'a Guardian) -> BoxFuture<'a, CatalogListing> {
-        Box::pin(list_of(self.servers.usable(Some(&self.agent)), query, guardian))
-    }
-
-    fn remote_tasks(&self) -> Option<&dyn RemoteTasks> {
-        Some(&*self.servers)
-    }
+fn refused(error: impl std::fmt::Display) -> ToolError {
+    ToolError::refused(error.to_string())
 }
 
 fn names_of(slots: &[Arc<ServerSlot>]) -> Vec<String> {
     slots.iter().map(|slot| slot.settings.name.clone()).collect()
 }
 
-fn tool_of(slots: &[Arc<ServerSlot>], name: &str) -> Option<Arc<dyn Tool>> {
+/// The server that a full name of a tool or a prompt belongs to: a server's name may begin with another one's.
+fn slot_of_name(slots: &[Arc<ServerSlot>], name: &str) -> Option<Arc<ServerSlot>> {
     let of_server = slots.iter().filter(|slot| name.starts_with(&slot.prefix));
-    let slot = of_server.max_by_key(|slot| slot.prefix.len())?;
-    Some(Arc::new(SharedMcpTool { spec: slot.spec_of(name), slot: Arc::clone(slot) }))
+    of_server.max_by_key(|slot| slot.prefix.len()).cloned()
 }
 
 async fn list_of(slots: Vec<Arc<ServerSlot>>, query: &str, guardian: &Guardian) -> CatalogListing {
@@ -173,42 +126,27 @@ async fn connected(slots: &[Arc<ServerSlot>], source: &str, guardian: &Guardian)
     slot.connected(guardian).await.map_err(unavailable)
 }
 
-async fn resources_of(slots: Vec<Arc<ServerSlot>>, source: &str, guardian: &Guardian) -> Result<String, ToolError> {
-    let server = connected(&slots, source, guardian).await?;
-    server.resource_list().await.map_err(|error| ToolError::refused(error.to_string()))
-}
-
-async fn resource_of(
-    slots: Vec<Arc<ServerSlot>>,
-    source: &str,
-    uri: &str,
-    guardian: &Guardian,
-) -> Result<String, ToolError> {
-    let server = connected(&slots, source, guardian).await?;
-    server.read_resource(uri).await.map_err(|error| ToolError::refused(error.to_string()))
-}
-
 async fn prompt_of(
     slots: Vec<Arc<ServerSlot>>,
     name: &str,
     arguments: &str,
     guardian: &Guardian,
 ) -> Result<OutsidePrompt, ToolError> {
-    let refused = |error: &dyn std::fmt::Display| ToolError::refused(error.to_string());
-    let of_server = slots.iter().filter(|slot| name.starts_with(&slot.prefix));
-    let Some(slot) = of_server.max_by_key(|slot| slot.prefix.len()) else {
-        let names = names_of(&slots).join(", ");
-        return Err(ToolError::refused(format!("there is no such MCP server; there are: {names}")));
-    };
+    let slot = slot_of_name(&slots, name).ok_or_else(|| {
+        ToolError::refused(format!("there is no such MCP server; there are: {}", names_of(&slots).join(", ")))
+    })?;
     let source = slot.settings.name.clone();
     let server = connected(&slots, &source, guardian).await?;
-    let prompts = server.prompts().await.map_err(|error| refused(&error))?;
-    let Some(prompt) = prompts.iter().find(|prompt| prompt.command(&source) == name) else {
-        let names: Vec<String> = prompts.iter().map(|prompt| format!("/{}", prompt.command(&source))).collect();
-        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        return Err(ToolError::refused(format!("the MCP server `{source}` has no such prompt; it has: {names}")));
-    };
+    let prompts = server.prompts().await.map_err(refused)?;
+    let prompt =
+        prompts.iter().find(|prompt| prompt.command(&source) == name).ok_or_else(|| no_prompt(&source, &prompts))?;
     let arguments = prompt.parse(arguments).map_err(ToolError::Refused)?;
-    let text = server.prompt_text(prompt, arguments).await.map_err(|error| refused(&error))?;
+    let text = server.prompt_text(prompt, arguments).await.map_err(refused)?;
     Ok(OutsidePrompt { source, text })
+}
+
+fn no_prompt(source: &str, prompts: &[McpPrompt]) -> ToolError {
+    let names: Vec<String> = prompts.iter().map(|prompt| format!("/{}", prompt.command(source))).collect();
+    let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    ToolError::refused(format!("the MCP server `{source}` has no such prompt; it has: {names}"))
 }

@@ -33,6 +33,7 @@ impl ServerEntry {
                 credentials: OnceLock::new(),
                 connection: AsyncMutex::new(ConnectionState::Disconnected(Failures::default())),
                 failure: Mutex::default(),
+                definition: defined.digest(),
                 phase: PhaseCell::default(),
                 is_enabled: Arc::clone(&is_enabled),
                 known: Mutex::default(),

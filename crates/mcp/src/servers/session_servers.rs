@@ -7,9 +7,17 @@ use host::Guardian;
 use super::{McpServersConfig, ServerEntry, ServerSlot};
 use crate::McpRevision;
 
-/// The servers of a session. As a catalogue, it has those that every agent may use.
+/// The servers of a session. As a catalogue, it has those that every agent may use, or those of one agent definition.
 #[derive(Debug)]
 pub struct McpServers {
+    shared: Arc<SharedServers>,
+    /// The definition; none for those that every agent may use.
+    agent: Option<String>,
+}
+
+/// What all agents of a session share.
+#[derive(Debug)]
+struct SharedServers {
     entries: RwLock<Vec<Arc<ServerEntry>>>,
     config: Arc<McpServersConfig>,
 }
@@ -46,13 +54,19 @@ impl McpServers {
     pub fn new(mut config: McpServersConfig) -> McpServers {
         let servers = std::mem::take(&mut config.servers);
         let config = Arc::new(config);
-        let entries = servers.into_iter().map(|defined| Arc::new(ServerEntry::new(defined, &config))).collect();
-        McpServers { entries: RwLock::new(entries), config }
+        let entry = |defined| Arc::new(ServerEntry::new(defined, &config));
+        let entries = RwLock::new(servers.into_iter().map(entry).collect());
+        McpServers { shared: Arc::new(SharedServers { entries, config }), agent: None }
+    }
+
+    /// The servers that agents of a definition may use: those of the session, and their own.
+    pub(super) fn of_agent(&self, definition: &str) -> McpServers {
+        McpServers { shared: Arc::clone(&self.shared), agent: Some(definition.to_owned()) }
     }
 
     /// Connects to a server and lists its tools; the error text says why that fails. `None` if there is no such server.
     pub async fn check(&self, server: &str, guardian: &Guardian) -> Option<Result<ServerCheck, String>> {
-        let entry = self.entries().into_iter().find(|entry| entry.defined.key() == server)?;
+        let entry = self.entry_with_key(server)?;
         Some(match (&entry.slot, &entry.defined.settings) {
             (Some(slot), _) => slot.check(guardian).await,
             (None, Err(why)) => Err(why.clone()),
@@ -60,29 +74,27 @@ impl McpServers {
         })
     }
 
+    /// The server that people and clients control by this name.
+    pub(crate) fn entry_with_key(&self, key: &str) -> Option<Arc<ServerEntry>> {
+        self.entries().into_iter().find(|entry| entry.defined.key() == key)
+    }
+
     pub(crate) fn entries(&self) -> Vec<Arc<ServerEntry>> {
-        self.entries.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared.entries.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn entries_mut(&self) -> RwLockWriteGuard<'_, Vec<Arc<ServerEntry>>> {
-        self.entries.write().unwrap_or_else(PoisonError::into_inner)
+        self.shared.entries.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn config(&self) -> &Arc<McpServersConfig> {
-        &self.config
+        &self.shared.config
     }
 
-    /// The server with this name; one of the session rather than one of an agent.
-    pub(super) fn slot_named(&self, name: &str) -> Option<Arc<ServerSlot>> {
+    /// The servers that may be used now. An agent's own hide those of the session with the same name.
+    pub(super) fn usable(&self) -> Vec<Arc<ServerSlot>> {
         let entries = self.entries();
-        let named = entries.iter().filter(|entry| entry.defined.name == name);
-        named.min_by_key(|entry| entry.defined.agent.is_some())?.slot.clone()
-    }
-
-    /// The servers that agents of a definition may use now. Their own hide those of the session with the same name.
-    pub(super) fn usable(&self, agent: Option<&str>) -> Vec<Arc<ServerSlot>> {
-        let entries = self.entries();
-        let is_own = |entry: &ServerEntry| agent.is_some() && entry.defined.agent.as_deref() == agent;
+        let is_own = |entry: &ServerEntry| self.agent.is_some() && entry.defined.agent == self.agent;
         let is_hidden = |name: &str| entries.iter().any(|entry| is_own(entry) && entry.defined.name == name);
         let is_shared = |entry: &ServerEntry| entry.defined.agent.is_none() && !is_hidden(&entry.defined.name);
         let usable = entries.iter().filter(|entry| entry.is_enabled() && (is_own(entry) || is_shared(entry)));
@@ -92,7 +104,7 @@ impl McpServers {
     /// Signs in to a server, with the prompter of the configuration; the error text says why that fails. `None` if there
     /// is no such server.
     pub async fn log_in(&self, server: &str, guardian: &Guardian) -> Option<Result<LoginOutcome, String>> {
-        let slot = self.slot_named(server)?;
+        let slot = self.entry_with_key(server)?.slot.clone()?;
         Some(slot.log_in(guardian).await)
     }
 }

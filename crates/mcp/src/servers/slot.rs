@@ -35,6 +35,8 @@ pub(crate) struct ServerSlot {
     /// The start of its tools' names.
     pub(super) prefix: String,
     pub(super) config: Arc<McpServersConfig>,
+    /// A digest of its definition.
+    pub(super) definition: String,
     /// The token for it, once it was needed.
     pub(super) credentials: OnceLock<Arc<Credentials>>,
     pub(super) connection: AsyncMutex<ConnectionState>,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tools::{BoxFuture, RequiredPermission, Tool, ToolContext, ToolDescriptor, ToolError, ToolLimits, ToolOutput};
 
 use super::ServerSlot;
-use crate::tool;
+use crate::tool::{self, ConnectedTool};
 
 /// A tool of a server that the agents of a session share.
 #[derive(Debug)]
@@ -33,7 +33,8 @@ impl SharedMcpTool {
                 "the MCP server `{server_name}` has no tool `{name}`; search its tools with tool_search"
             )));
         };
-        tool::run(server, description, input, cx).await
+        let definition = Some(self.slot.definition.clone());
+        ConnectedTool { server, definition, description }.run(input, cx).await
     }
 }
 

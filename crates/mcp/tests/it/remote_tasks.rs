@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bosun_mcp::McpServers;
+use bosun_mcp::{DefinedMcpServer, McpServers, McpServersConfig};
 use protocol::api::{CommandOutcome, DecideParams, SessionCommand, StopTaskParams, TaskView};
 use protocol::{
     AskDecision, CancelMode, Event, McpTaskForm, McpTaskStatus, Principal, TaskMode, TaskState, ToolResultStatus,
@@ -177,6 +177,36 @@ async fn a_call_in_the_background_is_lost_with_its_owner_and_its_agent_is_told_o
 }
 
 #[tokio::test]
+async fn a_task_that_a_server_makes_of_a_call_in_the_background_is_followed_by_the_next_owner() {
+    for (revision, _form) in FORMS {
+        let server = ScriptedMcpProgram::new(json!({ "revision": revision })).serve();
+        let catalog = servers(url(&server, Vec::new()));
+        let mut driver = start(&calls("mcp__calc__late_task", json!({})), catalog, Duration::ZERO).await;
+        driver.asked(2).await;
+        assert_eq!(mcp_task(&driver).kind.name(), "mcp-call", "{revision}");
+        fs::write(server.program().folder().join("begin"), "").unwrap();
+        let is_created =
+            |event: &Event| matches!(event, Event::McpTaskReported { report } if report.spec.remote.is_some());
+        driver.until("the server's task", is_created).await;
+        assert_eq!(mcp_task(&driver).kind.name(), "mcp-task", "{revision}");
+        let stage = driver.stage().clone();
+        let id = driver.crash().await.id();
+        let mut driver = stage.open(SessionStart::Resume(id)).await;
+        driver.resume().await;
+        until_polled(&mut driver).await;
+        open_gate(server.program());
+        driver
+            .until("the result", |event| matches!(event, Event::MailAdmitted { from: Principal::Task { .. }, .. }))
+            .await;
+        driver.rest().await;
+        assert_eq!(told(&driver, "the gate is open"), 1, "{revision}");
+        assert_eq!(mcp_task(&driver).state.as_str(), "completed");
+        assert_eq!(server.program().heard("tools/call").len(), 1, "{revision}");
+        driver.leave().await;
+    }
+}
+
+#[tokio::test]
 async fn the_next_owner_goes_on_polling_and_the_waiting_call_gets_the_result() {
     for (revision, _form) in FORMS {
         let server = ScriptedMcpProgram::new(json!({ "revision": revision })).serve();
@@ -275,4 +305,50 @@ async fn an_agent_that_starts_no_background_work_waits_for_the_task() {
     assert!(run.text().contains("the task is done"), "{}", run.transcript());
     let below = run.tasks().iter().find(|task| task.mcp.is_some()).unwrap();
     assert_eq!((below.path.as_str(), below.mode), ("/root/one/task", TaskMode::Sync));
+}
+
+/// The session has a server of the same name.
+#[tokio::test]
+async fn a_task_is_followed_at_the_server_of_its_agent_also_by_the_next_owner() {
+    let [of_session, of_agent] = [(), ()].map(|()| ScriptedMcpProgram::new(json!({})).serve());
+    let own = DefinedMcpServer { agent: Some("worker".into()), ..url(&of_agent, Vec::new()).into() };
+    let shared = url(&of_session, Vec::new()).into();
+    let config = McpServersConfig { servers: vec![shared, own], ..McpServersConfig::default() };
+    let task = json!({ "description": "d", "prompt": "call it", "agent_type": "worker", "name": "one" });
+    let rules = json!([
+        { "when": { "agent": "worker", "turn": 1 },
+          "answer": [{ "call": { "id": "c0", "tool": "mcp__calc__gate", "input": {} } }] },
+        { "when": { "agent": "worker" }, "answer": [{ "say": "${answer}" }] },
+        { "when": { "turn": 1 }, "answer": [{ "call": { "id": "t0", "tool": "task", "input": task } }] },
+        { "answer": [{ "say": "${answer}" }] },
+    ]);
+    let script = json!({ "version": 1, "about": "Delegates", "rules": rules }).to_string();
+    let mut driver = start(&script, Arc::new(McpServers::new(config)), Duration::from_secs(600)).await;
+    until_polled(&mut driver).await;
+    let stage = driver.stage().clone();
+    let id = driver.crash().await.id();
+    let mut driver = stage.open(SessionStart::Resume(id)).await;
+    driver.resume().await;
+    until_polled(&mut driver).await;
+    open_gate(of_agent.program());
+    driver.rest().await;
+    assert!(told(&driver, "the gate is open") > 0);
+    assert_eq!(of_session.program().heard("tasks/get").len(), 0);
+    driver.leave().await;
+}
+
+#[tokio::test]
+async fn progress_of_a_running_call_is_shown_until_the_call_is_answered() {
+    let server = ScriptedMcpProgram::new(json!({}));
+    let script = calls("mcp__calc__progress", json!({}));
+    let mut driver = start(&script, servers(program(&server)), Duration::from_secs(600)).await;
+    driver.until("progress", |event| matches!(event, Event::CallProgressed { .. })).await;
+    let shown =
+        |driver: &SessionDriver| driver.tasks().into_iter().find(|task| task.parent.is_none()).unwrap().progress;
+    let progress = shown(&driver).unwrap();
+    assert!(progress.starts_with("calc.progress: ") && progress.contains(": step "), "{progress}");
+    driver.command(&SessionCommand::Interrupt).await;
+    driver.rest().await;
+    assert_eq!(shown(&driver), None);
+    driver.leave().await;
 }

@@ -292,7 +292,7 @@ async fn many_agents_share_one_process() {
     let server = ScriptedMcpProgram::new(json!({}));
     let (guardian, servers) = (test_guardian(), servers(program(&server)));
     let lists = futures_util::future::join_all((0..20).map(|_agent| servers.list("calc", &guardian))).await;
-    assert!(lists.iter().all(|list| list.problems.is_empty() && list.tools.len() == 24));
+    assert!(lists.iter().all(|list| list.problems.is_empty() && list.tools.len() == 25));
     assert_eq!(server.pids().len(), 1);
     assert_eq!(server.heard("tools/list").len(), 2, "one list of two pages");
 }
@@ -334,7 +334,7 @@ async fn a_login_is_kept_renewed_and_ended() {
     assert_eq!(store.read_all().unwrap().status("calc", server.url()), LoginStatus::Needed);
 
     let signed_in = servers(Some(Arc::new(RedirectFollower))).log_in("calc", &guardian).await.unwrap();
-    assert_eq!(signed_in, Ok(LoginOutcome::SignedIn { tools: 24 }));
+    assert_eq!(signed_in, Ok(LoginOutcome::SignedIn { tools: 25 }));
     assert_eq!(store.read_all().unwrap().status("calc", server.url()), LoginStatus::SignedIn);
 
     // Another process uses the login. Its token ends after a few requests, and is renewed each time.

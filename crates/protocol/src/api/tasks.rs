@@ -59,6 +59,9 @@ pub struct TaskView {
     pub last_outcome: Option<TaskOutcome>,
     /// What it last reported it is doing.
     pub intent: Option<String>,
+    /// How far the tool is that it has called, as the tool reports it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<String>,
     /// The text of its last ended activation, clipped.
     pub result: Option<String>,
     /// What its client reported of it, if a client does it itself.

@@ -86,7 +86,7 @@ impl McpTaskRun {
     async fn perform(&self) -> Result<(), InputRejection> {
         self.read_mail().await?;
         let (ending, text) = match mcp_spec(&self.context, self.run.task) {
-            Some(spec) => self.end_in_time(&spec).await,
+            Some(spec) => self.end_of(spec).await,
             None => {
                 let message = "the task names no server".to_owned();
                 (RunEnding::Failed { kind: FailKind::Internal, message }, String::new())
@@ -103,33 +103,40 @@ impl McpTaskRun {
         }
     }
 
-    /// How the task ends, at the latest at its deadline.
-    async fn end_in_time(&self, spec: &McpTaskSpec) -> (RunEnding, String) {
+    /// How the task ends.
+    async fn end_of(&self, mut spec: McpTaskSpec) -> (RunEnding, String) {
+        let questioner = Arc::new(TaskQuestioner::new(self.clone()));
+        if let Some(call) = self.context.moved_calls.take(self.run.task) {
+            let ended = self.in_time(&spec, self.await_call(call, &spec, &questioner)).await;
+            let (remote, time_limit) = match ended {
+                Ok(CallEnd::Answered(end)) => return ending_of(end),
+                Ok(CallEnd::Task { remote, time_limit }) => (remote, time_limit),
+                Err(ending) => return ending,
+            };
+            let started_at = self.context.facts.clock.now();
+            let deadline_at = started_at.plus(time_limit);
+            spec = McpTaskSpec { remote: Some(remote), started_at, deadline_at, ..spec };
+            // From here on, another owner of the session follows the server's task too.
+            RemoteTaskObserver::report(&*questioner, McpTaskReport::new(spec.clone(), started_at)).await;
+        }
+        let Some(remote) = &spec.remote else {
+            return ending_of(lost("the process that made the call has ended; it is unknown whether it was done"));
+        };
+        let followed = self.follow(RemoteTaskRef { spec: &spec, remote }, questioner);
+        self.in_time(&spec, followed).await.map_or_else(|ending| ending, ending_of)
+    }
+
+    /// Waits for a step of the task; the error is the end of a task whose deadline comes first.
+    async fn in_time<T>(&self, spec: &McpTaskSpec, step: impl Future<Output = T>) -> Result<T, (RunEnding, String)> {
         let deadline = sleep_until(&*self.context.facts.clock, spec.deadline_at);
         tokio::select! {
-            end = self.end_of(spec) => ending_of(end),
+            done = step => Ok(done),
             () = deadline => {
                 cancel_remote(&self.context, spec).await;
                 let seconds = spec.deadline_at.since(spec.started_at).as_secs();
                 let text = format!("the MCP server `{}` did not end the task within {seconds} s", spec.server);
-                (RunEnding::TimedOut(LimitKind::Time), text)
+                Err((RunEnding::TimedOut(LimitKind::Time), text))
             }
-        }
-    }
-
-    async fn end_of(&self, spec: &McpTaskSpec) -> RemoteTaskEnd {
-        let questioner = Arc::new(TaskQuestioner::new(self.clone()));
-        let call = self.context.moved_calls.take(self.run.task);
-        match (call, &spec.remote) {
-            (Some(call), _) => match self.await_call(call, spec, &questioner).await {
-                CallEnd::Answered(end) => end,
-                CallEnd::Task(remote) => {
-                    let spec = McpTaskSpec { remote: Some(remote.clone()), ..spec.clone() };
-                    self.follow(RemoteTaskRef { spec: &spec, remote: &remote }, questioner).await
-                }
-            },
-            (None, Some(remote)) => self.follow(RemoteTaskRef { spec, remote }, questioner).await,
-            (None, None) => lost("the process that made the call has ended; it is unknown whether it was done"),
         }
     }
 

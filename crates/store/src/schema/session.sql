@@ -38,6 +38,7 @@ CREATE TABLE bosun_tasks (
     activation   INTEGER NOT NULL DEFAULT 0,
     last_outcome TEXT,
     intent       TEXT,
+    progress     TEXT,
     external     TEXT,
     mcp          TEXT,
     result       TEXT,

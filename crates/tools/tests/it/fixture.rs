@@ -18,7 +18,7 @@ use bosun_tools::{
 use host::{Guardian, Workspace};
 use net::NetworkRoute;
 use net::fetch::{AddressGate, PageFetcher};
-use protocol::{Clip, ObjectiveReport};
+use protocol::{Clip, McpProgress, ObjectiveReport};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -360,6 +360,11 @@ impl LongCalls for Above {
 
     fn background_after(&self) -> Option<Duration> {
         None
+    }
+
+    fn report_progress(&self, tool: String, progress: McpProgress) -> BoxFuture<'_, ()> {
+        self.hear(format!("progress of {tool}: {progress}"));
+        Box::pin(std::future::ready(()))
     }
 
     fn follow(&self, start: LongCallStart) -> BoxFuture<'_, FollowedCall> {

@@ -17,6 +17,7 @@ pub(super) fn describe_ask(subject: &AskSubject) -> String {
 pub(super) fn describe_activity(event: &Event) -> Option<String> {
     match event {
         Event::IntentReported { intent } => Some(intent.clone()),
+        Event::CallProgressed { tool, progress, .. } => Some(format!("{tool}: {progress}")),
         Event::McpTaskReported { report } => Some(report.summary()),
         Event::TurnAnswered { content, .. } => content.iter().rev().find_map(|block| match block {
             ContentBlock::Call(call) => Some(format!("{} {}", call.tool, main_argument(&call.input))),

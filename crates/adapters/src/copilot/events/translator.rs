@@ -145,6 +145,11 @@ impl EventTranslator {
                 Vec::new()
             }
             Event::CallStarted { call } => self.call_started(task, call),
+            Event::CallProgressed { call, progress, .. } => {
+                let content = json!({ "toolCallId": call.to_string(), "progressMessage": progress.to_string() });
+                let progressed = CopilotEvent::transient("tool.execution_progress", content);
+                vec![progressed.for_agent(self.subagent_id(task))]
+            }
             Event::CallAnswered { call, answer, .. } => self.call_answered(task, call, answer),
             Event::AskOpened(ask) => self.ask_opened(task, ask),
             Event::AskDecided { ask, call, decision, by } => self.ask_decided(task, &ask, &call, decision, by),

@@ -158,6 +158,7 @@ impl WireInput {
                 RunUpdate::Ended { ending: RunEnding::BudgetExhausted, text } => WireInput::BudgetExhausted { text },
                 RunUpdate::Ended { ending: RunEnding::CancelledByServer | RunEnding::Lost, .. }
                 | RunUpdate::McpReported(_)
+                | RunUpdate::CallProgressed { .. }
                 | RunUpdate::ResultRead { .. }
                 | RunUpdate::Wait { .. }
                 | RunUpdate::Ask { .. }
