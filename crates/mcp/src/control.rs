@@ -7,7 +7,7 @@ use host::Guardian;
 use net::Secret;
 use protocol::api::{McpServerStatus, McpServerView, SetMcpServersResult};
 use protocol::{McpServerKind, McpServerSpec};
-use tools::{BoxFuture, McpControlError, McpServerControl};
+use tools::{BoxFuture, McpControlError, McpServerControl, SecretSink};
 
 use crate::phase::PhaseReport;
 use crate::servers::ServerEntry;
@@ -49,6 +49,10 @@ impl McpServerControl for McpServers {
         settings.flat_map(McpServerSettings::secrets).cloned().collect()
     }
 
+    fn report_secrets(&self, sink: Arc<dyn SecretSink>) {
+        self.secret_reports().report_to(sink);
+    }
+
     fn set_servers(&self, servers: &BTreeMap<String, McpServerSpec>) -> Result<SetMcpServersResult, McpControlError> {
         let defined = self.config().definer.as_ref().ok_or(McpControlError::Fixed)?.define(servers);
         let mut result = SetMcpServersResult::default();
@@ -80,7 +84,8 @@ impl McpServerControl for McpServers {
                 Err(why) => drop(result.errors.insert(key, why.clone())),
             }
             if kept.len() < MAX_SERVERS {
-                kept.push(Arc::new(ServerEntry::new(defined, self.config()).added_by_client()));
+                let entry = ServerEntry::new(defined, self.config(), self.secret_reports());
+                kept.push(Arc::new(entry.added_by_client()));
             }
         }
         *entries = kept;

@@ -22,6 +22,7 @@ mod remote_task;
 mod resources;
 mod revision;
 mod sampling;
+mod secret_reports;
 mod server;
 mod server_log;
 mod servers;

@@ -2,6 +2,7 @@
 //! servers that a client adds are not, since they may contain keys.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use kernel::KernelInput;
 use protocol::api::{McpServerView, SetMcpServersParams, SetMcpServersResult, ToggleMcpServerParams};
@@ -37,9 +38,10 @@ impl SessionContext {
         self.mcp_control().map(McpServerControl::servers).unwrap_or_default()
     }
 
-    /// Switches servers as they were when the session was left.
+    /// Has the servers report their new secrets, and switches them as they were when the session was left.
     pub(crate) fn restore_mcp_servers(&self, switched: &BTreeMap<String, bool>) {
         let Some(control) = self.mcp_control() else { return };
+        control.report_secrets(Arc::new(self.workplace.redactor.clone()));
         for (server, enabled) in switched {
             if let Err(error) = control.set_enabled(server, *enabled) {
                 tracing::debug!(%error, "a server that was switched is not defined any more");

@@ -9,6 +9,7 @@ use protocol::{
     FleetStopReason, MailBody, MergeSummary, ObjectiveReport, Todo, TodoMergeOutcome,
 };
 use serde_json::Value;
+use tools::SecretSink;
 
 /// The replacement for a secret.
 const REDACTED: &str = "[redacted]";
@@ -151,10 +152,10 @@ impl Redactor {
                 });
             }
             RunUpdate::CallRewritten { input, .. } => self.redact_text(input),
-            RunUpdate::StartHooksRan(context) => context.iter_mut().for_each(|text| self.redact_text(text)),
             RunUpdate::CallProgressed { progress, .. } => {
                 progress.message.iter_mut().for_each(|text| self.redact_text(text));
             }
+            RunUpdate::StartHooksRan(context) => context.iter_mut().for_each(|text| self.redact_text(text)),
             RunUpdate::StopBlocked { reason, .. } => self.redact_text(reason),
             RunUpdate::Objective { completion, .. } => match completion {
                 ObjectiveReport::Done { summary } => self.redact_text(summary),
@@ -297,6 +298,12 @@ impl Redactor {
     /// A stream of bytes without secrets.
     pub(crate) fn stream(&self) -> RedactedStream {
         RedactedStream { secrets: self.secrets(), pending: Vec::new() }
+    }
+}
+
+impl SecretSink for Redactor {
+    fn add_secret(&self, secret: &Secret) {
+        self.add_secrets(std::slice::from_ref(secret));
     }
 }
 

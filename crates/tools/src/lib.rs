@@ -38,7 +38,7 @@ pub use long_calls::{
     CallEnd, CallInProgress, FirstPoll, FollowedCall, LongCallStart, LongCalls, MovedCall, RemoteOutcome,
     RemoteTaskContext, RemoteTaskEnd, RemoteTaskObserver, RemoteTaskRef, RemoteTasks, ReplaceablePrompter,
 };
-pub use mcp_control::{McpControlError, McpServerControl};
+pub use mcp_control::{McpControlError, McpServerControl, SecretSink};
 pub use mcp_resources::{judged_name, mcp_resource_tools};
 pub use services::{
     BackgroundCommand, BackgroundCommands, BackgroundRow, BackgroundStatus, CatalogListing, CreateItemRequest,

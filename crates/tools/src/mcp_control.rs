@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use host::Guardian;
 use net::Secret;
@@ -24,8 +25,17 @@ pub trait McpServerControl: Send + Sync + fmt::Debug {
     /// The values of the servers' headers and variables that must not be written anywhere.
     fn secrets(&self) -> Vec<Secret>;
 
+    /// Has this sink told of the secrets that servers get while the session runs, such as renewed tokens.
+    fn report_secrets(&self, sink: Arc<dyn SecretSink>);
+
     /// Replaces the servers that clients added.
     fn set_servers(&self, servers: &BTreeMap<String, McpServerSpec>) -> Result<SetMcpServersResult, McpControlError>;
+}
+
+/// Keeps secrets out of everything that is written.
+pub trait SecretSink: Send + Sync + fmt::Debug {
+    /// A secret that is about to be used.
+    fn add_secret(&self, secret: &Secret);
 }
 
 /// Why an MCP server is not changed as asked.

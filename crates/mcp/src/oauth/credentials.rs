@@ -17,6 +17,7 @@ use super::login_store::{LoginStore, StoredGrant, StoredLogin};
 use super::registration::{self, OAuthClient};
 use super::token_request::{IssuedToken, TokenEndpoint, TokenGrant};
 use super::{Challenge, LoginPrompter, McpOAuthSettings, OAuthError, OAuthGrant, answer, login_request, scopes};
+use crate::secret_reports::SecretReports;
 
 /// How long before its end a token is renewed.
 const RENEWAL_MARGIN: Duration = Duration::from_secs(30);
@@ -41,6 +42,8 @@ pub(crate) struct CredentialsSetup {
     pub(crate) store: Option<LoginStore>,
     /// Lets the user sign in; without it, only a login that exists is used.
     pub(crate) prompter: Option<Arc<dyn LoginPrompter>>,
+    /// Told of every token.
+    pub(crate) secrets: SecretReports,
 }
 
 /// The token for one server.
@@ -371,6 +374,7 @@ impl Credentials {
     fn note_used(&self, token: &Secret) {
         let mut used = lock(&self.used);
         if !used.contains(token) {
+            self.setup.secrets.report(token);
             used.push(token.clone());
         }
         let excess = used.len().saturating_sub(MAX_USED_TOKENS);

@@ -9,6 +9,7 @@ use tokio::sync::Mutex as AsyncMutex;
 use super::connection::{ConnectionState, Failures};
 use super::{McpServersConfig, ServerSlot};
 use crate::phase::PhaseCell;
+use crate::secret_reports::SecretReports;
 use crate::{DefinedMcpServer, McpServerSettings};
 
 /// A server of the session, usable or not.
@@ -23,17 +24,22 @@ pub(crate) struct ServerEntry {
 }
 
 impl ServerEntry {
-    pub(crate) fn new(defined: DefinedMcpServer, config: &Arc<McpServersConfig>) -> ServerEntry {
+    pub(crate) fn new(
+        defined: DefinedMcpServer,
+        config: &Arc<McpServersConfig>,
+        secrets: &SecretReports,
+    ) -> ServerEntry {
         let is_enabled = Arc::new(AtomicBool::new(defined.is_enabled));
         let slot = |settings: &McpServerSettings| {
             Arc::new(ServerSlot {
                 prefix: mcp_tool_name(&settings.name, ""),
+                definition: defined.digest(),
                 settings: settings.clone(),
                 config: Arc::clone(config),
+                secrets: secrets.clone(),
                 credentials: OnceLock::new(),
                 connection: AsyncMutex::new(ConnectionState::Disconnected(Failures::default())),
                 failure: Mutex::default(),
-                definition: defined.digest(),
                 phase: PhaseCell::default(),
                 is_enabled: Arc::clone(&is_enabled),
                 known: Mutex::default(),

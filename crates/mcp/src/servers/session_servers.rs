@@ -6,6 +6,7 @@ use host::Guardian;
 
 use super::{McpServersConfig, ServerEntry, ServerSlot};
 use crate::McpRevision;
+use crate::secret_reports::SecretReports;
 
 /// The servers of a session. As a catalogue, it has those that every agent may use, or those of one agent definition.
 #[derive(Debug)]
@@ -20,6 +21,7 @@ pub struct McpServers {
 struct SharedServers {
     entries: RwLock<Vec<Arc<ServerEntry>>>,
     config: Arc<McpServersConfig>,
+    secrets: SecretReports,
 }
 
 /// What a connection to a server shows.
@@ -54,9 +56,10 @@ impl McpServers {
     pub fn new(mut config: McpServersConfig) -> McpServers {
         let servers = std::mem::take(&mut config.servers);
         let config = Arc::new(config);
-        let entry = |defined| Arc::new(ServerEntry::new(defined, &config));
+        let secrets = SecretReports::default();
+        let entry = |defined| Arc::new(ServerEntry::new(defined, &config, &secrets));
         let entries = RwLock::new(servers.into_iter().map(entry).collect());
-        McpServers { shared: Arc::new(SharedServers { entries, config }), agent: None }
+        McpServers { shared: Arc::new(SharedServers { entries, config, secrets }), agent: None }
     }
 
     /// The servers that agents of a definition may use: those of the session, and their own.
@@ -85,6 +88,10 @@ impl McpServers {
 
     pub(crate) fn entries_mut(&self) -> RwLockWriteGuard<'_, Vec<Arc<ServerEntry>>> {
         self.shared.entries.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn secret_reports(&self) -> &SecretReports {
+        &self.shared.secrets
     }
 
     pub(crate) fn config(&self) -> &Arc<McpServersConfig> {

@@ -19,6 +19,7 @@ use super::{McpServersConfig, ServerCheck};
 use crate::oauth::Credentials;
 use crate::phase::PhaseCell;
 use crate::prompts::McpPrompt;
+use crate::secret_reports::SecretReports;
 use crate::server::DescriptionList;
 use crate::{McpAddress, McpServer, McpServerSettings, McpToolDescription, tool};
 
@@ -34,9 +35,11 @@ pub(crate) struct ServerSlot {
     pub(super) settings: McpServerSettings,
     /// The start of its tools' names.
     pub(super) prefix: String,
-    pub(super) config: Arc<McpServersConfig>,
     /// A digest of its definition.
     pub(super) definition: String,
+    pub(super) config: Arc<McpServersConfig>,
+    /// Told of the tokens for it.
+    pub(super) secrets: SecretReports,
     /// The token for it, once it was needed.
     pub(super) credentials: OnceLock<Arc<Credentials>>,
     pub(super) connection: AsyncMutex<ConnectionState>,

@@ -85,6 +85,7 @@ impl ServerSlot {
             clock,
             store,
             prompter,
+            secrets: self.secrets.clone(),
         };
         Ok(Some(Arc::clone(self.credentials.get_or_init(|| Arc::new(Credentials::new(setup))))))
     }

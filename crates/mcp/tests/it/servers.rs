@@ -362,6 +362,32 @@ async fn a_login_is_kept_renewed_and_ended() {
 }
 
 #[tokio::test]
+async fn tokens_that_are_renewed_while_a_session_runs_are_redacted() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = LoginStore::new(Home::open(folder.path().join("home")).unwrap());
+    let server = ScriptedMcpProgram::new(json!({ "revision": "stateless", "oauth": 4 })).serve();
+    let servers = |prompter: Option<Arc<dyn LoginPrompter>>| {
+        let logins = McpLogins { store: Some(store.clone()), prompter, ..McpLogins::default() };
+        let servers = vec![url(&server, Vec::new()).into()];
+        Arc::new(McpServers::new(McpServersConfig { servers, logins, ..McpServersConfig::default() }))
+    };
+    servers(Some(Arc::new(RedirectFollower))).log_in("calc", &test_guardian()).await.unwrap().unwrap();
+    let before = server.program().heard("/token").len();
+    let call = |turn| json!({ "id": format!("c{turn}"), "tool": "mcp__calc__add", "input": { "a": 1, "b": 1 } });
+    let mut rules: Vec<Value> =
+        (1..6).map(|turn| json!({ "when": { "turn": turn }, "answer": [{ "call": call(turn) }] })).collect();
+    let tokens: Vec<String> = (1..9).map(|number| format!("<access-token-{number}>")).collect();
+    rules.push(json!({ "answer": [{ "say": tokens.concat() }] }));
+    let script = json!({ "version": 1, "about": "Tells tokens", "rules": rules }).to_string();
+    let run = scenario().script(&script).allow_all().tool_catalog(servers(None)).prompt("go").run().await;
+    let after = server.program().heard("/token").len();
+    assert!((before + 1..8).contains(&after), "the token was renewed: {before}, {after}");
+    let text = run.text();
+    assert!((before + 1..=after).all(|number| !text.contains(&format!("<access-token-{number}>"))), "{text}");
+    assert!(text.contains(&format!("<access-token-{}>", after + 1)), "{text}");
+}
+
+#[tokio::test]
 async fn a_session_that_the_server_forgets_is_begun_again_and_ended_at_the_end() {
     let server = ScriptedMcpProgram::new(json!({ "revision": "session", "forgets": 4 })).serve();
     let calls: Vec<(&str, Value)> = (0..6).map(|n| ("mcp__calc__add", json!({ "a": n, "b": 1 }))).collect();

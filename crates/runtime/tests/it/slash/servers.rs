@@ -15,7 +15,8 @@ use runtime::slash::SlashOutcome;
 use serde_json::{Value, json};
 use testkit::session::{SessionDriver, scenario};
 use tools::{
-    BoxFuture, CatalogListing, McpControlError, McpServerControl, OutsidePromptUsage, RemoteTasks, Tool, ToolCatalog,
+    BoxFuture, CatalogListing, McpControlError, McpServerControl, OutsidePromptUsage, RemoteTasks, SecretSink, Tool,
+    ToolCatalog,
 };
 
 use super::{refused, shown_text};
@@ -112,6 +113,8 @@ impl McpServerControl for TestServers {
     fn secrets(&self) -> Vec<Secret> {
         Vec::new()
     }
+
+    fn report_secrets(&self, _sink: Arc<dyn SecretSink>) {}
 
     fn set_servers(&self, servers: &BTreeMap<String, McpServerSpec>) -> Result<SetMcpServersResult, McpControlError> {
         Ok(SetMcpServersResult { added: servers.keys().cloned().collect(), ..SetMcpServersResult::default() })
