@@ -41,7 +41,7 @@ pub use oauth::{
     LOGIN_TIMEOUT, LoginCallback, LoginPrompter, LoginRequest, LoginStatus, LoginStore, LoginStoreError,
     McpOAuthSettings, OAuthError, OAuthGrant, StoredLogins, log_out,
 };
-pub use revision::{McpNegotiation, McpRevision, PROTOCOL_VERSION};
+pub use revision::{AGENT_MARK, McpNegotiation, McpRevision, PROTOCOL_VERSION};
 pub use server::{McpServer, McpToolList};
 pub use server_log::ServerLog;
 pub use servers::{LoginOutcome, McpLogins, McpServers, McpServersConfig, ServerCheck};

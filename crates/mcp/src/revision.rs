@@ -15,6 +15,9 @@ pub(crate) const STATELESS_VERSION: &str = "2026-07-28";
 /// The extension for calls that become tasks.
 pub(crate) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
+/// How a client says that it acts for an agent of Bosun. Other programs may have its name.
+pub const AGENT_MARK: &str = "dev.bosun/agent";
+
 /// The family of revisions that a server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum McpRevision {
@@ -55,10 +58,14 @@ pub(crate) fn client_info() -> Value {
 /// What the client can do for a server.
 pub(crate) fn client_capabilities(revision: McpRevision, options: &McpOptions) -> Value {
     let mut capabilities = match (revision, options.tasks) {
-        (McpRevision::Session, _) => json!({ "roots": {}, "elicitation": {} }),
-        (McpRevision::Stateless, McpTaskSupport::Off) => json!({ "elicitation": { "form": {} } }),
+        (McpRevision::Session, _) => {
+            json!({ "roots": {}, "elicitation": {}, "experimental": { AGENT_MARK: {} } })
+        }
+        (McpRevision::Stateless, McpTaskSupport::Off) => {
+            json!({ "elicitation": { "form": {} }, "extensions": { AGENT_MARK: {} } })
+        }
         (McpRevision::Stateless, McpTaskSupport::Offered) => {
-            json!({ "elicitation": { "form": {} }, "extensions": { TASKS_EXTENSION: {} } })
+            json!({ "elicitation": { "form": {} }, "extensions": { AGENT_MARK: {}, TASKS_EXTENSION: {} } })
         }
     };
     if options.sampling == SamplingPolicy::Allowed {

@@ -1,5 +1,6 @@
 //! What a client says about itself: in `initialize`, or in the `_meta` of each request.
 
+use mcp::AGENT_MARK;
 use serde_json::{Map, Value, json};
 
 use super::McpFault;
@@ -62,6 +63,11 @@ impl McpClientProfile {
         self.capabilities.get(capability).is_some_and(Value::is_object)
     }
 
+    /// Whether it acts for an agent of Bosun, which never decides for the user.
+    pub fn is_agent(&self) -> bool {
+        ["experimental", "extensions"].iter().any(|kind| self.has_extension(kind, AGENT_MARK))
+    }
+
     /// Whether it shows forms to its user.
     pub fn can_elicit(&self) -> bool {
         let elicitation = self.capabilities.get("elicitation").and_then(Value::as_object);
@@ -70,8 +76,11 @@ impl McpClientProfile {
 
     /// Whether it follows calls that become tasks, in the form of 2026-07-28.
     pub(crate) fn has_tasks(&self) -> bool {
-        let extensions = self.capabilities.get("extensions");
-        extensions.and_then(|extensions| extensions.get(TASKS_EXTENSION)).is_some_and(Value::is_object)
+        self.has_extension("extensions", TASKS_EXTENSION)
+    }
+
+    fn has_extension(&self, kind: &str, name: &str) -> bool {
+        self.capabilities.get(kind).and_then(|extensions| extensions.get(name)).is_some_and(Value::is_object)
     }
 
     /// Whether it can answer a request with this method.
@@ -111,5 +120,14 @@ mod tests {
         assert!(profile(json!({ "roots": {} })).require_input("sampling/createMessage").is_err());
         assert!(profile(json!({ "extensions": { TASKS_EXTENSION: {} } })).has_tasks());
         assert!(!profile(json!({ "tasks": {} })).has_tasks());
+    }
+
+    #[test]
+    fn an_agent_of_bosun_is_known_by_its_mark_and_not_by_its_name() {
+        let named = json!({ "clientInfo": { "name": "bosun", "version": "1" }, "capabilities": {} });
+        assert!(!McpClientProfile::of_initialize(named.as_object().unwrap()).is_agent());
+        assert!(profile(json!({ "extensions": { AGENT_MARK: {} } })).is_agent());
+        let session = json!({ "capabilities": { "experimental": { AGENT_MARK: {} } } });
+        assert!(McpClientProfile::of_initialize(session.as_object().unwrap()).is_agent());
     }
 }

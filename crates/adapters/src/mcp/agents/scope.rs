@@ -11,9 +11,6 @@ use protocol::{SessionId, SessionOptions};
 use super::arguments::AgentToolError;
 use crate::mcp::McpRequest;
 
-/// The name by which Bosun's own client for MCP servers introduces itself.
-const OWN_CLIENT: &str = "bosun";
-
 /// What a server is for.
 #[derive(Debug, Clone)]
 pub struct AgentServerSettings {
@@ -43,7 +40,7 @@ impl AgentServerSettings {
     pub(super) fn may_answer(&self, request: &McpRequest) -> bool {
         match self.answers {
             AnswerPolicy::Refused => false,
-            AnswerPolicy::Allowed => request.client().name != OWN_CLIENT,
+            AnswerPolicy::Allowed => !request.client().is_agent(),
         }
     }
 
