@@ -4,13 +4,15 @@
 use std::sync::Arc;
 
 use protocol::HookSpec;
-use tools::Tool;
+use tools::{Tool, ToolCatalog};
 
 /// Extensions from the program that drives a session.
 #[derive(Debug, Clone, Default)]
 pub struct ClientExtensions {
     /// Tools that the program runs. Each replaces the tool that has this name in Bosun or in the Copilot SDK.
     pub tools: Vec<Arc<dyn Tool>>,
+    /// Tools of the program that come and go while the session runs.
+    pub catalog: Option<Arc<dyn ToolCatalog>>,
     /// The program's hooks, in addition to those of the catalogue.
     pub hooks: Vec<HookSpec>,
     /// Calls the hooks that are functions of the program.

@@ -128,7 +128,7 @@ impl ClientConversation {
         let OpenedSession { id, owner, api, events, tasks, info, .. } = opened;
         let root = tasks.first()?.id;
         let session = session_uuid(id);
-        let servers = ServerConnector::new(Arc::clone(&api), servers);
+        let servers = ServerConnector::new(Arc::clone(&api), Arc::clone(&control), servers);
         let conversation = ClientConversation {
             session,
             root,

@@ -9,6 +9,7 @@ use host::Home;
 use protocol::SessionId;
 use runtime::{ClientExtensions, SessionStart, SystemText};
 use serde_json::Value;
+use tools::ToolCatalog;
 
 use super::args::ClaudeArgs;
 use super::client_setup::ClientSetup;
@@ -39,6 +40,7 @@ pub(super) fn build_request(
         hook_driver: Some(Arc::new(hook_callbacks::HookCallbacks::new(Arc::clone(control)))),
         system_text: with_schema_prompt(system_text(args, initialize)?, setup),
         tools: setup.tools(),
+        catalog: Some(Arc::clone(&setup.servers) as Arc<dyn ToolCatalog>),
     };
     let mut options = session_options(args, initialize, setup)?;
     mcp_servers::add_tool_rules(&initialize.request, &mut options);

@@ -28,6 +28,7 @@ pub(super) fn session_options(
         return Err(managed::refusal("managed settings forbid the permission mode bypassPermissions".into()));
     }
     let (servers, tools) = (setup.servers.connected(), setup.servers.tool_names());
+    let servers: Vec<&str> = servers.iter().map(String::as_str).collect();
     let agents =
         agents::agents_option(&initialize.request["agents"], &servers, &tools).map_err(|why| refusal(why, ""))?;
     let (permission, mode) = modes(mode);

@@ -63,6 +63,7 @@ impl CopilotSessionParams<'_> {
         self.add_policy_rules(&mut request.options)?;
         request.client_extensions = ClientExtensions {
             tools: self.tools(name, tool_calls)?,
+            catalog: None,
             hooks: hook_specs(),
             hook_driver: Some(Arc::new(ClientHooks::new(name.to_owned(), Arc::clone(clients)))),
             system_text: self.system(),

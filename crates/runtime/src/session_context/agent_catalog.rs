@@ -6,6 +6,7 @@ use model::Model;
 use protocol::AgentSpec;
 use tools::{Tool, ToolCatalog};
 
+use super::joined_catalog::JoinedCatalog;
 use crate::catalog::Catalog;
 use crate::client_extensions::ClientExtensions;
 use crate::instructions::Instructions;
@@ -63,7 +64,7 @@ impl AgentCatalog {
             added_models: AddedModels::default(),
             cost_guard: settings.cost_guard,
             client_extensions: settings.client_extensions.clone(),
-            tool_catalog: settings.tool_catalog.clone(),
+            tool_catalog: JoinedCatalog::join(&settings.client_extensions.catalog, &settings.tool_catalog),
             instructions,
             prepared_agents: PreparedAgents::default(),
             tools_for_started_calls: tools_for_started_calls(),

@@ -2,6 +2,7 @@
 
 mod agent_catalog;
 mod facts;
+mod joined_catalog;
 mod session_log;
 mod shared;
 mod task_memory;

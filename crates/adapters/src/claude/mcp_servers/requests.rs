@@ -17,6 +17,7 @@ use tokio::task::JoinSet;
 use super::status;
 use super::{ClientServerConfigs, InProcessServers};
 use crate::claude::background::error_text;
+use crate::claude::wire::ControlChannel;
 
 /// How long the first turn waits for the client's servers, so that its `init` message has their tools.
 const FIRST_TURN_WAIT: Duration = Duration::from_secs(5);
@@ -28,6 +29,7 @@ const MAX_SET: usize = 64;
 #[derive(Debug)]
 pub(in crate::claude) struct ServerConnector {
     api: Arc<RpcClient>,
+    control: Arc<ControlChannel>,
     in_process: Arc<InProcessServers>,
     /// Connections that are being made because the client configured the servers.
     connecting: JoinSet<()>,
@@ -36,8 +38,12 @@ pub(in crate::claude) struct ServerConnector {
 }
 
 impl ServerConnector {
-    pub(in crate::claude) fn new(api: Arc<RpcClient>, in_process: Arc<InProcessServers>) -> ServerConnector {
-        ServerConnector { api, in_process, connecting: JoinSet::new(), has_waited: false }
+    pub(in crate::claude) fn new(
+        api: Arc<RpcClient>,
+        control: Arc<ControlChannel>,
+        in_process: Arc<InProcessServers>,
+    ) -> ServerConnector {
+        ServerConnector { api, control, in_process, connecting: JoinSet::new(), has_waited: false }
     }
 
     /// Begins to connect to the servers that the client configured: it expects to see which of them work. Others start
@@ -69,7 +75,7 @@ impl ServerConnector {
         let connected = of_session.iter().filter(|server| server.status == McpServerStatus::Connected);
         let tools = connected.filter_map(|server| server.tools.as_ref()).flatten();
         let tools = tools.map(|tool| tool.full_name.clone()).collect();
-        (self.in_process.status().chain(of_session.iter().map(status::describe)).collect(), tools)
+        (self.in_process.status().into_iter().chain(of_session.iter().map(status::describe)).collect(), tools)
     }
 
     /// Answers `mcp_toggle`.
@@ -101,14 +107,18 @@ impl ServerConnector {
     }
 
     /// Answers `mcp_set_servers`: the servers that this request named before are replaced, and so are those inside the
-    /// client. New servers inside a client can only be given when its session starts.
+    /// client.
     pub(in crate::claude) fn set_servers(
         &self,
         request: &Value,
     ) -> impl Future<Output = Result<Value, String>> + Send + 'static {
         let servers = request["servers"].as_object().cloned();
-        let (api, in_process) = (Arc::clone(&self.api), Arc::clone(&self.in_process));
-        async move { set_servers(&api, &in_process, servers.ok_or("`servers` must be an object")?).await }
+        let (api, control) = (Arc::clone(&self.api), Arc::clone(&self.control));
+        let in_process = Arc::clone(&self.in_process);
+        async move {
+            let servers = servers.ok_or("`servers` must be an object")?;
+            set_servers(&api, &control, &in_process, servers).await
+        }
     }
 
     async fn session_servers(&self) -> Vec<McpServerView> {
@@ -128,6 +138,7 @@ async fn reconnect(api: &RpcClient, name: String) -> Result<Value, String> {
 
 async fn set_servers(
     api: &RpcClient,
+    control: &Arc<ControlChannel>,
     in_process: &InProcessServers,
     servers: Map<String, Value>,
 ) -> Result<Value, String> {
@@ -139,19 +150,19 @@ async fn set_servers(
     if !changes.is_empty() {
         let _added: Value = api.call(Method::RulesSet, RulesParams { changes }).await.map_err(error_text)?;
     }
+    // Agents are prepared anew by the next call, then with these servers too.
+    let in_process = in_process.set(control, &configs.in_process).await;
     let params = SetMcpServersParams { servers: configs.external.clone() };
     let changed: SetMcpServersResult = api.call(Method::SessionMcpSetServers, params).await.map_err(error_text)?;
-    let [added, removed, unknown] = in_process.keep_only(&configs.in_process);
     let mut errors: BTreeMap<String, String> = changed.errors;
     errors.extend(configs.invalid);
-    let late = |name| (name, "servers inside the program must be given when its session starts".to_owned());
-    errors.extend(unknown.into_iter().map(late));
+    errors.extend(in_process.errors);
     let connected = join_all(changed.added.iter().map(|name| reconnect(api, name.clone()))).await;
     let failed = changed.added.iter().zip(connected).filter_map(|(name, it)| Some((name.clone(), it.err()?)));
     errors.extend(failed);
     Ok(json!({
-        "added": changed.added.into_iter().chain(added).collect::<Vec<_>>(),
-        "removed": changed.removed.into_iter().chain(removed).collect::<Vec<_>>(),
+        "added": changed.added.into_iter().chain(in_process.added).collect::<Vec<_>>(),
+        "removed": changed.removed.into_iter().chain(in_process.removed).collect::<Vec<_>>(),
         "errors": errors,
     }))
 }

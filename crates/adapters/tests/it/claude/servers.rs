@@ -1,9 +1,12 @@
 //! MCP servers inside the client.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mcp::{DefinedMcpServer, McpAddress, McpProgram, McpServerSettings, McpServers, McpServersConfig};
-use protocol::RuleEffect;
+use mcp::{
+    DefinedMcpServer, McpAddress, McpProgram, McpServerDefiner, McpServerSettings, McpServers, McpServersConfig,
+};
+use protocol::{McpServerSpec, RuleEffect};
 use serde_json::{Value, json};
 use testkit::mcp::ScriptedMcpProgram;
 use testkit::session::scenario;
@@ -23,6 +26,11 @@ rules:
 async fn initialize_with_server(client: &mut ClaudeTestClient, initialize: Value) -> Value {
     let mut request = initialize;
     request["subtype"] = json!("initialize");
+    request_with_server(client, request).await
+}
+
+/// Makes a request, answering the adapter's requests to the client's MCP server until it is answered.
+async fn request_with_server(client: &mut ClaudeTestClient, request: Value) -> Value {
     client.send(json!({ "type": "control_request", "request_id": "hello", "request": request })).await;
     loop {
         let frame = client.next().await.unwrap();
@@ -71,15 +79,50 @@ async fn client_tools_are_called_through_the_client() {
         let init = client.next_matching(|frame| frame["subtype"] == "init").await;
         assert_eq!(init["mcp_servers"], json!([{ "name": "calc", "status": "connected" }]));
         assert!(init["tools"].as_array().unwrap().contains(&json!("mcp__calc__add")));
-        let call = client.next_request("mcp_message").await;
-        let message = &call["request"]["message"];
-        assert_eq!((&message["method"], &message["params"]["name"]), (&json!("tools/call"), &json!("add")));
-        assert_eq!(message["params"]["_meta"]["claudecode/toolUseId"], "c1");
-        let result = json!({ "content": [{ "type": "text", "text": "the sum is 3" }] });
-        let response = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
-        client.answer(&call, json!({ "mcp_response": response })).await;
+        answer_call(&mut client).await;
         assert_eq!(client.next_of_type("result").await["result"], "the sum is 3");
     }
+}
+
+/// Answers the call of the client's server.
+async fn answer_call(client: &mut ClaudeTestClient) {
+    let call = client.next_request("mcp_message").await;
+    let message = &call["request"]["message"];
+    assert_eq!((&message["method"], &message["params"]["name"]), (&json!("tools/call"), &json!("add")));
+    assert_eq!(message["params"]["_meta"]["claudecode/toolUseId"], "c1");
+    let result = json!({ "content": [{ "type": "text", "text": "the sum is 3" }] });
+    let response = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
+    client.answer(&call, json!({ "mcp_response": response })).await;
+}
+
+/// Lets clients replace the servers outside of them; these tests name none.
+#[derive(Debug)]
+struct NoServers;
+
+impl McpServerDefiner for NoServers {
+    fn define(&self, _servers: &BTreeMap<String, McpServerSpec>) -> Vec<DefinedMcpServer> {
+        Vec::new()
+    }
+}
+
+#[tokio::test]
+async fn a_server_inside_the_client_is_added_and_removed_while_the_session_runs() {
+    let config = McpServersConfig { definer: Some(Arc::new(NoServers)), ..McpServersConfig::default() };
+    let servers = Arc::new(McpServers::new(config));
+    let scenario = scenario().script(SCRIPT).rule(RuleEffect::Allow, "mcp__calc__add").tool_catalog(servers);
+    let test_host = ClaudeTestHost::new(scenario);
+    let mut client = ClaudeTestClient::initialized(&test_host, &[], json!({})).await;
+    let add = json!({ "subtype": "mcp_set_servers", "servers": { "calc": { "type": "sdk", "name": "calc" } } });
+    let added = request_with_server(&mut client, add).await;
+    assert_eq!(added["response"], json!({ "added": ["calc"], "removed": [], "errors": {} }));
+    client.prompt("add").await;
+    answer_call(&mut client).await;
+    assert_eq!(client.next_of_type("result").await["result"], "the sum is 3");
+    let removed = client.request(json!({ "subtype": "mcp_set_servers", "servers": {} })).await;
+    assert_eq!(removed["response"], json!({ "added": [], "removed": ["calc"], "errors": {} }));
+    let status = client.request(json!({ "subtype": "mcp_status" })).await;
+    assert_eq!(status["response"]["mcpServers"][0]["status"], "disabled");
+    client.close().await;
 }
 
 /// The servers that a session's settings would make of a client's configuration.
