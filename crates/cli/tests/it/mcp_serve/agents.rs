@@ -85,6 +85,9 @@ fn only_the_user_decides_unless_clients_may() {
     let call = |name: &str| json!({ "name": name, "arguments": answer });
     assert!(server.request(&json!({}), "tools/call", call("answer_ask"))["error"]["code"] == -32602);
     let trusted = mcp.serve(&["--allow-answers"]);
+    let agent = json!({ "elicitation": {}, "extensions": { "dev.bosun/agent": {} } });
+    let refused = trusted.request(&agent, "tools/call", call("answer_ask"));
+    assert_eq!(refused["error"]["code"], -32602, "an agent never decides: {refused}");
     let answered = trusted.request(&json!({}), "tools/call", call("answer_ask"));
     assert_eq!(answered["result"]["content"][0]["text"], "allowed", "{answered}");
     within(PATIENCE, "the call ran", || mcp.witness().contains("asked"));
@@ -132,6 +135,28 @@ fn a_fleet_is_started_and_followed() {
     assert_eq!((&report["end"], &report["done"], &report["total"]), (&json!("done"), &json!(2), &json!(2)), "{report}");
     assert_eq!(server.call("fleet_status", json!({ "session": task }))["done"], 2);
     assert_eq!(server.call("list_todos", json!({ "session": task }))["total"], 2);
+}
+
+#[test]
+fn a_fleet_is_started_with_a_plan() {
+    let mcp = McpFixture::new();
+    let server = mcp.serve(&["--allow-all"]);
+    let todos = json!([{ "id": "one", "title": "Say it" }, { "id": "two", "title": "Repeat it", "depends_on": ["one"] }]);
+    let fleet = server.call("start_fleet", json!({ "plan": { "goal": "say it", "todos": todos } }));
+    let status = || server.call("fleet_status", json!({ "session": fleet["session"] }));
+    within(PATIENCE, "the fleet ends", || status()["end"] == "done");
+    assert_eq!((&status()["done"], &status()["total"]), (&json!(2), &json!(2)));
+    for (arguments, why) in [
+        (json!({}), "neither a prompt nor a plan"),
+        (json!({ "plan": { "todos": [{ "id": "one" }] } }), "has 1 problem"),
+        (json!({ "plan": { "defaults": { "model": "script/x.yaml" }, "todos": todos } }), "cannot choose models in files"),
+        (json!({ "plan": { "todos": [{ "id": "a", "title": "a", "model": "replay/x" }] } }), "cannot choose models in files"),
+    ] {
+        let call = json!({ "name": "start_fleet", "arguments": arguments });
+        let refused = server.request(&json!({}), "tools/call", call)["result"].clone();
+        let text = refused["content"][0]["text"].as_str().unwrap_or_default();
+        assert!(refused["isError"] == true && text.contains(why), "{refused}");
+    }
 }
 
 #[test]

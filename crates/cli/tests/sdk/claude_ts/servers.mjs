@@ -1,6 +1,8 @@
 // MCP servers that are programs or are reached by URL. `MCP_SERVER` and `MCP_URL` name a server that adds numbers.
 
 import assert from "node:assert/strict";
+import { createSdkMcpServer, tool } from "@anthropic-ai/claude-agent-sdk";
+import { z } from "zod";
 import { answers, result, run, system, talk } from "./kit.mjs";
 
 const PROGRAM = JSON.parse(process.env.MCP_SERVER);
@@ -77,6 +79,14 @@ await run({
       assert.equal(states(system(messages, "init")[0].mcp_servers).calc, "connected");
       assert.equal(result(messages).result, "The sum: the sum is 5");
       assert.deepEqual((await open.query.setMcpServers({})).removed, ["calc", "missing"]);
+      assert.match(answers(await open.turn("add two and three"))[0], /There is no tool/);
+      const add = tool("add", "Adds.", { a: z.number(), b: z.number() }, async ({ a, b }) => ({
+        content: [{ type: "text", text: `inside, the sum is ${a + b}` }],
+      }));
+      const inside = createSdkMcpServer({ name: "calc", tools: [add] });
+      assert.deepEqual(await open.query.setMcpServers({ calc: inside }), { added: ["calc"], removed: [], errors: {} });
+      assert.equal(result(await open.turn("add two and three")).result, "The sum: inside, the sum is 5");
+      assert.deepEqual((await open.query.setMcpServers({})).removed, ["calc"]);
       assert.match(answers(await open.turn("add two and three"))[0], /There is no tool/);
     });
   },
