@@ -79,6 +79,7 @@ impl StoredSession {
             | SessionMethod::TasksRegister
             | SessionMethod::TasksReport
             | SessionMethod::TasksOrphan
+            | SessionMethod::ConversationCut
             | SessionMethod::AgentsList
             | SessionMethod::SessionMcpList
             | SessionMethod::SessionMcpToggle

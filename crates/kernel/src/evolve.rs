@@ -61,6 +61,7 @@ impl KernelState {
             | Event::PromptSuggested { .. }
             | Event::ModelDiffered { .. }
             | Event::Compacted(_)
+            | Event::ConversationCut { .. }
             | Event::CallRewritten { .. }
             | Event::CallProgressed { .. }
             | Event::ToolsLoaded { .. }

@@ -47,6 +47,13 @@ pub enum KernelInput {
         /// The compaction.
         compaction: Compaction,
     },
+    /// Remove the end of the conversation of an idle task.
+    CutConversation {
+        /// The task.
+        task: TaskId,
+        /// The number of the last log entry that still counts.
+        after: u64,
+    },
     /// Continue every interrupted task.
     Resume,
     /// Interrupt every running task, because the owner is about to leave.

@@ -360,6 +360,11 @@ pub enum Event {
     },
     /// The model no longer gets the full beginning of the conversation; the log still has it.
     Compacted(Compaction),
+    /// The model no longer gets what came after an earlier entry of the log; the log still has it.
+    ConversationCut {
+        /// The number of the last entry that still counts.
+        after: u64,
+    },
 
     /// A tool call is about to run.
     CallStarted {

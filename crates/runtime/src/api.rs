@@ -6,11 +6,12 @@ use std::time::Duration;
 use client::{BackgroundWork, SessionMessage};
 use kernel::{KernelInput, ReaderWait};
 use protocol::api::{
-    AgentResult, AgentView, AgentsResult, AsksDecideParams, ClosedConnectionParams, CommandFate, FleetParams,
-    FleetResult, InvokeSlashParams, McpServerNameParams, McpServersResult, Method, ModelParams, PermissionParams,
-    PlanParams, RefusalKind, ResumeFleetParams, RulesParams, SelectAgentParams, SendParams, SendResult, SessionCommand,
-    SessionMethod, SessionWaitEnd, SessionWaitParams, SessionWaitResult, SlashList, StartAgentParams, StartAgentResult,
-    SubscribeParams, TaskView, TaskWaitParams, TaskWaitResult, TasksParams, TodoEdit, TodoEdits, TodoIds, TodosParams,
+    AgentResult, AgentView, AgentsResult, AsksDecideParams, ClosedConnectionParams, CommandFate, CutConversationParams,
+    FleetParams, FleetResult, InvokeSlashParams, McpServerNameParams, McpServersResult, Method, ModelParams,
+    PermissionParams, PlanParams, RefusalKind, ResumeFleetParams, RulesParams, SelectAgentParams, SendParams,
+    SendResult, SessionCommand, SessionMethod, SessionWaitEnd, SessionWaitParams, SessionWaitResult, SlashList,
+    StartAgentParams, StartAgentResult, SubscribeParams, TaskView, TaskWaitParams, TaskWaitResult, TasksParams,
+    TodoEdit, TodoEdits, TodoIds, TodosParams,
 };
 use protocol::{Hinted, TaskId};
 use rpc::{ClientHandle, ErrorObject, RequestHandler, ResponseFuture, read_params};
@@ -21,6 +22,7 @@ use tokio::sync::watch;
 
 use crate::bus::FrameCache;
 use crate::commands;
+use crate::conversation_cut::{ConversationCutError, cut_conversation};
 use crate::external_tasks;
 use crate::fleet::{self, FleetError};
 use crate::hooks;
@@ -145,6 +147,11 @@ impl RequestHandler for SessionApi {
                 }
                 SessionMethod::SessionMcpSetServers => {
                     json_of(self.context.set_mcp_servers(&read_params(params)?).map_err(mcp_refusal)?)
+                }
+                SessionMethod::ConversationCut => {
+                    let CutConversationParams { after } = read_params(params)?;
+                    let cut = cut_conversation(&self.context, &self.supervisor, self.root, after).await;
+                    cut.map(|()| json!({})).map_err(cut_refusal)
                 }
                 SessionMethod::AgentsList => {
                     let agents = self.context.catalog.definitions.agents.iter().map(AgentView::from).collect();
@@ -295,6 +302,14 @@ fn model_refusal(error: ModelChangeError) -> ErrorObject {
     match error {
         ModelChangeError::Rejected(rejected) => rejection(rejected),
         ModelChangeError::Unusable { .. } | ModelChangeError::Unpriced(_) => refused(&error),
+    }
+}
+
+fn cut_refusal(error: ConversationCutError) -> ErrorObject {
+    match error {
+        ConversationCutError::Rejected(rejected) => rejection(rejected),
+        ConversationCutError::Store(error) => ErrorObject::internal(error),
+        ConversationCutError::NoCutPoint(_) => refused(&error),
     }
 }
 

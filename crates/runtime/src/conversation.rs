@@ -35,6 +35,8 @@ pub(crate) struct Conversation {
     /// Mail that is not delivered yet.
     unread: BTreeMap<MailId, (Principal, MailDelivery, MailBody)>,
     messages: Messages,
+    /// The events that delivered mail since the last compaction, with the number of messages before each.
+    cut_points: Vec<CutPoint>,
     turn: Turn,
     /// Whether the latest turn waits for its model.
     awaits_answer: bool,
@@ -73,6 +75,15 @@ pub(crate) struct Conversation {
     repeats: RepeatTracker,
 }
 
+/// A place at which the end of a conversation can be removed.
+#[derive(Debug, Clone, Copy)]
+struct CutPoint {
+    /// The number of the first event of that end.
+    seq: u64,
+    /// The number of messages before it.
+    messages: usize,
+}
+
 /// Tools added to the initial ones. They are never removed, so that requests keep their beginning.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum AddedTools {
@@ -109,7 +120,10 @@ impl Conversation {
             Event::MailAdmitted { mail, from, delivery, body } => {
                 self.unread.insert(*mail, (*from, *delivery, body.clone()));
             }
-            Event::MailDelivered { mail } => self.deliver(mail, results),
+            Event::MailDelivered { mail } => {
+                self.cut_points.push(CutPoint { seq: envelope.seq, messages: self.messages.len() });
+                self.deliver(mail, results);
+            }
             Event::MailExpired { mail } => drop(self.unread.remove(mail)),
             Event::TurnBegun { turn, max_output, reserved, quoted, .. } => {
                 (self.reserved, self.expected) = (*reserved, quoted.output);
@@ -128,6 +142,7 @@ impl Conversation {
                 self.notices.push(RuntimeNotice::WrapUp(*why));
             }
             Event::Compacted(compaction) => self.compact(compaction),
+            Event::ConversationCut { after } => self.cut(*after),
             Event::CallRewritten { call, input } => self.rewrite_call(call, input),
             Event::CallAnswered { call, answer, .. } => self.answer_call(call, answer),
             Event::ActivationStarted { attempt, .. } if attempt.0 == 1 => {
@@ -409,8 +424,31 @@ impl Conversation {
     /// Compacts the messages. The provider has not counted the result.
     fn compact(&mut self, compaction: &Compaction) {
         self.messages.edit(|messages| compact::apply_compaction(messages, &mut self.history, compaction));
+        self.cut_points.clear();
         (self.measured, self.compacted) = (None, true);
         // The compaction may have removed the notice of the mode.
+        if self.mode != SessionMode::Interactive {
+            self.queue_mode_notice();
+        }
+    }
+
+    /// Whether the conversation can be cut after an event: mail was delivered then or later, and nothing that came
+    /// before was compacted since.
+    pub(crate) fn can_cut(&self, after: u64) -> bool {
+        self.cut_points.iter().any(|point| point.seq == after.saturating_add(1))
+    }
+
+    /// Removes the messages of later events.
+    fn cut(&mut self, after: u64) {
+        let Some(at) = self.cut_points.iter().position(|point| point.seq > after) else { return };
+        let kept = self.cut_points.get(at).map_or(0, |point| point.messages);
+        self.cut_points.truncate(at);
+        self.messages.edit(|messages| messages.truncate(kept));
+        self.calls.clear();
+        self.latest_text.clear();
+        self.repeats.reset();
+        (self.measured, self.final_stop, self.awaits_answer, self.wrap_up) = (None, None, false, None);
+        // The removed messages may have had the notice of the mode.
         if self.mode != SessionMode::Interactive {
             self.queue_mode_notice();
         }

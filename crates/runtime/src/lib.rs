@@ -20,6 +20,7 @@ mod command_paths;
 mod commands;
 mod compact;
 mod conversation;
+mod conversation_cut;
 mod definition;
 mod executors;
 mod expectations;

@@ -93,6 +93,7 @@ impl Redactor {
             | KernelInput::SetMode { .. }
             | KernelInput::OrphanExternalTasks { .. }
             | KernelInput::SetModel { .. }
+            | KernelInput::CutConversation { .. }
             | KernelInput::ToggleMcpServer { .. }
             | KernelInput::ContinueAutopilot { .. }
             | KernelInput::MergeTodo { .. }

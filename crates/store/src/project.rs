@@ -106,6 +106,7 @@ pub(crate) fn project(conn: &Connection, entry: &LogEntry) -> rusqlite::Result<(
         | Event::TurnReservationRaised { .. }
         | Event::WrapUpBegan { .. }
         | Event::Compacted(_)
+        | Event::ConversationCut { .. }
         | Event::AgentDefined { .. }
         | Event::StartHooksRan { .. }
         | Event::StopHooksRan { .. }

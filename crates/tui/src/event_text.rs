@@ -64,6 +64,7 @@ pub fn event_lines(event: &Event) -> Vec<String> {
         Event::TaskStalled { .. } => vec!["  ! no activity for a while".into()],
         Event::StopBlocked { reason, .. } => vec![format!("  ! not done yet: {}", short(unmet_conditions(reason)))],
         Event::Compacted(compaction) => describe_compaction(compaction).into_iter().collect(),
+        Event::ConversationCut { .. } => vec!["  = the end of the conversation was removed".into()],
         Event::ModeChanged { mode, .. } => vec![format!("  = mode: {mode}")],
         Event::ModelChanged { model, .. } => vec![format!("  = model: {}", protocol::model_display_name(model))],
         Event::McpServerToggled { server, enabled, .. } => {

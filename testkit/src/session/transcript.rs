@@ -129,6 +129,7 @@ impl TranscriptPage {
             }
             Event::BudgetLow { spent, .. } => self.add(format_args!("  little is left: {} tokens spent", spent.tokens)),
             Event::WrapUpBegan { why } => self.add(format_args!("  one last turn: {why:?}")),
+            Event::ConversationCut { after } => self.add(format_args!("  conversation cut after {after}")),
             Event::Compacted(Compaction { messages, digest, .. }) => {
                 self.add(format_args!("  {messages} messages compacted"));
                 digest.iter().for_each(|digest| self.quote(digest));

@@ -33,6 +33,7 @@ pub(crate) fn decide(
         KernelInput::Fork { from } => draft.fork(from),
         KernelInput::Define(definitions) => draft.define(definitions),
         KernelInput::Compact { task, compaction } => draft.compact(task, compaction),
+        KernelInput::CutConversation { task, after } => draft.cut_conversation(task, after),
         KernelInput::Resume => draft.resume(),
         KernelInput::Suspend => draft.suspend(),
         KernelInput::Spawn(spawn) => draft.spawn(spawn),

@@ -44,8 +44,18 @@ impl DecisionDraft<'_> {
 
     /// Compacts the conversation of an idle task.
     pub(super) fn compact(&mut self, id: TaskId, compaction: Compaction) -> Result<(), InputRefusal> {
+        self.change_conversation(id, Event::Compacted(compaction))
+    }
+
+    /// Removes the end of the conversation of an idle task.
+    pub(super) fn cut_conversation(&mut self, id: TaskId, after: u64) -> Result<(), InputRefusal> {
+        self.change_conversation(id, Event::ConversationCut { after })
+    }
+
+    /// Records a change of the conversation of an idle task.
+    fn change_conversation(&mut self, id: TaskId, change: Event) -> Result<(), InputRefusal> {
         match self.task(id)?.phase {
-            TaskPhase::Idle => self.record(id, Event::Compacted(compaction)),
+            TaskPhase::Idle => self.record(id, change),
             TaskPhase::Queued(_) | TaskPhase::Running(_) | TaskPhase::Parked(_) | TaskPhase::Interrupted => {
                 Err(InputRefusal::TurnInProgress)
             }

@@ -186,6 +186,7 @@ impl LogAudit {
             | Event::ModelDiffered { .. }
             | Event::BudgetLow { .. }
             | Event::Compacted(_)
+            | Event::ConversationCut { .. }
             | Event::ModeChanged { .. }
             | Event::ModelChanged { .. }
             | Event::McpServerToggled { .. }

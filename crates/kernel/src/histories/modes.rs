@@ -46,12 +46,16 @@ impl SimulatedSession {
         KernelInput::SelectAgent { definition, model: None }
     }
 
-    /// Tries to compact a conversation. This must succeed only while its task is idle.
+    /// Tries to compact or cut a conversation. This must succeed only while its task is idle.
     fn compact_random_task(&mut self) {
         let Some(task) = self.random_task() else { return };
         let is_idle = self.kernel.task(task).is_some_and(|task| task.phase == TaskPhase::Idle);
         let compaction = Compaction { messages: 1, digest: None, cause: CompactionCause::Requested };
-        assert_eq!(self.try_apply(KernelInput::Compact { task, compaction }).is_none(), is_idle);
+        let input = match self.rng.one_in(2) {
+            true => KernelInput::Compact { task, compaction },
+            false => KernelInput::CutConversation { task, after: self.rng.below(9) },
+        };
+        assert_eq!(self.try_apply(input).is_none(), is_idle);
     }
 
     pub(super) fn ask_plan(&mut self, run: RunId, turn: Turn, call: CallId) {

@@ -7,20 +7,21 @@ use super::{
     AddItemParams, AddMcpServerParams, AddRuleParams, AddRuleResult, AddTrustParams, AgentResult, AgentsResult,
     AllAsksParams, AllAsksResult, ArchiveItemsParams, AsksDecideParams, AsksParams, AsksResult, BeginFleetParams,
     CatalogProblems, CatalogView, CheckoutParams, CheckoutsResult, ClosedConnectionParams, CollectParams,
-    CollectResult, CommandFate, DefinitionParams, DoctorResult, EventsPage, EventsParams, ExplainParams,
-    ExplanationView, ExportParams, ExportResult, ExternalTaskResult, FleetParams, FleetResult, FleetStatusResult,
-    FolderParams, FoundSession, FullDefinition, HandOver, HostView, ImportItemsParams, ImportItemsResult,
-    ImportSettingsParams, ImportSettingsResult, InvokeSlashParams, InvokeSlashResult, ItemParams, ItemsParams,
-    ItemsResult, ListExport, ListMcpServersParams, ListParams, McpDefinitionsResult, McpLogResult, McpServerNameParams,
-    McpServersResult, McpSettingsFile, McpTestResult, ModeParams, ModelParams, ModelsResult, MovedCheckout, NewTodo,
-    OutputResult, PermissionParams, PlanParams, PlanResult, ProjectTrust, RegisterTaskParams, RemoveMcpServerParams,
-    RemoveTrustResult, ReopenSessionParams, RepairResult, ReportTaskParams, ResumeFleetParams, RulesParams,
-    SelectAgentParams, SendParams, SendResult, SessionCommand, SessionIdParams, SessionPrefixParams, SessionView,
-    SessionWaitParams, SessionWaitResult, SessionsOfTask, SessionsPage, SessionsParams, SetMcpServersParams,
-    SetMcpServersResult, SettingsFiles, SettingsParams, SettingsView, SlashList, StartAgentParams, StartAgentResult,
-    StopTaskParams, SubscribeParams, TaskParams, TaskPrefixParams, TaskRecord, TaskWaitParams, TaskWaitResult,
-    TasksPage, TasksParams, TestMcpServerParams, TodayUsage, TodoChange, TodoEdits, TodoIds, TodoView, TodosPage,
-    TodosParams, ToggleMcpServerParams, TrustedProjects, UncommittedFiles, UpdateItemParams, UsageParams, UsageReport,
+    CollectResult, CommandFate, CutConversationParams, DefinitionParams, DoctorResult, EventsPage, EventsParams,
+    ExplainParams, ExplanationView, ExportParams, ExportResult, ExternalTaskResult, FleetParams, FleetResult,
+    FleetStatusResult, FolderParams, FoundSession, FullDefinition, HandOver, HostView, ImportItemsParams,
+    ImportItemsResult, ImportSettingsParams, ImportSettingsResult, InvokeSlashParams, InvokeSlashResult, ItemParams,
+    ItemsParams, ItemsResult, ListExport, ListMcpServersParams, ListParams, McpDefinitionsResult, McpLogResult,
+    McpServerNameParams, McpServersResult, McpSettingsFile, McpTestResult, ModeParams, ModelParams, ModelsResult,
+    MovedCheckout, NewTodo, OutputResult, PermissionParams, PlanParams, PlanResult, ProjectTrust, RegisterTaskParams,
+    RemoveMcpServerParams, RemoveTrustResult, ReopenSessionParams, RepairResult, ReportTaskParams, ResumeFleetParams,
+    RulesParams, SelectAgentParams, SendParams, SendResult, SessionCommand, SessionIdParams, SessionPrefixParams,
+    SessionView, SessionWaitParams, SessionWaitResult, SessionsOfTask, SessionsPage, SessionsParams,
+    SetMcpServersParams, SetMcpServersResult, SettingsFiles, SettingsParams, SettingsView, SlashList, StartAgentParams,
+    StartAgentResult, StopTaskParams, SubscribeParams, TaskParams, TaskPrefixParams, TaskRecord, TaskWaitParams,
+    TaskWaitResult, TasksPage, TasksParams, TestMcpServerParams, TodayUsage, TodoChange, TodoEdits, TodoIds, TodoView,
+    TodosPage, TodosParams, ToggleMcpServerParams, TrustedProjects, UncommittedFiles, UpdateItemParams, UsageParams,
+    UsageReport,
 };
 use crate::{ListItem, SessionOptions};
 
@@ -220,6 +221,8 @@ methods! {
             "The model of the session's root.";
         ModelSet, "model.set", Session, Owner, ModelParams => ModelParams,
             "Changes the model from the next turn on.";
+        ConversationCut, "conversation.cut", Session, Owner, CutConversationParams => Nothing,
+            "Removes the end of the root's conversation; the log keeps it.";
         AgentsList, "agents.list", Any, Owner, Nothing => AgentsResult,
             "The agents that may be started.";
         AgentsStart, "agents.start", Session, Owner, StartAgentParams => StartAgentResult,

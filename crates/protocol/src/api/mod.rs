@@ -3,6 +3,7 @@
 mod agents;
 mod catalog;
 mod command_outcome;
+mod context;
 mod external_tasks;
 mod fleet;
 mod lists;
@@ -23,6 +24,7 @@ mod waiting;
 pub use agents::*;
 pub use catalog::*;
 pub use command_outcome::{CommandFate, CommandOutcome, RefusalKind};
+pub use context::*;
 pub use external_tasks::*;
 pub use fleet::*;
 pub use lists::*;

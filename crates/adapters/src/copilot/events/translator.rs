@@ -207,7 +207,9 @@ impl EventTranslator {
                     json!({ "warningType": "budget", "message": message }),
                 )]
             }
-            Event::SessionForked { .. }
+            // The method that removes it reports it.
+            Event::ConversationCut { .. }
+            | Event::SessionForked { .. }
             | Event::AdmissionClosed
             | Event::AdmissionOpened
             | Event::AgentDefined { .. }

@@ -1,0 +1,44 @@
+//! Cuts the conversation of a session at an earlier message.
+
+use kernel::KernelInput;
+use protocol::{Hinted, TaskId};
+use store::StoreError;
+
+use crate::session_context::SessionContext;
+use crate::supervisor::{InputRejection, Supervisor};
+
+/// Why a conversation is not cut.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConversationCutError {
+    #[error("the conversation cannot be cut after event {0}")]
+    NoCutPoint(u64),
+    #[error(transparent)]
+    Rejected(#[from] InputRejection),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Hinted for ConversationCutError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            ConversationCutError::NoCutPoint(_) => {
+                Some("cut it right before a message of the user that is not older than the last compaction".into())
+            }
+            ConversationCutError::Rejected(_) | ConversationCutError::Store(_) => None,
+        }
+    }
+}
+
+/// Removes the messages that a task got after an event. Its conversation must be at rest.
+pub(crate) async fn cut_conversation(
+    context: &SessionContext,
+    supervisor: &Supervisor,
+    task: TaskId,
+    after: u64,
+) -> Result<(), ConversationCutError> {
+    if !context.log.conversation(task)?.can_cut(after) {
+        return Err(ConversationCutError::NoCutPoint(after));
+    }
+    supervisor.submit(KernelInput::CutConversation { task, after }).await?;
+    Ok(())
+}
