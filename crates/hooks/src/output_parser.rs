@@ -58,6 +58,7 @@ fn parse_answer(
         context: fields.context(event)?,
         messages: fields.text("systemMessage")?.into_iter().collect(),
         rules: fields.rule_updates(event),
+        client_allows: false,
     })
 }
 

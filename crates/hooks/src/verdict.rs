@@ -20,6 +20,8 @@ pub struct HookVerdict {
     pub messages: Vec<String>,
     /// Changes of the session's rules.
     pub rules: Vec<RuleUpdate>,
+    /// Whether a hook of the session's client allows the call. The client decides on asks, so its hook may do that, too.
+    pub client_allows: bool,
 }
 
 /// A change of the session's rules that a hook requests.
@@ -75,6 +77,7 @@ impl HookVerdict {
             context,
             messages,
             rules,
+            client_allows,
         } = later;
         self.ruling = std::mem::take(&mut self.ruling).stronger(ruling);
         self.updated_input = input.or(self.updated_input.take());
@@ -83,6 +86,12 @@ impl HookVerdict {
         self.context.extend(context);
         self.messages.extend(messages);
         self.rules.extend(rules);
+        self.client_allows |= client_allows;
+    }
+
+    /// Whether a hook of the client allows the call and no hook objects.
+    pub fn is_allowed_by_client(&self) -> bool {
+        self.client_allows && self.ruling == Ruling::Allow
     }
 
     /// The reason of a denial.

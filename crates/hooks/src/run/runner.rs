@@ -118,7 +118,8 @@ impl HookRunner {
                 for message in &verdict.messages {
                     tracing::info!(hook = hook.source, message, "message from a hook");
                 }
-                verdict
+                let client_allows = matches!(hook.action, HookAction::Client { .. }) && verdict.ruling == Ruling::Allow;
+                HookVerdict { client_allows, ..verdict }
             }
             Err(failure) => failure_verdict(hook, &failure),
         }

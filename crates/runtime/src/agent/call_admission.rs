@@ -106,12 +106,11 @@ async fn judge_permission(
     let judged = permission_check::judge_call(&call_context.workplace, &call_context.agent, tool, call).await;
     let CallPermission { verdict, file_guard } =
         judged.map_err(|error| failed_answer(call, error, &call_context.workplace.facts.tools))?;
-    let verdict = feedback.narrow(call, verdict);
-    if (verdict.effect, progress) == (RuleEffect::Ask, PermissionProgress::NotAsked)
-        && let Some(answer) = hooks::permission_requested(open, call, &verdict).await
-    {
-        return Err(answer);
-    }
+    let verdict = feedback.apply(call, verdict);
+    let verdict = match (verdict.effect, progress) {
+        (RuleEffect::Ask, PermissionProgress::NotAsked) => hooks::permission_requested(open, call, verdict).await?,
+        (RuleEffect::Ask | RuleEffect::Allow | RuleEffect::Deny, _) => verdict,
+    };
     Ok(CallPermission { verdict, file_guard })
 }
 

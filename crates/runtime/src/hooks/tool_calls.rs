@@ -27,18 +27,31 @@ pub(crate) struct PreToolFeedback {
     context: Vec<String>,
     /// Why a hook wants the user to decide, if it does.
     ask_reason: Option<String>,
+    /// Whether a hook of the client allows the call.
+    client_allows: bool,
 }
 
 impl PreToolFeedback {
-    /// Applies the hooks to a verdict: they may turn an allow into an ask, but never permit more.
-    pub(crate) fn narrow(&self, call: &ToolCallRequest, verdict: Verdict) -> Verdict {
+    /// Applies the hooks to a verdict: they may turn an allow into an ask. They permit more only in place of the client
+    /// that would be asked, and only if no rule demands its decision.
+    pub(crate) fn apply(&self, call: &ToolCallRequest, verdict: Verdict) -> Verdict {
         match (&self.ask_reason, verdict.effect) {
             (Some(why), RuleEffect::Allow) => {
                 let (effect, basis) = (RuleEffect::Ask, VerdictBasis::Hook(why.clone()));
                 Verdict { effect, basis, part: call.tool.clone(), suggested_rule: None, others: Vec::new() }
             }
+            (None, RuleEffect::Ask) if self.client_allows => allowed_by_client(verdict),
             (Some(_) | None, RuleEffect::Allow | RuleEffect::Ask | RuleEffect::Deny) => verdict,
         }
+    }
+}
+
+/// The verdict after a hook of the client has allowed the call: a rule that asks for a decision still counts.
+fn allowed_by_client(verdict: Verdict) -> Verdict {
+    let mut parts = std::iter::once(&verdict).chain(&verdict.others);
+    match parts.any(|part| part.basis.rule().is_some()) {
+        true => verdict,
+        false => Verdict { effect: RuleEffect::Allow, ..verdict },
     }
 }
 
@@ -50,7 +63,8 @@ pub(crate) async fn before_call(
 ) -> Result<Result<PreToolFeedback, ToolResult>, InputRejection> {
     let verdict = open.session.run_hooks(HookEventData::PreTool(tool_use(call))).await;
     open.halt.record(&verdict);
-    let mut feedback = PreToolFeedback { context: verdict.context, ask_reason: None };
+    let client_allows = verdict.is_allowed_by_client();
+    let mut feedback = PreToolFeedback { context: verdict.context, ask_reason: None, client_allows };
     match verdict.ruling {
         Ruling::Deny { reason } => return Ok(Err(denied_result(call, &reason))),
         Ruling::Ask { reason } => feedback.ask_reason = Some(reason),
@@ -70,16 +84,21 @@ pub(crate) async fn before_call(
     Ok(Ok(feedback))
 }
 
-/// Runs the hooks before the user is asked; returns the answer if they deny. They cannot allow in the user's place.
+/// Runs the hooks before the user is asked; returns the verdict, or the answer if they deny. Only a hook of the client
+/// that would be asked can allow the call.
 pub(crate) async fn permission_requested(
     open: &OpenCall,
     call: &ToolCallRequest,
-    verdict: &Verdict,
-) -> Option<ToolResult> {
+    verdict: Verdict,
+) -> Result<Verdict, ToolResult> {
     let event = HookEventData::PermissionRequest { call: tool_use(call), reason: verdict.reason() };
-    let verdict = open.session.run_hooks(event).await;
-    open.halt.record(&verdict);
-    verdict.denial_reason().map(|reason| denied_result(call, reason))
+    let answer = open.session.run_hooks(event).await;
+    open.halt.record(&answer);
+    match answer.denial_reason() {
+        Some(reason) => Err(denied_result(call, reason)),
+        None if answer.is_allowed_by_client() => Ok(allowed_by_client(verdict)),
+        None => Ok(verdict),
+    }
 }
 
 /// Why hooks do not let a command of the runtime run.

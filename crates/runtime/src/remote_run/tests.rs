@@ -520,7 +520,8 @@ async fn what_a_run_holds_and_its_hooks_reach_the_session() {
             let replies = async {
                 let (id, _request) = far.request().await;
                 let deny = json!({ "ruling": { "type": "deny", "reason": "tests" }, "updatedInput": null,
-                    "replacementText": null, "haltReason": null, "context": ["c"], "messages": [], "rules": [] });
+                    "replacementText": null, "haltReason": null, "context": ["c"], "messages": [], "rules": [],
+                    "clientAllows": false });
                 far.reply(id, deny);
                 far
             };

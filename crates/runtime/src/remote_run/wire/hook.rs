@@ -102,6 +102,7 @@ pub(in crate::remote_run) struct WireVerdict {
     context: Vec<String>,
     messages: Vec<String>,
     rules: Vec<WireRuleUpdate>,
+    client_allows: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -131,7 +132,16 @@ enum WireRuleChange {
 
 impl From<HookVerdict> for WireVerdict {
     fn from(verdict: HookVerdict) -> WireVerdict {
-        let HookVerdict { ruling, updated_input, replacement_text, halt_reason, context, messages, rules } = verdict;
+        let HookVerdict {
+            ruling,
+            updated_input,
+            replacement_text,
+            halt_reason,
+            context,
+            messages,
+            rules,
+            client_allows,
+        } = verdict;
         let ruling = match ruling {
             Ruling::Nothing => WireRuling::Nothing,
             Ruling::Allow => WireRuling::Allow,
@@ -147,13 +157,22 @@ impl From<HookVerdict> for WireVerdict {
             WireRuleUpdate { change, effect, rules }
         });
         let rules = rules.collect();
-        WireVerdict { ruling, updated_input, replacement_text, halt_reason, context, messages, rules }
+        WireVerdict { ruling, updated_input, replacement_text, halt_reason, context, messages, rules, client_allows }
     }
 }
 
 impl From<WireVerdict> for HookVerdict {
     fn from(verdict: WireVerdict) -> HookVerdict {
-        let WireVerdict { ruling, updated_input, replacement_text, halt_reason, context, messages, rules } = verdict;
+        let WireVerdict {
+            ruling,
+            updated_input,
+            replacement_text,
+            halt_reason,
+            context,
+            messages,
+            rules,
+            client_allows,
+        } = verdict;
         let ruling = match ruling {
             WireRuling::Nothing => Ruling::Nothing,
             WireRuling::Allow => Ruling::Allow,
@@ -169,6 +188,6 @@ impl From<WireVerdict> for HookVerdict {
             RuleUpdate { change, effect, rules }
         });
         let rules = rules.collect();
-        HookVerdict { ruling, updated_input, replacement_text, halt_reason, context, messages, rules }
+        HookVerdict { ruling, updated_input, replacement_text, halt_reason, context, messages, rules, client_allows }
     }
 }

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use hooks::ClientHookCaller;
-use protocol::{Event, HookAction, HookDialect, HookEvent, HookFailure, HookSpec, ToolResultStatus};
+use protocol::{Event, HookAction, HookDialect, HookEvent, HookFailure, HookSpec, RuleEffect, ToolResultStatus};
 use runtime::ClientExtensions;
 use serde_json::{Value, json};
 use testkit::session::{PlayedSession, scenario};
@@ -118,4 +118,43 @@ async fn a_late_or_absent_client_hook_follows_its_failure_policy() {
     assert_eq!((status(&run), ran), (ToolResultStatus::Done, 1));
     let (run, ran) = run_call(vec![late(HookFailure::Closed)], None).await;
     assert_eq!((status(&run), ran), (ToolResultStatus::Denied, 0));
+}
+
+/// A hook of the client may allow what the client would be asked about, but not what a rule denies or asks about.
+#[tokio::test]
+async fn a_client_hook_allows_a_call_in_place_of_the_client() {
+    let before = json!({ "hookSpecificOutput": { "hookEventName": "PreToolUse", "permissionDecision": "allow" } });
+    let asked = json!({ "hookSpecificOutput": {
+        "hookEventName": "PermissionRequest", "decision": { "behavior": "allow" }
+    } });
+    for (event, answer) in [(HookEvent::PreToolUse, before), (HookEvent::PermissionRequest, asked)] {
+        for (rule, expected) in [
+            (None, ToolResultStatus::Done),
+            (Some(RuleEffect::Ask), ToolResultStatus::Denied),
+            (Some(RuleEffect::Deny), ToolResultStatus::Denied),
+        ] {
+            let guest = RecordingTool::named("lookup");
+            let hooks = vec![on(event, "h", HookDialect::Snake)];
+            let driver = answering("h", answer.clone()).map(|driver| driver as Arc<dyn ClientHookCaller>);
+            let extensions = ClientExtensions { hooks, hook_driver: driver, ..guest.as_extensions() };
+            let scenario = scenario().script(&rules(CALLS)).extensions(extensions).prompt("go");
+            let scenario = match rule {
+                Some(effect) => scenario.rule(effect, "lookup"),
+                None => scenario,
+            };
+            let run = scenario.run().await;
+            assert_eq!(status(&run), expected, "{event:?} {rule:?}");
+        }
+    }
+}
+
+/// A hook in a file belongs to the project or the user, who is asked anyway.
+#[tokio::test]
+async fn a_hook_that_is_a_program_cannot_allow_a_call() {
+    let command = r#"echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}'"#;
+    let action = HookAction::Command { command: command.into(), cwd: None, env: Default::default() };
+    let hook = HookSpec { action, ..on(HookEvent::PreToolUse, "", HookDialect::Snake) };
+    let guest = RecordingTool::named("lookup");
+    let scenario = scenario().script(&rules(CALLS)).extensions(guest.as_extensions()).hook(hook);
+    assert_eq!(status(&scenario.prompt("go").run().await), ToolResultStatus::Denied);
 }
