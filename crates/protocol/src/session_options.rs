@@ -41,6 +41,11 @@ pub struct SessionOptions {
     pub settings: Option<String>,
     /// The settings files to read; all of them when absent.
     pub setting_sources: Option<Vec<SettingsFileScope>>,
+    /// Uses the agents, skills and slash commands of a project that the user has not trusted, without their hooks and
+    /// MCP servers.
+    pub untrusted_definitions: bool,
+    /// Asks about files outside the workspace, instead of refusing them.
+    pub ask_outside_workspace: bool,
     /// Maximum turns of one activation.
     pub max_turns: Option<NonZeroU32>,
     /// Maximum total cost in US dollars.

@@ -90,7 +90,7 @@ pub use redact::Redactor;
 pub use remote_run::{RUN_ARGUMENT, run_process_main};
 pub use session::{Session, SessionOpenError, SessionStart, SessionStatus, acts_for_user};
 pub use session_model::ModelChangeError;
-pub use settings::{SessionFeatures, SessionSettings};
+pub use settings::{OutsideFiles, SessionFeatures, SessionSettings};
 pub use skill::{TextFileError, read as read_skill, skill_text};
 pub use spawn::SpawnBuilder;
 pub use spools::{Disk, SpoolLimits, Spools, SystemDisk};

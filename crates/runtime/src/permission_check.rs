@@ -5,6 +5,7 @@ use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use host::{PathError, Workspace};
 use policy::{FilesystemFacts, PermissionRequest, Policy, RequestedAct, Verdict, VerdictBasis, allow_flags};
 use protocol::{PermissionMode, RuleEffect, ToolCallRequest};
 use tools::{FileAccess, FileAccessGuard, RequiredPermission, Tool, ToolError};
@@ -14,6 +15,7 @@ use crate::command_paths;
 use crate::prepared_agent::PreparedAgent;
 use crate::protected_files::ControlFiles;
 use crate::session_context::Workplace;
+use crate::settings::OutsideFiles;
 use crate::task_workspaces::TaskWorkspace;
 
 /// Whether a call may run.
@@ -47,18 +49,23 @@ fn judge_call_blocking(
 ) -> Result<CallPermission, ToolError> {
     let needs = tool.required_permissions(&call.input, &workplace.facts.tools)?;
     let policy = prepared.task_workspace.policy(workplace.policy());
-    let acts = needs.into_iter().map(|need| requested_act(&prepared.task_workspace, &policy, need));
+    let mut paths = CallPaths::new(&prepared.task_workspace);
+    let acts = needs.into_iter().map(|need| requested_act(&mut paths, &policy, need));
     let mut acts = acts.collect::<Result<Vec<RequestedAct>, ToolError>>()?;
+    let CallPaths { workspace, outside, .. } = paths;
     let redirected: Vec<RequestedAct> = acts.iter().flat_map(redirect_acts).collect();
     acts.extend(redirected);
     let named = acts.iter().filter_map(named_path).collect();
     let controls = control_files(workplace, &prepared.task_workspace);
     let judged = tools::judged_name(&call.tool, &call.input).unwrap_or_else(|| call.tool.clone());
+    let asked = ask_outside(&policy, &prepared, &judged, &acts, &outside);
     let verdict =
         check(workplace, (&prepared, &prepared.task_workspace), |path| controls.contains(path), &judged, acts);
+    let verdict = asked.filter(|_| verdict.effect == RuleEffect::Allow).unwrap_or(verdict);
     let permitted = PermittedCall {
         workplace: Arc::clone(workplace),
         agent: prepared,
+        workspace: (!outside.is_empty()).then_some(workspace),
         controls,
         tool: call.tool.clone(),
         named_paths: named,
@@ -79,7 +86,8 @@ pub(crate) async fn judge_command(
         (Arc::clone(workplace), Arc::clone(prepared), Arc::clone(task_workspace));
     let need = RequiredPermission::Shell(command.to_owned());
     let judge = move || {
-        let act = requested_act(&task_workspace, &task_workspace.policy(workplace.policy()), need)?;
+        let policy = task_workspace.policy(workplace.policy());
+        let act = requested_act(&mut CallPaths::new(&task_workspace), &policy, need)?;
         let acts = redirect_acts(&act).into_iter().chain([act]).collect();
         let controls = control_files(&workplace, &task_workspace);
         Ok(check(&workplace, (&prepared, &task_workspace), |path| controls.contains(path), tool, acts))
@@ -125,18 +133,61 @@ fn control_files(workplace: &Workplace, task_workspace: &TaskWorkspace) -> Contr
     ControlFiles::new(&policy.control_paths, &policy.exempt_folders, vec![home.checkouts_dir(), home.trash_dir()])
 }
 
+/// Resolves the paths of a call, and collects those outside the workspace.
+struct CallPaths<'a> {
+    task_workspace: &'a TaskWorkspace,
+    /// The workspace, with the folders of the paths outside it.
+    workspace: Arc<Workspace>,
+    outside: Vec<PathBuf>,
+}
+
+impl<'a> CallPaths<'a> {
+    fn new(task_workspace: &'a TaskWorkspace) -> CallPaths<'a> {
+        CallPaths { task_workspace, workspace: Arc::clone(&task_workspace.workspace), outside: Vec::new() }
+    }
+
+    fn resolve(&mut self, path: &str) -> Result<PathBuf, ToolError> {
+        let refused = |error: PathError| ToolError::Refused(error.to_string());
+        match (self.task_workspace.workspace.resolve(path), self.task_workspace.outside_files()) {
+            (Ok(place), _) => Ok(place.path().to_owned()),
+            (Err(PathError::Outside { .. }), OutsideFiles::Asked) => {
+                self.workspace = Arc::new(self.workspace.with_folder_of(path).map_err(refused)?);
+                let place = self.workspace.resolve(path).map_err(refused)?.path().to_owned();
+                self.outside.push(place.clone());
+                Ok(place)
+            }
+            (Err(error), OutsideFiles::Asked | OutsideFiles::Refused) => Err(refused(error)),
+        }
+    }
+}
+
+/// The user must decide about a file outside the workspace unless a rule does, or the mode allows every call.
+fn ask_outside(
+    policy: &Policy,
+    prepared: &PreparedAgent,
+    tool: &str,
+    acts: &[RequestedAct],
+    outside: &[PathBuf],
+) -> Option<Verdict> {
+    let is_outside = |act: &&RequestedAct| named_path(act).is_some_and(|(path, _)| outside.contains(&path));
+    acts.iter().filter(is_outside).find_map(|act| {
+        let request = PermissionRequest { tool: tool.to_owned(), acts: vec![act.clone()] };
+        let verdict = policy.check(&prepared.role, &request);
+        let is_by_mode = matches!(verdict.basis, VerdictBasis::Mode(mode) if mode != PermissionMode::AllowAll);
+        let basis = VerdictBasis::Outside;
+        is_by_mode.then_some(Verdict { effect: RuleEffect::Ask, basis, suggested_rule: None, ..verdict })
+    })
+}
+
 fn requested_act(
-    task_workspace: &TaskWorkspace,
+    paths: &mut CallPaths<'_>,
     policy: &Policy,
     need: RequiredPermission,
 ) -> Result<RequestedAct, ToolError> {
-    let real = |path: &str| {
-        let place = task_workspace.workspace.resolve(path).map_err(|error| ToolError::Refused(error.to_string()))?;
-        Ok::<PathBuf, ToolError>(place.path().to_owned())
-    };
+    let task_workspace = paths.task_workspace;
     Ok(match need {
-        RequiredPermission::Read(path) => RequestedAct::Read(real(&path)?),
-        RequiredPermission::Edit(path) => RequestedAct::Edit(real(&path)?),
+        RequiredPermission::Read(path) => RequestedAct::Read(paths.resolve(&path)?),
+        RequiredPermission::Edit(path) => RequestedAct::Edit(paths.resolve(&path)?),
         RequiredPermission::Shell(command) => {
             let (cwd, facts) = (task_workspace.cwd().to_owned(), inspect(task_workspace, policy, &command));
             RequestedAct::Shell { command, cwd, facts }
@@ -191,6 +242,8 @@ fn named_path(act: &RequestedAct) -> Option<(PathBuf, FileAccess)> {
 struct PermittedCall {
     workplace: Arc<Workplace>,
     agent: Arc<PreparedAgent>,
+    /// The workspace with the folders of files outside it that the call names, if it names any.
+    workspace: Option<Arc<Workspace>>,
     controls: ControlFiles,
     tool: String,
     named_paths: Vec<(PathBuf, FileAccess)>,
@@ -237,6 +290,10 @@ fn refused_path(path: &Path, verdict: &Verdict) -> ToolError {
 }
 
 impl FileAccessGuard for PermittedCall {
+    fn workspace(&self) -> Option<Arc<Workspace>> {
+        self.workspace.clone()
+    }
+
     fn check(&self, path: &Path, access: FileAccess) -> Result<(), ToolError> {
         self.check_with(path, access, |path| self.controls.contains(path))
     }

@@ -9,7 +9,9 @@ use host::{Clock, Home, Ids, SystemClock, TimeIds};
 use model::Model;
 use net::{NetworkRoute, Secret};
 use policy::Policy;
-use protocol::{AgentSpec, Budget, ListName, PlanAction, ReasoningEffort, RuleText, SessionId, SessionMode};
+use protocol::{
+    AgentSpec, Budget, ListName, PlanAction, ReasoningEffort, RuleText, SessionId, SessionMode, SettingsFileScope,
+};
 use store::{NoWriterProbe, WriterProbe};
 
 use crate::{
@@ -26,6 +28,10 @@ pub struct SessionSettings {
     pub cwd: PathBuf,
     /// Further folders that file tools may access.
     pub added_folders: Vec<PathBuf>,
+    /// What happens to file tools' calls outside those folders.
+    pub outside_files: OutsideFiles,
+    /// The scopes whose instruction files agents are given.
+    pub instruction_scopes: Vec<SettingsFileScope>,
     /// The session's model.
     pub model: Arc<dyn Model>,
     /// The model's name, with which a process that resumes the session finds it again.
@@ -110,6 +116,8 @@ impl SessionSettings {
             home,
             cwd,
             added_folders: Vec::new(),
+            outside_files: OutsideFiles::Refused,
+            instruction_scopes: SettingsFileScope::ALL.to_vec(),
             model,
             model_spec: model_spec.into(),
             models: Arc::new(SessionModelOnly),
@@ -147,6 +155,17 @@ impl SessionSettings {
             probe: Arc::new(NoWriterProbe),
         }
     }
+}
+
+/// What happens to a file tool's call outside the folders of the session. Agents with a checkout of their own never
+/// leave it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OutsideFiles {
+    /// It is refused.
+    #[default]
+    Refused,
+    /// Unless a rule or the mode decides, the user is asked.
+    Asked,
 }
 
 /// Features that can be enabled.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use host::Guardian;
+use host::{Guardian, Workspace};
 use protocol::{
     CancelMode, Clip, Expectations, ItemId, ItemStatus, MailDelivery, ObjectiveReport, PlanAction, ReasoningEffort,
     TaskMode, WaitMode,
@@ -108,6 +108,11 @@ pub trait IntentReporter: Send + Sync + fmt::Debug {
 /// Decides what a call may open. It is asked at the moment of opening, with the resolved path, so a link made after the
 /// call was permitted cannot redirect it.
 pub trait FileAccessGuard: Send + Sync + fmt::Debug {
+    /// The call's workspace, if it is larger than its agent's: it may use files that it names outside that.
+    fn workspace(&self) -> Option<Arc<Workspace>> {
+        None
+    }
+
     /// Refuses what the call is not permitted to use; the path is absolute and without links.
     fn check(&self, path: &Path, access: FileAccess) -> Result<(), ToolError>;
 

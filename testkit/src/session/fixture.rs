@@ -190,6 +190,7 @@ impl SessionFixture {
                 Folders::Own => Vec::new(),
                 Folders::Home => vec![home.root().to_owned()],
             },
+            outside_files: scenario.outside_files,
             models: Arc::clone(&scenario.models),
             cost_guard: scenario.guard,
             catalog: scenario.catalog.clone(),

@@ -58,6 +58,7 @@ pub fn scenario() -> Scenario {
         disk: Arc::new(runtime::SystemDisk),
         guardian: None,
         reach: Folders::Own,
+        outside_files: runtime::OutsideFiles::Refused,
         extensions: runtime::ClientExtensions::default(),
         tool_catalog: None,
         prompt: None,
@@ -104,6 +105,7 @@ pub struct Scenario {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) guardian: Option<PathBuf>,
     pub(super) reach: Folders,
+    pub(super) outside_files: runtime::OutsideFiles,
     pub(super) extensions: runtime::ClientExtensions,
     pub(super) tool_catalog: Option<Arc<dyn tools::ToolCatalog>>,
     prompt: Option<String>,
@@ -330,6 +332,12 @@ impl Scenario {
     #[must_use]
     pub fn home_added(self) -> Scenario {
         Scenario { reach: Folders::Home, ..self }
+    }
+
+    /// Asks about files outside the workspace.
+    #[must_use]
+    pub fn asks_outside(self) -> Scenario {
+        Scenario { outside_files: runtime::OutsideFiles::Asked, ..self }
     }
 
     /// Sets the first prompt.

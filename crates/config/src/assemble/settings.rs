@@ -11,7 +11,7 @@ use model::ClientProvider;
 use protocol::api::SessionView;
 use protocol::{AgentSpec, PlanAction, Refusal, SessionOptions};
 use runtime::{
-    ClientExtensions, NoWriterProbe, SessionFeatures, SessionSettings, SpoolLimits, Spools, SystemDisk,
+    ClientExtensions, NoWriterProbe, OutsideFiles, SessionFeatures, SessionSettings, SpoolLimits, Spools, SystemDisk,
     WatchdogSettings,
 };
 
@@ -23,6 +23,7 @@ use crate::file::ForbiddableFeature;
 use crate::layers::SettingsLayers;
 use crate::mcp_servers::SessionServerDefiner;
 use crate::provider::ModelAccess;
+use crate::session_options;
 
 /// The session whose settings are assembled.
 #[derive(Debug)]
@@ -127,6 +128,7 @@ impl SettingsSources<'_> {
             record: _,
             settings: _,
             setting_sources: _,
+            untrusted_definitions: _,
             model: _,
             effort: _,
             permission: _,
@@ -146,11 +148,14 @@ impl SettingsSources<'_> {
             mcp_sources: _,
             only_these_mcp_servers: _,
             disabled_mcp_servers: _,
+            ask_outside_workspace,
         } = options;
         let settings = SessionSettings {
             home: self.home.clone(),
             cwd,
             added_folders: added.paths,
+            outside_files: if *ask_outside_workspace { OutsideFiles::Asked } else { OutsideFiles::Refused },
+            instruction_scopes: session_options::scopes(options).to_vec(),
             model,
             model_spec,
             cost_guard: models::cost_guard(&config.agents),

@@ -90,6 +90,27 @@ impl CatalogListing {
         self.effective().find(|agent| agent.spec.name == wanted)
     }
 
+    /// Removes the hooks and MCP servers of the project's definitions, which are programs that it would start.
+    pub(super) fn remove_project_programs(&mut self) {
+        let (project, own): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.hooks).into_iter().partition(|text| text.project_dir.is_some());
+        self.hooks = own;
+        for text in project {
+            let message = "its hooks are ignored, since you have not trusted the project";
+            self.problems.push(DefinitionProblem::untrusted(&text.file, message));
+        }
+        let is_project = |agent: &&mut ListedAgent| matches!(agent.spec.source, DefinitionSource::Project { .. });
+        for agent in self.agents.iter_mut().filter(is_project) {
+            let hooks = agent.hooks.take().map(|_| "hooks");
+            let servers = (!std::mem::take(&mut agent.mcp_servers).is_empty()).then_some("MCP servers");
+            for what in hooks.into_iter().chain(servers) {
+                let file = agent.spec.source.to_string();
+                let message = format!("its {what} are ignored, since you have not trusted the project");
+                self.problems.push(DefinitionProblem::untrusted(Path::new(&file), message));
+            }
+        }
+    }
+
     pub(super) fn add_agent(&mut self, drafted: AgentDraft, file: &Path, plugin: Option<&Path>) {
         let AgentDraft { spec, hooks, mcp_servers } = drafted;
         let shadowed_by = self.agent(&spec.name).map(|stronger| stronger.spec.source.clone());
@@ -121,5 +142,58 @@ impl CatalogListing {
         let stronger = self.effective_slash_commands().find(|slash| slash.spec.name == spec.name);
         let shadowed_by = stronger.map(|stronger| stronger.spec.source.clone());
         self.slash_commands.push(ListedSlashCommand { spec, shadowed_by });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use protocol::SettingsFileScope;
+
+    use super::*;
+    use crate::catalog::{CatalogLocations, RemoteDefinitions, gather_catalog};
+    use crate::trust::TrustStatus;
+
+    #[test]
+    fn definitions_of_a_project_remain_without_the_programs_that_they_would_start() {
+        let (project, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let write = |top: &Path, below: &str, text: &str| {
+            let path = top.join(below);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let agent = "---\nname: NAME\ndescription: d\nhooks:\n  PreToolUse:\n    - hooks: [{ type: command, command: ./x }]\n\
+                     mcpServers:\n  - db: { command: ./db }\n---\nWork.";
+        let hooks = r#"{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"./guard"}]}]}}"#;
+        write(project.path(), ".claude/agents/theirs.md", &agent.replace("NAME", "theirs"));
+        write(project.path(), ".claude/commands/cmd.md", "Do it.");
+        write(project.path(), ".claude/settings.json", hooks);
+        write(home.path(), "agents/own.md", &agent.replace("NAME", "own"));
+        write(home.path(), "hooks/own.json", hooks);
+        let mut listing = gather_catalog(&CatalogLocations {
+            home: home.path(),
+            user_home: None,
+            project_dir: project.path(),
+            trust: TrustStatus::Trusted,
+            scopes: &SettingsFileScope::ALL,
+            plugins: &[],
+            inline: &[],
+            remote: RemoteDefinitions::default(),
+            hooks_forbidden_by: None,
+        })
+        .unwrap();
+        let programs = |listing: &CatalogListing, name: &str| {
+            let agent = listing.agent(name).unwrap();
+            (agent.hooks.is_some(), agent.mcp_servers.len())
+        };
+        assert_eq!((programs(&listing, "theirs"), listing.hooks.len()), ((true, 1), 2));
+        listing.remove_project_programs();
+        assert_eq!((programs(&listing, "theirs"), programs(&listing, "own")), ((false, 0), (true, 1)));
+        assert_eq!(listing.hooks.iter().map(|text| text.project_dir.is_some()).collect::<Vec<_>>(), [false]);
+        assert!(listing.effective_slash_commands().any(|command| command.spec.name == "cmd"));
+        let untrusted =
+            listing.problems.iter().filter(|problem| problem.severity == crate::catalog::Severity::Untrusted);
+        assert_eq!(untrusted.count(), 3);
     }
 }

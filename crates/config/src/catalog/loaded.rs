@@ -19,6 +19,7 @@ use crate::file::ForbiddableFeature;
 use crate::layers::SettingsLayers;
 use crate::provider::ModelAccess;
 use crate::session_options;
+use crate::trust::TrustStatus;
 
 /// The maximum number of problems shown when a session starts.
 const MAX_SHOWN_PROBLEMS: usize = 10;
@@ -52,17 +53,20 @@ impl SettingsSources<'_> {
             home: self.home.root(),
             user_home: self.env.user_home.as_deref(),
             project_dir: &layers.project.dir,
-            trust: layers.trust,
+            trust: if options.untrusted_definitions { TrustStatus::Trusted } else { layers.trust },
             scopes: session_options::scopes(options),
             plugins: &options.plugin_dirs,
             inline: &inline,
             remote: self.remote.clone(),
             hooks_forbidden_by: layers.forbidden_by(ForbiddableFeature::Hooks).map(Path::to_owned),
         };
-        let listing = gather_catalog(&locations).map_err(|problems| {
+        let mut listing = gather_catalog(&locations).map_err(|problems| {
             let messages: Vec<String> = problems.iter().map(ToString::to_string).collect();
             Refusal::new(messages.join("\n"))
         })?;
+        if layers.trust != TrustStatus::Trusted {
+            listing.remove_project_programs();
+        }
         Ok(LoadedCatalog::new(listing))
     }
 }

@@ -56,6 +56,17 @@ impl Workspace {
         self.roots.iter().find_map(inside).ok_or_else(|| self.outside_error(path))
     }
 
+    /// This workspace and the folder of a file outside it, which may not exist yet.
+    pub fn with_folder_of(&self, path: impl AsRef<Path>) -> Result<Workspace, PathError> {
+        let full = self.cwd.join(path);
+        let real = RealPath::resolve(&full)?;
+        let is_folder = real.existing.is_dir();
+        let folder = if is_folder { Some(real.existing.as_path()) } else { real.existing.parent() };
+        let opened = folder.map(WorkspaceRoot::open).transpose().map_err(|error| PathError::from(&full, error))?;
+        let roots = self.roots.iter().cloned().chain(opened.map(Arc::new)).collect();
+        Ok(Workspace { cwd: self.cwd.clone(), roots })
+    }
+
     /// The checked path for an absolute path from a walk of the workspace. The disk is not accessed: if the path
     /// contains a link by now, using it fails.
     pub fn checked_path(&self, path: &Path) -> Option<CheckedPath> {

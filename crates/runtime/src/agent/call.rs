@@ -223,7 +223,7 @@ fn tool_context(
     let CallContext { workplace, agent, .. } = call_context;
     ToolContext {
         identity: tools::CallIdentity { task: open.run.task, call: open.call.clone() },
-        workspace: Arc::clone(&agent.task_workspace.workspace),
+        workspace: file_guard.workspace().unwrap_or_else(|| Arc::clone(&agent.task_workspace.workspace)),
         access_guard: file_guard,
         stamps: Arc::clone(&call_context.stamps),
         guardian: workplace.guardian.clone(),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use host::PlainError;
-use protocol::clip_middle;
+use protocol::{SettingsFileScope, clip_middle};
 
 use super::open::{self, InstructionRead};
 use super::{InstructionFile, InstructionNotice, InstructionPlaces, imports, scoped};
@@ -11,9 +11,15 @@ use super::{InstructionFile, InstructionNotice, InstructionPlaces, imports, scop
 /// Files of the user, below the user's home folder.
 const USER_FILES: [&str; 2] = [".claude/CLAUDE.md", ".copilot/copilot-instructions.md"];
 
-/// Files in each folder of the project, in the order in which they are read.
-const FOLDER_FILES: [&str; 5] =
-    ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", ".github/copilot-instructions.md"];
+/// Files in each folder of the project, in the order in which they are read. The user's own file for the project is not
+/// among the files that its authors write.
+const FOLDER_FILES: [(&str, SettingsFileScope); 5] = [
+    ("AGENTS.md", SettingsFileScope::Project),
+    ("CLAUDE.md", SettingsFileScope::Project),
+    (".claude/CLAUDE.md", SettingsFileScope::Project),
+    ("CLAUDE.local.md", SettingsFileScope::Local),
+    (".github/copilot-instructions.md", SettingsFileScope::Project),
+];
 
 /// Maximum bytes of one file.
 pub(super) const MAX_FILE_BYTES: usize = 32 * 1024;
@@ -53,19 +59,27 @@ impl Instructions {
 
     /// Reads the files for a session.
     pub fn read(places: &InstructionPlaces<'_>) -> Instructions {
+        Instructions::read_scopes(places, &SettingsFileScope::ALL)
+    }
+
+    /// Reads the files of these scopes.
+    pub(crate) fn read_scopes(places: &InstructionPlaces<'_>, scopes: &[SettingsFileScope]) -> Instructions {
         let mut instructions = Instructions::default();
-        instructions.add(places, &places.home.join("AGENTS.md"), InstructionOwner::User, 0);
-        for name in USER_FILES {
-            let file = places.user_home.map(|user| user.join(name));
-            file.into_iter().for_each(|file| instructions.add(places, &file, InstructionOwner::User, 0));
+        let has = |scope: SettingsFileScope| scopes.contains(&scope);
+        if has(SettingsFileScope::User) {
+            instructions.add(places, &places.home.join("AGENTS.md"), InstructionOwner::User, 0);
+            let files = places.user_home.into_iter().flat_map(|user| USER_FILES.map(|name| user.join(name)));
+            files.for_each(|file| instructions.add(places, &file, InstructionOwner::User, 0));
         }
         for folder in folders(places) {
-            for name in FOLDER_FILES {
+            for (name, _scope) in FOLDER_FILES.into_iter().filter(|(_, scope)| has(*scope)) {
                 instructions.add(places, &folder.join(name), InstructionOwner::Project, 0);
             }
         }
-        for file in scoped::scoped_files(open::project_top(places)) {
-            instructions.add(places, &file, InstructionOwner::Project, 0);
+        if has(SettingsFileScope::Project) {
+            for file in scoped::scoped_files(open::project_top(places)) {
+                instructions.add(places, &file, InstructionOwner::Project, 0);
+            }
         }
         instructions
     }

@@ -2,6 +2,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use protocol::SettingsFileScope;
+
 use super::read::MAX_FILE_BYTES;
 use super::{InstructionPlaces, Instructions};
 
@@ -33,15 +35,14 @@ impl Machine {
     }
 
     fn read_where(&self, cwd: &str, may_read: &dyn Fn(&Path) -> bool) -> Instructions {
+        self.read_scopes(cwd, may_read, &SettingsFileScope::ALL)
+    }
+
+    fn read_scopes(&self, cwd: &str, may_read: &dyn Fn(&Path) -> bool, scopes: &[SettingsFileScope]) -> Instructions {
         let (cwd, home, user) = (self.path(cwd), self.path("user/.bosun"), self.path("user"));
         let top = cwd.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&cwd).to_owned();
-        Instructions::read(&InstructionPlaces {
-            cwd: &cwd,
-            project_dir: &top,
-            home: &home,
-            user_home: Some(&user),
-            may_read,
-        })
+        let places = InstructionPlaces { cwd: &cwd, project_dir: &top, home: &home, user_home: Some(&user), may_read };
+        Instructions::read_scopes(&places, scopes)
     }
 }
 
@@ -51,6 +52,24 @@ fn texts(found: &Instructions) -> Vec<&str> {
 
 fn notices(found: &Instructions) -> Vec<&str> {
     found.notices.iter().map(|notice| notice.text.as_str()).collect()
+}
+
+#[test]
+fn only_the_files_of_the_named_scopes_are_read() {
+    let machine = Machine::new();
+    machine.write("user/.bosun/AGENTS.md", "user");
+    machine.write("user/.claude/CLAUDE.md", "user's claude");
+    machine.write("repo/AGENTS.md", "project");
+    machine.write("repo/CLAUDE.local.md", "local");
+    machine.write("repo/.claude/rules/a.md", "rule");
+    let read = |scopes: &[SettingsFileScope]| {
+        let found = machine.read_scopes("repo", &|_path| true, scopes);
+        texts(&found).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(read(&[]), [""; 0]);
+    assert_eq!(read(&[SettingsFileScope::User]), ["user", "user's claude"]);
+    assert_eq!(read(&[SettingsFileScope::Project]), ["project", "rule"]);
+    assert_eq!(read(&[SettingsFileScope::Local]), ["local"]);
 }
 
 #[test]

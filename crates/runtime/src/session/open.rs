@@ -498,5 +498,6 @@ fn read_instructions(settings: &SessionSettings, cwd: &Path) -> Instructions {
         policy.check(&AgentRole::default(), &request).effect != RuleEffect::Deny
     };
     let (top, home, user) = (policy.project_dir.as_path(), settings.home.root(), policy.user_home.as_deref());
-    Instructions::read(&InstructionPlaces { cwd, project_dir: top, home, user_home: user, may_read: &may_read })
+    let places = InstructionPlaces { cwd, project_dir: top, home, user_home: user, may_read: &may_read };
+    Instructions::read_scopes(&places, &settings.instruction_scopes)
 }

@@ -46,13 +46,14 @@ impl Workplace {
         grants: Arc<Grants>,
     ) -> Workplace {
         let (env, route) = (settings.env.clone(), settings.route.clone());
+        let workspace = TaskWorkspace::shared(workspace, env.clone(), settings.outside_files);
         Workplace::of_run(facts, (guardian, workspace), grants, (env, route), Redactor::new(&settings.secrets))
     }
 
     /// A workplace of these parts.
     pub(crate) fn of_run(
         facts: Arc<SessionFacts>,
-        (guardian, workspace): (Guardian, Workspace),
+        (guardian, workspace): (Guardian, TaskWorkspace),
         grants: Arc<Grants>,
         (env, route): (CommandEnv, NetworkRoute),
         redactor: Redactor,
@@ -60,7 +61,7 @@ impl Workplace {
         Workplace {
             facts,
             grants,
-            task_workspaces: TaskWorkspaces::new(TaskWorkspace::shared(workspace, env.clone())),
+            task_workspaces: TaskWorkspaces::new(workspace),
             guardian,
             env,
             fetcher: PageFetcher::new(route, FetchLimits::default()),

@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use host::Workspace;
 use policy::Policy;
 
+use crate::settings::OutsideFiles;
+
 /// Variables that direct git to another repository than that of its working folder.
 const GIT_LOCATION_VARS: [&str; 11] = [
     "GIT_DIR",
@@ -32,6 +34,8 @@ pub(crate) struct TaskWorkspace {
     pub(crate) workspace: Arc<Workspace>,
     /// The environment of commands.
     pub(crate) env: Arc<CommandEnv>,
+    /// What happens to file tools' calls outside it.
+    outside_files: OutsideFiles,
     /// The top of the checkout, if it is one.
     checkout_top: Option<PathBuf>,
     /// The session's policy that was last adapted, and the adapted one, cached: a search needs it for each file.
@@ -40,10 +44,11 @@ pub(crate) struct TaskWorkspace {
 
 impl TaskWorkspace {
     /// The folder that the session works in.
-    pub(crate) fn shared(workspace: Workspace, env: CommandEnv) -> TaskWorkspace {
+    pub(crate) fn shared(workspace: Workspace, env: CommandEnv, outside_files: OutsideFiles) -> TaskWorkspace {
         TaskWorkspace {
             workspace: Arc::new(workspace),
             env: Arc::new(env),
+            outside_files,
             checkout_top: None,
             adapted_policy: Mutex::default(),
         }
@@ -62,9 +67,15 @@ impl TaskWorkspace {
         Ok(TaskWorkspace {
             workspace,
             env: Arc::new(env),
+            outside_files: OutsideFiles::Refused,
             checkout_top: Some(top.to_owned()),
             adapted_policy: Mutex::default(),
         })
+    }
+
+    /// What happens to file tools' calls outside it.
+    pub(crate) fn outside_files(&self) -> OutsideFiles {
+        self.outside_files
     }
 
     /// The folder that commands start in.

@@ -58,7 +58,11 @@ const CONTROLS: [&str; 5] =
     [".bosun/config.toml", ".claude/settings.json", ".claude/settings.local.json", ".mcp.json", ".github/hooks/x.json"];
 
 fn controlled(mode: PermissionMode) -> Scenario {
-    let free = scenario().mode(mode).home_added().file("free.txt", "control\n");
+    controlled_where(mode, Scenario::home_added)
+}
+
+fn controlled_where(mode: PermissionMode, reach: fn(Scenario) -> Scenario) -> Scenario {
+    let free = reach(scenario().mode(mode)).file("free.txt", "control\n");
     CONTROLS.iter().fold(free, |scenario, path| scenario.file(path, "control\n"))
 }
 
@@ -74,12 +78,13 @@ fn make_links(home: &Path, folder: &Path) {
 
 #[tokio::test]
 async fn no_mode_lets_an_agent_reach_control_files() {
-    for mode in PermissionMode::ALL {
+    let reaches: [fn(Scenario) -> Scenario; 2] = [Scenario::home_added, Scenario::asks_outside];
+    for (mode, reach) in PermissionMode::ALL.into_iter().flat_map(|mode| reaches.map(|reach| (mode, reach))) {
         let paths =
             ["second-name", "other-name", "link/config.toml", "link/new", "dot/config.toml", "dot/new", "chain"];
         let mut tried: Vec<_> = CONTROLS.iter().chain(&paths).flat_map(|path| attempts(path)).collect();
         tried.extend([("view", json!({ "path": ".bosun" })), ("grep", json!({ "pattern": "c", "path": "link" }))]);
-        let stage = controlled(mode).script(&calls(&tried)).ready();
+        let stage = controlled_where(mode, reach).script(&calls(&tried)).ready();
         make_links(stage.home().root(), &stage.path(""));
         let mut driver = stage.open(SessionStart::New).await;
         driver.send("go", MailDelivery::FollowUp).await;
@@ -269,4 +274,47 @@ async fn permission_for_a_file_or_a_search_covers_what_was_asked() {
     let answers = answers(&driver.leave().await);
     assert_eq!((answers[0].status, answers[0].text.contains("needle")), (ToolResultStatus::Done, true), "{answers:?}");
     assert!(answers[1].text.contains("deep/free.txt\n1: needle"), "{answers:?}");
+}
+
+/// Plays calls of files in a folder outside the workspace, with one file `there.txt`.
+async fn outside_calls(prepare: impl Fn(Scenario) -> Scenario) -> (Vec<ToolResult>, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("there.txt"), "secret").unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let made = format!("*** Add File: {}\n+made\n*** Add File: {}\n+made", path("deep/a.txt"), path("b.txt"));
+    let script = calls(&[
+        ("view", json!({ "path": path("there.txt") })),
+        ("create", json!({ "path": path("new/file.txt"), "content": "mine" })),
+        ("apply_patch", patch(&made)),
+        ("view", json!({ "path": "inside.txt" })),
+    ]);
+    let scenario = prepare(scenario().script(&script).file("inside.txt", "inside").prompt("go"));
+    (answers(&scenario.run().await), folder)
+}
+
+#[tokio::test]
+async fn files_outside_the_workspace_are_asked_about_if_the_session_wants_that() {
+    use ToolResultStatus::{Denied, Done, Refused};
+    let statuses = |answers: &[ToolResult]| answers.iter().map(|answer| answer.status).collect::<Vec<_>>();
+    // Nobody answers, so what is asked about is denied.
+    for mode in [PermissionMode::Default, PermissionMode::AcceptEdits] {
+        let (answers, folder) = outside_calls(|scenario| scenario.asks_outside().mode(mode)).await;
+        assert_eq!(statuses(&answers), [Denied, Denied, Denied, Done], "{mode:?}: {answers:?}");
+        assert!(answers[0].text.contains("outside the workspace"), "{}", answers[0].text);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+    let (answers, folder) = outside_calls(|scenario| scenario.asks_outside().allow_all()).await;
+    assert_eq!(statuses(&answers), [Done; 4], "{answers:?}");
+    assert!(answers[0].text.contains("secret"));
+    for (name, text) in [("new/file.txt", "mine"), ("deep/a.txt", "made\n"), ("b.txt", "made\n")] {
+        assert_eq!(fs::read_to_string(folder.path().join(name)).unwrap(), text, "{name}");
+    }
+    // A rule decides as it does inside.
+    let (answers, _folder) =
+        outside_calls(|scenario| scenario.asks_outside().allow_all().rule(RuleEffect::Deny, "edit")).await;
+    assert_eq!(statuses(&answers), [Done, Denied, Denied, Done], "{answers:?}");
+    let (answers, _folder) = outside_calls(|scenario| scenario.asks_outside().rule(RuleEffect::Allow, "edit")).await;
+    assert_eq!(statuses(&answers), [Denied, Done, Done, Done], "{answers:?}");
+    let (answers, _folder) = outside_calls(Scenario::allow_all).await;
+    assert_eq!(statuses(&answers), [Refused, Refused, Refused, Done], "{answers:?}");
 }

@@ -27,6 +27,7 @@ use crate::instructions::{InstructionFile, Instructions};
 use crate::redact::Redactor;
 use crate::run_requests::{CheckoutOwner, TaskProfile};
 use crate::session_context::{AgentCatalog, OutsideTools, SessionContext, SessionFacts, Workplace};
+use crate::settings::OutsideFiles;
 use crate::settings::SessionFeatures;
 use crate::task_workspaces::TaskWorkspace;
 
@@ -353,6 +354,7 @@ impl WireWorkplace {
     fn open(self, facts: &Arc<SessionFacts>) -> Result<(Workplace, Arc<TaskWorkspace>, Arc<Grants>), RunSetupError> {
         let unusable = |folder: PathBuf| move |source| RunSetupError::Folder { folder, source };
         let workspace = Workspace::new(&facts.cwd, &facts.added_folders).map_err(unusable(facts.cwd.clone()))?;
+        let workspace = TaskWorkspace::shared(workspace, self.env.clone(), OutsideFiles::Refused);
         let grants = Arc::new(Grants::new(Policy::try_from(self.policy)?));
         let secrets: Vec<Secret> = self.secrets.into_iter().map(Secret::from).collect();
         let own_checkout = match self.checkout {
