@@ -63,21 +63,20 @@ impl ManagedPolicy {
     }
 }
 
-/// Refuses settings that require a sandbox for commands: Bosun has none.
-pub(crate) fn expect_no_sandbox(settings: &Value) -> Result<(), OpenRefusal> {
+/// Refuses settings that require a sandbox for commands: Bosun has none. Returns whether they enable one.
+pub(crate) fn expect_no_sandbox(settings: &Value) -> Result<bool, OpenRefusal> {
     let sandbox = &settings["sandbox"];
     if sandbox["enabled"] != true {
-        return Ok(());
+        return Ok(false);
     }
     if sandbox["failIfUnavailable"] == true || sandbox["allowUnsandboxedCommands"] == false {
         return Err(refusal("the settings require a sandbox for commands, and there is none".into()));
     }
-    tracing::warn!("the client's settings enable a sandbox; commands run without one, because there is none");
-    Ok(())
+    Ok(true)
 }
 
 /// Whether a setting has an effect.
-fn has_effect(value: &Value) -> bool {
+pub(crate) fn has_effect(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => false,
         Value::Array(list) => !list.is_empty(),

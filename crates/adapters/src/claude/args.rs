@@ -1,8 +1,22 @@
-//! The command line of both Claude SDKs: `--flag value` and `--flag=value` mean the same. Unknown flags are ignored.
+//! The command line of both Claude SDKs: `--flag value` and `--flag=value` mean the same. Flags without effect are kept
+//! by name, so that the client is told of each.
 
 use std::collections::VecDeque;
 
+use protocol::clip_middle;
+use uuid::Uuid;
+
 use super::list_args;
+use super::mode::ClaudePermissionMode;
+
+/// The value of `--permission-prompt-tool` for a client that decides about calls.
+pub(super) const CLIENT_PROMPTS: &str = "stdio";
+
+/// The value of `--permission-prompts` when nobody decides about calls.
+pub(super) const NO_PROMPTS: &str = "none";
+
+/// Maximum bytes of an unknown option's name in a message.
+pub(super) const MAX_NAME_BYTES: usize = 100;
 
 /// The client's command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -11,8 +25,10 @@ pub(super) struct ClaudeArgs {
     pub(super) model: Option<String>,
     /// `--permission-mode`.
     pub(super) permission_mode: Option<String>,
-    /// Whether the client decides about calls: `--permission-prompt-tool stdio`.
-    pub(super) client_decides: bool,
+    /// `--permission-prompt-tool`: `stdio` if the client decides about calls.
+    pub(super) permission_prompt_tool: Option<String>,
+    /// `--permission-prompts`: `none` if nobody decides about calls.
+    pub(super) permission_prompts: Option<String>,
     /// `--allowedTools`.
     pub(super) allowed: Vec<String>,
     /// `--disallowedTools`.
@@ -31,6 +47,10 @@ pub(super) struct ClaudeArgs {
     pub(super) max_budget_usd: Option<String>,
     /// `--effort`.
     pub(super) effort: Option<String>,
+    /// `--thinking`.
+    pub(super) thinking: Option<String>,
+    /// `--max-thinking-tokens`.
+    pub(super) max_thinking_tokens: Option<String>,
     /// `--add-dir`.
     pub(super) add_dirs: Vec<String>,
     /// `--settings`.
@@ -61,12 +81,22 @@ pub(super) struct ClaudeArgs {
     pub(super) continue_latest: bool,
     /// `--fork-session`.
     pub(super) fork_session: bool,
+    /// `--resume-session-at`.
+    pub(super) resume_at: Option<String>,
+    /// `--resume-drops-turn`; an empty value is not valid.
+    pub(super) resume_drops_turn: Option<String>,
     /// `--include-partial-messages`.
     pub(super) partial_messages: bool,
     /// `--replay-user-messages`.
     pub(super) replay_user_messages: bool,
     /// `--no-session-persistence`.
     pub(super) no_persistence: bool,
+    /// `--session-mirror`: the client stores a copy of the session files.
+    pub(super) mirrors_session: bool,
+    /// Flags that restrict a session in a way that is not supported: the session is refused.
+    pub(super) refused: Vec<String>,
+    /// Flags that are unknown or have no effect here.
+    pub(super) without_effect: Vec<String>,
     /// `--version`.
     pub(super) version: bool,
 }
@@ -97,7 +127,7 @@ const FLAGS_WITHOUT_VALUE: [&str; 21] = [
 ];
 
 /// Flags whose value is the next argument, even if it looks like a flag.
-const FLAGS_WITH_VALUE: [&str; 27] = [
+const FLAGS_WITH_VALUE: [&str; 32] = [
     "add-dir",
     "agent",
     "agents",
@@ -110,41 +140,42 @@ const FLAGS_WITH_VALUE: [&str; 27] = [
     "json-schema",
     "managed-settings",
     "max-budget-usd",
+    "max-thinking-tokens",
     "max-turns",
     "mcp-config",
     "model",
     "permission-mode",
     "permission-prompt-tool",
+    "permission-prompts",
     "plugin-dir",
     "plugin-dir-no-mcp",
     "r",
     "resume",
+    "resume-drops-turn",
+    "resume-session-at",
     "session-id",
     "setting-sources",
     "settings",
     "system-prompt",
     "system-prompt-file",
+    "thinking",
     "tools",
 ];
 
-/// Known flags that have no effect here.
-const IGNORED_FLAGS: [&str; 15] = [
-    "betas",
-    "channels",
-    "debug-file",
-    "fallback-model",
+/// Flags that name what every adapter does anyway.
+const IMPLIED_FLAGS: [&str; 8] = [
+    "allow-dangerously-skip-permissions",
+    "await-initialize",
+    "debug",
     "input-format",
-    "max-thinking-tokens",
     "output-format",
-    "permission-prompts",
-    "project-config-root",
-    "resume-drops-turn",
-    "resume-session-at",
-    "task-budget",
-    "thinking",
-    "thinking-display",
-    "sdk-url",
+    "p",
+    "print",
+    "verbose",
 ];
+
+/// Flags that leave out settings or move the session elsewhere.
+const REFUSED_FLAGS: [&str; 4] = ["bare", "project-config-root", "safe-mode", "sdk-url"];
 
 impl ClaudeArgs {
     /// Parses a command line.
@@ -153,7 +184,7 @@ impl ClaudeArgs {
         let mut line = VecDeque::from(line);
         while let Some(arg) = line.pop_front() {
             let Some(flag) = arg.strip_prefix("--").or_else(|| arg.strip_prefix('-')) else {
-                tracing::debug!(arg, "ignoring an argument of the command line");
+                args.without_effect.push(clip_middle(&arg, MAX_NAME_BYTES));
                 continue;
             };
             let (name, value) = match flag.split_once('=') {
@@ -174,7 +205,8 @@ impl ClaudeArgs {
             "model" => self.model = non_empty(),
             "permission-mode" => self.permission_mode = non_empty(),
             "dangerously-skip-permissions" => self.permission_mode = Some("bypassPermissions".into()),
-            "permission-prompt-tool" => self.client_decides = value.as_deref() == Some("stdio"),
+            "permission-prompt-tool" => self.permission_prompt_tool = non_empty(),
+            "permission-prompts" => self.permission_prompts = non_empty(),
             "allowedTools" | "allowed-tools" => self.allowed.extend(entries()),
             "disallowedTools" | "disallowed-tools" => self.disallowed.extend(entries()),
             "tools" => self.tools = (value.as_deref() != Some("default")).then(entries),
@@ -184,6 +216,8 @@ impl ClaudeArgs {
             "max-turns" => self.max_turns = non_empty(),
             "max-budget-usd" => self.max_budget_usd = non_empty(),
             "effort" => self.effort = non_empty(),
+            "thinking" => self.thinking = non_empty(),
+            "max-thinking-tokens" => self.max_thinking_tokens = non_empty(),
             "add-dir" => self.add_dirs.extend(non_empty()),
             "settings" => self.settings = non_empty(),
             "managed-settings" => self.managed_settings = Some(value.unwrap_or_default()),
@@ -199,13 +233,31 @@ impl ClaudeArgs {
             "session-id" => self.session_id = non_empty(),
             "continue" | "c" => self.continue_latest = true,
             "fork-session" => self.fork_session = true,
+            "resume-session-at" => self.resume_at = non_empty(),
+            "resume-drops-turn" => self.resume_drops_turn = Some(value.unwrap_or_default()),
             "include-partial-messages" => self.partial_messages = true,
             "replay-user-messages" => self.replay_user_messages = true,
             "no-session-persistence" => self.no_persistence = true,
+            "session-mirror" => self.mirrors_session = true,
             "version" | "v" => self.version = true,
-            known if FLAGS_WITHOUT_VALUE.contains(&known) || IGNORED_FLAGS.contains(&known) => {}
-            unknown => tracing::warn!("ignoring the client's unknown flag --{unknown}"),
+            implied if IMPLIED_FLAGS.contains(&implied) => {}
+            refused if REFUSED_FLAGS.contains(&refused) => self.refused.push(format!("--{refused}")),
+            other => self.without_effect.push(clip_middle(&format!("--{other}"), MAX_NAME_BYTES)),
         }
+    }
+
+    /// Changes the line so that it starts a new session with this id, in this mode.
+    pub(super) fn begin_another(&mut self, id: Uuid, mode: ClaudePermissionMode) {
+        (self.resume, self.resume_at, self.resume_drops_turn) = (None, None, None);
+        (self.continue_latest, self.fork_session) = (false, false);
+        self.session_id = Some(id.to_string());
+        self.permission_mode = Some(mode.as_str().into());
+    }
+
+    /// Whether the client decides about calls.
+    pub(super) fn client_decides(&self) -> bool {
+        self.permission_prompt_tool.as_deref() == Some(CLIENT_PROMPTS)
+            && self.permission_prompts.as_deref() != Some(NO_PROMPTS)
     }
 }
 
@@ -253,24 +305,37 @@ mod tests {
         ]);
         assert_eq!(python, typescript);
         assert_eq!(python.allowed, ["Read", "Bash(git log *)"]);
+        assert!(python.client_decides() && python.partial_messages);
+        assert!(python.refused.is_empty() && python.without_effect.is_empty());
         assert_eq!(
             (python.tools, python.system_prompt, python.setting_sources),
             (Some(vec![]), None, Some(String::new()))
         );
-        assert!(python.client_decides && python.partial_messages);
     }
 
     #[test]
-    fn unknown_flags_are_ignored_with_their_value() {
+    fn flags_without_effect_are_kept_by_name_and_restrictions_are_refused() {
         let args = read(&["--hologram", "3d", "--sparkle", "--max-turns", "5", "stray", "--session-id=a=b", "--"]);
+        let expected = ClaudeArgs {
+            max_turns: Some("5".into()),
+            session_id: Some("a=b".into()),
+            without_effect: ["--hologram", "--sparkle", "stray", "--"].map(str::to_owned).to_vec(),
+            ..ClaudeArgs::default()
+        };
+        assert_eq!(args, expected);
+        let decides = |prompts: &str| read(&["--permission-prompt-tool=stdio", "--permission-prompts", prompts]);
+        assert!(decides("host").client_decides() && !decides("none").client_decides());
+        assert_eq!(read(&["--betas", "x,y", "--fallback-model=haiku"]).without_effect, ["--betas", "--fallback-model"]);
         assert_eq!(
-            args,
-            ClaudeArgs { max_turns: Some("5".into()), session_id: Some("a=b".into()), ..ClaudeArgs::default() }
+            read(&["--safe-mode", "--bare", "--sdk-url=ws://a"]).refused,
+            ["--safe-mode", "--bare", "--sdk-url"]
         );
     }
 
     #[test]
     fn resume_fork_and_tools_flags_are_parsed() {
+        let cut = read(&["--resume-session-at=a", "--resume-drops-turn="]);
+        assert_eq!((cut.resume_at.as_deref(), cut.resume_drops_turn.as_deref()), (Some("a"), Some("")));
         let args = read(&["--resume=1-2", "--fork-session", "--session-id=3-4", "--continue"]);
         assert_eq!((args.resume.as_deref(), args.fork_session, args.continue_latest), (Some("1-2"), true, true));
         assert_eq!(read(&["--tools", "default"]).tools, None);

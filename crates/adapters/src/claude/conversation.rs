@@ -12,6 +12,7 @@ use protocol::{CallId, Event, MailId, Principal, SessionId, TaskId, TaskType};
 use rpc::{CallError, RpcClient};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use server::SessionHost;
 use tokio::task::{AbortHandle, JoinSet};
 use uuid::Uuid;
 
@@ -22,6 +23,7 @@ use super::frame_writer::{FrameOptions, FrameWriter};
 use super::frames::{self, SessionInfo, TurnResult};
 use super::inbox::{ClientInbox, ClientMessage};
 use super::mcp_servers::ServerConnector;
+use super::mode::ClaudePermissionMode;
 use super::open_session::{EventFeed, OpenedSession, SessionOwner};
 use super::prompt::ClientPrompt;
 use super::state;
@@ -55,6 +57,7 @@ pub(super) struct ClientConversation {
     pub(super) root: TaskId,
     pub(super) api: Arc<RpcClient>,
     pub(super) control: Arc<ControlChannel>,
+    pub(super) sessions: Arc<SessionHost>,
     pub(super) info: SessionInfo,
     pub(super) options: ClientOptions,
     pub(super) frame_writer: FrameWriter,
@@ -69,6 +72,12 @@ pub(super) struct ClientConversation {
     pub(super) open_asks: HashMap<(TaskId, CallId), AbortHandle>,
     /// Queued messages.
     pub(super) queue: VecDeque<ClientPrompt>,
+    /// The message that ends the conversation, so that a new one begins.
+    pub(super) clearing: Option<ClientPrompt>,
+    /// Who wrote the message that is being processed, as the client marks it.
+    pub(super) prompt_origin: Option<Value>,
+    /// What the client must know about its options; sent with its first turn.
+    pub(super) warnings: Vec<String>,
     /// Whether a message of the client is being processed, from its sending to the end of its turn.
     pub(super) is_prompt_pending: bool,
     /// Whether to interrupt the current message as soon as the root reads it.
@@ -95,12 +104,38 @@ pub(super) struct ClientConversation {
     pub(super) is_unanswered: bool,
     /// Whether the client has closed its input.
     is_input_closed: bool,
+    /// Whether the client has cleared the conversation before this one.
+    follows_another: bool,
+}
+
+/// How a conversation ended.
+pub(super) enum ConversationExit {
+    /// The adapter ends, too.
+    Ended(AdapterExit),
+    /// The client cleared it: another one follows.
+    Cleared(ClearedConversation),
+}
+
+/// What a conversation hands over to the one that follows it.
+#[derive(Debug)]
+pub(super) struct ClearedConversation {
+    /// The id of the next session.
+    pub(super) next: Uuid,
+    /// Messages that are for it.
+    queue: VecDeque<ClientPrompt>,
+    /// The model, unless another process runs the session.
+    pub(super) model: Option<String>,
+    /// The permission mode.
+    pub(super) mode: ClaudePermissionMode,
+    is_input_closed: bool,
 }
 
 /// Why a conversation ends.
 pub(super) enum ConversationEnd {
     /// The client has received everything it asked for.
     Done,
+    /// The client has cleared it.
+    Cleared(ClientPrompt),
     /// The client is gone, or will not answer a pending ask.
     Left,
     /// The client that owns the session has left.
@@ -120,20 +155,21 @@ impl ClientConversation {
     /// session has no tasks.
     pub(super) fn new(
         opened: OpenedSession,
-        control: Arc<ControlChannel>,
+        (sessions, control): (Arc<SessionHost>, Arc<ControlChannel>),
         options: ClientOptions,
         follower: SessionFollower,
-        ClientSetup { servers, structured, .. }: ClientSetup,
+        setup: &ClientSetup,
     ) -> Option<(ClientConversation, SessionOwner, EventFeed)> {
         let OpenedSession { id, owner, api, events, tasks, info, .. } = opened;
         let root = tasks.first()?.id;
         let session = session_uuid(id);
-        let servers = ServerConnector::new(Arc::clone(&api), Arc::clone(&control), servers);
+        let servers = ServerConnector::new(Arc::clone(&api), Arc::clone(&control), Arc::clone(&setup.servers));
         let conversation = ClientConversation {
             session,
             root,
             api,
             control,
+            sessions,
             model: info.model.clone(),
             info,
             options,
@@ -141,10 +177,13 @@ impl ClientConversation {
             stats: TurnStatsCollector::new(root),
             follower,
             servers,
-            structured_output: structured,
+            structured_output: setup.structured.as_ref().map(StructuredOutputState::restarted),
             background: JoinSet::new(),
             open_asks: HashMap::new(),
             queue: VecDeque::new(),
+            clearing: None,
+            prompt_origin: None,
+            warnings: setup.warnings.clone(),
             is_prompt_pending: false,
             interrupt_when_read: false,
             has_read_prompt: false,
@@ -157,8 +196,17 @@ impl ClientConversation {
             last_result: None,
             is_unanswered: false,
             is_input_closed: false,
+            follows_another: false,
         };
         Some((conversation, owner, events))
+    }
+
+    /// Continues after a conversation that the client cleared.
+    pub(super) fn follow(&mut self, earlier: ClearedConversation) {
+        self.queue = earlier.queue;
+        self.is_input_closed = earlier.is_input_closed;
+        self.follows_another = true;
+        self.warnings.clear();
     }
 
     /// Processes the events up to `upto` without sending frames.
@@ -182,20 +230,24 @@ impl ClientConversation {
     /// Runs until the client is done or gone.
     pub(super) async fn run(
         mut self,
-        mut inbox: ClientInbox,
+        inbox: &mut ClientInbox,
         first_prompt: Option<Value>,
         mut events: EventFeed,
-    ) -> AdapterExit {
+    ) -> ConversationExit {
         if self.begin(first_prompt).await.is_err() {
-            return AdapterExit::Success;
+            return ConversationExit::Ended(AdapterExit::Success);
         }
         let end = loop {
-            if let Err(end) = self.step(&mut inbox, &mut events).await {
+            if let Some(prompt) = self.clearing.take() {
+                break ConversationEnd::Cleared(prompt);
+            }
+            if let Err(end) = self.step(inbox, &mut events).await {
                 break end;
             }
         };
         self.background.shutdown().await;
-        match end {
+        ConversationExit::Ended(match end {
+            ConversationEnd::Cleared(prompt) => return self.hand_over(&prompt).await,
             ConversationEnd::Left => AdapterExit::Success,
             ConversationEnd::Done if self.last_result.as_ref().is_some_and(TurnResult::is_failure) => {
                 AdapterExit::Failed
@@ -217,7 +269,22 @@ impl ClientConversation {
                 self.send_failure(message).await;
                 AdapterExit::Failed
             }
+        })
+    }
+
+    /// Tells the client that a new conversation follows.
+    async fn hand_over(mut self, prompt: &ClientPrompt) -> ConversationExit {
+        let next = Uuid::now_v7();
+        if self.send_frame(frames::reset_frame(self.session, next, prompt.uuid())).await.is_err() {
+            return ConversationExit::Ended(AdapterExit::Success);
         }
+        ConversationExit::Cleared(ClearedConversation {
+            next,
+            queue: std::mem::take(&mut self.queue),
+            model: (!self.info.is_attached).then(|| self.info.model.clone()),
+            mode: self.info.mode,
+            is_input_closed: self.is_input_closed,
+        })
     }
 
     /// Reports to the client why the session ended. A client that is gone needs no result.
@@ -231,8 +298,13 @@ impl ClientConversation {
         if !self.info.is_attached {
             self.servers.connect_own().await;
         }
+        let mirrored = self.follower.take_mirror_frames();
+        self.send_frames(mirrored).await?;
         self.send_frames(self.follower.tasks().running_task_frames()).await?;
         self.send_open_asks().await?;
+        if self.follows_another {
+            self.answer_clearing().await?;
+        }
         match first_prompt {
             Some(frame) => self.accept_prompt(frame).await,
             None => Ok(()),

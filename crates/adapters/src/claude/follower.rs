@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::frames::client_tool_call;
 use super::state::{StateReporter, StateReporting};
 use super::tasks::TaskReporter;
-use super::transcripts::ClaudeTranscripts;
+use super::transcripts::{ClaudeTranscripts, TranscriptMirror};
 use crate::session_uuid;
 
 /// How many events are read from the log at a time.
@@ -30,13 +30,18 @@ pub(super) struct SessionFollower {
 
 impl SessionFollower {
     /// Follows a session from its beginning. Its transcripts are stored below `projects`; `None` disables them.
-    pub(super) fn new(session: SessionId, reporting: StateReporting, projects: Option<PathBuf>) -> SessionFollower {
+    pub(super) fn new(
+        session: SessionId,
+        reporting: StateReporting,
+        projects: Option<PathBuf>,
+        mirror: TranscriptMirror,
+    ) -> SessionFollower {
         let uuid = session_uuid(session);
         SessionFollower {
             session: uuid,
             tasks: TaskReporter::new(uuid, |tool| client_tool_call(tool, "{}").0),
             states: StateReporter::new(reporting),
-            transcripts: projects.map(|projects| ClaudeTranscripts::new(projects, session)),
+            transcripts: projects.map(|projects| ClaudeTranscripts::new(projects, session, mirror)),
         }
     }
 
@@ -73,6 +78,11 @@ impl SessionFollower {
             transcripts.write_event(envelope);
         }
         self.tasks.apply_event(envelope)
+    }
+
+    /// The frames with the transcript entries that were written and that the client has not received.
+    pub(super) fn take_mirror_frames(&mut self) -> Vec<Value> {
+        self.transcripts.as_mut().map(ClaudeTranscripts::take_mirror_frames).unwrap_or_default()
     }
 
     /// The frame of the session's state, which is sent after the events it results from. `messages` is the number of

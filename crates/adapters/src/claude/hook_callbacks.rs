@@ -17,15 +17,12 @@ const DEFAULT_TIMEOUT_SECS: f64 = 60.0;
 /// How long to wait for the disconnect of a client whose input has ended.
 const DISCONNECT_GRACE: Duration = Duration::from_secs(2);
 
-/// The hooks that a client declares. Hooks on unsupported events are ignored with a warning.
+/// The hooks that a client declares, without those on unsupported events.
 pub(super) fn hook_specs(hooks: &Value) -> Vec<HookSpec> {
     let events = hooks.as_object().into_iter().flatten();
     events
         .flat_map(|(name, matchers)| {
             let event = hooks::event_by_name(name);
-            if event.is_none() {
-                tracing::warn!("hooks on {name} are not supported and never called");
-            }
             let matchers = matchers.as_array().map_or(&[][..], Vec::as_slice);
             event
                 .into_iter()

@@ -33,6 +33,11 @@ impl ClaudePermissionMode {
         ClaudePermissionMode::ALL.into_iter().find(|(_, name)| *name == text).map(|(mode, _)| mode)
     }
 
+    /// The names of all modes.
+    pub(super) fn names() -> impl Iterator<Item = &'static str> {
+        ClaudePermissionMode::ALL.into_iter().map(|(_, name)| name)
+    }
+
     /// The mode's name in the Claude SDK.
     pub(super) fn as_str(self) -> &'static str {
         ClaudePermissionMode::ALL.into_iter().find(|(mode, _)| *mode == self).map_or("default", |(_, name)| name)

@@ -60,6 +60,7 @@ impl ClientConversation {
         }
         // The follower's frames are about tasks; the frame writer's are the messages of agents.
         let mut frames = self.follower.apply_event(envelope);
+        frames.extend(self.follower.take_mirror_frames());
         frames.extend(self.frame_writer.event_frames(envelope));
         self.send_frames(frames).await?;
         match &envelope.entry.event {

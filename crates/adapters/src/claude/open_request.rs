@@ -16,7 +16,7 @@ use super::client_setup::ClientSetup;
 use super::initialize::InitializeRequest;
 use super::session_options::session_options;
 use super::wire::ControlChannel;
-use super::{hook_callbacks, mcp_servers, structured};
+use super::{hook_callbacks, mcp_servers, output_style, structured};
 use crate::managed::{self, ManagedPolicy};
 use crate::session_id;
 use server::{OpenRefusal, OpenRequest};
@@ -38,7 +38,7 @@ pub(super) fn build_request(
     let extensions = ClientExtensions {
         hooks: hook_callbacks::hook_specs(&initialize.hooks),
         hook_driver: Some(Arc::new(hook_callbacks::HookCallbacks::new(Arc::clone(control)))),
-        system_text: with_schema_prompt(system_text(args, initialize)?, setup),
+        system_text: added_texts(setup).fold(system_text(args, initialize)?, with_text),
         tools: setup.tools(),
         catalog: Some(Arc::clone(&setup.servers) as Arc<dyn ToolCatalog>),
     };
@@ -119,17 +119,20 @@ fn system_text(args: &ClaudeArgs, initialize: &InitializeRequest) -> Result<Syst
     })
 }
 
-/// Adds instructions for structured output, if the client wants it.
-fn with_schema_prompt(system: SystemText, setup: &ClientSetup) -> SystemText {
-    match (&setup.structured, system) {
-        (None, system) => system,
-        (Some(_), SystemText::BuiltIn) => SystemText::Appended(structured::SYSTEM_TEXT.into()),
-        (Some(_), SystemText::Appended(appended)) => {
-            SystemText::Appended(format!("{appended}\n\n{}", structured::SYSTEM_TEXT))
-        }
-        (Some(_), SystemText::Replaced(replacement)) => {
-            SystemText::Replaced(format!("{replacement}\n\n{}", structured::SYSTEM_TEXT))
-        }
+/// Text that is added to the system prompt: of the output style, and for structured output.
+fn added_texts(setup: &ClientSetup) -> impl Iterator<Item = String> {
+    let settings = &setup.settings;
+    let style = settings.output_style.as_deref();
+    let style = style.and_then(|style| output_style::style_text(style, &settings.style_folders));
+    let schema = setup.structured.as_ref().map(|_| structured::SYSTEM_TEXT.to_owned());
+    style.into_iter().chain(schema).filter(|text| !text.is_empty())
+}
+
+fn with_text(system: SystemText, added: String) -> SystemText {
+    match system {
+        SystemText::BuiltIn => SystemText::Appended(added),
+        SystemText::Appended(appended) => SystemText::Appended(format!("{appended}\n\n{added}")),
+        SystemText::Replaced(replacement) => SystemText::Replaced(format!("{replacement}\n\n{added}")),
     }
 }
 

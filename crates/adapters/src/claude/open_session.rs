@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use protocol::api::{
-    AgentsResult, Method, ModeParams, SessionView, SlashList, SubscribeParams, TaskView, TasksPage, TasksParams,
+    AgentsResult, CutConversationParams, Method, ModeParams, SessionView, SlashList, SubscribeParams, TaskView,
+    TasksPage, TasksParams,
 };
 use protocol::{SessionId, SessionMode};
 use rpc::{CallError, Notifications, RpcClient};
@@ -17,9 +18,10 @@ use super::client_setup::ClientSetup;
 use super::frames::{SessionInfo, init_tools};
 use super::initialize::InitializeRequest;
 use super::mode::ClaudePermissionMode;
-use super::open_request;
 use super::rules;
+use super::session_options::requested_mode;
 use super::wire::ControlChannel;
+use super::{open_request, resume_cut};
 use crate::managed::{self, ManagedPolicy};
 
 /// Maximum number of existing tasks that are loaded.
@@ -70,16 +72,26 @@ impl EventFeed {
 /// Opens the session that the client wants.
 pub(super) async fn open(
     sessions: &Arc<SessionHost>,
-    args: &ClaudeArgs,
+    (args, setup): (&ClaudeArgs, &ClientSetup),
     request: OpenRequest,
     managed: &ManagedPolicy,
 ) -> Result<OpenedSession, OpenRefusal> {
     let client_tools: Vec<String> =
         request.client_extensions.tools.iter().map(|tool| tool.spec().name.to_string()).collect();
+    let cut = match request.start {
+        SessionStart::Resume(id) | SessionStart::Fork(id) => resume_cut::find_cut(args, sessions.home(), id)?,
+        SessionStart::New if args.resume_at.is_some() => {
+            return Err(refusal("--resume-session-at needs a session: name it with --resume"));
+        }
+        SessionStart::New => None,
+    };
     if let SessionStart::Resume(id) = request.start
         && let Ok((api, _)) = RpcClient::connect(&sessions.home().socket(id)).await
         && let Ok((client, queue)) = RpcClient::connect(&sessions.home().socket(id)).await
     {
+        if cut.is_some() {
+            return Err(refusal("another process runs the session, so it cannot be resumed at an earlier message"));
+        }
         if !managed.is_empty() {
             return Err(managed::refusal(
                 "another process runs the session, so managed settings cannot be applied to it".into(),
@@ -91,7 +103,7 @@ pub(super) async fn open(
             SessionOwner::OtherProcess,
             api,
             EventFeed { client, queue },
-            args,
+            (args, setup),
             client_tools,
         )
         .await;
@@ -103,8 +115,12 @@ pub(super) async fn open(
     let (api, _) = held.handle().connect().await.map_err(refusal)?;
     let (client, queue) = held.handle().connect().await.map_err(refusal)?;
     let start = (held.id(), held.first_seq());
-    let opened =
-        subscribe(start, SessionOwner::ThisProcess(held), api, EventFeed { client, queue }, args, client_tools).await?;
+    let (owner, feed) = (SessionOwner::ThisProcess(held), EventFeed { client, queue });
+    if let Some(after) = cut {
+        let params = CutConversationParams { after };
+        let _cut: Value = api.call(Method::ConversationCut, params).await.map_err(refusal)?;
+    }
+    let opened = subscribe(start, owner, api, feed, (args, setup), client_tools).await?;
     if let SessionOwner::ThisProcess(held) = &opened.owner {
         held.resume().await.map_err(refusal)?;
     }
@@ -127,19 +143,19 @@ async fn subscribe(
     owner: SessionOwner,
     api: RpcClient,
     events: EventFeed,
-    args: &ClaudeArgs,
+    client: (&ClaudeArgs, &ClientSetup),
     client_tools: Vec<String>,
 ) -> Result<OpenedSession, OpenRefusal> {
     let page = TasksParams { limit: Some(MAX_TASKS), all: true, ..TasksParams::default() };
     let TasksPage { tasks, .. } = api.call(Method::TasksList, page).await.map_err(refusal)?;
-    let info = load_session_info(&api, args, client_tools, &owner).await.map_err(refusal)?;
+    let info = load_session_info(&api, client, client_tools, &owner).await.map_err(refusal)?;
     let _: Value = events.client.call(Method::EventsSubscribe, SubscribeParams::after(seq)).await.map_err(refusal)?;
     Ok(OpenedSession { id, owner, api: Arc::new(api), events, seq, tasks, info })
 }
 
 async fn load_session_info(
     api: &RpcClient,
-    args: &ClaudeArgs,
+    (args, setup): (&ClaudeArgs, &ClientSetup),
     client_tools: Vec<String>,
     owner: &SessionOwner,
 ) -> Result<SessionInfo, CallError> {
@@ -152,21 +168,23 @@ async fn load_session_info(
             && !excluded.iter().any(|tool| tool == hooks::tool_names::own_tool_name(name, protocol::HookDialect::Snake))
     };
     let tools = init_tools().filter(is_available).map(str::to_owned).chain(client_tools).collect();
-    let mode = initial_mode(api, args, view.mode, owner).await?;
+    let is_stated = args.permission_mode.is_some() || !setup.settings.flag["permissions"]["defaultMode"].is_null();
+    let requested = is_stated.then(|| requested_mode(args, &setup.settings.flag).unwrap_or_default());
+    let mode = initial_mode(api, requested, view.mode, owner).await?;
     let is_attached = matches!(owner, SessionOwner::OtherProcess);
     let SessionView { cwd, model, .. } = view;
-    Ok(SessionInfo { cwd, model, mode, tools, commands, agents, is_attached })
+    let output_style = setup.settings.output_style.clone();
+    Ok(SessionInfo { cwd, model, mode, tools, commands, agents, output_style, is_attached })
 }
 
 /// The permission mode at the start. A session in plan mode stays in it, unless the client names another mode and this
 /// process runs the session.
 async fn initial_mode(
     api: &RpcClient,
-    args: &ClaudeArgs,
+    requested: Option<ClaudePermissionMode>,
     current: SessionMode,
     owner: &SessionOwner,
 ) -> Result<ClaudePermissionMode, CallError> {
-    let requested = args.permission_mode.as_deref().and_then(ClaudePermissionMode::parse);
     match (current, requested, owner) {
         (SessionMode::Plan, None, _) | (SessionMode::Plan, Some(_), SessionOwner::OtherProcess) => {
             Ok(ClaudePermissionMode::Plan)

@@ -4,6 +4,9 @@ use protocol::Image;
 use protocol::api::SendParams;
 use serde_json::Value;
 
+/// The slash commands that start a new conversation.
+const CLEAR_COMMANDS: [&str; 3] = ["clear", "new", "reset"];
+
 /// A user message.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ClientPrompt {
@@ -36,6 +39,16 @@ impl ClientPrompt {
     /// The client's id for it.
     pub(super) fn uuid(&self) -> Option<&str> {
         self.frame["uuid"].as_str()
+    }
+
+    /// Who wrote it, as the client marks it.
+    pub(super) fn origin(&self) -> Option<Value> {
+        Some(self.frame["origin"].clone()).filter(Value::is_object)
+    }
+
+    /// Whether it starts a new conversation.
+    pub(super) fn clears_conversation(&self) -> bool {
+        self.slash_command().is_some_and(|(name, _)| CLEAR_COMMANDS.contains(&name))
     }
 
     /// The slash command's name and input, if it is one. A client can mark a message as literal text.
@@ -99,6 +112,8 @@ mod tests {
     fn leading_slash_is_a_command_unless_the_message_is_literal() {
         assert_eq!(read(json!(" /plan the work ")).unwrap().slash_command(), Some(("plan", "the work")));
         assert_eq!(read(json!("/compact")).unwrap().slash_command(), Some(("compact", "")));
+        assert!(read(json!("/clear")).unwrap().clears_conversation());
+        assert!(!read(json!("/clearly")).unwrap().clears_conversation());
         assert_eq!(read(json!("a /b")).unwrap().slash_command(), None);
         let frame = json!({ "message": { "content": "/compact" }, "client_composed": true });
         assert_eq!(ClientPrompt::read(frame).unwrap().slash_command(), None);

@@ -2,13 +2,15 @@
 
 use protocol::SessionMode;
 use protocol::api::{Method, ModeParams, ModelParams, PermissionParams};
+use rpc::CallError;
 use serde_json::{Value, json};
 
+use super::args::MAX_NAME_BYTES;
 use super::background::{self, BackgroundOutcome};
 use super::conversation::ClientConversation;
 use super::frames::{self, VERSION};
 use super::mode::ClaudePermissionMode;
-use super::session_options;
+use super::model_names::{ModelChoice, choose_model};
 use super::tasks;
 use super::wire::ClientGone;
 
@@ -32,10 +34,13 @@ impl ClientConversation {
                 Some(ClaudePermissionMode::Bypass) if self.options.forbids_bypass => {
                     Err("managed settings forbid the permission mode bypassPermissions".into())
                 }
-                Some(mode) => {
-                    self.control.respond(id, Ok(json!({ "mode": mode.as_str() }))).await;
-                    return self.set_mode(mode).await;
-                }
+                Some(mode) => match self.apply_mode(mode).await {
+                    Ok(()) => {
+                        self.control.respond(id, Ok(json!({ "mode": mode.as_str() }))).await;
+                        return self.report_mode(mode).await;
+                    }
+                    Err(error) => Err(background::error_text(error)),
+                },
                 None => Err(format!("unknown permission mode {}", request["mode"])),
             },
             "set_model" => self.set_model(request["model"].as_str()).await,
@@ -58,7 +63,11 @@ impl ClientConversation {
             "list_models" => Ok(json!({ "models": frames::initialize_response(&self.info)["models"] })),
             "get_binary_version" => Ok(json!({ "version": VERSION })),
             "get_settings" => Ok(json!({ "effective": {}, "sources": [] })),
-            "set_max_thinking_tokens" | "set_has_subscribers" | "set_color" | "seed_read_state" => Ok(json!({})),
+            // These are about what the client shows and knows, not about agents.
+            "set_has_subscribers" | "set_color" | "seed_read_state" => Ok(json!({})),
+            "set_max_thinking_tokens" => {
+                Err("the number of thinking tokens cannot change while a session runs: give it at its start".into())
+            }
             other => Err(format!("Unsupported control request subtype: {other}")),
         };
         self.control.respond(id, answer).await;
@@ -73,14 +82,28 @@ impl ClientConversation {
 
     /// Changes the permission mode, and reports it to the client.
     pub(super) async fn set_mode(&mut self, mode: ClaudePermissionMode) -> Result<(), ClientGone> {
+        match self.apply_mode(mode).await {
+            Ok(()) => self.report_mode(mode).await,
+            Err(error) => {
+                tracing::warn!(%error, "the session keeps its permission mode");
+                Ok(())
+            }
+        }
+    }
+
+    async fn apply_mode(&self, mode: ClaudePermissionMode) -> Result<(), CallError> {
         let previous = self.info.mode;
         if previous == ClaudePermissionMode::Plan || mode == ClaudePermissionMode::Plan {
-            let mode = ModeParams { mode: mode.session_mode() };
-            self.call_or_warn(Method::ModeSet, json!(mode)).await;
+            let _set: Value = self.call(Method::ModeSet, ModeParams { mode: mode.session_mode() }).await?;
         }
         if mode.session_mode() != SessionMode::Plan {
-            self.call_or_warn(Method::PermissionSet, json!(PermissionParams { mode: mode.permission_mode() })).await;
+            let params = PermissionParams { mode: mode.permission_mode() };
+            let _set: Value = self.call(Method::PermissionSet, params).await?;
         }
+        Ok(())
+    }
+
+    async fn report_mode(&mut self, mode: ClaudePermissionMode) -> Result<(), ClientGone> {
         self.info.mode = mode;
         self.send_mode().await
     }
@@ -91,13 +114,21 @@ impl ClientConversation {
         }
     }
 
-    /// Changes the model, from the next turn on. A bare name means the model that the session was opened with.
+    /// Changes the model, from the next turn on. Without a name it is the one that the session was opened with.
     async fn set_model(&mut self, name: Option<&str>) -> Result<Value, String> {
-        let model = name.and_then(session_options::qualified_model).unwrap_or(&self.model).to_owned();
+        let catalog = || self.sessions.opener().catalog(None).unwrap_or_default();
+        let model = match name.map_or(ModelChoice::Configured, |name| choose_model(name, catalog)) {
+            ModelChoice::Configured => self.model.clone(),
+            ModelChoice::Named(model) => model,
+            ModelChoice::Unknown => {
+                let name = protocol::clip_middle(name.unwrap_or_default(), MAX_NAME_BYTES);
+                return Err(format!("no configured provider has the model `{name}`: name it as PROVIDER/NAME"));
+            }
+        };
         if model != self.info.model {
-            let params = ModelParams { model: model.clone() };
-            self.call::<Value>(Method::ModelSet, params).await.map_err(background::error_text)?;
-            self.info.model = model;
+            let params = ModelParams { model };
+            let changed: ModelParams = self.call(Method::ModelSet, params).await.map_err(background::error_text)?;
+            self.info.model = changed.model;
         }
         Ok(json!({}))
     }

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::args::ClaudeArgs;
 use super::client_setup::ClientSetup;
-use super::conversation::{ClientConversation, ClientOptions};
+use super::conversation::{ClientConversation, ClientOptions, ConversationExit};
 use super::follower::SessionFollower;
 use super::frame_writer::FrameOptions;
 use super::frames::{self, TurnResult, TurnStats, VERSION};
@@ -21,7 +21,7 @@ use super::initialize::InitializeRequest;
 use super::open_request;
 use super::open_session::{self, EventFeed, OpenedSession, SessionOwner};
 use super::state::StateReporting;
-use super::transcripts;
+use super::transcripts::{self, TranscriptMirror};
 use super::wire::{ClientWriter, ControlChannel, JsonLineReader};
 use crate::{AdapterExit, session_id, session_uuid};
 
@@ -42,11 +42,12 @@ where
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    let args = ClaudeArgs::parse(args);
+    let mut args = ClaudeArgs::parse(args);
     if args.version {
         let written = output.write_all(format!("{VERSION} (Bosun)\n").as_bytes()).await;
         return if written.is_ok() { AdapterExit::Success } else { AdapterExit::Failed };
     }
+    args.max_thinking_tokens = args.max_thinking_tokens.or_else(|| opener.variable("MAX_THINKING_TOKENS"));
     let (mut reading, mut writing) = (JoinSet::new(), JoinSet::new());
     let (writer, write) = ClientWriter::new(output);
     writing.spawn(write);
@@ -54,7 +55,7 @@ where
     let (inbox, fill) = ClientInbox::new(JsonLineReader::new(BufReader::new(input)), Arc::clone(&control));
     reading.spawn(fill);
     let sessions = SessionHost::new(opener, MAX_SESSIONS);
-    let exit = serve_client(&sessions, &args, inbox, &control).await;
+    let exit = serve_client(&sessions, args, inbox, &control).await;
     sessions.shut_down().await;
     reading.shutdown().await;
     drop(control);
@@ -64,91 +65,144 @@ where
     exit
 }
 
-/// Reads the client's `initialize` request, opens its session and runs the conversation.
+/// Reads the client's `initialize` request, opens its session and runs the conversation. A client that clears the
+/// conversation gets another session.
 async fn serve_client(
     sessions: &Arc<SessionHost>,
-    args: &ClaudeArgs,
+    args: ClaudeArgs,
     mut inbox: ClientInbox,
     control: &Arc<ControlChannel>,
 ) -> AdapterExit {
-    let (request, first_prompt) = match read_first_message(&mut inbox, control).await {
+    let (request, mut first_prompt) = match read_first_message(&mut inbox, control).await {
         Ok(messages) => messages,
         Err(exit) => return exit,
     };
     let initialize = InitializeRequest::parse(request.as_ref().map_or(Value::Null, |(_, request)| request.clone()));
-    let opened = open(sessions, args, &initialize, control).await;
+    let mut client = ServedClient { sessions: Arc::clone(sessions), args, initialize, control: Arc::clone(control) };
+    let setup = ClientSetup::fetch(&client.args, &client.initialize, sessions.opener(), control).await;
+    let mut opened = match &setup {
+        Ok(setup) => client.open(setup).await,
+        Err(refusal) => Err(refusal.clone()),
+    };
     let response = match &opened {
-        Ok((opened, _)) => frames::initialize_response(&opened.info),
+        Ok(opened) => frames::initialize_response(&opened.info),
         Err(_) => frames::initialize_response(&Default::default()),
     };
     if let Some((id, _)) = request {
         control.respond(&id, Ok(response)).await;
     }
-    let frame_options =
-        FrameOptions { streams_text: args.partial_messages, forwards_subagent_text: initialize.forwards_subagent_text };
-    let forbids_bypass = open_request::managed_policy(args, &initialize).is_ok_and(|managed| managed.forbids_bypass);
-    let options = ClientOptions {
-        frames: frame_options,
-        decides: args.client_decides,
-        replays: args.replay_user_messages,
-        forbids_bypass,
-    };
-    let (conversation, owner, events) =
-        match opened.and_then(|opened| start_conversation(sessions, args, opened, control, options)) {
-            Ok(Some(parts)) => parts,
-            Ok(None) => return refuse(args, inbox, control, first_prompt, "the session has no tasks".into()).await,
-            Err(refusal) => return refuse(args, inbox, control, first_prompt, refusal.to_string()).await,
+    let mut setup = setup.unwrap_or_default();
+    let mut earlier = None;
+    loop {
+        let started = opened.and_then(|opened| client.start_conversation(opened, &setup));
+        let (mut conversation, owner, events) = match started {
+            Ok(parts) => parts,
+            // The message that cleared the conversation is answered at once.
+            Err(refusal) if earlier.is_some() => return client.report_refusal(refusal.to_string()).await,
+            Err(refusal) => return client.refuse(inbox, first_prompt, refusal.to_string()).await,
         };
-    let exit = conversation.run(inbox, first_prompt, events).await;
-    match owner {
-        SessionOwner::ThisProcess(held) => match held.close().await {
-            Ok(()) => exit,
-            Err(error) => {
-                tracing::error!(%error, "cannot close the session cleanly");
-                AdapterExit::Failed
+        if let Some(earlier) = earlier.take() {
+            conversation.follow(earlier);
+        }
+        let end = conversation.run(&mut inbox, first_prompt.take(), events).await;
+        let closed = close(owner).await;
+        match end {
+            ConversationExit::Ended(exit) => return closed.err().unwrap_or(exit),
+            ConversationExit::Cleared(cleared) => {
+                setup.model = cleared.model.clone().or(setup.model);
+                client.args.begin_another(cleared.next, cleared.mode);
+                opened = client.open(&setup).await;
+                earlier = Some(cleared);
             }
-        },
-        SessionOwner::OtherProcess => exit,
+        }
     }
 }
 
-async fn open(
-    sessions: &Arc<SessionHost>,
-    args: &ClaudeArgs,
-    initialize: &InitializeRequest,
-    control: &Arc<ControlChannel>,
-) -> Result<(OpenedSession, ClientSetup), OpenRefusal> {
-    let setup = ClientSetup::fetch(args, initialize, control).await?;
-    let request = open_session::open_request(sessions, args, initialize, &setup, control)?;
-    let opened = open_session::open(sessions, args, request, &open_request::managed_policy(args, initialize)?).await?;
-    Ok((opened, setup))
+/// Closes a session that this process runs.
+async fn close(owner: SessionOwner) -> Result<(), AdapterExit> {
+    match owner {
+        SessionOwner::ThisProcess(held) => held.close().await.map_err(|error| {
+            tracing::error!(%error, "cannot close the session cleanly");
+            AdapterExit::Failed
+        }),
+        SessionOwner::OtherProcess => Ok(()),
+    }
 }
 
-/// Starts the conversation, and catches up with earlier events.
-fn start_conversation(
-    sessions: &SessionHost,
-    args: &ClaudeArgs,
-    (opened, setup): (OpenedSession, ClientSetup),
-    control: &Arc<ControlChannel>,
-    options: ClientOptions,
-) -> Result<Option<(ClientConversation, SessionOwner, EventFeed)>, OpenRefusal> {
-    let (id, seq) = (opened.id, opened.seq);
-    // The process that runs the session writes its files.
-    let writes_files = matches!(opened.owner, SessionOwner::ThisProcess(_)) && !args.no_persistence;
-    let follower = SessionFollower::new(
-        id,
-        state_reporting(sessions.opener()),
-        writes_files.then(|| projects_folder(sessions.opener())).flatten(),
-    );
-    let Some((mut conversation, owner, events)) =
-        ClientConversation::new(opened, Arc::clone(control), options, follower, setup)
-    else {
-        return Ok(None);
-    };
-    conversation
-        .catch_up(sessions.home(), id, seq)
-        .map_err(|error| OpenRefusal { words: error.to_string(), hint: None })?;
-    Ok(Some((conversation, owner, events)))
+/// The client of this process, with what it asks of its sessions.
+struct ServedClient {
+    sessions: Arc<SessionHost>,
+    args: ClaudeArgs,
+    initialize: InitializeRequest,
+    control: Arc<ControlChannel>,
+}
+
+impl ServedClient {
+    /// Opens the session that the client wants.
+    async fn open(&self, setup: &ClientSetup) -> Result<OpenedSession, OpenRefusal> {
+        let ServedClient { sessions, args, initialize, control } = self;
+        let request = open_session::open_request(sessions, args, initialize, setup, control)?;
+        open_session::open(sessions, (args, setup), request, &open_request::managed_policy(args, initialize)?).await
+    }
+
+    /// Starts the conversation, and catches up with earlier events.
+    fn start_conversation(
+        &self,
+        opened: OpenedSession,
+        setup: &ClientSetup,
+    ) -> Result<(ClientConversation, SessionOwner, EventFeed), OpenRefusal> {
+        let (args, sessions) = (&self.args, &self.sessions);
+        let (id, seq) = (opened.id, opened.seq);
+        // The process that runs the session writes its files.
+        let writes_files = matches!(opened.owner, SessionOwner::ThisProcess(_)) && !args.no_persistence;
+        let follower = SessionFollower::new(
+            id,
+            state_reporting(sessions.opener()),
+            writes_files.then(|| projects_folder(sessions.opener())).flatten(),
+            if args.mirrors_session { TranscriptMirror::ToClient } else { TranscriptMirror::Off },
+        );
+        let clients = (Arc::clone(sessions), Arc::clone(&self.control));
+        let started = ClientConversation::new(opened, clients, self.options(setup), follower, setup);
+        let refusal = |words: String| OpenRefusal { words, hint: None };
+        let (mut conversation, owner, events) = started.ok_or_else(|| refusal("the session has no tasks".into()))?;
+        conversation.catch_up(sessions.home(), id, seq).map_err(|error| refusal(error.to_string()))?;
+        Ok((conversation, owner, events))
+    }
+
+    fn options(&self, setup: &ClientSetup) -> ClientOptions {
+        let ServedClient { args, initialize, .. } = self;
+        let frames = FrameOptions {
+            streams_text: args.partial_messages,
+            forwards_subagent_text: initialize.forwards_subagent_text,
+        };
+        let is_forbidden = open_request::managed_policy(args, initialize).is_ok_and(|managed| managed.forbids_bypass);
+        ClientOptions {
+            frames,
+            decides: args.client_decides(),
+            replays: args.replay_user_messages,
+            forbids_bypass: is_forbidden || setup.settings.forbids_bypass(),
+        }
+    }
+
+    /// Reports that there is no session as the result of the client's first message. Requests before it are accepted.
+    async fn refuse(&self, mut inbox: ClientInbox, first_prompt: Option<Value>, why: String) -> AdapterExit {
+        if first_prompt.is_none() {
+            while let ClientMessage::Request { id, .. } = inbox.next().await {
+                self.control.respond(&id, Ok(json!({}))).await;
+            }
+        }
+        self.report_refusal(why).await
+    }
+
+    async fn report_refusal(&self, why: String) -> AdapterExit {
+        tracing::error!("{why}");
+        let requested = self.args.resume.as_deref().or(self.args.session_id.as_deref()).and_then(session_id);
+        let session = requested.map_or_else(Uuid::now_v7, session_uuid);
+        let failed = frames::result_frame(session, TurnResult::Failed(why), TurnStats::default());
+        // A client that is gone needs no result.
+        self.control.writer().send(failed).await.ok();
+        AdapterExit::Failed
+    }
 }
 
 /// Whether the client wants the session's state.
@@ -191,26 +245,4 @@ async fn read_first_message(
             }
         }
     }
-}
-
-/// Reports that there is no session as the result of the client's first message. Requests before it are accepted.
-async fn refuse(
-    args: &ClaudeArgs,
-    mut inbox: ClientInbox,
-    control: &ControlChannel,
-    first_prompt: Option<Value>,
-    why: String,
-) -> AdapterExit {
-    tracing::error!("{why}");
-    if first_prompt.is_none() {
-        while let ClientMessage::Request { id, .. } = inbox.next().await {
-            control.respond(&id, Ok(json!({}))).await;
-        }
-    }
-    let requested = args.resume.as_deref().or(args.session_id.as_deref()).and_then(session_id);
-    let session = requested.map_or_else(Uuid::now_v7, session_uuid);
-    let failed = frames::result_frame(session, TurnResult::Failed(why), TurnStats::default());
-    // A client that is gone needs no result.
-    control.writer().send(failed).await.ok();
-    AdapterExit::Failed
 }

@@ -83,6 +83,11 @@ impl StructuredOutputState {
         Ok(StructuredOutputState { tool, open_calls: HashMap::new(), answer: None, reminders: 0 })
     }
 
+    /// The state for another session with the same schema.
+    pub(super) fn restarted(&self) -> StructuredOutputState {
+        StructuredOutputState { tool: self.tool(), open_calls: HashMap::new(), answer: None, reminders: 0 }
+    }
+
     /// The tool that accepts the answer.
     pub(super) fn tool(&self) -> Arc<dyn Tool> {
         Arc::clone(&self.tool)

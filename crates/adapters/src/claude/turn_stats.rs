@@ -93,7 +93,7 @@ impl TurnStatsCollector {
             models: self.models.clone(),
             denials: std::mem::take(&mut self.denials),
             ended_in_tools: std::mem::take(&mut self.was_call_cancelled),
-            is_wake_up: false,
+            origin: None,
         };
         (self.model_ms, self.turns, self.usage, self.stop) = (0, 0, Usage::default(), None);
         self.turn_began = Instant::now();

@@ -42,7 +42,12 @@ impl ClientConversation {
             return Ok(());
         }
         let Some(prompt) = self.queue.pop_front() else { return Ok(()) };
+        if prompt.clears_conversation() {
+            self.clearing = Some(prompt);
+            return Ok(());
+        }
         self.is_prompt_pending = true;
+        self.prompt_origin = prompt.origin();
         self.stats.begin_turn();
         self.servers.wait_for_own().await;
         self.send_init().await?;
@@ -50,6 +55,13 @@ impl ClientConversation {
             prompt.slash_command().is_some_and(|(name, _)| self.info.commands.iter().any(|known| known.name == name));
         self.background.spawn(background::send_prompt(self.api.clone(), prompt, is_slash));
         Ok(())
+    }
+
+    /// Sends the result of the message that cleared the conversation before this one, and continues with the next.
+    pub(super) async fn answer_clearing(&mut self) -> Result<(), ClientGone> {
+        self.send_init().await?;
+        self.end_without_turn(TurnResult::Answered(String::new())).await?;
+        self.start_next_turn().await
     }
 
     /// Handles the start of the root's activation.
@@ -64,7 +76,11 @@ impl ClientConversation {
     /// Begins a turn with what the client may know about the session.
     async fn send_init(&mut self) -> Result<(), ClientGone> {
         let (servers, tools) = self.servers.status().await;
-        self.send_frame(frames::init_frame(self.session, &self.info, &servers, &tools)).await
+        self.send_frame(frames::init_frame(self.session, &self.info, &servers, &tools)).await?;
+        let warning = |content| json!({ "content": content, "level": "warning" });
+        let warnings = std::mem::take(&mut self.warnings).into_iter().map(warning);
+        let frames = warnings.map(|fields| frames::system_frame(self.session, "informational", fields)).collect();
+        self.send_frames(frames).await
     }
 
     /// Handles the end of the root's activation, which ends a turn.
@@ -79,7 +95,12 @@ impl ClientConversation {
         if result == TurnResult::Interrupted {
             self.send_frame(frames::interrupted_frame(self.session)).await?;
         }
-        let stats = frames::TurnStats { is_wake_up: woken && !has_read, ..self.stats.finish_turn() };
+        let origin = match (has_read, woken) {
+            (true, _) => self.prompt_origin.take(),
+            (false, true) => Some(json!({ "kind": "task-notification" })),
+            (false, false) => None,
+        };
+        let stats = frames::TurnStats { origin, ..self.stats.finish_turn() };
         self.last_result = Some(result.clone());
         self.send_frame(frames::result_frame(self.session, result, stats)).await?;
         if has_read {
@@ -117,7 +138,7 @@ impl ClientConversation {
 
     /// Sends the result of a message that led to no activation.
     async fn end_without_turn(&mut self, result: TurnResult) -> Result<(), ClientGone> {
-        let stats = self.stats.finish_turn();
+        let stats = frames::TurnStats { origin: self.prompt_origin.take(), ..self.stats.finish_turn() };
         self.last_result = Some(result.clone());
         self.send_frame(frames::result_frame(self.session, result, stats)).await
     }

@@ -16,7 +16,7 @@ pub(super) use assistant::{
 pub(super) use results::{TurnResult, TurnStats, result_frame};
 pub(super) use session_info::{SessionInfo, init_frame, init_tools, initialize_response};
 pub(super) use stream::MessageStream;
-pub(super) use user::{interrupted_frame, replay_frame, tool_result_frame};
+pub(super) use user::{interrupted_frame, replay_frame, reset_frame, tool_result_frame};
 
 /// The version of Claude Code that this adapter stands in for: clients check it.
 pub(super) const VERSION: &str = "2.1.325";

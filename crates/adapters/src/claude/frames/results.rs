@@ -129,8 +129,8 @@ pub(in crate::claude) struct TurnStats {
     pub(in crate::claude) denials: Vec<Value>,
     /// Whether a tool was running when it ended.
     pub(in crate::claude) ended_in_tools: bool,
-    /// Whether the end of a background task started it, and not the user.
-    pub(in crate::claude) is_wake_up: bool,
+    /// Who caused it: as the client marked its message, or a background task that ended.
+    pub(in crate::claude) origin: Option<Value>,
 }
 
 /// The frame that ends a turn.
@@ -157,8 +157,8 @@ pub(in crate::claude) fn result_frame(session: Uuid, result: TurnResult, stats: 
         "fast_mode_state": "off",
         "uuid": Uuid::now_v7(),
     });
-    if stats.is_wake_up {
-        frame["origin"] = json!({ "kind": "task-notification" });
+    if let Some(origin) = stats.origin {
+        frame["origin"] = origin;
     }
     if let TurnResult::Structured(answer) = &result {
         frame["structured_output"] = answer.clone();
@@ -221,9 +221,10 @@ mod tests {
         let cost = |micros| Cost { tokens: 0, micros };
         let models =
             [("a".to_owned(), (Usage::default(), cost(1_500_000))), ("b".to_owned(), (Usage::default(), cost(7)))];
-        let stats = TurnStats { models: models.into(), is_wake_up: true, ..TurnStats::default() };
+        let origin = Some(json!({ "kind": "human" }));
+        let stats = TurnStats { models: models.into(), origin, ..TurnStats::default() };
         let frame = result_frame(Uuid::nil(), TurnResult::Answered(String::new()), stats);
         assert_eq!(frame["total_cost_usd"], 1.500_007);
-        assert_eq!(frame["origin"]["kind"], "task-notification");
+        assert_eq!(frame["origin"]["kind"], "human");
     }
 }

@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use super::VERSION;
 use crate::claude::mode::ClaudePermissionMode;
+use crate::claude::output_style;
 
 /// The tools of every session, by their Claude names.
 pub(in crate::claude) fn init_tools() -> impl Iterator<Item = &'static str> {
@@ -22,11 +23,17 @@ pub(in crate::claude) struct SessionInfo {
     pub(in crate::claude) tools: Vec<String>,
     pub(in crate::claude) commands: Vec<SlashView>,
     pub(in crate::claude) agents: Vec<AgentView>,
+    /// The output style that the settings name.
+    pub(in crate::claude) output_style: Option<String>,
     /// Whether another process runs the session, with the extensions of its own client.
     pub(in crate::claude) is_attached: bool,
 }
 
 impl SessionInfo {
+    fn output_style(&self) -> &str {
+        self.output_style.as_deref().unwrap_or(output_style::DEFAULT)
+    }
+
     /// The commands that a client can use; some work only in a terminal.
     fn client_commands(&self) -> impl Iterator<Item = &SlashView> {
         self.commands.iter().filter(|command| command.kind != SlashKind::Screen)
@@ -59,7 +66,7 @@ pub(in crate::claude) fn init_frame(
             "slash_commands": names(|_| true),
             "apiKeySource": "none",
             "claude_code_version": VERSION,
-            "output_style": "default",
+            "output_style": info.output_style(),
             "agents": agents,
             "skills": names(|command| command.kind == SlashKind::Skill),
             "plugins": [],
@@ -75,8 +82,8 @@ pub(in crate::claude) fn initialize_response(info: &SessionInfo) -> Value {
     json!({
         "commands": commands,
         "agents": agents,
-        "output_style": "default",
-        "available_output_styles": ["default"],
+        "output_style": info.output_style(),
+        "available_output_styles": output_style::built_in_names().collect::<Vec<_>>(),
         "models": [{
             "value": "default", "displayName": info.model, "description": "The model that Bosun is configured with",
         }],

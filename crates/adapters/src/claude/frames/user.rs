@@ -38,6 +38,18 @@ pub(in crate::claude) fn interrupted_frame(session: Uuid) -> Value {
     })
 }
 
+/// Reports that the client cleared the conversation, and that another one follows.
+pub(in crate::claude) fn reset_frame(session: Uuid, next: Uuid, message: Option<&str>) -> Value {
+    let mut frame = json!({
+        "type": "conversation_reset", "new_conversation_id": next, "uuid": Uuid::now_v7(), "session_id": session,
+        "trigger": "clear",
+    });
+    if let Some(message) = message {
+        frame["user_message_uuid"] = json!(message);
+    }
+    frame
+}
+
 /// A message of the client, replayed to it.
 pub(in crate::claude) fn replay_frame(session: Uuid, mut frame: Value) -> Value {
     frame["session_id"] = json!(session);

@@ -5,9 +5,9 @@ use uuid::Uuid;
 
 /// The source of an entry: an event, and the number of its part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct EventPart {
-    pub(super) seq: u64,
-    pub(super) part: u16,
+pub(in crate::claude) struct EventPart {
+    pub(in crate::claude) seq: u64,
+    pub(in crate::claude) part: u16,
 }
 
 /// The last eight bytes of a UUID without its two variant bits.
@@ -15,7 +15,7 @@ const LOW_BITS_MASK: u64 = 0x3fff_ffff_ffff_ffff;
 
 impl EventPart {
     /// Decodes an entry's id, if it belongs to this session.
-    pub(super) fn from_uuid(session: Uuid, entry: Uuid) -> Option<EventPart> {
+    pub(in crate::claude) fn from_uuid(session: Uuid, entry: Uuid) -> Option<EventPart> {
         let (own, other) = (session.as_u64_pair(), entry.as_u64_pair());
         // Ignore the version bits.
         let same_session = (own.0 ^ other.0) & !0xf000 == 0;

@@ -36,16 +36,16 @@ impl ClaudeTranscriptFile {
         Ok(ClaudeTranscriptFile { file, last })
     }
 
-    /// Appends an entry, unless it is there already.
-    pub(super) fn append(&mut self, part: EventPart, line: &Value) -> io::Result<()> {
+    /// Appends an entry, unless it is there already. Returns whether it did.
+    pub(super) fn append(&mut self, part: EventPart, line: &Value) -> io::Result<bool> {
         if self.last >= Some(part) {
-            return Ok(());
+            return Ok(false);
         }
         let mut text = line.to_string();
         text.push('\n');
         self.file.write_all(text.as_bytes())?;
         self.last = Some(part);
-        Ok(())
+        Ok(true)
     }
 }
 
@@ -71,10 +71,10 @@ fn scan(file: &File, session: Uuid) -> io::Result<(Option<EventPart>, u64)> {
     }
 }
 
-/// Writes a small metadata file, unless it exists.
-pub(super) fn write_once(path: &Path, text: &str) -> io::Result<()> {
+/// Writes a small metadata file, unless it exists. Returns whether it did.
+pub(super) fn write_once(path: &Path, text: &str) -> io::Result<bool> {
     if path.exists() {
-        return Ok(());
+        return Ok(false);
     }
     if let Some(folder) = path.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -82,7 +82,8 @@ pub(super) fn write_once(path: &Path, text: &str) -> io::Result<()> {
     let temporary = path.with_extension("tmp");
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
     file.write_all(text.as_bytes())?;
-    fs::rename(temporary, path)
+    fs::rename(temporary, path)?;
+    Ok(true)
 }
 
 #[cfg(test)]

@@ -7,8 +7,11 @@
 mod entry;
 mod event_part;
 mod file;
+mod mirror;
 mod paths;
 mod writer;
 
+pub(in crate::claude) use event_part::EventPart;
+pub(in crate::claude) use mirror::TranscriptMirror;
 pub(in crate::claude) use paths::projects_dir;
 pub(in crate::claude) use writer::ClaudeTranscripts;

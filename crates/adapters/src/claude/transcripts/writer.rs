@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::entry::{AnswerMetadata, EntryHeader, EntryPosition};
 use super::event_part::EventPart;
 use super::file::{ClaudeTranscriptFile, write_once};
+use super::mirror::{MirroredEntries, TranscriptMirror};
 use super::paths::folder_name;
 use crate::claude::frame_writer::message_id;
 use crate::claude::frames::{block_json, frame_id};
@@ -30,6 +31,7 @@ pub(in crate::claude) struct ClaudeTranscripts {
     last_seq: u64,
     /// Whether writing failed, which is logged once.
     write_failed: bool,
+    mirrored: MirroredEntries,
 }
 
 /// The transcript of one agent.
@@ -41,11 +43,28 @@ struct ClaudeAgentTranscript {
     file: Option<ClaudeTranscriptFile>,
     /// The last entry written, the parent of the next one.
     last_entry: Option<Uuid>,
+    /// The events that delivered mail, each with the last entry before it: where the conversation may branch.
+    branches: Vec<(u64, Option<Uuid>)>,
+}
+
+impl ClaudeAgentTranscript {
+    fn new(agent: Option<TaskId>, path: PathBuf, depth: usize) -> ClaudeAgentTranscript {
+        ClaudeAgentTranscript { agent, path, depth, file: None, last_entry: None, branches: Vec::new() }
+    }
+
+    /// Continues after the last entry before the mail that the conversation no longer has.
+    fn cut(&mut self, after: u64) {
+        let kept = self.branches.partition_point(|(seq, _)| *seq <= after);
+        if let Some((_, entry)) = self.branches.get(kept) {
+            self.last_entry = *entry;
+            self.branches.truncate(kept);
+        }
+    }
 }
 
 impl ClaudeTranscripts {
     /// Creates the transcripts of a session, below the folder for all projects.
-    pub(in crate::claude) fn new(projects: PathBuf, session: SessionId) -> ClaudeTranscripts {
+    pub(in crate::claude) fn new(projects: PathBuf, session: SessionId, mirror: TranscriptMirror) -> ClaudeTranscripts {
         ClaudeTranscripts {
             projects,
             session,
@@ -56,7 +75,13 @@ impl ClaudeTranscripts {
             unread_mail: HashMap::new(),
             last_seq: 0,
             write_failed: false,
+            mirrored: MirroredEntries::new(mirror),
         }
+    }
+
+    /// The frames with the entries that were written and that the client has not received.
+    pub(in crate::claude) fn take_mirror_frames(&mut self) -> Vec<Value> {
+        self.mirrored.take()
     }
 
     /// Writes an event, once. The session continues if a file cannot be written.
@@ -83,6 +108,9 @@ impl ClaudeTranscripts {
             Event::MailAdmitted { mail, from, body, .. } => drop(self.unread_mail.insert(*mail, (*from, body.clone()))),
             Event::MailExpired { mail } => drop(self.unread_mail.remove(mail)),
             Event::MailDelivered { mail } => {
+                if let Some(transcript) = self.agents.get_mut(&task) {
+                    transcript.branches.push((envelope.seq, transcript.last_entry));
+                }
                 let read: Vec<_> = mail.iter().filter_map(|mail| self.unread_mail.remove(mail)).collect();
                 let entries = read
                     .iter()
@@ -104,6 +132,11 @@ impl ClaudeTranscripts {
                     [(0, |header: &EntryHeader, position| header.result_entry(position, call, answer))],
                 )?;
             }
+            Event::ConversationCut { after } => {
+                if let Some(transcript) = self.agents.get_mut(&task) {
+                    transcript.cut(*after);
+                }
+            }
             // Close the file: there may be very many agents, and the number of open files is limited.
             Event::ActivationEnded { .. } | Event::TaskFinished { .. } => {
                 if let Some(transcript) = self.agents.get_mut(&task).filter(|transcript| transcript.agent.is_some()) {
@@ -121,8 +154,7 @@ impl ClaudeTranscripts {
         let Some(parent) = spec.parent else {
             let path = self.projects.join(folder_name(&self.cwd)).join(format!("{session}.jsonl"));
             self.root_file = Some(path.clone());
-            self.agents
-                .insert(task, ClaudeAgentTranscript { agent: None, path, depth: 0, file: None, last_entry: None });
+            self.agents.insert(task, ClaudeAgentTranscript::new(None, path, 0));
             return Ok(());
         };
         let Some(file) = self.root_file.as_ref().filter(|_| spec.kind.is_agent()) else { return Ok(()) };
@@ -137,9 +169,11 @@ impl ClaudeTranscripts {
         if let Some(agent) = parent_transcript.and_then(|transcript| transcript.agent) {
             meta["parentAgentId"] = agent.to_string().into();
         }
-        write_once(&path.with_extension("meta.json"), &meta.to_string())?;
-        self.agents
-            .insert(task, ClaudeAgentTranscript { agent: Some(task), path, depth, file: None, last_entry: None });
+        if write_once(&path.with_extension("meta.json"), &meta.to_string())? {
+            meta["type"] = "agent_metadata".into();
+            self.mirrored.add(&path, &meta);
+        }
+        self.agents.insert(task, ClaudeAgentTranscript::new(Some(task), path, depth));
         Ok(())
     }
 
@@ -159,7 +193,10 @@ impl ClaudeTranscripts {
                 Some(file) => file,
                 none => none.insert(ClaudeTranscriptFile::open(&transcript.path, session)?),
             };
-            file.append(EventPart { seq: envelope.seq, part }, &line(&header, position))?;
+            let entry = line(&header, position);
+            if file.append(EventPart { seq: envelope.seq, part }, &entry)? {
+                self.mirrored.add(&transcript.path, &entry);
+            }
         }
         Ok(())
     }

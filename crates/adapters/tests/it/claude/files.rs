@@ -112,3 +112,49 @@ async fn no_files_are_written_without_session_persistence() {
     client.next_of_type("result").await;
     assert_eq!(read_files(folder.path()), []);
 }
+
+/// A client that stores sessions itself gets a copy of every entry, and of what is known about each agent.
+#[tokio::test]
+async fn a_client_with_a_store_gets_a_copy_of_every_entry() {
+    let folder = TempDir::new().unwrap();
+    let test_host = test_host(&folder);
+    let mut client = ClaudeTestClient::initialized(&test_host, &["--session-mirror"], json!({})).await;
+    client.prompt("count").await;
+    let id = client.next_of_type("result").await["session_id"].as_str().unwrap().to_owned();
+    let mirrored = |frames: &[Value]| -> Vec<(PathBuf, Vec<Value>)> {
+        let mut files: Vec<(PathBuf, Vec<Value>)> = Vec::new();
+        for frame in frames.iter().filter(|frame| frame["type"] == "transcript_mirror") {
+            let path = PathBuf::from(frame["filePath"].as_str().unwrap());
+            let entries = frame["entries"].as_array().unwrap().clone();
+            match files.iter_mut().find(|(known, _)| *known == path) {
+                Some((_, all)) => all.extend(entries),
+                None => files.push((path, entries)),
+            }
+        }
+        files.sort_by(|a, b| a.0.cmp(&b.0));
+        files
+    };
+    let copies = mirrored(&client.received);
+    let written: Vec<_> = read_files(folder.path())
+        .into_iter()
+        .filter(|(path, _)| path.extension().is_some_and(|it| it == "jsonl"))
+        .collect();
+    assert_eq!(copies.len(), written.len());
+    for ((path, copied), (file, lines)) in copies.iter().zip(&written) {
+        let (about, entries): (Vec<_>, Vec<_>) =
+            copied.iter().cloned().partition(|entry| entry["type"] == "agent_metadata");
+        assert_eq!((path, &entries), (file, lines));
+        let is_agent = path.to_str().unwrap().contains("subagents");
+        assert_eq!(about.first().map(|about| &about["toolUseId"]), is_agent.then_some(&json!("c1")));
+    }
+
+    client.disconnect().await;
+    // What the store has already is not copied again.
+    let args = ["--session-mirror", "--resume", &id];
+    let mut resumed = ClaudeTestClient::initialized(&test_host, &args, json!({})).await;
+    resumed.prompt("more").await;
+    resumed.next_of_type("result").await;
+    let (frames, _) = resumed.close().await;
+    let [(_, added)] = &mirrored(&frames)[..] else { panic!("{frames:#?}") };
+    assert_eq!(line_types(added), ["user words", "assistant text"]);
+}

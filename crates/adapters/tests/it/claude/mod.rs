@@ -7,6 +7,8 @@ mod files;
 mod hooks;
 mod leaving;
 mod limits;
+mod options;
+mod resume_at;
 mod servers;
 mod structured;
 mod subagents;

@@ -220,8 +220,14 @@ async fn mode_model_and_unknown_requests_are_answered() {
     assert_eq!((&status["subtype"], &status["permissionMode"]), (&json!("status"), &json!("plan")));
     let wrong = client.request(json!({ "subtype": "set_permission_mode", "mode": "sideways" })).await;
     assert_eq!(wrong["subtype"], "error");
-    let same = client.request(json!({ "subtype": "set_model", "model": "sonnet" })).await;
-    assert_eq!(same["subtype"], "success");
+    for same in [json!(null), json!("default")] {
+        let same = client.request(json!({ "subtype": "set_model", "model": same })).await;
+        assert_eq!(same["subtype"], "success");
+    }
+    let other = client.request(json!({ "subtype": "set_model", "model": "made-up" })).await;
+    assert!(other["error"].as_str().unwrap().contains("the model `made-up`"), "{other}");
+    let thinking = client.request(json!({ "subtype": "set_max_thinking_tokens", "max_thinking_tokens": 9 })).await;
+    assert_eq!(thinking["subtype"], "error");
     let unknown = client.request(json!({ "subtype": "fly" })).await;
     assert_eq!(unknown["error"], "Unsupported control request subtype: fly");
     client.prompt("hello").await;
@@ -271,4 +277,68 @@ async fn slash_commands_run_and_are_listed() {
     client.prompt("/nosuchthing at all").await;
     assert_eq!(client.next_of_type("result").await["result"], "You said: /nosuchthing at all");
     client.close().await;
+}
+
+/// A client that marks who wrote a message finds that in the result.
+#[tokio::test]
+async fn results_have_the_origin_of_their_message() {
+    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT));
+    let mut client = ClaudeTestClient::initialized(&test_host, &[], json!({})).await;
+    let message = json!({ "role": "user", "content": "one" });
+    client.send(json!({ "type": "user", "message": message, "origin": { "kind": "human" } })).await;
+    assert_eq!(client.next_of_type("result").await["origin"], json!({ "kind": "human" }));
+    client.prompt("two").await;
+    assert_eq!(client.next_of_type("result").await.get("origin"), None);
+    client.send(json!({ "type": "user", "message": { "content": "/tasks" }, "origin": { "kind": "human" } })).await;
+    assert_eq!(client.next_of_type("result").await["origin"], json!({ "kind": "human" }));
+    client.close().await;
+}
+
+/// `/clear` ends the session, and the client's next messages are for another one with the same extensions.
+#[tokio::test]
+async fn a_cleared_conversation_is_followed_by_another_session() {
+    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT));
+    let hooks = json!({ "hooks": { "UserPromptSubmit": [{ "hookCallbackIds": ["hook_0"] }] } });
+    let mut client = ClaudeTestClient::initialized(&test_host, &[], hooks).await;
+    client.request(json!({ "subtype": "set_permission_mode", "mode": "acceptEdits" })).await;
+    client.prompt("one").await;
+    let hook = client.next_request("hook_callback").await;
+    client.answer(&hook, json!({})).await;
+    let first = client.next_of_type("result").await["session_id"].clone();
+
+    let message = json!({ "role": "user", "content": "/clear" });
+    let uuid = "01900000-0000-7000-8000-000000000123";
+    client.send(json!({ "type": "user", "message": message, "uuid": uuid })).await;
+    client.prompt("two").await;
+    let reset = client.next_of_type("conversation_reset").await;
+    assert_eq!((&reset["session_id"], &reset["user_message_uuid"]), (&first, &json!(uuid)));
+    let second = reset["new_conversation_id"].clone();
+    assert_ne!(first, second);
+    let init = client.next_matching(|frame| frame["subtype"] == "init").await;
+    assert_eq!((&init["session_id"], &init["permissionMode"]), (&second, &json!("acceptEdits")));
+    let cleared = client.next_of_type("result").await;
+    assert_eq!((&cleared["session_id"], &cleared["subtype"]), (&second, &json!("success")));
+
+    let hook = client.next_request("hook_callback").await;
+    assert_eq!(hook["request"]["input"]["session_id"], second);
+    client.answer(&hook, json!({})).await;
+    let result = client.next_of_type("result").await;
+    assert_eq!((&result["session_id"], &result["result"]), (&second, &json!("You said: two")));
+    let (_, ended) = client.close().await;
+    assert_eq!(ended, bosun_adapters::AdapterExit::Success);
+    let id = bosun_adapters::session_id(second.as_str().unwrap()).unwrap();
+    let requests = test_host.fixture.model(id).requests();
+    assert!(!format!("{:?}", requests[0].messages).contains("one"), "{requests:?}");
+}
+
+#[tokio::test]
+async fn a_conversation_can_be_cleared_before_it_begins_and_after_the_input_ends() {
+    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT));
+    let mut client = ClaudeTestClient::new(&test_host, &[]);
+    client.prompt("/clear").await;
+    client.prompt("hello").await;
+    let (seen, ended) = client.close().await;
+    let results: Vec<_> = seen.iter().filter(|frame| frame["type"] == "result").collect();
+    assert_eq!((results.len(), &results[1]["result"]), (2, &json!("You said: hello")));
+    assert_eq!(ended, bosun_adapters::AdapterExit::Success);
 }
