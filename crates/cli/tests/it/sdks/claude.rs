@@ -72,7 +72,12 @@ checks! {
         a_session_is_resumed "resumes",
         a_missing_session_is_not_resumed "refuses_to_resume_what_is_not_there",
         a_session_is_forked "forks",
-        a_session_is_read_again "reads_sessions_again";
+        a_session_is_read_again "reads_sessions_again",
+        a_conversation_is_cleared "starts_another_conversation",
+        a_session_is_resumed_at_a_message "resumes_at_a_message",
+        sessions_are_kept_in_a_store "keeps_sessions_in_a_store";
+    "options":
+        every_option_is_served_refused_or_warned_of "serves_refuses_or_warns_of_every_option";
 }
 
 #[track_caller]

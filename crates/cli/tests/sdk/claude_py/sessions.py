@@ -5,16 +5,24 @@ import uuid
 
 from claude_agent_sdk import (
     AgentDefinition,
+    AssistantMessage,
+    ClaudeSDKClient,
+    ConversationResetMessage,
+    InMemorySessionStore,
+    ProcessError,
     ResultError,
     get_session_info,
     get_session_messages,
+    get_session_messages_from_store,
     get_subagent_messages,
+    get_subagent_messages_from_store,
     list_sessions,
     list_subagents,
+    list_subagents_from_store,
     query,
 )
 
-from kit import equal, options, result, run, system
+from kit import equal, options, result, run, turn
 
 
 async def ask(prompt, **more):
@@ -66,4 +74,58 @@ async def reads_sessions_again():
     equal(agent_messages[0].parent_tool_use_id, kept[1].message["content"][0]["id"])
 
 
-run(resumes, refuses_to_resume_what_is_not_there, forks, reads_sessions_again)
+async def starts_another_conversation():
+    async with ClaudeSDKClient(options()) as client:
+        first = await turn(client, "remember anchors")
+        cleared = await turn(client, "/clear")
+        second = await turn(client, "what was it?")
+    (reset,) = [message for message in cleared if isinstance(message, ConversationResetMessage)]
+    equal(reset.session_id, result(first).session_id)
+    equal([result(cleared).session_id, result(second).session_id], [reset.new_conversation_id] * 2)
+    equal(result(second).result, "I was told nothing.")
+
+
+async def resumes_at_a_message():
+    async with ClaudeSDKClient(options()) as client:
+        first = await turn(client, "remember tides")
+        second = await turn(client, "which model?")
+    name = result(second).session_id
+    kept = [message.uuid for message in first if isinstance(message, AssistantMessage)][-1]
+    dropped = get_session_messages(name)[2].uuid
+    at = {"resume": name, "fork_session": True, "resume_session_at": kept}
+    forked = await ask("what was it?", resume_drops_turn=dropped, **at)
+    equal(result(forked).result, "It was tides.")
+    prompts = [m.message["content"] for m in get_session_messages(result(forked).session_id) if m.type == "user"]
+    equal(prompts, ["remember tides", "what was it?"])
+    try:
+        await ask("what was it?", resume_drops_turn=str(uuid.uuid4()), **at)
+    except ProcessError as error:
+        assert "Resume rejected by --resume-drops-turn:" in str(error), error
+    else:
+        raise AssertionError("another turn was dropped")
+
+
+async def keeps_sessions_in_a_store():
+    store = InMemorySessionStore()
+    counter = AgentDefinition(description="Counts files", prompt="You count files.")
+    bypass = {"agents": {"counter": counter}, "permission_mode": "bypassPermissions", "session_store": store}
+    first = result(await ask("start an agent to count them", **bypass))
+    (agent,) = await list_subagents_from_store(store, first.session_id)
+    stored = await get_subagent_messages_from_store(store, first.session_id, agent)
+    equal([message.type for message in stored], ["user", "assistant"])
+    assert stored[0].parent_tool_use_id, stored
+    second = result(await ask("which model?", resume=first.session_id, session_store=store))
+    equal((second.session_id, second.result), (first.session_id, "I am the first model."))
+    kept = await get_session_messages_from_store(store, first.session_id)
+    equal([message.type for message in kept], ["user", "assistant", "user", "assistant", "user", "assistant"])
+
+
+run(
+    resumes,
+    refuses_to_resume_what_is_not_there,
+    forks,
+    reads_sessions_again,
+    starts_another_conversation,
+    resumes_at_a_message,
+    keeps_sessions_in_a_store,
+)

@@ -6,10 +6,11 @@ import {
   getSessionInfo,
   getSessionMessages,
   getSubagentMessages,
+  InMemorySessionStore,
   listSessions,
   listSubagents,
 } from "@anthropic-ai/claude-agent-sdk";
-import { ask, result, run } from "./kit.mjs";
+import { ask, ofType, result, run, talk } from "./kit.mjs";
 
 await run({
   async resumes() {
@@ -52,5 +53,45 @@ await run({
     assert.deepEqual(agentMessages.map((message) => message.type), ["user", "assistant"]);
     assert.match(JSON.stringify(agentMessages[1].message.content), /There are 12 files\./);
     assert.equal(agentMessages[0].parent_tool_use_id, kept[1].message.content[0].id);
+  },
+
+  async starts_another_conversation() {
+    const [first, cleared, second] = await talk({}, async (open) => [
+      await open.turn("remember anchors"),
+      await open.turn("/clear"),
+      await open.turn("what was it?"),
+    ]);
+    const [reset] = ofType(cleared, "conversation_reset");
+    assert.equal(reset.session_id, result(first).session_id);
+    const ids = [cleared, second].map((messages) => result(messages).session_id);
+    assert.deepEqual(ids, [reset.new_conversation_id, reset.new_conversation_id]);
+    assert.equal(result(second).result, "I was told nothing.");
+  },
+
+  async resumes_at_a_message() {
+    const [first, second] = await talk({}, async (open) => [
+      await open.turn("remember tides"),
+      await open.turn("which model?"),
+    ]);
+    const resume = result(second).session_id;
+    const resumeSessionAt = ofType(first, "assistant").at(-1).uuid;
+    const resumeDropsTurn = (await getSessionMessages(resume))[2].uuid;
+    const at = { resume, resumeSessionAt, forkSession: true };
+    const forked = result(await ask("what was it?", { ...at, resumeDropsTurn }));
+    assert.equal(forked.result, "It was tides.");
+    const messages = await getSessionMessages(forked.session_id);
+    const prompts = messages.filter(({ type }) => type === "user").map(({ message }) => message.content);
+    assert.deepEqual(prompts, ["remember tides", "what was it?"]);
+    const other = ask("what was it?", { ...at, resumeDropsTurn: randomUUID() });
+    await assert.rejects(other, /Resume rejected by --resume-drops-turn:/);
+  },
+
+  async keeps_sessions_in_a_store() {
+    const sessionStore = new InMemorySessionStore();
+    const first = result(await ask("remember anchors", { sessionStore }));
+    const second = result(await ask("what was it?", { sessionStore, resume: first.session_id }));
+    assert.deepEqual([second.session_id, second.result], [first.session_id, "It was anchors."]);
+    const kept = await getSessionMessages(first.session_id, { sessionStore });
+    assert.deepEqual(kept.map(({ type }) => type), ["user", "assistant", "user", "assistant"]);
   },
 });
