@@ -140,6 +140,16 @@ fn rule_changes(updates: &[Value]) -> Vec<RuleChange> {
 }
 
 fn rule_change(update: &Value) -> Vec<RuleChange> {
+    let folders = folder_rules(update);
+    match update["type"].as_str() {
+        Some("addDirectories") => {
+            return folders.map(|rule| RuleChange::Add { effect: RuleEffect::Allow, rule }).collect();
+        }
+        Some("removeDirectories") => {
+            return folders.map(|rule| RuleChange::Remove { effect: RuleEffect::Allow, rule }).collect();
+        }
+        _rules => {}
+    }
     let effect = match update["behavior"].as_str() {
         Some("allow") => RuleEffect::Allow,
         Some("ask") => RuleEffect::Ask,
@@ -154,6 +164,23 @@ fn rule_change(update: &Value) -> Vec<RuleChange> {
         Some("replaceRules") => vec![RuleChange::Replace { effect, rules: rules.collect() }],
         _other => Vec::new(),
     }
+}
+
+/// The rules that allow reading the folders of an update. Changes of files there are asked about as before. A folder
+/// whose path is not absolute, or would be a pattern, is left out.
+fn folder_rules(update: &Value) -> impl Iterator<Item = String> {
+    let folders = update["directories"].as_array().map_or(&[][..], Vec::as_slice);
+    let folders = folders.iter().filter_map(Value::as_str);
+    let folders = folders.filter(|folder| {
+        let is_plain = folder.starts_with('/') && !folder.contains(['*', '?', '[', ']', '{', '}', '(', ')', '\\']);
+        if !is_plain {
+            tracing::warn!(folder, "the folder of a permission update is not added");
+        }
+        is_plain
+    });
+    folders
+        .map(|folder| folder.trim_end_matches('/'))
+        .flat_map(|top| [format!("read({top})"), format!("read({top}/**)")])
 }
 
 /// A rule in the Claude SDK's syntax.
@@ -229,6 +256,42 @@ mod tests {
         let granted = read_decision(&shell(), &json!({ "behavior": "allow", "updatedPermissions": updates }));
         assert_eq!(granted.decision, AskDecision::Allow { rules: vec!["shell(git *)".into()], input: None });
         assert_eq!(granted.mode, Some(ClaudePermissionMode::AcceptEdits));
+    }
+
+    #[test]
+    fn every_kind_of_permission_update_is_translated() {
+        let rule = json!([{ "toolName": "Bash", "ruleContent": "git *" }]);
+        let add = |effect, rule: &str| RuleChange::Add { effect, rule: rule.into() };
+        let remove = |effect, rule: &str| RuleChange::Remove { effect, rule: rule.into() };
+        let folders = json!(["/data/", "relative", "/with*"]);
+        let data = ["read(/data)", "read(/data/**)"];
+        let allow = RuleEffect::Allow;
+        let cases = [
+            (
+                json!({ "type": "addRules", "behavior": "deny", "rules": rule }),
+                vec![add(RuleEffect::Deny, "shell(git *)")],
+            ),
+            (
+                json!({ "type": "removeRules", "behavior": "ask", "rules": rule }),
+                vec![remove(RuleEffect::Ask, "shell(git *)")],
+            ),
+            (
+                json!({ "type": "replaceRules", "behavior": "deny", "rules": rule }),
+                vec![RuleChange::Replace { effect: RuleEffect::Deny, rules: vec!["shell(git *)".into()] }],
+            ),
+            (json!({ "type": "addDirectories", "directories": folders }), data.map(|rule| add(allow, rule)).to_vec()),
+            (
+                json!({ "type": "removeDirectories", "directories": folders }),
+                data.map(|rule| remove(allow, rule)).to_vec(),
+            ),
+        ];
+        for (update, expected) in cases {
+            let decision = read_decision(&shell(), &json!({ "behavior": "allow", "updatedPermissions": [update] }));
+            assert_eq!(decision.rules, expected);
+        }
+        let mode = json!([{ "type": "setMode", "mode": "plan" }]);
+        let decision = read_decision(&shell(), &json!({ "behavior": "allow", "updatedPermissions": mode }));
+        assert_eq!((decision.mode, decision.rules), (Some(ClaudePermissionMode::Plan), Vec::new()));
     }
 
     #[test]

@@ -46,6 +46,11 @@ impl ClientPrompt {
         Some(self.frame["origin"].clone()).filter(Value::is_object)
     }
 
+    /// Whether it asks the model for an answer, and is not only to be remembered.
+    pub(super) fn wants_answer(&self) -> bool {
+        self.frame["shouldQuery"] != false
+    }
+
     /// Whether it starts a new conversation.
     pub(super) fn clears_conversation(&self) -> bool {
         self.slash_command().is_some_and(|(name, _)| CLEAR_COMMANDS.contains(&name))

@@ -48,6 +48,9 @@ impl ClientConversation {
         }
         self.is_prompt_pending = true;
         self.prompt_origin = prompt.origin();
+        if !prompt.wants_answer() {
+            self.warnings.push("`shouldQuery: false` of a message has no effect".into());
+        }
         self.stats.begin_turn();
         self.servers.wait_for_own().await;
         self.send_init().await?;

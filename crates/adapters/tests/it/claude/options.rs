@@ -68,6 +68,17 @@ async fn options_without_effect_are_named_once() {
 }
 
 #[tokio::test]
+async fn a_message_that_wants_no_answer_is_warned_of() {
+    let test_host = ClaudeTestHost::new(scenario().script(SCRIPT));
+    let mut client = ClaudeTestClient::initialized(&test_host, &[], json!({})).await;
+    client.send(json!({ "type": "user", "message": { "content": "hello" }, "shouldQuery": false })).await;
+    let warning = client.next_matching(|frame| frame["subtype"] == "informational").await;
+    assert_eq!(warning["content"], "`shouldQuery: false` of a message has no effect");
+    client.next_of_type("result").await;
+    client.close().await;
+}
+
+#[tokio::test]
 async fn options_with_an_effect_are_not_warned_of() {
     let args = [
         "--output-format",

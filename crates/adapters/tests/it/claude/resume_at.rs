@@ -11,7 +11,9 @@ use super::visit::{ClaudeTestClient, ClaudeTestHost};
 const SCRIPT: &str = "
 version: 1
 rules:
-  - when: { prompt: look, turn: 1 }
+  - when: { prompt: look, answered: { tool: glob } }
+    answer: [ { say: I have looked. } ]
+  - when: { prompt: look }
     answer:
       - call: { tool: glob, input: { pattern: '*.txt' } }
   - answer: [ { say: 'You said: ${prompt}' } ]
