@@ -27,7 +27,10 @@ impl StoredSession {
         match of_session {
             SessionMethod::SessionGet => to_json(self.view()?),
             SessionMethod::ModeGet => to_json(ModeParams { mode: self.view()?.mode }),
-            SessionMethod::ModelGet => to_json(ModelParams { model: self.view()?.model }),
+            SessionMethod::ModelGet => {
+                let view = self.view()?;
+                to_json(ModelParams { model: view.model, effort: view.effort })
+            }
             SessionMethod::PlanRead => to_json(PlanResult { text: self.plan().map_err(ClientError::internal)? }),
             SessionMethod::TasksList => self.list_tasks(parse(params)?),
             SessionMethod::TasksGet => {
@@ -79,6 +82,7 @@ impl StoredSession {
             | SessionMethod::TasksRegister
             | SessionMethod::TasksReport
             | SessionMethod::TasksOrphan
+            | SessionMethod::ContextGet
             | SessionMethod::ConversationCut
             | SessionMethod::AgentsList
             | SessionMethod::SessionMcpList

@@ -136,6 +136,10 @@ impl PayloadFields {
 
     /// Copilot's dialect writes one of these names with underscores too.
     fn add_stop_fields(&mut self, reason: &str, last_message: &str, is_repeated: bool, context: &HookContext) {
+        let reason = match (self.dialect, reason) {
+            (HookDialect::Camel, "completed") => "end_turn",
+            (HookDialect::Camel | HookDialect::Snake, reason) => reason,
+        };
         self.put("stopReason", "stop_reason", reason);
         self.put("stop_hook_active", "stop_hook_active", is_repeated);
         self.put("response", "last_assistant_message", clipped(last_message));

@@ -54,6 +54,16 @@ fn aliased_arguments(tool: &str) -> &'static [ArgumentAlias] {
     find_tool(tool).map_or(&[], |known| known.arguments)
 }
 
+/// The name of an argument in a dialect, if it differs there and its value does not.
+pub fn renamed_argument(tool: &str, dialect: HookDialect, argument: &str) -> Option<&'static str> {
+    let alias = aliased_arguments(tool).iter().find(|alias| alias.name == argument)?;
+    match (dialect, alias.encoding) {
+        (HookDialect::Camel, _) => Some(alias.copilot),
+        (HookDialect::Snake, ArgumentEncoding::Same) => Some(alias.claude),
+        (HookDialect::Snake, ArgumentEncoding::Millis | ArgumentEncoding::Background) => None,
+    }
+}
+
 /// Converts arguments to a dialect.
 pub fn args_to_dialect(tool: &str, dialect: HookDialect, input: Map<String, Value>) -> Map<String, Value> {
     let aliases = aliased_arguments(tool);

@@ -4,7 +4,7 @@ use protocol::{
     Activation, AgentSpec, Ask, AskDecision, AskId, CallId, CancelBy, CancelMode, Compaction, ContentBlock, Cost,
     DecidedBy, DefinitionId, Evidence, ExternalTaskProgress, ExternalTaskSpec, FailKind, Fence, FleetConfig, FleetEnd,
     FleetStopReason, LimitKind, ListItem, ListName, MailBody, MailDelivery, McpProgress, McpTaskReport, MergeSummary,
-    ModelFault, ModelUse, ObjectiveReport, Principal, RetryPlan, ReusedResult, RunId, SessionConfig, SessionId,
+    ModelFault, ModelUse, ObjectiveReport, Principal, ReasoningEffort, RetryPlan, ReusedResult, RunId, SessionConfig, SessionId,
     SessionMode, StopBlocker, StopReason, TaskId, TaskSpec, Timestamp, Todo, TodoId, ToolDescription, ToolResult, Turn,
     TurnQuote, Usage, WaitMode, WrapUpReason,
 };
@@ -195,6 +195,8 @@ pub enum KernelInput {
     SetModel {
         /// The model, as for `--model`.
         model: String,
+        /// Its reasoning effort; unchanged when absent.
+        effort: Option<ReasoningEffort>,
         /// Who asks.
         by: Principal,
     },

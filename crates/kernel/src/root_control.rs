@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use protocol::{
-    AskDecision, Attempt, AutopilotStop, Event, LogEntry, PlanAction, Principal, SessionMode, WrapUpReason,
+    AskDecision, Attempt, AutopilotStop, Event, LogEntry, PlanAction, Principal, ReasoningEffort, SessionMode,
+    WrapUpReason,
 };
 
 use crate::TaskPhase;
@@ -18,6 +19,8 @@ pub struct RootControl {
     pub objective: Option<ObjectiveRun>,
     /// The model that was chosen while the session ran; none if it is still the owner's initial one.
     pub model: Option<String>,
+    /// The reasoning effort that was chosen while the session ran.
+    pub effort: Option<ReasoningEffort>,
     /// The MCP servers that were switched on or off while the session ran.
     pub mcp_servers: BTreeMap<String, bool>,
     /// Whether the plan is approved but must not be carried out yet: plan mode ends with the activation.
@@ -61,17 +64,22 @@ impl KernelState {
                     mode: *mode,
                     objective,
                     model: self.root_control.model.take(),
+                    effort: self.root_control.effort,
                     mcp_servers: std::mem::take(&mut self.root_control.mcp_servers),
                     ..RootControl::default()
                 };
             }
-            Event::ModelChanged { model, .. } => self.root_control.model = Some(model.clone()),
+            Event::ModelChanged { model, effort, .. } => {
+                self.root_control.model = Some(model.clone());
+                self.root_control.effort = effort.or(self.root_control.effort);
+            }
             Event::McpServerToggled { server, enabled, .. } => {
                 self.root_control.mcp_servers.insert(server.clone(), *enabled);
             }
             Event::SessionAdopted { config, .. } => {
                 // The new owner's model replaces a model chosen under the previous owner.
                 self.root_control.model = self.root_control.model.take().map(|_chosen| config.model.clone());
+                self.root_control.effort = None;
             }
             Event::MailAdmitted { from: Principal::User, .. } if is_root => {
                 self.root_control.objective =

@@ -101,6 +101,10 @@ pub struct RequestExtras {
     pub headers: Vec<(String, Secret)>,
     /// The query string, such as `api-version=2024-10-21`.
     pub query: Option<String>,
+    /// What the provider calls the models that have another name here.
+    pub model_names: BTreeMap<String, String>,
+    /// The program on whose behalf the requests are sent.
+    pub user_agent: Option<String>,
 }
 
 /// All providers, and the network settings to reach them.

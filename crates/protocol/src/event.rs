@@ -541,6 +541,9 @@ pub enum Event {
     ModelChanged {
         /// The model, as for `--model`.
         model: String,
+        /// The model's reasoning effort; unchanged when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        effort: Option<ReasoningEffort>,
         /// Who changed it.
         by: Principal,
     },

@@ -106,7 +106,7 @@ impl fmt::Debug for Image {
 }
 
 /// How hard a model should think before it answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ReasoningEffort {
     /// As little as it can.
@@ -115,6 +115,17 @@ pub enum ReasoningEffort {
     Medium,
     /// As much as it can.
     High,
+}
+
+impl ReasoningEffort {
+    /// The effort in one word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ReasoningEffort::Low => "low",
+            ReasoningEffort::Medium => "medium",
+            ReasoningEffort::High => "high",
+        }
+    }
 }
 
 /// Why a model stopped.

@@ -22,6 +22,7 @@ use tokio::sync::watch;
 
 use crate::bus::FrameCache;
 use crate::commands;
+use crate::context_view::{ContextError, context_view};
 use crate::conversation_cut::{ConversationCutError, cut_conversation};
 use crate::external_tasks;
 use crate::fleet::{self, FleetError};
@@ -132,9 +133,9 @@ impl RequestHandler for SessionApi {
                     removed.map(|()| json!({})).map_err(ErrorObject::internal)
                 }
                 SessionMethod::ModelSet => {
-                    let ModelParams { model } = read_params(params)?;
-                    let changed = self.context.change_model(&self.supervisor, self.root, &model).await;
-                    json_of(ModelParams { model: changed.map_err(model_refusal)? })
+                    let wanted: ModelParams = read_params(params)?;
+                    let changed = self.context.change_model(&self.supervisor, self.root, &wanted).await;
+                    json_of(ModelParams { model: changed.map_err(model_refusal)?, ..wanted })
                 }
                 SessionMethod::SessionMcpList => json_of(McpServersResult { servers: self.context.mcp_servers() }),
                 SessionMethod::SessionMcpToggle => {
@@ -148,6 +149,7 @@ impl RequestHandler for SessionApi {
                 SessionMethod::SessionMcpSetServers => {
                     json_of(self.context.set_mcp_servers(&read_params(params)?).map_err(mcp_refusal)?)
                 }
+                SessionMethod::ContextGet => json_of(context_view(&self.context, self.root).map_err(context_refusal)?),
                 SessionMethod::ConversationCut => {
                     let CutConversationParams { after } = read_params(params)?;
                     let cut = cut_conversation(&self.context, &self.supervisor, self.root, after).await;
@@ -302,6 +304,13 @@ fn model_refusal(error: ModelChangeError) -> ErrorObject {
     match error {
         ModelChangeError::Rejected(rejected) => rejection(rejected),
         ModelChangeError::Unusable { .. } | ModelChangeError::Unpriced(_) => refused(&error),
+    }
+}
+
+fn context_refusal(error: ContextError) -> ErrorObject {
+    match error {
+        ContextError::Store(error) => ErrorObject::internal(error),
+        ContextError::Agent(_) => refused(&error),
     }
 }
 

@@ -1,10 +1,13 @@
 //! Extensions from the program that drives a session: tools that it runs itself, hooks that it answers, and system
 //! prompt text for the root. They are not stored: a program that resumes the session supplies its own.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use protocol::HookSpec;
+use protocol::{HookDialect, HookSpec, find_tool};
 use tools::{Tool, ToolCatalog};
+
+use crate::joined_tools::JoinedTools;
 
 /// Extensions from the program that drives a session.
 #[derive(Debug, Clone, Default)]
@@ -13,12 +16,46 @@ pub struct ClientExtensions {
     pub tools: Vec<Arc<dyn Tool>>,
     /// Tools of the program that come and go while the session runs.
     pub catalog: Option<Arc<dyn ToolCatalog>>,
+    /// Tools of programs that join later.
+    pub joined_tools: JoinedTools,
     /// The program's hooks, in addition to those of the catalogue.
     pub hooks: Vec<HookSpec>,
     /// Calls the hooks that are functions of the program.
     pub hook_driver: Option<Arc<dyn hooks::ClientHookCaller>>,
     /// The root's system prompt.
     pub system_text: SystemText,
+    /// Which tools agents have.
+    pub offer: ToolOffer,
+    /// The dialect in which models see the names of tools and arguments; Bosun's own when absent.
+    pub tool_dialect: Option<HookDialect>,
+}
+
+impl ClientExtensions {
+    /// The tools of all programs.
+    pub(crate) fn all_tools(&self) -> Vec<Arc<dyn Tool>> {
+        let joined = self.joined_tools.list();
+        let is_replaced = |tool: &&Arc<dyn Tool>| joined.iter().any(|it| it.spec().name == tool.spec().name);
+        self.tools.iter().filter(|tool| !is_replaced(tool)).chain(&joined).cloned().collect()
+    }
+}
+
+/// Which of a session's tools its agents have, by Bosun's names. Tools of MCP servers are not meant.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolOffer {
+    /// Only these of Bosun's tools, all of which a model sees from the start; all of them when absent.
+    pub only: Option<BTreeSet<String>>,
+    /// All but these.
+    pub without: BTreeSet<String>,
+    /// These are not for the root either.
+    pub without_for_root: BTreeSet<String>,
+}
+
+impl ToolOffer {
+    /// Whether an agent has a tool, if its definition has it.
+    pub(crate) fn has(&self, tool: &str, is_root: bool) -> bool {
+        let is_listed = self.only.as_ref().is_none_or(|only| find_tool(tool).is_none() || only.contains(tool));
+        is_listed && !self.without.contains(tool) && !(is_root && self.without_for_root.contains(tool))
+    }
 }
 
 /// How the program changes the root's system prompt.
@@ -39,7 +76,7 @@ impl SystemText {
         match self {
             SystemText::BuiltIn => built_in,
             SystemText::Appended(text) => format!("{built_in}\n{}\n", text.trim()),
-            SystemText::Replaced(text) => format!("{}\n", text.trim()),
+            SystemText::Replaced(text) => text.clone(),
         }
     }
 }

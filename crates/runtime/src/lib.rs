@@ -19,6 +19,7 @@ mod command_inspection;
 mod command_paths;
 mod commands;
 mod compact;
+mod context_view;
 mod conversation;
 mod conversation_cut;
 mod definition;
@@ -30,6 +31,7 @@ mod governor;
 mod grants;
 mod hooks;
 mod instructions;
+mod joined_tools;
 mod kept_reader;
 mod long_calls;
 mod mcp_resources;
@@ -67,7 +69,7 @@ mod watchdog;
 
 pub use bus::{BusMessage, EventBus, Subscription};
 pub use catalog::Catalog;
-pub use client_extensions::{ClientExtensions, SystemText};
+pub use client_extensions::{ClientExtensions, SystemText, ToolOffer};
 pub use command_inspection::{InspectionScope, inspect_command};
 pub use command_paths::resolved_redirects;
 pub use compact::one_line;
@@ -81,6 +83,7 @@ pub use fleet::{
 };
 pub use governor::{ClosedModel, SpentToday, closed_models, reopen_models};
 pub use instructions::{InstructionNotice, InstructionPlaces, Instructions};
+pub use joined_tools::JoinedTools;
 pub use kernel::Parking;
 pub use models::{
     CostGuard, ExpensiveModelAction, ModelResolveError, ModelResolver, ModelSources, SessionModelOnly,

@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use hooks::tool_names;
 use model::{Model, ModelTier, ToolSpec};
 use policy::AgentRole;
 use protocol::{
     AgentSpec, Clip, Hinted, HookDialect, MCP_TOOL_PREFIX, PermissionMode, ReasoningEffort, SessionMode, SpawnPolicy,
     TaskId, ToolGroup, find_tool, mcp_tool_name, tool_name,
 };
+use serde_json::{Map, Value};
 use tools::{Tool, ToolAccess, ToolCatalog};
 
 use crate::conversation::AddedTools;
@@ -124,11 +126,14 @@ impl Hinted for PrepareAgentError {
 struct PreparedAgentKey {
     definition: Option<String>,
     model: Arc<str>,
-    effort: Option<String>,
+    /// What the task requests, and what the user chose.
+    effort: [Option<ReasoningEffort>; 2],
     root: bool,
     may_spawn: bool,
     /// Its own permission mode, or a stricter one of an agent above it.
     mode: Option<PermissionMode>,
+    /// The version of the tools of programs that joined.
+    joined_tools: u64,
 }
 
 impl AgentCatalog {
@@ -143,10 +148,11 @@ impl AgentCatalog {
         let key = PreparedAgentKey {
             definition: spec.definition.as_ref().map(ToString::to_string),
             model: Arc::clone(&profile.model),
-            effort: spec.effort.map(|effort| format!("{effort:?}")),
+            effort: [spec.effort, profile.effort],
             root: spec.kind.is_root(),
             may_spawn: profile.depth < facts.limits.depth,
             mode: profile.mode,
+            joined_tools: self.client_extensions.joined_tools.version(),
         };
         if workspace.is_checkout() {
             // No other agent shares a checkout.
@@ -170,14 +176,20 @@ impl AgentCatalog {
         let definition = profile.definition.clone().unwrap_or_else(|| Arc::new(main_agent()));
         let model = self.model_by_spec(&key.model)?;
         let toolbox = self.toolbox(facts, &definition, key);
-        let (initial, deferred) = split_initial_tools(&toolbox, &definition, key.root, model.facts().tier);
+        let (initial, deferred) = match self.client_extensions.offer.only {
+            Some(_) => (toolbox.clone(), Vec::new()),
+            None => split_initial_tools(&toolbox, &definition, key.root, model.facts().tier),
+        };
         let tool_catalog = self.tools_for(Some(&definition));
         let sources = tool_catalog.as_deref().map(|tools| sources_of(tools, &definition)).unwrap_or_default();
         let search =
             (!deferred.is_empty() || !sources.is_empty()).then(|| tools::tool_search(&names(&deferred), &sources));
+        let dialect = self.client_extensions.tool_dialect;
+        let spec_of = |tool: &Arc<dyn Tool>| spec_in_dialect(tool, dialect);
         let specs = initial.iter().chain(&search).map(spec_of).collect();
         let toolbox: Vec<_> = toolbox.into_iter().chain(search).collect();
-        let mode_tools = if key.root { mode_tools(&definition) } else { Vec::new() };
+        let mut mode_tools = if key.root { mode_tools(&definition) } else { Vec::new() };
+        mode_tools.retain(|mode_tool| !self.client_extensions.offer.without.contains(&mode_tool.spec.name));
         let names = toolbox
             .iter()
             .chain(mode_tools.iter().map(|mode_tool| &mode_tool.tool))
@@ -197,7 +209,7 @@ impl AgentCatalog {
             tool_catalog,
             model,
             model_spec: Arc::clone(&key.model),
-            effort: profile.spec.effort.or(definition.effort).or(facts.effort),
+            effort: effort_of(facts, profile, &definition),
             definition,
             task_workspace: workspace,
         })
@@ -270,14 +282,16 @@ impl AgentCatalog {
             .chain(subagents)
             .chain(tools::shared_list_tools())
             .chain(if self.sources_of(definition).is_empty() { Vec::new() } else { tools::mcp_resource_tools() });
-        let extensions = &self.client_extensions.tools;
+        let extensions = self.client_extensions.all_tools();
         // If a program replaces our `shell` with its `bash`, the model must not see both.
         let is_replaced = |tool: &Arc<dyn Tool>| {
             let mut names = extensions.iter().map(|extension| &extension.spec().name);
-            names.any(|name| hooks::tool_names::is_name_of(&tool.spec().name, name, HookDialect::Camel))
+            names.any(|name| tool_names::is_name_of(&tool.spec().name, name, HookDialect::Camel))
         };
-        let all = all.filter(|tool| !is_replaced(tool)).chain(extensions.iter().cloned());
-        all.filter(|tool| has_tool(definition, &tool.spec().name)).collect()
+        let all = all.filter(|tool| !is_replaced(tool)).chain(extensions.to_vec());
+        let offer = &self.client_extensions.offer;
+        let is_offered = |name: &str| has_tool(definition, name) && offer.has(name, key.root);
+        all.filter(|tool| is_offered(&tool.spec().name)).collect()
     }
 }
 
@@ -332,6 +346,14 @@ fn has_tool(definition: &AgentSpec, name: &str) -> bool {
     is_included && !is_denied(name) && (name != tool_name::UNTIL || has_shell())
 }
 
+/// The reasoning effort of an agent. What the user chose while the session ran applies to the root, and to agents for
+/// which nothing else is requested.
+fn effort_of(facts: &SessionFacts, profile: &TaskProfile, definition: &AgentSpec) -> Option<ReasoningEffort> {
+    let chosen = profile.effort;
+    let requested = profile.spec.effort.or(definition.effort);
+    if profile.spec.kind.is_root() { chosen.or(requested) } else { requested.or(chosen) }.or(facts.effort)
+}
+
 type AgentTools = Vec<Arc<dyn Tool>>;
 
 /// Splits the tools into those that a model sees from the start and those that it must search for.
@@ -356,6 +378,42 @@ fn split_initial_tools(
 
 fn names(tools: &[Arc<dyn Tool>]) -> Vec<&str> {
     tools.iter().map(|tool| tool.spec().name.as_ref()).collect()
+}
+
+/// A tool as described to a model that knows it by its name in a dialect, with the arguments of that dialect. A call with
+/// these names is translated when it arrives. A tool that shares its name with another keeps its own.
+fn spec_in_dialect(tool: &Arc<dyn Tool>, dialect: Option<HookDialect>) -> ToolSpec {
+    let spec = spec_of(tool);
+    let Some(dialect) = dialect.filter(|_| find_tool(&spec.name).is_some()) else { return spec };
+    let name = tool_names::dialect_tool_name(&spec.name, dialect);
+    if tool_names::own_tool_name(name, dialect) != spec.name {
+        return spec;
+    }
+    let mut schema = spec.schema;
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        *properties = rename_arguments(&spec.name, dialect, std::mem::take(properties));
+    }
+    if let Some(Value::Array(required)) = schema.get_mut("required") {
+        for argument in required {
+            let renamed = argument
+                .as_str()
+                .map(|name| rename_arguments(&spec.name, dialect, Map::from_iter([(name.to_owned(), Value::Null)])));
+            if let Some((name, _)) = renamed.and_then(|renamed| renamed.into_iter().next()) {
+                *argument = name.into();
+            }
+        }
+    }
+    ToolSpec { name: name.to_owned(), description: spec.description, schema }
+}
+
+/// The arguments of a tool with their names in a dialect. The descriptions of those that a dialect encodes differently
+/// would be wrong, so these keep their names.
+fn rename_arguments(tool: &str, dialect: HookDialect, arguments: Map<String, Value>) -> Map<String, Value> {
+    let rename = |(name, description): (String, Value)| match tool_names::renamed_argument(tool, dialect, &name) {
+        Some(renamed) => (renamed.to_owned(), description),
+        None => (name, description),
+    };
+    arguments.into_iter().map(rename).collect()
 }
 
 /// A tool as described to a model.
@@ -397,6 +455,25 @@ mod tests {
         assert_eq!(first_seen(false, ModelTier::Capable), "view create edit shell");
         assert_eq!(first_seen(true, ModelTier::Small), "view create edit grep shell");
         assert_eq!(first_seen(false, ModelTier::Small), "view create edit grep shell");
+    }
+
+    #[test]
+    fn tools_have_the_names_of_a_dialect() {
+        let in_dialect = |name: &str| {
+            let tool = all_tools().into_iter().find(|tool| tool.spec().name == name).unwrap();
+            let spec = spec_in_dialect(&tool, Some(HookDialect::Camel));
+            let required = spec.schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let mut required: Vec<_> = required.map(str::to_owned).collect();
+            required.sort();
+            assert!(required.iter().all(|name| spec.schema["properties"].get(name).is_some()), "{name}");
+            (spec.name, required.join(" "))
+        };
+        let names = |name: &str, required: &str| (name.to_owned(), required.to_owned());
+        assert_eq!(in_dialect("shell"), names("bash", "command"));
+        assert_eq!(in_dialect("create"), names("create", "file_text path"));
+        assert_eq!(in_dialect("edit"), names("edit", "new_str old_str path"));
+        assert_eq!(in_dialect("until").0, "until", "it shares its name with `shell`");
+        assert_eq!(in_dialect("sql").0, "sql");
     }
 
     #[test]

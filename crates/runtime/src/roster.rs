@@ -12,8 +12,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use protocol::{
-    Activation, AgentSpec, Budget, Cost, DefinitionId, Event, LogEntry, PermissionMode, TaskId, TaskOutcome, TaskSpec,
-    Timestamp, Usage,
+    Activation, AgentSpec, Budget, Cost, DefinitionId, Event, LogEntry, PermissionMode, ReasoningEffort, TaskId,
+    TaskOutcome, TaskSpec, Timestamp, Usage,
 };
 
 use endings::ActivationEndings;
@@ -45,6 +45,8 @@ pub(crate) struct SessionModel {
     pub(crate) spec: Arc<str>,
     /// Whether the user chose it while the session ran: the root then uses it even if its definition requests another.
     pub(crate) chosen: bool,
+    /// The reasoning effort that the user chose while the session ran.
+    pub(crate) effort: Option<ReasoningEffort>,
 }
 
 /// The summary of a task.
@@ -191,10 +193,11 @@ impl RosterState {
             }
             Event::SessionOpened(config) | Event::SessionAdopted { config, .. } => {
                 let chosen = self.model.as_ref().is_some_and(|model| model.chosen);
-                self.model = Some(SessionModel { spec: config.model.as_str().into(), chosen });
+                self.model = Some(SessionModel { spec: config.model.as_str().into(), chosen, effort: None });
             }
-            Event::ModelChanged { model, .. } => {
-                self.model = Some(SessionModel { spec: model.as_str().into(), chosen: true });
+            Event::ModelChanged { model, effort, .. } => {
+                let effort = effort.or(self.model.as_ref().and_then(|model| model.effort));
+                self.model = Some(SessionModel { spec: model.as_str().into(), chosen: true, effort });
             }
             _other => {}
         }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kernel::KernelInput;
 use model::Model;
+use protocol::api::ModelParams;
 use protocol::{Hinted, Principal, TaskId, TaskSpec};
 
 use crate::models::ModelResolveError;
@@ -82,8 +83,9 @@ impl SessionContext {
         &self,
         supervisor: &Supervisor,
         root: TaskId,
-        wanted: &str,
+        ModelParams { model: wanted, effort }: &ModelParams,
     ) -> Result<String, ModelChangeError> {
+        let effort = *effort;
         let spec = self.catalog.models.full_name(wanted);
         let model = self.catalog.model_by_spec(&spec).map_err(|source| {
             let (spec, known) = (protocol::Clip::new(wanted, 100).into_string(), self.model_names());
@@ -96,7 +98,7 @@ impl SessionContext {
         }
         // The model must be available before its name is in the log.
         self.catalog.added_models.insert(spec.clone(), model);
-        supervisor.submit(KernelInput::SetModel { model: spec.clone(), by: Principal::User }).await?;
+        supervisor.submit(KernelInput::SetModel { model: spec.clone(), effort, by: Principal::User }).await?;
         Ok(spec)
     }
 }

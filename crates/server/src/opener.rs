@@ -1,11 +1,12 @@
 //! The interface through which a session host opens sessions. The program that starts the host knows settings, keys and
 //! models; the host does not.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::pin::Pin;
 
 use host::Home;
-use model::ClientProvider;
+use model::{ClientProvider, Provider};
 use protocol::api::{AgentView, BeginFleetParams, FleetParams, Method};
 use protocol::{Refusal, SessionId, SessionOptions};
 use rpc::ErrorObject;
@@ -75,6 +76,10 @@ pub struct OpenRequest {
     pub client_extensions: ClientExtensions,
     /// The model provider, if the client supplies its own.
     pub provider: Option<ClientProvider>,
+    /// Further model providers that the client supplies, by name.
+    pub named_providers: BTreeMap<String, Provider>,
+    /// The client's name in requests to models.
+    pub client_name: Option<String>,
 }
 
 impl OpenRequest {
@@ -86,6 +91,8 @@ impl OpenRequest {
             options: SessionOptions::default(),
             client_extensions: ClientExtensions::default(),
             provider: None,
+            named_providers: BTreeMap::new(),
+            client_name: None,
         }
     }
 }

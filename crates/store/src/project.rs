@@ -80,8 +80,11 @@ pub(crate) fn project(conn: &Connection, entry: &LogEntry) -> rusqlite::Result<(
         Event::ModeChanged { mode, .. } => {
             set_meta(conn, "mode", &to_json(mode)?).and_then(|()| tasks::touch(conn, task, at))
         }
-        Event::ModelChanged { model, .. } => {
+        Event::ModelChanged { model, effort, .. } => {
             set_meta(conn, "model", model)?;
+            if effort.is_some() {
+                set_meta(conn, "effort", &to_json(effort)?)?;
+            }
             tasks::set_session_model(conn, model)?;
             tasks::set_root_model(conn, task, model)?;
             tasks::touch(conn, task, at)

@@ -20,7 +20,8 @@ impl PlayedSession {
     pub(super) fn read(stage: SessionFixture, id: SessionId) -> PlayedSession {
         let reader = SessionReader::open(stage.home(), id).unwrap();
         let events = reader.events_after(0, usize::MAX).unwrap();
-        let compacted = |envelope: &&Envelope| matches!(envelope.entry.event, Event::Compacted(_));
+        let compacted =
+            |envelope: &&Envelope| matches!(envelope.entry.event, Event::Compacted(_) | Event::ConversationCut { .. });
         stage.model(id).verify(events.iter().filter(compacted).count());
         let tasks = reader.tasks(&protocol::api::TasksParams::all_tasks()).unwrap().tasks;
         PlayedSession { stage, id, events, tasks }

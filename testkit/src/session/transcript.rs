@@ -113,7 +113,10 @@ impl TranscriptPage {
                 }
             }),
             Event::ModeChanged { mode, by } => self.add(format_args!("mode {mode}, by {}", origin(*by, names))),
-            Event::ModelChanged { model, by } => self.add(format_args!("model {model}, by {}", origin(*by, names))),
+            Event::ModelChanged { model, effort, by } => {
+                let effort = effort.map(|effort| format!(", effort {}", effort.as_str())).unwrap_or_default();
+                self.add(format_args!("model {model}{effort}, by {}", origin(*by, names)))
+            }
             Event::McpServerToggled { server, enabled, by } => {
                 let state = if *enabled { "on" } else { "off" };
                 self.add(format_args!("MCP server {server} {state}, by {}", origin(*by, names)));

@@ -41,10 +41,11 @@ pub(super) fn build_request(
         system_text: added_texts(setup).fold(system_text(args, initialize)?, with_text),
         tools: setup.tools(),
         catalog: Some(Arc::clone(&setup.servers) as Arc<dyn ToolCatalog>),
+        ..ClientExtensions::default()
     };
     let mut options = session_options(args, initialize, setup)?;
     mcp_servers::add_tool_rules(&initialize.request, &mut options);
-    Ok(OpenRequest { start, id, options, provider: None, client_extensions: extensions })
+    Ok(OpenRequest { id, options, client_extensions: extensions, ..OpenRequest::new(start) })
 }
 
 /// Whether to start, resume or fork the session.

@@ -126,7 +126,7 @@ impl ClientConversation {
             }
         };
         if model != self.info.model {
-            let params = ModelParams { model };
+            let params = ModelParams::new(model);
             let changed: ModelParams = self.call(Method::ModelSet, params).await.map_err(background::error_text)?;
             self.info.model = changed.model;
         }

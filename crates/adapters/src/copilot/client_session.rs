@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use client::SessionHandle;
-use host::{Ids, TimeIds};
+use host::{Clock, Ids, SystemClock, TimeIds};
 use protocol::SessionId;
-use protocol::api::{Method, SessionView};
+use protocol::api::{CutConversationParams, Method, SessionView};
 use rpc::ErrorObject;
 use runtime::SessionStart;
 use serde_json::{Value, json};
@@ -13,13 +13,17 @@ use server::{HeldSession, HostError, OpenRequest};
 use tokio::sync::watch::Receiver;
 use tokio::task::JoinSet;
 
+use super::client_events::{self, fields_of, resume_key};
 use super::client_tools::PendingToolCalls;
 use super::connection::CopilotConnection;
 use super::events::EventTranslator;
 use super::history;
-use super::hosted_session::{ClientNotice, HostedSession};
+use super::hosted_session::{ClientNotice, HostedSession, to_error_object};
 use super::idle::IdleReport;
+use super::methods::history::cut_before;
 use super::methods::mcp;
+use super::methods::provider::ClientProviders;
+use super::model_names::client_model_name;
 use super::session_clients::{SessionClient, SessionClients};
 use super::session_names;
 use super::session_params::CopilotSessionParams;
@@ -77,7 +81,8 @@ pub(crate) async fn resume(connection: &CopilotConnection, params: &Value) -> Re
         return Err(session_not_found(requested_name));
     }
     let managed = CopilotSessionParams(params).managed_policy()?;
-    connection.leave_session(id).await;
+    let (continues, reports_resume) = (params["continuePendingWork"] == true, params["disableResume"] != true);
+    let was_here = connection.leave_session(id).await;
     let session_params = CopilotSessionParams(params);
     let cell = connection.server().cell(id);
     let mut current = cell.lock().await;
@@ -91,25 +96,32 @@ pub(crate) async fn resume(connection: &CopilotConnection, params: &Value) -> Re
             return Err(ErrorObject::internal(managed::refusal(why.into())));
         }
         session.commands.register(params);
-        session.add_notices(
-            ignored_tools(params, |name| session.has_tool(name))
-                .into_iter()
-                .chain(unsupported_options(params))
-                .map(ClientNotice::unsupported),
-        );
+        let new_tools = session_params.joined_tools(&session)?;
+        let ignored = ignored_tools(params, |name| !session.is_local() && !session.has_tool(name));
+        session.add_notices(ignored.into_iter().chain(unsupported_options(params)).map(ClientNotice::unsupported));
+        let was_active = was_here || !session.clients.has_no_other_client(None);
+        if !was_active && !continues {
+            // The work of a client that has left does not continue by itself.
+            let _interrupted: Value = session.call(Method::SessionInterrupt, json!({})).await?;
+        }
         let (session_client, ephemeral_events) = SessionClient::new(connection.peer(), session_params.capabilities());
         session.clients.add(Arc::clone(&session_client));
+        session_client.join_tools(&session.tool_calls.joined, new_tools);
         *current = Some(Arc::clone(&session));
         drop(current);
         let translator = history::translator(&home, id, None).await?;
         let start = session_watcher::WatcherStart {
-            session,
+            session: Arc::clone(&session),
             session_client,
             ephemeral_events,
             translator,
             reports_resume: true,
         };
-        return begin_watching(connection, start).await;
+        let answer = begin_watching(connection, start).await?;
+        if reports_resume {
+            session.record("session.resume", joined_report(&session, continues, was_active).await?).await?;
+        }
+        return Ok(answer);
     }
     let (opened, session_client, ephemeral_events) =
         open(connection, &session_params, SessionStart::Resume(id), id, &session_names::session_name(&home, id))
@@ -119,20 +131,37 @@ pub(crate) async fn resume(connection: &CopilotConnection, params: &Value) -> Re
     *current = Some(Arc::clone(&session));
     drop(current);
     let translator = history::translator(&home, id, Some(opened.first_seq)).await?;
-    let tells_resume = params["disableResume"] != true;
+    let resumed = json!({ "continuePendingWork": continues, "sessionWasActive": false });
+    session
+        .client_events
+        .add_fields(resume_key(opened.first_seq + 1), fields_of(resumed))
+        .map_err(ErrorObject::internal)?;
     let start = session_watcher::WatcherStart {
         session: Arc::clone(&session),
         session_client,
         ephemeral_events,
         translator,
-        reports_resume: tells_resume,
+        reports_resume,
     };
     let answer = begin_watching(connection, start).await?;
-    match params["continuePendingWork"] == true {
+    match continues {
         true => session.resume().await?,
         false => session.defer_unfinished(),
     }
     Ok(answer)
+}
+
+/// The event for a client that joins a session that is running.
+async fn joined_report(session: &HostedSession, continues: bool, was_active: bool) -> Result<Value, ErrorObject> {
+    let view: SessionView = session.call(Method::SessionGet, json!({})).await?;
+    Ok(json!({
+        "resumeTime": SystemClock.now().to_string(),
+        "eventCount": view.events,
+        "selectedModel": client_model_name(&view.model),
+        "context": { "cwd": view.cwd },
+        "continuePendingWork": continues,
+        "sessionWasActive": was_active,
+    }))
 }
 
 /// Forks a session; returns the copy's id.
@@ -143,11 +172,39 @@ pub(crate) async fn fork(connection: &CopilotConnection, params: &Value) -> Resu
         return Err(session_not_found(requested_name));
     }
     let sessions = &connection.server().sessions;
-    let copy = sessions.open(OpenRequest::new(SessionStart::Fork(id))).await.map_err(ErrorObject::internal)?;
-    let recorded = connection.server().base_dir.record(sessions.home(), copy.id());
+    let after = match params["toEventId"].as_str() {
+        Some(event) => Some(cut_before(&history::numbered_events(sessions.home(), id).await?, event)?),
+        None => None,
+    };
+    let mut request = OpenRequest::new(SessionStart::Fork(id));
+    if let Some(session) = connection.server().opened(id).await
+        && let Some(providers) = session.providers()
+    {
+        // The client's providers are not stored, and the copy needs its model.
+        request.provider = providers.provider.clone();
+        request.named_providers = providers.named.clone();
+    }
+    let copy = sessions.open(request).await.map_err(ErrorObject::internal)?;
+    let prepared = prepare_copy(connection, id, &copy, after).await;
     copy.close().await.map_err(ErrorObject::internal)?;
-    recorded.map_err(ErrorObject::internal)?;
+    prepared?;
     Ok(copy.id())
+}
+
+/// Completes a copy with what clients stored with the session, and removes what came after an entry of its log.
+async fn prepare_copy(
+    connection: &CopilotConnection,
+    id: SessionId,
+    copy: &HeldSession,
+    after: Option<u64>,
+) -> Result<(), ErrorObject> {
+    let (home, base) = (connection.server().sessions.home(), &connection.server().base_dir);
+    base.record(home, copy.id()).map_err(ErrorObject::internal)?;
+    client_events::copy_stored(home, id, copy.id(), after.unwrap_or(u64::MAX)).map_err(ErrorObject::internal)?;
+    let Some(after) = after else { return Ok(()) };
+    let (client, _notifications) = copy.handle().connect().await.map_err(ErrorObject::internal)?;
+    let cut = client.call::<Value>(Method::ConversationCut, CutConversationParams { after }).await;
+    cut.map(drop).map_err(to_error_object)
 }
 
 struct OpenedHostedSession {
@@ -185,7 +242,8 @@ async fn open(
     connection.server().base_dir.record(sessions.home(), id).map_err(ErrorObject::internal)?;
     let first_seq = held.first_seq();
     let session = Arc::new(HostedSession::local(held, clients, tool_calls).await?);
-    session.add_titles(params.titles());
+    session.add_agents(params.agent_names());
+    session.set_providers(ClientProviders::read(params.0)?);
     let managed = params.managed_policy()?;
     if managed.forbids_bypass || !managed.ask.is_empty() {
         session.forbid_approving_all();
@@ -225,7 +283,7 @@ async fn begin_watching(
         "mode": view.mode.to_string(),
         "workspacePath": session.home().session_dir(session.id()),
         "capabilities": { "ui": { "elicitation": false, "mcpApps": false, "canvases": false } },
-        "modelState": { "modelId": view.model },
+        "modelState": { "modelId": client_model_name(&view.model) },
     }))
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use runtime::JoinedTools;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tools::{
@@ -15,6 +16,8 @@ use super::session_clients::{EphemeralEvent, SessionClients};
 #[derive(Debug, Default)]
 pub(crate) struct PendingToolCalls {
     clients: Arc<SessionClients>,
+    /// The tools of clients that joined the session.
+    pub(crate) joined: JoinedTools,
     calls: Mutex<HashMap<String, PendingToolCall>>,
 }
 
@@ -36,13 +39,18 @@ pub(crate) enum ClientToolResult {
 
 impl PendingToolCalls {
     pub(crate) fn new(clients: Arc<SessionClients>) -> PendingToolCalls {
-        PendingToolCalls { clients, calls: Mutex::default() }
+        PendingToolCalls { clients, ..PendingToolCalls::default() }
     }
 
     /// Completes a call; returns whether it was pending.
     pub(crate) fn answer(&self, request: &str, answer: ClientToolResult) -> bool {
         let pending = self.calls().remove(request);
         pending.is_some_and(|pending| pending.complete.send(answer).is_ok())
+    }
+
+    /// The id of a pending call.
+    pub(crate) fn call_of(&self, request: &str) -> Option<String> {
+        self.calls().get(request)?.event.content["toolCallId"].as_str().map(str::to_owned)
     }
 
     /// The events about pending calls, for a client that connects later.

@@ -1,13 +1,13 @@
 //! What the clients of a session share. The session host of this process holds it, or another process, which is
 //! reached through its socket.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use client::SessionHandle;
-use host::Home;
-use protocol::api::Method;
+use host::{Clock, Home, SystemClock};
+use protocol::api::{Method, SessionView};
 use protocol::{McpServerSpec, SessionId};
 use rpc::{CallError, ErrorObject, Notifications, RpcClient};
 use serde::Serialize;
@@ -17,8 +17,11 @@ use server::{HeldSession, KeepMode};
 use uuid::Uuid;
 
 use super::client_commands::ClientCommands;
+use super::client_events::ClientEvents;
 use super::client_tasks::ClientTasks;
 use super::client_tools::PendingToolCalls;
+use super::methods::provider::ClientProviders;
+use super::session_changes::SessionChanges;
 use super::session_clients::{EphemeralEvent, SessionClients};
 use super::session_names;
 
@@ -35,12 +38,15 @@ pub(crate) struct HostedSession {
     pub(crate) tool_calls: Arc<PendingToolCalls>,
     pub(crate) client_tasks: ClientTasks,
     pub(crate) commands: ClientCommands,
+    pub(crate) client_events: ClientEvents,
+    /// Held while a message with attachments is sent, so that its event is not sent before they are stored.
+    pub(crate) attaching: tokio::sync::RwLock<()>,
     /// Whether a client has allowed every call that needs permission.
     pub(crate) approves_all: AtomicBool,
     /// Whether a policy forbids allowing every call.
     forbids_approving_all: AtomicBool,
-    /// The clients' display names of their agents, by agent name.
-    agent_titles: Mutex<HashMap<String, String>>,
+    /// The agents that clients define, in their order, with display names.
+    client_agents: Mutex<Vec<ClientAgentName>>,
     /// Whether a previous process left unfinished work that has not been resumed.
     has_unfinished_work: AtomicBool,
     /// Tools defined by the client that opened the session.
@@ -49,8 +55,34 @@ pub(crate) struct HostedSession {
     notices: Mutex<Vec<ClientNotice>>,
     /// The MCP servers that clients added while the session ran.
     added_servers: Mutex<BTreeMap<String, McpServerSpec>>,
-    /// The session's title, if a client has set one.
-    pub(crate) title: Mutex<Option<String>>,
+    /// The session's name, if a client has set one.
+    name: Mutex<Option<SessionName>>,
+    /// The providers of the client that opened the session.
+    providers: OnceLock<ClientProviders>,
+}
+
+/// An agent that a client defines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ClientAgentName {
+    pub(crate) name: String,
+    /// Its display name.
+    pub(crate) title: Option<String>,
+}
+
+/// A session's name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SessionName {
+    pub(crate) text: String,
+    pub(crate) origin: NameOrigin,
+}
+
+/// Where a session's name comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NameOrigin {
+    /// A user chose it.
+    Chosen,
+    /// A program generated it.
+    Generated,
 }
 
 /// A notice to clients about an option that was not applied as requested.
@@ -98,6 +130,8 @@ impl HostedSession {
     ) -> HostedSession {
         HostedSession {
             name_for_clients: session_names::session_name(handle.home(), handle.id()),
+            client_events: ClientEvents::new(handle.home(), handle.id()),
+            attaching: tokio::sync::RwLock::default(),
             handle,
             held,
             api: client,
@@ -107,12 +141,13 @@ impl HostedSession {
             commands: ClientCommands::default(),
             approves_all: AtomicBool::new(false),
             forbids_approving_all: AtomicBool::new(false),
-            agent_titles: Mutex::default(),
+            client_agents: Mutex::default(),
             has_unfinished_work: AtomicBool::new(false),
             tools: Mutex::default(),
             notices: Mutex::default(),
             added_servers: Mutex::default(),
-            title: Mutex::default(),
+            name: Mutex::default(),
+            providers: OnceLock::new(),
         }
     }
 
@@ -146,8 +181,21 @@ impl HostedSession {
     /// Sends an ephemeral event to every client of the session.
     pub(crate) fn emit(&self, kind: &'static str, content: Value) -> Uuid {
         let event = EphemeralEvent::new(kind, content);
+        self.client_events.hold_ephemeral(event.to_copilot().into_json(event.id, None, SystemClock.now()));
         self.clients.broadcast(&event);
         event.id
+    }
+
+    /// Sends an event to every client, and adds it to the session's history.
+    pub(crate) async fn record(&self, kind: &'static str, content: Value) -> Result<Uuid, ErrorObject> {
+        let event = EphemeralEvent::stored(kind, content);
+        let view: SessionView = self.call(Method::SessionGet, json!({})).await?;
+        let stored = event.to_copilot().into_json(event.id, None, SystemClock.now());
+        if let Err(error) = self.client_events.store_event(view.events, stored) {
+            tracing::warn!(%error, kind, "an event is sent but not stored");
+        }
+        self.clients.broadcast(&event);
+        Ok(event.id)
     }
 
     /// Queues notices for the next message.
@@ -163,6 +211,14 @@ impl HostedSession {
         }
     }
 
+    /// Notifies of changes to the session.
+    pub(crate) fn changes(&self) -> SessionChanges {
+        SessionChanges {
+            of_clients: self.client_events.changes(),
+            of_session: self.held.as_ref().map(HeldSession::status),
+        }
+    }
+
     /// Opens one more connection to the session's API, for a watcher.
     pub(crate) async fn connect(&self) -> Result<(RpcClient, Notifications), ErrorObject> {
         self.handle.connect().await.map_err(ErrorObject::internal)
@@ -171,6 +227,11 @@ impl HostedSession {
     /// Records tools that a client defines.
     pub(crate) fn add_tools<'a>(&self, tools: impl Iterator<Item = &'a str>) {
         self.tools.lock().unwrap_or_else(PoisonError::into_inner).extend(tools.map(str::to_owned));
+    }
+
+    /// Whether this process runs the session.
+    pub(crate) fn is_local(&self) -> bool {
+        self.held.is_some()
     }
 
     /// Whether a client has defined this tool.
@@ -185,14 +246,48 @@ impl HostedSession {
         added.clone()
     }
 
-    /// Records a client's display names for its agents.
-    pub(crate) fn add_titles(&self, titles: impl IntoIterator<Item = (String, String)>) {
-        self.agent_titles.lock().unwrap_or_else(PoisonError::into_inner).extend(titles);
+    /// Records the agents that a client defines.
+    pub(crate) fn add_agents(&self, agents: impl IntoIterator<Item = ClientAgentName>) {
+        self.client_agents.lock().unwrap_or_else(PoisonError::into_inner).extend(agents);
     }
 
     /// The client's display name for an agent, if there is one.
     pub(crate) fn agent_title(&self, agent: &str) -> Option<String> {
-        self.agent_titles.lock().unwrap_or_else(PoisonError::into_inner).get(agent).cloned()
+        let agents = self.client_agents.lock().unwrap_or_else(PoisonError::into_inner);
+        agents.iter().find(|known| known.name == agent).and_then(|known| known.title.clone())
+    }
+
+    /// The place of an agent among those that clients define; agents of other sources come after them.
+    pub(crate) fn agent_place(&self, agent: &str) -> usize {
+        let agents = self.client_agents.lock().unwrap_or_else(PoisonError::into_inner);
+        agents.iter().position(|known| known.name == agent).unwrap_or(usize::MAX)
+    }
+
+    /// The session's name, if a client has set one.
+    pub(crate) fn session_name(&self) -> Option<String> {
+        self.name.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|name| name.text.clone())
+    }
+
+    /// Sets the session's name, unless it is generated and a user has chosen another; returns whether it was set.
+    pub(crate) fn set_session_name(&self, name: SessionName) -> bool {
+        let mut current = self.name.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_chosen = |name: &SessionName| name.origin == NameOrigin::Chosen;
+        if name.origin == NameOrigin::Generated && current.as_ref().is_some_and(is_chosen) {
+            return false;
+        }
+        *current = Some(name);
+        true
+    }
+
+    /// Records the providers of the client that opens the session.
+    pub(crate) fn set_providers(&self, providers: ClientProviders) {
+        // The session is opened once.
+        let _set_before = self.providers.set(providers);
+    }
+
+    /// The providers of the client that opened the session.
+    pub(crate) fn providers(&self) -> Option<&ClientProviders> {
+        self.providers.get()
     }
 
     /// Sets whether every call that needs permission is allowed without asking, unless a policy forbids that.
@@ -271,7 +366,8 @@ impl HostedSession {
     }
 }
 
-fn to_error_object(error: CallError) -> ErrorObject {
+/// The error of a call of a session's API, for a client.
+pub(crate) fn to_error_object(error: CallError) -> ErrorObject {
     match error {
         CallError::Refused(error) => error,
         error @ (CallError::Closed(_) | CallError::TooLarge { .. } | CallError::Params(_) | CallError::Answer(_)) => {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use protocol::api::{DecideParams, Method};
+use protocol::api::{AsksDecideParams, DecideParams, Method};
 use protocol::{Ask, AskDecision, AskSubject, PlanAction};
 use serde_json::{Value, json};
 
@@ -83,6 +83,12 @@ pub(crate) async fn decide(session: &HostedSession, DecideParams { ask, decision
         is_original = false;
     }
     false
+}
+
+/// Decides an ask and ends the turn that it belongs to; returns whether the session accepted that.
+pub(crate) async fn reject_turn(session: &HostedSession, decided: DecideParams) -> bool {
+    let params = AsksDecideParams { decided, interrupt: true };
+    session.call::<Value>(Method::AsksDecide, params).await.is_ok()
 }
 
 async fn ask_user(client: &SessionClient, session: &str, question: &str, choices: &[String]) -> AskDecision {

@@ -54,6 +54,13 @@ impl CopilotServer {
         Arc::clone(cells.entry(id).or_default())
     }
 
+    /// A session, if it is open here.
+    pub(crate) async fn opened(&self, id: SessionId) -> Option<Arc<HostedSession>> {
+        let cell = self.lock_cells().get(&id).cloned()?;
+        let current = cell.lock().await;
+        current.clone()
+    }
+
     /// Removes a client from a session. The host closes a session without clients once it is idle; until then the
     /// session keeps running, and clients can rejoin it.
     pub(crate) async fn client_left(&self, session: &Arc<HostedSession>, client: &Arc<SessionClient>) {

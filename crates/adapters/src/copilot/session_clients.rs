@@ -1,14 +1,17 @@
 //! The clients of one session. Requests of the session go to a client with the required capability.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use host::{Ids, TimeIds};
 use protocol::{CallId, TaskId};
+use runtime::JoinedTools;
 use serde_json::Value;
 use tokio::sync::{Notify, mpsc};
+use tools::Tool;
 use uuid::Uuid;
 
+use super::events::CopilotEvent;
 use super::peer::ClientPeer;
 
 /// What a client declared that it can do for a session.
@@ -30,6 +33,8 @@ pub(crate) struct SessionClient {
     pub(crate) peer: Arc<ClientPeer>,
     pub(crate) capabilities: ClientCapabilities,
     events: mpsc::Sender<EphemeralEvent>,
+    /// The tools that it brought to a running session, and where agents find them.
+    tools: OnceLock<(JoinedTools, Vec<Arc<dyn Tool>>)>,
     /// Notified when the client must check for pending requests: it missed an ephemeral event, or another client left.
     recheck: Notify,
 }
@@ -44,11 +49,24 @@ pub(crate) struct EphemeralEvent {
     pub(crate) content: Value,
     /// The call that must be announced first.
     pub(crate) after: Option<(TaskId, CallId)>,
+    /// Whether it is stored with the session, and so part of its history.
+    pub(crate) is_stored: bool,
 }
 
 impl EphemeralEvent {
     pub(crate) fn new(kind: &'static str, content: Value) -> EphemeralEvent {
-        EphemeralEvent { id: TimeIds.uuid(), kind, content, after: None }
+        EphemeralEvent { id: TimeIds.uuid(), kind, content, after: None, is_stored: false }
+    }
+
+    /// An event that is stored with the session.
+    pub(crate) fn stored(kind: &'static str, content: Value) -> EphemeralEvent {
+        EphemeralEvent { is_stored: true, ..EphemeralEvent::new(kind, content) }
+    }
+
+    /// The event in the SDK's format, without its parent.
+    pub(crate) fn to_copilot(&self) -> CopilotEvent {
+        let event = CopilotEvent::transient(self.kind, self.content.clone());
+        CopilotEvent { ephemeral: !self.is_stored, ..event }
     }
 }
 
@@ -61,7 +79,17 @@ impl SessionClient {
         capabilities: ClientCapabilities,
     ) -> (Arc<SessionClient>, mpsc::Receiver<EphemeralEvent>) {
         let (events, receiver) = mpsc::channel(EVENT_BUFFER);
-        (Arc::new(SessionClient { peer, capabilities, events, recheck: Notify::new() }), receiver)
+        (
+            Arc::new(SessionClient { peer, capabilities, events, tools: OnceLock::new(), recheck: Notify::new() }),
+            receiver,
+        )
+    }
+
+    /// Gives the agents of a running session this client's tools, until it leaves.
+    pub(crate) fn join_tools(&self, joined: &JoinedTools, tools: Vec<Arc<dyn Tool>>) {
+        joined.add(tools.iter().cloned());
+        // A client joins once.
+        let _joined_before = self.tools.set((joined.clone(), tools));
     }
 
     /// Waits until the client must check for pending requests; earlier notifications count.
@@ -93,6 +121,9 @@ impl SessionClients {
     pub(crate) fn remove(&self, member: &Arc<SessionClient>) {
         let mut members = self.members();
         members.retain(|other| !Arc::ptr_eq(other, member));
+        if let Some((joined, tools)) = member.tools.get() {
+            joined.remove(tools);
+        }
         // The remaining clients may have to take over its pending requests.
         members.iter().for_each(|other| other.recheck.notify_one());
     }

@@ -1,21 +1,23 @@
 //! Translates `session.create` and `session.resume` into Bosun's options.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use protocol::{McpServerSpec, RULE_FAMILIES, RuleEffect, SessionId, SessionOptions, TOOLS, ToolEntry, ToolGroup};
+use protocol::{HookDialect, McpServerSpec, RULE_FAMILIES, RuleEffect, SessionId, SessionOptions, TOOLS};
 use rpc::ErrorObject;
-use runtime::{ClientExtensions, SessionStart, SystemText};
+use runtime::{ClientExtensions, SessionStart, SystemText, ToolOffer};
 use serde_json::{Map, Value, json};
 use tools::Tool;
 
 use super::client_tools::{ClientTool, PendingToolCalls};
 use super::hooks::{ClientHooks, hook_specs};
-use super::mcp_servers;
+use super::hosted_session::{ClientAgentName, HostedSession};
 use super::methods::provider;
 use super::session_clients::{ClientCapabilities, SessionClients};
 use super::tool_filter::{ToolFilter, own_tool_name};
+use super::unsupported::tool_names;
+use super::{instruction_dirs, mcp_servers};
 use crate::effort::bosun_effort;
 use crate::managed::{self, ManagedPolicy};
 use server::OpenRequest;
@@ -67,7 +69,11 @@ impl CopilotSessionParams<'_> {
             hooks: hook_specs(),
             hook_driver: Some(Arc::new(ClientHooks::new(name.to_owned(), Arc::clone(clients)))),
             system_text: self.system(),
+            offer: self.offer(),
+            tool_dialect: Some(HookDialect::Camel),
+            joined_tools: tool_calls.joined.clone(),
         };
+        request.client_name = self.0["clientName"].as_str().map(str::to_owned);
         provider::apply(&mut request, self.0)?;
         Ok(request)
     }
@@ -82,7 +88,7 @@ impl CopilotSessionParams<'_> {
             add_dirs: non_empty_texts(&self.0["additionalDirectories"]).map(PathBuf::from).collect(),
             plugin_dirs: non_empty_texts(&self.0["pluginDirectories"]).map(PathBuf::from).collect(),
             agents: self.agents(),
-            deny: self.denied_tools(),
+            deny: mcp_servers::denied_tools(&self.filters().1),
             mcp_servers: self.mcp_servers(),
             only_these_mcp_servers: self.filters().0.is_some_and(|available| !available.has_all_mcp()),
             disabled_mcp_servers: non_empty_texts(&self.0["disabledMcpServers"]).map(str::to_owned).collect(),
@@ -124,10 +130,12 @@ impl CopilotSessionParams<'_> {
         (!agents.is_empty()).then_some(agents)
     }
 
-    /// The client's display names of its agents, by agent name.
-    pub(crate) fn titles(&self) -> impl Iterator<Item = (String, String)> {
-        items(&self.0["customAgents"])
-            .filter_map(|agent| Some((agent["name"].as_str()?.to_owned(), agent["displayName"].as_str()?.to_owned())))
+    /// The names of the client's agents, in its order.
+    pub(crate) fn agent_names(&self) -> impl Iterator<Item = ClientAgentName> {
+        items(&self.0["customAgents"]).filter_map(|agent| {
+            let title = agent["displayName"].as_str().map(str::to_owned);
+            Some(ClientAgentName { name: agent["name"].as_str()?.to_owned(), title })
+        })
     }
 
     /// The client's MCP servers, with the tools that it makes available.
@@ -139,17 +147,31 @@ impl CopilotSessionParams<'_> {
         servers
     }
 
-    /// The tools that the client excludes: Bosun's own, and those of MCP servers.
-    fn denied_tools(&self) -> Vec<String> {
+    /// The tools that the client's agents have: some of Bosun's, and the client's.
+    fn offer(&self) -> ToolOffer {
         let (available, excluded) = self.filters();
-        let own = own_tools();
-        let is_wanted = |name: &String| {
-            available.as_ref().is_none_or(|available| available.has_own(name)) && !excluded.has_own(name)
+        let names = |is_meant: &dyn Fn(&str) -> bool| -> BTreeSet<String> {
+            let custom = tool_names(self.0).filter(|name| is_meant(name));
+            let own = TOOLS.iter().map(|tool| tool.name).filter(|name| is_meant(name));
+            own.chain(custom).map(str::to_owned).collect()
         };
-        own.into_iter().filter(|name| !is_wanted(name)).chain(mcp_servers::denied_tools(&excluded)).collect()
+        let of_root = ToolFilter::parse(&self.0["defaultAgent"]["excludedTools"]);
+        let custom: BTreeSet<&str> = tool_names(self.0).collect();
+        ToolOffer {
+            only: available.filter(|available| !available.has_all_own()).map(|available| {
+                TOOLS.iter().map(|tool| tool.name).filter(|name| available.has_own(name)).map(str::to_owned).collect()
+            }),
+            without: names(&|name| excluded.has_own(name) && !custom.contains(name)),
+            without_for_root: names(&|name| of_root.has_own(name) || of_root.has_custom(name)),
+        }
     }
 
-    fn tools(&self, session: &str, tool_calls: &Arc<PendingToolCalls>) -> Result<Vec<Arc<dyn Tool>>, ErrorObject> {
+    /// The client's own tools.
+    pub(crate) fn tools(
+        &self,
+        session: &str,
+        tool_calls: &Arc<PendingToolCalls>,
+    ) -> Result<Vec<Arc<dyn Tool>>, ErrorObject> {
         let (available, excluded) = self.filters();
         let cwd = self.0["workingDirectory"].as_str().map(str::to_owned);
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
@@ -168,6 +190,13 @@ impl CopilotSessionParams<'_> {
         Ok(tools)
     }
 
+    /// The client's own tools that a running session does not have.
+    pub(crate) fn joined_tools(&self, session: &HostedSession) -> Result<Vec<Arc<dyn Tool>>, ErrorObject> {
+        let mut tools = self.tools(session.name_for_clients(), &session.tool_calls)?;
+        tools.retain(|tool| session.is_local() && !session.has_tool(&tool.spec().name));
+        Ok(tools)
+    }
+
     fn filters(&self) -> (Option<ToolFilter>, ToolFilter) {
         let available = self.0["availableTools"].as_array().map(|_| ToolFilter::parse(&self.0["availableTools"]));
         (available, ToolFilter::parse(&self.0["excludedTools"]))
@@ -180,10 +209,12 @@ impl CopilotSessionParams<'_> {
         let added = sections
             .filter(|section| matches!(section["action"].as_str(), Some("replace" | "append" | "prepend")))
             .filter_map(|section| section["content"].as_str());
+        let instructions = instruction_dirs::read_texts(self.0);
+        let instructions = instructions.iter().map(String::as_str);
         match message["mode"].as_str() {
             Some("replace") if !content.is_empty() => SystemText::Replaced(content.to_owned()),
-            Some("customize") => appended(added.chain([content])),
-            _append => appended([content].into_iter()),
+            Some("customize") => appended(instructions.chain(added).chain([content])),
+            _append => appended(instructions.chain([content])),
         }
     }
 }
@@ -223,12 +254,6 @@ fn agent_definition(agent: &Value) -> Value {
     definition
 }
 
-/// Bosun's tools that work on files, run programs, use the network, start agents or ask the user.
-fn own_tools() -> Vec<String> {
-    let is_own = |tool: &&ToolEntry| matches!(tool.group, ToolGroup::BuiltIn | ToolGroup::AskUser | ToolGroup::Task);
-    TOOLS.iter().filter(is_own).map(|tool| tool.name.to_owned()).collect()
-}
-
 fn items(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
@@ -265,7 +290,6 @@ mod tests {
             ask_user: Some(true),
             add_dirs: vec!["/more".into()],
             agents: Some(Map::from_iter([("scout".to_owned(), scout)])),
-            deny: vec!["shell".into()],
             ..SessionOptions::default()
         };
         assert_eq!(read, expected);
@@ -285,9 +309,18 @@ mod tests {
 
     #[test]
     fn only_available_tools_are_left() {
-        let denied = options(json!({ "availableTools": ["bash", "builtin:view", "custom:mine"] })).deny;
-        assert!(denied.contains(&"create".to_owned()) && denied.contains(&"task".to_owned()));
-        assert!(!denied.contains(&"shell".to_owned()) && !denied.contains(&"view".to_owned()));
+        let offer = |mut params: Value| {
+            params["tools"] = json!([{ "name": "mine" }, { "name": "bash" }]);
+            CopilotSessionParams(&params).offer()
+        };
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+        let some = offer(json!({ "availableTools": ["builtin:view", "custom:mine"] }));
+        assert_eq!(some.only, Some(names(&["view"])));
+        assert_eq!(offer(json!({ "availableTools": ["builtin:*"] })).only, None);
+        let excluded = offer(json!({ "excludedTools": ["grep", "read_bash"] }));
+        assert_eq!((excluded.only, excluded.without), (None, names(&["grep", "read_shell"])));
+        let hidden = offer(json!({ "defaultAgent": { "excludedTools": ["mine", "view"] } }));
+        assert_eq!(hidden.without_for_root, names(&["mine", "view"]));
     }
 
     #[test]

@@ -107,13 +107,18 @@ impl SessionWatcher {
                 biased;
                 notification = notifications.next() => match notification {
                     Ok(notification) => self.handle_notification(notification).await?,
-                    Err(_closed) => return Ok(()),
+                    Err(_closed) => break,
                 },
                 Some(event) = ephemeral_events.recv() => self.send_ephemeral(event).await?,
                 () = session_client.recheck_requested() => self.recheck().await?,
                 Some(_) = self.questions.join_next() => {}
             }
         }
+        // The end of the session itself may be among them.
+        while let Ok(event) = ephemeral_events.try_recv() {
+            self.send_ephemeral(event).await?;
+        }
+        Ok(())
     }
 
     /// Sends the client everything that was waiting for an answer before it connected.
@@ -185,12 +190,23 @@ impl SessionWatcher {
     async fn handle_event(&mut self, envelope: Envelope) -> Result<(), WatcherGone> {
         let ask = self.update_state(&envelope);
         let is_resume = matches!(envelope.entry.event, Event::SessionAdopted { .. });
-        for event in self.translator.translate_entry(envelope) {
+        if matches!(envelope.entry.event, Event::MailDelivered { .. }) {
+            // The attachments of a message are known once it is sent.
+            drop(self.session.attaching.read().await);
+        }
+        let seq = envelope.seq;
+        let mut has_stored = false;
+        for mut event in self.translator.translate_entry(envelope) {
             if is_resume && !self.reports_resume {
                 continue;
             }
+            self.session.client_events.complete(seq, &mut event);
             self.idle.observe_event(&event);
+            has_stored |= event["ephemeral"] != true;
             self.send(event).await?;
+        }
+        if has_stored {
+            self.send_updated().await?;
         }
         if let Some(ask) = ask {
             self.send_ask(ask);
@@ -256,9 +272,15 @@ impl SessionWatcher {
         if ephemeral.after.is_some() && !self.announced_calls.insert(ephemeral.id) {
             return Ok(());
         }
-        let event = CopilotEvent::transient(ephemeral.kind, ephemeral.content);
-        let event = self.translator.unlogged_event(event, ephemeral.id);
-        self.send(event).await
+        let event = self.translator.unlogged_event(ephemeral.to_copilot(), ephemeral.id);
+        self.send(event).await?;
+        if ephemeral.is_stored { self.send_updated().await } else { Ok(()) }
+    }
+
+    /// Tells the client that the session's history has grown.
+    async fn send_updated(&self) -> Result<(), WatcherGone> {
+        let update = json!({ "type": "session.updated", "sessionId": self.session.name_for_clients() });
+        if self.session_client.peer.notify("session.lifecycle", update).await { Ok(()) } else { Err(WatcherGone) }
     }
 
     async fn send_event(&self, event: CopilotEvent) -> Result<(), WatcherGone> {

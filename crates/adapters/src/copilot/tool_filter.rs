@@ -22,6 +22,11 @@ impl ToolFilter {
         self.names_from("builtin").any(|listed| listed == "*" || own_tool_name(listed) == name)
     }
 
+    /// Whether it lists all of Bosun's tools.
+    pub(crate) fn has_all_own(&self) -> bool {
+        self.names_from("builtin").any(|listed| listed == "*")
+    }
+
     /// Whether it lists a tool of the client.
     pub(crate) fn has_custom(&self, name: &str) -> bool {
         self.names_from("custom").any(|listed| listed == "*" || listed == name)

@@ -13,20 +13,20 @@ pub(crate) fn unsupported_options(params: &Value) -> Vec<String> {
         let name = agent["name"].as_str().unwrap_or_default();
         lines.extend(problems.into_iter().map(|problem| format!("the agent {name}: {problem}")));
     }
-    let lists = ["providers", "skillDirectories", "instructionDirectories"];
-    let unsupported = lists.into_iter().filter(|name| params[*name].as_array().is_some_and(|list| !list.is_empty()));
-    lines.extend(unsupported.map(|name| format!("`{name}` is not supported and has no effect")));
+    if params["skillDirectories"].as_array().is_some_and(|list| !list.is_empty()) {
+        lines.push("`skillDirectories` is not supported and has no effect".to_owned());
+    }
     let sections = params["systemMessage"]["sections"].as_object().into_iter().flatten();
     let unchanged = sections.filter(|(_, section)| matches!(section["action"].as_str(), Some("remove" | "transform")));
     lines.extend(unchanged.map(|(name, _)| format!("the section {name} of the system message stays unchanged")));
     lines
 }
 
-/// The notice about tools that are ignored because the session is already running.
-pub(crate) fn ignored_tools(params: &Value, is_known: impl Fn(&str) -> bool) -> Option<String> {
-    let unknown = tool_names(params).filter(|name| !is_known(name));
+/// The notice about tools that are ignored because another process runs the session.
+pub(crate) fn ignored_tools(params: &Value, is_ignored: impl Fn(&str) -> bool) -> Option<String> {
+    let unknown = tool_names(params).filter(|name| is_ignored(name));
     let new: Vec<&str> = unknown.collect();
-    let notice = || format!("the session is already running and does not accept new tools: {}", new.join(", "));
+    let notice = || format!("another process runs the session, which does not accept new tools: {}", new.join(", "));
     (!new.is_empty()).then(notice)
 }
 
@@ -46,8 +46,7 @@ mod tests {
         let lines = unsupported_options(&json!({
             "mcpServers": { "db": { "command": "db" }, "web": { "type": "ftp" } },
             "customAgents": [{ "name": "scout", "mcpServers": { "map": 7 } }, { "name": "poet" }],
-            "providers": [{ "name": "mine" }],
-            "skillDirectories": [],
+            "skillDirectories": ["/s"],
             "systemMessage": { "sections": { "tone": { "action": "remove" }, "safety": { "action": "append" } } },
         }));
         assert_eq!(
@@ -56,13 +55,13 @@ mod tests {
                 "the MCP server web cannot be used: unknown variant `ftp`, expected one of `local`, `stdio`, `http`, \
                  `streamable-http`, `streamableHttp`, `sse`",
                 "the agent scout: the MCP server map cannot be used: its configuration is not an object",
-                "`providers` is not supported and has no effect",
+                "`skillDirectories` is not supported and has no effect",
                 "the section tone of the system message stays unchanged",
             ]
         );
         assert!(unsupported_options(&json!({ "tools": [{ "name": "a" }], "mcpServers": {} })).is_empty());
         let params = json!({ "tools": [{ "name": "a" }, { "name": "b" }] });
-        assert_eq!(ignored_tools(&params, |_| true), None);
-        assert!(ignored_tools(&params, |name| name == "a").unwrap().ends_with(": b"));
+        assert_eq!(ignored_tools(&params, |_| false), None);
+        assert!(ignored_tools(&params, |name| name != "a").unwrap().ends_with(": b"));
     }
 }

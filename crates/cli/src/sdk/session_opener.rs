@@ -36,17 +36,27 @@ impl LocalSessionOpener {
     }
 
     async fn open_session(&self, request: OpenRequest) -> Result<Session, CliError> {
-        let OpenRequest { start, id, options, client_extensions, provider } = request;
+        let OpenRequest { start, id, options, client_extensions, provider, named_providers, client_name } = request;
         let previous = match start {
             SessionStart::New => None,
             SessionStart::Resume(id) | SessionStart::Fork(id) => Some(SessionHandle::new(&self.setup.home, id).view()?),
         };
         let request = SessionRequest {
-            client_provider: provider.or_else(|| self.provider.clone()),
+            client_provider: self.provider_of(provider),
+            named_providers,
+            client_name,
             ..SessionRequest::new(&options, previous.as_ref())
         };
         let settings = self.setup.assemble(request, &HIDDEN_NOTICES)?;
         Ok(Session::open(SessionSettings { id, client_extensions, ..settings }, start).await?)
+    }
+
+    /// The provider of a session. A client's provider without a model has the default model of the others.
+    fn provider_of(&self, provider: Option<ClientProvider>) -> Option<ClientProvider> {
+        let default_model = self.provider.as_ref().and_then(|provider| provider.model.clone());
+        let with_model =
+            |provider: ClientProvider| ClientProvider { model: provider.model.or(default_model), ..provider };
+        provider.map(with_model).or_else(|| self.provider.clone())
     }
 
     fn list_agents_and_models(&self, cwd: Option<&Path>) -> Result<HostCatalog, CliError> {

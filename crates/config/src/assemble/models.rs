@@ -1,9 +1,10 @@
 //! The models that a session and its agents can use, from the configured providers.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use model::{ClientProvider, Model, Providers, RecordingModel};
+use model::{ClientProvider, Model, Provider, Providers, RecordingModel};
 use protocol::api::SessionView;
 use protocol::{ModelPreference, Refusal, SessionOptions};
 use runtime::{CostGuard, ExpensiveModelAction, ModelResolveError, ModelResolver, ModelSources, UnpricedModelPolicy};
@@ -126,15 +127,18 @@ pub(super) fn open_model(
     }
 }
 
-/// The model of a client's own provider, with the provider's prefix.
+/// The model of a client's own providers, with the provider's prefix: the chosen one, that of the resumed session, or the
+/// provider's default.
 pub(super) fn client_model(
     provider: &ClientProvider,
+    named: &BTreeMap<String, Provider>,
     chosen: Option<&str>,
     resumed: Option<&SessionView>,
 ) -> Result<String, Refusal> {
-    let has_prefix = |spec: &&str| spec.split_once('/').is_some_and(|(provider, _)| provider == ClientProvider::NAME);
+    let is_of_client = |provider: &str| provider == ClientProvider::NAME || named.contains_key(provider);
+    let has_prefix = |spec: &&str| spec.split_once('/').is_some_and(|(provider, _)| is_of_client(provider));
     let previous = resumed.map(|resumed| resumed.model.as_str()).filter(has_prefix);
-    let model = provider.model.as_deref().or(chosen).or(previous);
+    let model = chosen.or(previous).or(provider.model.as_deref());
     let model = model.ok_or_else(|| Refusal::new("the client's provider has no model; name one as `model`"))?;
     Ok(if has_prefix(&model) { model.to_owned() } else { format!("{}/{model}", ClientProvider::NAME) })
 }

@@ -1,13 +1,14 @@
 //! Assembles the settings of one session.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fleet::FleetEngine;
 use host::{SystemClock, TimeIds};
 use mcp::{McpServers, McpServersConfig, McpTaskSupport};
-use model::ClientProvider;
+use model::{ClientProvider, Provider};
 use protocol::api::SessionView;
 use protocol::{AgentSpec, PlanAction, Refusal, SessionOptions};
 use runtime::{
@@ -34,6 +35,10 @@ pub struct SessionRequest<'a> {
     pub resumed: Option<&'a SessionView>,
     /// The provider that its client supplies.
     pub client_provider: Option<ClientProvider>,
+    /// Further providers of its client, by name.
+    pub named_providers: BTreeMap<String, Provider>,
+    /// The name of its client in requests to models.
+    pub client_name: Option<String>,
     /// Its agents, skills and hooks.
     pub definitions: SessionDefinitions,
 }
@@ -60,7 +65,14 @@ pub struct AssembledSettings {
 impl<'a> SessionRequest<'a> {
     /// A request without a client's provider, with all definitions that apply.
     pub fn new(options: &'a SessionOptions, resumed: Option<&'a SessionView>) -> SessionRequest<'a> {
-        SessionRequest { options, resumed, client_provider: None, definitions: SessionDefinitions::All }
+        SessionRequest {
+            options,
+            resumed,
+            client_provider: None,
+            named_providers: BTreeMap::new(),
+            client_name: None,
+            definitions: SessionDefinitions::All,
+        }
     }
 
     /// The folder of the session, as an absolute path.
@@ -73,13 +85,20 @@ impl SettingsSources<'_> {
     /// Assembles the settings of a session.
     pub fn assemble(&self, request: SessionRequest<'_>) -> Result<AssembledSettings, AssembleError> {
         let cwd = request.folder()?;
-        let SessionRequest { options, resumed, client_provider, definitions } = request;
-        let options = &*with_client_model(options, client_provider.as_ref(), resumed)?;
+        let SessionRequest { options, resumed, client_provider, named_providers, client_name, definitions } = request;
+        let options = &*with_client_model(options, client_provider.as_ref(), &named_providers, resumed)?;
         let layers = self.layers(options, resumed, &cwd)?;
         let mut config = layers.config();
         let mut access = config.access(self.env).map_err(Refusal::new)?;
         if let Some(provider) = client_provider {
             access.add_provider(ClientProvider::NAME, "baseUrl", provider.provider).map_err(Refusal::new)?;
+        }
+        for (name, provider) in named_providers {
+            let place = format!("the baseUrl of the provider {name}");
+            access.add_provider(&name, &place, provider).map_err(Refusal::new)?;
+        }
+        if let Some(name) = client_name {
+            access.set_user_agent(&name);
         }
         let added = self.added_folders(&layers)?;
         let catalog = match definitions {
@@ -224,10 +243,11 @@ impl SettingsSources<'_> {
 fn with_client_model<'a>(
     options: &'a SessionOptions,
     provider: Option<&ClientProvider>,
+    named: &BTreeMap<String, Provider>,
     resumed: Option<&SessionView>,
 ) -> Result<Cow<'a, SessionOptions>, Refusal> {
     let Some(provider) = provider else { return Ok(Cow::Borrowed(options)) };
-    let model = Some(models::client_model(provider, options.model.as_deref(), resumed)?);
+    let model = Some(models::client_model(provider, named, options.model.as_deref(), resumed)?);
     Ok(Cow::Owned(SessionOptions { model, ..options.clone() }))
 }
 

@@ -6,6 +6,9 @@ use net::Secret;
 use super::address::ProviderAddress;
 use super::{ModelAccess, ProviderError};
 
+/// Maximum bytes of the name of a program in requests.
+const MAX_PROGRAM_BYTES: usize = 128;
+
 impl ModelAccess {
     /// Adds a provider and hides its secrets. `place` names the field with its address in error messages.
     pub fn add_provider(&mut self, name: &str, place: &str, provider: Provider) -> Result<(), ProviderError> {
@@ -18,6 +21,16 @@ impl ModelAccess {
         self.secrets.extend(secrets);
         self.providers.by_name.insert(name.to_owned(), Provider { base_url: address.url, ..provider });
         Ok(())
+    }
+
+    /// Names the program on whose behalf all providers are called. A name that is no text for a header is left out.
+    pub(crate) fn set_user_agent(&mut self, program: &str) {
+        let is_valid = !program.is_empty() && program.len() <= MAX_PROGRAM_BYTES;
+        if is_valid && program.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+            for provider in self.providers.by_name.values_mut() {
+                provider.extra.user_agent = Some(program.to_owned());
+            }
+        }
     }
 }
 
@@ -39,7 +52,8 @@ mod tests {
 
     fn add_client_provider(base_url: &str, key: ProviderKey) -> Result<ModelAccess, ProviderError> {
         let mut access = SettingsFile::default().resolve().access(&Env::default()).unwrap();
-        let extra = RequestExtras { headers: vec![("x-team".into(), Secret::new("blue-team"))], query: None };
+        let extra =
+            RequestExtras { headers: vec![("x-team".into(), Secret::new("blue-team"))], ..RequestExtras::default() };
         let provider = Provider { extra, ..Provider::new(WireFormat::Chat, base_url, key) };
         access.add_provider("client", "baseUrl", provider).map(|()| access)
     }
@@ -52,6 +66,17 @@ mod tests {
         let hidden: Vec<&str> = access.secrets.iter().map(Secret::reveal).collect();
         assert_eq!(hidden, ["sk-client-1", "blue-team"]);
         assert!(!format!("{access:?}").contains("sk-client-1"));
+    }
+
+    #[test]
+    fn the_name_of_a_program_is_sent_if_it_is_valid() {
+        let mut access = add_client_provider("http://127.0.0.1:9/v1/", ProviderKey::NotNeeded).unwrap();
+        for invalid in ["", "a\r\nx: y", &"x".repeat(MAX_PROGRAM_BYTES + 1)] {
+            access.set_user_agent(invalid);
+            assert_eq!(access.providers.by_name["client"].extra.user_agent, None, "{invalid:?}");
+        }
+        access.set_user_agent("my-app 1.0");
+        assert_eq!(access.providers.by_name["client"].extra.user_agent.as_deref(), Some("my-app 1.0"));
     }
 
     #[test]

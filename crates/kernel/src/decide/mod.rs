@@ -66,7 +66,7 @@ pub(crate) fn decide(
         KernelInput::ClaimExternalTask(claim) => draft.claim_external_task(claim),
         KernelInput::UpdateExternalTask(update) => draft.update_external_task(update),
         KernelInput::OrphanExternalTasks { owner } => draft.orphan_external_tasks(&owner),
-        KernelInput::SetModel { model, by } => draft.set_model(model, by),
+        KernelInput::SetModel { model, effort, by } => draft.set_model(model, effort, by),
         KernelInput::ToggleMcpServer { server, enabled, by } => draft.toggle_mcp_server(server, enabled, by),
         KernelInput::ContinueAutopilot { state, text } => draft.continue_autopilot(state, text),
         KernelInput::Tick => draft.tick(),

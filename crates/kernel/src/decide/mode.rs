@@ -2,7 +2,7 @@
 
 use protocol::{
     AutopilotStop, CallId, CancelBy, Compaction, Event, LimitKind, MailBody, MailDelivery, ObjectiveReport, Principal,
-    RunId, SessionMode, TaskId, TaskOutcome, Turn,
+    ReasoningEffort, RunId, SessionMode, TaskId, TaskOutcome, Turn,
 };
 
 use super::DecisionDraft;
@@ -21,12 +21,19 @@ impl DecisionDraft<'_> {
         self.record(root, Event::ModeChanged { mode, by })
     }
 
-    pub(super) fn set_model(&mut self, model: String, by: Principal) -> Result<(), InputRefusal> {
+    pub(super) fn set_model(
+        &mut self,
+        model: String,
+        effort: Option<ReasoningEffort>,
+        by: Principal,
+    ) -> Result<(), InputRefusal> {
         let root = self.state.root.ok_or(InputRefusal::Closed)?;
-        if self.state.root_control.model.as_ref() == Some(&model) {
+        let control = &self.state.root_control;
+        let effort = effort.filter(|effort| control.effort != Some(*effort));
+        if control.model.as_ref() == Some(&model) && effort.is_none() {
             return Ok(());
         }
-        self.record(root, Event::ModelChanged { model, by })
+        self.record(root, Event::ModelChanged { model, effort, by })
     }
 
     pub(super) fn toggle_mcp_server(

@@ -26,7 +26,11 @@ impl SimulatedSession {
             }
             5 => return self.compact_random_task(),
             0 => KernelInput::SetMode { mode, by: Principal::User },
-            1 => KernelInput::SetModel { model: format!("m{}", self.rng.below(2)), by: Principal::User },
+            1 => KernelInput::SetModel {
+                model: format!("m{}", self.rng.below(2)),
+                effort: [None, Some(ReasoningEffort::Low), Some(ReasoningEffort::High)][self.rng.below(3) as usize],
+                by: Principal::User,
+            },
             _ => return self.continue_autopilot(),
         };
         let _refusal = self.try_apply(input);
@@ -93,6 +97,8 @@ pub(super) struct ModeAudit {
     mode: SessionMode,
     /// The latest chosen model.
     model: Option<String>,
+    /// The latest chosen reasoning effort.
+    effort: Option<ReasoningEffort>,
     /// How often the root was told to continue, while it has an objective.
     continues: Option<u32>,
     /// Turns of the root since it was given an objective, without failed ones.
@@ -114,11 +120,16 @@ impl ModeAudit {
                 self.continues = (*mode == SessionMode::Autopilot && at_work).then_some(0);
                 (self.turns, self.turns_left) = (0, None);
             }
-            Event::ModelChanged { model, .. } => {
-                assert_ne!(self.model.as_ref(), Some(model), "the model changed to the same model");
+            Event::ModelChanged { model, effort, .. } => {
+                let is_change = self.model.as_ref() != Some(model) || effort.is_some_and(|it| self.effort != Some(it));
+                assert!(is_change, "the model changed to the same model");
                 self.model = Some(model.clone());
+                self.effort = effort.or(self.effort);
             }
-            Event::SessionAdopted { config, .. } if self.model.is_some() => self.model = Some(config.model.clone()),
+            Event::SessionAdopted { config, .. } => {
+                self.model = self.model.take().map(|_chosen| config.model.clone());
+                self.effort = None;
+            }
             Event::MailAdmitted { from: Principal::User, .. } if root == Some(entry.task) => {
                 self.continues = (self.mode == SessionMode::Autopilot).then_some(0);
                 (self.turns, self.turns_left) = (0, None);

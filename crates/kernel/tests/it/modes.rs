@@ -273,7 +273,7 @@ fn the_mode_survives_adoption_and_fork() {
 #[test]
 fn a_chosen_model_is_kept_in_every_mode_until_the_next_owner_names_another() {
     let mut kernel = KernelFixture::new();
-    let choose = |model: &str| KernelInput::SetModel { model: model.into(), by: Principal::User };
+    let choose = |model: &str| KernelInput::SetModel { model: model.into(), effort: None, by: Principal::User };
     assert_eq!(kernel.kernel.root_control().model, None);
     assert_eq!(kernel.ok(choose("other")).len(), 1);
     assert_eq!(kernel.ok(choose("other")), Vec::<String>::new(), "it is already the model");

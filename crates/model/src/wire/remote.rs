@@ -17,6 +17,9 @@ use crate::{
     Deltas, Model, ModelError, ModelFacts, ModelListing, ModelRequest, ModelTier, Provider, ProviderKey, WireFormat,
 };
 
+/// The name of this program in requests.
+const BOSUN: &str = concat!("bosun/", env!("CARGO_PKG_VERSION"));
+
 /// A model that is reached over the network.
 #[derive(Debug)]
 pub(crate) struct RemoteModel {
@@ -68,7 +71,8 @@ impl RemoteModel {
     }
 
     fn body(&self, request: &ModelRequest) -> serde_json::Result<Vec<u8>> {
-        let (model, config) = (&self.endpoint.model, &self.endpoint.config);
+        let (name, config) = (&self.endpoint.model, &self.endpoint.config);
+        let model = config.extra.model_names.get(name).unwrap_or(name);
         let max_tokens = request.max_output_tokens.unwrap_or(self.facts.max_output_tokens);
         match config.wire {
             WireFormat::Anthropic => anthropic::body(model, request, max_tokens),
@@ -97,6 +101,9 @@ impl RemoteModel {
                 headers.push(RequestHeader::bearer(secret.clone()))
             }
             (ProviderKey::NotNeeded | ProviderKey::Missing { .. }, _) => {}
+        }
+        if let Some(program) = &extra.user_agent {
+            headers.push(RequestHeader::plain("user-agent", format!("{BOSUN} {program}")));
         }
         for (name, value) in &extra.headers {
             let header = RequestHeader::user_defined(name, value.clone());

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentSpec, TaskId};
+use crate::{AgentSpec, ReasoningEffort, TaskId};
 
 /// An agent that may be started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -86,6 +86,16 @@ pub struct StartAgentResult {
 pub struct ModelParams {
     /// The model, as for `--model`.
     pub model: String,
+    /// Its reasoning effort; when absent, as before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<ReasoningEffort>,
+}
+
+impl ModelParams {
+    /// A model, whose reasoning effort stays as it was.
+    pub fn new(model: impl Into<String>) -> ModelParams {
+        ModelParams { model: model.into(), effort: None }
+    }
 }
 
 /// The agent definition that the root currently uses.

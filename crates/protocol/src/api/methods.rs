@@ -7,9 +7,9 @@ use super::{
     AddItemParams, AddMcpServerParams, AddRuleParams, AddRuleResult, AddTrustParams, AgentResult, AgentsResult,
     AllAsksParams, AllAsksResult, ArchiveItemsParams, AsksDecideParams, AsksParams, AsksResult, BeginFleetParams,
     CatalogProblems, CatalogView, CheckoutParams, CheckoutsResult, ClosedConnectionParams, CollectParams,
-    CollectResult, CommandFate, CutConversationParams, DefinitionParams, DoctorResult, EventsPage, EventsParams,
-    ExplainParams, ExplanationView, ExportParams, ExportResult, ExternalTaskResult, FleetParams, FleetResult,
-    FleetStatusResult, FolderParams, FoundSession, FullDefinition, HandOver, HostView, ImportItemsParams,
+    CollectResult, CommandFate, ContextView, CutConversationParams, DefinitionParams, DoctorResult, EventsPage,
+    EventsParams, ExplainParams, ExplanationView, ExportParams, ExportResult, ExternalTaskResult, FleetParams,
+    FleetResult, FleetStatusResult, FolderParams, FoundSession, FullDefinition, HandOver, HostView, ImportItemsParams,
     ImportItemsResult, ImportSettingsParams, ImportSettingsResult, InvokeSlashParams, InvokeSlashResult, ItemParams,
     ItemsParams, ItemsResult, ListExport, ListMcpServersParams, ListParams, McpDefinitionsResult, McpLogResult,
     McpServerNameParams, McpServersResult, McpSettingsFile, McpTestResult, ModeParams, ModelParams, ModelsResult,
@@ -221,6 +221,8 @@ methods! {
             "The model of the session's root.";
         ModelSet, "model.set", Session, Owner, ModelParams => ModelParams,
             "Changes the model from the next turn on.";
+        ContextGet, "context.get", Any, Owner, Nothing => ContextView,
+            "What the next request to the root's model consists of, with estimated tokens.";
         ConversationCut, "conversation.cut", Session, Owner, CutConversationParams => Nothing,
             "Removes the end of the root's conversation; the log keeps it.";
         AgentsList, "agents.list", Any, Owner, Nothing => AgentsResult,

@@ -31,5 +31,5 @@ pub(crate) use conversation_cache::ConversationCache;
 pub(crate) use deadline::Deadline;
 pub(crate) use link::AgentLink;
 pub(crate) use open_call::OpenCall;
-pub(crate) use quote::{input_tokens as request_tokens, text_tokens};
+pub(crate) use quote::{input_tokens as request_tokens, message_tokens, text_tokens, tool_tokens};
 pub(crate) use run::{AgentRun, RunParts};

@@ -96,7 +96,8 @@ pub(crate) fn text_tokens(text: &str) -> u64 {
     u64::try_from(ascii.div_ceil(2) + (text.len() - ascii)).unwrap_or(u64::MAX)
 }
 
-fn tool_tokens(spec: &ToolSpec) -> u64 {
+/// Estimates the tokens of a tool's description.
+pub(crate) fn tool_tokens(spec: &ToolSpec) -> u64 {
     TOKENS_PER_ITEM + text_tokens(&spec.name) + text_tokens(&spec.description) + text_tokens(&spec.schema.to_string())
 }
 
@@ -107,7 +108,7 @@ const TOKENS_PER_ITEM: u64 = 16;
 const TOKENS_PER_IMAGE: u64 = 4_000;
 
 /// An upper bound of the tokens of one message.
-pub(super) fn message_tokens(message: &ModelMessage) -> u64 {
+pub(crate) fn message_tokens(message: &ModelMessage) -> u64 {
     TOKENS_PER_ITEM
         + match message {
             ModelMessage::User { parts } => parts.iter().map(part_tokens).sum::<u64>(),

@@ -83,7 +83,7 @@ impl ServedRun {
         profile: &TaskProfile,
         workspace: &TaskWorkspace,
     ) -> Result<ServedRun, RunSetupError> {
-        let tools = context.catalog.client_extensions.tools.as_slice().into();
+        let tools = context.catalog.client_extensions.all_tools().into();
         Ok(ServedRun {
             session,
             grants: Arc::clone(&context.workplace.grants),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protocol::{AgentSpec, Budget, PermissionMode, Refusal, TaskId, TaskSpec};
+use protocol::{AgentSpec, Budget, PermissionMode, ReasoningEffort, Refusal, TaskId, TaskSpec};
 
 use crate::session_context::SessionContext;
 
@@ -20,6 +20,8 @@ pub(crate) struct TaskProfile {
     pub(crate) mode: Option<PermissionMode>,
     /// The name of the model that its agent uses now.
     pub(crate) model: Arc<str>,
+    /// The reasoning effort that the user chose while the session ran.
+    pub(crate) effort: Option<ReasoningEffort>,
     /// Whether the session, the task or one above it has a budget.
     pub(crate) is_budgeted: bool,
     /// The checkout that it works in, if it has one.
@@ -49,6 +51,7 @@ impl TaskProfile {
             definition: roster.definition(task),
             mode: roster.mode(task),
             model: context.task_model_spec(&spec),
+            effort: roster.model().and_then(|model| model.effort),
             is_budgeted: context.facts.budget != Budget::default() || roster.is_budgeted(task),
             checkout: CheckoutOwner::of(context, task),
             spec,

@@ -20,7 +20,9 @@ use std::time::Duration;
 
 use client::SessionHandle;
 use kernel::KernelInput;
-use protocol::api::{DecideParams, SendParams, SessionCommand, SessionView, StartAgentParams, TaskView, TasksParams};
+use protocol::api::{
+    DecideParams, ModelParams, SendParams, SessionCommand, SessionView, StartAgentParams, TaskView, TasksParams,
+};
 use protocol::{CancelBy, MailDelivery, Principal, SessionId, SessionMode, TaskId, TaskOutcome};
 use store::{SessionIndex, SessionReader, StoreError, plan};
 use tokio::sync::{Notify, watch};
@@ -200,7 +202,7 @@ impl Session {
 
     /// Switches to another model, from the next turn on.
     pub async fn set_model(&self, model: &str) -> Result<(), ModelChangeError> {
-        self.context.change_model(&self.supervision.supervisor, self.root, model).await.map(drop)
+        self.context.change_model(&self.supervision.supervisor, self.root, &ModelParams::new(model)).await.map(drop)
     }
 
     /// Switches to autopilot and gives the root an objective.

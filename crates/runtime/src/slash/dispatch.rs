@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kernel::KernelInput;
-use protocol::api::StartAgentParams;
+use protocol::api::{ModelParams, StartAgentParams};
 use protocol::{DefinitionSource, FleetConfig, Hinted, Principal, SessionMode, SlashSpec, TaskId};
 use store::StoreError;
 use tools::OutsidePrompt;
@@ -111,7 +111,7 @@ impl SlashDispatcher<'_> {
                 protocol::model_display_name(&context.session_model_spec())
             ))),
             RuntimeCommand::Model => {
-                let model = context.change_model(self.supervisor, self.root, rest).await?;
+                let model = context.change_model(self.supervisor, self.root, &ModelParams::new(rest)).await?;
                 let name = protocol::model_display_name(&model);
                 Ok(SlashOutcome::done(format!("the model is {name}, from the next turn on")))
             }

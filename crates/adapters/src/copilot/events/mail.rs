@@ -64,6 +64,7 @@ impl EventTranslator {
         if is_continuation {
             content["isAutopilotContinuation"] = true.into();
         }
+        self.root_messages += u64::from(agent.is_none());
         Some(CopilotEvent::persistent("user.message", content).for_agent(agent))
     }
 }

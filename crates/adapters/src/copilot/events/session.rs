@@ -1,35 +1,44 @@
 //! Events about the session itself.
 
 use protocol::{AutopilotStop, Compaction, SessionConfig, Timestamp};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::EventTranslator;
 use super::event::CopilotEvent;
+use crate::copilot::model_names::client_model_name;
 
 impl EventTranslator {
     pub(super) fn session_opened(&mut self, config: SessionConfig, at: Timestamp) -> CopilotEvent {
-        let content = json!({
+        let mut content = json!({
             "sessionId": self.session_name,
             "version": 1,
             "producer": "bosun",
             "copilotVersion": config.version,
             "startTime": at.to_string(),
-            "selectedModel": config.model,
+            "selectedModel": client_model_name(&config.model),
             "context": { "cwd": config.cwd },
         });
+        add_effort(&mut content, &config);
         self.model = config.model;
         CopilotEvent::persistent("session.start", content)
     }
 
     pub(super) fn session_adopted(&mut self, config: SessionConfig, at: Timestamp, seq: u64) -> CopilotEvent {
-        let content = json!({
+        let mut content = json!({
             "resumeTime": at.to_string(),
             "eventCount": seq,
-            "selectedModel": config.model,
+            "selectedModel": client_model_name(&config.model),
             "context": { "cwd": config.cwd },
         });
+        add_effort(&mut content, &config);
         self.model = config.model;
         CopilotEvent::persistent("session.resume", content)
+    }
+}
+
+fn add_effort(content: &mut Value, config: &SessionConfig) {
+    if let Some(effort) = config.effort {
+        content["reasoningEffort"] = effort.as_str().into();
     }
 }
 

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::EventTranslator;
 use super::event::CopilotEvent;
 use super::translator::tasks_changed;
+use crate::copilot::model_names::client_model_name;
 
 /// What the translator remembers of a task to build its events.
 #[derive(Debug)]
@@ -134,7 +135,7 @@ fn agent_started(task: TaskId, agent: &TrackedTask) -> CopilotEvent {
         TaskMode::Background => "background".into(),
     };
     if let Some(model) = &agent.model {
-        content["model"] = model.clone().into();
+        content["model"] = client_model_name(model).into();
     }
     CopilotEvent::persistent("subagent.started", content)
 }
@@ -153,7 +154,7 @@ fn agent_ended(
         content["durationMs"] = u64::try_from(at.since(*since).as_millis()).unwrap_or(u64::MAX).into();
     }
     if let Some(model) = &agent.model {
-        content["model"] = model.clone().into();
+        content["model"] = client_model_name(model).into();
     }
     if is_failure(outcome) {
         content["error"] = outcome_text(outcome).into();

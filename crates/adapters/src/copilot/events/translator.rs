@@ -15,6 +15,7 @@ use super::mail::UnreadMail;
 use super::session::{autopilot_stopped, compacted};
 use super::tasks::TrackedTask;
 use super::turns::TrackedCall;
+use crate::copilot::model_names::client_model_name;
 
 /// The state needed to translate the next log entry.
 #[derive(Debug)]
@@ -37,6 +38,10 @@ pub(crate) struct EventTranslator {
     pub(super) continuations: HashSet<MailId>,
     /// Whether the next mail from the runtime to the root is an autopilot continuation.
     pub(super) continuation_due: bool,
+    /// The number of the root's messages in the history.
+    pub(super) root_messages: u64,
+    /// The bytes of the root's text in the history.
+    pub(super) root_bytes: u64,
     /// The id of the last event of the history.
     last_event: Option<Uuid>,
     /// The number of the last log entry.
@@ -60,6 +65,8 @@ impl EventTranslator {
             mail: HashMap::new(),
             continuations: HashSet::new(),
             continuation_due: false,
+            root_messages: 0,
+            root_bytes: 0,
             last_event: None,
             seq: 0,
         }
@@ -165,12 +172,14 @@ impl EventTranslator {
                 let modes = json!({ "previousMode": previous.to_string(), "newMode": mode.to_string() });
                 vec![CopilotEvent::persistent("session.mode_changed", modes)]
             }
-            Event::ModelChanged { model, .. } => {
+            Event::ModelChanged { model, effort, .. } => {
                 let previous = std::mem::replace(&mut self.model, model.clone());
-                vec![CopilotEvent::persistent(
-                    "session.model_change",
-                    json!({ "previousModel": previous, "newModel": model }),
-                )]
+                let (previous, new) = (client_model_name(&previous), client_model_name(&model));
+                let mut content = json!({ "previousModel": previous, "newModel": new });
+                if let Some(effort) = effort {
+                    content["reasoningEffort"] = effort.as_str().into();
+                }
+                vec![CopilotEvent::persistent("session.model_change", content)]
             }
             Event::McpServerToggled { server, enabled, .. } => {
                 let status = if enabled { "stopped" } else { "disabled" };

@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 
 use super::EventTranslator;
 use super::event::{CopilotEvent, message_id};
+use crate::copilot::methods::model::REPORTED_CONTEXT_TOKENS;
+use crate::copilot::model_names::client_model_name;
 
 /// The tracked state of a call until it is answered.
 #[derive(Debug)]
@@ -46,6 +48,7 @@ impl EventTranslator {
         let agent_id = self.subagent_id(task);
         let Some(agent) = self.agents.get_mut(&task) else { return Vec::new() };
         agent.model = Some(model.clone());
+        let model = client_model_name(&model);
         let turn_id = turn.0.to_string();
         let is_retry = agent.turn.replace((turn, 0)).is_some_and(|(before, _)| before == turn);
         let event = match is_retry {
@@ -82,6 +85,11 @@ impl EventTranslator {
             }
         }
         let mut events = vec![CopilotEvent::transient("assistant.usage", usage_json(model, usage))];
+        if self.root == Some(task) {
+            self.root_messages += 1;
+            self.root_bytes += u64::try_from(text.len()).unwrap_or_default();
+            events.push(self.usage_info(usage));
+        }
         if !thinking.is_empty() {
             let reasoning =
                 json!({ "reasoningId": format!("reasoning-{}", message_id(task, turn)), "content": thinking });
@@ -101,6 +109,18 @@ impl EventTranslator {
             events.extend(self.end_turn(task));
         }
         events.into_iter().map(|event| event.for_agent(agent_id)).collect()
+    }
+
+    /// How full the root's context is.
+    fn usage_info(&self, usage: Usage) -> CopilotEvent {
+        let counted = input_tokens(usage).saturating_add(usage.output);
+        let content = json!({
+            // Some providers do not count.
+            "currentTokens": if counted > 0 { counted } else { self.root_bytes / BYTES_PER_TOKEN + 1 },
+            "messagesLength": self.root_messages,
+            "tokenLimit": REPORTED_CONTEXT_TOKENS,
+        });
+        CopilotEvent::transient("session.usage_info", content)
     }
 
     fn message_content(
@@ -200,6 +220,7 @@ impl EventTranslator {
             let operation = if std::mem::replace(&mut self.has_plan, true) { "update" } else { "create" };
             events.push(CopilotEvent::persistent("session.plan_changed", json!({ "operation": operation })));
         }
+        self.root_messages += u64::from(self.root == Some(task));
         if let Some(agent) = self.agents.get_mut(&task) {
             agent.calls += 1;
             if let Some((_, open)) = &mut agent.turn {
@@ -225,9 +246,17 @@ impl EventTranslator {
 fn usage_json(model: &str, usage: Usage) -> Value {
     json!({
         "model": model,
-        "inputTokens": usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write),
+        "inputTokens": input_tokens(usage),
         "outputTokens": usage.output,
         "cacheReadTokens": usage.cache_read,
         "cacheWriteTokens": usage.cache_write,
     })
+}
+
+/// Roughly how many bytes of a text are one token.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// All input tokens, cached or not.
+fn input_tokens(usage: Usage) -> u64 {
+    usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write)
 }

@@ -42,8 +42,9 @@ async fn list(session: &HostedSession, params: &Value) -> Result<Value, ErrorObj
     let AgentsResult { agents } = session.call(Method::AgentsList, json!({})).await?;
     let prompts = if params["includePrompt"] == true { PromptVisibility::Shown } else { PromptVisibility::Hidden };
     let is_included = |agent: &&AgentView| agent.source != BUILT_IN || params["includeBuiltInAgents"] == true;
-    let agents: Vec<Value> =
-        agents.iter().filter(is_included).map(|agent| titled_view(session, agent, prompts)).collect();
+    let mut agents: Vec<&AgentView> = agents.iter().filter(is_included).collect();
+    agents.sort_by_key(|agent| session.agent_place(&agent.name));
+    let agents: Vec<Value> = agents.into_iter().map(|agent| titled_view(session, agent, prompts)).collect();
     Ok(json!({ "agents": agents }))
 }
 

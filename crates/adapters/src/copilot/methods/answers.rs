@@ -5,9 +5,10 @@ use std::sync::atomic::Ordering;
 use protocol::api::{AsksParams, AsksResult, DecideParams, Method};
 use protocol::{AskDecision, AskId, AskSubject, PlanAction};
 use rpc::ErrorObject;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::unhandled;
+use crate::copilot::client_events::call_key;
 use crate::copilot::client_tools::ClientToolResult;
 use crate::copilot::connection::CopilotConnection;
 use crate::copilot::hosted_session::HostedSession;
@@ -22,11 +23,19 @@ pub(crate) async fn call(
     let request = params["requestId"].as_str().unwrap_or_default();
     match method {
         "session.tools.handlePendingToolCall" => {
+            store_result_type(session, request, &params["result"]);
             Ok(json!({ "success": session.tool_calls.answer(request, ClientToolResult::read(&params)) }))
         }
         "session.permissions.handlePendingPermissionRequest" => {
             let decision = permission_decision(session, request, &params["result"]).await?;
-            decide(session, request, decision).await
+            // A person who rejects a call without a word wants the turn to end.
+            let interrupts =
+                params["result"]["kind"] == "reject" && decision == AskDecision::Deny { message: String::new() };
+            let decided = DecideParams { ask: AskId(request.to_owned()), decision };
+            match interrupts {
+                true => Ok(json!({ "success": questions::reject_turn(session, decided).await })),
+                false => Ok(json!({ "success": questions::decide(session, decided).await })),
+            }
         }
         "session.permissions.setApproveAll" => {
             session.set_approves_all(params["enabled"] == true);
@@ -51,6 +60,26 @@ pub(crate) async fn call(
         other => Err(unhandled(other)),
     }
 }
+
+/// Stores what clients see of the result of a call, and the model does not: how it failed, and its telemetry.
+fn store_result_type(session: &HostedSession, request: &str, result: &Value) {
+    let Some(call) = session.tool_calls.call_of(request) else { return };
+    let mut fields = Map::new();
+    if let Some(kind) = result["resultType"].as_str().filter(|kind| FAILED_RESULTS.contains(kind)) {
+        fields.insert("error".to_owned(), json!({ "code": kind }));
+    }
+    if let Some(telemetry) = result["toolTelemetry"].as_object().filter(|telemetry| !telemetry.is_empty()) {
+        fields.insert("toolTelemetry".to_owned(), json!(telemetry));
+    }
+    if !fields.is_empty()
+        && let Err(error) = session.client_events.add_fields(call_key(&call), fields)
+    {
+        tracing::warn!(%error, "the result type of a call is not stored");
+    }
+}
+
+/// The types of results of calls that failed.
+const FAILED_RESULTS: [&str; 4] = ["failure", "rejected", "denied", "timeout"];
 
 /// Decides an ask, and reports whether that succeeded: it fails if the ask is no longer open.
 async fn decide(session: &HostedSession, request: &str, decision: AskDecision) -> Result<Value, ErrorObject> {

@@ -88,6 +88,18 @@ impl Attachments {
     }
 }
 
+/// The attachments of a message, as clients see them in its event: without data.
+pub(super) fn shown_attachments(input: &Value) -> Vec<Value> {
+    let without_data = |attachment: &Value| match attachment {
+        Value::Object(fields) => {
+            let shown = fields.iter().filter(|(name, _)| *name != "data");
+            Value::Object(shown.map(|(name, value)| (name.clone(), value.clone())).collect())
+        }
+        other => other.clone(),
+    };
+    input.as_array().into_iter().flatten().map(without_data).collect()
+}
+
 /// The name of an attachment.
 fn attachment_name(attachment: &Value) -> &str {
     ["displayName", "path", "filePath", "mimeType", "type"]

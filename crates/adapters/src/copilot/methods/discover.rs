@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::agent::{PromptVisibility, agent_view};
 use super::{model, unhandled};
 use crate::copilot::connection::CopilotConnection;
+use crate::copilot::model_names::client_model_name;
 
 pub(crate) fn call(connection: &CopilotConnection, method: &str, params: &Value) -> Result<Value, ErrorObject> {
     match method {
@@ -22,8 +23,13 @@ fn models(connection: &CopilotConnection) -> Result<Value, ErrorObject> {
     let catalog = connection.server().sessions.opener().catalog(None).map_err(ErrorObject::internal)?;
     // The default model comes first, and each model once.
     let others = catalog.models.into_iter().filter(|model| catalog.default_model.as_ref() != Some(model));
-    let all: Vec<Value> =
-        catalog.default_model.iter().cloned().chain(others).map(|name| model::model_view(&name)).collect();
+    let all: Vec<Value> = catalog
+        .default_model
+        .iter()
+        .cloned()
+        .chain(others)
+        .map(|name| model::model_view(client_model_name(&name)))
+        .collect();
     Ok(json!({ "models": all }))
 }
 

@@ -5,8 +5,9 @@ use protocol::{CancelMode, MailDelivery, MailId, SessionMode, TaskStatus};
 use rpc::ErrorObject;
 use serde_json::{Value, json};
 
-use super::attachments::Attachments;
-use super::unhandled;
+use super::attachments::{Attachments, shown_attachments};
+use super::{lifecycle, unhandled};
+use crate::copilot::client_events::{self, message_key};
 use crate::copilot::connection::CopilotConnection;
 use crate::copilot::hosted_session::HostedSession;
 use crate::copilot::idle::IdleReport;
@@ -33,6 +34,8 @@ pub(crate) async fn call(
         }
         "session.cancelAllBackgroundAgents" => cancel_all(session).await,
         "session.log" => log(session, &params).await,
+        "session.suspend" => lifecycle::suspend(session).await,
+        "session.shutdown" => lifecycle::shut_down(session, &params).await,
         other => Err(unhandled(other)),
     }
 }
@@ -47,7 +50,18 @@ async fn send(session: &HostedSession, params: &Value) -> Result<MailId, ErrorOb
     }
     session.resume_unfinished().await?;
     session.send_notices();
-    let receipt: SendResult = session.call(Method::SessionSend, send_params(params).await?).await?;
+    let message = send_params(params).await?;
+    let attached = shown_attachments(&params["attachments"]);
+    if attached.is_empty() {
+        let receipt: SendResult = session.call(Method::SessionSend, message).await?;
+        return Ok(receipt.mail);
+    }
+    let _attaching = session.attaching.write().await;
+    let receipt: SendResult = session.call(Method::SessionSend, message).await?;
+    let fields = client_events::fields_of(json!({ "attachments": attached }));
+    if let Err(error) = session.client_events.add_fields(message_key(&receipt.mail.to_string()), fields) {
+        tracing::warn!(%error, "the attachments of a message are not stored");
+    }
     Ok(receipt.mail)
 }
 
@@ -119,11 +133,20 @@ async fn cancel_all(session: &HostedSession) -> Result<Value, ErrorObject> {
 
 async fn log(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
     let message = params["message"].as_str().ok_or_else(|| ErrorObject::bad_params("`message` is missing"))?;
-    let kind = params["type"].as_str().unwrap_or("log");
-    let id = match params["level"].as_str() {
-        Some("error") => session.emit("session.error", json!({ "errorType": kind, "message": message })),
-        Some("warning") => session.emit("session.warning", json!({ "warningType": kind, "message": message })),
-        _info => session.emit("session.info", json!({ "infoType": kind, "message": message })),
+    let kind = params["type"].as_str().unwrap_or("notification");
+    let (event, mut content) = match params["level"].as_str() {
+        Some("error") => ("session.error", json!({ "errorType": kind, "message": message })),
+        Some("warning") => ("session.warning", json!({ "warningType": kind, "message": message })),
+        _info => ("session.info", json!({ "infoType": kind, "message": message })),
+    };
+    for name in ["url", "tip"] {
+        if let Some(text) = params[name].as_str() {
+            content[name] = text.into();
+        }
+    }
+    let id = match params["ephemeral"] == true {
+        true => session.emit(event, content),
+        false => session.record(event, content).await?,
     };
     Ok(json!({ "eventId": id.to_string() }))
 }

@@ -1,6 +1,4 @@
-//! A session's metadata, usage and event log.
-
-use std::sync::PoisonError;
+//! A session's metadata and usage.
 
 use protocol::api::{Method, SessionView};
 use rpc::ErrorObject;
@@ -8,8 +6,9 @@ use serde_json::{Value, json};
 
 use super::unhandled;
 use crate::copilot::connection::CopilotConnection;
-use crate::copilot::history;
 use crate::copilot::hosted_session::HostedSession;
+use crate::copilot::methods::workspaces::workspace_view;
+use crate::copilot::model_names::client_model_name;
 
 pub(crate) async fn call(
     _connection: &CopilotConnection,
@@ -18,26 +17,18 @@ pub(crate) async fn call(
     params: Value,
 ) -> Result<Value, ErrorObject> {
     match method {
-        "session.name.get" => {
-            let name = session.title.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            Ok(json!({ "name": name }))
-        }
-        "session.name.set" => {
-            let name = params["name"].as_str().unwrap_or_default().to_owned();
-            *session.title.lock().unwrap_or_else(PoisonError::into_inner) = Some(name.clone());
-            session.emit("session.title_changed", json!({ "title": name }));
-            Ok(Value::Null)
-        }
         "session.metadata.activity" => {
             let is_busy = session.is_busy();
             Ok(json!({ "abortable": is_busy, "hasActiveWork": is_busy }))
         }
+        "session.metadata.isProcessing" => Ok(json!({ "processing": session.is_busy() })),
+        "session.metadata.recordContextChange" => record_context(session, &params["context"]).await,
+        "session.metadata.setWorkingDirectory" => {
+            let why = "the folder of an open session cannot change: resume the session with `workingDirectory`";
+            Err(ErrorObject::internal(why))
+        }
         "session.metadata.snapshot" => snapshot(session).await,
         "session.usage.getMetrics" => metrics(session).await,
-        "session.options.update" => Ok(json!({ "success": true })),
-        "session.eventLog.read" => read_event_log(session, &params).await,
-        // Every client receives all events.
-        "session.eventLog.registerInterest" => Ok(json!({ "handle": params["eventType"] })),
         other => Err(unhandled(other)),
     }
 }
@@ -54,55 +45,48 @@ async fn snapshot(session: &HostedSession) -> Result<Value, ErrorObject> {
         "summary": view.title,
         "workingDirectory": view.cwd,
         "currentMode": view.mode.to_string(),
-        "selectedModel": view.model,
+        "selectedModel": client_model_name(&view.model),
         "sessionLimits": null,
-        "workspace": null,
+        "workspace": workspace_view(session, &view),
     }))
 }
 
 async fn metrics(session: &HostedSession) -> Result<Value, ErrorObject> {
     let view: SessionView = session.call(Method::SessionGet, json!({})).await?;
-    let usage = view.usage;
-    let mut models = serde_json::Map::new();
-    models.insert(
-        view.model.clone(),
-        json!({
-            "requests": { "count": view.turns, "cost": 0 },
-            "usage": {
-                "inputTokens": usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write),
-                "outputTokens": usage.output,
-                "cacheReadTokens": usage.cache_read,
-                "cacheWriteTokens": usage.cache_write,
-            },
-        }),
-    );
     Ok(json!({
         "totalPremiumRequestCost": 0,
         "totalUserRequests": view.turns,
         "totalApiDurationMs": 0,
         "sessionStartTime": view.created_at.to_string(),
         "codeChanges": { "linesAdded": 0, "linesRemoved": 0, "filesModifiedCount": 0, "filesModified": [] },
-        "modelMetrics": models,
-        "currentModel": view.model,
+        "modelMetrics": model_metrics(&view),
+        "currentModel": client_model_name(&view.model),
         "lastCallInputTokens": 0,
         "lastCallOutputTokens": 0,
     }))
 }
 
-/// Maximum events of one page.
-const MAX_PAGE_EVENTS: u64 = 1000;
+/// What the session used, by model.
+pub(crate) fn model_metrics(view: &SessionView) -> Value {
+    let usage = view.usage;
+    let metrics = json!({
+        "requests": { "count": view.turns, "cost": 0 },
+        "usage": {
+            "inputTokens": usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write),
+            "outputTokens": usage.output,
+            "cacheReadTokens": usage.cache_read,
+            "cacheWriteTokens": usage.cache_write,
+        },
+    });
+    json!({ (client_model_name(&view.model)): metrics })
+}
 
-/// One page of the event log; a cursor is the number of events before the page.
-async fn read_event_log(session: &HostedSession, params: &Value) -> Result<Value, ErrorObject> {
-    let events = history::recorded_events(session.home(), session.id()).await?;
-    let from = params["cursor"].as_str().map_or(Ok(0), str::parse::<usize>);
-    let from = from.map_err(|_| ErrorObject::bad_params("`cursor` is not valid: use one that this method returned"))?;
-    let max = usize::try_from(params["max"].as_u64().unwrap_or(100).clamp(1, MAX_PAGE_EVENTS)).unwrap_or(1);
-    let next = from.saturating_add(max).min(events.len());
-    let is_wanted = |event: &Value| match &params["types"] {
-        Value::Array(types) => types.contains(&event["type"]),
-        _all => true,
-    };
-    let page: Vec<&Value> = events.iter().skip(from).take(max).filter(|event| is_wanted(event)).collect();
-    Ok(json!({ "events": page, "cursor": next.to_string(), "hasMore": next < events.len(), "cursorStatus": "ok" }))
+/// Tells all clients what a client found out about the session's folder. Another folder's state is ignored.
+async fn record_context(session: &HostedSession, context: &Value) -> Result<Value, ErrorObject> {
+    let cwd = context["cwd"].as_str().ok_or_else(|| ErrorObject::bad_params("`context.cwd` is missing"))?;
+    let view: SessionView = session.call(Method::SessionGet, json!({})).await?;
+    if cwd.trim_end_matches('/') == view.cwd.trim_end_matches('/') {
+        session.record("session.context_changed", context.clone()).await?;
+    }
+    Ok(Value::Null)
 }

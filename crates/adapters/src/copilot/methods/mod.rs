@@ -4,21 +4,31 @@ mod agent;
 mod answers;
 mod attachments;
 mod commands;
+mod context;
 mod discover;
+mod event_log;
 pub(crate) mod fields;
 mod fleet;
+pub(crate) mod history;
+mod lifecycle;
+mod local_only;
 pub(crate) mod mcp;
 mod messages;
 mod metadata;
 mod mode;
-mod model;
+pub(crate) mod model;
+mod names;
 mod objective;
+mod options;
 mod plan;
 pub(crate) mod provider;
+mod provider_methods;
+mod queue;
 mod server;
 mod skills;
 pub(super) mod tasks;
-mod workspaces;
+mod tools;
+pub(crate) mod workspaces;
 
 use std::sync::Arc;
 
@@ -49,8 +59,22 @@ async fn route(connection: &Arc<CopilotConnection>, method: &str, params: Value)
     let session = || connection.session(&params);
     match method.rsplit_once('.').map_or("", |(group, _)| group) {
         "session" => messages::call(connection, &*session()?, method, params).await,
-        "session.metadata" | "session.usage" | "session.name" | "session.eventLog" | "session.options" => {
-            metadata::call(connection, &*session()?, method, params).await
+        "session.metadata" if context::METHODS.contains(&method) => {
+            context::call(connection, &*session()?, method, params).await
+        }
+        "session.metadata" | "session.usage" => metadata::call(connection, &*session()?, method, params).await,
+        "session.completions" | "session.visibility" | "session.lsp" => {
+            local_only::call(connection, &*session()?, method, params).await
+        }
+        "session.eventLog" => event_log::call(connection, &*session()?, method, params).await,
+        "session.history" => history::call(connection, &*session()?, method, params).await,
+        "session.instructions" => context::call(connection, &*session()?, method, params).await,
+        "session.name" => names::call(connection, &*session()?, method, params).await,
+        "session.options" => options::call(connection, &*session()?, method, params).await,
+        "session.provider" => provider_methods::call(connection, &*session()?, method, params).await,
+        "session.queue" => queue::call(connection, &*session()?, method, params).await,
+        "session.tools" if tools::METHODS.contains(&method) => {
+            tools::call(connection, &*session()?, method, params).await
         }
         "session.tools" | "session.permissions" | "session.ui" => {
             answers::call(connection, &*session()?, method, params).await

@@ -4,11 +4,12 @@ use protocol::api::{Method, ModelParams};
 use rpc::ErrorObject;
 use serde_json::{Value, json};
 
-use super::fields::required_text;
+use super::fields::{optional_text, required_text};
 use super::unhandled;
 use crate::copilot::connection::CopilotConnection;
 use crate::copilot::hosted_session::HostedSession;
-use model::ClientProvider;
+use crate::copilot::model_names::{client_model_name, full_model_name};
+use crate::effort::bosun_effort;
 
 pub(crate) async fn call(
     _connection: &CopilotConnection,
@@ -17,51 +18,63 @@ pub(crate) async fn call(
     params: Value,
 ) -> Result<Value, ErrorObject> {
     match method {
-        "session.model.getCurrent" => Ok(json!({ "modelId": current(session).await? })),
+        "session.model.getCurrent" => Ok(model_state(&current(session).await?)),
         "session.model.switchTo" => {
-            let model = resolve_model(&current(session).await?, required_text(&params, "modelId")?);
-            let _done: Value = session.call(Method::ModelSet, ModelParams { model }).await?;
-            let model = current(session).await?;
-            Ok(json!({ "modelId": model, "status": "applied", "modelState": { "modelId": model } }))
+            let model = full_model_name(&current(session).await?.model, required_text(&params, "modelId")?);
+            let state = switch(session, model, &params).await?;
+            Ok(json!({ "modelId": state["modelId"], "status": "applied", "modelState": state }))
+        }
+        "session.model.setReasoningEffort" => {
+            let effort = required_text(&params, "reasoningEffort")?;
+            let ModelParams { model, .. } = current(session).await?;
+            switch(session, model, &params).await?;
+            Ok(json!({ "reasoningEffort": effort }))
         }
         "session.model.list" => {
-            let model = current(session).await?;
-            Ok(json!({ "list": [model_view(&model)] }))
+            let current = current(session).await?.model;
+            let others = client_models(session).into_iter().filter(|model| *model != current);
+            let models = [current.clone()].into_iter().chain(others);
+            Ok(json!({ "list": models.map(|model| model_view(client_model_name(&model))).collect::<Vec<_>>() }))
         }
         other => Err(unhandled(other)),
     }
 }
 
-async fn current(session: &HostedSession) -> Result<String, ErrorObject> {
-    let ModelParams { model } = session.call(Method::ModelGet, json!({})).await?;
-    Ok(model)
+/// Switches to a model, with the reasoning effort in the parameters; returns what clients see of it.
+pub(crate) async fn switch(session: &HostedSession, model: String, params: &Value) -> Result<Value, ErrorObject> {
+    let effort = match optional_text(params, "reasoningEffort") {
+        None | Some("none") => None,
+        Some(name) => Some(bosun_effort(name).ok_or_else(|| {
+            ErrorObject::bad_params(format!("unknown reasoning effort `{name}`; use low, medium, high or xhigh"))
+        })?),
+    };
+    let _done: Value = session.call(Method::ModelSet, ModelParams { model, effort }).await?;
+    Ok(model_state(&current(session).await?))
 }
 
-/// The full name of the model that a client requests. If the session uses the client's own provider, a name without `/`
-/// is one of that provider's models.
-fn resolve_model(current: &str, requested: &str) -> String {
-    let (prefix, is_full_name) = (format!("{}/", ClientProvider::NAME), requested.contains('/'));
-    if current.starts_with(&prefix) && !is_full_name { format!("{prefix}{requested}") } else { requested.to_owned() }
+/// The models that the client lists for its providers.
+fn client_models(session: &HostedSession) -> Vec<String> {
+    session.providers().map(|providers| providers.models.clone()).unwrap_or_default()
+}
+
+pub(crate) async fn current(session: &HostedSession) -> Result<ModelParams, ErrorObject> {
+    session.call(Method::ModelGet, json!({})).await
+}
+
+fn model_state(ModelParams { model, effort }: &ModelParams) -> Value {
+    let mut state = json!({ "modelId": client_model_name(model) });
+    if let Some(effort) = effort {
+        state["reasoningEffort"] = effort.as_str().into();
+    }
+    state
 }
 
 /// The context size reported to clients, which only display it.
-const REPORTED_CONTEXT_TOKENS: u64 = 128_000;
+pub(crate) const REPORTED_CONTEXT_TOKENS: u64 = 128_000;
 
 /// A model in the SDK's format.
 pub(crate) fn model_view(model: &str) -> Value {
     let supports = json!({ "vision": true, "reasoningEffort": true });
     let limits = json!({ "max_context_window_tokens": REPORTED_CONTEXT_TOKENS });
     json!({ "id": model, "name": model, "capabilities": { "supports": supports, "limits": limits } })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bare_names_are_models_of_the_client_provider() {
-        assert_eq!(resolve_model("client/a", "b"), "client/b");
-        assert_eq!(resolve_model("client/a", "openai/b"), "openai/b");
-        assert_eq!(resolve_model("script/x.yaml", "b"), "b");
-    }
 }

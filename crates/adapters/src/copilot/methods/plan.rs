@@ -28,12 +28,12 @@ pub(crate) async fn call(
             let operation = if read_plan(session).await?.is_some() { "update" } else { "create" };
             let plan = PlanParams { text: required_text(&params, "content")?.to_owned() };
             let _done: Value = session.call(Method::PlanUpdate, plan).await?;
-            session.emit("session.plan_changed", json!({ "operation": operation }));
+            session.record("session.plan_changed", json!({ "operation": operation })).await?;
             Ok(Value::Null)
         }
         "session.plan.delete" => {
             let _done: Value = session.call(Method::PlanDelete, json!({})).await?;
-            session.emit("session.plan_changed", json!({ "operation": "delete" }));
+            session.record("session.plan_changed", json!({ "operation": "delete" })).await?;
             Ok(Value::Null)
         }
         "session.plan.readSqlTodos" => {

@@ -5,24 +5,137 @@ use std::collections::BTreeMap;
 use model::{ClientProvider, ModelListing, Provider, ProviderKey, RequestExtras, WireFormat};
 use net::Secret;
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use rpc::ErrorObject;
+use runtime::SessionStart;
 
 use ::server::OpenRequest;
 
-/// Applies the provider of `session.create` or `session.resume`, if there is one.
+/// The providers of the client that opened a session, which other calls of the client concern.
+#[derive(Debug)]
+pub(crate) struct ClientProviders {
+    /// The one without a name, as the client wrote it.
+    own: Option<CopilotProviderParams>,
+    /// The same for the session.
+    pub(crate) provider: Option<ClientProvider>,
+    /// The others, by name.
+    pub(crate) named: BTreeMap<String, Provider>,
+    /// The models that the client lists for them.
+    pub(crate) models: Vec<String>,
+}
+
+impl ClientProviders {
+    /// Reads the parameters that a session was opened with.
+    pub(crate) fn read(params: &Value) -> Result<ClientProviders, ErrorObject> {
+        let mut request = OpenRequest::new(SessionStart::New);
+        request.options.model = params["model"].as_str().map(str::to_owned);
+        apply(&mut request, params)?;
+        let own = CopilotProviderParams::read(&params["provider"]).ok().filter(|_| !params["provider"].is_null());
+        let models = named_models(params).collect();
+        Ok(ClientProviders { own, provider: request.provider, named: request.named_providers, models })
+    }
+
+    /// The provider without a name, for a program that calls it itself.
+    pub(crate) fn endpoint(&self) -> Option<Value> {
+        self.own.as_ref().map(CopilotProviderParams::endpoint)
+    }
+}
+
+/// Applies the providers of `session.create` or `session.resume`, if there are any.
 pub(crate) fn apply(request: &mut OpenRequest, params: &Value) -> Result<(), ErrorObject> {
     let input = &params["provider"];
     if !input.is_null() {
         let provider = CopilotProviderParams::read(input).and_then(CopilotProviderParams::into_provider);
-        request.provider = Some(provider.map_err(ErrorObject::bad_params)?);
+        let provider = provider.map_err(ErrorObject::bad_params)?;
+        let (provider, model) = name_model(provider, request.options.model.take());
+        (request.provider, request.options.model) = (Some(provider), model);
     }
+    request.named_providers = named_providers(params).map_err(ErrorObject::bad_params)?;
     Ok(())
 }
 
+/// Gives a provider's model the name that the client chose for it; returns the name.
+fn name_model(provider: ClientProvider, chosen: Option<String>) -> (ClientProvider, Option<String>) {
+    let ClientProvider { mut provider, model } = provider;
+    let name = chosen.or_else(|| model.clone());
+    if let (Some(name), Some(model)) = (&name, model)
+        && *name != model
+    {
+        let listing = provider.models.get(&model).copied();
+        provider.models.extend(listing.map(|listing| (name.clone(), listing)));
+        provider.extra.model_names.insert(name.clone(), model);
+    }
+    (ClientProvider { provider, model: None }, name)
+}
+
+/// The models of the named providers, with the name of the provider before a slash.
+pub(crate) fn named_models(params: &Value) -> impl Iterator<Item = String> {
+    let name = |model: &Value| Some(format!("{}/{}", model["provider"].as_str()?, model["id"].as_str()?));
+    params["models"].as_array().into_iter().flatten().filter_map(name)
+}
+
+/// The providers that a client names, with the models that it lists for each.
+fn named_providers(params: &Value) -> Result<BTreeMap<String, Provider>, String> {
+    let inputs = params["providers"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if inputs.len() > MAX_PROVIDERS {
+        return Err(format!("there are more than {MAX_PROVIDERS} providers"));
+    }
+    let mut providers = BTreeMap::new();
+    for input in inputs {
+        let name = input["name"].as_str().unwrap_or_default();
+        let is_valid = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if name.is_empty() || name.len() > MAX_NAME_BYTES || !name.chars().all(is_valid) {
+            return Err(format!("invalid name of a provider `{name}`: use letters, digits and `-_.`"));
+        }
+        let read = CopilotProviderParams::read(input).and_then(CopilotProviderParams::into_provider);
+        let ClientProvider { provider, .. } = read.map_err(|why| format!("the provider {name}: {why}"))?;
+        providers.insert(name.to_owned(), provider);
+    }
+    let models = params["models"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if models.len() > MAX_MODELS {
+        return Err(format!("there are more than {MAX_MODELS} models"));
+    }
+    for input in models {
+        let model = NamedModel::deserialize(input).map_err(|_error| "`models` is not in the Copilot SDK's format")?;
+        let provider = providers.get_mut(&model.provider);
+        let provider = provider.ok_or_else(|| format!("the model {} names no provider of `providers`", model.id))?;
+        let listing = model_listing(model.max_prompt_tokens, model.max_output_tokens);
+        provider.models.insert(model.id.clone(), listing);
+        if let Some(name) = model.wire_model.or(model.model_id).filter(|name| !name.is_empty()) {
+            provider.extra.model_names.insert(model.id, name);
+        }
+    }
+    Ok(providers)
+}
+
+/// Maximum number of providers that a client may name.
+const MAX_PROVIDERS: usize = 32;
+
+/// Maximum number of models that a client may list.
+const MAX_MODELS: usize = 256;
+
+/// Maximum bytes of a provider's name.
+const MAX_NAME_BYTES: usize = 64;
+
 /// Maximum number of headers that a client may add.
 const MAX_HEADERS: usize = 32;
+
+/// A model of a named provider in the Copilot SDK's format.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NamedModel {
+    id: String,
+    provider: String,
+    #[serde(default)]
+    wire_model: Option<String>,
+    #[serde(default)]
+    model_id: Option<String>,
+    #[serde(default)]
+    max_prompt_tokens: Option<u32>,
+    #[serde(default)]
+    max_output_tokens: Option<u32>,
+}
 
 /// A provider in the Copilot SDK's format.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -96,8 +209,9 @@ impl CopilotProviderParams {
             return Err(format!("provider.headers has more than {MAX_HEADERS} headers"));
         }
         headers.extend(self.headers.clone());
-        let extra = RequestExtras { headers, query };
-        let models = model.iter().map(|name| (name.clone(), self.model_limits())).collect();
+        let extra = RequestExtras { headers, query, ..RequestExtras::default() };
+        let limits = model_listing(self.max_prompt_tokens, self.max_output_tokens);
+        let models = model.iter().map(|name| (name.clone(), limits)).collect();
         let provider = Provider { extra, models, ..Provider::new(wire, base_url, key) };
         Ok(ClientProvider { provider, model })
     }
@@ -164,12 +278,28 @@ impl CopilotProviderParams {
         }
     }
 
-    fn model_limits(&self) -> ModelListing {
-        let output = self.max_output_tokens.filter(|tokens| *tokens > 0);
-        let prompt = self.max_prompt_tokens.filter(|tokens| *tokens > 0);
-        let context = prompt.map(|tokens| u64::from(tokens) + u64::from(output.unwrap_or_default()));
-        ModelListing { price: None, context_tokens: context, max_output_tokens: output }
+    /// The provider for a program that calls it itself, with its key.
+    pub(crate) fn endpoint(&self) -> Value {
+        let kind = self.kind.as_deref().unwrap_or("openai");
+        let headers: serde_json::Map<String, Value> =
+            self.headers.iter().map(|(name, value)| (name.clone(), value.reveal().into())).collect();
+        let mut endpoint = json!({ "type": kind, "baseUrl": self.base_url, "headers": headers });
+        if kind != "anthropic" {
+            endpoint["wireApi"] = self.wire_api.as_deref().unwrap_or("completions").into();
+        }
+        if let Some(key) = self.bearer_token.as_ref().or(self.api_key.as_ref()) {
+            endpoint["apiKey"] = key.reveal().into();
+        }
+        endpoint
     }
+}
+
+/// What is known about a model with these limits.
+fn model_listing(max_prompt_tokens: Option<u32>, max_output_tokens: Option<u32>) -> ModelListing {
+    let output = max_output_tokens.filter(|tokens| *tokens > 0);
+    let prompt = max_prompt_tokens.filter(|tokens| *tokens > 0);
+    let context = prompt.map(|tokens| u64::from(tokens) + u64::from(output.unwrap_or_default()));
+    ModelListing { price: None, context_tokens: context, max_output_tokens: output }
 }
 
 fn secret<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Secret>, D::Error> {
@@ -184,8 +314,6 @@ fn headers<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Secret
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn provider(params: Value) -> Result<ClientProvider, String> {
@@ -221,6 +349,48 @@ mod tests {
         let hostile =
             json!({ "type": "azure", "baseUrl": "https://h", "modelId": "../x", "azure": { "apiVersion": "1" } });
         assert!(provider(hostile).is_err());
+    }
+
+    fn applied(params: Value) -> Result<OpenRequest, ErrorObject> {
+        let mut request = OpenRequest::new(SessionStart::New);
+        request.options.model = params["model"].as_str().map(str::to_owned);
+        apply(&mut request, &params).map(|()| request)
+    }
+
+    #[test]
+    fn a_model_keeps_the_name_that_the_client_gave_it() {
+        let provider = json!({ "baseUrl": "https://h", "wireModel": "wire", "maxPromptTokens": 9 });
+        let request = applied(json!({ "model": "mine", "provider": provider })).unwrap();
+        let ClientProvider { provider, .. } = request.provider.unwrap();
+        assert_eq!(request.options.model.as_deref(), Some("mine"));
+        assert_eq!(
+            (provider.extra.model_names["mine"].as_str(), provider.models["mine"].context_tokens),
+            ("wire", Some(9))
+        );
+        let unnamed = applied(json!({ "provider": { "baseUrl": "https://h", "modelId": "m" } })).unwrap();
+        assert_eq!(unnamed.options.model.as_deref(), Some("m"));
+        assert!(unnamed.provider.unwrap().provider.extra.model_names.is_empty());
+    }
+
+    #[test]
+    fn several_providers_have_several_models() {
+        let params = json!({
+            "model": "alpha/a",
+            "providers": [{ "name": "alpha", "baseUrl": "https://a" }, { "name": "beta", "type": "anthropic", "baseUrl": "https://b" }],
+            "models": [{ "id": "a", "provider": "alpha", "wireModel": "wire-a" }, { "id": "b", "provider": "beta" }],
+        });
+        assert_eq!(named_models(&params).collect::<Vec<_>>(), ["alpha/a", "beta/b"]);
+        let request = applied(params).unwrap();
+        assert_eq!(request.options.model.as_deref(), Some("alpha/a"));
+        assert_eq!(request.named_providers["alpha"].extra.model_names["a"], "wire-a");
+        assert_eq!(request.named_providers["beta"].wire, WireFormat::Anthropic);
+        for invalid in [
+            json!({ "providers": [{ "name": "a/b", "baseUrl": "https://a" }] }),
+            json!({ "providers": [{ "name": "a", "type": "fax", "baseUrl": "https://a" }] }),
+            json!({ "models": [{ "id": "a", "provider": "nobody" }] }),
+        ] {
+            assert!(applied(invalid.clone()).is_err(), "{invalid}");
+        }
     }
 
     #[test]

@@ -93,7 +93,9 @@ pub(crate) async fn call(
             Ok(session.map_or(json!({}), |session| json!({ "session": metadata(&session) })))
         }
         "session.getForeground" => Ok(json!({})),
-        "session.setForeground" => Ok(json!({ "success": false, "error": "there is no screen to show a session on" })),
+        "session.setForeground" => Ok(
+            json!({ "success": false, "error": "Not running in TUI+server mode: there is no screen to show a session on" }),
+        ),
         "session.getMessages" => messages(connection, &params).await,
         other => Err(unhandled(other)),
     }
@@ -110,12 +112,17 @@ fn connect(connection: &CopilotConnection, params: &Value) -> Result<Value, Erro
 }
 
 async fn messages(connection: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
-    let (home, id) = (connection.server().sessions.home(), visible_session(connection, params)?);
+    // A client reads a session that it has created or resumed.
+    let session = connection.session(params)?;
+    let (home, id) = (session.home(), session.id());
     Ok(json!({ "events": crate::copilot::history::recorded_events(home, id).await? }))
 }
 
 async fn delete(connection: &CopilotConnection, params: &Value) -> Result<Value, ErrorObject> {
-    let id = visible_session(connection, params)?;
+    let id = match visible_session(connection, params) {
+        Ok(id) => id,
+        Err(error) => return Ok(json!({ "success": false, "error": error.message })),
+    };
     connection.leave_session(id).await;
     connection.server().evict(id).await;
     let home = connection.server().sessions.home().clone();

@@ -3,12 +3,15 @@
 use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
+use host::{Ids, TimeIds};
+use protocol::api::{Method, SessionView};
 use rpc::ErrorObject;
 use serde_json::{Value, json};
 
 use super::fields::required_text;
 use super::unhandled;
 use crate::copilot::connection::CopilotConnection;
+use crate::copilot::history;
 use crate::copilot::hosted_session::HostedSession;
 
 /// Maximum bytes of one file.
@@ -33,18 +36,84 @@ pub(crate) async fn call(
         "session.workspaces.createFile" => {
             let (path, content) =
                 (path_within(&folder, required_text(&params, "path")?)?, required_text(&params, "content")?.to_owned());
-            if content.len() > FILE {
-                return Err(ErrorObject::bad_params(format!("`content` is larger than {FILE} bytes")));
-            }
-            blocking(move || {
-                fs::create_dir_all(path.parent().unwrap_or(&folder))?;
-                fs::write(&path, content)?;
-                Ok(Value::Null)
-            })
-            .await
+            let existed = write(path, content).await?;
+            let operation = if existed { "update" } else { "create" };
+            let changed = json!({ "path": required_text(&params, "path")?, "operation": operation });
+            session.record("session.workspace_file_changed", changed).await?;
+            Ok(Value::Null)
+        }
+        "session.workspaces.saveLargePaste" => save_paste(&folder, required_text(&params, "content")?).await,
+        "session.workspaces.getWorkspace" => {
+            let view: SessionView = session.call(Method::SessionGet, json!({})).await?;
+            Ok(json!({ "workspace": workspace_view(session, &view), "path": folder.parent() }))
+        }
+        "session.workspaces.listCheckpoints" => {
+            let checkpoints = checkpoints(session).await?;
+            let listed = (1..).zip(&checkpoints).map(|(number, text)| {
+                json!({ "number": number, "title": title(text), "filename": format!("{number:03}.md") })
+            });
+            Ok(json!({ "checkpoints": listed.collect::<Vec<_>>() }))
+        }
+        "session.workspaces.readCheckpoint" => {
+            let number = params["number"].as_u64().and_then(|number| usize::try_from(number).ok());
+            let number = number.ok_or_else(|| ErrorObject::bad_params("`number` is missing or not a number"))?;
+            let checkpoints = checkpoints(session).await?;
+            Ok(json!({ "content": number.checked_sub(1).and_then(|at| checkpoints.get(at)) }))
         }
         other => Err(unhandled(other)),
     }
+}
+
+/// A session's workspace in the SDK's format.
+pub(crate) fn workspace_view(session: &HostedSession, view: &SessionView) -> Value {
+    let mut workspace = json!({
+        "id": session.name_for_clients(),
+        "cwd": view.cwd,
+        "created_at": view.created_at.to_string(),
+        "updated_at": view.updated_at.to_string(),
+    });
+    if let Some(name) = session.session_name() {
+        workspace["name"] = name.into();
+    }
+    workspace
+}
+
+/// The summaries that replaced parts of the root's conversation, oldest first.
+async fn checkpoints(session: &HostedSession) -> Result<Vec<String>, ErrorObject> {
+    let events = history::recorded_events(session.home(), session.id()).await?;
+    let is_checkpoint = |event: &&Value| event["type"] == "session.compaction_complete" && event["agentId"].is_null();
+    let summary = |event: &Value| event["data"]["summaryContent"].as_str().map(str::to_owned);
+    Ok(events.iter().filter(is_checkpoint).filter_map(summary).filter(|text| !text.is_empty()).collect())
+}
+
+/// The first line of a summary with text.
+fn title(summary: &str) -> &str {
+    summary.lines().map(|line| line.trim_start_matches('#').trim()).find(|line| !line.is_empty()).unwrap_or("Summary")
+}
+
+/// Stores a text that a client does not want in its prompt.
+async fn save_paste(folder: &Path, content: &str) -> Result<Value, ErrorObject> {
+    let name = format!("paste-{}.txt", TimeIds.uuid());
+    let path = path_within(folder, &name)?;
+    let saved = json!({ "filename": name, "filePath": path, "sizeBytes": content.len() });
+    write(path, content.to_owned()).await?;
+    Ok(json!({ "saved": saved }))
+}
+
+/// Writes a file; returns whether it existed.
+async fn write(path: PathBuf, content: String) -> Result<bool, ErrorObject> {
+    if content.len() > FILE {
+        return Err(ErrorObject::bad_params(format!("`content` is larger than {FILE} bytes")));
+    }
+    let existed = blocking(move || {
+        let existed = path.exists();
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(&path, content)?;
+        Ok(existed.into())
+    });
+    Ok(existed.await? == true)
 }
 
 async fn blocking(work: impl FnOnce() -> io::Result<Value> + Send + 'static) -> Result<Value, ErrorObject> {
@@ -58,7 +127,7 @@ fn path_within(folder: &Path, path: &str) -> Result<PathBuf, ErrorObject> {
     let is_plain = relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     match is_plain && relative.file_name().is_some() {
         true => Ok(folder.join(relative)),
-        false => Err(ErrorObject::bad_params(format!("`{path}` is not inside the session's folder"))),
+        false => Err(ErrorObject::bad_params(format!("`{path}` is outside the workspace files directory"))),
     }
 }
 

@@ -4,6 +4,7 @@ mod client;
 mod client_tasks;
 mod frames;
 mod orchestration;
+mod session_state;
 mod sessions;
 mod tools;
 mod wishes;

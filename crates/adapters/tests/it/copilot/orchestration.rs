@@ -223,7 +223,15 @@ async fn fleet_is_started_and_files_are_stored_with_the_session() {
 async fn every_published_method_is_served_or_unknown() {
     let (mut client, id) = open_session().await;
     for method in bosun_adapters::copilot::published_methods() {
-        if matches!(method.name, "runtime.shutdown" | "session.detach" | "session.destroy" | "session.delete") {
+        if matches!(
+            method.name,
+            "runtime.shutdown"
+                | "session.detach"
+                | "session.destroy"
+                | "session.delete"
+                | "session.shutdown"
+                | "session.suspend"
+        ) {
             assert!(method.is_served, "{}", method.name);
             continue;
         }

@@ -43,6 +43,7 @@ async fn events_of_a_message_have_the_expected_order() {
             "assistant.message_start",
             "assistant.message_delta",
             "assistant.usage",
+            "session.usage_info",
             "assistant.message",
             "assistant.turn_end",
             "assistant.idle",
@@ -212,14 +213,14 @@ async fn sessions_of_other_base_directories_are_not_visible() {
         assert_eq!(listed, visible, "{base:?}");
         for id in ids {
             let is_visible = visible.contains(&id);
-            for method in ["session.getMessages", "session.resume"] {
+            for method in ["session.resume", "session.getMessages"] {
                 let found = client.call(method, json!({ "sessionId": id })).await.is_ok();
                 assert_eq!(found, is_visible, "{base:?} {method} {id}");
             }
             if !is_visible {
-                for method in ["session.delete", "sessions.fork"] {
-                    assert!(client.call(method, json!({ "sessionId": id })).await.is_err(), "{base:?} {method} {id}");
-                }
+                assert!(client.call("sessions.fork", json!({ "sessionId": id })).await.is_err(), "{base:?} {id}");
+                let deleted = client.call("session.delete", json!({ "sessionId": id })).await.unwrap();
+                assert_eq!(deleted["success"], false, "{base:?} {id}");
             }
         }
         client.close().await;

@@ -185,3 +185,52 @@ async fn client_hook_blocks_a_call() {
     let last_message = history.iter().rfind(|event| event["type"] == "assistant.message").unwrap();
     assert!(last_message["data"]["content"].as_str().unwrap().contains("not on Sundays"), "{last_message}");
 }
+
+#[tokio::test]
+async fn a_call_rejected_without_a_word_ends_the_turn() {
+    let mut client = CopilotTestClient::start(test_scenario());
+    let id = client.create_session(json!({})).await;
+    client.call("session.send", json!({ "sessionId": id, "prompt": "write a.txt" })).await.unwrap();
+    let request = client.next_event("permission.requested").await["data"]["requestId"].clone();
+    let params = json!({ "sessionId": id, "requestId": request, "result": { "kind": "reject" } });
+    let decided = client.call("session.permissions.handlePendingPermissionRequest", params).await.unwrap();
+    assert_eq!(decided["success"], true);
+    let events = client.events_until("session.idle").await;
+    assert!(kinds(&events).contains(&"abort") && !kinds(&events).contains(&"assistant.message"), "{events:?}");
+    let answer = client.call("session.sendAndWait", json!({ "sessionId": id, "prompt": "x" })).await.unwrap();
+    assert_eq!(answer["response"]["data"]["content"], "nothing");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn a_client_that_joins_brings_its_tools() {
+    let mut client = CopilotTestClient::start(test_scenario());
+    let id = client.create_session(json!({})).await;
+    client.call("session.send", json!({ "sessionId": id, "prompt": "write a.txt" })).await.unwrap();
+    let request = client.next_event("permission.requested").await["data"]["requestId"].clone();
+    client.call("session.resume", json!({ "sessionId": id, "tools": lookup_tool() })).await.unwrap();
+    let params = json!({ "sessionId": id, "requestId": request, "result": { "kind": "approve-once" } });
+    client.call("session.permissions.handlePendingPermissionRequest", params).await.unwrap();
+    client.events_until("session.idle").await;
+    client.call("session.send", json!({ "sessionId": id, "prompt": "look up 7" })).await.unwrap();
+    let permission = client.next_event("permission.requested").await["data"].clone();
+    assert_eq!(permission["permissionRequest"]["toolName"], "lookup");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn the_type_of_a_failed_result_is_part_of_its_event() {
+    let mut client = CopilotTestClient::start(test_scenario());
+    let tools = json!([{ "name": "lookup", "skipPermission": true }]);
+    let id = client.create_session(json!({ "tools": tools })).await;
+    client.call("session.send", json!({ "sessionId": id, "prompt": "look up 7" })).await.unwrap();
+    let request = client.next_event("external_tool.requested").await["data"]["requestId"].clone();
+    let result = json!({ "resultType": "rejected", "textResultForLlm": "not on Sundays" });
+    let answer = json!({ "sessionId": id, "requestId": request, "result": result });
+    client.call("session.tools.handlePendingToolCall", answer).await.unwrap();
+    let live = client.next_event("tool.execution_complete").await;
+    assert_eq!(live["data"]["error"], json!({ "code": "rejected", "message": "not on Sundays" }));
+    let history = client.call("session.getMessages", json!({ "sessionId": id })).await.unwrap();
+    assert!(history["events"].as_array().unwrap().contains(&live), "{history}");
+    client.close().await;
+}

@@ -39,6 +39,8 @@ struct WireProvider {
     max_concurrent_requests: Option<u32>,
     headers: Vec<WireHeader>,
     query: Option<String>,
+    model_names: BTreeMap<String, String>,
+    user_agent: Option<String>,
     models: BTreeMap<String, WireListing>,
 }
 
@@ -155,7 +157,7 @@ impl ModelResolver for ReceivedModels {
 impl From<&Provider> for WireProvider {
     fn from(provider: &Provider) -> WireProvider {
         let Provider { wire, base_url, key, is_small, is_free, max_concurrent_requests, extra, models } = provider;
-        let RequestExtras { headers, query } = extra;
+        let RequestExtras { headers, query, model_names, user_agent } = extra;
         let header = |(name, value): &(String, Secret)| WireHeader { name: name.clone(), value: value.into() };
         WireProvider {
             format: match wire {
@@ -174,6 +176,8 @@ impl From<&Provider> for WireProvider {
             max_concurrent_requests: *max_concurrent_requests,
             headers: headers.iter().map(header).collect(),
             query: query.clone(),
+            model_names: model_names.clone(),
+            user_agent: user_agent.clone(),
             models: models.iter().map(|(name, listing)| (name.clone(), (*listing).into())).collect(),
         }
     }
@@ -181,8 +185,8 @@ impl From<&Provider> for WireProvider {
 
 impl From<WireProvider> for Provider {
     fn from(provider: WireProvider) -> Provider {
-        let WireProvider { format, base_url, key, is_small, is_free, max_concurrent_requests, headers, query, models } =
-            provider;
+        let WireProvider { format, base_url, key, is_small, is_free, max_concurrent_requests, models, .. } = provider;
+        let WireProvider { headers, query, model_names, user_agent, .. } = provider;
         let headers = headers.into_iter().map(|WireHeader { name, value }| (name, value.into())).collect();
         Provider {
             wire: match format {
@@ -199,7 +203,7 @@ impl From<WireProvider> for Provider {
             is_small,
             is_free,
             max_concurrent_requests,
-            extra: RequestExtras { headers, query },
+            extra: RequestExtras { headers, query, model_names, user_agent },
             models: models.into_iter().map(|(name, listing)| (name, listing.into())).collect(),
         }
     }

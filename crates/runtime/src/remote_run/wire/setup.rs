@@ -127,6 +127,7 @@ pub(in crate::remote_run) struct WireProfile {
     definition: Option<AgentSpec>,
     mode: Option<PermissionMode>,
     model: String,
+    effort: Option<ReasoningEffort>,
     is_budgeted: bool,
     checkout: Option<WireCheckoutOwner>,
 }
@@ -141,7 +142,7 @@ struct WireCheckoutOwner {
 
 impl From<&TaskProfile> for WireProfile {
     fn from(profile: &TaskProfile) -> WireProfile {
-        let TaskProfile { task, spec, path, depth, definition, mode, model, is_budgeted, checkout } = profile;
+        let TaskProfile { task, spec, path, depth, definition, mode, model, effort, is_budgeted, checkout } = profile;
         let checkout = checkout.as_ref().map(|CheckoutOwner { task, name, folder }| WireCheckoutOwner {
             task: *task,
             name: name.to_string(),
@@ -155,6 +156,7 @@ impl From<&TaskProfile> for WireProfile {
             definition: definition.as_deref().cloned(),
             mode: *mode,
             model: model.to_string(),
+            effort: *effort,
             is_budgeted: *is_budgeted,
             checkout,
         }
@@ -163,7 +165,7 @@ impl From<&TaskProfile> for WireProfile {
 
 impl From<WireProfile> for TaskProfile {
     fn from(profile: WireProfile) -> TaskProfile {
-        let WireProfile { task, spec, path, depth, definition, mode, model, is_budgeted, checkout } = profile;
+        let WireProfile { task, spec, path, depth, definition, mode, model, effort, is_budgeted, checkout } = profile;
         let checkout =
             checkout.map(|WireCheckoutOwner { task, name, folder }| CheckoutOwner { task, name: name.into(), folder });
         TaskProfile {
@@ -174,6 +176,7 @@ impl From<WireProfile> for TaskProfile {
             definition: definition.map(Arc::new),
             mode,
             model: model.into(),
+            effort,
             is_budgeted,
             checkout,
         }
@@ -411,7 +414,7 @@ impl WireCatalog {
             agents: catalog.definitions.agents.iter().map(agent).collect(),
             skills: catalog.definitions.skills.clone(),
             instructions: catalog.instructions.files.iter().map(instruction).collect(),
-            tools: catalog.client_extensions.tools.iter().map(|tool| WireTool::of(&**tool, limits)).collect(),
+            tools: catalog.client_extensions.all_tools().iter().map(|tool| WireTool::of(&**tool, limits)).collect(),
             tool_sources: catalog
                 .tools_for(profile.definition.as_deref())
                 .map(|tools| tools.sources())

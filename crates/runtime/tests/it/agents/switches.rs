@@ -35,8 +35,8 @@ async fn client(driver: &SessionDriver) -> RpcClient {
 }
 
 async fn set_model(client: &RpcClient, model: &str) -> Result<String, String> {
-    match client.call::<ModelParams>(Method::ModelSet, ModelParams { model: model.into() }).await {
-        Ok(ModelParams { model }) => Ok(model),
+    match client.call::<ModelParams>(Method::ModelSet, ModelParams::new(model)).await {
+        Ok(ModelParams { model, .. }) => Ok(model),
         Err(CallError::Refused(error)) => Err(error.in_one_line()),
         Err(other) => panic!("{other:?}"),
     }
