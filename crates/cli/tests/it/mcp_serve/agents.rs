@@ -141,7 +141,8 @@ fn a_fleet_is_started_and_followed() {
 fn a_fleet_is_started_with_a_plan() {
     let mcp = McpFixture::new();
     let server = mcp.serve(&["--allow-all"]);
-    let todos = json!([{ "id": "one", "title": "Say it" }, { "id": "two", "title": "Repeat it", "depends_on": ["one"] }]);
+    let todos =
+        json!([{ "id": "one", "title": "Say it" }, { "id": "two", "title": "Repeat it", "depends_on": ["one"] }]);
     let fleet = server.call("start_fleet", json!({ "plan": { "goal": "say it", "todos": todos } }));
     let status = || server.call("fleet_status", json!({ "session": fleet["session"] }));
     within(PATIENCE, "the fleet ends", || status()["end"] == "done");
@@ -149,8 +150,14 @@ fn a_fleet_is_started_with_a_plan() {
     for (arguments, why) in [
         (json!({}), "neither a prompt nor a plan"),
         (json!({ "plan": { "todos": [{ "id": "one" }] } }), "has 1 problem"),
-        (json!({ "plan": { "defaults": { "model": "script/x.yaml" }, "todos": todos } }), "cannot choose models in files"),
-        (json!({ "plan": { "todos": [{ "id": "a", "title": "a", "model": "replay/x" }] } }), "cannot choose models in files"),
+        (
+            json!({ "plan": { "defaults": { "model": "script/x.yaml" }, "todos": todos } }),
+            "cannot choose models in files",
+        ),
+        (
+            json!({ "plan": { "todos": [{ "id": "a", "title": "a", "model": "replay/x" }] } }),
+            "cannot choose models in files",
+        ),
     ] {
         let call = json!({ "name": "start_fleet", "arguments": arguments });
         let refused = server.request(&json!({}), "tools/call", call)["result"].clone();
