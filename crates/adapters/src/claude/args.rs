@@ -193,12 +193,13 @@ impl ClaudeArgs {
                 None if FLAGS_WITH_VALUE.contains(&flag) => (flag, line.pop_front()),
                 None => (flag, line.pop_front_if(|next| !next.starts_with("--"))),
             };
-            args.set_flag(name, value);
+            args.set_flag(name, value, clip_middle(arg.split('=').next().unwrap_or(&arg), MAX_NAME_BYTES));
         }
         args
     }
 
-    fn set_flag(&mut self, name: &str, value: Option<String>) {
+    /// Sets a flag. `written` is its name with its dashes.
+    fn set_flag(&mut self, name: &str, value: Option<String>, written: String) {
         let non_empty = || value.clone().filter(|value| !value.is_empty());
         let entries = || value.as_deref().map(list_args::split).unwrap_or_default();
         match name {
@@ -241,8 +242,8 @@ impl ClaudeArgs {
             "session-mirror" => self.mirrors_session = true,
             "version" | "v" => self.version = true,
             implied if IMPLIED_FLAGS.contains(&implied) => {}
-            refused if REFUSED_FLAGS.contains(&refused) => self.refused.push(format!("--{refused}")),
-            other => self.without_effect.push(clip_middle(&format!("--{other}"), MAX_NAME_BYTES)),
+            refused if REFUSED_FLAGS.contains(&refused) => self.refused.push(written),
+            _other => self.without_effect.push(written),
         }
     }
 

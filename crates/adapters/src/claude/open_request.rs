@@ -93,7 +93,7 @@ pub(super) fn managed_policy(args: &ClaudeArgs, initialize: &InitializeRequest) 
         Ok::<(), OpenRefusal>(())
     };
     if let Some(text) = &args.managed_settings {
-        join(&read_settings(text, "--managed-settings")?)?;
+        join(&read_settings(text, "managed-settings")?)?;
     }
     match &initialize.request["managedSettings"] {
         Value::Null if args.managed_in_initialize => {
@@ -137,10 +137,10 @@ fn with_text(system: SystemText, added: String) -> SystemText {
     }
 }
 
-/// Reads settings given as JSON or as a file name.
+/// Reads the settings of a flag, given as JSON or as a file name.
 pub(super) fn read_settings(text: &str, flag: &str) -> Result<Value, OpenRefusal> {
     let json = if text.trim_start().starts_with('{') { text.to_owned() } else { read_file(text)? };
-    serde_json::from_str(&json).map_err(|error| refusal(format!("{flag} is not JSON: {error}"), ""))
+    serde_json::from_str(&json).map_err(|error| refusal(format!("--{flag} is not JSON: {error}"), ""))
 }
 
 fn read_file(path: &str) -> Result<String, OpenRefusal> {

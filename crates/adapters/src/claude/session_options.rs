@@ -183,7 +183,7 @@ mod tests {
 
     fn read(line: &[&str]) -> Result<SessionOptions, OpenRefusal> {
         let args = ClaudeArgs::parse(line.iter().map(|arg| (*arg).to_owned()).collect());
-        let flag = args.settings.as_deref().map(|text| read_settings(text, "--settings")).transpose()?;
+        let flag = args.settings.as_deref().map(|text| read_settings(text, "settings")).transpose()?;
         let settings = ClaudeSettings { flag: flag.unwrap_or_default(), ..ClaudeSettings::default() };
         let setup = ClientSetup { settings, model: args.model.clone(), ..ClientSetup::default() };
         session_options(&args, &InitializeRequest::default(), &setup)

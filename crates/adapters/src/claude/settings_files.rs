@@ -42,7 +42,7 @@ pub(super) struct ClaudeSettings {
 impl ClaudeSettings {
     /// Reads the settings of a client.
     pub(super) fn read(args: &ClaudeArgs, opener: &dyn SessionOpener) -> Result<ClaudeSettings, OpenRefusal> {
-        let flag = args.settings.as_deref().map(|text| read_settings(text, "--settings")).transpose()?;
+        let flag = args.settings.as_deref().map(|text| read_settings(text, "settings")).transpose()?;
         let flag = flag.unwrap_or_default();
         let scopes = match args.setting_sources.as_deref() {
             Some(sources) => parse_sources(sources)?,
