@@ -66,7 +66,7 @@ pub enum SystemText {
     BuiltIn,
     /// The built-in text, followed by this one.
     Appended(String),
-    /// This text instead of the built-in one.
+    /// Exactly this text instead of the built-in one.
     Replaced(String),
 }
 

@@ -4,18 +4,19 @@ use hyper::Method as Verb;
 use protocol::api::{
     AddMcpServerParams, AddRuleParams, AddRuleResult, AddTrustParams, AgentResult, AgentsResult, AllAsksParams,
     AllAsksResult, AsksParams, AsksResult, BeginFleetParams, CatalogProblems, CatalogView, CheckoutParams,
-    CheckoutsResult, CollectParams, CollectResult, CommandFate, DefinitionParams, DoctorResult, EventsPage,
-    EventsParams, ExplainParams, ExplanationView, ExportParams, ExportResult, FleetParams, FleetResult,
-    FleetStatusResult, FolderParams, FoundSession, FullDefinition, ImportItemsResult, ImportSettingsParams,
-    ImportSettingsResult, InvokeSlashResult, ItemsResult, ListExport, McpDefinitionsResult, McpLogResult,
-    McpServerNameParams, McpServersResult, McpSettingsFile, McpTestResult, Method, ModeParams, ModelParams,
-    ModelsResult, MovedCheckout, NewTodo, OutputResult, PermissionParams, PlanParams, PlanResult, ProjectTrust,
-    RemoveMcpServerParams, RemoveTrustResult, RepairResult, ResumeFleetParams, RulesParams, SelectAgentParams,
-    SendResult, SessionCommand, SessionIdParams, SessionPrefixParams, SessionView, SessionWaitParams,
-    SessionWaitResult, SessionsOfTask, SessionsPage, SessionsParams, SetMcpServersParams, SetMcpServersResult,
-    SettingsFiles, SettingsParams, SettingsView, SlashList, StartAgentParams, StartAgentResult, TaskPrefixParams,
-    TaskRecord, TaskWaitResult, TasksPage, TasksParams, TestMcpServerParams, TodayUsage, TodoEdits, TodoIds, TodoView,
-    TodosPage, TodosParams, ToggleMcpServerParams, TrustedProjects, UncommittedFiles, UsageParams, UsageReport,
+    CheckoutsResult, CollectParams, CollectResult, CommandFate, ContextView, CutConversationParams, DefinitionParams,
+    DoctorResult, EventsPage, EventsParams, ExplainParams, ExplanationView, ExportParams, ExportResult, FleetParams,
+    FleetResult, FleetStatusResult, FolderParams, FoundSession, FullDefinition, ImportItemsResult,
+    ImportSettingsParams, ImportSettingsResult, InvokeSlashResult, ItemsResult, ListExport, McpDefinitionsResult,
+    McpLogResult, McpServerNameParams, McpServersResult, McpSettingsFile, McpTestResult, Method, ModeParams,
+    ModelParams, ModelsResult, MovedCheckout, NewTodo, OutputResult, PermissionParams, PlanParams, PlanResult,
+    ProjectTrust, RemoveMcpServerParams, RemoveTrustResult, RepairResult, ResumeFleetParams, RulesParams,
+    SelectAgentParams, SendResult, SessionCommand, SessionIdParams, SessionPrefixParams, SessionView,
+    SessionWaitParams, SessionWaitResult, SessionsOfTask, SessionsPage, SessionsParams, SetMcpServersParams,
+    SetMcpServersResult, SettingsFiles, SettingsParams, SettingsView, SlashList, StartAgentParams, StartAgentResult,
+    TaskPrefixParams, TaskRecord, TaskWaitResult, TasksPage, TasksParams, TestMcpServerParams, TodayUsage, TodoEdits,
+    TodoIds, TodoView, TodosPage, TodosParams, ToggleMcpServerParams, TrustedProjects, UncommittedFiles, UsageParams,
+    UsageReport,
 };
 use protocol::{ListItem, SessionOptions};
 
@@ -114,6 +115,10 @@ routes! {
         RouteAction::Call(Method::ModelGet), "Returns the root's model.";
     POST "/v1/sessions/{session}/model", "setModel", RouteInput::body::<ModelParams>(), RouteOutput::Nothing,
         RouteAction::Call(Method::ModelSet), "Changes the root's model, from the next turn on.";
+    GET "/v1/sessions/{session}/context", "getContext", RouteInput::Nothing, RouteOutput::json::<ContextView>(),
+        RouteAction::Call(Method::ContextGet), "Returns what the next request to the root's model consists of.";
+    POST "/v1/sessions/{session}/cut", "cutConversation", RouteInput::body::<CutConversationParams>(), RouteOutput::Nothing,
+        RouteAction::Call(Method::ConversationCut), "Removes the end of the root's conversation; the log keeps it.";
     POST "/v1/sessions/{session}/permission", "setPermission", RouteInput::body::<PermissionParams>(), RouteOutput::Nothing,
         RouteAction::Call(Method::PermissionSet), "Changes the permission mode, as long as the session runs.";
     POST "/v1/sessions/{session}/rules", "setRules", RouteInput::body::<RulesParams>(), RouteOutput::Nothing,

@@ -131,13 +131,15 @@ rules:
             "headers": { "x-team": "blue" },
             "modelId": "any-name",
         });
-        let provider = CopilotProviderParams::read(&params).and_then(CopilotProviderParams::into_provider).unwrap();
+        let mut provider = CopilotProviderParams::read(&params).and_then(CopilotProviderParams::into_provider).unwrap();
+        provider.provider.extra.model_names.insert("any-name".into(), "wire-name".into());
         let options = SessionOptions {
             cwd: Some(cwd.to_owned()),
             permission: Some(PermissionMode::AllowAll),
             ..SessionOptions::default()
         };
-        OpenRequest { options, provider: Some(provider), ..OpenRequest::new(SessionStart::New) }
+        let client_name = Some("my-app 1.0".to_owned());
+        OpenRequest { options, provider: Some(provider), client_name, ..OpenRequest::new(SessionStart::New) }
     }
 
     #[tokio::test]
@@ -163,7 +165,9 @@ rules:
         let requests = server.requests();
         assert_eq!(requests[0].header("authorization"), Some(format!("Bearer {KEY}").as_str()));
         assert_eq!(requests[0].header("x-team"), Some("blue"));
-        assert_eq!(requests[0].json()["model"], "any-name");
+        assert_eq!(requests[0].json()["model"], "wire-name");
+        let program = concat!("bosun/", env!("CARGO_PKG_VERSION"), " my-app 1.0");
+        assert_eq!(requests[0].header("user-agent"), Some(program));
         for file in fs::read_dir(root.path().join("sessions").join(view.id.to_string())).unwrap() {
             let bytes = fs::read(file.unwrap().path()).unwrap_or_default();
             assert!(!bytes.windows(KEY.len()).any(|part| part == KEY.as_bytes()));

@@ -14,7 +14,8 @@ use super::exchange::OutgoingRequest;
 use super::window::{self, ContextWindow};
 use super::{anthropic, chat, responses};
 use crate::{
-    Deltas, Model, ModelError, ModelFacts, ModelListing, ModelRequest, ModelTier, Provider, ProviderKey, WireFormat,
+    Delta, Deltas, Model, ModelError, ModelFacts, ModelListing, ModelRequest, ModelTier, Provider, ProviderKey,
+    WireFormat,
 };
 
 /// The name of this program in requests.
@@ -133,12 +134,30 @@ impl Model for RemoteModel {
             Ok(post) => post,
             Err(error) => return stream::iter([Err(error)]).boxed(),
         };
-        OutgoingRequest {
+        let deltas = OutgoingRequest {
             client: self.client.clone(),
             post,
             endpoint: Arc::clone(&self.endpoint),
             at: request.requested_at,
         }
-        .into_deltas()
+        .into_deltas();
+        let own_name = &self.endpoint.model;
+        match self.endpoint.config.extra.model_names.get(own_name) {
+            Some(wire_name) => {
+                let (own_name, wire_name) = (own_name.clone(), wire_name.clone());
+                deltas.map(move |delta| delta.map(|delta| with_own_name(delta, &wire_name, &own_name))).boxed()
+            }
+            None => deltas,
+        }
+    }
+}
+
+/// The delta with the model's name here instead of the provider's.
+fn with_own_name(delta: Delta, wire_name: &str, own_name: &str) -> Delta {
+    match delta {
+        Delta::Done { stop, usage, model } if model == wire_name => {
+            Delta::Done { stop, usage, model: own_name.to_owned() }
+        }
+        other => other,
     }
 }

@@ -283,3 +283,17 @@ async fn a_client_reads_only_sessions_that_it_has_joined() {
     assert!(refused["message"].as_str().unwrap().contains("Session not found"), "{refused}");
     client.close().await;
 }
+
+#[tokio::test]
+async fn the_reasoning_effort_changes_with_the_model_or_alone() {
+    let (mut client, id) = client_with_session().await;
+    let params = |effort: &str| json!({ "sessionId": id, "reasoningEffort": effort });
+    let set = client.call("session.model.setReasoningEffort", params("high")).await.unwrap();
+    assert_eq!(set["reasoningEffort"], "high");
+    assert_eq!(client.next_event("session.model_change").await["data"]["reasoningEffort"], "high");
+    let current = client.call("session.model.getCurrent", json!({ "sessionId": id })).await.unwrap();
+    assert_eq!(current["reasoningEffort"], "high");
+    let unknown = client.call("session.model.setReasoningEffort", params("extreme")).await.unwrap_err();
+    assert!(unknown["message"].as_str().unwrap().contains("unknown reasoning effort"), "{unknown}");
+    client.close().await;
+}

@@ -25,7 +25,7 @@ async fn client_system_text_extends_or_replaces_the_built_in_text_of_the_root_on
     let (more, reader) = system_prompts(SystemText::Appended("Speak like a pirate.".into())).await;
     assert_eq!((more, &reader), (format!("{ours}\nSpeak like a pirate.\n"), &readers));
     let (theirs, reader) = system_prompts(SystemText::Replaced("  You are a parrot.\n".into())).await;
-    assert_eq!((theirs.as_str(), &reader), ("You are a parrot.\n", &readers));
+    assert_eq!((theirs.as_str(), &reader), ("  You are a parrot.\n", &readers));
 }
 
 #[tokio::test]
