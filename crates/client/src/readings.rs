@@ -161,6 +161,11 @@ impl SessionHandle {
         self.stored()?.queued_decisions()
     }
 
+    /// Whether commands wait for the next owner.
+    pub fn has_queued_commands(&self) -> Result<bool, StoreError> {
+        self.stored()?.has_queued_commands()
+    }
+
     /// Everything that was spent on turns that began at `since` or later, oldest first.
     pub fn spendings(&self, since: Timestamp) -> Result<Vec<TaskSpending>, StoreError> {
         self.stored()?.spendings(since)

@@ -130,6 +130,11 @@ impl StoredSession {
         Ok(self.reader.pending_commands()?.iter().any(|(_row, command)| *command == SessionCommand::StopFleet))
     }
 
+    /// Whether commands wait for the next owner.
+    pub(crate) fn has_queued_commands(&self) -> Result<bool, StoreError> {
+        Ok(!self.reader.pending_commands()?.is_empty())
+    }
+
     /// Everything that was spent on turns that began at `since` or later, oldest first.
     pub(crate) fn spendings(&self, since: Timestamp) -> Result<Vec<TaskSpending>, StoreError> {
         self.reader.spendings(since)

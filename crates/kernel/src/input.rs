@@ -4,9 +4,9 @@ use protocol::{
     Activation, AgentSpec, Ask, AskDecision, AskId, CallId, CancelBy, CancelMode, Compaction, ContentBlock, Cost,
     DecidedBy, DefinitionId, Evidence, ExternalTaskProgress, ExternalTaskSpec, FailKind, Fence, FleetConfig, FleetEnd,
     FleetStopReason, LimitKind, ListItem, ListName, MailBody, MailDelivery, McpProgress, McpTaskReport, MergeSummary,
-    ModelFault, ModelUse, ObjectiveReport, Principal, ReasoningEffort, RetryPlan, ReusedResult, RunId, SessionConfig, SessionId,
-    SessionMode, StopBlocker, StopReason, TaskId, TaskSpec, Timestamp, Todo, TodoId, ToolDescription, ToolResult, Turn,
-    TurnQuote, Usage, WaitMode, WrapUpReason,
+    ModelFault, ModelUse, ObjectiveReport, Principal, ReasoningEffort, RetryPlan, ReusedResult, RunId, SessionConfig,
+    SessionId, SessionMode, StopBlocker, StopReason, TaskId, TaskSpec, Timestamp, Todo, TodoId, ToolDescription,
+    ToolResult, Turn, TurnQuote, Usage, WaitMode, WrapUpReason,
 };
 
 use crate::Parking;

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use client::{ClientError, LatestFleet, SessionHandle};
+use host::Home;
 use protocol::api::{SessionView, TaskView, TasksParams};
 use protocol::{FleetEnd, TaskId, TaskOutcome, TaskState};
 use schemars::JsonSchema;
@@ -149,6 +150,8 @@ pub(super) struct RunFacts {
     pub(super) report: AgentReport,
     /// Its latest fleet.
     pub(super) fleet: Option<LatestFleet>,
+    /// Whether the session's next owner has something to do.
+    has_work_left: bool,
 }
 
 impl RunFacts {
@@ -185,7 +188,17 @@ impl RunFacts {
             open_asks: u64::try_from(open_asks.len()).unwrap_or(u64::MAX),
             subagents: subagents(&tasks),
         };
-        Ok(RunFacts { view, status, report, fleet })
+        let has_work_left = !status.is_at_rest()
+            || status == AgentStatus::Interrupted
+            || fleet == Some(LatestFleet::Unfinished)
+            || session.has_queued_commands()?;
+        Ok(RunFacts { view, status, report, fleet, has_work_left })
+    }
+
+    /// Whether the run is not over, although no process works on it now: the session host resumes it, because it keeps
+    /// the session. It also keeps one for a moment whose run is over.
+    pub(super) fn will_resume(&self, home: &Home) -> bool {
+        self.has_work_left && self.view.owner_pid.is_none() && home.is_held(self.view.id)
     }
 }
 

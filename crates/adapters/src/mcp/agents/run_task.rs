@@ -35,8 +35,7 @@ struct TaskFacts {
 /// The state of a session as a task.
 pub(super) async fn read(session: &SessionHandle, questions: TaskQuestions) -> Result<ProvidedTask, AgentToolError> {
     let facts = session.read(read_facts).await?;
-    let is_kept = session.home().is_held(session.id());
-    let state = state(&facts, questions, is_kept)?;
+    let state = state(&facts, questions, facts.run.will_resume(session.home()))?;
     let TaskFacts { run, .. } = facts;
     Ok(ProvidedTask {
         id: session.id().to_string(),
@@ -58,13 +57,12 @@ fn read_facts(session: &SessionHandle) -> Result<TaskFacts, ClientError> {
     Ok(TaskFacts { asks: session.open_asks()?, run, fleet })
 }
 
-fn state(facts: &TaskFacts, questions: TaskQuestions, is_kept: bool) -> Result<ProvidedTaskState, AgentToolError> {
+fn state(facts: &TaskFacts, questions: TaskQuestions, will_resume: bool) -> Result<ProvidedTaskState, AgentToolError> {
     let TaskFacts { run, asks, fleet } = facts;
     if !asks.is_empty() && questions == TaskQuestions::Client && !run.status.is_at_rest() {
         return Ok(ProvidedTaskState::InputRequired(answers::forms(asks)));
     }
-    // The session host resumes what it keeps.
-    if !run.status.is_at_rest() || (is_kept && run.view.owner_pid.is_none()) {
+    if !run.status.is_at_rest() || will_resume {
         return Ok(ProvidedTaskState::Working);
     }
     match run.status {

@@ -60,7 +60,7 @@ impl RunWaiter<'_> {
                 return Ok(RunWaitEnd::Reply(reply));
             }
             let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() || self.is_over(session, &facts).await? {
+            if left.is_zero() || self.is_over(&facts).await? {
                 return Ok(RunWaitEnd::Facts(Box::new(facts)));
             }
             rest(session, left.min(STEP)).await?;
@@ -68,12 +68,11 @@ impl RunWaiter<'_> {
     }
 
     /// Whether a run is over for good: one that the session host resumes is not.
-    async fn is_over(&self, session: &SessionHandle, facts: &RunFacts) -> Result<bool, AgentToolError> {
+    async fn is_over(&self, facts: &RunFacts) -> Result<bool, AgentToolError> {
         if !facts.status.is_at_rest() && facts.view.owner_pid.is_some() {
             return Ok(false);
         }
-        let is_kept = facts.view.owner_pid.is_none() && self.settings.home.is_held(session.id());
-        if !is_kept {
+        if !facts.will_resume(&self.settings.home) {
             return Ok(true);
         }
         self.background.ensure_host().await?;
